@@ -1,0 +1,33 @@
+# Everything comes from Debian 12's packages; see `make deps`.
+find_package(Threads REQUIRED)
+find_package(Boost 1.81 REQUIRED COMPONENTS context json)
+find_package(CURL REQUIRED)
+find_package(leveldb REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+
+# Flags for our own code; libraries' headers are SYSTEM and stay silent.
+add_library(agent_graph_flags INTERFACE)
+target_compile_options(agent_graph_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wframe-larger-than=16384 -fno-omit-frame-pointer
+  -fstack-protector-strong)
+# One Asio translation unit (engine/runtime/asio_impl.cc) instead of its code in every file.
+target_compile_definitions(agent_graph_flags INTERFACE
+  BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_ARRAY
+  BOOST_COROUTINES_NO_DEPRECATION_WARNING)
+target_link_libraries(agent_graph_flags INTERFACE Threads::Threads nlohmann_json::nlohmann_json
+                      Boost::headers)
+
+# Sanitizers need fibers that announce their stack switches (ucontext instead of assembler), and a
+# memory-fence-free Asio. Debian's library lacks one symbol of that variant: runtime/sanitizer_fiber.cc.
+if(AGENT_GRAPH_SANITIZER STREQUAL "thread")
+  target_compile_options(agent_graph_flags INTERFACE -fsanitize=thread -g -O1 -Wno-frame-larger-than -Wno-tsan)
+  target_link_options(agent_graph_flags INTERFACE -fsanitize=thread)
+  target_compile_definitions(agent_graph_flags INTERFACE
+    BOOST_USE_UCONTEXT BOOST_USE_TSAN BOOST_ASIO_DISABLE_FENCED_BLOCK)
+elseif(AGENT_GRAPH_SANITIZER STREQUAL "address")
+  target_compile_options(agent_graph_flags INTERFACE
+    -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-sanitize=alignment -g -O1 -Wno-frame-larger-than)
+  target_link_options(agent_graph_flags INTERFACE -fsanitize=address,undefined)
+  target_compile_definitions(agent_graph_flags INTERFACE
+    BOOST_USE_UCONTEXT BOOST_USE_ASAN BOOST_ASIO_DISABLE_FENCED_BLOCK)
+endif()

@@ -1,0 +1,146 @@
+#include "base/json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace agent_graph {
+namespace {
+
+using nlohmann::json;
+
+// Builds a tree like nlohmann's own DOM handler, but gives up at the first value past a limit.
+class BoundedTreeBuilder : public nlohmann::json_sax<json> {
+ public:
+  BoundedTreeBuilder(json& root, const JsonLimits& limits)
+      : tree_(root, false), limits_(limits) {}
+
+  const std::string& error() const { return error_; }
+
+  bool null() override { return Count() && tree_.null(); }
+  bool boolean(bool value) override { return Count() && tree_.boolean(value); }
+  bool number_integer(number_integer_t value) override {
+    return Count() && tree_.number_integer(value);
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    return Count() && tree_.number_unsigned(value);
+  }
+  bool number_float(number_float_t value, const string_t& text) override {
+    return Count() && tree_.number_float(value, text);
+  }
+  bool string(string_t& value) override { return Count() && tree_.string(value); }
+  bool binary(binary_t& value) override { return Count() && tree_.binary(value); }
+  bool start_object(size_t size) override { return Enter() && tree_.start_object(size); }
+  bool key(string_t& value) override { return tree_.key(value); }
+  bool end_object() override {
+    --depth_;
+    return tree_.end_object();
+  }
+  bool start_array(size_t size) override { return Enter() && tree_.start_array(size); }
+  bool end_array() override {
+    --depth_;
+    return tree_.end_array();
+  }
+  bool parse_error(size_t position, const std::string&, const json::exception& cause) override {
+    error_ = "not valid JSON at byte " + std::to_string(position);
+    // nlohmann reports an unrepresentable number as out_of_range, id 4xx.
+    if (cause.id >= 400 && cause.id < 500) error_ = "a number in the JSON text is out of range";
+    return false;
+  }
+
+ private:
+  bool Count() {
+    if (++values_ <= limits_.values_max) return true;
+    error_ = "JSON has more than " + std::to_string(limits_.values_max) + " values";
+    return false;
+  }
+  bool Enter() {
+    if (!Count()) return false;
+    if (++depth_ <= limits_.depth_max) return true;
+    error_ = "JSON is nested deeper than " + std::to_string(limits_.depth_max);
+    return false;
+  }
+
+  nlohmann::detail::json_sax_dom_parser<json> tree_;
+  const JsonLimits& limits_;
+  size_t values_ = 0;
+  size_t depth_ = 0;
+  std::string error_;
+};
+
+// Length of the valid UTF-8 sequence at `position`, 0 when there is none.
+size_t Utf8SequenceLength(std::string_view text, size_t position) {
+  auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  unsigned char lead = at(position);
+  size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3
+                  : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+  if (length == 0 || position + length > text.size()) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((at(position + i) & 0xc0) != 0x80) return 0;
+  }
+  if (length > 2) {
+    unsigned char second = at(position + 1);
+    if (lead == 0xe0 && second < 0xa0) return 0;  // overlong
+    if (lead == 0xed && second > 0x9f) return 0;  // surrogate
+    if (lead == 0xf0 && second < 0x90) return 0;  // overlong
+    if (lead == 0xf4 && second > 0x8f) return 0;  // above U+10FFFF
+  }
+  return length;
+}
+
+}  // namespace
+
+Result<json> ParseJson(std::string_view text, const JsonLimits& limits) {
+  json root;
+  BoundedTreeBuilder builder(root, limits);
+  if (!json::sax_parse(text.begin(), text.end(), &builder)) {
+    return Status(StatusCode::kInvalidArgument, builder.error());
+  }
+  return root;
+}
+
+std::string DumpJson(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+void AppendJsonString(std::string& out, std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out.push_back('"');
+  size_t copied = 0;
+  size_t position = 0;
+  auto flush = [&] { out.append(text, copied, position - copied); };
+  while (position < text.size()) {
+    unsigned char byte = static_cast<unsigned char>(text[position]);
+    if (byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\') {
+      ++position;
+      continue;
+    }
+    if (byte >= 0x80) {
+      if (size_t length = Utf8SequenceLength(text, position); length > 0) {
+        position += length;
+        continue;
+      }
+      flush();
+      out += "\xef\xbf\xbd";
+      copied = ++position;
+      continue;
+    }
+    flush();
+    switch (byte) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      case '\b': out += "\\b"; break;
+      case '\f': out += "\\f"; break;
+      default:
+        out += "\\u00";
+        out.push_back(kHex[byte >> 4]);
+        out.push_back(kHex[byte & 15]);
+    }
+    copied = ++position;
+  }
+  flush();
+  out.push_back('"');
+}
+
+}  // namespace agent_graph

@@ -1,0 +1,110 @@
+// Status and Result: how every layer reports failure without throwing.
+//
+// Exceptions are caught at three walls only (user function, engine thread entry, nginx callback);
+// everything else returns a Status. `message` is safe to show to a client, `detail` is for the log.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace agent_graph {
+
+enum class StatusCode {
+  kOk,
+  kInvalidArgument,    // the caller's input is wrong (422)
+  kUnauthenticated,    // no or bad credential (403, see src/auth)
+  kPermissionDenied,   // known caller, not allowed (403)
+  kNotFound,           // no such object, or none this caller may know of (404)
+  kBusy,               // the conversation thread is running and its queue is full (409)
+  kConflict,           // the object's condition forbids the operation (409)
+  kResourceExhausted,  // a bound of ours was reached; try again later (503)
+  kUnavailable,        // a component did not answer (503)
+  kNotConfigured,      // the component is not part of this configuration (503)
+  kDeadlineExceeded,   // a deadline of ours passed
+  kCancelled,          // the run was cancelled (client gone, stop, shutdown)
+  kFenced,             // a write with a stale lease epoch was refused
+  kRecursionLimit,     // the run needed more steps than it was allowed
+  kGraph,              // the graph or a node failed
+  kModel,              // a model provider failed
+  kDataLoss,           // stored bytes cannot be read back
+  kInternal,           // a fault of ours
+};
+
+// The stable upper-case name of a code, e.g. "NOT_FOUND".
+std::string_view StatusCodeName(StatusCode code);
+
+// A value type: success is cheap, failure carries a code and a text.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  static Status Ok() { return Status(); }
+
+  bool ok() const { return code_ == StatusCode::kOk; }
+  StatusCode code() const { return code_; }
+  // Text for the client: names the field or component, holds no secret and no internal address.
+  const std::string& message() const { return message_; }
+  // More for the operator's log; may be empty.
+  const std::string& detail() const { return detail_; }
+  Status& WithDetail(std::string detail) {
+    detail_ = std::move(detail);
+    return *this;
+  }
+
+  // "NOT_FOUND: no such thread (detail)" for logs and tests.
+  std::string ToString() const;
+
+  friend bool operator==(const Status& a, const Status& b) {
+    return a.code_ == b.code_ && a.message_ == b.message_;
+  }
+
+ private:
+  StatusCode code_ = StatusCode::kOk;
+  std::string message_;
+  std::string detail_;
+};
+
+// Either a value or a failed Status. Using the value of a failure aborts: it is a bug of the caller.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}           // NOLINT
+  Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {}    // NOLINT
+
+  bool ok() const { return state_.index() == 0; }
+  Status status() const { return ok() ? Status() : std::get<1>(state_); }
+
+  T& value() & { return std::get<0>(state_); }
+  const T& value() const& { return std::get<0>(state_); }
+  T&& value() && { return std::get<0>(std::move(state_)); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+ private:
+  std::variant<T, Status> state_;
+};
+
+}  // namespace agent_graph
+
+// Returns from the calling function when `expression` is a failed Status.
+#define AG_RETURN_IF_ERROR(expression)                          \
+  do {                                                          \
+    if (::agent_graph::Status ag_status = (expression); !ag_status.ok()) return ag_status; \
+  } while (false)
+
+#define AG_CONCAT_INNER(a, b) a##b
+#define AG_CONCAT(a, b) AG_CONCAT_INNER(a, b)
+// AG_ASSIGN_OR_RETURN(auto value, F()): value on success, return the Status otherwise.
+#define AG_ASSIGN_OR_RETURN(declaration, expression) \
+  AG_ASSIGN_OR_RETURN_INNER(AG_CONCAT(ag_result_, __LINE__), declaration, expression)
+#define AG_ASSIGN_OR_RETURN_INNER(result, declaration, expression) \
+  auto result = (expression);                                      \
+  if (!result.ok()) return result.status();                        \
+  declaration = std::move(result).value()

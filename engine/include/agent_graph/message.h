@@ -1,0 +1,107 @@
+// Message and its content blocks: what users, models and tools say to each other.
+//
+// Values; copy and move them freely. Parts of free shape (tool arguments, tool output, metadata)
+// are JSON text, so that this header needs no JSON library: parse them with the one you like.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "agent_graph/export.h"
+
+namespace agent_graph {
+
+enum class Role : uint8_t { kUser, kAssistant, kSystem, kTool };
+
+struct TextBlock {
+  std::string text;
+  std::string annotations_json = "[]";
+};
+
+// A file, image, sound or document by reference or inline.
+struct MediaReference {
+  enum class Kind : uint8_t { kUrl, kFileId, kData };
+  Kind kind = Kind::kUrl;
+  std::string url;
+  std::string file_id;
+  std::string data_base64;
+  std::string mime_type;
+  std::string filename;
+  std::optional<int64_t> size_bytes;
+};
+
+struct MediaBlock {
+  enum class Type : uint8_t { kImage, kAudio, kVideo, kDocument };
+  Type type = Type::kImage;
+  MediaReference media;
+  std::string extra_json = "{}";  // further keys of the block (alt_text, transcript, pages, ...)
+};
+
+// A call the model wants made. `remote` calls run in the client, not here.
+struct ToolCallBlock {
+  std::string id;
+  std::string name;
+  std::string arguments_json = "{}";  // always an object
+  bool remote = false;
+};
+
+struct ToolResultBlock {
+  std::string call_id;
+  std::string output_json = "null";  // any JSON value
+  bool is_error = false;
+};
+
+struct ReasoningBlock {
+  std::string summary;
+  std::vector<std::string> details;
+  std::string signature;  // opaque provider token that must be sent back unchanged; may be empty
+};
+
+// Any other block (data, annotation, error, ...), kept as it came.
+struct OtherBlock {
+  std::string type;
+  std::string json = "{}";  // the whole block, `type` included
+};
+
+using ContentBlock = std::variant<TextBlock, MediaBlock, ToolCallBlock, ToolResultBlock,
+                                  ReasoningBlock, OtherBlock>;
+
+// Token counts of one model call. On exactly one message of that call, so that sums are right.
+struct Usage {
+  int64_t prompt_tokens = 0;
+  int64_t completion_tokens = 0;
+  int64_t total_tokens = 0;
+  int64_t reasoning_tokens = 0;
+  int64_t cache_creation_input_tokens = 0;
+  int64_t cache_read_input_tokens = 0;
+};
+
+struct AGENT_GRAPH_API Message {
+  std::string id;  // empty: assigned when the message enters a thread
+  Role role = Role::kUser;
+  std::vector<ContentBlock> content;
+  double timestamp = 0;  // Unix seconds; 0: set when the message enters a thread
+  std::string metadata_json = "{}";
+  std::optional<Usage> usage;
+
+  static Message User(std::string text);
+  static Message Assistant(std::string text);
+  static Message System(std::string text);
+  // One result of one tool call; `output_json` is JSON text.
+  static Message ToolResult(std::string call_id, std::string output_json, bool is_error = false);
+
+  // All text blocks, concatenated.
+  std::string Text() const;
+  // The calls in this message, in order.
+  std::vector<const ToolCallBlock*> ToolCalls() const;
+  std::vector<const ToolResultBlock*> ToolResults() const;
+};
+
+AGENT_GRAPH_API std::string_view RoleName(Role role);  // "user", "assistant", "system", "tool"
+AGENT_GRAPH_API std::optional<Role> ParseRole(std::string_view name);
+
+}  // namespace agent_graph

@@ -1,0 +1,36 @@
+// The one message codec: Message ↔ the JSON of the wire and of the store.
+//
+// Emitted shape (every key present, null when unset):
+//   message_id (string), role, content (array of blocks), delta, tools_calls (OpenAI shape, or
+//   null), reasoning (text or null), timestamp (Unix seconds), metadata (object), usages, raw.
+// Accepted besides: content as a string, flat {type:image,file_id}, integer ids, unknown keys.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "agent_graph/message.h"
+#include "base/status.h"
+
+namespace agent_graph::message {
+
+// `location` is the path for error texts, e.g. "messages.0": "messages.0.role: must be one of …".
+// Placeholder ids (0, "0", "", null, absent) become the empty id. `delta` is ignored on input.
+Result<Message> FromJson(const nlohmann::json& value, const std::string& location);
+
+nlohmann::json ToJson(const Message& message);
+// The same as compact text, the form in which messages are stored and served.
+std::string ToJsonText(const Message& message);
+// Of text written by ToJsonText; kDataLoss when it is not.
+Result<Message> FromJsonText(std::string_view text);
+
+// A streamed piece of `message_id`: {"…","delta":true,"content":[{"type":"text","text":piece}]}.
+// Written directly: this is the token path.
+std::string DeltaJsonText(std::string_view message_id, std::string_view text_piece,
+                          std::string_view reasoning_piece, double timestamp);
+
+// Text that GET …/messages?search= looks at: text blocks and tool results.
+std::string SearchText(std::string_view stored_message);
+
+}  // namespace agent_graph::message

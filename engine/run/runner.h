@@ -1,0 +1,110 @@
+// One run: lease → load → loop over nodes → append what happened → snapshot → release.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent_graph/message.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "runtime/cancellation.h"
+#include "state/types.h"
+
+namespace agent_graph::graph {
+class CompiledGraph;
+}
+namespace agent_graph::state {
+class Service;
+}
+namespace agent_graph::runtime {
+class Runtime;
+}
+
+namespace agent_graph::run {
+
+struct RunRequest {
+  state::Scope scope;
+  std::string user_id;
+  std::string user_json = "{}";    // config.user, every claim, with the stamped authz
+  std::string thread_id;           // empty: generated
+  std::string run_id;              // empty: generated
+  std::vector<Message> messages;   // all appended, the last one is the input
+  std::string config_json = "{}";  // the client's config minus reserved keys
+  std::optional<std::string> initial_state_json;
+  int recursion_limit = 25;
+  Deadline deadline = kNoDeadline;
+};
+
+// A run's events as they happen, already JSON where they go on the wire. The sink decides what a
+// granularity shows; the log never depends on it.
+struct RunEvent {
+  enum class Kind { kMessageDelta, kMessage, kUpdate, kState, kError };
+  Kind kind = Kind::kMessage;
+  std::string message_json;  // kMessageDelta, kMessage: the message object
+  std::string state_json;    // kUpdate, kState: the AgentState after a node
+  std::string data_json;     // kUpdate, kError: the data object ("" = null)
+  std::string node;          // node that caused it, may be empty
+  int step = 0;
+};
+
+// Known before the first node runs.
+struct RunStart {
+  std::string thread_id;
+  std::string run_id;
+  bool is_new_thread = false;
+  std::string thread_name;
+};
+
+// Receives a run's progress on the run's fiber. A failed Status cancels the run.
+class RunSink {
+ public:
+  virtual ~RunSink() = default;
+  virtual Status OnStart(const RunStart& start) = 0;  // after this, failures are error events
+  virtual Status OnEvent(const RunEvent& event) = 0;
+  // False: deltas and state snapshots need not be produced (invoke).
+  virtual bool wants_deltas() const = 0;
+  virtual bool wants_states() const = 0;
+};
+
+struct RunOutcome {
+  RunStart start;
+  std::string status;           // done | error | stopped | interrupted
+  Status error;                 // when status is error
+  std::vector<std::string> messages_json;  // the working window after the run, oldest first
+  std::string state_json;       // AgentState
+  std::optional<std::string> summary;
+};
+
+// The union shape of AgentState (`context`, `context_summary`, `execution_meta`, custom fields) as
+// served by invoke, streams and GET …/state.
+std::string AgentStateJson(const state::ThreadState& state);
+
+class Runner {
+ public:
+  struct Options {
+    std::optional<uint64_t> window_max = 100;
+    bool enqueue_if_busy = true;
+    uint32_t queue_max = 16;
+    std::chrono::milliseconds busy_wait_max{60'000};
+  };
+
+  // `state` may be null: no checkpointer, each run starts empty and nothing is kept.
+  Runner(std::shared_ptr<const graph::CompiledGraph> graph, state::Service* state,
+         runtime::Runtime& runtime, Options options);
+
+  // Runs on the calling fiber to the end. A failed Result means the run never started (nothing was
+  // written): validation, permission, busy. After OnStart failures are in the outcome.
+  Result<RunOutcome> Execute(const RunRequest& request, const runtime::Cancellation& cancellation,
+                             RunSink& sink);
+
+ private:
+  std::shared_ptr<const graph::CompiledGraph> graph_;
+  state::Service* state_;
+  runtime::Runtime& runtime_;
+  Options options_;
+};
+
+}  // namespace agent_graph::run

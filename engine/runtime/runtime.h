@@ -1,0 +1,83 @@
+// Engine threads, the fibers on them, and the pools for work that blocks.
+//
+// A fiber is a stackful coroutine that stays on its engine thread for life: code reads
+// synchronously and never migrates. Nothing that runs on a fiber may block its thread; blocking
+// work goes to a pool (RunOnIoPool, RunUserFunction) while the fiber waits.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "runtime/cancellation.h"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace agent_graph::runtime {
+
+struct RuntimeOptions {
+  int threads = 1;              // engine threads
+  size_t fibers_max = 8192;     // live fibers over all engine threads; beyond it work waits
+  int io_threads_max = 4;       // pool for our own blocking work (files, large JSON)
+  int user_threads_active = 64;  // user functions running at once (waiting ones do not count)
+  int user_threads_max = 512;   // threads of the user pool, waiting ones included
+  std::string name = "agent";   // thread name prefix, at most 8 characters
+};
+
+class Runtime {
+ public:
+  explicit Runtime(RuntimeOptions options);
+  // Leaks what still has live fibers on purpose: a destructor never runs under a running fiber.
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  // Creates the threads, all signals blocked. Call after fork, from the process that will run them.
+  Status Start();
+
+  // Runs `body` on a new fiber: on the calling engine thread if `here` and there is one, else on
+  // the next one round robin. Never fails: past fibers_max the body waits in FIFO order. An
+  // exception that escapes `body` is logged through `on_uncaught` and ends only that fiber.
+  void Spawn(std::function<void()> body, bool here = false);
+
+  // Live and waiting fibers.
+  size_t fibers() const;
+
+  // Waits until no fiber is left or the deadline passes, then joins the engine threads.
+  // kDeadlineExceeded names the functions still running; threads then stay detached.
+  Status Stop(Deadline deadline);
+
+  // Runs on the calling fiber, or blocks the calling thread when it is not one.
+  // Our own blocking work. Never user code.
+  void RunOnIoPool(const std::function<void()>& work);
+  // A function of the user's, on the user pool. Past the deadline (or on cancellation) returns at
+  // once: the thread is written off and replaced, so `work` must own all it touches.
+  // An exception of the user's comes back as kGraph with its text.
+  Status RunUserFunction(std::shared_ptr<std::function<void()>> work, const std::string& name,
+                         const Cancellation& cancellation, Deadline deadline);
+  // Threads written off so far; at 16 the worker should retire.
+  size_t written_off_threads() const;
+
+  // The calling engine thread's event loop; null elsewhere. For engine/net only.
+  static boost::asio::io_context* CurrentLoop();
+  static Runtime* Current();  // the runtime of the calling engine thread or pool thread, or null
+
+  struct Implementation;
+
+ private:
+  std::unique_ptr<Implementation> implementation_;
+};
+
+// True on a fiber of an engine thread.
+bool OnFiber();
+
+// Sleeps the calling fiber (or thread). kCancelled when cancelled first.
+Status SleepFor(std::chrono::milliseconds duration, const Cancellation* cancellation);
+
+}  // namespace agent_graph::runtime

@@ -1,0 +1,53 @@
+// The one route table. It drives native routing and method checks in the nginx thread, the guard,
+// the start-up guard check, and the handler on the engine's side.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace agent_graph::api {
+
+class HandlerContext;
+
+enum class Method : uint8_t { kGet, kPost, kPut, kDelete };
+enum class BodyKind : uint8_t { kNone, kJson, kOptionalJson };
+enum class Access : uint8_t { kPublic, kGuarded };
+
+struct Route {
+  Method method;
+  std::string_view pattern;   // "/v1/threads/{thread_id}/state"
+  Access access;
+  std::string_view resource;  // "checkpointer"
+  std::string_view action;    // "read"
+  BodyKind body;
+  bool native;                // answered in the event loop (ping)
+  void (*handler)(HandlerContext&);  // on a fiber; null for native routes
+  std::string_view summary;
+};
+
+std::span<const Route> Routes();
+
+struct RouteMatch {
+  enum class Kind : uint8_t { kFound, kNotFound, kMethodNotAllowed };
+  Kind kind = Kind::kNotFound;
+  uint16_t route = 0;                        // index into Routes()
+  std::vector<std::string> path_parameters;  // decoded once
+  std::string allow;                         // for kMethodNotAllowed: "GET, HEAD, OPTIONS"
+};
+
+// `raw_path` is the request target's path as sent, location prefix stripped, without query.
+// Segments are split before decoding, so %2F stays inside its segment; a decoded segment that is
+// or contains a "." or ".." path component is not found. HEAD matches GET. Nginx thread: no
+// allocation beyond the parameters, no exceptions.
+RouteMatch MatchRoute(std::string_view method, std::string_view raw_path);
+
+// Every guarded route names a permission and every public one is on the allowlist; the failure
+// lists the offending routes.
+Status CheckRouteGuards();
+
+}  // namespace agent_graph::api

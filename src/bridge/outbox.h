@@ -1,0 +1,81 @@
+// Engine → loop: many producers, one consumer (the worker's event loop).
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "bridge/request.h"
+
+namespace agent_graph::bridge {
+
+// Addresses an exchange on the loop's side. A slot is reused with a higher generation, so an item
+// for a request that is gone is recognised and dropped.
+struct ExchangeAddress {
+  uint32_t slot = 0;
+  uint32_t generation = 0;
+};
+
+enum class LogLevel : uint8_t { kDebug, kInfo, kNotice, kWarn, kError, kCritical };
+
+// Inbound credit: the loop may read this many more body bytes. The first one is the permission to
+// read at all, given after credentials were checked on the head.
+struct ReadBody {
+  uint64_t bytes = 0;
+};
+struct SendHead {
+  ReplyHead head;
+};
+struct SendChunk {
+  std::string bytes;  // counted against the exchange's credit until they left nginx
+};
+// How the exchange ended, for the access log variables.
+struct End {
+  std::string outcome = "ok";  // ok | error | cancelled | client_abort | timeout | shutdown | rejected
+};
+// Values for the access log; sent at any time before End.
+struct Annotate {
+  std::string thread_id;
+  std::string run_id;
+};
+struct WriteLog {
+  LogLevel level = LogLevel::kInfo;
+  std::string text;
+};
+
+using OutboxPayload = std::variant<ReadBody, SendHead, SendChunk, End, Annotate, WriteLog>;
+
+struct OutboxItem {
+  ExchangeAddress address;  // ignored for WriteLog without an exchange (generation 0)
+  OutboxPayload payload;
+};
+
+// One per worker. Push is thread-safe and never blocks on the loop; the eventfd is written only
+// when the queue was empty. Memory is bounded by the credit of the exchanges, not here.
+class Outbox {
+ public:
+  Outbox();  // creates the eventfd (non-blocking, close-on-exec); ok() tells
+  ~Outbox();
+  Outbox(const Outbox&) = delete;
+  Outbox& operator=(const Outbox&) = delete;
+
+  bool ok() const { return doorbell_ >= 0; }
+  int doorbell() const { return doorbell_; }
+
+  void Push(OutboxItem item);
+  // A line for the worker's error log, from any engine thread.
+  void Log(LogLevel level, std::string text);
+
+  // Loop only: takes everything queued; read the doorbell first. `items` is cleared and reused.
+  void Swap(std::vector<OutboxItem>& items);
+  void ClearDoorbell();
+
+ private:
+  const int doorbell_;
+  std::mutex mutex_;
+  std::vector<OutboxItem> items_;  // guarded by mutex_
+};
+
+}  // namespace agent_graph::bridge

@@ -1,0 +1,72 @@
+// The composition root: builds everything a worker needs from Settings, owns it, stops it in order.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "bridge/inbox.h"
+#include "bridge/outbox.h"
+#include "settings/settings.h"
+
+namespace agent_graph::service {
+
+struct ServiceOptions {
+  std::string name;             // of agent_graph_service
+  int threads = 1;              // engine threads of this worker
+  size_t queue = 1024;          // inbox bound
+  std::string state_directory;  // absolute; owner.sock and db/ live there
+  int graph_file = -1;          // descriptor of the graph file opened at configuration time, or -1
+  bool state_in_process = false;  // master_process off: this process is the state owner, too
+};
+
+// In a worker. Thread contract: nginx thread only; the inbox and outbox do the crossing.
+class Service {
+ public:
+  // Loads the graph and connects everything; starts no thread. The text of a failure is one line
+  // that names file, key or symbol and reason.
+  static Result<std::unique_ptr<Service>> Create(std::shared_ptr<const settings::Settings> settings,
+                                                 ServiceOptions options);
+  ~Service();
+
+  Status Start();  // engine threads, all signals blocked
+  bridge::Inbox& inbox();
+  bridge::Outbox& outbox();
+
+  // Refuses new work; runs in flight go on.
+  void Drain();
+  // Cancels what is left, waits for fibers, joins threads. kDeadlineExceeded: somebody is stuck.
+  Status Stop(Deadline deadline);
+
+  struct Implementation;
+
+ private:
+  explicit Service(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation_;
+};
+
+// What `nginx -t` asks, in a forked child without threads: the settings are complete, the graph
+// loads and compiles, its models exist, every route is guarded.
+Status Validate(const settings::Settings& settings, int graph_file);
+
+// The state owner's role in nginx's helper process (or, as a fallback, in a worker).
+class StateOwner {
+ public:
+  // Starts a candidate thread for `state_directory`; returns at once. Nothing for a service without
+  // an embedded checkpointer.
+  static std::unique_ptr<StateOwner> Start(const settings::Settings& settings,
+                                           const std::string& state_directory,
+                                           bridge::Outbox* log);
+  ~StateOwner();
+  // Keeps serving until the last client has gone or `deadline`; then releases the role.
+  void Finish(Deadline deadline);
+
+  struct Implementation;
+
+ private:
+  explicit StateOwner(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace agent_graph::service

@@ -1,0 +1,89 @@
+// service.json + environment → Settings, immutable from then on. The one schema of the
+// configuration: every key, its type, default and error text is here and in schema.cc.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace agent_graph::settings {
+
+// The environment as captured in the master when the configuration was read; workers' own is empty.
+using Environment = std::map<std::string, std::string, std::less<>>;
+
+enum class Mode : uint8_t { kDevelopment, kProduction };
+
+struct CheckpointerSettings {
+  enum class Type : uint8_t { kLevelDb, kMemory, kNone };
+  enum class Sync : uint8_t { kRun, kAlways, kNone };
+  Type type = Type::kLevelDb;
+  Sync sync = Sync::kRun;
+};
+
+// One entry of `models`: a provider under a name that graphs refer to.
+struct ModelSettings {
+  std::string name;
+  std::string provider;  // demo | openai
+  std::string model;
+  std::string base_url;
+  std::string api_key;   // expanded; never logged
+  std::map<std::string, std::string> headers;
+  int64_t connect_timeout_ms = 10'000;
+  int64_t first_byte_timeout_ms = 60'000;
+  int64_t idle_timeout_ms = 60'000;  // between two pieces of a stream
+  int64_t reply_bytes_max = 4 * 1024 * 1024;
+  int retries_max = 2;
+  std::string parameters_json = "{}";
+};
+
+struct CorsSettings {
+  std::vector<std::string> origins = {"*"};
+  bool credentials = false;
+};
+
+struct BusyThreadSettings {
+  bool enqueue = true;
+  uint32_t queue_max = 16;
+  int64_t wait_ms_max = 60'000;
+};
+
+struct LimitSettings {
+  uint64_t json_bytes_max = 10 * 1024 * 1024;
+  uint32_t json_depth_max = 128;
+  uint32_t json_values_max = 100'000;
+  uint64_t json_io_pool_bytes = 64 * 1024;   // parsed on the io pool above this
+  uint64_t message_bytes_max = 1024 * 1024;
+  uint64_t page_bytes_max = 8 * 1024 * 1024;
+  uint64_t buffered_bytes_max = 256ull * 1024 * 1024;
+  uint32_t runs_max = 8192;
+};
+
+struct Settings {
+  std::string file;       // service.json, absolute
+  std::string directory;  // its folder: relative paths for reading resolve here
+  std::string agent_module;     // "graphs/support.so" or "graphs/support.json", absolute
+  std::string agent_attribute;  // "app"
+  Mode mode = Mode::kDevelopment;
+  CheckpointerSettings checkpointer;
+  std::vector<ModelSettings> models;
+  CorsSettings cors;
+  bool security_headers = true;
+  BusyThreadSettings busy_thread;
+  LimitSettings limits;
+  std::optional<uint64_t> window_max = 100;
+  Environment environment;  // with the `env` file merged in
+  std::vector<std::string> warnings;  // accepted but without effect; logged once at start
+};
+
+// `file` must be absolute; `text` is its content. Failure texts name the key and the valid values,
+// e.g. `checkpointer.type: "levldb" is not one of leveldb, memory, none`; secrets never appear.
+Result<Settings> Load(const std::string& file, std::string_view text,
+                      const Environment& environment);
+
+}  // namespace agent_graph::settings

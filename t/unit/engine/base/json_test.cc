@@ -1,0 +1,58 @@
+#include "base/json.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace agent_graph {
+namespace {
+
+TEST(ParseJson, ReadsAnObject) {
+  auto value = ParseJson(R"({"a":[1,2.5,"x",null,true]})");
+  ASSERT_TRUE(value.ok()) << value.status().ToString();
+  EXPECT_EQ((*value)["a"][2], "x");
+}
+
+TEST(ParseJson, NamesThePositionOfAnError) {
+  auto value = ParseJson("{");
+  ASSERT_FALSE(value.ok());
+  EXPECT_EQ(value.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(value.status().message().find("byte"), std::string::npos);
+}
+
+TEST(ParseJson, RefusesDeepNestingBeforeATreeExists) {
+  EXPECT_FALSE(ParseJson(std::string(100'000, '[')).ok());
+  EXPECT_TRUE(ParseJson(std::string(128, '[') + std::string(128, ']')).ok());
+  EXPECT_FALSE(ParseJson(std::string(129, '[') + std::string(129, ']')).ok());
+}
+
+TEST(ParseJson, RefusesTooManyValues) {
+  EXPECT_FALSE(ParseJson("[1,2,3]", {.depth_max = 8, .values_max = 3}).ok());
+  EXPECT_TRUE(ParseJson("[1,2]", {.depth_max = 8, .values_max = 3}).ok());
+}
+
+TEST(ParseJson, RefusesInvalidUtf8AndTrailingText) {
+  EXPECT_FALSE(ParseJson("\"\xff\"").ok());
+  EXPECT_FALSE(ParseJson("{} x").ok());
+  EXPECT_FALSE(ParseJson("").ok());
+}
+
+TEST(AppendJsonString, EscapesLikeTheLibrary) {
+  std::string text = "a\"\\\n\t\x01\xc3\xa9\xf0\x9f\x98\x80";
+  std::string out;
+  AppendJsonString(out, text);
+  EXPECT_EQ(ParseJson(out)->get<std::string>(), text);
+}
+
+TEST(AppendJsonString, ReplacesInvalidUtf8) {
+  for (std::string bad : {"\xff", "\xc0\xaf", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xe2\x82"}) {
+    std::string out;
+    AppendJsonString(out, "x" + bad + "y");
+    auto parsed = ParseJson(out);
+    ASSERT_TRUE(parsed.ok());
+    EXPECT_NE(parsed->get<std::string>().find("\xef\xbf\xbd"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace agent_graph
