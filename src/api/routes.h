@@ -20,12 +20,12 @@ enum class Access : uint8_t { kPublic, kGuarded };
 
 struct Route {
   Method method;
-  std::string_view pattern;   // "/v1/threads/{thread_id}/state"
+  std::string_view pattern;  // "/v1/threads/{thread_id}/state"
   Access access;
   std::string_view resource;  // "checkpointer"
   std::string_view action;    // "read"
   BodyKind body;
-  bool native;                // answered in the event loop (ping)
+  bool native;                       // answered in the event loop (ping)
   void (*handler)(HandlerContext&);  // on a fiber; null for native routes
   std::string_view summary;
 };
@@ -49,5 +49,6 @@ RouteMatch MatchRoute(std::string_view method, std::string_view raw_path);
 // Every guarded route names a permission and every public one is on the allowlist; the failure
 // lists the offending routes.
 Status CheckRouteGuards();
+Status CheckRouteGuards(std::span<const Route> routes);
 
 }  // namespace agent_graph::api

@@ -1,0 +1,109 @@
+#include "api/envelope.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+
+namespace agent_graph::api {
+namespace {
+
+constexpr size_t kEnvelopeBytes = 256;  // what an envelope adds to its data, about
+
+void AppendMetadata(std::string& out, std::string_view request_id, std::string_view timestamp,
+                    std::string_view message) {
+  out += "\"metadata\":{\"request_id\":";
+  AppendJsonString(out, request_id);
+  out += ",\"timestamp\":\"";
+  out += timestamp;
+  out += "\",\"message\":";
+  AppendJsonString(out, message);
+  out += "}}";
+}
+
+void AppendDetails(std::string& out, const std::vector<ErrorDetail>& details) {
+  out += "\"details\":[";
+  for (size_t i = 0; i < details.size(); ++i) {
+    out += i == 0 ? "{\"loc\":[" : ",{\"loc\":[";
+    for (size_t j = 0; j < details[i].location.size(); ++j) {
+      if (j > 0) out += ',';
+      AppendJsonString(out, details[i].location[j]);
+    }
+    out += "],\"msg\":";
+    AppendJsonString(out, details[i].message);
+    out += ",\"type\":";
+    AppendJsonString(out, details[i].type);
+    out += '}';
+  }
+  out += ']';
+}
+
+}  // namespace
+
+std::string SuccessEnvelope(std::string_view data_json, std::string_view message,
+                            std::string_view request_id) {
+  std::string timestamp = IsoTimestampNow();
+  std::string out;
+  out.reserve(data_json.size() + 2 * message.size() + kEnvelopeBytes);
+  out += "{\"success\":true,\"data\":";
+  out += data_json;
+  out += ",\"message\":";
+  AppendJsonString(out, message);
+  out += ",\"timestamp\":\"";
+  out += timestamp;
+  out += "\",";
+  AppendMetadata(out, request_id, timestamp, message);
+  return out;
+}
+
+std::string ErrorEnvelope(const ErrorInfo& error, std::string_view request_id) {
+  const ErrorKind& kind = Describe(error.error);
+  std::string_view message = error.message.empty() ? kind.message : error.message;
+  std::string out;
+  out.reserve(3 * message.size() + kEnvelopeBytes);
+  out += "{\"detail\":";
+  AppendJsonString(out, message);
+  if (error.error == ApiError::kUnauthenticated) {
+    out += ",\"error_code\":";
+    AppendJsonString(out, kind.code);
+  }
+  out += ",\"error\":{\"code\":";
+  AppendJsonString(out, kind.code);
+  out += ",\"message\":";
+  AppendJsonString(out, message);
+  out += ',';
+  AppendDetails(out, error.details);
+  out += "},";
+  AppendMetadata(out, request_id, IsoTimestampNow(), message);
+  return out;
+}
+
+Reply SuccessReply(std::string_view data_json, std::string_view message,
+                   std::string_view request_id) {
+  Reply reply;
+  reply.headers.emplace_back("Content-Type", "application/json");
+  reply.body = SuccessEnvelope(data_json, message, request_id);
+  return reply;
+}
+
+Reply ErrorReply(const ErrorInfo& error, std::string_view request_id) {
+  const ErrorKind& kind = Describe(error.error);
+  Reply reply;
+  reply.status = kind.status;
+  reply.headers.emplace_back("Content-Type", "application/json");
+  if (kind.retry_after_seconds > 0) {
+    reply.headers.emplace_back("Retry-After", std::to_string(kind.retry_after_seconds));
+  }
+  reply.body = ErrorEnvelope(error, request_id);
+  return reply;
+}
+
+Reply ErrorReply(ApiError error, std::string_view request_id) {
+  return ErrorReply(ErrorInfo{error, "", {}}, request_id);
+}
+
+Reply MethodNotAllowedReply(std::string_view allow, std::string_view request_id) {
+  Reply reply = ErrorReply(ApiError::kMethodNotAllowed, request_id);
+  reply.headers.emplace_back("Allow", allow);
+  return reply;
+}
+
+}  // namespace agent_graph::api

@@ -1,0 +1,25 @@
+// The handlers the route table names, one file per resource. Each runs on a fiber of its own.
+#pragma once
+
+namespace agent_graph::api {
+
+class HandlerContext;
+
+void InvokeGraph(HandlerContext& context);  // graph_invoke.cc
+void StreamGraph(HandlerContext& context);  // graph_stream.cc
+void GetGraph(HandlerContext& context);     // graph_info.cc
+
+void ListThreads(HandlerContext& context);  // threads.cc
+void GetThread(HandlerContext& context);
+void DeleteThread(HandlerContext& context);
+
+void GetThreadState(HandlerContext& context);  // thread_state.cc
+void PutThreadState(HandlerContext& context);
+void DeleteThreadState(HandlerContext& context);
+
+void ListMessages(HandlerContext& context);  // thread_messages.cc
+void AddMessages(HandlerContext& context);
+void GetMessage(HandlerContext& context);
+void DeleteMessage(HandlerContext& context);
+
+}  // namespace agent_graph::api

@@ -1,0 +1,237 @@
+#include "api/routes.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+
+#include "api/handlers.h"
+
+namespace agent_graph::api {
+namespace {
+
+constexpr size_t kSegmentsMax = 8;  // of a path; longer paths match nothing
+
+// Where several patterns fit a path, the first one with the method wins: literal segments go above
+// parameters.
+constexpr std::array kRoutes = {
+    Route{Method::kGet, "/ping", Access::kPublic, "", "", BodyKind::kNone, true, nullptr,
+          "Tell that the service is up"},
+    Route{Method::kPost, "/v1/graph/invoke", Access::kGuarded, "graph", "invoke", BodyKind::kJson,
+          false, InvokeGraph, "Run the graph and return the conversation"},
+    Route{Method::kPost, "/v1/graph/stream", Access::kGuarded, "graph", "stream", BodyKind::kJson,
+          false, StreamGraph, "Run the graph and stream what happens, one JSON object a line"},
+    Route{Method::kGet, "/v1/graph", Access::kGuarded, "graph", "read", BodyKind::kNone, false,
+          GetGraph, "Describe the graph"},
+    Route{Method::kGet, "/v1/threads", Access::kGuarded, "checkpointer", "read", BodyKind::kNone,
+          false, ListThreads, "List threads, the latest first"},
+    Route{Method::kGet, "/v1/threads/{thread_id}", Access::kGuarded, "checkpointer", "read",
+          BodyKind::kNone, false, GetThread, "Read a thread's record"},
+    Route{Method::kDelete, "/v1/threads/{thread_id}", Access::kGuarded, "checkpointer", "delete",
+          BodyKind::kJson, false, DeleteThread, "Delete a thread with all it holds"},
+    Route{Method::kGet, "/v1/threads/{thread_id}/state", Access::kGuarded, "checkpointer", "read",
+          BodyKind::kNone, false, GetThreadState, "Read a thread's state"},
+    Route{Method::kPut, "/v1/threads/{thread_id}/state", Access::kGuarded, "checkpointer", "write",
+          BodyKind::kJson, false, PutThreadState, "Merge fields into a thread's state"},
+    Route{Method::kDelete, "/v1/threads/{thread_id}/state", Access::kGuarded, "checkpointer",
+          "delete", BodyKind::kOptionalJson, false, DeleteThreadState, "Clear a thread's state"},
+    Route{Method::kGet, "/v1/threads/{thread_id}/messages", Access::kGuarded, "checkpointer",
+          "read", BodyKind::kNone, false, ListMessages,
+          "List a thread's messages, the oldest first"},
+    Route{Method::kPost, "/v1/threads/{thread_id}/messages", Access::kGuarded, "checkpointer",
+          "write", BodyKind::kJson, false, AddMessages, "Append messages to a thread"},
+    Route{Method::kGet, "/v1/threads/{thread_id}/messages/{message_id}", Access::kGuarded,
+          "checkpointer", "read", BodyKind::kNone, false, GetMessage, "Read one message"},
+    Route{Method::kDelete, "/v1/threads/{thread_id}/messages/{message_id}", Access::kGuarded,
+          "checkpointer", "delete", BodyKind::kOptionalJson, false, DeleteMessage,
+          "Delete one message"},
+};
+
+constexpr std::array<std::string_view, 3> kPublicPaths = {"/ping", "/v1/evals/runs",
+                                                          "/v1/evals/runs/{run_id}"};
+
+struct Permission {
+  std::string_view resource;
+  std::string_view action;
+};
+
+constexpr std::array kPermissions = {
+    Permission{"graph", "invoke"},        Permission{"graph", "stream"},
+    Permission{"graph", "stop"},          Permission{"graph", "fix"},
+    Permission{"graph", "setup"},         Permission{"graph", "read"},
+    Permission{"checkpointer", "read"},   Permission{"checkpointer", "write"},
+    Permission{"checkpointer", "delete"}, Permission{"store", "read"},
+    Permission{"store", "write"},         Permission{"store", "delete"},
+    Permission{"files", "upload"},        Permission{"files", "read"},
+    Permission{"config", "read"},
+};
+
+std::string_view MethodName(Method method) {
+  switch (method) {
+    case Method::kGet:
+      return "GET";
+    case Method::kPost:
+      return "POST";
+    case Method::kPut:
+      return "PUT";
+    case Method::kDelete:
+      return "DELETE";
+  }
+  return "";
+}
+
+bool MethodMatches(Method method, std::string_view name) {
+  return name == MethodName(method) || (method == Method::kGet && name == "HEAD");
+}
+
+// A path or pattern cut at its slashes, without the leading one.
+struct Segments {
+  std::array<std::string_view, kSegmentsMax> parts;
+  size_t count = 0;
+};
+
+constexpr std::optional<Segments> Split(std::string_view path) {
+  if (path.empty() || path[0] != '/') return std::nullopt;
+  path.remove_prefix(1);
+  Segments segments;
+  for (;;) {
+    if (segments.count == kSegmentsMax) return std::nullopt;
+    size_t slash = path.find('/');
+    segments.parts[segments.count++] = path.substr(0, slash);
+    if (slash == std::string_view::npos) return segments;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+constexpr std::array<Segments, kRoutes.size()> kPatterns = [] {
+  std::array<Segments, kRoutes.size()> patterns;
+  for (size_t i = 0; i < kRoutes.size(); ++i) patterns[i] = *Split(kRoutes[i].pattern);
+  return patterns;
+}();
+
+constexpr bool IsParameter(std::string_view segment) {
+  return segment.starts_with('{');
+}
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// False when an escape is broken or stands for NUL.
+bool PercentDecode(std::string_view segment, std::string& out) {
+  out.clear();
+  out.reserve(segment.size());
+  for (size_t i = 0; i < segment.size(); ++i) {
+    if (segment[i] != '%') {
+      out.push_back(segment[i]);
+      continue;
+    }
+    if (i + 2 >= segment.size()) return false;
+    int high = HexDigit(segment[i + 1]);
+    int low = HexDigit(segment[i + 2]);
+    if (high < 0 || low < 0 || (high == 0 && low == 0)) return false;
+    out.push_back(static_cast<char>(high * 16 + low));
+    i += 2;
+  }
+  return true;
+}
+
+// An escaped slash may hide a step out of the location, as in "a%2F..%2Fb".
+bool HasDotComponent(std::string_view decoded) {
+  for (;;) {
+    size_t slash = decoded.find('/');
+    std::string_view component = decoded.substr(0, slash);
+    if (component == "." || component == "..") return true;
+    if (slash == std::string_view::npos) return false;
+    decoded.remove_prefix(slash + 1);
+  }
+}
+
+// The decoded path. Literal segments are compared decoded, too: "/%70ing" is "/ping".
+struct DecodedPath {
+  std::array<std::string, kSegmentsMax> parts;
+  size_t count = 0;
+};
+
+std::optional<DecodedPath> Decode(std::string_view raw_path) {
+  // Base URLs that end in a slash give "//v1/…".
+  if (raw_path.starts_with("//")) raw_path.remove_prefix(1);
+  std::optional<Segments> raw = Split(raw_path);
+  if (!raw) return std::nullopt;
+  // An empty last segment is a trailing slash, not an empty id.
+  if (raw->parts[raw->count - 1].empty()) return std::nullopt;
+  DecodedPath path;
+  path.count = raw->count;
+  for (size_t i = 0; i < raw->count; ++i) {
+    if (!PercentDecode(raw->parts[i], path.parts[i])) return std::nullopt;
+    if (HasDotComponent(path.parts[i])) return std::nullopt;
+  }
+  return path;
+}
+
+bool PatternMatches(const Segments& pattern, const DecodedPath& path) {
+  if (pattern.count != path.count) return false;
+  for (size_t i = 0; i < pattern.count; ++i) {
+    if (!IsParameter(pattern.parts[i]) && pattern.parts[i] != path.parts[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::span<const Route> Routes() {
+  return kRoutes;
+}
+
+RouteMatch MatchRoute(std::string_view method, std::string_view raw_path) {
+  RouteMatch match;
+  std::optional<DecodedPath> path = Decode(raw_path);
+  if (!path) return match;
+  for (size_t i = 0; i < kRoutes.size(); ++i) {
+    if (!PatternMatches(kPatterns[i], *path)) continue;
+    if (MethodMatches(kRoutes[i].method, method)) {
+      match.kind = RouteMatch::Kind::kFound;
+      match.route = static_cast<uint16_t>(i);
+      match.allow.clear();
+      for (size_t j = 0; j < path->count; ++j) {
+        if (IsParameter(kPatterns[i].parts[j])) {
+          match.path_parameters.push_back(std::move(path->parts[j]));
+        }
+      }
+      return match;
+    }
+    match.kind = RouteMatch::Kind::kMethodNotAllowed;
+    match.allow += MethodName(kRoutes[i].method);
+    match.allow += kRoutes[i].method == Method::kGet ? ", HEAD, " : ", ";
+  }
+  if (match.kind == RouteMatch::Kind::kMethodNotAllowed) match.allow += "OPTIONS";
+  return match;
+}
+
+Status CheckRouteGuards() {
+  return CheckRouteGuards(kRoutes);
+}
+
+Status CheckRouteGuards(std::span<const Route> routes) {
+  std::string offenders;
+  for (const Route& route : routes) {
+    bool allowed;
+    if (route.access == Access::kPublic) {
+      allowed = std::ranges::find(kPublicPaths, route.pattern) != kPublicPaths.end();
+    } else {
+      allowed = std::ranges::any_of(kPermissions, [&](const Permission& permission) {
+        return permission.resource == route.resource && permission.action == route.action;
+      });
+    }
+    if (allowed) continue;
+    if (!offenders.empty()) offenders += ", ";
+    offenders += std::string(MethodName(route.method)) + " " + std::string(route.pattern);
+  }
+  if (offenders.empty()) return Status::Ok();
+  return Status(StatusCode::kInternal, "routes without a permission guard: " + offenders);
+}
+
+}  // namespace agent_graph::api
