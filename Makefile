@@ -1,0 +1,61 @@
+# The commands of the project. `make run` and `make test` need nothing but a Debian 12 with make.
+# Paths in the recipes are relative to this folder or quoted: the checkout's path may hold spaces.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+.NOTPARALLEL:
+
+PORT ?= 8000
+JOBS ?= $(shell nproc)
+BUILD := build/release
+PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini t/http
+
+.PHONY: deps build module run test bench lint asan tsan clean
+
+# Every package that any target needs; each target installs only its own.
+deps:
+	cmake/install-packages.sh build test lint bench sanitizer
+
+# build/ngx_http_agent_graph_module.so and the sample graphs in build/graphs/.
+build:
+	cmake/install-packages.sh build
+	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release
+	ninja -C $(BUILD) -j $(JOBS)
+	ln -sfn release/ngx_http_agent_graph_module.so build/ngx_http_agent_graph_module.so
+	ln -sfn release/graphs build/graphs
+
+# make module NGINX_SRC=DIR [STATIC=1] [NGINX_CONFIGURE="--with-..."]: against any nginx source tree.
+# The result is in build/nginx-<tree>/: the module, or with STATIC=1 an nginx that contains it.
+module:
+	@test -n '$(NGINX_SRC)' || { echo 'usage: make module NGINX_SRC=DIR [STATIC=1]' >&2; exit 2; }
+	cmake/install-packages.sh build
+	JOBS='$(JOBS)' cmake/build-with-nginx.sh '$(NGINX_SRC)' '$(if $(STATIC),static,dynamic)' $(NGINX_CONFIGURE)
+
+# Serves the sample agent in the foreground on 127.0.0.1:$(PORT); Ctrl-C ends it.
+run: build
+	@PORT='$(PORT)' exec conf/run.sh
+
+test: build
+	cmake/install-packages.sh test
+	cmake/install-mock-provider.sh
+	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error
+	$(PYTEST)
+	@echo 'make test: all unit and http tests passed'
+
+bench: build
+	cmake/install-packages.sh bench
+	bench/run.sh
+
+lint:
+	cmake/install-packages.sh build lint
+	cmake/lint.sh
+
+# The same suites with nginx and everything else under a sanitizer.
+asan:
+	JOBS='$(JOBS)' cmake/test-with-sanitizer.sh address
+
+tsan:
+	JOBS='$(JOBS)' cmake/test-with-sanitizer.sh thread
+
+clean:
+	rm -rf build

@@ -1,0 +1,53 @@
+#!/bin/sh
+# install-packages.sh GROUP...   Installs the Debian packages of the named groups that are missing.
+# Groups: build, test, lint, bench, sanitizer. Needs root or sudo only when something is missing.
+set -eu
+
+packages_of() {
+  case "$1" in
+    build) echo g++ cmake ninja-build nginx nginx-dev curl ca-certificates \
+                libboost1.81-dev libboost-context1.81-dev libboost-json1.81-dev \
+                libcurl4-openssl-dev libssl-dev libpcre2-dev zlib1g-dev \
+                libleveldb-dev libsnappy-dev nlohmann-json3-dev libgtest-dev libgmock-dev ;;
+    test) echo python3 python3-pytest python3-pytest-timeout python3-h2 npm ;;
+    lint) echo clang-19 clang-format-19 clang-tidy-19 ;;
+    bench) echo wrk python3 ;;
+    sanitizer) echo dpkg-dev libasan8 libubsan1 libtsan2 ;;
+    *) echo "install-packages.sh: unknown group $1" >&2; exit 2 ;;
+  esac
+}
+
+is_installed() {
+  # Any npm serves: it only fetches what t/package-lock.json pins. Debian's own conflicts with others.
+  if [ "$1" = npm ] && command -v npm >/dev/null 2>&1; then return 0; fi
+  dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q '^install ok installed$'
+}
+
+missing=
+for group in "$@"; do
+  wanted=$(packages_of "$group")
+  for package in $wanted; do
+    if ! is_installed "$package"; then missing="$missing $package"; fi
+  done
+done
+if [ -z "$missing" ]; then exit 0; fi
+
+as_root=
+if [ "$(id -u)" != 0 ]; then
+  if ! command -v sudo >/dev/null 2>&1; then
+    echo "These Debian packages are missing and need root to install:$missing" >&2
+    exit 1
+  fi
+  as_root=sudo
+fi
+
+apt() {
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@" </dev/null
+}
+
+echo "Installing Debian packages:$missing"
+# A machine whose lists are current does without `update`; a bare one has no lists at all.
+if ! apt install -y --no-install-recommends $missing; then
+  apt update
+  apt install -y --no-install-recommends $missing
+fi
