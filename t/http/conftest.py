@@ -1,0 +1,120 @@
+"""Fixtures of the tests that drive a real nginx. Whatever a test starts is stopped after it, and a
+forbidden line in an error log or a sanitizer report fails the test that provoked it."""
+
+import pathlib
+import shutil
+import sys
+import tempfile
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+from harness import environment, processes  # noqa: E402
+from harness.configuration import nginx_configuration  # noqa: E402
+from harness.gated_provider import GatedProvider  # noqa: E402
+from harness.mock_provider import MockProvider  # noqa: E402
+from harness.nginx import Nginx  # noqa: E402
+from harness.ports import free_port  # noqa: E402
+from harness.service import Service  # noqa: E402
+
+
+def pytest_configure():
+    processes.adopt_orphans()
+
+
+def pytest_report_header():
+    return f"nginx: {environment.NGINX_BINARY}, module: {environment.MODULE}"
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    if call.when == "call":
+        item.call_failed = outcome.get_result().failed
+
+
+@pytest.fixture
+def directory(request):
+    """A folder of the test that nginx's workers can reach; kept when the test fails."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="agent-graph-"))
+    path.chmod(0o755)
+    yield path
+    if getattr(request.node, "call_failed", True):
+        sys.stderr.write(f"\nkept for inspection: {path}\n")
+    else:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def instances(request):
+    """Closes every nginx of the test and fails it for what their logs say."""
+    opened = []
+    yield opened
+    problems = [problem for instance in reversed(opened) for problem in instance.close()]
+    if problems:
+        request.node.call_failed = True
+        pytest.fail("nginx misbehaved:\n" + "\n".join(problems), pytrace=False)
+
+
+@pytest.fixture
+def start_nginx(directory, instances):
+    """start_nginx(server="location / {...}") runs an nginx without the module."""
+
+    def start(**configuration):
+        port = free_port()
+        nginx = Nginx(directory / f"nginx{len(instances)}", nginx_configuration(port, **configuration))
+        nginx.port = port
+        instances.append(nginx)
+        return nginx.start()
+
+    return start
+
+
+@pytest.fixture
+def make_service(directory, instances):
+    """make_service(settings, files={name: content}) prepares a service without starting it."""
+
+    def make(settings, *, files=None, **configuration):
+        service = Service(directory / f"nginx{len(instances)}", settings, **configuration)
+        graphs = service.directory / "conf" / "graphs"
+        if not graphs.exists():
+            graphs.symlink_to(environment.GRAPHS)
+        for name, content in (files or {}).items():
+            service.write(name, content)
+        instances.append(service)
+        return service
+
+    return make
+
+
+@pytest.fixture
+def start_service(make_service):
+    """As make_service, and starts it."""
+
+    def start(settings, **other):
+        return make_service(settings, **other).start()
+
+    return start
+
+
+@pytest.fixture
+def start_mock_provider(directory):
+    """start_mock_provider(fixtures, latency=5) runs the third party's mock."""
+    running = []
+
+    def start(fixtures, **options):
+        provider = MockProvider(directory / f"mock{len(running)}", fixtures, **options)
+        running.append(provider)
+        return provider
+
+    yield start
+    for provider in running:
+        provider.close()
+
+
+@pytest.fixture
+def gated_provider():
+    provider = GatedProvider()
+    yield provider
+    provider.close()

@@ -1,0 +1,72 @@
+"""The nginx.conf of tests: the shipped one with the numbers and paths of a test."""
+
+from . import environment
+
+_TEMPLATE = """\
+{main}
+worker_processes {workers};
+worker_rlimit_nofile 16384;
+worker_shutdown_timeout {shutdown_timeout};
+pid logs/nginx.pid;
+error_log logs/error.log {log_level};
+events {{
+    worker_connections 4096;
+}}
+http {{
+    access_log logs/access.log;
+    client_body_temp_path temp/body;
+    proxy_temp_path temp/proxy;
+    fastcgi_temp_path temp/fastcgi;
+    scgi_temp_path temp/scgi;
+    uwsgi_temp_path temp/uwsgi;
+    client_max_body_size 26m;
+{http}
+    server {{
+        listen 127.0.0.1:{port} backlog=4096;
+{listen_http2}
+{server}
+    }}
+}}
+"""
+
+
+def nginx_configuration(
+    port,
+    *,
+    main="",
+    http="",
+    server="",
+    workers=2,
+    http2_port=None,
+    log_level="info",
+    shutdown_timeout="60s",
+):
+    """A complete nginx.conf around the given fragments."""
+    return _TEMPLATE.format(
+        main=main,
+        http=http,
+        server=server,
+        workers=workers,
+        port=port,
+        listen_http2=f"        listen 127.0.0.1:{http2_port} http2;" if http2_port else "",
+        log_level=log_level,
+        shutdown_timeout=shutdown_timeout,
+    )
+
+
+def load_module():
+    return f'load_module "{environment.MODULE}";'
+
+
+def service_configuration(port, *, service_options="", location="", prefix="/", http="", **other):
+    """nginx.conf of one service named `test`, whose service.json lies beside it."""
+    return nginx_configuration(
+        port,
+        main=load_module() + other.pop("main", ""),
+        http=f"    agent_graph_service test service.json state=state/test {service_options};\n{http}",
+        server=(
+            f"        location {prefix} {{\n            agent_graph test;\n            {location}\n"
+            f"        }}\n{other.pop('server', '')}"
+        ),
+        **other,
+    )

@@ -1,0 +1,17 @@
+"""Where the programs under test are, and how much slower they run under a sanitizer."""
+
+import os
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ.get("AGENT_GRAPH_BUILD", ROOT / "build" / "release")).resolve()
+MODULE = pathlib.Path(
+    os.environ.get("AGENT_GRAPH_MODULE", BUILD / "ngx_http_agent_graph_module.so")
+).resolve()
+GRAPHS = BUILD / "graphs"
+NGINX_BINARY = os.environ.get("NGINX_BINARY", "/usr/sbin/nginx")
+MOCK_PROVIDER = ROOT / "build" / "node" / "node_modules"
+
+# Empty, address or thread.
+SANITIZER = os.environ.get("AGENT_GRAPH_SANITIZER", "")
+TIME_SCALE = {"": 1, "address": 4, "thread": 8}[SANITIZER]

@@ -1,0 +1,37 @@
+"""Reads nginx's error.log and says which lines no test may leave behind."""
+
+import re
+
+_FORBIDDEN = re.compile(
+    r"\[(alert|emerg|crit)\]"
+    r"|exited on signal|exited with fatal code|open socket .* left in connection"
+    r"|ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:"
+)
+
+
+class ErrorLog:
+    """error.log of one instance. Lines a test provokes on purpose are allowed one pattern each."""
+
+    def __init__(self, path):
+        self._path = path
+        self._allowed = []
+
+    def text(self):
+        try:
+            return self._path.read_text(errors="replace")
+        except FileNotFoundError:
+            return ""
+
+    def lines(self, pattern=""):
+        return [line for line in self.text().splitlines() if re.search(pattern, line)]
+
+    def allow(self, pattern):
+        self._allowed.append(re.compile(pattern))
+
+    def forbidden_lines(self, text=None):
+        text = self.text() if text is None else text
+        return [
+            line
+            for line in text.splitlines()
+            if _FORBIDDEN.search(line) and not any(allowed.search(line) for allowed in self._allowed)
+        ]

@@ -1,0 +1,148 @@
+"""A chat-completions provider whose streams stop halfway until the test lets them go on, so that a
+test can have exactly N streams in flight without depending on time."""
+
+import asyncio
+import json
+import threading
+
+from .waiting import wait_until
+
+
+class GatedProvider:
+    """Streams `words` one chunk each; waits at the gate after the first `before_gate` of them."""
+
+    def __init__(self, words=("one ", "two ", "three "), before_gate=1):
+        self._words = words
+        self._before_gate = before_gate
+        self._loop = asyncio.new_event_loop()
+        self._gate = asyncio.Event()
+        self._lock = threading.Lock()
+        self._waiting = 0
+        self._aborted = 0
+        self._finished = 0
+        self.port = None
+        started = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(started,), daemon=True)
+        self._thread.start()
+        started.wait()
+
+    @property
+    def base_url(self):
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def text(self):
+        return "".join(self._words)
+
+    # Counters, readable from the test
+
+    @property
+    def waiting(self):
+        with self._lock:
+            return self._waiting
+
+    @property
+    def aborted(self):
+        with self._lock:
+            return self._aborted
+
+    @property
+    def finished(self):
+        with self._lock:
+            return self._finished
+
+    def wait_for_waiting(self, count, timeout=20):
+        wait_until(lambda: self.waiting >= count, f"{count} streams wait at the gate", timeout)
+
+    def open_gate(self):
+        self._loop.call_soon_threadsafe(self._gate.set)
+
+    def close_gate(self):
+        self._loop.call_soon_threadsafe(self._gate.clear)
+
+    def close(self):
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    # The server
+
+    def _run(self, started):
+        asyncio.set_event_loop(self._loop)
+        server = self._loop.run_until_complete(
+            asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=4096)
+        )
+        self.port = server.sockets[0].getsockname()[1]
+        started.set()
+        self._loop.run_forever()
+        server.close()
+        tasks = asyncio.all_tasks(self._loop)
+        for task in tasks:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+
+    def _count(self, name, amount):
+        with self._lock:
+            setattr(self, name, getattr(self, name) + amount)
+
+    async def _serve(self, reader, writer):
+        try:
+            while await self._answer(reader, writer):
+                pass
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    async def _answer(self, reader, writer):
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        length = 0
+        for line in head.split("\r\n")[1:]:
+            name, _, value = line.partition(":")
+            if name.lower() == "content-length":
+                length = int(value)
+        await reader.readexactly(length)
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n"
+        )
+        for index, word in enumerate(self._words):
+            if index == self._before_gate:
+                await self._wait_at_gate(reader)
+            await self._send_delta(writer, {"content": word})
+        await self._send_delta(writer, {}, "stop")
+        await self._send(writer, b"data: [DONE]\n\n")
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
+        self._count("_finished", 1)
+        return True
+
+    async def _wait_at_gate(self, reader):
+        """Returns when the gate opens; raises when the client goes away before."""
+        self._count("_waiting", 1)
+        opened = asyncio.ensure_future(self._gate.wait())
+        gone = asyncio.ensure_future(reader.read(1))
+        try:
+            await asyncio.wait([opened, gone], return_when=asyncio.FIRST_COMPLETED)
+            if not opened.done():
+                self._count("_aborted", 1)
+                raise ConnectionResetError
+        finally:
+            self._count("_waiting", -1)
+            opened.cancel()
+            gone.cancel()
+
+    async def _send_delta(self, writer, delta, finish_reason=None):
+        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+        chunk = {
+            "id": "chatcmpl-gated",
+            "object": "chat.completion.chunk",
+            "created": 0,
+            "model": "gated",
+            "choices": [choice],
+        }
+        await self._send(writer, b"data: " + json.dumps(chunk).encode() + b"\n\n")
+
+    async def _send(self, writer, data):
+        writer.write(b"%x\r\n%s\r\n" % (len(data), data))
+        await writer.drain()

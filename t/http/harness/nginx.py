@@ -1,0 +1,224 @@
+"""One nginx instance of a test: its folder, its processes, its log."""
+
+import os
+import pathlib
+import pwd
+import signal
+import subprocess
+
+from . import environment, processes, sanitizer
+from .error_log import ErrorLog
+from .waiting import wait_until
+
+# A test run as root serves as somebody else, as an installed nginx does.
+_WORKER_USER = "nobody"
+_START_SECONDS = 20
+
+
+class Nginx:
+    """Owns everything below `directory`. Configuration is rewritten freely between reloads."""
+
+    def __init__(self, directory, configuration):
+        self.directory = pathlib.Path(directory)
+        self.error_log = ErrorLog(self.directory / "logs" / "error.log")
+        self.session = None
+        for name in ("conf", "logs", "temp", "state"):
+            (self.directory / name).mkdir(parents=True, exist_ok=True)
+        self._let_workers_write()
+        self.configure(configuration)
+
+    def _let_workers_write(self):
+        if os.getuid() == 0:
+            user = pwd.getpwnam(_WORKER_USER)
+            os.chown(self.directory / "logs", user.pw_uid, user.pw_gid)
+            os.chown(self.directory / "temp", user.pw_uid, user.pw_gid)
+            self.directory.chmod(0o755)
+
+    # Configuration
+
+    def configure(self, configuration):
+        self.configuration = configuration
+        (self.directory / "conf" / "nginx.conf").write_text(configuration)
+
+    def write(self, name, content):
+        """Writes a file beside nginx.conf and returns its path."""
+        path = self.directory / "conf" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            path.write_text(content)
+        return path
+
+    def run(self, *arguments, extra_environment=None):
+        """Runs the nginx binary on this configuration; returns (exit code, what it printed)."""
+        command = [environment.NGINX_BINARY, "-p", f"{self.directory}/", "-c", "conf/nginx.conf"]
+        if os.getuid() == 0:
+            command += ["-g", f"user {_WORKER_USER} nogroup;"]
+        # A file, not a pipe: the daemon inherits it and would keep a pipe open.
+        printed = self.directory / "logs" / "printed"
+        with open(printed, "wb") as output:
+            done = subprocess.run(
+                [*command, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=self._environment(extra_environment),
+                timeout=_START_SECONDS * environment.TIME_SCALE,
+                check=False,
+            )
+        return done.returncode, printed.read_text(errors="replace")
+
+    def _environment(self, extra):
+        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        return kept | sanitizer.variables(self.directory / "logs") | (extra or {})
+
+    def test_configuration(self, extra_environment=None):
+        """nginx -t; returns (accepted, what it printed)."""
+        code, printed = self.run("-t", extra_environment=extra_environment)
+        return code == 0, printed
+
+    # Life cycle
+
+    def start(self, extra_environment=None):
+        code, printed = self.run(extra_environment=extra_environment)
+        if code != 0:
+            raise AssertionError(f"nginx did not start:\n{printed}\n{self.error_log.text()}")
+        self.session = os.getsid(self.master_pid)
+        self.wait_for_workers()
+        return self
+
+    @property
+    def master_pid(self):
+        return wait_until(self._read_pid, "nginx has written its pid file")
+
+    def _read_pid(self):
+        try:
+            return int((self.directory / "logs" / "nginx.pid").read_text())
+        except (FileNotFoundError, ValueError):
+            return None
+
+    def processes(self):
+        return processes.in_session(self.session) if self.session else []
+
+    def masters(self):
+        return [process for process in self.processes() if "master process" in process.title]
+
+    def workers(self, master=None):
+        """Worker processes that are not draining, of one master or of all."""
+        return [
+            process
+            for process in self.processes()
+            if process.title.startswith("nginx: worker process")
+            and not process.draining
+            and master in (None, process.parent)
+        ]
+
+    def draining_workers(self):
+        return [process for process in self.processes() if process.draining]
+
+    def cache_managers(self):
+        return [process for process in self.processes() if "cache manager" in process.title]
+
+    def wait_for_workers(self, other_than=()):
+        """Waits until the configured number of new workers runs; returns their pids."""
+        wanted = self._configured_workers()
+
+        def ready():
+            pids = {process.pid for process in self.workers()} - set(other_than)
+            return pids if len(pids) >= wanted else None
+
+        return wait_until(ready, f"{wanted} workers run", _START_SECONDS)
+
+    def _configured_workers(self):
+        for line in self.configuration.splitlines():
+            words = line.strip().rstrip(";").split()
+            if words[:1] == ["worker_processes"]:
+                return int(words[1])
+        return 1
+
+    def signal(self, number, pid=None):
+        os.kill(pid or self.master_pid, number)
+
+    def reload(self):
+        """HUP; returns when new workers run and the old ones accept nothing any more."""
+        old = {process.pid for process in self.workers()}
+        self.signal(signal.SIGHUP)
+        fresh = self.wait_for_workers(other_than=old)
+        wait_until(
+            lambda: not old & {process.pid for process in self.workers()}, "old workers drain"
+        )
+        return fresh
+
+    def refused_reload(self):
+        """HUP with a configuration nginx must refuse; returns the lines it logged about it."""
+        before = self.error_log.text()
+        self.signal(signal.SIGHUP)
+        wait_until(
+            lambda: "[emerg]" in self.error_log.text()[len(before) :], "nginx refuses the reload"
+        )
+        return [line for line in self.error_log.text()[len(before) :].splitlines() if "[emerg]" in line]
+
+    def kill(self, pid):
+        """kill -9 of one process; returns when it has gone."""
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not processes.is_alive(pid), f"process {pid} has gone")
+
+    def kill_worker(self):
+        """kill -9 of one worker; returns when the master has replaced it."""
+        before = {process.pid for process in self.workers()}
+        victim = min(before)
+        self.error_log.allow(rf"worker process {victim} exited on signal 9")
+        self.kill(victim)
+        wait_until(lambda: {process.pid for process in self.workers()} - before, "a new worker runs")
+        return victim
+
+    def upgrade(self):
+        """USR2, then QUIT of the old master: the new binary takes over. Returns the new master."""
+        old = self.master_pid
+        self.signal(signal.SIGUSR2, old)
+
+        def started():
+            fresh = [process for process in self.masters() if process.pid != old]
+            return fresh and self.workers(master=fresh[0].pid) and fresh[0].pid
+
+        new = wait_until(started, "the new binary runs", _START_SECONDS)
+        wait_until(lambda: self._read_pid() == new, "the new master owns the pid file")
+        self.signal(signal.SIGQUIT, old)
+        return new
+
+    def quit(self):
+        """QUIT: graceful."""
+        self._end(signal.SIGQUIT)
+
+    def stop(self):
+        """TERM: fast."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, number):
+        for master in self.masters():
+            self.signal(number, master.pid)
+
+    def wait_until_gone(self, timeout=15):
+        wait_until(lambda: not self.processes(), "all processes of nginx have gone", timeout)
+
+    # Verdict
+
+    def close(self):
+        """Stops what still runs and returns everything that is wrong with how it behaved."""
+        problems = []
+        if self.processes():
+            self.stop()
+            try:
+                self.wait_until_gone()
+            except AssertionError as error:
+                left = ", ".join(f"{process.pid} {process.title}" for process in self.processes())
+                problems.append(f"{error}: {left}")
+                for process in self.processes():
+                    self.kill(process.pid)
+        problems += self.error_log.forbidden_lines()
+        printed = self.directory / "logs" / "printed"
+        if printed.exists():
+            problems += self.error_log.forbidden_lines(printed.read_text(errors="replace"))
+        problems += sanitizer.reports(self.directory / "logs")
+        return problems

@@ -1,0 +1,30 @@
+"""Options of the sanitizer runtimes and the reports they leave."""
+
+import pathlib
+
+from . import environment
+
+_SUPPRESSIONS = pathlib.Path(__file__).resolve().parent
+
+
+def variables(directory):
+    """Environment of an nginx whose sanitizer reports go to files in `directory`."""
+    log = f"log_path='{directory}/sanitizer'"
+    if environment.SANITIZER == "address":
+        return {
+            # Every dynamic module defines ngx_modules; nginx looks them up by dlsym.
+            "ASAN_OPTIONS": f"detect_odr_violation=0:detect_stack_use_after_return=1:{log}",
+            "LSAN_OPTIONS": f"suppressions='{_SUPPRESSIONS}/leak.suppress':print_suppressions=0",
+            "UBSAN_OPTIONS": f"print_stacktrace=1:{log}",
+        }
+    if environment.SANITIZER == "thread":
+        return {
+            "TSAN_OPTIONS": f"suppressions='{_SUPPRESSIONS}/thread.suppress':"
+            f"print_suppressions=0:second_deadlock_stack=1:{log}",
+        }
+    return {}
+
+
+def reports(directory):
+    """The text of every report written so far."""
+    return [path.read_text(errors="replace") for path in sorted(directory.glob("sanitizer.*"))]

@@ -1,0 +1,64 @@
+"""An nginx that serves an agent, and shorthands for talking to it."""
+
+import json
+
+from . import http1
+from .configuration import service_configuration
+from .nginx import Nginx
+from .ports import free_port
+from .stream import Stream
+
+
+class Service(Nginx):
+    """service.json is `settings`; the keyword arguments shape nginx.conf (see configuration)."""
+
+    def __init__(self, directory, settings, *, http2=False, prefix="/", **configuration):
+        self.port = free_port()
+        self.http2_port = free_port() if http2 else None
+        self.prefix = prefix.rstrip("/")
+        self._shape = {"prefix": prefix, "http2_port": self.http2_port} | configuration
+        super().__init__(directory, service_configuration(self.port, **self._shape))
+        self.write_settings(settings)
+
+    def write_settings(self, settings):
+        text = settings if isinstance(settings, (str, bytes)) else json.dumps(settings, indent=2)
+        self.write("service.json", text)
+
+    def reshape(self, **configuration):
+        """Rewrites nginx.conf with other arguments; takes effect at the next reload or start."""
+        self._shape |= configuration
+        self.configure(service_configuration(self.port, **self._shape))
+
+    # Requests
+
+    def request(self, method, target, body=None, headers=(), **other):
+        return http1.fetch(self.port, method, self.prefix + target, headers, body, **other)
+
+    def get(self, target, **other):
+        return self.request("GET", target, **other)
+
+    def post(self, target, body=None, **other):
+        return self.request("POST", target, body, **other)
+
+    def connect(self, **other):
+        return http1.Connection(self.port, **other)
+
+    def invoke(self, text, **fields):
+        """POST /v1/graph/invoke with one user message; `fields` are further keys of the body."""
+        return self.post("/v1/graph/invoke", invocation(text, **fields))
+
+    def stream(self, text, *, headers=(), version="HTTP/1.1", receive_buffer=None, **fields):
+        return Stream(
+            self.port,
+            self.prefix + "/v1/graph/stream",
+            invocation(text, **fields),
+            headers=headers,
+            version=version,
+            receive_buffer=receive_buffer,
+        )
+
+
+def invocation(text, **fields):
+    """The body of invoke and stream with one user message."""
+    message = {"role": "user", "content": [{"type": "text", "text": text}]}
+    return {"messages": [message]} | fields

@@ -1,0 +1,73 @@
+"""Reads an NDJSON stream line by line and remembers when each line arrived."""
+
+import dataclasses
+import json
+import time
+
+from .http1 import Connection, ConnectionClosed
+
+
+@dataclasses.dataclass
+class Line:
+    value: dict
+    text: bytes
+    arrived: float
+
+
+class Stream:
+    """A streamed answer, read at the test's own pace."""
+
+    def __init__(self, port, target, body, headers=(), version="HTTP/1.1", receive_buffer=None):
+        self.connection = Connection(port, receive_buffer=receive_buffer)
+        self.connection.request("POST", target, headers, body, version)
+        self.reply = None
+        self.lines = []
+        self._pieces = None
+        self._rest = b""
+        self._ready = []
+        self.complete = False
+
+    def read_head(self):
+        self.reply = self.connection.read_head()
+        self._pieces = self.connection.body_pieces(self.reply)
+        return self.reply
+
+    def read_line(self):
+        """The next line, or None at the regular end of the body. A cut raises ConnectionClosed."""
+        if self.reply is None:
+            self.read_head()
+        while not self._ready:
+            piece = next(self._pieces, None)
+            if piece is None:
+                self.complete = True
+                assert self._rest == b"", f"unterminated last line {self._rest!r}"
+                return None
+            arrived = time.monotonic()
+            *whole, self._rest = (self._rest + piece).split(b"\n")
+            self._ready += [Line(json.loads(text), text, arrived) for text in whole]
+        line = self._ready.pop(0)
+        self.lines.append(line)
+        return line
+
+    def read_all(self):
+        while self.read_line() is not None:
+            pass
+        return [line.value for line in self.lines]
+
+    def read_until_event(self, event):
+        """Reads up to and including the first line of an event."""
+        while line := self.read_line():
+            if line.value.get("event") == event:
+                return line.value
+        raise AssertionError(f"the stream ended without {event}")
+
+    def is_whole(self):
+        """Reads the rest; true when the body ended as it should."""
+        try:
+            self.read_all()
+        except ConnectionClosed:
+            return False
+        return self.complete
+
+    def abandon(self):
+        self.connection.close()
