@@ -67,8 +67,8 @@ struct OtherBlock {
   std::string json = "{}";  // the whole block, `type` included
 };
 
-using ContentBlock = std::variant<TextBlock, MediaBlock, ToolCallBlock, ToolResultBlock,
-                                  ReasoningBlock, OtherBlock>;
+using ContentBlock =
+    std::variant<TextBlock, MediaBlock, ToolCallBlock, ToolResultBlock, ReasoningBlock, OtherBlock>;
 
 // Token counts of one model call. On exactly one message of that call, so that sums are right.
 struct Usage {

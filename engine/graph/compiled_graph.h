@@ -1,0 +1,84 @@
+// A validated graph. Immutable: one instance serves all fibers of a worker.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "agent_graph/graph.h"
+#include "base/status.h"
+#include "graph/definition.h"
+
+namespace agent_graph::graph {
+
+struct EdgeView {
+  std::string source;  // node name or START
+  std::string target;  // node name or END
+};
+
+class CompiledGraph {
+ public:
+  // kGraph with every problem of the builder in one line. `default_name` names a graph that did not
+  // name itself; `content_hash` of the file it came from, empty: computed from the structure.
+  static Result<std::shared_ptr<const CompiledGraph>> Compile(const GraphBuilder& builder,
+                                                              std::string default_name,
+                                                              std::string content_hash = "");
+
+  const std::string& name() const { return definition_.name; }
+  // 64 hex digits; changes whenever the graph's file does.
+  const std::string& hash() const { return hash_; }
+
+  const std::vector<Node>& nodes() const { return definition_.nodes; }
+  const Node* FindNode(std::string_view name) const;  // null: no such node
+  // Static edges and each target of each conditional edge, in the order they were added.
+  std::vector<EdgeView> edges() const;
+  const std::vector<std::string>& interrupt_before() const { return definition_.interrupt_before; }
+  const std::vector<std::string>& interrupt_after() const { return definition_.interrupt_after; }
+
+  // The node after `from` (START for the first), or END. kGraph when a predicate throws or names
+  // no target of its edge. Ignores NodeResult::go_to: see CheckGoTo.
+  Result<std::string> Next(std::string_view from, const State& state) const;
+  // Whether a node may jump to `target`: a node of this graph or END.
+  Status CheckGoTo(std::string_view from, std::string_view target) const;
+
+  bool InterruptsBefore(std::string_view node) const;
+  bool InterruptsAfter(std::string_view node) const;
+
+  // The tools an agent's model is told about; null when it has none.
+  const ToolNode* ToolsOf(const Agent& agent) const;
+  // Every `Agent::model`, once each: start-up checks that all are configured.
+  std::vector<std::string> ModelNames() const;
+
+  // --- state fields -----------------------------------------------------------------------
+  const std::vector<StateField>& fields() const { return definition_.fields; }
+  // Fills in the defaults of declared fields that are not set.
+  void AddMissingFields(State& state) const;
+  // Merges by each field's reducer; a field that was not declared is replaced. kGraph when a
+  // reducer throws or an update is not JSON or names one of the built-in fields.
+  Status ApplyUpdates(const std::vector<FieldUpdate>& updates, State& state) const;
+  // Sets fields without reducers, as `initial_state` does: `values` is an object; `context`,
+  // `context_summary` and `execution_meta` are the caller's to handle and are skipped.
+  Status SetFields(const nlohmann::json& values, State& state) const;
+  // "context", "context_summary", "execution_meta" and the custom fields.
+  std::vector<std::string> StateFieldNames() const;
+  // JSON Schema of AgentState with this graph's fields, as text.
+  const std::string& state_schema_json() const { return state_schema_json_; }
+
+ private:
+  CompiledGraph() = default;
+
+  const OutgoingEdge* EdgeFrom(std::string_view from) const;
+  const StateField* FindField(std::string_view name) const;
+
+  GraphDefinition definition_;
+  std::string hash_;
+  std::string state_schema_json_;
+  std::unordered_map<std::string_view, const Node*> nodes_;  // keys point into definition_
+  std::unordered_map<std::string_view, const OutgoingEdge*> edges_;
+};
+
+}  // namespace agent_graph::graph

@@ -1,0 +1,52 @@
+// What a GraphBuilder has collected, and the parts a compiled graph consists of. Plain data.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "agent_graph/agent.h"
+#include "agent_graph/graph.h"
+#include "agent_graph/node.h"
+#include "agent_graph/tool.h"
+
+namespace agent_graph::graph {
+
+struct FunctionNode {
+  NodeFunction function;
+  Execution execution = Execution::kBlocking;
+  std::chrono::milliseconds timeout = kFunctionTimeoutDefault;
+};
+
+struct ToolNode {
+  std::vector<Tool> tools;
+
+  const Tool* Find(std::string_view name) const;
+};
+
+using NodeKind = std::variant<FunctionNode, Agent, ToolNode>;
+
+struct Node {
+  std::string name;
+  NodeKind kind;
+};
+
+// Leaves `from`: without a predicate to the only target, else to the one the predicate names.
+struct OutgoingEdge {
+  std::string from;
+  Predicate predicate;
+  std::vector<std::string> targets;
+};
+
+struct GraphDefinition {
+  std::string name;
+  std::vector<Node> nodes;
+  std::vector<OutgoingEdge> edges;
+  std::vector<OutgoingEdge> go_to;  // declared jumps, no predicate
+  std::vector<StateField> fields;
+  std::vector<std::string> interrupt_before;
+  std::vector<std::string> interrupt_after;
+};
+
+}  // namespace agent_graph::graph

@@ -1,0 +1,21 @@
+// Agent: a node that asks a model, with a prompt and optionally with tools.
+#pragma once
+
+#include <string>
+
+#include "agent_graph/export.h"
+
+namespace agent_graph {
+
+struct Agent {
+  // A key of `models` in service.json: the graph names a role, the operator picks the provider.
+  std::string model = "default";
+  std::string system_prompt = {};
+  // Name of the tool node whose tools the model is told about; empty: no tools. Calling them is
+  // the tool node's work, so lead there with ToolCallsPending (graph.h).
+  std::string tool_node = {};
+  std::string parameters_json = "{}";  // temperature, max_tokens, ...: passed to the provider
+  bool stream = true;                  // pieces are shown to the client as they arrive
+};
+
+}  // namespace agent_graph

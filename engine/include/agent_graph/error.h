@@ -1,0 +1,26 @@
+// What SDK calls throw when they cannot do what was asked. Let them fly: an exception that leaves a
+// node ends its run with an error, an exception that leaves a tool becomes a failed tool result.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "agent_graph/export.h"
+
+namespace agent_graph {
+
+// A model call failed; what() is safe to show to a client.
+class AGENT_GRAPH_API ModelError : public std::runtime_error {
+ public:
+  explicit ModelError(const std::string& what) : std::runtime_error(what) {}
+  ~ModelError() override;
+};
+
+// The run was cancelled (client gone, stop, deadline, shutdown) while the call was waiting.
+class AGENT_GRAPH_API RunCancelled : public std::runtime_error {
+ public:
+  explicit RunCancelled(const std::string& reason) : std::runtime_error(reason) {}
+  ~RunCancelled() override;
+};
+
+}  // namespace agent_graph

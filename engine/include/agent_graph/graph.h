@@ -1,0 +1,107 @@
+// GraphBuilder: nodes and edges into an agent.
+//
+//   void Build(GraphBuilder& graph) {
+//     graph.AddAgent("MAIN", {.system_prompt = "You are helpful.", .tool_node = "TOOLS"});
+//     graph.AddToolNode("TOOLS", {weather});
+//     graph.AddEdge(START, "MAIN");
+//     graph.AddConditionalEdge("MAIN", ToolCallsPending("TOOLS"), {"TOOLS", END});
+//     graph.AddEdge("TOOLS", "MAIN");
+//   }
+//   AGENT_GRAPH_EXPORT(app, Build)
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "agent_graph/agent.h"
+#include "agent_graph/execution.h"
+#include "agent_graph/export.h"
+#include "agent_graph/node.h"
+#include "agent_graph/state.h"
+#include "agent_graph/tool.h"
+
+namespace agent_graph {
+
+namespace graph {
+struct GraphDefinition;
+}
+
+inline constexpr char START[] = "__start__";
+inline constexpr char END[] = "__end__";
+
+// Picks the next node: one of the edge's targets. Runs on the engine thread, so it only looks at
+// the state and decides. Throwing, or naming anything else, ends the run with an error.
+using Predicate = std::function<std::string(const State& state)>;
+
+// The usual predicate after an agent: to `tool_node` while the newest assistant message has calls
+// without a result, else to `otherwise`.
+AGENT_GRAPH_API Predicate ToolCallsPending(std::string tool_node, std::string otherwise = END);
+
+// How a new value of a state field meets the current one.
+enum class Reducer : uint8_t {
+  kReplace,  // the new value
+  kAppend,   // a list: an array is appended element by element, anything else as one element
+  kCustom,   // your function
+};
+
+using ReducerFunction =
+    std::function<nlohmann::json(const nlohmann::json& current, const nlohmann::json& update)>;
+
+// A custom field of the state, next to the messages and the summary.
+struct StateField {
+  std::string name = {};
+  Reducer reducer = Reducer::kReplace;
+  ReducerFunction custom = {};        // with Reducer::kCustom; runs on the engine thread
+  std::string default_json = "null";  // with kAppend an unset default is []
+  std::string schema_json = "{}";     // JSON Schema of the field, for GET /v1/graph:StateSchema
+};
+
+inline constexpr std::chrono::milliseconds kFunctionTimeoutDefault{300'000};
+
+// Mistakes are collected, not thrown: Problems() lists them, and a service refuses to start with
+// a graph that has any.
+class AGENT_GRAPH_API GraphBuilder {
+ public:
+  GraphBuilder();
+  ~GraphBuilder();
+  GraphBuilder(const GraphBuilder&) = delete;
+  GraphBuilder& operator=(const GraphBuilder&) = delete;
+
+  // Shown in logs and traces; the exported attribute's name when not set.
+  GraphBuilder& SetName(std::string name);
+
+  GraphBuilder& AddFunction(std::string name, NodeFunction function,
+                            Execution execution = Execution::kBlocking,
+                            std::chrono::milliseconds timeout = kFunctionTimeoutDefault);
+  GraphBuilder& AddAgent(std::string name, Agent agent);
+  GraphBuilder& AddToolNode(std::string name, std::vector<Tool> tools);
+
+  // Exactly one edge or one conditional edge leaves START and each node; a node from which none
+  // leaves ends the run.
+  GraphBuilder& AddEdge(std::string from, std::string to);
+  GraphBuilder& AddConditionalEdge(std::string from, Predicate predicate,
+                                   std::vector<std::string> targets);
+  // Names what the function nodes' GoTo may reach beyond the edges, so that those nodes count as
+  // reachable.
+  GraphBuilder& AddGoTo(std::string from, std::vector<std::string> targets);
+
+  GraphBuilder& AddField(StateField field);
+
+  // The run pauses before (after) these nodes; the next invoke on the thread continues.
+  GraphBuilder& InterruptBefore(std::vector<std::string> nodes);
+  GraphBuilder& InterruptAfter(std::vector<std::string> nodes);
+
+  // Everything that is wrong with the graph, one clear sentence each; empty when it is fine.
+  std::vector<std::string> Problems() const;
+
+  const graph::GraphDefinition& definition() const { return *definition_; }
+
+ private:
+  std::unique_ptr<graph::GraphDefinition> definition_;
+};
+
+}  // namespace agent_graph

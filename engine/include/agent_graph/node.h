@@ -1,0 +1,59 @@
+// Function nodes: a C++ function as a node of a graph.
+//
+//   NodeResult Greet(const State& state, RunContext& context) {
+//     return Message::Assistant("Hello, you said: " + state.LastUserText());
+//   }
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent_graph/execution.h"
+#include "agent_graph/export.h"
+#include "agent_graph/message.h"
+#include "agent_graph/run_context.h"
+#include "agent_graph/state.h"
+
+namespace agent_graph {
+
+// A new value for one custom state field, merged by the field's reducer.
+struct FieldUpdate {
+  std::string name;
+  std::string value_json = "null";
+};
+
+// Pauses the run after this node. The thread keeps the state; the next invoke on it continues with
+// the node that would have come next.
+struct Interrupt {
+  std::string reason;
+  std::string data_json = "null";  // shown to the client as execution_meta.interrupt_data
+};
+
+// What a node did. Everything is optional; an empty result just follows the node's edge.
+struct AGENT_GRAPH_API NodeResult {
+  std::vector<Message> messages;       // appended to the thread, in order
+  std::vector<FieldUpdate> updates;    // applied in order
+  std::optional<std::string> summary;  // replaces the context summary
+  std::optional<std::string> go_to;    // next node (or END) instead of following the edges
+  std::optional<Interrupt> interrupt;
+
+  NodeResult() = default;
+  NodeResult(Message message) { messages.push_back(std::move(message)); }  // NOLINT: implicit
+  NodeResult(std::vector<Message> list) : messages(std::move(list)) {}     // NOLINT: implicit
+
+  // The same, chained: return NodeResult().Add(message).Set("score", 3).GoTo("REVIEW");
+  NodeResult& Add(Message message);
+  NodeResult& Set(std::string field, const nlohmann::json& value);
+  NodeResult& GoTo(std::string node);
+  NodeResult& Pause(std::string reason);
+};
+
+// Called once per visit of the node. Different runs call it at the same time on different threads,
+// so what it captures must be safe for that. Throwing ends the run with an error.
+using NodeFunction = std::function<NodeResult(const State& state, RunContext& context)>;
+
+}  // namespace agent_graph
