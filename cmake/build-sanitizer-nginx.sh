@@ -1,0 +1,28 @@
+#!/bin/sh
+# build-sanitizer-nginx.sh address|thread   Builds Debian's nginx, from its source package, under a
+# sanitizer: build/nginx-source/objs-<sanitizer>/nginx. Built once; `make clean` forgets it.
+set -eu
+cd "$(dirname "$0")/.."
+
+sanitizer=$1
+objects=objs-$sanitizer
+mkdir -p build
+cmake/fetch-debian-nginx.sh build/nginx-source
+cd build/nginx-source
+if [ -x "$objects/nginx" ]; then exit 0; fi
+
+case "$sanitizer" in
+  # NGX_DEBUG_PALLOC gives every pool allocation a block of its own, so that overruns are seen.
+  # nginx's HTTP/2 code reads unaligned words on purpose.
+  address) flags="-fsanitize=address,undefined -fno-sanitize=alignment -DNGX_DEBUG_PALLOC=1" ;;
+  thread) flags="-fsanitize=thread" ;;
+  *) echo "build-sanitizer-nginx.sh: unknown sanitizer $sanitizer" >&2; exit 2 ;;
+esac
+
+# The flags that decide whether Debian's binary accepts a module, and what the tests use.
+./configure --builddir="$objects" --prefix=/usr/share/nginx --error-log-path=stderr \
+  --with-compat --with-debug --with-pcre-jit --with-threads --with-http_ssl_module \
+  --with-http_v2_module --with-http_realip_module --with-http_stub_status_module \
+  --with-http_auth_request_module --with-http_slice_module --with-http_dav_module \
+  --with-cc-opt="-g -O1 -fno-omit-frame-pointer $flags" --with-ld-opt="$flags" >configure.log
+make -s -j "${JOBS:-2}" -f "$objects/Makefile" binary
