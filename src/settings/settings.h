@@ -32,7 +32,7 @@ struct ModelSettings {
   std::string provider;  // demo | openai
   std::string model;
   std::string base_url;
-  std::string api_key;   // expanded; never logged
+  std::string api_key;  // expanded; never logged
   std::map<std::string, std::string> headers;
   int64_t connect_timeout_ms = 10'000;
   int64_t first_byte_timeout_ms = 60'000;
@@ -57,7 +57,7 @@ struct LimitSettings {
   uint64_t json_bytes_max = 10 * 1024 * 1024;
   uint32_t json_depth_max = 128;
   uint32_t json_values_max = 100'000;
-  uint64_t json_io_pool_bytes = 64 * 1024;   // parsed on the io pool above this
+  uint64_t json_io_pool_bytes = 64 * 1024;  // parsed on the io pool above this
   uint64_t message_bytes_max = 1024 * 1024;
   uint64_t page_bytes_max = 8 * 1024 * 1024;
   uint64_t buffered_bytes_max = 256ull * 1024 * 1024;
@@ -65,8 +65,8 @@ struct LimitSettings {
 };
 
 struct Settings {
-  std::string file;       // service.json, absolute
-  std::string directory;  // its folder: relative paths for reading resolve here
+  std::string file;             // service.json, absolute
+  std::string directory;        // its folder: relative paths for reading resolve here
   std::string agent_module;     // "graphs/support.so" or "graphs/support.json", absolute
   std::string agent_attribute;  // "app"
   Mode mode = Mode::kDevelopment;
@@ -77,7 +77,7 @@ struct Settings {
   BusyThreadSettings busy_thread;
   LimitSettings limits;
   std::optional<uint64_t> window_max = 100;
-  Environment environment;  // with the `env` file merged in
+  Environment environment;            // with the `env` file merged in
   std::vector<std::string> warnings;  // accepted but without effect; logged once at start
 };
 

@@ -1,0 +1,103 @@
+#include "settings/environment.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace agent_graph::settings {
+namespace {
+
+std::string_view Trim(std::string_view text) {
+  size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+bool IsVariableName(std::string_view name) {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
+  for (char c : name) {
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!letter && !(c >= '0' && c <= '9') && c != '_') return false;
+  }
+  return true;
+}
+
+// Quotes are taken off; outside of them " #" starts a comment.
+std::string_view Unquote(std::string_view value) {
+  if (value.size() >= 2 && (value[0] == '"' || value[0] == '\'')) {
+    size_t end = value.find(value[0], 1);
+    if (end != std::string_view::npos) return value.substr(1, end - 1);
+  }
+  if (size_t comment = value.find(" #"); comment != std::string_view::npos) {
+    value = Trim(value.substr(0, comment));
+  }
+  return value;
+}
+
+Status Invalid(std::string message) {
+  return Status(StatusCode::kInvalidArgument, std::move(message));
+}
+
+}  // namespace
+
+Status MergeEnvironmentText(std::string_view text, Environment& environment) {
+  for (int number = 1; !text.empty(); ++number) {
+    size_t end = text.find('\n');
+    std::string_view line = Trim(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.empty() || line[0] == '#') continue;
+    if (line.starts_with("export ")) line = Trim(line.substr(7));
+    size_t equals = line.find('=');
+    if (equals == std::string_view::npos || !IsVariableName(Trim(line.substr(0, equals)))) {
+      return Invalid("line " + std::to_string(number) + " is not KEY=VALUE");
+    }
+    environment[std::string(Trim(line.substr(0, equals)))] =
+        std::string(Unquote(Trim(line.substr(equals + 1))));
+  }
+  return Status::Ok();
+}
+
+Status MergeEnvironmentFile(const std::string& path, Environment& environment) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Invalid("cannot read " + path + ": " + std::strerror(errno));
+  std::string text(kEnvironmentFileBytesMax + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad() || (file.fail() && !file.eof())) return Invalid("cannot read " + path);
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (text.size() > kEnvironmentFileBytesMax) {
+    return Invalid(path + " is larger than " + std::to_string(kEnvironmentFileBytesMax) + " bytes");
+  }
+  Status merged = MergeEnvironmentText(text, environment);
+  if (!merged.ok()) return Invalid(path + ": " + merged.message());
+  return merged;
+}
+
+Result<std::string> Expand(std::string_view text, const Environment& environment) {
+  std::string out;
+  for (;;) {
+    size_t start = text.find("${");
+    out += text.substr(0, start);
+    if (start == std::string_view::npos) return out;
+    size_t end = text.find('}', start);
+    if (end == std::string_view::npos) return Invalid("\"${\" without \"}\"");
+    std::string_view reference = text.substr(start + 2, end - start - 2);
+    size_t separator = reference.find(":-");
+    std::string_view name = reference.substr(0, separator);
+    if (!IsVariableName(name)) {
+      return Invalid("\"${" + std::string(reference) + "}\" does not name a variable");
+    }
+    auto found = environment.find(name);
+    if (separator != std::string_view::npos) {
+      bool empty = found == environment.end() || found->second.empty();
+      out += empty ? reference.substr(separator + 2) : std::string_view(found->second);
+    } else if (found != environment.end()) {
+      out += found->second;
+    } else {
+      return Invalid("environment variable " + std::string(name) + " is not set");
+    }
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace agent_graph::settings

@@ -1,0 +1,335 @@
+#include "settings/schema.h"
+
+#include <algorithm>
+#include <array>
+
+namespace agent_graph::settings {
+namespace {
+
+constexpr int64_t kMillisecondsMax = 24 * 60 * 60 * 1000;
+constexpr int64_t kBytesMax = int64_t{1} << 40;
+constexpr int64_t kMessageBytesMax = int64_t{64} << 20;
+constexpr int64_t kWindowMax = 10'000;  // messages
+constexpr int64_t kRunsMax = 16'000;    // fibers: two memory mappings each
+constexpr int64_t kJsonDepthMax = 128;  // a tree is walked recursively on a small stack
+constexpr size_t kNameBytesMax = 128;
+constexpr std::string_view kOpenAiBaseUrl = "https://api.openai.com/v1";
+
+// --- checkpointer ---------------------------------------------------------------------------
+
+Status ReadCheckpointerType(const Value& value, CheckpointerSettings& checkpointer) {
+  using Type = CheckpointerSettings::Type;
+  static constexpr std::array<std::string_view, 4> kNames = {"leveldb", "memory", "none",
+                                                             "postgres"};
+  static constexpr std::array kTypes = {Type::kLevelDb, Type::kMemory, Type::kNone};
+  size_t index = 0;
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
+  if (index >= kTypes.size()) {
+    return value.Error("\"postgres\" is not available in this build; use leveldb, memory or none");
+  }
+  checkpointer.type = kTypes[index];
+  return Status::Ok();
+}
+
+Status ReadSync(const Value& value, CheckpointerSettings& checkpointer) {
+  using Sync = CheckpointerSettings::Sync;
+  static constexpr std::array<std::string_view, 3> kNames = {"run", "always", "none"};
+  static constexpr std::array kLevels = {Sync::kRun, Sync::kAlways, Sync::kNone};
+  size_t index = 0;
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
+  checkpointer.sync = kLevels[index];
+  return Status::Ok();
+}
+
+constexpr Key<CheckpointerSettings> kCheckpointerKeys[] = {
+    {"type", ReadCheckpointerType},
+    {"sync", ReadSync},
+};
+
+Status ReadCheckpointer(const Value& value, Settings& settings) {
+  if (value.IsNull()) {
+    settings.checkpointer.type = CheckpointerSettings::Type::kNone;
+    return Status::Ok();
+  }
+  if (value.IsString()) return ReadCheckpointerType(value, settings.checkpointer);
+  return ReadObject(value, kCheckpointerKeys, settings.checkpointer);
+}
+
+// --- models ---------------------------------------------------------------------------------
+
+Status ReadProvider(const Value& value, ModelSettings& model) {
+  static constexpr std::array<std::string_view, 2> kNames = {"demo", "openai"};
+  size_t index = 0;
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
+  model.provider = kNames[index];
+  return Status::Ok();
+}
+
+Status ReadBaseUrl(const Value& value, ModelSettings& model) {
+  AG_RETURN_IF_ERROR(value.ReadString(model.base_url));
+  if (!model.base_url.starts_with("http://") && !model.base_url.starts_with("https://")) {
+    return value.Error("must start with http:// or https://");
+  }
+  if (std::ranges::any_of(model.base_url, [](char c) { return c <= ' ' || c == 0x7f; })) {
+    return value.Error("must not hold blanks or control characters");
+  }
+  while (model.base_url.ends_with('/')) model.base_url.pop_back();
+  return Status::Ok();
+}
+
+Status ReadApiKey(const Value& value, ModelSettings& model) {
+  AG_RETURN_IF_ERROR(value.ReadString(model.api_key));
+  if (std::ranges::any_of(model.api_key, [](char c) { return c <= ' ' || c == 0x7f; })) {
+    return value.Error("must not hold blanks or control characters");
+  }
+  return Status::Ok();
+}
+
+constexpr Key<ModelSettings> kModelKeys[] = {
+    {"provider", ReadProvider},
+    {"model", [](const Value& v, ModelSettings& m) { return v.ReadString(m.model); }},
+    {"base_url", ReadBaseUrl},
+    {"api_key", ReadApiKey},
+    {"headers", [](const Value& v, ModelSettings& m) { return v.ReadHeaders(m.headers); }},
+    {"connect_timeout_ms",
+     [](const Value& v, ModelSettings& m) {
+       return v.Read(1, kMillisecondsMax, m.connect_timeout_ms);
+     }},
+    {"first_byte_timeout_ms",
+     [](const Value& v, ModelSettings& m) {
+       return v.Read(1, kMillisecondsMax, m.first_byte_timeout_ms);
+     }},
+    {"idle_timeout_ms",
+     [](const Value& v, ModelSettings& m) {
+       return v.Read(1, kMillisecondsMax, m.idle_timeout_ms);
+     }},
+    {"reply_bytes_max",
+     [](const Value& v, ModelSettings& m) {
+       return v.Read(1024, kMessageBytesMax, m.reply_bytes_max);
+     }},
+    {"retries_max", [](const Value& v, ModelSettings& m) { return v.Read(0, 10, m.retries_max); }},
+    {"parameters",
+     [](const Value& v, ModelSettings& m) { return v.ReadObjectText(m.parameters_json); }},
+};
+
+Status CompleteModel(const Value& value, ModelSettings& model) {
+  if (model.provider.empty()) return value.Error("needs a provider: demo or openai");
+  if (model.provider != "openai") return Status::Ok();
+  if (model.model.empty()) return value.Error("needs the name of a model in \"model\"");
+  if (!model.base_url.empty()) return Status::Ok();
+  model.base_url = kOpenAiBaseUrl;
+  // The variable's key belongs to that provider: it is sent to no other address unasked.
+  auto key = value.environment().find("OPENAI_API_KEY");
+  if (model.api_key.empty() && key != value.environment().end()) model.api_key = key->second;
+  if (model.api_key.empty()) {
+    return value.Error("needs an api_key, or OPENAI_API_KEY in the environment");
+  }
+  return Status::Ok();
+}
+
+Status ReadModels(const Value& value, Settings& settings) {
+  AG_RETURN_IF_ERROR(value.CheckObject());
+  for (const std::string& name : value.Keys()) {
+    Value entry = value.Member(name);
+    if (name.empty() || name.size() > kNameBytesMax) {
+      return value.Error("a model's name has 1 to " + std::to_string(kNameBytesMax) + " bytes");
+    }
+    ModelSettings model;
+    model.name = name;
+    AG_RETURN_IF_ERROR(ReadObject(entry, kModelKeys, model));
+    AG_RETURN_IF_ERROR(CompleteModel(entry, model));
+    settings.models.push_back(std::move(model));
+  }
+  return Status::Ok();
+}
+
+// --- cors -----------------------------------------------------------------------------------
+
+// "https://app.example" or "http://localhost:3000": what a browser sends as Origin.
+bool IsOrigin(std::string_view text) {
+  if (text == "*" || text == "null") return true;
+  size_t scheme = text.find("://");
+  if (scheme == std::string_view::npos || scheme == 0) return false;
+  std::string_view host = text.substr(scheme + 3);
+  return !host.empty() &&
+         std::ranges::none_of(host, [](char c) { return c <= ' ' || c == '/' || c == 0x7f; });
+}
+
+Status ReadOrigins(const Value& value, CorsSettings& cors) {
+  AG_RETURN_IF_ERROR(value.ReadStrings(cors.origins));
+  for (const std::string& origin : cors.origins) {
+    if (!IsOrigin(origin)) {
+      return value.Error("each origin is \"*\" or scheme://host[:port] without a path");
+    }
+  }
+  return Status::Ok();
+}
+
+constexpr Key<CorsSettings> kCorsKeys[] = {
+    {"origins", ReadOrigins},
+    {"credentials", [](const Value& v, CorsSettings& c) { return v.ReadBoolean(c.credentials); }},
+};
+
+Status ReadCors(const Value& value, Settings& settings) {
+  AG_RETURN_IF_ERROR(ReadObject(value, kCorsKeys, settings.cors));
+  if (settings.cors.credentials && std::ranges::count(settings.cors.origins, "*") > 0) {
+    return value.Error("credentials need a list of origins, not \"*\"");
+  }
+  return Status::Ok();
+}
+
+// --- busy_thread ----------------------------------------------------------------------------
+
+Status ReadBusyPolicy(const Value& value, BusyThreadSettings& busy_thread) {
+  static constexpr std::array<std::string_view, 2> kNames = {"enqueue", "reject"};
+  size_t index = 0;
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
+  busy_thread.enqueue = index == 0;
+  return Status::Ok();
+}
+
+constexpr Key<BusyThreadSettings> kBusyThreadKeys[] = {
+    {"policy", ReadBusyPolicy},
+    {"queue_max",
+     [](const Value& v, BusyThreadSettings& b) { return v.Read(1, 1024, b.queue_max); }},
+    {"wait_ms_max",
+     [](const Value& v, BusyThreadSettings& b) {
+       return v.Read(1, kMillisecondsMax, b.wait_ms_max);
+     }},
+};
+
+Status ReadBusyThread(const Value& value, Settings& settings) {
+  if (value.IsString()) return ReadBusyPolicy(value, settings.busy_thread);
+  return ReadObject(value, kBusyThreadKeys, settings.busy_thread);
+}
+
+// --- limits ---------------------------------------------------------------------------------
+
+constexpr Key<LimitSettings> kLimitKeys[] = {
+    {"json_bytes_max",
+     [](const Value& v, LimitSettings& l) {
+       return v.Read(1024, int64_t{1} << 30, l.json_bytes_max);
+     }},
+    {"json_depth_max",
+     [](const Value& v, LimitSettings& l) { return v.Read(8, kJsonDepthMax, l.json_depth_max); }},
+    {"json_values_max",
+     [](const Value& v, LimitSettings& l) { return v.Read(100, 10'000'000, l.json_values_max); }},
+    {"json_io_pool_bytes",
+     [](const Value& v, LimitSettings& l) { return v.Read(0, kBytesMax, l.json_io_pool_bytes); }},
+    {"message_bytes_max",
+     [](const Value& v, LimitSettings& l) {
+       return v.Read(1024, kMessageBytesMax, l.message_bytes_max);
+     }},
+    {"page_bytes_max",
+     [](const Value& v, LimitSettings& l) {
+       return v.Read(64 * 1024, int64_t{1} << 30, l.page_bytes_max);
+     }},
+    {"buffered_bytes_max",
+     [](const Value& v, LimitSettings& l) {
+       return v.Read(1024 * 1024, kBytesMax, l.buffered_bytes_max);
+     }},
+    {"runs_max", [](const Value& v, LimitSettings& l) { return v.Read(1, kRunsMax, l.runs_max); }},
+};
+
+// --- the document ---------------------------------------------------------------------------
+
+bool IsIdentifier(std::string_view name) {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
+  return std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+// "graphs/support.so:app", "graphs/support.json:app", or "graphs.support:app" for the first.
+Status ReadAgent(const Value& value, Settings& settings) {
+  std::string text;
+  AG_RETURN_IF_ERROR(value.ReadString(text));
+  size_t colon = text.rfind(':');
+  std::string module = text.substr(0, colon);
+  if (colon == std::string::npos || module.empty() || !IsIdentifier(text.substr(colon + 1))) {
+    return value.Error("must be <module>:<attribute>, such as graphs/support.so:app");
+  }
+  if (!module.ends_with(".so") && !module.ends_with(".json")) {
+    if (module.find('/') != std::string::npos) {
+      return value.Error(
+          "the module is a .so or .json file, or a dotted name such as graphs.support");
+    }
+    std::ranges::replace(module, '.', '/');
+    module += ".so";
+  }
+  settings.agent_module = module[0] == '/' ? module : settings.directory + "/" + module;
+  settings.agent_attribute = text.substr(colon + 1);
+  return Status::Ok();
+}
+
+Status ReadWindow(const Value& value, Settings& settings) {
+  settings.window_max.reset();
+  if (value.IsNull()) return Status::Ok();
+  uint64_t window = 0;
+  AG_RETURN_IF_ERROR(value.Read(1, kWindowMax, window));
+  settings.window_max = window;
+  return Status::Ok();
+}
+
+// Refused rather than ignored: who writes such a key relies on what it does.
+Status RefuseUnlessNull(const Value& value, Settings&) {
+  if (value.IsNull()) return Status::Ok();
+  return value.Error("is not available in this build; only null is accepted");
+}
+
+Status AcceptWithoutEffect(const Value& value, Settings& settings) {
+  settings.warnings.push_back(value.path() + ": has no effect in this service");
+  return Status::Ok();
+}
+
+// Read before the document, since it feeds ${NAME}.
+Status SkipEnvironmentFile(const Value&, Settings&) {
+  return Status::Ok();
+}
+
+constexpr Key<Settings> kDocumentKeys[] = {
+    {"$schema",
+     [](const Value& v, Settings&) {
+       std::string ignored;
+       return v.ReadString(ignored);
+     }},
+    {"agent", ReadAgent},
+    {"env", SkipEnvironmentFile},
+    {"checkpointer", ReadCheckpointer},
+    {"models", ReadModels},
+    {"window_max", ReadWindow},
+    {"busy_thread", ReadBusyThread},
+    {"cors", ReadCors},
+    {"security_headers",
+     [](const Value& v, Settings& s) { return v.ReadBoolean(s.security_headers); }},
+    {"limits", [](const Value& v, Settings& s) { return ReadObject(v, kLimitKeys, s.limits); }},
+    {"auth", RefuseUnlessNull},
+    {"authorization", RefuseUnlessNull},
+    {"redis", RefuseUnlessNull},
+    {"websocket", RefuseUnlessNull},
+    {"rate_limit", RefuseUnlessNull},
+    {"store", RefuseUnlessNull},
+    {"embedding", RefuseUnlessNull},
+    {"media", RefuseUnlessNull},
+    {"observability", RefuseUnlessNull},
+    {"evaluation", RefuseUnlessNull},
+    {"remote_tools", RefuseUnlessNull},
+    {"thread_name_generator", RefuseUnlessNull},
+    {"injectq", AcceptWithoutEffect},
+    {"test", AcceptWithoutEffect},
+    {"ag_ui", AcceptWithoutEffect},
+};
+
+}  // namespace
+
+Status ReadDocument(const Value& document, Settings& settings) {
+  AG_RETURN_IF_ERROR(ReadObject(document, kDocumentKeys, settings));
+  if (settings.agent_module.empty()) {
+    return Status(StatusCode::kInvalidArgument,
+                  "agent: is missing; it names the graph as <module>:<attribute>, such as "
+                  "graphs/support.so:app");
+  }
+  return Status::Ok();
+}
+
+}  // namespace agent_graph::settings

@@ -1,0 +1,60 @@
+#include "settings/settings.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "settings/environment.h"
+#include "settings/schema.h"
+#include "settings/value.h"
+
+namespace agent_graph::settings {
+namespace {
+
+using nlohmann::json;
+
+Status Invalid(std::string message) {
+  return Status(StatusCode::kInvalidArgument, std::move(message));
+}
+
+Status MergeEnvironment(const json& document, Settings& settings) {
+  auto entry = document.find("env");
+  if (entry == document.end() || entry->is_null()) return Status::Ok();
+  std::string path;
+  AG_RETURN_IF_ERROR(Value(*entry, "env", settings.environment).ReadString(path));
+  if (path.empty()) return Invalid("env: must name a file");
+  if (path[0] != '/') path = settings.directory + "/" + path;
+  Status merged = MergeEnvironmentFile(path, settings.environment);
+  if (!merged.ok()) return Invalid("env: " + merged.message());
+  return merged;
+}
+
+Status ReadMode(Settings& settings) {
+  auto mode = settings.environment.find("MODE");
+  if (mode == settings.environment.end() || mode->second == "development") return Status::Ok();
+  if (mode->second != "production") {
+    return Invalid("MODE: " + DumpJson(mode->second) + " is not one of production, development");
+  }
+  settings.mode = Mode::kProduction;
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<Settings> Load(const std::string& file, std::string_view text,
+                      const Environment& environment) {
+  Settings settings;
+  settings.file = file;
+  settings.directory = file.substr(0, std::min(file.rfind('/'), file.size()));
+  settings.environment = environment;
+  Result<json> document = ParseJson(text);
+  if (!document.ok()) return document.status();
+  if (!document->is_object()) return Invalid("must be a JSON object");
+  AG_RETURN_IF_ERROR(MergeEnvironment(*document, settings));
+  AG_RETURN_IF_ERROR(ReadMode(settings));
+  AG_RETURN_IF_ERROR(ReadDocument(Value(*document, "", settings.environment), settings));
+  return settings;
+}
+
+}  // namespace agent_graph::settings

@@ -1,0 +1,182 @@
+#include "settings/value.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "settings/environment.h"
+
+namespace agent_graph::settings {
+namespace {
+
+using nlohmann::json;
+
+// Insertions, deletions and replacements that lead from one word to the other.
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string Join(std::span<const std::string_view> names) {
+  std::string text;
+  for (std::string_view name : names) {
+    if (!text.empty()) text += ", ";
+    text += name;
+  }
+  return text;
+}
+
+bool IsHeaderName(std::string_view name) {
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+  });
+}
+
+bool HasControlCharacter(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
+  });
+}
+
+std::string_view Trim(std::string_view text) {
+  size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+}  // namespace
+
+bool Value::IsNull() const {
+  return node_.is_null();
+}
+bool Value::IsString() const {
+  return node_.is_string();
+}
+
+Value Value::Member(const std::string& key) const {
+  return Value(node_.at(key), path_.empty() ? key : path_ + "." + key, environment_);
+}
+
+std::vector<std::string> Value::Keys() const {
+  std::vector<std::string> keys;
+  if (!node_.is_object()) return keys;
+  for (const auto& [key, value] : node_.items()) keys.push_back(key);
+  return keys;
+}
+
+Status Value::Error(const std::string& reason) const {
+  return Status(StatusCode::kInvalidArgument, path_.empty() ? reason : path_ + ": " + reason);
+}
+
+Status Value::UnknownKey(std::string_view key, std::span<const std::string_view> known) const {
+  std::string_view nearest;
+  size_t nearest_distance = std::max<size_t>(2, key.size() / 3) + 1;
+  for (std::string_view candidate : known) {
+    // A key cut short, such as json_depth, is nearer than any misspelling.
+    size_t distance = candidate.starts_with(key) ? 1 : EditDistance(key, candidate);
+    if (distance < nearest_distance) {
+      nearest_distance = distance;
+      nearest = candidate;
+    }
+  }
+  std::string path = path_.empty() ? std::string(key) : path_ + "." + std::string(key);
+  std::string hint = nearest.empty() ? "known here are " + Join(known)
+                                     : "did you mean " + std::string(nearest) + "?";
+  return Status(StatusCode::kInvalidArgument, path + ": unknown key; " + hint);
+}
+
+Status Value::ReadString(std::string& out) const {
+  if (!node_.is_string()) return Error("must be a string");
+  Result<std::string> expanded = Expand(node_.get_ref<const std::string&>(), environment_);
+  if (!expanded.ok()) return Error(expanded.status().message());
+  out = *std::move(expanded);
+  return Status::Ok();
+}
+
+Status Value::ReadBoolean(bool& out) const {
+  if (!node_.is_boolean()) return Error("must be true or false");
+  out = node_.get<bool>();
+  return Status::Ok();
+}
+
+Status Value::ReadInteger(int64_t minimum, int64_t maximum, int64_t& out) const {
+  bool fits = node_.is_number_unsigned() ? node_.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX)
+                                         : node_.is_number_integer();
+  int64_t value = fits ? node_.get<int64_t>() : 0;
+  if (!fits || value < minimum || value > maximum) {
+    return Error("must be an integer from " + std::to_string(minimum) + " to " +
+                 std::to_string(maximum));
+  }
+  out = value;
+  return Status::Ok();
+}
+
+Status Value::ReadStrings(std::vector<std::string>& out) const {
+  out.clear();
+  if (node_.is_string()) {
+    std::string text;
+    AG_RETURN_IF_ERROR(ReadString(text));
+    for (std::string_view rest = text;;) {
+      size_t comma = rest.find(',');
+      std::string_view part = Trim(rest.substr(0, comma));
+      if (!part.empty()) out.emplace_back(part);
+      if (comma == std::string_view::npos) return Status::Ok();
+      rest.remove_prefix(comma + 1);
+    }
+  }
+  if (!node_.is_array()) return Error("must be an array of strings");
+  for (size_t i = 0; i < node_.size(); ++i) {
+    std::string text;
+    Value element(node_[i], path_ + "." + std::to_string(i), environment_);
+    AG_RETURN_IF_ERROR(element.ReadString(text));
+    out.push_back(std::move(text));
+  }
+  return Status::Ok();
+}
+
+Status Value::ReadHeaders(std::map<std::string, std::string>& out) const {
+  AG_RETURN_IF_ERROR(CheckObject());
+  for (const std::string& name : Keys()) {
+    Value member = Member(name);
+    if (!IsHeaderName(name)) return member.Error("is not a header name");
+    std::string text;
+    AG_RETURN_IF_ERROR(member.ReadString(text));
+    if (HasControlCharacter(text)) return member.Error("must not hold control characters");
+    out[name] = std::move(text);
+  }
+  return Status::Ok();
+}
+
+Status Value::ReadObjectText(std::string& out) const {
+  AG_RETURN_IF_ERROR(CheckObject());
+  out = DumpJson(node_);
+  return Status::Ok();
+}
+
+Status Value::CheckObject() const {
+  if (node_.is_object()) return Status::Ok();
+  return Error("must be an object");
+}
+
+Status Value::ReadChoice(std::span<const std::string_view> names, size_t& index) const {
+  if (!node_.is_string()) return Error("must be one of " + Join(names));
+  std::string text;
+  AG_RETURN_IF_ERROR(ReadString(text));
+  auto found = std::ranges::find(names, text);
+  if (found == names.end()) return Error(DumpJson(node_) + " is not one of " + Join(names));
+  index = static_cast<size_t>(found - names.begin());
+  return Status::Ok();
+}
+
+}  // namespace agent_graph::settings

@@ -1,0 +1,281 @@
+#include "settings/settings.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace agent_graph::settings {
+namespace {
+
+constexpr char kFile[] = "/etc/nginx/agent/service.json";
+
+Result<Settings> LoadText(const std::string& text, const Environment& environment = {}) {
+  return Load(kFile, text, environment);
+}
+
+// The document with `member` beside a valid agent.
+std::string With(const std::string& member) {
+  return R"({"agent": "graphs/support.so:app", )" + member + "}";
+}
+
+struct ErrorCase {
+  const char* member;
+  const char* message;
+};
+
+class LoadErrors : public testing::TestWithParam<ErrorCase> {};
+
+TEST_P(LoadErrors, NameTheKeyAndWhatIsValid) {
+  Result<Settings> settings = LoadText(With(GetParam().member));
+  ASSERT_FALSE(settings.ok());
+  EXPECT_EQ(settings.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(settings.status().message(), GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, LoadErrors,
+    testing::Values(
+        ErrorCase{R"("checkpointer": {"type": "levldb"})",
+                  "checkpointer.type: \"levldb\" is not one of leveldb, memory, none, postgres"},
+        ErrorCase{R"("checkpointer": {"type": "postgres"})",
+                  "checkpointer.type: \"postgres\" is not available in this build; use leveldb, "
+                  "memory or none"},
+        ErrorCase{R"("checkpointer": {"sync": "sometimes"})",
+                  "checkpointer.sync: \"sometimes\" is not one of run, always, none"},
+        ErrorCase{R"("checkpointer": 5)", "checkpointer: must be an object"},
+        ErrorCase{R"("checkpionter": {})", "checkpionter: unknown key; did you mean checkpointer?"},
+        ErrorCase{R"("limits": {"json_depth": 5})",
+                  "limits.json_depth: unknown key; did you mean json_depth_max?"},
+        ErrorCase{R"("busy_thread": {"zzz": 1})",
+                  "busy_thread.zzz: unknown key; known here are policy, queue_max, wait_ms_max"},
+        ErrorCase{R"("busy_thread": "drop")",
+                  "busy_thread: \"drop\" is not one of enqueue, reject"},
+        ErrorCase{R"("limits": {"json_depth_max": 4096})",
+                  "limits.json_depth_max: must be an integer from 8 to 128"},
+        ErrorCase{R"("limits": {"runs_max": 18446744073709551615})",
+                  "limits.runs_max: must be an integer from 1 to 16000"},
+        ErrorCase{R"("limits": {"runs_max": 1.5})",
+                  "limits.runs_max: must be an integer from 1 to 16000"},
+        ErrorCase{R"("window_max": 0)", "window_max: must be an integer from 1 to 10000"},
+        ErrorCase{R"("security_headers": "yes")", "security_headers: must be true or false"},
+        ErrorCase{R"("cors": {"credentials": true})",
+                  "cors: credentials need a list of origins, not \"*\""},
+        ErrorCase{R"("cors": {"origins": ["https://a.example/path"]})",
+                  "cors.origins: each origin is \"*\" or scheme://host[:port] without a path"},
+        ErrorCase{R"("auth": "jwt")",
+                  "auth: is not available in this build; only null is accepted"},
+        ErrorCase{R"("rate_limit": {})",
+                  "rate_limit: is not available in this build; only null is accepted"},
+        ErrorCase{R"("websocket": {"max_connections": 5})",
+                  "websocket: is not available in this build; only null is accepted"},
+        ErrorCase{R"("store": {"type": "pg"})",
+                  "store: is not available in this build; only null is accepted"},
+        ErrorCase{R"("models": {"m": {}})", "models.m: needs a provider: demo or openai"},
+        ErrorCase{R"("models": {"m": {"provider": "opneai"}})",
+                  "models.m.provider: \"opneai\" is not one of demo, openai"},
+        ErrorCase{R"("models": {"m": {"provider": "openai"}})",
+                  "models.m: needs the name of a model in \"model\""},
+        ErrorCase{R"("models": {"m": {"provider": "openai", "model": "x"}})",
+                  "models.m: needs an api_key, or OPENAI_API_KEY in the environment"},
+        ErrorCase{R"("models": {"m": {"provider": "openai", "model": "x", "base_url": "ftp://x"}})",
+                  "models.m.base_url: must start with http:// or https://"},
+        ErrorCase{R"("models": {"m": {"provider": "demo", "api_key": "${NOWHERE}"}})",
+                  "models.m.api_key: environment variable NOWHERE is not set"},
+        ErrorCase{R"("models": {"m": {"provider": "demo", "headers": {"a b": "c"}}})",
+                  "models.m.headers.a b: is not a header name"},
+        ErrorCase{R"("models": {"m": {"provider": "demo", "headers": {"a": "b\r\nc: d"}}})",
+                  "models.m.headers.a: must not hold control characters"},
+        ErrorCase{R"("env": "nowhere.env")",
+                  "env: cannot read /etc/nginx/agent/nowhere.env: No such file or directory"},
+        ErrorCase{R"("env": 5)", "env: must be a string"}));
+
+struct AgentCase {
+  const char* agent;
+  const char* module;
+  const char* attribute;
+};
+
+class Agents : public testing::TestWithParam<AgentCase> {};
+
+TEST_P(Agents, ResolveBesideTheFile) {
+  Result<Settings> settings = LoadText(std::string(R"({"agent": ")") + GetParam().agent + "\"}");
+  ASSERT_TRUE(settings.ok()) << settings.status().ToString();
+  EXPECT_EQ(settings->agent_module, GetParam().module);
+  EXPECT_EQ(settings->agent_attribute, GetParam().attribute);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, Agents,
+    testing::Values(AgentCase{"graphs/support.so:app", "/etc/nginx/agent/graphs/support.so", "app"},
+                    AgentCase{"graphs.support:app", "/etc/nginx/agent/graphs/support.so", "app"},
+                    AgentCase{"support:app", "/etc/nginx/agent/support.so", "app"},
+                    AgentCase{"graphs/support.json:app", "/etc/nginx/agent/graphs/support.json",
+                              "app"},
+                    AgentCase{"/opt/graphs/x.so:the_app2", "/opt/graphs/x.so", "the_app2"}));
+
+TEST(Load, RefusesWhatIsNotAnAgent) {
+  for (const char* agent : {"support", "support:", ":app", "support.so:a b", "graphs/support:app",
+                            "support.so:2app", ""}) {
+    EXPECT_FALSE(LoadText(std::string(R"({"agent": ")") + agent + "\"}").ok()) << agent;
+  }
+  EXPECT_EQ(LoadText("{}").status().message().substr(0, 18), "agent: is missing;");
+  EXPECT_EQ(LoadText("[]").status().message(), "must be a JSON object");
+  EXPECT_EQ(LoadText("{,").status().message().substr(0, 14), "not valid JSON");
+}
+
+TEST(Load, HasDefaults) {
+  Result<Settings> settings = LoadText(R"({"agent": "a:b"})");
+  ASSERT_TRUE(settings.ok());
+  EXPECT_EQ(settings->file, kFile);
+  EXPECT_EQ(settings->directory, "/etc/nginx/agent");
+  EXPECT_EQ(settings->mode, Mode::kDevelopment);
+  EXPECT_EQ(settings->checkpointer.type, CheckpointerSettings::Type::kLevelDb);
+  EXPECT_EQ(settings->checkpointer.sync, CheckpointerSettings::Sync::kRun);
+  EXPECT_EQ(settings->window_max, 100u);
+  EXPECT_TRUE(settings->busy_thread.enqueue);
+  EXPECT_TRUE(settings->security_headers);
+  EXPECT_EQ(settings->cors.origins, std::vector<std::string>{"*"});
+  EXPECT_TRUE(settings->warnings.empty());
+}
+
+TEST(Load, ReadsEveryKey) {
+  Result<Settings> settings = LoadText(With(R"(
+    "$schema": "service.schema.json",
+    "checkpointer": {"type": "memory", "sync": "always"},
+    "models": {
+      "default": {"provider": "openai", "model": "gpt", "base_url": "http://127.0.0.1:9/v1/",
+                  "api_key": "${KEY}", "headers": {"X-Team": "a"}, "connect_timeout_ms": 1,
+                  "first_byte_timeout_ms": 2, "idle_timeout_ms": 3, "reply_bytes_max": 4096,
+                  "retries_max": 0, "parameters": {"temperature": 0.5}},
+      "spare": {"provider": "demo"}
+    },
+    "window_max": null,
+    "busy_thread": {"policy": "reject", "queue_max": 3, "wait_ms_max": 4},
+    "cors": {"origins": "https://a.example, http://localhost:3000", "credentials": true},
+    "security_headers": false,
+    "limits": {"json_bytes_max": 2048, "json_depth_max": 9, "json_values_max": 100,
+               "json_io_pool_bytes": 0, "message_bytes_max": 1024, "page_bytes_max": 65536,
+               "buffered_bytes_max": 1048576, "runs_max": 7},
+    "auth": null, "authorization": null, "rate_limit": null)"),
+                                       {{"KEY", "sk-1"}, {"MODE", "production"}});
+  ASSERT_TRUE(settings.ok()) << settings.status().ToString();
+  EXPECT_EQ(settings->mode, Mode::kProduction);
+  EXPECT_EQ(settings->checkpointer.type, CheckpointerSettings::Type::kMemory);
+  EXPECT_EQ(settings->checkpointer.sync, CheckpointerSettings::Sync::kAlways);
+  ASSERT_EQ(settings->models.size(), 2u);
+  const ModelSettings& model = settings->models[0];
+  EXPECT_EQ(model.name, "default");
+  EXPECT_EQ(model.base_url, "http://127.0.0.1:9/v1");
+  EXPECT_EQ(model.api_key, "sk-1");
+  EXPECT_EQ(model.headers.at("X-Team"), "a");
+  EXPECT_EQ(model.connect_timeout_ms, 1);
+  EXPECT_EQ(model.reply_bytes_max, 4096);
+  EXPECT_EQ(model.retries_max, 0);
+  EXPECT_EQ(model.parameters_json, R"({"temperature":0.5})");
+  EXPECT_FALSE(settings->window_max.has_value());
+  EXPECT_FALSE(settings->busy_thread.enqueue);
+  EXPECT_EQ(settings->busy_thread.queue_max, 3u);
+  EXPECT_EQ(settings->cors.origins,
+            (std::vector<std::string>{"https://a.example", "http://localhost:3000"}));
+  EXPECT_TRUE(settings->cors.credentials);
+  EXPECT_FALSE(settings->security_headers);
+  EXPECT_EQ(settings->limits.json_depth_max, 9u);
+  EXPECT_EQ(settings->limits.runs_max, 7u);
+}
+
+TEST(Load, TakesShortFormsOfTheCheckpointer) {
+  EXPECT_EQ(LoadText(With(R"("checkpointer": "none")"))->checkpointer.type,
+            CheckpointerSettings::Type::kNone);
+  EXPECT_EQ(LoadText(With(R"("checkpointer": null)"))->checkpointer.type,
+            CheckpointerSettings::Type::kNone);
+}
+
+TEST(Load, AcceptsForeignKeysWithAWarning) {
+  Result<Settings> settings = LoadText(With(R"("injectq": "a:b", "test": {}, "ag_ui": true)"));
+  ASSERT_TRUE(settings.ok());
+  EXPECT_EQ(settings->warnings.size(), 3u);
+  EXPECT_EQ(settings->warnings[0], "ag_ui: has no effect in this service");
+}
+
+TEST(Load, ChecksTheMode) {
+  for (const char* mode : {"prod", "Production", ""}) {
+    Result<Settings> settings = LoadText(With(R"("auth": null)"), {{"MODE", mode}});
+    EXPECT_EQ(settings.status().message(),
+              std::string("MODE: \"") + mode + "\" is not one of production, development");
+  }
+}
+
+TEST(Load, TakesTheProvidersKeyForTheProvidersAddressOnly) {
+  Environment environment{{"OPENAI_API_KEY", "sk-secret"}};
+  Result<Settings> official =
+      LoadText(With(R"("models": {"m": {"provider": "openai", "model": "x"}})"), environment);
+  ASSERT_TRUE(official.ok());
+  EXPECT_EQ(official->models[0].api_key, "sk-secret");
+  EXPECT_EQ(official->models[0].base_url, "https://api.openai.com/v1");
+  Result<Settings> other = LoadText(
+      With(R"("models": {"m": {"provider": "openai", "model": "x", "base_url": "http://h"}})"),
+      environment);
+  ASSERT_TRUE(other.ok());
+  EXPECT_EQ(other->models[0].api_key, "");
+}
+
+TEST(Load, KeepsSecretsOutOfMessages) {
+  Environment environment{{"SECRET", "do not tell"}};
+  for (const char* member :
+       {R"("models": {"m": {"provider": "${SECRET}"}})", R"("checkpointer": "${SECRET}")",
+        R"("models": {"m": {"provider": "demo", "base_url": "${SECRET}"}})",
+        R"("models": {"m": {"provider": "demo", "api_key": "${SECRET}"}})",
+        R"("cors": {"origins": "${SECRET}"})"}) {
+    Result<Settings> settings = LoadText(With(member), environment);
+    ASSERT_FALSE(settings.ok()) << member;
+    EXPECT_EQ(settings.status().ToString().find("do not tell"), std::string::npos) << member;
+  }
+}
+
+class EnvironmentFileTest : public testing::Test {
+ protected:
+  EnvironmentFileTest() {
+    char name[] = "/tmp/agent_graph_settings_XXXXXX";
+    directory_ = mkdtemp(name);
+  }
+  ~EnvironmentFileTest() override {
+    unlink((directory_ + "/.env").c_str());
+    rmdir(directory_.c_str());
+  }
+  Result<Settings> LoadWith(const std::string& lines, const Environment& environment) {
+    std::ofstream(directory_ + "/.env") << lines;
+    return Load(
+        directory_ + "/service.json",
+        With(R"("env": ".env", "models": {"m": {"provider": "demo", "api_key": "${KEY}"}})"),
+        environment);
+  }
+
+  std::string directory_;
+};
+
+TEST_F(EnvironmentFileTest, BeatsTheCapturedEnvironment) {
+  Result<Settings> settings = LoadWith(
+      "# comment\n\nKEY=from_file\r\nexport MODE = \"production\"\nOTHER='a # b'\nLAST=x # note",
+      {{"KEY", "from_environment"}, {"KEPT", "1"}});
+  ASSERT_TRUE(settings.ok()) << settings.status().ToString();
+  EXPECT_EQ(settings->models[0].api_key, "from_file");
+  EXPECT_EQ(settings->mode, Mode::kProduction);
+  EXPECT_EQ(settings->environment.at("OTHER"), "a # b");
+  EXPECT_EQ(settings->environment.at("LAST"), "x");
+  EXPECT_EQ(settings->environment.at("KEPT"), "1");
+}
+
+TEST_F(EnvironmentFileTest, IsNotQuotedInErrors) {
+  Result<Settings> settings = LoadWith("KEY=1\nsk-secret\n", {});
+  ASSERT_FALSE(settings.ok());
+  EXPECT_EQ(settings.status().message(), "env: " + directory_ + "/.env: line 2 is not KEY=VALUE");
+}
+
+TEST_F(EnvironmentFileTest, IsBounded) {
+  EXPECT_FALSE(LoadWith("KEY=" + std::string(70'000, 'x'), {}).ok());
+}
+
+}  // namespace
+}  // namespace agent_graph::settings
