@@ -69,5 +69,19 @@ class Stream:
             return False
         return self.complete
 
+    def ended_with_done(self):
+        """Reads the rest; true when the body is whole and its last chunk says that the run is done."""
+        return self.is_whole() and bool(self.lines) and is_done(self.lines[-1].value)
+
+    def final_text(self):
+        """The text of the last complete message of the stream."""
+        messages = [line.value["message"] for line in self.lines if line.value["event"] == "message"]
+        whole = [message for message in messages if not message.get("delta")]
+        return "".join(block.get("text", "") for block in whole[-1]["content"])
+
     def abandon(self):
         self.connection.close()
+
+
+def is_done(chunk):
+    return chunk.get("event") == "updates" and (chunk.get("data") or {}).get("status") == "done"

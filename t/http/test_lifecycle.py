@@ -1,0 +1,237 @@
+"""Start, reload, quit, upgrade and death of nginx's processes while an agent serves."""
+
+import signal
+
+import pytest
+
+from harness import http1, processes
+from harness.waiting import wait_until
+
+_STREAMS = 200
+
+
+def _settings(provider, **other):
+    model = {"provider": "openai", "model": "gated", "base_url": provider.base_url, "api_key": "key"}
+    return {"agent": "graphs/support.json:app", "models": {"default": model}} | other
+
+
+_DEMO = {"agent": "graphs/support.json:app", "models": {"default": {"provider": "demo"}}}
+
+
+def _open_streams(service, provider, count):
+    streams = [service.stream(f"stream {number}") for number in range(count)]
+    provider.wait_for_waiting(count)
+    return streams
+
+
+def _assert_all_whole(streams, text):
+    for stream in streams:
+        assert stream.ended_with_done()
+        assert stream.final_text() == text
+
+
+def _thread_of(reply):
+    assert reply.status == 200, reply.text
+    return reply.json()["data"]["meta"]["thread_id"]
+
+
+def test_serves_and_quits(start_service):
+    service = start_service(_DEMO)
+    assert service.get("/ping").json()["success"] is True
+    _thread_of(service.invoke("hello"))
+    service.quit()
+    service.wait_until_gone()
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_any_number_of_workers(start_service, workers):
+    service = start_service(_DEMO, workers=workers)
+    assert len(service.workers()) == workers
+    thread = _thread_of(service.invoke("hello"))
+    for _ in range(2 * workers):
+        again = service.invoke("again", config={"thread_id": thread})
+        assert again.json()["data"]["meta"]["is_new_thread"] is False
+
+
+@pytest.mark.parametrize(
+    "settings, words",
+    [
+        ("{", ["service.json"]),
+        (_DEMO | {"agnet": 1}, ["service.json", "agnet", "agent"]),
+        (_DEMO | {"agent": "graphs/missing.json:app"}, ["missing.json"]),
+        (_DEMO | {"agent": "graphs/broken.json:app"}, ["broken.json"]),
+        (_DEMO | {"agent": "graphs/broken.so:app"}, ["broken.so"]),
+        (_DEMO | {"checkpointer": {"type": "levldb"}}, ["checkpointer.type", "levldb", "leveldb"]),
+    ],
+    ids=["no-json", "unknown-key", "no-graph", "bad-graph", "no-shared-object", "bad-value"],
+)
+def test_broken_service_is_refused_with_one_line(start_service, settings, words):
+    files = {"broken.json": "{}", "broken.so": b"not a shared object"}
+    service = start_service(_DEMO)
+    graphs = service.directory / "conf" / "graphs"
+    target = graphs.resolve()
+    graphs.unlink()
+    graphs.mkdir()
+    for name in target.iterdir():
+        (graphs / name.name).symlink_to(name)
+    for name, content in files.items():
+        service.write(f"graphs/{name}", content)
+    workers = service.workers()
+
+    service.write_settings(settings)
+    accepted, printed = service.test_configuration()
+    assert not accepted
+    lines = [line for line in printed.splitlines() if "[emerg]" in line]
+    assert len(lines) == 1, printed
+    for word in words:
+        assert word in lines[0]
+
+    service.error_log.allow(r"\[emerg\]")
+    assert len(service.refused_reload()) == 1
+    assert service.workers() == workers
+    _thread_of(service.invoke("still here"))
+
+
+def test_missing_environment_fails_the_test_of_the_configuration(make_service):
+    service = make_service(_DEMO | {"models": {"default": {"provider": "demo"}}})
+    accepted, printed = service.test_configuration(extra_environment={"MODE": "staging"})
+    assert not accepted and "MODE" in printed
+    accepted, printed = service.test_configuration(extra_environment={"MODE": "production"})
+    assert accepted, printed
+
+
+def test_streams_survive_a_reload(start_service, gated_provider):
+    service = start_service(_settings(gated_provider))
+    streams = _open_streams(service, gated_provider, _STREAMS)
+    service.reload()
+    assert len(service.draining_workers()) == 2
+    gated_provider.open_gate()
+    _assert_all_whole(streams, gated_provider.text)
+    wait_until(lambda: not service.draining_workers(), "the old workers have gone")
+    _thread_of(service.invoke("after"))
+
+
+def test_streams_survive_a_refused_reload(start_service, gated_provider):
+    service = start_service(_settings(gated_provider))
+    streams = _open_streams(service, gated_provider, 20)
+    service.error_log.allow(r"\[emerg\]")
+    service.write_settings("{")
+    service.refused_reload()
+    gated_provider.open_gate()
+    _assert_all_whole(streams, gated_provider.text)
+
+
+def test_streams_survive_a_quit(start_service, gated_provider):
+    service = start_service(_settings(gated_provider))
+    streams = _open_streams(service, gated_provider, _STREAMS)
+    service.quit()
+    wait_until(lambda: len(service.draining_workers()) == 2, "the workers drain")
+    with pytest.raises(ConnectionRefusedError):
+        http1.Connection(service.port)
+    gated_provider.open_gate()
+    _assert_all_whole(streams, gated_provider.text)
+    service.wait_until_gone()
+
+
+def test_streams_survive_an_upgrade(start_service, gated_provider):
+    service = start_service(_settings(gated_provider))
+    gated_provider.open_gate()
+    thread = _thread_of(service.invoke("before"))
+    gated_provider.close_gate()
+    streams = _open_streams(service, gated_provider, 20)
+    old = service.master_pid
+    service.upgrade()
+    gated_provider.open_gate()
+    _assert_all_whole(streams, gated_provider.text)
+    wait_until(lambda: not processes.is_alive(old), "the old master has gone")
+    after = service.invoke("after", config={"thread_id": thread})
+    assert after.json()["data"]["meta"]["is_new_thread"] is False
+
+
+def test_term_ends_at_once_with_streams_in_flight(start_service, gated_provider):
+    service = start_service(_settings(gated_provider))
+    streams = _open_streams(service, gated_provider, 20)
+    service.stop()
+    service.wait_until_gone()
+    assert not any(stream.ended_with_done() for stream in streams)
+
+
+def test_killed_worker_cuts_only_its_own_streams(start_service, gated_provider):
+    service = start_service(_settings(gated_provider))
+    gated_provider.open_gate()
+    thread = _thread_of(service.invoke("before"))
+    gated_provider.close_gate()
+    streams = _open_streams(service, gated_provider, 40)
+    service.kill_worker()
+    wait_until(lambda: gated_provider.aborted > 0, "the provider notices the dead worker")
+    gated_provider.open_gate()
+    whole = [stream for stream in streams if stream.ended_with_done()]
+    assert len(whole) + gated_provider.aborted == len(streams)
+    after = service.invoke("after", config={"thread_id": thread})
+    assert after.json()["data"]["meta"]["is_new_thread"] is False
+    assert len(after.json()["data"]["messages"]) == 4
+
+
+def test_thread_survives_a_restart(start_service):
+    service = start_service(_DEMO)
+    thread = _thread_of(service.invoke("before"))
+    service.quit()
+    service.wait_until_gone()
+    service.start()
+    after = service.invoke("after", config={"thread_id": thread})
+    assert after.json()["data"]["meta"]["is_new_thread"] is False
+    roles = [message["role"] for message in after.json()["data"]["messages"]]
+    assert roles == ["user", "assistant", "user", "assistant"]
+
+
+@pytest.mark.parametrize("how", ["kill", "killed together"])
+def test_thread_survives_the_state_owner(start_service, how):
+    service = start_service(_DEMO)
+    thread = _thread_of(service.invoke("before"))
+    (owner,) = service.cache_managers()
+    service.error_log.allow(r"exited on signal 9")
+    service.kill(owner.pid)
+    if how == "killed together":
+        service.kill_worker()
+    wait_until(service.cache_managers, "the state owner is back")
+    after = service.invoke("after", config={"thread_id": thread})
+    assert after.status == 200, after.text
+    assert after.json()["data"]["meta"]["is_new_thread"] is False
+
+
+def test_thread_survives_the_death_of_everything(start_service):
+    service = start_service(_DEMO)
+    thread = _thread_of(service.invoke("before"))
+    for process in service.processes():
+        service.signal(signal.SIGKILL, process.pid)
+    service.wait_until_gone()
+    (service.directory / "logs" / "nginx.pid").unlink()
+    service.start()
+    after = service.invoke("after", config={"thread_id": thread})
+    assert after.json()["data"]["meta"]["is_new_thread"] is False
+
+
+def test_client_abort_stops_the_model_call(start_service, gated_provider):
+    service = start_service(_settings(gated_provider))
+    (stream,) = _open_streams(service, gated_provider, 1)
+    stream.read_line()
+    stream.abandon()
+    wait_until(lambda: gated_provider.aborted == 1, "the model call is stopped", timeout=1)
+
+
+def test_reloads_leak_neither_descriptors_nor_processes(start_service):
+    service = start_service(_DEMO)
+
+    def settle():
+        service.reload()
+        _thread_of(service.invoke("hello"))
+        wait_until(lambda: not service.draining_workers(), "the old workers have gone")
+        wait_until(lambda: len(service.cache_managers()) == 1, "one cache manager is left")
+
+    settle()
+    descriptors = processes.descriptors(service.master_pid)
+    count = len(service.processes())
+    for _ in range(5):
+        settle()
+    assert processes.descriptors(service.master_pid) == descriptors
+    assert len(service.processes()) == count
