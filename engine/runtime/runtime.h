@@ -22,18 +22,23 @@ class io_context;
 namespace agent_graph::runtime {
 
 struct RuntimeOptions {
-  int threads = 1;              // engine threads
-  size_t fibers_max = 8192;     // live fibers over all engine threads; beyond it work waits
-  int io_threads_max = 4;       // pool for our own blocking work (files, large JSON)
+  int threads = 1;               // engine threads
+  size_t fibers_max = 8192;      // live fibers over all engine threads; beyond it work waits
+  int io_threads_max = 4;        // pool for our own blocking work (files, large JSON)
   int user_threads_active = 64;  // user functions running at once (waiting ones do not count)
-  int user_threads_max = 512;   // threads of the user pool, waiting ones included
-  std::string name = "agent";   // thread name prefix, at most 8 characters
+  int user_threads_max = 512;    // threads of the user pool, waiting and written-off ones included
+  // A function that was given up counts as written off when it has not come back for this long.
+  std::chrono::milliseconds write_off_grace{1000};
+  std::string name = "agent";  // thread name prefix, at most 8 characters
+  // Called on an engine thread with one line for the operator's log; null: standard error.
+  std::function<void(const std::string&)> on_uncaught;
 };
 
 class Runtime {
  public:
   explicit Runtime(RuntimeOptions options);
-  // Leaks what still has live fibers on purpose: a destructor never runs under a running fiber.
+  // Stops first if nobody did. Leaks what still has live fibers or functions on purpose: a
+  // destructor never runs under them.
   ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
@@ -42,8 +47,9 @@ class Runtime {
   Status Start();
 
   // Runs `body` on a new fiber: on the calling engine thread if `here` and there is one, else on
-  // the next one round robin. Never fails: past fibers_max the body waits in FIFO order. An
-  // exception that escapes `body` is logged through `on_uncaught` and ends only that fiber.
+  // the next one round robin. Never fails: past fibers_max, and before Start, the body waits in
+  // FIFO order; after Stop it is destroyed without having run. An exception that escapes `body` is
+  // logged through `on_uncaught` and ends only that fiber.
   void Spawn(std::function<void()> body, bool here = false);
 
   // Live and waiting fibers.
@@ -54,14 +60,15 @@ class Runtime {
   Status Stop(Deadline deadline);
 
   // Runs on the calling fiber, or blocks the calling thread when it is not one.
-  // Our own blocking work. Never user code.
+  // Our own blocking work. Never user code. An exception of `work` is thrown here.
   void RunOnIoPool(const std::function<void()>& work);
   // A function of the user's, on the user pool. Past the deadline (or on cancellation) returns at
   // once: the thread is written off and replaced, so `work` must own all it touches.
-  // An exception of the user's comes back as kGraph with its text.
+  // An exception of the user's comes back as kGraph with its text. Called by a user function, it
+  // runs `work` on the calling thread.
   Status RunUserFunction(std::shared_ptr<std::function<void()>> work, const std::string& name,
                          const Cancellation& cancellation, Deadline deadline);
-  // Threads written off so far; at 16 the worker should retire.
+  // Functions given up that have not come back; at 16 the worker should retire.
   size_t written_off_threads() const;
 
   // The calling engine thread's event loop; null elsewhere. For engine/net only.

@@ -48,12 +48,14 @@ class Exchange {
 
   // --- Engine side (one fiber at a time) ----------------------------------------------------
   const runtime::Cancellation& cancellation() const { return cancellation_; }
-  // Asks the loop for the body unless it is there, and waits for it. Once.
+  // Asks the loop for the body unless it is there, and waits for it. Once. The file of a body stays
+  // the exchange's: read it while holding the exchange and do not close it.
   Result<Body> TakeBody(Deadline deadline);
   void SendHead(ReplyHead head);
-  // Queues bytes; suspends while the exchange is out of credit. kCancelled when the client is gone.
+  // Queues bytes; suspends while the exchange is out of credit, so that what is queued exceeds the
+  // high mark by less than one call's bytes. kCancelled when the client is gone.
   Status Send(std::string bytes, Deadline deadline);
-  // Head, body and end of a complete reply.
+  // Head, body and end of a complete reply; never suspends. Ignored once a head was sent.
   void Reply(ReplyHead head, std::string body, std::string outcome);
   void Annotate(std::string thread_id, std::string run_id);
   // The last item of an exchange; later calls are ignored. ~Exchange sends one if nobody did.
@@ -62,6 +64,7 @@ class Exchange {
 
  private:
   void Push(OutboxPayload payload);
+  void PushChunk(std::string bytes);
 
   const ExchangeAddress address_;
   const RequestHead head_;
@@ -74,6 +77,7 @@ class Exchange {
   bool body_taken_ = false;    // guarded by mutex_
   Body body_;                  // guarded by mutex_
   Status body_status_;         // guarded by mutex_
+  int body_file_ = -1;         // guarded by mutex_; closed by the destructor
   runtime::Signal body_signal_;
 
   std::atomic<int64_t> queued_bytes_{0};

@@ -17,7 +17,9 @@ class Inbox {
 
   Inbox(runtime::Runtime& runtime, size_t waiting_max, Handler handler);
 
-  // False when `waiting_max` exchanges already wait for a fiber, or after Close: answer 503.
+  // The handler runs on a fiber of its own and ends the exchange before it returns; one that was
+  // not ended then ends as "error". False when `waiting_max` exchanges already wait for a fiber, or
+  // after Close: answer 503.
   bool Submit(ExchangePtr exchange);
   // Refuses everything from now on; what was accepted still runs.
   void Close() { closed_ = true; }

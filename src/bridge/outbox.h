@@ -1,6 +1,7 @@
 // Engine → loop: many producers, one consumer (the worker's event loop).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -33,7 +34,8 @@ struct SendChunk {
 };
 // How the exchange ended, for the access log variables.
 struct End {
-  std::string outcome = "ok";  // ok | error | cancelled | client_abort | timeout | shutdown | rejected
+  std::string outcome =
+      "ok";  // ok | error | cancelled | client_abort | timeout | shutdown | rejected
 };
 // Values for the access log; sent at any time before End.
 struct Annotate {
@@ -53,7 +55,8 @@ struct OutboxItem {
 };
 
 // One per worker. Push is thread-safe and never blocks on the loop; the eventfd is written only
-// when the queue was empty. Memory is bounded by the credit of the exchanges, not here.
+// when the queue was empty, and consecutive small chunks of one exchange become one item. Memory is
+// bounded by the credit of the exchanges, not here.
 class Outbox {
  public:
   Outbox();  // creates the eventfd (non-blocking, close-on-exec); ok() tells
@@ -65,7 +68,8 @@ class Outbox {
   int doorbell() const { return doorbell_; }
 
   void Push(OutboxItem item);
-  // A line for the worker's error log, from any engine thread.
+  // A line for the worker's error log, from any engine thread. Lines that come faster than the
+  // loop takes them are dropped and counted.
   void Log(LogLevel level, std::string text);
 
   // Loop only: takes everything queued; read the doorbell first. `items` is cleared and reused.
@@ -73,9 +77,15 @@ class Outbox {
   void ClearDoorbell();
 
  private:
+  static constexpr size_t kQueuedLogLinesMax = 1024;
+
+  void RingDoorbell() const;
+
   const int doorbell_;
   std::mutex mutex_;
-  std::vector<OutboxItem> items_;  // guarded by mutex_
+  std::vector<OutboxItem> items_;  // guarded by mutex_, like the rest
+  size_t log_lines_ = 0;           // in items_
+  size_t log_lines_dropped_ = 0;   // since the last Swap
 };
 
 }  // namespace agent_graph::bridge

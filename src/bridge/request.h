@@ -15,19 +15,19 @@ using HeaderList = std::vector<std::pair<std::string, std::string>>;
 // temporary file that nginx buffered it to (read on the engine's io pool, never on the loop).
 struct Body {
   std::string bytes;
-  int file = -1;             // owned by whoever holds the Body; closed by ~Exchange
+  int file = -1;             // given to the Exchange, which alone closes it, in its destructor
   uint64_t file_length = 0;  // bytes of `file`, from offset 0
 };
 
 struct RequestHead {
-  uint16_t route = 0;  // index into api::Routes()
+  uint16_t route = 0;                        // index into api::Routes()
   std::vector<std::string> path_parameters;  // decoded once, in the order of the pattern
   std::string method;
-  std::string path;   // raw, location prefix stripped
-  std::string query;  // raw, without '?'
+  std::string path;    // raw, location prefix stripped
+  std::string query;   // raw, without '?'
   HeaderList headers;  // names in lower case, in order of arrival
   std::string peer_address;
-  std::string request_id;  // well-formed or made by the nginx thread
+  std::string request_id;       // well-formed or made by the nginx thread
   int64_t received_micros = 0;  // monotonic; for $agent_graph_queue_time
   bool https = false;
 
@@ -42,7 +42,7 @@ struct RequestHead {
 
 struct ReplyHead {
   int status = 200;
-  HeaderList headers;          // as they go on the wire; Content-Type included
+  HeaderList headers;           // as they go on the wire; Content-Type included
   int64_t content_length = -1;  // -1: unknown, the body is streamed
 };
 

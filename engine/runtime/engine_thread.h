@@ -1,0 +1,79 @@
+// One engine thread: its event loop, the fibers that live on it and their timers.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "runtime/fiber.h"
+#include "runtime/stack_pool.h"
+#include "runtime/timer_queue.h"
+
+namespace agent_graph::runtime {
+
+class EngineThread {
+ public:
+  struct Events {
+    std::function<void()> on_start;        // on the new thread
+    std::function<void()> on_fiber_ended;  // on this thread
+    std::function<void(const std::string&)> on_uncaught;
+  };
+
+  explicit EngineThread(Events events);
+  // Only without live fibers and after Join.
+  ~EngineThread();
+  EngineThread(const EngineThread&) = delete;
+  EngineThread& operator=(const EngineThread&) = delete;
+
+  // The calling engine thread, or null.
+  static EngineThread* Current();
+
+  Status Start(const std::string& name);
+  void Join();
+  void Detach();
+
+  // Any thread.
+  void Spawn(std::function<void()> body);
+  // Any thread; exactly once per suspension. Resumes the fiber from the loop, never in this call.
+  void Ready(Fiber* fiber);
+
+  // This thread only.
+  void AddTimer(Timer& timer);
+  void RemoveTimer(Timer& timer);
+
+  boost::asio::io_context& loop() { return loop_; }
+
+ private:
+  void Run();
+  void RunReady();
+  void RunReadyFromOutside();
+  void Resume(Fiber* fiber);
+  void RunBody(Fiber* fiber) const;
+  void ArmAlarm();
+  void RunTimers();
+
+  const Events events_;
+  boost::asio::io_context loop_;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> keep_running_;
+  std::thread thread_;
+
+  // This thread only.
+  StackPool stacks_;
+  FiberQueue ready_;
+  bool run_ready_posted_ = false;
+  TimerQueue timers_;
+  boost::asio::steady_timer alarm_;
+  Deadline alarm_at_ = kNoDeadline;
+
+  std::mutex outside_mutex_;
+  FiberQueue ready_from_outside_;      // guarded by outside_mutex_
+  std::atomic<int> outside_calls_{0};  // calls of Ready in progress on other threads
+};
+
+}  // namespace agent_graph::runtime

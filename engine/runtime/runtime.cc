@@ -1,0 +1,240 @@
+#include "runtime/runtime.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "runtime/engine_thread.h"
+#include "runtime/io_pool.h"
+#include "runtime/signal.h"
+#include "runtime/user_pool.h"
+
+namespace agent_graph::runtime {
+namespace {
+
+// The runtime of the calling engine or pool thread.
+thread_local Runtime* current_runtime = nullptr;
+
+size_t AtLeastOne(int count) {
+  return static_cast<size_t>(std::max(1, count));
+}
+
+}  // namespace
+
+struct Runtime::Implementation {
+  enum class Phase { kNew, kRunning, kStopped };
+
+  struct Body {
+    std::function<void()> function;
+    EngineThread* thread;  // null: any
+  };
+
+  Implementation(RuntimeOptions runtime_options, std::function<void()> on_thread_start)
+      : options(std::move(runtime_options)),
+        on_start(std::move(on_thread_start)),
+        user_pool(UserPool::Options{.active_max = AtLeastOne(options.user_threads_active),
+                                    .threads_max = AtLeastOne(options.user_threads_max),
+                                    .write_off_grace = options.write_off_grace,
+                                    .thread_name = options.name + "-user",
+                                    .on_start = on_start}) {
+    io_pool = std::make_unique<IoPool>(AtLeastOne(options.io_threads_max), options.name + "-io",
+                                       on_start);
+  }
+
+  Status StartThreads();
+  void StartWaiting();
+  void FiberEnded();
+  EngineThread* NextThread();  // mutex held
+  Status StopFibers(Deadline deadline);
+
+  const RuntimeOptions options;
+  const std::function<void()> on_start;
+  UserPool user_pool;
+  std::unique_ptr<IoPool> io_pool;  // null once stopped
+
+  mutable std::mutex mutex;
+  std::condition_variable ended;  // no fiber is left
+  Phase phase = Phase::kNew;      // guarded by mutex, like the rest
+  std::vector<std::unique_ptr<EngineThread>> threads;
+  size_t next_thread = 0;
+  size_t live = 0;
+  std::deque<Body> waiting;
+  bool detached = false;  // the engine threads were left to themselves, for good
+  bool clean = false;     // stopped and nothing is left that could run
+};
+
+Status Runtime::Implementation::StartThreads() {
+  EngineThread::Events events;
+  events.on_start = on_start;
+  events.on_fiber_ended = [this] { FiberEnded(); };
+  events.on_uncaught = options.on_uncaught;
+  if (!events.on_uncaught) {
+    events.on_uncaught = [](const std::string& line) {
+      std::fprintf(stderr, "%s\n", line.c_str());
+    };
+  }
+  for (int i = 0; i < std::max(1, options.threads); ++i) {
+    try {
+      threads.push_back(std::make_unique<EngineThread>(events));
+    } catch (const std::exception& error) {
+      return Status(StatusCode::kResourceExhausted, "cannot create an event loop")
+          .WithDetail(error.what());
+    }
+    AG_RETURN_IF_ERROR(threads.back()->Start(options.name + "-" + std::to_string(i)));
+  }
+  return Status::Ok();
+}
+
+EngineThread* Runtime::Implementation::NextThread() {
+  return threads[next_thread++ % threads.size()].get();
+}
+
+void Runtime::Implementation::StartWaiting() {
+  for (;;) {
+    Body body;
+    {
+      std::lock_guard lock(mutex);
+      if (waiting.empty() || live >= options.fibers_max) return;
+      body = std::move(waiting.front());
+      waiting.pop_front();
+      ++live;
+      if (body.thread == nullptr) body.thread = NextThread();
+    }
+    body.thread->Spawn(std::move(body.function));
+  }
+}
+
+void Runtime::Implementation::FiberEnded() {
+  bool more;
+  {
+    std::lock_guard lock(mutex);
+    --live;
+    more = !waiting.empty();
+    if (live == 0 && !more) ended.notify_all();
+  }
+  if (more) StartWaiting();
+}
+
+Status Runtime::Implementation::StopFibers(Deadline deadline) {
+  std::unique_lock lock(mutex);
+  const auto none_left = [this] { return live == 0 && waiting.empty(); };
+  if (detached || (phase == Phase::kRunning && !ended.wait_until(lock, deadline, none_left))) {
+    phase = Phase::kStopped;
+    detached = true;
+    for (auto& thread : threads) thread->Detach();
+    return Status(StatusCode::kDeadlineExceeded,
+                  "fibers still live: " + std::to_string(live + waiting.size()));
+  }
+  phase = Phase::kStopped;
+  const std::deque<Body> never_run = std::exchange(waiting, {});
+  lock.unlock();
+  for (auto& thread : threads) thread->Join();
+  return Status::Ok();
+}
+
+Runtime::Runtime(RuntimeOptions options)
+    : implementation_(std::make_unique<Implementation>(std::move(options),
+                                                       [this] { current_runtime = this; })) {}
+
+Runtime::~Runtime() {
+  if (!implementation_->clean && !Stop(MonotonicClock::now()).ok()) {
+    static_cast<void>(implementation_.release());
+  }
+}
+
+Status Runtime::Start() {
+  Status status = implementation_->StartThreads();
+  if (!status.ok()) {
+    for (auto& thread : implementation_->threads) thread->Join();
+    implementation_->threads.clear();
+    return status;
+  }
+  {
+    std::lock_guard lock(implementation_->mutex);
+    implementation_->phase = Implementation::Phase::kRunning;
+  }
+  implementation_->StartWaiting();
+  return Status::Ok();
+}
+
+void Runtime::Spawn(std::function<void()> body, bool here) {
+  EngineThread* thread = here && current_runtime == this ? EngineThread::Current() : nullptr;
+  {
+    std::lock_guard lock(implementation_->mutex);
+    if (implementation_->phase == Implementation::Phase::kStopped) return;
+    if (implementation_->phase == Implementation::Phase::kNew ||
+        !implementation_->waiting.empty() ||
+        implementation_->live >= implementation_->options.fibers_max) {
+      implementation_->waiting.push_back({std::move(body), thread});
+      return;
+    }
+    ++implementation_->live;
+    if (thread == nullptr) thread = implementation_->NextThread();
+  }
+  thread->Spawn(std::move(body));
+}
+
+size_t Runtime::fibers() const {
+  std::lock_guard lock(implementation_->mutex);
+  return implementation_->live + implementation_->waiting.size();
+}
+
+Status Runtime::Stop(Deadline deadline) {
+  Implementation& self = *implementation_;
+  if (self.clean) return Status::Ok();
+  Status status = self.StopFibers(deadline);
+  std::string running;
+  for (const std::string& name : self.user_pool.Stop(deadline)) {
+    running += (running.empty() ? "" : ", ") + name;
+  }
+  if (!running.empty()) {
+    status = Status(StatusCode::kDeadlineExceeded,
+                    "user functions still running: " + running +
+                        (status.ok() ? std::string() : "; " + status.message()));
+  }
+  if (!status.ok()) return status;
+  self.io_pool.reset();
+  self.threads.clear();
+  self.clean = true;
+  return status;
+}
+
+void Runtime::RunOnIoPool(const std::function<void()>& work) {
+  implementation_->io_pool->Run(work);
+}
+
+Status Runtime::RunUserFunction(std::shared_ptr<std::function<void()>> work,
+                                const std::string& name, const Cancellation& cancellation,
+                                Deadline deadline) {
+  return implementation_->user_pool.Run(std::move(work), name, cancellation, deadline);
+}
+
+size_t Runtime::written_off_threads() const {
+  return implementation_->user_pool.written_off();
+}
+
+boost::asio::io_context* Runtime::CurrentLoop() {
+  EngineThread* const thread = EngineThread::Current();
+  return thread != nullptr ? &thread->loop() : nullptr;
+}
+
+Runtime* Runtime::Current() {
+  return current_runtime;
+}
+
+bool OnFiber() {
+  return Fiber::Current() != nullptr;
+}
+
+Status SleepFor(std::chrono::milliseconds duration, const Cancellation* cancellation) {
+  Signal never;
+  const WakeReason reason = never.Wait(cancellation, DeadlineAfter(duration));
+  return reason == WakeReason::kDeadline ? Status::Ok() : WakeStatus(reason, cancellation);
+}
+
+}  // namespace agent_graph::runtime

@@ -1,0 +1,45 @@
+// Stacks of fibers: mapped with a guard page, kept in a free list because mapping and unmapping one
+// costs twice the CPU of a short request.
+#pragma once
+
+#include <boost/context/stack_context.hpp>
+#include <cstddef>
+#include <vector>
+
+namespace agent_graph::runtime {
+
+// The sanitizers' instrumentation needs deeper frames.
+#if defined(BOOST_USE_UCONTEXT)
+inline constexpr size_t kFiberStackBytes = 256 * 1024;
+#else
+inline constexpr size_t kFiberStackBytes = 128 * 1024;
+#endif
+inline constexpr size_t kFreeStacksMax = 256;
+
+// One per engine thread and used by it alone.
+class StackPool {
+ public:
+  StackPool() = default;
+  ~StackPool();
+  StackPool(const StackPool&) = delete;
+  StackPool& operator=(const StackPool&) = delete;
+
+  boost::context::stack_context Acquire();  // throws std::bad_alloc
+  void Release(boost::context::stack_context& stack) noexcept;
+
+  // What Boost.Context asks for; copies refer to the same pool.
+  class Allocator {
+   public:
+    explicit Allocator(StackPool& pool) : pool_(&pool) {}
+    boost::context::stack_context allocate() { return pool_->Acquire(); }
+    void deallocate(boost::context::stack_context& stack) noexcept { pool_->Release(stack); }
+
+   private:
+    StackPool* pool_;
+  };
+
+ private:
+  std::vector<boost::context::stack_context> free_;
+};
+
+}  // namespace agent_graph::runtime

@@ -1,0 +1,223 @@
+#include "runtime/user_pool.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "runtime/signal.h"
+#include "runtime/thread.h"
+
+namespace agent_graph::runtime {
+namespace {
+
+struct Outcome {
+  Status status;
+};
+
+Status ShuttingDown() {
+  return Status(StatusCode::kUnavailable, "the worker is shutting down");
+}
+
+Status Call(const std::function<void()>& work, const std::string& name) {
+  std::string what;
+  try {
+    work();
+    return Status::Ok();
+  } catch (const std::exception& error) {
+    what = error.what();
+  } catch (...) {
+    what = "unknown exception";
+  }
+  return Status(StatusCode::kGraph, name + ": " + what);
+}
+
+}  // namespace
+
+struct UserPool::Task {
+  std::shared_ptr<std::function<void()>> work;
+  std::string name;
+  Promise<Outcome> outcome;
+  Worker* worker = nullptr;  // guarded by the pool's mutex; set while it runs
+};
+
+struct UserPool::Worker {
+  explicit Worker(UserPool& user_pool) : pool(user_pool) {}
+
+  UserPool& pool;
+  std::thread thread;
+  std::shared_ptr<Task> task;  // guarded by the pool's mutex, like the rest
+  int parked = 0;              // waits in progress; they may nest
+  bool written_off = false;
+  Deadline written_off_at;
+  bool exited = false;
+};
+
+namespace {
+thread_local void* current_worker = nullptr;  // UserPool::Worker, which is private
+}
+
+UserPool::UserPool(Options options) : options_(std::move(options)) {}
+UserPool::~UserPool() = default;
+
+Status UserPool::Run(std::shared_ptr<std::function<void()>> work, const std::string& name,
+                     const Cancellation& cancellation, Deadline deadline) {
+  if (current_worker != nullptr) return Call(*work, name);
+  auto task = std::make_shared<Task>();
+  task->work = std::move(work);
+  task->name = name;
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return ShuttingDown();
+    queue_.push_back(task);
+    StartWork();
+    if (live_ == 0) {
+      queue_.pop_back();
+      return Status(StatusCode::kResourceExhausted, "no thread for user functions can be started");
+    }
+  }
+  Result<Outcome> outcome = task->outcome.Wait(&cancellation, deadline);
+  if (outcome.ok()) return std::move(outcome->status);
+  GiveUp(*task);
+  return outcome.status();
+}
+
+void UserPool::StartWork() {
+  if (active_ >= options_.active_max) return;
+  const size_t startable = std::min(queue_.size(), options_.active_max - active_);
+  while (idle_ < startable && live_ < options_.threads_max) {
+    const size_t before = live_;
+    StartWorker();
+    if (live_ == before) break;
+  }
+  for (size_t i = 0; i < startable; ++i) work_available_.notify_one();
+}
+
+void UserPool::StartWorker() {
+  JoinExited();
+  Worker& worker = workers_.emplace_back(*this);
+  if (!StartThread(worker.thread, options_.thread_name, [this, &worker] {
+         RunWorker(worker);
+       }).ok()) {
+    workers_.pop_back();
+    return;
+  }
+  ++live_;
+  ++idle_;
+}
+
+void UserPool::JoinExited() {
+  workers_.remove_if([](Worker& worker) {
+    if (worker.exited) worker.thread.join();
+    return worker.exited;
+  });
+}
+
+void UserPool::GiveUp(Task& task) {
+  std::lock_guard lock(mutex_);
+  if (Worker* const worker = task.worker; worker != nullptr) {
+    worker->written_off = true;
+    worker->written_off_at = MonotonicClock::now();
+    if (worker->parked == 0) --active_;
+    StartWork();
+    return;
+  }
+  std::erase_if(queue_, [&](const std::shared_ptr<Task>& queued) { return queued.get() == &task; });
+}
+
+size_t UserPool::written_off() const {
+  std::lock_guard lock(mutex_);
+  const Deadline since = MonotonicClock::now() - options_.write_off_grace;
+  return static_cast<size_t>(
+      std::count_if(workers_.begin(), workers_.end(), [&](const Worker& worker) {
+        return worker.written_off && !worker.exited && worker.written_off_at <= since;
+      }));
+}
+
+void UserPool::RunWorker(Worker& worker) {
+  current_worker = &worker;
+  options_.on_start();
+  std::unique_lock lock(mutex_);
+  while (TakeTask(worker, lock)) {
+    const std::shared_ptr<Task> task = worker.task;
+    lock.unlock();
+    Outcome outcome{Call(*task->work, task->name)};
+    task->work.reset();  // what the function owns is released before anyone hears that it is done
+    lock.lock();
+    const bool stays = FinishTask(worker);
+    lock.unlock();
+    task->outcome.Set(std::move(outcome));
+    lock.lock();
+    if (!stays) break;
+  }
+  current_worker = nullptr;  // destructors of thread-local objects are no part of the pool's work
+  --live_;
+  worker.exited = true;
+  worker_exited_.notify_all();
+}
+
+bool UserPool::TakeTask(Worker& worker, std::unique_lock<std::mutex>& lock) {
+  const auto can_start = [this] { return !queue_.empty() && active_ < options_.active_max; };
+  work_available_.wait(lock, [&] { return stopping_ || can_start(); });
+  --idle_;
+  if (stopping_) return false;
+  ++active_;
+  worker.task = std::move(queue_.front());
+  queue_.pop_front();
+  worker.task->worker = &worker;
+  return true;
+}
+
+bool UserPool::FinishTask(Worker& worker) {
+  worker.task->worker = nullptr;
+  worker.task.reset();
+  if (worker.written_off) return false;  // its replacement is at work
+  --active_;
+  // Enough idle threads for all that may run at once: more were needed while others were parked.
+  if (stopping_ || (idle_ >= options_.active_max && queue_.empty())) return false;
+  ++idle_;
+  return true;
+}
+
+std::vector<std::string> UserPool::Stop(Deadline deadline) {
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  work_available_.notify_all();
+  for (const std::shared_ptr<Task>& task : std::exchange(queue_, {})) {
+    task->outcome.Set(Outcome{ShuttingDown()});
+  }
+  worker_exited_.wait_until(lock, deadline, [this] { return live_ == 0; });
+  std::vector<std::string> names;
+  for (Worker& worker : workers_) {
+    if (worker.exited) continue;
+    names.push_back(worker.task != nullptr ? worker.task->name : "(leaving)");
+    if (worker.thread.joinable()) worker.thread.detach();
+  }
+  std::list<Worker> exited;
+  for (auto next = workers_.begin(); next != workers_.end();) {
+    const auto worker = next++;
+    if (worker->exited) exited.splice(exited.end(), workers_, worker);
+  }
+  lock.unlock();
+  for (Worker& worker : exited) {
+    if (worker.thread.joinable()) worker.thread.join();
+  }
+  return names;
+}
+
+UserPool::Parked::Parked() {
+  auto* const worker = static_cast<Worker*>(current_worker);
+  if (worker == nullptr) return;
+  std::lock_guard lock(worker->pool.mutex_);
+  if (worker->parked++ > 0 || worker->written_off) return;
+  --worker->pool.active_;
+  worker->pool.StartWork();
+}
+
+UserPool::Parked::~Parked() {
+  auto* const worker = static_cast<Worker*>(current_worker);
+  if (worker == nullptr) return;
+  std::lock_guard lock(worker->pool.mutex_);
+  if (--worker->parked == 0 && !worker->written_off) ++worker->pool.active_;
+}
+
+}  // namespace agent_graph::runtime

@@ -1,0 +1,129 @@
+#include "bridge/exchange.h"
+
+#include <unistd.h>
+
+#include <limits>
+#include <utility>
+
+namespace agent_graph::bridge {
+namespace {
+
+// How much a body may have is the loop's decision; the engine asks for all of it.
+constexpr uint64_t kWholeBody = std::numeric_limits<uint64_t>::max();
+
+}  // namespace
+
+Exchange::Exchange(ExchangeAddress address, RequestHead head, Outbox& outbox, CreditLimits credit)
+    : address_(address), head_(std::move(head)), outbox_(outbox), credit_limits_(credit) {}
+
+Exchange::~Exchange() {
+  End("error");
+  if (body_file_ >= 0) close(body_file_);
+}
+
+void Exchange::DeliverBody(Body body) {
+  {
+    std::lock_guard lock(mutex_);
+    if (body_present_) {
+      if (body.file >= 0) close(body.file);
+      return;
+    }
+    body_present_ = true;
+    body_file_ = body.file;
+    body_ = std::move(body);
+  }
+  body_signal_.Notify();
+}
+
+void Exchange::FailBody(Status status) {
+  {
+    std::lock_guard lock(mutex_);
+    if (body_present_) return;
+    body_present_ = true;
+    body_status_ = std::move(status);
+  }
+  body_signal_.Notify();
+}
+
+void Exchange::ReturnCredit(uint64_t bytes) {
+  const auto returned = static_cast<int64_t>(bytes);
+  const auto low = static_cast<int64_t>(credit_limits_.low);
+  const int64_t before = queued_bytes_.fetch_sub(returned);
+  if (before > low && before - returned <= low) credit_signal_.Notify();
+}
+
+void Exchange::Cancel(runtime::CancelReason reason) {
+  cancellation_.Cancel(reason);
+}
+
+Result<Body> Exchange::TakeBody(Deadline deadline) {
+  bool asked = false;
+  for (;;) {
+    if (cancellation_.cancelled()) {
+      return WakeStatus(runtime::WakeReason::kCancelled, &cancellation_);
+    }
+    {
+      std::lock_guard lock(mutex_);
+      if (body_taken_) return Status(StatusCode::kInternal, "the request body was taken before");
+      if (body_present_) {
+        body_taken_ = true;
+        if (!body_status_.ok()) return body_status_;
+        return std::move(body_);
+      }
+    }
+    if (!asked) Push(ReadBody{kWholeBody});
+    asked = true;
+    const runtime::WakeReason reason = body_signal_.Wait(&cancellation_, deadline);
+    if (reason != runtime::WakeReason::kNotified) return WakeStatus(reason, &cancellation_);
+  }
+}
+
+void Exchange::SendHead(ReplyHead head) {
+  if (head_sent_ || ended_) return;
+  head_sent_ = true;
+  Push(bridge::SendHead{std::move(head)});
+}
+
+Status Exchange::Send(std::string bytes, Deadline deadline) {
+  if (ended_) return Status(StatusCode::kInternal, "the reply has ended");
+  if (cancellation_.cancelled()) {
+    return WakeStatus(runtime::WakeReason::kCancelled, &cancellation_);
+  }
+  if (queued_bytes_ >= static_cast<int64_t>(credit_limits_.high)) {
+    while (queued_bytes_ > static_cast<int64_t>(credit_limits_.low)) {
+      const runtime::WakeReason reason = credit_signal_.Wait(&cancellation_, deadline);
+      if (reason != runtime::WakeReason::kNotified) return WakeStatus(reason, &cancellation_);
+    }
+  }
+  PushChunk(std::move(bytes));
+  return Status::Ok();
+}
+
+void Exchange::Reply(ReplyHead head, std::string body, std::string outcome) {
+  if (head_sent_ || ended_) return;
+  if (head.content_length < 0) head.content_length = static_cast<int64_t>(body.size());
+  SendHead(std::move(head));
+  PushChunk(std::move(body));
+  End(std::move(outcome));
+}
+
+void Exchange::Annotate(std::string thread_id, std::string run_id) {
+  if (!ended_) Push(bridge::Annotate{std::move(thread_id), std::move(run_id)});
+}
+
+void Exchange::End(std::string outcome) {
+  if (std::exchange(ended_, true)) return;
+  Push(bridge::End{std::move(outcome)});
+}
+
+void Exchange::PushChunk(std::string bytes) {
+  if (bytes.empty()) return;
+  queued_bytes_ += static_cast<int64_t>(bytes.size());
+  Push(SendChunk{std::move(bytes)});
+}
+
+void Exchange::Push(OutboxPayload payload) {
+  outbox_.Push({address_, std::move(payload)});
+}
+
+}  // namespace agent_graph::bridge

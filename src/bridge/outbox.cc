@@ -1,0 +1,85 @@
+#include "bridge/outbox.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace agent_graph::bridge {
+namespace {
+
+// Consecutive chunks of one exchange travel as one item up to this size.
+constexpr size_t kJoinedChunkBytesMax = 16 * 1024;
+
+bool SameExchange(const ExchangeAddress& a, const ExchangeAddress& b) {
+  return a.slot == b.slot && a.generation == b.generation;
+}
+
+// Appends a chunk to the chunk of the same exchange that was queued last.
+bool JoinChunk(std::vector<OutboxItem>& items, OutboxItem& item) {
+  if (items.empty() || !SameExchange(items.back().address, item.address)) return false;
+  auto* const queued = std::get_if<SendChunk>(&items.back().payload);
+  auto* const chunk = std::get_if<SendChunk>(&item.payload);
+  if (queued == nullptr || chunk == nullptr) return false;
+  if (queued->bytes.size() + chunk->bytes.size() > kJoinedChunkBytesMax) return false;
+  queued->bytes += chunk->bytes;
+  return true;
+}
+
+}  // namespace
+
+Outbox::Outbox() : doorbell_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+
+Outbox::~Outbox() {
+  if (doorbell_ >= 0) close(doorbell_);
+}
+
+void Outbox::Push(OutboxItem item) {
+  bool was_empty;
+  {
+    std::lock_guard lock(mutex_);
+    was_empty = items_.empty();
+    if (!JoinChunk(items_, item)) items_.push_back(std::move(item));
+  }
+  if (was_empty) RingDoorbell();
+}
+
+void Outbox::Log(LogLevel level, std::string text) {
+  bool was_empty;
+  {
+    std::lock_guard lock(mutex_);
+    was_empty = items_.empty();
+    if (log_lines_ == kQueuedLogLinesMax) {
+      ++log_lines_dropped_;
+      return;
+    }
+    ++log_lines_;
+    items_.push_back({{}, WriteLog{level, std::move(text)}});
+  }
+  if (was_empty) RingDoorbell();
+}
+
+void Outbox::Swap(std::vector<OutboxItem>& items) {
+  items.clear();
+  std::lock_guard lock(mutex_);
+  items.swap(items_);
+  log_lines_ = 0;
+  if (log_lines_dropped_ > 0) {
+    items.push_back({{},
+                     WriteLog{LogLevel::kWarn,
+                              std::to_string(log_lines_dropped_) + " log lines were dropped"}});
+    log_lines_dropped_ = 0;
+  }
+}
+
+void Outbox::RingDoorbell() const {
+  // Can only fail when the counter is full, and then it rings anyway.
+  static_cast<void>(eventfd_write(doorbell_, 1));
+}
+
+void Outbox::ClearDoorbell() {
+  eventfd_t rings;
+  static_cast<void>(eventfd_read(doorbell_, &rings));  // EAGAIN: it did not ring
+}
+
+}  // namespace agent_graph::bridge
