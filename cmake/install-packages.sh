@@ -46,7 +46,8 @@ apt() {
 }
 
 echo "Installing Debian packages:$missing"
-# A machine whose lists are current does without `update`; a bare one has no lists at all.
+# A bare machine has no package lists, an idle one has old ones; others do without an update.
+if ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; then apt update; fi
 if ! apt install -y --no-install-recommends $missing; then
   apt update
   apt install -y --no-install-recommends $missing
