@@ -32,6 +32,7 @@ struct MediaReference {
   std::string mime_type;
   std::string filename;
   std::optional<int64_t> size_bytes;
+  std::string extra_json = "{}";  // further keys (width, height, duration_ms, page, sha256, ...)
 };
 
 struct MediaBlock {

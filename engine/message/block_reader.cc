@@ -1,0 +1,208 @@
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+
+#include "base/json.h"
+#include "message/reader.h"
+
+namespace agent_graph::message {
+namespace {
+
+using nlohmann::json;
+
+Result<std::string> RequiredText(const json& object, const char* member,
+                                 const std::string& location) {
+  AG_ASSIGN_OR_RETURN(std::string text, OptionalText(object, member, location));
+  if (text.empty()) return InvalidField(MemberLocation(location, member), "must not be empty");
+  return text;
+}
+
+// Members of `object` other than `known`, as JSON text.
+std::string OtherMembers(const json& object, const std::set<std::string_view>& known) {
+  json extra = json::object();
+  for (const auto& [key, value] : object.items()) {
+    if (!known.contains(key)) extra[key] = value;
+  }
+  return extra.empty() ? "{}" : DumpJson(extra);
+}
+
+std::optional<MediaBlock::Type> ParseMediaType(std::string_view type) {
+  if (type == "image") return MediaBlock::Type::kImage;
+  if (type == "audio") return MediaBlock::Type::kAudio;
+  if (type == "video") return MediaBlock::Type::kVideo;
+  if (type == "document") return MediaBlock::Type::kDocument;
+  return std::nullopt;
+}
+
+Status ReadMediaKind(const json& object, const std::string& location, MediaReference& media) {
+  AG_ASSIGN_OR_RETURN(std::string kind, OptionalText(object, "kind", location));
+  if (kind.empty()) {  // the flat form has none: told by what is set
+    kind = !media.file_id.empty() ? "file_id" : !media.data_base64.empty() ? "data" : "url";
+  }
+  const std::string* value = nullptr;
+  if (kind == "url") {
+    media.kind = MediaReference::Kind::kUrl;
+    value = &media.url;
+  } else if (kind == "file_id") {
+    media.kind = MediaReference::Kind::kFileId;
+    value = &media.file_id;
+  } else if (kind == "data") {
+    media.kind = MediaReference::Kind::kData;
+    value = &media.data_base64;
+  } else {
+    return InvalidField(MemberLocation(location, "kind"), "must be one of url, file_id, data");
+  }
+  if (value->empty()) {
+    const char* member = media.kind == MediaReference::Kind::kData ? "data_base64" : kind.c_str();
+    return InvalidField(MemberLocation(location, member), "must not be empty");
+  }
+  return Status::Ok();
+}
+
+Result<MediaReference> ReadMedia(const json& object, const std::string& location) {
+  MediaReference media;
+  AG_ASSIGN_OR_RETURN(media.url, OptionalText(object, "url", location));
+  AG_ASSIGN_OR_RETURN(media.file_id, OptionalText(object, "file_id", location));
+  AG_ASSIGN_OR_RETURN(media.data_base64, OptionalText(object, "data_base64", location));
+  AG_ASSIGN_OR_RETURN(media.mime_type, OptionalText(object, "mime_type", location));
+  AG_ASSIGN_OR_RETURN(media.filename, OptionalText(object, "filename", location));
+  if (const json* size = FindMember(object, "size_bytes")) {
+    if (!size->is_number_integer()) {
+      return InvalidField(MemberLocation(location, "size_bytes"), "must be an integer");
+    }
+    media.size_bytes = size->get<int64_t>();
+  }
+  AG_RETURN_IF_ERROR(ReadMediaKind(object, location, media));
+  return media;
+}
+
+// Nested {"media": {...}}, or flat {"file_id": ...} with the reference beside `type`.
+Result<ContentBlock> ReadMediaBlock(MediaBlock::Type type, const json& value,
+                                    const std::string& location) {
+  static const std::set<std::string_view> kReference = {
+      "kind", "url", "file_id", "data_base64", "mime_type", "filename", "size_bytes"};
+  MediaBlock block;
+  block.type = type;
+  if (const json* media = FindMember(value, "media")) {
+    std::string media_location = MemberLocation(location, "media");
+    if (!media->is_object()) return InvalidField(media_location, "must be an object");
+    AG_ASSIGN_OR_RETURN(block.media, ReadMedia(*media, media_location));
+    block.media.extra_json = OtherMembers(*media, kReference);
+    block.extra_json = OtherMembers(value, {"type", "media"});
+    return ContentBlock(std::move(block));
+  }
+  if (!FindMember(value, "file_id") && !FindMember(value, "url") &&
+      !FindMember(value, "data_base64")) {
+    return InvalidField(MemberLocation(location, "media"), "is required");
+  }
+  AG_ASSIGN_OR_RETURN(block.media, ReadMedia(value, location));
+  std::set<std::string_view> known = kReference;
+  known.insert({"type", "media"});
+  block.extra_json = OtherMembers(value, known);
+  return ContentBlock(std::move(block));
+}
+
+Result<ContentBlock> ReadText(const json& value, const std::string& location) {
+  TextBlock block;
+  AG_ASSIGN_OR_RETURN(block.text, OptionalText(value, "text", location));
+  if (const json* annotations = FindMember(value, "annotations")) {
+    if (!annotations->is_array()) {
+      return InvalidField(MemberLocation(location, "annotations"), "must be an array");
+    }
+    block.annotations_json = DumpJson(*annotations);
+  }
+  return ContentBlock(std::move(block));
+}
+
+Result<ContentBlock> ReadToolCall(const json& value, const std::string& location, bool remote) {
+  ToolCallBlock block;
+  block.remote = remote;
+  AG_ASSIGN_OR_RETURN(block.id, RequiredText(value, "id", location));
+  AG_ASSIGN_OR_RETURN(block.name, RequiredText(value, "name", location));
+  if (const json* arguments = FindMember(value, "args")) {
+    if (!arguments->is_object()) {
+      return InvalidField(MemberLocation(location, "args"), "must be an object");
+    }
+    block.arguments_json = DumpJson(*arguments);
+  }
+  return ContentBlock(std::move(block));
+}
+
+Result<ContentBlock> ReadToolResult(const json& value, const std::string& location) {
+  ToolResultBlock block;
+  AG_ASSIGN_OR_RETURN(block.call_id, RequiredText(value, "call_id", location));
+  if (const json* output = FindMember(value, "output")) block.output_json = DumpJson(*output);
+  if (const json* is_error = FindMember(value, "is_error")) {
+    if (!is_error->is_boolean()) {
+      return InvalidField(MemberLocation(location, "is_error"), "must be true or false");
+    }
+    block.is_error = is_error->get<bool>();
+  }
+  // Some clients report a failure by the status alone.
+  AG_ASSIGN_OR_RETURN(std::string status, OptionalText(value, "status", location));
+  if (status == "failed") block.is_error = true;
+  return ContentBlock(std::move(block));
+}
+
+Result<ContentBlock> ReadReasoning(const json& value, const std::string& location) {
+  ReasoningBlock block;
+  AG_ASSIGN_OR_RETURN(block.summary, OptionalText(value, "summary", location));
+  AG_ASSIGN_OR_RETURN(block.signature, OptionalText(value, "signature", location));
+  if (const json* details = FindMember(value, "details")) {
+    std::string details_location = MemberLocation(location, "details");
+    if (!details->is_array()) return InvalidField(details_location, "must be an array");
+    for (const json& detail : *details) {
+      if (!detail.is_string()) return InvalidField(details_location, "must hold strings only");
+      block.details.push_back(detail.get<std::string>());
+    }
+  }
+  return ContentBlock(std::move(block));
+}
+
+Result<ContentBlock> ReadTyped(std::string_view type, const json& value,
+                               const std::string& location) {
+  if (type == "text") return ReadText(value, location);
+  if (auto media = ParseMediaType(type)) return ReadMediaBlock(*media, value, location);
+  if (type == "tool_call") return ReadToolCall(value, location, false);
+  if (type == "remote_tool_call") return ReadToolCall(value, location, true);
+  if (type == "tool_result") return ReadToolResult(value, location);
+  if (type == "reasoning") return ReadReasoning(value, location);
+  return ContentBlock(OtherBlock{std::string(type), DumpJson(value)});
+}
+
+}  // namespace
+
+const json* FindMember(const json& object, std::string_view member) {
+  auto found = object.find(member);
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+std::string MemberLocation(const std::string& location, std::string_view member) {
+  return location.empty() ? std::string(member) : location + "." + std::string(member);
+}
+
+Status InvalidField(const std::string& location, std::string_view problem) {
+  return Status(StatusCode::kInvalidArgument, location + ": " + std::string(problem));
+}
+
+Result<std::string> OptionalText(const json& object, const char* member,
+                                 const std::string& location) {
+  const json* value = FindMember(object, member);
+  if (value == nullptr) return std::string();
+  if (!value->is_string()) {
+    return InvalidField(MemberLocation(location, member), "must be a string");
+  }
+  return value->get<std::string>();
+}
+
+Result<ContentBlock> ReadBlock(const json& value, const std::string& location, ReadMode mode) {
+  if (!value.is_object()) return InvalidField(location, "must be an object");
+  AG_ASSIGN_OR_RETURN(std::string type, RequiredText(value, "type", location));
+  auto block = ReadTyped(type, value, location);
+  if (!block.ok() && mode == ReadMode::kStored) {
+    return ContentBlock(OtherBlock{std::string(type), DumpJson(value)});
+  }
+  return block;
+}
+
+}  // namespace agent_graph::message
