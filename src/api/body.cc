@@ -1,0 +1,104 @@
+#include "api/body.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "runtime/runtime.h"
+
+namespace agent_graph::api {
+namespace {
+
+// nginx times the pieces of a body; this bounds the whole of it.
+constexpr std::chrono::minutes kBodyWaitMax{10};
+
+// Closes the body's descriptor.
+struct BodyFile {
+  explicit BodyFile(bridge::Body& body) : body_(body) {}
+  ~BodyFile() {
+    if (body_.file >= 0) close(body_.file);
+    body_.file = -1;
+  }
+  BodyFile(const BodyFile&) = delete;
+  BodyFile& operator=(const BodyFile&) = delete;
+
+ private:
+  bridge::Body& body_;
+};
+
+Status ReadFile(const bridge::Body& body, std::string& text) {
+  text.resize(body.file_length);
+  size_t done = 0;
+  while (done < text.size()) {
+    ssize_t got =
+        pread(body.file, text.data() + done, text.size() - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return Status(StatusCode::kInternal, "the request body cannot be read back");
+    done += static_cast<size_t>(got);
+  }
+  return Status::Ok();
+}
+
+ErrorInfo BodyProblem(std::string message, std::string type) {
+  Problems problems;
+  problems.Add({"body"}, std::move(message), std::move(type));
+  return std::move(problems).Error();
+}
+
+struct Parsed {
+  Status file = Status::Ok();
+  Result<nlohmann::json> json = nlohmann::json();
+  size_t bytes = 0;
+};
+
+Parsed ReadAndParse(const bridge::Body& body, const settings::LimitSettings& limits) {
+  Parsed parsed;
+  std::string text;
+  if (body.file >= 0) {
+    parsed.file = ReadFile(body, text);
+    if (!parsed.file.ok()) return parsed;
+  }
+  std::string_view view = body.file >= 0 ? text : body.bytes;
+  parsed.bytes = view.size();
+  parsed.json = ParseJson(view, {limits.json_depth_max, limits.json_values_max});
+  return parsed;
+}
+
+}  // namespace
+
+std::optional<ErrorInfo> ReadBody(HandlerContext& context, BodyKind kind) {
+  if (kind == BodyKind::kNone) return std::nullopt;
+  const settings::LimitSettings& limits = context.api().settings->limits;
+  Result<bridge::Body> taken = context.exchange().TakeBody(DeadlineAfter(kBodyWaitMax));
+  if (!taken.ok()) return ErrorOf(taken.status());
+  bridge::Body body = *std::move(taken);
+  BodyFile closer(body);
+  uint64_t bytes = body.file >= 0 ? body.file_length : body.bytes.size();
+  if (bytes == 0) {
+    if (kind == BodyKind::kOptionalJson) return std::nullopt;
+    return BodyProblem("a JSON object is required", "missing");
+  }
+  if (bytes > limits.json_bytes_max) {
+    return ErrorInfo{
+        ApiError::kRequestTooLarge,
+        "the request body has more than " + std::to_string(limits.json_bytes_max) + " bytes",
+        {}};
+  }
+  Parsed parsed;
+  if (body.file >= 0 || bytes > limits.json_io_pool_bytes) {
+    context.api().runtime->RunOnIoPool([&] { parsed = ReadAndParse(body, limits); });
+  } else {
+    parsed = ReadAndParse(body, limits);
+  }
+  if (!parsed.file.ok()) return ErrorOf(parsed.file);
+  if (!parsed.json.ok()) return BodyProblem(parsed.json.status().message(), "json_invalid");
+  if (parsed.json->is_null() && kind == BodyKind::kOptionalJson) return std::nullopt;
+  if (!parsed.json->is_object()) return BodyProblem("must be a JSON object", "object_type");
+  context.SetBody(*std::move(parsed.json), parsed.bytes);
+  return std::nullopt;
+}
+
+}  // namespace agent_graph::api

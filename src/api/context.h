@@ -1,0 +1,91 @@
+// What a handler works with: the request, the caller and the parts of the service.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "api/envelope.h"
+#include "api/routes.h"
+#include "api/validation.h"
+#include "bridge/exchange.h"
+#include "settings/settings.h"
+#include "state/service.h"
+
+namespace agent_graph::graph {
+class CompiledGraph;
+}
+namespace agent_graph::run {
+class Runner;
+}
+namespace agent_graph::runtime {
+class Runtime;
+}
+
+namespace agent_graph::api {
+
+// The service as the handlers see it. Everything outlives every exchange; all of it is thread-safe.
+struct ApiContext {
+  const settings::Settings* settings = nullptr;
+  run::Runner* runner = nullptr;
+  state::Service* state = nullptr;  // null: no checkpointer
+  const graph::CompiledGraph* graph = nullptr;
+  runtime::Runtime* runtime = nullptr;
+  bridge::Outbox* log = nullptr;
+};
+
+// Who asks, and what rows the guard lets the request touch.
+struct Caller {
+  state::Scope scope;
+  std::string user_id;           // owner of the rows this request creates; empty: nobody
+  std::string user_json = "{}";  // config.user
+};
+
+// One request on its fiber.
+class HandlerContext {
+ public:
+  HandlerContext(bridge::Exchange& exchange, const ApiContext& api, Caller caller);
+  ~HandlerContext();
+  HandlerContext(const HandlerContext&) = delete;
+  HandlerContext& operator=(const HandlerContext&) = delete;
+
+  const ApiContext& api() const { return api_; }
+  const Caller& caller() const { return caller_; }
+  bridge::Exchange& exchange() { return exchange_; }
+  const bridge::RequestHead& head() const { return exchange_.head(); }
+  state::Service& state() { return *api_.state; }  // routes of the checkpointer only
+
+  // The body: an object, empty for a route without one.
+  const nlohmann::json& body() const { return *body_; }
+  size_t body_bytes() const { return body_bytes_; }
+  void SetBody(nlohmann::json body, size_t bytes);
+  MessageLimits message_limits() const;
+
+  // {thread_id} and {message_id} of the path. An unusable one becomes a problem.
+  const std::string& ThreadId(Problems& problems);
+  const std::string& MessageId(Problems& problems);
+
+  // Exactly one of these ends a request that is not streamed.
+  void Succeed(std::string_view data_json, std::string_view message = "OK");
+  void Fail(const Status& status);
+  void Fail(ErrorInfo error);
+
+  // The head of an answer: `headers` and those every answer carries.
+  bridge::ReplyHead MakeHead(int status, bridge::HeaderList headers) const;
+  void Log(bridge::LogLevel level, const std::string& text);
+
+ private:
+  void Send(Reply reply, std::string outcome);
+
+  bridge::Exchange& exchange_;
+  const ApiContext& api_;
+  const Caller caller_;
+  std::unique_ptr<nlohmann::json> body_;
+  size_t body_bytes_ = 0;
+};
+
+// How a request ended, for the access log: "ok", "rejected", "error", or why it was cancelled.
+std::string OutcomeOf(const ErrorInfo& error, runtime::CancelReason reason);
+
+}  // namespace agent_graph::api

@@ -1,0 +1,55 @@
+#include "api/dispatch.h"
+
+#include <exception>
+#include <optional>
+
+#include "api/body.h"
+
+namespace agent_graph::api {
+namespace {
+
+// Without authentication everybody may do everything and rows have no owner.
+Caller AuthenticateCaller() {
+  return Caller{state::Scope::All(), "", "{}"};
+}
+
+void Handle(HandlerContext& context, const Route& route) {
+  if (route.resource == "checkpointer" && context.api().state == nullptr) {
+    context.Fail(ErrorInfo{ApiError::kNotConfigured, "checkpointer not configured", {}});
+    return;
+  }
+  if (std::optional<ErrorInfo> error = ReadBody(context, route.body)) {
+    context.Fail(*std::move(error));
+    return;
+  }
+  route.handler(context);
+}
+
+// After the head of a stream has gone there is nothing left to say but the end.
+void AnswerFault(HandlerContext& context, const char* what) {
+  context.Log(bridge::LogLevel::kError,
+              context.head().method + " " + context.head().path + ": " + what);
+  if (context.exchange().head_sent()) {
+    context.exchange().End("error");
+  } else {
+    context.Fail(ErrorInfo{ApiError::kInternal, "", {}});
+  }
+}
+
+}  // namespace
+
+void Dispatch(const bridge::ExchangePtr& exchange, const ApiContext& api) {
+  HandlerContext context(*exchange, api, AuthenticateCaller());
+  try {
+    const Route& route = Routes()[exchange->head().route];
+    if (route.handler == nullptr) {
+      context.Fail(ErrorInfo{ApiError::kNotFound, "", {}});
+      return;
+    }
+    Handle(context, route);
+  } catch (const std::exception& exception) {
+    AnswerFault(context, exception.what());
+  }
+}
+
+}  // namespace agent_graph::api

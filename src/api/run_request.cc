@@ -1,0 +1,107 @@
+#include "api/run_request.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace agent_graph::api {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 3> kGranularities = {"low", "partial", "full"};
+constexpr size_t kRunIdBytesMax = 128;
+constexpr std::string_view kAnonymousUser = "anonymous";
+
+// Absent or blank: the run makes one.
+std::string ReadThreadId(const json& config, Problems& problems) {
+  const json* member = FindMember(config, "thread_id");
+  if (member == nullptr) return "";
+  if (!member->is_string() && !member->is_number_integer()) {
+    problems.Add({"body", "config", "thread_id"}, "must be a string", "string_type");
+    return "";
+  }
+  std::string thread_id = member->is_string() ? member->get<std::string>() : DumpJson(*member);
+  if (IsBlank(thread_id)) return "";
+  if (auto problem = ThreadIdProblem(thread_id)) {
+    problems.Add({"body", "config", "thread_id"}, *std::move(problem), "value_error");
+  }
+  return thread_id;
+}
+
+// A client may name its run; a name that would not be safe in logs and paths is not taken.
+std::string ReadRunId(const json& config) {
+  const json* member = FindMember(config, "run_id");
+  if (member == nullptr || !member->is_string()) return "";
+  const std::string& run_id = member->get_ref<const std::string&>();
+  bool safe = run_id.size() <= kRunIdBytesMax && std::ranges::all_of(run_id, [](char c) {
+                return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.' || c == ':';
+              });
+  return safe ? run_id : "";
+}
+
+// What the graph sees: the client's config without the server's keys, and the caller.
+std::string GraphConfig(const json* config, const Caller& caller) {
+  json seen = json::object();
+  if (config != nullptr) {
+    for (const auto& [key, value] : config->items()) {
+      if (!IsReservedConfigKey(key)) seen[key] = value;
+    }
+  }
+  seen["user_id"] = caller.user_id.empty() ? std::string(kAnonymousUser) : caller.user_id;
+  Result<json> user = ParseJson(caller.user_json);
+  seen["user"] = user.ok() ? *std::move(user) : json::object();
+  return DumpJson(seen);
+}
+
+}  // namespace
+
+bool IsReservedConfigKey(std::string_view key) {
+  return key == "user" || key == "user_id" || key == "authz" || key.starts_with('_');
+}
+
+GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems) {
+  const json& body = context.body();
+  GraphRequest request;
+  run::RunRequest& run = request.run;
+  run.scope = context.caller().scope;
+  run.user_id = context.caller().user_id;
+  run.user_json = context.caller().user_json;
+  run.messages = ReadMessages(body, "messages", context.message_limits(), problems);
+  const json* config = ReadObject(body, "config", problems);
+  if (config != nullptr) {
+    run.thread_id = ReadThreadId(*config, problems);
+    run.run_id = ReadRunId(*config);
+  }
+  run.config_json = GraphConfig(config, context.caller());
+  if (const json* initial = ReadObject(body, "initial_state", problems)) {
+    run.initial_state_json = DumpJson(*initial);
+  }
+  run.recursion_limit = static_cast<int>(ReadInteger(
+      body, "recursion_limit", kRecursionLimitDefault, 1, kRecursionLimitMax, problems));
+  request.granularity = static_cast<Granularity>(
+      ReadChoice(body, "response_granularity", kGranularities, 0, problems));
+  return request;
+}
+
+std::string RunMetaJson(const run::RunStart& start) {
+  std::string out = "{\"is_new_thread\":";
+  out += start.is_new_thread ? "true" : "false";
+  out += ",\"thread_id\":";
+  AppendJsonString(out, start.thread_id);
+  out += ",\"thread_name\":";
+  if (start.thread_name.empty()) {
+    out += "null";
+  } else {
+    AppendJsonString(out, start.thread_name);
+  }
+  out += ",\"run_id\":";
+  AppendJsonString(out, start.run_id);
+  out += '}';
+  return out;
+}
+
+}  // namespace agent_graph::api

@@ -1,0 +1,32 @@
+// The request body that invoke and stream share.
+#pragma once
+
+#include <cstdint>
+
+#include "api/context.h"
+#include "run/runner.h"
+
+namespace agent_graph::api {
+
+inline constexpr int kRecursionLimitDefault = 25;
+inline constexpr int kRecursionLimitMax = 100;
+
+// How much of the state an answer shows; the run itself does not depend on it.
+enum class Granularity : uint8_t { kLow, kPartial, kFull };
+
+struct GraphRequest {
+  run::RunRequest run;
+  Granularity granularity = Granularity::kLow;
+};
+
+// Reads the body; what is wrong with it goes to `problems`.
+GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems);
+
+// Part of `config` that belongs to the server: `user`, `user_id`, `authz` and all names that start
+// with an underscore.
+bool IsReservedConfigKey(std::string_view key);
+
+// {"is_new_thread":…,"thread_id":…,"thread_name":…,"run_id":…}: `meta` of an invoke.
+std::string RunMetaJson(const run::RunStart& start);
+
+}  // namespace agent_graph::api

@@ -1,0 +1,15 @@
+// Messages of a request in the form the store takes.
+#pragma once
+
+#include <vector>
+
+#include "agent_graph/message.h"
+#include "state/types.h"
+
+namespace agent_graph::api {
+
+// Gives an id to each message that has none or repeats an earlier one's, and a time to each that
+// has none.
+std::vector<state::StoredMessage> ToStored(std::vector<Message> messages);
+
+}  // namespace agent_graph::api

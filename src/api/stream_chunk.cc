@@ -1,0 +1,100 @@
+#include "api/stream_chunk.h"
+
+#include <charconv>
+
+#include "base/json.h"
+
+namespace agent_graph::api {
+namespace {
+
+constexpr size_t kChunkBytes = 160;  // what a line adds to its parts, about
+
+std::string_view EventName(run::RunEvent::Kind kind) {
+  switch (kind) {
+    case run::RunEvent::Kind::kMessageDelta:
+    case run::RunEvent::Kind::kMessage:
+      return "message";
+    case run::RunEvent::Kind::kUpdate:
+      return "updates";
+    case run::RunEvent::Kind::kState:
+      return "state";
+    case run::RunEvent::Kind::kError:
+      return "error";
+  }
+  return "error";
+}
+
+void AppendMember(std::string& out, std::string_view key, std::string_view json) {
+  out += ",\"";
+  out += key;
+  out += "\":";
+  out += json.empty() ? "null" : json;
+}
+
+void AppendTimestamp(std::string& out, double timestamp) {
+  char text[32];
+  auto [end, error] =
+      std::to_chars(text, text + sizeof text, timestamp, std::chars_format::fixed, 6);
+  out.append(text, error == std::errc() ? end : text);
+}
+
+}  // namespace
+
+StreamChunkWriter::StreamChunkWriter(const run::RunStart& start) : thread_name_(start.thread_name) {
+  identity_ += ",\"thread_id\":";
+  AppendJsonString(identity_, start.thread_id);
+  identity_ += ",\"run_id\":";
+  AppendJsonString(identity_, start.run_id);
+  identity_ += ",\"metadata\":{\"is_new_thread\":";
+  identity_ += start.is_new_thread ? "true" : "false";
+  identity_ += ",\"thread_id\":";
+  AppendJsonString(identity_, start.thread_id);
+}
+
+std::string StreamChunkWriter::Line(const run::RunEvent& event, double timestamp) const {
+  Chunk chunk;
+  chunk.event = EventName(event.kind);
+  chunk.message = event.message_json;
+  chunk.state = event.state_json;
+  chunk.data = event.data_json;
+  chunk.node = event.node;
+  chunk.step = event.step;
+  return Write(chunk, timestamp);
+}
+
+std::string StreamChunkWriter::DoneLine(std::string_view state_json, double timestamp) const {
+  Chunk chunk;
+  chunk.event = "updates";
+  chunk.state = state_json;
+  chunk.data = "{\"status\":\"done\"}";
+  chunk.thread_name = thread_name_;
+  return Write(chunk, timestamp);
+}
+
+std::string StreamChunkWriter::Write(const Chunk& chunk, double timestamp) const {
+  std::string out;
+  out.reserve(chunk.message.size() + chunk.state.size() + chunk.data.size() + identity_.size() +
+              kChunkBytes);
+  out += "{\"event\":\"";
+  out += chunk.event;
+  out += '"';
+  AppendMember(out, "message", chunk.message);
+  AppendMember(out, "state", chunk.state);
+  AppendMember(out, "data", chunk.data);
+  out += identity_;
+  if (!chunk.node.empty()) {
+    out += ",\"node\":";
+    AppendJsonString(out, chunk.node);
+  }
+  if (chunk.step >= 0) out += ",\"step\":" + std::to_string(chunk.step);
+  if (!chunk.thread_name.empty()) {
+    out += ",\"thread_name\":";
+    AppendJsonString(out, chunk.thread_name);
+  }
+  out += "},\"timestamp\":";
+  AppendTimestamp(out, timestamp);
+  out += "}\n";
+  return out;
+}
+
+}  // namespace agent_graph::api

@@ -1,0 +1,83 @@
+// GET, PUT and DELETE /v1/threads/{thread_id}/state.
+#include <nlohmann/json.hpp>
+
+#include "api/context.h"
+#include "api/handlers.h"
+#include "api/stored_message.h"
+#include "base/ids.h"
+#include "base/json.h"
+#include "run/runner.h"
+
+namespace agent_graph::api {
+namespace {
+
+using nlohmann::json;
+
+// Sorts the fields of `state` into what the store merges by different rules. `execution_meta`
+// belongs to the run and is left out.
+void ReadState(const json& fields, const HandlerContext& context, state::PutState& put,
+               Problems& problems) {
+  json custom = json::object();
+  for (const auto& [key, value] : fields.items()) {
+    if (key == "execution_meta") continue;
+    if (key == "context") {
+      put.context_cleared = value.is_null();
+      if (value.is_null()) continue;
+      put.messages = ToStored(ReadMessageArray(value, {"body", "state", "context"},
+                                               context.message_limits(), problems));
+    } else if (key == "context_summary") {
+      put.summary_present = true;
+      if (value.is_string()) put.summary = value.get<std::string>();
+      if (!value.is_string() && !value.is_null()) {
+        problems.Add({"body", "state", key}, "must be a string or null", "string_type");
+      }
+    } else {
+      custom[key] = value;
+    }
+  }
+  put.fields_json = DumpJson(custom);
+}
+
+}  // namespace
+
+void GetThreadState(HandlerContext& context) {
+  Problems problems;
+  const std::string& thread_id = context.ThreadId(problems);
+  if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  Result<state::ThreadState> state = context.state().GetState(context.caller().scope, thread_id);
+  if (!state.ok()) return context.Fail(state.status());
+  context.Succeed("{\"state\":" + run::AgentStateJson(*state) + "}");
+}
+
+void PutThreadState(HandlerContext& context) {
+  Problems problems;
+  state::PutState put;
+  put.scope = context.caller().scope;
+  put.user_id = context.caller().user_id;
+  put.thread_id = context.ThreadId(problems);
+  put.creation_id = NewUuid();
+  ReadObject(context.body(), "config", problems);
+  const json* fields = ReadObject(context.body(), "state", problems);
+  if (fields != nullptr) {
+    ReadState(*fields, context, put, problems);
+  } else if (problems.empty()) {
+    problems.Add({"body", "state"}, "is required", "missing");
+  }
+  if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  Result<state::ThreadState> state = context.state().Put(put);
+  if (!state.ok()) return context.Fail(state.status());
+  context.Succeed("{\"updated\":true,\"state\":" + run::AgentStateJson(*state) + "}");
+}
+
+void DeleteThreadState(HandlerContext& context) {
+  Problems problems;
+  const std::string& thread_id = context.ThreadId(problems);
+  ReadObject(context.body(), "config", problems);
+  if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  Status cleared = context.state().ClearState(context.caller().scope, thread_id);
+  if (!cleared.ok()) return context.Fail(cleared);
+  context.Succeed(
+      R"({"deleted":true,"success":true,"message":"thread state cleared","data":true})");
+}
+
+}  // namespace agent_graph::api

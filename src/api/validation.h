@@ -1,0 +1,69 @@
+// Reading what a client sent: every problem is collected as {loc, msg, type} and answered with 422.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent_graph/message.h"
+#include "api/errors.h"
+
+namespace agent_graph::api {
+
+inline constexpr size_t kIdBytesMax = 1024;
+inline constexpr size_t kSearchBytesMax = 1024;
+inline constexpr uint64_t kPageLimitDefault = 100;
+inline constexpr uint64_t kPageLimitMax = 1000;
+inline constexpr size_t kDetailsMax = 32;  // problems reported for one request
+
+class Problems {
+ public:
+  void Add(std::vector<std::string> location, std::string message, std::string type);
+  bool empty() const { return details_.empty(); }
+  // 422 whose text is "body.messages: …; body.config: …".
+  ErrorInfo Error() &&;
+
+ private:
+  std::vector<ErrorDetail> details_;
+};
+
+bool IsBlank(std::string_view text);
+bool IsValidUtf8(std::string_view text);
+
+// Ids as they stand in a path, decoded. What is wrong with it, or nothing.
+std::optional<std::string> ThreadIdProblem(std::string_view thread_id);
+std::optional<std::string> MessageIdProblem(std::string_view message_id);
+
+// --- the body --------------------------------------------------------------------------------
+
+// A member of an object; null when it is absent or null.
+const nlohmann::json* FindMember(const nlohmann::json& object, const std::string& key);
+
+// Optional members: absent and null give the default.
+int64_t ReadInteger(const nlohmann::json& body, const std::string& key, int64_t fallback,
+                    int64_t minimum, int64_t maximum, Problems& problems);
+size_t ReadChoice(const nlohmann::json& body, const std::string& key,
+                  std::span<const std::string_view> names, size_t fallback, Problems& problems);
+// An object, or null when absent.
+const nlohmann::json* ReadObject(const nlohmann::json& body, const std::string& key,
+                                 Problems& problems);
+
+struct MessageLimits {
+  size_t body_bytes = 0;  // of the whole request: below message_bytes_max none can be over it
+  size_t message_bytes_max = 0;
+};
+
+// A non-empty array of messages. Timestamps in milliseconds become seconds.
+std::vector<Message> ReadMessages(const nlohmann::json& body, const std::string& key,
+                                  const MessageLimits& limits, Problems& problems);
+// The same for an array that may be empty; `path` is where it stands, e.g. {"body", "state",
+// "context"}.
+std::vector<Message> ReadMessageArray(const nlohmann::json& array,
+                                      const std::vector<std::string>& path,
+                                      const MessageLimits& limits, Problems& problems);
+
+}  // namespace agent_graph::api
