@@ -31,7 +31,7 @@ struct RuntimeOptions {
   std::chrono::milliseconds write_off_grace{1000};
   std::string name = "agent";  // thread name prefix, at most 8 characters
   // Called on an engine thread with one line for the operator's log; null: standard error.
-  std::function<void(const std::string&)> on_uncaught;
+  std::function<void(const std::string&)> on_uncaught = nullptr;
 };
 
 class Runtime {

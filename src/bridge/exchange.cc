@@ -99,6 +99,11 @@ Status Exchange::Send(std::string bytes, Deadline deadline) {
   return Status::Ok();
 }
 
+void Exchange::SendLast(std::string bytes) {
+  if (ended_ || cancellation_.reason() == runtime::CancelReason::kClientGone) return;
+  PushChunk(std::move(bytes));
+}
+
 void Exchange::Reply(ReplyHead head, std::string body, std::string outcome) {
   if (head_sent_ || ended_) return;
   if (head.content_length < 0) head.content_length = static_cast<int64_t>(body.size());

@@ -55,6 +55,9 @@ class Exchange {
   // Queues bytes; suspends while the exchange is out of credit, so that what is queued exceeds the
   // high mark by less than one call's bytes. kCancelled when the client is gone.
   Status Send(std::string bytes, Deadline deadline);
+  // The closing lines of a streamed reply: never suspends, and a run that was cancelled while its
+  // client is still there can tell why.
+  void SendLast(std::string bytes);
   // Head, body and end of a complete reply; never suspends. Ignored once a head was sent.
   void Reply(ReplyHead head, std::string body, std::string outcome);
   void Annotate(std::string thread_id, std::string run_id);

@@ -42,7 +42,7 @@ struct RequestHead {
 
 struct ReplyHead {
   int status = 200;
-  HeaderList headers;           // as they go on the wire; Content-Type included
+  HeaderList headers = {};      // as they go on the wire; Content-Type included
   int64_t content_length = -1;  // -1: unknown, the body is streamed
 };
 

@@ -1,0 +1,292 @@
+#include "bridge/exchange.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bridge/inbox.h"
+#include "runtime/runtime.h"
+
+namespace agent_graph::bridge {
+namespace {
+
+using runtime::CancelReason;
+using runtime::Promise;
+using runtime::Runtime;
+using runtime::RuntimeOptions;
+
+bool Rings(const Outbox& outbox) {
+  pollfd descriptor{outbox.doorbell(), POLLIN, 0};
+  return poll(&descriptor, 1, 0) == 1;
+}
+
+std::vector<OutboxItem> Take(Outbox& outbox) {
+  std::vector<OutboxItem> items;
+  outbox.ClearDoorbell();
+  outbox.Swap(items);
+  return items;
+}
+
+// Waits for the doorbell like a loop would.
+std::vector<OutboxItem> WaitAndTake(Outbox& outbox) {
+  pollfd descriptor{outbox.doorbell(), POLLIN, 0};
+  EXPECT_EQ(poll(&descriptor, 1, -1), 1);
+  return Take(outbox);
+}
+
+std::shared_ptr<Exchange> MakeExchange(Outbox& outbox, CreditLimits credit = {},
+                                       ExchangeAddress address = {1, 1}) {
+  return std::make_shared<Exchange>(address, RequestHead{}, outbox, credit);
+}
+
+TEST(Outbox, RingsOnlyWhenItWasEmpty) {
+  Outbox outbox;
+  ASSERT_TRUE(outbox.ok());
+  EXPECT_FALSE(Rings(outbox));
+  outbox.Push({{1, 1}, SendHead{}});
+  EXPECT_TRUE(Rings(outbox));
+  outbox.ClearDoorbell();
+  outbox.Push({{1, 1}, End{}});
+  EXPECT_FALSE(Rings(outbox)) << "the loop has not taken the first item yet";
+  EXPECT_EQ(Take(outbox).size(), 2u);
+  outbox.Push({{2, 1}, End{}});
+  EXPECT_TRUE(Rings(outbox));
+}
+
+TEST(Outbox, JoinsSmallChunksOfOneExchangeOnly) {
+  Outbox outbox;
+  outbox.Push({{1, 1}, SendChunk{"a"}});
+  outbox.Push({{1, 1}, SendChunk{"b"}});
+  outbox.Push({{1, 2}, SendChunk{"c"}});
+  outbox.Push({{1, 1}, SendChunk{"d"}});
+  outbox.Push({{1, 1}, SendChunk{std::string(64 * 1024, 'e')}});
+  const auto items = Take(outbox);
+  ASSERT_EQ(items.size(), 4u);
+  EXPECT_EQ(std::get<SendChunk>(items[0].payload).bytes, "ab");
+  EXPECT_EQ(std::get<SendChunk>(items[1].payload).bytes, "c");
+  EXPECT_EQ(std::get<SendChunk>(items[2].payload).bytes, "d");
+}
+
+TEST(Outbox, DropsLogLinesBeyondItsBoundAndSaysSo) {
+  Outbox outbox;
+  for (int i = 0; i < 1030; ++i) outbox.Log(LogLevel::kInfo, "line " + std::to_string(i));
+  const auto items = Take(outbox);
+  ASSERT_EQ(items.size(), 1025u);
+  EXPECT_EQ(std::get<WriteLog>(items.back().payload).text, "6 log lines were dropped");
+  outbox.Log(LogLevel::kInfo, "again");
+  EXPECT_EQ(Take(outbox).size(), 1u);
+}
+
+TEST(Exchange, ReplyIsHeadBodyAndEndOnce) {
+  Outbox outbox;
+  const auto exchange = MakeExchange(outbox, {}, {7, 3});
+  exchange->Annotate("thread", "run");
+  exchange->Reply(ReplyHead{.status = 201}, "hello", "ok");
+  exchange->Reply(ReplyHead{}, "again", "ok");
+  exchange->End("error");
+  const auto items = Take(outbox);
+  ASSERT_EQ(items.size(), 4u);
+  EXPECT_EQ(items[1].address.slot, 7u);
+  EXPECT_EQ(items[1].address.generation, 3u);
+  EXPECT_EQ(std::get<Annotate>(items[0].payload).run_id, "run");
+  EXPECT_EQ(std::get<SendHead>(items[1].payload).head.status, 201);
+  EXPECT_EQ(std::get<SendHead>(items[1].payload).head.content_length, 5);
+  EXPECT_EQ(std::get<SendChunk>(items[2].payload).bytes, "hello");
+  EXPECT_EQ(std::get<End>(items[3].payload).outcome, "ok");
+  EXPECT_TRUE(exchange->head_sent());
+}
+
+TEST(Exchange, EndsAsErrorAndClosesItsFileWhenDropped) {
+  Outbox outbox;
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  Body body;
+  body.file = ends[0];
+  auto exchange = MakeExchange(outbox);
+  exchange->DeliverBody(std::move(body));
+  ASSERT_TRUE(exchange->TakeBody(kNoDeadline).ok());
+  EXPECT_NE(fcntl(ends[0], F_GETFD), -1);
+  exchange.reset();
+  EXPECT_EQ(fcntl(ends[0], F_GETFD), -1);
+  const auto items = Take(outbox);
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(std::get<End>(items[0].payload).outcome, "error");
+  close(ends[1]);
+}
+
+TEST(Exchange, BodyThatIsThereIsNotAskedFor) {
+  Outbox outbox;
+  const auto exchange = MakeExchange(outbox);
+  exchange->DeliverBody(Body{.bytes = "body"});
+  exchange->DeliverBody(Body{.bytes = "another"});
+  const Result<Body> body = exchange->TakeBody(kNoDeadline);
+  ASSERT_TRUE(body.ok());
+  EXPECT_EQ(body->bytes, "body");
+  EXPECT_TRUE(Take(outbox).empty());
+  EXPECT_FALSE(exchange->TakeBody(kNoDeadline).ok()) << "once";
+}
+
+class ExchangeOnAFiber : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(runtime_.Start().ok()); }
+  void TearDown() override { EXPECT_TRUE(runtime_.Stop(kNoDeadline).ok()); }
+
+  // Fibers that were ready have had their turn when this returns: they take turns in order.
+  void LetFibersRun() {
+    const Promise<bool> passed;
+    runtime_.Spawn([=] { passed.Set(true); });
+    ASSERT_TRUE(passed.Wait(nullptr, kNoDeadline).ok());
+  }
+
+  Outbox outbox_;
+  Runtime runtime_{RuntimeOptions{}};
+};
+
+TEST_F(ExchangeOnAFiber, AsksForTheBodyAndWaits) {
+  const auto exchange = MakeExchange(outbox_);
+  const Promise<std::string> taken;
+  runtime_.Spawn([=] { taken.Set(exchange->TakeBody(kNoDeadline).value().bytes); });
+  const auto items = WaitAndTake(outbox_);
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_GT(std::get<ReadBody>(items[0].payload).bytes, 0u);
+  exchange->DeliverBody(Body{.bytes = "late"});
+  EXPECT_EQ(*taken.Wait(nullptr, kNoDeadline), "late");
+}
+
+TEST_F(ExchangeOnAFiber, BodyFailsByTheLoopByCancellationAndByDeadline) {
+  struct Case {
+    std::function<void(Exchange&)> act;
+    Deadline deadline;
+    StatusCode code;
+  };
+  for (const Case& test :
+       {Case{[](Exchange& e) { e.FailBody(Status(StatusCode::kInvalidArgument, "too large")); },
+             kNoDeadline, StatusCode::kInvalidArgument},
+        Case{[](Exchange& e) { e.Cancel(CancelReason::kClientGone); }, kNoDeadline,
+             StatusCode::kCancelled},
+        Case{[](Exchange&) {}, DeadlineAfter(std::chrono::milliseconds(1)),
+             StatusCode::kDeadlineExceeded}}) {
+    const auto exchange = MakeExchange(outbox_);
+    const Promise<StatusCode> failed;
+    runtime_.Spawn([=, deadline = test.deadline] {
+      failed.Set(exchange->TakeBody(deadline).status().code());
+    });
+    test.act(*exchange);
+    EXPECT_EQ(*failed.Wait(nullptr, kNoDeadline), test.code);
+  }
+}
+
+TEST_F(ExchangeOnAFiber, SendStallsAtHighAndGoesOnAtLow) {
+  const auto exchange = MakeExchange(outbox_, {.high = 100, .low = 40});
+  const Promise<StatusCode> first;
+  const Promise<StatusCode> second;
+  runtime_.Spawn([=] {
+    first.Set(exchange->Send(std::string(250, 'x'), kNoDeadline).code());  // larger than high
+    second.Set(exchange->Send("y", kNoDeadline).code());
+  });
+  EXPECT_EQ(*first.Wait(nullptr, kNoDeadline), StatusCode::kOk);
+  LetFibersRun();
+  exchange->ReturnCredit(200);  // 50 left: below high, above low
+  LetFibersRun();
+  EXPECT_EQ(Take(outbox_).size(), 1u);
+  exchange->ReturnCredit(10);  // 40: low
+  EXPECT_EQ(*second.Wait(nullptr, kNoDeadline), StatusCode::kOk);
+  const auto items = Take(outbox_);
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(std::get<SendChunk>(items[0].payload).bytes, "y");
+}
+
+TEST_F(ExchangeOnAFiber, StalledSendEndsByCancellationOrDeadline) {
+  for (const bool cancel : {true, false}) {
+    const auto exchange = MakeExchange(outbox_, {.high = 1, .low = 0});
+    const Promise<StatusCode> stalled;
+    runtime_.Spawn([=] {
+      static_cast<void>(exchange->Send("x", kNoDeadline));
+      stalled.Set(
+          exchange->Send("y", cancel ? kNoDeadline : DeadlineAfter(std::chrono::milliseconds(1)))
+              .code());
+    });
+    if (cancel) exchange->Cancel(CancelReason::kClientGone);
+    EXPECT_EQ(*stalled.Wait(nullptr, kNoDeadline),
+              cancel ? StatusCode::kCancelled : StatusCode::kDeadlineExceeded);
+    EXPECT_FALSE(exchange->Send("z", MonotonicClock::now()).ok());
+  }
+}
+
+TEST_F(ExchangeOnAFiber, InboxRefusesBeyondItsBoundAndAfterClose) {
+  runtime::Signal go;
+  std::atomic<int> handled{0};
+  const Promise<bool> first_runs;
+  Runtime narrow(RuntimeOptions{.fibers_max = 1});
+  ASSERT_TRUE(narrow.Start().ok());
+  Inbox inbox(narrow, 2, [&](const ExchangePtr& exchange) {
+    if (++handled == 1) {
+      first_runs.Set(true);
+      go.Wait(nullptr, kNoDeadline);
+    }
+    exchange->End("ok");
+  });
+  ASSERT_TRUE(inbox.Submit(MakeExchange(outbox_)));
+  ASSERT_TRUE(first_runs.Wait(nullptr, kNoDeadline).ok());
+  EXPECT_EQ(inbox.running(), 1u);
+  EXPECT_TRUE(inbox.Submit(MakeExchange(outbox_)));
+  EXPECT_TRUE(inbox.Submit(MakeExchange(outbox_)));
+  EXPECT_FALSE(inbox.Submit(MakeExchange(outbox_)));
+  EXPECT_EQ(inbox.waiting(), 2u);
+  inbox.Close();
+  go.Notify();
+  ASSERT_TRUE(narrow.Stop(kNoDeadline).ok());
+  EXPECT_EQ(handled, 3) << "what was accepted still runs";
+  EXPECT_FALSE(inbox.Submit(MakeExchange(outbox_)));
+  EXPECT_EQ(inbox.waiting(), 0u);
+  EXPECT_EQ(inbox.running(), 0u);
+}
+
+TEST(Inbox, EveryAcceptedExchangeEnds) {
+  Outbox outbox;
+  std::string reported;
+  Runtime runtime(RuntimeOptions{.on_uncaught = [&](const std::string& line) { reported = line; }});
+  ASSERT_TRUE(runtime.Start().ok());
+  Inbox inbox(runtime, 10, [](const ExchangePtr& exchange) {
+    if (exchange->address().slot == 1) throw std::runtime_error("handler failed");
+  });
+  const auto thrown = MakeExchange(outbox, {}, {1, 1});  // the loop's own references
+  const auto forgotten = MakeExchange(outbox, {}, {2, 1});
+  const auto too_late = MakeExchange(outbox, {}, {3, 1});
+  ASSERT_TRUE(inbox.Submit(thrown));
+  ASSERT_TRUE(inbox.Submit(forgotten));
+  ASSERT_TRUE(runtime.Stop(kNoDeadline).ok());
+  ASSERT_TRUE(inbox.Submit(too_late));
+  const auto items = Take(outbox);
+  ASSERT_EQ(items.size(), 3u);
+  for (const auto& item : items) EXPECT_EQ(std::get<End>(item.payload).outcome, "error");
+  EXPECT_NE(reported.find("handler failed"), std::string::npos);
+}
+
+TEST(Exchange, LastLinesReachAClientThatIsStillThere) {
+  Outbox outbox;
+  auto timed_out = MakeExchange(outbox, {}, {1, 1});
+  timed_out->Cancel(CancelReason::kDeadline);
+  EXPECT_FALSE(timed_out->Send("line", kNoDeadline).ok());
+  timed_out->SendLast("last");
+  timed_out->End("timeout");
+  timed_out->SendLast("too late");
+  std::vector<OutboxItem> items = Take(outbox);
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(std::get<SendChunk>(items[0].payload).bytes, "last");
+  EXPECT_TRUE(std::holds_alternative<End>(items[1].payload));
+
+  auto gone = MakeExchange(outbox, {}, {2, 1});
+  gone->Cancel(CancelReason::kClientGone);
+  gone->SendLast("last");
+  EXPECT_TRUE(Take(outbox).empty());
+}
+
+}  // namespace
+}  // namespace agent_graph::bridge
