@@ -1,13 +1,17 @@
 // One run: lease → load → loop over nodes → append what happened → snapshot → release.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent_graph/message.h"
+#include "agent_graph/run_context.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "runtime/cancellation.h"
@@ -21,6 +25,9 @@ class Service;
 }
 namespace agent_graph::runtime {
 class Runtime;
+}
+namespace agent_graph::models {
+class ModelProvider;
 }
 
 namespace agent_graph::run {
@@ -58,7 +65,9 @@ struct RunStart {
   std::string thread_name;
 };
 
-// Receives a run's progress on the run's fiber. A failed Status cancels the run.
+// Receives a run's progress. Calls never overlap; they come on the run's fiber, except text that a
+// user function streams, which comes on that function's thread while the fiber waits for it. Any
+// call may suspend. A failed Status cancels the run.
 class RunSink {
  public:
   virtual ~RunSink() = default;
@@ -71,10 +80,10 @@ class RunSink {
 
 struct RunOutcome {
   RunStart start;
-  std::string status;           // done | error | stopped | interrupted
-  Status error;                 // when status is error
+  std::string status;                      // done | error | stopped | interrupted
+  Status error;                            // when status is error; a kError event told it, too
   std::vector<std::string> messages_json;  // the working window after the run, oldest first
-  std::string state_json;       // AgentState
+  std::string state_json;                  // AgentState
   std::optional<std::string> summary;
 };
 
@@ -82,6 +91,13 @@ struct RunOutcome {
 // served by invoke, streams and GET …/state.
 std::string AgentStateJson(const state::ThreadState& state);
 
+// The provider of a model the service configures; null: there is none of that name. A provider
+// outlives every run.
+using ModelLookup = std::function<models::ModelProvider*(const std::string& name)>;
+// A line for the operator's log. Called from any thread.
+using LogFunction = std::function<void(LogLevel level, const std::string& line)>;
+
+// Thread-safe: one instance serves all fibers of a worker.
 class Runner {
  public:
   struct Options {
@@ -89,6 +105,10 @@ class Runner {
     bool enqueue_if_busy = true;
     uint32_t queue_max = 16;
     std::chrono::milliseconds busy_wait_max{60'000};
+    ModelLookup find_model;  // required by graphs that ask a model
+    LogFunction log;         // may be empty
+    // What a user's exception says goes to the client, not only to the log.
+    bool show_exception_text = true;
   };
 
   // `state` may be null: no checkpointer, each run starts empty and nothing is kept.

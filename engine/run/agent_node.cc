@@ -1,0 +1,112 @@
+#include "run/agent_node.h"
+
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/json.h"
+#include "models/model.h"
+#include "run/model_conversation.h"
+
+namespace agent_graph::run {
+namespace {
+
+std::vector<models::ToolDeclaration> Declare(const graph::ToolNode* node) {
+  std::vector<models::ToolDeclaration> declarations;
+  if (node == nullptr) return declarations;
+  declarations.reserve(node->tools.size());
+  for (const Tool& tool : node->tools) {
+    declarations.push_back({tool.name, tool.description, tool.parameters_json});
+  }
+  return declarations;
+}
+
+std::string SystemPrompt(const Agent& agent, const State& state) {
+  std::string prompt = agent.system_prompt;
+  if (state.summary() && !state.summary()->empty()) {
+    if (!prompt.empty()) prompt += "\n\n";
+    prompt += "Summary of the conversation before these messages:\n" + *state.summary();
+  }
+  return prompt;
+}
+
+// Results are matched to calls by id, so that no id may appear twice in a thread's window. Some
+// providers leave ids out or count from zero in each reply.
+void MakeCallIdsUnique(Message& reply, const State& state) {
+  std::unordered_set<std::string> taken;
+  for (const Message& message : state.messages()) {
+    for (const ToolCallBlock* call : message.ToolCalls()) taken.insert(call->id);
+  }
+  for (ContentBlock& block : reply.content) {
+    auto* call = std::get_if<ToolCallBlock>(&block);
+    if (call == nullptr) continue;
+    if (call->id.empty() || !taken.insert(call->id).second) {
+      call->id = "call_" + NewHexId();
+      taken.insert(call->id);
+    }
+  }
+}
+
+void Complete(models::ModelReply& reply, std::string message_id, const State& state) {
+  Message& message = reply.message;
+  message.id = std::move(message_id);
+  message.role = Role::kAssistant;
+  message.timestamp = UnixSeconds();
+  if (message.metadata_json == "{}") {
+    message.metadata_json = "{\"model\":";
+    AppendJsonString(message.metadata_json, reply.model);
+    message.metadata_json += ",\"stop_reason\":";
+    AppendJsonString(message.metadata_json, reply.stop_reason);
+    message.metadata_json.push_back('}');
+  }
+  MakeCallIdsUnique(message, state);
+}
+
+std::string ModelFinishedJson(const std::string& node, const models::ModelReply& reply) {
+  const Usage usage = reply.message.usage.value_or(Usage{});
+  std::string out = "{\"node\":";
+  AppendJsonString(out, node);
+  out += ",\"model\":";
+  AppendJsonString(out, reply.model);
+  out += ",\"stop_reason\":";
+  AppendJsonString(out, reply.stop_reason);
+  out += ",\"message_id\":";
+  AppendJsonString(out, reply.message.id);
+  out += ",\"input_tokens\":" + std::to_string(usage.prompt_tokens) +
+         ",\"output_tokens\":" + std::to_string(usage.completion_tokens) + "}";
+  return out;
+}
+
+}  // namespace
+
+Result<NodeResult> RunAgentNode(const RunEnvironment& environment, const std::string& name,
+                                const Agent& agent, const State& state, Emitter& emitter,
+                                RunLog& log) {
+  models::ModelProvider* provider =
+      environment.find_model ? environment.find_model(agent.model) : nullptr;
+  if (provider == nullptr) {
+    return Status(StatusCode::kModel, "model \"" + agent.model + "\" is not configured");
+  }
+  models::ModelRequest request;
+  request.system_prompt = SystemPrompt(agent, state);
+  request.messages = ModelConversation(state.messages());
+  request.tools = Declare(environment.graph->ToolsOf(agent));
+  request.parameters_json = agent.parameters_json;
+  request.deadline = environment.deadline;
+
+  const std::string message_id = NewUuid();
+  auto on_delta = [&](const models::ModelDelta& delta) {
+    if (!agent.stream) return Status::Ok();
+    return emitter.EmitPiece(message_id, delta.text, delta.reasoning);
+  };
+  Result<models::ModelReply> reply =
+      provider->Generate(request, environment.cancellation, on_delta);
+  if (!reply.ok()) return reply.status();
+  Complete(*reply, message_id, state);
+  log.Add("model_finished", ModelFinishedJson(name, *reply));
+  return NodeResult(std::move(reply->message));
+}
+
+}  // namespace agent_graph::run

@@ -1,0 +1,28 @@
+// The AgentState object, written straight from its stored parts.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "run/execution_meta.h"
+
+namespace agent_graph::run {
+
+struct AgentStateParts {
+  std::string_view thread_id;
+  std::vector<std::string_view> messages;  // wire JSON, oldest first
+  const std::optional<std::string>* summary = nullptr;
+  std::string_view fields_json = "{}";
+  const ExecutionMeta* execution = nullptr;
+  LiveFlags flags;
+};
+
+std::string WriteAgentState(const AgentStateParts& parts);
+
+// `context`, `context_summary` and `execution_meta` belong to the engine: no custom field may use
+// these names.
+bool IsReservedField(std::string_view name);
+
+}  // namespace agent_graph::run

@@ -1,0 +1,19 @@
+// Several waits of one run at the same time.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace agent_graph::runtime {
+class Runtime;
+}
+
+namespace agent_graph::run {
+
+// Calls body(0) … body(count - 1), at most `width` at once, and returns when all have returned. The
+// calling fiber takes part and other fibers only help, so that it ends even when the runtime has no
+// fiber to spare. `body` must not throw.
+void ForEachConcurrently(runtime::Runtime& runtime, size_t count, size_t width,
+                         std::function<void(size_t)> body);
+
+}  // namespace agent_graph::run

@@ -1,0 +1,59 @@
+// From a run to its sink.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "run/runner.h"
+#include "runtime/cancellation.h"
+#include "runtime/signal.h"
+
+namespace agent_graph::run {
+
+// Used by the run's fiber. A sink that fails cancels the run: nobody is listening.
+class Emitter {
+ public:
+  Emitter(RunSink& sink, const runtime::Cancellation& cancellation)
+      : sink_(sink), cancellation_(cancellation) {}
+
+  void SetNode(std::string node, int step);
+  const std::string& node() const { return node_; }
+  int step() const { return step_; }
+  bool wants_deltas() const { return sink_.wants_deltas(); }
+  bool wants_states() const { return sink_.wants_states(); }
+
+  Status Start(const RunStart& start);
+  Status Emit(const RunEvent& event);
+  // A piece of `message_id`; nothing when the sink wants no deltas.
+  Status EmitPiece(std::string_view message_id, std::string_view text, std::string_view reasoning);
+
+ private:
+  Status Check(Status status);
+
+  RunSink& sink_;
+  const runtime::Cancellation& cancellation_;
+  std::string node_;
+  int step_ = 0;
+};
+
+// The emitter as a user function on another thread may use it: only until the run stops waiting for
+// that function.
+class UserEmission {
+ public:
+  explicit UserEmission(Emitter& emitter) : emitter_(&emitter) {}
+
+  Status EmitPiece(std::string_view message_id, std::string_view text, std::string_view reasoning);
+  // By the run's fiber: from now on nothing is emitted. Waits for an emission in progress.
+  void Close();
+
+ private:
+  std::mutex mutex_;
+  Emitter* emitter_;   // guarded by mutex_; null once closed
+  bool busy_ = false;  // guarded by mutex_
+  runtime::Signal idle_;
+};
+
+}  // namespace agent_graph::run

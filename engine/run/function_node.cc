@@ -1,0 +1,67 @@
+#include "run/function_node.h"
+
+#include <utility>
+
+#include "run/user_code.h"
+#include "run/user_context.h"
+
+namespace agent_graph::run {
+namespace {
+
+// Everything the function touches, so that it may outlive the run that gave it up.
+struct FunctionCall {
+  RunEnvironmentPtr environment;  // keeps the graph, and with it the function
+  std::shared_ptr<const State> state;
+  std::shared_ptr<FunctionContext> context;
+  NodeResult result;
+};
+
+// The pieces a function streamed belong to the first assistant message it returns without an id.
+void NameEmittedMessage(NodeResult& result, const std::string& message_id) {
+  if (message_id.empty()) return;
+  for (Message& message : result.messages) {
+    if (message.role != Role::kAssistant || !message.id.empty()) continue;
+    message.id = message_id;
+    return;
+  }
+}
+
+Status Describe(const Status& failure, const RunEnvironment& environment, const std::string& name,
+                const graph::FunctionNode& node) {
+  const std::string label = "node \"" + name + "\"";
+  switch (failure.code()) {
+    case StatusCode::kDeadlineExceeded:
+      return Status(failure.code(), label + " did not finish within " +
+                                        std::to_string(node.timeout.count()) + " ms");
+    case StatusCode::kGraph:
+      if (environment.show_exception_text) {
+        return Status(failure.code(), label + " failed: " + failure.message());
+      }
+      return Status(failure.code(), label + " failed").WithDetail(failure.message());
+    default:
+      return Status(failure.code(), label + ": " + failure.message()).WithDetail(failure.detail());
+  }
+}
+
+}  // namespace
+
+Result<NodeResult> RunFunctionNode(const RunEnvironmentPtr& environment, const std::string& name,
+                                   const graph::FunctionNode& node,
+                                   std::shared_ptr<const State> state, Emitter& emitter) {
+  const Deadline deadline = environment->DeadlineOf(node.timeout);
+  auto emission = std::make_shared<UserEmission>(emitter);
+  auto call = std::make_shared<FunctionCall>();
+  call->environment = environment;
+  call->state = std::move(state);
+  call->context = std::make_shared<FunctionContext>(environment, name, deadline, emission);
+  auto work = std::make_shared<std::function<void()>>([call, function = &node.function] {
+    call->result = (*function)(*call->state, *call->context);
+  });
+  Status status = CallUserCode(*environment, node.execution, std::move(work), name, deadline);
+  emission->Close();
+  if (!status.ok()) return Describe(status, *environment, name, node);
+  NameEmittedMessage(call->result, call->context->emitted_message_id());
+  return std::move(call->result);
+}
+
+}  // namespace agent_graph::run

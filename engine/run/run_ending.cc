@@ -1,0 +1,109 @@
+// RunLoop: how a run ends, whatever ended it.
+#include <utility>
+
+#include "base/json.h"
+#include "run/events.h"
+#include "run/run_loop.h"
+
+namespace agent_graph::run {
+namespace {
+
+std::string FinishedJson(const std::string& run_id, const std::string& status,
+                         const runtime::Cancellation& cancellation) {
+  std::string out = "{\"run_id\":";
+  AppendJsonString(out, run_id);
+  out += ",\"status\":";
+  AppendJsonString(out, status);
+  if (cancellation.cancelled()) {
+    out += ",\"reason\":";
+    AppendJsonString(out, runtime::CancelReasonName(cancellation.reason()));
+  }
+  out.push_back('}');
+  return out;
+}
+
+std::string InterruptedJson(const ExecutionMeta& meta) {
+  std::string out = "{\"node\":";
+  AppendJsonString(out, meta.interrupted_node);
+  out += ",\"status\":\"";
+  out += PhaseName(meta.phase);
+  out += "\",\"reason\":";
+  AppendJsonString(out, meta.interrupt_reason);
+  out += ",\"data\":" + meta.interrupt_data_json + "}";
+  return out;
+}
+
+}  // namespace
+
+// Nothing here waits on the run's cancellation: a cancelled run is written down and released, too.
+RunOutcome RunLoop::Conclude(Ending ending) {
+  Status recorded = Record(ending);
+  if (!recorded.ok() && ending.kind != Ending::Kind::kError) ending = Fail(recorded);
+  if (recorded.ok()) EmitQueued();
+  if (ending.kind == Ending::Kind::kError) {
+    meta_.phase = ExecutionMeta::Phase::kError;
+    meta_.error = ending.error.message();
+    (void)emitter_.Emit(ErrorEvent(ending.error, emitter_.node(), emitter_.step()));
+  }
+
+  RunOutcome outcome;
+  outcome.start = std::move(start_);
+  outcome.status = EndingName(ending.kind);
+  outcome.error = std::move(ending.error);
+  outcome.messages_json = thread_.VisibleMessages();
+  outcome.state_json = thread_.AgentState(meta_, {});
+  outcome.summary = thread_.state().summary();
+  return outcome;
+}
+
+const char* RunLoop::EndingName(Ending::Kind kind) {
+  switch (kind) {
+    case Ending::Kind::kDone:
+      return "done";
+    case Ending::Kind::kError:
+      return "error";
+    case Ending::Kind::kStopped:
+      return "stopped";
+    case Ending::Kind::kInterrupted:
+      return "interrupted";
+  }
+  return "error";
+}
+
+Status RunLoop::Record(const Ending& ending) {
+  switch (ending.kind) {
+    case Ending::Kind::kDone:
+      meta_.current_node = "END";
+      break;
+    case Ending::Kind::kError:
+      meta_.phase = ExecutionMeta::Phase::kError;
+      meta_.error = ending.error.message();
+      log_.Add("error", ErrorJson(ending.error, emitter_.node(), meta_.step));
+      break;
+    case Ending::Kind::kStopped:
+      meta_.stopped = true;
+      break;
+    case Ending::Kind::kInterrupted:
+      log_.Add("interrupted", InterruptedJson(meta_));
+      break;
+  }
+  const std::string status = EndingName(ending.kind);
+  log_.Add("run_finished", FinishedJson(environment_->run_id, status, environment_->cancellation));
+  // A lease that was lost is not ours to release, and its thread not ours to write.
+  if (fenced_) return ending.error;
+  return log_.Finish(thread_.Snapshot(meta_), status, meta_.current_node, meta_.step);
+}
+
+// What a node did reaches the client after it has reached the log.
+void RunLoop::EmitQueued() {
+  std::vector<RunEvent> events = std::move(queued_);
+  queued_.clear();
+  for (RunEvent& event : events) {
+    if (!emitter_.Emit(event).ok()) return;
+    if (event.kind != RunEvent::Kind::kUpdate) continue;
+    event.kind = RunEvent::Kind::kState;
+    if (!emitter_.Emit(event).ok()) return;
+  }
+}
+
+}  // namespace agent_graph::run

@@ -1,0 +1,19 @@
+#include "run/run_environment.h"
+
+#include <algorithm>
+
+namespace agent_graph::run {
+
+Deadline RunEnvironment::DeadlineOf(std::chrono::milliseconds timeout) const {
+  return std::min(deadline, DeadlineAfter(timeout));
+}
+
+void RunEnvironment::Log(LogLevel level, std::string_view node, std::string_view text) const {
+  if (!log) return;
+  std::string line = "run " + run_id;
+  if (!node.empty()) line.append(" node ").append(node);
+  line.append(": ").append(text);
+  log(level, line);
+}
+
+}  // namespace agent_graph::run

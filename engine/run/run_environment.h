@@ -1,0 +1,40 @@
+// What stays the same during a run and everything that executes a node needs.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "graph/compiled_graph.h"
+#include "run/runner.h"
+#include "runtime/cancellation.h"
+
+namespace agent_graph::run {
+
+// Immutable and shared, so that a user function that was written off never outlives what it uses.
+struct RunEnvironment {
+  std::shared_ptr<const graph::CompiledGraph> graph;
+  runtime::Runtime* runtime = nullptr;
+  ModelLookup find_model;
+  LogFunction log;
+  bool show_exception_text = true;
+
+  std::string thread_id;
+  std::string run_id;
+  std::shared_ptr<const nlohmann::json> user;    // an object
+  std::shared_ptr<const nlohmann::json> config;  // an object, `user` included
+  runtime::Cancellation cancellation;
+  Deadline deadline = kNoDeadline;
+
+  // The earlier of `timeout` from now and the run's deadline.
+  Deadline DeadlineOf(std::chrono::milliseconds timeout) const;
+  // A line for the operator, marked with run and node.
+  void Log(LogLevel level, std::string_view node, std::string_view text) const;
+};
+
+using RunEnvironmentPtr = std::shared_ptr<const RunEnvironment>;
+
+}  // namespace agent_graph::run

@@ -1,0 +1,220 @@
+#include "run/run_loop.h"
+
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/json.h"
+#include "run/agent_node.h"
+#include "run/events.h"
+#include "run/function_node.h"
+#include "run/tool_node.h"
+#include "state/service.h"
+
+namespace agent_graph::run {
+namespace {
+
+MessageIds::Lookup HistoryLookup(state::Service* state, const state::Scope& scope,
+                                 const std::string& thread_id, bool created) {
+  if (state == nullptr || created) return {};
+  return [state, scope, thread_id](const std::string& id) {
+    Result<state::StoredMessage> found = state->GetMessage(scope, thread_id, id);
+    return found.ok() || found.status().code() != StatusCode::kNotFound;
+  };
+}
+
+std::string NodeJson(std::string_view node, int64_t step) {
+  std::string out = "{\"node\":";
+  AppendJsonString(out, node);
+  out += ",\"step\":" + std::to_string(step) + "}";
+  return out;
+}
+
+}  // namespace
+
+RunLoop::RunLoop(RunEnvironmentPtr environment, const RunRequest& request, state::Service* state,
+                 const state::BeginRunReply& begun, RunSink& sink)
+    : environment_(std::move(environment)),
+      graph_(*environment_->graph),
+      request_(request),
+      start_{environment_->thread_id, environment_->run_id, begun.created, begun.state.record.name},
+      log_(state, environment_->thread_id, environment_->run_id, begun.lease_epoch),
+      thread_(graph_, environment_->thread_id, log_,
+              HistoryLookup(state, request.scope, environment_->thread_id, begun.created)),
+      emitter_(sink, environment_->cancellation) {}
+
+RunOutcome RunLoop::Execute(const state::ThreadState& loaded, const InitialState& initial) {
+  Ending ending;
+  try {
+    ending = Drive(loaded, initial);
+  } catch (const std::exception& failure) {
+    ending = Fail(Status(StatusCode::kInternal, "the run failed").WithDetail(failure.what()));
+  } catch (...) {
+    ending = Fail(Status(StatusCode::kInternal, "the run failed"));
+  }
+  return Conclude(std::move(ending));
+}
+
+RunLoop::Ending RunLoop::Drive(const state::ThreadState& loaded, const InitialState& initial) {
+  // A client that has gone already has cancelled the run; that is looked at below.
+  (void)emitter_.Start(start_);
+  if (Status status = Prepare(loaded, initial); !status.ok()) return Fail(std::move(status));
+  for (;;) {
+    if (paused_) return {Ending::Kind::kInterrupted, {}};
+    if (next_ == END) return {};
+    if (graph_.InterruptsBefore(next_) && !resumed_) {
+      return Pause(ExecutionMeta::Phase::kInterruptedBefore, "before node " + next_);
+    }
+    if (meta_.step >= request_.recursion_limit) {
+      return Fail(Status(StatusCode::kRecursionLimit, "the run did not end within its limit of " +
+                                                          std::to_string(request_.recursion_limit) +
+                                                          " steps"));
+    }
+    if (Status status = Arrive(); !status.ok()) return Fail(std::move(status));
+    if (environment_->cancellation.cancelled()) return EndCancelled();
+    if (log_.stop_requested()) return {Ending::Kind::kStopped, {}};
+    if (MonotonicClock::now() >= request_.deadline) {
+      return Fail(Status(StatusCode::kDeadlineExceeded, "the run took longer than it may"));
+    }
+    Status status = Step();
+    if (status.ok()) continue;
+    if (environment_->cancellation.cancelled()) return EndCancelled();
+    return Fail(std::move(status));
+  }
+}
+
+Status RunLoop::Prepare(const state::ThreadState& loaded, const InitialState& initial) {
+  std::string started = "{\"run_id\":";
+  AppendJsonString(started, environment_->run_id);
+  started += ",\"graph\":";
+  AppendJsonString(started, graph_.name());
+  started += ",\"graph_hash\":";
+  AppendJsonString(started, graph_.hash());
+  started.push_back('}');
+  log_.Add("run_started", std::move(started));
+
+  AG_RETURN_IF_ERROR(thread_.Load(loaded));
+  const ExecutionMeta before = ExecutionMeta::FromJson(loaded.snapshot.execution_json);
+  resumed_ = before.interrupted() && !before.resume_node.empty();
+  if (resumed_) {
+    next_ = before.resume_node;
+  } else {
+    thread_.CloseOpenCalls(request_.messages);
+  }
+  AG_RETURN_IF_ERROR(thread_.Apply(initial));
+  for (const Message& message : request_.messages) thread_.Append(message, "");
+  return ChooseFirstNode();
+}
+
+Status RunLoop::ChooseFirstNode() {
+  if (!resumed_) {
+    AG_ASSIGN_OR_RETURN(next_, graph_.Next(START, thread_.state()));
+    return Status::Ok();
+  }
+  if (graph_.FindNode(next_) == nullptr) {
+    return Status(StatusCode::kGraph, "GRAPH_CHANGED: the thread was paused before node \"" +
+                                          next_ + "\", which the graph no longer has");
+  }
+  return Status::Ok();
+}
+
+Status RunLoop::Arrive() {
+  AG_RETURN_IF_ERROR(log_.Flush(next_, meta_.step));
+  EmitQueued();
+  return Status::Ok();
+}
+
+Status RunLoop::Step() {
+  const graph::Node* node = graph_.FindNode(next_);
+  if (node == nullptr) {
+    return Status(StatusCode::kGraph, "the graph has no node \"" + next_ + "\"");
+  }
+  resumed_ = false;
+  meta_.current_node = node->name;
+  emitter_.SetNode(node->name, static_cast<int>(meta_.step) + 1);
+  log_.Add("node_started", NodeJson(node->name, meta_.step + 1));
+  AG_ASSIGN_OR_RETURN(NodeResult result, ExecuteNode(*node));
+  ++meta_.step;
+  AG_RETURN_IF_ERROR(TakeIn(node->name, std::move(result)));
+  log_.Add("node_finished", NodeJson(node->name, meta_.step));
+  if (emitter_.wants_states()) {
+    queued_.push_back(NodeEvent(thread_.AgentState(meta_, {true, log_.stop_requested()}),
+                                node->name, emitter_.step()));
+  }
+  return Status::Ok();
+}
+
+Result<NodeResult> RunLoop::ExecuteNode(const graph::Node& node) {
+  if (const auto* agent = std::get_if<Agent>(&node.kind)) {
+    return RunAgentNode(*environment_, node.name, *agent, thread_.state(), emitter_, log_);
+  }
+  if (const auto* tools = std::get_if<graph::ToolNode>(&node.kind)) {
+    return RunToolNode(environment_, node.name, *tools, thread_.state(), meta_.step, log_);
+  }
+  Result<NodeResult> result =
+      RunFunctionNode(environment_, node.name, std::get<graph::FunctionNode>(node.kind),
+                      thread_.shared_state(), emitter_);
+  if (!result.ok()) thread_.Detach();
+  return result;
+}
+
+Status RunLoop::TakeIn(const std::string& node, NodeResult result) {
+  if (result.messages.size() > kMessagesPerNodeMax) {
+    return Status(StatusCode::kGraph, "node \"" + node + "\" returned more than " +
+                                          std::to_string(kMessagesPerNodeMax) + " messages");
+  }
+  for (Message& message : result.messages) {
+    queued_.push_back(
+        MessageEvent(thread_.Append(std::move(message), node), node, emitter_.step()));
+  }
+  AG_RETURN_IF_ERROR(thread_.Update(result, node));
+  if (result.go_to) {
+    AG_RETURN_IF_ERROR(graph_.CheckGoTo(node, *result.go_to));
+    next_ = *result.go_to;
+  } else {
+    AG_ASSIGN_OR_RETURN(next_, graph_.Next(node, thread_.state()));
+  }
+  CheckInterruptAfter(node, result.interrupt);
+  return Status::Ok();
+}
+
+void RunLoop::CheckInterruptAfter(const std::string& node,
+                                  const std::optional<Interrupt>& interrupt) {
+  if (!interrupt && !graph_.InterruptsAfter(node)) return;
+  Pause(ExecutionMeta::Phase::kInterruptedAfter,
+        interrupt ? interrupt->reason : "after node " + node);
+  meta_.interrupted_node = node;
+  if (next_ == END) meta_.resume_node.clear();
+  if (interrupt) {
+    Result<nlohmann::json> data = ParseJson(interrupt->data_json);
+    if (data.ok()) meta_.interrupt_data_json = DumpJson(*data);
+  }
+  paused_ = true;
+}
+
+RunLoop::Ending RunLoop::Pause(ExecutionMeta::Phase phase, std::string reason) {
+  meta_.phase = phase;
+  meta_.interrupted_node = next_;
+  meta_.interrupt_reason = std::move(reason);
+  meta_.resume_node = next_;
+  return {Ending::Kind::kInterrupted, {}};
+}
+
+RunLoop::Ending RunLoop::EndCancelled() {
+  switch (environment_->cancellation.reason()) {
+    case runtime::CancelReason::kDeadline:
+      return Fail(Status(StatusCode::kDeadlineExceeded, "the run took longer than it may"));
+    case runtime::CancelReason::kShutdown:
+      return Fail(Status(StatusCode::kUnavailable, "the service is shutting down"));
+    default:
+      return {Ending::Kind::kStopped, {}};
+  }
+}
+
+RunLoop::Ending RunLoop::Fail(Status status) {
+  if (status.code() == StatusCode::kFenced) fenced_ = true;
+  environment_->Log(LogLevel::kError, meta_.current_node, status.ToString());
+  return {Ending::Kind::kError, std::move(status)};
+}
+
+}  // namespace agent_graph::run

@@ -1,0 +1,75 @@
+// The loop over a graph's nodes, from a loaded thread to its snapshot.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "run/emitter.h"
+#include "run/execution_meta.h"
+#include "run/initial_state.h"
+#include "run/run_environment.h"
+#include "run/run_log.h"
+#include "run/runner.h"
+#include "run/working_thread.h"
+#include "state/types.h"
+
+namespace agent_graph::run {
+
+inline constexpr size_t kMessagesPerNodeMax = 1000;
+
+// One run, on one fiber. What a node did is appended to the log together with the place where the
+// run goes next, and is emitted only after that.
+class RunLoop {
+ public:
+  // `state` may be null. `request` outlives the loop.
+  RunLoop(RunEnvironmentPtr environment, const RunRequest& request, state::Service* state,
+          const state::BeginRunReply& begun, RunSink& sink);
+
+  // Never fails and lets no exception out before the lease is released.
+  RunOutcome Execute(const state::ThreadState& loaded, const InitialState& initial);
+
+ private:
+  // How a run ends.
+  struct Ending {
+    enum class Kind { kDone, kError, kStopped, kInterrupted };
+    Kind kind = Kind::kDone;
+    Status error;
+  };
+
+  Ending Drive(const state::ThreadState& loaded, const InitialState& initial);
+  Status Prepare(const state::ThreadState& loaded, const InitialState& initial);
+  Status ChooseFirstNode();
+  // Appends what is buffered and says that `next_` comes now.
+  Status Arrive();
+  // Executes `next_`, takes its result in and chooses the node after it.
+  Status Step();
+  Result<NodeResult> ExecuteNode(const graph::Node& node);
+  Status TakeIn(const std::string& node, NodeResult result);
+  void CheckInterruptAfter(const std::string& node, const std::optional<Interrupt>& interrupt);
+  Ending Pause(ExecutionMeta::Phase phase, std::string reason);
+  Ending EndCancelled();
+  Ending Fail(Status status);
+
+  static const char* EndingName(Ending::Kind kind);  // "done", "error", ...
+  RunOutcome Conclude(Ending ending);
+  Status Record(const Ending& ending);
+  void EmitQueued();
+
+  const RunEnvironmentPtr environment_;
+  const graph::CompiledGraph& graph_;
+  const RunRequest& request_;
+  RunStart start_;
+  RunLog log_;
+  WorkingThread thread_;
+  Emitter emitter_;
+
+  ExecutionMeta meta_;
+  std::string next_;              // node that comes next
+  bool resumed_ = false;          // next_ is where a paused thread goes on
+  bool paused_ = false;           // meta_ holds an interrupt after the last node
+  bool fenced_ = false;           // the lease is somebody else's
+  std::vector<RunEvent> queued_;  // what the log does not hold yet
+};
+
+}  // namespace agent_graph::run

@@ -1,0 +1,223 @@
+#include "run/tool_node.h"
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "run/concurrently.h"
+#include "run/user_code.h"
+#include "run/user_context.h"
+
+namespace agent_graph::run {
+namespace {
+
+using nlohmann::json;
+
+// Everything one call touches, so that a tool that was given up may outlive its run.
+struct PendingCall {
+  RunEnvironmentPtr environment;  // keeps the graph, and with it the tool
+  const Tool* tool = nullptr;     // null: refused, `output` says why
+  ToolCallBlock block;
+  std::string idempotency_key;
+  json arguments;
+  std::unique_ptr<CallContext> context;
+  ToolOutput output;  // the tool's, valid once it has returned
+
+  ToolOutput result;  // what the model is told; written by the run's fibers only
+  int64_t started_micros = 0;
+  int64_t finished_micros = 0;
+};
+
+using PendingCallPtr = std::shared_ptr<PendingCall>;
+
+ToolOutput Failure(const std::string& text) {
+  ToolOutput output;
+  output.json = "{\"error\":";
+  AppendJsonString(output.json, text);
+  output.json.push_back('}');
+  output.is_error = true;
+  return output;
+}
+
+// Finds the tool and reads the arguments; on failure the call has its result already.
+void Resolve(PendingCall& call, const graph::ToolNode& node) {
+  const Tool* tool = node.Find(call.block.name);
+  if (tool == nullptr) {
+    call.result = Failure("there is no tool named \"" + call.block.name + "\"");
+    return;
+  }
+  Result<json> arguments = ParseJson(call.block.arguments_json);
+  if (!arguments.ok() || !arguments->is_object()) {
+    call.result = Failure("the arguments of \"" + call.block.name + "\" are not a JSON object");
+    return;
+  }
+  call.arguments = std::move(*arguments);
+  call.tool = tool;
+}
+
+// The key is that of a place in the thread: the same call made again after a crash has it, too.
+std::string IdempotencyKey(const std::string& message_id, size_t index) {
+  return message_id + ":" + std::to_string(index);
+}
+
+const Message* NewestCallingMessage(const State& state) {
+  for (auto at = state.messages().rbegin(); at != state.messages().rend(); ++at) {
+    if (at->role == Role::kAssistant && !at->ToolCalls().empty()) return &*at;
+  }
+  return nullptr;
+}
+
+std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
+                                         const graph::ToolNode& node, const State& state) {
+  std::vector<PendingCallPtr> calls;
+  const std::vector<const ToolCallBlock*> pending = state.PendingToolCalls();
+  const Message* message = NewestCallingMessage(state);
+  if (message == nullptr) return calls;
+  const std::vector<const ToolCallBlock*> all = message->ToolCalls();
+  for (const ToolCallBlock* block : pending) {
+    if (block->remote) continue;  // the client's to run
+    auto call = std::make_shared<PendingCall>();
+    call->environment = environment;
+    call->block = *block;
+    size_t index = static_cast<size_t>(std::find(all.begin(), all.end(), block) - all.begin());
+    call->idempotency_key = IdempotencyKey(message->id, index);
+    if (calls.size() < kToolCallsMax) {
+      Resolve(*call, node);
+    } else {
+      call->result = Failure("more than " + std::to_string(kToolCallsMax) + " calls at once");
+    }
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
+// What the tool answered, if it may be stored and shown.
+ToolOutput CheckedOutput(const ToolOutput& output, const std::string& name) {
+  if (output.json.size() > kToolOutputBytesMax) {
+    return Failure("the output of \"" + name + "\" is larger than " +
+                   std::to_string(kToolOutputBytesMax) + " bytes");
+  }
+  if (!ParseJson(output.json).ok()) {
+    return Failure("the output of \"" + name + "\" is not valid JSON");
+  }
+  return output;
+}
+
+ToolOutput Explain(const Status& failure, const PendingCall& call) {
+  const std::string label = "\"" + call.block.name + "\"";
+  switch (failure.code()) {
+    case StatusCode::kDeadlineExceeded:
+      return Failure(label + " did not finish within " +
+                     std::to_string(call.tool->timeout.count()) + " ms");
+    case StatusCode::kCancelled:
+      return Failure(label + " was cancelled");
+    case StatusCode::kGraph:
+      if (!call.environment->show_exception_text) return Failure(label + " failed");
+      [[fallthrough]];
+    default:
+      return Failure(label + " failed: " + failure.message());
+  }
+}
+
+void Execute(const PendingCallPtr& call, const std::string& node_name) {
+  const RunEnvironment& environment = *call->environment;
+  call->started_micros = UnixMicros();
+  if (environment.cancellation.cancelled()) {
+    call->result = Failure("\"" + call->block.name + "\" was cancelled before it started");
+  } else {
+    const Deadline deadline = environment.DeadlineOf(call->tool->timeout);
+    call->context = std::make_unique<CallContext>(call->environment, node_name, call->block.id,
+                                                  call->idempotency_key, deadline);
+    auto work = std::make_shared<std::function<void()>>(
+        [call] { call->output = call->tool->function(call->arguments, *call->context); });
+    Status status = CallUserCode(environment, call->tool->execution, std::move(work),
+                                 node_name + "/" + call->block.name, deadline);
+    if (!status.ok()) {
+      environment.Log(LogLevel::kWarning, node_name,
+                      "tool " + call->block.name + ": " + status.ToString());
+    }
+    call->result =
+        status.ok() ? CheckedOutput(call->output, call->block.name) : Explain(status, *call);
+  }
+  call->finished_micros = UnixMicros();
+}
+
+std::string CallJson(const std::string& node_name, const PendingCall& call) {
+  std::string out = "{\"node\":";
+  AppendJsonString(out, node_name);
+  out += ",\"tool\":";
+  AppendJsonString(out, call.block.name);
+  out += ",\"call_id\":";
+  AppendJsonString(out, call.block.id);
+  return out;
+}
+
+std::string IntentJson(const std::string& node_name, const PendingCall& call) {
+  std::string out = CallJson(node_name, call) + ",\"idempotency_key\":";
+  AppendJsonString(out, call.idempotency_key);
+  out += call.tool->idempotent ? ",\"idempotent\":true}" : ",\"idempotent\":false}";
+  return out;
+}
+
+std::string StartedJson(const std::string& node_name, const PendingCall& call) {
+  return CallJson(node_name, call) + ",\"micros\":" + std::to_string(call.started_micros) + "}";
+}
+
+std::string FinishedJson(const std::string& node_name, const PendingCall& call) {
+  std::string out = CallJson(node_name, call);
+  out += call.result.is_error ? ",\"is_error\":true" : ",\"is_error\":false";
+  if (call.started_micros > 0) {
+    out += ",\"micros\":" + std::to_string(call.finished_micros);
+    out += ",\"duration_micros\":" + std::to_string(call.finished_micros - call.started_micros);
+  }
+  out.push_back('}');
+  return out;
+}
+
+Message ResultMessage(const PendingCall& call) {
+  Message message = Message::ToolResult(call.block.id, call.result.json, call.result.is_error);
+  message.metadata_json = "{\"tool_name\":";
+  AppendJsonString(message.metadata_json, call.block.name);
+  message.metadata_json.push_back('}');
+  return message;
+}
+
+// Intents go into the log first; they are on disk before a tool that must not run twice starts.
+Status LogIntents(const std::vector<PendingCallPtr>& calls, const std::string& name, int64_t step,
+                  RunLog& log) {
+  bool durable = false;
+  for (const PendingCallPtr& call : calls) {
+    log.Add("tool_intent", IntentJson(name, *call));
+    durable = durable || !call->tool->idempotent;
+  }
+  return durable ? log.Flush(name, step, /*durable=*/true) : Status::Ok();
+}
+
+}  // namespace
+
+Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::string& name,
+                               const graph::ToolNode& node, const State& state, int64_t step,
+                               RunLog& log) {
+  const std::vector<PendingCallPtr> calls = CollectCalls(environment, node, state);
+  std::vector<PendingCallPtr> runnable;
+  for (const PendingCallPtr& call : calls) {
+    if (call->tool != nullptr) runnable.push_back(call);
+  }
+  AG_RETURN_IF_ERROR(LogIntents(runnable, name, step, log));
+  ForEachConcurrently(*environment->runtime, runnable.size(), kToolCallsAtOnce,
+                      [&](size_t index) { Execute(runnable[index], name); });
+
+  NodeResult result;
+  for (const PendingCallPtr& call : calls) {
+    if (call->tool != nullptr) log.Add("tool_started", StartedJson(name, *call));
+    log.Add("tool_finished", FinishedJson(name, *call));
+    result.messages.push_back(ResultMessage(*call));
+  }
+  return result;
+}
+
+}  // namespace agent_graph::run

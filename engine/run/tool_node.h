@@ -1,0 +1,24 @@
+// Executes a tool node: the calls of the newest assistant message that have no result yet.
+#pragma once
+
+#include <string>
+
+#include "agent_graph/node.h"
+#include "base/status.h"
+#include "run/run_environment.h"
+#include "run/run_log.h"
+
+namespace agent_graph::run {
+
+inline constexpr size_t kToolCallsMax = 128;            // of one message; more are refused
+inline constexpr size_t kToolCallsAtOnce = 16;          // run concurrently
+inline constexpr size_t kToolOutputBytesMax = 1 << 20;  // of one result
+
+// One tool message for each call, in the order of the calls, however they finish. A tool that
+// fails, is unknown or runs out of time gives a failed result, not a failed run; only the log can
+// fail. Intents are on disk before a tool that is not idempotent starts.
+Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::string& name,
+                               const graph::ToolNode& node, const State& state, int64_t step,
+                               RunLog& log);
+
+}  // namespace agent_graph::run

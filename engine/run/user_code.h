@@ -1,0 +1,22 @@
+// The wall around user code: its exceptions end here.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "agent_graph/execution.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "run/run_environment.h"
+
+namespace agent_graph::run {
+
+// Calls `work` as `execution` says: on a thread of the user pool, where `deadline` and cancellation
+// end the wait at once and leave the thread behind (so `work` must own all it touches), or right
+// here. kGraph with the exception's text when it throws.
+Status CallUserCode(const RunEnvironment& environment, Execution execution,
+                    std::shared_ptr<std::function<void()>> work, const std::string& name,
+                    Deadline deadline);
+
+}  // namespace agent_graph::run

@@ -1,0 +1,114 @@
+#include "run/user_context.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "run/model_conversation.h"
+#include "runtime/runtime.h"
+#include "runtime/signal.h"
+
+namespace agent_graph::run {
+namespace {
+
+// Sleeps no longer than the function has time; false when it was cut short.
+bool SleepUntilDeadline(std::chrono::milliseconds duration, const RunEnvironment& environment,
+                        Deadline deadline) {
+  bool complete = true;
+  if (deadline != kNoDeadline) {
+    auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - MonotonicClock::now());
+    left = std::max(left, std::chrono::milliseconds(0));
+    complete = duration <= left;
+    duration = std::min(duration, left);
+  }
+  return runtime::SleepFor(duration, &environment.cancellation).ok() && complete;
+}
+
+[[noreturn]] void ThrowModelFailure(const Status& status) {
+  if (status.code() == StatusCode::kCancelled) throw RunCancelled(status.message());
+  throw ModelError(status.message());
+}
+
+}  // namespace
+
+FunctionContext::FunctionContext(RunEnvironmentPtr environment, std::string node, Deadline deadline,
+                                 std::shared_ptr<UserEmission> emission)
+    : environment_(std::move(environment)),
+      node_(std::move(node)),
+      deadline_(deadline),
+      emission_(std::move(emission)) {}
+
+bool FunctionContext::SleepFor(std::chrono::milliseconds duration) {
+  return SleepUntilDeadline(duration, *environment_, deadline_);
+}
+
+bool FunctionContext::EmitText(std::string_view piece) {
+  if (emitted_message_id_.empty()) emitted_message_id_ = NewUuid();
+  return emission_->EmitPiece(emitted_message_id_, piece, "").ok();
+}
+
+Message FunctionContext::CallModel(const ModelCall& call) {
+  models::ModelProvider* provider =
+      environment_->find_model ? environment_->find_model(call.model) : nullptr;
+  if (provider == nullptr) throw ModelError("model \"" + call.model + "\" is not configured");
+  const std::string message_id = NewUuid();
+  Result<models::ModelReply> reply = [&] {
+    if (runtime::OnFiber()) return Generate(*provider, call, message_id);
+    // Providers wait on fibers; this thread waits for one of those.
+    runtime::Promise<std::shared_ptr<Result<models::ModelReply>>> promise;
+    environment_->runtime->Spawn([self = shared_from_this(), provider, call, message_id, promise] {
+      promise.Set(std::make_shared<Result<models::ModelReply>>(
+          self->Generate(*provider, call, message_id)));
+    });
+    auto waited = promise.Wait(&environment_->cancellation, deadline_);
+    return waited.ok() ? std::move(**waited) : Result<models::ModelReply>(waited.status());
+  }();
+  if (!reply.ok()) ThrowModelFailure(reply.status());
+  reply->message.id = message_id;
+  reply->message.role = Role::kAssistant;
+  return std::move(reply->message);
+}
+
+Result<models::ModelReply> FunctionContext::Generate(models::ModelProvider& provider,
+                                                     const ModelCall& call,
+                                                     const std::string& message_id) {
+  models::ModelRequest request;
+  request.system_prompt = call.system_prompt;
+  request.messages = ModelConversation(call.messages);
+  request.parameters_json = call.parameters_json;
+  request.deadline = deadline_;
+  auto on_delta = [&](const models::ModelDelta& delta) {
+    if (!call.stream) return Status::Ok();
+    return emission_->EmitPiece(message_id, delta.text, delta.reasoning);
+  };
+  try {
+    return provider.Generate(request, environment_->cancellation, on_delta);
+  } catch (const std::exception& failure) {
+    return Status(StatusCode::kModel, "the model call failed").WithDetail(failure.what());
+  }
+}
+
+void FunctionContext::Log(LogLevel level, std::string_view text) {
+  environment_->Log(level, node_, text);
+}
+
+CallContext::CallContext(RunEnvironmentPtr environment, std::string node, std::string call_id,
+                         std::string idempotency_key, Deadline deadline)
+    : environment_(std::move(environment)),
+      node_(std::move(node)),
+      call_id_(std::move(call_id)),
+      idempotency_key_(std::move(idempotency_key)),
+      deadline_(deadline) {}
+
+bool CallContext::SleepFor(std::chrono::milliseconds duration) {
+  return SleepUntilDeadline(duration, *environment_, deadline_);
+}
+
+void CallContext::Log(LogLevel level, std::string_view text) {
+  environment_->Log(level, node_, text);
+}
+
+}  // namespace agent_graph::run

@@ -1,0 +1,69 @@
+// What user code may ask of its run: the SDK's RunContext and ToolContext.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "agent_graph/run_context.h"
+#include "agent_graph/tool.h"
+#include "models/model.h"
+#include "run/emitter.h"
+#include "run/run_environment.h"
+
+namespace agent_graph::run {
+
+class FunctionContext : public RunContext, public std::enable_shared_from_this<FunctionContext> {
+ public:
+  FunctionContext(RunEnvironmentPtr environment, std::string node, Deadline deadline,
+                  std::shared_ptr<UserEmission> emission);
+
+  const std::string& thread_id() const override { return environment_->thread_id; }
+  const std::string& run_id() const override { return environment_->run_id; }
+  const std::string& node() const override { return node_; }
+  const nlohmann::json& user() const override { return *environment_->user; }
+  const nlohmann::json& config() const override { return *environment_->config; }
+  bool cancelled() const override { return environment_->cancellation.cancelled(); }
+  bool SleepFor(std::chrono::milliseconds duration) override;
+  bool EmitText(std::string_view piece) override;
+  Message CallModel(const ModelCall& call) override;
+  void Log(LogLevel level, std::string_view text) override;
+
+  // Id of the message that EmitText's pieces belong to; empty when nothing was emitted.
+  const std::string& emitted_message_id() const { return emitted_message_id_; }
+
+ private:
+  Result<models::ModelReply> Generate(models::ModelProvider& provider, const ModelCall& call,
+                                      const std::string& message_id);
+
+  const RunEnvironmentPtr environment_;
+  const std::string node_;
+  const Deadline deadline_;
+  const std::shared_ptr<UserEmission> emission_;
+  std::string emitted_message_id_;
+};
+
+class CallContext : public ToolContext {
+ public:
+  CallContext(RunEnvironmentPtr environment, std::string node, std::string call_id,
+              std::string idempotency_key, Deadline deadline);
+
+  const std::string& thread_id() const override { return environment_->thread_id; }
+  const std::string& run_id() const override { return environment_->run_id; }
+  const std::string& call_id() const override { return call_id_; }
+  const std::string& idempotency_key() const override { return idempotency_key_; }
+  const nlohmann::json& user() const override { return *environment_->user; }
+  const nlohmann::json& config() const override { return *environment_->config; }
+  bool cancelled() const override { return environment_->cancellation.cancelled(); }
+  bool SleepFor(std::chrono::milliseconds duration) override;
+  void Log(LogLevel level, std::string_view text) override;
+
+ private:
+  const RunEnvironmentPtr environment_;
+  const std::string node_;
+  const std::string call_id_;
+  const std::string idempotency_key_;
+  const Deadline deadline_;
+};
+
+}  // namespace agent_graph::run

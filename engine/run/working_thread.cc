@@ -1,0 +1,159 @@
+#include "run/working_thread.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+#include <utility>
+
+#include "base/json.h"
+#include "message/codec.h"
+#include "run/agent_state.h"
+
+namespace agent_graph::run {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kLostCallJson[] =
+    R"({"error":"the run that made this call ended before the call did"})";
+
+std::unordered_set<std::string> AnsweredCalls(const std::vector<Message>& messages) {
+  std::unordered_set<std::string> ids;
+  for (const Message& message : messages) {
+    for (const ToolResultBlock* result : message.ToolResults()) ids.insert(result->call_id);
+  }
+  return ids;
+}
+
+bool IsAnsweredRemoteCall(const ContentBlock& block,
+                          const std::unordered_set<std::string>& answered) {
+  const auto* call = std::get_if<ToolCallBlock>(&block);
+  return call != nullptr && call->remote && answered.contains(call->id);
+}
+
+std::string UpdateJson(const NodeResult& result, std::string_view node) {
+  std::string out = "{\"node\":";
+  AppendJsonString(out, node);
+  out += ",\"updates\":[";
+  for (size_t i = 0; i < result.updates.size(); ++i) {
+    out += i > 0 ? ",{\"field\":" : "{\"field\":";
+    AppendJsonString(out, result.updates[i].name);
+    out += ",\"value\":" + result.updates[i].value_json + "}";
+  }
+  out.push_back(']');
+  if (result.summary) {
+    out += ",\"summary\":";
+    AppendJsonString(out, *result.summary);
+  }
+  out.push_back('}');
+  return out;
+}
+
+}  // namespace
+
+WorkingThread::WorkingThread(const graph::CompiledGraph& graph, std::string thread_id, RunLog& log,
+                             MessageIds::Lookup in_history)
+    : graph_(graph), thread_id_(std::move(thread_id)), log_(log), ids_(std::move(in_history)) {}
+
+Status WorkingThread::Load(const state::ThreadState& loaded) {
+  texts_.reserve(loaded.window.size() + 8);
+  state_->mutable_messages().reserve(loaded.window.size() + 8);
+  for (const state::StoredMessage& stored : loaded.window) {
+    AG_ASSIGN_OR_RETURN(Message message, message::FromJsonText(stored.json));
+    ids_.Reserve(message.id);
+    state_->mutable_messages().push_back(std::move(message));
+    texts_.push_back(stored.json);
+  }
+  state_->set_summary(loaded.snapshot.summary);
+  Result<json> fields = ParseJson(loaded.snapshot.fields_json);
+  if (!fields.ok() || !fields->is_object()) {
+    return Status(StatusCode::kDataLoss, "the thread's stored state cannot be read");
+  }
+  state_->mutable_fields() = std::move(*fields);
+  graph_.AddMissingFields(*state_);
+  return Status::Ok();
+}
+
+Status WorkingThread::Apply(const InitialState& initial) {
+  if (initial.fields) AG_RETURN_IF_ERROR(graph_.SetFields(*initial.fields, *state_));
+  if (initial.summary_present) state_->set_summary(initial.summary);
+  for (const Message& message : initial.context) {
+    // A client may send back what it has read before.
+    if (message.id.empty() || !ids_.IsTaken(message.id)) Append(message, "");
+  }
+  return Status::Ok();
+}
+
+void WorkingThread::Detach() {
+  state_ = std::make_shared<State>(*state_);
+}
+
+const std::string& WorkingThread::Append(Message message, std::string_view node) {
+  ids_.Assign(message);
+  texts_.push_back(message::ToJsonText(message));
+  log_.AddMessage(message.id, texts_.back(), node);
+  state_->mutable_messages().push_back(std::move(message));
+  return texts_.back();
+}
+
+void WorkingThread::CloseOpenCalls(const std::vector<Message>& answers) {
+  const std::unordered_set<std::string> answered = AnsweredCalls(answers);
+  std::vector<Message> results;
+  for (const ToolCallBlock* call : state_->PendingToolCalls()) {
+    if (answered.contains(call->id)) continue;
+    results.push_back(Message::ToolResult(call->id, kLostCallJson, true));
+  }
+  for (Message& result : results) Append(std::move(result), "");
+}
+
+Status WorkingThread::Update(const NodeResult& result, std::string_view node) {
+  if (result.updates.empty() && !result.summary) return Status::Ok();
+  AG_RETURN_IF_ERROR(graph_.ApplyUpdates(result.updates, *state_));
+  if (result.summary) state_->set_summary(result.summary);
+  log_.Add("state_update", UpdateJson(result, node));
+  return Status::Ok();
+}
+
+state::Snapshot WorkingThread::Snapshot(const ExecutionMeta& meta) const {
+  state::Snapshot snapshot;
+  snapshot.fields_json = DumpJson(state_->fields());
+  snapshot.summary = state_->summary();
+  snapshot.execution_json = meta.ToJson();
+  snapshot.graph_name = graph_.name();
+  snapshot.graph_hash = graph_.hash();
+  return snapshot;
+}
+
+std::string WorkingThread::AgentState(const ExecutionMeta& meta, const LiveFlags& flags) const {
+  AgentStateParts parts;
+  parts.thread_id = thread_id_;
+  parts.messages.assign(texts_.begin(), texts_.end());
+  parts.summary = &state_->summary();
+  const std::string fields = DumpJson(state_->fields());
+  parts.fields_json = fields;
+  parts.execution = &meta;
+  parts.flags = flags;
+  return WriteAgentState(parts);
+}
+
+std::vector<std::string> WorkingThread::VisibleMessages() const {
+  const std::unordered_set<std::string> answered = AnsweredCalls(state_->messages());
+  std::vector<std::string> out;
+  out.reserve(texts_.size());
+  for (size_t i = 0; i < texts_.size(); ++i) {
+    const Message& message = state_->messages()[i];
+    auto is_answered = [&](const ContentBlock& block) {
+      return IsAnsweredRemoteCall(block, answered);
+    };
+    if (std::none_of(message.content.begin(), message.content.end(), is_answered)) {
+      out.push_back(texts_[i]);
+      continue;
+    }
+    Message rest = message;
+    std::erase_if(rest.content, is_answered);
+    if (!rest.content.empty()) out.push_back(message::ToJsonText(rest));
+  }
+  return out;
+}
+
+}  // namespace agent_graph::run

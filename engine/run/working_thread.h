@@ -1,0 +1,59 @@
+// The conversation thread as a run works on it: loaded, extended, written back as a snapshot.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent_graph/state.h"
+#include "base/status.h"
+#include "graph/compiled_graph.h"
+#include "run/execution_meta.h"
+#include "run/initial_state.h"
+#include "run/message_ids.h"
+#include "run/run_log.h"
+#include "state/types.h"
+
+namespace agent_graph::run {
+
+class WorkingThread {
+ public:
+  WorkingThread(const graph::CompiledGraph& graph, std::string thread_id, RunLog& log,
+                MessageIds::Lookup in_history);
+
+  // Takes over what was loaded. kDataLoss when a stored message cannot be read.
+  Status Load(const state::ThreadState& loaded);
+  Status Apply(const InitialState& initial);
+
+  const State& state() const { return *state_; }
+  // For a user function, which may hold on to it: see Detach.
+  std::shared_ptr<const State> shared_state() const { return state_; }
+  // Goes on with a copy of the state, because somebody may still be reading the present one.
+  void Detach();
+
+  // Appends a message to the window and the log; `node` is empty for the request's. Returns its
+  // JSON text.
+  const std::string& Append(Message message, std::string_view node);
+  // Gives a failed result to each call that has none and that `answers` does not answer: its run
+  // ended before its tool did.
+  void CloseOpenCalls(const std::vector<Message>& answers);
+  // Merges a node's field updates and summary, and logs them.
+  Status Update(const NodeResult& result, std::string_view node);
+
+  state::Snapshot Snapshot(const ExecutionMeta& meta) const;
+  std::string AgentState(const ExecutionMeta& meta, const LiveFlags& flags) const;
+  // The window as invoke returns it: without remote calls that have their result, which a client
+  // would run again.
+  std::vector<std::string> VisibleMessages() const;
+
+ private:
+  const graph::CompiledGraph& graph_;
+  const std::string thread_id_;
+  RunLog& log_;
+  MessageIds ids_;
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+  std::vector<std::string> texts_;  // JSON of state_->messages(), one each
+};
+
+}  // namespace agent_graph::run
