@@ -7,13 +7,14 @@ cd "$(dirname "$0")/.."
 port=${PORT:-8000}
 prefix=$PWD/build/run
 url=http://127.0.0.1:$port
-mkdir -p "$prefix/conf" "$prefix/modules" "$prefix/logs" "$prefix/temp" "$prefix/state"
+for folder in conf/graphs modules logs temp state; do mkdir -p "$prefix/$folder"; done
 
 # The shipped configuration as it is, but for the port; its relative paths start at the prefix.
 sed "s/127\.0\.0\.1:8000/127.0.0.1:$port/" conf/nginx.conf >"$prefix/conf/nginx.conf"
 cp conf/service.json "$prefix/conf/service.json"
 ln -sfn ../../release/ngx_http_agent_graph_module.so "$prefix/modules/ngx_http_agent_graph_module.so"
-ln -sfn ../../release/graphs "$prefix/conf/graphs"
+cp conf/graphs/*.json "$prefix/conf/graphs/"
+for graph in build/release/graphs/*.so; do ln -sf "$PWD/$graph" "$prefix/conf/graphs/"; done
 
 globals='daemon off;'
 if [ "$(id -u)" = 0 ]; then globals="$globals user root;"; fi

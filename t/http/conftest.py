@@ -77,9 +77,7 @@ def make_service(directory, instances):
 
     def make(settings, *, files=None, **configuration):
         service = Service(directory / f"nginx{len(instances)}", settings, **configuration)
-        graphs = service.directory / "conf" / "graphs"
-        if not graphs.exists():
-            graphs.symlink_to(environment.GRAPHS)
+        service.link_graphs()
         for name, content in (files or {}).items():
             service.write(name, content)
         instances.append(service)

@@ -66,16 +66,8 @@ def test_any_number_of_workers(start_service, workers):
     ids=["no-json", "unknown-key", "no-graph", "bad-graph", "no-shared-object", "bad-value"],
 )
 def test_broken_service_is_refused_with_one_line(start_service, settings, words):
-    files = {"broken.json": "{}", "broken.so": b"not a shared object"}
-    service = start_service(_DEMO)
-    graphs = service.directory / "conf" / "graphs"
-    target = graphs.resolve()
-    graphs.unlink()
-    graphs.mkdir()
-    for name in target.iterdir():
-        (graphs / name.name).symlink_to(name)
-    for name, content in files.items():
-        service.write(f"graphs/{name}", content)
+    files = {"graphs/broken.json": "{}", "graphs/broken.so": b"not a shared object"}
+    service = start_service(_DEMO, files=files)
     workers = service.workers()
 
     service.write_settings(settings)

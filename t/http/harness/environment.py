@@ -9,6 +9,7 @@ MODULE = pathlib.Path(
     os.environ.get("AGENT_GRAPH_MODULE", BUILD / "ngx_http_agent_graph_module.so")
 ).resolve()
 GRAPHS = BUILD / "graphs"
+GRAPH_DOCUMENTS = ROOT / "conf" / "graphs"
 NGINX_BINARY = os.environ.get("NGINX_BINARY", "/usr/sbin/nginx")
 MOCK_PROVIDER = ROOT / "build" / "node" / "node_modules"
 

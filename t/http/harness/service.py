@@ -2,7 +2,7 @@
 
 import json
 
-from . import http1
+from . import environment, http1
 from .configuration import service_configuration
 from .nginx import Nginx
 from .ports import free_port
@@ -19,6 +19,13 @@ class Service(Nginx):
         self._shape = {"prefix": prefix, "http2_port": self.http2_port} | configuration
         super().__init__(directory, service_configuration(self.port, **self._shape))
         self.write_settings(settings)
+
+    def link_graphs(self):
+        """graphs/ beside service.json: every sample graph, declarative and compiled."""
+        graphs = self.directory / "conf" / "graphs"
+        graphs.mkdir(exist_ok=True)
+        for file in [*environment.GRAPH_DOCUMENTS.glob("*.json"), *environment.GRAPHS.glob("*.so")]:
+            (graphs / file.name).symlink_to(file)
 
     def write_settings(self, settings):
         text = settings if isinstance(settings, (str, bytes)) else json.dumps(settings, indent=2)
