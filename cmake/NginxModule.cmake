@@ -1,0 +1,104 @@
+# ngx_http_agent_graph_module.so, against one configured nginx.
+#
+#   NGINX_SOURCE_DIR   headers (src/core, src/http, …); default: Debian's nginx-dev
+#   NGINX_OBJECT_DIR   what that nginx's ./configure made (ngx_auto_config.h); default: configured
+#                      here with the options of Debian's package
+#
+# Also builds, on demand, what nginx's own build links (see config and config.make): target
+# agent_graph_for_nginx = one relocatable object of everything, and response files for the linker.
+if(NOT TARGET src_service)
+  return()
+endif()
+
+set(NGINX_SOURCE_DIR /usr/share/nginx/src CACHE PATH "nginx source tree (headers)")
+set(NGINX_OBJECT_DIR "" CACHE PATH "objs directory of a configured nginx; empty: configure Debian's")
+
+set(nginx_objects "${NGINX_OBJECT_DIR}")
+if(NOT nginx_objects)
+  set(nginx_objects ${CMAKE_BINARY_DIR}/nginx/objs)
+  set(nginx_stamp ${CMAKE_BINARY_DIR}/nginx/configured)
+  # Configured once per version of the package.
+  file(STRINGS ${NGINX_SOURCE_DIR}/src/core/nginx.h nginx_version REGEX "define NGINX_VERSION ")
+  set(nginx_configured "")
+  if(EXISTS ${nginx_stamp})
+    file(READ ${nginx_stamp} nginx_configured)
+  endif()
+  if(NOT nginx_configured STREQUAL nginx_version)
+    message(STATUS "Configuring nginx's headers")
+    execute_process(
+      COMMAND ${CMAKE_SOURCE_DIR}/cmake/configure-nginx.sh ${NGINX_SOURCE_DIR}
+              ${CMAKE_BINARY_DIR}/nginx
+      OUTPUT_FILE ${CMAKE_BINARY_DIR}/configure-nginx.log
+      ERROR_FILE ${CMAKE_BINARY_DIR}/configure-nginx.log
+      RESULT_VARIABLE nginx_failed)
+    if(nginx_failed)
+      message(FATAL_ERROR "nginx's configure failed, see ${CMAKE_BINARY_DIR}/configure-nginx.log")
+    endif()
+    file(WRITE ${nginx_stamp} "${nginx_version}")
+  endif()
+endif()
+
+set(nginx_include_dirs ${nginx_objects})
+foreach(directory core event event/modules event/quic os/unix http http/modules http/v2 http/v3)
+  if(IS_DIRECTORY ${NGINX_SOURCE_DIR}/src/${directory})
+    list(APPEND nginx_include_dirs ${NGINX_SOURCE_DIR}/src/${directory})
+  endif()
+endforeach()
+
+file(GLOB module_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ngx_module/*.cc)
+set(module_tables ${CMAKE_SOURCE_DIR}/ngx_module/modules.cc)
+list(REMOVE_ITEM module_sources ${module_tables})
+add_library(ngx_module OBJECT ${module_sources})
+target_link_libraries(ngx_module PRIVATE agent_graph_flags)
+target_include_directories(ngx_module PRIVATE ${CMAKE_SOURCE_DIR}/ngx_module ${CMAKE_SOURCE_DIR}/src
+                           ${CMAKE_SOURCE_DIR}/engine ${CMAKE_SOURCE_DIR}/engine/include)
+target_include_directories(ngx_module SYSTEM PRIVATE ${nginx_include_dirs})
+
+get_target_property(module_closure src_service AGENT_GRAPH_CLOSURE)
+get_target_property(module_libraries src_service AGENT_GRAPH_LIBRARIES)
+set(module_objects $<TARGET_OBJECTS:ngx_module>)
+foreach(object ${module_closure})
+  list(APPEND module_objects $<TARGET_OBJECTS:${object}>)
+endforeach()
+
+# nodelete: nginx unmaps modules at exit, and a library's background thread may still run in them.
+set(module_exports ${CMAKE_SOURCE_DIR}/ngx_module/exports.map)
+set(module_link_options -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro)
+
+add_library(ngx_http_agent_graph_module MODULE ${module_tables} ${module_objects})
+target_include_directories(ngx_http_agent_graph_module SYSTEM PRIVATE ${nginx_include_dirs})
+target_link_libraries(ngx_http_agent_graph_module PRIVATE agent_graph_flags ${module_libraries})
+target_link_options(ngx_http_agent_graph_module PRIVATE ${module_link_options}
+                    -Wl,--version-script=${module_exports})
+set_target_properties(ngx_http_agent_graph_module PROPERTIES PREFIX "" LINKER_LANGUAGE CXX
+                      LINK_DEPENDS ${module_exports}
+                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+
+if(AGENT_GRAPH_TESTS)
+  add_test(NAME module_symbols
+           COMMAND ${CMAKE_SOURCE_DIR}/ngx_module/check-symbols.sh
+                   $<TARGET_FILE:ngx_http_agent_graph_module>)
+endif()
+
+# For nginx's own build, which links with the C driver: everything in one object, libraries by file.
+set(module_relocatable ${CMAKE_BINARY_DIR}/agent_graph.o)
+add_custom_command(OUTPUT ${module_relocatable}
+  COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -o ${module_relocatable} ${module_objects}
+  DEPENDS ${module_objects} COMMAND_EXPAND_LISTS VERBATIM)
+add_custom_target(agent_graph_for_nginx DEPENDS ${module_relocatable})
+
+set(module_link_files "")
+foreach(library ${module_libraries})
+  if(TARGET ${library})
+    list(APPEND module_link_files "\"$<TARGET_FILE:${library}>\"")
+  else()
+    list(APPEND module_link_files "-l${library}")
+  endif()
+endforeach()
+list(APPEND module_link_files -lstdc++ -lm -pthread)
+list(JOIN module_link_files " " module_link_files)
+list(JOIN module_link_options " " module_link_flags)
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/link-static.rsp
+     CONTENT "\"${module_relocatable}\" ${module_link_files}\n")
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/link-dynamic.rsp
+     CONTENT "\"${module_relocatable}\" ${module_link_flags} \"-Wl,--version-script=${module_exports}\" ${module_link_files}\n")

@@ -1,0 +1,38 @@
+#include "body_reader.h"
+
+#include <fcntl.h>
+
+namespace agent_graph::nginx {
+
+Result<bridge::Body> TakeBody(ngx_http_request_t* request, uint64_t bytes_max) {
+  bridge::Body body;
+  if (request->request_body == nullptr) return body;
+  uint64_t total = 0;
+  const ngx_buf_t* file = nullptr;
+  for (ngx_chain_t* link = request->request_body->bufs; link != nullptr; link = link->next) {
+    total += ngx_buf_size(link->buf);
+    if (link->buf->in_file) file = link->buf;
+  }
+  if (total > bytes_max) {
+    return Status(StatusCode::kResourceExhausted,
+                  "the request body is larger than " + std::to_string(bytes_max) + " bytes");
+  }
+  if (file != nullptr) {
+    // Once nginx uses a temporary file, the whole body is in it.
+    if (file->file_pos != 0 || static_cast<uint64_t>(file->file_last) != total) {
+      return Status(StatusCode::kInternal, "the request body is split");
+    }
+    body.file = fcntl(file->file->fd, F_DUPFD_CLOEXEC, 0);
+    if (body.file < 0) return Status(StatusCode::kUnavailable, "out of descriptors");
+    body.file_length = total;
+    return body;
+  }
+  body.bytes.reserve(total);
+  for (ngx_chain_t* link = request->request_body->bufs; link != nullptr; link = link->next) {
+    body.bytes.append(reinterpret_cast<const char*>(link->buf->pos),
+                      link->buf->last - link->buf->pos);
+  }
+  return body;
+}
+
+}  // namespace agent_graph::nginx

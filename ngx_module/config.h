@@ -1,0 +1,75 @@
+// What the directives leave behind. The structs that nginx fills by offset are plain; everything
+// with a constructor lives on the heap and dies with the cycle's pool.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ngx.h"
+#include "settings/settings.h"
+
+namespace agent_graph::nginx {
+
+// One agent_graph_service.
+struct ServiceConfig {
+  ServiceConfig() = default;
+  ~ServiceConfig();
+  ServiceConfig(const ServiceConfig&) = delete;
+  ServiceConfig& operator=(const ServiceConfig&) = delete;
+
+  std::string name;
+  std::string file;
+  std::string state_directory;
+  int threads = 0;  // engine threads of one worker; 0: the worker's share of the processors
+  size_t queue = 1024;
+  std::shared_ptr<const settings::Settings> settings;
+  int graph_file = -1;  // opened when the configuration was read; workers load this very file
+  ngx_cycle_t* cycle = nullptr;
+  size_t index = 0;   // in ServiceList
+  bool used = false;  // some location serves it
+};
+
+using ServiceList = std::vector<std::unique_ptr<ServiceConfig>>;
+
+struct MainConfig {
+  ServiceList* services;
+  ngx_msec_t exit_timeout;
+};
+
+enum class OnAbort : ngx_uint_t { kCancel, kContinue };
+
+struct LocationConfig {
+  ngx_flag_t enabled;  // agent_graph NAME: 1, agent_graph off: 0
+  ServiceConfig* service;
+  ngx_str_t base_path;
+  size_t credit_high;
+  size_t credit_low;
+  ngx_msec_t run_timeout;
+  ngx_uint_t on_abort;   // OnAbort
+  size_t json_max_size;  // NGX_CONF_UNSET_SIZE: as service.json says
+};
+
+extern ngx_command_t kDirectives[];
+
+void* CreateMainConfig(ngx_conf_t* cf) noexcept;
+char* InitMainConfig(ngx_conf_t* cf, void* conf) noexcept;
+void* CreateLocationConfig(ngx_conf_t* cf) noexcept;
+char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept;
+// Refuses a state directory that somebody else owns or may read.
+ngx_int_t CheckStateDirectories(ngx_conf_t* cf) noexcept;
+
+// agent_graph_service (service_directive.cc).
+char* ServiceDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+// Manager callback of the state directory (state_owner.cc): runs in nginx's cache manager.
+ngx_msec_t RunStateOwner(void* service_config) noexcept;
+// Zone callback (validation.cc): last step of reading a configuration, in the master.
+ngx_int_t ValidateService(ngx_shm_zone_t* zone, void* previous) noexcept;
+
+// agent_graph NAME: the content handler (handler.cc).
+ngx_int_t HandleRequest(ngx_http_request_t* request) noexcept;
+
+ServiceConfig* FindService(ServiceList& services, std::string_view name);
+
+}  // namespace agent_graph::nginx

@@ -1,0 +1,246 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "callback.h"
+#include "config.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+constexpr size_t kDefaultCreditHigh = 256 * 1024;
+constexpr size_t kDefaultCreditLow = 64 * 1024;
+constexpr ngx_msec_t kDefaultRunTimeout = 10 * 60 * 1000;
+constexpr ngx_msec_t kDefaultExitTimeout = 2000;
+
+// agent_graph NAME | off;
+char* ServeDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
+  auto* location = static_cast<LocationConfig*>(conf);
+  if (location->enabled != NGX_CONF_UNSET) return const_cast<char*>("is duplicate");
+  auto* arguments = static_cast<ngx_str_t*>(cf->args->elts);
+  auto* core = static_cast<ngx_http_core_loc_conf_t*>(
+      ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+  core->handler = HandleRequest;
+  location->enabled = View(arguments[1]) != "off";
+  if (!location->enabled) return NGX_CONF_OK;
+
+  auto* main =
+      static_cast<MainConfig*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_agent_graph_module));
+  location->service = FindService(*main->services, View(arguments[1]));
+  if (location->service == nullptr) {
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "unknown service \"%V\", declare it before with \"agent_graph_service\"",
+                       &arguments[1]);
+    return static_cast<char*>(NGX_CONF_ERROR);
+  }
+  location->service->used = true;
+  return NGX_CONF_OK;
+}
+
+// agent_graph_buffers HIGH LOW;
+char* BuffersDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
+  auto* location = static_cast<LocationConfig*>(conf);
+  if (location->credit_high != NGX_CONF_UNSET_SIZE) return const_cast<char*>("is duplicate");
+  auto* arguments = static_cast<ngx_str_t*>(cf->args->elts);
+  ssize_t high = ngx_parse_size(&arguments[1]);
+  ssize_t low = ngx_parse_size(&arguments[2]);
+  if (high == NGX_ERROR || low == NGX_ERROR || low <= 0 || high <= low) {
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "\"agent_graph_buffers\" needs two sizes, the first above the second");
+    return static_cast<char*>(NGX_CONF_ERROR);
+  }
+  location->credit_high = high;
+  location->credit_low = low;
+  return NGX_CONF_OK;
+}
+
+ngx_conf_enum_t kOnAbort[] = {
+    {ngx_string("cancel"), static_cast<ngx_uint_t>(OnAbort::kCancel)},
+    {ngx_string("continue"), static_cast<ngx_uint_t>(OnAbort::kContinue)},
+    {ngx_null_string, 0},
+};
+
+char* CheckRunTimeout(ngx_conf_t* cf, void*, void* value) noexcept {
+  if (*static_cast<ngx_msec_t*>(value) > 0) return NGX_CONF_OK;
+  ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                     "a run without a deadline could keep an old worker for ever");
+  return static_cast<char*>(NGX_CONF_ERROR);
+}
+
+ngx_conf_post_t kPositiveTime = {CheckRunTimeout};
+
+char* CheckBasePath(ngx_conf_t* cf, void*, void* value) noexcept {
+  std::string_view path = View(*static_cast<ngx_str_t*>(value));
+  if (path.starts_with('/')) return NGX_CONF_OK;
+  ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"agent_graph_base_path\" must begin with \"/\"");
+  return static_cast<char*>(NGX_CONF_ERROR);
+}
+
+ngx_conf_post_t kAbsolutePath = {CheckBasePath};
+
+// The prefix that is cut off the path. A location whose name is no plain prefix has none of itself.
+char* ChooseBasePath(ngx_conf_t* cf, LocationConfig* location) {
+  if (location->base_path.data != nullptr) return NGX_CONF_OK;
+  auto* core = static_cast<ngx_http_core_loc_conf_t*>(
+      ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+  bool plain_prefix = !core->exact_match && !core->named;
+#if (NGX_PCRE)
+  plain_prefix = plain_prefix && core->regex == nullptr;
+#endif
+  if (!plain_prefix) {
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "\"agent_graph\" in location \"%V\", which is no plain prefix, needs "
+                       "\"agent_graph_base_path\"",
+                       &core->name);
+    return static_cast<char*>(NGX_CONF_ERROR);
+  }
+  location->base_path = core->name;
+  return NGX_CONF_OK;
+}
+
+void WarnAboutBodySize(ngx_conf_t* cf, const LocationConfig* location) {
+  if (location->service->settings == nullptr) return;
+  auto* core = static_cast<ngx_http_core_loc_conf_t*>(
+      ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+  off_t limit = location->json_max_size != NGX_CONF_UNSET_SIZE
+                    ? static_cast<off_t>(location->json_max_size)
+                    : static_cast<off_t>(location->service->settings->limits.json_bytes_max);
+  if (core->client_max_body_size == 0 || core->client_max_body_size >= limit) return;
+  ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+                     "\"client_max_body_size\" of location \"%V\" is below the service's own "
+                     "limit of %O bytes: larger requests get nginx's 413 page",
+                     &core->name, limit);
+}
+
+void DeleteServices(void* services) noexcept {
+  delete static_cast<ServiceList*>(services);
+}
+
+bool OwnedByUs(const struct stat& status, const ngx_core_conf_t* core) {
+  if (status.st_uid == geteuid()) return true;
+  // Started as root, the workers' user writes there; nginx hands over what it creates itself.
+  if (geteuid() != 0) return false;
+  return core->user == static_cast<ngx_uid_t>(NGX_CONF_UNSET_UINT) || status.st_uid == core->user;
+}
+
+}  // namespace
+
+ngx_command_t kDirectives[] = {
+    {ngx_string("agent_graph_service"), NGX_HTTP_MAIN_CONF | NGX_CONF_2MORE, ServiceDirective,
+     NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
+    {ngx_string("agent_graph"), NGX_HTTP_LOC_CONF | NGX_HTTP_LIF_CONF | NGX_CONF_TAKE1,
+     ServeDirective, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("agent_graph_base_path"), NGX_HTTP_LOC_CONF | NGX_HTTP_LIF_CONF | NGX_CONF_TAKE1,
+     ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, base_path),
+     &kAbsolutePath},
+    {ngx_string("agent_graph_buffers"),
+     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE2, BuffersDirective,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("agent_graph_run_timeout"),
+     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
+     ngx_conf_set_msec_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, run_timeout),
+     &kPositiveTime},
+    {ngx_string("agent_graph_on_abort"),
+     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
+     ngx_conf_set_enum_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, on_abort),
+     kOnAbort},
+    {ngx_string("agent_graph_json_max_size"),
+     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
+     ngx_conf_set_size_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, json_max_size),
+     nullptr},
+    {ngx_string("agent_graph_exit_timeout"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1,
+     ngx_conf_set_msec_slot, NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfig, exit_timeout),
+     nullptr},
+    ngx_null_command,
+};
+
+ServiceConfig* FindService(ServiceList& services, std::string_view name) {
+  for (const auto& service : services) {
+    if (service->name == name) return service.get();
+  }
+  return nullptr;
+}
+
+void* CreateMainConfig(ngx_conf_t* cf) noexcept {
+  return Guarded<void*>(cf->log, nullptr, [&]() -> void* {
+    auto* main = static_cast<MainConfig*>(ngx_pcalloc(cf->pool, sizeof(MainConfig)));
+    ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, 0);
+    if (main == nullptr || cleanup == nullptr) return nullptr;
+    main->services = new ServiceList;
+    main->exit_timeout = NGX_CONF_UNSET_MSEC;
+    cleanup->handler = DeleteServices;
+    cleanup->data = main->services;
+    return main;
+  });
+}
+
+char* InitMainConfig(ngx_conf_t*, void* conf) noexcept {
+  ngx_conf_init_msec_value(static_cast<MainConfig*>(conf)->exit_timeout, kDefaultExitTimeout);
+  return NGX_CONF_OK;
+}
+
+void* CreateLocationConfig(ngx_conf_t* cf) noexcept {
+  auto* location = static_cast<LocationConfig*>(ngx_pcalloc(cf->pool, sizeof(LocationConfig)));
+  if (location == nullptr) return nullptr;
+  location->enabled = NGX_CONF_UNSET;
+  location->credit_high = NGX_CONF_UNSET_SIZE;
+  location->credit_low = NGX_CONF_UNSET_SIZE;
+  location->run_timeout = NGX_CONF_UNSET_MSEC;
+  location->on_abort = NGX_CONF_UNSET_UINT;
+  location->json_max_size = NGX_CONF_UNSET_SIZE;
+  return location;
+}
+
+char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept {
+  auto* previous = static_cast<LocationConfig*>(parent);
+  auto* location = static_cast<LocationConfig*>(child);
+  auto* core = static_cast<ngx_http_core_loc_conf_t*>(
+      ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+
+  ngx_conf_merge_size_value(location->credit_high, previous->credit_high, kDefaultCreditHigh);
+  ngx_conf_merge_size_value(location->credit_low, previous->credit_low, kDefaultCreditLow);
+  ngx_conf_merge_msec_value(location->run_timeout, previous->run_timeout, kDefaultRunTimeout);
+  ngx_conf_merge_uint_value(location->on_abort, previous->on_abort,
+                            static_cast<ngx_uint_t>(OnAbort::kCancel));
+  ngx_conf_merge_size_value(location->json_max_size, previous->json_max_size, NGX_CONF_UNSET_SIZE);
+
+  if (location->enabled == NGX_CONF_UNSET) {
+    // Nested locations choose for themselves; "if" and "limit_except" blocks are the same location.
+    if (!core->noname || previous->enabled != 1) return NGX_CONF_OK;
+    location->enabled = previous->enabled;
+    location->service = previous->service;
+    location->base_path = previous->base_path;
+    if (core->lmt_excpt && core->handler == nullptr) core->handler = HandleRequest;
+    return NGX_CONF_OK;
+  }
+  if (!location->enabled) return NGX_CONF_OK;
+  if (char* failure = ChooseBasePath(cf, location); failure != NGX_CONF_OK) return failure;
+  WarnAboutBodySize(cf, location);
+  return NGX_CONF_OK;
+}
+
+ngx_int_t CheckStateDirectories(ngx_conf_t* cf) noexcept {
+  auto* main =
+      static_cast<MainConfig*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_agent_graph_module));
+  auto* core =
+      reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(cf->cycle->conf_ctx, ngx_core_module));
+  for (const auto& service : *main->services) {
+    struct stat status;
+    // A directory that is not there yet is made by nginx, with mode 0700.
+    if (stat(service->state_directory.c_str(), &status) != 0) continue;
+    const char* fault = nullptr;
+    if (!S_ISDIR(status.st_mode)) {
+      fault = "is not a directory";
+    } else if (!OwnedByUs(status, core)) {
+      fault = "belongs to another user";
+    } else if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+      fault = "is open to group or others (chmod 700)";
+    }
+    if (fault == nullptr) continue;
+    ngx_log_error(NGX_LOG_EMERG, cf->log, 0, "agent_graph_service \"%s\": state directory %s %s",
+                  service->name.c_str(), service->state_directory.c_str(), fault);
+    return NGX_ERROR;
+  }
+  return NGX_OK;
+}
+
+}  // namespace agent_graph::nginx

@@ -1,0 +1,166 @@
+// The content handler: routes a request, answers what needs no engine, and submits the rest.
+#include "api/headers.h"
+#include "api/ping.h"
+#include "api/routes.h"
+#include "base/ids.h"
+#include "body_reader.h"
+#include "callback.h"
+#include "process.h"
+#include "request_context.h"
+#include "request_target.h"
+#include "worker_service.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+constexpr size_t kRequestIdBytesMax = 64;
+
+bool IsRequestId(std::string_view text) {
+  if (text.empty() || text.size() > kRequestIdBytesMax) return false;
+  for (char c : text) {
+    bool allowed = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                   c == '-' || c == '_';
+    if (!allowed) return false;
+  }
+  return true;
+}
+
+bool IsHttps(const ngx_http_request_t* request) {
+#if (NGX_SSL)
+  return request->connection->ssl != nullptr;
+#else
+  return false;
+#endif
+}
+
+bridge::HeaderList CopyHeaders(const ngx_http_request_t* request) {
+  bridge::HeaderList headers;
+  const ngx_list_part_t* part = &request->headers_in.headers.part;
+  for (; part != nullptr; part = part->next) {
+    auto* fields = static_cast<const ngx_table_elt_t*>(part->elts);
+    for (ngx_uint_t i = 0; i < part->nelts; ++i) {
+      std::string_view name(reinterpret_cast<const char*>(fields[i].lowcase_key),
+                            fields[i].key.len);
+      headers.emplace_back(name, View(fields[i].value));
+    }
+  }
+  return headers;
+}
+
+uint64_t BodyBytesMax(const LocationConfig& location) {
+  return location.json_max_size != NGX_CONF_UNSET_SIZE
+             ? location.json_max_size
+             : location.service->settings->limits.json_bytes_max;
+}
+
+ngx_int_t Refuse(RequestContext& context, const api::ErrorInfo& error) {
+  return SendNativeReply(context, api::ErrorReply(error, context.request_id), "rejected");
+}
+
+// The body is complete.
+void OnBody(ngx_http_request_t* request) noexcept {
+  ngx_int_t rc = Guarded<ngx_int_t>(
+      request->connection->log, NGX_HTTP_INTERNAL_SERVER_ERROR, [&]() -> ngx_int_t {
+        RequestContext* context = FindContext(request);
+        Result<bridge::Body> body = TakeBody(request, BodyBytesMax(context->location));
+        if (body.ok()) return context->worker->Submit(*context, std::move(body).value());
+        api::ErrorInfo error = api::ErrorOf(body.status());
+        if (body.status().code() == StatusCode::kResourceExhausted) {
+          error.error = api::ApiError::kRequestTooLarge;
+        }
+        return Refuse(*context, error);
+      });
+  // NGX_DONE: submitted, the request now ends when its exchange does.
+  if (rc != NGX_DONE) ngx_http_finalize_request(request, rc);
+}
+
+ngx_int_t ReadBodyAndSubmit(RequestContext& context) {
+  ngx_http_request_t* request = context.request;
+  context.worker = FindWorkerService(*context.location.service);
+  if (context.worker == nullptr || !context.worker->running()) {
+    return Refuse(context, {api::ApiError::kUnavailable, "the service did not start", {}});
+  }
+  uint64_t bytes_max = BodyBytesMax(context.location);
+  if (request->headers_in.content_length_n > static_cast<off_t>(bytes_max)) {
+    return Refuse(context,
+                  {api::ApiError::kRequestTooLarge,
+                   "the request body is larger than " + std::to_string(bytes_max) + " bytes",
+                   {}});
+  }
+  request->request_body_file_log_level = 0;  // a temporary file is nothing to warn of
+  ngx_int_t rc = ngx_http_read_client_request_body(request, OnBody);
+  if (rc == NGX_HTTP_REQUEST_ENTITY_TOO_LARGE) {
+    return Refuse(context, {api::ApiError::kRequestTooLarge, "", {}});
+  }
+  return rc >= NGX_HTTP_SPECIAL_RESPONSE ? rc : NGX_DONE;
+}
+
+ngx_int_t AnswerPreflight(RequestContext& context, const api::RouteMatch& match) {
+  api::Reply reply;
+  reply.status = NGX_HTTP_NO_CONTENT;
+  if (!match.allow.empty()) reply.headers.emplace_back("Allow", match.allow);
+  api::AppendPreflightHeaders(reply.headers, *context.location.service->settings, context.origin,
+                              FindRequestHeader(context.request, "access-control-request-headers"));
+  return SendNativeReply(context, std::move(reply), "ok");
+}
+
+ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
+  ngx_http_request_t* request = context.request;
+  std::string_view method = View(request->method_name);
+  api::RouteMatch match = api::MatchRoute(method, target.path);
+  if (match.kind == api::RouteMatch::Kind::kNotFound) {
+    return Refuse(context, {api::ApiError::kNotFound, "", {}});
+  }
+  if (match.kind == api::RouteMatch::Kind::kMethodNotAllowed) {
+    if (request->method == NGX_HTTP_OPTIONS) return AnswerPreflight(context, match);
+    return SendNativeReply(context, api::MethodNotAllowedReply(match.allow, context.request_id),
+                           "rejected");
+  }
+  const api::Route& route = api::Routes()[match.route];
+  context.route = route.pattern;
+  if (route.native) return SendNativeReply(context, api::PingReply(context.request_id), "ok");
+
+  bridge::RequestHead& head = context.head;
+  head.route = match.route;
+  head.path_parameters = std::move(match.path_parameters);
+  head.method = method;
+  head.path = std::move(target.path);
+  head.query = std::move(target.query);
+  head.headers = CopyHeaders(request);
+  head.peer_address = View(request->connection->addr_text);
+  head.request_id = context.request_id;
+  head.received_micros = context.received;
+  head.https = context.https;
+  return ReadBodyAndSubmit(context);
+}
+
+ngx_int_t Handle(ngx_http_request_t* request) {
+  const auto& location = *static_cast<LocationConfig*>(
+      ngx_http_get_module_loc_conf(request, ngx_http_agent_graph_module));
+  if (location.enabled != 1) return NGX_DECLINED;
+  if (request != request->main) {
+    ngx_log_error(NGX_LOG_ERR, request->connection->log, 0,
+                  "agent_graph: subrequests are not served");
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  RequestContext* context = CreateContext(request, location);
+  if (context == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  context->received = MonotonicMicros();
+  context->https = IsHttps(request);
+  context->origin = FindRequestHeader(request, "origin");
+  std::string_view request_id = FindRequestHeader(request, "x-request-id");
+  context->request_id = IsRequestId(request_id) ? std::string(request_id) : NewUuid();
+
+  std::optional<RequestTarget> target = LocateTarget(request, location.base_path);
+  if (!target) return Refuse(*context, {api::ApiError::kNotFound, "", {}});
+  return Dispatch(*context, std::move(*target));
+}
+
+}  // namespace
+
+ngx_int_t HandleRequest(ngx_http_request_t* request) noexcept {
+  return Guarded<ngx_int_t>(request->connection->log, NGX_HTTP_INTERNAL_SERVER_ERROR,
+                            [&] { return Handle(request); });
+}
+
+}  // namespace agent_graph::nginx

@@ -1,0 +1,36 @@
+// The module as nginx sees it: its tables and hooks. Each hook is one function of another file.
+#include "config.h"
+#include "ngx.h"
+#include "process.h"
+#include "variables.h"
+
+using namespace agent_graph::nginx;  // NOLINT: the tables below are C's
+
+namespace {
+
+ngx_http_module_t module_context = {
+    AddVariables,                                                  // preconfiguration
+    CheckStateDirectories,                                         // postconfiguration
+    CreateMainConfig,      InitMainConfig,      nullptr, nullptr,  // server configuration
+    CreateLocationConfig,  MergeLocationConfig,
+};
+
+}  // namespace
+
+extern "C" {
+
+ngx_module_t ngx_http_agent_graph_module = {
+    NGX_MODULE_V1,
+    &module_context,
+    kDirectives,
+    NGX_HTTP_MODULE,
+    nullptr,      // init_master
+    InitModule,   // in the master
+    InitProcess,  // in each process
+    nullptr,      // init_thread
+    nullptr,      // exit_thread
+    ExitProcess,  // in workers
+    nullptr,      // exit_master
+    NGX_MODULE_V1_PADDING,
+};
+}

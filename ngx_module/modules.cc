@@ -1,0 +1,14 @@
+// The tables nginx reads from a dynamic module. nginx's own build generates them; these are for
+// building the module with CMake alone.
+#include "ngx.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+static char module_name[] = "ngx_http_agent_graph_module";
+
+extern "C" {
+
+EXPORTED ngx_module_t* ngx_modules[] = {&ngx_http_agent_graph_module, nullptr};
+EXPORTED char* ngx_module_names[] = {module_name, nullptr};
+EXPORTED char* ngx_module_order[] = {nullptr};
+}

@@ -1,0 +1,45 @@
+// The only place that includes nginx's headers, and the differences between its versions.
+#pragma once
+
+// clang-format off: ngx_config.h defines what system headers offer and must be first.
+extern "C" {
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <nginx.h>
+#include <ngx_event.h>
+#include <ngx_http.h>
+}
+// clang-format on
+
+#include <string>
+#include <string_view>
+
+extern "C" {
+extern ngx_module_t ngx_http_agent_graph_module;
+}
+
+namespace agent_graph::nginx {
+
+inline std::string_view View(const ngx_str_t& text) {
+  return {reinterpret_cast<const char*>(text.data), text.len};
+}
+
+// Refers to `text`, which must outlive the result. nginx reads it only.
+inline ngx_str_t Reference(std::string_view text) {
+  return {text.size(), reinterpret_cast<u_char*>(const_cast<char*>(text.data()))};
+}
+
+// A zero-terminated copy in `pool`; null data when memory is short.
+ngx_str_t CopyToPool(ngx_pool_t* pool, std::string_view text);
+
+// Appends a response header with its strings copied to the request's pool. Null: no memory.
+ngx_table_elt_t* AddResponseHeader(ngx_http_request_t* request, std::string_view name,
+                                   std::string_view value);
+
+// First request header of that lower-case name, or empty.
+std::string_view FindRequestHeader(const ngx_http_request_t* request, std::string_view name);
+
+// One line in nginx's error log.
+void Log(ngx_log_t* log, ngx_uint_t level, std::string_view text);
+
+}  // namespace agent_graph::nginx

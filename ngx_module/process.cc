@@ -1,0 +1,115 @@
+#include "process.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "callback.h"
+#include "worker_service.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+// The processors this nginx may use, read in the master before workers are bound to one each.
+cpu_set_t master_processors;
+bool master_processors_known = false;
+
+// Of this worker; never freed, because a thread that does not stop may still use them.
+std::vector<std::unique_ptr<WorkerService>>* worker_services = nullptr;
+
+MainConfig* FindMainConfig(ngx_cycle_t* cycle) {
+  // Null without an http block.
+  if (cycle->conf_ctx[ngx_http_module.index] == nullptr) return nullptr;
+  return static_cast<MainConfig*>(
+      ngx_http_cycle_get_module_main_conf(cycle, ngx_http_agent_graph_module));
+}
+
+// This worker's share of the processors.
+int ShareOfProcessors(ngx_cycle_t* cycle) {
+  auto* core = reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(cycle->conf_ctx, ngx_core_module));
+  int processors =
+      master_processors_known ? CPU_COUNT(&master_processors) : static_cast<int>(ngx_ncpu);
+  int workers = core->master ? std::max(1, static_cast<int>(core->worker_processes)) : 1;
+  return std::max(1, processors / workers);
+}
+
+void StartServices(ngx_cycle_t* cycle, const MainConfig& main) {
+  worker_services = new std::vector<std::unique_ptr<WorkerService>>;
+  for (const auto& config : *main.services) {
+    worker_services->push_back(std::make_unique<WorkerService>(*config));
+    if (!config->used) continue;
+    Status started;
+    {
+      EngineThreadScope scope;
+      started = worker_services->back()->Start(cycle, ShareOfProcessors(cycle),
+                                               ngx_process == NGX_PROCESS_SINGLE);
+    }
+    if (started.ok()) continue;
+    // A worker whose init fails is not started again; without the service it still serves the rest.
+    Log(cycle->log, NGX_LOG_EMERG,
+        "service \"" + config->name + "\" did not start: " + started.ToString());
+  }
+}
+
+}  // namespace
+
+EngineThreadScope::EngineThreadScope() {
+  sigset_t blocked;
+  sigfillset(&blocked);
+  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&blocked, fault);
+  pthread_sigmask(SIG_BLOCK, &blocked, &signals_);
+  if (!master_processors_known) return;
+  if (pthread_getaffinity_np(pthread_self(), sizeof(processors_), &processors_) != 0) return;
+  moved_ =
+      pthread_setaffinity_np(pthread_self(), sizeof(master_processors), &master_processors) == 0;
+}
+
+EngineThreadScope::~EngineThreadScope() {
+  if (moved_) pthread_setaffinity_np(pthread_self(), sizeof(processors_), &processors_);
+  pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
+}
+
+ngx_int_t InitModule(ngx_cycle_t*) noexcept {
+  // Once: the master keeps its processors over reloads.
+  if (!master_processors_known) {
+    master_processors_known =
+        sched_getaffinity(0, sizeof(master_processors), &master_processors) == 0;
+  }
+  return NGX_OK;
+}
+
+ngx_int_t InitProcess(ngx_cycle_t* cycle) noexcept {
+  // Also called in the cache manager and loader.
+  if (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE) return NGX_OK;
+  Guarded(cycle->log, [&] {
+    if (MainConfig* main = FindMainConfig(cycle); main != nullptr) StartServices(cycle, *main);
+  });
+  return NGX_OK;
+}
+
+void ExitProcess(ngx_cycle_t* cycle) noexcept {
+  if (worker_services == nullptr) return;
+  bool stuck = Guarded(cycle->log, true, [&] {
+    bool any = false;
+    Deadline deadline =
+        DeadlineAfter(std::chrono::milliseconds(FindMainConfig(cycle)->exit_timeout));
+    for (const auto& service : *worker_services) {
+      Status stopped = service->Stop(deadline);
+      if (stopped.ok()) continue;
+      Log(cycle->log, NGX_LOG_ERR,
+          "service \"" + service->config().name + "\" did not stop: " + stopped.ToString());
+      any = true;
+    }
+    return any;
+  });
+  // No destructor may run under a running thread.
+  if (stuck) _exit(0);
+}
+
+WorkerService* FindWorkerService(const ServiceConfig& config) {
+  if (worker_services == nullptr || config.index >= worker_services->size()) return nullptr;
+  return (*worker_services)[config.index].get();
+}
+
+}  // namespace agent_graph::nginx

@@ -1,0 +1,32 @@
+// The life of nginx's processes, as far as it concerns the services.
+#pragma once
+
+#include "config.h"
+
+namespace agent_graph::nginx {
+
+class WorkerService;
+
+ngx_int_t InitModule(ngx_cycle_t* cycle) noexcept;
+ngx_int_t InitProcess(ngx_cycle_t* cycle) noexcept;
+void ExitProcess(ngx_cycle_t* cycle) noexcept;
+
+// The running form of a service in this worker; null when there is none.
+WorkerService* FindWorkerService(const ServiceConfig& config);
+
+// Threads created while this lives take no signal, which are nginx's, and are not bound to the one
+// processor that worker_cpu_affinity gave nginx's thread.
+class EngineThreadScope {
+ public:
+  EngineThreadScope();
+  ~EngineThreadScope();
+  EngineThreadScope(const EngineThreadScope&) = delete;
+  EngineThreadScope& operator=(const EngineThreadScope&) = delete;
+
+ private:
+  sigset_t signals_;
+  cpu_set_t processors_;
+  bool moved_ = false;
+};
+
+}  // namespace agent_graph::nginx

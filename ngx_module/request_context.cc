@@ -1,0 +1,60 @@
+#include "request_context.h"
+
+#include <new>
+
+#include "api/headers.h"
+#include "base/clock.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+void DestroyContext(void* context) noexcept {
+  static_cast<RequestContext*>(context)->~RequestContext();
+}
+
+}  // namespace
+
+int64_t MonotonicMicros() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             MonotonicClock::now().time_since_epoch())
+      .count();
+}
+
+RequestContext::RequestContext(ngx_http_request_t* http_request,
+                               const LocationConfig& location_config)
+    : request(http_request), location(location_config), writer(http_request) {}
+
+RequestContext* CreateContext(ngx_http_request_t* request, const LocationConfig& location) {
+  ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(request->pool, sizeof(RequestContext));
+  if (cleanup == nullptr) return nullptr;
+  static_assert(alignof(RequestContext) <= NGX_ALIGNMENT);
+  auto* context = new (cleanup->data) RequestContext(request, location);
+  cleanup->handler = DestroyContext;
+  ngx_http_set_ctx(request, context, ngx_http_agent_graph_module);
+  return context;
+}
+
+RequestContext* FindContext(ngx_http_request_t* request) {
+  return static_cast<RequestContext*>(
+      ngx_http_get_module_ctx(request, ngx_http_agent_graph_module));
+}
+
+ngx_int_t SendNativeReply(RequestContext& context, api::Reply reply, std::string_view outcome) {
+  context.outcome = outcome;
+  context.ended = MonotonicMicros();
+  // A body nobody reads; also keeps the connection usable.
+  ngx_int_t rc = ngx_http_discard_request_body(context.request);
+  if (rc != NGX_OK) return rc;
+  bridge::ReplyHead head;
+  head.status = reply.status;
+  head.headers = std::move(reply.headers);
+  head.content_length = static_cast<int64_t>(reply.body.size());
+  api::AppendStandardHeaders(head.headers, *context.location.service->settings, context.origin,
+                             context.request_id, context.https);
+  context.writer.SetHead(std::move(head));
+  context.writer.Append(std::move(reply.body));
+  context.writer.Finish();
+  return context.writer.Flush();
+}
+
+}  // namespace agent_graph::nginx

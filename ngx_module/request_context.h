@@ -1,0 +1,54 @@
+// What the module keeps about one request, from the content handler to the access log.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "api/envelope.h"
+#include "bridge/outbox.h"
+#include "bridge/request.h"
+#include "config.h"
+#include "ngx.h"
+#include "reply_writer.h"
+
+namespace agent_graph::nginx {
+
+class WorkerService;
+
+struct RequestContext {
+  RequestContext(ngx_http_request_t* http_request, const LocationConfig& location_config);
+
+  ngx_http_request_t* request;
+  const LocationConfig& location;
+  WorkerService* worker = nullptr;
+  ReplyWriter writer;
+  bridge::RequestHead head;  // moved into the exchange at submission
+
+  // Set between submission and the exchange's end.
+  std::optional<bridge::ExchangeAddress> address;
+
+  // For the access log. Times are monotonic microseconds, 0 when it did not happen.
+  std::string_view route;  // pattern in the route table
+  std::string request_id;
+  std::string origin;
+  bool https = false;
+  std::string thread_id;
+  std::string run_id;
+  std::string outcome;
+  int64_t received = 0;
+  int64_t submitted = 0;
+  int64_t first_item = 0;
+  int64_t first_chunk = 0;
+  int64_t ended = 0;
+};
+
+// Creates the request's context; it dies with the request's pool. Null: no memory.
+RequestContext* CreateContext(ngx_http_request_t* request, const LocationConfig& location);
+RequestContext* FindContext(ngx_http_request_t* request);
+
+// Sends a whole answer made in the loop. The result is for ngx_http_finalize_request.
+ngx_int_t SendNativeReply(RequestContext& context, api::Reply reply, std::string_view outcome);
+
+int64_t MonotonicMicros();
+
+}  // namespace agent_graph::nginx

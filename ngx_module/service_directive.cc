@@ -1,0 +1,238 @@
+// agent_graph_service NAME FILE [threads=auto|N] [queue=N] [zone=name:size] [state=DIR];
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "callback.h"
+#include "config.h"
+
+extern "C" char** environ;
+
+namespace agent_graph::nginx {
+namespace {
+
+constexpr size_t kServiceFileBytesMax = 4 * 1024 * 1024;
+constexpr ngx_int_t kThreadsMax = 256;
+constexpr ngx_int_t kQueueMax = 1'000'000;
+constexpr size_t kDefaultZoneBytes = 1024 * 1024;
+constexpr std::string_view kDefaultStateParent = "/var/lib/nginx/agent-graph/";
+constexpr mode_t kStateParentMode = 0755;
+
+char* const kFailed = static_cast<char*>(NGX_CONF_ERROR);
+
+// The arguments behind NAME and FILE as given, before they are made absolute.
+struct Options {
+  std::string_view zone_name;
+  size_t zone_size = kDefaultZoneBytes;
+  std::string_view state;
+};
+
+char* Refuse(ngx_conf_t* cf, const ngx_str_t& argument, const char* expected) {
+  ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\": %s", &argument, expected);
+  return kFailed;
+}
+
+bool ParseCount(std::string_view text, ngx_int_t max, ngx_int_t& count) {
+  count = ngx_atoi(reinterpret_cast<u_char*>(const_cast<char*>(text.data())), text.size());
+  return count != NGX_ERROR && count > 0 && count <= max;
+}
+
+bool ParseZone(std::string_view text, Options& options) {
+  size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return false;
+  ngx_str_t size_text = Reference(text.substr(colon + 1));
+  ssize_t size = ngx_parse_size(&size_text);
+  if (size == NGX_ERROR || size < static_cast<ssize_t>(8 * ngx_pagesize)) return false;
+  options.zone_name = text.substr(0, colon);
+  options.zone_size = size;
+  return true;
+}
+
+char* ParseOptions(ngx_conf_t* cf, ServiceConfig& service, Options& options) {
+  auto* arguments = static_cast<ngx_str_t*>(cf->args->elts);
+  for (ngx_uint_t i = 3; i < cf->args->nelts; ++i) {
+    std::string_view text = View(arguments[i]);
+    size_t equals = text.find('=');
+    std::string_view key = text.substr(0, equals);
+    std::string_view value = equals == std::string_view::npos ? "" : text.substr(equals + 1);
+    ngx_int_t count = 0;
+    if (key == "threads") {
+      if (value != "auto" && !ParseCount(value, kThreadsMax, count)) {
+        return Refuse(cf, arguments[i], "threads is auto or 1 to 256");
+      }
+      service.threads = static_cast<int>(count);
+    } else if (key == "queue") {
+      if (!ParseCount(value, kQueueMax, count)) {
+        return Refuse(cf, arguments[i], "queue is 1 to 1000000");
+      }
+      service.queue = count;
+    } else if (key == "zone") {
+      if (!ParseZone(value, options)) {
+        return Refuse(cf, arguments[i], "zone is name:size with at least 8 pages");
+      }
+    } else if (key == "state") {
+      if (value.empty()) return Refuse(cf, arguments[i], "state is a directory");
+      options.state = value;
+    } else {
+      return Refuse(cf, arguments[i], "the parameters are threads, queue, zone and state");
+    }
+  }
+  return NGX_CONF_OK;
+}
+
+// Makes `text` absolute against the configuration's folder or the prefix.
+bool FullName(ngx_conf_t* cf, std::string_view text, bool beside_configuration, std::string& out) {
+  ngx_str_t name = CopyToPool(cf->pool, text);
+  if (name.data == nullptr) return false;
+  if (ngx_conf_full_name(cf->cycle, &name, beside_configuration ? 1 : 0) != NGX_OK) return false;
+  out = View(name);
+  return true;
+}
+
+bool ReadWholeFile(const std::string& path, std::string& text, std::string& reason) {
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    reason = strerror(errno);
+    return false;
+  }
+  char buffer[16 * 1024 - 256];
+  ssize_t count;
+  while ((count = read(fd, buffer, sizeof(buffer))) > 0) {
+    text.append(buffer, count);
+    if (text.size() > kServiceFileBytesMax) {
+      reason = "larger than 4 MiB";
+      break;
+    }
+  }
+  if (count < 0) reason = strerror(errno);
+  close(fd);
+  return reason.empty();
+}
+
+settings::Environment CaptureEnvironment() {
+  settings::Environment environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    std::string_view text = *entry;
+    size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    environment.insert_or_assign(std::string(text.substr(0, equals)),
+                                 std::string(text.substr(equals + 1)));
+  }
+  return environment;
+}
+
+char* RefuseFile(ngx_conf_t* cf, const ServiceConfig& service, const std::string& reason) {
+  ngx_str_t text = Reference(reason);
+  ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "agent_graph_service \"%s\": %s: %V",
+                     service.name.c_str(), service.file.c_str(), &text);
+  return kFailed;
+}
+
+// Reads service.json with the master's environment (workers have none) and opens the graph's file.
+char* LoadSettings(ngx_conf_t* cf, ServiceConfig& service) {
+  std::string text;
+  std::string reason;
+  if (!ReadWholeFile(service.file, text, reason)) return RefuseFile(cf, service, reason);
+  Result<settings::Settings> loaded = settings::Load(service.file, text, CaptureEnvironment());
+  if (!loaded.ok()) return RefuseFile(cf, service, loaded.status().message());
+  auto settings = std::make_shared<const settings::Settings>(std::move(loaded).value());
+  for (const std::string& warning : settings->warnings) {
+    ngx_str_t line = Reference(warning);
+    ngx_conf_log_error(NGX_LOG_WARN, cf, 0, "agent_graph_service \"%s\": %s: %V",
+                       service.name.c_str(), service.file.c_str(), &line);
+  }
+  service.graph_file = open(settings->agent_module.c_str(), O_RDONLY | O_CLOEXEC);
+  if (service.graph_file < 0) {
+    return RefuseFile(cf, service,
+                      "agent: cannot open " + settings->agent_module + ": " + strerror(errno));
+  }
+  service.settings = std::move(settings);
+  return NGX_CONF_OK;
+}
+
+// nginx makes the directory itself, but not what is above it.
+void CreateParents(const std::string& directory) {
+  for (size_t slash = directory.find('/', 1); slash != std::string::npos;
+       slash = directory.find('/', slash + 1)) {
+    // A failure shows when nginx makes the directory.
+    (void)mkdir(directory.substr(0, slash).c_str(), kStateParentMode);
+  }
+}
+
+// Registers the state directory: nginx makes it, hands it to the workers' user, and starts the
+// cache manager process, which plays the state owner.
+char* AddStatePath(ngx_conf_t* cf, ServiceConfig& service) {
+  auto* path = static_cast<ngx_path_t*>(ngx_pcalloc(cf->pool, sizeof(ngx_path_t)));
+  if (path == nullptr) return kFailed;
+  path->name = CopyToPool(cf->pool, service.state_directory);
+  if (path->name.data == nullptr) return kFailed;
+  path->manager = RunStateOwner;
+  path->data = &service;
+  path->conf_file = cf->conf_file->file.name.data;
+  path->line = cf->conf_file->line;
+  return ngx_add_path(cf, &path) == NGX_OK ? NGX_CONF_OK : kFailed;
+}
+
+char* AddZone(ngx_conf_t* cf, ServiceConfig& service, const Options& options) {
+  std::string name =
+      options.zone_name.empty() ? "agent_graph_" + service.name : std::string(options.zone_name);
+  ngx_str_t zone_name = CopyToPool(cf->pool, name);
+  if (zone_name.data == nullptr) return kFailed;
+  ngx_shm_zone_t* zone =
+      ngx_shared_memory_add(cf, &zone_name, options.zone_size, &ngx_http_agent_graph_module);
+  if (zone == nullptr) return kFailed;
+  if (zone->data != nullptr) {
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "zone \"%V\" belongs to another service", &zone_name);
+    return kFailed;
+  }
+  zone->init = ValidateService;
+  zone->data = &service;
+  return NGX_CONF_OK;
+}
+
+char* DeclareService(ngx_conf_t* cf, MainConfig& main) {
+  auto* arguments = static_cast<ngx_str_t*>(cf->args->elts);
+  auto service = std::make_unique<ServiceConfig>();
+  service->name = View(arguments[1]);
+  service->cycle = cf->cycle;
+  service->index = main.services->size();
+  if (service->name == "off" || service->name.empty() ||
+      service->name.find('/') != std::string::npos) {
+    return Refuse(cf, arguments[1], "a service's name is not empty, not off, and has no slash");
+  }
+  if (FindService(*main.services, service->name) != nullptr) {
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "service \"%V\" is duplicate", &arguments[1]);
+    return kFailed;
+  }
+
+  Options options;
+  if (char* failure = ParseOptions(cf, *service, options); failure != NGX_CONF_OK) return failure;
+  std::string state = options.state.empty() ? std::string(kDefaultStateParent) + service->name
+                                            : std::string(options.state);
+  while (state.size() > 1 && state.ends_with('/')) state.pop_back();
+  if (!FullName(cf, View(arguments[2]), true, service->file)) return kFailed;
+  if (!FullName(cf, state, false, service->state_directory)) return kFailed;
+
+  // "nginx -s" only needs the pid file: a broken service must not keep nginx from being stopped.
+  if (ngx_process != NGX_PROCESS_SIGNALLER) {
+    if (char* failure = LoadSettings(cf, *service); failure != NGX_CONF_OK) return failure;
+    CreateParents(service->state_directory);
+  }
+  if (char* failure = AddStatePath(cf, *service); failure != NGX_CONF_OK) return failure;
+  if (char* failure = AddZone(cf, *service, options); failure != NGX_CONF_OK) return failure;
+  main.services->push_back(std::move(service));
+  return NGX_CONF_OK;
+}
+
+}  // namespace
+
+ServiceConfig::~ServiceConfig() {
+  if (graph_file >= 0) close(graph_file);
+}
+
+char* ServiceDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
+  return Guarded(cf->log, kFailed,
+                 [&] { return DeclareService(cf, *static_cast<MainConfig*>(conf)); });
+}
+
+}  // namespace agent_graph::nginx

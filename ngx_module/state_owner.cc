@@ -1,0 +1,86 @@
+// The state owner in nginx's cache manager: one process beside the workers, respawned by the
+// master, that runs no user code.
+#include <stdlib.h>
+
+#include <memory>
+#include <vector>
+
+#include "callback.h"
+#include "config.h"
+#include "port.h"
+#include "process.h"
+#include "service/service.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+constexpr ngx_msec_t kManagerInterval = 60 * 60 * 1000;  // nothing to do when called again
+// When nginx quits, the workers may be busy with their last requests for as long as those may take.
+constexpr std::chrono::hours kFinishTimeoutOnQuit{1};
+constexpr std::chrono::milliseconds kFinishTimeoutOnTerminate{500};
+
+// One service's owner and its log lines.
+struct Owner final : PortReceiver {
+  explicit Owner(const ServiceConfig& service_config) : config(service_config), port(log, *this) {}
+
+  void OnItem(bridge::OutboxItem& item) override {
+    if (auto* line = std::get_if<bridge::WriteLog>(&item.payload)) LogItem(ngx_cycle->log, *line);
+  }
+  void OnBatchEnd() override {}
+  void OnShutdown() override {}
+
+  const ServiceConfig& config;
+  bridge::Outbox log;
+  Port port;
+  std::unique_ptr<service::StateOwner> role;
+};
+
+// Of this process; never freed, because nginx ends it with exit() while their threads may run.
+std::vector<Owner*>* owners = nullptr;
+
+// The manager ends with exit() as soon as nginx quits, long before the workers are done with what
+// they have in flight; their state is served until the last of them has gone.
+void FinishOwners() noexcept {
+  Guarded(ngx_cycle->log, [] {
+    std::chrono::milliseconds timeout = kFinishTimeoutOnTerminate;
+    if (!ngx_terminate) {
+      auto* core =
+          reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module));
+      timeout = kFinishTimeoutOnQuit;
+      if (core->shutdown_timeout > 0) {
+        timeout = std::chrono::milliseconds(core->shutdown_timeout) + kFinishTimeoutOnTerminate;
+      }
+    }
+    Deadline deadline = DeadlineAfter(timeout);
+    for (Owner* owner : *owners) {
+      if (owner->role != nullptr) owner->role->Finish(deadline);
+      owner->port.DrainAll();
+    }
+  });
+}
+
+void StartOwner(const ServiceConfig& config) {
+  if (owners == nullptr) {
+    owners = new std::vector<Owner*>;
+    if (atexit(FinishOwners) != 0) {
+      Log(ngx_cycle->log, NGX_LOG_ALERT, "atexit failed, the state owner may end early");
+    }
+  }
+  for (Owner* owner : *owners) {
+    if (&owner->config == &config) return;
+  }
+  auto* owner = new Owner(config);
+  owners->push_back(owner);
+  if (!owner->port.Open(const_cast<ngx_cycle_t*>(ngx_cycle))) return;
+  EngineThreadScope scope;
+  owner->role = service::StateOwner::Start(*config.settings, config.state_directory, &owner->log);
+}
+
+}  // namespace
+
+ngx_msec_t RunStateOwner(void* service_config) noexcept {
+  Guarded(ngx_cycle->log, [&] { StartOwner(*static_cast<ServiceConfig*>(service_config)); });
+  return kManagerInterval;
+}
+
+}  // namespace agent_graph::nginx

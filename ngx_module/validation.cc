@@ -1,0 +1,175 @@
+// The last step of reading a configuration: load and build the service once, in a child process
+// that is what a worker will be. The master itself never runs user code and never starts a thread.
+//
+// nginx calls this for "nginx -t", at start and at reload, after the whole file was parsed; a
+// failure is rolled back, so a refused reload leaves the old workers serving.
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "callback.h"
+#include "config.h"
+#include "service/service.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+constexpr std::chrono::seconds kValidationTimeout{10};
+constexpr size_t kReportBytesMax = 4096;
+constexpr char kReportOk = '+';
+constexpr char kReportFailed = '-';
+constexpr int kReportFile = 3;  // where the child moves its end of the pipe
+constexpr int kGraphFile = 4;
+
+// The user workers run as; unset until nginx has read the whole file.
+bool BecomeWorkersUser(const ngx_core_conf_t* core) {
+  if (geteuid() != 0) return true;
+  return setgid(core->group) == 0 && initgroups(core->username, core->group) == 0 &&
+         setuid(core->user) == 0;
+}
+
+void ResetSignals() {
+  for (int number = 1; number < NSIG; ++number) {
+    if (number != SIGKILL && number != SIGSTOP) signal(number, SIG_DFL);
+  }
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// Leaves the pipe as 3, the graph as 4, the null device as 0 to 2, and nothing else.
+bool KeepOnly(int report, int graph) {
+  int high_report = fcntl(report, F_DUPFD, kGraphFile + 1);
+  int high_graph = graph < 0 ? -1 : fcntl(graph, F_DUPFD, kGraphFile + 1);
+  int null = open("/dev/null", O_RDWR);
+  if (high_report < 0 || (graph >= 0 && high_graph < 0) || null < 0) return false;
+  for (int standard = 0; standard < 3; ++standard) {
+    if (dup2(null, standard) < 0) return false;
+  }
+  if (dup2(high_report, kReportFile) < 0) return false;
+  if (graph >= 0 && dup2(high_graph, kGraphFile) < 0) return false;
+  unsigned first = graph >= 0 ? kGraphFile + 1 : kReportFile + 1;
+  return syscall(SYS_close_range, first, ~0U, 0) == 0;
+}
+
+std::string ValidateAsWorker(const ServiceConfig& service, const ngx_core_conf_t* core) {
+  if (!BecomeWorkersUser(core))
+    return std::string("cannot become the workers' user: ") + strerror(errno);
+  if (core->working_directory.len > 0 &&
+      chdir(reinterpret_cast<const char*>(core->working_directory.data)) != 0) {
+    return std::string("cannot enter working_directory: ") + strerror(errno);
+  }
+  if (ngx_set_environment(service.cycle, nullptr) == nullptr) return "out of memory";
+  int graph = service.graph_file >= 0 ? kGraphFile : -1;
+  Status status = service::Validate(*service.settings, graph);
+  return status.ok() ? "" : status.message();
+}
+
+[[noreturn]] void RunChild(const ServiceConfig& service, const ngx_core_conf_t* core, int report) {
+  ResetSignals();
+  std::string fault = "cannot prepare the validation process";
+  if (KeepOnly(report, service.graph_file)) {
+    try {
+      fault = ValidateAsWorker(service, core);
+    } catch (const std::exception& error) {
+      fault = std::string("unexpected exception: ") + error.what();
+    } catch (...) {
+      fault = "unexpected exception";
+    }
+    report = kReportFile;
+  }
+  std::string text = (fault.empty() ? kReportOk : kReportFailed) + fault;
+  text.resize(std::min(text.size(), kReportBytesMax));
+  // At most PIPE_BUF bytes: one write is whole or fails.
+  ssize_t written = write(report, text.data(), text.size());
+  _exit(written == static_cast<ssize_t>(text.size()) ? 0 : 1);
+}
+
+// Everything the child reports until it closes its end. False at the deadline.
+bool ReadReport(int fd, std::string& report) {
+  Deadline deadline = MonotonicClock::now() + kValidationTimeout;
+  for (;;) {
+    auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - MonotonicClock::now());
+    if (left.count() <= 0) return false;
+    struct pollfd wait = {fd, POLLIN, 0};
+    int ready = poll(&wait, 1, static_cast<int>(left.count()) + 1);
+    if (ready < 0 && errno != EINTR) return false;
+    if (ready <= 0) continue;
+    char buffer[kReportBytesMax];
+    ssize_t count = read(fd, buffer, sizeof(buffer));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return true;
+    report.append(buffer, count);
+    if (report.size() > kReportBytesMax) return true;
+  }
+}
+
+// The outcome as one line; empty when the service is fine.
+std::string Judge(bool in_time, const std::string& report, bool reaped, int wait_status) {
+  if (!in_time) return "loading the graph takes longer than 10 seconds";
+  if (!report.empty()) return report[0] == kReportOk ? "" : report.substr(1);
+  if (reaped && WIFSIGNALED(wait_status)) {
+    return std::string("loading the graph crashed (") + strsignal(WTERMSIG(wait_status)) + ")";
+  }
+  return "loading the graph ended the process";
+}
+
+std::string ValidateInChild(const ServiceConfig& service, ngx_log_t* log) {
+  auto* core =
+      reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(service.cycle->conf_ctx, ngx_core_module));
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return std::string("no pipe: ") + strerror(errno);
+
+  // nginx's handler would reap the child first.
+  sigset_t children, previous;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &children, &previous);
+  pid_t child = fork();
+  if (child == 0) RunChild(service, core, ends[1]);
+  close(ends[1]);
+  std::string fault;
+  if (child < 0) {
+    fault = std::string("cannot fork: ") + strerror(errno);
+  } else {
+    std::string report;
+    bool in_time = ReadReport(ends[0], report);
+    // Whatever the graph left running must not outlive the check.
+    kill(child, SIGKILL);
+    int wait_status = 0;
+    bool reaped = waitpid(child, &wait_status, 0) == child;
+    fault = Judge(in_time, report, reaped, wait_status);
+    ngx_log_debug1(NGX_LOG_DEBUG_CORE, log, 0, "agent_graph: validation child %P done", child);
+  }
+  close(ends[0]);
+  sigprocmask(SIG_SETMASK, &previous, nullptr);
+  return fault;
+}
+
+}  // namespace
+
+ngx_int_t ValidateService(ngx_shm_zone_t* zone, void*) noexcept {
+  ngx_log_t* log = zone->shm.log;
+  return Guarded<ngx_int_t>(log, NGX_ERROR, [&]() -> ngx_int_t {
+    auto& service = *static_cast<ServiceConfig*>(zone->data);
+    std::string fault = ValidateInChild(service, log);
+    if (fault.empty()) return NGX_OK;
+    // One line, whatever the text of an exception holds.
+    std::ranges::replace(fault, '\n', ' ');
+    ngx_str_t line = Reference(fault);
+    ngx_log_error(NGX_LOG_EMERG, log, 0, "agent_graph_service \"%s\": %s: %V", service.name.c_str(),
+                  service.file.c_str(), &line);
+    return NGX_ERROR;
+  });
+}
+
+}  // namespace agent_graph::nginx

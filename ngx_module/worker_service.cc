@@ -1,0 +1,300 @@
+#include "worker_service.h"
+
+#include "callback.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+// After its deadline a run may still send its error and end; then the request ends without it.
+constexpr ngx_msec_t kOverdueGrace = 5000;
+
+// Runs `body` with the connection's log context, then what it left to do for that connection.
+template <typename Body>
+void InRequest(ngx_http_request_t* request, Body&& body) {
+  ngx_connection_t* connection = request->connection;
+  ngx_http_set_log_request(connection->log, request);
+  body();
+  ngx_http_run_posted_requests(connection);  // the request may be gone by now
+}
+
+bool IsLeaving(const ngx_connection_t* connection) {
+  return ngx_terminate || (ngx_exiting && connection->close);
+}
+
+}  // namespace
+
+WorkerService::WorkerService(const ServiceConfig& config)
+    : config_(config), exchanges_(this, OnTimer) {}
+
+Status WorkerService::Start(ngx_cycle_t* cycle, int threads, bool state_in_process) {
+  service::ServiceOptions options;
+  options.name = config_.name;
+  options.threads = config_.threads > 0 ? config_.threads : threads;
+  options.queue = config_.queue;
+  options.state_directory = config_.state_directory;
+  options.graph_file = config_.graph_file;
+  options.state_in_process = state_in_process;
+  AG_ASSIGN_OR_RETURN(auto service, service::Service::Create(config_.settings, options));
+  // Never destroyed: a thread that does not stop may still use them.
+  port_ = std::make_unique<Port>(service->outbox(), *this);
+  if (!port_->Open(cycle)) return Status(StatusCode::kUnavailable, "no connection for the engine");
+  if (Status started = service->Start(); !started.ok()) {
+    port_->Close();
+    return started;
+  }
+  service_ = std::move(service);
+  return Status::Ok();
+}
+
+Status WorkerService::Stop(Deadline deadline) {
+  if (service_ == nullptr) return Status::Ok();
+  port_->Close();
+  for (const bridge::ExchangePtr& exchange : exchanges_.Exchanges()) {
+    exchange->Cancel(runtime::CancelReason::kShutdown);
+  }
+  Status stopped = service_->Stop(deadline);
+  port_->DrainAll();
+  return stopped;
+}
+
+ngx_int_t WorkerService::Submit(RequestContext& context, bridge::Body body) {
+  ngx_http_request_t* request = context.request;
+  ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(request, 0);
+  if (cleanup == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  cleanup->data = &context;
+  cleanup->handler = OnRequestGone;
+
+  bridge::CreditLimits credit;
+  credit.high = context.location.credit_high;
+  credit.low = context.location.credit_low;
+  ExchangeSlot& slot = exchanges_.Acquire();
+  slot.exchange = std::make_shared<bridge::Exchange>(slot.address, std::move(context.head),
+                                                     service_->outbox(), credit);
+  slot.exchange->DeliverBody(std::move(body));
+  context.submitted = MonotonicMicros();
+  if (!service_->inbox().Submit(slot.exchange)) {
+    exchanges_.Release(slot);
+    api::ApiError error = ngx_exiting ? api::ApiError::kShuttingDown : api::ApiError::kOverloaded;
+    return SendNativeReply(context, api::ErrorReply(error, context.request_id), "rejected");
+  }
+  slot.context = &context;
+  context.address = slot.address;
+  ngx_add_timer(&slot.timer, context.location.run_timeout);
+  return WatchClient(request) ? NGX_DONE : NGX_ERROR;
+}
+
+// Notices a client that goes away: reading was blocked since the body was complete.
+bool WorkerService::WatchClient(ngx_http_request_t* request) {
+  ngx_event_t* read = request->connection->read;
+  request->read_event_handler = ngx_http_test_reading;
+  request->write_event_handler = OnWritable;
+  if (!read->ready) return ngx_handle_read_event(read, 0) == NGX_OK;
+  // What arrived before is not announced again.
+  ngx_post_event(read, &ngx_posted_events);
+  return true;
+}
+
+void WorkerService::OnItem(bridge::OutboxItem& item) {
+  if (auto* line = std::get_if<bridge::WriteLog>(&item.payload)) {
+    LogItem(ngx_cycle->log, *line);
+    return;
+  }
+  ExchangeSlot* slot = exchanges_.Find(item.address);
+  if (slot == nullptr || slot->ended) return;  // too late, the request is gone
+  if (slot->context == nullptr) {
+    TakeDetached(*slot, item.payload);
+    return;
+  }
+  if (touched_.empty() || touched_.back().slot != item.address.slot) {
+    touched_.push_back(item.address);
+  }
+  Take(*slot, item.payload);
+}
+
+void WorkerService::Take(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
+  RequestContext& context = *slot.context;
+  if (context.first_item == 0) context.first_item = MonotonicMicros();
+  if (auto* head = std::get_if<bridge::SendHead>(&payload)) {
+    context.writer.SetHead(std::move(head->head));
+  } else if (auto* chunk = std::get_if<bridge::SendChunk>(&payload)) {
+    if (context.first_chunk == 0) context.first_chunk = MonotonicMicros();
+    context.writer.Append(std::move(chunk->bytes));
+  } else if (auto* note = std::get_if<bridge::Annotate>(&payload)) {
+    if (!note->thread_id.empty()) context.thread_id = std::move(note->thread_id);
+    if (!note->run_id.empty()) context.run_id = std::move(note->run_id);
+  } else if (auto* end = std::get_if<bridge::End>(&payload)) {
+    context.outcome = std::move(end->outcome);
+    context.ended = MonotonicMicros();
+    slot.ended = true;
+  }
+  // ReadBody needs no answer: the body was delivered with the head.
+}
+
+// The client has gone and the run goes on: its output is thrown away as if it had been sent.
+void WorkerService::TakeDetached(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
+  if (auto* chunk = std::get_if<bridge::SendChunk>(&payload)) {
+    slot.exchange->ReturnCredit(chunk->bytes.size());
+  } else if (std::holds_alternative<bridge::End>(payload)) {
+    exchanges_.Release(slot);
+  }
+}
+
+void WorkerService::OnBatchEnd() {
+  for (size_t i = 0; i < touched_.size(); ++i) {
+    ExchangeSlot* slot = exchanges_.Find(touched_[i]);
+    if (slot == nullptr || slot->context == nullptr) continue;
+    InRequest(slot->context->request, [&] { Write(*slot); });
+  }
+  touched_.clear();
+}
+
+void WorkerService::Write(ExchangeSlot& slot) {
+  RequestContext& context = *slot.context;
+  ngx_http_request_t* request = context.request;
+  if (slot.ended) {
+    if (!context.writer.has_head()) {
+      api::Reply reply = api::ErrorReply(api::ApiError::kInternal, context.request_id);
+      std::string outcome = std::move(context.outcome);
+      context.address.reset();
+      exchanges_.Release(slot);
+      ngx_http_finalize_request(request, SendNativeReply(context, std::move(reply), outcome));
+      return;
+    }
+    context.writer.Finish();
+  }
+  if (!context.writer.has_head()) return;
+  ngx_int_t rc = context.writer.Flush();
+  if (uint64_t released = context.writer.TakeReleased(); released > 0) {
+    slot.exchange->ReturnCredit(released);
+  }
+  if (slot.ended || rc == NGX_ERROR || rc > NGX_OK) {
+    FinishRequest(slot, rc);
+    return;
+  }
+
+  ngx_event_t* write = request->connection->write;
+  auto* core = static_cast<ngx_http_core_loc_conf_t*>(
+      ngx_http_get_module_loc_conf(request, ngx_http_core_module));
+  if (ngx_handle_write_event(write, core->send_lowat) != NGX_OK) {
+    FinishRequest(slot, NGX_ERROR);
+    return;
+  }
+  if (write->delayed) return;  // limit_rate has set the timer
+  if (rc == NGX_AGAIN && write->active && !write->ready) {
+    ngx_add_timer(write, core->send_timeout);
+  } else if (write->timer_set) {
+    ngx_del_timer(write);
+  }
+}
+
+// The exchange is over for the loop; nginx sends what is left and ends the request.
+void WorkerService::FinishRequest(ExchangeSlot& slot, ngx_int_t rc) {
+  RequestContext& context = *slot.context;
+  if (slot.ended) {
+    context.address.reset();
+    exchanges_.Release(slot);
+  }
+  // Otherwise the request's cleanup cancels the run.
+  ngx_http_finalize_request(context.request, rc);
+}
+
+void WorkerService::OnWritable(ngx_http_request_t* request) noexcept {
+  Guarded(request->connection->log, [&] {
+    RequestContext* context = FindContext(request);
+    if (context == nullptr || !context->address) return;
+    WorkerService& worker = *context->worker;
+    ExchangeSlot* slot = worker.exchanges_.Find(*context->address);
+    if (slot == nullptr) return;
+    ngx_event_t* write = request->connection->write;
+    if (write->timedout && !write->delayed) {
+      ngx_log_error(NGX_LOG_INFO, request->connection->log, NGX_ETIMEDOUT, "client timed out");
+      request->connection->timedout = 1;
+      ngx_http_finalize_request(request, NGX_HTTP_REQUEST_TIME_OUT);
+      return;
+    }
+    worker.Write(*slot);
+  });
+}
+
+// Runs once, when nginx ends the request for whatever reason.
+void WorkerService::OnRequestGone(void* data) noexcept {
+  auto* context = static_cast<RequestContext*>(data);
+  Guarded(ngx_cycle->log, [&] {
+    if (context->address) context->worker->RequestGone(*context);
+  });
+}
+
+void WorkerService::RequestGone(RequestContext& context) {
+  ExchangeSlot* slot = exchanges_.Find(*context.address);
+  context.address.reset();
+  context.ended = MonotonicMicros();
+  ngx_connection_t* connection = context.request->connection;
+  if (slot == nullptr) return;
+  auto reason = runtime::CancelReason::kClientGone;
+  context.outcome = "client_abort";
+  if (IsLeaving(connection)) {
+    reason = runtime::CancelReason::kShutdown;
+    context.outcome = "shutdown";
+  } else if (slot->overdue) {
+    reason = runtime::CancelReason::kDeadline;
+    context.outcome = "timeout";
+  } else if (connection->timedout) {
+    context.outcome = "timeout";
+  }
+  bool goes_on = context.location.on_abort == static_cast<ngx_uint_t>(OnAbort::kContinue) &&
+                 reason == runtime::CancelReason::kClientGone;
+  if (goes_on && !slot->ended) {
+    slot->context = nullptr;
+    // What was not sent counts as sent, or the run would wait for room for ever.
+    slot->exchange->ReturnCredit(context.writer.DiscardUnsent());
+    return;
+  }
+  bridge::ExchangePtr exchange = slot->exchange;
+  exchanges_.Release(*slot);
+  exchange->Cancel(reason);
+}
+
+void WorkerService::OnTimer(ngx_event_t* event) noexcept {
+  Guarded(ngx_cycle->log, [&] {
+    auto* slot = static_cast<ExchangeSlot*>(event->data);
+    slot->worker->RunOverdue(*slot);
+  });
+}
+
+void WorkerService::RunOverdue(ExchangeSlot& slot) {
+  if (!slot.overdue) {
+    slot.overdue = true;
+    ngx_add_timer(&slot.timer, kOverdueGrace);
+    slot.exchange->Cancel(runtime::CancelReason::kDeadline);
+    return;
+  }
+  RequestContext* context = slot.context;
+  if (context == nullptr) {
+    exchanges_.Release(slot);
+    return;
+  }
+  ngx_http_request_t* request = context->request;
+  InRequest(request, [&] {
+    ngx_log_error(NGX_LOG_ERR, request->connection->log, 0,
+                  "agent_graph: the run did not end after its deadline");
+    if (context->writer.has_head()) {
+      ngx_http_finalize_request(request, NGX_ERROR);
+      return;
+    }
+    context->address.reset();
+    exchanges_.Release(slot);
+    ngx_http_finalize_request(
+        request,
+        SendNativeReply(*context, api::ErrorReply(api::ApiError::kTimeout, context->request_id),
+                        "timeout"));
+  });
+}
+
+void WorkerService::OnShutdown() {
+  if (exchanges_.in_flight() == 0) return;
+  ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
+                "agent_graph: service \"%s\": %uz requests in flight go on", config_.name.c_str(),
+                exchanges_.in_flight());
+}
+
+}  // namespace agent_graph::nginx

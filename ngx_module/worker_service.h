@@ -1,0 +1,56 @@
+// One service in one worker: its engine, and the requests that wait for it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "config.h"
+#include "exchange_table.h"
+#include "port.h"
+#include "request_context.h"
+#include "service/service.h"
+
+namespace agent_graph::nginx {
+
+class WorkerService final : public PortReceiver {
+ public:
+  explicit WorkerService(const ServiceConfig& config);
+
+  // Builds and starts the engine. The failure is one line for the log; the service then answers
+  // 503.
+  Status Start(ngx_cycle_t* cycle, int threads, bool state_in_process);
+  // In exit_process. kDeadlineExceeded: engine threads are still running.
+  Status Stop(Deadline deadline);
+
+  bool running() const { return service_ != nullptr; }
+  const ServiceConfig& config() const { return config_; }
+
+  // Hands a request and its body to the engine and takes over its life. The result is for
+  // ngx_http_finalize_request: NGX_DONE when submitted, else that of the refusal.
+  ngx_int_t Submit(RequestContext& context, bridge::Body body);
+
+  void OnItem(bridge::OutboxItem& item) override;
+  void OnBatchEnd() override;
+  void OnShutdown() override;
+
+ private:
+  static void OnTimer(ngx_event_t* event) noexcept;
+  static void OnWritable(ngx_http_request_t* request) noexcept;
+  static void OnRequestGone(void* data) noexcept;
+
+  bool WatchClient(ngx_http_request_t* request);
+  void Take(ExchangeSlot& slot, bridge::OutboxPayload& payload);
+  void TakeDetached(ExchangeSlot& slot, bridge::OutboxPayload& payload);
+  void Write(ExchangeSlot& slot);
+  void FinishRequest(ExchangeSlot& slot, ngx_int_t rc);
+  void RequestGone(RequestContext& context);
+  void RunOverdue(ExchangeSlot& slot);
+
+  const ServiceConfig& config_;
+  std::unique_ptr<service::Service> service_;
+  std::unique_ptr<Port> port_;
+  ExchangeTable exchanges_;
+  std::vector<bridge::ExchangeAddress> touched_;  // by the items of the current batch
+};
+
+}  // namespace agent_graph::nginx
