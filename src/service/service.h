@@ -56,8 +56,7 @@ class StateOwner {
   // Starts a candidate thread for `state_directory`; returns at once. Nothing for a service without
   // an embedded checkpointer.
   static std::unique_ptr<StateOwner> Start(const settings::Settings& settings,
-                                           const std::string& state_directory,
-                                           bridge::Outbox* log);
+                                           const std::string& state_directory, bridge::Outbox* log);
   ~StateOwner();
   // Keeps serving until the last client has gone or `deadline`; then releases the role.
   void Finish(Deadline deadline);

@@ -1,0 +1,54 @@
+#include "service/agent.h"
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "graph/load.h"
+
+namespace agent_graph::service {
+namespace {
+
+models::ProviderOptions ToProviderOptions(const settings::ModelSettings& model) {
+  models::ProviderOptions options;
+  options.name = model.name;
+  options.provider = model.provider;
+  options.model = model.model;
+  options.base_url = model.base_url;
+  options.api_key = model.api_key;
+  options.headers = model.headers;
+  options.connect_timeout = std::chrono::milliseconds(model.connect_timeout_ms);
+  options.first_byte_timeout = std::chrono::milliseconds(model.first_byte_timeout_ms);
+  options.idle_timeout = std::chrono::milliseconds(model.idle_timeout_ms);
+  options.reply_bytes_max = static_cast<size_t>(model.reply_bytes_max);
+  options.retries_max = model.retries_max;
+  options.parameters_json = model.parameters_json;
+  return options;
+}
+
+Status CheckModels(const graph::CompiledGraph& graph, const models::Registry& models) {
+  for (const std::string& name : graph.ModelNames()) {
+    if (models.Find(name) != nullptr) continue;
+    return Status(StatusCode::kInvalidArgument, "models: graph \"" + graph.name() +
+                                                    "\" asks the model \"" + name +
+                                                    "\", which is not configured");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file) {
+  std::vector<models::ProviderOptions> providers;
+  for (const settings::ModelSettings& model : settings.models) {
+    providers.push_back(ToProviderOptions(model));
+  }
+  Agent agent;
+  AG_ASSIGN_OR_RETURN(agent.models, models::Registry::Create(providers, settings.environment));
+  AG_ASSIGN_OR_RETURN(
+      agent.graph, graph::LoadGraph(settings.agent_module, settings.agent_attribute, graph_file));
+  AG_RETURN_IF_ERROR(CheckModels(*agent.graph, *agent.models));
+  return agent;
+}
+
+}  // namespace agent_graph::service

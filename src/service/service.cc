@@ -1,0 +1,187 @@
+#include "service/service.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "api/dispatch.h"
+#include "run/runner.h"
+#include "runtime/runtime.h"
+#include "service/agent.h"
+#include "service/state_owner.h"
+#include "state/client.h"
+
+namespace agent_graph::service {
+namespace {
+
+// A worker's stand-in owner yields to whatever the helper process starts.
+constexpr uint64_t kStandInGeneration = 0;
+
+bridge::LogLevel ToLogLevel(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return bridge::LogLevel::kDebug;
+    case LogLevel::kInfo:
+      return bridge::LogLevel::kInfo;
+    case LogLevel::kWarning:
+      return bridge::LogLevel::kWarn;
+    case LogLevel::kError:
+      return bridge::LogLevel::kError;
+  }
+  return bridge::LogLevel::kError;
+}
+
+runtime::RuntimeOptions ToRuntimeOptions(const settings::Settings& settings,
+                                         const ServiceOptions& options, bridge::Outbox& log) {
+  runtime::RuntimeOptions runtime;
+  runtime.threads = options.threads;
+  runtime.fibers_max = settings.limits.runs_max;
+  runtime.name = options.name.substr(0, 8);
+  runtime.on_uncaught = [&log](const std::string& line) {
+    log.Log(bridge::LogLevel::kError, line);
+  };
+  return runtime;
+}
+
+}  // namespace
+
+// Members in the order of construction; what stands later uses what stands earlier.
+struct Service::Implementation {
+  Implementation(std::shared_ptr<const settings::Settings> settings_in, ServiceOptions options_in,
+                 Agent agent_in)
+      : settings(std::move(settings_in)),
+        options(std::move(options_in)),
+        agent(std::move(agent_in)),
+        runtime(ToRuntimeOptions(*settings, options, outbox)),
+        state(MakeState()),
+        runner(agent.graph, state.get(), runtime, MakeRunnerOptions()),
+        inbox(runtime, options.queue,
+              [this](const bridge::ExchangePtr& exchange) { api::Dispatch(exchange, context); }) {
+    context.settings = settings.get();
+    context.runner = &runner;
+    context.state = state.get();
+    context.graph = agent.graph.get();
+    context.runtime = &runtime;
+    context.log = &outbox;
+  }
+
+  std::unique_ptr<state::Client> MakeState() {
+    if (settings->checkpointer.type == settings::CheckpointerSettings::Type::kNone) return nullptr;
+    state::ClientOptions client;
+    client.directory = options.state_directory;
+    client.type_name = settings->checkpointer.type == settings::CheckpointerSettings::Type::kMemory
+                           ? "memory"
+                           : "leveldb";
+    client.on_owner_missing = [this] { StandIn(); };
+    return std::make_unique<state::Client>(std::move(client));
+  }
+
+  run::Runner::Options MakeRunnerOptions() {
+    run::Runner::Options runner_options;
+    runner_options.window_max = settings->window_max;
+    runner_options.enqueue_if_busy = settings->busy_thread.enqueue;
+    runner_options.queue_max = settings->busy_thread.queue_max;
+    runner_options.busy_wait_max = std::chrono::milliseconds(settings->busy_thread.wait_ms_max);
+    runner_options.find_model = [this](const std::string& name) {
+      return agent.models->Find(name);
+    };
+    runner_options.log = [this](LogLevel level, const std::string& line) {
+      outbox.Log(ToLogLevel(level), line);
+    };
+    runner_options.show_exception_text = settings->mode == settings::Mode::kDevelopment;
+    return runner_options;
+  }
+
+  // Nobody owns the state: this worker offers itself until the helper process is back.
+  void StandIn() {
+    std::lock_guard lock(owner_mutex);
+    if (owner != nullptr || stopping) return;
+    outbox.Log(bridge::LogLevel::kWarn, "no state owner answers, this worker stands in for it");
+    StartOwnOwner(kStandInGeneration);
+  }
+
+  void StartOwnOwner(uint64_t generation) {
+    auto started = StartOwner(settings->checkpointer, options.state_directory, generation, &outbox);
+    if (started.ok()) {
+      owner = std::move(started).value();
+    } else {
+      outbox.Log(bridge::LogLevel::kCritical, started.status().ToString());
+    }
+  }
+
+  const std::shared_ptr<const settings::Settings> settings;
+  const ServiceOptions options;
+  const Agent agent;
+  bridge::Outbox outbox;
+  runtime::Runtime runtime;
+  std::unique_ptr<state::Client> state;  // null: no checkpointer
+  run::Runner runner;
+  api::ApiContext context;
+  bridge::Inbox inbox;
+
+  std::mutex owner_mutex;
+  std::unique_ptr<state::Owner> owner;  // guarded by owner_mutex; when this process plays the role
+  bool stopping = false;                // guarded by owner_mutex
+};
+
+Service::Service(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+Service::~Service() = default;
+
+Result<std::unique_ptr<Service>> Service::Create(std::shared_ptr<const settings::Settings> settings,
+                                                 ServiceOptions options) {
+  AG_ASSIGN_OR_RETURN(Agent agent, BuildAgent(*settings, options.graph_file));
+  auto implementation =
+      std::make_unique<Implementation>(std::move(settings), std::move(options), std::move(agent));
+  if (!implementation->outbox.ok()) {
+    return Status(StatusCode::kUnavailable, "no eventfd for the engine's doorbell");
+  }
+  return std::unique_ptr<Service>(new Service(std::move(implementation)));
+}
+
+Status Service::Start() {
+  Implementation& service = *implementation_;
+  for (const std::string& warning : service.settings->warnings) {
+    service.outbox.Log(bridge::LogLevel::kWarn, warning);
+  }
+  if (service.options.state_in_process) {
+    std::lock_guard lock(service.owner_mutex);
+    service.StartOwnOwner(state::OwnerOptions::kNewest);
+  }
+  if (service.state != nullptr) AG_RETURN_IF_ERROR(service.state->Start());
+  return service.runtime.Start();
+}
+
+bridge::Inbox& Service::inbox() {
+  return implementation_->inbox;
+}
+
+bridge::Outbox& Service::outbox() {
+  return implementation_->outbox;
+}
+
+void Service::Drain() {
+  implementation_->inbox.Close();
+}
+
+Status Service::Stop(Deadline deadline) {
+  Drain();
+  Status stopped = implementation_->runtime.Stop(deadline);
+  std::unique_ptr<state::Owner> owner;
+  {
+    std::lock_guard lock(implementation_->owner_mutex);
+    implementation_->stopping = true;
+    owner = std::move(implementation_->owner);
+  }
+  // A run that is stuck still holds its lease; the owner frees it when this process is gone.
+  if (stopped.ok() && implementation_->state != nullptr) implementation_->state->Stop();
+  if (owner != nullptr) owner->Finish(deadline);
+  return stopped;
+}
+
+Status Validate(const settings::Settings& settings, int graph_file) {
+  AG_RETURN_IF_ERROR(api::CheckRouteGuards());
+  return BuildAgent(settings, graph_file).status();
+}
+
+}  // namespace agent_graph::service

@@ -1,0 +1,20 @@
+// The state owner as settings describe it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "bridge/outbox.h"
+#include "settings/settings.h"
+#include "state/owner.h"
+
+namespace agent_graph::service {
+
+// Starts a candidate of `generation`; null without a checkpointer. `log` may be null.
+Result<std::unique_ptr<state::Owner>> StartOwner(const settings::CheckpointerSettings& checkpointer,
+                                                 const std::string& state_directory,
+                                                 uint64_t generation, bridge::Outbox* log);
+
+}  // namespace agent_graph::service
