@@ -1,5 +1,6 @@
 #include "runtime/signal.h"
 
+#include <cassert>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -73,6 +74,8 @@ struct Signal::State {
   }
 
   void WaitOnThread(Waiter& entering, const Cancellation* cancellation, Deadline deadline) {
+    // Nobody would be left to run what is waited for.
+    assert(EngineThread::Current() == nullptr && "an event loop handler must not wait");
     thread_local std::condition_variable wakeup;
     entering.wakeup = &wakeup;
     const UserPool::Parked parked;

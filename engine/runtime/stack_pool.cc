@@ -1,5 +1,7 @@
 #include "runtime/stack_pool.h"
 
+#include <sys/mman.h>
+
 #include <boost/context/protected_fixedsize_stack.hpp>
 
 #if defined(BOOST_USE_ASAN)
@@ -38,6 +40,10 @@ void StackPool::Release(boost::context::stack_context& stack) noexcept {
   // The last frames of a fiber never return, so their red zones would outlive it.
   __asan_unpoison_memory_region(static_cast<char*>(stack.sp) - kFiberStackBytes, kFiberStackBytes);
 #endif
+  if (free_.size() >= kWarmStacksMax) {
+    madvise(static_cast<char*>(stack.sp) - kFiberStackBytes, kFiberStackBytes - kTrimmedStackBytes,
+            MADV_DONTNEED);
+  }
   free_.push_back(stack);
 }
 

@@ -15,6 +15,9 @@ inline constexpr size_t kFiberStackBytes = 256 * 1024;
 inline constexpr size_t kFiberStackBytes = 128 * 1024;
 #endif
 inline constexpr size_t kFreeStacksMax = 256;
+// Free stacks beyond this many give back their pages, except the ones every fiber touches.
+inline constexpr size_t kWarmStacksMax = 64;
+inline constexpr size_t kTrimmedStackBytes = 8 * 1024;
 
 // One per engine thread and used by it alone.
 class StackPool {

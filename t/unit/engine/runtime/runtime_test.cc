@@ -121,7 +121,7 @@ TEST(Runtime, StopGivesUpOnAWaitingFiberWithoutUnwindingIt) {
   struct Unwound {
     ~Unwound() { unwound = true; }
   };
-  static Signal never;
+  static auto& never = *new Signal;  // outlives the fiber, which outlives the test
   {
     Runtime runtime(RuntimeOptions{});
     ASSERT_TRUE(runtime.Start().ok());
