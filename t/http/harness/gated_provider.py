@@ -3,23 +3,28 @@ test can have exactly N streams in flight without depending on time."""
 
 import asyncio
 import json
+import socket
 import threading
 
 from .waiting import wait_until
 
 
 class GatedProvider:
-    """Streams `words` one chunk each; waits at the gate after the first `before_gate` of them."""
+    """Streams `words` one chunk each; waits at the gate after the first `before_gate` of them (None:
+    nowhere). `send_buffer` bounds what the kernel takes off a blocked stream."""
 
-    def __init__(self, words=("one ", "two ", "three "), before_gate=1):
+    def __init__(self, words=("one ", "two ", "three "), before_gate=1, send_buffer=None):
         self._words = words
         self._before_gate = before_gate
+        self._send_buffer = send_buffer
         self._loop = asyncio.new_event_loop()
         self._gate = asyncio.Event()
         self._lock = threading.Lock()
         self._waiting = 0
         self._aborted = 0
         self._finished = 0
+        self._sent_bytes = 0
+        self._open_connections = 0
         self.port = None
         started = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(started,), daemon=True)
@@ -51,6 +56,16 @@ class GatedProvider:
         with self._lock:
             return self._finished
 
+    @property
+    def sent_bytes(self):
+        with self._lock:
+            return self._sent_bytes
+
+    @property
+    def open_connections(self):
+        with self._lock:
+            return self._open_connections
+
     def wait_for_waiting(self, count, timeout=20):
         wait_until(lambda: self.waiting >= count, f"{count} streams wait at the gate", timeout)
 
@@ -72,6 +87,8 @@ class GatedProvider:
         server = self._loop.run_until_complete(
             asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=4096)
         )
+        if self._send_buffer:
+            server.sockets[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer)
         self.port = server.sockets[0].getsockname()[1]
         started.set()
         self._loop.run_forever()
@@ -86,12 +103,14 @@ class GatedProvider:
             setattr(self, name, getattr(self, name) + amount)
 
     async def _serve(self, reader, writer):
+        self._count("_open_connections", 1)
         try:
-            while await self._answer(reader, writer):
-                pass
+            while True:
+                await self._answer(reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
+            self._count("_open_connections", -1)
             writer.close()
 
     async def _answer(self, reader, writer):
@@ -115,7 +134,6 @@ class GatedProvider:
         writer.write(b"0\r\n\r\n")
         await writer.drain()
         self._count("_finished", 1)
-        return True
 
     async def _wait_at_gate(self, reader):
         """Returns when the gate opens; raises when the client goes away before."""
@@ -146,3 +164,4 @@ class GatedProvider:
     async def _send(self, writer, data):
         writer.write(b"%x\r\n%s\r\n" % (len(data), data))
         await writer.drain()
+        self._count("_sent_bytes", len(data))

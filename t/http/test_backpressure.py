@@ -1,0 +1,65 @@
+"""Clients that read slowly: the model's provider is slowed down, memory stays bounded, and nobody
+else notices."""
+
+import pytest
+
+from harness import processes
+from harness.gated_provider import GatedProvider
+from harness.waiting import wait_until
+
+_STREAMS = 1000
+_CHUNK = "x" * 16 * 1024
+_CHUNKS = 128
+# Credit of a stream plus what kernel buffers and bookkeeping may hold of it.
+_BYTES_PER_STREAM = 640 * 1024
+_UNCHANGED_LOOKS = 50
+
+
+@pytest.fixture
+def large_provider():
+    provider = GatedProvider([_CHUNK] * _CHUNKS, before_gate=None, send_buffer=64 * 1024)
+    yield provider
+    provider.close()
+
+
+def _wait_until_stalled(provider):
+    """Waits until the provider could not send anything for a while: everybody is full."""
+    seen = {"sent": -1, "looks": 0}
+
+    def stalled():
+        sent = provider.sent_bytes
+        seen["looks"] = seen["looks"] + 1 if sent == seen["sent"] else 0
+        seen["sent"] = sent
+        return seen["looks"] >= _UNCHANGED_LOOKS
+
+    wait_until(stalled, "the provider is blocked", 60)
+
+
+@pytest.mark.timeout(900)
+def test_a_thousand_slow_readers(start_service, large_provider):
+    model = {"provider": "openai", "model": "m", "base_url": large_provider.base_url, "api_key": "k"}
+    service = start_service(
+        {"agent": "graphs/support.json:app", "models": {"default": model}},
+    )
+    demo = start_service({"agent": "graphs/support.json:app", "models": {"default": {"provider": "demo"}}})
+    assert demo.invoke("warm").status == 200
+
+    before = sum(processes.resident_bytes(worker.pid) for worker in service.workers())
+    streams = [service.stream("much", receive_buffer=4096) for _ in range(_STREAMS)]
+    for stream in streams:
+        assert stream.read_head().status == 200
+    _wait_until_stalled(large_provider)
+    assert large_provider.finished == 0
+    after = sum(processes.resident_bytes(worker.pid) for worker in service.workers())
+    assert after - before < _STREAMS * _BYTES_PER_STREAM
+
+    # Others are served while a thousand wait.
+    assert service.get("/ping").status == 200
+    assert service.get("/v1/graph").status == 200
+
+    for stream in streams[10:]:
+        stream.abandon()
+    wait_until(lambda: large_provider.open_connections <= 10, "abandoned model calls end", 30)
+    for stream in streams[:10]:
+        assert stream.ended_with_done()
+        assert stream.final_text() == _CHUNK * _CHUNKS

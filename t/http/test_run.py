@@ -1,0 +1,111 @@
+"""`make run` after the build: the shipped configuration, in the foreground, from any path."""
+
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from harness import environment, http1, processes
+from harness.ports import free_port
+from harness.waiting import wait_until
+
+pytestmark = pytest.mark.skipif(
+    environment.SANITIZER != "", reason="conf/run.sh starts Debian's nginx, which has no sanitizer"
+)
+
+
+def _users():
+    return ["root", "nobody"] if os.getuid() == 0 else [pwd.getpwuid(os.getuid()).pw_name]
+
+
+class RunningServer:
+    def __init__(self, checkout, user, port):
+        self._printed = checkout / "printed"
+        with open(self._printed, "wb") as output:
+            self._process = subprocess.Popen(
+                ["conf/run.sh"],
+                cwd=checkout,
+                env={"PATH": os.environ["PATH"], "PORT": str(port)},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                **({"user": user, "extra_groups": []} if os.getuid() == 0 else {}),
+            )
+
+    @property
+    def printed(self):
+        return self._printed.read_text(errors="replace")
+
+    def wait_for_advice(self):
+        """Waits for the lines a reader is told to try, and returns them."""
+
+        def told():
+            assert self._process.poll() is None, self.printed
+            return "Try:" in self.printed and self.printed.endswith("\n\n")
+
+        wait_until(told, "conf/run.sh tells what to try", 20)
+        return [line for line in self.printed.splitlines() if line.startswith("  curl ")]
+
+    def workers(self):
+        session = processes.in_session(self._process.pid)
+        return [process for process in session if process.title.startswith("nginx: worker process")]
+
+    def interrupt(self):
+        """Ctrl-C: the whole foreground group gets it."""
+        os.killpg(self._process.pid, signal.SIGINT)
+        return self._process.wait(20)
+
+    def close(self):
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+
+@pytest.fixture(params=_users())
+def user(request):
+    return request.param
+
+
+@pytest.fixture
+def checkout(directory, user):
+    """What run.sh needs of a built checkout, in a path with spaces, owned by the user."""
+    root = directory / "a checkout with spaces"
+    shutil.copytree(environment.ROOT / "conf", root / "conf")
+    release = root / "build" / "release"
+    (release / "graphs").mkdir(parents=True)
+    shutil.copy(environment.MODULE, release)
+    for graph in environment.GRAPHS.glob("*.so"):
+        shutil.copy(graph, release / "graphs")
+    if os.getuid() == 0:
+        owner = pwd.getpwnam(user)
+        for path in [root, *root.rglob("*")]:
+            os.chown(path, owner.pw_uid, owner.pw_gid)
+    return pathlib.Path(root)
+
+
+def test_run_serves_what_it_prints_twice_in_a_row(checkout, user):
+    port = free_port()
+    for attempt in range(2):
+        server = RunningServer(checkout, user, port)
+        try:
+            advice = server.wait_for_advice()
+            assert len(advice) == 3
+            assert len(server.workers()) == 2
+            for line in advice:
+                done = subprocess.run(["sh", "-c", line], capture_output=True, check=False)
+                assert done.returncode == 0 and b'"detail"' not in done.stdout, done.stdout
+            threads = http1.fetch(port, "GET", "/v1/threads/first/messages").json()
+            # Two turns a round, each of the user's message and the answer.
+            assert len(threads["data"]["messages"]) == 4 * (attempt + 1)
+            assert server.interrupt() == 0, server.printed
+            wait_until(lambda: not server.workers(), "the workers have gone")
+        finally:
+            server.close()
+    log = server.printed
+    for word in ("[emerg]", "[alert]", "[crit]", "exited on signal", "[warn]"):
+        assert word not in log, log
