@@ -29,7 +29,7 @@ class CompiledGraph {
                                                               std::string content_hash = "");
 
   const std::string& name() const { return definition_.name; }
-  // 64 hex digits; changes whenever the graph's file does.
+  // 32 hex digits; changes whenever the graph's file does.
   const std::string& hash() const { return hash_; }
 
   const std::vector<Node>& nodes() const { return definition_.nodes; }

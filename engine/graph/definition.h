@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -32,11 +33,12 @@ struct Node {
   NodeKind kind;
 };
 
-// Leaves `from`: without a predicate to the only target, else to the one the predicate names.
+// Leaves `from`: to the only target, or, when conditional, to the one the predicate names.
 struct OutgoingEdge {
   std::string from;
   Predicate predicate;
   std::vector<std::string> targets;
+  bool conditional = false;
 };
 
 struct GraphDefinition {
@@ -48,5 +50,10 @@ struct GraphDefinition {
   std::vector<std::string> interrupt_before;
   std::vector<std::string> interrupt_after;
 };
+
+// The state's own fields: no custom field may have their names.
+inline constexpr std::string_view kBuiltInFields[] = {"context", "context_summary",
+                                                      "execution_meta"};
+bool IsBuiltInField(std::string_view name);
 
 }  // namespace agent_graph::graph

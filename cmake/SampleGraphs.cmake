@@ -1,0 +1,63 @@
+# Graphs are built as a user builds them: one command, against the installed headers and nothing else
+# of this tree.
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/engine/include/agent_graph DESTINATION include COMPONENT sdk
+        FILES_MATCHING PATTERN "*.h")
+install(FILES ${CMAKE_SOURCE_DIR}/conf/graph.schema.json DESTINATION share/agent-graph COMPONENT sdk)
+
+set(sdk ${CMAKE_BINARY_DIR}/sdk)
+file(GLOB sdk_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/engine/include/agent_graph/*.h)
+add_custom_command(OUTPUT ${sdk}/installed
+  COMMAND ${CMAKE_COMMAND} --install ${CMAKE_BINARY_DIR} --component sdk --prefix ${sdk} >
+          ${CMAKE_BINARY_DIR}/sdk-install.log
+  COMMAND ${CMAKE_COMMAND} -E touch ${sdk}/installed
+  DEPENDS ${sdk_headers} ${CMAKE_SOURCE_DIR}/conf/graph.schema.json
+  COMMENT "Installing the SDK headers" VERBATIM)
+add_custom_target(sdk DEPENDS ${sdk}/installed)
+
+set(graph_flags -std=c++20 -O2 -Wall -Wextra -fPIC -shared)
+if(AGENT_GRAPH_SANITIZER STREQUAL "thread")
+  list(APPEND graph_flags -g -fsanitize=thread)
+elseif(AGENT_GRAPH_SANITIZER STREQUAL "address")
+  list(APPEND graph_flags -g -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+endif()
+
+# agent_graph_sample(SOURCE OUTPUT [COMPILER FLAGS...])
+function(agent_graph_sample source output)
+  get_filename_component(directory ${output} DIRECTORY)
+  file(MAKE_DIRECTORY ${directory})
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER} ${graph_flags} ${ARGN}
+            -I${sdk}/include ${source} -o ${output}
+    DEPENDS ${source} ${sdk}/installed
+    COMMENT "Building graph ${output}" VERBATIM)
+endfunction()
+
+set(graphs ${CMAKE_BINARY_DIR}/graphs)
+agent_graph_sample(${CMAKE_SOURCE_DIR}/conf/graphs/support.cc ${graphs}/support.so)
+add_custom_command(OUTPUT ${graphs}/support.json
+  COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/conf/graphs/support.json ${graphs}/support.json
+  DEPENDS ${CMAKE_SOURCE_DIR}/conf/graphs/support.json VERBATIM)
+agent_graph_sample(${CMAKE_SOURCE_DIR}/bench/graph.cc ${CMAKE_BINARY_DIR}/bench/graph.so)
+add_custom_target(sample_graphs ALL
+  DEPENDS ${graphs}/support.so ${graphs}/support.json ${CMAKE_BINARY_DIR}/bench/graph.so)
+
+# Graphs that only tests load.
+if(AGENT_GRAPH_TESTS)
+  set(test_graphs ${CMAKE_BINARY_DIR}/t/graphs)
+  set(outputs)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/t/graphs/*.cc)
+  foreach(source ${sources})
+    get_filename_component(name ${source} NAME_WE)
+    agent_graph_sample(${source} ${test_graphs}/${name}.so)
+    list(APPEND outputs ${test_graphs}/${name}.so)
+  endforeach()
+  add_custom_target(test_graphs ALL DEPENDS ${outputs})
+  foreach(test test_engine_graph test_engine_run)
+    if(TARGET ${test})
+      add_dependencies(${test} test_graphs sample_graphs)
+      target_compile_definitions(${test} PRIVATE
+        AGENT_GRAPH_TEST_GRAPHS="${test_graphs}" AGENT_GRAPH_SAMPLE_GRAPHS="${graphs}"
+        AGENT_GRAPH_SCHEMA="${CMAKE_SOURCE_DIR}/conf/graph.schema.json")
+    endif()
+  endforeach()
+endif()

@@ -1,0 +1,79 @@
+#include "agent_graph/graph.h"
+#include "graph/definition.h"
+#include "graph/problems.h"
+
+namespace agent_graph {
+
+using graph::FunctionNode;
+using graph::GraphDefinition;
+using graph::ToolNode;
+
+GraphBuilder::GraphBuilder() : definition_(std::make_unique<GraphDefinition>()) {}
+GraphBuilder::~GraphBuilder() = default;
+
+GraphBuilder& GraphBuilder::SetName(std::string name) {
+  definition_->name = std::move(name);
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::AddFunction(std::string name, NodeFunction function,
+                                        Execution execution, std::chrono::milliseconds timeout) {
+  definition_->nodes.push_back(
+      {std::move(name), FunctionNode{std::move(function), execution, timeout}});
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::AddAgent(std::string name, Agent agent) {
+  definition_->nodes.push_back({std::move(name), std::move(agent)});
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::AddToolNode(std::string name, std::vector<Tool> tools) {
+  definition_->nodes.push_back({std::move(name), ToolNode{std::move(tools)}});
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::AddEdge(std::string from, std::string to) {
+  definition_->edges.push_back({std::move(from), nullptr, {std::move(to)}});
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::AddConditionalEdge(std::string from, Predicate predicate,
+                                               std::vector<std::string> targets) {
+  definition_->edges.push_back({std::move(from), std::move(predicate), std::move(targets), true});
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::AddGoTo(std::string from, std::vector<std::string> targets) {
+  definition_->go_to.push_back({std::move(from), nullptr, std::move(targets)});
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::AddField(StateField field) {
+  definition_->fields.push_back(std::move(field));
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::InterruptBefore(std::vector<std::string> nodes) {
+  auto& list = definition_->interrupt_before;
+  list.insert(list.end(), nodes.begin(), nodes.end());
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::InterruptAfter(std::vector<std::string> nodes) {
+  auto& list = definition_->interrupt_after;
+  list.insert(list.end(), nodes.begin(), nodes.end());
+  return *this;
+}
+
+std::vector<std::string> GraphBuilder::Problems() const {
+  return graph::FindProblems(*definition_);
+}
+
+Predicate ToolCallsPending(std::string tool_node, std::string otherwise) {
+  return [tool_node = std::move(tool_node), otherwise = std::move(otherwise)](const State& state) {
+    return state.PendingToolCalls().empty() ? otherwise : tool_node;
+  };
+}
+
+}  // namespace agent_graph

@@ -1,0 +1,116 @@
+#include "graph/compiled_graph.h"
+
+#include <algorithm>
+
+#include "graph/content_hash.h"
+#include "graph/problems.h"
+#include "graph/state_schema.h"
+
+namespace agent_graph::graph {
+namespace {
+
+Status GraphStatus(std::string message) {
+  return Status(StatusCode::kGraph, std::move(message));
+}
+
+bool Contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Stands for a graph that did not come from a file.
+std::string StructureText(const GraphDefinition& definition) {
+  std::string text = definition.name;
+  for (const Node& node : definition.nodes) text += "\nnode " + node.name;
+  for (const OutgoingEdge& edge : definition.edges) {
+    text += "\nedge " + edge.from;
+    for (const std::string& target : edge.targets) text += " " + target;
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const CompiledGraph>> CompiledGraph::Compile(const GraphBuilder& builder,
+                                                                    std::string default_name,
+                                                                    std::string content_hash) {
+  std::vector<std::string> problems = builder.Problems();
+  if (!problems.empty()) {
+    std::string text = std::move(problems[0]);
+    for (size_t i = 1; i < problems.size(); ++i) text += "; " + problems[i];
+    return GraphStatus(std::move(text));
+  }
+  std::shared_ptr<CompiledGraph> graph(new CompiledGraph);
+  graph->definition_ = builder.definition();
+  if (graph->definition_.name.empty()) graph->definition_.name = std::move(default_name);
+  graph->hash_ = content_hash.empty() ? ContentHash(StructureText(graph->definition_))
+                                      : std::move(content_hash);
+  graph->state_schema_json_ = StateSchemaJson(graph->definition_.fields);
+  for (const Node& node : graph->definition_.nodes) graph->nodes_.emplace(node.name, &node);
+  for (const OutgoingEdge& edge : graph->definition_.edges) graph->edges_.emplace(edge.from, &edge);
+  return std::shared_ptr<const CompiledGraph>(std::move(graph));
+}
+
+const Node* CompiledGraph::FindNode(std::string_view name) const {
+  auto found = nodes_.find(name);
+  return found == nodes_.end() ? nullptr : found->second;
+}
+
+std::vector<EdgeView> CompiledGraph::edges() const {
+  std::vector<EdgeView> views;
+  for (const OutgoingEdge& edge : definition_.edges) {
+    for (const std::string& target : edge.targets) views.push_back({edge.from, target});
+  }
+  return views;
+}
+
+const OutgoingEdge* CompiledGraph::EdgeFrom(std::string_view from) const {
+  auto found = edges_.find(from);
+  return found == edges_.end() ? nullptr : found->second;
+}
+
+Result<std::string> CompiledGraph::Next(std::string_view from, const State& state) const {
+  const OutgoingEdge* edge = EdgeFrom(from);
+  if (edge == nullptr) return std::string(END);
+  if (!edge->conditional) return edge->targets[0];
+  std::string source(from);
+  try {
+    std::string target = edge->predicate(state);
+    if (Contains(edge->targets, target)) return target;
+    return GraphStatus("the predicate after node \"" + source + "\" chose \"" + target +
+                       "\", which is not a target of its edge");
+  } catch (const std::exception& error) {
+    return GraphStatus("the predicate after node \"" + source + "\" failed: " + error.what());
+  } catch (...) {
+    return GraphStatus("the predicate after node \"" + source + "\" failed");
+  }
+}
+
+Status CompiledGraph::CheckGoTo(std::string_view from, std::string_view target) const {
+  if (target == END || FindNode(target) != nullptr) return Status::Ok();
+  return GraphStatus("node \"" + std::string(from) + "\" jumps to \"" + std::string(target) +
+                     "\", which is no node of the graph");
+}
+
+bool CompiledGraph::InterruptsBefore(std::string_view node) const {
+  return Contains(definition_.interrupt_before, node);
+}
+
+bool CompiledGraph::InterruptsAfter(std::string_view node) const {
+  return Contains(definition_.interrupt_after, node);
+}
+
+const ToolNode* CompiledGraph::ToolsOf(const Agent& agent) const {
+  const Node* node = FindNode(agent.tool_node);
+  return node == nullptr ? nullptr : std::get_if<ToolNode>(&node->kind);
+}
+
+std::vector<std::string> CompiledGraph::ModelNames() const {
+  std::vector<std::string> names;
+  for (const Node& node : definition_.nodes) {
+    const auto* agent = std::get_if<Agent>(&node.kind);
+    if (agent != nullptr && !Contains(names, agent->model)) names.push_back(agent->model);
+  }
+  return names;
+}
+
+}  // namespace agent_graph::graph

@@ -1,0 +1,113 @@
+#include "graph/condition.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace agent_graph::graph {
+namespace {
+
+using nlohmann::json;
+
+using Comparison = bool (*)(const json& current, const json& wanted);
+
+bool Equals(const json& current, const json& wanted) {
+  return current == wanted;
+}
+bool Differs(const json& current, const json& wanted) {
+  return current != wanted;
+}
+bool IsAbove(const json& current, const json& wanted) {
+  return current.is_number() && current > wanted;
+}
+bool IsBelow(const json& current, const json& wanted) {
+  return current.is_number() && current < wanted;
+}
+// A list has the element, a text has the piece.
+bool Contains(const json& current, const json& wanted) {
+  if (current.is_array()) return std::find(current.begin(), current.end(), wanted) != current.end();
+  if (!current.is_string() || !wanted.is_string()) return false;
+  return current.get_ref<const std::string&>().find(wanted.get_ref<const std::string&>()) !=
+         std::string::npos;
+}
+bool Exists(const json& current, const json& wanted) {
+  return !current.is_null() == wanted.get<bool>();
+}
+
+struct Operator {
+  const char* key;
+  Comparison compare;
+};
+constexpr Operator kOperators[] = {{"equals", Equals}, {"not_equals", Differs}, {"above", IsAbove},
+                                   {"below", IsBelow}, {"contains", Contains},  {"exists", Exists}};
+
+// "customer.tier" → the member of the member; null when there is none.
+json ValueAt(const State& state, const std::string& dotted) {
+  const json* value = &state.fields();
+  for (size_t start = 0; start <= dotted.size();) {
+    size_t end = std::min(dotted.find('.', start), dotted.size());
+    if (!value->is_object()) return json();
+    auto found = value->find(dotted.substr(start, end - start));
+    if (found == value->end()) return json();
+    value = &*found;
+    start = end + 1;
+  }
+  return *value;
+}
+
+std::string LowerCase(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
+}
+
+Condition ReadFieldCondition(ObjectReader& reader) {
+  std::string field = reader.RequiredText("field");
+  const Operator* chosen = nullptr;
+  const json* wanted = nullptr;
+  for (const Operator& candidate : kOperators) {
+    const json* value = reader.Value(candidate.key);
+    if (value == nullptr) continue;
+    if (chosen != nullptr) reader.Fail(reader.path(), "one comparison at a time");
+    chosen = &candidate;
+    wanted = value;
+  }
+  if (chosen == nullptr) {
+    reader.Fail(reader.path(),
+                "a field needs one of equals, not_equals, above, below, contains, exists");
+    return nullptr;
+  }
+  if ((chosen->compare == IsAbove || chosen->compare == IsBelow) && !wanted->is_number()) {
+    reader.Fail(reader.PathOf(chosen->key), "must be a number");
+  }
+  if (chosen->compare == Exists && !wanted->is_boolean()) {
+    reader.Fail(reader.PathOf(chosen->key), "must be true or false");
+  }
+  return [field, compare = chosen->compare, wanted = *wanted](const State& state) {
+    return compare(ValueAt(state, field), wanted);
+  };
+}
+
+}  // namespace
+
+Condition ReadCondition(ObjectReader& reader) {
+  bool has_calls = reader.Value("tool_calls_pending") != nullptr;
+  bool has_field = reader.Value("field") != nullptr;
+  bool has_text = reader.Value("last_text_contains") != nullptr;
+  if (has_calls + has_field + has_text != 1) {
+    reader.Fail(reader.path(), "needs one of tool_calls_pending, field, last_text_contains");
+    return nullptr;
+  }
+  if (has_field) return ReadFieldCondition(reader);
+  if (has_calls) {
+    bool wanted = reader.Bool("tool_calls_pending", true);
+    return [wanted](const State& state) { return !state.PendingToolCalls().empty() == wanted; };
+  }
+  std::string piece = LowerCase(reader.RequiredText("last_text_contains"));
+  return [piece](const State& state) {
+    const Message* last = state.LastMessage();
+    return last != nullptr && LowerCase(last->Text()).find(piece) != std::string::npos;
+  };
+}
+
+}  // namespace agent_graph::graph

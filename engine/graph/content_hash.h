@@ -1,0 +1,11 @@
+// Tells one version of a graph's file from another. Not a protection against forgery.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace agent_graph::graph {
+
+std::string ContentHash(std::string_view content);  // 32 lower-case hex digits
+
+}  // namespace agent_graph::graph

@@ -1,0 +1,252 @@
+#include "graph/declarative.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "graph/condition.h"
+#include "graph/definition.h"
+#include "graph/object_reader.h"
+#include "tools/builtin.h"
+
+namespace agent_graph::graph {
+namespace {
+
+using nlohmann::json;
+
+struct Branch {
+  Condition condition;
+  std::string target;
+};
+
+std::string ElementPath(const std::string& list, size_t index) {
+  return list + "." + std::to_string(index);
+}
+
+// The document writes START and END.
+std::string NodeName(std::string name) {
+  if (name == "START") return START;
+  if (name == "END") return END;
+  return name;
+}
+
+class DocumentReader {
+ public:
+  DocumentReader(GraphBuilder& builder, const json& graph, std::string path)
+      : builder_(builder), top_(graph, std::move(path)) {}
+
+  Status Read() {
+    AG_RETURN_IF_ERROR(top_.ok() ? Status::Ok() : top_.Finish());
+    if (std::string name = top_.Text("name", ""); !name.empty()) builder_.SetName(name);
+    top_.Text("description", "");
+    AG_RETURN_IF_ERROR(ReadNodes());
+    AG_RETURN_IF_ERROR(ReadEdges());
+    AG_RETURN_IF_ERROR(ReadFields());
+    builder_.InterruptBefore(ReadNodeNames("interrupt_before"));
+    builder_.InterruptAfter(ReadNodeNames("interrupt_after"));
+    return top_.Finish();
+  }
+
+ private:
+  Status ReadNodes() {
+    auto nodes = top_.List("nodes");
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      AG_RETURN_IF_ERROR(ReadNode(*nodes[i], ElementPath(top_.PathOf("nodes"), i)));
+    }
+    // Agents may name a tool node further down.
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const auto* agent = std::get_if<Agent>(&builder_.definition().nodes[i].kind);
+      if (agent == nullptr || agent->tool_node.empty()) continue;
+      std::string path = ElementPath(top_.PathOf("nodes"), i) + ".tool_node";
+      CheckNode(top_, path, agent->tool_node);
+      const Node* node = Find(agent->tool_node);
+      if (node != nullptr && !std::holds_alternative<ToolNode>(node->kind)) {
+        top_.Fail(path, '"' + agent->tool_node + "\" is not a node of type tools");
+      }
+    }
+    return top_.ok() ? Status::Ok() : top_.Finish();
+  }
+
+  Status ReadNode(const json& value, std::string path) {
+    ObjectReader reader(value, std::move(path));
+    std::string name = reader.RequiredText("name");
+    if (Find(name) != nullptr) {
+      reader.Fail(reader.PathOf("name"), "there is another node \"" + name + "\"");
+    }
+    if (name != NodeName(name)) reader.Fail(reader.PathOf("name"), "START and END are taken");
+    std::string type = reader.RequiredText("type");
+    if (type == "agent") {
+      ReadAgent(reader, name);
+    } else if (type == "tools") {
+      ReadToolNode(reader, name);
+    } else if (type == "reply") {
+      ReadReply(reader, name);
+    } else {
+      reader.Fail(reader.PathOf("type"), "must be one of agent, tools, reply");
+    }
+    return reader.Finish();
+  }
+
+  void ReadAgent(ObjectReader& reader, const std::string& name) {
+    Agent agent;
+    agent.model = reader.Text("model", agent.model);
+    agent.system_prompt = reader.Text("system_prompt", "");
+    agent.tool_node = reader.Text("tool_node", "");
+    agent.parameters_json = reader.ObjectText("parameters");
+    agent.stream = reader.Bool("stream", true);
+    builder_.AddAgent(name, std::move(agent));
+  }
+
+  void ReadToolNode(ObjectReader& reader, const std::string& name) {
+    std::vector<Tool> tools;
+    std::vector<std::string> names = reader.TextList("tools");
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (const Tool* tool = tools::FindBuiltin(names[i])) {
+        tools.push_back(*tool);
+      } else {
+        reader.Fail(ElementPath(reader.PathOf("tools"), i),
+                    "there is no tool \"" + names[i] +
+                        "\"; valid names: " + JoinNames(tools::BuiltinNames()));
+      }
+    }
+    builder_.AddToolNode(name, std::move(tools));
+  }
+
+  // A node without code: says a fixed text, sets fields, pauses.
+  void ReadReply(ObjectReader& reader, const std::string& name) {
+    NodeResult result;
+    if (std::string text = reader.Text("text", ""); !text.empty()) {
+      result.Add(Message::Assistant(std::move(text)));
+    }
+    if (const json* fields = reader.Value("set")) {
+      if (!fields->is_object()) reader.Fail(reader.PathOf("set"), "must be an object");
+      for (const auto& [field, value] : fields->items()) {
+        if (IsBuiltInField(field)) {
+          reader.Fail(reader.PathOf("set") + "." + field, "belongs to the state itself");
+        }
+        result.Set(field, value);
+      }
+    }
+    if (std::string reason = reader.Text("pause", ""); !reason.empty()) result.Pause(reason);
+    builder_.AddFunction(
+        name, [result](const State&, RunContext&) { return result; }, Execution::kNonBlocking);
+  }
+
+  Status ReadEdges() {
+    auto edges = top_.List("edges");
+    for (size_t i = 0; i < edges.size(); ++i) {
+      ObjectReader reader(*edges[i], ElementPath(top_.PathOf("edges"), i));
+      std::string from = NodeName(reader.RequiredText("from"));
+      if (reader.ok() && from != START) CheckNode(reader, reader.PathOf("from"), from);
+      if (reader.Value("when") != nullptr) {
+        AG_RETURN_IF_ERROR(ReadConditionalEdge(reader, from));
+      } else {
+        builder_.AddEdge(from, ReadTarget(reader, "to"));
+      }
+      AG_RETURN_IF_ERROR(reader.Finish());
+    }
+    return Status::Ok();
+  }
+
+  Status ReadConditionalEdge(ObjectReader& reader, const std::string& from) {
+    std::vector<Branch> branches;
+    std::vector<std::string> targets;
+    auto list = reader.List("when");
+    for (size_t i = 0; i < list.size(); ++i) {
+      ObjectReader branch(*list[i], ElementPath(reader.PathOf("when"), i));
+      AG_RETURN_IF_ERROR(branch.ok() ? Status::Ok() : branch.Finish());
+      Condition condition = ReadCondition(branch);
+      std::string target = ReadTarget(branch, "to");
+      AG_RETURN_IF_ERROR(branch.Finish());
+      targets.push_back(target);
+      branches.push_back({std::move(condition), std::move(target)});
+    }
+    std::string otherwise = ReadTarget(reader, "otherwise");
+    targets.push_back(otherwise);
+    builder_.AddConditionalEdge(
+        from,
+        [branches, otherwise](const State& state) {
+          for (const Branch& branch : branches) {
+            if (branch.condition(state)) return branch.target;
+          }
+          return otherwise;
+        },
+        std::move(targets));
+    return Status::Ok();
+  }
+
+  std::string ReadTarget(ObjectReader& reader, const char* key) {
+    std::string target = NodeName(reader.RequiredText(key));
+    if (reader.ok() && target != END) CheckNode(reader, reader.PathOf(key), target);
+    return target;
+  }
+
+  Status ReadFields() {
+    const json* fields = top_.Value("fields");
+    if (fields == nullptr) return Status::Ok();
+    if (!fields->is_object()) top_.Fail(top_.PathOf("fields"), "must be an object");
+    if (!top_.ok()) return top_.Finish();
+    for (const auto& [name, value] : fields->items()) {
+      ObjectReader reader(value, top_.PathOf("fields") + "." + name);
+      if (IsBuiltInField(name)) reader.Fail(reader.path(), "the name belongs to the state itself");
+      StateField field{.name = name};
+      std::string reducer = reader.Text("reducer", "replace");
+      if (reducer == "append") {
+        field.reducer = Reducer::kAppend;
+      } else if (reducer != "replace") {
+        reader.Fail(reader.PathOf("reducer"), "must be one of replace, append");
+      }
+      if (const json* preset = reader.Value("default")) {
+        field.default_json = DumpJson(*preset);
+        if (field.reducer == Reducer::kAppend && !preset->is_array()) {
+          reader.Fail(reader.PathOf("default"), "must be an array");
+        }
+      }
+      field.schema_json = reader.ObjectText("schema");
+      AG_RETURN_IF_ERROR(reader.Finish());
+      builder_.AddField(std::move(field));
+    }
+    return Status::Ok();
+  }
+
+  std::vector<std::string> ReadNodeNames(const char* key) {
+    std::vector<std::string> names = top_.TextList(key);
+    for (size_t i = 0; i < names.size(); ++i) {
+      CheckNode(top_, ElementPath(top_.PathOf(key), i), names[i]);
+    }
+    return names;
+  }
+
+  const Node* Find(const std::string& name) const {
+    for (const Node& node : builder_.definition().nodes) {
+      if (node.name == name) return &node;
+    }
+    return nullptr;
+  }
+
+  void CheckNode(ObjectReader& reader, const std::string& path, const std::string& name) const {
+    if (Find(name) == nullptr) reader.Fail(path, "there is no node \"" + name + '"');
+  }
+
+  GraphBuilder& builder_;
+  ObjectReader top_;
+};
+
+}  // namespace
+
+Status ReadDocument(std::string_view text, const std::string& attribute, GraphBuilder& builder) {
+  auto document = ParseJson(text);
+  if (!document.ok()) return Status(StatusCode::kGraph, document.status().message());
+  if (!document->is_object()) return Status(StatusCode::kGraph, "must be a JSON object");
+  auto graph = document->find(attribute);
+  if (graph == document->end()) {
+    std::vector<std::string> names;
+    for (const auto& [key, value] : document->items()) {
+      if (!key.starts_with('$')) names.push_back(key);
+    }
+    return Status(StatusCode::kGraph,
+                  "there is no graph \"" + attribute + "\"; the document has: " + JoinNames(names));
+  }
+  return DocumentReader(builder, *graph, attribute).Read();
+}
+
+}  // namespace agent_graph::graph

@@ -1,0 +1,47 @@
+// Reads one object of a declarative graph, key by key. Keeps the first mistake, named by its path,
+// and finds keys that nobody read.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace agent_graph::graph {
+
+class ObjectReader {
+ public:
+  ObjectReader(const nlohmann::json& value, std::string path);
+
+  const std::string& path() const { return path_; }
+  std::string PathOf(std::string_view key) const { return path_ + "." + std::string(key); }
+
+  // Null when the key is absent; JSON null is a value like any other.
+  const nlohmann::json* Value(const char* key);
+  std::string RequiredText(const char* key);  // not empty
+  std::string Text(const char* key, std::string otherwise);
+  bool Bool(const char* key, bool otherwise);
+  std::string ObjectText(const char* key);  // compact JSON, "{}" when absent
+  // Arrays; empty when absent.
+  std::vector<const nlohmann::json*> List(const char* key);
+  std::vector<std::string> TextList(const char* key);
+
+  void Fail(const std::string& path, std::string_view problem);
+  bool ok() const { return status_.ok(); }
+  // The first mistake, or the first key that was never asked for.
+  Status Finish();
+
+ private:
+  const nlohmann::json& value_;
+  std::string path_;
+  std::set<std::string, std::less<>> known_;
+  Status status_;
+};
+
+// "a, b, c"
+std::string JoinNames(const std::vector<std::string>& names);
+
+}  // namespace agent_graph::graph

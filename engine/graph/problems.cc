@@ -1,0 +1,224 @@
+#include "graph/problems.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/json.h"
+
+namespace agent_graph::graph {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kNameBytesMax = 128;
+constexpr size_t kToolNameBytesMax = 64;  // the bound of model providers
+
+bool IsJsonOfType(const std::string& text, json::value_t type) {
+  auto value = ParseJson(text);
+  return value.ok() && value->type() == type;
+}
+
+bool IsToolName(const std::string& name) {
+  return !name.empty() && name.size() <= kToolNameBytesMax &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '_' || c == '-';
+         });
+}
+
+std::string Quote(const std::string& name) {
+  if (name == START) return "START";
+  if (name == END) return "END";
+  return '"' + name + '"';
+}
+
+class Inspector {
+ public:
+  explicit Inspector(const GraphDefinition& definition) : definition_(definition) {}
+
+  std::vector<std::string> Run() {
+    CheckNodes();
+    CheckEdges();
+    CheckGoTo();
+    if (problems_.empty()) CheckReachable();  // else it would only repeat what is wrong
+    CheckFields();
+    CheckInterrupts("interrupt_before", definition_.interrupt_before);
+    CheckInterrupts("interrupt_after", definition_.interrupt_after);
+    return std::move(problems_);
+  }
+
+ private:
+  void Add(std::string problem) { problems_.push_back(std::move(problem)); }
+
+  const Node* Find(const std::string& name) const {
+    auto found = nodes_.find(name);
+    return found == nodes_.end() ? nullptr : found->second;
+  }
+
+  void CheckNodes() {
+    if (definition_.nodes.empty()) Add("the graph has no nodes");
+    for (const Node& node : definition_.nodes) {
+      if (node.name.empty() || node.name.size() > kNameBytesMax) {
+        Add("a node's name must have 1 to 128 bytes");
+      } else if (node.name == START || node.name == END) {
+        Add("no node may be named " + node.name);
+      } else if (!nodes_.emplace(node.name, &node).second) {
+        Add("two nodes are named " + Quote(node.name));
+      }
+    }
+    for (const Node& node : definition_.nodes) {
+      std::visit([&](const auto& kind) { CheckKind("node " + Quote(node.name), kind); }, node.kind);
+    }
+  }
+
+  void CheckKind(const std::string& where, const FunctionNode& node) {
+    if (!node.function) Add(where + " has no function");
+    if (node.timeout.count() <= 0) Add(where + ": the timeout must be positive");
+  }
+
+  void CheckKind(const std::string& where, const Agent& agent) {
+    if (agent.model.empty()) Add(where + ": the agent has no model");
+    if (!IsJsonOfType(agent.parameters_json, json::value_t::object)) {
+      Add(where + ": the parameters are not a JSON object");
+    }
+    if (agent.tool_node.empty()) return;
+    const Node* tool_node = Find(agent.tool_node);
+    if (tool_node == nullptr) {
+      Add(where + ": there is no tool node " + Quote(agent.tool_node));
+    } else if (!std::holds_alternative<ToolNode>(tool_node->kind)) {
+      Add(where + ": node " + Quote(agent.tool_node) + " is not a tool node");
+    }
+  }
+
+  void CheckKind(const std::string& where, const ToolNode& node) {
+    std::set<std::string> names;
+    for (const Tool& tool : node.tools) {
+      std::string tool_where = where + ", tool " + Quote(tool.name);
+      if (!IsToolName(tool.name)) {
+        Add(tool_where + ": a tool's name must be 1 to 64 letters, digits, _ or -");
+      }
+      if (!names.insert(tool.name).second) Add(tool_where + " is there twice");
+      if (!tool.function) Add(tool_where + " has no function");
+      if (!IsJsonOfType(tool.parameters_json, json::value_t::object)) {
+        Add(tool_where + ": the parameters are not a JSON object");
+      }
+      if (tool.timeout.count() <= 0) Add(tool_where + ": the timeout must be positive");
+    }
+  }
+
+  void CheckTarget(const std::string& where, const std::string& target) {
+    if (target == START) {
+      Add(where + ": nothing leads back to START");
+    } else if (target != END && Find(target) == nullptr) {
+      Add(where + ": there is no node " + Quote(target));
+    }
+  }
+
+  void CheckEdges() {
+    std::set<std::string> sources;
+    for (const OutgoingEdge& edge : definition_.edges) {
+      std::string where = "the edge from " + Quote(edge.from);
+      if (edge.from == END) {
+        Add("no edge leaves END");
+      } else if (edge.from != START && Find(edge.from) == nullptr) {
+        Add(where + ": there is no node " + Quote(edge.from));
+      } else if (!sources.insert(edge.from).second) {
+        Add("two edges leave " + Quote(edge.from) + ": use one conditional edge");
+      }
+      if (edge.conditional && !edge.predicate) Add(where + " has no predicate");
+      if (edge.targets.empty()) Add(where + " has no targets");
+      for (const std::string& target : edge.targets) CheckTarget(where, target);
+    }
+    if (!sources.contains(START)) Add("no edge leaves START");
+  }
+
+  void CheckGoTo() {
+    for (const OutgoingEdge& jump : definition_.go_to) {
+      std::string where = "the goto from " + Quote(jump.from);
+      const Node* node = Find(jump.from);
+      if (node == nullptr) {
+        Add(where + ": there is no node " + Quote(jump.from));
+      } else if (!std::holds_alternative<FunctionNode>(node->kind)) {
+        Add(where + ": only function nodes jump");
+      }
+      for (const std::string& target : jump.targets) CheckTarget(where, target);
+    }
+  }
+
+  void CheckReachable() {
+    std::map<std::string, std::vector<std::string>> next;
+    for (const auto* edges : {&definition_.edges, &definition_.go_to}) {
+      for (const OutgoingEdge& edge : *edges) {
+        auto& targets = next[edge.from];
+        targets.insert(targets.end(), edge.targets.begin(), edge.targets.end());
+      }
+    }
+    std::set<std::string> seen = {START};
+    std::vector<std::string> open = {START};
+    while (!open.empty()) {
+      std::string name = std::move(open.back());
+      open.pop_back();
+      for (const std::string& target : next[name]) {
+        if (seen.insert(target).second) open.push_back(target);
+      }
+    }
+    for (const Node& node : definition_.nodes) {
+      if (!seen.contains(node.name)) Add("node " + Quote(node.name) + " cannot be reached");
+    }
+  }
+
+  void CheckFields() {
+    std::set<std::string> names;
+    for (const StateField& field : definition_.fields) {
+      std::string where = "state field " + Quote(field.name);
+      if (field.name.empty() || field.name.size() > kNameBytesMax) {
+        Add("a state field's name must have 1 to 128 bytes");
+      } else if (IsBuiltInField(field.name)) {
+        Add(where + ": the name belongs to the state itself");
+      } else if (!names.insert(field.name).second) {
+        Add(where + " is there twice");
+      }
+      if (field.reducer == Reducer::kCustom && !field.custom) Add(where + " has no reducer");
+      auto value = ParseJson(field.default_json);
+      if (!value.ok()) {
+        Add(where + ": the default is not JSON");
+      } else if (field.reducer == Reducer::kAppend && !value->is_null() && !value->is_array()) {
+        Add(where + ": the default of a list must be an array");
+      }
+      if (!IsJsonOfType(field.schema_json, json::value_t::object)) {
+        Add(where + ": the schema is not a JSON object");
+      }
+    }
+  }
+
+  void CheckInterrupts(const std::string& list, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      if (Find(name) == nullptr) Add(list + ": there is no node " + Quote(name));
+    }
+  }
+
+  const GraphDefinition& definition_;
+  std::map<std::string, const Node*> nodes_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+const Tool* ToolNode::Find(std::string_view name) const {
+  auto found =
+      std::find_if(tools.begin(), tools.end(), [&](const Tool& tool) { return tool.name == name; });
+  return found == tools.end() ? nullptr : &*found;
+}
+
+bool IsBuiltInField(std::string_view name) {
+  return std::find(std::begin(kBuiltInFields), std::end(kBuiltInFields), name) !=
+         std::end(kBuiltInFields);
+}
+
+std::vector<std::string> FindProblems(const GraphDefinition& definition) {
+  return Inspector(definition).Run();
+}
+
+}  // namespace agent_graph::graph

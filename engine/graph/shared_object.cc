@@ -1,0 +1,105 @@
+#include "graph/shared_object.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+
+namespace agent_graph::graph {
+namespace {
+
+Status GraphStatus(std::string message) {
+  return Status(StatusCode::kGraph, std::move(message));
+}
+
+std::string VersionText(uint32_t version) {
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+// The sentence of the dynamic linker, on one line and without the name it was given.
+std::string LinkerProblem(const std::string& path) {
+  const char* text = dlerror();
+  std::string problem = text == nullptr ? "unknown reason" : text;
+  if (problem.starts_with(path + ": ")) problem.erase(0, path.size() + 2);
+  std::replace(problem.begin(), problem.end(), '\n', ' ');
+  if (problem.find("undefined symbol") != std::string::npos &&
+      problem.find("agent_graph") != std::string::npos) {
+    problem += " (built against the headers of another version? compile it again)";
+  }
+  return problem;
+}
+
+bool IsIdentifier(const std::string& name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+Status CallBuilder(const GraphDescriptor& descriptor, const std::string& attribute,
+                   GraphBuilder& builder) {
+  try {
+    descriptor.build(builder);
+    return Status::Ok();
+  } catch (const std::exception& error) {
+    return GraphStatus("the build function of \"" + attribute + "\" failed: " + error.what());
+  } catch (...) {
+    return GraphStatus("the build function of \"" + attribute +
+                       "\" failed with an exception that is not a std::exception");
+  }
+}
+
+}  // namespace
+
+Status CompareAbi(const AbiRecord& graph, const AbiRecord& server) {
+  const std::string kAgain = ": compile it again with the server's headers";
+  if (graph.sdk_version / 100 != server.sdk_version / 100) {
+    return GraphStatus("built with SDK " + VersionText(graph.sdk_version) + ", the server has " +
+                       VersionText(server.sdk_version) + kAgain);
+  }
+  if (graph.libstdcxx_abi != server.libstdcxx_abi) {
+    return GraphStatus(
+        "built with another standard library ABI than the server (libstdc++ with "
+        "_GLIBCXX_USE_CXX11_ABI=" +
+        std::to_string(static_cast<int32_t>(server.libstdcxx_abi)) + ")");
+  }
+  if (graph.cxx_standard < server.cxx_standard) {
+    return GraphStatus("built with C++ standard " + std::to_string(graph.cxx_standard) +
+                       ", the server needs " + std::to_string(server.cxx_standard) +
+                       " or later: compile it with -std=c++20");
+  }
+  if (graph.nlohmann_version != server.nlohmann_version) {
+    return GraphStatus("built with nlohmann/json " + VersionText(graph.nlohmann_version) +
+                       ", the server has " + VersionText(server.nlohmann_version));
+  }
+  if (graph.record_bytes != server.record_bytes ||
+      !std::equal(std::begin(graph.sizes), std::end(graph.sizes), std::begin(server.sizes))) {
+    return GraphStatus("built with other type layouts than the server" + kAgain);
+  }
+  return Status::Ok();
+}
+
+Status BuildFromSharedObject(const std::string& path, const std::string& attribute,
+                             GraphBuilder& builder) {
+  if (!IsIdentifier(attribute)) {
+    return GraphStatus("\"" + attribute + "\" cannot be an export: letters, digits and _ only");
+  }
+  // Never closed: threads, static objects and exceptions of the graph may outlive any point at
+  // which closing would seem safe.
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return GraphStatus("cannot be loaded: " + LinkerProblem(path));
+  const auto* descriptor = static_cast<const GraphDescriptor*>(
+      dlsym(library, ("agent_graph_export_" + attribute).c_str()));
+  if (descriptor == nullptr) {
+    return GraphStatus("exports no graph \"" + attribute + "\": it needs AGENT_GRAPH_EXPORT(" +
+                       attribute + ", YourBuildFunction)");
+  }
+  if (descriptor->magic != kGraphDescriptorMagic) {
+    return GraphStatus("the export \"" + attribute + "\" is not a graph");
+  }
+  AG_RETURN_IF_ERROR(CompareAbi(descriptor->abi, CurrentAbi()));
+  return CallBuilder(*descriptor, attribute, builder);
+}
+
+}  // namespace agent_graph::graph

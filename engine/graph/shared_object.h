@@ -1,0 +1,21 @@
+// The C++ form: a shared object that exports a graph with AGENT_GRAPH_EXPORT.
+#pragma once
+
+#include <string>
+
+#include "agent_graph/graph.h"
+#include "agent_graph/plugin.h"
+#include "base/status.h"
+
+namespace agent_graph::graph {
+
+// Loads `path` for good and lets its export fill `builder`. Failures are kGraph, one line, without
+// the path. Nothing of the graph's is called before its ABI record was compared, except the static
+// constructors that loading runs.
+Status BuildFromSharedObject(const std::string& path, const std::string& attribute,
+                             GraphBuilder& builder);
+
+// What is different, in a sentence that says what to do; Ok when the graph may be called.
+Status CompareAbi(const AbiRecord& graph, const AbiRecord& server);
+
+}  // namespace agent_graph::graph

@@ -1,0 +1,57 @@
+#include "agent_graph/state.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace agent_graph {
+
+using nlohmann::json;
+
+State::State() : fields_(std::make_unique<json>(json::object())) {}
+State::~State() = default;
+State::State(const State& other)
+    : messages_(other.messages_),
+      summary_(other.summary_),
+      fields_(std::make_unique<json>(*other.fields_)) {}
+State& State::operator=(const State& other) {
+  if (this != &other) *this = State(other);
+  return *this;
+}
+State::State(State&& other) noexcept = default;
+State& State::operator=(State&& other) noexcept = default;
+
+const json& State::Field(std::string_view name) const {
+  static const json* const null = new json();
+  auto found = fields_->find(name);
+  return found == fields_->end() ? *null : *found;
+}
+
+std::string State::LastUserText() const {
+  for (auto message = messages_.rbegin(); message != messages_.rend(); ++message) {
+    if (message->role == Role::kUser) return message->Text();
+  }
+  return "";
+}
+
+const Message* State::LastMessage() const {
+  return messages_.empty() ? nullptr : &messages_.back();
+}
+
+std::vector<const ToolCallBlock*> State::PendingToolCalls() const {
+  std::vector<const ToolResultBlock*> results;
+  for (auto message = messages_.rbegin(); message != messages_.rend(); ++message) {
+    if (message->role == Role::kAssistant) {
+      std::vector<const ToolCallBlock*> calls = message->ToolCalls();
+      std::erase_if(calls, [&](const ToolCallBlock* call) {
+        return std::any_of(results.begin(), results.end(), [&](const ToolResultBlock* result) {
+          return result->call_id == call->id;
+        });
+      });
+      return calls;
+    }
+    for (const ToolResultBlock* result : message->ToolResults()) results.push_back(result);
+  }
+  return {};
+}
+
+}  // namespace agent_graph

@@ -1,0 +1,13 @@
+// JSON Schema of AgentState as GET /v1/graph:StateSchema serves it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent_graph/graph.h"
+
+namespace agent_graph::graph {
+
+std::string StateSchemaJson(const std::vector<StateField>& fields);
+
+}  // namespace agent_graph::graph

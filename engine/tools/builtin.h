@@ -1,0 +1,23 @@
+// Tools that come with the product, for graphs in the declarative form.
+//
+//   calculator    {"expression": "2 * (3 + 4)"} → 14
+//   current_time  {"utc_offset_minutes": 120}   → {"time": "2026-06-16T14:00:00",
+//                                                  "utc_offset_minutes": 120}
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent_graph/tool.h"
+#include "base/status.h"
+
+namespace agent_graph::tools {
+
+const Tool* FindBuiltin(std::string_view name);  // null: there is none
+std::vector<std::string> BuiltinNames();
+
+// Numbers, + - * / % ^ (power, binds to the right), unary minus, parentheses.
+Result<double> Calculate(std::string_view expression);
+
+}  // namespace agent_graph::tools

@@ -1,0 +1,32 @@
+#include "agent_graph/tool.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace agent_graph {
+
+ToolContext::~ToolContext() = default;
+
+ToolOutput::ToolOutput(const nlohmann::json& value) : json(DumpJson(value)) {}
+
+ToolOutput::ToolOutput(const std::string& text) {
+  json.clear();
+  AppendJsonString(json, text);
+}
+
+ToolOutput::ToolOutput(const char* text) : ToolOutput(std::string(text)) {}
+
+ToolOutput ToolOutput::Error(const std::string& text) {
+  ToolOutput output(text);
+  output.is_error = true;
+  return output;
+}
+
+ToolOutput ToolOutput::FromJsonText(std::string json_text) {
+  ToolOutput output;
+  output.json = std::move(json_text);
+  return output;
+}
+
+}  // namespace agent_graph

@@ -1,0 +1,75 @@
+// One node of each behaviour that the run loop must survive; the exports choose.
+#include <agent_graph/agent_graph.h>
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+using namespace agent_graph;
+
+namespace {
+
+NodeResult Echo(const State& state, RunContext&) {
+  return NodeResult(Message::Assistant("echo: " + state.LastUserText())).Set("visits", "ECHO");
+}
+
+NodeResult Throw(const State&, RunContext&) {
+  throw std::runtime_error("this node always fails");
+}
+
+NodeResult Sleep(const State&, RunContext& context) {
+  context.SleepFor(std::chrono::milliseconds(context.config().value("sleep_ms", 1000)));
+  return Message::Assistant(context.cancelled() ? "woken early" : "slept well");
+}
+
+NodeResult Stream(const State&, RunContext& context) {
+  std::string text;
+  for (int i = 0; i < 5; ++i) {
+    std::string piece = "piece" + std::to_string(i) + " ";
+    if (!context.EmitText(piece)) break;
+    text += piece;
+  }
+  return Message::Assistant(text);
+}
+
+StateField Visits() {
+  return {.name = "visits",
+          .reducer = Reducer::kAppend,
+          .schema_json = R"({"type":"array","items":{"type":"string"}})"};
+}
+
+void BuildEcho(GraphBuilder& graph) {
+  graph.AddField(Visits());
+  graph.AddFunction("ECHO", Echo).AddEdge(START, "ECHO").AddEdge("ECHO", END);
+}
+
+void BuildThrowing(GraphBuilder& graph) {
+  graph.AddFunction("BROKEN", Throw).AddEdge(START, "BROKEN");
+}
+
+void BuildSleeping(GraphBuilder& graph) {
+  graph.AddFunction("SLEEP", Sleep).AddEdge(START, "SLEEP");
+}
+
+void BuildStreaming(GraphBuilder& graph) {
+  graph.AddFunction("STREAM", Stream).AddEdge(START, "STREAM");
+}
+
+void BuildEndless(GraphBuilder& graph) {
+  graph.AddFunction("AGAIN", Echo, Execution::kNonBlocking);
+  graph.AddEdge(START, "AGAIN").AddEdge("AGAIN", "AGAIN");
+}
+
+void BuildPausing(GraphBuilder& graph) {
+  graph.AddField(Visits());
+  graph.AddFunction("FIRST", Echo).AddFunction("SECOND", Echo);
+  graph.AddEdge(START, "FIRST").AddEdge("FIRST", "SECOND").InterruptBefore({"SECOND"});
+}
+
+}  // namespace
+
+AGENT_GRAPH_EXPORT(echo, BuildEcho)
+AGENT_GRAPH_EXPORT(throwing, BuildThrowing)
+AGENT_GRAPH_EXPORT(sleeping, BuildSleeping)
+AGENT_GRAPH_EXPORT(streaming, BuildStreaming)
+AGENT_GRAPH_EXPORT(endless, BuildEndless)
+AGENT_GRAPH_EXPORT(pausing, BuildPausing)
