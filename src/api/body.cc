@@ -15,20 +15,6 @@ namespace {
 // nginx times the pieces of a body; this bounds the whole of it.
 constexpr std::chrono::minutes kBodyWaitMax{10};
 
-// Closes the body's descriptor.
-struct BodyFile {
-  explicit BodyFile(bridge::Body& body) : body_(body) {}
-  ~BodyFile() {
-    if (body_.file >= 0) close(body_.file);
-    body_.file = -1;
-  }
-  BodyFile(const BodyFile&) = delete;
-  BodyFile& operator=(const BodyFile&) = delete;
-
- private:
-  bridge::Body& body_;
-};
-
 Status ReadFile(const bridge::Body& body, std::string& text) {
   text.resize(body.file_length);
   size_t done = 0;
@@ -75,7 +61,6 @@ std::optional<ErrorInfo> ReadBody(HandlerContext& context, BodyKind kind) {
   Result<bridge::Body> taken = context.exchange().TakeBody(DeadlineAfter(kBodyWaitMax));
   if (!taken.ok()) return ErrorOf(taken.status());
   bridge::Body body = *std::move(taken);
-  BodyFile closer(body);
   uint64_t bytes = body.file >= 0 ? body.file_length : body.bytes.size();
   if (bytes == 0) {
     if (kind == BodyKind::kOptionalJson) return std::nullopt;

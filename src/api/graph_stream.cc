@@ -49,6 +49,10 @@ class StreamSink : public run::RunSink {
 
   Status OnEvent(const run::RunEvent& event) override {
     if (!Shows(event.kind)) return Status::Ok();
+    if (event.kind == run::RunEvent::Kind::kError) {
+      context_.exchange().SendLast(writer_->Line(event, UnixSeconds()));
+      return Status::Ok();
+    }
     return Send(writer_->Line(event, UnixSeconds()));
   }
 
@@ -57,11 +61,10 @@ class StreamSink : public run::RunSink {
 
   bool started() const { return writer_.has_value(); }
 
-  // Ends the stream of a run that started, whatever became of it. A client that is gone is not
-  // told: the failed send changes nothing any more.
+  // Ends the stream of a run that started, whatever became of it.
   void Finish(const run::RunOutcome& outcome) {
     std::string_view state = granularity_ == Granularity::kLow ? "" : outcome.state_json;
-    (void)Send(writer_->DoneLine(state, UnixSeconds()));
+    context_.exchange().SendLast(writer_->DoneLine(state, UnixSeconds()));
   }
 
  private:

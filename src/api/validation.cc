@@ -11,8 +11,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kMillisecondsAbove = 1e12;  // no timestamp in seconds is that large
-
 std::string Join(const std::vector<std::string>& path) {
   std::string text;
   for (const std::string& part : path) {
@@ -172,7 +170,6 @@ std::vector<Message> ReadMessageArray(const json& array, const std::vector<std::
       AddCodecProblem(path, i, message.status(), problems);
       continue;
     }
-    if (message->timestamp > kMillisecondsAbove) message->timestamp /= 1000;
     if (message->id.size() > kIdBytesMax) {
       std::vector<std::string> location = path;
       location.insert(location.end(), {std::to_string(i), "message_id"});

@@ -57,7 +57,7 @@ struct MessageLimits {
   size_t message_bytes_max = 0;
 };
 
-// A non-empty array of messages. Timestamps in milliseconds become seconds.
+// A non-empty array of messages.
 std::vector<Message> ReadMessages(const nlohmann::json& body, const std::string& key,
                                   const MessageLimits& limits, Problems& problems);
 // The same for an array that may be empty; `path` is where it stands, e.g. {"body", "state",
