@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 port=${PORT:-8000}
 prefix=$PWD/build/run
 url=http://127.0.0.1:$port
-for folder in conf/graphs modules logs temp state; do mkdir -p "$prefix/$folder"; done
+for folder in conf/graphs modules logs temp; do mkdir -p "$prefix/$folder"; done
 
 # The shipped configuration as it is, but for the port; its relative paths start at the prefix.
 sed "s/127\.0\.0\.1:8000/127.0.0.1:$port/" conf/nginx.conf >"$prefix/conf/nginx.conf"
