@@ -142,9 +142,12 @@ Runtime::Runtime(RuntimeOptions options)
                                                        [this] { current_runtime = this; })) {}
 
 Runtime::~Runtime() {
-  if (!implementation_->clean && !Stop(MonotonicClock::now()).ok()) {
-    static_cast<void>(implementation_.release());
-  }
+  if (implementation_->clean || Stop(MonotonicClock::now()).ok()) return;
+  // Its threads go on using it until the process ends.
+  static std::mutex mutex;
+  static auto& left_running = *new std::vector<std::unique_ptr<Implementation>>;
+  std::lock_guard lock(mutex);
+  left_running.push_back(std::move(implementation_));
 }
 
 Status Runtime::Start() {

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -117,26 +118,32 @@ TEST(Runtime, ReportsAnExceptionNobodyCaughtAndGoesOn) {
 }
 
 TEST(Runtime, StopGivesUpOnAWaitingFiberWithoutUnwindingIt) {
-  static std::atomic<bool> unwound{false};
-  struct Unwound {
-    ~Unwound() { unwound = true; }
+  struct Shared {
+    Signal go_on;
+    Promise<bool> started;
+    Promise<bool> unwound;
   };
-  static auto& never = *new Signal;  // outlives the fiber, which outlives the test
+  struct Unwound {
+    std::shared_ptr<Shared> shared;
+    ~Unwound() { shared->unwound.Set(true); }
+  };
+  const auto shared = std::make_shared<Shared>();
   {
     Runtime runtime(RuntimeOptions{});
     ASSERT_TRUE(runtime.Start().ok());
-    const Promise<bool> started;
-    runtime.Spawn([started] {
-      const Unwound guard;
-      started.Set(true);
-      never.Wait(nullptr, kNoDeadline);
+    runtime.Spawn([shared] {
+      const Unwound guard{shared};
+      shared->started.Set(true);
+      shared->go_on.Wait(nullptr, kNoDeadline);
     });
-    ASSERT_TRUE(started.Wait(nullptr, kNoDeadline).ok());
+    ASSERT_TRUE(shared->started.Wait(nullptr, kNoDeadline).ok());
     const Status status = runtime.Stop(MonotonicClock::now());
     EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded);
     EXPECT_THAT(status.message(), HasSubstr("1"));
   }
-  EXPECT_FALSE(unwound);
+  EXPECT_FALSE(shared->unwound.Wait(nullptr, MonotonicClock::now()).ok());
+  shared->go_on.Notify();
+  EXPECT_TRUE(shared->unwound.Wait(nullptr, kNoDeadline).ok()) << "its thread lives on";
 }
 
 TEST(Runtime, AfterStopABodyIsDestroyedUnrun) {
