@@ -39,10 +39,10 @@ struct ThreadRecord {
 
 // The part of a thread's state that is not messages. Written whole at the end of a run, small.
 struct Snapshot {
-  std::string fields_json = "{}";       // custom state fields
-  std::optional<std::string> summary;   // context_summary
-  std::string execution_json = "{}";    // execution_meta as of the last durable step: node, step,
-                                        // interrupt, status, error; never the running flags
+  std::string fields_json = "{}";      // custom state fields
+  std::optional<std::string> summary;  // context_summary
+  std::string execution_json = "{}";   // execution_meta as of the last durable step: node, step,
+                                       // interrupt, status, error; never the running flags
   std::string graph_name;
   std::string graph_hash;
 };
@@ -100,9 +100,9 @@ struct BeginRun {
   std::string graph_name;
   std::string graph_hash;
   std::optional<uint64_t> window_max = 100;  // messages; nullopt: all, bounded at 10,000
-  bool enqueue_if_busy = true;  // false: kBusy at once
-  int64_t wait_ms_max = 60'000;  // in the thread queue; then kBusy
-  uint32_t queue_max = 16;       // runs waiting for this thread; beyond: kBusy
+  bool enqueue_if_busy = true;               // false: kBusy at once
+  int64_t wait_ms_max = 60'000;              // in the thread queue; then kBusy
+  uint32_t queue_max = 16;                   // runs waiting for this thread; beyond: kBusy
 };
 
 struct BeginRunReply {
@@ -117,8 +117,8 @@ struct AppendRun {
   std::string run_id;
   uint64_t lease_epoch = 0;
   std::vector<LogEntry> entries;
-  std::vector<StoredMessage> messages;  // new ones (sequence ignored), appended to history + window;
-                                        // an id that exists already is left as it is
+  std::vector<StoredMessage> messages;  // new ones (sequence ignored), appended to history +
+                                        // window; an id that exists already is left as it is
   std::string current_node;
   int64_t step = 0;
   bool durable = false;  // fsync before the reply (a tool that is not idempotent comes next)
@@ -149,9 +149,9 @@ struct PutState {
   std::string creation_id;
   std::string fields_json = "{}";
   bool summary_present = false;
-  std::optional<std::string> summary;   // with summary_present: nullopt clears it
+  std::optional<std::string> summary;  // with summary_present: nullopt clears it
   std::vector<StoredMessage> messages;
-  bool context_cleared = false;         // `context: null`
+  bool context_cleared = false;  // `context: null`
 };
 
 struct AppendMessages {

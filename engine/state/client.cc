@@ -1,0 +1,207 @@
+#include "state/client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/cancellation.h"
+#include "state/client/link.h"
+#include "state/wire/protocol.h"
+
+namespace agent_graph::state {
+namespace {
+
+using wire::Operation;
+
+Status CheckId(const std::string& id, const char* what) {
+  if (!id.empty() && id.size() <= kIdBytesMax) return Status::Ok();
+  return Status(StatusCode::kInvalidArgument,
+                std::string(what) + " must have 1 to " + std::to_string(kIdBytesMax) + " bytes");
+}
+
+Status CheckUser(const std::string& user_id) {
+  return user_id.empty() ? Status::Ok() : CheckId(user_id, "user_id");
+}
+
+Status CheckIds(const std::string& thread_id, const std::vector<StoredMessage>& messages) {
+  AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
+  for (const StoredMessage& message : messages) {
+    AG_RETURN_IF_ERROR(CheckId(message.id, "message_id"));
+  }
+  return Status::Ok();
+}
+
+template <typename Body>
+std::string Request(Operation operation, const Body& body) {
+  return wire::MakeRequest(operation, UnixMicros(), body);
+}
+
+template <typename Reply>
+Result<Reply> Decode(Result<std::string> body) {
+  if (!body.ok()) return body.status();
+  Reply reply;
+  if (!pack::FromBytes(*body, reply)) {
+    return Status(StatusCode::kInternal, "the state owner sent a malformed answer");
+  }
+  return reply;
+}
+
+}  // namespace
+
+Client::Client(ClientOptions options)
+    : options_(std::move(options)),
+      link_(std::make_unique<Link>(
+          LinkOptions{options_.directory, options_.owner_wait, options_.on_owner_missing})) {}
+
+Client::~Client() = default;
+
+Status Client::Start() {
+  return link_->Start();
+}
+void Client::Stop() {
+  link_->Stop();
+}
+void Client::DropConnectionForTest() {
+  link_->DropConnection();
+}
+
+Result<BeginRunReply> Client::Begin(const BeginRun& run,
+                                    const runtime::Cancellation* cancellation) {
+  AG_RETURN_IF_ERROR(CheckId(run.thread_id, "thread_id"));
+  AG_RETURN_IF_ERROR(CheckId(run.run_id, "run_id"));
+  AG_RETURN_IF_ERROR(CheckUser(run.user_id));
+  link_->Hold(run.run_id);
+  const auto busy_wait = std::chrono::milliseconds(std::max<int64_t>(run.wait_ms_max, 0));
+  Result<std::string> body = link_->Call(Request(Operation::kBegin, run), cancellation,
+                                         DeadlineAfter(options_.operation_timeout + busy_wait));
+  if (body.ok()) return Decode<BeginRunReply>(std::move(body));
+  switch (body.status().code()) {
+    // The owner may have granted it, or may do so yet.
+    case StatusCode::kCancelled:
+    case StatusCode::kUnavailable:
+      link_->Release(run.thread_id, run.run_id);
+      break;
+    default:
+      link_->Unhold(run.run_id);
+  }
+  return body.status();
+}
+
+Result<AppendRunReply> Client::Append(const AppendRun& append) {
+  AG_RETURN_IF_ERROR(CheckIds(append.thread_id, append.messages));
+  return Decode<AppendRunReply>(link_->Call(Request(Operation::kAppend, append), nullptr,
+                                            DeadlineAfter(options_.operation_timeout)));
+}
+
+Status Client::Finish(const FinishRun& finish) {
+  AG_RETURN_IF_ERROR(CheckIds(finish.append.thread_id, finish.append.messages));
+  Status status = link_
+                      ->Call(Request(Operation::kFinish, finish), nullptr,
+                             DeadlineAfter(options_.operation_timeout))
+                      .status();
+  if (status.ok() || status.code() == StatusCode::kFenced) {
+    link_->Unhold(finish.append.run_id);
+  } else {
+    // The caller is done with the run either way: the thread must not stay locked.
+    link_->Release(finish.append.thread_id, finish.append.run_id);
+  }
+  return status;
+}
+
+Result<StopReply> Client::RequestStop(const Scope& scope, const std::string& thread_id) {
+  AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
+  return Decode<StopReply>(
+      link_->Call(Request(Operation::kRequestStop, wire::ThreadBody{scope, thread_id}), nullptr,
+                  DeadlineAfter(options_.operation_timeout)));
+}
+
+Result<ThreadRecord> Client::GetThread(const Scope& scope, const std::string& thread_id) {
+  AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
+  return Decode<ThreadRecord>(
+      link_->Call(Request(Operation::kGetThread, wire::ThreadBody{scope, thread_id}), nullptr,
+                  DeadlineAfter(options_.operation_timeout)));
+}
+
+Result<ThreadPage> Client::ListThreads(const Scope& scope, const PageRequest& page) {
+  return Decode<ThreadPage>(
+      link_->Call(Request(Operation::kListThreads, wire::ListThreadsBody{scope, page}), nullptr,
+                  DeadlineAfter(options_.operation_timeout)));
+}
+
+Status Client::DeleteThread(const Scope& scope, const std::string& thread_id) {
+  AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
+  return link_
+      ->Call(Request(Operation::kDeleteThread, wire::ThreadBody{scope, thread_id}), nullptr,
+             DeadlineAfter(options_.operation_timeout))
+      .status();
+}
+
+Result<ThreadState> Client::GetState(const Scope& scope, const std::string& thread_id) {
+  AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
+  return Decode<ThreadState>(
+      link_->Call(Request(Operation::kGetState, wire::ThreadBody{scope, thread_id}), nullptr,
+                  DeadlineAfter(options_.operation_timeout)));
+}
+
+Result<ThreadState> Client::Put(const PutState& put) {
+  AG_RETURN_IF_ERROR(CheckIds(put.thread_id, put.messages));
+  AG_RETURN_IF_ERROR(CheckUser(put.user_id));
+  return Decode<ThreadState>(link_->Call(Request(Operation::kPut, put), nullptr,
+                                         DeadlineAfter(options_.operation_timeout)));
+}
+
+Status Client::ClearState(const Scope& scope, const std::string& thread_id) {
+  AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
+  return link_
+      ->Call(Request(Operation::kClearState, wire::ThreadBody{scope, thread_id}), nullptr,
+             DeadlineAfter(options_.operation_timeout))
+      .status();
+}
+
+Result<MessagePage> Client::ListMessages(const Scope& scope, const std::string& thread_id,
+                                         const PageRequest& page) {
+  AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
+  return Decode<MessagePage>(
+      link_->Call(Request(Operation::kListMessages, wire::ListMessagesBody{scope, thread_id, page}),
+                  nullptr, DeadlineAfter(options_.operation_timeout)));
+}
+
+Result<StoredMessage> Client::GetMessage(const Scope& scope, const std::string& thread_id,
+                                         const std::string& message_id) {
+  AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
+  AG_RETURN_IF_ERROR(CheckId(message_id, "message_id"));
+  return Decode<StoredMessage>(
+      link_->Call(Request(Operation::kGetMessage, wire::MessageBody{scope, thread_id, message_id}),
+                  nullptr, DeadlineAfter(options_.operation_timeout)));
+}
+
+Status Client::DeleteMessage(const Scope& scope, const std::string& thread_id,
+                             const std::string& message_id) {
+  AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
+  AG_RETURN_IF_ERROR(CheckId(message_id, "message_id"));
+  return link_
+      ->Call(Request(Operation::kDeleteMessage, wire::MessageBody{scope, thread_id, message_id}),
+             nullptr, DeadlineAfter(options_.operation_timeout))
+      .status();
+}
+
+Status Client::Append(const AppendMessages& append) {
+  AG_RETURN_IF_ERROR(CheckIds(append.thread_id, append.messages));
+  AG_RETURN_IF_ERROR(CheckUser(append.user_id));
+  return link_
+      ->Call(Request(Operation::kAppendMessages, append), nullptr,
+             DeadlineAfter(options_.operation_timeout))
+      .status();
+}
+
+Result<std::vector<LogEntry>> Client::ReadLog(const Scope& scope, const std::string& thread_id,
+                                              uint64_t first, uint64_t limit) {
+  AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
+  AG_ASSIGN_OR_RETURN(
+      wire::LogBody log,
+      Decode<wire::LogBody>(link_->Call(
+          Request(Operation::kReadLog, wire::ReadLogBody{scope, thread_id, first, limit}), nullptr,
+          DeadlineAfter(options_.operation_timeout))));
+  return std::move(log.entries);
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,76 @@
+// state::Service over the owner's socket: what every worker uses.
+//
+// One thread per client keeps the connection. Calls are written to the socket by the calling thread
+// and suspend its fiber until the answer, across any change of owner: operations that were not
+// answered are sent again, and the owner answers an operation that it had already executed from
+// what it kept. An operation older than `operation_timeout` fails with kUnavailable.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "state/service.h"
+
+namespace agent_graph::state {
+
+class Link;
+
+struct ClientOptions {
+  std::string directory;              // the state directory
+  std::string type_name = "leveldb";  // what TypeName tells
+  std::chrono::milliseconds operation_timeout{10'000};
+  // After this long without an owner `on_owner_missing` is called, once per outage, on the client's
+  // thread: the moment for a worker to start a candidate of generation 0.
+  std::chrono::milliseconds owner_wait{3'000};
+  std::function<void()> on_owner_missing;
+};
+
+inline constexpr size_t kIdBytesMax = 1024;
+
+class Client : public Service {
+ public:
+  explicit Client(ClientOptions options);
+  ~Client() override;
+
+  // Starts the thread; the owner may come later. Call after fork.
+  Status Start();
+  // Says goodbye: the owner frees what this client still holds. Calls fail from then on.
+  void Stop();
+
+  Result<BeginRunReply> Begin(const BeginRun& run,
+                              const runtime::Cancellation* cancellation) override;
+  Result<AppendRunReply> Append(const AppendRun& append) override;
+  Status Finish(const FinishRun& finish) override;
+  Result<StopReply> RequestStop(const Scope& scope, const std::string& thread_id) override;
+
+  Result<ThreadRecord> GetThread(const Scope& scope, const std::string& thread_id) override;
+  Result<ThreadPage> ListThreads(const Scope& scope, const PageRequest& page) override;
+  Status DeleteThread(const Scope& scope, const std::string& thread_id) override;
+  Result<ThreadState> GetState(const Scope& scope, const std::string& thread_id) override;
+  Result<ThreadState> Put(const PutState& put) override;
+  Status ClearState(const Scope& scope, const std::string& thread_id) override;
+
+  Result<MessagePage> ListMessages(const Scope& scope, const std::string& thread_id,
+                                   const PageRequest& page) override;
+  Result<StoredMessage> GetMessage(const Scope& scope, const std::string& thread_id,
+                                   const std::string& message_id) override;
+  Status DeleteMessage(const Scope& scope, const std::string& thread_id,
+                       const std::string& message_id) override;
+  Status Append(const AppendMessages& append) override;
+
+  Result<std::vector<LogEntry>> ReadLog(const Scope& scope, const std::string& thread_id,
+                                        uint64_t first, uint64_t limit) override;
+  std::string TypeName() const override { return options_.type_name; }
+
+  // Cuts the connection as a network fault would; the client comes back by itself.
+  void DropConnectionForTest();
+
+ private:
+  const ClientOptions options_;
+  std::unique_ptr<Link> link_;
+};
+
+}  // namespace agent_graph::state

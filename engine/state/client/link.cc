@@ -1,0 +1,285 @@
+#include "state/client/link.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/ids.h"
+#include "runtime/thread.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr std::chrono::milliseconds kBackoff[] = {
+    std::chrono::milliseconds(1),  std::chrono::milliseconds(2),  std::chrono::milliseconds(5),
+    std::chrono::milliseconds(10), std::chrono::milliseconds(20), std::chrono::milliseconds(50),
+    std::chrono::milliseconds(100)};
+constexpr size_t kReceiveBytes = 64 * 1024;
+constexpr size_t kUnsentKeptBytes = 1024 * 1024;
+
+Status Unavailable() {
+  return Status(StatusCode::kUnavailable, "the state service did not answer in time");
+}
+
+}  // namespace
+
+Link::Link(LinkOptions options)
+    : options_(std::move(options)),
+      id_(NewUuid()),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      buffer_(kReceiveBytes, '\0') {}
+
+Link::~Link() {
+  Stop();
+}
+
+Status Link::Start() {
+  if (!wake_) return Status(StatusCode::kUnavailable, "the state client cannot create an eventfd");
+  return runtime::StartThread(thread_, "state-client", [this] { Run(); });
+}
+
+void Link::Stop() {
+  if (stopping_.exchange(true)) return;
+  Wake();
+  if (thread_.joinable()) thread_.join();
+  std::lock_guard lock(mutex_);
+  for (auto& [sequence, pending] : pending_) pending.answer.Set({Unavailable(), {}});
+  pending_.clear();
+}
+
+void Link::Wake() {
+  const uint64_t one = 1;
+  [[maybe_unused]] ssize_t written = write(wake_.get(), &one, sizeof one);
+}
+
+Result<std::string> Link::Call(std::string frame, const runtime::Cancellation* cancellation,
+                               Deadline deadline) {
+  if (frame.empty()) {
+    return Status(StatusCode::kInvalidArgument, "too large for the state service");
+  }
+  runtime::Promise<Reply> answer;
+  uint64_t sequence = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return Unavailable();
+    if (pending_.size() >= wire::kOperationsInFlightMax ||
+        pending_bytes_ + frame.size() > kPendingBytesMax) {
+      return Status(StatusCode::kResourceExhausted, "too many state operations are waiting");
+    }
+    sequence = Number(frame);
+    if (ready_) Write(frame);
+    pending_bytes_ += frame.size();
+    pending_.emplace(sequence, Pending{std::move(frame), answer, {}});
+  }
+  Result<Reply> reply = answer.Wait(cancellation, deadline);
+  if (reply.ok()) {
+    if (!reply->status.ok()) return reply->status;
+    return std::move(reply->body);
+  }
+  {
+    std::lock_guard lock(mutex_);
+    if (auto given_up = pending_.find(sequence); given_up != pending_.end()) {
+      pending_bytes_ -= given_up->second.frame.size();
+      pending_.erase(given_up);
+    }
+  }
+  return reply.status().code() == StatusCode::kCancelled ? reply.status() : Unavailable();
+}
+
+void Link::Hold(const std::string& run_id) {
+  std::lock_guard lock(mutex_);
+  held_runs_.insert(run_id);
+}
+
+void Link::Unhold(const std::string& run_id) {
+  std::lock_guard lock(mutex_);
+  if (auto held = held_runs_.find(run_id); held != held_runs_.end()) held_runs_.erase(held);
+}
+
+void Link::Release(const std::string& thread_id, const std::string& run_id) {
+  std::string frame = wire::MakeRequest(wire::Operation::kRelease, UnixMicros(),
+                                        wire::ReleaseBody{thread_id, run_id});
+  std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  const uint64_t sequence = Number(frame);
+  if (ready_) Write(frame);
+  pending_bytes_ += frame.size();
+  pending_.emplace(sequence, Pending{std::move(frame), {}, run_id});
+}
+
+uint64_t Link::Number(std::string& frame) {
+  const uint64_t sequence = next_sequence_++;
+  wire::NumberRequest(frame, sequence, pending_.empty() ? sequence : pending_.begin()->first);
+  return sequence;
+}
+
+void Link::Write(std::string_view frame) {
+  if (unsent_start_ > kUnsentKeptBytes) unsent_.erase(0, std::exchange(unsent_start_, 0));
+  unsent_.append(frame);
+  Flush();
+  if (!unsent_.empty()) Wake();  // the thread waits until the socket takes more
+}
+
+void Link::Flush() {
+  while (unsent_start_ < unsent_.size()) {
+    const ssize_t sent = send(socket_.get(), unsent_.data() + unsent_start_,
+                              unsent_.size() - unsent_start_, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return;  // full, or broken: then the thread sees it as well
+    unsent_start_ += static_cast<size_t>(sent);
+  }
+  if (unsent_.capacity() > kUnsentKeptBytes) std::string().swap(unsent_);
+  unsent_.clear();
+  unsent_start_ = 0;
+}
+
+void Link::Run() {
+  size_t attempt = 0;
+  auto missing_since = MonotonicClock::now();
+  bool told = false;
+  while (!stopping_) {
+    Result<StateDirectory> directory = StateDirectory::Open(options_.directory);
+    Result<FileDescriptor> socket =
+        directory.ok() ? directory->Connect() : Result<FileDescriptor>(directory.status());
+    if (socket.ok() && Serve(std::move(*socket))) {
+      attempt = 0;
+      missing_since = MonotonicClock::now();
+      told = false;
+    } else if (!told && MonotonicClock::now() - missing_since >= options_.owner_wait) {
+      told = true;
+      if (options_.on_owner_missing) options_.on_owner_missing();
+    }
+    WaitForWake(kBackoff[attempt]);
+    attempt = std::min(attempt + 1, std::size(kBackoff) - 1);
+  }
+}
+
+void Link::WaitForWake(std::chrono::milliseconds duration) {
+  pollfd event{wake_.get(), POLLIN, 0};
+  if (stopping_) return;
+  poll(&event, 1, static_cast<int>(duration.count()));
+  uint64_t count;
+  [[maybe_unused]] ssize_t drained = read(wake_.get(), &count, sizeof count);
+}
+
+bool Link::Serve(FileDescriptor socket) {
+  const int fd = socket.get();
+  {
+    std::lock_guard lock(mutex_);
+    socket_ = std::move(socket);
+    welcomed_ = false;
+    Write(MakeHello());
+  }
+  wire::FrameReader reader;
+  bool connected = true;
+  while (connected && !stopping_) {
+    pollfd events[2] = {{wake_.get(), POLLIN, 0}, {fd, POLLIN, 0}};
+    {
+      std::lock_guard lock(mutex_);
+      if (!unsent_.empty()) events[1].events |= POLLOUT;
+    }
+    poll(events, 2, -1);
+    if (events[0].revents != 0) {
+      uint64_t count;
+      [[maybe_unused]] ssize_t drained = read(wake_.get(), &count, sizeof count);
+    }
+    if (events[1].revents & POLLOUT) {
+      std::lock_guard lock(mutex_);
+      Flush();
+    }
+    if (events[1].revents & ~POLLOUT) connected = Receive(reader);
+  }
+  std::lock_guard lock(mutex_);
+  if (stopping_ && ready_) Write(wire::MakeFrame(wire::FrameType::kBye));
+  ready_ = false;
+  socket_.Reset();
+  std::string().swap(unsent_);
+  unsent_start_ = 0;
+  return welcomed_;
+}
+
+bool Link::Receive(wire::FrameReader& reader) {
+  const ssize_t received = recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+  if (received < 0) return errno == EAGAIN || errno == EINTR;
+  if (received == 0) return false;
+  reader.Add({buffer_.data(), static_cast<size_t>(received)});
+  std::string payload;
+  while (reader.Next(payload)) {
+    if (!OnFrame(payload)) return false;
+  }
+  return !reader.broken();
+}
+
+bool Link::OnFrame(std::string_view payload) {
+  pack::Unpacker unpacker(payload);
+  switch (wire::ReadFrameType(unpacker)) {
+    case wire::FrameType::kWelcome:
+      return OnWelcome(unpacker);
+    case wire::FrameType::kReply:
+      OnReply(unpacker, payload);
+      return unpacker.ok();
+    case wire::FrameType::kRefused:
+    case wire::FrameType::kGoAway:
+      return false;
+    default:
+      return unpacker.ok();
+  }
+}
+
+bool Link::OnWelcome(pack::Unpacker& unpacker) {
+  wire::Welcome welcome;
+  if (!wire::ReadBody(unpacker, welcome)) return false;
+  std::lock_guard lock(mutex_);
+  // An owner that was overtaken without noticing it.
+  if (welcome.epoch != 0 && welcome.epoch < epoch_) return false;
+  epoch_ = std::max(epoch_, welcome.epoch);
+  ready_ = true;
+  welcomed_ = true;
+  for (const auto& [sequence, pending] : pending_) unsent_ += pending.frame;
+  Write({});
+  return true;
+}
+
+void Link::OnReply(pack::Unpacker& unpacker, std::string_view payload) {
+  wire::ReplyHeader header = wire::ReadReplyHeader(unpacker);
+  if (!unpacker.ok()) return;
+  Reply reply{Status(header.code, std::move(header.message)), {}};
+  reply.status.WithDetail(std::move(header.detail));
+  reply.body = payload.substr(payload.size() - unpacker.remaining());
+  runtime::Promise<Reply> answer;
+  {
+    std::lock_guard lock(mutex_);
+    auto found = pending_.find(header.sequence);
+    if (found == pending_.end()) return;  // its caller gave up
+    if (auto held = held_runs_.find(found->second.released_run); held != held_runs_.end()) {
+      held_runs_.erase(held);
+    }
+    answer = found->second.answer;
+    pending_bytes_ -= found->second.frame.size();
+    pending_.erase(found);
+  }
+  answer.Set(std::move(reply));
+}
+
+std::string Link::MakeHello() const {
+  wire::Hello hello;
+  hello.magic = wire::kMagic;
+  hello.protocol_min = wire::kProtocolMin;
+  hello.protocol_max = wire::kProtocolMax;
+  hello.client = id_;
+  hello.process = getpid();
+  hello.runs.assign(held_runs_.begin(), held_runs_.end());
+  return wire::MakeFrame(wire::FrameType::kHello, hello);
+}
+
+void Link::DropConnection() {
+  std::lock_guard lock(mutex_);
+  if (socket_) shutdown(socket_.get(), SHUT_RDWR);
+}
+
+}  // namespace agent_graph::state

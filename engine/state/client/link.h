@@ -1,0 +1,100 @@
+// The client's connection: numbers operations, keeps them until answered, sends them again to the
+// next owner.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "runtime/signal.h"
+#include "state/owner/directory.h"
+#include "state/wire/protocol.h"
+
+namespace agent_graph::state {
+
+struct LinkOptions {
+  std::string directory;
+  std::chrono::milliseconds owner_wait{3'000};
+  std::function<void()> on_owner_missing;
+};
+
+// Thread-safe.
+class Link {
+ public:
+  // Requests that wait for an answer, in bytes; beyond it calls fail with kResourceExhausted.
+  static constexpr size_t kPendingBytesMax = 256 * 1024 * 1024;
+
+  explicit Link(LinkOptions options);
+  ~Link();
+
+  Status Start();
+  void Stop();
+
+  // Sends a request made by wire::MakeRequest and waits for its answer; the packed reply body.
+  Result<std::string> Call(std::string frame, const runtime::Cancellation* cancellation,
+                           Deadline deadline);
+
+  // Runs this client holds or is asking for; told to a new owner, which frees all others.
+  void Hold(const std::string& run_id);
+  void Unhold(const std::string& run_id);
+  // Gives up a run nobody waits for, as soon as an owner listens; needs no waiter.
+  void Release(const std::string& thread_id, const std::string& run_id);
+
+  void DropConnection();
+
+ private:
+  struct Reply {
+    Status status;
+    std::string body;
+  };
+  struct Pending {
+    std::string frame;
+    runtime::Promise<Reply> answer;
+    std::string released_run;  // of a Release
+  };
+
+  void Run();
+  // Serves one connection until it ends. False when the owner never said Welcome.
+  bool Serve(FileDescriptor socket);
+  bool Receive(wire::FrameReader& reader);
+  bool OnFrame(std::string_view payload);
+  bool OnWelcome(pack::Unpacker& unpacker);
+  void OnReply(pack::Unpacker& unpacker, std::string_view payload);
+  void WaitForWake(std::chrono::milliseconds duration);
+  void Wake();
+
+  // Under mutex_.
+  std::string MakeHello() const;
+  uint64_t Number(std::string& frame);
+  void Write(std::string_view frame);
+  void Flush();
+
+  const LinkOptions options_;
+  const std::string id_;
+  FileDescriptor wake_;
+  std::thread thread_;
+  std::atomic<bool> stopping_{false};
+
+  std::mutex mutex_;
+  FileDescriptor socket_;
+  bool ready_ = false;     // the owner said Welcome on this connection
+  bool welcomed_ = false;  // the same, still known after it ended
+  uint64_t epoch_ = 0;
+  uint64_t next_sequence_ = 1;
+  std::map<uint64_t, Pending> pending_;  // by sequence number
+  size_t pending_bytes_ = 0;
+  std::multiset<std::string> held_runs_;
+  std::string unsent_;
+  size_t unsent_start_ = 0;
+  std::string buffer_;  // bytes just received; the link's thread only
+};
+
+}  // namespace agent_graph::state

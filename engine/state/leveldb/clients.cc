@@ -1,0 +1,11 @@
+#include "state/leveldb/clients.h"
+
+#include "state/leveldb/process.h"
+
+namespace agent_graph::state {
+
+bool ClientEntry::ProcessGone() const {
+  return process_start != 0 && ProcessStartTime(process) != process_start;
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,45 @@
+// The clients the owner knows: who is connected, who may come back, and what was answered them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "state/leveldb/rows.h"
+
+namespace agent_graph::state {
+
+// What a mutating operation was answered with; a large part is read again instead of kept.
+struct ReplyRow {
+  enum class Load : uint8_t { kNothing, kBeginRun, kThreadState };
+
+  std::string body;  // packed reply body
+  Load load = Load::kNothing;
+  std::string thread_id;     // for kBeginRun and kThreadState
+  bool created = false;      // for kBeginRun
+  uint64_t lease_epoch = 0;  // for kBeginRun
+};
+
+template <pack::SameAs<ReplyRow> T>
+auto Fields(T& row) {
+  return std::tie(row.body, row.load, row.thread_id, row.created, row.lease_epoch);
+}
+
+struct ClientEntry {
+  int64_t process = 0;
+  uint64_t process_start = 0;  // 0: not known
+  uint64_t connection = 0;     // 0: not connected
+  MonotonicClock::time_point disconnected;
+  std::map<uint64_t, ReplyRow> replies;  // by operation sequence number, not yet acknowledged
+  uint64_t acknowledged_below = 0;
+
+  // The process is known to have ended.
+  bool ProcessGone() const;
+};
+
+using ClientTable = std::unordered_map<std::string, ClientEntry>;
+
+}  // namespace agent_graph::state

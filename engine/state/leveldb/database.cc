@@ -1,0 +1,116 @@
+#include "state/leveldb/database.h"
+
+#include <leveldb/cache.h>
+#include <leveldb/db.h>
+#include <leveldb/env.h>
+#include <leveldb/filter_policy.h>
+#include <leveldb/helpers/memenv.h>
+#include <leveldb/write_batch.h>
+
+namespace agent_graph::state {
+namespace {
+
+constexpr size_t kBlockCacheBytes = 64 * 1024 * 1024;
+constexpr size_t kWriteBufferBytes = 16 * 1024 * 1024;
+constexpr int kBloomBitsPerKey = 10;
+constexpr int kOpenFilesMax = 256;  // nginx's helper process keeps the soft descriptor limit
+
+Status FromLevelDb(const leveldb::Status& status) {
+  if (status.ok()) return Status::Ok();
+  StatusCode code = status.IsCorruption() ? StatusCode::kDataLoss : StatusCode::kUnavailable;
+  const char* text = status.IsCorruption() ? "stored state cannot be read back"
+                                           : "the state database does not answer";
+  return Status(code, text).WithDetail(status.ToString());
+}
+
+leveldb::ReadOptions ReadOptionsFor(const leveldb::Snapshot* snapshot) {
+  leveldb::ReadOptions options;
+  options.verify_checksums = true;
+  options.snapshot = snapshot;
+  return options;
+}
+
+leveldb::Slice ToSlice(std::string_view text) {
+  return {text.data(), text.size()};
+}
+std::string_view ToView(const leveldb::Slice& slice) {
+  return {slice.data(), slice.size()};
+}
+
+}  // namespace
+
+Database::Database() = default;
+Database::~Database() = default;
+
+Result<std::unique_ptr<Database>> Database::OpenDirectory(const std::string& directory) {
+  return Open(directory, false);
+}
+
+Result<std::unique_ptr<Database>> Database::OpenMemory() {
+  return Open("/state", true);
+}
+
+Result<std::unique_ptr<Database>> Database::Open(const std::string& path, bool in_memory) {
+  std::unique_ptr<Database> database(new Database);
+  leveldb::Options options;
+  if (in_memory) {
+    database->memory_.reset(leveldb::NewMemEnv(leveldb::Env::Default()));
+    options.env = database->memory_.get();
+  }
+  database->cache_.reset(leveldb::NewLRUCache(kBlockCacheBytes));
+  database->filter_.reset(leveldb::NewBloomFilterPolicy(kBloomBitsPerKey));
+  options.create_if_missing = true;
+  options.paranoid_checks = true;
+  options.write_buffer_size = kWriteBufferBytes;
+  options.max_open_files = kOpenFilesMax;
+  options.block_cache = database->cache_.get();
+  options.filter_policy = database->filter_.get();
+  options.compression = leveldb::kSnappyCompression;
+  leveldb::DB* db = nullptr;
+  leveldb::Status status = leveldb::DB::Open(options, path, &db);
+  if (!status.ok()) {
+    // LevelDB tells a lock held by another process only by its text.
+    if (status.IsIOError() && status.ToString().find("lock ") != std::string::npos) {
+      return Status(StatusCode::kBusy, "the state database is still open in another process")
+          .WithDetail(status.ToString());
+    }
+    return FromLevelDb(status);
+  }
+  database->db_.reset(db);
+  return database;
+}
+
+Result<std::optional<std::string>> Database::Get(const std::string& key,
+                                                 const leveldb::Snapshot* snapshot) const {
+  std::string value;
+  leveldb::Status status = db_->Get(ReadOptionsFor(snapshot), key, &value);
+  if (status.IsNotFound()) return std::optional<std::string>();
+  if (!status.ok()) return FromLevelDb(status);
+  return std::optional<std::string>(std::move(value));
+}
+
+Status Database::Scan(
+    const std::string& begin, const std::string& end, const leveldb::Snapshot* snapshot,
+    const std::function<bool(std::string_view key, std::string_view value)>& row) const {
+  std::unique_ptr<leveldb::Iterator> iterator(db_->NewIterator(ReadOptionsFor(snapshot)));
+  for (iterator->Seek(begin); iterator->Valid(); iterator->Next()) {
+    if (!end.empty() && iterator->key().compare(ToSlice(end)) >= 0) break;
+    if (!row(ToView(iterator->key()), ToView(iterator->value()))) break;
+  }
+  return FromLevelDb(iterator->status());
+}
+
+Status Database::Write(leveldb::WriteBatch& batch, bool sync) {
+  leveldb::WriteOptions options;
+  options.sync = sync;
+  return FromLevelDb(db_->Write(options, &batch));
+}
+
+DatabaseSnapshot::DatabaseSnapshot(const Database& database)
+    : database_(database), snapshot_(database.db_->GetSnapshot()) {}
+
+DatabaseSnapshot::~DatabaseSnapshot() {
+  database_.db_->ReleaseSnapshot(snapshot_);
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,75 @@
+// LevelDB as the state service uses it: on disk, or in memory for checkpointer "memory".
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace leveldb {
+class Cache;
+class DB;
+class Env;
+class FilterPolicy;
+class Iterator;
+class Snapshot;
+class WriteBatch;
+}  // namespace leveldb
+
+namespace agent_graph::state {
+
+// Thread-safe. All iterators and views must be gone before it is destroyed.
+class Database {
+ public:
+  // Opens or creates the database. Call from a thread with signals blocked: LevelDB starts a
+  // background thread that inherits the mask. kBusy while another process still has it open.
+  static Result<std::unique_ptr<Database>> OpenDirectory(const std::string& directory);
+  static Result<std::unique_ptr<Database>> OpenMemory();
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  // nullopt: no such row. `snapshot` null: the newest state.
+  Result<std::optional<std::string>> Get(const std::string& key,
+                                         const leveldb::Snapshot* snapshot) const;
+  // Calls `row(key, value)` for each key in [begin, end), in order, until it returns false.
+  Status Scan(const std::string& begin, const std::string& end, const leveldb::Snapshot* snapshot,
+              const std::function<bool(std::string_view key, std::string_view value)>& row) const;
+  Status Write(leveldb::WriteBatch& batch, bool sync);
+
+ private:
+  friend class DatabaseSnapshot;
+  Database();
+  static Result<std::unique_ptr<Database>> Open(const std::string& path, bool in_memory);
+
+  std::unique_ptr<leveldb::Env> memory_;
+  std::unique_ptr<leveldb::Cache> cache_;
+  std::unique_ptr<const leveldb::FilterPolicy> filter_;
+  std::unique_ptr<leveldb::DB> db_;
+};
+
+// A consistent view for the length of one read.
+class DatabaseSnapshot {
+ public:
+  explicit DatabaseSnapshot(const Database& database);
+  ~DatabaseSnapshot();
+  DatabaseSnapshot(const DatabaseSnapshot&) = delete;
+  DatabaseSnapshot& operator=(const DatabaseSnapshot&) = delete;
+
+  Result<std::optional<std::string>> Get(const std::string& key) const {
+    return database_.Get(key, snapshot_);
+  }
+  Status Scan(const std::string& begin, const std::string& end,
+              const std::function<bool(std::string_view key, std::string_view value)>& row) const {
+    return database_.Scan(begin, end, snapshot_, row);
+  }
+
+ private:
+  const Database& database_;
+  const leveldb::Snapshot* snapshot_;
+};
+
+}  // namespace agent_graph::state

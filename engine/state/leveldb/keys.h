@@ -1,0 +1,86 @@
+// Keys of all rows, built and parsed here and nowhere else.
+//
+// A key is a tuple: the first byte is the table, the fields follow. Text is escaped and
+// terminated (0x00 → 0x00 0xff, end → 0x00 0x01), integers are big-endian, so that keys sort as
+// their tuples do and no key prefix made of whole fields is a prefix of other fields: the rows of
+// owner "a" are never inside the range of owner "a\0b" or "".
+//
+// The conversation thread's id leads to its record; the record's number, never reused, leads to
+// everything else, always below the row owner. Deleting a thread is therefore one small batch and
+// its rows can be swept later.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace agent_graph::state::keys {
+
+enum class Table : uint8_t {
+  kMeta = 0x01,            // name
+  kThread = 0x10,          // thread id → record
+  kCounters = 0x11,        // owner, number
+  kSnapshot = 0x12,        // owner, number
+  kWindow = 0x13,          // owner, number
+  kLog = 0x14,             // owner, number, index
+  kMessage = 0x15,         // owner, number, sequence
+  kMessageId = 0x16,       // owner, number, message id → sequence
+  kLease = 0x17,           // owner, number
+  kListingByOwner = 0x18,  // owner, newest first, thread id
+  kListing = 0x19,         // newest first, thread id
+  kDeleted = 0x1a,         // owner, number: rows that wait to be swept
+  kReply = 0x1b,           // client, operation sequence number → reply
+};
+
+// The row owner and the number of a conversation thread: the head of most keys.
+struct ThreadKey {
+  std::string owner;
+  uint64_t number = 0;
+
+  friend bool operator==(const ThreadKey&, const ThreadKey&) = default;
+};
+
+std::string TablePrefix(Table table);
+std::string Meta(std::string_view name);
+std::string Thread(std::string_view thread_id);
+std::string Counters(const ThreadKey& thread);
+std::string Snapshot(const ThreadKey& thread);
+std::string Window(const ThreadKey& thread);
+std::string LogEntry(const ThreadKey& thread, uint64_t index);
+std::string Message(const ThreadKey& thread, uint64_t sequence);
+std::string MessageId(const ThreadKey& thread, std::string_view message_id);
+std::string Lease(const ThreadKey& thread);
+std::string Deleted(const ThreadKey& thread);
+std::string ListingByOwner(std::string_view owner, int64_t updated_micros,
+                           std::string_view thread_id);
+std::string ListingByOwnerPrefix(std::string_view owner);
+std::string Listing(int64_t updated_micros, std::string_view thread_id);
+std::string Reply(std::string_view client, uint64_t sequence);
+std::string ReplyPrefix(std::string_view client);
+
+// All rows of one thread in a table keyed by ThreadKey.
+std::string ThreadPrefix(Table table, const ThreadKey& thread);
+
+// Smallest key above every key with this prefix; empty when there is none.
+std::string PrefixEnd(std::string_view prefix);
+
+// Takes a key apart in the order it was built. The first mismatch makes ok() false for good.
+class Parser {
+ public:
+  // `key` must start with the table's byte.
+  Parser(std::string_view key, Table table);
+
+  bool ok() const { return ok_; }
+  bool at_end() const { return position_ == key_.size(); }
+  std::string Text();
+  uint64_t Integer();
+  int64_t NewestFirst();  // a time written by Listing or ListingByOwner
+  ThreadKey Thread();
+
+ private:
+  std::string_view key_;
+  size_t position_ = 0;
+  bool ok_ = true;
+};
+
+}  // namespace agent_graph::state::keys

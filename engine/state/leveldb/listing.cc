@@ -1,0 +1,147 @@
+#include "state/leveldb/listing.h"
+
+#include <algorithm>
+
+#include "state/leveldb/reader.h"
+#include "state/leveldb/stored_json.h"
+#include "state/leveldb/thread_read.h"
+
+namespace agent_graph::state {
+namespace {
+
+// A place in a listing. As text, a cursor: it names no owner, so it opens nobody else's listing.
+struct Place {
+  int64_t updated_micros = 0;
+  std::string thread_id;
+};
+
+template <pack::SameAs<Place> T>
+auto Fields(T& place) {
+  return std::tie(place.updated_micros, place.thread_id);
+}
+
+std::string ToCursor(const Place& place) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string cursor;
+  for (char byte : pack::ToBytes(place)) {
+    cursor.push_back(kDigits[static_cast<uint8_t>(byte) >> 4]);
+    cursor.push_back(kDigits[static_cast<uint8_t>(byte) & 15]);
+  }
+  return cursor;
+}
+
+int HexValue(char digit) {
+  if (digit >= '0' && digit <= '9') return digit - '0';
+  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
+  return -1;
+}
+
+Result<Place> FromCursor(const std::string& cursor) {
+  const Status bad(StatusCode::kInvalidArgument, "cursor: not one that this service gave");
+  if (cursor.size() % 2 != 0) return bad;
+  std::string bytes;
+  for (size_t i = 0; i < cursor.size(); i += 2) {
+    int high = HexValue(cursor[i]);
+    int low = HexValue(cursor[i + 1]);
+    if (high < 0 || low < 0) return bad;
+    bytes.push_back(static_cast<char>(high << 4 | low));
+  }
+  Place place;
+  if (!pack::FromBytes(bytes, place)) return bad;
+  return place;
+}
+
+bool Matches(const ThreadRow& thread, const std::string& thread_id, const std::string& search) {
+  return search.empty() || ContainsIgnoringCase(thread_id, search) ||
+         ContainsIgnoringCase(thread.name, search) ||
+         ContainsIgnoringCase(thread.metadata_json, search);
+}
+
+// One listing: all threads of a scope, newest first.
+class Listing {
+ public:
+  explicit Listing(const Scope& scope)
+      : scope_(scope),
+        table_(scope.kind == Scope::Kind::kOwner ? keys::Table::kListingByOwner
+                                                 : keys::Table::kListing),
+        prefix_(scope.kind == Scope::Kind::kOwner ? keys::ListingByOwnerPrefix(scope.user_id)
+                                                  : keys::TablePrefix(keys::Table::kListing)) {}
+
+  std::string begin() const { return prefix_; }
+  std::string end() const { return keys::PrefixEnd(prefix_); }
+  // The first key behind a place.
+  std::string After(const Place& place) const {
+    std::string key =
+        table_ == keys::Table::kListingByOwner
+            ? keys::ListingByOwner(scope_.user_id, place.updated_micros, place.thread_id)
+            : keys::Listing(place.updated_micros, place.thread_id);
+    return keys::PrefixEnd(key);
+  }
+  Place Parse(std::string_view key) const {
+    keys::Parser parser(key, table_);
+    if (table_ == keys::Table::kListingByOwner) parser.Text();
+    Place place;
+    place.updated_micros = parser.NewestFirst();
+    place.thread_id = parser.Text();
+    return place;
+  }
+
+ private:
+  const Scope& scope_;
+  keys::Table table_;
+  std::string prefix_;
+};
+
+}  // namespace
+
+Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
+                                  const wire::ListThreadsBody& body) {
+  const PageRequest& request = body.page;
+  ThreadPage page;
+  const uint64_t limit = std::min(request.limit, kPageItemsMax);
+  // Nobody is the owner of an ownerless thread.
+  if (limit == 0 || (body.scope.kind == Scope::Kind::kOwner && body.scope.user_id.empty())) {
+    return page;
+  }
+  Listing listing(body.scope);
+  std::string begin = listing.begin();
+  if (!request.cursor.empty()) {
+    AG_ASSIGN_OR_RETURN(Place place, FromCursor(request.cursor));
+    begin = listing.After(place);
+  }
+  uint64_t skip = request.offset;
+  uint64_t passed = 0;
+  size_t bytes = 0;
+  Place last;
+  bool more = false;
+  Status damage;
+  AG_RETURN_IF_ERROR(
+      snapshot.Scan(begin, listing.end(), [&](std::string_view key, std::string_view) {
+        more = page.threads.size() == limit || bytes > kPageBytesMax || passed == kRowsPassedMax;
+        if (more) return false;
+        ++passed;
+        last = listing.Parse(key);
+        if (request.search.empty() && skip > 0) {
+          --skip;
+          return true;
+        }
+        Result<ThreadRow> thread = ReadThread(snapshot, body.scope, last.thread_id);
+        if (!thread.ok()) {
+          damage = thread.status();
+          return false;
+        }
+        if (!Matches(*thread, last.thread_id, request.search)) return true;
+        if (skip > 0) {
+          --skip;
+          return true;
+        }
+        page.threads.push_back(thread->Record(last.thread_id));
+        bytes += thread->metadata_json.size() + thread->name.size();
+        return true;
+      }));
+  if (!damage.ok()) return Status(StatusCode::kDataLoss, "stored state cannot be read back");
+  if (more) page.next_cursor = ToCursor(last);
+  return page;
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,108 @@
+#include "state/leveldb/reader.h"
+
+#include <algorithm>
+
+#include "state/leveldb/listing.h"
+#include "state/leveldb/stored_json.h"
+#include "state/leveldb/thread_read.h"
+#include "state/wire/fields.h"
+
+namespace agent_graph::state {
+namespace {
+
+// Offsets up to here are as good as a first page.
+constexpr uint64_t kShallowOffsetMax = 1000;
+
+Status Malformed() {
+  return Status(StatusCode::kInvalidArgument, "malformed state operation");
+}
+
+template <typename T>
+Result<std::string> Packed(Result<T> result) {
+  if (!result.ok()) return result.status();
+  return pack::ToBytes(*result);
+}
+
+Result<ThreadRecord> GetThread(const DatabaseSnapshot& snapshot, const wire::ThreadBody& body) {
+  AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadThread(snapshot, body.scope, body.thread_id));
+  return thread.Record(body.thread_id);
+}
+
+Result<ThreadState> GetState(const DatabaseSnapshot& snapshot, const wire::ThreadBody& body) {
+  AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadThread(snapshot, body.scope, body.thread_id));
+  return ReadState(snapshot, body.thread_id, thread);
+}
+
+Result<StoredMessage> GetMessage(const DatabaseSnapshot& snapshot, const wire::MessageBody& body) {
+  AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadThread(snapshot, body.scope, body.thread_id));
+  return ReadMessage(snapshot, thread.key(), body.message_id);
+}
+
+Result<MessagePage> ListMessages(const DatabaseSnapshot& snapshot,
+                                 const wire::ListMessagesBody& body) {
+  AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadThread(snapshot, body.scope, body.thread_id));
+  return ReadMessages(snapshot, thread.key(), body.page);
+}
+
+Result<wire::LogBody> ReadLog(const DatabaseSnapshot& snapshot, const wire::ReadLogBody& body) {
+  AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadThread(snapshot, body.scope, body.thread_id));
+  wire::LogBody log;
+  AG_ASSIGN_OR_RETURN(log.entries, ReadLogEntries(snapshot, thread.key(), body.first, body.limit));
+  return log;
+}
+
+// Decodes the body as the function wants it, runs it, packs what it returns.
+template <typename Body, typename Reply>
+Result<std::string> Run(Result<Reply> (*read)(const DatabaseSnapshot&, const Body&),
+                        const DatabaseSnapshot& snapshot, pack::Unpacker& unpacker) {
+  Body body;
+  if (!wire::ReadBody(unpacker, body)) return Malformed();
+  return Packed(read(snapshot, body));
+}
+
+}  // namespace
+
+Result<std::string> Reader::Execute(wire::Operation operation, pack::Unpacker& unpacker) const {
+  DatabaseSnapshot snapshot(database_);
+  switch (operation) {
+    case wire::Operation::kGetThread:
+      return Run(GetThread, snapshot, unpacker);
+    case wire::Operation::kListThreads:
+      return Run(ReadThreadPage, snapshot, unpacker);
+    case wire::Operation::kGetState:
+      return Run(GetState, snapshot, unpacker);
+    case wire::Operation::kListMessages:
+      return Run(ListMessages, snapshot, unpacker);
+    case wire::Operation::kGetMessage:
+      return Run(GetMessage, snapshot, unpacker);
+    case wire::Operation::kReadLog:
+      return Run(ReadLog, snapshot, unpacker);
+    default:
+      return Status(StatusCode::kInvalidArgument, "unknown state operation");
+  }
+}
+
+Result<std::string> Reader::Load(const ReplyRow& reply) const {
+  if (reply.load == ReplyRow::Load::kNothing) return reply.body;
+  DatabaseSnapshot snapshot(database_);
+  AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadThread(snapshot, Scope::All(), reply.thread_id));
+  AG_ASSIGN_OR_RETURN(ThreadState state, ReadState(snapshot, reply.thread_id, thread));
+  if (reply.load == ReplyRow::Load::kThreadState) return pack::ToBytes(state);
+  return pack::ToBytes(BeginRunReply{reply.created, reply.lease_epoch, std::move(state)});
+}
+
+bool Reader::IsSearch(wire::Operation operation, pack::Unpacker unpacker) {
+  PageRequest page;
+  if (operation == wire::Operation::kListThreads) {
+    wire::ListThreadsBody body;
+    pack::Unpack(unpacker, body);
+    page = std::move(body.page);
+  } else if (operation == wire::Operation::kListMessages) {
+    wire::ListMessagesBody body;
+    pack::Unpack(unpacker, body);
+    page = std::move(body.page);
+  }
+  return !page.search.empty() || page.offset > kShallowOffsetMax;
+}
+
+}  // namespace agent_graph::state

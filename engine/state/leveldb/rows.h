@@ -1,0 +1,100 @@
+// What the values of the tables hold. See keys.h for the tables.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/status.h"
+#include "state/leveldb/keys.h"
+#include "state/pack/fields.h"
+#include "state/types.h"
+
+namespace agent_graph::state {
+
+struct ThreadRow {
+  uint64_t number = 0;
+  std::string owner;
+  std::string creation_id;
+  std::string name;
+  std::string metadata_json = "{}";
+  std::string last_run_id;
+  int64_t created_micros = 0;
+  int64_t updated_micros = 0;
+  uint64_t lease_epoch = 0;  // of the latest lease, live or not
+
+  keys::ThreadKey key() const { return {owner, number}; }
+  ThreadRecord Record(const std::string& thread_id) const;
+};
+
+// Written by every append, so kept apart from the larger record.
+struct CountersRow {
+  uint64_t next_sequence = 1;
+  uint64_t next_log_index = 0;
+  uint64_t messages = 0;  // stored ones; equal to next_sequence - 1 until one is deleted
+};
+
+struct MessageRow {
+  std::string id;
+  std::string json;
+};
+
+// The working window: never message bodies. Each item is sequence << 1 | from_user.
+struct WindowRow {
+  std::vector<uint64_t> items;
+
+  static uint64_t Item(uint64_t sequence, bool from_user) { return sequence << 1 | from_user; }
+  static uint64_t Sequence(uint64_t item) { return item >> 1; }
+  static bool FromUser(uint64_t item) { return (item & 1) != 0; }
+};
+
+// A run in flight. Everything a new owner needs to go on enforcing it.
+struct LeaseRow {
+  std::string thread_id;
+  std::string client;
+  int64_t process = 0;
+  uint64_t process_start = 0;
+  std::string run_id;
+  uint64_t epoch = 0;
+  bool created_thread = false;
+  bool stop_requested = false;
+  std::string current_node;
+  int64_t step = 0;
+};
+
+template <pack::SameAs<ThreadRow> T>
+auto Fields(T& row) {
+  return std::tie(row.number, row.owner, row.creation_id, row.name, row.metadata_json,
+                  row.last_run_id, row.created_micros, row.updated_micros, row.lease_epoch);
+}
+template <pack::SameAs<CountersRow> T>
+auto Fields(T& row) {
+  return std::tie(row.next_sequence, row.next_log_index, row.messages);
+}
+template <pack::SameAs<MessageRow> T>
+auto Fields(T& row) {
+  return std::tie(row.id, row.json);
+}
+template <pack::SameAs<WindowRow> T>
+auto Fields(T& row) {
+  return std::tie(row.items);
+}
+template <pack::SameAs<LeaseRow> T>
+auto Fields(T& row) {
+  return std::tie(row.thread_id, row.client, row.process, row.process_start, row.run_id, row.epoch,
+                  row.created_thread, row.stop_requested, row.current_node, row.step);
+}
+
+// True when rows of `owner` are within the scope. Nobody is the owner of an ownerless row.
+bool InScope(const Scope& scope, const std::string& owner);
+
+// Drops the oldest items so that the window starts at a user message: at the first one of the last
+// `items_max`, else at the last one before them, so that a single long turn stays whole. Without
+// any user message, or past kWindowItemsMax, the count alone decides.
+void TrimWindow(WindowRow& window, uint64_t items_max);
+
+// A window never grows beyond this, whatever is configured.
+inline constexpr uint64_t kWindowItemsMax = 10'000;
+
+}  // namespace agent_graph::state

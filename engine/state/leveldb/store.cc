@@ -1,0 +1,273 @@
+#include "state/leveldb/store.h"
+
+#include <utility>
+
+namespace agent_graph::state {
+namespace {
+
+constexpr size_t kSweepRows = 1000;
+// How soon a lost process is noticed when its connection ended before the process did.
+constexpr std::chrono::milliseconds kOrphanCheckInterval{20};
+constexpr std::chrono::seconds kClientCheckInterval{1};
+
+template <typename Body>
+Result<Body> Decode(pack::Unpacker& unpacker) {
+  Body body;
+  if (!wire::ReadBody(unpacker, body)) {
+    return Status(StatusCode::kInvalidArgument, "malformed state operation");
+  }
+  return body;
+}
+
+}  // namespace
+
+Store::Store(Database& database, SyncLevel sync)
+    : database_(database), sync_(sync), transaction_(database) {}
+
+Status Store::Load() {
+  AG_RETURN_IF_ERROR(LoadLeases());
+  AG_RETURN_IF_ERROR(LoadReplies());
+  const auto now = MonotonicClock::now();
+  for (auto& [id, entry] : clients_) entry.disconnected = now;
+  if (!clients_.empty()) next_client_check_ = now;
+  wants_sweep_ = true;
+  return Status::Ok();
+}
+
+Status Store::LoadLeases() {
+  Status damage;
+  const std::string prefix = keys::TablePrefix(keys::Table::kLease);
+  AG_RETURN_IF_ERROR(database_.Scan(
+      prefix, keys::PrefixEnd(prefix), nullptr, [&](std::string_view key, std::string_view value) {
+        keys::Parser parser(key, keys::Table::kLease);
+        Lease lease;
+        lease.thread = parser.Thread();
+        if (!parser.ok() || !pack::FromBytes(value, lease.row)) {
+          damage = Status(StatusCode::kDataLoss, "a lease cannot be read back");
+          return false;
+        }
+        ClientEntry& client = clients_[lease.row.client];
+        client.process = lease.row.process;
+        client.process_start = lease.row.process_start;
+        leases_.emplace(lease.row.thread_id, std::move(lease));
+        return true;
+      }));
+  return damage;
+}
+
+Status Store::LoadReplies() {
+  Status damage;
+  const std::string prefix = keys::TablePrefix(keys::Table::kReply);
+  AG_RETURN_IF_ERROR(database_.Scan(
+      prefix, keys::PrefixEnd(prefix), nullptr, [&](std::string_view key, std::string_view value) {
+        keys::Parser parser(key, keys::Table::kReply);
+        std::string client = parser.Text();
+        uint64_t sequence = parser.Integer();
+        ReplyRow reply;
+        if (!parser.ok() || !pack::FromBytes(value, reply)) {
+          damage = Status(StatusCode::kDataLoss, "a kept reply cannot be read back");
+          return false;
+        }
+        clients_[client].replies.emplace(sequence, std::move(reply));
+        return true;
+      }));
+  return damage;
+}
+
+void Store::Connect(const wire::Hello& hello, uint64_t connection) {
+  ClientEntry& entry = clients_[hello.client];
+  entry.process = hello.process;
+  entry.process_start = hello.process_start;
+  entry.connection = connection;
+  DropWaitersOf(hello.client);
+  LoseLeasesOf(hello.client, hello.runs);
+  AdmitWaiters();
+}
+
+void Store::Disconnect(const std::string& client, uint64_t connection) {
+  auto found = clients_.find(client);
+  if (found == clients_.end() || found->second.connection != connection) return;
+  found->second.connection = 0;
+  found->second.disconnected = MonotonicClock::now();
+  next_client_check_ = found->second.disconnected;
+  DropWaitersOf(client);
+}
+
+void Store::Leave(const std::string& client) {
+  auto found = clients_.find(client);
+  if (found == clients_.end()) return;
+  DropWaitersOf(client);
+  LoseLeasesOf(client, {});
+  ForgetReplies(client, found->second);
+  clients_.erase(found);
+  AdmitWaiters();
+}
+
+void Store::Apply(const ReplyAddress& from, const wire::RequestHeader& header,
+                  pack::Unpacker& body) {
+  auto client = clients_.find(from.client);
+  if (client == clients_.end()) return Refuse(from, Status(StatusCode::kInternal, "no Hello"));
+  if (AnswerAgain(from)) return;
+  Acknowledge(from.client, client->second, header.acknowledged_below);
+  if (header.operation == wire::Operation::kBegin) {
+    Result<BeginRun> run = Decode<BeginRun>(body);
+    if (!run.ok()) return Refuse(from, run.status());
+    const uint32_t queue_max = run->queue_max;
+    return Begin({std::move(*run), from, header.micros, kNoDeadline}, queue_max);
+  }
+  bool sync = true;
+  Result<ReplyRow> reply = Execute(from, header, body, sync);
+  if (reply.ok()) {
+    Accept(from, std::move(*reply), sync);
+  } else {
+    transaction_.Reject();
+    Refuse(from, reply.status());
+  }
+  AdmitWaiters();
+}
+
+Result<ReplyRow> Store::Execute(const ReplyAddress& from, const wire::RequestHeader& header,
+                                pack::Unpacker& unpacker, bool& sync) {
+  using wire::Operation;
+  switch (header.operation) {
+    case Operation::kAppend: {
+      AG_ASSIGN_OR_RETURN(AppendRun append, Decode<AppendRun>(unpacker));
+      sync = append.durable;
+      return Append(from, append);
+    }
+    case Operation::kFinish: {
+      AG_ASSIGN_OR_RETURN(FinishRun finish, Decode<FinishRun>(unpacker));
+      return Finish(from, finish, header.micros);
+    }
+    case Operation::kRelease: {
+      AG_ASSIGN_OR_RETURN(wire::ReleaseBody release, Decode<wire::ReleaseBody>(unpacker));
+      sync = false;
+      return Release(from, release);
+    }
+    case Operation::kRequestStop: {
+      AG_ASSIGN_OR_RETURN(wire::ThreadBody stop, Decode<wire::ThreadBody>(unpacker));
+      sync = false;
+      return RequestStop(stop);
+    }
+    case Operation::kPut: {
+      AG_ASSIGN_OR_RETURN(PutState put, Decode<PutState>(unpacker));
+      return Put(put, header.micros);
+    }
+    case Operation::kAppendMessages: {
+      AG_ASSIGN_OR_RETURN(AppendMessages append, Decode<AppendMessages>(unpacker));
+      return AddMessages(append, header.micros);
+    }
+    case Operation::kClearState: {
+      AG_ASSIGN_OR_RETURN(wire::ThreadBody clear, Decode<wire::ThreadBody>(unpacker));
+      return Clear(clear, header.micros);
+    }
+    case Operation::kDeleteThread: {
+      AG_ASSIGN_OR_RETURN(wire::ThreadBody thread, Decode<wire::ThreadBody>(unpacker));
+      return Delete(thread);
+    }
+    case Operation::kDeleteMessage: {
+      AG_ASSIGN_OR_RETURN(wire::MessageBody message, Decode<wire::MessageBody>(unpacker));
+      return DeleteOneMessage(message);
+    }
+    default:
+      return Status(StatusCode::kInvalidArgument, "unknown state operation");
+  }
+}
+
+void Store::Tick(MonotonicClock::time_point now) {
+  if (now >= next_waiter_) ExpireWaiters(now);
+  if (now >= next_client_check_) CheckClients(now);
+  AdmitWaiters();
+}
+
+void Store::CheckClients(MonotonicClock::time_point now) {
+  next_client_check_ = kNoDeadline;
+  for (auto it = clients_.begin(); it != clients_.end();) {
+    auto& [id, entry] = *it;
+    if (entry.connection != 0) {
+      ++it;
+      continue;
+    }
+    const bool gone = entry.ProcessGone();
+    const auto absent = now - entry.disconnected;
+    if (gone || absent >= kReconnectGrace) LoseLeasesOf(id, {});
+    if (gone || absent >= kReplyRetention) {
+      ForgetReplies(id, entry);
+      it = clients_.erase(it);
+      continue;
+    }
+    const bool may_hold_leases = absent < kReconnectGrace;
+    next_client_check_ =
+        std::min(next_client_check_,
+                 now + (may_hold_leases ? Duration(kOrphanCheckInterval) : kClientCheckInterval));
+    ++it;
+  }
+}
+
+void Store::Sweep() {
+  Result<bool> more = SweepDeletedThread(database_, transaction_, kSweepRows);
+  wants_sweep_ = more.ok() && *more;
+  if (more.ok()) {
+    transaction_.Accept(false);
+  } else {
+    transaction_.Reject();
+  }
+}
+
+Result<std::vector<StoreReply>> Store::Commit() {
+  AG_RETURN_IF_ERROR(transaction_.Commit());
+  return std::exchange(replies_, {});
+}
+
+void Store::Accept(const ReplyAddress& to, ReplyRow reply, bool sync) {
+  const bool wants_sync = sync_ == SyncLevel::kAlways || (sync_ == SyncLevel::kRun && sync);
+  // What changed nothing may be executed again, so its answer need not be kept.
+  if (auto client = clients_.find(to.client);
+      client != clients_.end() && transaction_.has_staged()) {
+    transaction_.PutRow(keys::Reply(to.client, to.sequence), reply);
+    client->second.replies.insert_or_assign(to.sequence, reply);
+  }
+  transaction_.Accept(wants_sync);
+  replies_.push_back({to, Status::Ok(), std::move(reply)});
+}
+
+void Store::Refuse(const ReplyAddress& to, Status status) {
+  replies_.push_back({to, std::move(status), {}});
+}
+
+bool Store::AnswerAgain(const ReplyAddress& from) {
+  const ClientEntry& entry = clients_.at(from.client);
+  auto kept = entry.replies.find(from.sequence);
+  if (kept == entry.replies.end()) return false;
+  const ReplyRow& reply = kept->second;
+  if (reply.load == ReplyRow::Load::kBeginRun) {
+    auto lease = leases_.find(reply.thread_id);
+    if (lease == leases_.end() || lease->second.row.epoch != reply.lease_epoch) {
+      Refuse(from, Status(StatusCode::kUnavailable, "the run lost its thread"));
+      return true;
+    }
+  }
+  replies_.push_back({from, Status::Ok(), reply});
+  return true;
+}
+
+void Store::Acknowledge(const std::string& client, ClientEntry& entry, uint64_t below) {
+  if (below <= entry.acknowledged_below) return;
+  entry.acknowledged_below = below;
+  auto end = entry.replies.lower_bound(below);
+  for (auto it = entry.replies.begin(); it != end; ++it) {
+    transaction_.Delete(keys::Reply(client, it->first));
+  }
+  entry.replies.erase(entry.replies.begin(), end);
+  transaction_.Accept(false);
+}
+
+void Store::ForgetReplies(const std::string& client, ClientEntry& entry) {
+  for (const auto& [sequence, reply] : entry.replies) {
+    transaction_.Delete(keys::Reply(client, sequence));
+  }
+  entry.replies.clear();
+  transaction_.Accept(false);
+}
+
+}  // namespace agent_graph::state

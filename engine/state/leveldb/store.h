@@ -1,0 +1,154 @@
+// Executes the mutating operations: threads, runs and their leases, exactly once per client.
+//
+// Used by the owner's write thread only. Operations are applied one after the other to a shared
+// transaction; Commit writes what has gathered and only then hands out the replies, so nothing is
+// answered that is not written. Leases, waiting runs and clients are kept in memory and in rows;
+// Load rebuilds memory from the rows after a takeover.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "state/leveldb/clients.h"
+#include "state/leveldb/database.h"
+#include "state/leveldb/rows.h"
+#include "state/leveldb/threads.h"
+#include "state/leveldb/transaction.h"
+#include "state/wire/protocol.h"
+
+namespace agent_graph::state {
+
+// When an acknowledged write has to have reached the disk, not only the kernel.
+enum class SyncLevel : uint8_t {
+  kRun,     // ends of runs, direct writes, and appends that ask for it
+  kAlways,  // every write
+  kNone,    // never: survives the death of the process, not of the machine
+};
+
+// The request a reply belongs to.
+struct ReplyAddress {
+  std::string client;
+  uint64_t connection = 0;
+  uint64_t sequence = 0;
+};
+
+struct StoreReply {
+  ReplyAddress to;
+  Status status;
+  ReplyRow reply;
+};
+
+class Store {
+ public:
+  // How long a client that lost its connection, but whose process lives, keeps its leases.
+  static constexpr std::chrono::seconds kReconnectGrace{10};
+  // How long its answers are kept for it.
+  static constexpr std::chrono::seconds kReplyRetention{100};
+  // Runs that wait for a busy thread, over all threads.
+  static constexpr size_t kWaitersMax = 65'536;
+
+  Store(Database& database, SyncLevel sync);
+
+  Status Load();
+
+  // A client said Hello on a connection; frees its leases of runs it does not hold any more.
+  void Connect(const wire::Hello& hello, uint64_t connection);
+  // Its connection is gone.
+  void Disconnect(const std::string& client, uint64_t connection);
+  // It leaves for good: its runs end, its answers are not wanted.
+  void Leave(const std::string& client);
+
+  // Executes one mutating request; the reply comes out of Commit, now or (Begin on a busy thread)
+  // later. `body` stands at the operation's body.
+  void Apply(const ReplyAddress& from, const wire::RequestHeader& header, pack::Unpacker& body);
+
+  // Ends waits that are over, frees leases of lost processes, forgets clients.
+  void Tick(MonotonicClock::time_point now);
+  // When Tick has something to do next.
+  Deadline next_tick() const { return std::min(next_waiter_, next_client_check_); }
+  // Deletes a portion of the rows of deleted threads; for when nothing else is to do.
+  void Sweep();
+  bool wants_sweep() const { return wants_sweep_; }
+
+  // Writes everything applied since the last Commit. When that fails nothing was done and the store
+  // must be abandoned: what it holds in memory is ahead of the database.
+  Result<std::vector<StoreReply>> Commit();
+
+ private:
+  struct Waiter {
+    BeginRun run;
+    ReplyAddress from;
+    int64_t micros = 0;
+    Deadline deadline;
+  };
+  struct Lease {
+    LeaseRow row;
+    keys::ThreadKey thread;
+    std::deque<Waiter> waiters;
+  };
+
+  Status LoadLeases();
+  Status LoadReplies();
+
+  // Each stages one operation's changes and returns the reply, or a failure that undoes them.
+  Result<ReplyRow> Execute(const ReplyAddress& from, const wire::RequestHeader& header,
+                           pack::Unpacker& body, bool& sync);
+  Result<ReplyRow> Append(const ReplyAddress& from, const AppendRun& append);
+  Result<ReplyRow> Finish(const ReplyAddress& from, const FinishRun& finish, int64_t micros);
+  Result<ReplyRow> Release(const ReplyAddress& from, const wire::ReleaseBody& release);
+  Result<ReplyRow> RequestStop(const wire::ThreadBody& stop);
+  Result<ReplyRow> Put(const PutState& put, int64_t micros);
+  Result<ReplyRow> AddMessages(const AppendMessages& append, int64_t micros);
+  Result<ReplyRow> Clear(const wire::ThreadBody& clear, int64_t micros);
+  Result<ReplyRow> Delete(const wire::ThreadBody& thread);
+  Result<ReplyRow> DeleteOneMessage(const wire::MessageBody& message);
+
+  // Leases (store_runs.cc).
+  void Begin(Waiter begin, uint32_t queue_max);
+  void Start(const Waiter& begin);
+  Result<ReplyRow> Grant(const Waiter& begin);
+  Result<Lease*> FencedLease(const ReplyAddress& from, const AppendRun& append);
+  Status ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRun& append);
+  // Forgets the lease; the next waiter gets its turn once the operation is accepted.
+  void EndLease(const std::string& thread_id);
+  void LoseLease(const std::string& thread_id);
+  Status StageLostRun(const Lease& lease);
+  void LoseLeasesOf(const std::string& client, const std::vector<std::string>& except_runs);
+  void AdmitWaiters();
+  void CancelWaiters(Lease& lease, const Status& reason);
+  void DropWaitersOf(const std::string& client);
+  void ExpireWaiters(MonotonicClock::time_point now);
+  void CheckClients(MonotonicClock::time_point now);
+
+  // Existing thread in the scope; kNotFound otherwise.
+  Result<ThreadRow> ReadableThread(const Scope& scope, const std::string& thread_id) const;
+  // Existing or new thread; kPermissionDenied when it is somebody else's.
+  Result<ThreadRow> WritableThread(const Scope& scope, const NewThread& thread, bool& created);
+
+  void Accept(const ReplyAddress& to, ReplyRow reply, bool sync);
+  void Refuse(const ReplyAddress& to, Status status);
+  bool AnswerAgain(const ReplyAddress& from);
+  void Acknowledge(const std::string& client, ClientEntry& entry, uint64_t below);
+  void ForgetReplies(const std::string& client, ClientEntry& entry);
+
+  Database& database_;
+  const SyncLevel sync_;
+  Transaction transaction_;
+  std::unordered_map<std::string, Lease> leases_;  // by thread id
+  size_t waiters_ = 0;
+  Deadline next_waiter_ = kNoDeadline;  // no wait ends earlier
+  Deadline next_client_check_ = kNoDeadline;
+  std::vector<std::deque<Waiter>> admissions_;  // waiters of leases that ended
+  ClientTable clients_;
+  std::vector<StoreReply> replies_;
+  bool wants_sweep_ = false;
+};
+
+}  // namespace agent_graph::state

@@ -1,0 +1,256 @@
+// Store: runs and the leases that keep one thread to one run at a time.
+#include <algorithm>
+
+#include "base/clock.h"
+#include "state/leveldb/process.h"
+#include "state/leveldb/store.h"
+#include "state/leveldb/stored_json.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr int64_t kWaitMsMax = 3'600'000;
+
+Status Fenced() {
+  return Status(StatusCode::kFenced, "the run lost its thread");
+}
+
+bool Holds(const LeaseRow& row, const std::string& client, const std::string& run_id) {
+  return row.client == client && row.run_id == run_id;
+}
+
+}  // namespace
+
+void Store::Begin(Waiter begin, uint32_t queue_max) {
+  auto found = leases_.find(begin.run.thread_id);
+  if (found == leases_.end()) return Start(begin);
+  Lease& lease = found->second;
+  if (Holds(lease.row, begin.from.client, begin.run.run_id)) {
+    ReplyRow reply;
+    reply.load = ReplyRow::Load::kBeginRun;
+    reply.thread_id = begin.run.thread_id;
+    reply.created = lease.row.created_thread;
+    reply.lease_epoch = lease.row.epoch;
+    return Accept(begin.from, std::move(reply), false);
+  }
+  if (!InScope(begin.run.scope, lease.thread.owner)) {
+    return Refuse(begin.from,
+                  Status(StatusCode::kPermissionDenied, "the thread belongs to another user"));
+  }
+  if (!begin.run.enqueue_if_busy || lease.waiters.size() >= queue_max) {
+    return Refuse(begin.from, Status(StatusCode::kBusy, "the thread has a run in flight"));
+  }
+  if (waiters_ >= kWaitersMax) {
+    return Refuse(begin.from,
+                  Status(StatusCode::kResourceExhausted, "too many runs wait for busy threads"));
+  }
+  begin.deadline = DeadlineAfter(
+      std::chrono::milliseconds(std::clamp<int64_t>(begin.run.wait_ms_max, 0, kWaitMsMax)));
+  next_waiter_ = std::min(next_waiter_, begin.deadline);
+  lease.waiters.push_back(std::move(begin));
+  ++waiters_;
+}
+
+void Store::Start(const Waiter& begin) {
+  Result<ReplyRow> reply = Grant(begin);
+  if (reply.ok()) return Accept(begin.from, std::move(*reply), false);
+  transaction_.Reject();
+  Refuse(begin.from, reply.status());
+}
+
+Result<ReplyRow> Store::Grant(const Waiter& begin) {
+  const BeginRun& run = begin.run;
+  auto client = clients_.find(begin.from.client);
+  if (client == clients_.end()) return Status(StatusCode::kUnavailable, "the client has gone");
+  bool created = false;
+  AG_ASSIGN_OR_RETURN(ThreadRow thread, WritableThread(run.scope,
+                                                       {run.thread_id, run.user_id, run.creation_id,
+                                                        run.thread_name, begin.micros},
+                                                       created));
+  ThreadEditor editor(transaction_, thread.key());
+  AG_RETURN_IF_ERROR(editor.TrimWindowTo(run.window_max.value_or(kWindowItemsMax)));
+  editor.Save();
+
+  Lease lease;
+  lease.thread = thread.key();
+  lease.row.thread_id = run.thread_id;
+  lease.row.client = begin.from.client;
+  lease.row.process = client->second.process;
+  lease.row.process_start = client->second.process_start;
+  lease.row.run_id = run.run_id;
+  lease.row.epoch = ++thread.lease_epoch;
+  lease.row.created_thread = created;
+  lease.row.current_node = "START";
+  transaction_.PutRow(keys::Lease(lease.thread), lease.row);
+  thread.last_run_id = run.run_id;
+  TouchThread(transaction_, run.thread_id, thread, begin.micros);
+
+  ReplyRow reply;
+  reply.load = ReplyRow::Load::kBeginRun;
+  reply.thread_id = run.thread_id;
+  reply.created = created;
+  reply.lease_epoch = lease.row.epoch;
+  leases_.emplace(run.thread_id, std::move(lease));
+  return reply;
+}
+
+Result<Store::Lease*> Store::FencedLease(const ReplyAddress& from, const AppendRun& append) {
+  auto found = leases_.find(append.thread_id);
+  if (found == leases_.end() || !Holds(found->second.row, from.client, append.run_id) ||
+      found->second.row.epoch != append.lease_epoch) {
+    return Fenced();
+  }
+  return &found->second;
+}
+
+Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRun& append) {
+  AG_RETURN_IF_ERROR(editor.AppendLog(append.entries));
+  AG_RETURN_IF_ERROR(editor.AddMessages(append.messages, ThreadEditor::Existing::kKeep));
+  if (!append.current_node.empty()) lease.row.current_node = append.current_node;
+  lease.row.step = append.step;
+  return Status::Ok();
+}
+
+Result<ReplyRow> Store::Append(const ReplyAddress& from, const AppendRun& append) {
+  AG_ASSIGN_OR_RETURN(Lease * lease, FencedLease(from, append));
+  ThreadEditor editor(transaction_, lease->thread);
+  AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, append));
+  editor.Save();
+  transaction_.PutRow(keys::Lease(lease->thread), lease->row);
+  ReplyRow reply;
+  reply.body = pack::ToBytes(AppendRunReply{lease->row.stop_requested});
+  return reply;
+}
+
+Result<ReplyRow> Store::Finish(const ReplyAddress& from, const FinishRun& finish, int64_t micros) {
+  AG_ASSIGN_OR_RETURN(Lease * lease, FencedLease(from, finish.append));
+  const std::string thread_id = finish.append.thread_id;
+  AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread, FindThread(transaction_, thread_id));
+  if (!thread) return Fenced();
+  ThreadEditor editor(transaction_, lease->thread);
+  AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, finish.append));
+  editor.WriteSnapshot(finish.snapshot);
+  editor.Save();
+  TouchThread(transaction_, thread_id, *thread, micros);
+  EndLease(thread_id);
+  return ReplyRow{};
+}
+
+Result<ReplyRow> Store::Release(const ReplyAddress& from, const wire::ReleaseBody& release) {
+  auto found = leases_.find(release.thread_id);
+  if (found == leases_.end()) return ReplyRow{};
+  if (Holds(found->second.row, from.client, release.run_id)) {
+    EndLease(release.thread_id);
+    return ReplyRow{};
+  }
+  waiters_ -= std::erase_if(found->second.waiters, [&](const Waiter& waiter) {
+    return waiter.from.client == from.client && waiter.run.run_id == release.run_id;
+  });
+  return ReplyRow{};
+}
+
+Result<ReplyRow> Store::RequestStop(const wire::ThreadBody& stop) {
+  StopReply answer;
+  auto found = leases_.find(stop.thread_id);
+  if (found != leases_.end() && InScope(stop.scope, found->second.thread.owner)) {
+    Lease& lease = found->second;
+    lease.row.stop_requested = true;
+    transaction_.PutRow(keys::Lease(lease.thread), lease.row);
+    CancelWaiters(lease, Status(StatusCode::kCancelled, "the thread was asked to stop"));
+    answer = {true, lease.row.run_id};
+  }
+  ReplyRow reply;
+  reply.body = pack::ToBytes(answer);
+  return reply;
+}
+
+void Store::EndLease(const std::string& thread_id) {
+  auto found = leases_.find(thread_id);
+  if (found == leases_.end()) return;
+  transaction_.Delete(keys::Lease(found->second.thread));
+  waiters_ -= found->second.waiters.size();
+  if (!found->second.waiters.empty()) admissions_.push_back(std::move(found->second.waiters));
+  leases_.erase(found);
+}
+
+Status Store::StageLostRun(const Lease& lease) {
+  const int64_t micros = UnixMicros();
+  ThreadEditor editor(transaction_, lease.thread);
+  AG_RETURN_IF_ERROR(
+      editor.AppendLog({{"run_finished", WorkerLostEntry(lease.row.run_id), micros}}));
+  AG_ASSIGN_OR_RETURN(Snapshot snapshot, editor.ReadSnapshot());
+  snapshot.execution_json = WorkerLostExecution(lease.row.current_node, lease.row.step);
+  editor.WriteSnapshot(snapshot);
+  editor.Save();
+  AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,
+                      FindThread(transaction_, lease.row.thread_id));
+  if (thread) TouchThread(transaction_, lease.row.thread_id, *thread, micros);
+  return Status::Ok();
+}
+
+void Store::LoseLease(const std::string& thread_id) {
+  auto found = leases_.find(thread_id);
+  if (found == leases_.end()) return;
+  // A thread whose rows cannot be read must not stay locked on top of that.
+  if (!StageLostRun(found->second).ok()) transaction_.Reject();
+  EndLease(thread_id);
+  transaction_.Accept(sync_ != SyncLevel::kNone);
+}
+
+void Store::LoseLeasesOf(const std::string& client, const std::vector<std::string>& except_runs) {
+  std::vector<std::string> lost;
+  for (const auto& [thread_id, lease] : leases_) {
+    if (lease.row.client == client &&
+        std::find(except_runs.begin(), except_runs.end(), lease.row.run_id) == except_runs.end()) {
+      lost.push_back(thread_id);
+    }
+  }
+  for (const std::string& thread_id : lost) LoseLease(thread_id);
+}
+
+void Store::AdmitWaiters() {
+  while (!admissions_.empty()) {
+    std::deque<Waiter> queue = std::move(admissions_.back());
+    admissions_.pop_back();
+    for (Waiter& waiter : queue) {
+      auto lease = leases_.find(waiter.run.thread_id);
+      if (lease == leases_.end()) {
+        Start(waiter);
+      } else {
+        lease->second.waiters.push_back(std::move(waiter));
+        ++waiters_;
+      }
+    }
+  }
+}
+
+void Store::CancelWaiters(Lease& lease, const Status& reason) {
+  for (const Waiter& waiter : lease.waiters) Refuse(waiter.from, reason);
+  waiters_ -= lease.waiters.size();
+  lease.waiters.clear();
+}
+
+void Store::DropWaitersOf(const std::string& client) {
+  if (waiters_ == 0) return;
+  for (auto& [thread_id, lease] : leases_) {
+    waiters_ -= std::erase_if(lease.waiters,
+                              [&](const Waiter& waiter) { return waiter.from.client == client; });
+  }
+}
+
+void Store::ExpireWaiters(MonotonicClock::time_point now) {
+  next_waiter_ = kNoDeadline;
+  for (auto& [thread_id, lease] : leases_) {
+    std::erase_if(lease.waiters, [&](const Waiter& waiter) {
+      if (waiter.deadline > now) {
+        next_waiter_ = std::min(next_waiter_, waiter.deadline);
+        return false;
+      }
+      Refuse(waiter.from, Status(StatusCode::kBusy, "the thread has a run in flight"));
+      --waiters_;
+      return true;
+    });
+  }
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,101 @@
+// Store: direct changes of threads, outside of runs.
+#include "state/leveldb/store.h"
+#include "state/leveldb/stored_json.h"
+
+namespace agent_graph::state {
+namespace {
+
+Status NotFound() {
+  return Status(StatusCode::kNotFound, "thread not found");
+}
+
+}  // namespace
+
+Result<ThreadRow> Store::ReadableThread(const Scope& scope, const std::string& thread_id) const {
+  AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread, FindThread(transaction_, thread_id));
+  if (!thread || !InScope(scope, thread->owner)) return NotFound();
+  return std::move(*thread);
+}
+
+Result<ThreadRow> Store::WritableThread(const Scope& scope, const NewThread& thread,
+                                        bool& created) {
+  AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> existing,
+                      FindThread(transaction_, thread.thread_id));
+  created = !existing;
+  if (existing) {
+    if (InScope(scope, existing->owner)) return std::move(*existing);
+    return Status(StatusCode::kPermissionDenied, "the thread belongs to another user");
+  }
+  NewThread owned = thread;
+  if (scope.kind == Scope::Kind::kOwner) owned.owner = scope.user_id;
+  return CreateThread(transaction_, owned);
+}
+
+Result<ReplyRow> Store::Put(const PutState& put, int64_t micros) {
+  bool created = false;
+  AG_ASSIGN_OR_RETURN(
+      ThreadRow thread,
+      WritableThread(put.scope, {put.thread_id, put.user_id, put.creation_id, {}, micros},
+                     created));
+  ThreadEditor editor(transaction_, thread.key());
+  AG_ASSIGN_OR_RETURN(Snapshot snapshot, editor.ReadSnapshot());
+  AG_ASSIGN_OR_RETURN(snapshot.fields_json,
+                      MergeJsonObjects(snapshot.fields_json, put.fields_json, "state"));
+  if (put.summary_present) snapshot.summary = put.summary;
+  if (put.context_cleared) editor.ClearWindow();
+  AG_RETURN_IF_ERROR(editor.AddMessages(put.messages, ThreadEditor::Existing::kReplace));
+  editor.WriteSnapshot(snapshot);
+  editor.Save();
+  TouchThread(transaction_, put.thread_id, thread, micros);
+  ReplyRow reply;
+  reply.load = ReplyRow::Load::kThreadState;
+  reply.thread_id = put.thread_id;
+  return reply;
+}
+
+Result<ReplyRow> Store::AddMessages(const AppendMessages& append, int64_t micros) {
+  bool created = false;
+  AG_ASSIGN_OR_RETURN(
+      ThreadRow thread,
+      WritableThread(append.scope,
+                     {append.thread_id, append.user_id, append.creation_id, {}, micros}, created));
+  AG_ASSIGN_OR_RETURN(thread.metadata_json,
+                      MergeJsonObjects(thread.metadata_json, append.metadata_json, "metadata"));
+  ThreadEditor editor(transaction_, thread.key());
+  AG_RETURN_IF_ERROR(editor.AddMessages(append.messages, ThreadEditor::Existing::kKeep));
+  editor.Save();
+  TouchThread(transaction_, append.thread_id, thread, micros);
+  return ReplyRow{};
+}
+
+Result<ReplyRow> Store::Clear(const wire::ThreadBody& clear, int64_t micros) {
+  AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadableThread(clear.scope, clear.thread_id));
+  ThreadEditor editor(transaction_, thread.key());
+  editor.ClearWindow();
+  editor.WriteSnapshot({});
+  editor.Save();
+  TouchThread(transaction_, clear.thread_id, thread, micros);
+  return ReplyRow{};
+}
+
+Result<ReplyRow> Store::Delete(const wire::ThreadBody& body) {
+  AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadableThread(body.scope, body.thread_id));
+  if (auto lease = leases_.find(body.thread_id); lease != leases_.end()) {
+    CancelWaiters(lease->second, Status(StatusCode::kCancelled, "the thread was deleted"));
+    EndLease(body.thread_id);
+  }
+  DeleteThread(transaction_, body.thread_id, thread);
+  wants_sweep_ = true;
+  return ReplyRow{};
+}
+
+Result<ReplyRow> Store::DeleteOneMessage(const wire::MessageBody& body) {
+  AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadableThread(body.scope, body.thread_id));
+  ThreadEditor editor(transaction_, thread.key());
+  AG_ASSIGN_OR_RETURN(bool found, editor.DeleteMessage(body.message_id));
+  if (!found) return Status(StatusCode::kNotFound, "message not found");
+  editor.Save();
+  return ReplyRow{};
+}
+
+}  // namespace agent_graph::state

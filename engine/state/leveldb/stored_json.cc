@@ -1,0 +1,95 @@
+#include "state/leveldb/stored_json.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace agent_graph::state {
+namespace {
+
+using nlohmann::json;
+
+// Index just past the string literal that starts at `position`, or npos.
+size_t SkipString(std::string_view text, size_t position) {
+  for (++position; position < text.size(); ++position) {
+    position = text.find_first_of("\"\\", position);
+    if (position == std::string_view::npos) return position;
+    if (text[position] == '"') return position + 1;
+    ++position;  // the escaped byte
+  }
+  return std::string_view::npos;
+}
+
+bool IsSpace(char byte) {
+  return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
+}
+
+}  // namespace
+
+Result<std::string> MergeJsonObjects(const std::string& base, const std::string& patch,
+                                     const char* what) {
+  AG_ASSIGN_OR_RETURN(json changes, ParseJson(patch));
+  if (!changes.is_object()) {
+    return Status(StatusCode::kInvalidArgument, std::string(what) + " must be an object");
+  }
+  if (changes.empty()) return base;
+  Result<json> merged = ParseJson(base);
+  if (!merged.ok() || !merged->is_object()) {
+    return Status(StatusCode::kDataLoss, "stored state cannot be read back").WithDetail(what);
+  }
+  merged->merge_patch(changes);
+  std::string text = DumpJson(*merged);
+  if (text.size() > kThreadJsonBytesMax) {
+    return Status(StatusCode::kInvalidArgument, std::string(what) +
+                                                    " of this thread would be larger than " +
+                                                    std::to_string(kThreadJsonBytesMax) + " bytes");
+  }
+  return text;
+}
+
+std::string WorkerLostExecution(const std::string& current_node, int64_t step) {
+  return DumpJson({{"current_node", current_node},
+                   {"step", step},
+                   {"status", "error"},
+                   {"reason", "worker_lost"}});
+}
+
+std::string WorkerLostEntry(const std::string& run_id) {
+  return DumpJson({{"run_id", run_id}, {"status", "error"}, {"reason", "worker_lost"}});
+}
+
+bool IsFromUser(std::string_view text) {
+  constexpr std::string_view kKey = "\"role\"";
+  int depth = 0;
+  bool expects_key = false;
+  for (size_t i = 0; i < text.size();) {
+    char byte = text[i];
+    if (byte == '"') {
+      size_t end = SkipString(text, i);
+      if (end == std::string_view::npos) return false;
+      bool is_role = depth == 1 && expects_key && text.substr(i, end - i) == kKey;
+      expects_key = false;
+      i = end;
+      if (!is_role) continue;
+      while (i < text.size() && (IsSpace(text[i]) || text[i] == ':')) ++i;
+      return text.substr(i).starts_with("\"user\"");
+    }
+    if (byte == '{' || byte == '[') ++depth;
+    if (byte == '}' || byte == ']') --depth;
+    if (depth == 1 && (byte == '{' || byte == ',')) expects_key = true;
+    ++i;
+  }
+  return false;
+}
+
+bool ContainsIgnoringCase(std::string_view text, std::string_view search) {
+  auto lower = [](char byte) {
+    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + ('a' - 'A')) : byte;
+  };
+  return std::search(text.begin(), text.end(), search.begin(), search.end(),
+                     [&](char a, char b) { return lower(a) == lower(b); }) != text.end() ||
+         search.empty();
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,30 @@
+// The few places where the store looks into JSON text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace agent_graph::state {
+
+// A thread's own JSON (fields, metadata) is kept below this, however often it is merged into.
+inline constexpr size_t kThreadJsonBytesMax = 4 * 1024 * 1024;
+
+// Merges `patch` into `base`, both objects: objects deeply, other values by replacement, null
+// removes. kInvalidArgument names `what` when the patch is no object or the result is too large.
+Result<std::string> MergeJsonObjects(const std::string& base, const std::string& patch,
+                                     const char* what);
+
+// The execution meta of a run whose process died: an error with reason worker_lost.
+std::string WorkerLostExecution(const std::string& current_node, int64_t step);
+// The log entry that ends such a run.
+std::string WorkerLostEntry(const std::string& run_id);
+
+// True for a message with "role": "user". Scans the text without parsing it.
+bool IsFromUser(std::string_view message_json);
+
+// ASCII letters compare equal in either case.
+bool ContainsIgnoringCase(std::string_view text, std::string_view search);
+
+}  // namespace agent_graph::state

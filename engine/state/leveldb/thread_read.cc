@@ -1,0 +1,204 @@
+#include "state/leveldb/thread_read.h"
+
+#include <algorithm>
+
+#include "message/codec.h"
+#include "state/leveldb/reader.h"
+#include "state/leveldb/stored_json.h"
+#include "state/wire/fields.h"
+
+namespace agent_graph::state {
+namespace {
+
+// A window with more holes than this per message is read row by row.
+constexpr uint64_t kScanSpanPerItem = 4;
+
+Status Damaged() {
+  return Status(StatusCode::kDataLoss, "stored state cannot be read back");
+}
+
+Result<StoredMessage> ToMessage(std::string_view value, uint64_t sequence) {
+  MessageRow row;
+  if (!pack::FromBytes(value, row)) return Damaged();
+  return StoredMessage{std::move(row.id), sequence, std::move(row.json)};
+}
+
+// Calls `row(sequence, value)` from `first` on until it returns false.
+template <typename Row>
+Status ScanMessages(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread, uint64_t first,
+                    Row row) {
+  const std::string prefix = keys::ThreadPrefix(keys::Table::kMessage, thread);
+  return snapshot.Scan(keys::Message(thread, first), keys::PrefixEnd(prefix),
+                       [&](std::string_view key, std::string_view value) {
+                         keys::Parser parser(key, keys::Table::kMessage);
+                         parser.Thread();
+                         return row(parser.Integer(), value);
+                       });
+}
+
+Status ReadWindowByScan(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
+                        const std::vector<uint64_t>& items, std::vector<StoredMessage>& messages) {
+  size_t next = 0;
+  Status damage;
+  AG_RETURN_IF_ERROR(ScanMessages(snapshot, thread, WindowRow::Sequence(items.front()),
+                                  [&](uint64_t sequence, std::string_view value) {
+                                    while (next < items.size() &&
+                                           WindowRow::Sequence(items[next]) < sequence)
+                                      ++next;
+                                    if (next == items.size()) return false;
+                                    if (WindowRow::Sequence(items[next]) != sequence) return true;
+                                    Result<StoredMessage> message = ToMessage(value, sequence);
+                                    if (message.ok()) messages.push_back(std::move(*message));
+                                    if (!message.ok()) damage = message.status();
+                                    return ++next < items.size() && damage.ok();
+                                  }));
+  return damage;
+}
+
+Status ReadWindowByRow(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
+                       const std::vector<uint64_t>& items, std::vector<StoredMessage>& messages) {
+  for (uint64_t item : items) {
+    const uint64_t sequence = WindowRow::Sequence(item);
+    AG_ASSIGN_OR_RETURN(std::optional<std::string> value,
+                        snapshot.Get(keys::Message(thread, sequence)));
+    if (!value) continue;
+    AG_ASSIGN_OR_RETURN(messages.emplace_back(), ToMessage(*value, sequence));
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<StoredMessage>> ReadWindow(const DatabaseSnapshot& snapshot,
+                                              const keys::ThreadKey& thread) {
+  std::vector<StoredMessage> messages;
+  AG_ASSIGN_OR_RETURN(std::optional<WindowRow> window,
+                      ReadRow<WindowRow>(snapshot, keys::Window(thread)));
+  if (!window || window->items.empty()) return messages;
+  const auto& items = window->items;
+  const uint64_t span = WindowRow::Sequence(items.back()) - WindowRow::Sequence(items.front()) + 1;
+  messages.reserve(items.size());
+  AG_RETURN_IF_ERROR(span <= items.size() * kScanSpanPerItem
+                         ? ReadWindowByScan(snapshot, thread, items, messages)
+                         : ReadWindowByRow(snapshot, thread, items, messages));
+  // The newest messages that fit; a window of huge messages loses its oldest.
+  size_t bytes = 0;
+  auto kept = messages.end();
+  while (kept != messages.begin() && bytes + std::prev(kept)->json.size() <= kWindowBytesMax) {
+    --kept;
+    bytes += kept->json.size();
+  }
+  messages.erase(messages.begin(), kept);
+  return messages;
+}
+
+}  // namespace
+
+Result<ThreadRow> ReadThread(const DatabaseSnapshot& snapshot, const Scope& scope,
+                             const std::string& thread_id) {
+  AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,
+                      ReadRow<ThreadRow>(snapshot, keys::Thread(thread_id)));
+  if (!thread || !InScope(scope, thread->owner)) {
+    return Status(StatusCode::kNotFound, "thread not found");
+  }
+  return std::move(*thread);
+}
+
+Result<ThreadState> ReadState(const DatabaseSnapshot& snapshot, const std::string& thread_id,
+                              const ThreadRow& thread) {
+  ThreadState state;
+  state.record = thread.Record(thread_id);
+  AG_ASSIGN_OR_RETURN(std::optional<Snapshot> stored,
+                      ReadRow<Snapshot>(snapshot, keys::Snapshot(thread.key())));
+  if (stored) state.snapshot = std::move(*stored);
+  AG_ASSIGN_OR_RETURN(state.window, ReadWindow(snapshot, thread.key()));
+  AG_ASSIGN_OR_RETURN(std::optional<LeaseRow> lease,
+                      ReadRow<LeaseRow>(snapshot, keys::Lease(thread.key())));
+  if (lease) {
+    state.in_flight =
+        RunInFlight{lease->run_id, lease->current_node, lease->step, lease->stop_requested};
+  }
+  return state;
+}
+
+Result<StoredMessage> ReadMessage(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
+                                  const std::string& message_id) {
+  AG_ASSIGN_OR_RETURN(std::optional<uint64_t> sequence,
+                      ReadRow<uint64_t>(snapshot, keys::MessageId(thread, message_id)));
+  if (!sequence) return Status(StatusCode::kNotFound, "message not found");
+  AG_ASSIGN_OR_RETURN(std::optional<std::string> value,
+                      snapshot.Get(keys::Message(thread, *sequence)));
+  if (!value) return Damaged();
+  return ToMessage(*value, *sequence);
+}
+
+Result<MessagePage> ReadMessages(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
+                                 const PageRequest& page) {
+  AG_ASSIGN_OR_RETURN(std::optional<CountersRow> counters,
+                      ReadRow<CountersRow>(snapshot, keys::Counters(thread)));
+  MessagePage result;
+  if (!counters) return result;
+  const uint64_t limit = std::min(page.limit, kPageItemsMax);
+  uint64_t skip = page.offset;
+  uint64_t first = 0;
+  if (skip >= counters->messages || limit == 0) return result;
+  // Without holes a position is a sequence number.
+  if (page.search.empty() && counters->messages + 1 == counters->next_sequence) {
+    first = skip + 1;
+    skip = 0;
+  }
+  uint64_t passed = 0;
+  size_t bytes = 0;
+  Status damage;
+  AG_RETURN_IF_ERROR(
+      ScanMessages(snapshot, thread, first, [&](uint64_t sequence, std::string_view value) {
+        if (++passed > kRowsPassedMax + limit) return false;
+        if (page.search.empty() && skip > 0) {
+          --skip;
+          return true;
+        }
+        Result<StoredMessage> message = ToMessage(value, sequence);
+        if (!message.ok()) {
+          damage = message.status();
+          return false;
+        }
+        if (!page.search.empty()) {
+          if (!ContainsIgnoringCase(message::SearchText(message->json), page.search)) return true;
+          if (skip > 0) {
+            --skip;
+            return true;
+          }
+        }
+        bytes += message->json.size();
+        if (bytes > kPageBytesMax && !result.messages.empty()) return false;
+        result.messages.push_back(std::move(*message));
+        return result.messages.size() < limit;
+      }));
+  AG_RETURN_IF_ERROR(damage);
+  return result;
+}
+
+Result<std::vector<LogEntry>> ReadLogEntries(const DatabaseSnapshot& snapshot,
+                                             const keys::ThreadKey& thread, uint64_t first,
+                                             uint64_t limit) {
+  std::vector<LogEntry> entries;
+  if (limit == 0) return entries;
+  size_t bytes = 0;
+  Status damage;
+  const std::string prefix = keys::ThreadPrefix(keys::Table::kLog, thread);
+  AG_RETURN_IF_ERROR(snapshot.Scan(keys::LogEntry(thread, first), keys::PrefixEnd(prefix),
+                                   [&](std::string_view, std::string_view value) {
+                                     LogEntry entry;
+                                     if (!pack::FromBytes(value, entry)) {
+                                       damage = Damaged();
+                                       return false;
+                                     }
+                                     bytes += value.size();
+                                     if (bytes > kPageBytesMax && !entries.empty()) return false;
+                                     entries.push_back(std::move(entry));
+                                     return entries.size() < limit &&
+                                            entries.size() < pack::kItemsMax;
+                                   }));
+  AG_RETURN_IF_ERROR(damage);
+  return entries;
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,182 @@
+#include "state/leveldb/threads.h"
+
+#include <algorithm>
+
+#include "base/ids.h"
+#include "state/leveldb/stored_json.h"
+#include "state/wire/fields.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr keys::Table kSweptTables[] = {keys::Table::kLog,       keys::Table::kMessage,
+                                        keys::Table::kMessageId, keys::Table::kCounters,
+                                        keys::Table::kSnapshot,  keys::Table::kWindow};
+
+}  // namespace
+
+Result<std::optional<ThreadRow>> FindThread(const Transaction& transaction,
+                                            const std::string& thread_id) {
+  return transaction.GetRow<ThreadRow>(keys::Thread(thread_id));
+}
+
+Result<ThreadRow> CreateThread(Transaction& transaction, const NewThread& thread) {
+  const std::string counter_key = keys::Meta("next_thread_number");
+  AG_ASSIGN_OR_RETURN(std::optional<uint64_t> next, transaction.GetRow<uint64_t>(counter_key));
+  ThreadRow row;
+  row.number = next.value_or(1);
+  transaction.PutRow(counter_key, row.number + 1);
+  row.owner = thread.owner;
+  row.creation_id = thread.creation_id.empty() ? NewHexId() : thread.creation_id;
+  row.name = thread.name;
+  row.created_micros = thread.micros;
+  return row;
+}
+
+void TouchThread(Transaction& transaction, const std::string& thread_id, ThreadRow& row,
+                 int64_t micros) {
+  micros = std::max(micros, row.updated_micros);
+  if (micros != row.updated_micros) {
+    transaction.Delete(keys::Listing(row.updated_micros, thread_id));
+    transaction.Delete(keys::ListingByOwner(row.owner, row.updated_micros, thread_id));
+    row.updated_micros = micros;
+    transaction.Put(keys::Listing(micros, thread_id), {});
+    transaction.Put(keys::ListingByOwner(row.owner, micros, thread_id), {});
+  }
+  transaction.PutRow(keys::Thread(thread_id), row);
+}
+
+void DeleteThread(Transaction& transaction, const std::string& thread_id, const ThreadRow& row) {
+  transaction.Delete(keys::Thread(thread_id));
+  transaction.Delete(keys::Listing(row.updated_micros, thread_id));
+  transaction.Delete(keys::ListingByOwner(row.owner, row.updated_micros, thread_id));
+  transaction.Put(keys::Deleted(row.key()), {});
+}
+
+Result<bool> SweepDeletedThread(const Database& database, Transaction& transaction,
+                                size_t rows_max) {
+  std::string marker;
+  const std::string deleted = keys::TablePrefix(keys::Table::kDeleted);
+  AG_RETURN_IF_ERROR(database.Scan(deleted, keys::PrefixEnd(deleted), nullptr,
+                                   [&](std::string_view key, std::string_view) {
+                                     marker = key;
+                                     return false;
+                                   }));
+  if (marker.empty()) return false;
+  keys::Parser parser(marker, keys::Table::kDeleted);
+  keys::ThreadKey thread = parser.Thread();
+  if (!parser.ok()) return Status(StatusCode::kDataLoss, "stored state cannot be read back");
+  size_t rows = 0;
+  for (keys::Table table : kSweptTables) {
+    const std::string prefix = keys::ThreadPrefix(table, thread);
+    AG_RETURN_IF_ERROR(database.Scan(prefix, keys::PrefixEnd(prefix), nullptr,
+                                     [&](std::string_view key, std::string_view) {
+                                       if (rows == rows_max) return false;
+                                       transaction.Delete(std::string(key));
+                                       ++rows;
+                                       return true;
+                                     }));
+  }
+  if (rows < rows_max) transaction.Delete(marker);
+  return true;
+}
+
+ThreadEditor::ThreadEditor(Transaction& transaction, keys::ThreadKey thread)
+    : transaction_(transaction), thread_(std::move(thread)) {}
+
+Status ThreadEditor::LoadCounters() {
+  if (counters_) return Status::Ok();
+  AG_ASSIGN_OR_RETURN(counters_, transaction_.GetRow<CountersRow>(keys::Counters(thread_)));
+  if (!counters_) counters_.emplace();
+  return Status::Ok();
+}
+
+Status ThreadEditor::LoadWindow() {
+  if (window_) return Status::Ok();
+  AG_ASSIGN_OR_RETURN(window_, transaction_.GetRow<WindowRow>(keys::Window(thread_)));
+  if (!window_) window_.emplace();
+  return Status::Ok();
+}
+
+Status ThreadEditor::AppendLog(const std::vector<LogEntry>& entries) {
+  if (entries.empty()) return Status::Ok();
+  AG_RETURN_IF_ERROR(LoadCounters());
+  for (const LogEntry& entry : entries) {
+    transaction_.PutUnread(keys::LogEntry(thread_, counters_->next_log_index++),
+                           pack::ToBytes(entry));
+  }
+  return Status::Ok();
+}
+
+Status ThreadEditor::AddMessages(const std::vector<StoredMessage>& messages, Existing existing) {
+  if (messages.empty()) return Status::Ok();
+  AG_RETURN_IF_ERROR(LoadCounters());
+  AG_RETURN_IF_ERROR(LoadWindow());
+  for (const StoredMessage& message : messages) {
+    if (message.id.empty()) return Status(StatusCode::kInvalidArgument, "a message has no id");
+    const std::string id_key = keys::MessageId(thread_, message.id);
+    AG_ASSIGN_OR_RETURN(std::optional<uint64_t> known, transaction_.GetRow<uint64_t>(id_key));
+    if (known && existing == Existing::kKeep) continue;
+    uint64_t sequence = known ? *known : counters_->next_sequence++;
+    if (!known) {
+      ++counters_->messages;
+      transaction_.PutRow(id_key, sequence);
+    }
+    transaction_.PutUnread(keys::Message(thread_, sequence),
+                           pack::ToBytes(MessageRow{message.id, message.json}));
+    PutInWindow(sequence, IsFromUser(message.json));
+  }
+  TrimWindow(*window_, kWindowItemsMax);
+  return Status::Ok();
+}
+
+void ThreadEditor::PutInWindow(uint64_t sequence, bool from_user) {
+  auto& items = window_->items;
+  const uint64_t item = WindowRow::Item(sequence, from_user);
+  auto place = items.end();
+  if (!items.empty() && WindowRow::Sequence(items.back()) >= sequence) {
+    place = std::lower_bound(items.begin(), items.end(), WindowRow::Item(sequence, false));
+  }
+  if (place != items.end() && WindowRow::Sequence(*place) == sequence) {
+    *place = item;
+  } else {
+    items.insert(place, item);
+  }
+}
+
+Result<bool> ThreadEditor::DeleteMessage(const std::string& message_id) {
+  const std::string id_key = keys::MessageId(thread_, message_id);
+  AG_ASSIGN_OR_RETURN(std::optional<uint64_t> sequence, transaction_.GetRow<uint64_t>(id_key));
+  if (!sequence) return false;
+  AG_RETURN_IF_ERROR(LoadCounters());
+  AG_RETURN_IF_ERROR(LoadWindow());
+  transaction_.Delete(id_key);
+  transaction_.Delete(keys::Message(thread_, *sequence));
+  --counters_->messages;
+  std::erase_if(window_->items,
+                [&](uint64_t item) { return WindowRow::Sequence(item) == *sequence; });
+  return true;
+}
+
+Status ThreadEditor::TrimWindowTo(uint64_t items_max) {
+  AG_RETURN_IF_ERROR(LoadWindow());
+  TrimWindow(*window_, items_max);
+  return Status::Ok();
+}
+
+Result<Snapshot> ThreadEditor::ReadSnapshot() const {
+  AG_ASSIGN_OR_RETURN(std::optional<Snapshot> snapshot,
+                      transaction_.GetRow<Snapshot>(keys::Snapshot(thread_)));
+  return snapshot ? std::move(*snapshot) : Snapshot();
+}
+
+void ThreadEditor::WriteSnapshot(const Snapshot& snapshot) {
+  transaction_.PutRow(keys::Snapshot(thread_), snapshot);
+}
+
+void ThreadEditor::Save() {
+  if (counters_) transaction_.PutRow(keys::Counters(thread_), *counters_);
+  if (window_) transaction_.PutRow(keys::Window(thread_), *window_);
+}
+
+}  // namespace agent_graph::state

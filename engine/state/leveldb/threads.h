@@ -1,0 +1,70 @@
+// The rows of conversation threads as the write thread changes them, staged in a Transaction.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "state/leveldb/rows.h"
+#include "state/leveldb/transaction.h"
+#include "state/types.h"
+
+namespace agent_graph::state {
+
+// The record of a thread whoever owns it; nullopt when there is none.
+Result<std::optional<ThreadRow>> FindThread(const Transaction& transaction,
+                                            const std::string& thread_id);
+
+struct NewThread {
+  std::string thread_id;
+  std::string owner;
+  std::string creation_id;  // empty: generated
+  std::string name;
+  int64_t micros = 0;
+};
+Result<ThreadRow> CreateThread(Transaction& transaction, const NewThread& thread);
+
+// Writes the record and moves the thread to the head of the listings.
+void TouchThread(Transaction& transaction, const std::string& thread_id, ThreadRow& row,
+                 int64_t micros);
+
+// Forgets the record; everything below its number is left for SweepDeletedThread.
+void DeleteThread(Transaction& transaction, const std::string& thread_id, const ThreadRow& row);
+
+// Deletes up to `rows_max` rows of one deleted thread. False when no deleted thread is left.
+Result<bool> SweepDeletedThread(const Database& database, Transaction& transaction,
+                                size_t rows_max);
+
+// Changes the log, messages, window and snapshot of one thread. Save stages what has changed.
+class ThreadEditor {
+ public:
+  ThreadEditor(Transaction& transaction, keys::ThreadKey thread);
+
+  Status AppendLog(const std::vector<LogEntry>& entries);
+  enum class Existing { kKeep, kReplace };
+  // Appends to history and window. A message whose id exists stays where it is and is left alone,
+  // or gets the new content and a place in the window.
+  Status AddMessages(const std::vector<StoredMessage>& messages, Existing existing);
+  // False when there is no such message.
+  Result<bool> DeleteMessage(const std::string& message_id);
+  void ClearWindow() { window_.emplace(); }
+  Status TrimWindowTo(uint64_t items_max);
+
+  Result<Snapshot> ReadSnapshot() const;
+  void WriteSnapshot(const Snapshot& snapshot);
+
+  void Save();
+
+ private:
+  Status LoadCounters();
+  Status LoadWindow();
+  void PutInWindow(uint64_t sequence, bool from_user);
+
+  Transaction& transaction_;
+  keys::ThreadKey thread_;
+  std::optional<CountersRow> counters_;
+  std::optional<WindowRow> window_;
+};
+
+}  // namespace agent_graph::state

@@ -1,0 +1,72 @@
+#include "state/leveldb/transaction.h"
+
+#include <leveldb/write_batch.h>
+
+namespace agent_graph::state {
+
+struct Transaction::Batch {
+  leveldb::WriteBatch writes;
+};
+
+Transaction::Transaction(Database& database)
+    : database_(database), batch_(std::make_unique<Batch>()) {}
+Transaction::~Transaction() = default;
+
+Result<std::optional<std::string>> Transaction::Get(const std::string& key) const {
+  if (auto found = staged_.find(key); found != staged_.end()) return found->second;
+  if (auto found = accepted_.find(key); found != accepted_.end()) return found->second;
+  return database_.Get(key, nullptr);
+}
+
+void Transaction::Put(const std::string& key, std::string value) {
+  staged_.insert_or_assign(key, std::move(value));
+}
+
+void Transaction::Delete(const std::string& key) {
+  staged_.insert_or_assign(key, std::nullopt);
+}
+
+void Transaction::PutUnread(std::string key, std::string value) {
+  staged_unread_.emplace_back(std::move(key), std::move(value));
+}
+
+void Transaction::Accept(bool sync) {
+  committed_changes_ += staged_.size() + staged_unread_.size();
+  sync_ = sync_ || (sync && has_staged());
+  for (auto& [key, value] : staged_unread_) batch_->writes.Put(key, value);
+  for (auto& [key, value] : staged_) {
+    if (value) {
+      batch_->writes.Put(key, *value);
+    } else {
+      batch_->writes.Delete(key);
+    }
+  }
+  // Nodes move over; a newer change of the same row replaces the older one.
+  for (auto it = staged_.begin(); it != staged_.end();) {
+    auto node = staged_.extract(it++);
+    auto existing = accepted_.find(node.key());
+    if (existing != accepted_.end()) {
+      existing->second = std::move(node.mapped());
+    } else {
+      accepted_.insert(std::move(node));
+    }
+  }
+  staged_unread_.clear();
+}
+
+void Transaction::Reject() {
+  staged_.clear();
+  staged_unread_.clear();
+}
+
+Status Transaction::Commit() {
+  Reject();
+  Status status = empty() ? Status::Ok() : database_.Write(batch_->writes, sync_);
+  batch_->writes.Clear();
+  accepted_.clear();
+  committed_changes_ = 0;
+  sync_ = false;
+  return status;
+}
+
+}  // namespace agent_graph::state

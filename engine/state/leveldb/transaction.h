@@ -1,0 +1,69 @@
+// The write thread's batch: what the operations of one group commit have changed so far.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "state/leveldb/database.h"
+#include "state/pack/fields.h"
+
+namespace agent_graph::state {
+
+// Single-threaded. Changes of an operation are staged; Accept keeps them, Reject forgets them, so
+// that an operation that fails halfway leaves nothing. Commit writes all accepted ones at once.
+class Transaction {
+ public:
+  explicit Transaction(Database& database);
+  ~Transaction();
+
+  // The row as this batch will leave it.
+  Result<std::optional<std::string>> Get(const std::string& key) const;
+  void Put(const std::string& key, std::string value);
+  void Delete(const std::string& key);
+  // For rows no later operation reads through this transaction (bodies of messages and log
+  // entries).
+  void PutUnread(std::string key, std::string value);
+
+  template <typename Row>
+  Result<std::optional<Row>> GetRow(const std::string& key) const {
+    AG_ASSIGN_OR_RETURN(std::optional<std::string> bytes, Get(key));
+    if (!bytes) return std::optional<Row>();
+    Row row;
+    if (!pack::FromBytes(*bytes, row)) {
+      return Status(StatusCode::kDataLoss, "stored state cannot be read back");
+    }
+    return std::optional<Row>(std::move(row));
+  }
+  template <typename Row>
+  void PutRow(const std::string& key, const Row& row) {
+    Put(key, pack::ToBytes(row));
+  }
+
+  // `sync`: the operation asks for an fsync before its reply.
+  void Accept(bool sync);
+  void Reject();
+
+  bool has_staged() const { return !(staged_.empty() && staged_unread_.empty()); }
+  bool empty() const { return committed_changes_ == 0; }
+  // Nothing is kept whatever the outcome.
+  Status Commit();
+
+ private:
+  using Changes = std::unordered_map<std::string, std::optional<std::string>>;
+  struct Batch;
+
+  Database& database_;
+  Changes staged_;
+  std::vector<std::pair<std::string, std::string>> staged_unread_;
+  Changes accepted_;
+  std::unique_ptr<Batch> batch_;
+  size_t committed_changes_ = 0;
+  bool sync_ = false;
+};
+
+}  // namespace agent_graph::state

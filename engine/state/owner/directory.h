@@ -1,0 +1,72 @@
+// The state directory: who may use it, the lock that makes an owner, the socket's names.
+//
+//   owner.lock          locked by the state owner (an open file description lock: it goes with the
+//                       process, and a second open of the file does not release it)
+//   owner.<epoch>.sock  the owner's socket; owner.sock is a symlink to the newest
+//   db/                 LevelDB
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+
+namespace agent_graph::state {
+
+// A descriptor that is closed with its owner.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  ~FileDescriptor() { Reset(); }
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.Release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int Release();
+  void Reset();
+
+ private:
+  int fd_ = -1;
+};
+
+class StateDirectory {
+ public:
+  // kPermissionDenied when another user owns the directory or group or others may enter it.
+  static Result<StateDirectory> Open(const std::string& path);
+  // The same, created with mode 0700 when it is missing.
+  static Result<StateDirectory> Create(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  std::string database_path() const { return path_ + "/db"; }
+
+  // Takes owner.lock, without waiting. kBusy: another process is the owner.
+  Result<FileDescriptor> TryLock() const;
+
+  // A listening socket under the epoch's name, made current. Only under the lock: sockets of
+  // earlier owners are removed.
+  Result<FileDescriptor> Listen(uint64_t epoch) const;
+  void RemoveSocket(uint64_t epoch) const;
+  // A connection to the current owner, non-blocking; kUnavailable when there is none.
+  Result<FileDescriptor> Connect() const;
+
+ private:
+  StateDirectory(std::string path, FileDescriptor fd)
+      : path_(std::move(path)), fd_(std::move(fd)) {}
+  // A path to an entry that fits in sun_path however long the directory's own path is.
+  std::string EntryPath(const std::string& name) const;
+  void RemoveStaleSockets() const;
+
+  std::string path_;
+  FileDescriptor fd_;
+};
+
+// The process at the other end of a connected Unix socket.
+struct Peer {
+  int64_t process = 0;
+  bool trusted = false;  // same user as ours, or root
+};
+Peer PeerOf(int socket);
+
+}  // namespace agent_graph::state

@@ -1,0 +1,25 @@
+// The owner's answer while its database cannot be used: every operation is unavailable.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "state/owner/server.h"
+
+namespace agent_graph::state {
+
+class RefusingEvents : public ServerEvents {
+ public:
+  explicit RefusingEvents(std::function<void(uint64_t generation)> on_yield)
+      : on_yield_(std::move(on_yield)) {}
+
+  bool OnFrame(const std::shared_ptr<Connection>& connection, std::string payload) override;
+  void OnClosed(const std::shared_ptr<Connection>&) override {}
+
+ private:
+  std::function<void(uint64_t generation)> on_yield_;
+};
+
+}  // namespace agent_graph::state

@@ -1,0 +1,250 @@
+#include "state/owner/role.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "runtime/thread.h"
+#include "state/leveldb/transaction.h"
+#include "state/owner/refusing.h"
+
+namespace agent_graph::state {
+namespace {
+
+// A candidate sees the owner's end by its connection; the lock may follow a moment later, and an
+// owner that is still opening its database has no socket yet.
+constexpr int kConnectedPollMs = 200;
+constexpr int kUnconnectedPollMs = 5;
+constexpr std::chrono::milliseconds kBusyBackoffMin{20};
+constexpr std::chrono::milliseconds kBusyBackoffMax{1000};
+constexpr std::chrono::milliseconds kRetryInterval{5000};
+
+// Asks the owner to hand over, if our generation is newer.
+FileDescriptor AskToYield(const StateDirectory& directory, uint64_t generation) {
+  Result<FileDescriptor> owner = directory.Connect();
+  if (!owner.ok()) return {};
+  const std::string frame = wire::MakeFrame(wire::FrameType::kYield, wire::Yield{generation});
+  if (send(owner->get(), frame.data(), frame.size(), MSG_NOSIGNAL) !=
+      static_cast<ssize_t>(frame.size())) {
+    return {};
+  }
+  return std::move(*owner);
+}
+
+bool StillConnected(int socket) {
+  char byte;
+  const ssize_t received = recv(socket, &byte, 1, MSG_DONTWAIT);
+  return received > 0 || (received < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+}  // namespace
+
+Role::Role(OwnerOptions options, StateDirectory directory)
+    : options_(std::move(options)),
+      generation_(options_.generation == OwnerOptions::kNewest ? static_cast<uint64_t>(UnixMicros())
+                                                               : options_.generation),
+      directory_(std::move(directory)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+Role::~Role() {
+  Finish(MonotonicClock::now());
+}
+
+Status Role::Start() {
+  if (!wake_) return Status(StatusCode::kUnavailable, "the state owner cannot create an eventfd");
+  return runtime::StartThread(thread_, "state-owner", [this] { Run(); });
+}
+
+void Role::Finish(Deadline deadline) {
+  {
+    std::lock_guard lock(mutex_);
+    finish_deadline_ = finishing_ ? std::min(finish_deadline_, deadline) : deadline;
+    finishing_ = true;
+  }
+  const uint64_t one = 1;
+  [[maybe_unused]] ssize_t written = write(wake_.get(), &one, sizeof one);
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool Role::WaitUntilOwning(Deadline deadline) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_until(lock, deadline, [this] { return owning_ || ended_; }) && owning_;
+}
+
+bool Role::LeavingLocked() const {
+  if (yielded_) return true;
+  return finishing_ && (!owning_ || clients_ == 0 || MonotonicClock::now() >= finish_deadline_);
+}
+
+void Role::Run() {
+  if (WaitForLock()) {
+    for (;;) {
+      Status status = Reign();
+      {
+        std::lock_guard lock(mutex_);
+        if (LeavingLocked()) break;
+      }
+      Log(OwnerOptions::LogLevel::kAlert,
+          "state of " + directory_.path() + " is not available: " + status.ToString());
+      ServeFailure();
+    }
+    lock_.Reset();
+  }
+  std::lock_guard lock(mutex_);
+  ended_ = true;
+  changed_.notify_all();
+}
+
+bool Role::WaitForLock() {
+  FileDescriptor owner;
+  bool complained = false;
+  for (;;) {
+    {
+      std::lock_guard lock(mutex_);
+      if (finishing_) return false;
+    }
+    Result<FileDescriptor> lock = directory_.TryLock();
+    if (lock.ok()) {
+      lock_ = std::move(*lock);
+      return true;
+    }
+    if (lock.status().code() != StatusCode::kBusy && !std::exchange(complained, true)) {
+      Log(OwnerOptions::LogLevel::kAlert, lock.status().ToString());
+    }
+    if (!owner) owner = AskToYield(directory_, generation_);
+    pollfd events[2] = {{wake_.get(), POLLIN, 0}, {owner.get(), POLLIN, 0}};
+    poll(events, owner ? 2 : 1, owner ? kConnectedPollMs : kUnconnectedPollMs);
+    if (owner && events[1].revents != 0 && !StillConnected(owner.get())) owner.Reset();
+  }
+}
+
+Result<std::unique_ptr<Database>> Role::OpenDatabase() {
+  if (options_.type == OwnerOptions::Type::kMemory) return Database::OpenMemory();
+  for (auto backoff = kBusyBackoffMin;; backoff = std::min(backoff * 2, kBusyBackoffMax)) {
+    Result<std::unique_ptr<Database>> database =
+        Database::OpenDirectory(directory_.database_path());
+    if (database.ok() || database.status().code() != StatusCode::kBusy) return database;
+    Pause(backoff);
+    std::lock_guard lock(mutex_);
+    if (LeavingLocked()) return database;
+  }
+}
+
+Result<uint64_t> Role::NextEpoch(Database& database) const {
+  // An in-memory database starts from nothing each time; time keeps its epochs rising.
+  if (options_.type == OwnerOptions::Type::kMemory) return static_cast<uint64_t>(UnixMicros());
+  Transaction transaction(database);
+  const std::string key = keys::Meta("owner_epoch");
+  AG_ASSIGN_OR_RETURN(std::optional<uint64_t> last, transaction.GetRow<uint64_t>(key));
+  const uint64_t epoch = last.value_or(0) + 1;
+  transaction.PutRow(key, epoch);
+  transaction.Accept(options_.sync != SyncLevel::kNone);
+  AG_RETURN_IF_ERROR(transaction.Commit());
+  return epoch;
+}
+
+Status Role::Reign() {
+  AG_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, OpenDatabase());
+  AG_ASSIGN_OR_RETURN(uint64_t epoch, NextEpoch(*database));
+  AG_ASSIGN_OR_RETURN(FileDescriptor listener, directory_.Listen(epoch));
+  SessionEvents events;
+  events.on_failed = [this](const Status& status) {
+    std::lock_guard lock(mutex_);
+    failure_ = status;
+    changed_.notify_all();
+  };
+  events.on_yield = [this](uint64_t generation) { OnYield(generation); };
+  events.on_clients_changed = [this](size_t clients) {
+    std::lock_guard lock(mutex_);
+    clients_ = clients;
+    changed_.notify_all();
+  };
+  {
+    std::lock_guard lock(mutex_);
+    failure_ = Status::Ok();
+    clients_ = 0;
+  }
+  Session session(std::move(database), {epoch, options_.sync}, std::move(events));
+  AG_RETURN_IF_ERROR(session.Start(std::move(listener)));
+  Log(OwnerOptions::LogLevel::kNotice,
+      "owns the state of " + directory_.path() + ", epoch " + std::to_string(epoch));
+  std::unique_lock lock(mutex_);
+  owning_ = true;
+  changed_.notify_all();
+  while (!LeavingLocked() && failure_.ok()) {
+    if (finishing_) {
+      changed_.wait_until(lock, finish_deadline_);
+    } else {
+      changed_.wait(lock);
+    }
+  }
+  const Status failure = failure_;
+  const auto farewell = yielded_ ? Session::Farewell::kGoAway : Session::Farewell::kNone;
+  owning_ = false;
+  lock.unlock();
+  session.Stop(farewell);
+  directory_.RemoveSocket(epoch);
+  return failure;
+}
+
+void Role::ServeFailure() {
+  RefusingEvents events([this](uint64_t generation) { OnYield(generation); });
+  Result<FileDescriptor> listener = directory_.Listen(0);
+  if (listener.ok()) {
+    Server server(std::move(*listener), events);
+    if (server.Start().ok()) Pause(kRetryInterval);
+    server.Stop({});
+    directory_.RemoveSocket(0);
+  } else {
+    Pause(kRetryInterval);
+  }
+}
+
+void Role::Pause(std::chrono::milliseconds duration) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, DeadlineAfter(duration), [this] { return LeavingLocked(); });
+}
+
+void Role::OnYield(uint64_t generation) {
+  std::lock_guard lock(mutex_);
+  if (generation <= generation_) return;
+  yielded_ = true;
+  changed_.notify_all();
+}
+
+void Role::Log(OwnerOptions::LogLevel level, const std::string& text) const {
+  if (options_.log) options_.log(level, text);
+}
+
+struct Owner::Implementation {
+  Implementation(OwnerOptions options, StateDirectory directory)
+      : role(std::move(options), std::move(directory)) {}
+  Role role;
+};
+
+Owner::Owner(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+Owner::~Owner() = default;
+
+Result<std::unique_ptr<Owner>> Owner::Start(OwnerOptions options) {
+  AG_ASSIGN_OR_RETURN(StateDirectory directory, StateDirectory::Create(options.directory));
+  auto implementation = std::make_unique<Implementation>(std::move(options), std::move(directory));
+  AG_RETURN_IF_ERROR(implementation->role.Start());
+  return std::unique_ptr<Owner>(new Owner(std::move(implementation)));
+}
+
+void Owner::Finish(Deadline deadline) {
+  implementation_->role.Finish(deadline);
+}
+
+bool Owner::WaitUntilOwning(Deadline deadline) {
+  return implementation_->role.WaitUntilOwning(deadline);
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,64 @@
+// The life of one owner candidate, from waiting for the lock to giving it back.
+//
+//   candidate ─lock─► opening ─► serving ─► (yield, finish) ─► ended
+//                        │          │
+//                        └─ failed ◄┘   holds the lock, answers "unavailable", tries again
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "state/owner.h"
+#include "state/owner/directory.h"
+#include "state/owner/session.h"
+
+namespace agent_graph::state {
+
+class Role {
+ public:
+  Role(OwnerOptions options, StateDirectory directory);
+  ~Role();
+
+  Status Start();
+  void Finish(Deadline deadline);
+  bool WaitUntilOwning(Deadline deadline);
+
+ private:
+  void Run();
+  bool WaitForLock();
+  // Serves until told to leave; a failed Status says why the database could not be opened or was
+  // given up.
+  Status Reign();
+  void ServeFailure();
+  Result<std::unique_ptr<Database>> OpenDatabase();
+  Result<uint64_t> NextEpoch(Database& database) const;
+
+  // What ends a reign or a wait. True: leave now.
+  bool LeavingLocked() const;
+  void Pause(std::chrono::milliseconds duration);
+  void OnYield(uint64_t generation);
+  void Log(OwnerOptions::LogLevel level, const std::string& text) const;
+
+  const OwnerOptions options_;
+  const uint64_t generation_;
+  const StateDirectory directory_;
+  FileDescriptor wake_;  // ends a candidate's wait
+  FileDescriptor lock_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool finishing_ = false;  // until no client is left or the deadline
+  Deadline finish_deadline_ = kNoDeadline;
+  bool yielded_ = false;  // a newer generation waits
+  bool owning_ = false;
+  bool ended_ = false;
+  Status failure_;      // of the session
+  size_t clients_ = 0;  // as of the last change, of the session
+  std::thread thread_;
+};
+
+}  // namespace agent_graph::state

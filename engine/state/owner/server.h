@@ -1,0 +1,99 @@
+// The owner's socket: accepts clients, cuts their bytes into frames, sends replies.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+#include "base/status.h"
+#include "state/owner/directory.h"
+#include "state/wire/protocol.h"
+
+namespace agent_graph::state {
+
+inline constexpr size_t kConnectionsMax = 1024;
+// Requests of one connection that wait to be executed; beyond this its socket is not read.
+inline constexpr size_t kQueuedBytesMax = 64 * 1024 * 1024;
+// Replies of one connection that it has not read; beyond this its socket is not read, and beyond
+// the second bound it is closed.
+inline constexpr size_t kUnsentBytesPause = 64 * 1024 * 1024;
+inline constexpr size_t kUnsentBytesMax = 256 * 1024 * 1024;
+
+// Thread-safe. Shared by the socket thread and by operations that will answer on it.
+class Connection {
+ public:
+  Connection(uint64_t id, FileDescriptor socket, int epoll, int64_t process);
+
+  uint64_t id() const { return id_; }
+  int64_t process() const { return process_; }
+
+  // Sends at once what the socket takes; the socket thread sends the rest. Nothing once closed.
+  void Send(std::string frame);
+  // A request of this size waits; it waits no more.
+  void Enqueued(size_t bytes);
+  void Executed(size_t bytes);
+  // Ends the connection; the socket thread notices.
+  void ShutDown();
+
+ private:
+  friend class Server;
+  void Flush();           // under mutex_
+  void UpdateInterest();  // under mutex_
+
+  const uint64_t id_;
+  const int epoll_;
+  const int64_t process_;
+
+  std::mutex mutex_;
+  FileDescriptor socket_;
+  std::string unsent_;
+  size_t unsent_start_ = 0;
+  size_t queued_bytes_ = 0;
+  uint32_t interest_ = 0;
+
+  wire::FrameReader reader_;  // socket thread only
+};
+
+// What the server tells, all on the socket thread; must not block.
+class ServerEvents {
+ public:
+  virtual ~ServerEvents() = default;
+  // False: not understood, the connection is closed.
+  virtual bool OnFrame(const std::shared_ptr<Connection>& connection, std::string payload) = 0;
+  virtual void OnClosed(const std::shared_ptr<Connection>& connection) = 0;
+};
+
+class Server {
+ public:
+  Server(FileDescriptor listener, ServerEvents& events);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  Status Start();
+  // Sends `farewell` (may be empty) on every connection, closes all, joins the thread.
+  void Stop(const std::string& farewell);
+
+ private:
+  void Run();
+  void AcceptAll();
+  void Handle(uint64_t id, uint32_t events);
+  bool Receive(const std::shared_ptr<Connection>& connection);
+  void Close(const std::shared_ptr<Connection>& connection);
+
+  FileDescriptor listener_;
+  FileDescriptor epoll_;
+  FileDescriptor wake_;
+  ServerEvents& events_;
+  std::unique_ptr<char[]> buffer_;  // bytes just received; socket thread only
+  std::thread thread_;
+  std::atomic<bool> stopping_{false};
+  uint64_t next_id_ = 2;  // 0 and 1 are the listener and the wake-up
+  std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections_;  // socket thread
+};
+
+}  // namespace agent_graph::state

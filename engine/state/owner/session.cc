@@ -1,0 +1,222 @@
+#include "state/owner/session.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "runtime/thread.h"
+#include "state/leveldb/process.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr size_t kBatchOperationsMax = 512;
+constexpr int kReadThreads = 2;
+
+}  // namespace
+
+Session::Session(std::unique_ptr<Database> database, SessionOptions options, SessionEvents events)
+    : database_(std::move(database)),
+      options_(std::move(options)),
+      events_(std::move(events)),
+      store_(*database_, options_.sync),
+      reader_(*database_) {}
+
+Session::~Session() {
+  Stop(Farewell::kNone);
+}
+
+Status Session::Start(FileDescriptor listener) {
+  AG_RETURN_IF_ERROR(store_.Load());
+  threads_.resize(2 + kReadThreads);
+  AG_RETURN_IF_ERROR(runtime::StartThread(threads_[0], "state-write", [this] { Write(); }));
+  AG_RETURN_IF_ERROR(
+      runtime::StartThread(threads_[1], "state-search", [this] { Read(searches_); }));
+  for (int i = 0; i < kReadThreads; ++i) {
+    AG_RETURN_IF_ERROR(runtime::StartThread(threads_[static_cast<size_t>(2 + i)], "state-read",
+                                            [this] { Read(reads_); }));
+  }
+  server_.reset(new Server(std::move(listener), *this));
+  return server_->Start();
+}
+
+void Session::Stop(Farewell farewell) {
+  writes_.Stop();
+  reads_.Stop();
+  searches_.Stop();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+  threads_.clear();
+  if (server_) {
+    server_->Stop(farewell == Farewell::kGoAway ? wire::MakeFrame(wire::FrameType::kGoAway)
+                                                : std::string());
+  }
+}
+
+bool Session::OnFrame(const std::shared_ptr<Connection>& connection, std::string payload) {
+  pack::Unpacker unpacker(payload);
+  switch (wire::ReadFrameType(unpacker)) {
+    case wire::FrameType::kHello:
+      return OnHello(connection, unpacker);
+    case wire::FrameType::kRequest:
+      return OnRequest(connection, std::move(payload));
+    case wire::FrameType::kBye: {
+      auto client = client_of_connection_.find(connection->id());
+      if (client == client_of_connection_.end()) return false;
+      writes_.Push({WriteItem::Kind::kLeave, connection, client->second, {}, {}});
+      return true;
+    }
+    case wire::FrameType::kYield: {
+      wire::Yield yield;
+      if (!wire::ReadBody(unpacker, yield)) return false;
+      events_.on_yield(yield.generation);
+      return true;
+    }
+    default:
+      return unpacker.ok();
+  }
+}
+
+bool Session::OnHello(const std::shared_ptr<Connection>& connection, pack::Unpacker& unpacker) {
+  WriteItem item;
+  item.kind = WriteItem::Kind::kConnect;
+  item.connection = connection;
+  if (!wire::ReadBody(unpacker, item.hello) || item.hello.magic != wire::kMagic ||
+      client_of_connection_.contains(connection->id())) {
+    return false;
+  }
+  if (item.hello.protocol_max < wire::kProtocolMin ||
+      item.hello.protocol_min > wire::kProtocolMax) {
+    connection->Send(wire::MakeFrame(
+        wire::FrameType::kRefused,
+        wire::Refused{StatusCode::kUnavailable,
+                      "the state owner speaks another protocol version; restart nginx"}));
+    return true;
+  }
+  item.client = item.hello.client;
+  if (connection->process() != 0) item.hello.process = connection->process();
+  if (auto old = connection_of_client_.find(item.client); old != connection_of_client_.end()) {
+    std::shared_ptr<Connection> previous = old->second;
+    previous->ShutDown();
+    OnClosed(previous);
+  }
+  client_of_connection_.emplace(connection->id(), item.client);
+  connection_of_client_.insert_or_assign(item.client, connection);
+  events_.on_clients_changed(connection_of_client_.size());
+  writes_.Push(std::move(item));
+  return true;
+}
+
+bool Session::OnRequest(const std::shared_ptr<Connection>& connection, std::string payload) {
+  auto client = client_of_connection_.find(connection->id());
+  if (client == client_of_connection_.end()) return false;
+  pack::Unpacker unpacker(payload);
+  wire::ReadFrameType(unpacker);
+  const wire::RequestHeader header = wire::ReadRequestHeader(unpacker);
+  if (!unpacker.ok()) return false;
+  connection->Enqueued(payload.size());
+  if (wire::IsMutating(header.operation)) {
+    writes_.Push({WriteItem::Kind::kRequest, connection, client->second, std::move(payload), {}});
+    return true;
+  }
+  WorkQueue<ReadItem>& queue = Reader::IsSearch(header.operation, unpacker) ? searches_ : reads_;
+  queue.Push({connection, std::move(payload), 0, {}});
+  return true;
+}
+
+void Session::OnClosed(const std::shared_ptr<Connection>& connection) {
+  auto client = client_of_connection_.find(connection->id());
+  if (client == client_of_connection_.end()) return;
+  writes_.Push({WriteItem::Kind::kDisconnect, connection, client->second, {}, {}});
+  connection_of_client_.erase(client->second);
+  client_of_connection_.erase(client);
+  events_.on_clients_changed(connection_of_client_.size());
+}
+
+void Session::Write() {
+  while (!writes_.stopped()) {
+    const Deadline wake = store_.wants_sweep() ? MonotonicClock::now() : store_.next_tick();
+    std::vector<WriteItem> items = writes_.Take(kBatchOperationsMax, wake);
+    for (WriteItem& item : items) Execute(item);
+    store_.Tick(MonotonicClock::now());
+    if (items.empty() && store_.wants_sweep()) store_.Sweep();
+    Result<std::vector<StoreReply>> replies = store_.Commit();
+    if (!replies.ok()) {
+      events_.on_failed(replies.status());
+      return;
+    }
+    SendReplies(std::move(*replies));
+    for (const WriteItem& item : items) {
+      if (item.kind == WriteItem::Kind::kRequest) item.connection->Executed(item.payload.size());
+    }
+  }
+}
+
+void Session::Execute(WriteItem& item) {
+  switch (item.kind) {
+    case WriteItem::Kind::kConnect: {
+      item.hello.process_start = ProcessStartTime(item.hello.process);
+      connections_.insert_or_assign(item.connection->id(), item.connection);
+      store_.Connect(item.hello, item.connection->id());
+      wire::Welcome welcome{std::min(item.hello.protocol_max, wire::kProtocolMax), options_.epoch};
+      item.connection->Send(wire::MakeFrame(wire::FrameType::kWelcome, welcome));
+      break;
+    }
+    case WriteItem::Kind::kDisconnect:
+      store_.Disconnect(item.client, item.connection->id());
+      connections_.erase(item.connection->id());
+      break;
+    case WriteItem::Kind::kLeave:
+      store_.Leave(item.client);
+      break;
+    case WriteItem::Kind::kRequest: {
+      pack::Unpacker unpacker(item.payload);
+      wire::ReadFrameType(unpacker);
+      const wire::RequestHeader header = wire::ReadRequestHeader(unpacker);
+      store_.Apply({item.client, item.connection->id(), header.sequence}, header, unpacker);
+      break;
+    }
+  }
+}
+
+void Session::SendReplies(std::vector<StoreReply> replies) {
+  for (StoreReply& reply : replies) {
+    auto connection = connections_.find(reply.to.connection);
+    if (connection == connections_.end()) continue;
+    if (reply.status.ok() && reply.reply.load != ReplyRow::Load::kNothing) {
+      reads_.Push({connection->second, {}, reply.to.sequence, std::move(reply.reply)});
+    } else {
+      connection->second->Send(wire::MakeReply(reply.to.sequence, reply.status, reply.reply.body));
+    }
+  }
+}
+
+void Session::Read(WorkQueue<ReadItem>& queue) {
+  while (!queue.stopped()) {
+    for (ReadItem& item : queue.Take(1, kNoDeadline)) ExecuteRead(item);
+  }
+}
+
+void Session::ExecuteRead(ReadItem& item) {
+  uint64_t sequence = item.sequence;
+  Result<std::string> body = Status(StatusCode::kInternal, "the state owner failed");
+  try {
+    if (item.payload.empty()) {
+      body = reader_.Load(item.load);
+    } else {
+      pack::Unpacker unpacker(item.payload);
+      wire::ReadFrameType(unpacker);
+      const wire::RequestHeader header = wire::ReadRequestHeader(unpacker);
+      sequence = header.sequence;
+      body = reader_.Execute(header.operation, unpacker);
+    }
+  } catch (const std::exception& failure) {
+    body = Status(StatusCode::kInternal, "the state owner failed").WithDetail(failure.what());
+  }
+  item.connection->Send(body.ok() ? wire::MakeReply(sequence, Status::Ok(), *body)
+                                  : wire::MakeReply(sequence, body.status(), {}));
+  if (!item.payload.empty()) item.connection->Executed(item.payload.size());
+}
+
+}  // namespace agent_graph::state

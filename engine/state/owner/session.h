@@ -1,0 +1,144 @@
+// One reign of the state owner: a database, an epoch, a socket, and the threads between them.
+//
+// The socket thread only sorts requests: mutating ones to the write thread, which executes all that
+// have gathered and commits them as one batch (one fsync when any of them needs it); reads to two
+// read threads; searches and deep offsets to a thread of their own, so that they delay nobody.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "state/leveldb/database.h"
+#include "state/leveldb/reader.h"
+#include "state/leveldb/store.h"
+#include "state/owner/server.h"
+
+namespace agent_graph::state {
+
+// Work for the threads of a session, first in, first out.
+template <typename Item>
+class WorkQueue {
+ public:
+  void Push(Item item) {
+    {
+      std::lock_guard lock(mutex_);
+      items_.push_back(std::move(item));
+    }
+    ready_.notify_one();
+  }
+
+  // Up to `count` items; empty at the deadline or once stopped.
+  std::vector<Item> Take(size_t count, Deadline deadline) {
+    std::unique_lock lock(mutex_);
+    auto something = [this] { return stopped_ || !items_.empty(); };
+    if (deadline == kNoDeadline) {
+      ready_.wait(lock, something);
+    } else {
+      ready_.wait_until(lock, deadline, something);
+    }
+    std::vector<Item> taken;
+    while (!stopped_ && !items_.empty() && taken.size() < count) {
+      taken.push_back(std::move(items_.front()));
+      items_.pop_front();
+    }
+    return taken;
+  }
+
+  void Stop() {
+    {
+      std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    ready_.notify_all();
+  }
+  bool stopped() {
+    std::lock_guard lock(mutex_);
+    return stopped_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  // Bounded by kQueuedBytesMax and kOperationsInFlightMax of each connection.
+  std::deque<Item> items_;
+  bool stopped_ = false;
+};
+
+// Calls arrive on the session's threads and must not block.
+struct SessionEvents {
+  std::function<void(const Status&)> on_failed;  // the database does not take writes any more
+  std::function<void(uint64_t generation)> on_yield;
+  std::function<void(size_t clients)> on_clients_changed;
+};
+
+struct SessionOptions {
+  uint64_t epoch = 0;
+  SyncLevel sync = SyncLevel::kRun;
+};
+
+class Session : private ServerEvents {
+ public:
+  Session(std::unique_ptr<Database> database, SessionOptions options, SessionEvents events);
+  ~Session() override;
+
+  Status Start(FileDescriptor listener);
+  enum class Farewell { kNone, kGoAway };
+  // Finishes the batch in progress; what waits unanswered is sent again by the clients.
+  void Stop(Farewell farewell);
+
+ private:
+  struct WriteItem {
+    enum class Kind { kConnect, kRequest, kDisconnect, kLeave };
+    Kind kind = Kind::kRequest;
+    std::shared_ptr<Connection> connection;
+    std::string client;
+    std::string payload;  // kRequest
+    wire::Hello hello;    // kConnect
+  };
+  struct ReadItem {
+    std::shared_ptr<Connection> connection;
+    std::string payload;    // a request, or
+    uint64_t sequence = 0;  // the request that is answered
+    ReplyRow load;          // with what this says
+  };
+
+  bool OnFrame(const std::shared_ptr<Connection>& connection, std::string payload) override;
+  void OnClosed(const std::shared_ptr<Connection>& connection) override;
+  bool OnHello(const std::shared_ptr<Connection>& connection, pack::Unpacker& unpacker);
+  bool OnRequest(const std::shared_ptr<Connection>& connection, std::string payload);
+
+  void Write();
+  void Execute(WriteItem& item);
+  void SendReplies(std::vector<StoreReply> replies);
+  void Read(WorkQueue<ReadItem>& queue);
+  void ExecuteRead(ReadItem& item);
+
+  const std::unique_ptr<Database> database_;
+  const SessionOptions options_;
+  const SessionEvents events_;
+  Store store_;    // write thread, after Start
+  Reader reader_;  // thread-safe
+  // Connections by id, for replies; a Begin is answered long after its request. Write thread.
+  std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections_;
+
+  // Socket thread.
+  std::unordered_map<uint64_t, std::string> client_of_connection_;
+  std::unordered_map<std::string, std::shared_ptr<Connection>> connection_of_client_;
+
+  WorkQueue<WriteItem> writes_;
+  WorkQueue<ReadItem> reads_;
+  WorkQueue<ReadItem> searches_;
+  std::unique_ptr<Server> server_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace agent_graph::state

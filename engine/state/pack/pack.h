@@ -1,0 +1,69 @@
+// MessagePack, the part of it that rows and frames use: nil, bool, integers, text, arrays.
+//
+// Values of our own structs are arrays of their fields in order. A reader takes missing trailing
+// fields as their defaults and skips surplus ones, so that two generations of the program can talk
+// to each other and read each other's rows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace agent_graph::state::pack {
+
+// Appends to a string it does not own.
+class Packer {
+ public:
+  explicit Packer(std::string& out) : out_(out) {}
+
+  void Nil() { out_.push_back(static_cast<char>(0xc0)); }
+  void Bool(bool value) { out_.push_back(static_cast<char>(value ? 0xc3 : 0xc2)); }
+  void Unsigned(uint64_t value);
+  // Always nine bytes, so that the value can be patched in later.
+  void FixedUnsigned(uint64_t value);
+  void Signed(int64_t value);
+  void Text(std::string_view value);
+  void Array(size_t count);
+
+ private:
+  void BigEndian(uint64_t value, int bytes);
+
+  std::string& out_;
+};
+
+// Overwrites the value of a FixedUnsigned that starts at `position`.
+void PatchFixedUnsigned(std::string& bytes, size_t position, uint64_t value);
+
+// Reads from bytes it does not own. The first malformed item makes the reader fail for good: every
+// further call returns a zero value and ok() is false, so callers check once, at the end.
+class Unpacker {
+ public:
+  explicit Unpacker(std::string_view bytes) : bytes_(bytes) {}
+
+  bool ok() const { return ok_; }
+  bool at_end() const { return position_ == bytes_.size(); }
+  size_t remaining() const { return bytes_.size() - position_; }
+  void Fail() { ok_ = false; }
+
+  // True, and consumed, when the next item is nil.
+  bool TakeNil();
+  bool Bool();
+  uint64_t Unsigned();
+  int64_t Signed();
+  std::string_view Text();
+  // Number of items that follow; never more than there are bytes left.
+  size_t Array();
+  void Skip();
+
+ private:
+  uint8_t Byte();
+  uint64_t BigEndian(int bytes);
+  std::string_view Take(size_t count);
+
+  std::string_view bytes_;
+  size_t position_ = 0;
+  bool ok_ = true;
+};
+
+}  // namespace agent_graph::state::pack

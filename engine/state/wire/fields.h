@@ -1,0 +1,89 @@
+// Field lists of the shapes in types.h, for rows and frames. New fields go to the end.
+#pragma once
+
+#include <tuple>
+
+#include "state/pack/fields.h"
+#include "state/types.h"
+
+namespace agent_graph::state {
+
+template <pack::SameAs<Scope> T>
+auto Fields(T& s) {
+  return std::tie(s.kind, s.user_id);
+}
+template <pack::SameAs<StoredMessage> T>
+auto Fields(T& s) {
+  return std::tie(s.id, s.sequence, s.json);
+}
+template <pack::SameAs<ThreadRecord> T>
+auto Fields(T& s) {
+  return std::tie(s.thread_id, s.owner, s.creation_id, s.name, s.metadata_json, s.last_run_id,
+                  s.created_micros, s.updated_micros);
+}
+template <pack::SameAs<Snapshot> T>
+auto Fields(T& s) {
+  return std::tie(s.fields_json, s.summary, s.execution_json, s.graph_name, s.graph_hash);
+}
+template <pack::SameAs<RunInFlight> T>
+auto Fields(T& s) {
+  return std::tie(s.run_id, s.current_node, s.step, s.stop_requested);
+}
+template <pack::SameAs<ThreadState> T>
+auto Fields(T& s) {
+  return std::tie(s.record, s.snapshot, s.window, s.in_flight);
+}
+template <pack::SameAs<MessagePage> T>
+auto Fields(T& s) {
+  return std::tie(s.messages);
+}
+template <pack::SameAs<ThreadPage> T>
+auto Fields(T& s) {
+  return std::tie(s.threads, s.next_cursor);
+}
+template <pack::SameAs<PageRequest> T>
+auto Fields(T& s) {
+  return std::tie(s.search, s.offset, s.limit, s.cursor);
+}
+template <pack::SameAs<LogEntry> T>
+auto Fields(T& s) {
+  return std::tie(s.kind, s.json, s.micros);
+}
+template <pack::SameAs<BeginRun> T>
+auto Fields(T& s) {
+  return std::tie(s.scope, s.thread_id, s.user_id, s.creation_id, s.thread_name, s.run_id,
+                  s.graph_name, s.graph_hash, s.window_max, s.enqueue_if_busy, s.wait_ms_max,
+                  s.queue_max);
+}
+template <pack::SameAs<BeginRunReply> T>
+auto Fields(T& s) {
+  return std::tie(s.created, s.lease_epoch, s.state);
+}
+template <pack::SameAs<AppendRun> T>
+auto Fields(T& s) {
+  return std::tie(s.thread_id, s.run_id, s.lease_epoch, s.entries, s.messages, s.current_node,
+                  s.step, s.durable);
+}
+template <pack::SameAs<AppendRunReply> T>
+auto Fields(T& s) {
+  return std::tie(s.stop_requested);
+}
+template <pack::SameAs<FinishRun> T>
+auto Fields(T& s) {
+  return std::tie(s.append, s.snapshot, s.status);
+}
+template <pack::SameAs<StopReply> T>
+auto Fields(T& s) {
+  return std::tie(s.running, s.run_id);
+}
+template <pack::SameAs<PutState> T>
+auto Fields(T& s) {
+  return std::tie(s.scope, s.thread_id, s.user_id, s.creation_id, s.fields_json, s.summary_present,
+                  s.summary, s.messages, s.context_cleared);
+}
+template <pack::SameAs<AppendMessages> T>
+auto Fields(T& s) {
+  return std::tie(s.scope, s.thread_id, s.user_id, s.creation_id, s.messages, s.metadata_json);
+}
+
+}  // namespace agent_graph::state

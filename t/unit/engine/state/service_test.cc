@@ -1,0 +1,495 @@
+// The conformance suite: what every implementation of state::Service does.
+#include "state/service.h"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "fixture.h"
+#include "runtime/cancellation.h"
+
+namespace agent_graph::state {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class ServiceTest : public testing::TestWithParam<OwnerOptions::Type> {
+ protected:
+  void SetUp() override {
+    owner_ = StartOwner(directory_.path(), GetParam());
+    client_ = StartClient(directory_.path());
+  }
+
+  Service& service() { return *client_; }
+  ThreadState StateOf(const std::string& thread_id, const Scope& scope = Scope::All()) {
+    Result<ThreadState> state = service().GetState(scope, thread_id);
+    EXPECT_TRUE(state.ok()) << state.status().ToString();
+    return state.ok() ? *state : ThreadState();
+  }
+  StatusCode StateCode(const std::string& thread_id, const Scope& scope = Scope::All()) {
+    return service().GetState(scope, thread_id).status().code();
+  }
+
+  TemporaryDirectory directory_;
+  std::unique_ptr<Owner> owner_;
+  std::unique_ptr<Client> client_;
+};
+
+INSTANTIATE_TEST_SUITE_P(All, ServiceTest,
+                         testing::Values(OwnerOptions::Type::kLevelDb, OwnerOptions::Type::kMemory),
+                         [](const auto& instance) {
+                           return instance.param == OwnerOptions::Type::kLevelDb ? "LevelDb"
+                                                                                 : "Memory";
+                         });
+
+TEST_P(ServiceTest, FirstRunCreatesTheThreadAndTheSecondFindsIt) {
+  BeginRun run = RunOn("t", "alice");
+  run.thread_name = "First words";
+  run.creation_id = "c1";
+  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok()) << begun.status().ToString();
+  EXPECT_TRUE(begun->created);
+  EXPECT_EQ(begun->lease_epoch, 1u);
+  EXPECT_EQ(begun->state.record.owner, "alice");
+  EXPECT_EQ(begun->state.record.creation_id, "c1");
+  EXPECT_EQ(begun->state.record.name, "First words");
+  EXPECT_EQ(begun->state.record.last_run_id, run.run_id);
+  EXPECT_GT(begun->state.record.created_micros, 0);
+  EXPECT_THAT(begun->state.window, IsEmpty());
+  FinishRun finish = FinishOf(run, *begun, {UserMessage("m1"), AssistantMessage("m2")});
+  finish.snapshot.fields_json = R"({"count":1})";
+  finish.snapshot.summary = "short";
+  finish.snapshot.graph_hash = "hash";
+  ASSERT_TRUE(service().Finish(finish).ok());
+
+  BeginRun second = RunOn("t", "alice");
+  begun = service().Begin(second, nullptr);
+  ASSERT_TRUE(begun.ok());
+  EXPECT_FALSE(begun->created);
+  EXPECT_EQ(begun->lease_epoch, 2u);
+  EXPECT_THAT(Ids(begun->state.window), ElementsAre("m1", "m2"));
+  EXPECT_EQ(begun->state.window[0].sequence, 1u);
+  EXPECT_EQ(begun->state.window[0].json, UserMessage("m1").json);
+  EXPECT_EQ(begun->state.snapshot.fields_json, R"({"count":1})");
+  EXPECT_EQ(begun->state.snapshot.summary, "short");
+  EXPECT_EQ(begun->state.snapshot.graph_hash, "hash");
+  EXPECT_TRUE(service().Finish(FinishOf(second, *begun)).ok());
+}
+
+TEST_P(ServiceTest, StateShowsTheRunInFlightAndNotAfterwards) {
+  BeginRun run = RunOn("t");
+  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  std::optional<RunInFlight> in_flight = StateOf("t").in_flight;
+  ASSERT_TRUE(in_flight);
+  EXPECT_EQ(in_flight->run_id, run.run_id);
+  EXPECT_EQ(in_flight->current_node, "START");
+  EXPECT_FALSE(in_flight->stop_requested);
+  ASSERT_TRUE(service().Append(AppendOf(run, *begun)).ok());
+  in_flight = StateOf("t").in_flight;
+  ASSERT_TRUE(in_flight);
+  EXPECT_EQ(in_flight->current_node, "NODE");
+  EXPECT_EQ(in_flight->step, 1);
+  ASSERT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+  EXPECT_FALSE(StateOf("t").in_flight);
+}
+
+TEST_P(ServiceTest, AppendsAreFencedByTheLease) {
+  BeginRun run = RunOn("t");
+  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  AppendRun stale = AppendOf(run, *begun, {UserMessage("stale")});
+  stale.lease_epoch += 1;
+  EXPECT_EQ(service().Append(stale).status().code(), StatusCode::kFenced);
+  AppendRun foreign = AppendOf(run, *begun, {UserMessage("foreign")});
+  foreign.run_id = "another";
+  EXPECT_EQ(service().Append(foreign).status().code(), StatusCode::kFenced);
+  ASSERT_TRUE(service().Finish(FinishOf(run, *begun, {UserMessage("m")})).ok());
+  EXPECT_EQ(service().Append(AppendOf(run, *begun)).status().code(), StatusCode::kFenced);
+  EXPECT_EQ(service().Finish(FinishOf(run, *begun)).code(), StatusCode::kFenced);
+  EXPECT_THAT(Ids(StateOf("t").window), ElementsAre("m"));
+}
+
+TEST_P(ServiceTest, AnotherClientsLeaseIsNotOurs) {
+  auto other = StartClient(directory_.path());
+  BeginRun run = RunOn("t");
+  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  EXPECT_EQ(other->Append(AppendOf(run, *begun)).status().code(), StatusCode::kFenced);
+}
+
+TEST_P(ServiceTest, MessageIdThatExistsIsLeftAsItIs) {
+  RunTurn(service(), "t", "", {UserMessage("m1", "one"), UserMessage("m1", "two")});
+  RunTurn(service(), "t", "", {UserMessage("m1", "three"), UserMessage("m2")});
+  ThreadState state = StateOf("t");
+  EXPECT_THAT(Ids(state.window), ElementsAre("m1", "m2"));
+  EXPECT_THAT(state.window[0].json, HasSubstr("one"));
+}
+
+TEST_P(ServiceTest, BusyThreadQueuesInOrderOrRefuses) {
+  BeginRun first = RunOn("t");
+  Result<BeginRunReply> begun = service().Begin(first, nullptr);
+  ASSERT_TRUE(begun.ok());
+  BeginRun refused = RunOn("t");
+  refused.enqueue_if_busy = false;
+  EXPECT_EQ(service().Begin(refused, nullptr).status().code(), StatusCode::kBusy);
+  BeginRun late = RunOn("t");
+  late.wait_ms_max = 1;
+  EXPECT_EQ(service().Begin(late, nullptr).status().code(), StatusCode::kBusy);
+
+  BeginRun crowded = RunOn("t");
+  crowded.queue_max = 0;
+  EXPECT_EQ(service().Begin(crowded, nullptr).status().code(), StatusCode::kBusy);
+
+  BeginRun second = RunOn("t");
+  std::thread waiting([&] {
+    Result<BeginRunReply> granted = service().Begin(second, nullptr);
+    ASSERT_TRUE(granted.ok()) << granted.status().ToString();
+    EXPECT_THAT(Ids(granted->state.window), ElementsAre("m1"));
+    EXPECT_TRUE(service().Finish(FinishOf(second, *granted)).ok());
+  });
+  EXPECT_TRUE(service().Finish(FinishOf(first, *begun, {UserMessage("m1")})).ok());
+  waiting.join();
+}
+
+TEST_P(ServiceTest, CancellationEndsTheWaitAndLeavesNoLease) {
+  BeginRun first = RunOn("t");
+  Result<BeginRunReply> begun = service().Begin(first, nullptr);
+  ASSERT_TRUE(begun.ok());
+  runtime::Cancellation cancellation;
+  BeginRun second = RunOn("t");
+  std::thread waiting([&] {
+    EXPECT_EQ(service().Begin(second, &cancellation).status().code(), StatusCode::kCancelled);
+  });
+  cancellation.Cancel(runtime::CancelReason::kClientGone);
+  waiting.join();
+  EXPECT_TRUE(service().Finish(FinishOf(first, *begun)).ok());
+  BeginRun third = RunOn("t");
+  begun = service().Begin(third, nullptr);
+  ASSERT_TRUE(begun.ok());
+  EXPECT_EQ(StateOf("t").in_flight->run_id, third.run_id);
+}
+
+TEST_P(ServiceTest, StopReachesTheRunAndCancelsTheQueue) {
+  Result<StopReply> stop = service().RequestStop(Scope::All(), "t");
+  ASSERT_TRUE(stop.ok());
+  EXPECT_FALSE(stop->running);
+  EXPECT_EQ(StateCode("t"), StatusCode::kNotFound);
+
+  BeginRun run = RunOn("t", "alice");
+  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  EXPECT_FALSE(service().Append(AppendOf(run, *begun))->stop_requested);
+  stop = service().RequestStop(Scope::Owner("bob"), "t");
+  EXPECT_FALSE(stop->running);
+  stop = service().RequestStop(Scope::Owner("alice"), "t");
+  ASSERT_TRUE(stop.ok());
+  EXPECT_TRUE(stop->running);
+  EXPECT_EQ(stop->run_id, run.run_id);
+  EXPECT_TRUE(service().Append(AppendOf(run, *begun))->stop_requested);
+  EXPECT_TRUE(StateOf("t").in_flight->stop_requested);
+  EXPECT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+  EXPECT_FALSE(service().RequestStop(Scope::All(), "t")->running);
+
+  run = RunOn("t", "alice");
+  begun = service().Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  EXPECT_FALSE(service().Append(AppendOf(run, *begun))->stop_requested);
+}
+
+TEST_P(ServiceTest, OwnerScopeFindsOnlyItsOwn) {
+  RunTurn(service(), "a", "alice", {UserMessage("m")});
+  RunTurn(service(), "nobody", "", {UserMessage("m")});
+  const Scope bob = Scope::Owner("bob");
+  EXPECT_EQ(StateCode("a", bob), StatusCode::kNotFound);
+  EXPECT_EQ(service().GetThread(bob, "a").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(service().DeleteThread(bob, "a").code(), StatusCode::kNotFound);
+  EXPECT_EQ(service().ClearState(bob, "a").code(), StatusCode::kNotFound);
+  EXPECT_EQ(service().GetMessage(bob, "a", "m").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(service().DeleteMessage(bob, "a", "m").code(), StatusCode::kNotFound);
+  EXPECT_EQ(service().ListMessages(bob, "a", {}).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(service().ReadLog(bob, "a", 0, 10).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(service().Begin(RunOn("a", "bob"), nullptr).status().code(),
+            StatusCode::kPermissionDenied);
+  PutState put = PutOn("a", "bob");
+  EXPECT_EQ(service().Put(put).status().code(), StatusCode::kPermissionDenied);
+  AppendMessages append = MessagesOn("a", "bob", {UserMessage("x")});
+  EXPECT_EQ(service().Append(append).code(), StatusCode::kPermissionDenied);
+  EXPECT_EQ(StateCode("nobody", bob), StatusCode::kNotFound);
+  EXPECT_EQ(StateCode("nobody", Scope::Owner("")), StatusCode::kNotFound);
+  EXPECT_EQ(StateCode("nobody"), StatusCode::kOk);
+  EXPECT_THAT(Ids(StateOf("a", Scope::Owner("alice")).window), ElementsAre("m"));
+}
+
+TEST_P(ServiceTest, WindowIsCutAtAUserMessage) {
+  for (int turn = 0; turn < 4; ++turn) {
+    const std::string id = std::to_string(turn);
+    RunTurn(service(), "t", "", {UserMessage("u" + id), AssistantMessage("a" + id)});
+  }
+  BeginRun run = RunOn("t");
+  run.window_max = 3;
+  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  EXPECT_THAT(Ids(begun->state.window), ElementsAre("u3", "a3"));
+  ASSERT_TRUE(service().Finish(FinishOf(run, *begun, {UserMessage("u4")})).ok());
+  EXPECT_THAT(Ids(StateOf("t").window), ElementsAre("u3", "a3", "u4"));
+  EXPECT_EQ(service().ListMessages(Scope::All(), "t", {})->messages.size(), 9u);
+}
+
+TEST_P(ServiceTest, WindowKeepsOneLongTurnWhole) {
+  RunTurn(service(), "t", "", {UserMessage("u0"), AssistantMessage("a0")});
+  std::vector<StoredMessage> turn = {UserMessage("u1")};
+  for (int i = 0; i < 8; ++i) turn.push_back(AssistantMessage("a1." + std::to_string(i)));
+  RunTurn(service(), "t", "", turn);
+  BeginRun run = RunOn("t");
+  run.window_max = 3;
+  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  EXPECT_EQ(Ids(begun->state.window), Ids(turn));
+}
+
+TEST_P(ServiceTest, PutMergesAsTheContractSays) {
+  PutState put = PutOn("t", "alice");
+  put.fields_json = R"({"a":{"x":1,"y":2},"list":[1,2],"gone":true})";
+  put.summary_present = true;
+  put.summary = "so far";
+  put.messages = {UserMessage("m1", "one"), AssistantMessage("m2")};
+  Result<ThreadState> state = service().Put(put);
+  ASSERT_TRUE(state.ok()) << state.status().ToString();
+  EXPECT_EQ(state->record.owner, "alice");
+  EXPECT_EQ(state->snapshot.summary, "so far");
+  EXPECT_THAT(Ids(state->window), ElementsAre("m1", "m2"));
+
+  put = PutOn("t", "alice");
+  put.fields_json = R"({"a":{"y":3},"list":[9],"gone":null})";
+  put.messages = {UserMessage("m1", "changed"), UserMessage("m3")};
+  state = service().Put(put);
+  ASSERT_TRUE(state.ok());
+  EXPECT_EQ(state->snapshot.fields_json, R"({"a":{"x":1,"y":3},"list":[9]})");
+  EXPECT_EQ(state->snapshot.summary, "so far");
+  EXPECT_THAT(Ids(state->window), ElementsAre("m1", "m2", "m3"));
+  EXPECT_THAT(state->window[0].json, HasSubstr("changed"));
+
+  put = PutOn("t", "alice");
+  put.summary_present = true;
+  put.context_cleared = true;
+  state = service().Put(put);
+  ASSERT_TRUE(state.ok());
+  EXPECT_EQ(state->snapshot.summary, std::nullopt);
+  EXPECT_THAT(state->window, IsEmpty());
+  EXPECT_EQ(service().ListMessages(Scope::All(), "t", {})->messages.size(), 3u);
+
+  put.fields_json = "[]";
+  EXPECT_EQ(service().Put(put).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_P(ServiceTest, ClearStateKeepsRecordAndHistory) {
+  RunTurn(service(), "t", "alice", {UserMessage("m1"), AssistantMessage("m2")});
+  const ThreadRecord before = StateOf("t").record;
+  ASSERT_TRUE(service().ClearState(Scope::Owner("alice"), "t").ok());
+  ThreadState state = StateOf("t");
+  EXPECT_EQ(state.record.owner, "alice");
+  EXPECT_EQ(state.record.creation_id, before.creation_id);
+  EXPECT_THAT(state.window, IsEmpty());
+  EXPECT_EQ(state.snapshot.execution_json, "{}");
+  EXPECT_EQ(service().ListMessages(Scope::All(), "t", {})->messages.size(), 2u);
+  EXPECT_EQ(service().ClearState(Scope::All(), "unknown").code(), StatusCode::kNotFound);
+
+  RunTurn(service(), "t", "alice", {UserMessage("m3")});
+  EXPECT_THAT(Ids(StateOf("t").window), ElementsAre("m3"));
+}
+
+TEST_P(ServiceTest, DeletedThreadIsGoneAndItsIdIsFree) {
+  RunTurn(service(), "t", "alice", {UserMessage("m1")});
+  const std::string creation_id = StateOf("t").record.creation_id;
+  ASSERT_TRUE(service().DeleteThread(Scope::Owner("alice"), "t").ok());
+  EXPECT_EQ(StateCode("t"), StatusCode::kNotFound);
+  EXPECT_EQ(service().DeleteThread(Scope::All(), "t").code(), StatusCode::kNotFound);
+  EXPECT_THAT(service().ListThreads(Scope::All(), {})->threads, IsEmpty());
+  RunTurn(service(), "t", "bob", {UserMessage("m2")});
+  ThreadState state = StateOf("t", Scope::Owner("bob"));
+  EXPECT_NE(state.record.creation_id, creation_id);
+  EXPECT_THAT(Ids(service().ListMessages(Scope::All(), "t", {})->messages), ElementsAre("m2"));
+  EXPECT_EQ(service().GetMessage(Scope::All(), "t", "m1").status().code(), StatusCode::kNotFound);
+}
+
+TEST_P(ServiceTest, DeletingARunningThreadFencesTheRun) {
+  BeginRun run = RunOn("t");
+  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  ASSERT_TRUE(service().DeleteThread(Scope::All(), "t").ok());
+  EXPECT_EQ(service().Append(AppendOf(run, *begun)).status().code(), StatusCode::kFenced);
+  EXPECT_EQ(StateCode("t"), StatusCode::kNotFound);
+}
+
+TEST_P(ServiceTest, DeletedMessageLeavesHistoryAndWindow) {
+  RunTurn(service(), "t", "", {UserMessage("m1"), AssistantMessage("m2"), UserMessage("m3")});
+  ASSERT_TRUE(service().DeleteMessage(Scope::All(), "t", "m2").ok());
+  EXPECT_EQ(service().DeleteMessage(Scope::All(), "t", "m2").code(), StatusCode::kNotFound);
+  EXPECT_EQ(service().GetMessage(Scope::All(), "t", "m2").status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(Ids(StateOf("t").window), ElementsAre("m1", "m3"));
+  Result<MessagePage> page = service().ListMessages(Scope::All(), "t", Page(1));
+  EXPECT_THAT(Ids(page->messages), ElementsAre("m3"));
+  RunTurn(service(), "t", "", {UserMessage("m2")});
+  EXPECT_EQ(service().GetMessage(Scope::All(), "t", "m2")->sequence, 4u);
+}
+
+TEST_P(ServiceTest, AppendedMessagesAreInHistoryAndWindow) {
+  AppendMessages append = MessagesOn("t", "alice", {UserMessage("m1"), AssistantMessage("m2")});
+  append.creation_id = "c";
+  append.metadata_json = R"({"a":1})";
+  ASSERT_TRUE(service().Append(append).ok());
+  append.messages = {UserMessage("m1", "again"), UserMessage("m3")};
+  append.metadata_json = R"({"b":2})";
+  ASSERT_TRUE(service().Append(append).ok());
+  ThreadState state = StateOf("t");
+  EXPECT_EQ(state.record.owner, "alice");
+  EXPECT_EQ(state.record.creation_id, "c");
+  EXPECT_EQ(state.record.metadata_json, R"({"a":1,"b":2})");
+  EXPECT_THAT(Ids(state.window), ElementsAre("m1", "m2", "m3"));
+  EXPECT_THAT(state.window[0].json, HasSubstr("hello"));
+  EXPECT_THAT(Ids(service().ListMessages(Scope::All(), "t", {})->messages),
+              ElementsAre("m1", "m2", "m3"));
+}
+
+TEST_P(ServiceTest, MessagePagesAndSearch) {
+  std::vector<StoredMessage> messages;
+  for (int i = 0; i < 10; ++i) {
+    messages.push_back(UserMessage("m" + std::to_string(i), i % 2 ? "Odd one" : "even"));
+  }
+  RunTurn(service(), "t", "", messages);
+  auto page = [&](PageRequest request) {
+    Result<MessagePage> result = service().ListMessages(Scope::All(), "t", request);
+    EXPECT_TRUE(result.ok()) << result.status().ToString();
+    return result.ok() ? Ids(result->messages) : std::vector<std::string>();
+  };
+  EXPECT_THAT(page(Page(0, 2)), ElementsAre("m0", "m1"));
+  EXPECT_THAT(page(Page(8, 5)), ElementsAre("m8", "m9"));
+  EXPECT_THAT(page(Page(10)), IsEmpty());
+  EXPECT_THAT(page(Page(~uint64_t{0}, ~uint64_t{0})), IsEmpty());
+  EXPECT_THAT(page(Page(1, 2, "oDD")), ElementsAre("m3", "m5"));
+  EXPECT_THAT(page(Page(0, 100, "message_id")), IsEmpty());
+}
+
+TEST_P(ServiceTest, ThreadsAreListedNewestFirstByScope) {
+  for (const char* id : {"a1", "b1", "a2", "n1"}) {
+    RunTurn(service(), id, id[0] == 'a' ? "alice" : id[0] == 'b' ? "bob" : "", {UserMessage("m")});
+  }
+  RunTurn(service(), "a1", "alice", {UserMessage("m2")});
+  auto list = [&](const Scope& scope, PageRequest request) {
+    std::vector<std::string> ids;
+    Result<ThreadPage> page = service().ListThreads(scope, request);
+    EXPECT_TRUE(page.ok()) << page.status().ToString();
+    if (page.ok()) {
+      for (const ThreadRecord& thread : page->threads) ids.push_back(thread.thread_id);
+    }
+    return ids;
+  };
+  EXPECT_THAT(list(Scope::All(), {}), ElementsAre("a1", "n1", "a2", "b1"));
+  EXPECT_THAT(list(Scope::Owner("alice"), {}), ElementsAre("a1", "a2"));
+  EXPECT_THAT(list(Scope::Owner("bob"), {}), ElementsAre("b1"));
+  EXPECT_THAT(list(Scope::Owner(""), {}), IsEmpty());
+  EXPECT_THAT(list(Scope::Owner("ali"), {}), IsEmpty());
+  EXPECT_THAT(list(Scope::All(), Page(1, 2)), ElementsAre("n1", "a2"));
+}
+
+TEST_P(ServiceTest, ThreadPagesGoOnFromTheCursor) {
+  for (int i = 0; i < 5; ++i) RunTurn(service(), "t" + std::to_string(i), "alice", {});
+  std::vector<std::string> seen;
+  PageRequest request = Page(0, 2);
+  do {
+    Result<ThreadPage> page = service().ListThreads(Scope::Owner("alice"), request);
+    ASSERT_TRUE(page.ok());
+    for (const ThreadRecord& thread : page->threads) seen.push_back(thread.thread_id);
+    request.cursor = page->next_cursor;
+  } while (!request.cursor.empty());
+  EXPECT_THAT(seen, ElementsAre("t4", "t3", "t2", "t1", "t0"));
+  request.cursor = "zz";
+  EXPECT_EQ(service().ListThreads(Scope::All(), request).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST_P(ServiceTest, ThreadSearchLooksAtIdNameAndMetadata) {
+  AppendMessages append = MessagesOn("with-metadata", "", {UserMessage("m")});
+  append.metadata_json = R"({"topic":"Blue Whales"})";
+  ASSERT_TRUE(service().Append(append).ok());
+  BeginRun run = RunOn("named");
+  run.thread_name = "Blue Sky";
+  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  auto count = [&](const std::string& search) {
+    return service().ListThreads(Scope::All(), Page(0, 100, search))->threads.size();
+  };
+  EXPECT_EQ(count("blue"), 2u);
+  EXPECT_EQ(count("WHALE"), 1u);
+  EXPECT_EQ(count("NAMED"), 1u);
+  EXPECT_EQ(count("green"), 0u);
+}
+
+TEST_P(ServiceTest, RunLogIsOrderedAndReadFromAnyEntry) {
+  BeginRun run = RunOn("t");
+  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  AppendRun append = AppendOf(run, *begun);
+  append.entries = {{"run_started", R"({"n":0})", 1}, {"node_started", R"({"n":1})", 2}};
+  ASSERT_TRUE(service().Append(append).ok());
+  ASSERT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+  Result<std::vector<LogEntry>> log = service().ReadLog(Scope::All(), "t", 0, 100);
+  ASSERT_TRUE(log.ok());
+  ASSERT_EQ(log->size(), 3u);
+  EXPECT_EQ((*log)[0].kind, "run_started");
+  EXPECT_EQ((*log)[1].json, R"({"n":1})");
+  EXPECT_EQ((*log)[1].micros, 2);
+  EXPECT_EQ((*log)[2].kind, "run_finished");
+  log = service().ReadLog(Scope::All(), "t", 1, 1);
+  ASSERT_EQ(log->size(), 1u);
+  EXPECT_EQ((*log)[0].kind, "node_started");
+}
+
+TEST_P(ServiceTest, IdsAreBytesOfAnyKind) {
+  const std::string zero("a\0b", 3);
+  const std::string user("u\0v", 3);
+  for (const std::string& id :
+       {zero, std::string("a"), std::string("a/b é"), std::string(kIdBytesMax, 'x')}) {
+    RunTurn(service(), id, user, {UserMessage("m")});
+    EXPECT_EQ(StateOf(id, Scope::Owner(user)).record.thread_id, id);
+  }
+  EXPECT_EQ(service().ListThreads(Scope::Owner(user), {})->threads.size(), 4u);
+  EXPECT_EQ(service().Begin(RunOn(std::string(kIdBytesMax + 1, 'x')), nullptr).status().code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(service().GetThread(Scope::All(), "").status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_P(ServiceTest, BeginWithTheSameRunIdIsTheSameRun) {
+  BeginRun run = RunOn("t");
+  Result<BeginRunReply> first = service().Begin(run, nullptr);
+  Result<BeginRunReply> second = service().Begin(run, nullptr);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(first->lease_epoch, second->lease_epoch);
+  EXPECT_TRUE(second->created);
+}
+
+TEST_P(ServiceTest, ManyThreadsInParallel) {
+  constexpr int kWorkers = 8;
+  constexpr int kTurns = 20;
+  std::vector<std::thread> workers;
+  for (int worker = 0; worker < kWorkers; ++worker) {
+    workers.emplace_back([&, worker] {
+      for (int turn = 0; turn < kTurns; ++turn) {
+        RunTurn(service(), "shared", "",
+                {UserMessage(std::to_string(worker) + "." + std::to_string(turn))});
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  Result<MessagePage> page = service().ListMessages(Scope::All(), "shared", Page(0, 1000));
+  ASSERT_TRUE(page.ok());
+  EXPECT_EQ(page->messages.size(), static_cast<size_t>(kWorkers * kTurns));
+  EXPECT_EQ(service().Begin(RunOn("shared"), nullptr)->lease_epoch,
+            static_cast<uint64_t>(kWorkers * kTurns + 1));
+}
+
+}  // namespace
+}  // namespace agent_graph::state
