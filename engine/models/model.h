@@ -37,8 +37,8 @@ struct ModelDelta {
 };
 
 struct ModelReply {
-  Message message;  // role assistant, complete; usage set when the provider told it
-  std::string model;  // as the provider named it
+  Message message;          // role assistant, complete; usage set when the provider told it
+  std::string model;        // as the provider named it
   std::string stop_reason;  // stop | tool_calls | length | content_filter | …
 };
 

@@ -1,0 +1,174 @@
+#include "models/chat_call.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "models/retry.h"
+#include "net/retry_after.h"
+#include "net/sse.h"
+
+namespace agent_graph::models {
+namespace {
+
+constexpr std::string_view kEndOfStream = "[DONE]";
+// The end of the reply normally comes with its last event; only then the connection is reusable.
+constexpr std::chrono::milliseconds kDrainPatience{100};
+
+constexpr size_t kRefusalBytesMax = 64 * 1024;
+constexpr std::chrono::milliseconds kRefusalPatience{5'000};
+constexpr size_t kRefusalTextBytesMax = 300;
+
+bool IsBlank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+void BlotOut(std::string& text, const std::string& secret) {
+  if (secret.empty()) return;
+  for (size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at)) {
+    text.replace(at, secret.size(), "***");
+  }
+}
+
+// "error.message" of the provider's JSON; empty when the body is something else, e.g. HTML.
+std::string ErrorText(const std::string& body) {
+  const Result<nlohmann::json> parsed = ParseJson(body);
+  if (!parsed.ok() || !parsed->is_object()) return {};
+  const auto error = parsed->find("error");
+  if (error == parsed->end()) return {};
+  const nlohmann::json* text = &*error;
+  if (error->is_object()) {
+    const auto message = error->find("message");
+    if (message == error->end()) return {};
+    text = &*message;
+  }
+  return text->is_string() ? text->get<std::string>() : std::string();
+}
+
+// Cut at a character, on one line.
+std::string Shorten(std::string text) {
+  if (text.size() > kRefusalTextBytesMax) {
+    size_t end = kRefusalTextBytesMax;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+    text.resize(end);
+  }
+  std::replace_if(
+      text.begin(), text.end(), [](char letter) { return static_cast<unsigned char>(letter) < 32; },
+      ' ');
+  return text;
+}
+
+}  // namespace
+
+ChatCall::ChatCall(const net::HttpClient& client, const runtime::Cancellation& cancellation,
+                   const std::function<Status(const ModelDelta&)>& on_delta,
+                   const std::string& secret)
+    : client_(client), cancellation_(cancellation), on_delta_(on_delta), secret_(secret) {}
+
+Result<ModelReply> ChatCall::Run(net::HttpRequest request) {
+  Result<std::unique_ptr<net::HttpCall>> call = client_.Start(std::move(request), cancellation_);
+  if (!call.ok()) return TransportStatus(call.status());
+  Result<ModelReply> reply = ReadReply(**call);
+  if (!reply.ok()) return WithoutSecret(reply.status());
+  return reply;
+}
+
+Result<ModelReply> ChatCall::ReadReply(net::HttpCall& call) {
+  const Result<const net::HttpHead*> head = call.ReadHead();
+  if (!head.ok()) {
+    may_repeat_ = head.status().code() == StatusCode::kUnavailable;
+    return TransportStatus(head.status());
+  }
+  if ((*head)->status != 200) return RefusalOf(call, **head);
+  const std::string_view type = (*head)->Header("content-type");
+  if (type.find("json") != std::string_view::npos) return ReadWhole(call);
+  if (type.find("html") != std::string_view::npos) {
+    return Status(StatusCode::kModel, "the model provider answered with HTML");
+  }
+  return ReadStream(call);
+}
+
+Result<ModelReply> ChatCall::ReadStream(net::HttpCall& call) {
+  net::SseParser parser;
+  for (bool end = false; !end;) {
+    const Result<std::string> piece = call.Read();
+    if (!piece.ok() && builder_.complete()) break;
+    if (!piece.ok()) return TransportStatus(piece.status());
+    end = piece->empty();
+    end ? parser.Finish() : parser.Feed(*piece);
+    net::SseEvent event;
+    for (;;) {
+      const Result<bool> next = parser.Next(event);
+      if (!next.ok()) {
+        return Status(StatusCode::kModel,
+                      "the model provider's stream is broken: " + next.status().message());
+      }
+      if (!*next) break;
+      if (event.data == kEndOfStream) {
+        call.Drain(kDrainPatience);
+        return builder_.Finish(true);
+      }
+      if (IsBlank(event.data)) continue;
+      const Status status = Deliver(event.data);
+      if (status.ok()) continue;
+      // What came last without its line end was cut rather than malformed.
+      if (end && status.code() == StatusCode::kModel) break;
+      return status;
+    }
+  }
+  return builder_.Finish(false);
+}
+
+Result<ModelReply> ChatCall::ReadWhole(net::HttpCall& call) {
+  std::string body;
+  for (;;) {
+    const Result<std::string> piece = call.Read();
+    if (!piece.ok()) return TransportStatus(piece.status());
+    if (piece->empty()) break;
+    body += *piece;
+  }
+  AG_RETURN_IF_ERROR(Deliver(body));
+  return builder_.Finish(true);
+}
+
+Status ChatCall::Deliver(std::string_view json) {
+  AG_ASSIGN_OR_RETURN(const ModelDelta delta, builder_.Add(json));
+  if (delta.text.empty() && delta.reasoning.empty()) return Status::Ok();
+  return on_delta_(delta);
+}
+
+Status ChatCall::RefusalOf(net::HttpCall& call, const net::HttpHead& head) {
+  may_repeat_ = IsRetryable(head.status);
+  retry_after_ = net::ParseRetryAfter(head.Header("retry-after"), UnixMicros() / 1'000'000);
+  std::string text = "the model provider answered HTTP " + std::to_string(head.status);
+  call.LimitDeadline(DeadlineAfter(kRefusalPatience));
+  const Result<std::string> body = call.ReadRest(kRefusalBytesMax);
+  if (!body.ok() && body.status().code() == StatusCode::kCancelled) return body.status();
+  const std::string reason = body.ok() ? Shorten(ErrorText(*body)) : std::string();
+  // What is said about a credential is for the operator alone.
+  if (head.status == 401 || head.status == 403) {
+    return Status(StatusCode::kModel, text).WithDetail(reason);
+  }
+  return Status(StatusCode::kModel, reason.empty() ? text : text + ": " + reason);
+}
+
+Status ChatCall::TransportStatus(const Status& status) const {
+  if (status.code() == StatusCode::kCancelled || status.code() == StatusCode::kDeadlineExceeded ||
+      status.code() == StatusCode::kInternal) {
+    return status;
+  }
+  return Status(StatusCode::kModel, "the model provider failed: " + status.message())
+      .WithDetail(status.detail());
+}
+
+Status ChatCall::WithoutSecret(const Status& status) const {
+  std::string message = status.message();
+  std::string detail = status.detail();
+  BlotOut(message, secret_);
+  BlotOut(detail, secret_);
+  return Status(status.code(), std::move(message)).WithDetail(std::move(detail));
+}
+
+}  // namespace agent_graph::models

@@ -1,0 +1,49 @@
+// One HTTP exchange with a chat completions server: from the request to a reply or a failure.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "models/chat_reply.h"
+#include "models/model.h"
+#include "net/http_client.h"
+
+namespace agent_graph::models {
+
+// One attempt; one fiber.
+class ChatCall {
+ public:
+  // `secret` is blotted out of everything the provider says.
+  ChatCall(const net::HttpClient& client, const runtime::Cancellation& cancellation,
+           const std::function<Status(const ModelDelta&)>& on_delta, const std::string& secret);
+
+  Result<ModelReply> Run(net::HttpRequest request);
+
+  // After a failure: nothing of a reply was seen and the cause may pass.
+  bool may_repeat() const { return may_repeat_; }
+  // How long the provider wants to be left alone.
+  std::optional<std::chrono::milliseconds> retry_after() const { return retry_after_; }
+
+ private:
+  Result<ModelReply> ReadReply(net::HttpCall& call);
+  Result<ModelReply> ReadStream(net::HttpCall& call);
+  Result<ModelReply> ReadWhole(net::HttpCall& call);
+  Status Deliver(std::string_view json);
+  Status RefusalOf(net::HttpCall& call, const net::HttpHead& head);
+  Status TransportStatus(const Status& status) const;
+  Status WithoutSecret(const Status& status) const;
+
+  const net::HttpClient& client_;
+  const runtime::Cancellation& cancellation_;
+  const std::function<Status(const ModelDelta&)>& on_delta_;
+  const std::string& secret_;
+  ChatReplyBuilder builder_;
+  bool may_repeat_ = false;
+  std::optional<std::chrono::milliseconds> retry_after_;
+};
+
+}  // namespace agent_graph::models

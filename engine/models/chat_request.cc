@@ -1,0 +1,151 @@
+#include "models/chat_request.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/json.h"
+#include "models/parameters.h"
+#include "models/tool_output.h"
+
+namespace agent_graph::models {
+namespace {
+
+using nlohmann::json;
+
+std::string DataUrl(const MediaReference& media, const char* default_type) {
+  return "data:" + (media.mime_type.empty() ? default_type : media.mime_type) + ";base64," +
+         media.data_base64;
+}
+
+// "wav" of "audio/x-wav", "mp3" of "audio/mpeg".
+std::string AudioFormat(const std::string& mime_type) {
+  std::string format = mime_type.substr(mime_type.find('/') + 1);
+  if (format.starts_with("x-")) format.erase(0, 2);
+  if (format == "mpeg") return "mp3";
+  return format.empty() ? "wav" : format;
+}
+
+json TextPart(std::string text) {
+  return {{"type", "text"}, {"text", std::move(text)}};
+}
+
+// Names what the model cannot be shown, so that it can say so.
+json PlaceholderPart(const MediaReference& media) {
+  const std::string& name = media.filename.empty() ? media.file_id : media.filename;
+  return TextPart("[attached file" + (name.empty() ? "" : " " + name) + " is not readable here]");
+}
+
+json MediaPart(const MediaBlock& block) {
+  const MediaReference& media = block.media;
+  const bool inline_data = media.kind == MediaReference::Kind::kData;
+  switch (block.type) {
+    case MediaBlock::Type::kImage:
+      if (media.kind == MediaReference::Kind::kFileId) break;
+      return {{"type", "image_url"},
+              {"image_url", {{"url", inline_data ? DataUrl(media, "image/png") : media.url}}}};
+    case MediaBlock::Type::kAudio:
+      if (!inline_data) break;
+      return {
+          {"type", "input_audio"},
+          {"input_audio", {{"data", media.data_base64}, {"format", AudioFormat(media.mime_type)}}}};
+    case MediaBlock::Type::kDocument:
+      if (!inline_data) break;
+      return {{"type", "file"},
+              {"file",
+               {{"filename", media.filename.empty() ? "document" : media.filename},
+                {"file_data", DataUrl(media, "application/octet-stream")}}}};
+    case MediaBlock::Type::kVideo:
+      break;
+  }
+  return PlaceholderPart(media);
+}
+
+// A string while it is only text, which every server understands; else an array of parts.
+json Content(const Message& message) {
+  json parts = json::array();
+  bool only_text = true;
+  for (const ContentBlock& block : message.content) {
+    if (const auto* text = std::get_if<TextBlock>(&block)) {
+      parts.push_back(TextPart(text->text));
+    } else if (const auto* media = std::get_if<MediaBlock>(&block)) {
+      parts.push_back(MediaPart(*media));
+      only_text = false;
+    }
+  }
+  if (only_text) return message.Text();
+  return parts;
+}
+
+json AssistantMessage(const Message& message) {
+  json out = {{"role", "assistant"}};
+  const std::string text = message.Text();
+  json calls = json::array();
+  for (const ToolCallBlock* call : message.ToolCalls()) {
+    calls.push_back({{"id", call->id},
+                     {"type", "function"},
+                     {"function", {{"name", call->name}, {"arguments", call->arguments_json}}}});
+  }
+  out["content"] = text.empty() && !calls.empty() ? json(nullptr) : json(text);
+  if (!calls.empty()) out["tool_calls"] = std::move(calls);
+  return out;
+}
+
+void AppendMessage(json& out, const Message& message) {
+  if (message.role == Role::kAssistant) {
+    out.push_back(AssistantMessage(message));
+    return;
+  }
+  for (const ToolResultBlock* result : message.ToolResults()) {
+    out.push_back({{"role", "tool"},
+                   {"tool_call_id", result->call_id},
+                   {"content", ToolOutputText(*result)}});
+  }
+  if (message.role == Role::kTool) return;
+  json content = Content(message);
+  if (content.empty() && !message.ToolResults().empty()) return;
+  out.push_back({{"role", RoleName(message.role)}, {"content", std::move(content)}});
+}
+
+Result<json> ToolList(const std::vector<ToolDeclaration>& tools) {
+  json list = json::array();
+  for (const ToolDeclaration& tool : tools) {
+    Result<json> parameters = ParseJson(tool.parameters_json);
+    if (!parameters.ok()) {
+      return Status(StatusCode::kModel, "the parameters of tool \"" + tool.name + "\" are " +
+                                            parameters.status().message());
+    }
+    list.push_back({{"type", "function"},
+                    {"function",
+                     {{"name", tool.name},
+                      {"description", tool.description},
+                      {"parameters", *std::move(parameters)}}}});
+  }
+  return list;
+}
+
+}  // namespace
+
+Result<std::string> ChatRequestJson(const ModelRequest& request, const std::string& default_model,
+                                    const std::string& parameters_json) {
+  // Defaults first, as text, so that a null among the parameters can remove them.
+  json defaults = {{"stream", true}, {"stream_options", {{"include_usage", true}}}};
+  const std::string& model = request.model.empty() ? default_model : request.model;
+  if (!model.empty()) defaults["model"] = model;
+  AG_ASSIGN_OR_RETURN(const json own, MergeParameters(DumpJson(defaults), parameters_json));
+  AG_ASSIGN_OR_RETURN(json body, MergeParameters(DumpJson(own), request.parameters_json));
+  if (body.value("stream", json()) != true) body.erase("stream_options");
+
+  json messages = json::array();
+  if (!request.system_prompt.empty()) {
+    messages.push_back({{"role", "system"}, {"content", request.system_prompt}});
+  }
+  for (const Message& message : request.messages) AppendMessage(messages, message);
+  body["messages"] = std::move(messages);
+  if (!request.tools.empty()) {
+    AG_ASSIGN_OR_RETURN(body["tools"], ToolList(request.tools));
+  }
+  return DumpJson(body);
+}
+
+}  // namespace agent_graph::models

@@ -1,0 +1,172 @@
+#include "models/demo.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "models/parameters.h"
+#include "models/tool_output.h"
+#include "runtime/runtime.h"
+#include "runtime/signal.h"
+
+namespace agent_graph::models {
+namespace {
+
+constexpr char kModelName[] = "demo";
+constexpr char kEcho[] = "You said: ";
+constexpr std::string_view kCall = "call ";
+constexpr std::string_view kSpace = " \t\r\n";
+constexpr int64_t kDelayMsMax = 60'000;
+
+std::string_view Trim(std::string_view text) {
+  const size_t first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+// Each word with the white space before it; white space at the end goes with the last word.
+std::vector<std::string_view> SplitWords(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (!text.empty()) {
+    const size_t word = text.find_first_not_of(kSpace);
+    size_t end = text.find_first_of(kSpace, word);
+    if (end == std::string_view::npos || Trim(text.substr(end)).empty()) end = text.size();
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return words;
+}
+
+int64_t CountWords(std::string_view text) {
+  return Trim(text).empty() ? 0 : static_cast<int64_t>(SplitWords(text).size());
+}
+
+bool Declared(const ModelRequest& request, std::string_view name) {
+  return std::any_of(request.tools.begin(), request.tools.end(),
+                     [&](const ToolDeclaration& tool) { return tool.name == name; });
+}
+
+// The call that `line` asks for, if any.
+std::optional<ToolCallBlock> ParseCall(const ModelRequest& request, std::string_view line) {
+  line = Trim(line);
+  if (!line.starts_with(kCall)) return std::nullopt;
+  line = Trim(line.substr(kCall.size()));
+  const std::string_view name = line.substr(0, line.find_first_of(kSpace));
+  if (!Declared(request, name)) return std::nullopt;
+  ToolCallBlock call;
+  call.name = name;
+  const std::string_view arguments = Trim(line.substr(name.size()));
+  if (arguments.empty()) return call;
+  const Result<nlohmann::json> parsed = ParseJson(arguments);
+  if (!parsed.ok() || !parsed->is_object()) return std::nullopt;
+  call.arguments_json = DumpJson(*parsed);
+  return call;
+}
+
+std::vector<ToolCallBlock> ParseCalls(const ModelRequest& request, std::string_view text) {
+  size_t earlier = 0;
+  for (const Message& message : request.messages) earlier += message.ToolCalls().size();
+  std::vector<ToolCallBlock> calls;
+  for (;;) {
+    const size_t end = text.find('\n');
+    std::optional<ToolCallBlock> call = ParseCall(request, text.substr(0, end));
+    if (!call) break;
+    call->id = "call_" + std::to_string(earlier + calls.size() + 1);
+    calls.push_back(*std::move(call));
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return calls;
+}
+
+// The texts of the tool messages that end the conversation, oldest first.
+std::string ResultTexts(const std::vector<Message>& messages) {
+  auto first = messages.end();
+  while (first != messages.begin() && (first - 1)->role == Role::kTool) --first;
+  std::string text;
+  for (; first != messages.end(); ++first) {
+    for (const ToolResultBlock* result : first->ToolResults()) {
+      if (!text.empty()) text.push_back('\n');
+      text += ToolOutputText(*result);
+    }
+  }
+  return text;
+}
+
+int64_t CountPromptWords(const ModelRequest& request) {
+  int64_t words = CountWords(request.system_prompt);
+  for (const Message& message : request.messages) {
+    words += CountWords(message.Text());
+    for (const ToolResultBlock* result : message.ToolResults()) {
+      words += CountWords(ToolOutputText(*result));
+    }
+  }
+  return words;
+}
+
+Status StreamWords(std::string_view text, std::chrono::milliseconds delay, Deadline deadline,
+                   const runtime::Cancellation& cancellation,
+                   const std::function<Status(const ModelDelta&)>& on_delta) {
+  for (const std::string_view word : SplitWords(text)) {
+    if (delay.count() > 0) AG_RETURN_IF_ERROR(runtime::SleepFor(delay, &cancellation));
+    if (cancellation.cancelled()) {
+      return runtime::WakeStatus(runtime::WakeReason::kCancelled, &cancellation);
+    }
+    if (deadline != kNoDeadline && MonotonicClock::now() >= deadline) {
+      return Status(StatusCode::kDeadlineExceeded, "the deadline passed while the model answered");
+    }
+    AG_RETURN_IF_ERROR(on_delta({.text = std::string(word), .reasoning = {}}));
+  }
+  return Status::Ok();
+}
+
+Result<std::chrono::milliseconds> DelayOf(const nlohmann::json& parameters) {
+  const auto found = parameters.find("delay_ms");
+  if (found == parameters.end()) return std::chrono::milliseconds(0);
+  const bool fits = found->is_number_integer() && *found >= 0 && *found <= kDelayMsMax;
+  if (!fits) return Status(StatusCode::kModel, "delay_ms must be a number from 0 to 60000");
+  return std::chrono::milliseconds(found->get<int64_t>());
+}
+
+}  // namespace
+
+DemoModel::DemoModel(std::string parameters_json) : parameters_json_(std::move(parameters_json)) {}
+
+Result<ModelReply> DemoModel::Generate(const ModelRequest& request,
+                                       const runtime::Cancellation& cancellation,
+                                       const std::function<Status(const ModelDelta&)>& on_delta) {
+  if (request.messages.empty()) return Status(StatusCode::kModel, "there is nothing to answer");
+  AG_ASSIGN_OR_RETURN(const nlohmann::json parameters,
+                      MergeParameters(parameters_json_, request.parameters_json));
+  AG_ASSIGN_OR_RETURN(const std::chrono::milliseconds delay, DelayOf(parameters));
+
+  ModelReply reply;
+  reply.model = kModelName;
+  reply.message.role = Role::kAssistant;
+  Usage usage;
+  usage.prompt_tokens = CountPromptWords(request);
+
+  const Message& last = request.messages.back();
+  std::vector<ToolCallBlock> calls;
+  if (last.role == Role::kUser) calls = ParseCalls(request, last.Text());
+  if (calls.empty()) {
+    const std::string text =
+        last.role == Role::kTool ? ResultTexts(request.messages) : kEcho + last.Text();
+    AG_RETURN_IF_ERROR(StreamWords(text, delay, request.deadline, cancellation, on_delta));
+    reply.message.content.emplace_back(TextBlock{.text = text});
+    reply.stop_reason = "stop";
+    usage.completion_tokens = CountWords(text);
+  } else {
+    usage.completion_tokens = static_cast<int64_t>(calls.size());
+    for (ToolCallBlock& call : calls) reply.message.content.emplace_back(std::move(call));
+    reply.stop_reason = "tool_calls";
+  }
+  usage.total_tokens = usage.prompt_tokens + usage.completion_tokens;
+  reply.message.usage = usage;
+  return reply;
+}
+
+}  // namespace agent_graph::models

@@ -1,0 +1,33 @@
+#include "models/parameters.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/json.h"
+
+namespace agent_graph::models {
+namespace {
+
+Result<nlohmann::json> ParseObject(std::string_view text) {
+  if (text.empty() || text == "{}") return nlohmann::json::object();
+  Result<nlohmann::json> parsed = ParseJson(text);
+  if (!parsed.ok() || !parsed->is_object()) {
+    return Status(StatusCode::kModel, "the model's parameters are not a JSON object");
+  }
+  return parsed;
+}
+
+}  // namespace
+
+Result<nlohmann::json> MergeParameters(std::string_view provider_json,
+                                       std::string_view request_json) {
+  AG_ASSIGN_OR_RETURN(nlohmann::json merged, ParseObject(provider_json));
+  AG_ASSIGN_OR_RETURN(nlohmann::json request, ParseObject(request_json));
+  for (auto& [name, value] : request.items()) merged[name] = std::move(value);
+  for (auto entry = merged.begin(); entry != merged.end();) {
+    entry = entry->is_null() ? merged.erase(entry) : std::next(entry);
+  }
+  return merged;
+}
+
+}  // namespace agent_graph::models

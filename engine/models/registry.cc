@@ -1,0 +1,51 @@
+#include "models/registry.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "models/demo.h"
+#include "models/openai.h"
+#include "models/parameters.h"
+
+namespace agent_graph::models {
+namespace {
+
+Result<std::unique_ptr<ModelProvider>> MakeProvider(
+    const ProviderOptions& options, const std::shared_ptr<const net::HttpClient>& client) {
+  AG_RETURN_IF_ERROR(MergeParameters(options.parameters_json, "{}").status());
+  if (options.provider == "demo") {
+    return std::unique_ptr<ModelProvider>(std::make_unique<DemoModel>(options.parameters_json));
+  }
+  if (options.provider == "openai") {
+    AG_ASSIGN_OR_RETURN(std::unique_ptr<OpenAiModel> model, OpenAiModel::Create(options, client));
+    return std::unique_ptr<ModelProvider>(std::move(model));
+  }
+  return Status(StatusCode::kInvalidArgument,
+                "provider: \"" + options.provider + "\" is not one of demo, openai");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Registry>> Registry::Create(const std::vector<ProviderOptions>& options,
+                                                   const Environment& environment) {
+  const auto client = std::make_shared<const net::HttpClient>(environment);
+  auto registry = std::make_unique<Registry>();
+  for (const ProviderOptions& entry : options) {
+    Result<std::unique_ptr<ModelProvider>> provider = MakeProvider(entry, client);
+    if (!provider.ok()) {
+      return Status(StatusCode::kInvalidArgument,
+                    "models." + entry.name + ": " + provider.status().message());
+    }
+    registry->models_[entry.name] = *std::move(provider);
+  }
+  registry->models_.try_emplace("demo", std::make_unique<DemoModel>());
+  if (options.empty()) registry->models_["default"] = std::make_unique<DemoModel>();
+  return registry;
+}
+
+ModelProvider* Registry::Find(std::string_view name) const {
+  const auto found = models_.find(name);
+  return found != models_.end() ? found->second.get() : nullptr;
+}
+
+}  // namespace agent_graph::models

@@ -1,0 +1,60 @@
+// Drives libcurl's transfers on one engine thread's event loop.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace agent_graph::net {
+
+// One transfer's callback. It runs inside libcurl or right after it: it may wake a fiber but must
+// neither resume one nor add or remove transfers.
+class CurlTransfer {
+ public:
+  virtual ~CurlTransfer() = default;
+  virtual void OnDone(CURLcode result) = 0;
+};
+
+// Engine thread only. A service of its event loop: made on first use, destroyed with the loop.
+class CurlLoop : public boost::asio::execution_context::service {
+ public:
+  static boost::asio::execution_context::id id;
+
+  explicit CurlLoop(boost::asio::io_context& loop);
+  ~CurlLoop() override;
+  static CurlLoop& Of(boost::asio::io_context& loop);
+
+  // A handle with default options; null when there is no memory. Give it back when done.
+  CURL* TakeHandle();
+  void GiveBack(CURL* handle);
+
+  bool Add(CURL* handle, CurlTransfer* transfer);
+  // Also before its end, which closes its connection.
+  void Remove(CURL* handle);
+
+ private:
+  struct Socket;
+
+  static int OnSocket(CURL* handle, curl_socket_t descriptor, int wanted, void* self, void* socket);
+  static int OnTimeout(CURLM* multi, long timeout_ms, void* self);
+
+  void shutdown() override;
+  void Watch(curl_socket_t descriptor, int wanted);
+  void Forget(curl_socket_t descriptor);
+  void Arm(const std::shared_ptr<Socket>& socket);
+  void Act(curl_socket_t descriptor, int events);
+  void SetTimer(long timeout_ms);
+
+  boost::asio::io_context& loop_;
+  boost::asio::steady_timer timer_;
+  CURLM* multi_;
+  std::unordered_map<curl_socket_t, std::shared_ptr<Socket>> sockets_;
+  std::vector<CURL*> free_handles_;
+};
+
+}  // namespace agent_graph::net

@@ -1,0 +1,102 @@
+#include "net/http_client.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "net/http_transfer.h"
+#include "runtime/runtime.h"
+
+namespace agent_graph::net {
+namespace {
+
+constexpr char kSystemCaFile[] = "/etc/ssl/certs/ca-certificates.crt";
+
+using Environment = std::map<std::string, std::string, std::less<>>;
+
+// The first of `names` that is set and not empty.
+std::string FirstOf(const Environment& environment, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const auto found = environment.find(std::string_view(name));
+    if (found != environment.end() && !found->second.empty()) return found->second;
+  }
+  return {};
+}
+
+bool StartsWithIgnoringCase(std::string_view text, std::string_view lower_case_prefix) {
+  return text.size() >= lower_case_prefix.size() &&
+         std::equal(lower_case_prefix.begin(), lower_case_prefix.end(), text.begin(),
+                    [](char expected, char actual) {
+                      return expected == (actual >= 'A' && actual <= 'Z' ? actual + 32 : actual);
+                    });
+}
+
+}  // namespace
+
+HttpClient::HttpClient(const Environment& environment) {
+  static std::once_flag initialised;
+  std::call_once(initialised, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+  // HTTP_PROXY in capitals is what a CGI server makes of a request header, hence not read.
+  http_proxy_ = FirstOf(environment, {"http_proxy", "all_proxy", "ALL_PROXY"});
+  https_proxy_ = FirstOf(environment, {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"});
+  no_proxy_ = FirstOf(environment, {"no_proxy", "NO_PROXY"});
+  ca_file_ = FirstOf(environment, {"CURL_CA_BUNDLE", "SSL_CERT_FILE"});
+  if (ca_file_.empty()) ca_file_ = kSystemCaFile;
+}
+
+Result<std::unique_ptr<HttpCall>> HttpClient::Start(
+    HttpRequest request, const runtime::Cancellation& cancellation) const {
+  boost::asio::io_context* const loop = runtime::Runtime::CurrentLoop();
+  if (loop == nullptr) {
+    return Status(StatusCode::kInternal, "an HTTP call was made outside an engine thread");
+  }
+  const std::string& proxy =
+      StartsWithIgnoringCase(request.url, "https:") ? https_proxy_ : http_proxy_;
+  auto transfer =
+      std::make_unique<HttpCall::Transfer>(CurlLoop::Of(*loop), std::move(request), cancellation);
+  AG_RETURN_IF_ERROR(transfer->Start({.proxy = proxy, .no_proxy = no_proxy_, .ca_file = ca_file_}));
+  return std::unique_ptr<HttpCall>(new HttpCall(std::move(transfer)));
+}
+
+std::string_view HttpHead::Header(std::string_view name) const {
+  for (const auto& [key, value] : headers) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+HttpCall::HttpCall(std::unique_ptr<Transfer> transfer) : transfer_(std::move(transfer)) {}
+HttpCall::~HttpCall() = default;
+
+Result<const HttpHead*> HttpCall::ReadHead() {
+  return transfer_->ReadHead();
+}
+
+Result<std::string> HttpCall::Read() {
+  return transfer_->Read();
+}
+
+Result<std::string> HttpCall::ReadRest(size_t bytes_max) {
+  std::string body;
+  while (body.size() < bytes_max) {
+    AG_ASSIGN_OR_RETURN(const std::string piece, Read());
+    if (piece.empty()) break;
+    body.append(piece, 0, bytes_max - body.size());
+  }
+  return body;
+}
+
+void HttpCall::LimitDeadline(Deadline deadline) {
+  transfer_->LimitDeadline(deadline);
+}
+
+void HttpCall::Drain(std::chrono::milliseconds patience) {
+  LimitDeadline(DeadlineAfter(patience));
+  for (;;) {
+    const Result<std::string> piece = Read();
+    if (!piece.ok() || piece->empty()) return;
+  }
+}
+
+}  // namespace agent_graph::net

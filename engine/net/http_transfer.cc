@@ -1,0 +1,246 @@
+#include "net/http_transfer.h"
+
+#include <algorithm>
+#include <charconv>
+#include <exception>
+#include <utility>
+
+namespace agent_graph::net {
+namespace {
+
+constexpr long kReceiveBufferBytes = 16 * 1024;
+
+std::string_view TrimLine(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const size_t first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+// What to tell the client about a transfer that failed.
+Status TransferStatus(CURLcode result) {
+  switch (result) {
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+      return Status(StatusCode::kInvalidArgument, "the address of the server is not usable");
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+      return Status(StatusCode::kInvalidArgument, "the server's certificate was not accepted");
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return Status(StatusCode::kUnavailable, "the server's name could not be resolved");
+    case CURLE_COULDNT_CONNECT:
+      return Status(StatusCode::kUnavailable, "the server could not be connected");
+    case CURLE_OPERATION_TIMEDOUT:
+      return Status(StatusCode::kUnavailable, "the server could not be connected in time");
+    case CURLE_SSL_CONNECT_ERROR:
+      return Status(StatusCode::kUnavailable, "no secure connection to the server");
+    case CURLE_GOT_NOTHING:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+      return Status(StatusCode::kUnavailable, "the server closed the connection too early");
+    case CURLE_OUT_OF_MEMORY:
+      return Status(StatusCode::kResourceExhausted, "no memory for an HTTP call");
+    default:
+      return Status(StatusCode::kUnavailable, "the server's reply is not valid HTTP");
+  }
+}
+
+}  // namespace
+
+HttpCall::Transfer::Transfer(CurlLoop& loop, HttpRequest request,
+                             const runtime::Cancellation& cancellation)
+    : loop_(loop), request_(std::move(request)), cancellation_(cancellation) {}
+
+HttpCall::Transfer::~Transfer() {
+  if (added_) loop_.Remove(handle_);
+  if (handle_ != nullptr) loop_.GiveBack(handle_);
+  curl_slist_free_all(header_list_);
+}
+
+Status HttpCall::Transfer::Start(const HttpRoute& route) {
+  AG_RETURN_IF_ERROR(CheckStillWanted());
+  handle_ = loop_.TakeHandle();
+  if (handle_ == nullptr || !SetHeaders()) return TransferStatus(CURLE_OUT_OF_MEMORY);
+  SetOptions(route);
+  added_ = loop_.Add(handle_, this);
+  return added_ ? Status::Ok() : TransferStatus(CURLE_OUT_OF_MEMORY);
+}
+
+bool HttpCall::Transfer::SetHeaders() {
+  const auto append = [this](const std::string& line) {
+    curl_slist* const longer = curl_slist_append(header_list_, line.c_str());
+    if (longer != nullptr) header_list_ = longer;
+    return longer != nullptr;
+  };
+  // Without this libcurl waits for "100 Continue" before it sends a larger body.
+  if (!append("Expect:")) return false;
+  for (const auto& [name, value] : request_.headers) {
+    if (!append(value.empty() ? name + ";" : name + ": " + value)) return false;
+  }
+  return true;
+}
+
+void HttpCall::Transfer::SetOptions(const HttpRoute& route) {
+  const auto set = [this](CURLoption option, auto value) {
+    curl_easy_setopt(handle_, option, value);
+  };
+  set(CURLOPT_URL, request_.url.c_str());
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  if (request_.method == "POST" || !request_.body.empty()) {
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+    set(CURLOPT_POSTFIELDS, request_.body.c_str());
+  }
+  set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+  set(CURLOPT_HTTPHEADER, header_list_);
+  // Set even when empty: libcurl would else look into the process's environment.
+  set(CURLOPT_PROXY, route.proxy.c_str());
+  set(CURLOPT_NOPROXY, route.no_proxy.c_str());
+  set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  // Debian's default CA directory switches off libcurl's cache of the parsed store, which then
+  // costs each new connection tens of milliseconds of this thread.
+  set(CURLOPT_CAPATH, static_cast<char*>(nullptr));
+  set(CURLOPT_CAINFO, route.ca_file.c_str());
+  set(CURLOPT_PROXY_CAPATH, static_cast<char*>(nullptr));
+  set(CURLOPT_PROXY_CAINFO, route.ca_file.c_str());
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_QUICK_EXIT, 1L);  // never wait for a resolver thread when a call is cancelled
+  set(CURLOPT_TCP_KEEPALIVE, 1L);
+  set(CURLOPT_BUFFERSIZE, kReceiveBufferBytes);
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request_.connect_timeout.count()));
+  set(CURLOPT_ERRORBUFFER, error_text_);
+  set(CURLOPT_HEADERFUNCTION, &OnHeader);
+  set(CURLOPT_HEADERDATA, this);
+  set(CURLOPT_WRITEFUNCTION, &OnBody);
+  set(CURLOPT_WRITEDATA, this);
+}
+
+size_t HttpCall::Transfer::OnHeader(char* data, size_t size, size_t count, void* self) {
+  try {
+    return static_cast<Transfer*>(self)->TakeHeaderLine({data, size * count});
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+
+size_t HttpCall::Transfer::OnBody(char* data, size_t size, size_t count, void* self) {
+  try {
+    return static_cast<Transfer*>(self)->TakeBody({data, size * count});
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+
+size_t HttpCall::Transfer::TakeHeaderLine(std::string_view line) {
+  if (head_complete_) return line.size();  // trailers
+  head_bytes_ += line.size();
+  if (head_bytes_ > kHeadBytesMax) {
+    too_large_ = true;
+    return 0;
+  }
+  const size_t taken = line.size();
+  line = TrimLine(line);
+  if (line.starts_with("HTTP/")) {
+    head_ = HttpHead();
+    const size_t space = std::min(line.find(' '), line.size());
+    const std::string_view code = TrimLine(line.substr(space)).substr(0, 3);
+    std::from_chars(code.data(), code.data() + code.size(), head_.status);
+  } else if (line.empty()) {
+    head_complete_ = head_.status >= 200;
+    if (head_complete_) progress_.Notify();
+  } else if (const size_t colon = line.find(':'); colon != std::string_view::npos) {
+    std::string name(line.substr(0, colon));
+    std::transform(name.begin(), name.end(), name.begin(), [](char letter) {
+      return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
+    });
+    head_.headers.emplace_back(std::move(name), TrimLine(line.substr(colon + 1)));
+  }
+  return taken;
+}
+
+size_t HttpCall::Transfer::TakeBody(std::string_view piece) {
+  if (body_.size() >= kReadAheadBytes) {
+    paused_ = true;
+    return CURL_WRITEFUNC_PAUSE;
+  }
+  body_bytes_ += piece.size();
+  if (body_bytes_ > request_.reply_bytes_max) {
+    too_large_ = true;
+    return 0;
+  }
+  body_ += piece;
+  progress_.Notify();
+  return piece.size();
+}
+
+void HttpCall::Transfer::OnDone(CURLcode result) {
+  done_ = true;
+  result_ = result;
+  progress_.Notify();
+}
+
+Result<const HttpHead*> HttpCall::Transfer::ReadHead() {
+  while (!head_complete_) {
+    AG_RETURN_IF_ERROR(CheckStillWanted());
+    if (done_) return Failure();
+    AG_RETURN_IF_ERROR(WaitUntil(started_ + request_.first_byte_timeout, "did not answer within",
+                                 request_.first_byte_timeout));
+  }
+  return &head_;
+}
+
+Result<std::string> HttpCall::Transfer::Read() {
+  for (;;) {
+    AG_RETURN_IF_ERROR(CheckStillWanted());
+    if (!body_.empty()) {
+      std::string piece = std::exchange(body_, {});
+      // May call TakeBody at once with what libcurl kept back.
+      if (std::exchange(paused_, false)) curl_easy_pause(handle_, CURLPAUSE_CONT);
+      return piece;
+    }
+    if (done_) return result_ == CURLE_OK ? Result<std::string>(std::string()) : Failure();
+    AG_RETURN_IF_ERROR(
+        WaitUntil(DeadlineAfter(request_.idle_timeout), "sent nothing for", request_.idle_timeout));
+  }
+}
+
+void HttpCall::Transfer::LimitDeadline(Deadline deadline) {
+  request_.deadline = std::min(request_.deadline, deadline);
+}
+
+// Data that keeps coming would hide a cancellation and the deadline from the wait.
+Status HttpCall::Transfer::CheckStillWanted() const {
+  if (cancellation_.cancelled()) {
+    return runtime::WakeStatus(runtime::WakeReason::kCancelled, &cancellation_);
+  }
+  if (request_.deadline != kNoDeadline && MonotonicClock::now() >= request_.deadline) {
+    return Status(StatusCode::kDeadlineExceeded, "the deadline passed during an HTTP call");
+  }
+  return Status::Ok();
+}
+
+Status HttpCall::Transfer::WaitUntil(Deadline deadline, const char* what,
+                                     std::chrono::milliseconds timeout) {
+  const runtime::WakeReason reason =
+      progress_.Wait(&cancellation_, std::min(deadline, request_.deadline));
+  if (reason == runtime::WakeReason::kNotified) return Status::Ok();
+  AG_RETURN_IF_ERROR(CheckStillWanted());
+  return Status(StatusCode::kUnavailable,
+                std::string("the server ") + what + " " + std::to_string(timeout.count()) + " ms");
+}
+
+Status HttpCall::Transfer::Failure() const {
+  if (too_large_) {
+    return Status(StatusCode::kResourceExhausted,
+                  "the server's reply is larger than " +
+                      std::to_string(head_complete_ ? request_.reply_bytes_max : kHeadBytesMax) +
+                      " bytes");
+  }
+  Status status = result_ == CURLE_OK ? TransferStatus(CURLE_GOT_NOTHING) : TransferStatus(result_);
+  return status.WithDetail(error_text_[0] != '\0' ? error_text_ : curl_easy_strerror(result_));
+}
+
+}  // namespace agent_graph::net

@@ -1,0 +1,67 @@
+// One HTTP call: libcurl's callbacks on one side, the reading fiber on the other. Both run on the
+// same engine thread, one after the other, so that nothing here is locked.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <string>
+
+#include "net/curl_loop.h"
+#include "net/http_client.h"
+#include "runtime/signal.h"
+
+namespace agent_graph::net {
+
+struct HttpRoute {
+  std::string proxy;  // empty: none
+  std::string no_proxy;
+  std::string ca_file;
+};
+
+class HttpCall::Transfer : public CurlTransfer {
+ public:
+  Transfer(CurlLoop& loop, HttpRequest request, const runtime::Cancellation& cancellation);
+  ~Transfer() override;
+
+  Status Start(const HttpRoute& route);
+  Result<const HttpHead*> ReadHead();
+  Result<std::string> Read();
+  void LimitDeadline(Deadline deadline);
+
+  void OnDone(CURLcode result) override;
+
+ private:
+  static size_t OnHeader(char* data, size_t size, size_t count, void* self);
+  static size_t OnBody(char* data, size_t size, size_t count, void* self);
+
+  void SetOptions(const HttpRoute& route);
+  bool SetHeaders();
+  size_t TakeHeaderLine(std::string_view line);
+  size_t TakeBody(std::string_view piece);
+  Status CheckStillWanted() const;
+  Status WaitUntil(Deadline deadline, const char* what, std::chrono::milliseconds timeout);
+  Status Failure() const;
+
+  CurlLoop& loop_;
+  HttpRequest request_;
+  const runtime::Cancellation cancellation_;
+  const Deadline started_ = MonotonicClock::now();
+  runtime::Signal progress_;
+
+  CURL* handle_ = nullptr;
+  curl_slist* header_list_ = nullptr;
+  bool added_ = false;
+  char error_text_[CURL_ERROR_SIZE] = {};
+
+  HttpHead head_;
+  size_t head_bytes_ = 0;
+  bool head_complete_ = false;
+  std::string body_;  // received, not read yet
+  size_t body_bytes_ = 0;
+  bool paused_ = false;
+  bool too_large_ = false;
+  bool done_ = false;
+  CURLcode result_ = CURLE_OK;
+};
+
+}  // namespace agent_graph::net

@@ -1,0 +1,101 @@
+#include "net/sse.h"
+
+#include <utility>
+
+namespace agent_graph::net {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+}  // namespace
+
+SseParser::SseParser(size_t event_bytes_max) : event_bytes_max_(event_bytes_max) {}
+
+void SseParser::Feed(std::string_view bytes) {
+  if (failed_) return;
+  if (start_ > 0) {
+    buffer_.erase(0, start_);
+    scanned_ -= start_;
+    start_ = 0;
+  }
+  buffer_ += bytes;
+}
+
+void SseParser::Finish() {
+  finished_ = true;
+}
+
+// False: more bytes decide whether there is one.
+bool SseParser::SkipByteOrderMark() {
+  if (!at_beginning_) return true;
+  const std::string_view head = std::string_view(buffer_).substr(0, kByteOrderMark.size());
+  if (!finished_ && head.size() < kByteOrderMark.size() && kByteOrderMark.starts_with(head)) {
+    return false;
+  }
+  at_beginning_ = false;
+  if (head == kByteOrderMark) start_ = scanned_ = kByteOrderMark.size();
+  return true;
+}
+
+bool SseParser::TakeLine(std::string_view& line) {
+  if (after_carriage_return_ && start_ < buffer_.size()) {
+    after_carriage_return_ = false;
+    if (buffer_[start_] == '\n') ++start_;
+    if (scanned_ < start_) scanned_ = start_;
+  }
+  const size_t end = buffer_.find_first_of("\r\n", scanned_);
+  if (end != std::string::npos) {
+    line = std::string_view(buffer_).substr(start_, end - start_);
+    after_carriage_return_ = buffer_[end] == '\r';
+    start_ = scanned_ = end + 1;
+    return true;
+  }
+  scanned_ = buffer_.size();
+  if (!finished_ || start_ == buffer_.size()) return false;
+  line = std::string_view(buffer_).substr(start_);
+  start_ = buffer_.size();
+  return true;
+}
+
+void SseParser::ReadField(std::string_view line) {
+  const size_t colon = line.find(':');
+  const std::string_view name = line.substr(0, colon);
+  std::string_view value = colon == std::string_view::npos ? "" : line.substr(colon + 1);
+  if (value.starts_with(' ')) value.remove_prefix(1);
+  if (name == "data") {
+    if (has_data_) pending_.data.push_back('\n');
+    has_data_ = true;
+    pending_.data += value;
+  } else if (name == "event") {
+    pending_.type = value;
+  }
+}
+
+Result<bool> SseParser::Next(SseEvent& event) {
+  if (SkipByteOrderMark()) {
+    std::string_view line;
+    while (!failed_ && TakeLine(line)) {
+      if (!line.empty()) {
+        failed_ = line.size() + pending_.data.size() > event_bytes_max_;
+        if (!failed_) ReadField(line);
+        continue;
+      }
+      SseEvent complete = std::exchange(pending_, SseEvent());
+      if (!std::exchange(has_data_, false)) continue;
+      event = std::move(complete);
+      return true;
+    }
+    failed_ = failed_ || buffer_.size() - start_ > event_bytes_max_;
+  }
+  if (failed_) {
+    return Status(StatusCode::kResourceExhausted,
+                  "an event is larger than " + std::to_string(event_bytes_max_) + " bytes");
+  }
+  if (finished_ && std::exchange(has_data_, false)) {
+    event = std::exchange(pending_, SseEvent());
+    return true;
+  }
+  return false;
+}
+
+}  // namespace agent_graph::net

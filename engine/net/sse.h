@@ -1,0 +1,55 @@
+// Server-sent events, parsed as the bytes arrive.
+//
+// Lenient where real servers are: lines end with CR, LF or CRLF, a byte order mark may come first,
+// the space after the colon is optional. Bytes are not decoded, so that a character split over two
+// pieces stays whole.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace agent_graph::net {
+
+inline constexpr size_t kSseEventBytesMax = 1024 * 1024;
+
+struct SseEvent {
+  std::string type;  // empty: "message"
+  std::string data;  // several data lines are joined by a newline
+};
+
+// One stream; one thread at a time. Feed a piece, then take events until there is none.
+class SseParser {
+ public:
+  // Bounds a line and the data of one event.
+  explicit SseParser(size_t event_bytes_max = kSseEventBytesMax);
+
+  void Feed(std::string_view bytes);
+  // The stream has ended: what came after the last line end counts as a line, and an event without
+  // its blank line as complete.
+  void Finish();
+  // True: `event` is the next one. False: there is none yet. kResourceExhausted past the bound,
+  // from then on always.
+  Result<bool> Next(SseEvent& event);
+
+ private:
+  bool SkipByteOrderMark();
+  bool TakeLine(std::string_view& line);
+  void ReadField(std::string_view line);
+
+  const size_t event_bytes_max_;
+  std::string buffer_;
+  size_t start_ = 0;    // of the first line not taken
+  size_t scanned_ = 0;  // no line end before this
+  bool at_beginning_ = true;
+  bool after_carriage_return_ = false;
+  bool finished_ = false;
+  bool failed_ = false;
+
+  SseEvent pending_;
+  bool has_data_ = false;
+};
+
+}  // namespace agent_graph::net
