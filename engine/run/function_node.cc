@@ -54,10 +54,10 @@ Result<NodeResult> RunFunctionNode(const RunEnvironmentPtr& environment, const s
   call->environment = environment;
   call->state = std::move(state);
   call->context = std::make_shared<FunctionContext>(environment, name, deadline, emission);
-  auto work = std::make_shared<std::function<void()>>([call, function = &node.function] {
+  auto work = [call, function = &node.function] {
     call->result = (*function)(*call->state, *call->context);
-  });
-  Status status = CallUserCode(*environment, node.execution, std::move(work), name, deadline);
+  };
+  Status status = CallUserCode(*environment, node.execution, work, name, deadline);
   emission->Close();
   if (!status.ok()) return Describe(status, *environment, name, node);
   NameEmittedMessage(call->result, call->context->emitted_message_id());

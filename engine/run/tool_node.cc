@@ -132,9 +132,8 @@ void Execute(const PendingCallPtr& call, const std::string& node_name) {
     const Deadline deadline = environment.DeadlineOf(call->tool->timeout);
     call->context = std::make_unique<CallContext>(call->environment, node_name, call->block.id,
                                                   call->idempotency_key, deadline);
-    auto work = std::make_shared<std::function<void()>>(
-        [call] { call->output = call->tool->function(call->arguments, *call->context); });
-    Status status = CallUserCode(environment, call->tool->execution, std::move(work),
+    auto work = [call] { call->output = call->tool->function(call->arguments, *call->context); };
+    Status status = CallUserCode(environment, call->tool->execution, work,
                                  node_name + "/" + call->block.name, deadline);
     if (!status.ok()) {
       environment.Log(LogLevel::kWarning, node_name,

@@ -1,26 +1,44 @@
 #include "run/user_code.h"
 
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "runtime/runtime.h"
 
 namespace agent_graph::run {
+namespace {
+
+// Shared with the thread that runs the work, which may outlive the wait for it.
+struct GuardedWork {
+  std::function<void()> work;
+  std::optional<std::string> failure;  // read only after the work has returned
+
+  void Run() {
+    try {
+      work();
+    } catch (const std::exception& exception) {
+      failure = exception.what();
+    } catch (...) {
+      failure = "it threw something that is not a std::exception";
+    }
+  }
+};
+
+}  // namespace
 
 Status CallUserCode(const RunEnvironment& environment, Execution execution,
-                    std::shared_ptr<std::function<void()>> work, const std::string& name,
-                    Deadline deadline) {
+                    std::function<void()> work, const std::string& name, Deadline deadline) {
+  auto guarded = std::make_shared<GuardedWork>();
+  guarded->work = std::move(work);
   if (execution == Execution::kBlocking) {
-    return environment.runtime->RunUserFunction(std::move(work), name, environment.cancellation,
-                                                deadline);
+    auto call = std::make_shared<std::function<void()>>([guarded] { guarded->Run(); });
+    AG_RETURN_IF_ERROR(environment.runtime->RunUserFunction(std::move(call), name,
+                                                            environment.cancellation, deadline));
+  } else {
+    guarded->Run();
   }
-  try {
-    (*work)();
-  } catch (const std::exception& failure) {
-    return Status(StatusCode::kGraph, failure.what());
-  } catch (...) {
-    return Status(StatusCode::kGraph, "threw something that is not a std::exception");
-  }
+  if (guarded->failure) return Status(StatusCode::kGraph, *guarded->failure);
   return Status::Ok();
 }
 

@@ -16,7 +16,6 @@ namespace agent_graph::run {
 // end the wait at once and leave the thread behind (so `work` must own all it touches), or right
 // here. kGraph with the exception's text when it throws.
 Status CallUserCode(const RunEnvironment& environment, Execution execution,
-                    std::shared_ptr<std::function<void()>> work, const std::string& name,
-                    Deadline deadline);
+                    std::function<void()> work, const std::string& name, Deadline deadline);
 
 }  // namespace agent_graph::run

@@ -1,0 +1,135 @@
+// A state service in a few maps: what a run appends can be looked at, and calls can be made to
+// fail.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "state/service.h"
+
+namespace agent_graph::run {
+
+class FakeState : public state::Service {
+ public:
+  struct Thread {
+    state::ThreadState state;
+    std::vector<state::LogEntry> log;
+    std::vector<std::string> places;  // current_node of each append
+    bool leased = false;
+    uint64_t epoch = 0;
+    std::string last_status;
+  };
+
+  // Called before each Append and Finish, outside the lock; a failed Status is returned instead.
+  std::function<Status(const state::AppendRun&)> before_append;
+  std::function<Status(const state::FinishRun&)> before_finish;
+  bool stop_requested = false;
+
+  Thread& At(const std::string& thread_id) { return threads_[thread_id]; }
+  std::vector<std::string> Kinds(const std::string& thread_id) {
+    std::vector<std::string> kinds;
+    for (const auto& entry : threads_[thread_id].log) kinds.push_back(entry.kind);
+    return kinds;
+  }
+  bool AnyLease() const {
+    for (const auto& [id, thread] : threads_) {
+      if (thread.leased) return true;
+    }
+    return false;
+  }
+
+  Result<state::BeginRunReply> Begin(const state::BeginRun& run,
+                                     const runtime::Cancellation*) override {
+    std::lock_guard lock(mutex_);
+    state::BeginRunReply reply;
+    reply.created = !threads_.contains(run.thread_id);
+    Thread& thread = threads_[run.thread_id];
+    if (thread.leased) return Status(StatusCode::kBusy, "busy");
+    thread.leased = true;
+    reply.lease_epoch = ++thread.epoch;
+    thread.state.record.thread_id = run.thread_id;
+    reply.state = thread.state;
+    return reply;
+  }
+
+  Result<state::AppendRunReply> Append(const state::AppendRun& append) override {
+    if (before_append) AG_RETURN_IF_ERROR(before_append(append));
+    std::lock_guard lock(mutex_);
+    AG_RETURN_IF_ERROR(Apply(append));
+    return state::AppendRunReply{stop_requested};
+  }
+
+  Status Finish(const state::FinishRun& finish) override {
+    if (before_finish) AG_RETURN_IF_ERROR(before_finish(finish));
+    std::lock_guard lock(mutex_);
+    AG_RETURN_IF_ERROR(Apply(finish.append));
+    Thread& thread = threads_[finish.append.thread_id];
+    thread.state.snapshot = finish.snapshot;
+    thread.last_status = finish.status;
+    thread.leased = false;
+    return Status::Ok();
+  }
+
+  Result<state::StoredMessage> GetMessage(const state::Scope&, const std::string& thread_id,
+                                          const std::string& message_id) override {
+    std::lock_guard lock(mutex_);
+    for (const auto& message : threads_[thread_id].state.window) {
+      if (message.id == message_id) return message;
+    }
+    if (message_id == hidden_id) return state::StoredMessage{message_id, 1, "{}"};
+    return Status(StatusCode::kNotFound, "no such message");
+  }
+  std::string hidden_id;  // an id of the history that is not in the window
+
+  // Not part of a run.
+  Result<state::StopReply> RequestStop(const state::Scope&, const std::string&) override {
+    return Unused();
+  }
+  Result<state::ThreadRecord> GetThread(const state::Scope&, const std::string&) override {
+    return Unused();
+  }
+  Result<state::ThreadPage> ListThreads(const state::Scope&, const state::PageRequest&) override {
+    return Unused();
+  }
+  Status DeleteThread(const state::Scope&, const std::string&) override { return Unused(); }
+  Result<state::ThreadState> GetState(const state::Scope&, const std::string&) override {
+    return Unused();
+  }
+  Result<state::ThreadState> Put(const state::PutState&) override { return Unused(); }
+  Status ClearState(const state::Scope&, const std::string&) override { return Unused(); }
+  Result<state::MessagePage> ListMessages(const state::Scope&, const std::string&,
+                                          const state::PageRequest&) override {
+    return Unused();
+  }
+  Status DeleteMessage(const state::Scope&, const std::string&, const std::string&) override {
+    return Unused();
+  }
+  Status Append(const state::AppendMessages&) override { return Unused(); }
+  Result<std::vector<state::LogEntry>> ReadLog(const state::Scope&, const std::string&, uint64_t,
+                                               uint64_t) override {
+    return Unused();
+  }
+  std::string TypeName() const override { return "fake"; }
+
+ private:
+  static Status Unused() { return Status(StatusCode::kInternal, "not part of a run"); }
+
+  Status Apply(const state::AppendRun& append) {
+    Thread& thread = threads_[append.thread_id];
+    if (!thread.leased || append.lease_epoch != thread.epoch) {
+      return Status(StatusCode::kFenced, "the run lost its thread");
+    }
+    thread.places.push_back(append.current_node);
+    thread.log.insert(thread.log.end(), append.entries.begin(), append.entries.end());
+    for (const auto& message : append.messages) thread.state.window.push_back(message);
+    return Status::Ok();
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, Thread> threads_;
+};
+
+}  // namespace agent_graph::run

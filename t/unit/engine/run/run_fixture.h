@@ -1,0 +1,171 @@
+// What the tests of runs share: a runtime, a graph under construction, a scripted model, a sink.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <future>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent_graph/graph.h"
+#include "fake_state.h"
+#include "graph/compiled_graph.h"
+#include "models/model.h"
+#include "run/runner.h"
+#include "runtime/runtime.h"
+#include "runtime/signal.h"
+
+namespace agent_graph::run {
+
+using nlohmann::json;
+
+// Answers each call with the next reply of its script.
+class ScriptedModel : public models::ModelProvider {
+ public:
+  struct Turn {
+    std::vector<std::string> pieces;
+    std::vector<ToolCallBlock> calls;
+    Status failure;
+    bool wait_for_cancel = false;
+    bool throws = false;
+  };
+
+  std::deque<Turn> script;
+  std::vector<models::ModelRequest> requests;
+  std::function<void()> on_wait;  // when a turn begins to wait for its cancellation
+
+  Result<models::ModelReply> Generate(
+      const models::ModelRequest& request, const runtime::Cancellation& cancellation,
+      const std::function<Status(const models::ModelDelta&)>& on_delta) override {
+    requests.push_back(request);
+    if (script.empty()) return Status(StatusCode::kModel, "the script is over");
+    Turn turn = std::move(script.front());
+    script.pop_front();
+    if (turn.throws) throw std::runtime_error("provider bug");
+    models::ModelReply reply;
+    reply.model = "scripted-1";
+    reply.stop_reason = turn.calls.empty() ? "stop" : "tool_calls";
+    std::string text;
+    for (const std::string& piece : turn.pieces) {
+      text += piece;
+      AG_RETURN_IF_ERROR(on_delta({piece, ""}));
+    }
+    if (turn.wait_for_cancel) {
+      if (on_wait) on_wait();
+      runtime::Signal never;
+      return runtime::WakeStatus(never.Wait(&cancellation, request.deadline), &cancellation);
+    }
+    if (!turn.failure.ok()) return turn.failure;
+    reply.message = Message::Assistant(text);
+    for (ToolCallBlock& call : turn.calls) reply.message.content.emplace_back(std::move(call));
+    reply.message.usage = Usage{.prompt_tokens = 3, .completion_tokens = 2, .total_tokens = 5};
+    return reply;
+  }
+};
+
+class RecordingSink : public RunSink {
+ public:
+  std::vector<RunStart> starts;
+  std::vector<RunEvent> events;
+  bool deltas = true;
+  bool states = false;
+  std::function<Status(const RunEvent&)> on_event;
+
+  Status OnStart(const RunStart& start) override {
+    starts.push_back(start);
+    return Status::Ok();
+  }
+  Status OnEvent(const RunEvent& event) override {
+    events.push_back(event);
+    return on_event ? on_event(event) : Status::Ok();
+  }
+  bool wants_deltas() const override { return deltas; }
+  bool wants_states() const override { return states; }
+
+  std::vector<json> Of(RunEvent::Kind kind) const {
+    std::vector<json> found;
+    for (const RunEvent& event : events) {
+      if (event.kind != kind) continue;
+      const std::string& text = kind == RunEvent::Kind::kError ? event.data_json
+                                : kind == RunEvent::Kind::kUpdate || kind == RunEvent::Kind::kState
+                                    ? event.state_json
+                                    : event.message_json;
+      found.push_back(json::parse(text));
+    }
+    return found;
+  }
+};
+
+inline std::string TextOf(const json& message) {
+  std::string text;
+  for (const json& block : message.at("content")) {
+    if (block.at("type") == "text") text += block.at("text").get<std::string>();
+  }
+  return text;
+}
+
+class RunTest : public testing::Test {
+ protected:
+  RunTest() : runtime_({.threads = 1, .name = "test"}) {}
+
+  void SetUp() override { ASSERT_TRUE(runtime_.Start().ok()); }
+  void TearDown() override {
+    EXPECT_TRUE(runtime_.Stop(DeadlineAfter(std::chrono::seconds(20))).ok());
+    EXPECT_FALSE(state_.AnyLease());
+  }
+
+  static NodeFunction Say(std::string text) {
+    return [text](const State&, RunContext&) -> NodeResult { return Message::Assistant(text); };
+  }
+  void AddAgentWithTools(std::vector<Tool> tools) {
+    builder_.AddAgent("MAIN", {.system_prompt = "Be kind.", .tool_node = "TOOLS"});
+    builder_.AddToolNode("TOOLS", std::move(tools));
+    builder_.AddEdge(START, "MAIN");
+    builder_.AddConditionalEdge("MAIN", ToolCallsPending("TOOLS"), {"TOOLS", END});
+    builder_.AddEdge("TOOLS", "MAIN");
+  }
+
+  RunRequest Ask(const std::string& text, const std::string& thread_id = "t1") {
+    RunRequest request;
+    request.thread_id = thread_id;
+    request.messages = {Message::User(text)};
+    return request;
+  }
+
+  // Runs on a fiber to the end.
+  Result<RunOutcome> Run(const RunRequest& request) {
+    auto graph = graph::CompiledGraph::Compile(builder_, "test");
+    if (!graph.ok()) return graph.status();
+    Runner::Options options;
+    options.find_model = [this](const std::string& name) -> models::ModelProvider* {
+      return name == "default" ? &model_ : nullptr;
+    };
+    auto runner =
+        std::make_shared<Runner>(*graph, stored_ ? &state_ : nullptr, runtime_, std::move(options));
+    std::promise<Result<RunOutcome>> done;
+    auto result = done.get_future();
+    runtime_.Spawn([&, runner] { done.set_value(runner->Execute(request, cancellation_, sink_)); });
+    return result.get();
+  }
+  RunOutcome RunOk(const RunRequest& request) {
+    Result<RunOutcome> outcome = Run(request);
+    EXPECT_TRUE(outcome.ok()) << outcome.status().ToString();
+    return outcome.ok() ? std::move(*outcome) : RunOutcome{};
+  }
+
+  runtime::Runtime runtime_;
+  runtime::Cancellation cancellation_;
+  FakeState state_;
+  bool stored_ = true;
+  ScriptedModel model_;
+  RecordingSink sink_;
+  GraphBuilder builder_;
+};
+
+}  // namespace agent_graph::run
