@@ -67,6 +67,11 @@ inline StoredMessage AssistantMessage(const std::string& id, const std::string& 
   return MessageOf(id, "assistant", text);
 }
 
+inline std::string Numbered(std::string prefix, int number) {
+  prefix += std::to_string(number);
+  return prefix;
+}
+
 inline std::vector<std::string> Ids(const std::vector<StoredMessage>& messages) {
   std::vector<std::string> ids;
   for (const StoredMessage& message : messages) ids.push_back(message.id);

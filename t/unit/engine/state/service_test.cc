@@ -241,7 +241,7 @@ TEST_P(ServiceTest, WindowIsCutAtAUserMessage) {
 TEST_P(ServiceTest, WindowKeepsOneLongTurnWhole) {
   RunTurn(service(), "t", "", {UserMessage("u0"), AssistantMessage("a0")});
   std::vector<StoredMessage> turn = {UserMessage("u1")};
-  for (int i = 0; i < 8; ++i) turn.push_back(AssistantMessage("a1." + std::to_string(i)));
+  for (int i = 0; i < 8; ++i) turn.push_back(AssistantMessage(Numbered("a1.", i)));
   RunTurn(service(), "t", "", turn);
   BeginRun run = RunOn("t");
   run.window_max = 3;
@@ -357,7 +357,7 @@ TEST_P(ServiceTest, AppendedMessagesAreInHistoryAndWindow) {
 TEST_P(ServiceTest, MessagePagesAndSearch) {
   std::vector<StoredMessage> messages;
   for (int i = 0; i < 10; ++i) {
-    messages.push_back(UserMessage("m" + std::to_string(i), i % 2 ? "Odd one" : "even"));
+    messages.push_back(UserMessage(Numbered("m", i), i % 2 ? "Odd one" : "even"));
   }
   RunTurn(service(), "t", "", messages);
   auto page = [&](PageRequest request) {
@@ -396,7 +396,7 @@ TEST_P(ServiceTest, ThreadsAreListedNewestFirstByScope) {
 }
 
 TEST_P(ServiceTest, ThreadPagesGoOnFromTheCursor) {
-  for (int i = 0; i < 5; ++i) RunTurn(service(), "t" + std::to_string(i), "alice", {});
+  for (int i = 0; i < 5; ++i) RunTurn(service(), Numbered("t", i), "alice", {});
   std::vector<std::string> seen;
   PageRequest request = Page(0, 2);
   do {
@@ -479,7 +479,7 @@ TEST_P(ServiceTest, ManyThreadsInParallel) {
     workers.emplace_back([&, worker] {
       for (int turn = 0; turn < kTurns; ++turn) {
         RunTurn(service(), "shared", "",
-                {UserMessage(std::to_string(worker) + "." + std::to_string(turn))});
+                {UserMessage(std::to_string(worker) + Numbered(".", turn))});
       }
     });
   }

@@ -1,0 +1,349 @@
+// The owner's role: taking over, handing over, and what clients notice of it.
+#include "state/owner.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <thread>
+
+#include "fixture.h"
+#include "runtime/signal.h"
+
+namespace agent_graph::state {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// The directory a child process of these tests works in.
+constexpr char kDirectoryVariable[] = "AGENT_GRAPH_STATE_TEST_DIRECTORY";
+
+// This program again, executing one of the disabled tests below, until it is killed.
+class ChildProcess {
+ public:
+  ChildProcess(const std::string& test, const std::string& directory) {
+    std::string filter = "--gtest_filter=" + test;
+    std::string variable = std::string(kDirectoryVariable) + "=" + directory;
+    char program[] = "/proc/self/exe";
+    char disabled[] = "--gtest_also_run_disabled_tests";
+    char brief[] = "--gtest_brief=1";
+    char* arguments[] = {program, filter.data(), disabled, brief, nullptr};
+    char* environment[] = {variable.data(), nullptr};
+    EXPECT_EQ(posix_spawn(&process_, program, nullptr, nullptr, arguments, environment), 0);
+  }
+  ~ChildProcess() { Kill(); }
+  void Kill() {
+    if (process_ == 0) return;
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+    process_ = 0;
+  }
+
+ private:
+  pid_t process_ = 0;
+};
+
+std::string ChildDirectory() {
+  const char* directory = getenv(kDirectoryVariable);
+  return directory == nullptr ? "" : directory;
+}
+
+TEST(Child, DISABLED_Owns) {
+  ASSERT_NE(ChildDirectory(), "");
+  auto owner = StartOwner(ChildDirectory());
+  for (;;) pause();
+}
+
+TEST(Child, DISABLED_HoldsALease) {
+  ASSERT_NE(ChildDirectory(), "");
+  auto client = StartClient(ChildDirectory());
+  BeginRun run = RunOn("held", "", "run-of-the-child");
+  Result<BeginRunReply> begun = client->Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  ASSERT_TRUE(client->Append(AppendOf(run, *begun, {UserMessage("m1")})).ok());
+  for (;;) pause();
+}
+
+// Asks until the child's run has got as far as it goes.
+void AwaitChildsRun(Service& service) {
+  for (;;) {
+    Result<ThreadState> state = service.GetState(Scope::All(), "held");
+    if (state.ok() && state->in_flight && state->in_flight->current_node == "NODE") return;
+    std::this_thread::yield();
+  }
+}
+
+void ExpectChildsRunLost(Service& service) {
+  Result<ThreadState> state = service.GetState(Scope::All(), "held");
+  ASSERT_TRUE(state.ok());
+  EXPECT_THAT(state->snapshot.execution_json, HasSubstr(R"("status":"error")"));
+  EXPECT_THAT(state->snapshot.execution_json, HasSubstr(R"("reason":"worker_lost")"));
+  EXPECT_THAT(state->snapshot.execution_json, HasSubstr(R"("current_node":"NODE")"));
+  EXPECT_THAT(Ids(state->window), ElementsAre("m1"));
+  Result<std::vector<LogEntry>> log = service.ReadLog(Scope::All(), "held", 0, 10);
+  ASSERT_TRUE(log.ok());
+  ASSERT_FALSE(log->empty());
+  EXPECT_EQ(log->back().kind, "run_finished");
+  EXPECT_THAT(log->back().json, HasSubstr("worker_lost"));
+}
+
+TEST(Owner, RefusesADirectoryThatOthersMayEnter) {
+  TemporaryDirectory directory;
+  ASSERT_EQ(chmod(directory.path().c_str(), 0750), 0);
+  OwnerOptions options;
+  options.directory = directory.path();
+  Result<std::unique_ptr<Owner>> owner = Owner::Start(options);
+  ASSERT_FALSE(owner.ok());
+  EXPECT_EQ(owner.status().code(), StatusCode::kPermissionDenied);
+  EXPECT_THAT(owner.status().message(), HasSubstr("0700"));
+  EXPECT_THAT(owner.status().message(), HasSubstr("0750"));
+}
+
+TEST(Owner, ServesADirectoryWithALongPath) {
+  TemporaryDirectory parent;
+  std::string directory = parent.path() + "/" + std::string(200, 'd');
+  auto owner = StartOwner(directory);
+  auto client = StartClient(directory);
+  RunTurn(*client, "t", "", {UserMessage("m")});
+}
+
+TEST(Owner, WhatWasAcknowledgedIsThereAfterARestart) {
+  TemporaryDirectory directory;
+  auto owner = StartOwner(directory.path());
+  auto client = StartClient(directory.path());
+  RunTurn(*client, "t", "alice", {UserMessage("m1")});
+  owner.reset();
+  owner = StartOwner(directory.path());
+  BeginRun run = RunOn("t", "alice");
+  Result<BeginRunReply> begun = client->Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok()) << begun.status().ToString();
+  EXPECT_FALSE(begun->created);
+  EXPECT_THAT(Ids(begun->state.window), ElementsAre("m1"));
+}
+
+TEST(Owner, MemoryForgetsAtARestart) {
+  TemporaryDirectory directory;
+  auto owner = StartOwner(directory.path(), OwnerOptions::Type::kMemory);
+  auto client = StartClient(directory.path());
+  RunTurn(*client, "t", "", {UserMessage("m1")});
+  owner.reset();
+  owner = StartOwner(directory.path(), OwnerOptions::Type::kMemory);
+  EXPECT_EQ(client->GetThread(Scope::All(), "t").status().code(), StatusCode::kNotFound);
+}
+
+TEST(Owner, ALeaseOutlivesItsOwner) {
+  TemporaryDirectory directory;
+  auto owner = StartOwner(directory.path());
+  auto client = StartClient(directory.path());
+  auto other = StartClient(directory.path());
+  BeginRun run = RunOn("t");
+  Result<BeginRunReply> begun = client->Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  owner.reset();
+  owner = StartOwner(directory.path());
+  BeginRun refused = RunOn("t");
+  refused.enqueue_if_busy = false;
+  EXPECT_EQ(other->Begin(refused, nullptr).status().code(), StatusCode::kBusy);
+  EXPECT_TRUE(client->Finish(FinishOf(run, *begun)).ok());
+  EXPECT_TRUE(other->Begin(refused, nullptr).ok());
+}
+
+// Appends numbered log entries from one run until told to end; returns how many were acknowledged.
+int AppendUntil(Service& service, const std::string& thread_id, const std::atomic<bool>& end) {
+  BeginRun run = RunOn(thread_id);
+  Result<BeginRunReply> begun = service.Begin(run, nullptr);
+  EXPECT_TRUE(begun.ok()) << begun.status().ToString();
+  int count = 0;
+  while (!end) {
+    AppendRun append = AppendOf(run, *begun);
+    append.entries = {{"step", std::to_string(count), 0}};
+    Status status = service.Append(append).status();
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    if (!status.ok()) break;
+    ++count;
+  }
+  return count;
+}
+
+void ExpectEachEntryOnce(Service& service, const std::string& thread_id, int count) {
+  Result<std::vector<LogEntry>> log = service.ReadLog(Scope::All(), thread_id, 0, 1'000'000);
+  ASSERT_TRUE(log.ok()) << log.status().ToString();
+  ASSERT_EQ(log->size(), static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    ASSERT_EQ((*log)[static_cast<size_t>(i)].json, std::to_string(i));
+  }
+}
+
+TEST(Owner, NothingIsLostOrDoneTwiceWhenConnectionsBreak) {
+  TemporaryDirectory directory;
+  auto owner = StartOwner(directory.path());
+  auto client = StartClient(directory.path());
+  auto reader = StartClient(directory.path());
+  std::atomic<bool> end{false};
+  int count = 0;
+  std::thread writer([&] { count = AppendUntil(*client, "t", end); });
+  for (int i = 0; i < 50; ++i) {
+    client->DropConnectionForTest();
+    (void)reader->GetThread(Scope::All(), "t");
+  }
+  end = true;
+  writer.join();
+  ExpectEachEntryOnce(*reader, "t", count);
+}
+
+TEST(Owner, NothingIsLostOrDoneTwiceWhenOwnersAreKilled) {
+  TemporaryDirectory directory;
+  auto owner = std::make_unique<ChildProcess>("Child.DISABLED_Owns", directory.path());
+  auto client = StartClient(directory.path());
+  auto reader = StartClient(directory.path());
+  std::atomic<bool> end{false};
+  int count = 0;
+  std::thread writer([&] { count = AppendUntil(*client, "t", end); });
+  for (int i = 0; i < 4; ++i) {
+    while (!reader->GetThread(Scope::All(), "t").ok()) {
+    }
+    owner->Kill();
+    owner = std::make_unique<ChildProcess>("Child.DISABLED_Owns", directory.path());
+  }
+  end = true;
+  writer.join();
+  EXPECT_GT(count, 0);
+  ExpectEachEntryOnce(*reader, "t", count);
+}
+
+TEST(Owner, RunOfAKilledWorkerEndsAsLostAndTheNextOneGetsTheThread) {
+  TemporaryDirectory directory;
+  auto owner = StartOwner(directory.path());
+  auto client = StartClient(directory.path());
+  ChildProcess worker("Child.DISABLED_HoldsALease", directory.path());
+  AwaitChildsRun(*client);
+  worker.Kill();
+  Result<BeginRunReply> begun = client->Begin(RunOn("held"), nullptr);
+  ASSERT_TRUE(begun.ok()) << begun.status().ToString();
+  EXPECT_EQ(begun->lease_epoch, 2u);
+  ExpectChildsRunLost(*client);
+}
+
+TEST(Owner, RunOfAWorkerKilledWithItsOwnerIsFreedByTheNextOwner) {
+  TemporaryDirectory directory;
+  auto owner = std::make_unique<ChildProcess>("Child.DISABLED_Owns", directory.path());
+  auto client = StartClient(directory.path());
+  ChildProcess worker("Child.DISABLED_HoldsALease", directory.path());
+  AwaitChildsRun(*client);
+  owner->Kill();
+  worker.Kill();
+  auto next = StartOwner(directory.path());
+  ASSERT_TRUE(client->Begin(RunOn("held"), nullptr).ok());
+  ExpectChildsRunLost(*client);
+}
+
+TEST(Owner, ClientThatLeavesFreesItsRuns) {
+  TemporaryDirectory directory;
+  auto owner = StartOwner(directory.path());
+  auto client = StartClient(directory.path());
+  auto other = StartClient(directory.path());
+  ASSERT_TRUE(client->Begin(RunOn("t"), nullptr).ok());
+  client->Stop();
+  EXPECT_EQ(client->GetThread(Scope::All(), "t").status().code(), StatusCode::kUnavailable);
+  EXPECT_TRUE(other->Begin(RunOn("t"), nullptr).ok());
+}
+
+TEST(Owner, YieldsToANewerGenerationOnly) {
+  TemporaryDirectory directory;
+  auto first = StartOwner(directory.path(), OwnerOptions::Type::kLevelDb, 5);
+  ASSERT_TRUE(first->WaitUntilOwning(DeadlineAfter(kPatience)));
+  auto client = StartClient(directory.path());
+  RunTurn(*client, "t", "", {UserMessage("m1")});
+  auto older = StartOwner(directory.path(), OwnerOptions::Type::kLevelDb, 4);
+  auto newer = StartOwner(directory.path(), OwnerOptions::Type::kLevelDb, 6);
+  ASSERT_TRUE(newer->WaitUntilOwning(DeadlineAfter(kPatience)));
+  EXPECT_FALSE(first->WaitUntilOwning(DeadlineAfter(kPatience))) << "it has ended";
+  RunTurn(*client, "t", "", {UserMessage("m2")});
+  newer->Finish(MonotonicClock::now());
+  ASSERT_TRUE(older->WaitUntilOwning(DeadlineAfter(kPatience)));
+  RunTurn(*client, "t", "", {UserMessage("m3")});
+  EXPECT_THAT(Ids(client->GetState(Scope::All(), "t")->window), ElementsAre("m1", "m2", "m3"));
+}
+
+TEST(Owner, FinishServesUntilTheLastClientHasGone) {
+  TemporaryDirectory directory;
+  auto owner = StartOwner(directory.path());
+  auto client = StartClient(directory.path());
+  RunTurn(*client, "t", "", {UserMessage("m1")});
+  std::atomic<bool> finished{false};
+  std::thread finishing([&] {
+    owner->Finish(DeadlineAfter(kPatience));
+    finished = true;
+  });
+  for (int i = 0; i < 20; ++i) RunTurn(*client, "t", "", {});
+  EXPECT_FALSE(finished);
+  client->Stop();
+  finishing.join();
+}
+
+TEST(Owner, CandidateThatFinishesDoesNotWait) {
+  TemporaryDirectory directory;
+  auto owner = StartOwner(directory.path(), OwnerOptions::Type::kLevelDb, 2);
+  ASSERT_TRUE(owner->WaitUntilOwning(DeadlineAfter(kPatience)));
+  auto candidate = StartOwner(directory.path(), OwnerOptions::Type::kLevelDb, 1);
+  candidate->Finish(kNoDeadline);
+}
+
+TEST(Owner, UnusableDatabaseAnswersUnavailable) {
+  TemporaryDirectory directory;
+  std::ofstream(directory.path() + "/db") << "not a directory";
+  runtime::Promise<std::string> alert;
+  OwnerOptions options;
+  options.directory = directory.path();
+  options.log = [&](OwnerOptions::LogLevel level, const std::string& text) {
+    if (level == OwnerOptions::LogLevel::kAlert) alert.Set(text);
+  };
+  Result<std::unique_ptr<Owner>> owner = Owner::Start(options);
+  ASSERT_TRUE(owner.ok());
+  Result<std::string> text = alert.Wait(nullptr, DeadlineAfter(kPatience));
+  ASSERT_TRUE(text.ok());
+  EXPECT_THAT(*text, HasSubstr("not available"));
+  auto client = StartClient(directory.path());
+  EXPECT_EQ(client->GetThread(Scope::All(), "t").status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(client->Begin(RunOn("t"), nullptr).status().code(), StatusCode::kUnavailable);
+}
+
+TEST(Client, FailsWithoutAnOwnerAndAsksForOne) {
+  TemporaryDirectory directory;
+  std::unique_ptr<Owner> stand_in;
+  ClientOptions options;
+  options.directory = directory.path();
+  options.operation_timeout = std::chrono::milliseconds(10);
+  options.owner_wait = std::chrono::milliseconds(0);
+  runtime::Promise<bool> asked;
+  options.on_owner_missing = [&] { asked.Set(true); };
+  Client client(options);
+  ASSERT_TRUE(client.Start().ok());
+  EXPECT_EQ(client.GetThread(Scope::All(), "t").status().code(), StatusCode::kUnavailable);
+  ASSERT_TRUE(asked.Wait(nullptr, DeadlineAfter(kPatience)).ok());
+}
+
+TEST(Client, RunThatNobodyWaitsForIsReleased) {
+  TemporaryDirectory directory;
+  ClientOptions options;
+  options.directory = directory.path();
+  options.operation_timeout = std::chrono::milliseconds(10);
+  Client client(options);
+  ASSERT_TRUE(client.Start().ok());
+  BeginRun run = RunOn("t");
+  run.wait_ms_max = 0;
+  EXPECT_EQ(client.Begin(run, nullptr).status().code(), StatusCode::kUnavailable);
+  auto owner = StartOwner(directory.path());
+  auto other = StartClient(directory.path());
+  EXPECT_TRUE(other->Begin(RunOn("t"), nullptr).ok());
+}
+
+}  // namespace
+}  // namespace agent_graph::state

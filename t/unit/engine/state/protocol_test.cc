@@ -1,0 +1,163 @@
+#include "state/wire/protocol.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace agent_graph::state::wire {
+namespace {
+
+std::string Payload(const std::string& frame) {
+  return frame.substr(kFrameHeaderBytes);
+}
+
+TEST(Pack, IntegersOfEverySizeRoundTrip) {
+  for (int shift = 0; shift < 64; ++shift) {
+    for (uint64_t delta : {uint64_t{0}, uint64_t{1}, ~uint64_t{0}}) {
+      const uint64_t value = (uint64_t{1} << shift) + delta;
+      uint64_t back = 0;
+      ASSERT_TRUE(pack::FromBytes(pack::ToBytes(value), back));
+      EXPECT_EQ(back, value);
+      const auto negative = static_cast<int64_t>(~(value >> 1));
+      int64_t signed_back = 0;
+      ASSERT_TRUE(pack::FromBytes(pack::ToBytes(negative), signed_back));
+      EXPECT_EQ(signed_back, negative);
+    }
+  }
+}
+
+TEST(Pack, TextsAndListsOfEverySizeRoundTrip) {
+  for (size_t size : {0, 1, 15, 16, 31, 32, 255, 256, 65'535, 65'536}) {
+    std::vector<std::string> list(size, "x");
+    list.push_back(std::string(size, 'y'));
+    std::vector<std::string> back;
+    ASSERT_TRUE(pack::FromBytes(pack::ToBytes(list), back));
+    EXPECT_EQ(back, list);
+  }
+}
+
+TEST(Pack, StructsRoundTrip) {
+  BeginRun run;
+  run.scope = Scope::Owner("alice");
+  run.thread_id = std::string("t\0", 2);
+  run.window_max = std::nullopt;
+  run.enqueue_if_busy = false;
+  run.wait_ms_max = -1;
+  BeginRun back;
+  ASSERT_TRUE(pack::FromBytes(pack::ToBytes(run), back));
+  EXPECT_EQ(back.scope.kind, Scope::Kind::kOwner);
+  EXPECT_EQ(back.scope.user_id, "alice");
+  EXPECT_EQ(back.thread_id, run.thread_id);
+  EXPECT_EQ(back.window_max, std::nullopt);
+  EXPECT_FALSE(back.enqueue_if_busy);
+  EXPECT_EQ(back.wait_ms_max, -1);
+}
+
+TEST(Pack, MissingFieldsAreDefaultsAndSurplusOnesAreSkipped) {
+  std::string bytes;
+  pack::Packer packer(bytes);
+  packer.Array(1);
+  packer.Text("search");
+  PageRequest page;
+  ASSERT_TRUE(pack::FromBytes(bytes, page));
+  EXPECT_EQ(page.search, "search");
+  EXPECT_EQ(page.limit, 100u);
+
+  bytes.clear();
+  packer.Array(4);
+  packer.Bool(true);
+  packer.Array(2);  // of a newer version
+  packer.Nil();
+  packer.Text(std::string(100, 'x'));
+  packer.Signed(-5);
+  packer.Unsigned(1u << 20);
+  AppendRunReply reply;
+  ASSERT_TRUE(pack::FromBytes(bytes, reply));
+  EXPECT_TRUE(reply.stop_requested);
+}
+
+TEST(Pack, EveryCutIsNoticed) {
+  ThreadState state;
+  state.record.thread_id = "t";
+  state.window = {{"m", 1, std::string(300, 'j')}};
+  state.in_flight = RunInFlight{"r", "n", 1, true};
+  const std::string bytes = pack::ToBytes(state);
+  ThreadState back;
+  ASSERT_TRUE(pack::FromBytes(bytes, back));
+  EXPECT_EQ(back.window.at(0).json, state.window[0].json);
+  for (size_t length = 0; length < bytes.size(); ++length) {
+    EXPECT_FALSE(pack::FromBytes(std::string_view(bytes).substr(0, length), back)) << length;
+  }
+}
+
+TEST(Pack, AnnouncedListLongerThanItsBytesIsRefused) {
+  std::string bytes = "\xdd\xff\xff\xff\xff";
+  std::vector<StoredMessage> messages;
+  EXPECT_FALSE(pack::FromBytes(bytes, messages));
+}
+
+TEST(Protocol, RequestIsNumberedAfterItIsMade) {
+  std::string frame =
+      MakeRequest(Operation::kGetState, 42, ThreadBody{Scope::Owner("alice"), "thread"});
+  NumberRequest(frame, std::numeric_limits<uint64_t>::max(), 17);
+  const std::string payload = Payload(frame);
+  pack::Unpacker unpacker(payload);
+  EXPECT_EQ(ReadFrameType(unpacker), FrameType::kRequest);
+  const RequestHeader header = ReadRequestHeader(unpacker);
+  EXPECT_EQ(header.sequence, std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(header.acknowledged_below, 17u);
+  EXPECT_EQ(header.operation, Operation::kGetState);
+  EXPECT_EQ(header.micros, 42);
+  ThreadBody body;
+  ASSERT_TRUE(ReadBody(unpacker, body));
+  EXPECT_EQ(body.thread_id, "thread");
+}
+
+TEST(Protocol, ReplyCarriesStatusAndBody) {
+  const std::string payload =
+      Payload(MakeReply(9, Status(StatusCode::kBusy, "busy"), pack::ToBytes(StopReply{true, "r"})));
+  pack::Unpacker unpacker(payload);
+  EXPECT_EQ(ReadFrameType(unpacker), FrameType::kReply);
+  const ReplyHeader header = ReadReplyHeader(unpacker);
+  EXPECT_EQ(header.sequence, 9u);
+  EXPECT_EQ(header.code, StatusCode::kBusy);
+  EXPECT_EQ(header.message, "busy");
+  StopReply body;
+  ASSERT_TRUE(ReadBody(unpacker, body));
+  EXPECT_EQ(body.run_id, "r");
+}
+
+TEST(Protocol, TooLargeRequestIsNotMadeAndTooLargeReplySaysSo) {
+  EXPECT_TRUE(MakeRequest(Operation::kPut, 0, std::string(kFrameBytesMax, 'x')).empty());
+  const std::string payload = Payload(MakeReply(1, Status::Ok(), std::string(kFrameBytesMax, 'x')));
+  pack::Unpacker unpacker(payload);
+  ReadFrameType(unpacker);
+  EXPECT_EQ(ReadReplyHeader(unpacker).code, StatusCode::kResourceExhausted);
+}
+
+TEST(FrameReader, CutsFramesHoweverTheyArrive) {
+  const std::string first = MakeFrame(FrameType::kYield, Yield{7});
+  const std::string second = MakeFrame(FrameType::kGoAway);
+  const std::string bytes = first + second;
+  for (size_t portion = 1; portion <= bytes.size(); ++portion) {
+    FrameReader reader;
+    std::vector<std::string> payloads;
+    for (size_t at = 0; at < bytes.size(); at += portion) {
+      reader.Add(std::string_view(bytes).substr(at, portion));
+      std::string payload;
+      while (reader.Next(payload)) payloads.push_back(payload);
+    }
+    EXPECT_EQ(payloads, (std::vector<std::string>{Payload(first), Payload(second)})) << portion;
+  }
+}
+
+TEST(FrameReader, RefusesAFrameBeyondTheBound) {
+  FrameReader reader;
+  reader.Add(std::string_view("\xff\xff\xff\xff rest", 9));
+  std::string payload;
+  EXPECT_FALSE(reader.Next(payload));
+  EXPECT_TRUE(reader.broken());
+}
+
+}  // namespace
+}  // namespace agent_graph::state::wire
