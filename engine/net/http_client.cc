@@ -51,11 +51,14 @@ Result<std::unique_ptr<HttpCall>> HttpClient::Start(
   if (loop == nullptr) {
     return Status(StatusCode::kInternal, "an HTTP call was made outside an engine thread");
   }
-  const std::string& proxy =
-      StartsWithIgnoringCase(request.url, "https:") ? https_proxy_ : http_proxy_;
+  const bool secure = StartsWithIgnoringCase(request.url, "https://");
+  if (!secure && !StartsWithIgnoringCase(request.url, "http://")) {
+    return Status(StatusCode::kInvalidArgument, "the address of the server is not usable");
+  }
   auto transfer =
       std::make_unique<HttpCall::Transfer>(CurlLoop::Of(*loop), std::move(request), cancellation);
-  AG_RETURN_IF_ERROR(transfer->Start({.proxy = proxy, .no_proxy = no_proxy_, .ca_file = ca_file_}));
+  AG_RETURN_IF_ERROR(transfer->Start(
+      {.proxy = secure ? https_proxy_ : http_proxy_, .no_proxy = no_proxy_, .ca_file = ca_file_}));
   return std::unique_ptr<HttpCall>(new HttpCall(std::move(transfer)));
 }
 

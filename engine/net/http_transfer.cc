@@ -21,7 +21,6 @@ std::string_view TrimLine(std::string_view text) {
 Status TransferStatus(CURLcode result) {
   switch (result) {
     case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_COULDNT_RESOLVE_PROXY:
       return Status(StatusCode::kInvalidArgument, "the address of the server is not usable");
     case CURLE_PEER_FAILED_VERIFICATION:

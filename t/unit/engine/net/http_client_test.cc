@@ -1,0 +1,332 @@
+#include "net/http_client.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+#include <vector>
+
+#include "on_fiber.h"
+#include "runtime/signal.h"
+#include "scripted_server.h"
+
+namespace agent_graph::net {
+namespace {
+
+using runtime::Cancellation;
+using runtime::CancelReason;
+using std::chrono::milliseconds;
+using testing::Connection;
+using testing::ScriptedServer;
+
+constexpr char kOk[] = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+constexpr char kChunkedHead[] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+HttpRequest Post(const std::string& url) {
+  HttpRequest request;
+  request.url = url;
+  request.headers = {{"Content-Type", "text/plain"}};
+  request.body = "question";
+  return request;
+}
+
+class HttpClientTest : public testing::OnFiber {
+ protected:
+  // Starts a call, reads all of it: the body or the failure.
+  Result<std::string> Fetch(HttpRequest request, const Cancellation& cancellation = {}) {
+    return Run([&]() -> Result<std::string> {
+      AG_ASSIGN_OR_RETURN(const auto call, client_.Start(std::move(request), cancellation));
+      AG_RETURN_IF_ERROR(call->ReadHead().status());
+      std::string body;
+      for (;;) {
+        AG_ASSIGN_OR_RETURN(const std::string piece, call->Read());
+        if (piece.empty()) return body;
+        body += piece;
+      }
+    });
+  }
+
+  HttpClient client_{{}};
+};
+
+TEST_F(HttpClientTest, SendsTheRequestAndReadsTheReply) {
+  std::promise<std::string> received;
+  ScriptedServer server([&](Connection& connection) {
+    received.set_value(connection.ReadRequest().value_or(""));
+    connection.Send("HTTP/1.1 418 Teapot\r\nX-Thing:  a b \r\nContent-Length: 2\r\n\r\nno");
+  });
+  Run([&] {
+    auto call = client_.Start(Post(server.url("/path?q=1")), {});
+    ASSERT_TRUE(call.ok());
+    auto head = (*call)->ReadHead();
+    ASSERT_TRUE(head.ok());
+    EXPECT_EQ((*head)->status, 418);
+    EXPECT_EQ((*head)->Header("x-thing"), "a b");
+    EXPECT_EQ((*head)->Header("absent"), "");
+    EXPECT_EQ(*(*call)->Read(), "no");
+    EXPECT_EQ(*(*call)->Read(), "");
+    EXPECT_EQ(*(*call)->Read(), "") << "the end stays the end";
+  });
+  const std::string request = received.get_future().get();
+  EXPECT_TRUE(request.starts_with("POST /path?q=1 HTTP/1.1\r\n")) << request;
+  EXPECT_NE(request.find("Content-Type: text/plain\r\n"), std::string::npos);
+  EXPECT_EQ(request.find("Expect"), std::string::npos);
+  EXPECT_TRUE(request.ends_with("\r\n\r\nquestion"));
+}
+
+TEST_F(HttpClientTest, SkipsInterimReplies) {
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + std::string(kOk));
+  });
+  const Result<std::string> body = Fetch(Post(server.url()));
+  ASSERT_TRUE(body.ok()) << body.status().ToString();
+  EXPECT_EQ(*body, "hello");
+}
+
+TEST_F(HttpClientTest, HandsOverEachPieceAsItArrives) {
+  std::promise<void> first_was_read;
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send(kChunkedHead);
+    connection.SendChunk("one");
+    first_was_read.get_future().wait();
+    connection.SendChunk("two");
+    connection.SendChunk("");
+  });
+  Run([&] {
+    auto call = client_.Start(Post(server.url()), {});
+    ASSERT_TRUE(call.ok());
+    EXPECT_EQ(*(*call)->Read(), "one");
+    first_was_read.set_value();
+    EXPECT_EQ(*(*call)->Read(), "two");
+    EXPECT_EQ(*(*call)->Read(), "");
+  });
+}
+
+TEST_F(HttpClientTest, ReusesAConnection) {
+  ScriptedServer server([&](Connection& connection) {
+    while (connection.ReadRequest()) connection.Send(kOk);
+  });
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(*Fetch(Post(server.url())), "hello");
+  EXPECT_EQ(server.connections(), 1);
+}
+
+TEST_F(HttpClientTest, DrainedCallLeavesItsConnectionReusable) {
+  ScriptedServer server([&](Connection& connection) {
+    while (connection.ReadRequest()) connection.Send(kOk);
+  });
+  Run([&] {
+    auto call = client_.Start(Post(server.url()), {});
+    ASSERT_TRUE((*call)->ReadHead().ok());
+    (*call)->Drain(milliseconds(10'000));
+  });
+  EXPECT_EQ(*Fetch(Post(server.url())), "hello");
+  EXPECT_EQ(server.connections(), 1);
+}
+
+TEST_F(HttpClientTest, DestroyedCallClosesItsConnection) {
+  std::promise<void> closed;
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send(kChunkedHead);
+    connection.SendChunk("one");
+    connection.WaitUntilPeerCloses();
+    closed.set_value();
+  });
+  Run([&] {
+    auto call = client_.Start(Post(server.url()), {});
+    EXPECT_EQ(*(*call)->Read(), "one");
+  });
+  closed.get_future().wait();
+}
+
+TEST_F(HttpClientTest, CancellationEndsAWaitingRead) {
+  std::promise<void> closed;
+  const Cancellation cancellation;
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send(kChunkedHead);
+    cancellation.Cancel(CancelReason::kClientGone);
+    connection.WaitUntilPeerCloses();
+    closed.set_value();
+  });
+  EXPECT_EQ(Fetch(Post(server.url()), cancellation).status().code(), StatusCode::kCancelled);
+  closed.get_future().wait();
+}
+
+TEST_F(HttpClientTest, CancelledBeforeItStarts) {
+  const Cancellation cancellation;
+  cancellation.Cancel(CancelReason::kShutdown);
+  EXPECT_EQ(Fetch(Post("http://127.0.0.1:1/"), cancellation).status().code(),
+            StatusCode::kCancelled);
+}
+
+TEST_F(HttpClientTest, SilentServerRunsIntoTheFirstByteTimeout) {
+  ScriptedServer server([&](Connection& connection) { connection.WaitUntilPeerCloses(); });
+  HttpRequest request = Post(server.url());
+  request.first_byte_timeout = milliseconds(20);
+  const Status status = Fetch(request).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(status.message(), "the server did not answer within 20 ms");
+}
+
+TEST_F(HttpClientTest, StalledServerRunsIntoTheIdleTimeout) {
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send(kChunkedHead);
+    connection.SendChunk("one");
+    connection.WaitUntilPeerCloses();
+  });
+  HttpRequest request = Post(server.url());
+  request.idle_timeout = milliseconds(20);
+  const Status status = Fetch(request).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(status.message(), "the server sent nothing for 20 ms");
+}
+
+TEST_F(HttpClientTest, SlowDripRunsIntoTheDeadline) {
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send(kChunkedHead);
+    while (connection.SendChunk("x")) {
+      poll(nullptr, 0, 1);
+    }
+  });
+  HttpRequest request = Post(server.url());
+  request.deadline = DeadlineAfter(milliseconds(50));
+  EXPECT_EQ(Fetch(request).status().code(), StatusCode::kDeadlineExceeded);
+}
+
+TEST_F(HttpClientTest, RefusedConnection) {
+  const Status status =
+      Fetch(Post("http://127.0.0.1:" + std::to_string(testing::ClosedPort()) + "/")).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(status.message(), "the server could not be connected");
+  EXPECT_NE(status.detail(), "");
+}
+
+TEST_F(HttpClientTest, UnusableAddress) {
+  EXPECT_EQ(Fetch(Post("ftp://127.0.0.1/")).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Fetch(Post("http://")).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(HttpClientTest, ConnectionClosedBeforeTheHead) {
+  ScriptedServer server([&](Connection& connection) { connection.ReadRequest(); });
+  EXPECT_EQ(Fetch(Post(server.url())).status().code(), StatusCode::kUnavailable);
+}
+
+TEST_F(HttpClientTest, ReplyThatIsNotHttp) {
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send("SSH-2.0-OpenSSH_9.2p1\r\n\r\n");
+  });
+  EXPECT_EQ(Fetch(Post(server.url())).status().code(), StatusCode::kUnavailable);
+}
+
+TEST_F(HttpClientTest, CutBody) {
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello");
+  });
+  const Status status = Fetch(Post(server.url())).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(status.message(), "the server closed the connection too early");
+}
+
+TEST_F(HttpClientTest, ReplyIsBounded) {
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send(kChunkedHead);
+    while (connection.SendChunk(std::string(10'000, 'x'))) {
+    }
+  });
+  HttpRequest request = Post(server.url());
+  request.reply_bytes_max = 300'000;
+  EXPECT_EQ(Fetch(request).status().code(), StatusCode::kResourceExhausted);
+}
+
+TEST_F(HttpClientTest, HeadIsBounded) {
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send("HTTP/1.1 200 OK\r\n");
+    while (connection.Send("X-Filler: " + std::string(1000, 'x') + "\r\n")) {
+    }
+  });
+  EXPECT_EQ(Fetch(Post(server.url())).status().code(), StatusCode::kResourceExhausted);
+}
+
+TEST_F(HttpClientTest, BuffersLittleWhileNobodyReads) {
+  constexpr size_t kTotal = 16 * 1024 * 1024;
+  constexpr size_t kSlack = 32 * 1024;  // libcurl's own receive buffer
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(kTotal) + "\r\n\r\n");
+    const std::string piece(64 * 1024, 'x');
+    for (size_t sent = 0; sent < kTotal; sent += piece.size()) {
+      if (!connection.Send(piece)) return;
+    }
+  });
+  HttpRequest request = Post(server.url());
+  request.reply_bytes_max = kTotal;
+  Run([&] {
+    auto call = client_.Start(request, {});
+    ASSERT_TRUE(call.ok());
+    size_t received = 0;
+    for (int reads = 0;; ++reads) {
+      // The loop has every chance to read more than it should.
+      if (reads < 20) {
+        ASSERT_TRUE(runtime::SleepFor(milliseconds(2), nullptr).ok());
+      }
+      const Result<std::string> piece = (*call)->Read();
+      ASSERT_TRUE(piece.ok()) << piece.status().ToString();
+      if (piece->empty()) break;
+      ASSERT_LE(piece->size(), kReadAheadBytes + kSlack);
+      received += piece->size();
+    }
+    EXPECT_EQ(received, kTotal);
+  });
+}
+
+TEST_F(HttpClientTest, GoesThroughTheProxyOfItsEnvironment) {
+  std::promise<std::string> received;
+  ScriptedServer proxy([&](Connection& connection) {
+    received.set_value(connection.ReadRequest().value_or(""));
+    connection.Send(kOk);
+  });
+  client_ = HttpClient({{"http_proxy", proxy.url()}});
+  EXPECT_EQ(*Fetch(Post("http://model.invalid/v1")), "hello");
+  EXPECT_TRUE(received.get_future().get().starts_with("POST http://model.invalid/v1 HTTP/1.1\r\n"));
+}
+
+TEST_F(HttpClientTest, LeavesTheProxyOutWhereTheEnvironmentSaysSo) {
+  ScriptedServer server([&](Connection& connection) {
+    connection.ReadRequest();
+    connection.Send(kOk);
+  });
+  client_ = HttpClient({{"http_proxy", "http://127.0.0.1:" + std::to_string(testing::ClosedPort())},
+                        {"no_proxy", "127.0.0.1"}});
+  EXPECT_EQ(*Fetch(Post(server.url())), "hello");
+}
+
+TEST_F(HttpClientTest, ManyCallsAtOnce) {
+  constexpr int kCalls = 50;
+  ScriptedServer server([&](Connection& connection) {
+    while (connection.ReadRequest()) connection.Send(kOk);
+  });
+  std::vector<std::promise<Result<std::string>>> results(kCalls);
+  for (auto& result : results) {
+    runtime_.Spawn([&] {
+      auto call = client_.Start(Post(server.url()), {});
+      result.set_value((*call)->ReadRest(100));
+    });
+  }
+  for (auto& result : results) EXPECT_EQ(*result.get_future().get(), "hello");
+}
+
+TEST_F(HttpClientTest, OutsideAnEngineThread) {
+  EXPECT_EQ(client_.Start(Post("http://127.0.0.1:1/"), {}).status().code(), StatusCode::kInternal);
+}
+
+}  // namespace
+}  // namespace agent_graph::net

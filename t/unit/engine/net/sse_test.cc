@@ -1,0 +1,115 @@
+#include "net/sse.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace agent_graph::net {
+namespace {
+
+using Events = std::vector<std::string>;
+
+// Feeds `text` in pieces of `size` bytes; events as "type|data".
+Events Parse(std::string_view text, size_t size, bool finish = false) {
+  SseParser parser;
+  Events events;
+  const auto take = [&] {
+    SseEvent event;
+    for (;;) {
+      const Result<bool> next = parser.Next(event);
+      EXPECT_TRUE(next.ok());
+      if (!next.ok() || !*next) return;
+      events.push_back(event.type + "|" + event.data);
+    }
+  };
+  for (; !text.empty(); text.remove_prefix(std::min(size, text.size()))) {
+    parser.Feed(text.substr(0, size));
+    take();
+  }
+  if (finish) parser.Finish();
+  take();
+  return events;
+}
+
+struct Example {
+  const char* name;
+  std::string text;
+  Events events;
+};
+
+class SseExamples : public ::testing::TestWithParam<Example> {};
+
+TEST_P(SseExamples, InPiecesOfEverySize) {
+  const Example& example = GetParam();
+  for (size_t size = 1; size <= example.text.size(); ++size) {
+    EXPECT_EQ(Parse(example.text, size), example.events) << "pieces of " << size;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, SseExamples,
+    ::testing::Values(Example{"LineFeed", "data: a\n\ndata: b\n\n", {"|a", "|b"}},
+                      Example{"CarriageReturn", "data: a\r\rdata: b\r\r", {"|a", "|b"}},
+                      Example{"Both", "data: a\r\n\r\ndata: b\r\n\r\n", {"|a", "|b"}},
+                      Example{"Mixed", "data: a\n\r\ndata: b\r\n\n", {"|a", "|b"}},
+                      Example{"NoSpace", "data:a\n\n", {"|a"}},
+                      Example{"OneSpaceOnly", "data:  a \n\n", {"| a "}},
+                      Example{"ByteOrderMark",
+                              "\xef\xbb\xbf"
+                              "data: a\n\n",
+                              {"|a"}},
+                      Example{"PartOfAByteOrderMark",
+                              "\xef\xbb"
+                              "data: a\n\ndata: b\n\n",
+                              {"|b"}},
+                      Example{"Comments", ": ping\n\n:\ndata: a\n: x\n\n", {"|a"}},
+                      Example{"SeveralLines", "data: a\ndata\ndata: c\n\n", {"|a\n\nc"}},
+                      Example{"Types", "event: error\ndata: a\n\ndata: b\n\n", {"error|a", "|b"}},
+                      Example{"TypeWithoutData", "event: error\n\ndata: b\n\n", {"|b"}},
+                      Example{"OtherFields", "id: 7\nretry: 10\nnonsense\ndata: a\n\n", {"|a"}},
+                      Example{"EmptyData", "data:\n\n", {"|"}},
+                      Example{"ManyBlankLines", "\n\n\r\n\r\rdata: a\n\n\n\n", {"|a"}},
+                      Example{"CharactersOfManyBytes",
+                              "data: \xe2\x82\xac\xf0\x9f\x98\x80\n\n",
+                              {"|\xe2\x82\xac\xf0\x9f\x98\x80"}},
+                      Example{"NoBlankLineYet", "data: a\n", {}}),
+    [](const auto& example) { return example.param.name; });
+
+TEST(SseParser, EndCompletesTheLastEvent) {
+  EXPECT_EQ(Parse("data: a\n\ndata: b", 3, true), (Events{"|a", "|b"}));
+  EXPECT_EQ(Parse("data: a\n", 3, true), Events{"|a"});
+  EXPECT_EQ(Parse(": only a comment", 3, true), Events{});
+  EXPECT_EQ(Parse("\xef\xbb", 1, true), Events{});
+}
+
+TEST(SseParser, LineWithoutEndIsBounded) {
+  SseParser parser(100);
+  SseEvent event;
+  parser.Feed("data: " + std::string(94, 'x'));
+  ASSERT_TRUE(parser.Next(event).ok());
+  parser.Feed("x");
+  EXPECT_EQ(parser.Next(event).status().code(), StatusCode::kResourceExhausted);
+  parser.Feed("\n\n");
+  EXPECT_FALSE(parser.Next(event).ok()) << "it stays failed";
+}
+
+TEST(SseParser, EventOfManyLinesIsBounded) {
+  SseParser parser(100);
+  SseEvent event;
+  Status status;
+  for (int i = 0; i < 20 && status.ok(); ++i) {
+    parser.Feed("data: 0123456789\n");
+    status = parser.Next(event).status();
+  }
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+}
+
+TEST(SseParser, TakesAnEventOfTheFullSize) {
+  const std::string data(kSseEventBytesMax - 6, 'x');
+  EXPECT_EQ(Parse("data: " + data + "\n\n", 10'000), Events{"|" + data});
+}
+
+}  // namespace
+}  // namespace agent_graph::net
