@@ -63,7 +63,9 @@ bool Port::Open(ngx_cycle_t* cycle) {
 
 void Port::Close() {
   if (connection_ == nullptr) return;
-  if (connection_->read->posted) ngx_delete_posted_event(connection_->read);
+  if (connection_->read->posted) {
+    ngx_delete_posted_event(connection_->read);  // several statements
+  }
   if (connection_->read->active) ngx_del_event(connection_->read, NGX_READ_EVENT, 0);
   connection_->fd = static_cast<ngx_socket_t>(-1);  // the outbox closes it
   ngx_free_connection(connection_);

@@ -123,7 +123,8 @@ void WorkerService::Take(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
     if (!note->thread_id.empty()) context.thread_id = std::move(note->thread_id);
     if (!note->run_id.empty()) context.run_id = std::move(note->run_id);
   } else if (auto* end = std::get_if<bridge::End>(&payload)) {
-    context.outcome = std::move(end->outcome);
+    // The engine only knows that it was cancelled.
+    context.outcome = slot.overdue && end->outcome == "cancelled" ? "timeout" : end->outcome;
     context.ended = MonotonicMicros();
     slot.ended = true;
   }
