@@ -43,7 +43,7 @@ std::string InvokeData(const run::RunOutcome& outcome, Granularity granularity) 
   std::string out = "{\"messages\":";
   out += messages;
   out += ",\"state\":";
-  out += shows_state && !outcome.state_json.empty() ? outcome.state_json : "null";
+  out += shows_state ? std::string_view(outcome.state_json) : "null";
   out += ",\"context\":";
   out += shows_state ? messages : "null";
   out += ",\"summary\":";

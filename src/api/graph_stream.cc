@@ -63,7 +63,8 @@ class StreamSink : public run::RunSink {
 
   // Ends the stream of a run that started, whatever became of it.
   void Finish(const run::RunOutcome& outcome) {
-    std::string_view state = granularity_ == Granularity::kLow ? "" : outcome.state_json;
+    std::string_view state = outcome.state_json;
+    if (granularity_ == Granularity::kLow) state = {};
     context_.exchange().SendLast(writer_->DoneLine(state, UnixSeconds()));
   }
 

@@ -1,17 +1,21 @@
 #include "api/stored_message.h"
 
+#include <unordered_set>
+
 #include "base/clock.h"
+#include "base/ids.h"
 #include "message/codec.h"
-#include "run/message_ids.h"
 
 namespace agent_graph::api {
 
 std::vector<state::StoredMessage> ToStored(std::vector<Message> messages) {
   std::vector<state::StoredMessage> stored;
   stored.reserve(messages.size());
-  run::MessageIds ids;
+  std::unordered_set<std::string> taken;
   for (Message& message : messages) {
-    ids.AssignForeign(message);
+    if (message.id.empty() || taken.contains(message.id)) message.id = NewUuid();
+    if (message.timestamp == 0) message.timestamp = UnixSeconds();
+    taken.insert(message.id);
     stored.push_back({message.id, 0, message::ToJsonText(message)});
   }
   return stored;

@@ -1,0 +1,144 @@
+#include "api/routes.h"
+
+#include <gtest/gtest.h>
+
+namespace agent_graph::api {
+namespace {
+
+using Kind = RouteMatch::Kind;
+
+struct Found {
+  const char* method;
+  const char* path;
+  const char* pattern;
+  std::vector<std::string> parameters;
+};
+
+class FoundRoutes : public testing::TestWithParam<Found> {};
+
+TEST_P(FoundRoutes, MatchWithDecodedParameters) {
+  RouteMatch match = MatchRoute(GetParam().method, GetParam().path);
+  ASSERT_EQ(match.kind, Kind::kFound) << GetParam().path;
+  EXPECT_EQ(Routes()[match.route].pattern, GetParam().pattern);
+  EXPECT_EQ(match.path_parameters, GetParam().parameters);
+  EXPECT_EQ(match.allow, "");
+}
+
+constexpr char kThread[] = "/v1/threads/{thread_id}";
+constexpr char kState[] = "/v1/threads/{thread_id}/state";
+constexpr char kMessage[] = "/v1/threads/{thread_id}/messages/{message_id}";
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, FoundRoutes,
+    testing::Values(Found{"GET", "/ping", "/ping", {}}, Found{"HEAD", "/ping", "/ping", {}},
+                    Found{"GET", "/%70ing", "/ping", {}},
+                    Found{"POST", "/v1/graph/invoke", "/v1/graph/invoke", {}},
+                    Found{"POST", "//v1/graph/stream", "/v1/graph/stream", {}},
+                    Found{"GET", "/v1/graph", "/v1/graph", {}},
+                    Found{"GET", "/v1/threads", "/v1/threads", {}},
+                    Found{"GET", "/v1/threads/a", kThread, {"a"}},
+                    Found{"GET", "/v1/threads/007", kThread, {"007"}},
+                    Found{"GET", "/v1/threads/a%2Fb", kThread, {"a/b"}},
+                    Found{"GET", "/v1/threads/a%2fb%20c", kThread, {"a/b c"}},
+                    Found{"GET", "/v1/threads/%C3%A9", kThread, {"\xc3\xa9"}},
+                    Found{"GET", "/v1/threads/%2525", kThread, {"%25"}},
+                    Found{"GET", "/v1/threads/a+b", kThread, {"a+b"}},
+                    Found{"GET", "/v1/threads/...", kThread, {"..."}},
+                    Found{"GET", "/v1/threads/a..b", kThread, {"a..b"}},
+                    Found{"GET", "/v1/threads/state", kThread, {"state"}},
+                    Found{"DELETE", "/v1/threads/a", kThread, {"a"}},
+                    Found{"GET", "/v1/threads//state", kState, {""}},
+                    Found{"PUT", "/v1/threads/%20/state", kState, {" "}},
+                    Found{"DELETE", "/v1/threads/0/state", kState, {"0"}},
+                    Found{"GET", "/v1/threads/t/messages/m", kMessage, {"t", "m"}},
+                    Found{"DELETE", "/v1/threads/t%2Fu/messages/%20", kMessage, {"t/u", " "}},
+                    Found{"GET", "/v1/threads//messages/m", kMessage, {"", "m"}}));
+
+TEST(MatchRoute, FindsIdsOfAKilobyte) {
+  std::string id(1024, 'x');
+  RouteMatch match = MatchRoute("GET", "/v1/threads/" + id);
+  ASSERT_EQ(match.kind, Kind::kFound);
+  EXPECT_EQ(match.path_parameters, std::vector<std::string>{id});
+}
+
+TEST(MatchRoute, KnowsNothingElse) {
+  for (const char* path : {"",
+                           "/",
+                           "//",
+                           "ping",
+                           "/Ping",
+                           "/ping/",
+                           "///v1/graph",
+                           "/v1",
+                           "/v1/",
+                           "/v1/graph/",
+                           "/v1/threads/",
+                           "/v1/threads/a/",
+                           "/v1/threads/a/state/",
+                           "/v1/threads/a/other",
+                           "/v1/threads/.",
+                           "/v1/threads/..",
+                           "/v1/threads/%2e%2E/state",
+                           "/v1/threads/./state",
+                           "/v1/threads/a%2F..%2Fb",
+                           "/v1/threads/..%2F",
+                           "/v1/threads/%2F.",
+                           "/v1/../ping",
+                           "/v1/threads/%00",
+                           "/v1/threads/a%",
+                           "/v1/threads/a%4",
+                           "/v1/threads/%zz",
+                           "/v1/threads/a/messages/m/n",
+                           "/a/b/c/d/e/f/g/h/i/j",
+                           "/v1//threads"}) {
+    EXPECT_EQ(MatchRoute("GET", path).kind, Kind::kNotFound) << path;
+  }
+}
+
+TEST(MatchRoute, TellsTheMethodsOfAPath) {
+  struct {
+    const char* method;
+    const char* path;
+    const char* allow;
+  } cases[] = {
+      {"POST", "/v1/threads", "GET, HEAD, OPTIONS"},
+      {"POST", "/ping", "GET, HEAD, OPTIONS"},
+      {"GET", "/v1/graph/invoke", "POST, OPTIONS"},
+      {"HEAD", "/v1/graph/stream", "POST, OPTIONS"},
+      {"PATCH", "/v1/threads/a", "GET, HEAD, DELETE, OPTIONS"},
+      {"POST", "/v1/threads/a/state", "GET, HEAD, PUT, DELETE, OPTIONS"},
+      {"PUT", "/v1/threads/a/messages", "GET, HEAD, POST, OPTIONS"},
+      {"get", "/v1/graph", "GET, HEAD, OPTIONS"},
+  };
+  for (const auto& [method, path, allow] : cases) {
+    RouteMatch match = MatchRoute(method, path);
+    EXPECT_EQ(match.kind, Kind::kMethodNotAllowed) << method << " " << path;
+    EXPECT_EQ(match.allow, allow);
+  }
+}
+
+TEST(Routes, HaveAHandlerUnlessNative) {
+  for (const Route& route : Routes()) {
+    EXPECT_EQ(route.handler == nullptr, route.native) << route.pattern;
+    EXPECT_FALSE(route.summary.empty()) << route.pattern;
+  }
+}
+
+TEST(CheckRouteGuards, AcceptsTheTable) {
+  EXPECT_TRUE(CheckRouteGuards().ok());
+}
+
+TEST(CheckRouteGuards, ListsTheOffenders) {
+  const Route routes[] = {
+      {Method::kGet, "/ping", Access::kPublic, "", "", BodyKind::kNone, true, nullptr, ""},
+      {Method::kPost, "/open", Access::kPublic, "", "", BodyKind::kNone, false, nullptr, ""},
+      {Method::kGet, "/none", Access::kGuarded, "", "", BodyKind::kNone, false, nullptr, ""},
+      {Method::kPut, "/odd", Access::kGuarded, "graph", "sell", BodyKind::kNone, false, nullptr,
+       ""},
+  };
+  EXPECT_EQ(CheckRouteGuards(routes).message(),
+            "routes without a permission guard: POST /open, GET /none, PUT /odd");
+}
+
+}  // namespace
+}  // namespace agent_graph::api
