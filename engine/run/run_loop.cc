@@ -1,7 +1,9 @@
 #include "run/run_loop.h"
 
+#include <algorithm>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 #include <utility>
 
 #include "base/json.h"
@@ -102,8 +104,23 @@ Status RunLoop::Prepare(const state::ThreadState& loaded, const InitialState& in
     thread_.CloseOpenCalls(request_.messages);
   }
   AG_RETURN_IF_ERROR(thread_.Apply(initial));
-  for (const Message& message : request_.messages) thread_.Append(message, "");
+  AppendRequest();
   return ChooseFirstNode();
+}
+
+// What the user says is not echoed. Results that a client brings for calls it was asked to run are
+// shown like those of any other tool.
+void RunLoop::AppendRequest() {
+  std::unordered_set<std::string> open;
+  for (const ToolCallBlock* call : thread_.state().PendingToolCalls()) open.insert(call->id);
+  for (const Message& message : request_.messages) {
+    const std::vector<const ToolResultBlock*> results = message.ToolResults();
+    const bool answers = std::any_of(results.begin(), results.end(), [&](const auto* result) {
+      return open.contains(result->call_id);
+    });
+    const std::string& text = thread_.Append(message, "");
+    if (answers) queued_.push_back(MessageEvent(text, "", 0));
+  }
 }
 
 Status RunLoop::ChooseFirstNode() {

@@ -39,6 +39,7 @@ class RunLoop {
 
   Ending Drive(const state::ThreadState& loaded, const InitialState& initial);
   Status Prepare(const state::ThreadState& loaded, const InitialState& initial);
+  void AppendRequest();
   Status ChooseFirstNode();
   // Appends what is buffered and says that `next_` comes now.
   Status Arrive();

@@ -135,15 +135,19 @@ TEST_F(ThreadTest, CallsThatACrashLeftOpenAreClosed) {
   EXPECT_EQ(json::parse(outcome.messages_json[2]).at("role"), "user");
 }
 
-TEST_F(ThreadTest, ACallThatTheRequestAnswersIsNotClosed) {
+TEST_F(ThreadTest, ACallThatTheRequestAnswersIsNotClosedAndShownOnce) {
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
   Message calling = Message::Assistant("");
   calling.id = "m1";
   calling.content.emplace_back(ToolCallBlock{"c1", "show_map", "{}", false});
   state_.At("t1").state.window.push_back({"m1", 1, message::ToJsonText(calling)});
   RunRequest request = Ask("");
-  request.messages = {Message::ToolResult("c1", "\"shown\"")};
-  EXPECT_EQ(RunOk(request).messages_json.size(), 3u);
+  request.messages = {Message::ToolResult("c1", "\"shown\""), Message::User("look")};
+  EXPECT_EQ(RunOk(request).messages_json.size(), 4u);
+  auto emitted = sink_.Of(RunEvent::Kind::kMessage);
+  ASSERT_EQ(emitted.size(), 2u);  // the result, once, and the node's message
+  EXPECT_EQ(emitted[0].at("role"), "tool");
+  EXPECT_EQ(emitted[1].at("role"), "assistant");
 }
 
 TEST_F(ThreadTest, AnAnsweredRemoteCallIsNotReturnedAgain) {
