@@ -47,11 +47,14 @@ ReplyWriter::~ReplyWriter() {
 }
 
 void ReplyWriter::SetHead(bridge::ReplyHead head) {
-  if (!has_head()) head_ = std::move(head);
+  if (has_head()) return;
+  length_ = head.content_length;
+  head_ = std::move(head);
 }
 
 void ReplyWriter::Append(std::string bytes) {
   if (bytes.empty()) return;  // nginx treats an empty buffer as a fault
+  appended_ += static_cast<int64_t>(bytes.size());
   if (request_->header_only) {
     released_ += bytes.size();
     return;

@@ -37,6 +37,8 @@ class ReplyWriter {
 
   bool has_head() const { return head_sent_ || head_.has_value(); }
   bool head_sent() const { return head_sent_; }
+  // A reply of known length is all here and only its end is missing.
+  bool complete() const { return length_ >= 0 && appended_ >= length_; }
 
  private:
   // A buffer, its chain link and the bytes it points to.
@@ -70,6 +72,8 @@ class ReplyWriter {
   PieceList free_;
   size_t free_count_ = 0;
   uint64_t released_ = 0;
+  int64_t length_ = -1;  // as the head announces it
+  int64_t appended_ = 0;
 };
 
 }  // namespace agent_graph::nginx

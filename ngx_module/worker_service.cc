@@ -164,6 +164,8 @@ void WorkerService::Write(ExchangeSlot& slot) {
     context.writer.Finish();
   }
   if (!context.writer.has_head()) return;
+  // A client that has its whole reply may go at once; the end, which is on its way, comes first.
+  if (!slot.ended && context.writer.complete()) return;
   ngx_int_t rc = context.writer.Flush();
   if (uint64_t released = context.writer.TakeReleased(); released > 0) {
     slot.exchange->ReturnCredit(released);
