@@ -1,0 +1,143 @@
+#include "models/chat_request.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "collect.h"
+
+namespace agent_graph::models {
+namespace {
+
+using nlohmann::json;
+using testing::Ask;
+
+json Build(const ModelRequest& request, const std::string& parameters = "{}") {
+  const Result<std::string> text = ChatRequestJson(request, "small", parameters);
+  EXPECT_TRUE(text.ok()) << text.status().ToString();
+  return json::parse(*text);
+}
+
+// What `content` becomes as a user message.
+json ContentOf(std::vector<ContentBlock> content) {
+  ModelRequest request;
+  request.messages.push_back({.role = Role::kUser, .content = std::move(content)});
+  return Build(request)["messages"][0]["content"];
+}
+
+TEST(ChatRequest, AsksForAStreamWithUsage) {
+  EXPECT_EQ(Build(Ask("hi")), json::parse(R"({
+    "model": "small", "stream": true, "stream_options": {"include_usage": true},
+    "messages": [{"role": "user", "content": "hi"}]})"));
+}
+
+TEST(ChatRequest, SystemPromptComesFirst) {
+  ModelRequest request = Ask("hi");
+  request.system_prompt = "be kind";
+  request.messages.push_back(Message::System("and short"));
+  EXPECT_EQ(Build(request)["messages"], json::parse(R"([
+    {"role": "system", "content": "be kind"}, {"role": "user", "content": "hi"},
+    {"role": "system", "content": "and short"}])"));
+}
+
+TEST(ChatRequest, RequestBeatsProviderBeatsDefault) {
+  ModelRequest request = Ask("hi");
+  request.model = "large";
+  request.parameters_json = R"({"temperature": 0.5, "top_p": null})";
+  const json body = Build(request, R"({"temperature": 1, "top_p": 0.1, "seed": 7})");
+  EXPECT_EQ(body["model"], "large");
+  EXPECT_EQ(body["temperature"], 0.5);
+  EXPECT_EQ(body["seed"], 7);
+  EXPECT_FALSE(body.contains("top_p"));
+}
+
+TEST(ChatRequest, StreamMayBeSwitchedOff) {
+  const json body = Build(Ask("hi"), R"({"stream": false})");
+  EXPECT_EQ(body["stream"], false);
+  EXPECT_FALSE(body.contains("stream_options"));
+  EXPECT_FALSE(Build(Ask("hi"), R"({"stream_options": null})").contains("stream_options"));
+}
+
+TEST(ChatRequest, ParametersAreNoObject) {
+  ModelRequest request = Ask("hi");
+  for (const char* text : {"[]", "7", "{"}) {
+    request.parameters_json = text;
+    EXPECT_EQ(ChatRequestJson(request, "m", "{}").status().code(), StatusCode::kModel) << text;
+  }
+}
+
+TEST(ChatRequest, ToolsAndTheirCalls) {
+  ModelRequest request = Ask("time?");
+  request.tools.push_back({"get_time", "the time", R"({"type": "object"})"});
+  request.messages.push_back(
+      {.role = Role::kAssistant,
+       .content = {ReasoningBlock{.summary = "hm", .details = {}, .signature = {}},
+                   ToolCallBlock{.id = "c1", .name = "get_time", .arguments_json = R"({"z":1})"}}});
+  request.messages.push_back(Message::ToolResult("c1", "\"noon\""));
+  request.messages.push_back(Message::ToolResult("c2", R"({"a":1})", true));
+  const json body = Build(request);
+  EXPECT_EQ(body["tools"], json::parse(R"([{"type": "function", "function": {
+    "name": "get_time", "description": "the time", "parameters": {"type": "object"}}}])"));
+  EXPECT_EQ(body["messages"][1], json::parse(R"({"role": "assistant", "content": null,
+    "tool_calls": [{"id": "c1", "type": "function",
+                    "function": {"name": "get_time", "arguments": "{\"z\":1}"}}]})"));
+  EXPECT_EQ(body["messages"][2],
+            json::parse(R"({"role": "tool", "tool_call_id": "c1", "content": "noon"})"));
+  EXPECT_EQ(body["messages"][3]["content"], "Error: {\"a\":1}");
+}
+
+TEST(ChatRequest, ToolWithoutASchema) {
+  ModelRequest request = Ask("hi");
+  request.tools.push_back({"broken", "", "{"});
+  const Status status = ChatRequestJson(request, "m", "{}").status();
+  EXPECT_EQ(status.code(), StatusCode::kModel);
+  EXPECT_NE(status.message().find("\"broken\""), std::string::npos);
+}
+
+TEST(ChatRequest, Images) {
+  MediaBlock by_url{.type = MediaBlock::Type::kImage, .media = {}};
+  by_url.media.url = "https://example.com/a.png";
+  MediaBlock inlined = by_url;
+  inlined.media.kind = MediaReference::Kind::kData;
+  inlined.media.data_base64 = "QUJD";
+  inlined.media.mime_type = "image/jpeg";
+  EXPECT_EQ(ContentOf({TextBlock{.text = "look"}, by_url, inlined}), json::parse(R"([
+    {"type": "text", "text": "look"},
+    {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}},
+    {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,QUJD"}}])"));
+}
+
+TEST(ChatRequest, SoundAndDocuments) {
+  MediaBlock sound{.type = MediaBlock::Type::kAudio, .media = {}};
+  sound.media.kind = MediaReference::Kind::kData;
+  sound.media.data_base64 = "QUJD";
+  sound.media.mime_type = "audio/mpeg";
+  MediaBlock document = sound;
+  document.type = MediaBlock::Type::kDocument;
+  document.media.mime_type = "application/pdf";
+  document.media.filename = "a.pdf";
+  EXPECT_EQ(ContentOf({sound, document}), json::parse(R"([
+    {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "mp3"}},
+    {"type": "file",
+     "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,QUJD"}}])"));
+}
+
+TEST(ChatRequest, FileThatCannotBeShownIsNamed) {
+  MediaBlock file{.type = MediaBlock::Type::kImage, .media = {}};
+  file.media.kind = MediaReference::Kind::kFileId;
+  file.media.file_id = "f00";
+  EXPECT_EQ(ContentOf({file}), json::parse(R"([
+    {"type": "text", "text": "[attached file f00 is not readable here]"}])"));
+}
+
+TEST(ChatRequest, TextOfSeveralBlocksIsOneString) {
+  EXPECT_EQ(ContentOf({TextBlock{.text = "a"}, TextBlock{.text = "b"}}), "ab");
+  EXPECT_EQ(ContentOf({}), "");
+}
+
+TEST(ChatRequest, InvalidUtf8IsReplaced) {
+  EXPECT_EQ(ContentOf({TextBlock{.text = "a\xff"}}), "a\xef\xbf\xbd");
+}
+
+}  // namespace
+}  // namespace agent_graph::models

@@ -1,0 +1,34 @@
+// Calls a model and keeps what it streams.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/model.h"
+
+namespace agent_graph::testing {
+
+struct Collected {
+  Result<models::ModelReply> reply = Status(StatusCode::kInternal, "not called");
+  std::vector<std::string> texts;  // of the deltas
+  std::string reasoning;
+};
+
+inline Collected Collect(models::ModelProvider& model, const models::ModelRequest& request,
+                         const runtime::Cancellation& cancellation = {}) {
+  Collected collected;
+  collected.reply = model.Generate(request, cancellation, [&](const models::ModelDelta& delta) {
+    if (!delta.text.empty()) collected.texts.push_back(delta.text);
+    collected.reasoning += delta.reasoning;
+    return Status::Ok();
+  });
+  return collected;
+}
+
+inline models::ModelRequest Ask(std::string text) {
+  models::ModelRequest request;
+  request.messages.push_back(Message::User(std::move(text)));
+  return request;
+}
+
+}  // namespace agent_graph::testing
