@@ -1,0 +1,307 @@
+#include "graph/compiled_graph.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace agent_graph::graph {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+NodeResult Nothing(const State&, RunContext&) {
+  return {};
+}
+
+Tool NamedTool(const std::string& name) {
+  return {.name = name, .function = [](const json&, ToolContext&) { return ToolOutput("done"); }};
+}
+
+// A correct graph that each test changes.
+void AddAgentAndTools(GraphBuilder& builder) {
+  builder.AddAgent("MAIN", {.tool_node = "TOOLS"});
+  builder.AddToolNode("TOOLS", {NamedTool("look_up")});
+  builder.AddEdge(START, "MAIN");
+  builder.AddConditionalEdge("MAIN", ToolCallsPending("TOOLS"), {"TOOLS", END});
+  builder.AddEdge("TOOLS", "MAIN");
+}
+
+std::shared_ptr<const CompiledGraph> Compile(const GraphBuilder& builder) {
+  auto graph = CompiledGraph::Compile(builder, "app");
+  EXPECT_TRUE(graph.ok()) << graph.status().ToString();
+  return graph.ok() ? *graph : nullptr;
+}
+
+Message Calling(const std::string& id) {
+  Message message = Message::Assistant("");
+  message.content.emplace_back(ToolCallBlock{.id = id, .name = "look_up"});
+  return message;
+}
+
+TEST(CompiledGraphTest, ShowsItsStructure) {
+  GraphBuilder builder;
+  AddAgentAndTools(builder);
+  builder.InterruptBefore({"TOOLS"});
+  auto graph = Compile(builder);
+  EXPECT_EQ(graph->name(), "app");
+  EXPECT_EQ(graph->hash().size(), 32u);
+  ASSERT_EQ(graph->nodes().size(), 2u);
+  std::vector<std::string> edges;
+  for (const EdgeView& edge : graph->edges()) edges.push_back(edge.source + ">" + edge.target);
+  EXPECT_THAT(edges, ElementsAre("__start__>MAIN", "MAIN>TOOLS", "MAIN>__end__", "TOOLS>MAIN"));
+  EXPECT_TRUE(graph->InterruptsBefore("TOOLS"));
+  EXPECT_FALSE(graph->InterruptsAfter("TOOLS"));
+  EXPECT_THAT(graph->ModelNames(), ElementsAre("default"));
+  const auto& agent = std::get<Agent>(graph->FindNode("MAIN")->kind);
+  ASSERT_NE(graph->ToolsOf(agent), nullptr);
+  EXPECT_NE(graph->ToolsOf(agent)->Find("look_up"), nullptr);
+  EXPECT_EQ(graph->ToolsOf(agent)->Find("other"), nullptr);
+  EXPECT_EQ(graph->ToolsOf(Agent()), nullptr);
+}
+
+TEST(CompiledGraphTest, CopiesTheBuilder) {
+  std::shared_ptr<const CompiledGraph> graph;
+  {
+    GraphBuilder builder;
+    builder.SetName("a name that does not fit a small string");
+    AddAgentAndTools(builder);
+    graph = Compile(builder);
+  }
+  EXPECT_EQ(graph->name(), "a name that does not fit a small string");
+  EXPECT_EQ(*graph->Next(START, State()), "MAIN");
+}
+
+TEST(CompiledGraphTest, FollowsToolCallsUntilTheyAreAnswered) {
+  GraphBuilder builder;
+  AddAgentAndTools(builder);
+  auto graph = Compile(builder);
+  State state;
+  EXPECT_EQ(*graph->Next(START, state), "MAIN");
+  EXPECT_EQ(*graph->Next("MAIN", state), END);
+  state.mutable_messages() = {Message::User("x"), Calling("c1")};
+  EXPECT_EQ(*graph->Next("MAIN", state), "TOOLS");
+  EXPECT_EQ(*graph->Next("TOOLS", state), "MAIN");
+  state.mutable_messages().push_back(Message::ToolResult("other", "1"));
+  EXPECT_EQ(*graph->Next("MAIN", state), "TOOLS");
+  state.mutable_messages().push_back(Message::ToolResult("c1", "1"));
+  EXPECT_EQ(*graph->Next("MAIN", state), END);
+}
+
+TEST(CompiledGraphTest, NodeWithoutAnEdgeEndsTheRun) {
+  GraphBuilder builder;
+  builder.AddFunction("A", Nothing).AddEdge(START, "A");
+  EXPECT_EQ(*Compile(builder)->Next("A", State()), END);
+}
+
+TEST(CompiledGraphTest, PredicateFailuresAreStatuses) {
+  GraphBuilder builder;
+  builder.AddFunction("A", Nothing).AddFunction("B", Nothing).AddFunction("C", Nothing);
+  builder.AddConditionalEdge(START, [](const State&) { return "Z"; }, {"A", "B", "C"});
+  builder.AddConditionalEdge(
+      "A", [](const State&) -> std::string { throw std::runtime_error("oops"); }, {END});
+  builder.AddConditionalEdge("B", [](const State&) -> std::string { throw 1; }, {END});
+  auto graph = Compile(builder);
+  EXPECT_EQ(graph->Next(START, State()).status().code(), StatusCode::kGraph);
+  EXPECT_THAT(graph->Next(START, State()).status().message(), HasSubstr("chose \"Z\""));
+  EXPECT_THAT(graph->Next("A", State()).status().message(), HasSubstr("oops"));
+  EXPECT_FALSE(graph->Next("B", State()).ok());
+}
+
+TEST(CompiledGraphTest, GoToNeedsANodeOfTheGraph) {
+  GraphBuilder builder;
+  builder.AddFunction("A", Nothing).AddFunction("B", Nothing);
+  builder.AddEdge(START, "A").AddGoTo("A", {"B"});
+  auto graph = Compile(builder);
+  EXPECT_TRUE(graph->CheckGoTo("A", "B").ok());
+  EXPECT_TRUE(graph->CheckGoTo("A", END).ok());
+  EXPECT_FALSE(graph->CheckGoTo("A", "C").ok());
+  EXPECT_FALSE(graph->CheckGoTo("A", START).ok());
+}
+
+// --- what is refused -------------------------------------------------------------------------
+
+struct Mistake {
+  const char* name;
+  void (*make)(GraphBuilder& builder);  // applied to AddAgentAndTools
+  const char* problem;
+};
+
+class MistakeTest : public testing::TestWithParam<Mistake> {};
+
+TEST_P(MistakeTest, IsNamed) {
+  GraphBuilder builder;
+  AddAgentAndTools(builder);
+  ASSERT_THAT(builder.Problems(), ElementsAre());
+  GetParam().make(builder);
+  EXPECT_THAT(builder.Problems(), ElementsAre(GetParam().problem));
+  auto graph = CompiledGraph::Compile(builder, "app");
+  ASSERT_FALSE(graph.ok());
+  EXPECT_EQ(graph.status().code(), StatusCode::kGraph);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Builder, MistakeTest,
+    testing::Values(
+        Mistake{"UnknownTarget",
+                [](GraphBuilder& b) { b.AddFunction("A", Nothing).AddEdge("A", "Z"); },
+                "the edge from \"A\": there is no node \"Z\""},
+        Mistake{"UnknownSource", [](GraphBuilder& b) { b.AddEdge("Z", "MAIN"); },
+                "the edge from \"Z\": there is no node \"Z\""},
+        Mistake{"Unreachable", [](GraphBuilder& b) { b.AddFunction("A", Nothing); },
+                "node \"A\" cannot be reached"},
+        Mistake{"SecondEdge", [](GraphBuilder& b) { b.AddEdge("TOOLS", END); },
+                "two edges leave \"TOOLS\": use one conditional edge"},
+        Mistake{"SecondStart", [](GraphBuilder& b) { b.AddEdge(START, "TOOLS"); },
+                "two edges leave START: use one conditional edge"},
+        Mistake{"BackToStart",
+                [](GraphBuilder& b) { b.AddFunction("A", Nothing).AddEdge("A", START); },
+                "the edge from \"A\": nothing leads back to START"},
+        Mistake{"FromEnd", [](GraphBuilder& b) { b.AddEdge(END, "MAIN"); }, "no edge leaves END"},
+        Mistake{"Duplicate", [](GraphBuilder& b) { b.AddFunction("MAIN", Nothing); },
+                "two nodes are named \"MAIN\""},
+        Mistake{"ReservedName", [](GraphBuilder& b) { b.AddFunction(END, Nothing); },
+                "no node may be named __end__"},
+        Mistake{"UnknownToolNode", [](GraphBuilder& b) { b.AddAgent("A", {.tool_node = "Z"}); },
+                "node \"A\": there is no tool node \"Z\""},
+        Mistake{"NoToolNode", [](GraphBuilder& b) { b.AddAgent("A", {.tool_node = "MAIN"}); },
+                "node \"A\": node \"MAIN\" is not a tool node"},
+        Mistake{"BadParameters",
+                [](GraphBuilder& b) { b.AddAgent("A", {.parameters_json = "[]"}); },
+                "node \"A\": the parameters are not a JSON object"},
+        Mistake{"ToolTwice",
+                [](GraphBuilder& b) { b.AddToolNode("A", {NamedTool("t"), NamedTool("t")}); },
+                "node \"A\", tool \"t\" is there twice"},
+        Mistake{"ToolName", [](GraphBuilder& b) { b.AddToolNode("A", {NamedTool("a b")}); },
+                "node \"A\", tool \"a b\": a tool's name must be 1 to 64 letters, digits, _ or -"},
+        Mistake{"ToolWithoutFunction", [](GraphBuilder& b) { b.AddToolNode("A", {{.name = "t"}}); },
+                "node \"A\", tool \"t\" has no function"},
+        Mistake{"NoFunction", [](GraphBuilder& b) { b.AddFunction("A", nullptr); },
+                "node \"A\" has no function"},
+        Mistake{"NoPredicate",
+                [](GraphBuilder& b) {
+                  b.AddFunction("A", Nothing).AddConditionalEdge("A", nullptr, {END});
+                },
+                "the edge from \"A\" has no predicate"},
+        Mistake{"FieldTwice",
+                [](GraphBuilder& b) { b.AddField({.name = "f"}).AddField({.name = "f"}); },
+                "state field \"f\" is there twice"},
+        Mistake{"BuiltInField", [](GraphBuilder& b) { b.AddField({.name = "context"}); },
+                "state field \"context\": the name belongs to the state itself"},
+        Mistake{"BadDefault",
+                [](GraphBuilder& b) { b.AddField({.name = "f", .default_json = "{"}); },
+                "state field \"f\": the default is not JSON"},
+        Mistake{"NoReducer",
+                [](GraphBuilder& b) { b.AddField({.name = "f", .reducer = Reducer::kCustom}); },
+                "state field \"f\" has no reducer"},
+        Mistake{"Interrupt", [](GraphBuilder& b) { b.InterruptAfter({"Z"}); },
+                "interrupt_after: there is no node \"Z\""},
+        Mistake{"JumpOfAgent", [](GraphBuilder& b) { b.AddGoTo("MAIN", {"TOOLS"}); },
+                "the goto from \"MAIN\": only function nodes jump"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(GraphBuilderTest, EmptyGraphHasEveryProblem) {
+  GraphBuilder builder;
+  EXPECT_THAT(builder.Problems(), ElementsAre("the graph has no nodes", "no edge leaves START"));
+  EXPECT_EQ(CompiledGraph::Compile(builder, "app").status().message(),
+            "the graph has no nodes; no edge leaves START");
+}
+
+// --- state fields ------------------------------------------------------------------------------
+
+std::shared_ptr<const CompiledGraph> GraphWithFields() {
+  GraphBuilder builder;
+  AddAgentAndTools(builder);
+  builder.AddField(
+      {.name = "tier", .default_json = "\"free\"", .schema_json = R"({"type":"string"})"});
+  builder.AddField({.name = "notes", .reducer = Reducer::kAppend});
+  builder.AddField(
+      {.name = "total",
+       .reducer = Reducer::kCustom,
+       .custom = [](const json& current,
+                    const json& update) { return json(current.get<int>() + update.get<int>()); },
+       .default_json = "0"});
+  return Compile(builder);
+}
+
+TEST(StateFieldsTest, DefaultsAndReducers) {
+  auto graph = GraphWithFields();
+  State state;
+  graph->AddMissingFields(state);
+  EXPECT_EQ(state.fields(), json::parse(R"({"tier":"free","notes":[],"total":0})"));
+  ASSERT_TRUE(graph
+                  ->ApplyUpdates({{"tier", "\"gold\""},
+                                  {"notes", "\"a\""},
+                                  {"notes", "[\"b\",\"c\"]"},
+                                  {"total", "2"},
+                                  {"total", "3"},
+                                  {"undeclared", "[1]"}},
+                                 state)
+                  .ok());
+  EXPECT_EQ(state.fields(), json::parse(R"({"tier":"gold","notes":["a","b","c"],"total":5,
+                                            "undeclared":[1]})"));
+  graph->AddMissingFields(state);
+  EXPECT_EQ(state.Field("total"), 5);
+  EXPECT_TRUE(state.Field("nothing").is_null());
+}
+
+TEST(StateFieldsTest, AppendMakesAListOfWhatAClientSet) {
+  auto graph = GraphWithFields();
+  State state;
+  ASSERT_TRUE(graph->SetFields(json{{"notes", "x"}, {"context", 1}}, state).ok());
+  ASSERT_TRUE(graph->ApplyUpdates({{"notes", "{\"y\":1}"}}, state).ok());
+  EXPECT_EQ(state.fields(), json::parse(R"({"notes":["x",{"y":1}]})"));
+}
+
+TEST(StateFieldsTest, BadUpdatesAreStatuses) {
+  auto graph = GraphWithFields();
+  State state;
+  graph->AddMissingFields(state);
+  const std::pair<FieldUpdate, const char*> cases[] = {
+      {{"context", "[]"}, "belongs to the state itself"},
+      {{"tier", "{"}, "not valid JSON"},
+      {{"total", "\"x\""}, "the reducer failed"}};
+  for (const auto& [update, problem] : cases) {
+    Status status = graph->ApplyUpdates({update}, state);
+    EXPECT_EQ(status.code(), StatusCode::kGraph);
+    EXPECT_THAT(status.message(), HasSubstr(problem));
+  }
+  EXPECT_EQ(state.Field("total"), 0);
+  EXPECT_EQ(graph->SetFields(json(5), state).code(), StatusCode::kInvalidArgument);
+}
+
+TEST(StateFieldsTest, SchemaAndNames) {
+  auto graph = GraphWithFields();
+  EXPECT_THAT(graph->StateFieldNames(), ElementsAre("context", "context_summary", "execution_meta",
+                                                    "tier", "notes", "total"));
+  json schema = json::parse(graph->state_schema_json());
+  EXPECT_EQ(schema["title"], "AgentState");
+  EXPECT_EQ(schema["properties"]["tier"],
+            json::parse(R"({"type":"string","title":"tier","default":"free"})"));
+  EXPECT_EQ(schema["properties"]["notes"],
+            json::parse(R"({"type":"array","title":"notes","default":[]})"));
+  EXPECT_TRUE(schema["$defs"].contains("Message"));
+}
+
+TEST(StateTest, IsAValue) {
+  State state;
+  state.mutable_messages() = {Message::User("first"), Message::Assistant("a"),
+                              Message::User("second"), Message::Assistant("b")};
+  state.mutable_fields()["x"] = 1;
+  State copy = state;
+  copy.mutable_fields()["x"] = 2;
+  copy.mutable_messages().pop_back();
+  EXPECT_EQ(state.Field("x"), 1);
+  EXPECT_EQ(state.LastUserText(), "second");
+  EXPECT_EQ(state.LastMessage()->Text(), "b");
+  EXPECT_EQ(copy.LastMessage()->Text(), "second");
+  copy = std::move(state);
+  EXPECT_EQ(copy.Field("x"), 1);
+  EXPECT_EQ(State().LastMessage(), nullptr);
+  EXPECT_EQ(State().LastUserText(), "");
+}
+
+}  // namespace
+}  // namespace agent_graph::graph

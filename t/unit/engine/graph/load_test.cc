@@ -1,0 +1,338 @@
+#include "graph/load.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "graph/shared_object.h"
+
+namespace agent_graph::graph {
+namespace {
+
+using nlohmann::json;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::string kTestGraphs = AGENT_GRAPH_TEST_GRAPHS "/";
+const std::string kSamples = AGENT_GRAPH_SAMPLE_GRAPHS "/";
+
+// A file of its own that goes away with the test.
+class TemporaryFile {
+ public:
+  TemporaryFile(const std::string& suffix, const std::string& content) {
+    path_ = testing::TempDir() + "agent-graph-XXXXXX" + suffix;
+    int fd = mkstemps(path_.data(), static_cast<int>(suffix.size()));
+    close(fd);
+    std::ofstream(path_) << content;
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::string Problem(const std::string& module, const std::string& attribute) {
+  auto graph = LoadGraph(module, attribute);
+  if (graph.ok()) return "loaded";
+  EXPECT_EQ(graph.status().code(), StatusCode::kGraph);
+  std::string text = graph.status().message();
+  EXPECT_THAT(text, StartsWith(module + ": "));
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  return text.substr(std::min(text.size(), module.size() + 2));
+}
+
+std::string DocumentProblem(const std::string& graph) {
+  TemporaryFile file(".json", R"({"app":)" + graph + "}");
+  return Problem(file.path(), "app");
+}
+
+TEST(LoadTest, BothSamplesAreTheSameGraph) {
+  for (const char* file : {"support.so", "support.json"}) {
+    auto graph = LoadGraph(kSamples + file, "app");
+    ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+    EXPECT_EQ((*graph)->name(), "support");
+    ASSERT_EQ((*graph)->nodes().size(), 2u);
+    EXPECT_EQ((*graph)->edges().size(), 4u);
+    const auto* agent = std::get_if<Agent>(&(*graph)->FindNode("MAIN")->kind);
+    ASSERT_NE(agent, nullptr);
+    EXPECT_EQ(agent->system_prompt, "You are a friendly support agent. Answer briefly.");
+    ASSERT_NE((*graph)->ToolsOf(*agent), nullptr);
+    EXPECT_NE((*graph)->ToolsOf(*agent)->Find("current_time"), nullptr);
+    EXPECT_EQ(*(*graph)->Next(START, State()), "MAIN");
+    EXPECT_EQ(*(*graph)->Next("MAIN", State()), END);
+  }
+}
+
+TEST(LoadTest, CodeOfASharedObjectRuns) {
+  auto graph = LoadGraph(kTestGraphs + "behaviours.so", "echo");
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  State state;
+  state.mutable_messages().push_back(Message::User("hello"));
+  const auto& node = std::get<FunctionNode>((*graph)->FindNode("ECHO")->kind);
+  RunContext* unused = nullptr;
+  NodeResult result = node.function(state, *unused);
+  ASSERT_EQ(result.messages.size(), 1u);
+  EXPECT_EQ(result.messages[0].Text(), "echo: hello");
+  ASSERT_TRUE((*graph)->ApplyUpdates(result.updates, state).ok());
+  EXPECT_EQ(state.Field("visits"), json::array({"ECHO"}));
+}
+
+TEST(LoadTest, ExceptionsCrossTheBorder) {
+  auto graph = LoadGraph(kTestGraphs + "behaviours.so", "throwing");
+  ASSERT_TRUE(graph.ok());
+  const auto& node = std::get<FunctionNode>((*graph)->FindNode("BROKEN")->kind);
+  RunContext* unused = nullptr;
+  EXPECT_THROW(node.function(State(), *unused), std::runtime_error);
+}
+
+TEST(LoadTest, HashFollowsTheFile) {
+  auto first = LoadGraph(kSamples + "support.json", "app");
+  auto again = LoadGraph(kSamples + "support.json", "app");
+  EXPECT_EQ((*first)->hash(), (*again)->hash());
+  std::ifstream stream(kSamples + "support.json");
+  std::string text((std::istreambuf_iterator<char>(stream)), {});
+  TemporaryFile changed(".json", text + "\n");
+  auto other = LoadGraph(changed.path(), "app");
+  ASSERT_TRUE(other.ok());
+  EXPECT_NE((*first)->hash(), (*other)->hash());
+}
+
+// A worker loads what was validated, whatever stands at the path by then; and a descriptor's number
+// that is used again is not taken for the file it was before.
+TEST(LoadTest, DescriptorBeatsThePath) {
+  std::string gone = testing::TempDir() + "no-such-graph.so";
+  for (int round = 0; round < 2; ++round) {
+    const char* file = round == 0 ? "behaviours.so" : "broken.so";
+    int opened = open((kTestGraphs + file).c_str(), O_RDONLY | O_CLOEXEC);
+    int fd = fcntl(opened, F_DUPFD_CLOEXEC, 100);
+    close(opened);
+    ASSERT_EQ(fd, 100);
+    auto graph = LoadGraph(gone, "echo", fd);
+    close(fd);
+    EXPECT_EQ(graph.ok(), round == 0) << graph.status().ToString();
+    if (round == 1) {
+      EXPECT_THAT(graph.status().message(), HasSubstr("exports no graph"));
+    }
+  }
+  TemporaryFile document(".json", R"({"app":{"nodes":[{"name":"A","type":"reply","text":"x"}],
+                                             "edges":[{"from":"START","to":"A"}]}})");
+  int fd = open(document.path().c_str(), O_RDONLY | O_CLOEXEC);
+  lseek(fd, 10, SEEK_SET);
+  EXPECT_TRUE(LoadGraph("gone.json", "app", fd).ok());
+  close(fd);
+}
+
+TEST(LoadTest, WrongFiles) {
+  EXPECT_THAT(Problem("/no/such/graph.so", "app"), HasSubstr("cannot be opened: No such file"));
+  EXPECT_THAT(Problem("/no/such/graph.json", "app"), HasSubstr("cannot be opened: No such file"));
+  EXPECT_EQ(Problem("graph.py", "app"), "a graph's file ends in .so or .json");
+  TemporaryFile text(".so", "just text");
+  EXPECT_EQ(Problem(text.path(), "app"), "is not a shared object");
+  TemporaryFile truncated(".so", "\177ELF and then nothing");
+  EXPECT_THAT(Problem(truncated.path(), "app"), StartsWith("cannot be loaded: "));
+  std::string directory = testing::TempDir() + "directory.so";
+  std::filesystem::create_directory(directory);
+  EXPECT_EQ(Problem(directory, "app"), "is not a regular file");
+  std::filesystem::remove(directory);
+}
+
+TEST(LoadTest, BrokenSharedObjects) {
+  std::string module = kTestGraphs + "broken.so";
+  const std::pair<const char*, const char*> cases[] = {
+      {"missing",
+       "exports no graph \"missing\": it needs AGENT_GRAPH_EXPORT(missing, YourBuildFunction)"},
+      {"a-b", "\"a-b\" cannot be an export: letters, digits and _ only"},
+      {"throwing", "the build function of \"throwing\" failed: no configuration"},
+      {"throwing_number",
+       "the build function of \"throwing_number\" failed with an exception that is not a "
+       "std::exception"},
+      {"empty", "empty: the graph has no nodes; no edge leaves START"},
+      {"no_magic", "the export \"no_magic\" is not a graph"},
+      {"other_sdk",
+       "built with SDK 0.2.0, the server has 0.1.0: compile it again with the server's headers"},
+      {"other_layout",
+       "built with other type layouts than the server: compile it again with the server's headers"},
+      {"old_standard",
+       "built with C++ standard 201703, the server needs 202002 or later: compile it with "
+       "-std=c++20"},
+      {"old_strings",
+       "built with another standard library ABI than the server (libstdc++ with "
+       "_GLIBCXX_USE_CXX11_ABI=1)"}};
+  for (const auto& [attribute, problem] : cases) EXPECT_EQ(Problem(module, attribute), problem);
+  EXPECT_THAT(Problem(module, "other_json"), StartsWith("built with nlohmann/json 3."));
+  std::string unresolved = Problem(kTestGraphs + "unresolved.so", "app");
+  EXPECT_THAT(unresolved, StartsWith("cannot be loaded: undefined symbol: "));
+  EXPECT_THAT(unresolved, EndsWith("compile it again)"));
+}
+
+// --- the declarative form ----------------------------------------------------------------------
+
+constexpr char kNodes[] = R"("nodes":[{"name":"A","type":"agent"},{"name":"B","type":"reply"}])";
+
+std::string WithEdges(const std::string& edges) {
+  return "{" + std::string(kNodes) + R"(,"edges":[)" + edges + "]}";
+}
+
+std::string WithNode(const std::string& node) {
+  return R"({"nodes":[)" + node + R"(],"edges":[{"from":"START","to":"A"}]})";
+}
+
+std::string WithKey(const std::string& member) {
+  return R"({"nodes":[{"name":"A","type":"agent"}],"edges":[{"from":"START","to":"A"}],)" + member +
+         "}";
+}
+
+struct DocumentMistake {
+  std::string graph;
+  std::string problem;
+};
+
+class DocumentMistakeTest : public testing::TestWithParam<DocumentMistake> {};
+
+TEST_P(DocumentMistakeTest, NamesThePath) {
+  EXPECT_EQ(DocumentProblem(GetParam().graph), GetParam().problem);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Declarative, DocumentMistakeTest,
+    testing::Values(
+        DocumentMistake{"[]", "app: must be an object"},
+        DocumentMistake{"{}", "app: the graph has no nodes; no edge leaves START"},
+        DocumentMistake{R"({"nodes":{}})", "app.nodes: must be an array"},
+        DocumentMistake{WithNode("5"), "app.nodes.0: must be an object"},
+        DocumentMistake{WithNode(R"({"type":"agent"})"), "app.nodes.0.name: is required"},
+        DocumentMistake{WithNode(R"({"name":"A","type":"robot"})"),
+                        "app.nodes.0.type: must be one of agent, tools, reply"},
+        DocumentMistake{WithNode(R"({"name":"A","type":"agent","promt":"x"})"),
+                        "app.nodes.0.promt: unknown key; valid keys: model, name, parameters, "
+                        "stream, system_prompt, tool_node, type"},
+        DocumentMistake{WithNode(R"({"name":"A","type":"agent","model":7})"),
+                        "app.nodes.0.model: must be a string"},
+        DocumentMistake{WithNode(R"({"name":"A","type":"agent","stream":"yes"})"),
+                        "app.nodes.0.stream: must be true or false"},
+        DocumentMistake{WithNode(R"({"name":"A","type":"agent","parameters":[]})"),
+                        "app.nodes.0.parameters: must be an object"},
+        DocumentMistake{WithNode(R"({"name":"A","type":"agent","tool_node":"T"})"),
+                        "app.nodes.0.tool_node: there is no node \"T\""},
+        DocumentMistake{WithNode(R"({"name":"A","type":"agent","tool_node":"A"})"),
+                        "app.nodes.0.tool_node: \"A\" is not a node of type tools"},
+        DocumentMistake{WithNode(R"({"name":"A","type":"tools","tools":["rm"]})"),
+                        "app.nodes.0.tools.0: there is no tool \"rm\"; valid names: calculator, "
+                        "current_time"},
+        DocumentMistake{WithNode(R"({"name":"A","type":"tools","tools":[1]})"),
+                        "app.nodes.0.tools.0: must be a string"},
+        DocumentMistake{WithNode(R"({"name":"A","type":"reply","set":{"context":[]}})"),
+                        "app.nodes.0.set.context: belongs to the state itself"},
+        DocumentMistake{WithNode(R"({"name":"A","type":"reply"},{"name":"A","type":"reply"})"),
+                        "app.nodes.1.name: there is another node \"A\""},
+        DocumentMistake{WithNode(R"({"name":"END","type":"reply"})"),
+                        "app.nodes.0.name: START and END are taken"},
+        DocumentMistake{WithEdges(R"({"from":"START","to":"Z"})"),
+                        "app.edges.0.to: there is no node \"Z\""},
+        DocumentMistake{WithEdges(R"({"from":"Z","to":"A"})"),
+                        "app.edges.0.from: there is no node \"Z\""},
+        DocumentMistake{WithEdges(R"({"from":"START"})"), "app.edges.0.to: is required"},
+        DocumentMistake{WithEdges(R"({"from":"START","when":[]})"),
+                        "app.edges.0.otherwise: is required"},
+        DocumentMistake{WithEdges(R"({"from":"START","when":[7],"otherwise":"A"})"),
+                        "app.edges.0.when.0: must be an object"},
+        DocumentMistake{
+            WithEdges(R"({"from":"START","when":[{"to":"B"}],"otherwise":"A"})"),
+            "app.edges.0.when.0: needs one of tool_calls_pending, field, last_text_contains"},
+        DocumentMistake{WithEdges(R"({"from":"START","when":[{"field":"x","to":"B"}],
+                                      "otherwise":"A"})"),
+                        "app.edges.0.when.0: a field needs one of equals, not_equals, above, "
+                        "below, contains, exists"},
+        DocumentMistake{WithEdges(R"({"from":"START","when":[{"field":"x","above":"1","to":"B"}],
+                                      "otherwise":"A"})"),
+                        "app.edges.0.when.0.above: must be a number"},
+        DocumentMistake{WithEdges(R"({"from":"START","when":[{"field":"x","above":1,"below":2,
+                                      "to":"B"}],"otherwise":"A"})"),
+                        "app.edges.0.when.0: one comparison at a time"},
+        DocumentMistake{WithEdges(R"({"from":"START","when":[{"tool_calls_pending":1,"to":"B"}],
+                                      "otherwise":"A"})"),
+                        "app.edges.0.when.0.tool_calls_pending: must be true or false"},
+        DocumentMistake{WithEdges(R"({"from":"START","to":"A"})"),
+                        "app: node \"B\" cannot be reached"},
+        DocumentMistake{WithKey(R"("fields":[])"), "app.fields: must be an object"},
+        DocumentMistake{WithKey(R"("fields":{"f":{"reducer":"sum"}})"),
+                        "app.fields.f.reducer: must be one of replace, append"},
+        DocumentMistake{WithKey(R"("fields":{"f":{"reducer":"append","default":1}})"),
+                        "app.fields.f.default: must be an array"},
+        DocumentMistake{WithKey(R"("fields":{"execution_meta":{}})"),
+                        "app.fields.execution_meta: the name belongs to the state itself"},
+        DocumentMistake{WithKey(R"("interrupt_before":["Z"])"),
+                        "app.interrupt_before.0: there is no node \"Z\""},
+        DocumentMistake{WithKey(R"("interrupt_after":"A")"),
+                        "app.interrupt_after: must be an array"}));
+
+TEST(DeclarativeTest, DocumentMistakes) {
+  TemporaryFile broken(".json", "{");
+  EXPECT_THAT(Problem(broken.path(), "app"), StartsWith("not valid JSON at byte "));
+  TemporaryFile list(".json", "[]");
+  EXPECT_EQ(Problem(list.path(), "app"), "must be a JSON object");
+  EXPECT_EQ(Problem(kSamples + "support.json", "main"),
+            "there is no graph \"main\"; the document has: app");
+}
+
+TEST(DeclarativeTest, ConditionsRepliesAndFields) {
+  TemporaryFile file(".json", R"({"flow":{
+    "nodes":[{"name":"ASK","type":"reply","text":"Sure?","set":{"asked":true,"log":"ASK"},
+              "pause":"wants a yes"},
+             {"name":"GOLD","type":"reply","text":"gold"},
+             {"name":"BYE","type":"reply","text":"bye"}],
+    "edges":[{"from":"START","when":[{"last_text_contains":"Good Bye","to":"BYE"},
+                {"field":"customer.tier","equals":"gold","to":"GOLD"},
+                {"field":"score","above":3,"to":"GOLD"},
+                {"field":"tags","contains":"vip","to":"GOLD"},
+                {"field":"asked","exists":true,"to":"END"}],"otherwise":"ASK"},
+             {"from":"ASK","to":"END"}],
+    "fields":{"log":{"reducer":"append"},"score":{"default":1}},
+    "interrupt_after":["GOLD"]}})");
+  auto loaded = LoadGraph(file.path(), "flow");
+  ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+  const CompiledGraph& graph = **loaded;
+  EXPECT_EQ(graph.name(), "flow");
+  EXPECT_TRUE(graph.InterruptsAfter("GOLD"));
+  auto start_with = [&](const char* fields, const char* text) {
+    State state;
+    state.mutable_messages().push_back(Message::User(text));
+    EXPECT_TRUE(graph.SetFields(json::parse(fields), state).ok());
+    graph.AddMissingFields(state);
+    return graph.Next(START, state).value();
+  };
+  EXPECT_EQ(start_with("{}", "hi"), "ASK");
+  EXPECT_EQ(start_with("{}", "well, GOOD BYE then"), "BYE");
+  EXPECT_EQ(start_with(R"({"customer":{"tier":"gold"}})", "hi"), "GOLD");
+  EXPECT_EQ(start_with(R"({"customer":"gold"})", "hi"), "ASK");
+  EXPECT_EQ(start_with(R"({"score":3.5})", "hi"), "GOLD");
+  EXPECT_EQ(start_with(R"({"score":"9"})", "hi"), "ASK");
+  EXPECT_EQ(start_with(R"({"tags":["new","vip"]})", "hi"), "GOLD");
+  EXPECT_EQ(start_with(R"({"asked":false})", "hi"), END);
+
+  const auto& node = std::get<FunctionNode>(graph.FindNode("ASK")->kind);
+  EXPECT_EQ(node.execution, Execution::kNonBlocking);
+  State state;
+  RunContext* unused = nullptr;
+  NodeResult result = node.function(state, *unused);
+  EXPECT_EQ(result.messages[0].Text(), "Sure?");
+  EXPECT_EQ(result.interrupt->reason, "wants a yes");
+  ASSERT_TRUE(graph.ApplyUpdates(result.updates, state).ok());
+  EXPECT_EQ(state.fields(), json::parse(R"({"asked":true,"log":["ASK"]})"));
+}
+
+TEST(DeclarativeTest, SchemaIsJson) {
+  std::ifstream stream(AGENT_GRAPH_SCHEMA);
+  json schema = json::parse(stream);
+  EXPECT_TRUE(schema["$defs"].contains("AgentNode"));
+}
+
+}  // namespace
+}  // namespace agent_graph::graph
