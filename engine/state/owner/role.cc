@@ -23,6 +23,7 @@ constexpr int kUnconnectedPollMs = 5;
 constexpr std::chrono::milliseconds kBusyBackoffMin{20};
 constexpr std::chrono::milliseconds kBusyBackoffMax{1000};
 constexpr std::chrono::milliseconds kRetryInterval{5000};
+constexpr std::chrono::milliseconds kYieldPause{500};
 
 // Asks the owner to hand over, if our generation is newer.
 FileDescriptor AskToYield(const StateDirectory& directory, uint64_t generation) {
@@ -83,22 +84,34 @@ bool Role::LeavingLocked() const {
 }
 
 void Role::Run() {
-  if (WaitForLock()) {
-    for (;;) {
-      Status status = Reign();
-      {
-        std::lock_guard lock(mutex_);
-        if (LeavingLocked()) break;
-      }
-      Log(OwnerOptions::LogLevel::kAlert,
-          "state of " + directory_.path() + " is not available: " + status.ToString());
-      ServeFailure();
-    }
+  while (WaitForLock()) {
+    ReignUntilLeaving();
     lock_.Reset();
+    {
+      std::lock_guard lock(mutex_);
+      yielded_ = false;
+    }
+    // Who asked for the role gets it first; after that we stand by again.
+    Pause(kYieldPause);
   }
   std::lock_guard lock(mutex_);
   ended_ = true;
   changed_.notify_all();
+}
+
+void Role::ReignUntilLeaving() {
+  for (;;) {
+    Status status = Reign();
+    {
+      std::lock_guard lock(mutex_);
+      if (LeavingLocked()) return;
+    }
+    Log(OwnerOptions::LogLevel::kAlert,
+        "state of " + directory_.path() + " is not available: " + status.ToString());
+    ServeFailure();
+    std::lock_guard lock(mutex_);
+    if (LeavingLocked()) return;
+  }
 }
 
 bool Role::WaitForLock() {

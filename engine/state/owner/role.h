@@ -1,8 +1,12 @@
 // The life of one owner candidate, from waiting for the lock to giving it back.
 //
-//   candidate ─lock─► opening ─► serving ─► (yield, finish) ─► ended
-//                        │          │
-//                        └─ failed ◄┘   holds the lock, answers "unavailable", tries again
+//   candidate ─lock─► opening ─► serving ─finish─► ended
+//       ▲                │          │ └─► yield ─┐
+//       │                └─ failed ◄┘            │
+//       └────────────────────────────────────────┘
+//
+// "failed" holds the lock, answers "unavailable" and tries again. A candidate that yielded stands
+// by again, so that there is somebody when the newer one ends.
 #pragma once
 
 #include <condition_variable>
@@ -30,6 +34,7 @@ class Role {
  private:
   void Run();
   bool WaitForLock();
+  void ReignUntilLeaving();
   // Serves until told to leave; a failed Status says why the database could not be opened or was
   // given up.
   Status Reign();
