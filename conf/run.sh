@@ -19,11 +19,11 @@ for graph in build/release/graphs/*.so; do ln -sf "$PWD/$graph" "$prefix/conf/gr
 globals='daemon off;'
 if [ "$(id -u)" = 0 ]; then globals="$globals user root;"; fi
 
-# Tells what to try as soon as nginx answers; gives up when nginx has ended.
+# Tells what to try as soon as nginx answers; gives up when nginx has ended. No child of nginx's.
 server=$$
-(
+tell_what_to_try() {
   until curl -fs -o /dev/null "$url/ping"; do
-    kill -0 "$server" 2>/dev/null || exit 0
+    kill -0 "$server" 2>/dev/null || return 0
     sleep 0.2
   done
   cat <<TEXT
@@ -35,6 +35,7 @@ The agent answers on $url (Ctrl-C ends it). Try:
   curl -s $url/v1/threads/first/messages
 
 TEXT
-) &
+}
+(tell_what_to_try &)
 
 exec /usr/sbin/nginx -p "$prefix/" -c conf/nginx.conf -e stderr -g "$globals"

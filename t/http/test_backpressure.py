@@ -58,7 +58,7 @@ def test_a_thousand_slow_readers(start_service, large_provider):
     assert service.get("/v1/graph").status == 200
 
     for stream in streams[10:]:
-        stream.abandon()
+        stream.close()
     wait_until(lambda: large_provider.open_connections <= 10, "abandoned model calls end", 30)
     for stream in streams[:10]:
         assert stream.ended_with_done()

@@ -28,6 +28,7 @@ def _assert_all_whole(streams, text):
     for stream in streams:
         assert stream.ended_with_done()
         assert stream.final_text() == text
+        stream.close()
 
 
 def _thread_of(reply):
@@ -207,7 +208,7 @@ def test_client_abort_stops_the_model_call(start_service, gated_provider):
     service = start_service(_settings(gated_provider))
     (stream,) = _open_streams(service, gated_provider, 1)
     stream.read_line()
-    stream.abandon()
+    stream.close()
     wait_until(lambda: gated_provider.aborted == 1, "the model call is stopped", timeout=1)
 
 

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -46,10 +47,9 @@ class RunningServer:
 
         def told():
             assert self._process.poll() is None, self.printed
-            return "Try:" in self.printed and self.printed.endswith("\n\n")
+            return re.search(r"Try:\n\n(( +curl .*\n)+)\n", self.printed)
 
-        wait_until(told, "conf/run.sh tells what to try", 20)
-        return [line for line in self.printed.splitlines() if line.startswith("  curl ")]
+        return wait_until(told, "conf/run.sh tells what to try", 20)[1].splitlines()
 
     def workers(self):
         session = processes.in_session(self._process.pid)

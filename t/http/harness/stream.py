@@ -79,7 +79,7 @@ class Stream:
         whole = [message for message in messages if not message.get("delta")]
         return "".join(block.get("text", "") for block in whole[-1]["content"])
 
-    def abandon(self):
+    def close(self):
         self.connection.close()
 
 
