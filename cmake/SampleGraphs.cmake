@@ -57,7 +57,7 @@ if(AGENT_GRAPH_TESTS)
       add_dependencies(${test} test_graphs sample_graphs)
       target_compile_definitions(${test} PRIVATE
         AGENT_GRAPH_TEST_GRAPHS="${test_graphs}" AGENT_GRAPH_SAMPLE_GRAPHS="${graphs}"
-        AGENT_GRAPH_SCHEMA="${CMAKE_SOURCE_DIR}/conf/graph.schema.json")
+        AGENT_GRAPH_SOURCE="${CMAKE_SOURCE_DIR}")
     endif()
   endforeach()
 endif()

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/shared_object.h"
+#include "tools/builtin.h"
 
 namespace agent_graph::graph {
 namespace {
@@ -328,10 +329,26 @@ TEST(DeclarativeTest, ConditionsRepliesAndFields) {
   EXPECT_EQ(state.fields(), json::parse(R"({"asked":true,"log":["ASK"]})"));
 }
 
-TEST(DeclarativeTest, SchemaIsJson) {
-  std::ifstream stream(AGENT_GRAPH_SCHEMA);
-  json schema = json::parse(stream);
-  EXPECT_TRUE(schema["$defs"].contains("AgentNode"));
+std::string SourceText(const std::string& path) {
+  std::ifstream stream(std::string(AGENT_GRAPH_SOURCE "/") + path);
+  return std::string((std::istreambuf_iterator<char>(stream)), {});
+}
+
+TEST(DeclarativeTest, SchemaKnowsTheSameTools) {
+  json schema = json::parse(SourceText("conf/graph.schema.json"));
+  EXPECT_EQ(schema["$defs"]["ToolsNode"]["properties"]["tools"]["items"]["enum"],
+            json(tools::BuiltinNames()));
+}
+
+TEST(DeclarativeTest, ExampleOfTheManualLoads) {
+  std::string manual = SourceText("docs/sdk.md");
+  size_t begin = manual.find("```json\n{\n  \"app\"");
+  ASSERT_NE(begin, std::string::npos);
+  begin += std::string("```json\n").size();
+  TemporaryFile example(".json", manual.substr(begin, manual.find("```", begin) - begin));
+  auto graph = LoadGraph(example.path(), "app");
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_EQ((*graph)->nodes().size(), 3u);
 }
 
 }  // namespace
