@@ -44,7 +44,7 @@ test: build
 
 bench: build
 	cmake/install-packages.sh bench
-	bench/run.sh
+	/usr/bin/python3 bench/run.py $(BUILD)
 
 lint:
 	cmake/install-packages.sh build lint

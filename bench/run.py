@@ -46,8 +46,8 @@ class Nginx:
         shutil.copy(build / "bench/graph.so", directory / "graph.so")
         for model in ("fast", "slow"):
             (directory / f"{model}_agent.json").write_text(json.dumps({"app": {
-                "nodes": {"MAIN": {"type": "agent", "model": model}},
-                "edges": [["START", "MAIN"], ["MAIN", "END"]]}}))
+                "nodes": [{"name": "MAIN", "type": "agent", "model": model}],
+                "edges": [{"from": "START", "to": "MAIN"}, {"from": "MAIN", "to": "END"}]}}))
         for name, checkpointer, agent in (("plain", "none", "graph.so:app"),
                                           ("durable", "leveldb", "graph.so:app"),
                                           ("model", "none", "fast_agent.json:app"),
@@ -66,6 +66,7 @@ pid {directory}/nginx.pid;
 events {{ worker_connections 8192; }}
 http {{
     access_log off;
+    client_max_body_size 26m;
     keepalive_requests 1000000000;
     client_body_temp_path {directory}/body;
     proxy_temp_path {directory}/proxy;
