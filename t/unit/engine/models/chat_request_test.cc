@@ -21,7 +21,7 @@ json Build(const ModelRequest& request, const std::string& parameters = "{}") {
 // What `content` becomes as a user message.
 json ContentOf(std::vector<ContentBlock> content) {
   ModelRequest request;
-  request.messages.push_back({.role = Role::kUser, .content = std::move(content)});
+  request.messages.push_back(testing::Of(Role::kUser, std::move(content)));
   return Build(request)["messages"][0]["content"];
 }
 
@@ -70,9 +70,9 @@ TEST(ChatRequest, ToolsAndTheirCalls) {
   ModelRequest request = Ask("time?");
   request.tools.push_back({"get_time", "the time", R"({"type": "object"})"});
   request.messages.push_back(
-      {.role = Role::kAssistant,
-       .content = {ReasoningBlock{.summary = "hm", .details = {}, .signature = {}},
-                   ToolCallBlock{.id = "c1", .name = "get_time", .arguments_json = R"({"z":1})"}}});
+      testing::Of(Role::kAssistant,
+                  {ReasoningBlock{.summary = "hm", .details = {}, .signature = {}},
+                   ToolCallBlock{.id = "c1", .name = "get_time", .arguments_json = R"({"z":1})"}}));
   request.messages.push_back(Message::ToolResult("c1", "\"noon\""));
   request.messages.push_back(Message::ToolResult("c2", R"({"a":1})", true));
   const json body = Build(request);

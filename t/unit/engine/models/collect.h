@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/model.h"
@@ -23,6 +24,13 @@ inline Collected Collect(models::ModelProvider& model, const models::ModelReques
     return Status::Ok();
   });
   return collected;
+}
+
+inline Message Of(Role role, std::vector<ContentBlock> content) {
+  Message message;
+  message.role = role;
+  message.content = std::move(content);
+  return message;
 }
 
 inline models::ModelRequest Ask(std::string text) {

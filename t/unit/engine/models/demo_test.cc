@@ -60,7 +60,7 @@ TEST(DemoModel, CallsSeveralToolsWithIdsThatGoOn) {
   DemoModel model;
   ModelRequest request = AskWithTools("call add");
   request.messages.push_back(
-      {.role = Role::kAssistant, .content = {ToolCallBlock{.id = "call_1", .name = "add"}}});
+      testing::Of(Role::kAssistant, {ToolCallBlock{.id = "call_1", .name = "add"}}));
   request.messages.push_back(Message::ToolResult("call_1", "3"));
   request.messages.push_back(Message::User("call get_time\r\ncall add {}\nplease\ncall add"));
   const Collected got = Collect(model, request);
