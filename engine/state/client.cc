@@ -49,8 +49,8 @@ Result<Reply> Decode(Result<std::string> body) {
 
 Client::Client(ClientOptions options)
     : options_(std::move(options)),
-      link_(std::make_unique<Link>(
-          LinkOptions{options_.directory, options_.owner_wait, options_.on_owner_missing})) {}
+      link_(std::make_unique<Link>(LinkOptions{options_.directory, options_.operation_timeout,
+                                               options_.owner_wait, options_.on_owner_missing})) {}
 
 Client::~Client() = default;
 
@@ -88,8 +88,10 @@ Result<BeginRunReply> Client::Begin(const BeginRun& run,
 
 Result<AppendRunReply> Client::Append(const AppendRun& append) {
   AG_RETURN_IF_ERROR(CheckIds(append.thread_id, append.messages));
-  return Decode<AppendRunReply>(link_->Call(Request(Operation::kAppend, append), nullptr,
-                                            DeadlineAfter(options_.operation_timeout)));
+  Result<std::string> body = link_->Call(Request(Operation::kAppend, append), nullptr,
+                                         DeadlineAfter(options_.operation_timeout));
+  if (body.status().code() == StatusCode::kFenced) link_->Unhold(append.run_id);
+  return Decode<AppendRunReply>(std::move(body));
 }
 
 Status Client::Finish(const FinishRun& finish) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include "base/ids.h"
 #include "runtime/thread.h"
@@ -74,7 +75,7 @@ Result<std::string> Link::Call(std::string frame, const runtime::Cancellation* c
     sequence = Number(frame);
     if (ready_) Write(frame);
     pending_bytes_ += frame.size();
-    pending_.emplace(sequence, Pending{std::move(frame), answer, {}});
+    pending_.emplace(sequence, Pending{std::move(frame), answer, {}, MonotonicClock::now()});
   }
   Result<Reply> reply = answer.Wait(cancellation, deadline);
   if (reply.ok()) {
@@ -109,7 +110,7 @@ void Link::Release(const std::string& thread_id, const std::string& run_id) {
   const uint64_t sequence = Number(frame);
   if (ready_) Write(frame);
   pending_bytes_ += frame.size();
-  pending_.emplace(sequence, Pending{std::move(frame), {}, run_id});
+  pending_.emplace(sequence, Pending{std::move(frame), {}, run_id, MonotonicClock::now()});
 }
 
 uint64_t Link::Number(std::string& frame) {
@@ -150,13 +151,33 @@ void Link::Run() {
       attempt = 0;
       missing_since = MonotonicClock::now();
       told = false;
-    } else if (!told && MonotonicClock::now() - missing_since >= options_.owner_wait) {
-      told = true;
-      if (options_.on_owner_missing) options_.on_owner_missing();
     }
+    const auto missing = MonotonicClock::now() - missing_since;
+    if (missing >= options_.owner_wait && !std::exchange(told, true) && options_.on_owner_missing) {
+      options_.on_owner_missing();
+    }
+    if (missing >= options_.operation_timeout) FailOverdue();
     WaitForWake(kBackoff[attempt]);
     attempt = std::min(attempt + 1, std::size(kBackoff) - 1);
   }
+}
+
+void Link::FailOverdue() {
+  const auto overdue = MonotonicClock::now() - options_.operation_timeout;
+  std::vector<runtime::Promise<Reply>> failed;
+  {
+    std::lock_guard lock(mutex_);
+    for (auto it = pending_.begin(); it != pending_.end();) {
+      if (!it->second.released_run.empty() || it->second.started > overdue) {
+        ++it;
+        continue;
+      }
+      failed.push_back(it->second.answer);
+      pending_bytes_ -= it->second.frame.size();
+      it = pending_.erase(it);
+    }
+  }
+  for (const auto& answer : failed) answer.Set({Unavailable(), {}});
 }
 
 void Link::WaitForWake(std::chrono::milliseconds duration) {

@@ -22,6 +22,8 @@ namespace agent_graph::state {
 
 struct LinkOptions {
   std::string directory;
+  // Without an owner for this long, what has waited as long fails.
+  std::chrono::milliseconds operation_timeout{10'000};
   std::chrono::milliseconds owner_wait{3'000};
   std::function<void()> on_owner_missing;
 };
@@ -58,7 +60,8 @@ class Link {
   struct Pending {
     std::string frame;
     runtime::Promise<Reply> answer;
-    std::string released_run;  // of a Release
+    std::string released_run;  // of a Release, which never fails
+    MonotonicClock::time_point started;
   };
 
   void Run();
@@ -68,6 +71,7 @@ class Link {
   bool OnFrame(std::string_view payload);
   bool OnWelcome(pack::Unpacker& unpacker);
   void OnReply(pack::Unpacker& unpacker, std::string_view payload);
+  void FailOverdue();
   void WaitForWake(std::chrono::milliseconds duration);
   void Wake();
 

@@ -133,7 +133,7 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const wire::RequestHea
     case Operation::kAppend: {
       AG_ASSIGN_OR_RETURN(AppendRun append, Decode<AppendRun>(unpacker));
       sync = append.durable;
-      return Append(from, append);
+      return Append(from, append, header.micros);
     }
     case Operation::kFinish: {
       AG_ASSIGN_OR_RETURN(FinishRun finish, Decode<FinishRun>(unpacker));

@@ -77,6 +77,8 @@ class Store {
   void Sweep();
   bool wants_sweep() const { return wants_sweep_; }
 
+  // Size of what Commit would write.
+  size_t batch_bytes() const { return transaction_.bytes(); }
   // Writes everything applied since the last Commit. When that fails nothing was done and the store
   // must be abandoned: what it holds in memory is ahead of the database.
   Result<std::vector<StoreReply>> Commit();
@@ -100,7 +102,7 @@ class Store {
   // Each stages one operation's changes and returns the reply, or a failure that undoes them.
   Result<ReplyRow> Execute(const ReplyAddress& from, const wire::RequestHeader& header,
                            pack::Unpacker& body, bool& sync);
-  Result<ReplyRow> Append(const ReplyAddress& from, const AppendRun& append);
+  Result<ReplyRow> Append(const ReplyAddress& from, const AppendRun& append, int64_t micros);
   Result<ReplyRow> Finish(const ReplyAddress& from, const FinishRun& finish, int64_t micros);
   Result<ReplyRow> Release(const ReplyAddress& from, const wire::ReleaseBody& release);
   Result<ReplyRow> RequestStop(const wire::ThreadBody& stop);
@@ -115,7 +117,7 @@ class Store {
   void Start(const Waiter& begin);
   Result<ReplyRow> Grant(const Waiter& begin);
   Result<Lease*> FencedLease(const ReplyAddress& from, const AppendRun& append);
-  Status ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRun& append);
+  Status ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRun& append, int64_t micros);
   // Forgets the lease; the next waiter gets its turn once the operation is accepted.
   void EndLease(const std::string& thread_id);
   void LoseLease(const std::string& thread_id);

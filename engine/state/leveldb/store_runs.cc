@@ -103,18 +103,19 @@ Result<Store::Lease*> Store::FencedLease(const ReplyAddress& from, const AppendR
   return &found->second;
 }
 
-Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRun& append) {
-  AG_RETURN_IF_ERROR(editor.AppendLog(append.entries));
+Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRun& append,
+                          int64_t micros) {
+  AG_RETURN_IF_ERROR(editor.AppendLog(append.entries, micros));
   AG_RETURN_IF_ERROR(editor.AddMessages(append.messages, ThreadEditor::Existing::kKeep));
   if (!append.current_node.empty()) lease.row.current_node = append.current_node;
   lease.row.step = append.step;
   return Status::Ok();
 }
 
-Result<ReplyRow> Store::Append(const ReplyAddress& from, const AppendRun& append) {
+Result<ReplyRow> Store::Append(const ReplyAddress& from, const AppendRun& append, int64_t micros) {
   AG_ASSIGN_OR_RETURN(Lease * lease, FencedLease(from, append));
   ThreadEditor editor(transaction_, lease->thread);
-  AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, append));
+  AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, append, micros));
   editor.Save();
   transaction_.PutRow(keys::Lease(lease->thread), lease->row);
   ReplyRow reply;
@@ -128,7 +129,7 @@ Result<ReplyRow> Store::Finish(const ReplyAddress& from, const FinishRun& finish
   AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread, FindThread(transaction_, thread_id));
   if (!thread) return Fenced();
   ThreadEditor editor(transaction_, lease->thread);
-  AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, finish.append));
+  AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, finish.append, micros));
   editor.WriteSnapshot(finish.snapshot);
   editor.Save();
   TouchThread(transaction_, thread_id, *thread, micros);
@@ -177,7 +178,7 @@ Status Store::StageLostRun(const Lease& lease) {
   const int64_t micros = UnixMicros();
   ThreadEditor editor(transaction_, lease.thread);
   AG_RETURN_IF_ERROR(
-      editor.AppendLog({{"run_finished", WorkerLostEntry(lease.row.run_id), micros}}));
+      editor.AppendLog({{"run_finished", WorkerLostEntry(lease.row.run_id), micros}}, micros));
   AG_ASSIGN_OR_RETURN(Snapshot snapshot, editor.ReadSnapshot());
   snapshot.execution_json = WorkerLostExecution(lease.row.current_node, lease.row.step);
   editor.WriteSnapshot(snapshot);

@@ -98,10 +98,11 @@ Status ThreadEditor::LoadWindow() {
   return Status::Ok();
 }
 
-Status ThreadEditor::AppendLog(const std::vector<LogEntry>& entries) {
+Status ThreadEditor::AppendLog(const std::vector<LogEntry>& entries, int64_t micros) {
   if (entries.empty()) return Status::Ok();
   AG_RETURN_IF_ERROR(LoadCounters());
-  for (const LogEntry& entry : entries) {
+  for (LogEntry entry : entries) {
+    if (entry.micros == 0) entry.micros = micros;
     transaction_.PutUnread(keys::LogEntry(thread_, counters_->next_log_index++),
                            pack::ToBytes(entry));
   }

@@ -41,7 +41,8 @@ class ThreadEditor {
  public:
   ThreadEditor(Transaction& transaction, keys::ThreadKey thread);
 
-  Status AppendLog(const std::vector<LogEntry>& entries);
+  // Entries without a time get `micros`.
+  Status AppendLog(const std::vector<LogEntry>& entries, int64_t micros);
   enum class Existing { kKeep, kReplace };
   // Appends to history and window. A message whose id exists stays where it is and is left alone,
   // or gets the new content and a place in the window.

@@ -59,6 +59,10 @@ void Transaction::Reject() {
   staged_unread_.clear();
 }
 
+size_t Transaction::bytes() const {
+  return batch_->writes.ApproximateSize();
+}
+
 Status Transaction::Commit() {
   Reject();
   Status status = empty() ? Status::Ok() : database_.Write(batch_->writes, sync_);

@@ -50,6 +50,7 @@ class Transaction {
 
   bool has_staged() const { return !(staged_.empty() && staged_unread_.empty()); }
   bool empty() const { return committed_changes_ == 0; }
+  size_t bytes() const;
   // Nothing is kept whatever the outcome.
   Status Commit();
 

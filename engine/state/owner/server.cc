@@ -1,5 +1,6 @@
 #include "state/owner/server.h"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -102,6 +103,7 @@ Server::~Server() {
 Status Server::Start() {
   epoll_ = FileDescriptor(epoll_create1(EPOLL_CLOEXEC));
   wake_ = FileDescriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  spare_ = FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!epoll_ || !wake_ ||
       !Watch(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), kListenerId, EPOLLIN) ||
       !Watch(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), kWakeId, EPOLLIN)) {
@@ -141,6 +143,7 @@ void Server::Run() {
 void Server::AcceptAll() {
   for (;;) {
     FileDescriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket && (errno == EMFILE || errno == ENFILE)) RefuseOne();
     if (!socket) return;
     const Peer peer = PeerOf(socket.get());
     if (!peer.trusted || connections_.size() >= kConnectionsMax) continue;
@@ -152,6 +155,14 @@ void Server::AcceptAll() {
       connections_.erase(connection->id());
     }
   }
+}
+
+void Server::RefuseOne() {
+  // Left in the backlog it would wake us up without end.
+  spare_.Reset();
+  FileDescriptor refused(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  refused.Reset();
+  spare_ = FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
 void Server::Handle(uint64_t id, uint32_t events) {

@@ -17,7 +17,7 @@ namespace agent_graph::state {
 
 inline constexpr size_t kConnectionsMax = 1024;
 // Requests of one connection that wait to be executed; beyond this its socket is not read.
-inline constexpr size_t kQueuedBytesMax = 64 * 1024 * 1024;
+inline constexpr size_t kQueuedBytesMax = 16 * 1024 * 1024;
 // Replies of one connection that it has not read; beyond this its socket is not read, and beyond
 // the second bound it is closed.
 inline constexpr size_t kUnsentBytesPause = 64 * 1024 * 1024;
@@ -81,6 +81,7 @@ class Server {
  private:
   void Run();
   void AcceptAll();
+  void RefuseOne();
   void Handle(uint64_t id, uint32_t events);
   bool Receive(const std::shared_ptr<Connection>& connection);
   void Close(const std::shared_ptr<Connection>& connection);
@@ -88,6 +89,7 @@ class Server {
   FileDescriptor listener_;
   FileDescriptor epoll_;
   FileDescriptor wake_;
+  FileDescriptor spare_;  // given up to accept, and refuse, when there is no other descriptor left
   ServerEvents& events_;
   std::unique_ptr<char[]> buffer_;  // bytes just received; socket thread only
   std::thread thread_;

@@ -11,6 +11,7 @@ namespace agent_graph::state {
 namespace {
 
 constexpr size_t kBatchOperationsMax = 512;
+constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;
 constexpr int kReadThreads = 2;
 
 }  // namespace
@@ -138,19 +139,27 @@ void Session::Write() {
   while (!writes_.stopped()) {
     const Deadline wake = store_.wants_sweep() ? MonotonicClock::now() : store_.next_tick();
     std::vector<WriteItem> items = writes_.Take(kBatchOperationsMax, wake);
-    for (WriteItem& item : items) Execute(item);
+    for (WriteItem& item : items) {
+      Execute(item);
+      if (store_.batch_bytes() > kBatchBytesMax && !Commit()) return;
+    }
     store_.Tick(MonotonicClock::now());
     if (items.empty() && store_.wants_sweep()) store_.Sweep();
-    Result<std::vector<StoreReply>> replies = store_.Commit();
-    if (!replies.ok()) {
-      events_.on_failed(replies.status());
-      return;
-    }
-    SendReplies(std::move(*replies));
+    if (!Commit()) return;
     for (const WriteItem& item : items) {
       if (item.kind == WriteItem::Kind::kRequest) item.connection->Executed(item.payload.size());
     }
   }
+}
+
+bool Session::Commit() {
+  Result<std::vector<StoreReply>> replies = store_.Commit();
+  if (replies.ok()) {
+    SendReplies(std::move(*replies));
+  } else {
+    events_.on_failed(replies.status());
+  }
+  return replies.ok();
 }
 
 void Session::Execute(WriteItem& item) {

@@ -118,6 +118,7 @@ class Session : private ServerEvents {
 
   void Write();
   void Execute(WriteItem& item);
+  bool Commit();
   void SendReplies(std::vector<StoreReply> replies);
   void Read(WorkQueue<ReadItem>& queue);
   void ExecuteRead(ReadItem& item);

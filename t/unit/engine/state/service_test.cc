@@ -443,6 +443,7 @@ TEST_P(ServiceTest, RunLogIsOrderedAndReadFromAnyEntry) {
   EXPECT_EQ((*log)[1].json, R"({"n":1})");
   EXPECT_EQ((*log)[1].micros, 2);
   EXPECT_EQ((*log)[2].kind, "run_finished");
+  EXPECT_GT((*log)[2].micros, 0) << "the time of the append";
   log = service().ReadLog(Scope::All(), "t", 1, 1);
   ASSERT_EQ(log->size(), 1u);
   EXPECT_EQ((*log)[0].kind, "node_started");
