@@ -84,7 +84,12 @@ class Nginx:
         code, printed = self.run(extra_environment=extra_environment)
         if code != 0:
             raise AssertionError(f"nginx did not start:\n{printed}\n{self.error_log.text()}")
-        self.session = os.getsid(self.master_pid)
+        # The pid file of Debian's nginx is there before the daemon has left our own session.
+        master = self.master_pid
+        wait_until(lambda: os.getsid(master) == master, "the daemon has a session of its own")
+        self.session = master
+        if self.session != self.master_pid:
+            raise AssertionError(f"DEBUG {self.session} {self.master_pid} {self.processes()[:5]} {os.getpid()} {os.getsid(0)} {open('/proc/%d/cmdline'%self.master_pid).read()}")
         self.wait_for_workers()
         return self
 
