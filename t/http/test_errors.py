@@ -1,0 +1,188 @@
+"""Errors, headers of every answer, CORS and what nginx -t says about service.json."""
+
+import pytest
+
+from harness import http2
+from harness.agents import DEMO, behaviour, user
+
+_INVOKE = "/v1/graph/invoke"
+
+
+def _assert_error(reply, status, code):
+    assert reply.status == status, reply.text
+    assert reply.header("Content-Type") == "application/json"
+    body = reply.json()
+    assert isinstance(body["detail"], str) and body["detail"]
+    assert body["error"]["code"] == code
+    assert body["error"]["message"] == body["detail"] == body["metadata"]["message"]
+    assert isinstance(body["error"]["details"], list)
+    assert body["metadata"]["request_id"] == reply.header("X-Request-ID")
+    assert body["metadata"]["timestamp"]
+    assert reply.header("Access-Control-Allow-Origin")
+    assert reply.header("X-Timestamp")
+
+
+@pytest.mark.parametrize("prefix", ["/", "/support/"])
+def test_every_error_has_the_envelope(start_service, prefix):
+    service = start_service(behaviour("throwing", limits={"json_bytes_max": 2048}), prefix=prefix)
+    _assert_error(service.get("/nowhere"), 404, "RESOURCE_NOT_FOUND")
+    _assert_error(service.get("/v1/graph/"), 404, "RESOURCE_NOT_FOUND")
+    _assert_error(service.get(_INVOKE), 405, "METHOD_NOT_ALLOWED")
+    _assert_error(service.post(_INVOKE, "{"), 422, "VALIDATION_ERROR")
+    _assert_error(service.post(_INVOKE, "x" * 3000), 413, "REQUEST_TOO_LARGE")
+    _assert_error(service.invoke("x"), 500, "GRAPH_ERROR")
+    _assert_error(service.get("/v1/threads/none"), 404, "RESOURCE_NOT_FOUND")
+    assert service.get("/ping").json()["data"] == "pong"
+
+
+def test_errors_on_http2(start_service):
+    service = start_service(DEMO, http2=True)
+    reply = http2.fetch(service.http2_port, "GET", "/nowhere")
+    assert reply.status == 404 and reply.json()["error"]["code"] == "RESOURCE_NOT_FOUND"
+    reply = http2.fetch(service.http2_port, "POST", _INVOKE, body={"messages": []})
+    assert reply.status == 422 and reply.json()["error"]["details"]
+
+
+@pytest.mark.parametrize("body", ["{", "", "[]", "null", "5", '"text"', '{"messages": [}', b"\xff\xfe"])
+def test_bad_json_names_the_body(start_service, body):
+    service = start_service(DEMO)
+    for route in (_INVOKE, "/v1/graph/stream", "/v1/threads/t/messages"):
+        reply = service.post(route, body)
+        _assert_error(reply, 422, "VALIDATION_ERROR")
+        assert reply.json()["error"]["details"][0]["loc"] == ["body"]
+
+
+def test_deep_and_wide_json_is_refused(start_service):
+    service = start_service(DEMO)
+    deep = '{"messages":' + "[" * 5000 + "]" * 5000 + "}"
+    wide = '{"messages":[' + "0," * 150_000 + "0]}"
+    for body in (deep, wide):
+        _assert_error(service.post(_INVOKE, body), 422, "VALIDATION_ERROR")
+    assert service.invoke("still here").status == 200
+
+
+def test_a_problem_is_named_by_its_path(start_service):
+    reply = start_service(DEMO).post(_INVOKE, {"messages": [user("x"), {"role": "king"}]})
+    details = reply.json()["error"]["details"]
+    assert details[0]["loc"][:3] == ["body", "messages", "1"]
+    assert all(isinstance(part, str) for detail in details for part in detail["loc"])
+
+
+def test_large_message_is_refused(start_service):
+    service = start_service(DEMO)
+    assert service.invoke("x" * 1_100_000).status == 422
+    assert service.invoke("x" * 900_000).status == 200
+
+
+def test_request_ids(start_service):
+    service = start_service(DEMO)
+    for target in ("/ping", "/v1/graph", "/nowhere"):
+        taken = service.get(target, headers={"X-Request-ID": "my-id_7"})
+        assert taken.header("X-Request-ID") == "my-id_7"
+        assert taken.json()["metadata"]["request_id"] == "my-id_7"
+        made = [service.get(target, headers={"X-Request-ID": "no good!"}) for _ in range(2)]
+        ids = {reply.header("X-Request-ID") for reply in made}
+        assert len(ids) == 2 and "no good!" not in ids
+
+
+def test_security_headers(start_service):
+    names = ["X-Content-Type-Options", "X-Frame-Options", "Referrer-Policy", "Permissions-Policy",
+             "Content-Security-Policy", "X-XSS-Protection"]
+    on = start_service(DEMO)
+    off = start_service(DEMO | {"security_headers": False})
+    for target in ("/ping", "/v1/graph", "/nowhere"):
+        assert all(on.get(target).header(name) for name in names)
+        assert not any(off.get(target).header(name) for name in names)
+
+
+def test_cors(start_service):
+    anywhere = start_service(DEMO)
+    listed = start_service(
+        DEMO | {"cors": {"origins": ["https://app.example"], "credentials": True}}
+    )
+    for target in ("/ping", "/v1/graph", "/nowhere", "/v1/threads/0"):
+        reply = anywhere.get(target, headers={"Origin": "https://any.example"})
+        assert reply.header("Access-Control-Allow-Origin") == "*"
+        assert reply.header("Access-Control-Allow-Credentials") is None
+        assert "X-Request-ID" in reply.header("Access-Control-Expose-Headers")
+        reply = listed.get(target, headers={"Origin": "https://app.example"})
+        assert reply.header("Access-Control-Allow-Origin") == "https://app.example"
+        assert reply.header("Access-Control-Allow-Credentials") == "true"
+        assert reply.header("Vary") == "Origin"
+        reply = listed.get(target, headers={"Origin": "https://evil.example"})
+        assert reply.header("Access-Control-Allow-Origin") is None
+
+
+def test_preflight(start_service):
+    service = start_service(DEMO)
+    for target in (_INVOKE, "/v1/threads/t/state", "/ping"):
+        reply = service.request("OPTIONS", target, headers={
+            "Origin": "https://any.example", "Access-Control-Request-Method": "PUT",
+            "Access-Control-Request-Headers": "authorization, content-type, x-team",
+        })
+        assert reply.status == 204 and reply.body == b""
+        assert reply.header("Access-Control-Allow-Origin") == "*"
+        assert "PUT" in reply.header("Access-Control-Allow-Methods")
+        assert reply.header("Access-Control-Allow-Headers") == "authorization, content-type, x-team"
+        assert reply.header("X-Request-ID")
+
+
+def test_head_has_the_head_of_get(start_service):
+    service = start_service(DEMO)
+    for target in ("/ping", "/v1/graph", "/v1/threads"):
+        reply = service.request("HEAD", target)
+        assert reply.status == 200 and reply.body == b""
+        assert reply.header("Content-Type") == "application/json"
+
+
+def test_double_slash_of_a_base_url(start_service):
+    service = start_service(DEMO)
+    assert service.get("//v1/graph").status == 200
+    assert service.get("//ping").status == 200
+
+
+@pytest.mark.parametrize("settings, words", [
+    ({"checkpionter": {}}, ["checkpionter", "checkpointer"]),
+    ({"checkpointer": {"type": "postgres"}}, ["checkpointer.type", "postgres", "not available"]),
+    ({"auth": "jwt"}, ["auth", "not available"]),
+    ({"rate_limit": {"requests": 5}}, ["rate_limit", "not available"]),
+    ({"limits": {"runs_max": 0}}, ["limits.runs_max", "1 to 16000"]),
+    ({"models": {"default": {"provider": "demo", "api_key": "${UNSET_KEY}"}}},
+     ["models.default.api_key", "UNSET_KEY"]),
+])
+def test_configuration_errors(make_service, settings, words):
+    service = make_service(DEMO | settings)
+    service.error_log.allow(r"\[emerg\]")
+    accepted, printed = service.test_configuration()
+    assert not accepted
+    (line,) = [line for line in printed.splitlines() if "[emerg]" in line]
+    for word in words + ["service.json"]:
+        assert word in line
+
+
+def test_mode(make_service):
+    service = make_service(DEMO)
+    service.error_log.allow(r"\[emerg\]")
+    for mode, accepted in (("production", True), ("development", True), ("prod", False), ("", False)):
+        result, printed = service.test_configuration(extra_environment={"MODE": mode})
+        assert result is accepted, printed
+        assert accepted or "production, development" in printed
+
+
+def test_environment_file_and_secrets(make_service):
+    settings = DEMO | {"env": "secrets.env",
+                       "models": {"default": {"provider": "demo", "base_url": "${SECRET_URL}"}}}
+    service = make_service(settings, files={"secrets.env": "SECRET_URL=not-an-url-but-secret\n"})
+    service.error_log.allow(r"\[emerg\]")
+    accepted, printed = service.test_configuration()
+    assert not accepted and "base_url" in printed
+    assert "not-an-url-but-secret" not in printed
+    service.write("secrets.env", "SECRET_URL=http://127.0.0.1:9\n")
+    accepted, printed = service.test_configuration()
+    assert accepted, printed
+
+
+def test_foreign_keys_are_accepted_with_a_warning(start_service):
+    service = start_service(DEMO | {"injectq": "a:b"})
+    assert service.invoke("x").status == 200
+    assert service.error_log.lines(r"injectq.*no effect")
