@@ -22,7 +22,7 @@ http {{
     client_max_body_size 26m;
 {http}
     server {{
-        listen 127.0.0.1:{port} backlog=4096;
+        listen 127.0.0.1:{port} backlog=4096 {listen};
 {listen_http2}
 {server}
     }}
@@ -36,6 +36,7 @@ def nginx_configuration(
     main="",
     http="",
     server="",
+    listen="",
     workers=2,
     http2_port=None,
     log_level="info",
@@ -46,6 +47,7 @@ def nginx_configuration(
         main=main,
         http=http,
         server=server,
+        listen=listen,
         workers=workers,
         port=port,
         listen_http2=f"        listen 127.0.0.1:{http2_port} http2;" if http2_port else "",

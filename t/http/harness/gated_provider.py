@@ -147,8 +147,10 @@ class GatedProvider:
                 raise ConnectionResetError
         finally:
             self._count("_waiting", -1)
-            opened.cancel()
-            gone.cancel()
+            for future in (opened, gone):
+                future.cancel()
+            # A cancelled read holds the reader until it has really ended.
+            await asyncio.gather(opened, gone, return_exceptions=True)
 
     async def _send_delta(self, writer, delta, finish_reason=None):
         choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
