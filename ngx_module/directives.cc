@@ -219,6 +219,7 @@ char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept {
 }
 
 ngx_int_t CheckStateDirectories(ngx_conf_t* cf) noexcept {
+  if (ngx_process == NGX_PROCESS_SIGNALLER) return NGX_OK;
   auto* main =
       static_cast<MainConfig*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_agent_graph_module));
   auto* core =
