@@ -75,6 +75,12 @@ set_target_properties(ngx_http_agent_graph_module PROPERTIES PREFIX "" LINKER_LA
                       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 
 if(AGENT_GRAPH_TESTS)
+  # What of the module needs no nginx.
+  add_executable(test_ngx_module ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/base_path_test.cc
+                 ${CMAKE_SOURCE_DIR}/ngx_module/base_path.cc)
+  target_include_directories(test_ngx_module PRIVATE ${CMAKE_SOURCE_DIR}/ngx_module)
+  target_link_libraries(test_ngx_module PRIVATE agent_graph_flags GTest::gtest GTest::gtest_main)
+  gtest_discover_tests(test_ngx_module DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
   add_test(NAME module_symbols
            COMMAND ${CMAKE_SOURCE_DIR}/ngx_module/check-symbols.sh
                    $<TARGET_FILE:ngx_http_agent_graph_module>)
