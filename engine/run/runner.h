@@ -65,9 +65,9 @@ struct RunStart {
   std::string thread_name;
 };
 
-// Receives a run's progress. Calls never overlap; they come on the run's fiber, except text that a
-// user function streams, which comes on that function's thread while the fiber waits for it. Any
-// call may suspend. A failed Status cancels the run.
+// Receives a run's progress. Calls never overlap; they come on the run's fiber, except what a user
+// function streams: that comes on the function's thread, or on the fiber of a model call it makes,
+// while the run's fiber waits. Any call may suspend. A failed Status cancels the run.
 class RunSink {
  public:
   virtual ~RunSink() = default;
