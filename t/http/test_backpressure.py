@@ -3,15 +3,15 @@ else notices."""
 
 import pytest
 
-from harness import processes
+from harness import environment, processes
 from harness.gated_provider import GatedProvider
 from harness.waiting import wait_until
 
-_STREAMS = 1000
+_STREAMS = 100 if environment.SANITIZER else 1000
 _CHUNK = "x" * 16 * 1024
-_CHUNKS = 128
-# Credit of a stream plus what kernel buffers and bookkeeping may hold of it.
-_BYTES_PER_STREAM = 640 * 1024
+_CHUNKS = 240
+# A stream's credit (256 KiB), and the reply so far as the provider and the run keep it, with slack.
+_BYTES_PER_STREAM = 1280 * 1024
 _UNCHANGED_LOOKS = 50
 
 
@@ -38,20 +38,21 @@ def _wait_until_stalled(provider):
 @pytest.mark.timeout(900)
 def test_a_thousand_slow_readers(start_service, large_provider):
     model = {"provider": "openai", "model": "m", "base_url": large_provider.base_url, "api_key": "k"}
+    # A small send buffer: what the kernel would take off nginx says nothing about us.
     service = start_service(
-        {"agent": "graphs/support.json:app", "models": {"default": model}},
+        {"agent": "graphs/support.json:app", "models": {"default": model}}, listen="sndbuf=64k"
     )
-    demo = start_service({"agent": "graphs/support.json:app", "models": {"default": {"provider": "demo"}}})
-    assert demo.invoke("warm").status == 200
 
     before = sum(processes.resident_bytes(worker.pid) for worker in service.workers())
     streams = [service.stream("much", receive_buffer=4096) for _ in range(_STREAMS)]
     for stream in streams:
         assert stream.read_head().status == 200
     _wait_until_stalled(large_provider)
-    assert large_provider.finished == 0
+    assert large_provider.sent_bytes < _STREAMS * len(_CHUNK) * _CHUNKS / 2
     after = sum(processes.resident_bytes(worker.pid) for worker in service.workers())
-    assert after - before < _STREAMS * _BYTES_PER_STREAM
+    # A sanitizer's shadow memory and quarantine are not ours.
+    if not environment.SANITIZER:
+        assert after - before < _STREAMS * _BYTES_PER_STREAM
 
     # Others are served while a thousand wait.
     assert service.get("/ping").status == 200
