@@ -1,0 +1,364 @@
+"""The OpenAI-compatible provider: a third party's mock and its chaos, through a real nginx."""
+
+import json
+import subprocess
+import time
+
+import pytest
+
+from harness.agents import texts
+from harness.stream import is_done
+from harness.waiting import wait_until
+
+_KEY = "key-that-nobody-may-see"
+_GRAPHS = pytest.mark.parametrize("graph", ["support.json", "support.so"])
+_USAGE = {
+    "prompt_tokens": 20,
+    "completion_tokens": 5,
+    "total_tokens": 25,
+    "prompt_tokens_details": {"cached_tokens": 16},
+    "completion_tokens_details": {"reasoning_tokens": 3},
+}
+_FIXTURES = [
+    {
+        "match": {"userMessage": "what time", "hasToolResult": False},
+        "response": {
+            "toolCalls": [
+                {"name": "current_time", "arguments": '{"utc_offset_minutes":60}', "id": "call_time"}
+            ]
+        },
+    },
+    {
+        "match": {"userMessage": "what time", "hasToolResult": True},
+        "response": {"content": "It is about noon.", "usage": _USAGE},
+    },
+    {
+        "match": {"userMessage": "think"},
+        "response": {"content": "Forty-two.", "reasoning": "Six times seven."},
+    },
+    {
+        "match": {"userMessage": "too often"},
+        "response": {"error": {"message": "slow down", "type": "rate_limit"}, "status": 429,
+                     "retryAfter": 0},
+    },
+    {
+        "match": {"userMessage": "bad request"},
+        "response": {"error": {"message": f"no such model, {_KEY}"}, "status": 400},
+    },
+    {
+        "match": {"userMessage": "cut"},
+        "response": {"content": "This text never arrives as a whole."},
+        "truncateAfterChunks": 3,
+    },
+    {
+        "match": {"userMessage": "drip"},
+        "response": {"content": "drop " * 200},
+        "latency": 100,
+    },
+    {"match": {"userMessage": "hello"}, "response": {"content": "Hello there, how are you?"}},
+]
+
+
+@pytest.fixture
+def mock(start_mock_provider):
+    return start_mock_provider(_FIXTURES, chunk_size=5)
+
+
+@pytest.fixture
+def serve(start_service):
+    """serve(base_url, retries_max=…) starts the sample agent with one model."""
+
+    def start(base_url, *, graph="support.json", nginx=None, **model):
+        model = {"provider": "openai", "model": "m", "base_url": base_url, "api_key": _KEY} | model
+        return start_service(
+            {"agent": f"graphs/{graph}:app", "models": {"default": model}}, **(nginx or {})
+        )
+
+    return start
+
+
+def _chat_requests(mock):
+    return [entry for entry in mock.requests() if entry["path"].endswith("/chat/completions")]
+
+
+def _assert_keeps_key(service, *replies):
+    for reply in replies:
+        assert _KEY not in reply
+    assert _KEY not in (service.directory / "logs" / "error.log").read_text()
+
+
+def _failure_of(service, text):
+    """The message of the error that ends both an invoke and a stream, which must agree."""
+    invoked = service.invoke(text)
+    assert invoked.status == 500, invoked.text
+    error = invoked.json()["error"]
+    assert error["code"] == "MODEL_ERROR"
+    lines = service.stream(text).read_all()
+    assert is_done(lines[-1])
+    assert [line["event"] for line in lines].count("error") == 1 and lines[-2]["event"] == "error"
+    assert lines[-2]["data"]["reason"] == error["message"]
+    _assert_keeps_key(service, invoked.text, json.dumps(lines))
+    return error["message"]
+
+
+# What works
+
+
+@_GRAPHS
+def test_invoke_with_a_tool_call(serve, mock, graph):
+    service = serve(mock.base_url, graph=graph, headers={"X-Team": "blue"})
+    body = service.invoke("what time is it?").json()
+    messages = body["data"]["messages"]
+    assert [message["role"] for message in messages] == ["user", "assistant", "tool", "assistant"]
+    call = messages[1]["content"][0]
+    assert (call["type"], call["id"], call["name"]) == ("tool_call", "call_time", "current_time")
+    result = messages[2]["content"][0]
+    assert (result["type"], result["call_id"]) == ("tool_result", "call_time")
+    assert '"utc_offset_minutes": 60' in json.dumps(result)
+    assert texts(messages)[3] == "It is about noon."
+    usage = messages[3]["usages"]
+    assert (usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]) == (20, 5, 25)
+
+    first, second = [request["body"] for request in _chat_requests(mock)]
+    assert first["model"] == "m" and first["stream"] is True
+    assert first["stream_options"] == {"include_usage": True}
+    assert [message["role"] for message in first["messages"]] == ["system", "user"]
+    assert first["tools"][0]["function"]["name"] == "current_time"
+    assert second["messages"][-2]["tool_calls"][0]["id"] == "call_time"
+    assert second["messages"][-1]["tool_call_id"] == "call_time"
+    headers = _chat_requests(mock)[0]["headers"]
+    assert headers["x-team"] == "blue"
+
+
+@_GRAPHS
+def test_stream_with_a_tool_call(serve, mock, graph):
+    stream = serve(mock.base_url, graph=graph).stream("what time is it?")
+    lines = stream.read_all()
+    assert is_done(lines[-1]) and stream.final_text() == "It is about noon."
+    messages = [line["message"] for line in lines if line["event"] == "message"]
+    assert [message["role"] for message in messages if not message["delta"]] == [
+        "assistant", "tool", "assistant",
+    ]
+    deltas = [message for message in messages if message["delta"]]
+    assert len(deltas) > 2 and "".join(texts(deltas)) == "It is about noon."
+    assert all(message["usages"] is None for message in deltas)
+
+
+def test_usage_in_detail(serve, mock):
+    """Of the servers the mock plays, OpenRouter tells cached and reasoning tokens."""
+    service = serve(mock.base_url.replace("/v1", "/api/v1"))
+    usage = service.invoke("what time is it?").json()["data"]["messages"][-1]["usages"]
+    assert (usage["cache_read_input_tokens"], usage["reasoning_tokens"]) == (16, 3)
+    assert usage["total_tokens"] == 25
+
+
+def test_a_piece_arrives_before_the_next_is_sent(serve, gated_provider):
+    stream = serve(gated_provider.base_url).stream("hello")
+    message = stream.read_until_event("message")["message"]
+    assert message["delta"] and texts([message]) == ["one "]
+    assert gated_provider.waiting == 1, "the provider has not gone on"
+    gated_provider.open_gate()
+    assert stream.ended_with_done() and stream.final_text() == gated_provider.text
+
+
+def test_reasoning(serve, mock):
+    message = serve(mock.base_url).invoke("think").json()["data"]["messages"][-1]
+    assert texts([message]) == ["Forty-two."]
+    assert message["reasoning"] == "Six times seven."
+
+
+def test_reply_that_is_not_streamed(serve, mock):
+    service = serve(mock.base_url, parameters={"stream": False, "temperature": 0.5})
+    assert texts(service.invoke("hello").json()["data"]["messages"])[-1] == "Hello there, how are you?"
+    assert service.stream("hello").ended_with_done()
+    request = _chat_requests(mock)[0]["body"]
+    assert request["temperature"] == 0.5 and "stream_options" not in request
+
+
+def test_connection_is_reused(serve, gated_provider):
+    gated_provider.open_gate()
+    service = serve(gated_provider.base_url, nginx={"workers": 1, "service_options": "threads=1"})
+    for _ in range(5):
+        assert service.invoke("hello").status == 200
+    assert gated_provider.open_connections == 1
+
+
+def test_proxy_and_environment_file(mock, make_service):
+    service = make_service(
+        {
+            "agent": "graphs/support.json:app",
+            "env": ".env",
+            "models": {
+                "default": {
+                    "provider": "openai",
+                    "model": "m",
+                    "base_url": "http://model.invalid/v1",
+                    "api_key": "${MODEL_KEY}",
+                }
+            },
+        }
+    )
+    service.write(".env", f"MODEL_KEY={_KEY}\nhttp_proxy=http://127.0.0.1:{mock.port}\n")
+    service.start()
+    assert service.invoke("hello").status == 200
+    _assert_keeps_key(service)
+
+
+# What passes when it is tried again
+
+
+def test_rate_limit_with_retry_after(serve, start_mock_provider):
+    refusal = {"error": {"message": "slow down"}, "status": 429, "retryAfter": 1}
+    mock = start_mock_provider(
+        [
+            {"match": {"userMessage": "hello", "sequenceIndex": 0}, "response": refusal},
+            {"match": {"userMessage": "hello"}, "response": {"content": "Hello again"}},
+        ]
+    )
+    started = time.monotonic()
+    body = serve(mock.base_url).invoke("hello").json()
+    assert texts(body["data"]["messages"])[-1] == "Hello again"
+    assert time.monotonic() - started >= 1
+    assert len(_chat_requests(mock)) == 2
+
+
+# What fails
+
+
+def test_rate_limit_that_stays(serve, mock):
+    service = serve(mock.base_url, retries_max=1)
+    assert _failure_of(service, "too often") == "the model provider answered HTTP 429: slow down"
+    assert len(_chat_requests(mock)) == 4, "two attempts of invoke, two of stream"
+
+
+def test_refusal_keeps_the_key(serve, mock):
+    assert _failure_of(serve(mock.base_url), "bad request") == (
+        "the model provider answered HTTP 400: no such model, ***"
+    )
+
+
+@pytest.mark.parametrize(
+    "chaos, message",
+    [
+        ("dropRate", "the model provider answered HTTP 500"),
+        ("rateLimitRate", "the model provider answered HTTP 429"),
+        ("malformedRate", "the model provider sent a malformed chunk"),
+        ("disconnectRate", "the model provider failed: the server closed the connection too early"),
+    ],
+)
+def test_chaos(serve, mock, chaos, message):
+    service = serve(mock.base_url, retries_max=0)
+    mock.set_chaos(**{chaos: 1.0})
+    assert _failure_of(service, "hello").startswith(message)
+    mock.set_chaos(**{chaos: 0.0})
+    assert service.invoke("hello").status == 200, "the service is as good as before"
+
+
+def test_half_of_the_calls_fail(serve, mock):
+    """Many runs at once over a provider that fails at random: each ends, well or with an error."""
+    service = serve(mock.base_url, retries_max=1)
+    mock.set_chaos(dropRate=0.2, malformedRate=0.2, disconnectRate=0.2)
+    streams = [service.stream("hello") for _ in range(30)]
+    for stream in streams:
+        assert stream.ended_with_done()
+        failed = any(line.value["event"] == "error" for line in stream.lines)
+        assert failed or stream.final_text() == "Hello there, how are you?"
+        stream.close()
+
+
+def test_cut_stream(serve, mock):
+    message = _failure_of(serve(mock.base_url), "cut")
+    assert message in (
+        "the model provider's reply broke off before its end",
+        "the model provider failed: the server closed the connection too early",
+    )
+
+
+def test_html_in_place_of_an_answer(serve, start_nginx):
+    page = start_nginx(
+        server="location / { default_type text/html; return 500 '<html><h1>Oops</h1></html>'; }"
+        " location /login/ { default_type text/html; return 200 '<html>Sign in</html>'; }"
+    )
+    service = serve(f"http://127.0.0.1:{page.port}/v1", retries_max=0)
+    assert _failure_of(service, "hello") == "the model provider answered HTTP 500"
+    service = serve(f"http://127.0.0.1:{page.port}/login/v1", retries_max=0)
+    assert _failure_of(service, "hello") == "the model provider answered with HTML"
+
+
+def test_provider_that_is_not_there(serve):
+    assert _failure_of(serve("http://127.0.0.1:1/v1", retries_max=0), "hello") == (
+        "the model provider failed: the server could not be connected"
+    )
+
+
+def test_stalled_provider_runs_into_the_idle_timeout(serve, gated_provider):
+    service = serve(gated_provider.base_url, idle_timeout_ms=200)
+    assert _failure_of(service, "hello") == (
+        "the model provider failed: the server sent nothing for 200 ms"
+    )
+    wait_until(lambda: gated_provider.open_connections == 0, "both connections are closed")
+
+
+def test_silent_provider_runs_into_the_first_byte_timeout(serve, start_mock_provider):
+    mock = start_mock_provider(_FIXTURES, chaos_latency=20000)
+    service = serve(mock.base_url, first_byte_timeout_ms=200, retries_max=0)
+    assert _failure_of(service, "hello") == (
+        "the model provider failed: the server did not answer within 200 ms"
+    )
+
+
+def test_slow_drip_ends_with_the_run(serve, mock):
+    service = serve(mock.base_url, nginx={"location": "agent_graph_run_timeout 1s;"})
+    lines = service.stream("drip").read_all()
+    assert sum(line["event"] == "message" for line in lines) >= 2, "pieces come while it drips"
+    assert lines[-2]["event"] == "error" and is_done(lines[-1])
+
+
+def test_abort_ends_the_call(serve, gated_provider):
+    service = serve(gated_provider.base_url)
+    stream = service.stream("hello")
+    gated_provider.wait_for_waiting(1)
+    stream.close()
+    wait_until(lambda: gated_provider.aborted == 1, "the provider's connection is closed", 1)
+
+
+# Secure connections
+
+
+@pytest.fixture
+def secure_mock(directory, mock, start_nginx):
+    """The mock behind TLS; yields the address and the certificate's file."""
+    certificate, key = directory / "certificate.pem", directory / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+         "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+         "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    certificate.chmod(0o644)
+    nginx = start_nginx(
+        listen="ssl",
+        server=f'ssl_certificate "{certificate}"; ssl_certificate_key "{key}";'
+        f" location / {{ proxy_pass http://127.0.0.1:{mock.port}; proxy_buffering off;"
+        ' proxy_http_version 1.1; proxy_set_header Connection ""; }',
+    )
+    return f"https://127.0.0.1:{nginx.port}/v1", certificate
+
+
+def test_secure_connection(make_service, secure_mock):
+    base_url, certificate = secure_mock
+    model = {"provider": "openai", "model": "m", "base_url": base_url, "api_key": _KEY}
+    service = make_service(
+        {"agent": "graphs/support.json:app", "env": ".env", "models": {"default": model}}
+    )
+    service.write(".env", f"SSL_CERT_FILE={certificate}\n")
+    service.start()
+    for _ in range(3):
+        assert service.stream("what time is it?").ended_with_done()
+    assert texts(service.invoke("hello").json()["data"]["messages"])[-1].startswith("Hello")
+
+
+def test_unknown_certificate(serve, secure_mock):
+    assert _failure_of(serve(secure_mock[0]), "hello") == (
+        "the model provider failed: the server's certificate was not accepted"
+    )
