@@ -23,6 +23,24 @@ using testing::StartsWith;
 const std::string kTestGraphs = AGENT_GRAPH_TEST_GRAPHS "/";
 const std::string kSamples = AGENT_GRAPH_SAMPLE_GRAPHS "/";
 
+class FakeRunContext : public RunContext {
+ public:
+  const std::string& thread_id() const override { return text_; }
+  const std::string& run_id() const override { return text_; }
+  const std::string& node() const override { return text_; }
+  const json& user() const override { return object_; }
+  const json& config() const override { return object_; }
+  bool cancelled() const override { return false; }
+  bool SleepFor(std::chrono::milliseconds) override { return true; }
+  bool EmitText(std::string_view) override { return true; }
+  Message CallModel(const ModelCall&) override { throw ModelError("no model here"); }
+  void Log(LogLevel, std::string_view) override {}
+
+ private:
+  std::string text_;
+  json object_ = json::object();
+};
+
 // A file of its own that goes away with the test.
 class TemporaryFile {
  public:
@@ -77,8 +95,8 @@ TEST(LoadTest, CodeOfASharedObjectRuns) {
   State state;
   state.mutable_messages().push_back(Message::User("hello"));
   const auto& node = std::get<FunctionNode>((*graph)->FindNode("ECHO")->kind);
-  RunContext* unused = nullptr;
-  NodeResult result = node.function(state, *unused);
+  FakeRunContext context;
+  NodeResult result = node.function(state, context);
   ASSERT_EQ(result.messages.size(), 1u);
   EXPECT_EQ(result.messages[0].Text(), "echo: hello");
   ASSERT_TRUE((*graph)->ApplyUpdates(result.updates, state).ok());
@@ -89,8 +107,8 @@ TEST(LoadTest, ExceptionsCrossTheBorder) {
   auto graph = LoadGraph(kTestGraphs + "behaviours.so", "throwing");
   ASSERT_TRUE(graph.ok());
   const auto& node = std::get<FunctionNode>((*graph)->FindNode("BROKEN")->kind);
-  RunContext* unused = nullptr;
-  EXPECT_THROW(node.function(State(), *unused), std::runtime_error);
+  FakeRunContext context;
+  EXPECT_THROW(node.function(State(), context), std::runtime_error);
 }
 
 TEST(LoadTest, HashFollowsTheFile) {
@@ -321,8 +339,8 @@ TEST(DeclarativeTest, ConditionsRepliesAndFields) {
   const auto& node = std::get<FunctionNode>(graph.FindNode("ASK")->kind);
   EXPECT_EQ(node.execution, Execution::kNonBlocking);
   State state;
-  RunContext* unused = nullptr;
-  NodeResult result = node.function(state, *unused);
+  FakeRunContext context;
+  NodeResult result = node.function(state, context);
   EXPECT_EQ(result.messages[0].Text(), "Sure?");
   EXPECT_EQ(result.interrupt->reason, "wants a yes");
   ASSERT_TRUE(graph.ApplyUpdates(result.updates, state).ok());
