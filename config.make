@@ -7,7 +7,7 @@ $NGX_OBJS/nginx$ngx_binext $NGX_OBJS/ngx_http_agent_graph_module.so: agent_graph
 agent_graph:
 	cmake -S "$ngx_addon_dir" -B "$NGX_OBJS/agent_graph" -G Ninja \\
 		-DCMAKE_BUILD_TYPE=\$\${CMAKE_BUILD_TYPE:-Release} -DAGENT_GRAPH_TESTS=OFF \\
-		-DNGINX_SOURCE_DIR="\$(CURDIR)" -DNGINX_OBJECT_DIR="\$(CURDIR)/$NGX_OBJS" \\
+		-DNGINX_SOURCE_DIR="\$(CURDIR)" -DNGINX_OBJECT_DIR="\$(abspath $NGX_OBJS)" \\
 		\$\$AGENT_GRAPH_CMAKE_FLAGS
 	cmake --build "$NGX_OBJS/agent_graph" --target agent_graph_for_nginx
 
