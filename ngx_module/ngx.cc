@@ -12,14 +12,11 @@ ngx_str_t CopyToPool(ngx_pool_t* pool, std::string_view text) {
 
 ngx_table_elt_t* AddResponseHeader(ngx_http_request_t* request, std::string_view name,
                                    std::string_view value) {
-  ngx_str_t key = CopyToPool(request->pool, name);
-  ngx_str_t text = CopyToPool(request->pool, value);
-  if (key.data == nullptr || text.data == nullptr) return nullptr;
   auto* header = static_cast<ngx_table_elt_t*>(ngx_list_push(&request->headers_out.headers));
   if (header == nullptr) return nullptr;
   header->hash = 1;  // zero would hide it
-  header->key = key;
-  header->value = text;
+  header->key = Reference(name);
+  header->value = Reference(value);
   header->lowcase_key = nullptr;
 #if (nginx_version >= 1023000)
   header->next = nullptr;

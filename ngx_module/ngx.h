@@ -32,7 +32,7 @@ inline ngx_str_t Reference(std::string_view text) {
 // A zero-terminated copy in `pool`; null data when memory is short.
 ngx_str_t CopyToPool(ngx_pool_t* pool, std::string_view text);
 
-// Appends a response header with its strings copied to the request's pool. Null: no memory.
+// Appends a response header whose strings outlive the request. Null: no memory.
 ngx_table_elt_t* AddResponseHeader(ngx_http_request_t* request, std::string_view name,
                                    std::string_view value);
 

@@ -69,7 +69,7 @@ void ReplyWriter::Append(std::string bytes) {
 
 ngx_int_t ReplyWriter::Flush() {
   bool stream = false;
-  if (head_) {
+  if (head_ && !head_sent_) {
     stream = head_->content_length < 0;
     ngx_int_t rc = SendHead();
     if (rc == NGX_ERROR || rc > NGX_OK) return rc;
@@ -116,8 +116,7 @@ uint64_t ReplyWriter::DiscardUnsent() {
 }
 
 ngx_int_t ReplyWriter::SendHead() {
-  bridge::ReplyHead head = std::move(*head_);
-  head_.reset();
+  const bridge::ReplyHead& head = *head_;
   head_sent_ = true;
   if (head.content_length < 0 && DisableNagle(request_) != NGX_OK) return NGX_ERROR;
   request_->headers_out.status = head.status;
@@ -131,10 +130,8 @@ ngx_int_t ReplyWriter::SendHead() {
 ngx_int_t ReplyWriter::SetField(const std::string& name, const std::string& value) {
   if (BelongsToNginx(name)) return NGX_OK;
   if (strcasecmp(name.c_str(), "Content-Type") == 0) {
-    ngx_str_t type = CopyToPool(request_->pool, value);
-    if (type.data == nullptr) return NGX_ERROR;
-    request_->headers_out.content_type = type;
-    request_->headers_out.content_type_len = type.len;
+    request_->headers_out.content_type = Reference(value);
+    request_->headers_out.content_type_len = value.size();
     request_->headers_out.content_type_lowcase = nullptr;
     return NGX_OK;
   }

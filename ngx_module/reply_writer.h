@@ -35,7 +35,7 @@ class ReplyWriter {
   // For a client that is gone: the size of what has not left nginx and never will.
   uint64_t DiscardUnsent();
 
-  bool has_head() const { return head_sent_ || head_.has_value(); }
+  bool has_head() const { return head_.has_value(); }
   bool head_sent() const { return head_sent_; }
   // A reply of known length is all here and only its end is missing.
   bool complete() const { return length_ >= 0 && appended_ >= length_; }
@@ -63,7 +63,7 @@ class ReplyWriter {
   void Recycle();
 
   ngx_http_request_t* const request_;
-  std::optional<bridge::ReplyHead> head_;
+  std::optional<bridge::ReplyHead> head_;  // kept: nginx's header list refers to its strings
   bool head_sent_ = false;
   bool finished_ = false;
   bool last_sent_ = false;
