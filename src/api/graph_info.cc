@@ -1,4 +1,4 @@
-// GET /v1/graph: what graph is served, and with what.
+// GET /v1/graph and /v1/graph:StateSchema: what graph is served, and with what.
 #include <nlohmann/json.hpp>
 
 #include "api/context.h"
@@ -60,6 +60,10 @@ void GetGraph(HandlerContext& context) {
   data["nodes"] = Nodes(graph);
   data["edges"] = Edges(edges);
   context.Succeed(DumpJson(data));
+}
+
+void GetStateSchema(HandlerContext& context) {
+  context.Succeed(context.api().graph->state_schema_json());
 }
 
 }  // namespace agent_graph::api

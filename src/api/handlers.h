@@ -8,6 +8,7 @@ class HandlerContext;
 void InvokeGraph(HandlerContext& context);  // graph_invoke.cc
 void StreamGraph(HandlerContext& context);  // graph_stream.cc
 void GetGraph(HandlerContext& context);     // graph_info.cc
+void GetStateSchema(HandlerContext& context);
 
 void ListThreads(HandlerContext& context);  // threads.cc
 void GetThread(HandlerContext& context);

@@ -23,6 +23,8 @@ constexpr std::array kRoutes = {
           false, StreamGraph, "Run the graph and stream what happens, one JSON object a line"},
     Route{Method::kGet, "/v1/graph", Access::kGuarded, "graph", "read", BodyKind::kNone, false,
           GetGraph, "Describe the graph"},
+    Route{Method::kGet, "/v1/graph:StateSchema", Access::kGuarded, "graph", "read", BodyKind::kNone,
+          false, GetStateSchema, "JSON Schema of the graph's state"},
     Route{Method::kGet, "/v1/threads", Access::kGuarded, "checkpointer", "read", BodyKind::kNone,
           false, ListThreads, "List threads, the latest first"},
     Route{Method::kGet, "/v1/threads/{thread_id}", Access::kGuarded, "checkpointer", "read",

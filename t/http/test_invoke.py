@@ -225,6 +225,17 @@ def test_graph_info(start_service, type_):
     assert isinstance(info["id_generator"], str) and isinstance(info["state_type"], str)
 
 
+@pytest.mark.parametrize("prefix", ["/", "/support/"])
+def test_state_schema_routes_with_its_colon(start_service, prefix):
+    service = start_service(behaviour("echo"), prefix=prefix)
+    for target in ("/v1/graph:StateSchema", "/v1/graph%3aStateSchema"):
+        schema = _data(service.get(target))
+        assert schema["type"] == "object"
+        assert set(schema["properties"]) >= {"context", "context_summary", "execution_meta", "visits"}
+    assert service.get("/v1/graph:Other").status == 404
+    assert service.post("/v1/graph:StateSchema", {}).status == 405
+
+
 def test_bodies_of_every_size_arrive_whole(start_service):
     service = start_service(behaviour("echo"))
     for size in (10, 20_000, 70_000, 900_000):

@@ -35,6 +35,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Found{"POST", "/v1/graph/invoke", "/v1/graph/invoke", {}},
                     Found{"POST", "//v1/graph/stream", "/v1/graph/stream", {}},
                     Found{"GET", "/v1/graph", "/v1/graph", {}},
+                    Found{"GET", "/v1/graph:StateSchema", "/v1/graph:StateSchema", {}},
+                    Found{"GET", "/v1/graph%3AStateSchema", "/v1/graph:StateSchema", {}},
                     Found{"GET", "/v1/threads", "/v1/threads", {}},
                     Found{"GET", "/v1/threads/a", kThread, {"a"}},
                     Found{"GET", "/v1/threads/007", kThread, {"007"}},
