@@ -2,13 +2,17 @@
 """Side-by-side benchmarks of the module against stock parts of the same nginx.
 
 Every figure is a ratio of things measured in turns within one run on one machine; single figures
-say little on a shared one. Usage: bench/run.py BUILD_DIRECTORY  (what `make bench` does)
+say little on a shared one. CPU per request (of all processes of the nginx under test, or of the
+yardstick) is the figure that other load on the machine disturbs least.
+Usage: bench/run.py BUILD_DIRECTORY [PART ...]  (what `make bench` does)
 """
 import asyncio
 import http.client
 import json
 import os
 import pathlib
+import re
+import resource
 import shutil
 import signal
 import statistics
@@ -16,10 +20,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import typing
 
 ROUNDS = 3
 SECONDS = 2
 TOKENS = 200
+LONG_THREAD_TURNS, SHORT_THREAD_TURNS = 1000, 10
 BENCH = pathlib.Path(__file__).resolve().parent
 
 
@@ -34,15 +40,66 @@ def canned_reply():
     return "".join(tokens) + event({}, "stop") + "data: [DONE]\n\n", len(tokens[0])
 
 
-class Nginx:
-    """nginx with the module: the services under test, `return 200`, and a model provider."""
+class Provider:
+    """An nginx of its own as the model provider: one write per token, as models answer."""
 
-    def __init__(self, build, directory):
-        self.build, self.directory = build, directory
-        self.port = 18700 + os.getpid() % 1000
-        reply, event_bytes = canned_reply()
-        (directory / "provider/chat").mkdir(parents=True)
-        (directory / "provider/chat/completions").write_text(reply)
+    def __init__(self, directory, port, reply, event_bytes):
+        self.directory = directory / "model"
+        (self.directory / "provider/chat").mkdir(parents=True)
+        (self.directory / "provider/chat/completions").write_text(reply)
+        (self.directory / "nginx.conf").write_text(f"""
+{user_directive()}
+worker_processes 2;
+worker_rlimit_nofile 32768;
+error_log {self.directory}/error.log notice;
+pid {self.directory}/nginx.pid;
+events {{ worker_connections 8192; }}
+http {{
+    access_log off;
+    keepalive_requests 1000000000;
+{temporary_paths(self.directory)}
+    server {{
+        listen 127.0.0.1:{port};
+        root {self.directory};
+        sendfile off;
+        postpone_output 0;
+        output_buffers 1 {event_bytes};
+        default_type text/event-stream;
+        error_page 405 =200 $uri;
+        location /provider/ {{ }}
+        location /drip/ {{ alias {self.directory}/provider/; limit_rate {event_bytes}; }}
+    }}
+}}
+""")
+
+    def __enter__(self):
+        self.process = subprocess.Popen(["nginx", "-p", self.directory, "-c",
+                                         self.directory / "nginx.conf", "-g", "daemon off;"])
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(20)
+
+
+def user_directive():
+    return "user root;" if os.getuid() == 0 else ""
+
+
+def temporary_paths(directory):
+    return f"""
+    client_body_temp_path {directory}/body;
+    proxy_temp_path {directory}/proxy;
+    fastcgi_temp_path {directory}/fastcgi;
+    uwsgi_temp_path {directory}/uwsgi;
+    scgi_temp_path {directory}/scgi;"""
+
+
+class Nginx:
+    """nginx with the module: the services under test, `return 200` and `proxy_pass`."""
+
+    def __init__(self, build, directory, port):
+        self.build, self.directory, self.port = build, directory, port
         shutil.copy(build / "bench/graph.so", directory / "graph.so")
         for model in ("fast", "slow"):
             (directory / f"{model}_agent.json").write_text(json.dumps({"app": {
@@ -54,10 +111,10 @@ class Nginx:
                                           ("slow", "none", "slow_agent.json:app")):
             (directory / f"{name}.json").write_text(json.dumps({
                 "agent": agent, "checkpointer": {"type": checkpointer},
+                "window_max": 20,
                 "models": {"fast": self.model("provider"), "slow": self.model("drip")}}))
-        user = "user root;" if os.getuid() == 0 else ""
         (directory / "nginx.conf").write_text(f"""
-{user}
+{user_directive()}
 load_module {build}/ngx_http_agent_graph_module.so;
 worker_processes 2;
 worker_rlimit_nofile 32768;
@@ -68,11 +125,7 @@ http {{
     access_log off;
     client_max_body_size 26m;
     keepalive_requests 1000000000;
-    client_body_temp_path {directory}/body;
-    proxy_temp_path {directory}/proxy;
-    fastcgi_temp_path {directory}/fastcgi;
-    uwsgi_temp_path {directory}/uwsgi;
-    scgi_temp_path {directory}/scgi;
+{temporary_paths(directory)}
     agent_graph_service plain {directory}/plain.json state={directory}/state-plain;
     agent_graph_service durable {directory}/durable.json state={directory}/state-durable;
     agent_graph_service model {directory}/model.json state={directory}/state-model;
@@ -91,18 +144,6 @@ http {{
             proxy_set_header Connection "";
             proxy_buffering off;
         }}
-    }}
-    # The provider: one write per token, because that is how models answer.
-    server {{
-        listen 127.0.0.1:{self.port + 1};
-        root {directory};
-        sendfile off;
-        postpone_output 0;
-        output_buffers 1 {event_bytes};
-        default_type text/event-stream;
-        error_page 405 =200 $uri;
-        location /provider/ {{ }}
-        location /drip/ {{ alias {directory}/provider/; limit_rate {event_bytes}; }}
     }}
 }}
 """)
@@ -139,38 +180,68 @@ http {{
                            {"Content-Type": "application/json"})
         return connection.getresponse().status
 
+    def children(self, name=""):
+        pids = subprocess.run(["pgrep", "-P", str(self.process.pid), "-f", name],
+                              capture_output=True, text=True, check=True).stdout.split()
+        return [int(pid) for pid in pids]
+
     def workers(self):
-        children = subprocess.run(["pgrep", "-P", str(self.process.pid), "-f", "worker process"],
-                                  capture_output=True, text=True, check=True).stdout.split()
-        return [int(pid) for pid in children]
+        return self.children("worker process")
+
+    def cpu_seconds(self):
+        ticks = 0
+        for pid in self.children():
+            fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
 
 
 BODY = json.dumps({"messages": [{"role": "user", "content": "hello"}]})
 
 
-def wrk(url, connections, body=None, directory=None):
-    """Requests per second; a reply that is not 2xx fails the benchmark."""
+class Cost(typing.NamedTuple):
+    rate: float  # per second
+    cpu: float   # microseconds each
+
+
+def wrk(nginx, path, connections, body=None):
+    """What a request costs; a reply that is not 2xx fails the benchmark."""
     command = ["wrk", "-t1", f"-c{connections}", f"-d{SECONDS}s", "--timeout", "10s"]
     if body is not None:
-        script = directory / "post.lua"
+        script = nginx.directory / "post.lua"
         script.write_text(f"wrk.method = 'POST'\nwrk.body = [==[{body}]==]\n"
                           "wrk.headers['Content-Type'] = 'application/json'\n")
         command += ["-s", str(script)]
+    before = nginx.cpu_seconds()
+    url = f"http://127.0.0.1:{nginx.port}{path}"
     output = subprocess.run([*command, url], capture_output=True, text=True, check=True).stdout
-    if "Non-2xx" in output:
+    used = nginx.cpu_seconds() - before
+    if "Non-2xx" in output or "Socket errors" in output:
         raise SystemExit(f"{url}: {output}")
-    return float(next(line.split()[1] for line in output.splitlines() if "Requests/sec" in line))
+    requests = int(re.search(r"(\d+) requests in", output)[1])
+    return Cost(float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1]), 1e6 * used / requests)
+
+
+def group_commit(build, directory):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    output = subprocess.run(
+        [build / "bench/leveldb_group_commit", tempfile.mkdtemp(dir=directory), "64",
+         str(SECONDS)], capture_output=True, text=True, check=True).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Cost(float(output), 1e6 * used / (float(output) * SECONDS))
 
 
 def in_turns(first, second):
     """Both measured ROUNDS times, alternating; the mean of each."""
     pairs = [(first(), second()) for _ in range(ROUNDS)]
-    return [statistics.mean(column) for column in zip(*pairs)]
+    return [Cost(*map(statistics.mean, zip(*column))) for column in zip(*pairs)]
 
 
 def report(what, ours, theirs, against, budget):
-    print(f"{what:<44}{ours:>12,.0f}/s  {against:<34}{theirs:>12,.0f}/s  "
-          f"ratio {ours / theirs:5.2f}  (budget {budget})", flush=True)
+    print(f"{what:<44}{ours.rate:>9,.0f}/s {ours.cpu:>7.1f} us CPU   {against:<28}"
+          f"{theirs.rate:>9,.0f}/s {theirs.cpu:>7.1f} us CPU   "
+          f"ratio {ours.rate / theirs.rate:5.2f}  (budget {budget})", flush=True)
 
 
 def first_byte_times(port, path, body, count):
@@ -220,39 +291,85 @@ async def memory_of_open_streams(nginx, count):
     return used / count
 
 
+def turns(nginx, conversations, count):
+    """`count` turns of each of the conversations, one after the other; CPU microseconds per turn."""
+    connection = http.client.HTTPConnection("127.0.0.1", nginx.port, timeout=10)
+    before = nginx.cpu_seconds()
+    for _ in range(count):
+        for name in conversations:
+            body = json.dumps({"messages": [{"role": "user", "content": "hello"}],
+                               "config": {"thread_id": name}})
+            connection.request("POST", "/durable/v1/graph/invoke", body,
+                               {"Content-Type": "application/json"})
+            reply = connection.getresponse()
+            if reply.read() and reply.status != 200:
+                raise SystemExit(f"a turn was answered with {reply.status}")
+    return 1e6 * (nginx.cpu_seconds() - before) / (count * len(conversations))
+
+
+def ping(nginx):
+    ours, theirs = in_turns(lambda: wrk(nginx, "/plain/ping", 64), lambda: wrk(nginx, "/return", 64))
+    report("GET /ping", ours, theirs, "return 200", 0.8)
+
+
+def invoke(nginx):
+    ours, theirs = in_turns(lambda: wrk(nginx, "/plain/v1/graph/invoke", 64, BODY),
+                            lambda: wrk(nginx, "/return", 64))
+    report("invoke, one function node, no checkpointer", ours, theirs, "return 200", 0.3)
+
+
+def durable(nginx):
+    ours, theirs = in_turns(lambda: wrk(nginx, "/durable/v1/graph/invoke", 64, BODY),
+                            lambda: group_commit(nginx.build, nginx.directory))
+    report("invoke, durable thread", ours, theirs, "LevelDB synced group commit", 0.5)
+
+
+def stream(nginx):
+    ours, theirs = in_turns(lambda: wrk(nginx, "/model/v1/graph/stream", 32, BODY),
+                            lambda: wrk(nginx, "/proxied/chat/completions", 32))
+    report(f"stream of {TOKENS} tokens", ours, theirs, "proxy_pass of the same bytes", 0.7)
+
+
+def first_token(nginx):
+    ours = first_byte_times(nginx.port, "/model/v1/graph/stream", BODY, 500)
+    theirs = first_byte_times(nginx.port + 1, "/provider/chat/completions", BODY, 500)
+    added = [1000 * (percentile(ours, share) - percentile(theirs, share)) for share in (0.5, 0.99)]
+    print(f"added time to first token, idle: p50 {added[0]:.2f} ms (budget 0.3), "
+          f"p99 {added[1]:.2f} ms (budget 2)", flush=True)
+
+
+def long_thread(nginx):
+    """Both have filled their working window, so only the length of the history differs."""
+    long = [f"long-{n}" for n in range(4)]
+    short = [f"short-{n}" for n in range(4)]
+    turns(nginx, long, LONG_THREAD_TURNS)
+    turns(nginx, short, SHORT_THREAD_TURNS)
+    costs = [(turns(nginx, long, 25), turns(nginx, short, 25)) for _ in range(ROUNDS)]
+    ours, theirs = map(statistics.mean, zip(*costs))
+    print(f"a turn of a thread of {LONG_THREAD_TURNS} turns: {ours:.0f} us CPU, of "
+          f"{SHORT_THREAD_TURNS} turns: {theirs:.0f} us CPU, ratio {ours / theirs:.2f} "
+          "(budget 1.2)", flush=True)
+
+
+def memory(nginx):
+    per_stream = asyncio.run(memory_of_open_streams(nginx, 1000))
+    print(f"private memory per open stream, 1,000 open: {per_stream:.1f} KiB (budget 32)",
+          flush=True)
+
+
+PARTS = [ping, invoke, durable, stream, first_token, long_thread, memory]
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
+    parts = [part for part in PARTS if part.__name__ in (sys.argv[2:] or part.__name__)]
     with tempfile.TemporaryDirectory(prefix="agent-graph-bench-") as name:
         directory = pathlib.Path(name)
         directory.chmod(0o755)
-        with Nginx(build, directory) as nginx:
-            base = f"http://127.0.0.1:{nginx.port}"
-            unit = lambda path, connections=64, body=None: (
-                lambda: wrk(base + path, connections, body, directory))
-            ours, theirs = in_turns(unit("/plain/ping"), unit("/return"))
-            report("GET /ping", ours, theirs, "return 200", 0.8)
-            ours, theirs = in_turns(unit("/plain/v1/graph/invoke", 64, BODY), unit("/return"))
-            report("invoke, one function node, no checkpointer", ours, theirs, "return 200", 0.3)
-
-            database = lambda: float(subprocess.run(
-                [build / "bench/leveldb_group_commit", tempfile.mkdtemp(dir=directory), "64",
-                 str(SECONDS)], capture_output=True, text=True, check=True).stdout)
-            ours, theirs = in_turns(unit("/durable/v1/graph/invoke", 64, BODY), database)
-            report("invoke, durable thread", ours, theirs, "LevelDB synced group commit", 0.5)
-
-            ours, theirs = in_turns(unit("/model/v1/graph/stream", 32, BODY),
-                                    unit("/proxied/chat/completions", 32))
-            report(f"stream of {TOKENS} tokens", ours, theirs, "proxy_pass of the same bytes", 0.7)
-
-            ours = first_byte_times(nginx.port, "/model/v1/graph/stream", BODY, 500)
-            theirs = first_byte_times(nginx.port + 1, "/provider/chat/completions", BODY, 500)
-            added = [1000 * (percentile(ours, share) - percentile(theirs, share))
-                     for share in (0.5, 0.99)]
-            print(f"added time to first token, idle: p50 {added[0]:.2f} ms (budget 0.3), "
-                  f"p99 {added[1]:.2f} ms (budget 2)", flush=True)
-
-            per_stream = asyncio.run(memory_of_open_streams(nginx, 1000))
-            print(f"private memory per open stream, 1,000 open: {per_stream:.1f} KiB (budget 32)")
+        port = 18700 + os.getpid() % 1000 * 2
+        with Provider(directory, port + 1, *canned_reply()), Nginx(build, directory, port) as nginx:
+            for part in parts:
+                part(nginx)
 
 
 if __name__ == "__main__":
