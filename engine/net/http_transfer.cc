@@ -77,7 +77,9 @@ bool HttpCall::Transfer::SetHeaders() {
   // Without this libcurl waits for "100 Continue" before it sends a larger body.
   if (!append("Expect:")) return false;
   for (const auto& [name, value] : request_.headers) {
-    if (!append(value.empty() ? name + ";" : name + ": " + value)) return false;
+    std::string line = name;
+    line += value.empty() ? ";" : ": ";
+    if (!append(line += value)) return false;
   }
   return true;
 }
