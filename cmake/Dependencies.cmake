@@ -2,6 +2,7 @@
 find_package(Threads REQUIRED)
 find_package(Boost 1.81 REQUIRED COMPONENTS context json)
 find_package(CURL REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED)
 find_package(leveldb REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 

@@ -7,9 +7,9 @@ packages_of() {
   case "$1" in
     build) echo g++ cmake ninja-build nginx nginx-dev curl ca-certificates \
                 libboost1.81-dev libboost-context1.81-dev libboost-json1.81-dev \
-                libcurl4-openssl-dev libssl-dev libpcre2-dev zlib1g-dev \
+                libcurl4-openssl-dev libssl-dev libhiredis-dev libpcre2-dev zlib1g-dev \
                 libleveldb-dev libsnappy-dev nlohmann-json3-dev libgtest-dev libgmock-dev ;;
-    test) echo python3 python3-pytest python3-pytest-timeout python3-h2 npm ;;
+    test) echo python3 python3-pytest python3-pytest-timeout python3-h2 npm redis-server ;;
     lint) echo clang-19 clang-format-19 clang-tidy-19 ;;
     bench) echo wrk python3 ;;
     sanitizer) echo dpkg-dev libasan8 libubsan1 libtsan2 ;;

@@ -80,17 +80,21 @@ Status CompareAbi(const AbiRecord& graph, const AbiRecord& server) {
   return Status::Ok();
 }
 
+Result<const void*> FindExport(const std::string& path, const std::string& symbol) {
+  // Never closed: threads, static objects and exceptions of the graph may outlive any point at
+  // which closing would seem safe.
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return GraphStatus("cannot be loaded: " + LinkerProblem(path));
+  return static_cast<const void*>(dlsym(library, symbol.c_str()));
+}
+
 Status BuildFromSharedObject(const std::string& path, const std::string& attribute,
                              GraphBuilder& builder) {
   if (!IsIdentifier(attribute)) {
     return GraphStatus("\"" + attribute + "\" cannot be an export: letters, digits and _ only");
   }
-  // Never closed: threads, static objects and exceptions of the graph may outlive any point at
-  // which closing would seem safe.
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return GraphStatus("cannot be loaded: " + LinkerProblem(path));
-  const auto* descriptor = static_cast<const GraphDescriptor*>(
-      dlsym(library, ("agent_graph_export_" + attribute).c_str()));
+  AG_ASSIGN_OR_RETURN(const void* symbol, FindExport(path, "agent_graph_export_" + attribute));
+  const auto* descriptor = static_cast<const GraphDescriptor*>(symbol);
   if (descriptor == nullptr) {
     return GraphStatus("exports no graph \"" + attribute + "\": it needs AGENT_GRAPH_EXPORT(" +
                        attribute + ", YourBuildFunction)");

@@ -15,6 +15,10 @@ namespace agent_graph::graph {
 Status BuildFromSharedObject(const std::string& path, const std::string& attribute,
                              GraphBuilder& builder);
 
+// Loads the shared object `path` for good and finds an exported object in it; null when it has none
+// of that name.
+Result<const void*> FindExport(const std::string& path, const std::string& symbol);
+
 // What is different, in a sentence that says what to do; Ok when the graph may be called.
 Status CompareAbi(const AbiRecord& graph, const AbiRecord& server);
 

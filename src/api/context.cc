@@ -2,18 +2,61 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/body_thread.h"
 #include "api/headers.h"
+#include "api/run_request.h"
 #include "runtime/cancellation.h"
 
 namespace agent_graph::api {
 
-HandlerContext::HandlerContext(bridge::Exchange& exchange, const ApiContext& api, Caller caller)
+HandlerContext::HandlerContext(bridge::Exchange& exchange, const ApiContext& api)
     : exchange_(exchange),
       api_(api),
-      caller_(std::move(caller)),
       body_(std::make_unique<nlohmann::json>(nlohmann::json::object())) {}
 
 HandlerContext::~HandlerContext() = default;
+
+auth::GuardRequest HandlerContext::Ask(const Route& route) const {
+  auth::GuardRequest request{head(), exchange_.cancellation(), {route.resource, route.action}};
+  if (!head().path_parameters.empty()) request.resource_id = head().path_parameters[0];
+  return request;
+}
+
+bool HandlerContext::Admit(const Route& route) {
+  if (route.access == Access::kPublic) return true;
+  auth::GuardRequest request = Ask(route);
+  auth::GuardOutcome outcome = api_.guard->Check(request);
+  guard_headers_ = std::move(outcome.headers);
+  if (outcome.refusal) {
+    Fail(ErrorOf(*std::move(outcome.refusal)));
+    return false;
+  }
+  caller_ = std::move(outcome.caller);
+  permission_ = request.permission;
+  guarded_thread_ = std::move(request.resource_id);
+  return true;
+}
+
+bool HandlerContext::AdmitBodyThread(const Route& route) {
+  bool names_thread = route.resource == "graph" || route.resource == "checkpointer";
+  if (route.access == Access::kPublic || !names_thread || !head().path_parameters.empty()) {
+    return true;
+  }
+  Problems problems;
+  std::string thread_id = BodyThreadId(body(), problems);
+  if (!problems.empty()) {
+    Fail(std::move(problems).Error());
+    return false;
+  }
+  if (thread_id.empty()) return true;
+  nlohmann::json config = ClientConfig(FindMember(body(), "config"));
+  if (auto refusal = api_.guard->CheckThread(Ask(route), config, thread_id, caller_)) {
+    Fail(ErrorOf(*std::move(refusal)));
+    return false;
+  }
+  guarded_thread_ = std::move(thread_id);
+  return true;
+}
 
 void HandlerContext::SetBody(nlohmann::json body, size_t bytes) {
   *body_ = std::move(body);
@@ -45,8 +88,13 @@ void HandlerContext::Succeed(std::string_view data_json, std::string_view messag
 }
 
 void HandlerContext::Fail(const Status& status) {
+  if (status.code() == StatusCode::kNotFound && caller_.remembered) {
+    if (auto refusal = api_.guard->Confirm(permission_, guarded_thread_, caller_)) {
+      return Fail(ErrorOf(*std::move(refusal)));
+    }
+  }
   ErrorInfo error = ErrorOf(status);
-  if (Describe(error.error).status >= 500) {
+  if (StatusOf(error) >= 500) {
     Log(bridge::LogLevel::kError, head().method + " " + head().path + ": " + status.ToString());
   }
   Fail(std::move(error));
@@ -61,6 +109,7 @@ bridge::ReplyHead HandlerContext::MakeHead(int status, bridge::HeaderList header
   bridge::ReplyHead reply;
   reply.status = status;
   reply.headers = std::move(headers);
+  reply.headers.insert(reply.headers.end(), guard_headers_.begin(), guard_headers_.end());
   AppendStandardHeaders(reply.headers, *api_.settings, head().Header("origin"), head().request_id,
                         head().https);
   return reply;
@@ -91,7 +140,7 @@ std::string OutcomeOf(const ErrorInfo& error, runtime::CancelReason reason) {
   }
   if (error.error == ApiError::kTimeout) return "timeout";
   if (error.error == ApiError::kCancelled) return "cancelled";
-  int status = Describe(error.error).status;
+  int status = StatusOf(error);
   return status < 500 || status == 503 ? "rejected" : "error";
 }
 

@@ -9,6 +9,7 @@
 #include "api/envelope.h"
 #include "api/routes.h"
 #include "api/validation.h"
+#include "auth/guard.h"
 #include "bridge/exchange.h"
 #include "settings/settings.h"
 #include "state/service.h"
@@ -32,26 +33,26 @@ struct ApiContext {
   state::Service* state = nullptr;  // null: no checkpointer
   const graph::CompiledGraph* graph = nullptr;
   runtime::Runtime* runtime = nullptr;
+  auth::Guard* guard = nullptr;
   bridge::Outbox* log = nullptr;
 };
 
-// Who asks, and what rows the guard lets the request touch.
-struct Caller {
-  state::Scope scope;
-  std::string user_id;           // owner of the rows this request creates; empty: nobody
-  std::string user_json = "{}";  // config.user
-};
+using auth::Caller;
 
 // One request on its fiber.
 class HandlerContext {
  public:
-  HandlerContext(bridge::Exchange& exchange, const ApiContext& api, Caller caller);
+  HandlerContext(bridge::Exchange& exchange, const ApiContext& api);
   ~HandlerContext();
   HandlerContext(const HandlerContext&) = delete;
   HandlerContext& operator=(const HandlerContext&) = delete;
 
   const ApiContext& api() const { return api_; }
   const Caller& caller() const { return caller_; }
+  // The guard's first step, from the head alone. False: the request is answered.
+  bool Admit(const Route& route);
+  // Its second step, for a route whose thread is named by the body. False: the request is answered.
+  bool AdmitBodyThread(const Route& route);
   bridge::Exchange& exchange() { return exchange_; }
   const bridge::RequestHead& head() const { return exchange_.head(); }
   state::Service& state() { return *api_.state; }  // routes of the checkpointer only
@@ -77,10 +78,14 @@ class HandlerContext {
 
  private:
   void Send(Reply reply, std::string outcome);
+  auth::GuardRequest Ask(const Route& route) const;
 
   bridge::Exchange& exchange_;
   const ApiContext& api_;
-  const Caller caller_;
+  Caller caller_;
+  auth::Permission permission_;
+  std::string guarded_thread_;        // the thread the guard was asked about
+  bridge::HeaderList guard_headers_;  // of every answer to this request
   std::unique_ptr<nlohmann::json> body_;
   size_t body_bytes_ = 0;
 };

@@ -8,12 +8,8 @@
 namespace agent_graph::api {
 namespace {
 
-// Without authentication everybody may do everything and rows have no owner.
-Caller AuthenticateCaller() {
-  return Caller{state::Scope::All(), "", "{}"};
-}
-
 void Handle(HandlerContext& context, const Route& route) {
+  if (!context.Admit(route)) return;
   if (route.resource == "checkpointer" && context.api().state == nullptr) {
     context.Fail(ErrorInfo{ApiError::kNotConfigured, "checkpointer not configured", {}});
     return;
@@ -22,6 +18,7 @@ void Handle(HandlerContext& context, const Route& route) {
     context.Fail(*std::move(error));
     return;
   }
+  if (!context.AdmitBodyThread(route)) return;
   route.handler(context);
 }
 
@@ -39,7 +36,7 @@ void AnswerFault(HandlerContext& context, const char* what) {
 }  // namespace
 
 void Dispatch(const bridge::ExchangePtr& exchange, const ApiContext& api) {
-  HandlerContext context(*exchange, api, AuthenticateCaller());
+  HandlerContext context(*exchange, api);
   try {
     const Route& route = Routes()[exchange->head().route];
     if (route.handler == nullptr) {

@@ -61,12 +61,12 @@ std::string ErrorEnvelope(const ErrorInfo& error, std::string_view request_id) {
   out.reserve(3 * message.size() + kEnvelopeBytes);
   out += "{\"detail\":";
   AppendJsonString(out, message);
-  if (error.error == ApiError::kUnauthenticated) {
+  if (IsAuthenticationError(error.error)) {
     out += ",\"error_code\":";
-    AppendJsonString(out, kind.code);
+    AppendJsonString(out, CodeOf(error));
   }
   out += ",\"error\":{\"code\":";
-  AppendJsonString(out, kind.code);
+  AppendJsonString(out, CodeOf(error));
   out += ",\"message\":";
   AppendJsonString(out, message);
   out += ',';
@@ -87,7 +87,7 @@ Reply SuccessReply(std::string_view data_json, std::string_view message,
 Reply ErrorReply(const ErrorInfo& error, std::string_view request_id) {
   const ErrorKind& kind = Describe(error.error);
   Reply reply;
-  reply.status = kind.status;
+  reply.status = StatusOf(error);
   reply.headers.emplace_back("Content-Type", "application/json");
   if (kind.retry_after_seconds > 0) {
     reply.headers.emplace_back("Retry-After", std::to_string(kind.retry_after_seconds));

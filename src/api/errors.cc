@@ -1,11 +1,48 @@
 #include "api/errors.h"
 
+#include <utility>
+
 namespace agent_graph::api {
+namespace {
+
+ApiError ErrorOf(auth::Refusal::Kind kind) {
+  using Kind = auth::Refusal::Kind;
+  switch (kind) {
+    case Kind::kNoCredential:
+      return ApiError::kNoCredential;
+    case Kind::kExpiredToken:
+      return ApiError::kExpiredToken;
+    case Kind::kInvalidToken:
+      return ApiError::kInvalidToken;
+    case Kind::kUnusableKey:
+      return ApiError::kUnusableKey;
+    case Kind::kAccount:
+    case Kind::kHttp:
+      return ApiError::kUnauthenticated;
+    case Kind::kForbidden:
+      return ApiError::kPermissionDenied;
+    case Kind::kUnavailable:
+      return ApiError::kUnavailable;
+    case Kind::kInternal:
+      return ApiError::kInternal;
+  }
+  return ApiError::kInternal;
+}
+
+}  // namespace
 
 const ErrorKind& Describe(ApiError error) {
   static constexpr ErrorKind kBadRequest{400, "BAD_REQUEST", "bad request", 0};
   static constexpr ErrorKind kValidation{422, "VALIDATION_ERROR", "the request is not valid", 0};
   static constexpr ErrorKind kUnauthenticated{403, "AUTHENTICATION_FAILED", "unauthorized", 0};
+  static constexpr ErrorKind kNoCredential{403, "REVOKED_TOKEN",
+                                           "unauthorized: no credential was presented", 0};
+  static constexpr ErrorKind kExpiredToken{403, "EXPIRED_TOKEN",
+                                           "unauthorized: the token has expired", 0};
+  static constexpr ErrorKind kInvalidToken{403, "INVALID_TOKEN",
+                                           "unauthorized: the token is not valid", 0};
+  static constexpr ErrorKind kUnusableKey{403, "JWT_SETTINGS_NOT_CONFIGURED",
+                                          "unauthorized: token verification is not configured", 0};
   static constexpr ErrorKind kPermissionDenied{403, "PERMISSION_ERROR", "permission denied", 0};
   static constexpr ErrorKind kNotFound{404, "RESOURCE_NOT_FOUND", "not found", 0};
   static constexpr ErrorKind kMethodNotAllowed{405, "METHOD_NOT_ALLOWED", "method not allowed", 0};
@@ -38,6 +75,14 @@ const ErrorKind& Describe(ApiError error) {
       return kValidation;
     case ApiError::kUnauthenticated:
       return kUnauthenticated;
+    case ApiError::kNoCredential:
+      return kNoCredential;
+    case ApiError::kExpiredToken:
+      return kExpiredToken;
+    case ApiError::kInvalidToken:
+      return kInvalidToken;
+    case ApiError::kUnusableKey:
+      return kUnusableKey;
     case ApiError::kPermissionDenied:
       return kPermissionDenied;
     case ApiError::kNotFound:
@@ -123,6 +168,35 @@ ApiError ErrorOf(StatusCode code) {
 
 ErrorInfo ErrorOf(const Status& status) {
   return {ErrorOf(status.code()), status.message(), {}};
+}
+
+ErrorInfo ErrorOf(auth::Refusal refusal) {
+  return {ErrorOf(refusal.kind),
+          std::move(refusal.message),
+          {},
+          refusal.status,
+          std::move(refusal.code)};
+}
+
+int StatusOf(const ErrorInfo& error) {
+  return error.status != 0 ? error.status : Describe(error.error).status;
+}
+
+std::string_view CodeOf(const ErrorInfo& error) {
+  return error.code.empty() ? Describe(error.error).code : error.code;
+}
+
+bool IsAuthenticationError(ApiError error) {
+  switch (error) {
+    case ApiError::kUnauthenticated:
+    case ApiError::kNoCredential:
+    case ApiError::kExpiredToken:
+    case ApiError::kInvalidToken:
+    case ApiError::kUnusableKey:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace agent_graph::api

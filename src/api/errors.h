@@ -10,14 +10,19 @@
 #include <string_view>
 #include <vector>
 
+#include "auth/refusal.h"
 #include "base/status.h"
 
 namespace agent_graph::api {
 
 enum class ApiError : uint8_t {
-  kBadRequest,        // not readable as HTTP
-  kValidation,        // readable, but a field is wrong
-  kUnauthenticated,   // no or bad credential
+  kBadRequest,       // not readable as HTTP
+  kValidation,       // readable, but a field is wrong
+  kUnauthenticated,  // a credential was refused
+  kNoCredential,
+  kExpiredToken,
+  kInvalidToken,
+  kUnusableKey,       // nothing can be verified
   kPermissionDenied,  // known caller, not allowed
   kNotFound,          // no such route or object
   kMethodNotAllowed,
@@ -59,9 +64,18 @@ struct ErrorInfo {
   ApiError error = ApiError::kInternal;
   std::string message;  // empty: the default text of the kind
   std::vector<ErrorDetail> details;
+  // What an authentication backend of the user's chose instead of the kind's own.
+  int status = 0;
+  std::string code = {};
 };
+
+int StatusOf(const ErrorInfo& error);
+std::string_view CodeOf(const ErrorInfo& error);
+// Its answer carries `error_code`.
+bool IsAuthenticationError(ApiError error);
 
 ApiError ErrorOf(StatusCode code);
 ErrorInfo ErrorOf(const Status& status);
+ErrorInfo ErrorOf(auth::Refusal refusal);
 
 }  // namespace agent_graph::api

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "api/body_thread.h"
 #include "base/json.h"
 
 namespace agent_graph::api {
@@ -19,16 +21,16 @@ constexpr std::string_view kAnonymousUser = "anonymous";
 std::string ReadThreadId(const json& config, Problems& problems) {
   const json* member = FindMember(config, "thread_id");
   if (member == nullptr) return "";
-  if (!member->is_string() && !member->is_number_integer()) {
+  std::optional<std::string> thread_id = ThreadIdText(*member);
+  if (!thread_id) {
     problems.Add({"body", "config", "thread_id"}, "must be a string", "string_type");
     return "";
   }
-  std::string thread_id = member->is_string() ? member->get<std::string>() : DumpJson(*member);
-  if (IsBlank(thread_id)) return "";
-  if (auto problem = ThreadIdProblem(thread_id)) {
+  if (IsBlank(*thread_id)) return "";
+  if (auto problem = ThreadIdProblem(*thread_id)) {
     problems.Add({"body", "config", "thread_id"}, *std::move(problem), "value_error");
   }
-  return thread_id;
+  return *std::move(thread_id);
 }
 
 // A client may name its run; a name that would not be safe in logs and paths is not taken.
@@ -45,12 +47,7 @@ std::string ReadRunId(const json& config) {
 
 // What the graph sees: the client's config without the server's keys, and the caller.
 std::string GraphConfig(const json* config, const Caller& caller) {
-  json seen = json::object();
-  if (config != nullptr) {
-    for (const auto& [key, value] : config->items()) {
-      if (!IsReservedConfigKey(key)) seen[key] = value;
-    }
-  }
+  json seen = ClientConfig(config);
   seen["user_id"] = caller.user_id.empty() ? std::string(kAnonymousUser) : caller.user_id;
   Result<json> user = ParseJson(caller.user_json);
   seen["user"] = user.ok() ? *std::move(user) : json::object();
@@ -61,6 +58,15 @@ std::string GraphConfig(const json* config, const Caller& caller) {
 
 bool IsReservedConfigKey(std::string_view key) {
   return key == "user" || key == "user_id" || key == "authz" || key.starts_with('_');
+}
+
+json ClientConfig(const json* config) {
+  json seen = json::object();
+  if (config == nullptr || !config->is_object()) return seen;
+  for (const auto& [key, value] : config->items()) {
+    if (!IsReservedConfigKey(key)) seen[key] = value;
+  }
+  return seen;
 }
 
 GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems) {

@@ -25,6 +25,8 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems)
 // Part of `config` that belongs to the server: `user`, `user_id`, `authz` and all names that start
 // with an underscore.
 bool IsReservedConfigKey(std::string_view key);
+// What is left of `config`, which may be null, without that part.
+nlohmann::json ClientConfig(const nlohmann::json* config);
 
 // {"is_new_thread":…,"thread_id":…,"thread_name":…,"run_id":…}: `meta` of an invoke.
 std::string RunMetaJson(const run::RunStart& start);

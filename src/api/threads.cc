@@ -79,6 +79,7 @@ void DeleteThread(HandlerContext& context) {
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   Status deleted = context.state().DeleteThread(context.caller().scope, thread_id);
   if (!deleted.ok()) return context.Fail(deleted);
+  context.api().guard->Evict(thread_id);
   context.Succeed(R"({"success":true,"message":"thread deleted","data":true})");
 }
 

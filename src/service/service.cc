@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/dispatch.h"
+#include "auth/guard.h"
 #include "run/runner.h"
 #include "runtime/runtime.h"
 #include "service/agent.h"
@@ -65,6 +66,19 @@ struct Service::Implementation {
     context.log = &outbox;
   }
 
+  Status MakeGuard() {
+    auth::GuardOptions guard_options;
+    guard_options.state = state.get();
+    guard_options.runtime = &runtime;
+    guard_options.warn = [this](const std::string& line) {
+      outbox.Log(bridge::LogLevel::kWarn, line);
+    };
+    guard_options.tolerate_lost_keys = true;
+    AG_ASSIGN_OR_RETURN(guard, auth::Guard::Create(*settings, std::move(guard_options)));
+    context.guard = guard.get();
+    return Status::Ok();
+  }
+
   std::unique_ptr<state::Client> MakeState() {
     if (settings->checkpointer.type == settings::CheckpointerSettings::Type::kNone) return nullptr;
     state::ClientOptions client;
@@ -115,6 +129,7 @@ struct Service::Implementation {
   bridge::Outbox outbox;
   runtime::Runtime runtime;
   std::unique_ptr<state::Client> state;  // null: no checkpointer
+  std::unique_ptr<auth::Guard> guard;
   run::Runner runner;
   api::ApiContext context;
   bridge::Inbox inbox;
@@ -136,6 +151,7 @@ Result<std::unique_ptr<Service>> Service::Create(std::shared_ptr<const settings:
   if (!implementation->outbox.ok()) {
     return Status(StatusCode::kUnavailable, "no eventfd for the engine's doorbell");
   }
+  AG_RETURN_IF_ERROR(implementation->MakeGuard());
   return std::unique_ptr<Service>(new Service(std::move(implementation)));
 }
 
@@ -174,6 +190,7 @@ Status Service::Stop(Deadline deadline) {
     owner = std::move(implementation_->owner);
   }
   // A run that is stuck still holds its lease; the owner frees it when this process is gone.
+  if (stopped.ok()) implementation_->guard->Close(deadline);
   if (stopped.ok() && implementation_->state != nullptr) implementation_->state->Stop();
   if (owner != nullptr) owner->Finish(deadline);
   return stopped;
@@ -181,7 +198,8 @@ Status Service::Stop(Deadline deadline) {
 
 Status Validate(const settings::Settings& settings, int graph_file) {
   AG_RETURN_IF_ERROR(api::CheckRouteGuards());
-  return BuildAgent(settings, graph_file).status();
+  AG_RETURN_IF_ERROR(BuildAgent(settings, graph_file).status());
+  return auth::Guard::Create(settings, {}).status();
 }
 
 }  // namespace agent_graph::service

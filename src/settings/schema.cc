@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+
+#include "settings/access.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -233,32 +236,11 @@ constexpr Key<LimitSettings> kLimitKeys[] = {
 
 // --- the document ---------------------------------------------------------------------------
 
-bool IsIdentifier(std::string_view name) {
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
-  return std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
-
-// "graphs/support.so:app", "graphs/support.json:app", or "graphs.support:app" for the first.
 Status ReadAgent(const Value& value, Settings& settings) {
-  std::string text;
-  AG_RETURN_IF_ERROR(value.ReadString(text));
-  size_t colon = text.rfind(':');
-  std::string module = text.substr(0, colon);
-  if (colon == std::string::npos || module.empty() || !IsIdentifier(text.substr(colon + 1))) {
-    return value.Error("must be <module>:<attribute>, such as graphs/support.so:app");
-  }
-  if (!module.ends_with(".so") && !module.ends_with(".json")) {
-    if (module.find('/') != std::string::npos) {
-      return value.Error(
-          "the module is a .so or .json file, or a dotted name such as graphs.support");
-    }
-    std::ranges::replace(module, '.', '/');
-    module += ".so";
-  }
-  settings.agent_module = module[0] == '/' ? module : settings.directory + "/" + module;
-  settings.agent_attribute = text.substr(colon + 1);
+  ExportSettings agent;
+  AG_RETURN_IF_ERROR(ReadExport(value, settings.directory, true, agent));
+  settings.agent_module = std::move(agent.module);
+  settings.agent_attribute = std::move(agent.attribute);
   return Status::Ok();
 }
 
@@ -303,9 +285,9 @@ constexpr Key<Settings> kDocumentKeys[] = {
     {"security_headers",
      [](const Value& v, Settings& s) { return v.ReadBoolean(s.security_headers); }},
     {"limits", [](const Value& v, Settings& s) { return ReadObject(v, kLimitKeys, s.limits); }},
-    {"auth", RefuseUnlessNull},
-    {"authorization", RefuseUnlessNull},
-    {"redis", RefuseUnlessNull},
+    {"auth", ReadAuthentication},
+    {"authorization", ReadAuthorization},
+    {"redis", ReadRedis},
     {"websocket", RefuseUnlessNull},
     {"rate_limit", RefuseUnlessNull},
     {"store", RefuseUnlessNull},

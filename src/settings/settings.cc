@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "settings/access.h"
 #include "settings/environment.h"
 #include "settings/schema.h"
 #include "settings/value.h"
@@ -53,7 +54,9 @@ Result<Settings> Load(const std::string& file, std::string_view text,
   if (!document->is_object()) return Invalid("must be a JSON object");
   AG_RETURN_IF_ERROR(MergeEnvironment(*document, settings));
   AG_RETURN_IF_ERROR(ReadMode(settings));
+  ApplyModeToAccess(settings);
   AG_RETURN_IF_ERROR(ReadDocument(Value(*document, "", settings.environment), settings));
+  WarnAboutAccess(settings);
   return settings;
 }
 

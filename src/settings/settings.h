@@ -53,6 +53,36 @@ struct BusyThreadSettings {
   int64_t wait_ms_max = 60'000;
 };
 
+// "<module>:<attribute>": an export of a shared object.
+struct ExportSettings {
+  std::string module;  // absolute
+  std::string attribute;
+};
+
+struct AuthenticationSettings {
+  enum class Method : uint8_t { kNone, kJwt, kCustom };
+  Method method = Method::kNone;
+  std::string jwt_algorithm;        // JWT_ALGORITHM
+  std::string jwt_secret;           // JWT_SECRET_KEY: a secret or a PEM key; never logged
+  std::string jwt_public_key_file;  // JWT_PUBLIC_KEY_FILE, absolute; beats the secret
+  std::string jwt_jwks_file;        // JWT_JWKS_FILE, absolute; beats both
+  ExportSettings backend;           // of kCustom
+};
+
+struct AuthorizationSettings {
+  enum class Policy : uint8_t { kAllowAll, kOwnership, kRoles, kCustom };
+  Policy policy = Policy::kAllowAll;
+  std::map<std::string, std::vector<std::string>> roles;  // of kRoles: role → scopes
+  std::vector<std::string> default_scopes;
+  bool isolate_by_owner = true;
+  ExportSettings backend;  // of kCustom
+};
+
+struct RedisSettings {
+  std::string url;  // empty: none; never logged
+  std::string prefix = "svc:authz:owner";
+};
+
 struct LimitSettings {
   uint64_t json_bytes_max = 10 * 1024 * 1024;
   uint32_t json_depth_max = 128;
@@ -75,6 +105,9 @@ struct Settings {
   CorsSettings cors;
   bool security_headers = true;
   BusyThreadSettings busy_thread;
+  AuthenticationSettings authentication;
+  AuthorizationSettings authorization;
+  RedisSettings redis;
   LimitSettings limits;
   std::optional<uint64_t> window_max = 100;
   Environment environment;            // with the `env` file merged in

@@ -98,6 +98,8 @@ class DispatchTest : public testing::Test {
     api_.graph = graph_.get();
     api_.runtime = &runtime_;
     api_.log = &outbox_;
+    guard_ = auth::Guard::Create(settings_, {}).value();
+    api_.guard = guard_.get();
   }
   ~DispatchTest() override { EXPECT_TRUE(runtime_.Stop(kNoDeadline).ok()); }
 
@@ -168,6 +170,7 @@ class DispatchTest : public testing::Test {
   run::Runner runner_;
   std::shared_ptr<const graph::CompiledGraph> graph_;
   NiceMock<FakeState> state_;
+  std::unique_ptr<auth::Guard> guard_;
   ApiContext api_;
   std::string accept_ = "*/*";
 };
@@ -356,6 +359,9 @@ TEST_F(DispatchTest, DescribesTheGraph) {
   EXPECT_EQ(data["nodes"], json::parse(R"([{"id":"ECHO","name":"ECHO"}])"));
   EXPECT_EQ(data["edges"][0]["source"], "__start__");
   EXPECT_EQ(data["edges"][0]["target"], "ECHO");
+  json schema = Send("GET", "/v1/graph:StateSchema").Data();
+  EXPECT_EQ(schema["type"], "object");
+  EXPECT_TRUE(schema["properties"].contains("context"));
   api_.state = nullptr;
   data = Send("GET", "/v1/graph").Data();
   EXPECT_EQ(data["info"]["checkpointer"], false);

@@ -64,8 +64,6 @@ INSTANTIATE_TEST_SUITE_P(
                   "cors: credentials need a list of origins, not \"*\""},
         ErrorCase{R"("cors": {"origins": ["https://a.example/path"]})",
                   "cors.origins: each origin is \"*\" or scheme://host[:port] without a path"},
-        ErrorCase{R"("auth": "jwt")",
-                  "auth: is not available in this build; only null is accepted"},
         ErrorCase{R"("rate_limit": {})",
                   "rate_limit: is not available in this build; only null is accepted"},
         ErrorCase{R"("websocket": {"max_connections": 5})",

@@ -1,0 +1,19 @@
+// The conversation thread that a body names.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "api/validation.h"
+
+namespace agent_graph::api {
+
+// A thread id as JSON: text, or an integer's text. Nothing for any other type.
+std::optional<std::string> ThreadIdText(const nlohmann::json& value);
+
+// `thread_id` of the body or of its `config`; empty when neither names one. Two that differ are a
+// problem. What else may be wrong with them is left to the route that reads them.
+std::string BodyThreadId(const nlohmann::json& body, Problems& problems);
+
+}  // namespace agent_graph::api

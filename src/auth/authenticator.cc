@@ -1,0 +1,45 @@
+#include "auth/authenticator.h"
+
+#include <nlohmann/json.hpp>
+
+#include "auth/credential.h"
+#include "base/clock.h"
+
+namespace agent_graph::auth {
+namespace {
+
+constexpr char kChallenge[] = "Bearer realm=\"agent-graph\"";
+
+}  // namespace
+
+std::optional<std::string> IncomingRequest::Credential() const {
+  static const std::vector<std::string> kNone;
+  return FindCredential(head, websocket, bearer_protocols == nullptr ? kNone : *bearer_protocols);
+}
+
+std::optional<Refusal> JwtAuthenticator::Authenticate(const IncomingRequest& request,
+                                                      nlohmann::json& user,
+                                                      bridge::HeaderList& headers) {
+  std::optional<std::string> token = request.Credential();
+  if (!token) {
+    headers.emplace_back("WWW-Authenticate", kChallenge);
+    return Refusal{Refusal::Kind::kNoCredential};
+  }
+  Refusal refusal;
+  switch (verifier_.Verify(*token, UnixSeconds(), user)) {
+    case TokenVerdict::kValid:
+      return std::nullopt;
+    case TokenVerdict::kExpired:
+      refusal.kind = Refusal::Kind::kExpiredToken;
+      break;
+    case TokenVerdict::kInvalid:
+      refusal.kind = Refusal::Kind::kInvalidToken;
+      break;
+    case TokenVerdict::kUnusableKey:
+      return Refusal{Refusal::Kind::kUnusableKey};
+  }
+  headers.emplace_back("WWW-Authenticate", std::string(kChallenge) + ", error=\"invalid_token\"");
+  return refusal;
+}
+
+}  // namespace agent_graph::auth

@@ -1,0 +1,97 @@
+#include "auth/credential.h"
+
+#include <algorithm>
+
+namespace agent_graph::auth {
+namespace {
+
+constexpr std::string_view kScheme = "bearer";
+constexpr std::string_view kTokenParameter = "token=";
+
+bool IsSpace(char c) {
+  return c == ' ' || c == '\t';
+}
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
+  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::optional<std::string> NotEmpty(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  return std::string(text);
+}
+
+std::optional<std::string> FromAuthorization(std::string_view value) {
+  value = Trim(value);
+  if (value.size() <= kScheme.size() || !IsSpace(value[kScheme.size()])) return std::nullopt;
+  bool bearer = std::ranges::equal(value.substr(0, kScheme.size()), kScheme, [](char a, char b) {
+    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
+  });
+  return bearer ? NotEmpty(Trim(value.substr(kScheme.size()))) : std::nullopt;
+}
+
+std::vector<std::string_view> OfferedProtocols(const bridge::RequestHead& head) {
+  std::vector<std::string_view> offered;
+  for (const auto& [name, value] : head.headers) {
+    if (name != "sec-websocket-protocol") continue;
+    for (std::string_view rest = value;;) {
+      size_t comma = rest.find(',');
+      offered.push_back(Trim(rest.substr(0, comma)));
+      if (comma == std::string_view::npos) break;
+      rest.remove_prefix(comma + 1);
+    }
+  }
+  return offered;
+}
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// A broken escape stays as it is: the credential is wrong then anyway.
+std::string PercentDecode(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    int high = text[i] == '%' && i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
+    int low = high >= 0 ? HexDigit(text[i + 2]) : -1;
+    if (low < 0) {
+      out.push_back(text[i]);
+    } else {
+      out.push_back(static_cast<char>(high * 16 + low));
+      i += 2;
+    }
+  }
+  return out;
+}
+
+std::optional<std::string> FromQuery(std::string_view query) {
+  for (;;) {
+    size_t end = query.find('&');
+    std::string_view parameter = query.substr(0, end);
+    if (parameter.starts_with(kTokenParameter)) {
+      return NotEmpty(PercentDecode(parameter.substr(kTokenParameter.size())));
+    }
+    if (end == std::string_view::npos) return std::nullopt;
+    query.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> FindCredential(const bridge::RequestHead& head, bool websocket,
+                                          const std::vector<std::string>& bearer_protocols) {
+  std::optional<std::string> credential = FromAuthorization(head.Header("authorization"));
+  if (credential || !websocket) return credential;
+  std::vector<std::string_view> offered = OfferedProtocols(head);
+  bool bearer = offered.size() == 2 && (offered[0] == kBearerProtocol ||
+                                        std::ranges::count(bearer_protocols, offered[0]) > 0);
+  if (bearer && !offered[1].empty()) return std::string(offered[1]);
+  return FromQuery(head.query);
+}
+
+}  // namespace agent_graph::auth

@@ -1,0 +1,183 @@
+#include "auth/guard.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "auth/authenticator.h"
+#include "auth/owner_cache.h"
+#include "auth/user_code.h"
+#include "base/json.h"
+
+namespace agent_graph::auth {
+namespace {
+
+using nlohmann::json;
+using settings::AuthenticationSettings;
+using settings::AuthorizationSettings;
+
+Refusal Forbidden(std::string message) {
+  return Refusal{Refusal::Kind::kForbidden, std::move(message)};
+}
+
+std::string Stamp(json& user, const std::string& user_id, const Decision& decision) {
+  json authz = {{"user_id", user_id},
+                {"scope", decision.isolate_by_owner ? "owner" : "none"},
+                {"scopes", nullptr}};
+  if (decision.scopes) authz["scopes"] = *decision.scopes;
+  user["authz"] = std::move(authz);
+  return DumpJson(user);
+}
+
+Result<JwtVerifier> MakeVerifier(const AuthenticationSettings& settings,
+                                 const GuardOptions& options) {
+  JwtOptions jwt;
+  jwt.algorithm = settings.jwt_algorithm;
+  jwt.secret = settings.jwt_secret;
+  jwt.public_key_file = settings.jwt_public_key_file;
+  jwt.jwks_file = settings.jwt_jwks_file;
+  Result<JwtVerifier> verifier = JwtVerifier::Create(jwt);
+  if (verifier.ok() || !options.tolerate_lost_keys) return verifier;
+  options.warn("no token can be verified: " + verifier.status().message());
+  return JwtVerifier::WithoutKeys();
+}
+
+}  // namespace
+
+struct Guard::Implementation {
+  Implementation(const settings::Settings& settings_in, GuardOptions options_in)
+      : settings(settings_in),
+        options(std::move(options_in)),
+        guarded(settings.authentication.method != AuthenticationSettings::Method::kNone) {}
+
+  Status Build() {
+    if (!guarded) return Status::Ok();
+    AG_RETURN_IF_ERROR(BuildAuthenticator());
+    return BuildAuthorizer();
+  }
+
+  Status BuildAuthenticator() {
+    if (settings.authentication.method == AuthenticationSettings::Method::kJwt) {
+      AG_ASSIGN_OR_RETURN(JwtVerifier verifier, MakeVerifier(settings.authentication, options));
+      authenticator = std::make_unique<JwtAuthenticator>(std::move(verifier));
+      return Status::Ok();
+    }
+    auto loaded = LoadAuthenticationBackend(settings.authentication.backend);
+    if (!loaded.ok()) {
+      return Status(StatusCode::kInvalidArgument, "auth.path: " + loaded.status().message());
+    }
+    if (options.runtime == nullptr) return Status::Ok();
+    authenticator =
+        std::make_unique<CustomAuthenticator>(*std::move(loaded), *options.runtime, options.warn);
+    return Status::Ok();
+  }
+
+  Status BuildAuthorizer() {
+    if (settings.authorization.policy == AuthorizationSettings::Policy::kCustom) {
+      auto loaded = LoadAuthorizationBackend(settings.authorization.backend);
+      if (!loaded.ok()) {
+        return Status(StatusCode::kInvalidArgument, "authorization: " + loaded.status().message());
+      }
+      if (options.runtime == nullptr) return Status::Ok();
+      backend = *std::move(loaded);
+      authorizer = std::make_unique<CustomAuthorizer>(backend, *options.runtime, options.warn);
+      return Status::Ok();
+    }
+    std::unique_ptr<SharedOwnerCache> shared;
+    if (!settings.redis.url.empty()) {
+      Result<net::RedisEndpoint> endpoint = net::ParseRedisUrl(settings.redis.url);
+      if (!endpoint.ok()) {
+        return Status(StatusCode::kInvalidArgument, "redis: " + endpoint.status().message());
+      }
+      shared = std::make_unique<SharedOwnerCache>(*std::move(endpoint), settings.redis.prefix,
+                                                  options.warn);
+    }
+    owners = std::make_unique<OwnerLookup>(options.state, std::move(shared), options.warn);
+    authorizer = std::make_unique<PolicyAuthorizer>(settings.authorization, *owners);
+    return Status::Ok();
+  }
+
+  const settings::Settings& settings;
+  const GuardOptions options;
+  const bool guarded;
+  std::unique_ptr<Authenticator> authenticator;
+  std::unique_ptr<OwnerLookup> owners;  // null with a custom backend
+  std::unique_ptr<Authorizer> authorizer;
+  std::shared_ptr<AuthorizationBackend> backend;  // a custom one, to be closed
+};
+
+Guard::Guard(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+Guard::~Guard() = default;
+
+Result<std::unique_ptr<Guard>> Guard::Create(const settings::Settings& settings,
+                                             GuardOptions options) {
+  auto implementation = std::make_unique<Implementation>(settings, std::move(options));
+  AG_RETURN_IF_ERROR(implementation->Build());
+  return std::unique_ptr<Guard>(new Guard(std::move(implementation)));
+}
+
+GuardOutcome Guard::Check(const GuardRequest& request) {
+  GuardOutcome outcome;
+  if (!implementation_->guarded) return outcome;
+  if (implementation_->authenticator == nullptr || implementation_->authorizer == nullptr) {
+    outcome.refusal = Refusal{Refusal::Kind::kInternal};
+    return outcome;
+  }
+  json user = json::object();
+  IncomingRequest incoming{request.head, request.cancellation, request.websocket,
+                           &implementation_->options.bearer_protocols};
+  outcome.refusal = implementation_->authenticator->Authenticate(incoming, user, outcome.headers);
+  if (outcome.refusal) return outcome;
+  Caller& caller = outcome.caller;
+  caller.user_id = UserIdOf(user);
+  // What the credential says about authz is not ours.
+  user.erase("authz");
+  Decision decision = implementation_->authorizer->Decide({user, caller.user_id, request.permission,
+                                                           request.resource_id, request.head,
+                                                           nullptr, request.cancellation});
+  if (decision.refusal) {
+    outcome.refusal = Forbidden(*std::move(decision.refusal));
+    return outcome;
+  }
+  if (decision.isolate_by_owner) caller.scope = state::Scope::Owner(caller.user_id);
+  caller.remembered = decision.remembered;
+  caller.user_json = Stamp(user, caller.user_id, decision);
+  return outcome;
+}
+
+std::optional<Refusal> Guard::CheckThread(const GuardRequest& request, const json& config,
+                                          const std::string& thread_id, Caller& caller) {
+  if (!implementation_->guarded) return std::nullopt;
+  Result<json> user = ParseJson(caller.user_json);
+  if (!user.ok()) return Forbidden(NotAuthorized(request.permission));
+  Decision decision =
+      implementation_->authorizer->Decide({*user, caller.user_id, request.permission, thread_id,
+                                           request.head, &config, request.cancellation});
+  if (decision.refusal) return Forbidden(*std::move(decision.refusal));
+  caller.remembered = decision.remembered;
+  return std::nullopt;
+}
+
+std::optional<Refusal> Guard::Confirm(const Permission& permission, const std::string& thread_id,
+                                      const Caller& caller) {
+  if (implementation_->owners == nullptr) return std::nullopt;
+  switch (implementation_->owners->Read(caller.user_id, thread_id)) {
+    case Ownership::kForeign:
+    case Ownership::kFailed:
+      return Forbidden(NotAuthorized(permission));
+    default:
+      return std::nullopt;
+  }
+}
+
+void Guard::Evict(const std::string& thread_id) {
+  if (implementation_->owners != nullptr) implementation_->owners->Evict(thread_id);
+  if (implementation_->authorizer != nullptr) implementation_->authorizer->Evict(thread_id);
+}
+
+void Guard::Close(Deadline deadline) {
+  if (implementation_->backend == nullptr) return;
+  CloseBackend(implementation_->backend, deadline, implementation_->options.warn);
+}
+
+}  // namespace agent_graph::auth

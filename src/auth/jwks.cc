@@ -1,0 +1,167 @@
+// RFC 7517 key sets.
+#include <openssl/core_names.h>
+#include <openssl/param_build.h>
+
+#include <nlohmann/json.hpp>
+
+#include "auth/base64url.h"
+#include "auth/jwt_key.h"
+#include "base/json.h"
+
+namespace agent_graph::auth {
+namespace {
+
+using nlohmann::json;
+
+struct Delete {
+  void operator()(OSSL_PARAM_BLD* builder) const { OSSL_PARAM_BLD_free(builder); }
+  void operator()(OSSL_PARAM* parameters) const { OSSL_PARAM_free(parameters); }
+  void operator()(EVP_PKEY_CTX* context) const { EVP_PKEY_CTX_free(context); }
+  void operator()(BIGNUM* number) const { BN_free(number); }
+};
+template <typename T>
+using Owned = std::unique_ptr<T, Delete>;
+
+std::string Text(const json& entry, const char* name) {
+  auto member = entry.find(name);
+  return member != entry.end() && member->is_string() ? member->get<std::string>() : std::string();
+}
+
+std::string Decoded(const json& entry, const char* name) {
+  return DecodeBase64Url(Text(entry, name)).value_or("");
+}
+
+Owned<BIGNUM> Number(const std::string& bytes) {
+  return Owned<BIGNUM>(BN_bin2bn(reinterpret_cast<const unsigned char*>(bytes.data()),
+                                 static_cast<int>(bytes.size()), nullptr));
+}
+
+EVP_PKEY* MakeKey(const char* type, OSSL_PARAM_BLD* builder) {
+  Owned<OSSL_PARAM> parameters(OSSL_PARAM_BLD_to_param(builder));
+  Owned<EVP_PKEY_CTX> context(EVP_PKEY_CTX_new_from_name(nullptr, type, nullptr));
+  EVP_PKEY* key = nullptr;
+  if (parameters == nullptr || context == nullptr || EVP_PKEY_fromdata_init(context.get()) != 1 ||
+      EVP_PKEY_fromdata(context.get(), &key, EVP_PKEY_PUBLIC_KEY, parameters.get()) != 1) {
+    return nullptr;
+  }
+  return key;
+}
+
+EVP_PKEY* MakeRsaKey(const json& entry) {
+  std::string n = Decoded(entry, "n");
+  std::string e = Decoded(entry, "e");
+  if (n.empty() || e.empty()) return nullptr;
+  Owned<BIGNUM> modulus = Number(n);
+  Owned<BIGNUM> exponent = Number(e);
+  Owned<OSSL_PARAM_BLD> builder(OSSL_PARAM_BLD_new());
+  if (builder == nullptr ||
+      OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, modulus.get()) != 1 ||
+      OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_E, exponent.get()) != 1) {
+    return nullptr;
+  }
+  return MakeKey("RSA", builder.get());
+}
+
+EVP_PKEY* MakeEcKey(const JwtAlgorithm& algorithm, const json& entry) {
+  std::string x = Decoded(entry, "x");
+  std::string y = Decoded(entry, "y");
+  if (x.size() != algorithm.coordinate_bytes || y.size() != algorithm.coordinate_bytes) {
+    return nullptr;
+  }
+  std::string point = "\x04" + x + y;  // SEC 1, uncompressed
+  Owned<OSSL_PARAM_BLD> builder(OSSL_PARAM_BLD_new());
+  if (builder == nullptr ||
+      OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, algorithm.curve,
+                                      0) != 1 ||
+      OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, point.data(),
+                                       point.size()) != 1) {
+    return nullptr;
+  }
+  return MakeKey("EC", builder.get());
+}
+
+EVP_PKEY* MakeEdKey(const json& entry) {
+  std::string x = Decoded(entry, "x");
+  const char* type = Text(entry, "crv") == "Ed448" ? "ED448" : "ED25519";
+  return EVP_PKEY_new_raw_public_key_ex(nullptr, type, nullptr,
+                                        reinterpret_cast<const unsigned char*>(x.data()), x.size());
+}
+
+std::string_view CurveOf(std::string_view algorithm) {
+  if (algorithm == "ES256") return "P-256";
+  return algorithm == "ES384" ? "P-384" : "P-521";
+}
+
+bool Fits(const JwtAlgorithm& algorithm, const json& entry) {
+  if (std::string use = Text(entry, "use"); !use.empty() && use != "sig") return false;
+  if (std::string alg = Text(entry, "alg"); !alg.empty() && alg != algorithm.name) return false;
+  std::string type = Text(entry, "kty");
+  std::string curve = Text(entry, "crv");
+  switch (algorithm.family) {
+    case JwtFamily::kHmac:
+      return type == "oct";
+    case JwtFamily::kRsaPkcs1:
+    case JwtFamily::kRsaPss:
+      return type == "RSA";
+    case JwtFamily::kEcdsa:
+      return type == "EC" && curve == CurveOf(algorithm.name);
+    case JwtFamily::kEdDsa:
+      return type == "OKP" && (curve == "Ed25519" || curve == "Ed448");
+  }
+  return false;
+}
+
+EVP_PKEY* MakePublicKey(const JwtAlgorithm& algorithm, const json& entry) {
+  switch (algorithm.family) {
+    case JwtFamily::kRsaPkcs1:
+    case JwtFamily::kRsaPss:
+      return MakeRsaKey(entry);
+    case JwtFamily::kEcdsa:
+      return MakeEcKey(algorithm, entry);
+    case JwtFamily::kEdDsa:
+      return MakeEdKey(entry);
+    case JwtFamily::kHmac:
+      break;
+  }
+  return nullptr;
+}
+
+Status Invalid(const std::string& message) {
+  return Status(StatusCode::kInvalidArgument, message);
+}
+
+}  // namespace
+
+Result<std::vector<JwtKey>> ReadJwks(const JwtAlgorithm& algorithm, std::string_view text) {
+  Result<json> document = ParseJson(text);
+  if (!document.ok()) return Invalid("is not a key set: " + document.status().message());
+  auto entries = document->is_object() ? document->find("keys") : document->end();
+  if (!document->is_object() || entries == document->end() || !entries->is_array()) {
+    return Invalid("is not a key set: it has no array \"keys\"");
+  }
+  std::vector<JwtKey> keys;
+  for (size_t i = 0; i < entries->size(); ++i) {
+    const json& entry = (*entries)[i];
+    if (!entry.is_object() || !Fits(algorithm, entry)) continue;
+    if (keys.size() == kJwksKeysMax) {
+      return Invalid("has more than " + std::to_string(kJwksKeysMax) + " keys for the algorithm");
+    }
+    const std::string name = "key " + std::to_string(i) + " of the set ";
+    EVP_PKEY* public_key = nullptr;
+    if (algorithm.family != JwtFamily::kHmac) {
+      public_key = MakePublicKey(algorithm, entry);
+      if (public_key == nullptr) return Invalid(name + "is incomplete or broken");
+    }
+    Result<JwtKey> key = public_key == nullptr ? JwtKey::FromSecret(algorithm, Decoded(entry, "k"))
+                                               : JwtKey::FromPublicKey(algorithm, public_key);
+    if (!key.ok()) return Invalid(name + key.status().message());
+    key->id_ = Text(entry, "kid");
+    keys.push_back(*std::move(key));
+  }
+  if (keys.empty()) {
+    return Invalid("has no key for " + std::string(algorithm.name));
+  }
+  return keys;
+}
+
+}  // namespace agent_graph::auth

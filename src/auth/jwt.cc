@@ -1,0 +1,164 @@
+#include "auth/jwt.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "auth/base64url.h"
+#include "base/json.h"
+
+namespace agent_graph::auth {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kKeyFileBytesMax = 1024 * 1024;
+constexpr JsonLimits kTokenLimits = {32, 4096};
+
+Status Invalid(std::string message) {
+  return Status(StatusCode::kInvalidArgument, std::move(message));
+}
+
+Result<std::string> ReadKeyFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kKeyFileBytesMax + 1, '\0');
+  if (file) file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file.is_open() || file.bad() || file.gcount() == 0) {
+    return Invalid(path + " cannot be read");
+  }
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (text.size() > kKeyFileBytesMax) return Invalid(path + " is too large for a key");
+  return text;
+}
+
+// "JWT_SECRET_KEY: <reason>"
+Result<std::vector<JwtKey>> OneKey(const char* variable, Result<JwtKey> key) {
+  if (!key.ok()) return Invalid(std::string(variable) + ": " + key.status().message());
+  std::vector<JwtKey> keys;
+  keys.push_back(*std::move(key));
+  return keys;
+}
+
+Result<std::vector<JwtKey>> ReadKeys(const JwtAlgorithm& algorithm, const JwtOptions& options) {
+  if (!options.jwks_file.empty()) {
+    Result<std::string> text = ReadKeyFile(options.jwks_file);
+    if (!text.ok()) return Invalid("JWT_JWKS_FILE: " + text.status().message());
+    Result<std::vector<JwtKey>> keys = ReadJwks(algorithm, *text);
+    if (!keys.ok()) return Invalid("JWT_JWKS_FILE: " + keys.status().message());
+    return keys;
+  }
+  if (!options.public_key_file.empty()) {
+    Result<std::string> text = ReadKeyFile(options.public_key_file);
+    if (!text.ok()) return Invalid("JWT_PUBLIC_KEY_FILE: " + text.status().message());
+    return OneKey("JWT_PUBLIC_KEY_FILE", JwtKey::FromPem(algorithm, *text));
+  }
+  if (algorithm.family == JwtFamily::kHmac) {
+    return OneKey("JWT_SECRET_KEY", JwtKey::FromSecret(algorithm, options.secret));
+  }
+  return OneKey("JWT_SECRET_KEY", JwtKey::FromPem(algorithm, options.secret));
+}
+
+// An object, or nothing.
+std::optional<json> DecodeObject(std::string_view part) {
+  std::optional<std::string> text = DecodeBase64Url(part);
+  if (!text) return std::nullopt;
+  Result<json> value = ParseJson(*text, kTokenLimits);
+  if (!value.ok() || !value->is_object()) return std::nullopt;
+  return *std::move(value);
+}
+
+// A claim that may be absent: false when it is there and no number, or later than `latest`.
+bool NotAfter(const json& claims, const char* name, double latest) {
+  auto claim = claims.find(name);
+  if (claim == claims.end()) return true;
+  return claim->is_number() && claim->get<double>() <= latest;
+}
+
+struct Parts {
+  std::string_view header;
+  std::string_view payload;
+  std::string_view signature;
+  std::string_view signed_text;
+};
+
+std::optional<Parts> Split(std::string_view token) {
+  size_t first = token.find('.');
+  if (first == std::string_view::npos) return std::nullopt;
+  size_t second = token.find('.', first + 1);
+  if (second == std::string_view::npos) return std::nullopt;
+  Parts parts{token.substr(0, first), token.substr(first + 1, second - first - 1),
+              token.substr(second + 1), token.substr(0, second)};
+  if (parts.signature.find('.') != std::string_view::npos) return std::nullopt;
+  return parts;
+}
+
+}  // namespace
+
+Result<JwtVerifier> JwtVerifier::Create(const JwtOptions& options) {
+  JwtVerifier verifier;
+  verifier.algorithm_ = FindJwtAlgorithm(options.algorithm);
+  if (verifier.algorithm_ == nullptr) {
+    return Invalid("JWT_ALGORITHM: is not one this service verifies");
+  }
+  AG_ASSIGN_OR_RETURN(verifier.keys_, ReadKeys(*verifier.algorithm_, options));
+  return verifier;
+}
+
+JwtVerifier JwtVerifier::WithoutKeys() {
+  return JwtVerifier();
+}
+
+TokenVerdict JwtVerifier::Verify(std::string_view token, double now, json& claims) const {
+  if (keys_.empty()) return TokenVerdict::kUnusableKey;
+  if (token.size() > kTokenBytesMax) return TokenVerdict::kInvalid;
+  std::optional<Parts> parts = Split(token);
+  if (!parts) return TokenVerdict::kInvalid;
+  std::optional<json> header = DecodeObject(parts->header);
+  if (!header) return TokenVerdict::kInvalid;
+  auto name = header->find("alg");
+  if (name == header->end() || *name != algorithm_->name) return TokenVerdict::kInvalid;
+  // An extension that must be understood: there is none that we do.
+  if (header->contains("crit")) return TokenVerdict::kInvalid;
+  auto key_id = header->find("kid");
+  bool names_key = key_id != header->end() && key_id->is_string();
+  std::optional<std::string> signature = DecodeBase64Url(parts->signature);
+  if (!signature || !VerifySignature(names_key ? key_id->get<std::string>() : "",
+                                     parts->signed_text, *signature)) {
+    return TokenVerdict::kInvalid;
+  }
+  std::optional<json> payload = DecodeObject(parts->payload);
+  if (!payload) return TokenVerdict::kInvalid;
+  auto expiry = payload->find("exp");
+  if (expiry == payload->end() || !expiry->is_number()) return TokenVerdict::kInvalid;
+  if (expiry->get<double>() <= now) return TokenVerdict::kExpired;
+  if (!NotAfter(*payload, "nbf", now + kClockLeewaySeconds) ||
+      !NotAfter(*payload, "iat", now + kClockLeewaySeconds) || UserIdOf(*payload).empty()) {
+    return TokenVerdict::kInvalid;
+  }
+  claims = *std::move(payload);
+  return TokenVerdict::kValid;
+}
+
+// Keys of a set are chosen by id; a token without one, or keys without ids, are tried in turn.
+bool JwtVerifier::VerifySignature(const std::string& key_id, std::string_view signed_text,
+                                  std::string_view signature) const {
+  return std::ranges::any_of(keys_, [&](const JwtKey& key) {
+    bool meant = key_id.empty() || key.id().empty() || key.id() == key_id;
+    return meant && key.Verify(signed_text, signature);
+  });
+}
+
+std::string UserIdOf(const json& user) {
+  if (!user.is_object()) return "";
+  auto id = user.find("user_id");
+  if (id == user.end()) return "";
+  if (id->is_number_integer()) return id->dump();
+  if (!id->is_string()) return "";
+  const std::string& text = id->get_ref<const std::string&>();
+  bool usable = text.size() <= kUserIdBytesMax && text.find_first_not_of(" \t\r\n") != text.npos;
+  return usable ? text : "";
+}
+
+}  // namespace agent_graph::auth

@@ -1,0 +1,45 @@
+#include "auth/ownership.h"
+
+#include <utility>
+
+namespace agent_graph::auth {
+
+OwnerLookup::OwnerLookup(state::Service* state, std::unique_ptr<SharedOwnerCache> shared, Warn warn)
+    : state_(state), shared_(std::move(shared)), warn_(std::move(warn)) {}
+
+Ownership OwnerLookup::Find(const std::string& user_id, const std::string& thread_id) {
+  if (state_ == nullptr) return Ownership::kUnresolvable;
+  if (owners_.Find(thread_id) == user_id) return Ownership::kRemembered;
+  if (shared_ != nullptr && shared_->Find(thread_id) == user_id) {
+    owners_.Put(thread_id, user_id);
+    return Ownership::kRemembered;
+  }
+  return Read(user_id, thread_id);
+}
+
+Ownership OwnerLookup::Read(const std::string& user_id, const std::string& thread_id) {
+  if (state_ == nullptr) return Ownership::kUnresolvable;
+  Result<state::ThreadRecord> thread = state_->GetThread(state::Scope::All(), thread_id);
+  if (!thread.ok()) {
+    owners_.Evict(thread_id);
+    // An id that no thread can have is for the route to refuse.
+    if (thread.status().code() == StatusCode::kNotFound ||
+        thread.status().code() == StatusCode::kInvalidArgument) {
+      return Ownership::kNoThread;
+    }
+    warn_("the owner of a thread cannot be read: " + thread.status().ToString());
+    return thread.status().code() == StatusCode::kNotConfigured ? Ownership::kUnresolvable
+                                                                : Ownership::kFailed;
+  }
+  if (thread->owner.empty()) return Ownership::kForeign;
+  owners_.Put(thread_id, thread->owner);
+  if (shared_ != nullptr) shared_->Put(thread_id, thread->owner);
+  return thread->owner == user_id ? Ownership::kCaller : Ownership::kForeign;
+}
+
+void OwnerLookup::Evict(const std::string& thread_id) {
+  owners_.Evict(thread_id);
+  if (shared_ != nullptr) shared_->Evict(thread_id);
+}
+
+}  // namespace agent_graph::auth

@@ -1,0 +1,211 @@
+#include "auth/user_code.h"
+
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "runtime/signal.h"
+#include "runtime/thread.h"
+
+namespace agent_graph::auth {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kHttpStatusMin = 400;
+constexpr int kHttpStatusMax = 599;
+
+// A call's input and output, owned by the call alone: it may outlive whoever waited for it.
+struct AuthenticationCall {
+  std::shared_ptr<AuthenticationBackend> backend;
+  AuthRequest request;
+  std::optional<std::string> credential;
+
+  AuthResponse response;
+  json user = json::object();
+  std::optional<Refusal> refusal;
+  std::string fault;
+
+  void Run() {
+    try {
+      user = backend->Authenticate(request, response, credential);
+      if (user.is_null()) user = json::object();
+      if (!user.is_object()) Fail("it returned no object");
+    } catch (const AccountError& error) {
+      refusal = Refusal{Refusal::Kind::kAccount, error.what(), error.code()};
+    } catch (const HttpError& error) {
+      refusal = Refusal{Refusal::Kind::kHttp, error.what(), "", error.status()};
+      if (error.status() < kHttpStatusMin || error.status() > kHttpStatusMax) {
+        Fail("it refused with status " + std::to_string(error.status()));
+      }
+    } catch (const std::exception& error) {
+      Fail(error.what());
+    } catch (...) {
+      Fail("it threw something that is not a std::exception");
+    }
+  }
+
+  void Fail(std::string reason) {
+    refusal = Refusal{Refusal::Kind::kInternal};
+    fault = std::move(reason);
+  }
+};
+
+struct AuthorizationCall {
+  std::shared_ptr<AuthorizationBackend> backend;
+  json user;
+  std::string resource;
+  std::string action;
+  std::optional<std::string> resource_id;
+  json context = json::object();
+
+  Decision decision;
+  std::string fault;
+
+  void Run() {
+    try {
+      decision.isolate_by_owner = backend->IsolationScope() != Isolation::kNone;
+      decision.scopes = backend->ScopesFor(user);
+      if (!decision.scopes) decision.scopes = ScopesOfUser(user);
+      decision.refusal = MissingScope(decision.scopes, {resource, action});
+      if (decision.refusal) return;
+      if (!backend->Authorize(user, resource, action, resource_id, context)) Deny();
+    } catch (const std::exception& error) {
+      fault = error.what();
+      Deny();
+    } catch (...) {
+      fault = "it threw something that is not a std::exception";
+      Deny();
+    }
+  }
+
+  void Deny() { decision.refusal = NotAuthorized({resource, action}); }
+};
+
+template <typename Call>
+Status RunOnPool(runtime::Runtime& runtime, const std::shared_ptr<Call>& call, const char* name,
+                 const runtime::Cancellation& cancellation) {
+  auto work = std::make_shared<std::function<void()>>([call] { call->Run(); });
+  return runtime.RunUserFunction(std::move(work), name, cancellation,
+                                 DeadlineAfter(kBackendTimeout));
+}
+
+// A header that would end its line early is not sent.
+bool IsHeader(const std::string& name, const std::string& value) {
+  if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                             "0123456789-_") != std::string::npos) {
+    return false;
+  }
+  for (unsigned char c : value) {
+    if ((c < 0x20 && c != '\t') || c == 0x7f) return false;
+  }
+  return true;
+}
+
+// Without a user there are no rows to limit the request to.
+bool TouchesRows(const Question& question) {
+  if (question.permission.resource == "config") return false;
+  return question.permission.resource != "graph" || question.permission.action != "read" ||
+         !question.resource_id.empty();
+}
+
+}  // namespace
+
+CustomAuthenticator::CustomAuthenticator(std::shared_ptr<AuthenticationBackend> backend,
+                                         runtime::Runtime& runtime, Warn warn)
+    : backend_(std::move(backend)), runtime_(runtime), warn_(std::move(warn)) {}
+
+std::optional<Refusal> CustomAuthenticator::Authenticate(const IncomingRequest& request, json& user,
+                                                         bridge::HeaderList& headers) {
+  auto call = std::make_shared<AuthenticationCall>();
+  call->backend = backend_;
+  const bridge::RequestHead& head = request.head;
+  call->request = AuthRequest{head.method,       head.path,       head.query,       head.headers,
+                              head.peer_address, head.request_id, request.websocket};
+  call->credential = request.Credential();
+  Status status = RunOnPool(runtime_, call, "the authentication backend", request.cancellation);
+  if (!status.ok()) {
+    warn_("the authentication backend gave no answer: " + status.ToString());
+    return Refusal{Refusal::Kind::kUnavailable, "authentication did not answer"};
+  }
+  if (!call->fault.empty()) warn_("the authentication backend failed: " + call->fault);
+  for (const auto& [name, value] : call->response.headers()) {
+    if (IsHeader(name, value)) {
+      headers.emplace_back(name, value);
+    } else {
+      warn_("the authentication backend set a header that cannot be sent");
+    }
+  }
+  if (!call->refusal) user = std::move(call->user);
+  return std::move(call->refusal);
+}
+
+CustomAuthorizer::CustomAuthorizer(std::shared_ptr<AuthorizationBackend> backend,
+                                   runtime::Runtime& runtime, Warn warn)
+    : backend_(std::move(backend)), runtime_(runtime), warn_(std::move(warn)) {}
+
+Decision CustomAuthorizer::Decide(const Question& question) {
+  auto call = std::make_shared<AuthorizationCall>();
+  call->backend = backend_;
+  call->user = question.user;
+  call->resource = question.permission.resource;
+  call->action = question.permission.action;
+  if (!question.resource_id.empty()) call->resource_id = question.resource_id;
+  call->context = {{"method", question.head.method},
+                   {"path", question.head.path},
+                   {"request_id", question.head.request_id}};
+  if (question.config != nullptr) call->context["config"] = *question.config;
+  Status status = RunOnPool(runtime_, call, "the authorization backend", question.cancellation);
+  if (!status.ok()) {
+    warn_("the authorization backend gave no answer: " + status.ToString());
+    return Decision{NotAuthorized(question.permission), std::nullopt};
+  }
+  if (!call->fault.empty()) warn_("the authorization backend failed: " + call->fault);
+  Decision decision = std::move(call->decision);
+  if (!decision.refusal && decision.isolate_by_owner && question.user_id.empty() &&
+      TouchesRows(question)) {
+    decision.refusal = NotAuthorized(question.permission);
+  }
+  return decision;
+}
+
+void CustomAuthorizer::Evict(const std::string& thread_id) {
+  runtime_.Spawn(
+      [backend = backend_, thread_id, &runtime = runtime_, warn = warn_] {
+        auto work = std::make_shared<std::function<void()>>(
+            [backend, thread_id] { backend->Evict(thread_id); });
+        Status status =
+            runtime.RunUserFunction(std::move(work), "evict of the authorization backend",
+                                    runtime::Cancellation(), DeadlineAfter(kBackendTimeout));
+        if (!status.ok()) warn("evict of the authorization backend failed: " + status.ToString());
+      },
+      /*here=*/true);
+}
+
+void CloseBackend(std::shared_ptr<AuthorizationBackend> backend, Deadline deadline,
+                  const Warn& warn) {
+  runtime::Promise<std::string> closed;
+  std::thread thread;
+  Status started = runtime::StartThread(thread, "close", [backend, closed] {
+    std::string fault;
+    try {
+      backend->Close();
+    } catch (const std::exception& exception) {
+      fault = exception.what();
+    } catch (...) {
+      fault = "it threw something that is not a std::exception";
+    }
+    closed.Set(std::move(fault));
+  });
+  if (!started.ok()) return warn("close of the authorization backend: " + started.ToString());
+  Result<std::string> fault = closed.Wait(nullptr, deadline);
+  if (!fault.ok()) {
+    thread.detach();
+    return warn("close of the authorization backend does not return");
+  }
+  thread.join();
+  if (!fault->empty()) warn("close of the authorization backend failed: " + *fault);
+}
+
+}  // namespace agent_graph::auth

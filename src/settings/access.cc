@@ -1,0 +1,246 @@
+#include "settings/access.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/json.h"
+
+namespace agent_graph::settings {
+namespace {
+
+using Policy = AuthorizationSettings::Policy;
+
+constexpr size_t kSecretBytesAdvised = 32;  // RFC 7518, 3.2
+constexpr std::string_view kAlgorithms =
+    "HS256, HS384, HS512, RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA";
+
+std::string Variable(const Environment& environment, std::string_view name) {
+  auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+bool IsAlgorithm(std::string_view name) {
+  for (std::string_view rest = kAlgorithms;;) {
+    size_t comma = rest.find(", ");
+    if (rest.substr(0, comma) == name) return true;
+    if (comma == std::string_view::npos) return false;
+    rest.remove_prefix(comma + 2);
+  }
+}
+
+std::string Resolve(const std::string& path, const std::string& directory) {
+  return path.empty() || path[0] == '/' ? path : directory + "/" + path;
+}
+
+Status ReadJwt(const Value& value, Settings& settings) {
+  AuthenticationSettings& authentication = settings.authentication;
+  const Environment& environment = settings.environment;
+  authentication.jwt_secret = Variable(environment, "JWT_SECRET_KEY");
+  authentication.jwt_algorithm = Variable(environment, "JWT_ALGORITHM");
+  if (authentication.jwt_secret.empty()) {
+    return value.Error("\"jwt\" needs JWT_SECRET_KEY in the environment");
+  }
+  if (authentication.jwt_algorithm.empty()) {
+    return value.Error("\"jwt\" needs JWT_ALGORITHM in the environment, one of " +
+                       std::string(kAlgorithms));
+  }
+  // The text is not quoted: who mixes the two variables up has the secret in this one.
+  if (!IsAlgorithm(authentication.jwt_algorithm)) {
+    return value.Error("JWT_ALGORITHM is not one of " + std::string(kAlgorithms));
+  }
+  authentication.jwt_public_key_file =
+      Resolve(Variable(environment, "JWT_PUBLIC_KEY_FILE"), settings.directory);
+  authentication.jwt_jwks_file =
+      Resolve(Variable(environment, "JWT_JWKS_FILE"), settings.directory);
+  bool secret_counts = authentication.jwt_algorithm.starts_with("HS") &&
+                       authentication.jwt_jwks_file.empty() &&
+                       authentication.jwt_public_key_file.empty();
+  if (secret_counts && authentication.jwt_secret.size() < kSecretBytesAdvised) {
+    settings.warnings.push_back("JWT_SECRET_KEY: has less than " +
+                                std::to_string(kSecretBytesAdvised) + " bytes and may be guessed");
+  }
+  authentication.method = AuthenticationSettings::Method::kJwt;
+  return Status::Ok();
+}
+
+bool IsIdentifier(std::string_view name) {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
+  return std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+// The keys of an `authorization` object as they stand; aliases are separate until all are read.
+struct RolesBlock {
+  std::string backend;
+  std::map<std::string, std::vector<std::string>> roles;
+  std::vector<std::string> default_scopes;
+  bool isolate_by_owner = true;
+  bool has_backend = false;
+  bool has_roles = false;
+};
+
+Status ReadBackendName(const Value& value, RolesBlock& block) {
+  static constexpr std::array<std::string_view, 3> kNames = {"rbac", "role_based", "roles"};
+  if (block.has_backend) return value.Error("backend and type are two names of one key");
+  block.has_backend = true;
+  size_t index = 0;
+  return value.ReadChoice(kNames, index);
+}
+
+Status ReadRoles(const Value& value, RolesBlock& block) {
+  if (block.has_roles) return value.Error("roles and role_scopes are two names of one key");
+  block.has_roles = true;
+  AG_RETURN_IF_ERROR(value.CheckObject());
+  for (const std::string& role : value.Keys()) {
+    AG_RETURN_IF_ERROR(value.Member(role).ReadStrings(block.roles[role]));
+  }
+  return Status::Ok();
+}
+
+// Whatever is not "none" means the stricter of the two.
+Status ReadIsolation(const Value& value, RolesBlock& block) {
+  std::string text;
+  if (value.IsString()) AG_RETURN_IF_ERROR(value.ReadString(text));
+  block.isolate_by_owner = text != "none";
+  return Status::Ok();
+}
+
+constexpr Key<RolesBlock> kRolesKeys[] = {
+    {"backend", ReadBackendName},
+    {"type", ReadBackendName},
+    {"roles", ReadRoles},
+    {"role_scopes", ReadRoles},
+    {"default_scopes",
+     [](const Value& v, RolesBlock& b) {
+       return v.IsNull() ? Status::Ok() : v.ReadStrings(b.default_scopes);
+     }},
+    {"isolation", ReadIsolation},
+};
+
+Status ReadRolesBlock(const Value& value, AuthorizationSettings& authorization) {
+  RolesBlock block;
+  AG_RETURN_IF_ERROR(ReadObject(value, kRolesKeys, block));
+  if (!block.has_backend) {
+    return value.Error("needs a backend: rbac, role_based or roles");
+  }
+  authorization.policy = Policy::kRoles;
+  authorization.roles = std::move(block.roles);
+  authorization.default_scopes = std::move(block.default_scopes);
+  authorization.isolate_by_owner = block.isolate_by_owner;
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status ReadExport(const Value& value, const std::string& directory, bool documents_too,
+                  ExportSettings& out) {
+  std::string text;
+  AG_RETURN_IF_ERROR(value.ReadString(text));
+  size_t colon = text.rfind(':');
+  std::string module = text.substr(0, colon);
+  if (colon == std::string::npos || module.empty() || !IsIdentifier(text.substr(colon + 1))) {
+    return value.Error(documents_too
+                           ? "must be <module>:<attribute>, such as graphs/support.so:app"
+                           : "must be <module>:<attribute>, such as auth/api_keys.so:ApiKeys");
+  }
+  bool file = module.ends_with(".so") || (documents_too && module.ends_with(".json"));
+  if (!file) {
+    if (module.find('/') != std::string::npos) {
+      return value.Error(
+          documents_too
+              ? "the module is a .so or .json file, or a dotted name such as graphs.support"
+              : "the module is a .so file, or a dotted name such as auth.api_keys");
+    }
+    std::ranges::replace(module, '.', '/');
+    module += ".so";
+  }
+  out.module = Resolve(module, directory);
+  out.attribute = text.substr(colon + 1);
+  return Status::Ok();
+}
+
+Status ReadAuthentication(const Value& value, Settings& settings) {
+  static constexpr std::string_view kForms =
+      "must be null, \"jwt\" or {\"method\": \"custom\", \"path\": \"<module>:<class>\"}";
+  if (value.IsNull()) return Status::Ok();
+  if (value.IsString()) {
+    std::string name;
+    AG_RETURN_IF_ERROR(value.ReadString(name));
+    return name == "jwt" ? ReadJwt(value, settings) : value.Error(std::string(kForms));
+  }
+  std::vector<std::string> keys = value.Keys();
+  if (std::ranges::count(keys, "method") == 0 || std::ranges::count(keys, "path") == 0) {
+    return value.Error(std::string(kForms));
+  }
+  static constexpr Key<Settings> kKeys[] = {
+      {"method",
+       [](const Value& v, Settings&) {
+         static constexpr std::array<std::string_view, 1> kNames = {"custom"};
+         size_t index = 0;
+         return v.ReadChoice(kNames, index);
+       }},
+      {"path",
+       [](const Value& v, Settings& s) {
+         return ReadExport(v, s.directory, false, s.authentication.backend);
+       }},
+  };
+  AG_RETURN_IF_ERROR(ReadObject(value, kKeys, settings));
+  settings.authentication.method = AuthenticationSettings::Method::kCustom;
+  return Status::Ok();
+}
+
+Status ReadAuthorization(const Value& value, Settings& settings) {
+  static constexpr std::string_view kForms =
+      "is not one of ownership, allow_all, default, none, <module>:<attribute>";
+  AuthorizationSettings& authorization = settings.authorization;
+  if (value.IsNull()) return Status::Ok();
+  if (!value.IsString()) return ReadRolesBlock(value, authorization);
+  std::string name;
+  AG_RETURN_IF_ERROR(value.ReadString(name));
+  if (name == "ownership") {
+    authorization.policy = Policy::kOwnership;
+  } else if (name == "allow_all" || name == "default" || name == "none") {
+    authorization.policy = Policy::kAllowAll;
+  } else if (name.find(':') != std::string::npos) {
+    AG_RETURN_IF_ERROR(ReadExport(value, settings.directory, false, authorization.backend));
+    authorization.policy = Policy::kCustom;
+  } else {
+    return value.Error(DumpJson(value.node()) + " " + std::string(kForms));
+  }
+  return Status::Ok();
+}
+
+Status ReadRedis(const Value& value, Settings& settings) {
+  static constexpr Key<RedisSettings> kKeys[] = {
+      {"url", [](const Value& v, RedisSettings& r) { return v.ReadString(r.url); }},
+      {"prefix", [](const Value& v, RedisSettings& r) { return v.ReadString(r.prefix); }},
+  };
+  if (value.IsNull()) return Status::Ok();
+  if (value.IsString()) return value.ReadString(settings.redis.url);
+  AG_RETURN_IF_ERROR(ReadObject(value, kKeys, settings.redis));
+  return settings.redis.url.empty() ? value.Error("needs a url") : Status::Ok();
+}
+
+void ApplyModeToAccess(Settings& settings) {
+  settings.authorization.policy =
+      settings.mode == Mode::kProduction ? Policy::kOwnership : Policy::kAllowAll;
+  settings.redis.url = Variable(settings.environment, "REDIS_URL");
+}
+
+void WarnAboutAccess(Settings& settings) {
+  const AuthorizationSettings& authorization = settings.authorization;
+  bool by_owner = authorization.policy == Policy::kOwnership ||
+                  (authorization.policy == Policy::kRoles && authorization.isolate_by_owner);
+  if (settings.authentication.method == AuthenticationSettings::Method::kNone || !by_owner) return;
+  if (settings.checkpointer.type == CheckpointerSettings::Type::kNone) {
+    settings.warnings.emplace_back(
+        "authorization: without a checkpointer threads have no owners, so every thread is let "
+        "through");
+  } else if (settings.redis.url.empty()) {
+    settings.warnings.emplace_back(
+        "redis: not configured, so each worker alone remembers the owners of threads");
+  }
+}
+
+}  // namespace agent_graph::settings

@@ -1,0 +1,200 @@
+#include "settings/access.h"
+
+#include <gtest/gtest.h>
+
+namespace agent_graph::settings {
+namespace {
+
+constexpr char kSecret[] = "0123456789abcdef0123456789abcdef";
+const Environment kJwt = {{"JWT_SECRET_KEY", kSecret}, {"JWT_ALGORITHM", "HS256"}};
+
+Result<Settings> LoadMember(const std::string& member, const Environment& environment = kJwt) {
+  return Load("/etc/agent/service.json", R"({"agent": "g.so:app", )" + member + "}", environment);
+}
+
+Environment Without(const std::string& name) {
+  Environment environment = kJwt;
+  environment.erase(name);
+  return environment;
+}
+
+TEST(Access, IsOpenByDefault) {
+  Result<Settings> settings = LoadMember(R"("auth": null, "authorization": null)", {});
+  ASSERT_TRUE(settings.ok());
+  EXPECT_EQ(settings->authentication.method, AuthenticationSettings::Method::kNone);
+  EXPECT_EQ(settings->authorization.policy, AuthorizationSettings::Policy::kAllowAll);
+  EXPECT_EQ(settings->redis.url, "");
+  EXPECT_TRUE(settings->warnings.empty());
+}
+
+TEST(Access, TakesTheTokenSettingsFromTheEnvironment) {
+  Environment environment = kJwt;
+  environment["JWT_PUBLIC_KEY_FILE"] = "keys/public.pem";
+  environment["JWT_JWKS_FILE"] = "/keys/set.json";
+  Result<Settings> settings = LoadMember(R"("auth": "jwt")", environment);
+  ASSERT_TRUE(settings.ok()) << settings.status().ToString();
+  EXPECT_EQ(settings->authentication.method, AuthenticationSettings::Method::kJwt);
+  EXPECT_EQ(settings->authentication.jwt_secret, kSecret);
+  EXPECT_EQ(settings->authentication.jwt_algorithm, "HS256");
+  EXPECT_EQ(settings->authentication.jwt_public_key_file, "/etc/agent/keys/public.pem");
+  EXPECT_EQ(settings->authentication.jwt_jwks_file, "/keys/set.json");
+}
+
+// Also when key files are given.
+TEST(Access, NeedsSecretAndAlgorithm) {
+  for (std::string name : {"JWT_SECRET_KEY", "JWT_ALGORITHM"}) {
+    for (bool empty : {false, true}) {
+      Environment environment = Without(name);
+      environment["JWT_JWKS_FILE"] = "/keys/set.json";
+      if (empty) environment[name] = "";
+      Result<Settings> settings = LoadMember(R"("auth": "jwt")", environment);
+      ASSERT_FALSE(settings.ok()) << name;
+      EXPECT_TRUE(settings.status().message().starts_with("auth: \"jwt\" needs " + name))
+          << settings.status().message();
+    }
+  }
+}
+
+TEST(Access, DoesNotQuoteAnUnknownAlgorithm) {
+  Environment environment = kJwt;
+  environment["JWT_ALGORITHM"] = "my-secret";
+  Result<Settings> settings = LoadMember(R"("auth": "jwt")", environment);
+  ASSERT_FALSE(settings.ok());
+  EXPECT_EQ(settings.status().message().find("my-secret"), std::string::npos);
+  EXPECT_NE(settings.status().message().find("HS256"), std::string::npos);
+}
+
+struct ErrorCase {
+  const char* member;
+  const char* message;
+};
+
+constexpr char kForms[] =
+    "auth: must be null, \"jwt\" or {\"method\": \"custom\", \"path\": \"<module>:<class>\"}";
+
+class AccessErrors : public testing::TestWithParam<ErrorCase> {};
+
+TEST_P(AccessErrors, NameTheKeyAndWhatIsValid) {
+  Result<Settings> settings = LoadMember(GetParam().member);
+  ASSERT_FALSE(settings.ok());
+  EXPECT_EQ(settings.status().message(), GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, AccessErrors,
+    testing::Values(
+        ErrorCase{R"("auth": "basic")", kForms}, ErrorCase{R"("auth": true)", kForms},
+        ErrorCase{R"("auth": {"method": "custom"})", kForms},
+        ErrorCase{R"("auth": {"path": "a.so:B"})", kForms},
+        ErrorCase{R"("auth": {"method": "jwt", "path": "a.so:B"})",
+                  "auth.method: \"jwt\" is not one of custom"},
+        ErrorCase{R"("auth": {"method": "custom", "path": "a.so"})",
+                  "auth.path: must be <module>:<attribute>, such as auth/api_keys.so:ApiKeys"},
+        ErrorCase{R"("auth": {"method": "custom", "path": "a/b.py:C"})",
+                  "auth.path: the module is a .so file, or a dotted name such as auth.api_keys"},
+        ErrorCase{R"("auth": {"method": "custom", "path": "a.so:B", "key": 1})",
+                  "auth.key: unknown key; known here are method, path"},
+        ErrorCase{R"("authorization": "owner")",
+                  "authorization: \"owner\" is not one of ownership, allow_all, default, none, "
+                  "<module>:<attribute>"},
+        ErrorCase{R"("authorization": 5)", "authorization: must be an object"},
+        ErrorCase{R"("authorization": {})",
+                  "authorization: needs a backend: rbac, role_based or roles"},
+        ErrorCase{R"("authorization": {"backend": "acl"})",
+                  "authorization.backend: \"acl\" is not one of rbac, role_based, roles"},
+        ErrorCase{R"("authorization": {"type": "ownership"})",
+                  "authorization.type: \"ownership\" is not one of rbac, role_based, roles"},
+        ErrorCase{R"("authorization": {"type": "rbac", "backend": "rbac"})",
+                  "authorization.type: backend and type are two names of one key"},
+        ErrorCase{R"("authorization": {"type": "rbac", "roles": {"a": 5}})",
+                  "authorization.roles.a: must be an array of strings"},
+        ErrorCase{R"("redis": {"prefix": "x"})", "redis: needs a url"},
+        ErrorCase{R"("redis": 5)", "redis: must be an object"}));
+
+TEST(Access, ReadsACustomBackend) {
+  Result<Settings> settings = LoadMember(
+      R"("auth": {"method": "custom", "path": "auth.keys:Keys"}, "authorization": "z/a.so:P")", {});
+  ASSERT_TRUE(settings.ok()) << settings.status().ToString();
+  EXPECT_EQ(settings->authentication.method, AuthenticationSettings::Method::kCustom);
+  EXPECT_EQ(settings->authentication.backend.module, "/etc/agent/auth/keys.so");
+  EXPECT_EQ(settings->authentication.backend.attribute, "Keys");
+  EXPECT_EQ(settings->authorization.policy, AuthorizationSettings::Policy::kCustom);
+  EXPECT_EQ(settings->authorization.backend.module, "/etc/agent/z/a.so");
+}
+
+TEST(Access, OwnersAreKeptApartInProductionUnlessSaidOtherwise) {
+  using Policy = AuthorizationSettings::Policy;
+  const Environment production = {{"MODE", "production"}};
+  auto policy = [](const std::string& member, const Environment& environment) {
+    return LoadMember(member, environment)->authorization.policy;
+  };
+  EXPECT_EQ(policy(R"("auth": null)", production), Policy::kOwnership);
+  EXPECT_EQ(policy(R"("authorization": null)", production), Policy::kOwnership);
+  EXPECT_EQ(policy(R"("authorization": "allow_all")", production), Policy::kAllowAll);
+  EXPECT_EQ(policy(R"("authorization": "none")", production), Policy::kAllowAll);
+  EXPECT_EQ(policy(R"("authorization": "default")", production), Policy::kAllowAll);
+  EXPECT_EQ(policy(R"("authorization": "ownership")", {}), Policy::kOwnership);
+  EXPECT_EQ(policy(R"("auth": null)", {}), Policy::kAllowAll);
+}
+
+TEST(Access, ReadsRolesUnderEitherName) {
+  for (const char* block :
+       {R"({"backend": "rbac", "roles": {"a": ["graph:read"]}, "default_scopes": ["config:read"],
+            "isolation": "none"})",
+        R"({"type": "role_based", "role_scopes": {"a": "graph:read"},
+            "default_scopes": "config:read", "isolation": "none"})",
+        R"({"type": "roles", "role_scopes": {"a": ["graph:read"]},
+            "default_scopes": ["config:read"], "isolation": "none"})"}) {
+    Result<Settings> settings = LoadMember(std::string(R"("authorization": )") + block);
+    ASSERT_TRUE(settings.ok()) << settings.status().ToString();
+    EXPECT_EQ(settings->authorization.policy, AuthorizationSettings::Policy::kRoles);
+    EXPECT_EQ(settings->authorization.roles.at("a"), std::vector<std::string>{"graph:read"});
+    EXPECT_EQ(settings->authorization.default_scopes, std::vector<std::string>{"config:read"});
+    EXPECT_FALSE(settings->authorization.isolate_by_owner);
+  }
+}
+
+TEST(Access, AnyOtherIsolationMeansOwner) {
+  for (const char* isolation : {"\"owner\"", "\"all\"", "null", "5"}) {
+    Result<Settings> settings = LoadMember(
+        std::string(R"("authorization": {"backend": "rbac", "isolation": )") + isolation + "}");
+    ASSERT_TRUE(settings.ok()) << isolation << settings.status().ToString();
+    EXPECT_TRUE(settings->authorization.isolate_by_owner) << isolation;
+  }
+}
+
+TEST(Access, RedisComesFromTheDocumentOrTheEnvironment) {
+  const Environment environment = {{"REDIS_URL", "redis://env"}};
+  EXPECT_EQ(LoadMember(R"("auth": null)", environment)->redis.url, "redis://env");
+  EXPECT_EQ(LoadMember(R"("redis": null)", environment)->redis.url, "redis://env");
+  EXPECT_EQ(LoadMember(R"("redis": "redis://file")", environment)->redis.url, "redis://file");
+  Result<Settings> settings =
+      LoadMember(R"("redis": {"url": "${REDIS_URL}/1", "prefix": "p"})", environment);
+  EXPECT_EQ(settings->redis.url, "redis://env/1");
+  EXPECT_EQ(settings->redis.prefix, "p");
+}
+
+TEST(Access, WarnsOnceAboutACacheOfOneWorker) {
+  Result<Settings> settings = LoadMember(R"("auth": "jwt", "authorization": "ownership")");
+  ASSERT_TRUE(settings.ok());
+  ASSERT_EQ(settings->warnings.size(), 1u);
+  EXPECT_TRUE(settings->warnings[0].starts_with("redis: "));
+  EXPECT_TRUE(LoadMember(R"("auth": "jwt", "redis": "redis://h", "authorization": "ownership")")
+                  ->warnings.empty());
+  EXPECT_TRUE(LoadMember(R"("auth": "jwt", "authorization": "allow_all")")->warnings.empty());
+  settings = LoadMember(R"("auth": "jwt", "authorization": "ownership", "checkpointer": null)");
+  ASSERT_EQ(settings->warnings.size(), 1u);
+  EXPECT_TRUE(settings->warnings[0].starts_with("authorization: without a checkpointer"));
+}
+
+TEST(Access, WarnsAboutAShortSecret) {
+  Environment environment = kJwt;
+  environment["JWT_SECRET_KEY"] = "short";
+  Result<Settings> settings = LoadMember(R"("auth": "jwt")", environment);
+  ASSERT_TRUE(settings.ok());
+  ASSERT_EQ(settings->warnings.size(), 1u);
+  EXPECT_EQ(settings->warnings[0].find("short"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace agent_graph::settings
