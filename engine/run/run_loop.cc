@@ -25,6 +25,11 @@ MessageIds::Lookup HistoryLookup(state::Service* state, const state::Scope& scop
   };
 }
 
+bool IsInstant(const graph::Node& node) {
+  const auto* function = std::get_if<graph::FunctionNode>(&node.kind);
+  return function != nullptr && function->execution == Execution::kNonBlocking;
+}
+
 std::string NodeJson(std::string_view node, int64_t step) {
   std::string out = "{\"node\":";
   AppendJsonString(out, node);
@@ -136,6 +141,10 @@ Status RunLoop::ChooseFirstNode() {
 }
 
 Status RunLoop::Arrive() {
+  // What takes no time is appended together with what comes next.
+  if (const graph::Node* node = graph_.FindNode(next_); node != nullptr && IsInstant(*node)) {
+    return Status::Ok();
+  }
   AG_RETURN_IF_ERROR(log_.Flush(next_, meta_.step));
   EmitQueued();
   return Status::Ok();

@@ -22,7 +22,7 @@ enum class Table : uint8_t {
   kCounters = 0x11,        // owner, number
   kSnapshot = 0x12,        // owner, number
   kWindow = 0x13,          // owner, number
-  kLog = 0x14,             // owner, number, index
+  kLog = 0x14,             // owner, number, index of the last entry in the row
   kMessage = 0x15,         // owner, number, sequence
   kMessageId = 0x16,       // owner, number, message id → sequence
   kLease = 0x17,           // owner, number

@@ -10,6 +10,7 @@
 #include "state/leveldb/keys.h"
 #include "state/pack/fields.h"
 #include "state/types.h"
+#include "state/wire/fields.h"
 
 namespace agent_graph::state {
 
@@ -22,7 +23,7 @@ struct ThreadRow {
   std::string last_run_id;
   int64_t created_micros = 0;
   int64_t updated_micros = 0;
-  uint64_t lease_epoch = 0;  // of the latest lease, live or not
+  uint64_t lease_epoch = 0;  // of the latest lease that has ended
 
   keys::ThreadKey key() const { return {owner, number}; }
   ThreadRecord Record(const std::string& thread_id) const;
@@ -61,6 +62,12 @@ struct LeaseRow {
   bool stop_requested = false;
   std::string current_node;
   int64_t step = 0;
+  uint64_t last_append = 0;  // the client's sequence number of it: sent again, it is not repeated
+};
+
+// The entries of one append, under the index of the last of them.
+struct LogRow {
+  std::vector<LogEntry> entries;
 };
 
 template <pack::SameAs<ThreadRow> T>
@@ -83,7 +90,12 @@ auto Fields(T& row) {
 template <pack::SameAs<LeaseRow> T>
 auto Fields(T& row) {
   return std::tie(row.thread_id, row.client, row.process, row.process_start, row.run_id, row.epoch,
-                  row.created_thread, row.stop_requested, row.current_node, row.step);
+                  row.created_thread, row.stop_requested, row.current_node, row.step,
+                  row.last_append);
+}
+template <pack::SameAs<LogRow> T>
+auto Fields(T& row) {
+  return std::tie(row.entries);
 }
 
 // True when rows of `owner` are within the scope. Nobody is the owner of an ownerless row.

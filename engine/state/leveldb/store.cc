@@ -115,10 +115,10 @@ void Store::Apply(const ReplyAddress& from, const wire::RequestHeader& header,
     const uint32_t queue_max = run->queue_max;
     return Begin({std::move(*run), from, header.micros, kNoDeadline}, queue_max);
   }
-  bool sync = true;
-  Result<ReplyRow> reply = Execute(from, header, body, sync);
+  Outcome outcome;
+  Result<ReplyRow> reply = Execute(from, header, body, outcome);
   if (reply.ok()) {
-    Accept(from, std::move(*reply), sync);
+    Accept(from, std::move(*reply), outcome);
   } else {
     transaction_.Reject();
     Refuse(from, reply.status());
@@ -127,12 +127,12 @@ void Store::Apply(const ReplyAddress& from, const wire::RequestHeader& header,
 }
 
 Result<ReplyRow> Store::Execute(const ReplyAddress& from, const wire::RequestHeader& header,
-                                pack::Unpacker& unpacker, bool& sync) {
+                                pack::Unpacker& unpacker, Outcome& outcome) {
   using wire::Operation;
   switch (header.operation) {
     case Operation::kAppend: {
       AG_ASSIGN_OR_RETURN(AppendRun append, Decode<AppendRun>(unpacker));
-      sync = append.durable;
+      outcome = {append.durable, false};
       return Append(from, append, header.micros);
     }
     case Operation::kFinish: {
@@ -141,12 +141,12 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const wire::RequestHea
     }
     case Operation::kRelease: {
       AG_ASSIGN_OR_RETURN(wire::ReleaseBody release, Decode<wire::ReleaseBody>(unpacker));
-      sync = false;
+      outcome.sync = false;
       return Release(from, release);
     }
     case Operation::kRequestStop: {
       AG_ASSIGN_OR_RETURN(wire::ThreadBody stop, Decode<wire::ThreadBody>(unpacker));
-      sync = false;
+      outcome.sync = false;
       return RequestStop(stop);
     }
     case Operation::kPut: {
@@ -219,11 +219,11 @@ Result<std::vector<StoreReply>> Store::Commit() {
   return std::exchange(replies_, {});
 }
 
-void Store::Accept(const ReplyAddress& to, ReplyRow reply, bool sync) {
-  const bool wants_sync = sync_ == SyncLevel::kAlways || (sync_ == SyncLevel::kRun && sync);
+void Store::Accept(const ReplyAddress& to, ReplyRow reply, Outcome outcome) {
+  const bool wants_sync = sync_ == SyncLevel::kAlways || (sync_ == SyncLevel::kRun && outcome.sync);
   // What changed nothing may be executed again, so its answer need not be kept.
   if (auto client = clients_.find(to.client);
-      client != clients_.end() && transaction_.has_staged()) {
+      client != clients_.end() && outcome.answer_again && transaction_.has_staged()) {
     transaction_.PutRow(keys::Reply(to.client, to.sequence), reply);
     client->second.replies.insert_or_assign(to.sequence, reply);
   }
@@ -239,15 +239,7 @@ bool Store::AnswerAgain(const ReplyAddress& from) {
   const ClientEntry& entry = clients_.at(from.client);
   auto kept = entry.replies.find(from.sequence);
   if (kept == entry.replies.end()) return false;
-  const ReplyRow& reply = kept->second;
-  if (reply.load == ReplyRow::Load::kBeginRun) {
-    auto lease = leases_.find(reply.thread_id);
-    if (lease == leases_.end() || lease->second.row.epoch != reply.lease_epoch) {
-      Refuse(from, Status(StatusCode::kUnavailable, "the run lost its thread"));
-      return true;
-    }
-  }
-  replies_.push_back({from, Status::Ok(), reply});
+  replies_.push_back({from, Status::Ok(), kept->second});
   return true;
 }
 

@@ -10,6 +10,7 @@ namespace agent_graph::state {
 namespace {
 
 constexpr int64_t kWaitMsMax = 3'600'000;
+constexpr char kStartNode[] = "START";
 
 Status Fenced() {
   return Status(StatusCode::kFenced, "the run lost its thread");
@@ -19,6 +20,39 @@ bool Holds(const LeaseRow& row, const std::string& client, const std::string& ru
   return row.client == client && row.run_id == run_id;
 }
 
+// A lease writes the thread's record when it ends, not when it begins.
+void RememberLease(const LeaseRow& lease, ThreadRow& thread) {
+  thread.lease_epoch = lease.epoch;
+  thread.last_run_id = lease.run_id;
+}
+
+ReplyRow AnswerOf(const LeaseRow& lease) {
+  ReplyRow reply;
+  reply.load = ReplyRow::Load::kBeginRun;
+  reply.thread_id = lease.thread_id;
+  reply.created = lease.created_thread;
+  reply.lease_epoch = lease.epoch;
+  return reply;
+}
+
+// A thread that was just created holds nothing that would have to be read.
+ReplyRow AnswerOfCreated(const LeaseRow& lease, const ThreadRow& thread) {
+  BeginRunReply answer;
+  answer.created = true;
+  answer.lease_epoch = lease.epoch;
+  answer.state.record = thread.Record(lease.thread_id);
+  answer.state.in_flight = RunInFlight{lease.run_id, lease.current_node, lease.step, false};
+  ReplyRow reply;
+  reply.body = pack::ToBytes(answer);
+  return reply;
+}
+
+ReplyRow AnswerOfAppend(const LeaseRow& lease) {
+  ReplyRow reply;
+  reply.body = pack::ToBytes(AppendRunReply{lease.stop_requested});
+  return reply;
+}
+
 }  // namespace
 
 void Store::Begin(Waiter begin, uint32_t queue_max) {
@@ -26,12 +60,7 @@ void Store::Begin(Waiter begin, uint32_t queue_max) {
   if (found == leases_.end()) return Start(begin);
   Lease& lease = found->second;
   if (Holds(lease.row, begin.from.client, begin.run.run_id)) {
-    ReplyRow reply;
-    reply.load = ReplyRow::Load::kBeginRun;
-    reply.thread_id = begin.run.thread_id;
-    reply.created = lease.row.created_thread;
-    reply.lease_epoch = lease.row.epoch;
-    return Accept(begin.from, std::move(reply), false);
+    return Accept(begin.from, AnswerOf(lease.row), {.sync = false, .answer_again = false});
   }
   if (!InScope(begin.run.scope, lease.thread.owner)) {
     return Refuse(begin.from,
@@ -53,7 +82,9 @@ void Store::Begin(Waiter begin, uint32_t queue_max) {
 
 void Store::Start(const Waiter& begin) {
   Result<ReplyRow> reply = Grant(begin);
-  if (reply.ok()) return Accept(begin.from, std::move(*reply), false);
+  if (reply.ok()) {
+    return Accept(begin.from, std::move(*reply), {.sync = false, .answer_again = false});
+  }
   transaction_.Reject();
   Refuse(begin.from, reply.status());
 }
@@ -68,7 +99,7 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
                                                         run.thread_name, begin.micros},
                                                        created));
   ThreadEditor editor(transaction_, thread.key());
-  AG_RETURN_IF_ERROR(editor.TrimWindowTo(run.window_max.value_or(kWindowItemsMax)));
+  if (!created) AG_RETURN_IF_ERROR(editor.TrimWindowTo(run.window_max.value_or(kWindowItemsMax)));
   editor.Save();
 
   Lease lease;
@@ -78,18 +109,16 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
   lease.row.process = client->second.process;
   lease.row.process_start = client->second.process_start;
   lease.row.run_id = run.run_id;
-  lease.row.epoch = ++thread.lease_epoch;
+  lease.row.epoch = thread.lease_epoch + 1;
   lease.row.created_thread = created;
-  lease.row.current_node = "START";
+  lease.row.current_node = kStartNode;
+  lease.window_max = run.window_max.value_or(kWindowItemsMax);
   transaction_.PutRow(keys::Lease(lease.thread), lease.row);
-  thread.last_run_id = run.run_id;
-  TouchThread(transaction_, run.thread_id, thread, begin.micros);
-
-  ReplyRow reply;
-  reply.load = ReplyRow::Load::kBeginRun;
-  reply.thread_id = run.thread_id;
-  reply.created = created;
-  reply.lease_epoch = lease.row.epoch;
+  if (created) {
+    RememberLease(lease.row, thread);
+    TouchThread(transaction_, run.thread_id, thread, begin.micros);
+  }
+  ReplyRow reply = created ? AnswerOfCreated(lease.row, thread) : AnswerOf(lease.row);
   leases_.emplace(run.thread_id, std::move(lease));
   return reply;
 }
@@ -114,13 +143,13 @@ Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRun& a
 
 Result<ReplyRow> Store::Append(const ReplyAddress& from, const AppendRun& append, int64_t micros) {
   AG_ASSIGN_OR_RETURN(Lease * lease, FencedLease(from, append));
+  if (lease->row.last_append == from.sequence) return AnswerOfAppend(lease->row);
   ThreadEditor editor(transaction_, lease->thread);
   AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, append, micros));
   editor.Save();
+  lease->row.last_append = from.sequence;
   transaction_.PutRow(keys::Lease(lease->thread), lease->row);
-  ReplyRow reply;
-  reply.body = pack::ToBytes(AppendRunReply{lease->row.stop_requested});
-  return reply;
+  return AnswerOfAppend(lease->row);
 }
 
 Result<ReplyRow> Store::Finish(const ReplyAddress& from, const FinishRun& finish, int64_t micros) {
@@ -130,8 +159,10 @@ Result<ReplyRow> Store::Finish(const ReplyAddress& from, const FinishRun& finish
   if (!thread) return Fenced();
   ThreadEditor editor(transaction_, lease->thread);
   AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, finish.append, micros));
+  AG_RETURN_IF_ERROR(editor.TrimWindowTo(lease->window_max));
   editor.WriteSnapshot(finish.snapshot);
   editor.Save();
+  RememberLease(lease->row, *thread);
   TouchThread(transaction_, thread_id, *thread, micros);
   EndLease(thread_id);
   return ReplyRow{};
@@ -141,6 +172,12 @@ Result<ReplyRow> Store::Release(const ReplyAddress& from, const wire::ReleaseBod
   auto found = leases_.find(release.thread_id);
   if (found == leases_.end()) return ReplyRow{};
   if (Holds(found->second.row, from.client, release.run_id)) {
+    AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,
+                        FindThread(transaction_, release.thread_id));
+    if (thread) {
+      RememberLease(found->second.row, *thread);
+      transaction_.PutRow(keys::Thread(release.thread_id), *thread);
+    }
     EndLease(release.thread_id);
     return ReplyRow{};
   }
@@ -185,7 +222,9 @@ Status Store::StageLostRun(const Lease& lease) {
   editor.Save();
   AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,
                       FindThread(transaction_, lease.row.thread_id));
-  if (thread) TouchThread(transaction_, lease.row.thread_id, *thread, micros);
+  if (!thread) return Status::Ok();
+  RememberLease(lease.row, *thread);
+  TouchThread(transaction_, lease.row.thread_id, *thread, micros);
   return Status::Ok();
 }
 

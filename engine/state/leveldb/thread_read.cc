@@ -113,6 +113,7 @@ Result<ThreadState> ReadState(const DatabaseSnapshot& snapshot, const std::strin
   AG_ASSIGN_OR_RETURN(std::optional<LeaseRow> lease,
                       ReadRow<LeaseRow>(snapshot, keys::Lease(thread.key())));
   if (lease) {
+    state.record.last_run_id = lease->run_id;
     state.in_flight =
         RunInFlight{lease->run_id, lease->current_node, lease->step, lease->stop_requested};
   }
@@ -183,19 +184,29 @@ Result<std::vector<LogEntry>> ReadLogEntries(const DatabaseSnapshot& snapshot,
   if (limit == 0) return entries;
   size_t bytes = 0;
   Status damage;
+  const uint64_t entries_max = std::min<uint64_t>(limit, pack::kItemsMax);
   const std::string prefix = keys::ThreadPrefix(keys::Table::kLog, thread);
+  // A row is found under its last entry, so the first row at or behind `first` holds it.
   AG_RETURN_IF_ERROR(snapshot.Scan(keys::LogEntry(thread, first), keys::PrefixEnd(prefix),
-                                   [&](std::string_view, std::string_view value) {
-                                     LogEntry entry;
-                                     if (!pack::FromBytes(value, entry)) {
+                                   [&](std::string_view key, std::string_view value) {
+                                     keys::Parser parser(key, keys::Table::kLog);
+                                     parser.Thread();
+                                     const uint64_t last = parser.Integer();
+                                     LogRow row;
+                                     if (!pack::FromBytes(value, row) ||
+                                         row.entries.size() > last + 1) {
                                        damage = Damaged();
                                        return false;
                                      }
                                      bytes += value.size();
                                      if (bytes > kPageBytesMax && !entries.empty()) return false;
-                                     entries.push_back(std::move(entry));
-                                     return entries.size() < limit &&
-                                            entries.size() < pack::kItemsMax;
+                                     uint64_t index = last + 1 - row.entries.size();
+                                     for (LogEntry& entry : row.entries) {
+                                       if (index++ < first) continue;
+                                       if (entries.size() == entries_max) return false;
+                                       entries.push_back(std::move(entry));
+                                     }
+                                     return entries.size() < entries_max;
                                    }));
   AG_RETURN_IF_ERROR(damage);
   return entries;

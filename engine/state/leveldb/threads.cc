@@ -13,6 +13,14 @@ constexpr keys::Table kSweptTables[] = {keys::Table::kLog,       keys::Table::kM
                                         keys::Table::kMessageId, keys::Table::kCounters,
                                         keys::Table::kSnapshot,  keys::Table::kWindow};
 
+// Nobody asks for the listing of no owner, so there is none.
+void Unlist(Transaction& transaction, const std::string& thread_id, const ThreadRow& row) {
+  transaction.Delete(keys::Listing(row.updated_micros, thread_id));
+  if (!row.owner.empty()) {
+    transaction.Delete(keys::ListingByOwner(row.owner, row.updated_micros, thread_id));
+  }
+}
+
 }  // namespace
 
 Result<std::optional<ThreadRow>> FindThread(const Transaction& transaction,
@@ -37,19 +45,20 @@ void TouchThread(Transaction& transaction, const std::string& thread_id, ThreadR
                  int64_t micros) {
   micros = std::max(micros, row.updated_micros);
   if (micros != row.updated_micros) {
-    transaction.Delete(keys::Listing(row.updated_micros, thread_id));
-    transaction.Delete(keys::ListingByOwner(row.owner, row.updated_micros, thread_id));
+    // A new thread has not been listed before.
+    if (row.updated_micros != 0) Unlist(transaction, thread_id, row);
     row.updated_micros = micros;
     transaction.Put(keys::Listing(micros, thread_id), {});
-    transaction.Put(keys::ListingByOwner(row.owner, micros, thread_id), {});
+    if (!row.owner.empty()) {
+      transaction.Put(keys::ListingByOwner(row.owner, micros, thread_id), {});
+    }
   }
   transaction.PutRow(keys::Thread(thread_id), row);
 }
 
 void DeleteThread(Transaction& transaction, const std::string& thread_id, const ThreadRow& row) {
   transaction.Delete(keys::Thread(thread_id));
-  transaction.Delete(keys::Listing(row.updated_micros, thread_id));
-  transaction.Delete(keys::ListingByOwner(row.owner, row.updated_micros, thread_id));
+  Unlist(transaction, thread_id, row);
   transaction.Put(keys::Deleted(row.key()), {});
 }
 
@@ -101,11 +110,13 @@ Status ThreadEditor::LoadWindow() {
 Status ThreadEditor::AppendLog(const std::vector<LogEntry>& entries, int64_t micros) {
   if (entries.empty()) return Status::Ok();
   AG_RETURN_IF_ERROR(LoadCounters());
-  for (LogEntry entry : entries) {
+  LogRow row{entries};
+  for (LogEntry& entry : row.entries) {
     if (entry.micros == 0) entry.micros = micros;
-    transaction_.PutUnread(keys::LogEntry(thread_, counters_->next_log_index++),
-                           pack::ToBytes(entry));
   }
+  counters_->next_log_index += entries.size();
+  transaction_.PutUnread(keys::LogEntry(thread_, counters_->next_log_index - 1),
+                         pack::ToBytes(row));
   return Status::Ok();
 }
 
@@ -126,6 +137,7 @@ Status ThreadEditor::AddMessages(const std::vector<StoredMessage>& messages, Exi
     transaction_.PutUnread(keys::Message(thread_, sequence),
                            pack::ToBytes(MessageRow{message.id, message.json}));
     PutInWindow(sequence, IsFromUser(message.json));
+    window_changed_ = true;
   }
   TrimWindow(*window_, kWindowItemsMax);
   return Status::Ok();
@@ -156,12 +168,15 @@ Result<bool> ThreadEditor::DeleteMessage(const std::string& message_id) {
   --counters_->messages;
   std::erase_if(window_->items,
                 [&](uint64_t item) { return WindowRow::Sequence(item) == *sequence; });
+  window_changed_ = true;
   return true;
 }
 
 Status ThreadEditor::TrimWindowTo(uint64_t items_max) {
   AG_RETURN_IF_ERROR(LoadWindow());
+  const size_t before = window_->items.size();
   TrimWindow(*window_, items_max);
+  if (window_->items.size() != before) window_changed_ = true;
   return Status::Ok();
 }
 
@@ -177,7 +192,7 @@ void ThreadEditor::WriteSnapshot(const Snapshot& snapshot) {
 
 void ThreadEditor::Save() {
   if (counters_) transaction_.PutRow(keys::Counters(thread_), *counters_);
-  if (window_) transaction_.PutRow(keys::Window(thread_), *window_);
+  if (window_changed_) transaction_.PutRow(keys::Window(thread_), *window_);
 }
 
 }  // namespace agent_graph::state

@@ -49,7 +49,10 @@ class ThreadEditor {
   Status AddMessages(const std::vector<StoredMessage>& messages, Existing existing);
   // False when there is no such message.
   Result<bool> DeleteMessage(const std::string& message_id);
-  void ClearWindow() { window_.emplace(); }
+  void ClearWindow() {
+    window_.emplace();
+    window_changed_ = true;
+  }
   Status TrimWindowTo(uint64_t items_max);
 
   Result<Snapshot> ReadSnapshot() const;
@@ -66,6 +69,7 @@ class ThreadEditor {
   keys::ThreadKey thread_;
   std::optional<CountersRow> counters_;
   std::optional<WindowRow> window_;
+  bool window_changed_ = false;
 };
 
 }  // namespace agent_graph::state

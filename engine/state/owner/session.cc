@@ -190,15 +190,19 @@ void Session::Execute(WriteItem& item) {
 }
 
 void Session::SendReplies(std::vector<StoreReply> replies) {
+  // One send, and one wake-up of the client, for all that a commit has to say to it.
+  std::unordered_map<uint64_t, std::string> frames;
   for (StoreReply& reply : replies) {
     auto connection = connections_.find(reply.to.connection);
     if (connection == connections_.end()) continue;
     if (reply.status.ok() && reply.reply.load != ReplyRow::Load::kNothing) {
       reads_.Push({connection->second, {}, reply.to.sequence, std::move(reply.reply)});
     } else {
-      connection->second->Send(wire::MakeReply(reply.to.sequence, reply.status, reply.reply.body));
+      frames[connection->first] +=
+          wire::MakeReply(reply.to.sequence, reply.status, reply.reply.body);
     }
   }
+  for (auto& [connection, bytes] : frames) connections_.at(connection)->Send(std::move(bytes));
 }
 
 void Session::Read(WorkQueue<ReadItem>& queue) {
