@@ -7,14 +7,15 @@ SHELL := /bin/bash
 
 PORT ?= 8000
 JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
 BUILD := build/release
 PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini t/http
 
-.PHONY: deps build module run test bench lint asan tsan clean
+.PHONY: deps build module run test bench lint asan tsan fuzz clean
 
 # Every package that any target needs; each target installs only its own.
 deps:
-	cmake/install-packages.sh build test lint bench sanitizer
+	cmake/install-packages.sh build test lint fuzz bench sanitizer
 
 # build/ngx_http_agent_graph_module.so and the sample graphs in build/graphs/.
 build:
@@ -56,6 +57,10 @@ asan:
 
 tsan:
 	JOBS='$(JOBS)' cmake/test-with-sanitizer.sh thread
+
+# Each fuzzer for FUZZ_SECONDS.
+fuzz:
+	JOBS='$(JOBS)' cmake/fuzz.sh '$(FUZZ_SECONDS)'
 
 clean:
 	rm -rf build

@@ -1,6 +1,6 @@
 #!/bin/sh
 # install-packages.sh GROUP...   Installs the Debian packages of the named groups that are missing.
-# Groups: build, test, lint, bench, sanitizer. Needs root or sudo only when something is missing.
+# Groups: build, test, lint, fuzz, bench, sanitizer. Needs root or sudo only when something is missing.
 set -eu
 
 packages_of() {
@@ -8,9 +8,12 @@ packages_of() {
     build) echo g++ cmake ninja-build nginx nginx-dev curl ca-certificates \
                 libboost1.81-dev libboost-context1.81-dev libboost-json1.81-dev \
                 libcurl4-openssl-dev libssl-dev libhiredis-dev libpcre2-dev zlib1g-dev \
-                libleveldb-dev libsnappy-dev nlohmann-json3-dev libgtest-dev libgmock-dev ;;
-    test) echo python3 python3-pytest python3-pytest-timeout python3-h2 npm redis-server ;;
+                libleveldb-dev libsnappy-dev nlohmann-json3-dev libgtest-dev libgmock-dev \
+                libwslay-dev ;;
+    test) echo python3 python3-pytest python3-pytest-timeout python3-h2 npm redis-server \
+               python3-websockets ;;
     lint) echo clang-19 clang-format-19 clang-tidy-19 ;;
+    fuzz) echo libclang-rt-19-dev ;;
     bench) echo wrk python3 ;;
     sanitizer) echo dpkg-dev libasan8 libubsan1 libtsan2 ;;
     *) echo "install-packages.sh: unknown group $1" >&2; exit 2 ;;

@@ -1,0 +1,69 @@
+#include "websocket/endpoint.h"
+
+#include <utility>
+
+namespace agent_graph::websocket {
+
+EndpointEvent Endpoint::Next(std::span<char>& input) {
+  for (;;) {
+    ParserEvent event = parser_.Next(input);
+    switch (event.kind) {
+      case ParserEvent::Kind::kNeedInput:
+        return {};
+      case ParserEvent::Kind::kMessage:
+        if (close_begun_) break;  // nobody waits for it any more
+        return {EndpointEvent::Kind::kMessage, event.opcode, std::move(event.payload)};
+      case ParserEvent::Kind::kSkipped:
+        if (close_begun_) break;
+        return {EndpointEvent::Kind::kSkipped, event.opcode};
+      case ParserEvent::Kind::kPing:
+        if (!close_begun_) pong_ = std::move(event.payload);
+        return {EndpointEvent::Kind::kAlive};
+      case ParserEvent::Kind::kPong:
+        return {EndpointEvent::Kind::kAlive};
+      case ParserEvent::Kind::kClose:
+        TakeClose(event);
+        return {EndpointEvent::Kind::kEnding};
+      case ParserEvent::Kind::kFailed:
+        Fail(event);
+        return {EndpointEvent::Kind::kEnding};
+    }
+  }
+}
+
+void Endpoint::TakeClose(ParserEvent& event) {
+  peer_done_ = true;
+  if (close_begun_) return;  // the answer to ours
+  closed_by_peer_ = true;
+  // The peer's code comes back; without one it is an ordinary end.
+  Close(event.code == close_code::kNone ? close_code::kNormal : event.code, "");
+  close_code_ = event.code;
+}
+
+void Endpoint::Fail(ParserEvent& event) {
+  peer_done_ = true;  // what it says after that has no meaning
+  fault_ = std::move(event.payload);
+  Close(event.code, fault_);
+}
+
+void Endpoint::Close(uint16_t code, std::string_view reason) {
+  if (std::exchange(close_begun_, true)) return;
+  close_pending_ = true;
+  sent_code_ = code;
+  sent_reason_ = reason;
+  close_code_ = code;
+}
+
+void Endpoint::Ping(std::string_view payload) {
+  if (!close_begun_) ping_ = payload.substr(0, kControlPayloadMax);
+}
+
+std::string Endpoint::TakeControlFrames() {
+  std::string frames;
+  if (auto pong = std::exchange(pong_, std::nullopt)) AppendFrame(frames, Opcode::kPong, *pong);
+  if (auto ping = std::exchange(ping_, std::nullopt)) AppendFrame(frames, Opcode::kPing, *ping);
+  if (std::exchange(close_pending_, false)) AppendCloseFrame(frames, sent_code_, sent_reason_);
+  return frames;
+}
+
+}  // namespace agent_graph::websocket

@@ -1,0 +1,49 @@
+// The vocabulary of RFC 6455.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace agent_graph::websocket {
+
+enum class Opcode : uint8_t {
+  kContinuation = 0x0,
+  kText = 0x1,
+  kBinary = 0x2,
+  kClose = 0x8,
+  kPing = 0x9,
+  kPong = 0xA,
+};
+
+namespace close_code {
+inline constexpr uint16_t kNormal = 1000;
+inline constexpr uint16_t kGoingAway = 1001;
+inline constexpr uint16_t kProtocolError = 1002;
+inline constexpr uint16_t kUnsupportedData = 1003;
+inline constexpr uint16_t kNone = 1005;      // a Close without a code; never sent
+inline constexpr uint16_t kAbnormal = 1006;  // no Close at all; never sent
+inline constexpr uint16_t kInvalidPayload = 1007;
+inline constexpr uint16_t kPolicy = 1008;
+inline constexpr uint16_t kTooBig = 1009;
+inline constexpr uint16_t kInternal = 1011;
+inline constexpr uint16_t kTryAgainLater = 1013;
+}  // namespace close_code
+
+inline constexpr size_t kControlPayloadMax = 125;
+inline constexpr size_t kCloseReasonMax = kControlPayloadMax - 2;
+
+constexpr bool IsControl(Opcode opcode) {
+  return (static_cast<uint8_t>(opcode) & 0x8) != 0;
+}
+
+// True for codes that may travel in a Close frame.
+bool IsSendableCloseCode(uint16_t code);
+
+// Appends a whole, unmasked frame.
+void AppendFrame(std::string& out, Opcode opcode, std::string_view payload);
+// A Close frame; a reason that is too long is cut between two characters. `code` kNone sends none.
+void AppendCloseFrame(std::string& out, uint16_t code, std::string_view reason);
+
+}  // namespace agent_graph::websocket
