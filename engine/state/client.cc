@@ -71,8 +71,7 @@ Result<BeginRunReply> Client::Begin(const BeginRun& run,
   AG_RETURN_IF_ERROR(CheckUser(run.user_id));
   link_->Hold(run.run_id);
   const auto busy_wait = std::chrono::milliseconds(std::max<int64_t>(run.wait_ms_max, 0));
-  Result<std::string> body = link_->Call(Request(Operation::kBegin, run), cancellation,
-                                         DeadlineAfter(options_.operation_timeout + busy_wait));
+  Result<std::string> body = link_->Call(Request(Operation::kBegin, run), cancellation, busy_wait);
   if (body.ok()) return Decode<BeginRunReply>(std::move(body));
   switch (body.status().code()) {
     // The owner may have granted it, or may do so yet.
@@ -88,18 +87,14 @@ Result<BeginRunReply> Client::Begin(const BeginRun& run,
 
 Result<AppendRunReply> Client::Append(const AppendRun& append) {
   AG_RETURN_IF_ERROR(CheckIds(append.thread_id, append.messages));
-  Result<std::string> body = link_->Call(Request(Operation::kAppend, append), nullptr,
-                                         DeadlineAfter(options_.operation_timeout));
+  Result<std::string> body = link_->Call(Request(Operation::kAppend, append), nullptr);
   if (body.status().code() == StatusCode::kFenced) link_->Unhold(append.run_id);
   return Decode<AppendRunReply>(std::move(body));
 }
 
 Status Client::Finish(const FinishRun& finish) {
   AG_RETURN_IF_ERROR(CheckIds(finish.append.thread_id, finish.append.messages));
-  Status status = link_
-                      ->Call(Request(Operation::kFinish, finish), nullptr,
-                             DeadlineAfter(options_.operation_timeout))
-                      .status();
+  Status status = link_->Call(Request(Operation::kFinish, finish), nullptr).status();
   if (status.ok() || status.code() == StatusCode::kFenced) {
     link_->Unhold(finish.append.run_id);
   } else {
@@ -112,68 +107,57 @@ Status Client::Finish(const FinishRun& finish) {
 Result<StopReply> Client::RequestStop(const Scope& scope, const std::string& thread_id) {
   AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
   return Decode<StopReply>(
-      link_->Call(Request(Operation::kRequestStop, wire::ThreadBody{scope, thread_id}), nullptr,
-                  DeadlineAfter(options_.operation_timeout)));
+      link_->Call(Request(Operation::kRequestStop, wire::ThreadBody{scope, thread_id}), nullptr));
 }
 
 Result<ThreadRecord> Client::GetThread(const Scope& scope, const std::string& thread_id) {
   AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
   return Decode<ThreadRecord>(
-      link_->Call(Request(Operation::kGetThread, wire::ThreadBody{scope, thread_id}), nullptr,
-                  DeadlineAfter(options_.operation_timeout)));
+      link_->Call(Request(Operation::kGetThread, wire::ThreadBody{scope, thread_id}), nullptr));
 }
 
 Result<ThreadPage> Client::ListThreads(const Scope& scope, const PageRequest& page) {
   return Decode<ThreadPage>(
-      link_->Call(Request(Operation::kListThreads, wire::ListThreadsBody{scope, page}), nullptr,
-                  DeadlineAfter(options_.operation_timeout)));
+      link_->Call(Request(Operation::kListThreads, wire::ListThreadsBody{scope, page}), nullptr));
 }
 
 Status Client::DeleteThread(const Scope& scope, const std::string& thread_id) {
   AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
-  return link_
-      ->Call(Request(Operation::kDeleteThread, wire::ThreadBody{scope, thread_id}), nullptr,
-             DeadlineAfter(options_.operation_timeout))
+  return link_->Call(Request(Operation::kDeleteThread, wire::ThreadBody{scope, thread_id}), nullptr)
       .status();
 }
 
 Result<ThreadState> Client::GetState(const Scope& scope, const std::string& thread_id) {
   AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
   return Decode<ThreadState>(
-      link_->Call(Request(Operation::kGetState, wire::ThreadBody{scope, thread_id}), nullptr,
-                  DeadlineAfter(options_.operation_timeout)));
+      link_->Call(Request(Operation::kGetState, wire::ThreadBody{scope, thread_id}), nullptr));
 }
 
 Result<ThreadState> Client::Put(const PutState& put) {
   AG_RETURN_IF_ERROR(CheckIds(put.thread_id, put.messages));
   AG_RETURN_IF_ERROR(CheckUser(put.user_id));
-  return Decode<ThreadState>(link_->Call(Request(Operation::kPut, put), nullptr,
-                                         DeadlineAfter(options_.operation_timeout)));
+  return Decode<ThreadState>(link_->Call(Request(Operation::kPut, put), nullptr));
 }
 
 Status Client::ClearState(const Scope& scope, const std::string& thread_id) {
   AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
-  return link_
-      ->Call(Request(Operation::kClearState, wire::ThreadBody{scope, thread_id}), nullptr,
-             DeadlineAfter(options_.operation_timeout))
+  return link_->Call(Request(Operation::kClearState, wire::ThreadBody{scope, thread_id}), nullptr)
       .status();
 }
 
 Result<MessagePage> Client::ListMessages(const Scope& scope, const std::string& thread_id,
                                          const PageRequest& page) {
   AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
-  return Decode<MessagePage>(
-      link_->Call(Request(Operation::kListMessages, wire::ListMessagesBody{scope, thread_id, page}),
-                  nullptr, DeadlineAfter(options_.operation_timeout)));
+  return Decode<MessagePage>(link_->Call(
+      Request(Operation::kListMessages, wire::ListMessagesBody{scope, thread_id, page}), nullptr));
 }
 
 Result<StoredMessage> Client::GetMessage(const Scope& scope, const std::string& thread_id,
                                          const std::string& message_id) {
   AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
   AG_RETURN_IF_ERROR(CheckId(message_id, "message_id"));
-  return Decode<StoredMessage>(
-      link_->Call(Request(Operation::kGetMessage, wire::MessageBody{scope, thread_id, message_id}),
-                  nullptr, DeadlineAfter(options_.operation_timeout)));
+  return Decode<StoredMessage>(link_->Call(
+      Request(Operation::kGetMessage, wire::MessageBody{scope, thread_id, message_id}), nullptr));
 }
 
 Status Client::DeleteMessage(const Scope& scope, const std::string& thread_id,
@@ -182,17 +166,14 @@ Status Client::DeleteMessage(const Scope& scope, const std::string& thread_id,
   AG_RETURN_IF_ERROR(CheckId(message_id, "message_id"));
   return link_
       ->Call(Request(Operation::kDeleteMessage, wire::MessageBody{scope, thread_id, message_id}),
-             nullptr, DeadlineAfter(options_.operation_timeout))
+             nullptr)
       .status();
 }
 
 Status Client::Append(const AppendMessages& append) {
   AG_RETURN_IF_ERROR(CheckIds(append.thread_id, append.messages));
   AG_RETURN_IF_ERROR(CheckUser(append.user_id));
-  return link_
-      ->Call(Request(Operation::kAppendMessages, append), nullptr,
-             DeadlineAfter(options_.operation_timeout))
-      .status();
+  return link_->Call(Request(Operation::kAppendMessages, append), nullptr).status();
 }
 
 Result<std::vector<LogEntry>> Client::ReadLog(const Scope& scope, const std::string& thread_id,
@@ -201,8 +182,8 @@ Result<std::vector<LogEntry>> Client::ReadLog(const Scope& scope, const std::str
   AG_ASSIGN_OR_RETURN(
       wire::LogBody log,
       Decode<wire::LogBody>(link_->Call(
-          Request(Operation::kReadLog, wire::ReadLogBody{scope, thread_id, first, limit}), nullptr,
-          DeadlineAfter(options_.operation_timeout))));
+          Request(Operation::kReadLog, wire::ReadLogBody{scope, thread_id, first, limit}),
+          nullptr)));
   return std::move(log.entries);
 }
 

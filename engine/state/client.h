@@ -3,7 +3,8 @@
 // One thread per client keeps the connection. Calls are written to the socket by the calling thread
 // and suspend its fiber until the answer, across any change of owner: operations that were not
 // answered are sent again, and the owner answers an operation that it had already executed from
-// what it kept. An operation older than `operation_timeout` fails with kUnavailable.
+// what it kept. An operation older than `operation_timeout` fails with kUnavailable; only a
+// Begin that the owner has queued for a busy thread may wait longer.
 #pragma once
 
 #include <chrono>

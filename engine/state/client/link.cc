@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,12 @@ constexpr size_t kUnsentKeptBytes = 1024 * 1024;
 
 Status Unavailable() {
   return Status(StatusCode::kUnavailable, "the state service did not answer in time");
+}
+
+int PollTimeout(Deadline deadline) {
+  auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - MonotonicClock::now()).count();
+  return static_cast<int>(std::clamp<int64_t>(left, 0, std::numeric_limits<int>::max()));
 }
 
 }  // namespace
@@ -59,7 +66,7 @@ void Link::Wake() {
 }
 
 Result<std::string> Link::Call(std::string frame, const runtime::Cancellation* cancellation,
-                               Deadline deadline) {
+                               std::chrono::milliseconds queued_wait) {
   if (frame.empty()) {
     return Status(StatusCode::kInvalidArgument, "too large for the state service");
   }
@@ -67,7 +74,7 @@ Result<std::string> Link::Call(std::string frame, const runtime::Cancellation* c
   uint64_t sequence = 0;
   {
     std::lock_guard lock(mutex_);
-    if (stopping_) return Unavailable();
+    if (stopping_ || outage_) return Unavailable();
     if (pending_.size() >= wire::kOperationsInFlightMax ||
         pending_bytes_ + frame.size() > kPendingBytesMax) {
       return Status(StatusCode::kResourceExhausted, "too many state operations are waiting");
@@ -77,7 +84,11 @@ Result<std::string> Link::Call(std::string frame, const runtime::Cancellation* c
     pending_bytes_ += frame.size();
     pending_.emplace(sequence, Pending{std::move(frame), answer, {}, MonotonicClock::now()});
   }
+  const Deadline deadline = DeadlineAfter(options_.operation_timeout);
   Result<Reply> reply = answer.Wait(cancellation, deadline);
+  if (!reply.ok() && queued_wait.count() > 0 && IsQueued(sequence)) {
+    reply = answer.Wait(cancellation, deadline + queued_wait);
+  }
   if (reply.ok()) {
     if (!reply->status.ok()) return reply->status;
     return std::move(reply->body);
@@ -107,6 +118,10 @@ void Link::Release(const std::string& thread_id, const std::string& run_id) {
                                         wire::ReleaseBody{thread_id, run_id});
   std::lock_guard lock(mutex_);
   if (stopping_) return;
+  if (pending_.size() >= wire::kOperationsInFlightMax) {
+    if (auto held = held_runs_.find(run_id); held != held_runs_.end()) held_runs_.erase(held);
+    return;
+  }
   const uint64_t sequence = Number(frame);
   if (ready_) Write(frame);
   pending_bytes_ += frame.size();
@@ -167,6 +182,7 @@ void Link::FailOverdue() {
   std::vector<runtime::Promise<Reply>> failed;
   {
     std::lock_guard lock(mutex_);
+    outage_ = true;
     for (auto it = pending_.begin(); it != pending_.end();) {
       if (!it->second.released_run.empty() || it->second.started > overdue) {
         ++it;
@@ -198,13 +214,16 @@ bool Link::Serve(FileDescriptor socket) {
   }
   wire::FrameReader reader;
   bool connected = true;
+  const Deadline welcome_deadline = DeadlineAfter(options_.operation_timeout);
   while (connected && !stopping_) {
     pollfd events[2] = {{wake_.get(), POLLIN, 0}, {fd, POLLIN, 0}};
+    int timeout = -1;
     {
       std::lock_guard lock(mutex_);
       if (!unsent_.empty()) events[1].events |= POLLOUT;
+      if (!welcomed_) timeout = PollTimeout(welcome_deadline);
     }
-    poll(events, 2, -1);
+    if (poll(events, 2, timeout) == 0) break;  // accepted by a process that does nothing
     if (events[0].revents != 0) {
       uint64_t count;
       [[maybe_unused]] ssize_t drained = read(wake_.get(), &count, sizeof count);
@@ -244,6 +263,9 @@ bool Link::OnFrame(std::string_view payload) {
     case wire::FrameType::kReply:
       OnReply(unpacker, payload);
       return unpacker.ok();
+    case wire::FrameType::kQueued:
+      OnQueued(unpacker);
+      return unpacker.ok();
     case wire::FrameType::kRefused:
     case wire::FrameType::kGoAway:
       return false;
@@ -261,7 +283,11 @@ bool Link::OnWelcome(pack::Unpacker& unpacker) {
   epoch_ = std::max(epoch_, welcome.epoch);
   ready_ = true;
   welcomed_ = true;
-  for (const auto& [sequence, pending] : pending_) unsent_ += pending.frame;
+  outage_ = false;
+  for (auto& [sequence, pending] : pending_) {
+    pending.queued = false;
+    unsent_ += pending.frame;
+  }
   Write({});
   return true;
 }
@@ -285,6 +311,21 @@ void Link::OnReply(pack::Unpacker& unpacker, std::string_view payload) {
     pending_.erase(found);
   }
   answer.Set(std::move(reply));
+}
+
+void Link::OnQueued(pack::Unpacker& unpacker) {
+  wire::Queued queued;
+  if (!wire::ReadBody(unpacker, queued)) return;
+  std::lock_guard lock(mutex_);
+  if (auto found = pending_.find(queued.sequence); found != pending_.end()) {
+    found->second.queued = true;
+  }
+}
+
+bool Link::IsQueued(uint64_t sequence) {
+  std::lock_guard lock(mutex_);
+  auto found = pending_.find(sequence);
+  return found != pending_.end() && found->second.queued;
 }
 
 std::string Link::MakeHello() const {

@@ -22,7 +22,7 @@ namespace agent_graph::state {
 
 struct LinkOptions {
   std::string directory;
-  // Without an owner for this long, what has waited as long fails.
+  // The longest an operation waits for an owner that answers.
   std::chrono::milliseconds operation_timeout{10'000};
   std::chrono::milliseconds owner_wait{3'000};
   std::function<void()> on_owner_missing;
@@ -41,13 +41,16 @@ class Link {
   void Stop();
 
   // Sends a request made by wire::MakeRequest and waits for its answer; the packed reply body.
+  // Fails after operation_timeout; what the owner has queued until then may take `queued_wait`
+  // longer.
   Result<std::string> Call(std::string frame, const runtime::Cancellation* cancellation,
-                           Deadline deadline);
+                           std::chrono::milliseconds queued_wait = {});
 
   // Runs this client holds or is asking for; told to a new owner, which frees all others.
   void Hold(const std::string& run_id);
   void Unhold(const std::string& run_id);
-  // Gives up a run nobody waits for, as soon as an owner listens; needs no waiter.
+  // Gives up a run nobody waits for, as soon as an owner listens; needs no waiter. When very many
+  // operations are waiting it is left to the next owner, which frees what Hello does not name.
   void Release(const std::string& thread_id, const std::string& run_id);
 
   void DropConnection();
@@ -62,6 +65,7 @@ class Link {
     runtime::Promise<Reply> answer;
     std::string released_run;  // of a Release, which never fails
     MonotonicClock::time_point started;
+    bool queued = false;  // the owner knows it and answers when its thread is free
   };
 
   void Run();
@@ -71,6 +75,8 @@ class Link {
   bool OnFrame(std::string_view payload);
   bool OnWelcome(pack::Unpacker& unpacker);
   void OnReply(pack::Unpacker& unpacker, std::string_view payload);
+  void OnQueued(pack::Unpacker& unpacker);
+  bool IsQueued(uint64_t sequence);
   void FailOverdue();
   void WaitForWake(std::chrono::milliseconds duration);
   void Wake();
@@ -91,6 +97,7 @@ class Link {
   FileDescriptor socket_;
   bool ready_ = false;     // the owner said Welcome on this connection
   bool welcomed_ = false;  // the same, still known after it ended
+  bool outage_ = false;    // no owner for operation_timeout: calls fail at once
   uint64_t epoch_ = 0;
   uint64_t next_sequence_ = 1;
   std::map<uint64_t, Pending> pending_;  // by sequence number

@@ -43,6 +43,7 @@ struct StoreReply {
   ReplyAddress to;
   Status status;
   ReplyRow reply;
+  bool queued = false;  // only tells that the reply comes when the thread is free
 };
 
 class Store {

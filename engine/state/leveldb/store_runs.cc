@@ -76,6 +76,7 @@ void Store::Begin(Waiter begin, uint32_t queue_max) {
   begin.deadline = DeadlineAfter(
       std::chrono::milliseconds(std::clamp<int64_t>(begin.run.wait_ms_max, 0, kWaitMsMax)));
   next_waiter_ = std::min(next_waiter_, begin.deadline);
+  replies_.push_back({begin.from, Status::Ok(), {}, /*queued=*/true});
   lease.waiters.push_back(std::move(begin));
   ++waiters_;
 }

@@ -195,7 +195,10 @@ void Session::SendReplies(std::vector<StoreReply> replies) {
   for (StoreReply& reply : replies) {
     auto connection = connections_.find(reply.to.connection);
     if (connection == connections_.end()) continue;
-    if (reply.status.ok() && reply.reply.load != ReplyRow::Load::kNothing) {
+    if (reply.queued) {
+      frames[connection->first] +=
+          wire::MakeFrame(wire::FrameType::kQueued, wire::Queued{reply.to.sequence});
+    } else if (reply.status.ok() && reply.reply.load != ReplyRow::Load::kNothing) {
       reads_.Push({connection->second, {}, reply.to.sequence, std::move(reply.reply)});
     } else {
       frames[connection->first] +=

@@ -10,6 +10,7 @@
 //   owner → client   Welcome  protocol, owner epoch
 //                    Refused  why there will be no Welcome
 //                    Reply    sequence number, status, body
+//                    Queued   sequence number of a Begin that waits for its busy thread
 //                    GoAway   hand-over: reconnect and send again what was not answered
 //
 // Every request carries a sequence number of its client. The owner stores, in the same batch as the
@@ -45,6 +46,7 @@ enum class FrameType : uint8_t {
   kGoAway = 6,
   kBye = 7,
   kYield = 8,
+  kQueued = 9,
 };
 
 enum class Operation : uint8_t {
@@ -94,6 +96,10 @@ struct Refused {
 
 struct Yield {
   uint64_t generation = 0;
+};
+
+struct Queued {
+  uint64_t sequence = 0;
 };
 
 struct RequestHeader {
@@ -160,6 +166,10 @@ auto Fields(T& s) {
 template <pack::SameAs<Yield> T>
 auto Fields(T& s) {
   return std::tie(s.generation);
+}
+template <pack::SameAs<Queued> T>
+auto Fields(T& s) {
+  return std::tie(s.sequence);
 }
 template <pack::SameAs<ThreadBody> T>
 auto Fields(T& s) {

@@ -39,6 +39,8 @@ class ChildProcess {
     EXPECT_EQ(posix_spawn(&process_, program, nullptr, nullptr, arguments, environment), 0);
   }
   ~ChildProcess() { Kill(); }
+  // Stops it as a debugger would: it answers nothing and frees nothing.
+  void Freeze() { kill(process_, SIGSTOP); }
   void Kill() {
     if (process_ == 0) return;
     kill(process_, SIGKILL);
@@ -330,6 +332,39 @@ TEST(Client, FailsWithoutAnOwnerAndAsksForOne) {
   ASSERT_TRUE(client.Start().ok());
   EXPECT_EQ(client.GetThread(Scope::All(), "t").status().code(), StatusCode::kUnavailable);
   ASSERT_TRUE(asked.Wait(nullptr, DeadlineAfter(kPatience)).ok());
+}
+
+TEST(Client, FailsInTimeAgainstAnOwnerThatHangs) {
+  TemporaryDirectory directory;
+  ChildProcess owner("Child.DISABLED_Owns", directory.path());
+  auto patient = StartClient(directory.path());
+  RunTurn(*patient, "t", "", {UserMessage("m1")});
+  owner.Freeze();
+  ClientOptions options;
+  options.directory = directory.path();
+  options.operation_timeout = std::chrono::milliseconds(100);
+  Client client(options);
+  ASSERT_TRUE(client.Start().ok());
+  BeginRun run = RunOn("t");
+  run.wait_ms_max = 3'600'000;  // counts only once the owner has queued it
+  EXPECT_EQ(client.Begin(run, nullptr).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(client.GetThread(Scope::All(), "t").status().code(), StatusCode::kUnavailable);
+}
+
+TEST(Client, QueuedRunMayWaitLongerThanOtherOperations) {
+  TemporaryDirectory directory;
+  auto owner = StartOwner(directory.path());
+  auto holder = StartClient(directory.path());
+  ASSERT_TRUE(holder->Begin(RunOn("t"), nullptr).ok());
+  ClientOptions options;
+  options.directory = directory.path();
+  options.operation_timeout = std::chrono::milliseconds(1000);
+  Client client(options);
+  ASSERT_TRUE(client.Start().ok());
+  BeginRun run = RunOn("t");
+  run.wait_ms_max = 1300;
+  // The owner's word, which comes after the time that other operations have.
+  EXPECT_EQ(client.Begin(run, nullptr).status().code(), StatusCode::kBusy);
 }
 
 TEST(Client, RunThatNobodyWaitsForIsReleased) {
