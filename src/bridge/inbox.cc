@@ -4,49 +4,74 @@
 #include <utility>
 
 namespace agent_graph::bridge {
-namespace {
 
-// An accepted exchange on its way through the engine. However its fiber ends, and also when there
-// never is one, the client gets an end.
-class Admission {
+// An exchange on its way through the engine. However its fiber ends, and also when there never is
+// one, the client gets an end and the next one its turn.
+class Inbox::Admission {
  public:
-  Admission(ExchangePtr exchange, std::atomic<size_t>& waiting, std::atomic<size_t>& running)
-      : exchange_(std::move(exchange)), waiting_(waiting), running_(running) {}
+  Admission(ExchangePtr exchange, Inbox& inbox) : exchange_(std::move(exchange)), inbox_(inbox) {}
   ~Admission() {
     exchange_->End("error");
-    --(started_ ? running_ : waiting_);
+    {
+      std::lock_guard lock(inbox_.mutex_);
+      --inbox_.admitted_;
+      if (begun_) --inbox_.begun_;
+    }
+    inbox_.StartQueued();
   }
   Admission(const Admission&) = delete;
   Admission& operator=(const Admission&) = delete;
 
   const ExchangePtr& Begin() {
-    started_ = true;
-    ++running_;
-    --waiting_;
+    begun_ = true;
+    std::lock_guard lock(inbox_.mutex_);
+    ++inbox_.begun_;
     return exchange_;
   }
 
  private:
   const ExchangePtr exchange_;
-  std::atomic<size_t>& waiting_;
-  std::atomic<size_t>& running_;
-  bool started_ = false;
+  Inbox& inbox_;
+  bool begun_ = false;
 };
 
-}  // namespace
-
-Inbox::Inbox(runtime::Runtime& runtime, size_t waiting_max, Handler handler)
-    : runtime_(runtime), waiting_max_(waiting_max), handler_(std::move(handler)) {}
+Inbox::Inbox(runtime::Runtime& runtime, InboxLimits limits, Handler handler)
+    : runtime_(runtime), limits_(limits), handler_(std::move(handler)) {}
 
 bool Inbox::Submit(ExchangePtr exchange) {
   if (closed_) return false;
-  if (waiting_.fetch_add(1) >= waiting_max_) {
-    --waiting_;
-    return false;
+  {
+    std::lock_guard lock(mutex_);
+    if (queue_.size() + admitted_ - begun_ >= limits_.waiting_max) return false;
+    queue_.push_back(std::move(exchange));
   }
-  auto admission = std::make_shared<Admission>(std::move(exchange), waiting_, running_);
-  runtime_.Spawn([this, admission = std::move(admission)] { handler_(admission->Begin()); });
+  StartQueued();
   return true;
+}
+
+void Inbox::StartQueued() {
+  std::unique_lock lock(mutex_);
+  // A stopped runtime destroys what it is given, which comes here again: the outer call goes on.
+  if (std::exchange(starting_, true)) return;
+  while (admitted_ < limits_.running_max && !queue_.empty()) {
+    auto admission = std::make_shared<Admission>(std::move(queue_.front()), *this);
+    queue_.pop_front();
+    ++admitted_;
+    lock.unlock();
+    runtime_.Spawn([this, admission = std::move(admission)] { handler_(admission->Begin()); });
+    lock.lock();
+  }
+  starting_ = false;
+}
+
+size_t Inbox::waiting() const {
+  std::lock_guard lock(mutex_);
+  return queue_.size() + admitted_ - begun_;
+}
+
+size_t Inbox::running() const {
+  std::lock_guard lock(mutex_);
+  return begun_;
 }
 
 }  // namespace agent_graph::bridge

@@ -3,37 +3,52 @@
 
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <functional>
+#include <mutex>
 
 #include "bridge/exchange.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::bridge {
 
+struct InboxLimits {
+  size_t running_max = 8192;  // exchanges at work; the runtime has fibers for what these start, too
+  size_t waiting_max = 1024;  // accepted ones whose handler has not begun
+};
+
 // Thread-safe; in practice called by the worker's loop only.
 class Inbox {
  public:
   using Handler = std::function<void(const ExchangePtr&)>;  // runs on a fiber of its own
 
-  Inbox(runtime::Runtime& runtime, size_t waiting_max, Handler handler);
+  Inbox(runtime::Runtime& runtime, InboxLimits limits, Handler handler);
 
   // The handler runs on a fiber of its own and ends the exchange before it returns; one that was
-  // not ended then ends as "error". False when `waiting_max` exchanges already wait for a fiber, or
-  // after Close: answer 503.
+  // not ended then ends as "error". False when too many exchanges already wait, or after Close:
+  // answer 503.
   bool Submit(ExchangePtr exchange);
   // Refuses everything from now on; what was accepted still runs.
   void Close() { closed_ = true; }
 
-  size_t waiting() const { return waiting_; }
-  size_t running() const { return running_; }
+  size_t waiting() const;
+  size_t running() const;
 
  private:
+  class Admission;
+
+  void StartQueued();
+
   runtime::Runtime& runtime_;
-  const size_t waiting_max_;
+  const InboxLimits limits_;
   const Handler handler_;
   std::atomic<bool> closed_{false};
-  std::atomic<size_t> waiting_{0};
-  std::atomic<size_t> running_{0};
+
+  mutable std::mutex mutex_;
+  std::deque<ExchangePtr> queue_;  // guarded by mutex_, like the rest
+  size_t admitted_ = 0;            // given to the runtime and not ended
+  size_t begun_ = 0;               // of these, in their handler
+  bool starting_ = false;          // somebody is in StartQueued
 };
 
 }  // namespace agent_graph::bridge

@@ -18,6 +18,12 @@ namespace {
 // A worker's stand-in owner yields to whatever the helper process starts.
 constexpr uint64_t kStandInGeneration = 0;
 
+// A run takes a fiber and may start others, for model calls of its functions and parallel tools.
+// Without room for those, runs that wait for them could fill the engine.
+constexpr size_t kFibersPerRun = 2;
+// Of the service itself, such as connections it keeps.
+constexpr size_t kOwnFibers = 64;
+
 bridge::LogLevel ToLogLevel(LogLevel level) {
   switch (level) {
     case LogLevel::kDebug:
@@ -36,7 +42,7 @@ runtime::RuntimeOptions ToRuntimeOptions(const settings::Settings& settings,
                                          const ServiceOptions& options, bridge::Outbox& log) {
   runtime::RuntimeOptions runtime;
   runtime.threads = options.threads;
-  runtime.fibers_max = settings.limits.runs_max;
+  runtime.fibers_max = kFibersPerRun * settings.limits.runs_max + kOwnFibers;
   runtime.name = options.name.substr(0, 8);
   runtime.on_uncaught = [&log](const std::string& line) {
     log.Log(bridge::LogLevel::kError, line);
@@ -56,7 +62,7 @@ struct Service::Implementation {
         runtime(ToRuntimeOptions(*settings, options, outbox)),
         state(MakeState()),
         runner(agent.graph, state.get(), runtime, MakeRunnerOptions()),
-        inbox(runtime, options.queue,
+        inbox(runtime, {settings->limits.runs_max, options.queue},
               [this](const bridge::ExchangePtr& exchange) { api::Dispatch(exchange, context); }) {
     context.settings = settings.get();
     context.runner = &runner;
@@ -157,9 +163,6 @@ Result<std::unique_ptr<Service>> Service::Create(std::shared_ptr<const settings:
 
 Status Service::Start() {
   Implementation& service = *implementation_;
-  for (const std::string& warning : service.settings->warnings) {
-    service.outbox.Log(bridge::LogLevel::kWarn, warning);
-  }
   if (service.options.state_in_process) {
     std::lock_guard lock(service.owner_mutex);
     service.StartOwnOwner(state::OwnerOptions::kNewest);

@@ -223,9 +223,9 @@ TEST_F(ExchangeOnAFiber, InboxRefusesBeyondItsBoundAndAfterClose) {
   runtime::Signal go;
   std::atomic<int> handled{0};
   const Promise<bool> first_runs;
-  Runtime narrow(RuntimeOptions{.fibers_max = 1});
+  Runtime narrow(RuntimeOptions{});
   ASSERT_TRUE(narrow.Start().ok());
-  Inbox inbox(narrow, 2, [&](const ExchangePtr& exchange) {
+  Inbox inbox(narrow, {.running_max = 1, .waiting_max = 2}, [&](const ExchangePtr& exchange) {
     if (++handled == 1) {
       first_runs.Set(true);
       go.Wait(nullptr, kNoDeadline);
@@ -235,6 +235,7 @@ TEST_F(ExchangeOnAFiber, InboxRefusesBeyondItsBoundAndAfterClose) {
   ASSERT_TRUE(inbox.Submit(MakeExchange(outbox_)));
   ASSERT_TRUE(first_runs.Wait(nullptr, kNoDeadline).ok());
   EXPECT_EQ(inbox.running(), 1u);
+  EXPECT_EQ(inbox.waiting(), 0u);
   EXPECT_TRUE(inbox.Submit(MakeExchange(outbox_)));
   EXPECT_TRUE(inbox.Submit(MakeExchange(outbox_)));
   EXPECT_FALSE(inbox.Submit(MakeExchange(outbox_)));
@@ -248,12 +249,40 @@ TEST_F(ExchangeOnAFiber, InboxRefusesBeyondItsBoundAndAfterClose) {
   EXPECT_EQ(inbox.running(), 0u);
 }
 
+TEST(Inbox, LeavesFibersForWhatRunsStart) {
+  Outbox outbox;
+  Runtime runtime(RuntimeOptions{.fibers_max = 4});
+  ASSERT_TRUE(runtime.Start().ok());
+  std::atomic<int> helped{0};
+  Inbox inbox(runtime, {.running_max = 2, .waiting_max = 100}, [&](const ExchangePtr& exchange) {
+    const Promise<bool> help;
+    runtime.Spawn([help] { help.Set(true); });
+    helped += help.Wait(nullptr, kNoDeadline).ok();
+    exchange->End("ok");
+  });
+  for (uint32_t i = 0; i < 100; ++i) ASSERT_TRUE(inbox.Submit(MakeExchange(outbox, {}, {i, 1})));
+  ASSERT_TRUE(runtime.Stop(kNoDeadline).ok());
+  EXPECT_EQ(helped, 100);
+}
+
+TEST(Inbox, ManyQueuedExchangesEndWithAStoppedRuntime) {
+  Outbox outbox;
+  Runtime runtime(RuntimeOptions{});
+  Inbox inbox(runtime, {.running_max = 1, .waiting_max = 100'000},
+              [](const ExchangePtr& exchange) { exchange->End("ok"); });
+  for (uint32_t i = 0; i < 100'000; ++i)
+    ASSERT_TRUE(inbox.Submit(MakeExchange(outbox, {}, {i, 1})));
+  ASSERT_TRUE(runtime.Stop(kNoDeadline).ok());  // never started: nothing runs
+  EXPECT_EQ(Take(outbox).size(), 100'000u);
+  EXPECT_EQ(inbox.waiting(), 0u);
+}
+
 TEST(Inbox, EveryAcceptedExchangeEnds) {
   Outbox outbox;
   std::string reported;
   Runtime runtime(RuntimeOptions{.on_uncaught = [&](const std::string& line) { reported = line; }});
   ASSERT_TRUE(runtime.Start().ok());
-  Inbox inbox(runtime, 10, [](const ExchangePtr& exchange) {
+  Inbox inbox(runtime, {.waiting_max = 10}, [](const ExchangePtr& exchange) {
     if (exchange->address().slot == 1) throw std::runtime_error("handler failed");
   });
   const auto thrown = MakeExchange(outbox, {}, {1, 1});  // the loop's own references

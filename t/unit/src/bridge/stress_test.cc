@@ -19,6 +19,7 @@ using runtime::Runtime;
 using runtime::RuntimeOptions;
 
 constexpr int kExchanges = 300;
+constexpr size_t kRunning = 50;
 constexpr int kChunks = 100;
 constexpr CreditLimits kCredit{.high = 512, .low = 128};
 
@@ -40,7 +41,8 @@ struct Slot {
 class Loop {
  public:
   explicit Loop(Runtime& runtime)
-      : inbox_(runtime, kExchanges, [](const ExchangePtr& exchange) { Serve(*exchange); }) {}
+      : inbox_(runtime, {.running_max = kRunning, .waiting_max = kExchanges},
+               [](const ExchangePtr& exchange) { Serve(*exchange); }) {}
 
   void Run() {
     slots_.resize(kExchanges);
