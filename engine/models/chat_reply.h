@@ -5,32 +5,21 @@
 // `reasoning` for `reasoning_content`, usage on any chunk (the last wins), keys of any other kind.
 #pragma once
 
-#include <array>
+#include <boost/json/fwd.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/status.h"
-#include "models/model.h"
+#include "models/reply_builder.h"
 
 namespace agent_graph::models {
 
-inline constexpr size_t kToolCallsMax = 128;
-
-// One reply; one fiber.
-class ChatReplyBuilder {
- public:
-  // Takes one chunk or whole completion and says what it adds to the text. Failures are kModel:
-  // malformed JSON, or an error that the provider reports in place of a chunk.
-  Result<ModelDelta> Add(std::string_view json);
-
-  // The provider said why it stopped: the reply is complete even if the stream breaks off now.
-  bool complete() const { return !stop_reason_.empty(); }
-
-  // `ended` tells that the provider marked the end of the stream. kModel when the reply is cut.
-  Result<ModelReply> Finish(bool ended);
+class ChatReplyBuilder : public ReplyBuilder {
+ protected:
+  Status Take(const boost::json::object& chunk, ModelDelta& delta) override;
+  Status MoveContent(std::vector<ContentBlock>& content) override;
 
  private:
   struct Call {
@@ -39,18 +28,14 @@ class ChatReplyBuilder {
     std::string name;
     std::string arguments;
   };
-  struct Parts;  // the JSON library stays out of this header
 
   Call* FindCall(std::optional<int64_t> index, std::string_view id, bool named);
+  Status TakeCall(const boost::json::object& piece);
+  Status TakeMessage(const boost::json::object& message, ModelDelta& delta);
 
-  std::array<unsigned char, 4096> scratch_;  // memory of one parsed chunk
-  bool has_choice_ = false;
-  std::string model_;
   std::string text_;
   std::string reasoning_;
-  std::string stop_reason_;
   std::vector<Call> calls_;
-  std::optional<Usage> usage_;
 };
 
 }  // namespace agent_graph::models

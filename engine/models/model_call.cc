@@ -1,4 +1,4 @@
-#include "models/chat_call.h"
+#include "models/model_call.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -32,12 +32,15 @@ void BlotOut(std::string& text, const std::string& secret) {
   }
 }
 
-// "error.message" of the provider's JSON; empty when the body is something else, e.g. HTML.
+// "error.message" of the provider's JSON, which Gemini may put into an array; empty when the body
+// is something else, e.g. HTML.
 std::string ErrorText(const std::string& body) {
   const Result<nlohmann::json> parsed = ParseJson(body);
-  if (!parsed.ok() || !parsed->is_object()) return {};
-  const auto error = parsed->find("error");
-  if (error == parsed->end()) return {};
+  if (!parsed.ok()) return {};
+  const nlohmann::json& object = parsed->is_array() && !parsed->empty() ? (*parsed)[0] : *parsed;
+  if (!object.is_object()) return {};
+  const auto error = object.find("error");
+  if (error == object.end()) return {};
   const nlohmann::json* text = &*error;
   if (error->is_object()) {
     const auto message = error->find("message");
@@ -62,12 +65,16 @@ std::string Shorten(std::string text) {
 
 }  // namespace
 
-ChatCall::ChatCall(const net::HttpClient& client, const runtime::Cancellation& cancellation,
-                   const std::function<Status(const ModelDelta&)>& on_delta,
-                   const std::string& secret)
-    : client_(client), cancellation_(cancellation), on_delta_(on_delta), secret_(secret) {}
+ModelCall::ModelCall(const net::HttpClient& client, const runtime::Cancellation& cancellation,
+                     const std::function<Status(const ModelDelta&)>& on_delta,
+                     const std::string& secret, ReplyBuilder& builder)
+    : client_(client),
+      cancellation_(cancellation),
+      on_delta_(on_delta),
+      secret_(secret),
+      builder_(builder) {}
 
-Result<ModelReply> ChatCall::Run(net::HttpRequest request) {
+Result<ModelReply> ModelCall::Run(net::HttpRequest request) {
   Result<std::unique_ptr<net::HttpCall>> call = client_.Start(std::move(request), cancellation_);
   if (!call.ok()) return TransportStatus(call.status());
   Result<ModelReply> reply = ReadReply(**call);
@@ -75,7 +82,7 @@ Result<ModelReply> ChatCall::Run(net::HttpRequest request) {
   return reply;
 }
 
-Result<ModelReply> ChatCall::ReadReply(net::HttpCall& call) {
+Result<ModelReply> ModelCall::ReadReply(net::HttpCall& call) {
   const Result<const net::HttpHead*> head = call.ReadHead();
   if (!head.ok()) {
     may_repeat_ = head.status().code() == StatusCode::kUnavailable;
@@ -90,7 +97,7 @@ Result<ModelReply> ChatCall::ReadReply(net::HttpCall& call) {
   return ReadStream(call);
 }
 
-Result<ModelReply> ChatCall::ReadStream(net::HttpCall& call) {
+Result<ModelReply> ModelCall::ReadStream(net::HttpCall& call) {
   net::SseParser parser;
   for (bool end = false; !end;) {
     const Result<std::string> piece = call.Read();
@@ -112,6 +119,10 @@ Result<ModelReply> ChatCall::ReadStream(net::HttpCall& call) {
       }
       if (IsBlank(event.data)) continue;
       const Status status = Deliver(event.data);
+      if (status.ok() && builder_.ended()) {
+        call.Drain(kDrainPatience);
+        return builder_.Finish(true);
+      }
       if (status.ok()) continue;
       // What came last without its line end was cut rather than malformed.
       if (end && status.code() == StatusCode::kModel) break;
@@ -121,7 +132,7 @@ Result<ModelReply> ChatCall::ReadStream(net::HttpCall& call) {
   return builder_.Finish(false);
 }
 
-Result<ModelReply> ChatCall::ReadWhole(net::HttpCall& call) {
+Result<ModelReply> ModelCall::ReadWhole(net::HttpCall& call) {
   std::string body;
   for (;;) {
     const Result<std::string> piece = call.Read();
@@ -133,13 +144,18 @@ Result<ModelReply> ChatCall::ReadWhole(net::HttpCall& call) {
   return builder_.Finish(true);
 }
 
-Status ChatCall::Deliver(std::string_view json) {
-  AG_ASSIGN_OR_RETURN(const ModelDelta delta, builder_.Add(json));
-  if (delta.text.empty() && delta.reasoning.empty()) return Status::Ok();
-  return on_delta_(delta);
+Status ModelCall::Deliver(std::string_view json) {
+  const Result<ModelDelta> delta = builder_.Add(json);
+  if (!delta.ok()) {
+    may_repeat_ = !delivered_ && builder_.failure_may_pass();
+    return delta.status();
+  }
+  if (delta->text.empty() && delta->reasoning.empty()) return Status::Ok();
+  delivered_ = true;
+  return on_delta_(*delta);
 }
 
-Status ChatCall::RefusalOf(net::HttpCall& call, const net::HttpHead& head) {
+Status ModelCall::RefusalOf(net::HttpCall& call, const net::HttpHead& head) {
   may_repeat_ = IsRetryable(head.status);
   retry_after_ = net::ParseRetryAfter(head.Header("retry-after"), UnixMicros() / 1'000'000);
   std::string text = "the model provider answered HTTP " + std::to_string(head.status);
@@ -154,7 +170,7 @@ Status ChatCall::RefusalOf(net::HttpCall& call, const net::HttpHead& head) {
   return Status(StatusCode::kModel, reason.empty() ? text : text + ": " + reason);
 }
 
-Status ChatCall::TransportStatus(const Status& status) const {
+Status ModelCall::TransportStatus(const Status& status) const {
   if (status.code() == StatusCode::kCancelled || status.code() == StatusCode::kDeadlineExceeded ||
       status.code() == StatusCode::kInternal) {
     return status;
@@ -163,7 +179,7 @@ Status ChatCall::TransportStatus(const Status& status) const {
       .WithDetail(status.detail());
 }
 
-Status ChatCall::WithoutSecret(const Status& status) const {
+Status ModelCall::WithoutSecret(const Status& status) const {
   std::string message = status.message();
   std::string detail = status.detail();
   BlotOut(message, secret_);

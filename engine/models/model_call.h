@@ -1,4 +1,4 @@
-// One HTTP exchange with a chat completions server: from the request to a reply or a failure.
+// One HTTP exchange with a model provider: from the request to a reply or a failure.
 #pragma once
 
 #include <chrono>
@@ -8,22 +8,23 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "models/chat_reply.h"
 #include "models/model.h"
+#include "models/reply_builder.h"
 #include "net/http_client.h"
 
 namespace agent_graph::models {
 
 // One attempt; one fiber.
-class ChatCall {
+class ModelCall {
  public:
   // `secret` is blotted out of everything the provider says.
-  ChatCall(const net::HttpClient& client, const runtime::Cancellation& cancellation,
-           const std::function<Status(const ModelDelta&)>& on_delta, const std::string& secret);
+  ModelCall(const net::HttpClient& client, const runtime::Cancellation& cancellation,
+            const std::function<Status(const ModelDelta&)>& on_delta, const std::string& secret,
+            ReplyBuilder& builder);
 
   Result<ModelReply> Run(net::HttpRequest request);
 
-  // After a failure: nothing of a reply was seen and the cause may pass.
+  // After a failure: nothing of a reply was delivered and the cause may pass.
   bool may_repeat() const { return may_repeat_; }
   // How long the provider wants to be left alone.
   std::optional<std::chrono::milliseconds> retry_after() const { return retry_after_; }
@@ -41,7 +42,8 @@ class ChatCall {
   const runtime::Cancellation& cancellation_;
   const std::function<Status(const ModelDelta&)>& on_delta_;
   const std::string& secret_;
-  ChatReplyBuilder builder_;
+  ReplyBuilder& builder_;
+  bool delivered_ = false;  // a piece went to the listener
   bool may_repeat_ = false;
   std::optional<std::chrono::milliseconds> retry_after_;
 };

@@ -1,0 +1,60 @@
+// A model behind an HTTP API: what the providers have in common. Each has a subclass that writes
+// its requests and a ReplyBuilder that reads its replies.
+//
+// Streams by default; a server that answers with one JSON document is understood, too. Calls are
+// repeated with backoff on 408, 429, 5xx, lost connections and errors of that kind within a stream,
+// only before the first piece of the reply, and only as often as `retries_max` and the deadline
+// allow.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "models/model.h"
+#include "models/registry.h"
+#include "models/reply_builder.h"
+#include "net/http_client.h"
+
+namespace agent_graph::models {
+
+class HttpModel : public ModelProvider {
+ public:
+  Result<ModelReply> Generate(const ModelRequest& request,
+                              const runtime::Cancellation& cancellation,
+                              const std::function<Status(const ModelDelta&)>& on_delta) final;
+
+ protected:
+  struct WireRequest {
+    std::string url;
+    std::string body;
+  };
+
+  HttpModel(ProviderOptions options, std::shared_ptr<const net::HttpClient> client,
+            std::string_view default_base_url);
+
+  // kInvalidArgument names the option that cannot work.
+  static Status CheckOptions(const ProviderOptions& options);
+
+  virtual Result<WireRequest> Write(const ModelRequest& request) const = 0;
+  virtual std::unique_ptr<ReplyBuilder> NewReply() const = 0;
+
+  // While constructing: a header that the configured ones beat.
+  void AddHeader(std::string name, std::string value);
+  // Where `path` is; the base's query, which some gateways need ("?api-version=…"), comes after it,
+  // and then `query`.
+  std::string Url(std::string_view path, std::string_view query = {}) const;
+
+  const ProviderOptions& options() const { return options_; }
+
+ private:
+  net::HttpRequest MakeRequest(const WireRequest& wire, Deadline deadline) const;
+
+  const ProviderOptions options_;
+  const std::shared_ptr<const net::HttpClient> client_;
+  std::string base_path_;
+  std::string base_query_;
+  net::HttpHeaders headers_;
+};
+
+}  // namespace agent_graph::models

@@ -1,0 +1,125 @@
+#include "models/reply_builder.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/ids.h"
+#include "base/json.h"
+#include "models/json_fields.h"
+#include "models/retry.h"
+#include "models/stop_reason.h"
+
+namespace agent_graph::models {
+namespace {
+
+namespace bj = boost::json;
+
+constexpr size_t kChunkDepthMax = 32;
+constexpr size_t kErrorTextBytesMax = 300;
+
+// Kinds of errors that pass, as providers name them within a stream whose status was 200.
+constexpr std::string_view kPassingErrors[] = {
+    "overloaded_error", "rate_limit_error", "rate_limit_exceeded",
+    "api_error",        "server_error",     "timeout_error",
+};
+
+bool MayPass(const bj::object& error) {
+  for (const char* key : {"code", "status"}) {
+    const std::optional<int64_t> status = IntegerAt(error, key);
+    if (status && *status >= 100 && *status < 600) return IsRetryable(static_cast<int>(*status));
+  }
+  const std::string_view type = StringAt(error, "type");
+  return std::find(std::begin(kPassingErrors), std::end(kPassingErrors), type) !=
+         std::end(kPassingErrors);
+}
+
+}  // namespace
+
+Result<ModelDelta> ReplyBuilder::Add(std::string_view json) {
+  const Status malformed(StatusCode::kModel, "the model provider sent a malformed chunk");
+  bj::parse_options options;
+  options.max_depth = kChunkDepthMax;
+  options.allow_invalid_utf8 = true;  // replaced where the text is written
+  try {
+    bj::monotonic_resource memory(scratch_.data(), scratch_.size());
+    bj::error_code failure;
+    const bj::value chunk = bj::parse({json.data(), json.size()}, failure, &memory, options);
+    if (failure || !chunk.is_object()) return malformed;
+    const bj::value* error = chunk.get_object().if_contains("error");
+    if (error != nullptr && !error->is_null()) return ReportedError(*error);
+    ModelDelta delta;
+    AG_RETURN_IF_ERROR(Take(chunk.get_object(), delta));
+    return delta;
+  } catch (const std::exception& failure) {
+    return Status(malformed).WithDetail(failure.what());
+  }
+}
+
+Status ReplyBuilder::ReportedError(const bj::value& error) {
+  std::string text;
+  if (error.is_string()) text = TextOf(error.get_string());
+  if (const bj::object* object = error.if_object()) {
+    text = StringAt(*object, "message");
+    failure_may_pass_ = MayPass(*object);
+  }
+  const std::string reported = "the model provider reported an error";
+  if (text.empty()) return Status(StatusCode::kModel, reported);
+  text.resize(std::min(text.size(), kErrorTextBytesMax));
+  return Status(StatusCode::kModel, reported + ": " + text);
+}
+
+Result<ModelReply> ReplyBuilder::Finish(bool ended) {
+  if (!complete() && !(ended && begun_)) {
+    return Status(StatusCode::kModel, ended || begun_ || usage_
+                                          ? "the model provider's reply broke off before its end"
+                                          : "the model provider's reply is empty");
+  }
+  ModelReply reply;
+  reply.message.role = Role::kAssistant;
+  reply.message.usage = usage_;
+  reply.model = std::move(model_);
+  AG_RETURN_IF_ERROR(MoveContent(reply.message.content));
+  const bool calls = !reply.message.ToolCalls().empty();
+  // Some providers say that the model just stopped when it made calls.
+  const bool stopped = stop_reason_.empty() || stop_reason_ == "stop";
+  reply.stop_reason = stopped ? (calls ? "tool_calls" : "stop") : stop_reason_;
+  return reply;
+}
+
+void ReplyBuilder::Stop(std::string_view provider_reason) {
+  stop_reason_ = StopReason(provider_reason);
+}
+
+Status ReplyBuilder::PassingFailure(std::string text) {
+  failure_may_pass_ = true;
+  return Status(StatusCode::kModel, std::move(text));
+}
+
+Status ReplyBuilder::TooManyCalls() {
+  return Status(StatusCode::kModel, "the model made more than " + std::to_string(kToolCallsMax) +
+                                        " tool calls in one reply");
+}
+
+Status ReplyBuilder::TooManyBlocks() {
+  return Status(StatusCode::kModel, "the model's reply has more than " +
+                                        std::to_string(kBlocksMax) + " blocks");
+}
+
+Result<ToolCallBlock> ReplyBuilder::MakeToolCall(std::string id, std::string name,
+                                                 std::string arguments) {
+  if (name.empty()) return Status(StatusCode::kModel, "the model made a tool call without a name");
+  if (arguments.empty()) arguments = "{}";
+  const Result<nlohmann::json> parsed = ParseJson(arguments);
+  if (!parsed.ok() || !parsed->is_object()) {
+    return Status(StatusCode::kModel, "the model called tool \"" + name +
+                                          "\" with arguments that are not a JSON object");
+  }
+  if (id.empty()) id = "call_" + NewHexId();
+  return ToolCallBlock{
+      .id = std::move(id), .name = std::move(name), .arguments_json = std::move(arguments)};
+}
+
+}  // namespace agent_graph::models
