@@ -38,8 +38,9 @@ add_custom_command(OUTPUT ${graphs}/support.json
   COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/conf/graphs/support.json ${graphs}/support.json
   DEPENDS ${CMAKE_SOURCE_DIR}/conf/graphs/support.json VERBATIM)
 agent_graph_sample(${CMAKE_SOURCE_DIR}/bench/graph.cc ${CMAKE_BINARY_DIR}/bench/graph.so)
+agent_graph_sample(${CMAKE_SOURCE_DIR}/conf/auth/api_keys.cc ${CMAKE_BINARY_DIR}/auth/api_keys.so)
 add_custom_target(sample_graphs ALL
-  DEPENDS ${graphs}/support.so ${graphs}/support.json ${CMAKE_BINARY_DIR}/bench/graph.so)
+  DEPENDS ${CMAKE_BINARY_DIR}/auth/api_keys.so ${graphs}/support.so ${graphs}/support.json ${CMAKE_BINARY_DIR}/bench/graph.so)
 
 # Graphs that only tests load.
 if(AGENT_GRAPH_TESTS)
@@ -52,11 +53,12 @@ if(AGENT_GRAPH_TESTS)
     list(APPEND outputs ${test_graphs}/${name}.so)
   endforeach()
   add_custom_target(test_graphs ALL DEPENDS ${outputs})
-  foreach(test test_engine_graph test_engine_run)
+  foreach(test test_engine_graph test_engine_run test_src_auth)
     if(TARGET ${test})
       add_dependencies(${test} test_graphs sample_graphs)
       target_compile_definitions(${test} PRIVATE
         AGENT_GRAPH_TEST_GRAPHS="${test_graphs}" AGENT_GRAPH_SAMPLE_GRAPHS="${graphs}"
+        AGENT_GRAPH_SAMPLE_AUTH="${CMAKE_BINARY_DIR}/auth"
         AGENT_GRAPH_SOURCE="${CMAKE_SOURCE_DIR}")
     endif()
   endforeach()

@@ -91,7 +91,7 @@ struct Guard::Implementation {
       shared = std::make_unique<SharedOwnerCache>(*std::move(endpoint), settings.redis.prefix,
                                                   options.warn);
     }
-    owners = std::make_unique<OwnerLookup>(options.state, std::move(shared), options.warn);
+    owners = std::make_unique<OwnerLookup>(options.read_thread, std::move(shared), options.warn);
     authorizer = std::make_unique<PolicyAuthorizer>(settings.authorization, *owners);
     return Status::Ok();
   }

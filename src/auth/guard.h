@@ -16,7 +16,7 @@
 #include "bridge/request.h"
 #include "runtime/cancellation.h"
 #include "settings/settings.h"
-#include "state/service.h"
+#include "state/types.h"
 
 namespace agent_graph::runtime {
 class Runtime;
@@ -47,7 +47,7 @@ struct GuardRequest {
 };
 
 struct GuardOptions {
-  state::Service* state = nullptr;      // null: no checkpointer
+  ReadThread read_thread;               // null: no checkpointer
   runtime::Runtime* runtime = nullptr;  // null: custom backends are loaded, but never called
   // A line for the operator's log; from any thread.
   std::function<void(const std::string&)> warn;

@@ -4,11 +4,11 @@
 
 namespace agent_graph::auth {
 
-OwnerLookup::OwnerLookup(state::Service* state, std::unique_ptr<SharedOwnerCache> shared, Warn warn)
-    : state_(state), shared_(std::move(shared)), warn_(std::move(warn)) {}
+OwnerLookup::OwnerLookup(ReadThread read, std::unique_ptr<SharedOwnerCache> shared, Warn warn)
+    : read_(std::move(read)), shared_(std::move(shared)), warn_(std::move(warn)) {}
 
 Ownership OwnerLookup::Find(const std::string& user_id, const std::string& thread_id) {
-  if (state_ == nullptr) return Ownership::kUnresolvable;
+  if (read_ == nullptr) return Ownership::kUnresolvable;
   if (owners_.Find(thread_id) == user_id) return Ownership::kRemembered;
   if (shared_ != nullptr && shared_->Find(thread_id) == user_id) {
     owners_.Put(thread_id, user_id);
@@ -18,8 +18,8 @@ Ownership OwnerLookup::Find(const std::string& user_id, const std::string& threa
 }
 
 Ownership OwnerLookup::Read(const std::string& user_id, const std::string& thread_id) {
-  if (state_ == nullptr) return Ownership::kUnresolvable;
-  Result<state::ThreadRecord> thread = state_->GetThread(state::Scope::All(), thread_id);
+  if (read_ == nullptr) return Ownership::kUnresolvable;
+  Result<state::ThreadRecord> thread = read_(thread_id);
   if (!thread.ok()) {
     owners_.Evict(thread_id);
     // An id that no thread can have is for the route to refuse.

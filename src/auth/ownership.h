@@ -7,7 +7,8 @@
 #include <string>
 
 #include "auth/owner_cache.h"
-#include "state/service.h"
+#include "base/status.h"
+#include "state/types.h"
 
 namespace agent_graph::auth {
 
@@ -20,13 +21,16 @@ enum class Ownership : uint8_t {
   kFailed,        // the lookup failed
 };
 
+// Reads a thread's record, whoever owns it. On fibers.
+using ReadThread = std::function<Result<state::ThreadRecord>(const std::string& thread_id)>;
+
 // Thread-safe; on fibers.
 class OwnerLookup {
  public:
   using Warn = std::function<void(const std::string&)>;
 
-  // `state` may be null: kUnresolvable for every thread. `shared` may be null.
-  OwnerLookup(state::Service* state, std::unique_ptr<SharedOwnerCache> shared, Warn warn);
+  // `read` may be null: kUnresolvable for every thread. `shared` may be null.
+  OwnerLookup(ReadThread read, std::unique_ptr<SharedOwnerCache> shared, Warn warn);
 
   Ownership Find(const std::string& user_id, const std::string& thread_id);
   // The same without what is remembered.
@@ -34,7 +38,7 @@ class OwnerLookup {
   void Evict(const std::string& thread_id);
 
  private:
-  state::Service* const state_;
+  const ReadThread read_;
   OwnerCache owners_;
   const std::unique_ptr<SharedOwnerCache> shared_;
   const Warn warn_;

@@ -74,7 +74,11 @@ struct Service::Implementation {
 
   Status MakeGuard() {
     auth::GuardOptions guard_options;
-    guard_options.state = state.get();
+    if (state != nullptr) {
+      guard_options.read_thread = [this](const std::string& thread_id) {
+        return state->GetThread(state::Scope::All(), thread_id);
+      };
+    }
     guard_options.runtime = &runtime;
     guard_options.warn = [this](const std::string& line) {
       outbox.Log(bridge::LogLevel::kWarn, line);

@@ -1,0 +1,80 @@
+// Backends that do what a test's request tells them to.
+#include <agent_graph/auth.h>
+
+#include <nlohmann/json.hpp>
+
+using namespace agent_graph;
+
+namespace {
+
+class ByHeader : public AuthenticationBackend {
+ public:
+  nlohmann::json Authenticate(const AuthRequest& request, AuthResponse& response,
+                              const std::optional<std::string>& credential) override {
+    std::string_view what = request.Header("x-do");
+    response.SetHeader("X-Backend", "seen");
+    if (what == "account") throw AccountError("LOCKED", "unauthorized: the account is locked");
+    if (what == "http") throw HttpError(401, "unauthorized: come back later");
+    if (what == "bad-status") throw HttpError(200, "fine");
+    if (what == "throw") throw std::runtime_error("secret internals");
+    if (what == "throw-int") throw 5;
+    if (what == "array") return nlohmann::json::array();
+    if (what == "null") return nullptr;
+    if (what == "empty") return nlohmann::json::object();
+    if (what == "split") response.SetHeader("X-Evil", "a\r\nX-Injected: b");
+    nlohmann::json user = {{"user_id", std::string(request.Header("x-user"))},
+                           {"credential", nullptr},
+                           {"method", request.method},
+                           {"path", request.path},
+                           {"query", request.query},
+                           {"peer", request.peer_address},
+                           {"websocket", request.websocket},
+                           {"authz", {{"user_id", "forged"}, {"scope", "none"}}}};
+    if (credential) user["credential"] = *credential;
+    if (what == "scopes") user["scopes"] = {"graph:read"};
+    return user;
+  }
+};
+
+class NeverMade : public AuthenticationBackend {
+ public:
+  NeverMade() { throw std::runtime_error("no key file"); }
+  nlohmann::json Authenticate(const AuthRequest&, AuthResponse&,
+                              const std::optional<std::string>&) override {
+    return nullptr;
+  }
+};
+
+// The user says what it may.
+class ByUser : public AuthorizationBackend {
+ public:
+  bool Authorize(const nlohmann::json& user, const std::string& resource, const std::string& action,
+                 const std::optional<std::string>& resource_id,
+                 const nlohmann::json& context) override {
+    std::string who = user.value("user_id", "");
+    if (who == "thrower") throw std::runtime_error("no rule");
+    if (who == "configured") return context.value("/config/pass"_json_pointer, false);
+    if (who == "" || who == "anybody") return true;
+    return resource + ":" + action + ":" + resource_id.value_or("-") == who;
+  }
+};
+
+class Open : public AuthorizationBackend {
+ public:
+  bool Authorize(const nlohmann::json&, const std::string&, const std::string&,
+                 const std::optional<std::string>&, const nlohmann::json&) override {
+    return true;
+  }
+  Isolation IsolationScope() override { return Isolation::kNone; }
+  std::optional<std::vector<std::string>> ScopesFor(const nlohmann::json& user) override {
+    if (user.contains("none")) return std::nullopt;
+    return std::vector<std::string>{"graph:read", "store:read"};
+  }
+};
+
+}  // namespace
+
+AGENT_GRAPH_EXPORT_AUTHENTICATION(ByHeader, ByHeader)
+AGENT_GRAPH_EXPORT_AUTHENTICATION(NeverMade, NeverMade)
+AGENT_GRAPH_EXPORT_AUTHORIZATION(ByUser, ByUser)
+AGENT_GRAPH_EXPORT_AUTHORIZATION(Open, Open)

@@ -1,0 +1,196 @@
+#include "net/redis.h"
+
+#include <gtest/gtest.h>
+
+#include "on_fiber.h"
+#include "redis_server.h"
+#include "runtime/signal.h"
+#include "scripted_server.h"
+
+namespace agent_graph::net {
+namespace {
+
+using testing::Connection;
+using testing::RedisServer;
+using testing::ScriptedServer;
+using Type = RedisReply::Type;
+
+TEST(RedisUrl, NamesAHostOrASocket) {
+  RedisEndpoint endpoint = ParseRedisUrl("redis://cache.example").value();
+  EXPECT_EQ(endpoint.host, "cache.example");
+  EXPECT_EQ(endpoint.port, 6379);
+  EXPECT_EQ(endpoint.database, 0);
+  endpoint = ParseRedisUrl("redis://alice:p%40ss:w@[::1]:7000/3").value();
+  EXPECT_EQ(endpoint.host, "::1");
+  EXPECT_EQ(endpoint.port, 7000);
+  EXPECT_EQ(endpoint.user, "alice");
+  EXPECT_EQ(endpoint.password, "p@ss:w");
+  EXPECT_EQ(endpoint.database, 3);
+  endpoint = ParseRedisUrl("redis://:secret@h/").value();
+  EXPECT_EQ(endpoint.user, "");
+  EXPECT_EQ(endpoint.password, "secret");
+  endpoint = ParseRedisUrl("unix:///run/redis%20one.sock?db=2").value();
+  EXPECT_EQ(endpoint.host, "");
+  EXPECT_EQ(endpoint.socket_path, "/run/redis one.sock");
+  EXPECT_EQ(endpoint.database, 2);
+}
+
+TEST(RedisUrl, RefusesWhatItDoesNotKnow) {
+  for (const char* url :
+       {"", "cache.example", "http://h", "rediss://h", "redis://", "redis://:6379", "redis://h:0",
+        "redis://h:99999", "redis://h:x", "redis://h/x", "redis://h/-1", "redis://h?x=1",
+        "redis://secret@h", "redis://:s%zz@h", "redis://[::1", "redis://[::1]x", "unix://run/r",
+        "unix:///r?x=1"}) {
+    Result<RedisEndpoint> endpoint = ParseRedisUrl(url);
+    EXPECT_FALSE(endpoint.ok()) << url;
+    EXPECT_EQ(endpoint.status().message().find("secret"), std::string::npos) << url;
+  }
+}
+
+Deadline Soon() {
+  return DeadlineAfter(std::chrono::seconds(20));
+}
+
+class RedisTest : public testing::OnFiber {
+ protected:
+  Result<RedisReply> Call(RedisClient& client, const std::vector<std::string>& arguments,
+                          Deadline deadline = Soon()) {
+    return Run([&] { return client.Call(arguments, deadline); });
+  }
+  static RedisEndpoint Endpoint(const std::string& url) { return ParseRedisUrl(url).value(); }
+  static RedisEndpoint Endpoint(const ScriptedServer& server) {
+    RedisEndpoint endpoint;
+    endpoint.host = "127.0.0.1";
+    endpoint.port = static_cast<uint16_t>(server.port());
+    return endpoint;
+  }
+};
+
+TEST_F(RedisTest, CarriesAnyBytesThereAndBack) {
+  RedisServer server;
+  RedisClient client(Endpoint(server.Url()));
+  std::string value("a\r\n\0b \"$3\"", 11);
+  EXPECT_EQ(Call(client, {"SET", "key", value})->text, "OK");
+  EXPECT_EQ(Call(client, {"GET", "key"})->text, value);
+  EXPECT_EQ(Call(client, {"GET", "none"})->type, Type::kNil);
+  EXPECT_EQ(Call(client, {"DEL", "key", "none"})->integer, 1);
+  EXPECT_EQ(Call(client, {"NONSENSE"})->type, Type::kError);
+  RedisReply list = Call(client, {"EVAL", "return {1, 'two', {3}}", "0"}).value();
+  ASSERT_EQ(list.elements.size(), 3u);
+  EXPECT_EQ(list.elements[1].text, "two");
+  EXPECT_EQ(list.elements[2].elements[0].integer, 3);
+}
+
+TEST_F(RedisTest, LogsInAndSelectsADatabase) {
+  RedisServer server(RedisServer::NewSocketPath(), {"--requirepass", "pass word"});
+  RedisClient client(Endpoint("unix://:pass%20word@" + server.socket_path() + "?db=3"));
+  EXPECT_EQ(Call(client, {"SET", "k", "v"})->text, "OK");
+  RedisClient other(Endpoint("unix://:pass%20word@" + server.socket_path()));
+  EXPECT_EQ(Call(other, {"GET", "k"})->type, Type::kNil);
+  RedisClient stranger(Endpoint("unix://:wrong@" + server.socket_path()));
+  Status refused = Call(stranger, {"GET", "k"}).status();
+  EXPECT_EQ(refused.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(refused.ToString().find("wrong@"), std::string::npos);
+}
+
+TEST_F(RedisTest, ServesManyFibersAtOnce) {
+  RedisServer server;
+  RedisClient client(Endpoint(server.Url()));
+  constexpr int kFibers = static_cast<int>(kRedisConnectionsMax);
+  std::vector<runtime::Promise<bool>> done(kFibers);
+  for (int i = 0; i < kFibers; ++i) {
+    runtime_.Spawn([&client, promise = done[i], i] {
+      bool right = true;
+      for (int round = 0; round < 50 && right; ++round) {
+        std::string value = std::to_string(i) + "/" + std::to_string(round);
+        right = client.Call({"SET", std::to_string(i), value}, Soon()).ok() &&
+                client.Call({"GET", std::to_string(i)}, Soon())->text == value;
+      }
+      promise.Set(right);
+    });
+  }
+  for (auto& promise : done) EXPECT_TRUE(promise.Wait(nullptr, kNoDeadline).value());
+}
+
+TEST_F(RedisTest, ComesBackAfterARestart) {
+  std::string path = RedisServer::NewSocketPath();
+  RedisClient client(Endpoint("unix://" + path));
+  EXPECT_EQ(Call(client, {"PING"}).status().code(), StatusCode::kUnavailable);
+  {
+    RedisServer server(path);
+    EXPECT_TRUE(Call(client, {"PING"}).ok());
+  }
+  EXPECT_EQ(Call(client, {"PING"}).status().code(), StatusCode::kUnavailable);
+  RedisServer server(path);
+  EXPECT_TRUE(Call(client, {"PING"}).ok());
+}
+
+TEST_F(RedisTest, AServerThatHangsCostsOneDeadline) {
+  RedisServer server;
+  RedisClient client(Endpoint(server.Url()));
+  EXPECT_TRUE(Call(client, {"PING"}).ok());
+  server.Hang();
+  Deadline passed = DeadlineAfter(std::chrono::milliseconds(20));
+  EXPECT_EQ(Call(client, {"PING"}, passed).status().code(), StatusCode::kDeadlineExceeded);
+  server.GoOn();
+  EXPECT_TRUE(Call(client, {"PING"}).ok()) << "the late answer belongs to nobody";
+}
+
+TEST_F(RedisTest, RefusesAtTheBoundOfConnections) {
+  RedisServer server;
+  RedisClient client(Endpoint(server.Url()));
+  server.Hang();
+  std::vector<runtime::Promise<bool>> served(kRedisConnectionsMax);
+  Status refused = Run([&] {
+    for (const runtime::Promise<bool>& promise : served) {
+      runtime_.Spawn([&client, promise] { promise.Set(client.Call({"PING"}, Soon()).ok()); }, true);
+    }
+    // The others have their turn while this fiber is away, and wait for the server.
+    EXPECT_TRUE(runtime::SleepFor(std::chrono::milliseconds(1), nullptr).ok());
+    return client.Call({"PING"}, Soon()).status();
+  });
+  EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
+  server.GoOn();
+  for (auto& promise : served) EXPECT_TRUE(promise.Wait(nullptr, kNoDeadline).value());
+}
+
+TEST_F(RedisTest, SurvivesWhatIsNotRedis) {
+  for (const char* garbage : {"HTTP/1.1 400 Bad Request\r\n\r\n", "$abc\r\n", "*2000000000\r\n",
+                              "*-5\r\n", "?\r\n", "$-7\r\n",
+                              "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n"
+                              "*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n"}) {
+    ScriptedServer server([&](Connection& connection) {
+      connection.Send(garbage);
+      connection.WaitUntilPeerCloses();
+    });
+    RedisClient client(Endpoint(server));
+    Result<RedisReply> reply = Call(client, {"PING"});
+    ASSERT_FALSE(reply.ok()) << garbage;
+    EXPECT_EQ(reply.status().code(), StatusCode::kDataLoss) << garbage;
+  }
+}
+
+TEST_F(RedisTest, BoundsAReply) {
+  ScriptedServer server([&](Connection& connection) {
+    connection.Send("$999999999\r\n");
+    std::string block(64 * 1024, 'x');
+    while (connection.Send(block)) {
+    }
+  });
+  RedisClient client(Endpoint(server));
+  EXPECT_EQ(Call(client, {"GET", "k"}).status().code(), StatusCode::kResourceExhausted);
+}
+
+TEST_F(RedisTest, TellsThatTheConnectionWasLost) {
+  ScriptedServer server([&](Connection& connection) { connection.Send("$10\r\nhalf"); });
+  RedisClient client(Endpoint(server));
+  EXPECT_EQ(Call(client, {"GET", "k"}).status().code(), StatusCode::kUnavailable);
+}
+
+TEST_F(RedisTest, AHostThatDoesNotResolveIsUnavailable) {
+  RedisClient client(Endpoint("redis://nothing.invalid"));
+  EXPECT_EQ(Call(client, {"PING"}).status().code(), StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace agent_graph::net

@@ -1,0 +1,431 @@
+#include "auth/guard.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "auth/jwt.h"
+#include "base/clock.h"
+#include "owners.h"
+#include "runtime/runtime.h"
+#include "tokens.h"
+
+namespace agent_graph::auth {
+namespace {
+
+using nlohmann::json;
+using settings::AuthenticationSettings;
+using settings::AuthorizationSettings;
+using Policy = AuthorizationSettings::Policy;
+using Kind = Refusal::Kind;
+
+constexpr char kSecret[] = "0123456789abcdef0123456789abcdef";
+constexpr Permission kPermissions[] = {
+    {"graph", "invoke"},      {"graph", "stream"},       {"graph", "stop"},
+    {"graph", "fix"},         {"graph", "setup"},        {"graph", "read"},
+    {"checkpointer", "read"}, {"checkpointer", "write"}, {"checkpointer", "delete"},
+    {"store", "read"},        {"store", "write"},        {"store", "delete"},
+    {"files", "upload"},      {"files", "read"},         {"config", "read"}};
+
+std::string Token(const json& claims) {
+  json all = {{"user_id", "alice"}, {"exp", UnixSeconds() + 1000}};
+  all.update(claims);
+  return testing::HmacToken(all, kSecret);
+}
+
+class GuardTest : public ::testing::Test {
+ protected:
+  GuardTest() {
+    settings_.authentication.method = AuthenticationSettings::Method::kJwt;
+    settings_.authentication.jwt_algorithm = "HS256";
+    settings_.authentication.jwt_secret = kSecret;
+    head_.method = "GET";
+    head_.path = "/v1/x";
+    head_.request_id = "r-1";
+  }
+
+  Guard& Make() {
+    GuardOptions options;
+    options.read_thread = state_.Reader();
+    options.runtime = &runtime_;
+    options.warn = [this](const std::string& line) { warnings_.push_back(line); };
+    Result<std::unique_ptr<Guard>> guard = Guard::Create(settings_, std::move(options));
+    EXPECT_TRUE(guard.ok()) << guard.status().ToString();
+    guard_ = std::move(guard).value();
+    return *guard_;
+  }
+
+  GuardOutcome Check(const json& claims, Permission permission, const std::string& id = "",
+                     bool websocket = false) {
+    if (guard_ == nullptr) Make();
+    if (!claims.is_null()) head_.headers = {{"authorization", "Bearer " + Token(claims)}};
+    return guard_->Check({head_, cancellation_, permission, id, websocket});
+  }
+
+  // The text of a refusal, or what the caller became.
+  static std::string Told(const GuardOutcome& outcome) {
+    if (outcome.refusal) return outcome.refusal->message;
+    bool all = outcome.caller.scope.kind == state::Scope::Kind::kAll;
+    return all ? "all" : "owner " + outcome.caller.scope.user_id;
+  }
+
+  runtime::Runtime runtime_{{}};
+  settings::Settings settings_;
+  testing::Owners state_;
+  bridge::RequestHead head_;
+  runtime::Cancellation cancellation_;
+  std::vector<std::string> warnings_;
+  std::unique_ptr<Guard> guard_;
+};
+
+TEST_F(GuardTest, WithoutAuthenticationNothingIsChecked) {
+  settings_.authentication.method = AuthenticationSettings::Method::kNone;
+  settings_.authorization.policy = Policy::kOwnership;
+  state_.owners["t"] = "bob";
+  head_.headers = {{"authorization", "Bearer nonsense"}};
+  GuardOutcome outcome = Check(nullptr, {"graph", "invoke"}, "t");
+  EXPECT_FALSE(outcome.refusal.has_value());
+  EXPECT_EQ(outcome.caller.scope.kind, state::Scope::Kind::kAll);
+  EXPECT_EQ(outcome.caller.user_id, "");
+  EXPECT_EQ(outcome.caller.user_json, "{}");
+  EXPECT_FALSE(guard_->CheckThread({head_, cancellation_, {"graph", "invoke"}}, json::object(), "t",
+                                   outcome.caller));
+  EXPECT_EQ(state_.reads, 0);
+}
+
+TEST_F(GuardTest, RefusesEveryKindOfBadToken) {
+  auto kind = [&](const std::string& authorization) {
+    head_.headers = {{"authorization", authorization}};
+    return Check(nullptr, {"graph", "read"}).refusal->kind;
+  };
+  EXPECT_EQ(kind(""), Kind::kNoCredential);
+  EXPECT_EQ(kind("Basic abc"), Kind::kNoCredential);
+  EXPECT_EQ(kind("Bearer a.b.c"), Kind::kInvalidToken);
+  EXPECT_EQ(kind("Bearer " + Token({{"exp", UnixSeconds() - 1}})), Kind::kExpiredToken);
+  GuardOutcome outcome = Check(nullptr, {"graph", "read"});
+  ASSERT_EQ(outcome.headers.size(), 1u);
+  EXPECT_EQ(outcome.headers[0].first, "WWW-Authenticate");
+}
+
+TEST_F(GuardTest, AQueryTokenIsForHandshakesOnly) {
+  head_.query = "token=" + Token(json::object());
+  EXPECT_EQ(Check(nullptr, {"graph", "read"}).refusal->kind, Kind::kNoCredential);
+  EXPECT_FALSE(Check(nullptr, {"graph", "read"}, "", true).refusal.has_value());
+}
+
+TEST_F(GuardTest, KeysThatAreGoneAreToldApart) {
+  settings_.authentication.jwt_public_key_file = "/nonexistent/key.pem";
+  EXPECT_FALSE(Guard::Create(settings_, {}).ok());
+  GuardOptions options;
+  options.tolerate_lost_keys = true;
+  options.warn = [this](const std::string& line) { warnings_.push_back(line); };
+  guard_ = Guard::Create(settings_, std::move(options)).value();
+  EXPECT_EQ(Check(json::object(), {"graph", "read"}).refusal->kind, Kind::kUnusableKey);
+  EXPECT_EQ(warnings_.size(), 1u);
+}
+
+TEST_F(GuardTest, EveryPermissionNeedsItsOwnScope) {
+  for (const Permission& own : kPermissions) {
+    std::string name = std::string(own.resource) + ":" + std::string(own.action);
+    json others = json::array();
+    for (const Permission& other : kPermissions) {
+      std::string scope = std::string(other.resource) + ":" + std::string(other.action);
+      if (scope != name) others.push_back(scope);
+    }
+    EXPECT_EQ(Told(Check({{"scopes", others}}, own)), "Missing required scope: " + name);
+    EXPECT_EQ(Told(Check({{"scopes", {name}}}, own)), "all") << name;
+    EXPECT_EQ(Told(Check({{"scopes", json::array()}}, own)), "Missing required scope: " + name);
+    EXPECT_EQ(Told(Check({{"scopes", {"*"}}}, own)), "Missing required scope: " + name);
+  }
+}
+
+TEST_F(GuardTest, ScopesThatAreNoListCountAsNone) {
+  for (const json& scopes : {json("graph:read"), json(nullptr), json(5), json::object()}) {
+    EXPECT_EQ(Told(Check({{"scopes", scopes}}, {"graph", "invoke"})), "all") << scopes;
+  }
+}
+
+TEST_F(GuardTest, StampsAuthzOverAForgedOne) {
+  json forged = {{"user_id", "root"}, {"scope", "none"}, {"scopes", nullptr}};
+  settings_.authorization.policy = Policy::kOwnership;
+  GuardOutcome outcome =
+      Check({{"authz", forged}, {"team", "a"}, {"scopes", {"graph:read"}}, {"user_id", "alice"}},
+            {"graph", "read"});
+  json user = json::parse(outcome.caller.user_json);
+  EXPECT_EQ(user["team"], "a");
+  EXPECT_EQ(user["authz"],
+            json({{"user_id", "alice"}, {"scope", "owner"}, {"scopes", {"graph:read"}}}));
+  EXPECT_EQ(outcome.caller.user_id, "alice");
+}
+
+TEST_F(GuardTest, StampsWhatThePolicySays) {
+  settings_.authorization.policy = Policy::kAllowAll;
+  json user = json::parse(Check(json::object(), {"graph", "read"}).caller.user_json);
+  EXPECT_EQ(user["authz"], json({{"user_id", "alice"}, {"scope", "none"}, {"scopes", nullptr}}));
+}
+
+TEST_F(GuardTest, OwnershipDecides) {
+  settings_.authorization.policy = Policy::kOwnership;
+  state_.owners = {{"mine", "alice"}, {"theirs", "bob"}, {"nobodys", ""}};
+  for (const char* resource : {"graph", "checkpointer"}) {
+    for (const char* action : {"invoke", "stream", "read", "delete"}) {
+      std::string denied = std::string("Not authorized to ") + action + " " + resource;
+      Permission permission{resource, action};
+      json claims = json::object();
+      EXPECT_EQ(Told(Check(claims, permission)), "owner alice");
+      EXPECT_EQ(Told(Check(claims, permission, "mine")), "owner alice");
+      EXPECT_EQ(Told(Check(claims, permission, "mine")), "owner alice") << "remembered";
+      EXPECT_EQ(Told(Check(claims, permission, "new")), "owner alice");
+      EXPECT_EQ(Told(Check(claims, permission, "theirs")), denied);
+      EXPECT_EQ(Told(Check(claims, permission, "nobodys")), denied);
+    }
+  }
+  for (const char* resource : {"store", "files", "config"}) {
+    EXPECT_EQ(Told(Check(json::object(), {resource, "read"}, "theirs")), "owner alice");
+  }
+}
+
+TEST_F(GuardTest, AFailedLookupDeniesAndAnImpossibleOneAllows) {
+  settings_.authorization.policy = Policy::kOwnership;
+  state_.failure = Status(StatusCode::kUnavailable, "gone");
+  EXPECT_EQ(Told(Check(json::object(), {"graph", "read"}, "t")), "Not authorized to read graph");
+  state_.failure = Status(StatusCode::kNotConfigured, "cannot tell");
+  EXPECT_EQ(Told(Check(json::object(), {"graph", "read"}, "t")), "owner alice");
+}
+
+TEST_F(GuardTest, TheBodysThreadIsCheckedInASecondStep) {
+  settings_.authorization.policy = Policy::kOwnership;
+  state_.owners = {{"mine", "alice"}, {"theirs", "bob"}};
+  GuardOutcome outcome = Check(json::object(), {"graph", "invoke"});
+  GuardRequest request{head_, cancellation_, {"graph", "invoke"}};
+  EXPECT_FALSE(guard_->CheckThread(request, json::object(), "mine", outcome.caller));
+  EXPECT_FALSE(outcome.caller.remembered);
+  EXPECT_FALSE(guard_->CheckThread(request, json::object(), "mine", outcome.caller));
+  EXPECT_TRUE(outcome.caller.remembered);
+  auto refusal = guard_->CheckThread(request, json::object(), "theirs", outcome.caller);
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->kind, Kind::kForbidden);
+  EXPECT_EQ(refusal->message, "Not authorized to invoke graph");
+}
+
+TEST_F(GuardTest, ConfirmsAStaleAllow) {
+  settings_.authorization.policy = Policy::kOwnership;
+  state_.owners = {{"t", "alice"}};
+  Check(json::object(), {"checkpointer", "read"}, "t");
+  GuardOutcome outcome = Check(json::object(), {"checkpointer", "read"}, "t");
+  ASSERT_TRUE(outcome.caller.remembered);
+  state_.owners = {{"t", "bob"}};
+  auto refusal = guard_->Confirm({"checkpointer", "read"}, "t", outcome.caller);
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_EQ(refusal->message, "Not authorized to read checkpointer");
+  state_.owners.clear();
+  EXPECT_FALSE(guard_->Confirm({"checkpointer", "read"}, "t", outcome.caller));
+}
+
+TEST_F(GuardTest, RolesGrantScopes) {
+  AuthorizationSettings& authorization = settings_.authorization;
+  authorization.policy = Policy::kRoles;
+  authorization.roles = {
+      {"admin", {"*"}}, {"reader", {"graph:read"}}, {"runner", {"graph:read", "graph:invoke"}}};
+  const char* kMissing = "Missing required scope: graph:invoke";
+  Permission invoke{"graph", "invoke"};
+  EXPECT_EQ(Told(Check({{"roles", {"admin"}}}, invoke)), "owner alice");
+  EXPECT_EQ(Told(Check({{"role", "admin"}}, invoke)), "owner alice");
+  EXPECT_EQ(Told(Check({{"roles", "runner"}}, invoke)), "owner alice");
+  EXPECT_EQ(Told(Check({{"roles", {"reader", "runner"}}}, invoke)), "owner alice");
+  EXPECT_EQ(Told(Check({{"role", "reader"}, {"roles", {"runner"}}}, invoke)), "owner alice");
+  EXPECT_EQ(Told(Check({{"roles", {"reader"}}}, invoke)), kMissing);
+  EXPECT_EQ(Told(Check({{"roles", {"unknown", 5, nullptr}}}, invoke)), kMissing);
+  EXPECT_EQ(Told(Check(json::object(), invoke)), kMissing);
+  // The token's own scopes do not count where roles say what is allowed.
+  EXPECT_EQ(Told(Check({{"scopes", {"graph:invoke"}}}, invoke)), kMissing);
+  authorization.default_scopes = {"graph:invoke"};
+  EXPECT_EQ(Told(Check({{"roles", {"unknown"}}}, invoke)), "owner alice");
+}
+
+TEST_F(GuardTest, RolesIsolateByOwnerUnlessSaidOtherwise) {
+  settings_.authorization.policy = Policy::kRoles;
+  settings_.authorization.default_scopes = {"*"};
+  state_.owners = {{"theirs", "bob"}};
+  EXPECT_EQ(Told(Check(json::object(), {"graph", "read"}, "theirs")),
+            "Not authorized to read graph");
+  settings_.authorization.isolate_by_owner = false;
+  GuardOutcome outcome = Check(json::object(), {"graph", "read"}, "theirs");
+  EXPECT_EQ(Told(outcome), "all");
+  EXPECT_EQ(outcome.caller.user_id, "alice");
+  EXPECT_EQ(json::parse(outcome.caller.user_json)["authz"]["scopes"], json({"*"}));
+}
+
+class CustomBackends : public GuardTest {
+ protected:
+  CustomBackends() {
+    EXPECT_TRUE(runtime_.Start().ok());
+    settings_.authentication.method = AuthenticationSettings::Method::kCustom;
+    settings_.authentication.backend = Export("ByHeader");
+    head_.peer_address = "192.0.2.7";
+    head_.query = "a=b";
+  }
+  ~CustomBackends() override { EXPECT_TRUE(runtime_.Stop(kNoDeadline).ok()); }
+
+  static settings::ExportSettings Export(const std::string& attribute) {
+    return {std::string(AGENT_GRAPH_TEST_GRAPHS) + "/auth_backends.so", attribute};
+  }
+  void AuthorizeBy(const std::string& attribute) {
+    settings_.authorization.policy = Policy::kCustom;
+    settings_.authorization.backend = Export(attribute);
+  }
+  // As `user`, who makes the backend do `what`.
+  GuardOutcome Ask(const std::string& user, const std::string& what,
+                   Permission permission = {"graph", "read"}, const std::string& id = "") {
+    head_.headers = {{"x-user", user}, {"x-do", what}, {"authorization", "Bearer tok"}};
+    return Check(nullptr, permission, id);
+  }
+};
+
+TEST_F(CustomBackends, SeeTheRequestAndMakeTheUser) {
+  GuardOutcome outcome = Ask("carol", "");
+  ASSERT_FALSE(outcome.refusal.has_value()) << outcome.refusal->message;
+  EXPECT_EQ(outcome.caller.user_id, "carol");
+  EXPECT_EQ(json::parse(outcome.caller.user_json),
+            json({{"user_id", "carol"},
+                  {"credential", "tok"},
+                  {"method", "GET"},
+                  {"path", "/v1/x"},
+                  {"query", "a=b"},
+                  {"peer", "192.0.2.7"},
+                  {"websocket", false},
+                  {"authz", {{"user_id", "carol"}, {"scope", "none"}, {"scopes", nullptr}}}}));
+  EXPECT_EQ(outcome.headers, (bridge::HeaderList{{"X-Backend", "seen"}}));
+}
+
+TEST_F(CustomBackends, RefuseInTheirOwnWay) {
+  GuardOutcome outcome = Ask("carol", "account");
+  EXPECT_EQ(outcome.refusal->kind, Kind::kAccount);
+  EXPECT_EQ(outcome.refusal->code, "LOCKED");
+  EXPECT_EQ(outcome.refusal->message, "unauthorized: the account is locked");
+  EXPECT_EQ(outcome.headers.size(), 1u);
+  outcome = Ask("carol", "http");
+  EXPECT_EQ(outcome.refusal->kind, Kind::kHttp);
+  EXPECT_EQ(outcome.refusal->status, 401);
+  EXPECT_TRUE(warnings_.empty());
+}
+
+TEST_F(CustomBackends, TheirFaultsLetNobodyThrough) {
+  for (const char* what : {"throw", "throw-int", "array", "bad-status"}) {
+    GuardOutcome outcome = Ask("carol", what);
+    ASSERT_TRUE(outcome.refusal.has_value()) << what;
+    EXPECT_EQ(outcome.refusal->kind, Kind::kInternal) << what;
+    EXPECT_EQ(outcome.refusal->message, "") << what;
+  }
+  EXPECT_EQ(warnings_.size(), 4u);
+}
+
+TEST_F(CustomBackends, AnAnonymousRequestIsRefusedByThePolicies) {
+  for (Policy policy : {Policy::kAllowAll, Policy::kOwnership}) {
+    settings_.authorization.policy = policy;
+    guard_.reset();
+    EXPECT_EQ(Told(Ask("", "null")), "Not authorized to read graph");
+    EXPECT_EQ(Told(Ask("", "empty")), "Not authorized to read graph");
+  }
+}
+
+TEST_F(CustomBackends, AHeaderThatEndsItsLineIsDropped) {
+  GuardOutcome outcome = Ask("carol", "split");
+  EXPECT_FALSE(outcome.refusal.has_value());
+  EXPECT_EQ(outcome.headers, (bridge::HeaderList{{"X-Backend", "seen"}}));
+}
+
+TEST_F(CustomBackends, MayAuthorize) {
+  AuthorizeBy("ByUser");
+  EXPECT_EQ(Told(Ask("graph:read:-", "")), "owner graph:read:-");
+  EXPECT_EQ(Told(Ask("graph:read:t", "", {"graph", "read"}, "t")), "owner graph:read:t");
+  EXPECT_EQ(Told(Ask("somebody", "")), "Not authorized to read graph");
+  EXPECT_EQ(Told(Ask("thrower", "")), "Not authorized to read graph");
+  EXPECT_EQ(Told(Ask("anybody", "scopes", {"graph", "stop"})),
+            "Missing required scope: graph:stop");
+  EXPECT_EQ(Told(Ask("configured", "", {"graph", "invoke"})), "Not authorized to invoke graph");
+}
+
+TEST_F(CustomBackends, AreAskedAgainAboutTheBodysThread) {
+  AuthorizeBy("ByUser");
+  GuardOutcome outcome = Ask("anybody", "", {"graph", "invoke"});
+  ASSERT_FALSE(outcome.refusal.has_value());
+  GuardRequest request{head_, cancellation_, {"graph", "invoke"}};
+  EXPECT_FALSE(guard_->CheckThread(request, json::object(), "t", outcome.caller));
+  outcome.caller.user_json = R"({"user_id":"configured"})";
+  EXPECT_FALSE(guard_->CheckThread(request, {{"pass", true}}, "t", outcome.caller));
+  EXPECT_TRUE(guard_->CheckThread(request, {{"pass", false}}, "t", outcome.caller));
+  outcome.caller.user_json = R"({"user_id":"graph:invoke:mine"})";
+  EXPECT_FALSE(guard_->CheckThread(request, json::object(), "mine", outcome.caller));
+  EXPECT_TRUE(guard_->CheckThread(request, json::object(), "t", outcome.caller));
+}
+
+// There would be no owner to limit the rows to.
+TEST_F(CustomBackends, NobodyTouchesRowsOfOwners) {
+  AuthorizeBy("ByUser");
+  EXPECT_EQ(Told(Ask("", "null")), "owner ");
+  EXPECT_EQ(Told(Ask("", "null", {"config", "read"})), "owner ");
+  EXPECT_EQ(Told(Ask("", "null", {"checkpointer", "read"})), "Not authorized to read checkpointer");
+  EXPECT_EQ(Told(Ask("", "null", {"graph", "invoke"})), "Not authorized to invoke graph");
+  EXPECT_EQ(Told(Ask("", "null", {"store", "read"})), "Not authorized to read store");
+  EXPECT_EQ(Told(Ask("", "null", {"graph", "read"}, "t")), "Not authorized to read graph");
+}
+
+TEST_F(CustomBackends, SayScopesAndIsolation) {
+  AuthorizeBy("Open");
+  GuardOutcome outcome = Ask("carol", "");
+  EXPECT_EQ(Told(outcome), "all");
+  EXPECT_EQ(
+      json::parse(outcome.caller.user_json)["authz"],
+      json({{"user_id", "carol"}, {"scope", "none"}, {"scopes", {"graph:read", "store:read"}}}));
+  EXPECT_EQ(Told(Ask("carol", "", {"graph", "invoke"})), "Missing required scope: graph:invoke");
+}
+
+TEST_F(CustomBackends, TheSampleKnowsTheKeysOfItsFile) {
+  namespace files = std::filesystem;
+  files::path directory = ::testing::TempDir() + "api_keys" + std::to_string(getpid());
+  files::create_directories(directory);
+  files::copy(std::string(AGENT_GRAPH_SAMPLE_AUTH) + "/api_keys.so", directory / "api_keys.so",
+              files::copy_options::overwrite_existing);
+  std::ofstream(directory / "api_keys.txt")
+      << "# comment\nk1 alice\nk2 bob graph:read,store:read\n";
+  settings_.authentication.backend = {(directory / "api_keys.so").string(), "ApiKeys"};
+  auto check = [&](bridge::HeaderList headers) {
+    head_.headers = std::move(headers);
+    return Check(nullptr, {"graph", "invoke"});
+  };
+  EXPECT_EQ(check({{"x-api-key", "k1"}}).caller.user_id, "alice");
+  EXPECT_EQ(check({{"authorization", "Bearer k1"}}).caller.user_id, "alice");
+  EXPECT_EQ(Told(check({{"x-api-key", "k2"}})), "Missing required scope: graph:invoke");
+  EXPECT_EQ(check({{"x-api-key", "k3"}}).refusal->code, "INVALID_API_KEY");
+  EXPECT_EQ(check({{"x-api-key", "#"}}).refusal->code, "INVALID_API_KEY");
+  EXPECT_EQ(check({}).refusal->status, 401);
+  files::remove_all(directory);
+}
+
+TEST_F(CustomBackends, AreLoadedWithClearWords) {
+  auto failure = [&](const settings::ExportSettings& source) {
+    settings_.authentication.backend = source;
+    return Guard::Create(settings_, {}).status().message();
+  };
+  std::string library = Export("x").module;
+  EXPECT_EQ(failure(Export("Missing")),
+            "auth.path: " + library +
+                ": exports no \"Missing\": it needs AGENT_GRAPH_EXPORT_AUTHENTICATION(Missing, "
+                "YourClass)");
+  EXPECT_EQ(failure(Export("NeverMade")),
+            "auth.path: " + library + ": \"NeverMade\" cannot be made: no key file");
+  EXPECT_TRUE(failure({"/nonexistent.so", "X"})
+                  .starts_with("auth.path: /nonexistent.so: cannot be loaded: "));
+  settings_.authentication.backend = Export("ByHeader");
+  AuthorizeBy("ByHeader");
+  EXPECT_TRUE(Guard::Create(settings_, {})
+                  .status()
+                  .message()
+                  .starts_with("authorization: " + library + ": exports no \"ByHeader\""));
+}
+
+}  // namespace
+}  // namespace agent_graph::auth
