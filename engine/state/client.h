@@ -71,7 +71,7 @@ class Client : public Service {
 
  private:
   const ClientOptions options_;
-  std::unique_ptr<Link> link_;
+  std::shared_ptr<Link> link_;
 };
 
 }  // namespace agent_graph::state

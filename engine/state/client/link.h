@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -29,7 +30,7 @@ struct LinkOptions {
 };
 
 // Thread-safe.
-class Link {
+class Link : public std::enable_shared_from_this<Link> {
  public:
   // Requests that wait for an answer, in bytes; beyond it calls fail with kResourceExhausted.
   static constexpr size_t kPendingBytesMax = 256 * 1024 * 1024;
@@ -84,8 +85,11 @@ class Link {
   // Under mutex_.
   std::string MakeHello() const;
   uint64_t Number(std::string& frame);
+  // Sends at once, or, on an engine thread, when the fibers that can run have run: what they ask
+  // goes out together.
   void Write(std::string_view frame);
   void Flush();
+  void FlushNow();
 
   const LinkOptions options_;
   const std::string id_;
@@ -105,6 +109,7 @@ class Link {
   std::multiset<std::string> held_runs_;
   std::string unsent_;
   size_t unsent_start_ = 0;
+  bool flush_posted_ = false;
   std::string buffer_;  // bytes just received; the link's thread only
 };
 

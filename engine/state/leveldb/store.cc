@@ -224,7 +224,7 @@ void Store::Accept(const ReplyAddress& to, ReplyRow reply, Outcome outcome) {
   // What changed nothing may be executed again, so its answer need not be kept.
   if (auto client = clients_.find(to.client);
       client != clients_.end() && outcome.answer_again && transaction_.has_staged()) {
-    transaction_.PutRow(keys::Reply(to.client, to.sequence), reply);
+    transaction_.PutUnread(keys::Reply(to.client, to.sequence), pack::ToBytes(reply));
     client->second.replies.insert_or_assign(to.sequence, reply);
   }
   transaction_.Accept(wants_sync);

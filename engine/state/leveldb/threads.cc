@@ -48,9 +48,9 @@ void TouchThread(Transaction& transaction, const std::string& thread_id, ThreadR
     // A new thread has not been listed before.
     if (row.updated_micros != 0) Unlist(transaction, thread_id, row);
     row.updated_micros = micros;
-    transaction.Put(keys::Listing(micros, thread_id), {});
+    transaction.PutUnread(keys::Listing(micros, thread_id), {});
     if (!row.owner.empty()) {
-      transaction.Put(keys::ListingByOwner(row.owner, micros, thread_id), {});
+      transaction.PutUnread(keys::ListingByOwner(row.owner, micros, thread_id), {});
     }
   }
   transaction.PutRow(keys::Thread(thread_id), row);
@@ -124,10 +124,14 @@ Status ThreadEditor::AddMessages(const std::vector<StoredMessage>& messages, Exi
   if (messages.empty()) return Status::Ok();
   AG_RETURN_IF_ERROR(LoadCounters());
   AG_RETURN_IF_ERROR(LoadWindow());
+  const bool none_yet = counters_->next_sequence == 1;
   for (const StoredMessage& message : messages) {
     if (message.id.empty()) return Status(StatusCode::kInvalidArgument, "a message has no id");
     const std::string id_key = keys::MessageId(thread_, message.id);
-    AG_ASSIGN_OR_RETURN(std::optional<uint64_t> known, transaction_.GetRow<uint64_t>(id_key));
+    std::optional<uint64_t> known;
+    if (!none_yet || transaction_.Stages(id_key)) {
+      AG_ASSIGN_OR_RETURN(known, transaction_.GetRow<uint64_t>(id_key));
+    }
     if (known && existing == Existing::kKeep) continue;
     uint64_t sequence = known ? *known : counters_->next_sequence++;
     if (!known) {

@@ -2,7 +2,16 @@
 
 #include <leveldb/write_batch.h>
 
+#include <utility>
+
 namespace agent_graph::state {
+namespace {
+
+// Two generations of this size are kept; between two commits there may be more.
+constexpr size_t kRowsKept = 8192;
+constexpr size_t kRowBytesKept = 4 * 1024 * 1024;
+
+}  // namespace
 
 struct Transaction::Batch {
   leveldb::WriteBatch writes;
@@ -15,6 +24,7 @@ Transaction::~Transaction() = default;
 Result<std::optional<std::string>> Transaction::Get(const std::string& key) const {
   if (auto found = staged_.find(key); found != staged_.end()) return found->second;
   if (auto found = accepted_.find(key); found != accepted_.end()) return found->second;
+  if (auto found = older_.find(key); found != older_.end()) return found->second;
   return database_.Get(key, nullptr);
 }
 
@@ -44,6 +54,7 @@ void Transaction::Accept(bool sync) {
   // Nodes move over; a newer change of the same row replaces the older one.
   for (auto it = staged_.begin(); it != staged_.end();) {
     auto node = staged_.extract(it++);
+    accepted_bytes_ += node.key().size() + (node.mapped() ? node.mapped()->size() : 0);
     auto existing = accepted_.find(node.key());
     if (existing != accepted_.end()) {
       existing->second = std::move(node.mapped());
@@ -67,10 +78,16 @@ Status Transaction::Commit() {
   Reject();
   Status status = empty() ? Status::Ok() : database_.Write(batch_->writes, sync_);
   batch_->writes.Clear();
-  accepted_.clear();
   committed_changes_ = 0;
   sync_ = false;
+  ForgetOldRows();
   return status;
+}
+
+void Transaction::ForgetOldRows() {
+  if (accepted_.size() < kRowsKept && accepted_bytes_ < kRowBytesKept) return;
+  older_ = std::exchange(accepted_, {});
+  accepted_bytes_ = 0;
 }
 
 }  // namespace agent_graph::state

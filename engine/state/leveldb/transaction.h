@@ -21,12 +21,13 @@ class Transaction {
   explicit Transaction(Database& database);
   ~Transaction();
 
-  // The row as this batch will leave it.
+  // The row as this batch will leave it. Rows that were written lately are not read from the
+  // database: nobody else writes there.
   Result<std::optional<std::string>> Get(const std::string& key) const;
   void Put(const std::string& key, std::string value);
   void Delete(const std::string& key);
-  // For rows no later operation reads through this transaction (bodies of messages and log
-  // entries).
+  // For rows that the write thread never reads (bodies of messages, log entries, listings, kept
+  // answers); written before what else the operation does.
   void PutUnread(std::string key, std::string value);
 
   template <typename Row>
@@ -48,6 +49,8 @@ class Transaction {
   void Accept(bool sync);
   void Reject();
 
+  // The operation in progress has put or deleted this row.
+  bool Stages(const std::string& key) const { return staged_.contains(key); }
   bool has_staged() const { return !(staged_.empty() && staged_unread_.empty()); }
   bool empty() const { return committed_changes_ == 0; }
   size_t bytes() const;
@@ -59,9 +62,13 @@ class Transaction {
   struct Batch;
 
   Database& database_;
+  void ForgetOldRows();
+
   Changes staged_;
   std::vector<std::pair<std::string, std::string>> staged_unread_;
-  Changes accepted_;
+  Changes accepted_;  // by this batch and by the latest before it
+  size_t accepted_bytes_ = 0;
+  Changes older_;  // committed, and not changed since
   std::unique_ptr<Batch> batch_;
   size_t committed_changes_ = 0;
   bool sync_ = false;

@@ -101,6 +101,7 @@ void Unpack(Unpacker& unpacker, T& value) {
 template <typename T>
 std::string ToBytes(const T& value) {
   std::string bytes;
+  bytes.reserve(sizeof(T));  // about as much as most rows take
   Packer packer(bytes);
   Pack(packer, value);
   return bytes;

@@ -22,9 +22,9 @@ enum Marker : uint8_t {
 }  // namespace
 
 void Packer::BigEndian(uint64_t value, int bytes) {
-  for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) {
-    out_.push_back(static_cast<char>(value >> shift));
-  }
+  char text[8];
+  for (int i = 0; i < bytes; ++i) text[i] = static_cast<char>(value >> (8 * (bytes - 1 - i)));
+  out_.append(text, static_cast<size_t>(bytes));
 }
 
 void Packer::Unsigned(uint64_t value) {

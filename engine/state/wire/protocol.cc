@@ -8,6 +8,8 @@ constexpr size_t kSequencePosition = kFrameHeaderBytes + 2;
 constexpr size_t kFixedUnsignedBytes = 9;
 constexpr size_t kAcknowledgedPosition = kSequencePosition + kFixedUnsignedBytes;
 
+constexpr size_t kFrameBytesUsual = 1024;
+
 // A reader that saw one large frame does not keep its memory.
 constexpr size_t kBufferKeptBytes = 1024 * 1024;
 
@@ -22,7 +24,9 @@ uint32_t ReadLength(std::string_view bytes) {
 }  // namespace
 
 std::string BeginFrame(FrameType type, size_t items_after_type) {
-  std::string frame(kFrameHeaderBytes, '\0');
+  std::string frame;
+  frame.reserve(kFrameBytesUsual);
+  frame.resize(kFrameHeaderBytes);
   pack::Packer packer(frame);
   packer.Array(items_after_type + 1);
   pack::Pack(packer, type);
