@@ -1,0 +1,53 @@
+#include "limits/key.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace agent_graph::limits {
+namespace {
+
+// The n-th entry from the right, counted from 1; empty when there are fewer.
+std::string_view EntryFromRight(std::string_view list, uint32_t n) {
+  for (;;) {
+    size_t comma = list.rfind(',');
+    std::string_view entry = comma == std::string_view::npos ? list : list.substr(comma + 1);
+    if (--n == 0) return entry;
+    if (comma == std::string_view::npos) return {};
+    list = list.substr(0, comma);
+  }
+}
+
+bool IsTrusted(const RateLimitOptions& options, const std::optional<Address>& peer) {
+  if (options.trusted_proxies.empty()) return true;
+  return peer && std::ranges::any_of(options.trusted_proxies, [&](const AddressRange& range) {
+           return range.Contains(*peer);
+         });
+}
+
+}  // namespace
+
+std::string ClientAddress(const RateLimitOptions& options, std::string_view peer,
+                          std::string_view forwarded_for) {
+  std::optional<Address> address = ParseAddress(peer);
+  if (options.trusted_proxy_headers && !forwarded_for.empty() && IsTrusted(options, address)) {
+    std::optional<Address> named =
+        ParseAddress(EntryFromRight(forwarded_for, options.trusted_proxy_hops));
+    if (named) address = named;
+  }
+  return address ? address->ToString() : std::string(peer);
+}
+
+std::string BucketKey(const RateLimitOptions& options, std::string_view client_address,
+                      std::string_view user_id) {
+  if (options.by == RateLimitOptions::By::kGlobal) return "__global__";
+  if (options.by == RateLimitOptions::By::kUser && !user_id.empty()) {
+    return "user:" + std::string(user_id);
+  }
+  return "ip:" + std::string(client_address);
+}
+
+bool IsExcluded(const RateLimitOptions& options, std::string_view path) {
+  return std::ranges::find(options.exclude_paths, path) != options.exclude_paths.end();
+}
+
+}  // namespace agent_graph::limits

@@ -1,0 +1,26 @@
+// What a rate limit is, apart from where it is counted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "limits/address.h"
+
+namespace agent_graph::limits {
+
+struct RateLimitOptions {
+  enum class By : uint8_t { kAddress, kUser, kGlobal };
+  enum class Scope : uint8_t { kNginx, kWorker };
+
+  uint32_t requests = 100;  // per window
+  uint32_t window_seconds = 60;
+  By by = By::kAddress;
+  Scope scope = Scope::kNginx;
+  std::vector<std::string> exclude_paths;     // compared as a whole
+  bool trusted_proxy_headers = false;         // X-Forwarded-For names the client
+  uint32_t trusted_proxy_hops = 1;            // counted from the right
+  std::vector<AddressRange> trusted_proxies;  // who may say so; empty: anybody
+};
+
+}  // namespace agent_graph::limits
