@@ -144,13 +144,24 @@ void CurlLoop::Arm(const std::shared_ptr<Socket>& socket) {
 }
 
 void CurlLoop::SetTimer(long timeout_ms) {
-  if (timeout_ms < 0) {
-    timer_.cancel();
-    return;
-  }
-  timer_.expires_after(std::chrono::milliseconds(timeout_ms));
+  timeout_at_ = timeout_ms < 0 ? kNoDeadline : DeadlineAfter(std::chrono::milliseconds(timeout_ms));
+  ArmTimer();
+}
+
+// libcurl moves its timeout with nearly every piece it receives. The timer stays as it is while it
+// is early enough: at worst it rings for nothing.
+void CurlLoop::ArmTimer() {
+  if (timeout_at_ >= timer_at_) return;
+  timer_at_ = timeout_at_;
+  timer_.expires_at(timer_at_);
   timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) Act(CURL_SOCKET_TIMEOUT, 0);
+    if (error) return;
+    timer_at_ = kNoDeadline;
+    if (timeout_at_ <= MonotonicClock::now()) {
+      timeout_at_ = kNoDeadline;
+      Act(CURL_SOCKET_TIMEOUT, 0);
+    }
+    ArmTimer();
   });
 }
 

@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace agent_graph::net {
 
 // One transfer's callback. It runs inside libcurl or right after it: it may wake a fiber but must
@@ -49,9 +51,12 @@ class CurlLoop : public boost::asio::execution_context::service {
   void Arm(const std::shared_ptr<Socket>& socket);
   void Act(curl_socket_t descriptor, int events);
   void SetTimer(long timeout_ms);
+  void ArmTimer();
 
   boost::asio::io_context& loop_;
   boost::asio::steady_timer timer_;
+  Deadline timer_at_ = kNoDeadline;    // when it rings
+  Deadline timeout_at_ = kNoDeadline;  // when libcurl wants to be called
   CURLM* multi_;
   std::unordered_map<curl_socket_t, std::shared_ptr<Socket>> sockets_;
   std::vector<CURL*> free_handles_;

@@ -1,11 +1,18 @@
 #include "net/sse.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace agent_graph::net {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+// Position of the first line ending, or npos. find_first_of looks at each byte by a call.
+size_t FindLineEnd(std::string_view text, size_t from) {
+  const size_t newline = text.find('\n', from);
+  return std::min(newline, text.substr(0, newline).find('\r', from));
+}
 
 }  // namespace
 
@@ -43,7 +50,7 @@ bool SseParser::TakeLine(std::string_view& line) {
     if (buffer_[start_] == '\n') ++start_;
     if (scanned_ < start_) scanned_ = start_;
   }
-  const size_t end = buffer_.find_first_of("\r\n", scanned_);
+  const size_t end = FindLineEnd(buffer_, scanned_);
   if (end != std::string::npos) {
     line = std::string_view(buffer_).substr(start_, end - start_);
     after_carriage_return_ = buffer_[end] == '\r';

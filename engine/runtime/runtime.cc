@@ -1,6 +1,7 @@
 #include "runtime/runtime.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <condition_variable>
 #include <cstdio>
 #include <deque>
@@ -232,6 +233,12 @@ Runtime* Runtime::Current() {
 
 bool OnFiber() {
   return Fiber::Current() != nullptr;
+}
+
+void AtEndOfTurn(std::function<void()> work) {
+  EngineThread* const thread = EngineThread::Current();
+  if (thread == nullptr) return work();
+  boost::asio::post(thread->loop(), std::move(work));
 }
 
 Status SleepFor(std::chrono::milliseconds duration, const Cancellation* cancellation) {

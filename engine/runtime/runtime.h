@@ -84,6 +84,11 @@ class Runtime {
 // True on a fiber of an engine thread.
 bool OnFiber();
 
+// Runs `work` once the fibers that can run on the calling engine thread have run, so that what they
+// have to tell another thread wakes it once; on any other thread at once. It is short and does not
+// throw. Not called when the runtime stops first.
+void AtEndOfTurn(std::function<void()> work);
+
 // Sleeps the calling fiber (or thread). kCancelled when cancelled first.
 Status SleepFor(std::chrono::milliseconds duration, const Cancellation* cancellation);
 

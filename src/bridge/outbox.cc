@@ -5,11 +5,14 @@
 
 #include <utility>
 
+#include "runtime/runtime.h"
+
 namespace agent_graph::bridge {
 namespace {
 
 // Consecutive chunks of one exchange travel as one item up to this size.
 constexpr size_t kJoinedChunkBytesMax = 16 * 1024;
+constexpr size_t kItemsUnannouncedMax = 64;
 
 bool SameExchange(const ExchangeAddress& a, const ExchangeAddress& b) {
   return a.slot == b.slot && a.generation == b.generation;
@@ -35,13 +38,15 @@ Outbox::~Outbox() {
 }
 
 void Outbox::Push(OutboxItem item) {
-  bool was_empty;
+  size_t queued;
   {
     std::lock_guard lock(mutex_);
-    was_empty = items_.empty();
+    queued = items_.size();
     if (!JoinChunk(items_, item)) items_.push_back(std::move(item));
   }
-  if (was_empty) RingDoorbell();
+  // The loop is woken once for what the fibers of one turn have to say, unless that is much.
+  if (queued == 0) runtime::AtEndOfTurn([this] { RingDoorbell(); });
+  if (queued == kItemsUnannouncedMax) RingDoorbell();
 }
 
 void Outbox::Log(LogLevel level, std::string text) {

@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <limits>
 #include <utility>
@@ -140,10 +138,9 @@ uint64_t Link::Number(std::string& frame) {
 void Link::Write(std::string_view frame) {
   if (unsent_start_ > kUnsentKeptBytes) unsent_.erase(0, std::exchange(unsent_start_, 0));
   unsent_.append(frame);
-  boost::asio::io_context* loop = runtime::Runtime::CurrentLoop();
-  if (loop == nullptr) return FlushNow();
+  if (runtime::Runtime::CurrentLoop() == nullptr) return FlushNow();
   if (std::exchange(flush_posted_, true)) return;
-  boost::asio::post(*loop, [link = weak_from_this()] {
+  runtime::AtEndOfTurn([link = weak_from_this()] {
     const std::shared_ptr<Link> self = link.lock();
     if (!self) return;
     std::lock_guard lock(self->mutex_);
