@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "base/json.h"
+#include "models/media.h"
 #include "models/parameters.h"
+#include "models/tool_json.h"
 #include "models/tool_output.h"
 
 namespace agent_graph::models {
@@ -30,12 +32,6 @@ json TextPart(std::string text) {
   return {{"type", "text"}, {"text", std::move(text)}};
 }
 
-// Names what the model cannot be shown, so that it can say so.
-json PlaceholderPart(const MediaReference& media) {
-  const std::string& name = media.filename.empty() ? media.file_id : media.filename;
-  return TextPart("[attached file" + (name.empty() ? "" : " " + name) + " is not readable here]");
-}
-
 json MediaPart(const MediaBlock& block) {
   const MediaReference& media = block.media;
   const bool inline_data = media.kind == MediaReference::Kind::kData;
@@ -58,7 +54,7 @@ json MediaPart(const MediaBlock& block) {
     case MediaBlock::Type::kVideo:
       break;
   }
-  return PlaceholderPart(media);
+  return TextPart(PlaceholderText(media));
 }
 
 // A string while it is only text, which every server understands; else an array of parts.
@@ -110,16 +106,12 @@ void AppendMessage(json& out, const Message& message) {
 Result<json> ToolList(const std::vector<ToolDeclaration>& tools) {
   json list = json::array();
   for (const ToolDeclaration& tool : tools) {
-    Result<json> parameters = ParseJson(tool.parameters_json);
-    if (!parameters.ok()) {
-      return Status(StatusCode::kModel, "the parameters of tool \"" + tool.name + "\" are " +
-                                            parameters.status().message());
-    }
+    AG_ASSIGN_OR_RETURN(json schema, ToolSchema(tool));
     list.push_back({{"type", "function"},
                     {"function",
                      {{"name", tool.name},
                       {"description", tool.description},
-                      {"parameters", *std::move(parameters)}}}});
+                      {"parameters", std::move(schema)}}}});
   }
   return list;
 }
@@ -128,12 +120,11 @@ Result<json> ToolList(const std::vector<ToolDeclaration>& tools) {
 
 Result<std::string> ChatRequestJson(const ModelRequest& request, const std::string& default_model,
                                     const std::string& parameters_json) {
-  // Defaults first, as text, so that a null among the parameters can remove them.
   json defaults = {{"stream", true}, {"stream_options", {{"include_usage", true}}}};
   const std::string& model = request.model.empty() ? default_model : request.model;
   if (!model.empty()) defaults["model"] = model;
-  AG_ASSIGN_OR_RETURN(const json own, MergeParameters(DumpJson(defaults), parameters_json));
-  AG_ASSIGN_OR_RETURN(json body, MergeParameters(DumpJson(own), request.parameters_json));
+  AG_ASSIGN_OR_RETURN(json body,
+                      MergeParameters(defaults, parameters_json, request.parameters_json));
   if (body.value("stream", json()) != true) body.erase("stream_options");
 
   json messages = json::array();

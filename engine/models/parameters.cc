@@ -30,4 +30,12 @@ Result<nlohmann::json> MergeParameters(std::string_view provider_json,
   return merged;
 }
 
+Result<nlohmann::json> MergeParameters(const nlohmann::json& defaults,
+                                       std::string_view provider_json,
+                                       std::string_view request_json) {
+  // As text, so that a null among the parameters can remove a default.
+  AG_ASSIGN_OR_RETURN(const nlohmann::json own, MergeParameters(DumpJson(defaults), provider_json));
+  return MergeParameters(DumpJson(own), request_json);
+}
+
 }  // namespace agent_graph::models

@@ -12,5 +12,9 @@ namespace agent_graph::models {
 // no JSON object.
 Result<nlohmann::json> MergeParameters(std::string_view provider_json,
                                        std::string_view request_json);
+// The same over our own defaults, which both beat and may remove with null.
+Result<nlohmann::json> MergeParameters(const nlohmann::json& defaults,
+                                       std::string_view provider_json,
+                                       std::string_view request_json);
 
 }  // namespace agent_graph::models

@@ -3,12 +3,21 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "models/anthropic.h"
 #include "models/demo.h"
+#include "models/gemini.h"
 #include "models/openai.h"
 #include "models/parameters.h"
 
 namespace agent_graph::models {
 namespace {
+
+template <typename Model>
+Result<std::unique_ptr<ModelProvider>> Create(
+    const ProviderOptions& options, const std::shared_ptr<const net::HttpClient>& client) {
+  AG_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, Model::Create(options, client));
+  return std::unique_ptr<ModelProvider>(std::move(model));
+}
 
 Result<std::unique_ptr<ModelProvider>> MakeProvider(
     const ProviderOptions& options, const std::shared_ptr<const net::HttpClient>& client) {
@@ -16,12 +25,12 @@ Result<std::unique_ptr<ModelProvider>> MakeProvider(
   if (options.provider == "demo") {
     return std::unique_ptr<ModelProvider>(std::make_unique<DemoModel>(options.parameters_json));
   }
-  if (options.provider == "openai") {
-    AG_ASSIGN_OR_RETURN(std::unique_ptr<OpenAiModel> model, OpenAiModel::Create(options, client));
-    return std::unique_ptr<ModelProvider>(std::move(model));
-  }
-  return Status(StatusCode::kInvalidArgument,
-                "provider: \"" + options.provider + "\" is not one of demo, openai");
+  if (options.provider == "openai") return Create<OpenAiModel>(options, client);
+  if (options.provider == "anthropic") return Create<AnthropicModel>(options, client);
+  if (options.provider == "gemini") return Create<GeminiModel>(options, client);
+  return Status(
+      StatusCode::kInvalidArgument,
+      "provider: \"" + options.provider + "\" is not one of demo, openai, anthropic, gemini");
 }
 
 }  // namespace

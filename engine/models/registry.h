@@ -20,7 +20,7 @@ inline constexpr size_t kReplyBytesMax = 4 * 1024 * 1024;
 // One configured model.
 struct ProviderOptions {
   std::string name;
-  std::string provider;  // demo | openai
+  std::string provider;  // demo | openai | anthropic | gemini
   std::string model;     // the provider's name of it
   std::string base_url;  // empty: the provider's public address
   std::string api_key;   // never part of a message or a log line

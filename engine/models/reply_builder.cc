@@ -104,8 +104,8 @@ Status ReplyBuilder::TooManyCalls() {
 }
 
 Status ReplyBuilder::TooManyBlocks() {
-  return Status(StatusCode::kModel, "the model's reply has more than " +
-                                        std::to_string(kBlocksMax) + " blocks");
+  return Status(StatusCode::kModel,
+                "the model's reply has more than " + std::to_string(kBlocksMax) + " blocks");
 }
 
 Result<ToolCallBlock> ReplyBuilder::MakeToolCall(std::string id, std::string name,

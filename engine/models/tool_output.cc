@@ -6,13 +6,16 @@
 
 namespace agent_graph::models {
 
-std::string ToolOutputText(const ToolResultBlock& result) {
-  std::string text = result.is_error ? "Error: " : "";
+std::string ToolValueText(const ToolResultBlock& result) {
   if (result.output_json.starts_with('"')) {
     const Result<nlohmann::json> parsed = ParseJson(result.output_json);
-    if (parsed.ok() && parsed->is_string()) return text + parsed->get_ref<const std::string&>();
+    if (parsed.ok() && parsed->is_string()) return parsed->get<std::string>();
   }
-  return text + result.output_json;
+  return result.output_json;
+}
+
+std::string ToolOutputText(const ToolResultBlock& result) {
+  return (result.is_error ? "Error: " : "") + ToolValueText(result);
 }
 
 }  // namespace agent_graph::models

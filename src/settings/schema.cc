@@ -16,7 +16,17 @@ constexpr int64_t kWindowMax = 10'000;  // messages
 constexpr int64_t kRunsMax = 16'000;    // fibers: two memory mappings each
 constexpr int64_t kJsonDepthMax = 128;  // a tree is walked recursively on a small stack
 constexpr size_t kNameBytesMax = 128;
-constexpr std::string_view kOpenAiBaseUrl = "https://api.openai.com/v1";
+// A provider behind HTTP: its public address, and the variable that holds its key.
+struct PublicProvider {
+  std::string_view name;
+  std::string_view base_url;
+  std::string_view key_variable;
+};
+constexpr PublicProvider kPublicProviders[] = {
+    {"openai", "https://api.openai.com/v1", "OPENAI_API_KEY"},
+    {"anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"},
+    {"gemini", "https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY"},
+};
 
 // --- checkpointer ---------------------------------------------------------------------------
 
@@ -61,7 +71,8 @@ Status ReadCheckpointer(const Value& value, Settings& settings) {
 // --- models ---------------------------------------------------------------------------------
 
 Status ReadProvider(const Value& value, ModelSettings& model) {
-  static constexpr std::array<std::string_view, 2> kNames = {"demo", "openai"};
+  static constexpr std::array<std::string_view, 4> kNames = {"demo", "openai", "anthropic",
+                                                             "gemini"};
   size_t index = 0;
   AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
   model.provider = kNames[index];
@@ -116,16 +127,20 @@ constexpr Key<ModelSettings> kModelKeys[] = {
 };
 
 Status CompleteModel(const Value& value, ModelSettings& model) {
-  if (model.provider.empty()) return value.Error("needs a provider: demo or openai");
-  if (model.provider != "openai") return Status::Ok();
+  if (model.provider.empty()) {
+    return value.Error("needs a provider: demo, openai, anthropic or gemini");
+  }
+  if (model.provider == "demo") return Status::Ok();
   if (model.model.empty()) return value.Error("needs the name of a model in \"model\"");
   if (!model.base_url.empty()) return Status::Ok();
-  model.base_url = kOpenAiBaseUrl;
+  const auto* provider = std::ranges::find(kPublicProviders, model.provider, &PublicProvider::name);
+  model.base_url = provider->base_url;
   // The variable's key belongs to that provider: it is sent to no other address unasked.
-  auto key = value.environment().find("OPENAI_API_KEY");
+  auto key = value.environment().find(provider->key_variable);
   if (model.api_key.empty() && key != value.environment().end()) model.api_key = key->second;
   if (model.api_key.empty()) {
-    return value.Error("needs an api_key, or OPENAI_API_KEY in the environment");
+    return value.Error("needs an api_key, or " + std::string(provider->key_variable) +
+                       " in the environment");
   }
   return Status::Ok();
 }

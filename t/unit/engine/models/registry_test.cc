@@ -17,10 +17,14 @@ std::string FailureOf(const ProviderOptions& options) {
 }
 
 TEST(Registry, FindsByName) {
-  const auto registry = Registry::Create({Named("fast", "openai"), Named("slow", "demo")}, {});
+  const auto registry = Registry::Create({Named("fast", "openai"), Named("slow", "demo"),
+                                          Named("deep", "anthropic"), Named("wide", "gemini")},
+                                         {});
   ASSERT_TRUE(registry.ok());
   EXPECT_NE((*registry)->Find("fast"), nullptr);
   EXPECT_NE((*registry)->Find("slow"), nullptr);
+  EXPECT_NE((*registry)->Find("deep"), nullptr);
+  EXPECT_NE((*registry)->Find("wide"), nullptr);
   EXPECT_EQ((*registry)->Find("default"), nullptr);
   EXPECT_EQ((*registry)->Find(""), nullptr);
 }
@@ -33,7 +37,7 @@ TEST(Registry, DemoIsAlwaysThere) {
 
 TEST(Registry, SaysWhatIsWrong) {
   EXPECT_EQ(FailureOf(Named("m", "opneai")),
-            "models.m: provider: \"opneai\" is not one of demo, openai");
+            "models.m: provider: \"opneai\" is not one of demo, openai, anthropic, gemini");
 
   ProviderOptions address = Named("m", "openai");
   address.base_url = "model.example.com/v1";

@@ -70,9 +70,10 @@ INSTANTIATE_TEST_SUITE_P(
                   "websocket: is not available in this build; only null is accepted"},
         ErrorCase{R"("store": {"type": "pg"})",
                   "store: is not available in this build; only null is accepted"},
-        ErrorCase{R"("models": {"m": {}})", "models.m: needs a provider: demo or openai"},
+        ErrorCase{R"("models": {"m": {}})",
+                  "models.m: needs a provider: demo, openai, anthropic or gemini"},
         ErrorCase{R"("models": {"m": {"provider": "opneai"}})",
-                  "models.m.provider: \"opneai\" is not one of demo, openai"},
+                  "models.m.provider: \"opneai\" is not one of demo, openai, anthropic, gemini"},
         ErrorCase{R"("models": {"m": {"provider": "openai"}})",
                   "models.m: needs the name of a model in \"model\""},
         ErrorCase{R"("models": {"m": {"provider": "openai", "model": "x"}})",
@@ -216,6 +217,14 @@ TEST(Load, TakesTheProvidersKeyForTheProvidersAddressOnly) {
       With(R"("models": {"m": {"provider": "openai", "model": "x", "base_url": "http://h"}})"),
       environment);
   ASSERT_TRUE(other.ok());
+  Result<Settings> two = LoadText(With(R"("models": {
+      "a": {"provider": "anthropic", "model": "x"}, "g": {"provider": "gemini", "model": "y"}})"),
+                                  {{"ANTHROPIC_API_KEY", "sk-a"}, {"GEMINI_API_KEY", "sk-g"}});
+  ASSERT_TRUE(two.ok()) << two.status().ToString();
+  EXPECT_EQ(two->models[0].api_key, "sk-a");
+  EXPECT_EQ(two->models[0].base_url, "https://api.anthropic.com/v1");
+  EXPECT_EQ(two->models[1].api_key, "sk-g");
+  EXPECT_EQ(two->models[1].base_url, "https://generativelanguage.googleapis.com/v1beta");
   EXPECT_EQ(other->models[0].api_key, "");
 }
 

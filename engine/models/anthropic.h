@@ -1,0 +1,26 @@
+// Anthropic's Messages API, and servers that speak it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "models/http_model.h"
+
+namespace agent_graph::models {
+
+class AnthropicModel : public HttpModel {
+ public:
+  // kInvalidArgument names the option that cannot work.
+  static Result<std::unique_ptr<AnthropicModel>> Create(
+      ProviderOptions options, std::shared_ptr<const net::HttpClient> client);
+
+ private:
+  AnthropicModel(ProviderOptions options, std::shared_ptr<const net::HttpClient> client);
+
+  Result<WireRequest> Write(const ModelRequest& request) const override;
+  std::unique_ptr<ReplyBuilder> NewReply() const override;
+
+  const std::string url_;
+};
+
+}  // namespace agent_graph::models

@@ -1,0 +1,158 @@
+#include "models/anthropic_reply.h"
+
+#include <boost/json.hpp>
+#include <utility>
+
+#include "models/anthropic_signature.h"
+#include "models/json_fields.h"
+#include "models/signature.h"
+
+namespace agent_graph::models {
+namespace {
+
+namespace bj = boost::json;
+
+void AppendPiece(std::string& whole, std::string& delta, std::string_view piece) {
+  whole += piece;
+  delta += piece;
+}
+
+}  // namespace
+
+Status AnthropicReplyBuilder::Take(const bj::object& event, ModelDelta& delta) {
+  const std::string_view type = StringAt(event, "type");
+  const int64_t index = CountAt(&event, "index");
+  if (type == "message_start") {
+    if (const bj::object* message = ObjectAt(event, "message")) TakeMessage(*message);
+  } else if (type == "content_block_start") {
+    if (const bj::object* block = ObjectAt(event, "content_block")) {
+      return StartBlock(index, *block, delta);
+    }
+  } else if (type == "content_block_delta") {
+    if (const bj::object* piece = ObjectAt(event, "delta")) TakeDelta(index, *piece, delta);
+  } else if (type == "message_delta") {
+    if (const bj::object* usage = ObjectAt(event, "usage")) TakeUsage(*usage);
+    const bj::object* change = ObjectAt(event, "delta");
+    const std::string_view reason =
+        change != nullptr ? StringAt(*change, "stop_reason") : std::string_view();
+    if (!reason.empty()) Stop(reason);
+  } else if (type == "message_stop") {
+    MarkEnd();
+  } else if (type == "message") {
+    return TakeWhole(event, delta);
+  }
+  return Status::Ok();
+}
+
+void AnthropicReplyBuilder::TakeMessage(const bj::object& message) {
+  begun_ = true;
+  model_ = StringAt(message, "model");
+  if (const bj::object* usage = ObjectAt(message, "usage")) TakeUsage(*usage);
+}
+
+Status AnthropicReplyBuilder::TakeWhole(const bj::object& message, ModelDelta& delta) {
+  TakeMessage(message);
+  if (const bj::array* content = ArrayAt(message, "content")) {
+    int64_t index = 0;
+    for (const bj::value& block : *content) {
+      const bj::object* object = block.if_object();
+      if (object != nullptr) AG_RETURN_IF_ERROR(StartBlock(index++, *object, delta));
+    }
+  }
+  const std::string_view reason = StringAt(message, "stop_reason");
+  if (!reason.empty()) Stop(reason);
+  return Status::Ok();
+}
+
+// In a stream a block starts empty; in a whole message it is complete.
+Status AnthropicReplyBuilder::StartBlock(int64_t index, const bj::object& piece,
+                                         ModelDelta& delta) {
+  if (blocks_.size() >= kBlocksMax) return TooManyBlocks();
+  begun_ = true;
+  Block& block = blocks_.emplace_back();
+  block.index = index;
+  const std::string_view type = StringAt(piece, "type");
+  if (type == "text") {
+    block.kind = Kind::kText;
+    AppendPiece(block.text, delta.text, StringAt(piece, "text"));
+  } else if (type == "thinking") {
+    block.kind = Kind::kThinking;
+    AppendPiece(block.text, delta.reasoning, StringAt(piece, "thinking"));
+    block.signature = StringAt(piece, "signature");
+  } else if (type == "redacted_thinking") {
+    block.kind = Kind::kRedacted;
+    block.signature = StringAt(piece, "data");
+  } else if (type == "tool_use") {
+    if (++calls_ > kToolCallsMax) return TooManyCalls();
+    block.kind = Kind::kCall;
+    block.id = StringAt(piece, "id");
+    block.name = StringAt(piece, "name");
+    const bj::object* input = ObjectAt(piece, "input");
+    if (input != nullptr && !input->empty()) block.text = bj::serialize(*input);
+  }
+  return Status::Ok();
+}
+
+void AnthropicReplyBuilder::TakeDelta(int64_t index, const bj::object& piece, ModelDelta& delta) {
+  // Nearly always the last.
+  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+    if (block->index != index) continue;
+    if (block->kind == Kind::kText) {
+      AppendPiece(block->text, delta.text, StringAt(piece, "text"));
+    } else if (block->kind == Kind::kThinking) {
+      AppendPiece(block->text, delta.reasoning, StringAt(piece, "thinking"));
+      block->signature += StringAt(piece, "signature");
+    } else if (block->kind == Kind::kCall) {
+      block->text += StringAt(piece, "partial_json");
+    }
+    return;
+  }
+}
+
+// Told at the start and, with the final counts, at the end; what the end leaves out stays. The
+// prompt is all that was read, from a cache or not.
+void AnthropicReplyBuilder::TakeUsage(const bj::object& usage) {
+  if (!usage_) usage_.emplace();
+  const auto update = [&](const char* key, int64_t& count) {
+    if (const auto told = IntegerAt(usage, key)) count = *told;
+  };
+  int64_t fresh =
+      usage_->prompt_tokens - usage_->cache_creation_input_tokens - usage_->cache_read_input_tokens;
+  update("input_tokens", fresh);
+  update("cache_creation_input_tokens", usage_->cache_creation_input_tokens);
+  update("cache_read_input_tokens", usage_->cache_read_input_tokens);
+  update("output_tokens", usage_->completion_tokens);
+  if (const bj::object* details = ObjectAt(usage, "output_tokens_details")) {
+    usage_->reasoning_tokens = CountAt(details, "thinking_tokens");
+  }
+  usage_->prompt_tokens =
+      fresh + usage_->cache_creation_input_tokens + usage_->cache_read_input_tokens;
+  usage_->total_tokens = usage_->prompt_tokens + usage_->completion_tokens;
+}
+
+Status AnthropicReplyBuilder::MoveContent(std::vector<ContentBlock>& content) {
+  for (Block& block : blocks_) {
+    if (block.kind == Kind::kText) {
+      if (!block.text.empty()) content.emplace_back(TextBlock{.text = std::move(block.text)});
+    } else if (block.kind == Kind::kThinking || block.kind == Kind::kRedacted) {
+      const bool redacted = block.kind == Kind::kRedacted;
+      ReasoningBlock reasoning{.summary = std::move(block.text), .details = {}, .signature = {}};
+      if (!block.signature.empty()) {
+        reasoning.signature =
+            MarkSignature(redacted ? kAnthropicRedacted : kAnthropicThinking, block.signature);
+      }
+      if (!reasoning.summary.empty() || !reasoning.signature.empty()) {
+        content.emplace_back(std::move(reasoning));
+      }
+    } else if (block.kind == Kind::kCall) {
+      AG_ASSIGN_OR_RETURN(
+          ToolCallBlock call,
+          MakeToolCall(std::move(block.id), std::move(block.name), std::move(block.text)));
+      content.emplace_back(std::move(call));
+    }
+  }
+  if (content.empty()) content.emplace_back(TextBlock{});
+  return Status::Ok();
+}
+
+}  // namespace agent_graph::models

@@ -1,0 +1,42 @@
+// Assembles the reply of Anthropic's Messages API from the events of its stream, or from one whole
+// message. Blocks keep their order, and thinking keeps its signature, since both must be sent back
+// as they came. Events and blocks of other kinds are passed over.
+#pragma once
+
+#include <boost/json/fwd.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/reply_builder.h"
+
+namespace agent_graph::models {
+
+class AnthropicReplyBuilder : public ReplyBuilder {
+ protected:
+  Status Take(const boost::json::object& event, ModelDelta& delta) override;
+  Status MoveContent(std::vector<ContentBlock>& content) override;
+
+ private:
+  enum class Kind : uint8_t { kText, kThinking, kRedacted, kCall, kOther };
+  struct Block {
+    int64_t index = 0;
+    Kind kind = Kind::kOther;
+    std::string text;  // or thinking, or the arguments of a call
+    std::string signature;
+    std::string id;
+    std::string name;
+  };
+
+  void TakeMessage(const boost::json::object& message);
+  Status TakeWhole(const boost::json::object& message, ModelDelta& delta);
+  Status StartBlock(int64_t index, const boost::json::object& piece, ModelDelta& delta);
+  void TakeDelta(int64_t index, const boost::json::object& piece, ModelDelta& delta);
+  void TakeUsage(const boost::json::object& usage);
+
+  std::vector<Block> blocks_;
+  size_t calls_ = 0;
+};
+
+}  // namespace agent_graph::models

@@ -1,0 +1,187 @@
+#include "models/anthropic_request.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/json.h"
+#include "models/anthropic_signature.h"
+#include "models/media.h"
+#include "models/parameters.h"
+#include "models/signature.h"
+#include "models/system_text.h"
+#include "models/tool_json.h"
+#include "models/tool_output.h"
+#include "models/turns.h"
+
+namespace agent_graph::models {
+namespace {
+
+using nlohmann::json;
+
+// Ids of calls that another provider made may hold what Anthropic refuses.
+std::string CallId(std::string id) {
+  for (char& letter : id) {
+    const bool fits = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+                      (letter >= '0' && letter <= '9') || letter == '_' || letter == '-';
+    if (!fits) letter = '_';
+  }
+  return id;
+}
+
+json TextPart(const std::string& text) {
+  return {{"type", "text"}, {"text", text}};
+}
+
+json Base64Source(const InlineData& data) {
+  return {{"type", "base64"}, {"media_type", data.mime_type}, {"data", data.base64}};
+}
+
+json ImagePart(const MediaBlock& block) {
+  if (const std::optional<InlineData> data = InlineDataOf(block)) {
+    return {{"type", "image"}, {"source", Base64Source(*data)}};
+  }
+  if (block.media.kind != MediaReference::Kind::kUrl) return TextPart(PlaceholderText(block.media));
+  return {{"type", "image"}, {"source", {{"type", "url"}, {"url", block.media.url}}}};
+}
+
+json DocumentPart(const MediaBlock& block) {
+  const MediaReference& media = block.media;
+  json source;
+  if (const std::optional<InlineData> data = InlineDataOf(block)) {
+    std::optional<std::string> text;
+    if (data->mime_type.starts_with("text/")) text = DecodeBase64(data->base64);
+    if (text) {
+      source = {{"type", "text"}, {"media_type", "text/plain"}, {"data", *std::move(text)}};
+    } else if (data->mime_type == "application/pdf") {
+      source = Base64Source(*data);
+    }
+  } else if (media.kind == MediaReference::Kind::kUrl) {
+    source = {{"type", "url"}, {"url", media.url}};
+  }
+  if (source.is_null()) return TextPart(PlaceholderText(media));
+  json part = {{"type", "document"}, {"source", std::move(source)}};
+  if (!media.filename.empty()) part["title"] = media.filename;
+  return part;
+}
+
+json MediaPart(const MediaBlock& block) {
+  if (block.type == MediaBlock::Type::kImage) return ImagePart(block);
+  if (block.type == MediaBlock::Type::kDocument) return DocumentPart(block);
+  return TextPart(PlaceholderText(block.media));
+}
+
+// Reasoning without Anthropic's own signature cannot be sent back.
+void AppendReasoning(json& parts, const ReasoningBlock& block) {
+  if (const auto signature = SignatureOf(kAnthropicThinking, block.signature)) {
+    parts.push_back({{"type", "thinking"}, {"thinking", block.summary}, {"signature", *signature}});
+  } else if (const auto data = SignatureOf(kAnthropicRedacted, block.signature)) {
+    parts.push_back({{"type", "redacted_thinking"}, {"data", *data}});
+  }
+}
+
+Status AppendCall(json& parts, const ToolCallBlock& call) {
+  AG_ASSIGN_OR_RETURN(json input, CallArguments(call));
+  parts.push_back({{"type", "tool_use"},
+                   {"id", CallId(call.id)},
+                   {"name", call.name},
+                   {"input", std::move(input)}});
+  return Status::Ok();
+}
+
+Result<json> AssistantParts(const Message& message) {
+  json parts = json::array();
+  for (const ContentBlock& block : message.content) {
+    if (const auto* reasoning = std::get_if<ReasoningBlock>(&block)) {
+      AppendReasoning(parts, *reasoning);
+    } else if (const auto* text = std::get_if<TextBlock>(&block)) {
+      if (!text->text.empty()) parts.push_back(TextPart(text->text));
+    } else if (const auto* call = std::get_if<ToolCallBlock>(&block)) {
+      AG_RETURN_IF_ERROR(AppendCall(parts, *call));
+    }
+  }
+  return parts;
+}
+
+// Results come first: nothing may stand between a call and its result.
+json UserParts(const Message& message) {
+  json parts = json::array();
+  for (const ToolResultBlock* result : message.ToolResults()) {
+    json part = {{"type", "tool_result"},
+                 {"tool_use_id", CallId(result->call_id)},
+                 {"content", ToolValueText(*result)}};
+    if (result->is_error) part["is_error"] = true;
+    parts.push_back(std::move(part));
+  }
+  if (message.role == Role::kTool) return parts;
+  for (const ContentBlock& block : message.content) {
+    if (const auto* text = std::get_if<TextBlock>(&block)) {
+      if (!text->text.empty()) parts.push_back(TextPart(text->text));
+    } else if (const auto* media = std::get_if<MediaBlock>(&block)) {
+      parts.push_back(MediaPart(*media));
+    }
+  }
+  return parts;
+}
+
+Result<json> Turns(const ModelRequest& request) {
+  json turns = json::array();
+  for (const Message& message : request.messages) {
+    if (message.role == Role::kSystem) continue;
+    if (message.role == Role::kAssistant) {
+      AG_ASSIGN_OR_RETURN(json parts, AssistantParts(message));
+      AppendTurn(turns, "assistant", "content", std::move(parts));
+    } else {
+      AppendTurn(turns, "user", "content", UserParts(message));
+    }
+  }
+  return turns;
+}
+
+Status AppendTools(json& body, const std::vector<ToolDeclaration>& tools) {
+  if (tools.empty()) return Status::Ok();
+  json& list = body["tools"];
+  if (!list.is_array()) list = json::array();
+  for (const ToolDeclaration& tool : tools) {
+    AG_ASSIGN_OR_RETURN(json schema, ToolSchema(tool));
+    list.push_back({{"name", tool.name},
+                    {"description", tool.description},
+                    {"input_schema", std::move(schema)}});
+  }
+  return Status::Ok();
+}
+
+// The names that graphs use for any provider.
+void TranslateParameters(json& body) {
+  if (const auto stop = body.find("stop"); stop != body.end()) {
+    json sequences = stop->is_array() ? std::move(*stop) : json::array({std::move(*stop)});
+    body.erase(stop);
+    body["stop_sequences"] = std::move(sequences);
+  }
+  // Thinking counts as output, so that the default has to leave room for it.
+  const json thinking = body.value("thinking", json());
+  const json budget = thinking.is_object() ? thinking.value("budget_tokens", json()) : json();
+  if (budget.is_number_integer() && body.value("max_tokens", json()) == kAnthropicMaxTokens) {
+    body["max_tokens"] = budget.get<int64_t>() + kAnthropicMaxTokens;
+  }
+}
+
+}  // namespace
+
+Result<std::string> AnthropicRequestJson(const ModelRequest& request,
+                                         const std::string& default_model,
+                                         const std::string& parameters_json) {
+  json defaults = {{"stream", true}, {"max_tokens", kAnthropicMaxTokens}};
+  const std::string& model = request.model.empty() ? default_model : request.model;
+  if (!model.empty()) defaults["model"] = model;
+  AG_ASSIGN_OR_RETURN(json body,
+                      MergeParameters(defaults, parameters_json, request.parameters_json));
+  TranslateParameters(body);
+  const std::string system = SystemText(request);
+  if (!system.empty()) body["system"] = system;
+  AG_ASSIGN_OR_RETURN(body["messages"], Turns(request));
+  AG_RETURN_IF_ERROR(AppendTools(body, request.tools));
+  return DumpJson(body);
+}
+
+}  // namespace agent_graph::models

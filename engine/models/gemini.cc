@@ -1,0 +1,61 @@
+#include "models/gemini.h"
+
+#include <utility>
+
+#include "models/gemini_reply.h"
+#include "models/gemini_request.h"
+
+namespace agent_graph::models {
+namespace {
+
+constexpr std::string_view kBaseUrl = "https://generativelanguage.googleapis.com/v1beta";
+constexpr char kHexDigits[] = "0123456789ABCDEF";
+
+bool IsPlain(char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+         (letter >= '0' && letter <= '9') || letter == '-' || letter == '.' || letter == '_' ||
+         letter == '/';
+}
+
+// A name with a folder ("tunedModels/…") is a path already.
+std::string ModelPath(const std::string& model) {
+  std::string path = model.find('/') == std::string::npos ? "/models/" : "/";
+  for (const char letter : model) {
+    if (IsPlain(letter)) {
+      path.push_back(letter);
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(letter);
+    path += {'%', kHexDigits[byte >> 4], kHexDigits[byte & 15]};
+  }
+  return path;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<GeminiModel>> GeminiModel::Create(
+    ProviderOptions options, std::shared_ptr<const net::HttpClient> client) {
+  AG_RETURN_IF_ERROR(CheckOptions(options));
+  return std::unique_ptr<GeminiModel>(new GeminiModel(std::move(options), std::move(client)));
+}
+
+GeminiModel::GeminiModel(ProviderOptions options, std::shared_ptr<const net::HttpClient> client)
+    : HttpModel(std::move(options), std::move(client), kBaseUrl) {
+  if (!this->options().api_key.empty()) AddHeader("x-goog-api-key", this->options().api_key);
+}
+
+Result<HttpModel::WireRequest> GeminiModel::Write(const ModelRequest& request) const {
+  const std::string& model = request.model.empty() ? options().model : request.model;
+  AG_ASSIGN_OR_RETURN(GeminiRequest written,
+                      WriteGeminiRequest(request, model, options().parameters_json));
+  const std::string path = ModelPath(model);
+  return WireRequest{.url = written.stream ? Url(path + ":streamGenerateContent", "alt=sse")
+                                           : Url(path + ":generateContent"),
+                     .body = std::move(written.body)};
+}
+
+std::unique_ptr<ReplyBuilder> GeminiModel::NewReply() const {
+  return std::make_unique<GeminiReplyBuilder>();
+}
+
+}  // namespace agent_graph::models

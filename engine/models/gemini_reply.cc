@@ -1,0 +1,139 @@
+#include "models/gemini_reply.h"
+
+#include <boost/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "models/gemini_signature.h"
+#include "models/json_fields.h"
+#include "models/signature.h"
+
+namespace agent_graph::models {
+namespace {
+
+namespace bj = boost::json;
+
+// Thoughts are counted beside the answer there; with us they are part of it.
+Usage ReadUsage(const bj::object& object) {
+  Usage usage;
+  usage.reasoning_tokens = CountAt(&object, "thoughtsTokenCount");
+  usage.prompt_tokens =
+      CountAt(&object, "promptTokenCount") + CountAt(&object, "toolUsePromptTokenCount");
+  usage.completion_tokens = CountAt(&object, "candidatesTokenCount") + usage.reasoning_tokens;
+  usage.cache_read_input_tokens = CountAt(&object, "cachedContentTokenCount");
+  usage.total_tokens = CountAt(&object, "totalTokenCount");
+  if (usage.total_tokens == 0) usage.total_tokens = usage.prompt_tokens + usage.completion_tokens;
+  return usage;
+}
+
+const bj::object* FirstCandidate(const bj::object& chunk) {
+  const bj::array* candidates = ArrayAt(chunk, "candidates");
+  if (candidates == nullptr) return nullptr;
+  for (const bj::value& candidate : *candidates) {
+    const bj::object* object = candidate.if_object();
+    if (object != nullptr && CountAt(object, "index") == 0) return object;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Status GeminiReplyBuilder::Take(const bj::object& chunk, ModelDelta& delta) {
+  if (model_.empty()) model_ = StringAt(chunk, "modelVersion");
+  if (const bj::object* usage = ObjectAt(chunk, "usageMetadata")) usage_ = ReadUsage(*usage);
+  if (const bj::object* feedback = ObjectAt(chunk, "promptFeedback")) {
+    const std::string_view reason = StringAt(*feedback, "blockReason");
+    if (!reason.empty()) {
+      return Status(StatusCode::kModel,
+                    "the model provider blocked the prompt: " + std::string(reason));
+    }
+  }
+  const bj::object* candidate = FirstCandidate(chunk);
+  if (candidate == nullptr) return Status::Ok();
+  begun_ = true;
+  const bj::object* content = ObjectAt(*candidate, "content");
+  const bj::array* parts = content != nullptr ? ArrayAt(*content, "parts") : nullptr;
+  if (parts != nullptr) {
+    for (const bj::value& part : *parts) {
+      const bj::object* object = part.if_object();
+      if (object != nullptr) AG_RETURN_IF_ERROR(TakePart(*object, delta));
+    }
+  }
+  return TakeFinish(*candidate);
+}
+
+Status GeminiReplyBuilder::TakeFinish(const bj::object& candidate) {
+  const std::string_view reason = StringAt(candidate, "finishReason");
+  if (reason.empty() || reason == "FINISH_REASON_UNSPECIFIED") return Status::Ok();
+  if (reason == "MALFORMED_FUNCTION_CALL" || reason == "UNEXPECTED_TOOL_CALL") {
+    return PassingFailure("the model made a tool call that its provider cannot read");
+  }
+  Stop(reason);
+  return Status::Ok();
+}
+
+Status GeminiReplyBuilder::TakePart(const bj::object& part, ModelDelta& delta) {
+  if (content_.size() >= kBlocksMax) return TooManyBlocks();
+  const std::string_view text = StringAt(part, "text");
+  const std::string_view signature = StringAt(part, "thoughtSignature");
+  if (IsTrueAt(part, "thought")) {
+    delta.reasoning += text;
+    TakeThought(text, signature);
+    return Status::Ok();
+  }
+  if (!signature.empty()) SignNext(signature);
+  if (const bj::object* function = ObjectAt(part, "functionCall")) return TakeCall(*function);
+  delta.text += text;
+  TakeText(text, !signature.empty());
+  return Status::Ok();
+}
+
+// Thoughts join until one is signed.
+ReasoningBlock& GeminiReplyBuilder::UnsignedReasoning() {
+  text_open_ = false;
+  auto* last = content_.empty() ? nullptr : std::get_if<ReasoningBlock>(&content_.back());
+  if (last != nullptr && last->signature.empty()) return *last;
+  return std::get<ReasoningBlock>(content_.emplace_back(ReasoningBlock{}));
+}
+
+void GeminiReplyBuilder::TakeThought(std::string_view text, std::string_view signature) {
+  if (text.empty() && signature.empty()) return;
+  ReasoningBlock& thought = UnsignedReasoning();
+  thought.summary += text;
+  if (!signature.empty()) thought.signature = MarkSignature(kGeminiThought, signature);
+}
+
+void GeminiReplyBuilder::SignNext(std::string_view signature) {
+  UnsignedReasoning().signature = MarkSignature(kGeminiNext, signature);
+}
+
+// A signed text stays apart from those around it.
+void GeminiReplyBuilder::TakeText(std::string_view text, bool is_signed) {
+  if (text.empty()) return;
+  if (text_open_) {
+    std::get<TextBlock>(content_.back()).text += text;
+    return;
+  }
+  content_.emplace_back(TextBlock{.text = std::string(text)});
+  text_open_ = !is_signed;
+}
+
+Status GeminiReplyBuilder::TakeCall(const bj::object& function) {
+  if (++calls_ > kToolCallsMax) return TooManyCalls();
+  text_open_ = false;
+  const bj::object* arguments = ObjectAt(function, "args");
+  AG_ASSIGN_OR_RETURN(
+      ToolCallBlock call,
+      MakeToolCall(std::string(StringAt(function, "id")), std::string(StringAt(function, "name")),
+                   arguments != nullptr ? bj::serialize(*arguments) : ""));
+  content_.emplace_back(std::move(call));
+  return Status::Ok();
+}
+
+Status GeminiReplyBuilder::MoveContent(std::vector<ContentBlock>& content) {
+  content = std::move(content_);
+  if (content.empty()) content.emplace_back(TextBlock{});
+  return Status::Ok();
+}
+
+}  // namespace agent_graph::models

@@ -1,0 +1,34 @@
+// Assembles the reply of Gemini's generateContent from the chunks of its stream, or from one whole
+// response. Parts keep their order, and each its signature, since Gemini wants them back as they
+// came. Parts of other kinds are passed over.
+#pragma once
+
+#include <boost/json/fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/reply_builder.h"
+
+namespace agent_graph::models {
+
+class GeminiReplyBuilder : public ReplyBuilder {
+ protected:
+  Status Take(const boost::json::object& chunk, ModelDelta& delta) override;
+  Status MoveContent(std::vector<ContentBlock>& content) override;
+
+ private:
+  Status TakeFinish(const boost::json::object& candidate);
+  Status TakePart(const boost::json::object& part, ModelDelta& delta);
+  ReasoningBlock& UnsignedReasoning();
+  void TakeThought(std::string_view text, std::string_view signature);
+  void TakeText(std::string_view text, bool is_signed);
+  Status TakeCall(const boost::json::object& function);
+  void SignNext(std::string_view signature);
+
+  std::vector<ContentBlock> content_;
+  bool text_open_ = false;  // the last block is a text that more text may join
+  size_t calls_ = 0;
+};
+
+}  // namespace agent_graph::models

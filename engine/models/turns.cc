@@ -1,0 +1,19 @@
+#include "models/turns.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace agent_graph::models {
+
+void AppendTurn(nlohmann::json& turns, const char* role, const char* parts_key,
+                nlohmann::json parts) {
+  if (parts.empty()) return;
+  if (turns.empty() || turns.back()["role"] != role) {
+    turns.push_back({{"role", role}, {parts_key, std::move(parts)}});
+    return;
+  }
+  nlohmann::json& all = turns.back()[parts_key];
+  for (nlohmann::json& part : parts) all.push_back(std::move(part));
+}
+
+}  // namespace agent_graph::models
