@@ -107,7 +107,7 @@ void WarnAboutBodySize(ngx_conf_t* cf, const LocationConfig* location) {
   if (core->client_max_body_size == 0 || core->client_max_body_size >= limit) return;
   ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
                      "\"client_max_body_size\" of location \"%V\" is below the service's own "
-                     "limit of %O bytes: larger requests get nginx's 413 page",
+                     "limit of %O bytes and refuses requests first",
                      &core->name, limit);
 }
 

@@ -2,7 +2,6 @@
 #include "api/headers.h"
 #include "api/ping.h"
 #include "api/routes.h"
-#include "base/ids.h"
 #include "body_reader.h"
 #include "callback.h"
 #include "process.h"
@@ -12,26 +11,6 @@
 
 namespace agent_graph::nginx {
 namespace {
-
-constexpr size_t kRequestIdBytesMax = 64;
-
-bool IsRequestId(std::string_view text) {
-  if (text.empty() || text.size() > kRequestIdBytesMax) return false;
-  for (char c : text) {
-    bool allowed = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                   c == '-' || c == '_';
-    if (!allowed) return false;
-  }
-  return true;
-}
-
-bool IsHttps(const ngx_http_request_t* request) {
-#if (NGX_SSL)
-  return request->connection->ssl != nullptr;
-#else
-  return false;
-#endif
-}
 
 bridge::HeaderList CopyHeaders(const ngx_http_request_t* request) {
   bridge::HeaderList headers;
@@ -53,6 +32,10 @@ uint64_t BodyBytesMax(const LocationConfig& location) {
              : location.service->settings->limits.json_bytes_max;
 }
 
+api::ErrorInfo NoRoom() {
+  return {api::ApiError::kOverloaded, "this worker buffers as much as it may", {}};
+}
+
 ngx_int_t Refuse(RequestContext& context, const api::ErrorInfo& error) {
   return SendNativeReply(context, api::ErrorReply(error, context.request_id), "rejected");
 }
@@ -63,7 +46,13 @@ void OnBody(ngx_http_request_t* request) noexcept {
       request->connection->log, NGX_HTTP_INTERNAL_SERVER_ERROR, [&]() -> ngx_int_t {
         RequestContext* context = FindContext(request);
         Result<bridge::Body> body = TakeBody(request, BodyBytesMax(context->location));
-        if (body.ok()) return context->worker->Submit(*context, std::move(body).value());
+        if (body.ok() && context->worker->HasRoomFor(body->size())) {
+          return context->worker->Submit(*context, std::move(body).value());
+        }
+        if (body.ok()) {
+          if (body->file >= 0) close(body->file);
+          return Refuse(*context, NoRoom());
+        }
         api::ErrorInfo error = api::ErrorOf(body.status());
         if (body.status().code() == StatusCode::kResourceExhausted) {
           error.error = api::ApiError::kRequestTooLarge;
@@ -86,6 +75,9 @@ ngx_int_t ReadBodyAndSubmit(RequestContext& context) {
                   {api::ApiError::kRequestTooLarge,
                    "the request body is larger than " + std::to_string(bytes_max) + " bytes",
                    {}});
+  }
+  if (!context.worker->HasRoomFor(std::max<off_t>(request->headers_in.content_length_n, 0))) {
+    return Refuse(context, NoRoom());
   }
   request->request_body_file_log_level = 0;  // a temporary file is nothing to warn of
   ngx_int_t rc = ngx_http_read_client_request_body(request, OnBody);
@@ -145,12 +137,6 @@ ngx_int_t Handle(ngx_http_request_t* request) {
   }
   RequestContext* context = CreateContext(request, location);
   if (context == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
-  context->received = MonotonicMicros();
-  context->https = IsHttps(request);
-  context->origin = FindRequestHeader(request, "origin");
-  std::string_view request_id = FindRequestHeader(request, "x-request-id");
-  context->request_id = IsRequestId(request_id) ? std::string(request_id) : NewUuid();
-
   std::optional<RequestTarget> target = LocateTarget(request, location.base_path);
   if (!target) return Refuse(*context, {api::ApiError::kNotFound, "", {}});
   return Dispatch(*context, std::move(*target));

@@ -5,10 +5,12 @@
 #define EXPORTED __attribute__((visibility("default")))
 
 static char module_name[] = "ngx_http_agent_graph_module";
+static char filter_name[] = "ngx_http_agent_graph_filter_module";
 
 extern "C" {
 
-EXPORTED ngx_module_t* ngx_modules[] = {&ngx_http_agent_graph_module, nullptr};
-EXPORTED char* ngx_module_names[] = {module_name, nullptr};
+EXPORTED ngx_module_t* ngx_modules[] = {&ngx_http_agent_graph_module,
+                                        &ngx_http_agent_graph_filter_module, nullptr};
+EXPORTED char* ngx_module_names[] = {module_name, filter_name, nullptr};
 EXPORTED char* ngx_module_order[] = {nullptr};
 }

@@ -4,9 +4,30 @@
 
 #include "api/headers.h"
 #include "base/clock.h"
+#include "base/ids.h"
 
 namespace agent_graph::nginx {
 namespace {
+
+constexpr size_t kRequestIdBytesMax = 64;
+
+bool IsRequestId(std::string_view text) {
+  if (text.empty() || text.size() > kRequestIdBytesMax) return false;
+  for (char c : text) {
+    bool allowed = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                   c == '-' || c == '_';
+    if (!allowed) return false;
+  }
+  return true;
+}
+
+bool IsHttps(const ngx_http_request_t* request) {
+#if (NGX_SSL)
+  return request->connection->ssl != nullptr;
+#else
+  return false;
+#endif
+}
 
 void DestroyContext(void* context) noexcept {
   static_cast<RequestContext*>(context)->~RequestContext();
@@ -31,6 +52,11 @@ RequestContext* CreateContext(ngx_http_request_t* request, const LocationConfig&
   auto* context = new (cleanup->data) RequestContext(request, location);
   cleanup->handler = DestroyContext;
   ngx_http_set_ctx(request, context, ngx_http_agent_graph_module);
+  context->received = MonotonicMicros();
+  context->https = IsHttps(request);
+  context->origin = FindRequestHeader(request, "origin");
+  std::string_view request_id = FindRequestHeader(request, "x-request-id");
+  context->request_id = IsRequestId(request_id) ? std::string(request_id) : NewUuid();
   return context;
 }
 

@@ -1,10 +1,12 @@
 // What the module keeps about one request, from the content handler to the access log.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "api/envelope.h"
+#include "bridge/exchange.h"
 #include "bridge/outbox.h"
 #include "bridge/request.h"
 #include "config.h"
@@ -26,6 +28,8 @@ struct RequestContext {
 
   // Set between submission and the exchange's end.
   std::optional<bridge::ExchangeAddress> address;
+  // After its end: its bytes count as buffered until nginx has sent the last of them.
+  std::shared_ptr<bridge::Exchange> finished;
 
   // For the access log. Times are monotonic microseconds, 0 when it did not happen.
   std::string_view route;  // pattern in the route table
@@ -40,9 +44,15 @@ struct RequestContext {
   int64_t first_item = 0;
   int64_t first_chunk = 0;
   int64_t ended = 0;
+
+  // What replaces an error page of nginx's own.
+  bridge::HeaderList error_headers;
+  std::string error_body;
+  bool error_sent = false;
 };
 
-// Creates the request's context; it dies with the request's pool. Null: no memory.
+// Creates the request's context, with what every answer to it needs; it dies with the request's
+// pool. Null: no memory.
 RequestContext* CreateContext(ngx_http_request_t* request, const LocationConfig& location);
 RequestContext* FindContext(ngx_http_request_t* request);
 

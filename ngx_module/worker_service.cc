@@ -34,6 +34,8 @@ Status WorkerService::Start(ngx_cycle_t* cycle, int threads, bool state_in_proce
   options.state_directory = config_.state_directory;
   options.graph_file = config_.graph_file;
   options.state_in_process = state_in_process;
+  auto* core = reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(cycle->conf_ctx, ngx_core_module));
+  options.state_user = core->user;
   AG_ASSIGN_OR_RETURN(auto service, service::Service::Create(config_.settings, options));
   // Never destroyed: a thread that does not stop may still use them.
   port_ = std::make_unique<Port>(service->outbox(), *this);
@@ -55,6 +57,11 @@ Status WorkerService::Stop(Deadline deadline) {
   Status stopped = service_->Stop(deadline);
   port_->DrainAll();
   return stopped;
+}
+
+bool WorkerService::HasRoomFor(uint64_t bytes) const {
+  uint64_t buffered = service_->outbox().buffered_bytes();
+  return buffered + bytes <= config_.settings->limits.buffered_bytes_max;
 }
 
 ngx_int_t WorkerService::Submit(RequestContext& context, bridge::Body body) {
@@ -195,6 +202,7 @@ void WorkerService::FinishRequest(ExchangeSlot& slot, ngx_int_t rc) {
   RequestContext& context = *slot.context;
   if (slot.ended) {
     context.address.reset();
+    context.finished = slot.exchange;
     exchanges_.Release(slot);
   }
   // Otherwise the request's cleanup cancels the run.

@@ -23,6 +23,8 @@ class WorkerService final : public PortReceiver {
   Status Stop(Deadline deadline);
 
   bool running() const { return service_ != nullptr; }
+  // False when with `bytes` more this worker would buffer too much: answer 503.
+  bool HasRoomFor(uint64_t bytes) const;
   const ServiceConfig& config() const { return config_; }
 
   // Hands a request and its body to the engine and takes over its life. The result is for

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "state/owner/directory.h"
 #include "state/service.h"
 
 namespace agent_graph::state {
@@ -20,8 +21,9 @@ namespace agent_graph::state {
 class Link;
 
 struct ClientOptions {
-  std::string directory;              // the state directory
-  std::string type_name = "leveldb";  // what TypeName tells
+  std::string directory;                            // the state directory
+  uid_t root_serves = StateDirectory::kNobodyElse;  // whose it may be when we are root
+  std::string type_name = "leveldb";                // what TypeName tells
   std::chrono::milliseconds operation_timeout{10'000};
   // After this long without an owner `on_owner_missing` is called, once per outage, on the client's
   // thread: the moment for a worker to start a candidate of generation 0.

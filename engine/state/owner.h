@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "state/leveldb/store.h"
+#include "state/owner/directory.h"
 
 namespace agent_graph::state {
 
@@ -22,7 +23,8 @@ struct OwnerOptions {
   enum class Type : uint8_t { kLevelDb, kMemory };
   enum class LogLevel : uint8_t { kNotice, kAlert };
 
-  std::string directory;  // mode 0700, ours; created when missing
+  std::string directory;                            // mode 0700, ours; created when missing
+  uid_t root_serves = StateDirectory::kNobodyElse;  // whose it may be when we are root
   Type type = Type::kLevelDb;
   SyncLevel sync = SyncLevel::kRun;
   // An owner yields to a candidate of a higher generation. kNewest: the time of start, so that a

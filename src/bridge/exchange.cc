@@ -19,6 +19,7 @@ Exchange::Exchange(ExchangeAddress address, RequestHead head, Outbox& outbox, Cr
 Exchange::~Exchange() {
   End("error");
   if (body_file_ >= 0) close(body_file_);
+  outbox_.CountBuffered(-body_bytes_ - queued_bytes_);
 }
 
 void Exchange::DeliverBody(Body body) {
@@ -30,6 +31,8 @@ void Exchange::DeliverBody(Body body) {
     }
     body_present_ = true;
     body_file_ = body.file;
+    body_bytes_ = static_cast<int64_t>(body.size());
+    outbox_.CountBuffered(body_bytes_);
     body_ = std::move(body);
   }
   body_signal_.Notify();
@@ -49,6 +52,7 @@ void Exchange::ReturnCredit(uint64_t bytes) {
   const auto returned = static_cast<int64_t>(bytes);
   const auto low = static_cast<int64_t>(credit_limits_.low);
   const int64_t before = queued_bytes_.fetch_sub(returned);
+  outbox_.CountBuffered(-returned);
   if (before > low && before - returned <= low) credit_signal_.Notify();
 }
 
@@ -123,7 +127,9 @@ void Exchange::End(std::string outcome) {
 
 void Exchange::PushChunk(std::string bytes) {
   if (bytes.empty()) return;
-  queued_bytes_ += static_cast<int64_t>(bytes.size());
+  const auto size = static_cast<int64_t>(bytes.size());
+  queued_bytes_ += size;
+  outbox_.CountBuffered(size);
   Push(SendChunk{std::move(bytes)});
 }
 

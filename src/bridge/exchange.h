@@ -81,6 +81,7 @@ class Exchange {
   Body body_;                  // guarded by mutex_
   Status body_status_;         // guarded by mutex_
   int body_file_ = -1;         // guarded by mutex_; closed by the destructor
+  int64_t body_bytes_ = 0;     // guarded by mutex_; counted until the exchange is gone
   runtime::Signal body_signal_;
 
   std::atomic<int64_t> queued_bytes_{0};

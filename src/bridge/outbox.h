@@ -1,6 +1,7 @@
 // Engine → loop: many producers, one consumer (the worker's event loop).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -72,6 +73,10 @@ class Outbox {
   // loop takes them are dropped and counted.
   void Log(LogLevel level, std::string text);
 
+  // What all exchanges together hold: bodies of requests, and replies that have not left nginx.
+  void CountBuffered(int64_t bytes) { buffered_bytes_ += bytes; }
+  uint64_t buffered_bytes() const { return static_cast<uint64_t>(buffered_bytes_); }
+
   // Loop only: takes everything queued; read the doorbell first. `items` is cleared and reused.
   void Swap(std::vector<OutboxItem>& items);
   void ClearDoorbell();
@@ -82,6 +87,7 @@ class Outbox {
   void RingDoorbell() const;
 
   const int doorbell_;
+  std::atomic<int64_t> buffered_bytes_{0};
   std::mutex mutex_;
   std::vector<OutboxItem> items_;  // guarded by mutex_, like the rest
   size_t log_lines_ = 0;           // in items_

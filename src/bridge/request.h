@@ -17,6 +17,8 @@ struct Body {
   std::string bytes;
   int file = -1;             // given to the Exchange, which alone closes it, in its destructor
   uint64_t file_length = 0;  // bytes of `file`, from offset 0
+
+  uint64_t size() const { return file >= 0 ? file_length : bytes.size(); }
 };
 
 struct RequestHead {

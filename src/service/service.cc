@@ -93,6 +93,7 @@ struct Service::Implementation {
     if (settings->checkpointer.type == settings::CheckpointerSettings::Type::kNone) return nullptr;
     state::ClientOptions client;
     client.directory = options.state_directory;
+    client.root_serves = options.state_user;
     client.type_name = settings->checkpointer.type == settings::CheckpointerSettings::Type::kMemory
                            ? "memory"
                            : "leveldb";
@@ -125,7 +126,8 @@ struct Service::Implementation {
   }
 
   void StartOwnOwner(uint64_t generation) {
-    auto started = StartOwner(settings->checkpointer, options.state_directory, generation, &outbox);
+    auto started = StartOwner(settings->checkpointer, options.state_directory, options.state_user,
+                              generation, &outbox);
     if (started.ok()) {
       owner = std::move(started).value();
     } else {

@@ -1,6 +1,8 @@
 // The composition root: builds everything a worker needs from Settings, owns it, stops it in order.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 
@@ -19,6 +21,8 @@ struct ServiceOptions {
   std::string state_directory;  // absolute; owner.sock and db/ live there
   int graph_file = -1;          // descriptor of the graph file opened at configuration time, or -1
   bool state_in_process = false;  // master_process off: this process is the state owner, too
+  // The user nginx hands the state directory to; a single process of root serves it for that user.
+  uid_t state_user = static_cast<uid_t>(-1);
 };
 
 // In a worker. Thread contract: nginx thread only; the inbox and outbox do the crossing.

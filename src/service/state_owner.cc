@@ -30,12 +30,14 @@ bridge::LogLevel ToLogLevel(state::OwnerOptions::LogLevel level) {
 
 Result<std::unique_ptr<state::Owner>> StartOwner(const CheckpointerSettings& checkpointer,
                                                  const std::string& state_directory,
-                                                 uint64_t generation, bridge::Outbox* log) {
+                                                 uid_t root_serves, uint64_t generation,
+                                                 bridge::Outbox* log) {
   if (checkpointer.type == CheckpointerSettings::Type::kNone) {
     return std::unique_ptr<state::Owner>();
   }
   state::OwnerOptions options;
   options.directory = state_directory;
+  options.root_serves = root_serves;
   options.type = checkpointer.type == CheckpointerSettings::Type::kMemory
                      ? state::OwnerOptions::Type::kMemory
                      : state::OwnerOptions::Type::kLevelDb;
@@ -60,8 +62,9 @@ StateOwner::~StateOwner() = default;
 std::unique_ptr<StateOwner> StateOwner::Start(const settings::Settings& settings,
                                               const std::string& state_directory,
                                               bridge::Outbox* log) {
-  auto owner = service::StartOwner(settings.checkpointer, state_directory,
-                                   state::OwnerOptions::kNewest, log);
+  auto owner =
+      service::StartOwner(settings.checkpointer, state_directory,
+                          state::StateDirectory::kNobodyElse, state::OwnerOptions::kNewest, log);
   if (!owner.ok()) {
     if (log != nullptr) log->Log(bridge::LogLevel::kCritical, owner.status().ToString());
     return nullptr;

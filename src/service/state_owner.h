@@ -12,9 +12,11 @@
 
 namespace agent_graph::service {
 
-// Starts a candidate of `generation`; null without a checkpointer. `log` may be null.
+// Starts a candidate of `generation`; null without a checkpointer. `log` may be null;
+// `root_serves` as in state::OwnerOptions.
 Result<std::unique_ptr<state::Owner>> StartOwner(const settings::CheckpointerSettings& checkpointer,
                                                  const std::string& state_directory,
-                                                 uint64_t generation, bridge::Outbox* log);
+                                                 uid_t root_serves, uint64_t generation,
+                                                 bridge::Outbox* log);
 
 }  // namespace agent_graph::service

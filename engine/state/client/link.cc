@@ -172,7 +172,8 @@ void Link::Run() {
   auto missing_since = MonotonicClock::now();
   bool told = false;
   while (!stopping_) {
-    Result<StateDirectory> directory = StateDirectory::Open(options_.directory);
+    Result<StateDirectory> directory =
+        StateDirectory::Open(options_.directory, options_.root_serves);
     Result<FileDescriptor> socket =
         directory.ok() ? directory->Connect() : Result<FileDescriptor>(directory.status());
     if (socket.ok() && Serve(std::move(*socket))) {

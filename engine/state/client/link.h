@@ -23,6 +23,7 @@ namespace agent_graph::state {
 
 struct LinkOptions {
   std::string directory;
+  uid_t root_serves = StateDirectory::kNobodyElse;
   // The longest an operation waits for an owner that answers.
   std::chrono::milliseconds operation_timeout{10'000};
   std::chrono::milliseconds owner_wait{3'000};

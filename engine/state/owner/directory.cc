@@ -28,11 +28,14 @@ Status SystemError(StatusCode code, const std::string& what) {
   return Status(code, what + ": " + std::strerror(errno));
 }
 
-Status CheckAccess(const std::string& path, int fd) {
+Status CheckAccess(const std::string& path, int fd, uid_t root_serves) {
   struct stat info{};
   if (fstat(fd, &info) != 0) return SystemError(StatusCode::kUnavailable, path);
   constexpr mode_t kGroupAndOthers = 0077;
-  if (info.st_uid == geteuid() && (info.st_mode & kGroupAndOthers) == 0) return Status::Ok();
+  const bool ours =
+      info.st_uid == geteuid() ||
+      (geteuid() == 0 && root_serves != StateDirectory::kNobodyElse && info.st_uid == root_serves);
+  if (ours && (info.st_mode & kGroupAndOthers) == 0) return Status::Ok();
   char found[96];
   std::snprintf(found, sizeof found, "it belongs to uid %u and has mode %04o, we are uid %u",
                 info.st_uid, info.st_mode & 07777, geteuid());
@@ -72,17 +75,17 @@ void FileDescriptor::Reset() {
   fd_ = -1;
 }
 
-Result<StateDirectory> StateDirectory::Create(const std::string& path) {
+Result<StateDirectory> StateDirectory::Create(const std::string& path, uid_t root_serves) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return SystemError(StatusCode::kUnavailable, "state directory " + path);
   }
-  return Open(path);
+  return Open(path, root_serves);
 }
 
-Result<StateDirectory> StateDirectory::Open(const std::string& path) {
+Result<StateDirectory> StateDirectory::Open(const std::string& path, uid_t root_serves) {
   FileDescriptor fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return SystemError(StatusCode::kUnavailable, "state directory " + path);
-  AG_RETURN_IF_ERROR(CheckAccess(path, fd.get()));
+  AG_RETURN_IF_ERROR(CheckAccess(path, fd.get(), root_serves));
   return StateDirectory(path, std::move(fd));
 }
 

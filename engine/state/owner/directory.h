@@ -6,6 +6,8 @@
 //   db/                 LevelDB
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 
@@ -33,10 +35,13 @@ class FileDescriptor {
 
 class StateDirectory {
  public:
-  // kPermissionDenied when another user owns the directory or group or others may enter it.
-  static Result<StateDirectory> Open(const std::string& path);
+  static constexpr uid_t kNobodyElse = static_cast<uid_t>(-1);
+
+  // kPermissionDenied when group or others may enter the directory, or another user owns it; a
+  // process of root also takes one of `root_serves`.
+  static Result<StateDirectory> Open(const std::string& path, uid_t root_serves = kNobodyElse);
   // The same, created with mode 0700 when it is missing.
-  static Result<StateDirectory> Create(const std::string& path);
+  static Result<StateDirectory> Create(const std::string& path, uid_t root_serves = kNobodyElse);
 
   const std::string& path() const { return path_; }
   std::string database_path() const { return path_ + "/db"; }

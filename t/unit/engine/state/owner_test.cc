@@ -108,6 +108,18 @@ TEST(Owner, RefusesADirectoryThatOthersMayEnter) {
   EXPECT_THAT(owner.status().message(), HasSubstr("0750"));
 }
 
+TEST(Owner, RootServesTheDirectoryOfTheConfiguredUserOnly) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  constexpr uid_t kUser = 65534;
+  TemporaryDirectory directory;
+  ASSERT_EQ(chown(directory.path().c_str(), kUser, static_cast<gid_t>(-1)), 0);
+  EXPECT_FALSE(StateDirectory::Open(directory.path()).ok());
+  EXPECT_FALSE(StateDirectory::Open(directory.path(), kUser - 1).ok());
+  EXPECT_TRUE(StateDirectory::Open(directory.path(), kUser).ok());
+  ASSERT_EQ(chmod(directory.path().c_str(), 0750), 0);
+  EXPECT_FALSE(StateDirectory::Open(directory.path(), kUser).ok());
+}
+
 TEST(Owner, ServesADirectoryWithALongPath) {
   TemporaryDirectory parent;
   std::string directory = parent.path() + "/" + std::string(200, 'd');

@@ -298,6 +298,21 @@ TEST(Inbox, EveryAcceptedExchangeEnds) {
   EXPECT_NE(reported.find("handler failed"), std::string::npos);
 }
 
+TEST(Exchange, CountsWhatItBuffers) {
+  Outbox outbox;
+  auto exchange = MakeExchange(outbox);
+  Body body;
+  body.bytes = "12345";
+  exchange->DeliverBody(std::move(body));
+  EXPECT_EQ(outbox.buffered_bytes(), 5u);
+  exchange->SendLast("123");
+  EXPECT_EQ(outbox.buffered_bytes(), 8u);
+  exchange->ReturnCredit(2);
+  EXPECT_EQ(outbox.buffered_bytes(), 6u);
+  exchange.reset();
+  EXPECT_EQ(outbox.buffered_bytes(), 0u);
+}
+
 TEST(Exchange, LastLinesReachAClientThatIsStillThere) {
   Outbox outbox;
   auto timed_out = MakeExchange(outbox, {}, {1, 1});
