@@ -36,25 +36,52 @@ bool MayPass(const bj::object& error) {
          std::end(kPassingErrors);
 }
 
-}  // namespace
-
-Result<ModelDelta> ReplyBuilder::Add(std::string_view json) {
-  const Status malformed(StatusCode::kModel, "the model provider sent a malformed chunk");
+bj::parse_options ChunkOptions() {
   bj::parse_options options;
   options.max_depth = kChunkDepthMax;
   options.allow_invalid_utf8 = true;  // replaced where the text is written
+  return options;
+}
+
+// What parsing one chunk needs, kept for the next. One per thread and not on the stack: nothing
+// suspends between a chunk's parsing and its end, and thousands of fibers wait with their stacks
+// and builders as they were at their largest.
+struct ChunkParser {
+  static constexpr size_t kScratchBytes = 4096;
+
+  unsigned char scratch[kScratchBytes];  // memory of one parsed chunk
+  unsigned char nesting[kScratchBytes];  // of the parser itself
+  bj::parser parser{{}, ChunkOptions(), nesting};
+
+  bj::value Parse(std::string_view json, bj::monotonic_resource& memory, bj::error_code& failure) {
+    parser.reset(&memory);
+    parser.write({json.data(), json.size()}, failure);
+    if (!failure) return parser.release();
+    parser.reset();
+    return nullptr;
+  }
+};
+
+Status Malformed() {
+  return Status(StatusCode::kModel, "the model provider sent a malformed chunk");
+}
+
+}  // namespace
+
+Result<ModelDelta> ReplyBuilder::Add(std::string_view json) {
+  thread_local ChunkParser chunk_parser;
   try {
-    bj::monotonic_resource memory(scratch_.data(), scratch_.size());
+    bj::monotonic_resource memory(chunk_parser.scratch, sizeof chunk_parser.scratch);
     bj::error_code failure;
-    const bj::value chunk = bj::parse({json.data(), json.size()}, failure, &memory, options);
-    if (failure || !chunk.is_object()) return malformed;
+    const bj::value chunk = chunk_parser.Parse(json, memory, failure);
+    if (failure || !chunk.is_object()) return Malformed();
     const bj::value* error = chunk.get_object().if_contains("error");
     if (error != nullptr && !error->is_null()) return ReportedError(*error);
     ModelDelta delta;
     AG_RETURN_IF_ERROR(Take(chunk.get_object(), delta));
     return delta;
   } catch (const std::exception& failure) {
-    return Status(malformed).WithDetail(failure.what());
+    return Malformed().WithDetail(failure.what());
   }
 }
 

@@ -2,7 +2,6 @@
 // What all providers have in common is here; each has a subclass for its own chunks.
 #pragma once
 
-#include <array>
 #include <boost/json/fwd.hpp>
 #include <cstddef>
 #include <optional>
@@ -61,7 +60,6 @@ class ReplyBuilder {
  private:
   Status ReportedError(const boost::json::value& error);
 
-  std::array<unsigned char, 4096> scratch_;  // memory of one parsed chunk
   std::string stop_reason_;
   bool ended_ = false;
   bool failure_may_pass_ = false;

@@ -8,7 +8,8 @@
 namespace agent_graph::net {
 namespace {
 
-constexpr long kReceiveBufferBytes = 16 * 1024;
+// A model's tokens come in small pieces, and thousands of calls may wait for theirs at once.
+constexpr long kReceiveBufferBytes = 4 * 1024;
 
 std::string_view TrimLine(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
