@@ -213,10 +213,6 @@ TEST(Load, TakesTheProvidersKeyForTheProvidersAddressOnly) {
   ASSERT_TRUE(official.ok());
   EXPECT_EQ(official->models[0].api_key, "sk-secret");
   EXPECT_EQ(official->models[0].base_url, "https://api.openai.com/v1");
-  Result<Settings> other = LoadText(
-      With(R"("models": {"m": {"provider": "openai", "model": "x", "base_url": "http://h"}})"),
-      environment);
-  ASSERT_TRUE(other.ok());
   Result<Settings> two = LoadText(With(R"("models": {
       "a": {"provider": "anthropic", "model": "x"}, "g": {"provider": "gemini", "model": "y"}})"),
                                   {{"ANTHROPIC_API_KEY", "sk-a"}, {"GEMINI_API_KEY", "sk-g"}});
@@ -225,6 +221,10 @@ TEST(Load, TakesTheProvidersKeyForTheProvidersAddressOnly) {
   EXPECT_EQ(two->models[0].base_url, "https://api.anthropic.com/v1");
   EXPECT_EQ(two->models[1].api_key, "sk-g");
   EXPECT_EQ(two->models[1].base_url, "https://generativelanguage.googleapis.com/v1beta");
+  Result<Settings> other = LoadText(
+      With(R"("models": {"m": {"provider": "openai", "model": "x", "base_url": "http://h"}})"),
+      environment);
+  ASSERT_TRUE(other.ok());
   EXPECT_EQ(other->models[0].api_key, "");
 }
 
