@@ -1,17 +1,65 @@
-// The rate at which LevelDB itself commits synced batches of one turn's size when many writers
-// queue up (it merges waiting writers into one log record and one fsync): the yardstick for durable
-// turns. Usage: leveldb_group_commit DIRECTORY WRITERS SECONDS. Prints batches per second.
+// The rate at which LevelDB itself commits the rows of a turn, as one synced batch, when many
+// writers queue up (it merges waiting writers into one log record and one fsync): the yardstick for
+// durable turns. Usage: leveldb_group_commit DIRECTORY WRITERS SECONDS. Prints batches per second.
 #include <leveldb/db.h>
 #include <leveldb/write_batch.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
+
+namespace {
+
+// A uuid's worth of text that does not compress and is spread over the table.
+std::string Id(unsigned writer, unsigned turn, unsigned part) {
+  std::string id;
+  uint64_t mixed = (uint64_t{writer} << 40) + (uint64_t{turn} << 8) + part;
+  while (id.size() < 36) {
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9u;
+    char text[17];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(mixed));
+    id += text;
+  }
+  return id.substr(0, 36);
+}
+
+std::string Number(unsigned writer, unsigned turn) {
+  char text[11];
+  std::snprintf(text, sizeof text, "%03u%07u", writer, turn);
+  return text;
+}
+
+// The rows that the first turn of a new thread writes, in the sizes they have in bench/run.py.
+void AddTurn(unsigned writer, unsigned turn, leveldb::WriteBatch& batch) {
+  const std::string thread = Id(writer, turn, 0);
+  const std::string run = Id(writer, turn, 1);
+  const std::string number = Number(writer, turn);
+  auto text = [&](size_t bytes) { return run + thread + std::string(bytes - 72, '.'); };
+  batch.Put("thread" + thread, text(100));
+  batch.Put("listing" + number + thread, "");
+  batch.Put("lease" + number, text(190));
+  batch.Put("counters" + number, "1234");
+  batch.Put("window" + number, "1234");
+  batch.Put("snapshot" + number, text(97));
+  batch.Put("log" + number + "12345678", text(494));
+  for (unsigned message = 2; message < 4; ++message) {
+    batch.Put("message" + number + "1234567" + std::to_string(message), text(295));
+    batch.Put("id" + number + Id(writer, turn, message), "1");
+  }
+  batch.Delete("lease" + number);
+  batch.Delete("listing" + Number(writer, turn - 1) + thread);
+  batch.Put("listing" + number + "+" + thread, "");
+  batch.Put("reply" + Id(writer, 0, 4) + number, "123456");
+  batch.Delete("reply" + Id(writer, 0, 4) + Number(writer, turn - 1));
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
@@ -22,9 +70,6 @@ int main(int argc, char** argv) {
   if (!leveldb::DB::Open(options, argv[1], &opened).ok()) return 1;
   std::unique_ptr<leveldb::DB> database(opened);
 
-  // One durable turn is two commits, begin and finish; together about this many rows and bytes.
-  constexpr int kRowsPerTurn = 12;
-  const std::string value(240, 'v');
   std::atomic<long> turns{0};
   std::atomic<bool> stop{false};
   std::vector<std::thread> writers;
@@ -32,16 +77,10 @@ int main(int argc, char** argv) {
     writers.emplace_back([&, writer] {
       leveldb::WriteOptions synced;
       synced.sync = true;
-      for (long turn = 0; !stop; ++turn) {
-        for (int half = 0; half < 2; ++half) {
-          leveldb::WriteBatch batch;
-          for (int row = 0; row < kRowsPerTurn / 2; ++row) {
-            batch.Put(std::to_string(writer) + "/" + std::to_string(turn) + "/" +
-                          std::to_string(half * kRowsPerTurn + row),
-                      value);
-          }
-          if (!database->Write(synced, &batch).ok()) std::abort();
-        }
+      for (unsigned turn = 1; !stop; ++turn) {
+        leveldb::WriteBatch batch;
+        AddTurn(static_cast<unsigned>(writer), turn, batch);
+        if (!database->Write(synced, &batch).ok()) std::abort();
         ++turns;
       }
     });
