@@ -7,12 +7,16 @@ namespace {
 
 constexpr size_t kFreePiecesMax = 32;
 
+bool SameName(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
+}
+
 // nginx writes these itself, once, as the protocol of the connection demands; Connection does not
 // exist in HTTP/2.
-bool BelongsToNginx(const std::string& name) {
-  for (const char* own :
+bool BelongsToNginx(std::string_view name) {
+  for (std::string_view own :
        {"Connection", "Keep-Alive", "Transfer-Encoding", "Content-Length", "Date", "Server"}) {
-    if (strcasecmp(name.c_str(), own) == 0) return true;
+    if (SameName(name, own)) return true;
   }
   return false;
 }
@@ -129,7 +133,7 @@ ngx_int_t ReplyWriter::SendHead() {
 
 ngx_int_t ReplyWriter::SetField(const std::string& name, const std::string& value) {
   if (BelongsToNginx(name)) return NGX_OK;
-  if (strcasecmp(name.c_str(), "Content-Type") == 0) {
+  if (SameName(name, "Content-Type")) {
     request_->headers_out.content_type = Reference(value);
     request_->headers_out.content_type_len = value.size();
     request_->headers_out.content_type_lowcase = nullptr;
@@ -138,7 +142,7 @@ ngx_int_t ReplyWriter::SetField(const std::string& name, const std::string& valu
   ngx_table_elt_t* header = AddResponseHeader(request_, name, value);
   if (header == nullptr) return NGX_ERROR;
   // Known to the filters: a body that names its coding is not compressed again.
-  if (strcasecmp(name.c_str(), "Content-Encoding") == 0) {
+  if (SameName(name, "Content-Encoding")) {
     request_->headers_out.content_encoding = header;
   }
   return NGX_OK;

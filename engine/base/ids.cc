@@ -1,9 +1,9 @@
 #include "base/ids.h"
 
+#include <pthread.h>
 #include <sys/random.h>
-#include <unistd.h>
 
-#include <cstdlib>
+#include <atomic>
 #include <cstring>
 
 namespace agent_graph {
@@ -11,24 +11,30 @@ namespace {
 
 constexpr size_t kPoolBytes = 4096;
 
-// Random bytes are fetched a page at a time; the pid guards against a fork handing two processes
+// Random bytes are fetched a page at a time; counting forks keeps two processes from handing out
 // the same bytes.
 struct RandomPool {
   unsigned char bytes[kPoolBytes];
   size_t used = kPoolBytes;
-  pid_t owner = 0;
+  unsigned forks = 0;
 };
+
+std::atomic<unsigned> forks{0};
+
+[[maybe_unused]] const int fork_hook =
+    pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
 
 void TakeRandom(void* out, size_t length) {
   static thread_local RandomPool pool;
-  if (pool.used + length > kPoolBytes || pool.owner != getpid()) {
+  const unsigned forked = forks.load(std::memory_order_relaxed);
+  if (pool.used + length > kPoolBytes || pool.forks != forked) {
     size_t filled = 0;
     while (filled < kPoolBytes) {
       ssize_t got = getrandom(pool.bytes + filled, kPoolBytes - filled, 0);
       if (got > 0) filled += static_cast<size_t>(got);
     }
     pool.used = 0;
-    pool.owner = getpid();
+    pool.forks = forked;
   }
   std::memcpy(out, pool.bytes + pool.used, length);
   std::memset(pool.bytes + pool.used, 0, length);
@@ -64,9 +70,14 @@ std::string NewUuid() {
   TakeRandom(bytes, sizeof bytes);
   bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0f) | 0x40);
   bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3f) | 0x80);
-  std::string hex = Hex(bytes, sizeof bytes);
-  for (size_t position : {8, 13, 18, 23}) hex.insert(position, 1, '-');
-  return hex;
+  const std::string hex = Hex(bytes, sizeof bytes);
+  std::string uuid(36, '-');
+  hex.copy(&uuid[0], 8, 0);
+  hex.copy(&uuid[9], 4, 8);
+  hex.copy(&uuid[14], 4, 12);
+  hex.copy(&uuid[19], 4, 16);
+  hex.copy(&uuid[24], 12, 20);
+  return uuid;
 }
 
 }  // namespace agent_graph

@@ -12,6 +12,7 @@ constexpr std::string_view kAllowedMethods = "GET, HEAD, POST, PUT, DELETE, OPTI
 constexpr std::string_view kAllowedHeaders = "Authorization, Content-Type, Accept, X-Request-ID";
 constexpr std::string_view kPreflightSeconds = "600";
 constexpr size_t kRequestedHeadersBytesMax = 2048;
+constexpr size_t kStandardHeadersMax = 13;
 
 constexpr std::string_view kPermissionsPolicy =
     "geolocation=(), microphone=(), camera=(), payment=(), usb=(), magnetometer=(), "
@@ -65,6 +66,7 @@ bool OriginAllowed(const settings::CorsSettings& cors, std::string_view origin) 
 
 void AppendStandardHeaders(bridge::HeaderList& headers, const settings::Settings& settings,
                            std::string_view origin, std::string_view request_id, bool https) {
+  headers.reserve(headers.size() + kStandardHeadersMax);
   headers.emplace_back("X-Request-ID", request_id);
   headers.emplace_back("X-Timestamp", IsoTimestampNow());
   if (AppendAllowedOrigin(headers, settings.cors, origin)) {
