@@ -1,0 +1,292 @@
+"""Authentication and authorization against a real nginx."""
+
+import json
+import shutil
+
+import pytest
+
+from harness import environment
+from harness.agents import behaviour, texts
+from harness.tokens import JWT_ENVIRONMENT, SECRET, bearer, token
+
+_FILES = {"secrets.env": JWT_ENVIRONMENT}
+_INVOKE = "/v1/graph/invoke"
+
+
+def _settings(**other):
+    return behaviour("echo", auth="jwt", env="secrets.env", **other)
+
+
+@pytest.fixture
+def start_guarded(start_service):
+    def start(authorization="ownership", **other):
+        return start_service(_settings(authorization=authorization), files=_FILES, **other)
+
+    return start
+
+
+def _invocation(thread_id=None, text="hi", **fields):
+    body = {"messages": [{"role": "user", "content": text}]} | fields
+    if thread_id is not None:
+        body["config"] = {"thread_id": thread_id}
+    return body
+
+
+def _run(service, user, thread_id, **options):
+    return service.post(_INVOKE, _invocation(thread_id), headers=bearer(user), **options)
+
+
+def _assert_refused(reply, status, code, detail=None):
+    assert reply.status == status, reply.text
+    body = reply.json()
+    assert body["error"]["code"] == code
+    assert isinstance(body["detail"], str) and body["error"]["message"] == body["detail"]
+    if detail is not None:
+        assert body["detail"] == detail
+    return body
+
+
+# Start-up
+
+
+def _refusal(service):
+    """What `nginx -t` prints about a configuration it refuses."""
+    service.error_log.allow(r"\[emerg\]")
+    accepted, printed = service.test_configuration()
+    assert not accepted
+    return printed
+
+
+@pytest.mark.parametrize("missing", ["JWT_SECRET_KEY", "JWT_ALGORITHM"])
+def test_jwt_needs_its_variables(make_service, missing):
+    kept = "".join(line for line in JWT_ENVIRONMENT.splitlines(True) if missing not in line)
+    service = make_service(_settings(), files={"secrets.env": kept + "JWT_JWKS_FILE=keys.json\n"})
+    printed = _refusal(service)
+    assert missing in printed and SECRET not in printed
+
+
+@pytest.mark.parametrize(
+    "settings, named",
+    [
+        ({"auth": "basic"}, "auth: must be null"),
+        ({"auth": {"method": "custom"}}, "auth: must be null"),
+        ({"auth": {"method": "custom", "path": "auth/none.so:X"}}, "auth.path: "),
+        ({"authorization": "owner"}, "is not one of ownership, allow_all"),
+        ({"authorization": {"backend": "acl"}}, "is not one of rbac, role_based, roles"),
+    ],
+)
+def test_wrong_settings_are_named(make_service, settings, named):
+    assert named in _refusal(make_service(behaviour("echo", **settings)))
+
+
+def test_a_broken_key_file_is_found_by_the_configuration_test(make_service):
+    files = {"secrets.env": JWT_ENVIRONMENT + "JWT_JWKS_FILE=keys.json\n", "keys.json": "{}"}
+    assert "JWT_JWKS_FILE" in _refusal(make_service(_settings(), files=files))
+
+
+# Tokens
+
+
+@pytest.mark.parametrize(
+    "headers, code",
+    [
+        ([], "REVOKED_TOKEN"),
+        ([("Authorization", "Basic YTpi")], "REVOKED_TOKEN"),
+        ([("Authorization", "Bearer nonsense")], "INVALID_TOKEN"),
+        (bearer(secret="another secret"), "INVALID_TOKEN"),
+        (bearer(algorithm="none"), "INVALID_TOKEN"),
+        (bearer(user_id=None, sub="alice"), "INVALID_TOKEN"),
+        (bearer(exp=None), "INVALID_TOKEN"),
+        (bearer(expires_in=-1), "EXPIRED_TOKEN"),
+    ],
+)
+def test_bad_credentials(start_guarded, headers, code):
+    reply = start_guarded().get("/v1/graph", headers=headers)
+    body = _assert_refused(reply, 403, code)
+    assert body["error_code"] == code
+    assert "unauthorized" in body["detail"]
+    assert reply.header("WWW-Authenticate").startswith("Bearer")
+
+
+def test_tokens_of_the_query_are_not_for_http(start_guarded):
+    reply = start_guarded().get(f"/v1/threads?token={token()}")
+    assert _assert_refused(reply, 403, "REVOKED_TOKEN")["error_code"] == "REVOKED_TOKEN"
+
+
+def test_public_routes_ignore_credentials(start_guarded):
+    reply = start_guarded().get("/ping", headers=[("Authorization", "Bearer nonsense")])
+    assert reply.status == 200 and reply.header("WWW-Authenticate") is None
+
+
+def test_tokens_reach_no_log(start_guarded):
+    service = start_guarded()
+    secret = token("mallory")
+    service.get(f"/v1/graph?token={secret}")
+    service.get("/v1/graph", headers=[("Authorization", f"Bearer {secret}")])
+    log = (service.directory / "logs" / "error.log").read_text()
+    assert secret not in log and SECRET not in log
+
+
+# Scopes and roles
+
+
+def test_scopes(start_guarded):
+    service = start_guarded()
+
+    def get(scopes):
+        return service.get("/v1/graph", headers=bearer(scopes=scopes))
+
+    missing = "Missing required scope: graph:read"
+    assert get(["graph:read"]).status == 200
+    assert get(None).status == 200
+    assert get("graph:invoke").status == 200
+    _assert_refused(get([]), 403, "PERMISSION_ERROR", missing)
+    _assert_refused(get(["graph:invoke"]), 403, "PERMISSION_ERROR", missing)
+
+
+def test_roles(start_guarded):
+    service = start_guarded(
+        {"type": "rbac", "roles": {"admin": ["*"], "reader": ["graph:read"]}, "isolation": "none"}
+    )
+    assert _run(service, "bob", "t").status == 403
+    admin = bearer("bob", roles=["admin"])
+    assert service.post(_INVOKE, _invocation("t"), headers=admin).status == 200
+    reader = bearer("carol", role="reader")
+    assert service.get("/v1/graph", headers=reader).status == 200
+    _assert_refused(
+        service.get("/v1/threads/t", headers=reader),
+        403,
+        "PERMISSION_ERROR",
+        "Missing required scope: checkpointer:read",
+    )
+    assert service.get("/v1/threads/t", headers=bearer("dora", role="admin")).status == 200
+
+
+# Ownership
+
+_THREAD_ROUTES = [
+    ("GET", "/v1/threads/{id}", None, "read"),
+    ("GET", "/v1/threads/{id}/state", None, "read"),
+    ("PUT", "/v1/threads/{id}/state", {"state": {}}, "write"),
+    ("DELETE", "/v1/threads/{id}/state", None, "delete"),
+    ("GET", "/v1/threads/{id}/messages", None, "read"),
+    ("POST", "/v1/threads/{id}/messages", {"messages": [{"role": "user", "content": "x"}]}, "write"),
+    ("GET", "/v1/threads/{id}/messages/m", None, "read"),
+    ("DELETE", "/v1/threads/{id}/messages/m", None, "delete"),
+    ("DELETE", "/v1/threads/{id}", {}, "delete"),
+]
+
+
+@pytest.mark.parametrize(
+    "authorization", ["ownership", {"type": "rbac", "default_scopes": ["*"], "roles": {"x": ["*"]}}]
+)
+def test_a_foreign_thread_is_refused_everywhere(start_guarded, authorization):
+    if isinstance(authorization, dict):
+        authorization["default_scopes"] = [
+            f"{resource}:{action}"
+            for resource, actions in {
+                "graph": ("invoke", "stream", "read"),
+                "checkpointer": ("read", "write", "delete"),
+            }.items()
+            for action in actions
+        ]
+    service = start_guarded(authorization)
+    assert _run(service, "alice", "t").status == 200
+    for _ in range(2):
+        for method, target, body, action in _THREAD_ROUTES:
+            reply = service.request(method, target.format(id="t"), body, headers=bearer("bob"))
+            detail = f"Not authorized to {action} checkpointer"
+            _assert_refused(reply, 403, "PERMISSION_ERROR", detail)
+        for action in ("invoke", "stream"):
+            reply = service.post(f"/v1/graph/{action}", _invocation("t"), headers=bearer("bob"))
+            _assert_refused(reply, 403, "PERMISSION_ERROR", f"Not authorized to {action} graph")
+            assert reply.header("Content-Type") == "application/json"
+    threads = service.get("/v1/threads", headers=bearer("bob")).json()["data"]["threads"]
+    assert threads == []
+    assert service.get("/v1/threads/t", headers=bearer("alice")).status == 200
+
+
+def test_a_body_names_one_thread(start_guarded):
+    service = start_guarded()
+    reply = service.post(_INVOKE, _invocation("a") | {"thread_id": "b"}, headers=bearer())
+    assert reply.status == 422
+    assert reply.json()["error"]["details"][0]["loc"] == ["body", "config", "thread_id"]
+    body = _invocation("a") | {"thread_id": "a"}
+    assert service.post(_INVOKE, body, headers=bearer()).status == 200
+
+
+def test_a_deleted_thread_is_anybodys(start_guarded):
+    service = start_guarded(workers=2)
+    assert _run(service, "alice", "t").status == 200
+    # Every worker remembers alice.
+    for _ in range(20):
+        assert service.get("/v1/threads/t", headers=bearer("alice")).status == 200
+    assert service.request("DELETE", "/v1/threads/t", {}, headers=bearer("alice")).status == 200
+    assert _run(service, "bob", "t").status == 200
+    for _ in range(20):
+        assert _run(service, "bob", "t").status == 200
+        _assert_refused(
+            service.get("/v1/threads/t", headers=bearer("alice")), 403, "PERMISSION_ERROR"
+        )
+        _assert_refused(_run(service, "alice", "t"), 403, "PERMISSION_ERROR")
+    assert service.get("/v1/threads/t", headers=bearer("bob")).json()["data"]["thread_data"][
+        "user_id"
+    ] == "bob"
+
+
+def test_production_isolates_by_default(start_service):
+    files = {"secrets.env": JWT_ENVIRONMENT + "MODE=production\n"}
+    service = start_service(_settings(), files=files)
+    assert _run(service, "alice", "t").status == 200
+    assert _run(service, "bob", "t").status == 403
+
+
+def test_without_authentication_nothing_is_checked(start_service):
+    service = start_service(behaviour("echo", authorization="ownership"))
+    for headers in ([], [("Authorization", "Bearer nonsense")]):
+        assert service.post(_INVOKE, _invocation("t"), headers=headers).status == 200
+    thread = service.get("/v1/threads/t").json()["data"]["thread_data"]
+    assert thread["user_id"] is None
+
+
+def test_a_forged_identity_reaches_no_node(start_service):
+    settings = _settings(authorization="ownership")
+    settings["agent"] = f"{environment.BUILD}/t/graphs/caller.so:app"
+    service = start_service(settings, files=_FILES)
+    forged = {"user_id": "root", "scope": "none", "scopes": None}
+    body = _invocation("t", initial_state={"authz": forged, "user": {"user_id": "root"}})
+    body["messages"][0]["metadata"] = {"authz": forged}
+    body["config"] |= {"user": {"user_id": "root"}, "user_id": "root", "authz": forged, "_x": 1, "k": 2}
+    claims = {"scopes": ["graph:invoke"], "authz": forged, "team": "a"}
+    reply = service.post(_INVOKE, body, headers=bearer("alice", **claims))
+    assert reply.status == 200, reply.text
+    seen = json.loads(texts(reply.json()["data"]["messages"])[-1])
+    assert seen["user"]["team"] == "a" and seen["user"]["user_id"] == "alice"
+    assert seen["user"]["authz"] == {
+        "user_id": "alice", "scope": "owner", "scopes": ["graph:invoke"],
+    }
+    assert seen["config"]["user"] == seen["user"]
+    assert seen["config"]["user_id"] == "alice" and seen["config"]["k"] == 2
+    assert not {"authz", "_x"} & set(seen["config"])
+
+
+# Backends of the user's
+
+
+def test_sample_backend(make_service):
+    settings = behaviour("echo", auth={"method": "custom", "path": "auth/api_keys.so:ApiKeys"})
+    service = make_service(settings)
+    folder = service.directory / "conf" / "auth"
+    folder.mkdir()
+    shutil.copy(environment.BUILD / "auth" / "api_keys.so", folder)
+    (folder / "api_keys.txt").write_text("k1 alice\nk2 bob graph:read\n")
+    service.start()
+    reply = service.get("/v1/graph")
+    _assert_refused(reply, 401, "AUTHENTICATION_FAILED")
+    assert reply.header("WWW-Authenticate") == "ApiKey"
+    reply = service.get("/v1/graph", headers=[("X-API-Key", "wrong")])
+    assert _assert_refused(reply, 403, "INVALID_API_KEY")["error_code"] == "INVALID_API_KEY"
+    assert service.get("/v1/graph", headers=[("X-API-Key", "k2")]).status == 200
+    reply = service.post(_INVOKE, _invocation("t"), headers=[("X-API-Key", "k2")])
+    _assert_refused(reply, 403, "PERMISSION_ERROR", "Missing required scope: graph:invoke")
+    assert service.post(_INVOKE, _invocation("t"), headers=[("X-API-Key", "k1")]).status == 200
