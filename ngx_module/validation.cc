@@ -123,7 +123,7 @@ std::string Judge(bool in_time, const std::string& report, bool reaped, int wait
   return "loading the graph ended the process";
 }
 
-std::string ValidateInChild(const ServiceConfig& service, ngx_log_t* log) {
+std::string ValidateInChild(const ServiceConfig& service, [[maybe_unused]] ngx_log_t* log) {
   auto* core =
       reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(service.cycle->conf_ctx, ngx_core_module));
   int ends[2];

@@ -4,7 +4,9 @@ import signal
 
 import pytest
 
-from harness import http1, processes
+from harness import http1, http2, processes
+from harness.service import invocation
+from harness.stream import is_done
 from harness.waiting import wait_until
 
 _STREAMS = 200
@@ -204,6 +206,69 @@ def test_thread_survives_the_death_of_everything(start_service):
     service.start()
     after = service.invoke("after", config={"thread_id": thread})
     assert after.json()["data"]["meta"]["is_new_thread"] is False
+
+
+def _execution_meta(service, thread):
+    reply = service.get(f"/v1/threads/{thread}/state")
+    assert reply.status == 200, reply.text
+    return reply.json()["data"]["state"]["execution_meta"]
+
+
+def test_run_of_a_killed_worker_is_not_running(start_service, gated_provider):
+    service = start_service(_settings(gated_provider))
+    stream = service.stream("hello", config={"thread_id": "t"})
+    gated_provider.wait_for_waiting(1)
+    assert _execution_meta(service, "t")["is_running"] is True
+    for _ in service.workers():
+        service.kill_worker()  # the oldest: after both the run's is among them
+    wait_until(lambda: not _execution_meta(service, "t")["is_running"], "the run counts as ended")
+    meta = _execution_meta(service, "t")
+    assert meta["status"] == "error" and "interrupt" not in meta
+    assert not stream.is_whole()
+    gated_provider.open_gate()
+    after = service.invoke("again", config={"thread_id": "t"})
+    assert after.status == 200, after.text
+    assert after.json()["data"]["meta"]["is_new_thread"] is False
+    assert _execution_meta(service, "t")["is_running"] is False
+
+
+def _invoke_on_each_worker(service, thread):
+    """Second turns until every worker has served one; what each said about the thread."""
+    wanted = {str(worker.pid) for worker in service.workers()}
+    said = {}
+
+    def all_served():
+        reply = service.invoke("again", config={"thread_id": thread})
+        said[reply.header("X-Worker")] = reply.json()["data"]["meta"]["is_new_thread"]
+        return wanted <= set(said)
+
+    wait_until(all_served, "each worker has served a turn")
+    return said
+
+
+def test_a_thread_is_new_once_for_all_workers(start_service):
+    service = start_service(_DEMO, location="add_header X-Worker $pid;", listen="reuseport")
+    first = service.invoke("hello").json()["data"]["meta"]
+    assert first["is_new_thread"] is True
+    assert set(_invoke_on_each_worker(service, first["thread_id"]).values()) == {False}
+    service.quit()
+    service.wait_until_gone()
+    service.start()
+    assert set(_invoke_on_each_worker(service, first["thread_id"]).values()) == {False}
+
+
+def test_reset_of_an_http2_stream_stops_the_model_call(start_service, gated_provider):
+    service = start_service(_settings(gated_provider), http2=True)
+    with http2.Http2Connection(service.http2_port) as connection:
+        body = invocation("hello")
+        abandoned = connection.request("POST", "/v1/graph/stream", body=body)
+        kept = connection.request("POST", "/v1/graph/stream", body=body)
+        gated_provider.wait_for_waiting(2)
+        connection.cancel(abandoned)
+        wait_until(lambda: gated_provider.aborted == 1, "the model call is stopped", timeout=1)
+        gated_provider.open_gate()
+        assert is_done(connection.read_reply(kept).lines()[-1])
+    assert gated_provider.aborted == 1
 
 
 def test_client_abort_stops_the_model_call(start_service, gated_provider):

@@ -1,6 +1,6 @@
 """The nginx.conf of tests: the shipped one with the numbers and paths of a test."""
 
-from . import environment
+from . import environment, sanitizer
 
 _TEMPLATE = """\
 {main}
@@ -30,6 +30,10 @@ http {{
 """
 
 
+# An upgrade starts the new binary with these variables only.
+_SANITIZER_ENVIRONMENT = "".join(f"\nenv {name};" for name in sanitizer.variables(""))
+
+
 def nginx_configuration(
     port,
     *,
@@ -44,7 +48,7 @@ def nginx_configuration(
 ):
     """A complete nginx.conf around the given fragments."""
     return _TEMPLATE.format(
-        main=main,
+        main=main + _SANITIZER_ENVIRONMENT,
         http=http,
         server=server,
         listen=listen,
