@@ -61,7 +61,7 @@ def nginx_configuration(
 
 
 def load_module():
-    return f'load_module "{environment.MODULE}";'
+    return f'load_module "{environment.MODULE}";' if environment.MODULE else ""
 
 
 def service_configuration(port, *, service_options="", location="", prefix="/", http="", **other):

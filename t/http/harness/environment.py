@@ -5,9 +5,9 @@ import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("AGENT_GRAPH_BUILD", ROOT / "build" / "release")).resolve()
-MODULE = pathlib.Path(
-    os.environ.get("AGENT_GRAPH_MODULE", BUILD / "ngx_http_agent_graph_module.so")
-).resolve()
+# None, by an empty AGENT_GRAPH_MODULE: the nginx under test contains the module.
+_module = os.environ.get("AGENT_GRAPH_MODULE", str(BUILD / "ngx_http_agent_graph_module.so"))
+MODULE = pathlib.Path(_module).resolve() if _module else None
 GRAPHS = BUILD / "graphs"
 GRAPH_DOCUMENTS = ROOT / "conf" / "graphs"
 NGINX_BINARY = os.environ.get("NGINX_BINARY", "/usr/sbin/nginx")
