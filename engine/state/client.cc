@@ -70,7 +70,7 @@ Result<BeginRunReply> Client::Begin(const BeginRun& run,
   AG_RETURN_IF_ERROR(CheckId(run.thread_id, "thread_id"));
   AG_RETURN_IF_ERROR(CheckId(run.run_id, "run_id"));
   AG_RETURN_IF_ERROR(CheckUser(run.user_id));
-  link_->Hold(run.run_id);
+  link_->Hold(run.thread_id, run.run_id, cancellation);
   const auto busy_wait = std::chrono::milliseconds(std::max<int64_t>(run.wait_ms_max, 0));
   Result<std::string> body = link_->Call(Request(Operation::kBegin, run), cancellation, busy_wait);
   if (body.ok()) return Decode<BeginRunReply>(std::move(body));
@@ -81,7 +81,7 @@ Result<BeginRunReply> Client::Begin(const BeginRun& run,
       link_->Release(run.thread_id, run.run_id);
       break;
     default:
-      link_->Unhold(run.run_id);
+      link_->Unhold(run.thread_id, run.run_id);
   }
   return body.status();
 }
@@ -89,7 +89,7 @@ Result<BeginRunReply> Client::Begin(const BeginRun& run,
 Result<AppendRunReply> Client::Append(const AppendRun& append) {
   AG_RETURN_IF_ERROR(CheckIds(append.thread_id, append.messages));
   Result<std::string> body = link_->Call(Request(Operation::kAppend, append), nullptr);
-  if (body.status().code() == StatusCode::kFenced) link_->Unhold(append.run_id);
+  if (body.status().code() == StatusCode::kFenced) link_->Unhold(append.thread_id, append.run_id);
   return Decode<AppendRunReply>(std::move(body));
 }
 
@@ -97,7 +97,7 @@ Status Client::Finish(const FinishRun& finish) {
   AG_RETURN_IF_ERROR(CheckIds(finish.append.thread_id, finish.append.messages));
   Status status = link_->Call(Request(Operation::kFinish, finish), nullptr).status();
   if (status.ok() || status.code() == StatusCode::kFenced) {
-    link_->Unhold(finish.append.run_id);
+    link_->Unhold(finish.append.thread_id, finish.append.run_id);
   } else {
     // The caller is done with the run either way: the thread must not stay locked.
     link_->Release(finish.append.thread_id, finish.append.run_id);
@@ -105,10 +105,9 @@ Status Client::Finish(const FinishRun& finish) {
   return status;
 }
 
-Result<StopReply> Client::RequestStop(const Scope& scope, const std::string& thread_id) {
-  AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
-  return Decode<StopReply>(
-      link_->Call(Request(Operation::kRequestStop, wire::ThreadBody{scope, thread_id}), nullptr));
+Result<StopReply> Client::RequestStop(const StopRequest& stop) {
+  AG_RETURN_IF_ERROR(CheckId(stop.thread_id, "thread_id"));
+  return Decode<StopReply>(link_->Call(Request(Operation::kRequestStop, stop), nullptr));
 }
 
 Result<ThreadRecord> Client::GetThread(const Scope& scope, const std::string& thread_id) {
@@ -175,6 +174,25 @@ Status Client::Append(const AppendMessages& append) {
   AG_RETURN_IF_ERROR(CheckIds(append.thread_id, append.messages));
   AG_RETURN_IF_ERROR(CheckUser(append.user_id));
   return link_->Call(Request(Operation::kAppendMessages, append), nullptr).status();
+}
+
+Status Client::Remove(const RemoveMessages& remove) {
+  AG_RETURN_IF_ERROR(CheckId(remove.thread_id, "thread_id"));
+  return link_->Call(Request(Operation::kRemoveMessages, remove), nullptr).status();
+}
+
+Result<RunTraces> Client::Read(const ReadRuns& read) {
+  AG_RETURN_IF_ERROR(CheckId(read.thread_id, "thread_id"));
+  return Decode<RunTraces>(link_->Call(Request(Operation::kReadRuns, read), nullptr));
+}
+
+Status Client::Set(const SetRemoteTools& set) {
+  return link_->Call(Request(Operation::kSetRemoteTools, set), nullptr).status();
+}
+
+Result<RemoteTools> Client::GetRemoteTools() {
+  return Decode<RemoteTools>(
+      link_->Call(Request(Operation::kGetRemoteTools, wire::NoBody{}), nullptr));
 }
 
 Result<std::vector<LogEntry>> Client::ReadLog(const Scope& scope, const std::string& thread_id,

@@ -47,7 +47,7 @@ class Client : public Service {
                               const runtime::Cancellation* cancellation) override;
   Result<AppendRunReply> Append(const AppendRun& append) override;
   Status Finish(const FinishRun& finish) override;
-  Result<StopReply> RequestStop(const Scope& scope, const std::string& thread_id) override;
+  Result<StopReply> RequestStop(const StopRequest& stop) override;
 
   Result<ThreadRecord> GetThread(const Scope& scope, const std::string& thread_id) override;
   Result<ThreadPage> ListThreads(const Scope& scope, const PageRequest& page) override;
@@ -63,9 +63,14 @@ class Client : public Service {
   Status DeleteMessage(const Scope& scope, const std::string& thread_id,
                        const std::string& message_id) override;
   Status Append(const AppendMessages& append) override;
+  Status Remove(const RemoveMessages& remove) override;
 
   Result<std::vector<LogEntry>> ReadLog(const Scope& scope, const std::string& thread_id,
                                         uint64_t first, uint64_t limit) override;
+  Result<RunTraces> Read(const ReadRuns& read) override;
+
+  Status Set(const SetRemoteTools& set) override;
+  Result<RemoteTools> GetRemoteTools() override;
   std::string TypeName() const override { return options_.type_name; }
 
   // Cuts the connection as a network fault would; the client comes back by itself.

@@ -27,8 +27,9 @@ class Service {
                                       const runtime::Cancellation* cancellation) = 0;
   virtual Result<AppendRunReply> Append(const AppendRun& append) = 0;
   virtual Status Finish(const FinishRun& finish) = 0;
-  // No live lease: running = false and nothing is stored.
-  virtual Result<StopReply> RequestStop(const Scope& scope, const std::string& thread_id) = 0;
+  // No live lease: running = false and nothing is stored. With `cancel` the cancellation the run's
+  // Begin was given is cancelled with kStopped, in whichever process that was.
+  virtual Result<StopReply> RequestStop(const StopRequest& stop) = 0;
 
   // --- threads ---
   virtual Result<ThreadRecord> GetThread(const Scope& scope, const std::string& thread_id) = 0;
@@ -49,10 +50,17 @@ class Service {
                                const std::string& message_id) = 0;
   // Creates the thread when there is none. kPermissionDenied for a thread outside the scope.
   virtual Status Append(const AppendMessages& append) = 0;
+  virtual Status Remove(const RemoveMessages& remove) = 0;
 
   // The run log of a thread, oldest first, from entry `first` on; for traces and tests.
   virtual Result<std::vector<LogEntry>> ReadLog(const Scope& scope, const std::string& thread_id,
                                                 uint64_t first, uint64_t limit) = 0;
+  // The ids of its latest runs and what one of them left in the log.
+  virtual Result<RunTraces> Read(const ReadRuns& read) = 0;
+
+  // --- remote tools ---
+  virtual Status Set(const SetRemoteTools& set) = 0;
+  virtual Result<RemoteTools> GetRemoteTools() = 0;
 
   // "leveldb", "memory", ...: shown by GET /v1/graph.
   virtual std::string TypeName() const = 0;

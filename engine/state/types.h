@@ -109,6 +109,7 @@ struct BeginRunReply {
   bool created = false;
   uint64_t lease_epoch = 0;
   ThreadState state;
+  uint64_t remote_tools_version = 0;  // of RemoteTools as of the grant
 };
 
 // A fenced append: refused with kFenced once the lease is not ours any more.
@@ -133,6 +134,12 @@ struct FinishRun {
   AppendRun append;
   Snapshot snapshot;
   std::string status;  // done | error | stopped | interrupted
+};
+
+struct StopRequest {
+  Scope scope;
+  std::string thread_id;
+  bool cancel = false;  // do not wait for the node in progress either
 };
 
 struct StopReply {
@@ -161,6 +168,56 @@ struct AppendMessages {
   std::string creation_id;
   std::vector<StoredMessage> messages;
   std::string metadata_json = "{}";  // merged into the thread's metadata
+};
+
+// Removes messages, all or none, from a thread that is as the caller has read it: kBusy while a run
+// is in flight or when the record has a newer time.
+struct RemoveMessages {
+  Scope scope;
+  std::string thread_id;
+  int64_t updated_micros = 0;
+  std::vector<std::string> message_ids;
+};
+
+// --- traces ---------------------------------------------------------------------------------
+
+struct ReadRuns {
+  Scope scope;
+  std::string thread_id;
+  std::string run_id;  // the run whose entries are wanted; empty: the latest
+  uint32_t runs_max = 20;
+  uint32_t entries_max = 2000;
+};
+
+// The latest runs of a thread.
+struct RunTraces {
+  std::vector<std::string> run_ids;  // oldest first
+  std::string run_id;                // of `entries`; empty: there is no such run
+  std::vector<LogEntry> entries;     // oldest first; of a longer run run_started and the newest
+  bool in_flight = false;            // the run still holds its lease
+};
+
+// --- remote tools ---------------------------------------------------------------------------
+
+// A tool that clients run, added to a tool node while the service is up.
+struct RemoteTool {
+  std::string node;
+  std::string name;
+  std::string description;
+  std::string parameters_json = "{}";
+};
+
+struct RemoteTools {
+  uint64_t version = 0;    // grows with each change
+  std::string generation;  // of the nginx they were registered with; they end with it
+  std::vector<RemoteTool> tools;
+};
+
+// Replaces all remote tools of the nodes that `tools` names; those of another generation are
+// forgotten.
+struct SetRemoteTools {
+  std::string generation;
+  std::vector<RemoteTool> tools;
 };
 
 }  // namespace agent_graph::state

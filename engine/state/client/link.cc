@@ -104,14 +104,21 @@ Result<std::string> Link::Call(std::string frame, const runtime::Cancellation* c
   return reply.status().code() == StatusCode::kCancelled ? reply.status() : Unavailable();
 }
 
-void Link::Hold(const std::string& run_id) {
+void Link::Hold(const std::string& thread_id, const std::string& run_id,
+                const runtime::Cancellation* cancellation) {
+  std::optional<runtime::Cancellation> held;
+  if (cancellation != nullptr) held = *cancellation;
   std::lock_guard lock(mutex_);
-  held_runs_.insert(run_id);
+  held_runs_.emplace(HeldRun{thread_id, run_id}, std::move(held));
 }
 
-void Link::Unhold(const std::string& run_id) {
+void Link::Unhold(const std::string& thread_id, const std::string& run_id) {
   std::lock_guard lock(mutex_);
-  if (auto held = held_runs_.find(run_id); held != held_runs_.end()) held_runs_.erase(held);
+  Forget({thread_id, run_id});
+}
+
+void Link::Forget(const HeldRun& run) {
+  if (auto held = held_runs_.find(run); held != held_runs_.end()) held_runs_.erase(held);
 }
 
 void Link::Release(const std::string& thread_id, const std::string& run_id) {
@@ -120,13 +127,14 @@ void Link::Release(const std::string& thread_id, const std::string& run_id) {
   std::lock_guard lock(mutex_);
   if (stopping_) return;
   if (pending_.size() >= wire::kOperationsInFlightMax) {
-    if (auto held = held_runs_.find(run_id); held != held_runs_.end()) held_runs_.erase(held);
+    Forget({thread_id, run_id});
     return;
   }
   const uint64_t sequence = Number(frame);
   if (ready_) Write(frame);
   pending_bytes_ += frame.size();
-  pending_.emplace(sequence, Pending{std::move(frame), {}, run_id, MonotonicClock::now()});
+  pending_.emplace(
+      sequence, Pending{std::move(frame), {}, HeldRun{thread_id, run_id}, MonotonicClock::now()});
 }
 
 uint64_t Link::Number(std::string& frame) {
@@ -198,7 +206,7 @@ void Link::FailOverdue() {
     std::lock_guard lock(mutex_);
     outage_ = true;
     for (auto it = pending_.begin(); it != pending_.end();) {
-      if (!it->second.released_run.empty() || it->second.started > overdue) {
+      if (it->second.released || it->second.started > overdue) {
         ++it;
         continue;
       }
@@ -280,6 +288,8 @@ bool Link::OnFrame(std::string_view payload) {
     case wire::FrameType::kQueued:
       OnQueued(unpacker);
       return unpacker.ok();
+    case wire::FrameType::kCancelRun:
+      return OnCancelRun(unpacker);
     case wire::FrameType::kRefused:
     case wire::FrameType::kGoAway:
       return false;
@@ -306,6 +316,21 @@ bool Link::OnWelcome(pack::Unpacker& unpacker) {
   return true;
 }
 
+bool Link::OnCancelRun(pack::Unpacker& unpacker) {
+  wire::CancelRun cancel;
+  if (!wire::ReadBody(unpacker, cancel)) return false;
+  std::vector<runtime::Cancellation> cancelled;
+  {
+    std::lock_guard lock(mutex_);
+    auto [run, end] = held_runs_.equal_range(HeldRun{cancel.thread_id, cancel.run_id});
+    for (; run != end; ++run) {
+      if (run->second) cancelled.push_back(*run->second);
+    }
+  }
+  for (const runtime::Cancellation& run : cancelled) run.Cancel(runtime::CancelReason::kStopped);
+  return true;
+}
+
 void Link::OnReply(pack::Unpacker& unpacker, std::string_view payload) {
   wire::ReplyHeader header = wire::ReadReplyHeader(unpacker);
   if (!unpacker.ok()) return;
@@ -317,9 +342,7 @@ void Link::OnReply(pack::Unpacker& unpacker, std::string_view payload) {
     std::lock_guard lock(mutex_);
     auto found = pending_.find(header.sequence);
     if (found == pending_.end()) return;  // its caller gave up
-    if (auto held = held_runs_.find(found->second.released_run); held != held_runs_.end()) {
-      held_runs_.erase(held);
-    }
+    if (found->second.released) Forget(*found->second.released);
     answer = found->second.answer;
     pending_bytes_ -= found->second.frame.size();
     pending_.erase(found);
@@ -349,7 +372,7 @@ std::string Link::MakeHello() const {
   hello.protocol_max = wire::kProtocolMax;
   hello.client = id_;
   hello.process = getpid();
-  hello.runs.assign(held_runs_.begin(), held_runs_.end());
+  for (const auto& [run, cancellation] : held_runs_) hello.runs.push_back(run.run_id);
   return wire::MakeFrame(wire::FrameType::kHello, hello);
 }
 

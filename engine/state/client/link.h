@@ -9,12 +9,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "runtime/cancellation.h"
 #include "runtime/signal.h"
 #include "state/owner/directory.h"
 #include "state/wire/protocol.h"
@@ -49,8 +50,10 @@ class Link : public std::enable_shared_from_this<Link> {
                            std::chrono::milliseconds queued_wait = {});
 
   // Runs this client holds or is asking for; told to a new owner, which frees all others.
-  void Hold(const std::string& run_id);
-  void Unhold(const std::string& run_id);
+  // `cancellation`, which may be null, is cancelled when the owner says that the run is to end.
+  void Hold(const std::string& thread_id, const std::string& run_id,
+            const runtime::Cancellation* cancellation);
+  void Unhold(const std::string& thread_id, const std::string& run_id);
   // Gives up a run nobody waits for, as soon as an owner listens; needs no waiter. When very many
   // operations are waiting it is left to the next owner, which frees what Hello does not name.
   void Release(const std::string& thread_id, const std::string& run_id);
@@ -62,10 +65,16 @@ class Link : public std::enable_shared_from_this<Link> {
     Status status;
     std::string body;
   };
+  struct HeldRun {
+    std::string thread_id;
+    std::string run_id;
+
+    friend auto operator<=>(const HeldRun&, const HeldRun&) = default;
+  };
   struct Pending {
     std::string frame;
     runtime::Promise<Reply> answer;
-    std::string released_run;  // of a Release, which never fails
+    std::optional<HeldRun> released;  // of a Release, which never fails
     MonotonicClock::time_point started;
     bool queued = false;  // the owner knows it and answers when its thread is free
   };
@@ -76,6 +85,7 @@ class Link : public std::enable_shared_from_this<Link> {
   bool Receive(wire::FrameReader& reader);
   bool OnFrame(std::string_view payload);
   bool OnWelcome(pack::Unpacker& unpacker);
+  bool OnCancelRun(pack::Unpacker& unpacker);
   void OnReply(pack::Unpacker& unpacker, std::string_view payload);
   void OnQueued(pack::Unpacker& unpacker);
   bool IsQueued(uint64_t sequence);
@@ -84,6 +94,7 @@ class Link : public std::enable_shared_from_this<Link> {
   void Wake();
 
   // Under mutex_.
+  void Forget(const HeldRun& run);
   std::string MakeHello() const;
   uint64_t Number(std::string& frame);
   // Sends at once, or, on an engine thread, when the fibers that can run have run: what they ask
@@ -107,7 +118,8 @@ class Link : public std::enable_shared_from_this<Link> {
   uint64_t next_sequence_ = 1;
   std::map<uint64_t, Pending> pending_;  // by sequence number
   size_t pending_bytes_ = 0;
-  std::multiset<std::string> held_runs_;
+  // A client may give two runs of one thread the same id.
+  std::multimap<HeldRun, std::optional<runtime::Cancellation>> held_runs_;
   std::string unsent_;
   size_t unsent_start_ = 0;
   bool flush_posted_ = false;

@@ -18,14 +18,17 @@ struct ReplyRow {
 
   std::string body;  // packed reply body
   Load load = Load::kNothing;
-  std::string thread_id;     // for kBeginRun and kThreadState
-  bool created = false;      // for kBeginRun
-  uint64_t lease_epoch = 0;  // for kBeginRun
+  std::string thread_id;  // for kBeginRun and kThreadState
+  // For kBeginRun.
+  bool created = false;
+  uint64_t lease_epoch = 0;
+  uint64_t remote_tools_version = 0;
 };
 
 template <pack::SameAs<ReplyRow> T>
 auto Fields(T& row) {
-  return std::tie(row.body, row.load, row.thread_id, row.created, row.lease_epoch);
+  return std::tie(row.body, row.load, row.thread_id, row.created, row.lease_epoch,
+                  row.remote_tools_version);
 }
 
 struct ClientEntry {

@@ -100,6 +100,22 @@ Status Database::Scan(
   return FromLevelDb(iterator->status());
 }
 
+Status Database::ScanBackwards(
+    const std::string& begin, const std::string& end, const leveldb::Snapshot* snapshot,
+    const std::function<bool(std::string_view key, std::string_view value)>& row) const {
+  std::unique_ptr<leveldb::Iterator> iterator(db_->NewIterator(ReadOptionsFor(snapshot)));
+  if (!end.empty()) iterator->Seek(end);
+  if (!end.empty() && iterator->Valid()) {
+    iterator->Prev();
+  } else {
+    iterator->SeekToLast();
+  }
+  for (; iterator->Valid() && iterator->key().compare(ToSlice(begin)) >= 0; iterator->Prev()) {
+    if (!row(ToView(iterator->key()), ToView(iterator->value()))) break;
+  }
+  return FromLevelDb(iterator->status());
+}
+
 Status Database::Write(leveldb::WriteBatch& batch, bool sync) {
   leveldb::WriteOptions options;
   options.sync = sync;

@@ -38,6 +38,10 @@ class Database {
   // Calls `row(key, value)` for each key in [begin, end), in order, until it returns false.
   Status Scan(const std::string& begin, const std::string& end, const leveldb::Snapshot* snapshot,
               const std::function<bool(std::string_view key, std::string_view value)>& row) const;
+  // The same from the last key down to the first.
+  Status ScanBackwards(
+      const std::string& begin, const std::string& end, const leveldb::Snapshot* snapshot,
+      const std::function<bool(std::string_view key, std::string_view value)>& row) const;
   Status Write(leveldb::WriteBatch& batch, bool sync);
 
  private:
@@ -65,6 +69,11 @@ class DatabaseSnapshot {
   Status Scan(const std::string& begin, const std::string& end,
               const std::function<bool(std::string_view key, std::string_view value)>& row) const {
     return database_.Scan(begin, end, snapshot_, row);
+  }
+  Status ScanBackwards(
+      const std::string& begin, const std::string& end,
+      const std::function<bool(std::string_view key, std::string_view value)>& row) const {
+    return database_.ScanBackwards(begin, end, snapshot_, row);
   }
 
  private:

@@ -51,6 +51,17 @@ Result<wire::LogBody> ReadLog(const DatabaseSnapshot& snapshot, const wire::Read
   return log;
 }
 
+Result<RunTraces> ReadTraces(const DatabaseSnapshot& snapshot, const ReadRuns& read) {
+  AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadThread(snapshot, read.scope, read.thread_id));
+  return ReadRunTraces(snapshot, thread.key(), read);
+}
+
+Result<RemoteTools> GetRemoteTools(const DatabaseSnapshot& snapshot, const wire::NoBody&) {
+  AG_ASSIGN_OR_RETURN(std::optional<RemoteTools> tools,
+                      ReadRow<RemoteTools>(snapshot, keys::Meta(kRemoteToolsName)));
+  return std::move(tools).value_or(RemoteTools());
+}
+
 // Decodes the body as the function wants it, runs it, packs what it returns.
 template <typename Body, typename Reply>
 Result<std::string> Run(Result<Reply> (*read)(const DatabaseSnapshot&, const Body&),
@@ -77,6 +88,10 @@ Result<std::string> Reader::Execute(wire::Operation operation, pack::Unpacker& u
       return Run(GetMessage, snapshot, unpacker);
     case wire::Operation::kReadLog:
       return Run(ReadLog, snapshot, unpacker);
+    case wire::Operation::kReadRuns:
+      return Run(ReadTraces, snapshot, unpacker);
+    case wire::Operation::kGetRemoteTools:
+      return Run(GetRemoteTools, snapshot, unpacker);
     default:
       return Status(StatusCode::kInvalidArgument, "unknown state operation");
   }
@@ -88,10 +103,12 @@ Result<std::string> Reader::Load(const ReplyRow& reply) const {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadThread(snapshot, Scope::All(), reply.thread_id));
   AG_ASSIGN_OR_RETURN(ThreadState state, ReadState(snapshot, reply.thread_id, thread));
   if (reply.load == ReplyRow::Load::kThreadState) return pack::ToBytes(state);
-  return pack::ToBytes(BeginRunReply{reply.created, reply.lease_epoch, std::move(state)});
+  return pack::ToBytes(BeginRunReply{reply.created, reply.lease_epoch, std::move(state),
+                                     reply.remote_tools_version});
 }
 
 bool Reader::IsSearch(wire::Operation operation, pack::Unpacker unpacker) {
+  if (operation == wire::Operation::kReadRuns) return true;
   PageRequest page;
   if (operation == wire::Operation::kListThreads) {
     wire::ListThreadsBody body;

@@ -63,6 +63,7 @@ struct LeaseRow {
   std::string current_node;
   int64_t step = 0;
   uint64_t last_append = 0;  // the client's sequence number of it: sent again, it is not repeated
+  bool cancel_requested = false;
 };
 
 // The entries of one append, under the index of the last of them.
@@ -91,12 +92,15 @@ template <pack::SameAs<LeaseRow> T>
 auto Fields(T& row) {
   return std::tie(row.thread_id, row.client, row.process, row.process_start, row.run_id, row.epoch,
                   row.created_thread, row.stop_requested, row.current_node, row.step,
-                  row.last_append);
+                  row.last_append, row.cancel_requested);
 }
 template <pack::SameAs<LogRow> T>
 auto Fields(T& row) {
   return std::tie(row.entries);
 }
+
+// Name of the Meta row that holds RemoteTools.
+inline constexpr char kRemoteToolsName[] = "remote_tools";
 
 // True when rows of `owner` are within the scope. Nobody is the owner of an ownerless row.
 bool InScope(const Scope& scope, const std::string& owner);

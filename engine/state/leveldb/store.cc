@@ -27,6 +27,7 @@ Store::Store(Database& database, SyncLevel sync)
 Status Store::Load() {
   AG_RETURN_IF_ERROR(LoadLeases());
   AG_RETURN_IF_ERROR(LoadReplies());
+  AG_RETURN_IF_ERROR(LoadRemoteTools());
   const auto now = MonotonicClock::now();
   for (auto& [id, entry] : clients_) entry.disconnected = now;
   if (!clients_.empty()) next_client_check_ = now;
@@ -74,6 +75,13 @@ Status Store::LoadReplies() {
   return damage;
 }
 
+Status Store::LoadRemoteTools() {
+  AG_ASSIGN_OR_RETURN(std::optional<RemoteTools> tools,
+                      transaction_.GetRow<RemoteTools>(keys::Meta(kRemoteToolsName)));
+  if (tools) remote_tools_version_ = tools->version;
+  return Status::Ok();
+}
+
 void Store::Connect(const wire::Hello& hello, uint64_t connection) {
   ClientEntry& entry = clients_[hello.client];
   entry.process = hello.process;
@@ -81,6 +89,10 @@ void Store::Connect(const wire::Hello& hello, uint64_t connection) {
   entry.connection = connection;
   DropWaitersOf(hello.client);
   LoseLeasesOf(hello.client, hello.runs);
+  // What was sent on the connection before this one may have been lost with it.
+  for (const auto& [thread_id, lease] : leases_) {
+    if (lease.row.client == hello.client && lease.row.cancel_requested) NoticeCancel(lease.row);
+  }
   AdmitWaiters();
 }
 
@@ -145,7 +157,7 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const wire::RequestHea
       return Release(from, release);
     }
     case Operation::kRequestStop: {
-      AG_ASSIGN_OR_RETURN(wire::ThreadBody stop, Decode<wire::ThreadBody>(unpacker));
+      AG_ASSIGN_OR_RETURN(StopRequest stop, Decode<StopRequest>(unpacker));
       outcome.sync = false;
       return RequestStop(stop);
     }
@@ -168,6 +180,14 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const wire::RequestHea
     case Operation::kDeleteMessage: {
       AG_ASSIGN_OR_RETURN(wire::MessageBody message, Decode<wire::MessageBody>(unpacker));
       return DeleteOneMessage(message);
+    }
+    case Operation::kRemoveMessages: {
+      AG_ASSIGN_OR_RETURN(RemoveMessages remove, Decode<RemoveMessages>(unpacker));
+      return RemoveAll(remove, header.micros);
+    }
+    case Operation::kSetRemoteTools: {
+      AG_ASSIGN_OR_RETURN(SetRemoteTools set, Decode<SetRemoteTools>(unpacker));
+      return ReplaceRemoteTools(set);
     }
     default:
       return Status(StatusCode::kInvalidArgument, "unknown state operation");

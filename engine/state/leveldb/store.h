@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -80,6 +81,13 @@ class Store {
 
   // Size of what Commit would write.
   size_t batch_bytes() const { return transaction_.bytes(); }
+  // What is to be sent on a client's connection without having been asked for, after the next
+  // Commit.
+  struct Notice {
+    uint64_t connection = 0;
+    std::string frame;
+  };
+  std::vector<Notice> TakeNotices() { return std::exchange(notices_, {}); }
   // Writes everything applied since the last Commit. When that fails nothing was done and the store
   // must be abandoned: what it holds in memory is ahead of the database.
   Result<std::vector<StoreReply>> Commit();
@@ -107,6 +115,7 @@ class Store {
 
   Status LoadLeases();
   Status LoadReplies();
+  Status LoadRemoteTools();
 
   // Each stages one operation's changes and returns the reply, or a failure that undoes them.
   Result<ReplyRow> Execute(const ReplyAddress& from, const wire::RequestHeader& header,
@@ -114,12 +123,14 @@ class Store {
   Result<ReplyRow> Append(const ReplyAddress& from, const AppendRun& append, int64_t micros);
   Result<ReplyRow> Finish(const ReplyAddress& from, const FinishRun& finish, int64_t micros);
   Result<ReplyRow> Release(const ReplyAddress& from, const wire::ReleaseBody& release);
-  Result<ReplyRow> RequestStop(const wire::ThreadBody& stop);
+  Result<ReplyRow> RequestStop(const StopRequest& stop);
   Result<ReplyRow> Put(const PutState& put, int64_t micros);
   Result<ReplyRow> AddMessages(const AppendMessages& append, int64_t micros);
   Result<ReplyRow> Clear(const wire::ThreadBody& clear, int64_t micros);
   Result<ReplyRow> Delete(const wire::ThreadBody& thread);
   Result<ReplyRow> DeleteOneMessage(const wire::MessageBody& message);
+  Result<ReplyRow> RemoveAll(const RemoveMessages& remove, int64_t micros);
+  Result<ReplyRow> ReplaceRemoteTools(const SetRemoteTools& set);
 
   // Leases (store_runs.cc).
   void Begin(Waiter begin, uint32_t queue_max);
@@ -131,6 +142,7 @@ class Store {
   void EndLease(const std::string& thread_id);
   void LoseLease(const std::string& thread_id);
   Status StageLostRun(const Lease& lease);
+  void NoticeCancel(const LeaseRow& lease);
   void LoseLeasesOf(const std::string& client, const std::vector<std::string>& except_runs);
   void AdmitWaiters();
   void CancelWaiters(Lease& lease, const Status& reason);
@@ -159,6 +171,8 @@ class Store {
   std::vector<std::deque<Waiter>> admissions_;  // waiters of leases that ended
   ClientTable clients_;
   std::vector<StoreReply> replies_;
+  std::vector<Notice> notices_;
+  uint64_t remote_tools_version_ = 0;
   bool wants_sweep_ = false;
 };
 

@@ -26,20 +26,23 @@ void RememberLease(const LeaseRow& lease, ThreadRow& thread) {
   thread.last_run_id = lease.run_id;
 }
 
-ReplyRow AnswerOf(const LeaseRow& lease) {
+ReplyRow AnswerOf(const LeaseRow& lease, uint64_t remote_tools_version) {
   ReplyRow reply;
   reply.load = ReplyRow::Load::kBeginRun;
   reply.thread_id = lease.thread_id;
   reply.created = lease.created_thread;
   reply.lease_epoch = lease.epoch;
+  reply.remote_tools_version = remote_tools_version;
   return reply;
 }
 
 // A thread that was just created holds nothing that would have to be read.
-ReplyRow AnswerOfCreated(const LeaseRow& lease, const ThreadRow& thread) {
+ReplyRow AnswerOfCreated(const LeaseRow& lease, const ThreadRow& thread,
+                         uint64_t remote_tools_version) {
   BeginRunReply answer;
   answer.created = true;
   answer.lease_epoch = lease.epoch;
+  answer.remote_tools_version = remote_tools_version;
   answer.state.record = thread.Record(lease.thread_id);
   answer.state.in_flight = RunInFlight{lease.run_id, lease.current_node, lease.step, false};
   ReplyRow reply;
@@ -60,7 +63,8 @@ void Store::Begin(Waiter begin, uint32_t queue_max) {
   if (found == leases_.end()) return Start(begin);
   Lease& lease = found->second;
   if (Holds(lease.row, begin.from.client, begin.run.run_id)) {
-    return Accept(begin.from, AnswerOf(lease.row), {.sync = false, .answer_again = false});
+    return Accept(begin.from, AnswerOf(lease.row, remote_tools_version_),
+                  {.sync = false, .answer_again = false});
   }
   if (!InScope(begin.run.scope, lease.thread.owner)) {
     return Refuse(begin.from,
@@ -119,7 +123,8 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
     RememberLease(lease.row, thread);
     TouchThread(transaction_, run.thread_id, thread, begin.micros);
   }
-  ReplyRow reply = created ? AnswerOfCreated(lease.row, thread) : AnswerOf(lease.row);
+  ReplyRow reply = created ? AnswerOfCreated(lease.row, thread, remote_tools_version_)
+                           : AnswerOf(lease.row, remote_tools_version_);
   leases_.emplace(run.thread_id, std::move(lease));
   return reply;
 }
@@ -188,14 +193,24 @@ Result<ReplyRow> Store::Release(const ReplyAddress& from, const wire::ReleaseBod
   return ReplyRow{};
 }
 
-Result<ReplyRow> Store::RequestStop(const wire::ThreadBody& stop) {
+void Store::NoticeCancel(const LeaseRow& lease) {
+  auto client = clients_.find(lease.client);
+  if (client == clients_.end() || client->second.connection == 0) return;
+  notices_.push_back(
+      {client->second.connection, wire::MakeFrame(wire::FrameType::kCancelRun,
+                                                  wire::CancelRun{lease.thread_id, lease.run_id})});
+}
+
+Result<ReplyRow> Store::RequestStop(const StopRequest& stop) {
   StopReply answer;
   auto found = leases_.find(stop.thread_id);
   if (found != leases_.end() && InScope(stop.scope, found->second.thread.owner)) {
     Lease& lease = found->second;
     lease.row.stop_requested = true;
+    lease.row.cancel_requested = lease.row.cancel_requested || stop.cancel;
     transaction_.PutRow(keys::Lease(lease.thread), lease.row);
     CancelWaiters(lease, Status(StatusCode::kCancelled, "the thread was asked to stop"));
+    if (stop.cancel) NoticeCancel(lease.row);
     answer = {true, lease.row.run_id};
   }
   ReplyRow reply;

@@ -1,9 +1,13 @@
 // Store: direct changes of threads, outside of runs.
+#include <algorithm>
+
 #include "state/leveldb/store.h"
 #include "state/leveldb/stored_json.h"
 
 namespace agent_graph::state {
 namespace {
+
+constexpr size_t kRemoteToolsMax = 1024;  // over all tool nodes
 
 Status NotFound() {
   return Status(StatusCode::kNotFound, "thread not found");
@@ -95,6 +99,44 @@ Result<ReplyRow> Store::DeleteOneMessage(const wire::MessageBody& body) {
   AG_ASSIGN_OR_RETURN(bool found, editor.DeleteMessage(body.message_id));
   if (!found) return Status(StatusCode::kNotFound, "message not found");
   editor.Save();
+  return ReplyRow{};
+}
+
+Result<ReplyRow> Store::RemoveAll(const RemoveMessages& remove, int64_t micros) {
+  AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadableThread(remove.scope, remove.thread_id));
+  if (leases_.contains(remove.thread_id)) {
+    return Status(StatusCode::kBusy, "the thread has a run in flight");
+  }
+  const Status changed(StatusCode::kBusy, "the thread was changed meanwhile");
+  if (thread.updated_micros != remove.updated_micros) return changed;
+  ThreadEditor editor(transaction_, thread.key());
+  for (const std::string& message_id : remove.message_ids) {
+    AG_ASSIGN_OR_RETURN(bool found, editor.DeleteMessage(message_id));
+    if (!found) return changed;
+  }
+  editor.Save();
+  TouchThread(transaction_, remove.thread_id, thread, micros);
+  return ReplyRow{};
+}
+
+Result<ReplyRow> Store::ReplaceRemoteTools(const SetRemoteTools& set) {
+  const std::string key = keys::Meta(kRemoteToolsName);
+  AG_ASSIGN_OR_RETURN(std::optional<RemoteTools> stored, transaction_.GetRow<RemoteTools>(key));
+  RemoteTools tools = std::move(stored).value_or(RemoteTools());
+  if (tools.generation != set.generation) tools.tools.clear();
+  tools.generation = set.generation;
+  ++tools.version;
+  std::erase_if(tools.tools, [&](const RemoteTool& old) {
+    return std::any_of(set.tools.begin(), set.tools.end(),
+                       [&](const RemoteTool& tool) { return tool.node == old.node; });
+  });
+  tools.tools.insert(tools.tools.end(), set.tools.begin(), set.tools.end());
+  if (tools.tools.size() > kRemoteToolsMax) {
+    return Status(StatusCode::kInvalidArgument,
+                  "more than " + std::to_string(kRemoteToolsMax) + " remote tools");
+  }
+  transaction_.PutRow(key, tools);
+  remote_tools_version_ = tools.version;
   return ReplyRow{};
 }
 

@@ -59,6 +59,13 @@ std::string WorkerLostEntry(const std::string& run_id) {
   return DumpJson({{"run_id", run_id}, {"status", "error"}, {"reason", "worker_lost"}});
 }
 
+std::string RunIdOf(const std::string& entry_json) {
+  Result<json> entry = ParseJson(entry_json);
+  if (!entry.ok() || !entry->is_object()) return "";
+  auto run_id = entry->find("run_id");
+  return run_id != entry->end() && run_id->is_string() ? run_id->get<std::string>() : "";
+}
+
 bool IsFromUser(std::string_view text) {
   constexpr std::string_view kKey = "\"role\"";
   int depth = 0;

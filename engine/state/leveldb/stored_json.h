@@ -21,6 +21,9 @@ std::string WorkerLostExecution(const std::string& current_node, int64_t step);
 // The log entry that ends such a run.
 std::string WorkerLostEntry(const std::string& run_id);
 
+// `run_id` of a log entry; empty when there is none.
+std::string RunIdOf(const std::string& entry_json);
+
 // True for a message with "role": "user". Scans the text without parsing it.
 bool IsFromUser(std::string_view message_json);
 

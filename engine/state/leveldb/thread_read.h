@@ -34,5 +34,7 @@ Result<MessagePage> ReadMessages(const DatabaseSnapshot& snapshot, const keys::T
 Result<std::vector<LogEntry>> ReadLogEntries(const DatabaseSnapshot& snapshot,
                                              const keys::ThreadKey& thread, uint64_t first,
                                              uint64_t limit);
+Result<RunTraces> ReadRunTraces(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
+                                const ReadRuns& read);
 
 }  // namespace agent_graph::state

@@ -156,6 +156,10 @@ bool Session::Commit() {
   Result<std::vector<StoreReply>> replies = store_.Commit();
   if (replies.ok()) {
     SendReplies(std::move(*replies));
+    for (Store::Notice& notice : store_.TakeNotices()) {
+      auto connection = connections_.find(notice.connection);
+      if (connection != connections_.end()) connection->second->Send(std::move(notice.frame));
+    }
   } else {
     events_.on_failed(replies.status());
   }

@@ -57,7 +57,7 @@ auto Fields(T& s) {
 }
 template <pack::SameAs<BeginRunReply> T>
 auto Fields(T& s) {
-  return std::tie(s.created, s.lease_epoch, s.state);
+  return std::tie(s.created, s.lease_epoch, s.state, s.remote_tools_version);
 }
 template <pack::SameAs<AppendRun> T>
 auto Fields(T& s) {
@@ -72,6 +72,10 @@ template <pack::SameAs<FinishRun> T>
 auto Fields(T& s) {
   return std::tie(s.append, s.snapshot, s.status);
 }
+template <pack::SameAs<StopRequest> T>
+auto Fields(T& s) {
+  return std::tie(s.scope, s.thread_id, s.cancel);
+}
 template <pack::SameAs<StopReply> T>
 auto Fields(T& s) {
   return std::tie(s.running, s.run_id);
@@ -84,6 +88,30 @@ auto Fields(T& s) {
 template <pack::SameAs<AppendMessages> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.thread_id, s.user_id, s.creation_id, s.messages, s.metadata_json);
+}
+template <pack::SameAs<RemoveMessages> T>
+auto Fields(T& s) {
+  return std::tie(s.scope, s.thread_id, s.updated_micros, s.message_ids);
+}
+template <pack::SameAs<ReadRuns> T>
+auto Fields(T& s) {
+  return std::tie(s.scope, s.thread_id, s.run_id, s.runs_max, s.entries_max);
+}
+template <pack::SameAs<RunTraces> T>
+auto Fields(T& s) {
+  return std::tie(s.run_ids, s.run_id, s.entries, s.in_flight);
+}
+template <pack::SameAs<RemoteTool> T>
+auto Fields(T& s) {
+  return std::tie(s.node, s.name, s.description, s.parameters_json);
+}
+template <pack::SameAs<RemoteTools> T>
+auto Fields(T& s) {
+  return std::tie(s.version, s.generation, s.tools);
+}
+template <pack::SameAs<SetRemoteTools> T>
+auto Fields(T& s) {
+  return std::tie(s.generation, s.tools);
 }
 
 }  // namespace agent_graph::state

@@ -12,6 +12,7 @@
 //                    Reply    sequence number, status, body
 //                    Queued   sequence number of a Begin that waits for its busy thread
 //                    GoAway   hand-over: reconnect and send again what was not answered
+//                    CancelRun  thread and run: a run of this client is to end at once
 //
 // Every request carries a sequence number of its client. The owner stores, in the same batch as the
 // effect of a mutating operation, what it answered, until a later request says by
@@ -47,6 +48,7 @@ enum class FrameType : uint8_t {
   kBye = 7,
   kYield = 8,
   kQueued = 9,
+  kCancelRun = 10,
 };
 
 enum class Operation : uint8_t {
@@ -61,6 +63,8 @@ enum class Operation : uint8_t {
   kDeleteThread = 8,
   kDeleteMessage = 9,
   kAppendMessages = 10,
+  kRemoveMessages = 11,
+  kSetRemoteTools = 12,
   // Reading, executed on a snapshot.
   kGetThread = 32,
   kListThreads = 33,
@@ -68,6 +72,8 @@ enum class Operation : uint8_t {
   kListMessages = 35,
   kGetMessage = 36,
   kReadLog = 37,
+  kReadRuns = 38,
+  kGetRemoteTools = 39,
 };
 
 inline bool IsMutating(Operation operation) {
@@ -116,7 +122,13 @@ struct ReplyHeader {
   std::string detail;
 };
 
+struct CancelRun {
+  std::string thread_id;
+  std::string run_id;
+};
+
 // Bodies of operations that have no struct in types.h.
+struct NoBody {};
 struct ThreadBody {
   Scope scope;
   std::string thread_id;
@@ -170,6 +182,14 @@ auto Fields(T& s) {
 template <pack::SameAs<Queued> T>
 auto Fields(T& s) {
   return std::tie(s.sequence);
+}
+template <pack::SameAs<CancelRun> T>
+auto Fields(T& s) {
+  return std::tie(s.thread_id, s.run_id);
+}
+template <pack::SameAs<NoBody> T>
+auto Fields(T&) {
+  return std::tie();
 }
 template <pack::SameAs<ThreadBody> T>
 auto Fields(T& s) {

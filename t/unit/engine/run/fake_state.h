@@ -52,6 +52,7 @@ class FakeState : public state::Service {
     reply.lease_epoch = ++thread.epoch;
     thread.state.record.thread_id = run.thread_id;
     reply.state = thread.state;
+    reply.remote_tools_version = remote_tools.version;
     return reply;
   }
 
@@ -84,10 +85,15 @@ class FakeState : public state::Service {
   }
   std::string hidden_id;  // an id of the history that is not in the window
 
-  // Not part of a run.
-  Result<state::StopReply> RequestStop(const state::Scope&, const std::string&) override {
-    return Unused();
+  Result<state::RemoteTools> GetRemoteTools() override {
+    ++remote_tools_reads;
+    return remote_tools;
   }
+  state::RemoteTools remote_tools;
+  int remote_tools_reads = 0;
+
+  // Not part of a run.
+  Result<state::StopReply> RequestStop(const state::StopRequest&) override { return Unused(); }
   Result<state::ThreadRecord> GetThread(const state::Scope&, const std::string&) override {
     return Unused();
   }
@@ -108,6 +114,9 @@ class FakeState : public state::Service {
     return Unused();
   }
   Status Append(const state::AppendMessages&) override { return Unused(); }
+  Status Remove(const state::RemoveMessages&) override { return Unused(); }
+  Result<state::RunTraces> Read(const state::ReadRuns&) override { return Unused(); }
+  Status Set(const state::SetRemoteTools&) override { return Unused(); }
   Result<std::vector<state::LogEntry>> ReadLog(const state::Scope&, const std::string&, uint64_t,
                                                uint64_t) override {
     return Unused();

@@ -127,7 +127,7 @@ TEST_F(StoredRunTest, AStopRequestEndsTheRunBetweenNodes) {
   builder_.AddEdge(START, "A").AddEdge("A", "B");
   auto run = Start("hi");
   gate.entered.get_future().wait();
-  auto stopped = client_->RequestStop(state::Scope::All(), "t1");
+  auto stopped = client_->RequestStop({state::Scope::All(), "t1"});
   ASSERT_TRUE(stopped.ok());
   EXPECT_TRUE(stopped->running);
   EXPECT_EQ(Meta().at("is_stopped_requested"), true);

@@ -7,6 +7,7 @@
 
 #include "fixture.h"
 #include "runtime/cancellation.h"
+#include "runtime/signal.h"
 
 namespace agent_graph::state {
 namespace {
@@ -173,7 +174,7 @@ TEST_P(ServiceTest, CancellationEndsTheWaitAndLeavesNoLease) {
 }
 
 TEST_P(ServiceTest, StopReachesTheRunAndCancelsTheQueue) {
-  Result<StopReply> stop = service().RequestStop(Scope::All(), "t");
+  Result<StopReply> stop = service().RequestStop({Scope::All(), "t"});
   ASSERT_TRUE(stop.ok());
   EXPECT_FALSE(stop->running);
   EXPECT_EQ(StateCode("t"), StatusCode::kNotFound);
@@ -182,16 +183,16 @@ TEST_P(ServiceTest, StopReachesTheRunAndCancelsTheQueue) {
   Result<BeginRunReply> begun = service().Begin(run, nullptr);
   ASSERT_TRUE(begun.ok());
   EXPECT_FALSE(service().Append(AppendOf(run, *begun))->stop_requested);
-  stop = service().RequestStop(Scope::Owner("bob"), "t");
+  stop = service().RequestStop({Scope::Owner("bob"), "t"});
   EXPECT_FALSE(stop->running);
-  stop = service().RequestStop(Scope::Owner("alice"), "t");
+  stop = service().RequestStop({Scope::Owner("alice"), "t"});
   ASSERT_TRUE(stop.ok());
   EXPECT_TRUE(stop->running);
   EXPECT_EQ(stop->run_id, run.run_id);
   EXPECT_TRUE(service().Append(AppendOf(run, *begun))->stop_requested);
   EXPECT_TRUE(StateOf("t").in_flight->stop_requested);
   EXPECT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
-  EXPECT_FALSE(service().RequestStop(Scope::All(), "t")->running);
+  EXPECT_FALSE(service().RequestStop({Scope::All(), "t"})->running);
 
   run = RunOn("t", "alice");
   begun = service().Begin(run, nullptr);
@@ -490,6 +491,148 @@ TEST_P(ServiceTest, ManyThreadsInParallel) {
   EXPECT_EQ(page->messages.size(), static_cast<size_t>(kWorkers * kTurns));
   EXPECT_EQ(service().Begin(RunOn("shared"), nullptr)->lease_epoch,
             static_cast<uint64_t>(kWorkers * kTurns + 1));
+}
+
+// --- stopping at once --------------------------------------------------------------------------
+
+TEST_P(ServiceTest, StopWithCancelCancelsTheRunWhereverItIs) {
+  runtime::Cancellation cancellation;
+  runtime::Signal cancelled;
+  auto registration = cancellation.OnCancel([&] { cancelled.Notify(); });
+  BeginRun run = RunOn("t");
+  Result<BeginRunReply> begun = service().Begin(run, &cancellation);
+  ASSERT_TRUE(begun.ok());
+  std::unique_ptr<Client> other = StartClient(directory_.path());
+  ASSERT_TRUE(other->RequestStop({Scope::All(), "t"})->running);
+  EXPECT_TRUE(service().Append(AppendOf(run, *begun))->stop_requested);
+  EXPECT_FALSE(cancellation.cancelled()) << "a plain stop waits for the node";
+  ASSERT_TRUE(other->RequestStop({Scope::All(), "t", true})->running);
+  EXPECT_EQ(cancelled.Wait(nullptr, DeadlineAfter(kPatience)), runtime::WakeReason::kNotified);
+  EXPECT_EQ(cancellation.reason(), runtime::CancelReason::kStopped);
+  EXPECT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+  EXPECT_FALSE(other->RequestStop({Scope::All(), "t", true})->running);
+}
+
+TEST_P(ServiceTest, ACancelThatWasLostWithAConnectionIsToldAgain) {
+  runtime::Cancellation cancellation;
+  runtime::Signal cancelled;
+  auto registration = cancellation.OnCancel([&] { cancelled.Notify(); });
+  BeginRun run = RunOn("t");
+  Result<BeginRunReply> begun = service().Begin(run, &cancellation);
+  ASSERT_TRUE(begun.ok());
+  std::unique_ptr<Client> other = StartClient(directory_.path());
+  client_->DropConnectionForTest();
+  ASSERT_TRUE(other->RequestStop({Scope::All(), "t", true})->running);
+  EXPECT_EQ(cancelled.Wait(nullptr, DeadlineAfter(kPatience)), runtime::WakeReason::kNotified);
+  EXPECT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+}
+
+// --- traces ------------------------------------------------------------------------------------
+
+// A run of this id with `steps` entries between its first and its last.
+void LogRun(Service& service, const std::string& run_id, int steps) {
+  BeginRun run = RunOn("t");
+  run.run_id = run_id;
+  Result<BeginRunReply> begun = service.Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  AppendRun append = AppendOf(run, *begun);
+  append.entries = {{"run_started", R"({"run_id":")" + run_id + "\"}", 0}};
+  for (int i = 0; i < steps; ++i) append.entries.push_back({"step", Numbered("", i), 0});
+  ASSERT_TRUE(service.Append(append).ok());
+  ASSERT_TRUE(service.Finish(FinishOf(run, *begun)).ok());
+}
+
+TEST_P(ServiceTest, ReadsTheTracesOfTheLatestRuns) {
+  EXPECT_EQ(service().Read({Scope::All(), "t", ""}).status().code(), StatusCode::kNotFound);
+  for (int i = 1; i <= 5; ++i) LogRun(service(), Numbered("r", i), i);
+  Result<RunTraces> traces = service().Read({Scope::All(), "t", "", 3});
+  ASSERT_TRUE(traces.ok());
+  EXPECT_EQ(traces->run_ids, (std::vector<std::string>{"r3", "r4", "r5"}));
+  EXPECT_EQ(traces->run_id, "r5");
+  ASSERT_EQ(traces->entries.size(), 7u);
+  EXPECT_EQ(traces->entries.front().kind, "run_started");
+  EXPECT_EQ(traces->entries.back().kind, "run_finished");
+  EXPECT_FALSE(traces->in_flight);
+
+  traces = service().Read({Scope::All(), "t", "r4", 20, 2});
+  EXPECT_EQ(traces->run_ids.size(), 5u);
+  ASSERT_EQ(traces->entries.size(), 3u) << "the start and the newest";
+  EXPECT_EQ(traces->entries[1].json, "3");
+  EXPECT_EQ(service().Read({Scope::All(), "t", "r9"})->run_id, "");
+  EXPECT_EQ(service().Read({Scope::All(), "t", "r1", 3})->run_id, "");
+}
+
+TEST_P(ServiceTest, ATraceTellsThatItsRunIsInFlight) {
+  BeginRun run = RunOn("t");
+  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  AppendRun append = AppendOf(run, *begun);
+  append.entries = {{"run_started", R"({"run_id":")" + run.run_id + "\"}", 0}};
+  ASSERT_TRUE(service().Append(append).ok());
+  EXPECT_TRUE(service().Read({Scope::All(), "t", ""})->in_flight);
+  EXPECT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+  EXPECT_FALSE(service().Read({Scope::All(), "t", ""})->in_flight);
+}
+
+// --- removing messages ---------------------------------------------------------------------------
+
+TEST_P(ServiceTest, RemovesMessagesOnlyFromTheThreadThatWasRead) {
+  RunTurn(service(), "t", "alice", {UserMessage("a"), AssistantMessage("b"), UserMessage("c")});
+  const Scope alice = Scope::Owner("alice");
+  const int64_t read = StateOf("t", alice).record.updated_micros;
+  EXPECT_EQ(service().Remove({Scope::Owner("bob"), "t", read, {"a"}}).code(),
+            StatusCode::kNotFound);
+  EXPECT_EQ(service().Remove({alice, "t", read - 1, {"a"}}).code(), StatusCode::kBusy);
+  EXPECT_EQ(service().Remove({alice, "t", read, {"a", "unknown"}}).code(), StatusCode::kBusy);
+  EXPECT_EQ(Ids(StateOf("t", alice).window), (std::vector<std::string>{"a", "b", "c"}));
+
+  BeginRun run = RunOn("t", "alice");
+  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  EXPECT_EQ(service().Remove({alice, "t", read, {"a"}}).code(), StatusCode::kBusy);
+  ASSERT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+
+  const int64_t now = StateOf("t", alice).record.updated_micros;
+  ASSERT_TRUE(service().Remove({alice, "t", now, {"a", "b"}}).ok());
+  EXPECT_EQ(Ids(StateOf("t", alice).window), (std::vector<std::string>{"c"}));
+  EXPECT_EQ(service().GetMessage(alice, "t", "a").status().code(), StatusCode::kNotFound);
+}
+
+// --- remote tools --------------------------------------------------------------------------------
+
+TEST_P(ServiceTest, RemoteToolsAreReplacedByNodeAndEndWithTheirGeneration) {
+  EXPECT_TRUE(service().GetRemoteTools()->tools.empty());
+  BeginRun run = RunOn("t");
+  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  const uint64_t before = begun->remote_tools_version;
+  ASSERT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+
+  ASSERT_TRUE(service().Set({"g1", {{"A", "x", "", "{}"}, {"B", "y", "", "{}"}}}).ok());
+  ASSERT_TRUE(service().Set({"g1", {{"A", "z", "new", "{}"}}}).ok());
+  Result<RemoteTools> tools = service().GetRemoteTools();
+  ASSERT_TRUE(tools.ok());
+  EXPECT_EQ(tools->generation, "g1");
+  ASSERT_EQ(tools->tools.size(), 2u);
+  EXPECT_EQ(tools->tools[0].name, "y");
+  EXPECT_EQ(tools->tools[1].name, "z");
+
+  run = RunOn("t");
+  begun = service().Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  EXPECT_GT(tools->version, before);
+  EXPECT_EQ(begun->remote_tools_version, tools->version) << "of a thread that exists";
+  ASSERT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+  run = RunOn("fresh");
+  begun = service().Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  EXPECT_EQ(begun->remote_tools_version, tools->version) << "of a new thread";
+  ASSERT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+
+  ASSERT_TRUE(service().Set({"g2", {{"C", "w", "", "{}"}}}).ok());
+  tools = service().GetRemoteTools();
+  ASSERT_EQ(tools->tools.size(), 1u);
+  EXPECT_EQ(tools->tools[0].node, "C");
 }
 
 }  // namespace
