@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "run/message_entry.h"
 #include "state/service.h"
 
 namespace agent_graph::run {
@@ -21,16 +21,11 @@ void RunLog::Add(std::string kind, std::string json) {
   pending_.entries.push_back({std::move(kind), std::move(json), UnixMicros()});
 }
 
-void RunLog::AddMessage(std::string id, std::string message_json, std::string_view node) {
+void RunLog::AddMessage(const Message& message, std::string message_json, std::string_view node) {
   if (state_ == nullptr) return;
-  std::string entry = "{\"message_id\":";
-  AppendJsonString(entry, id);
-  entry += ",\"node\":";
-  AppendJsonString(entry, node);
-  entry.push_back('}');
-  Add("message", std::move(entry));
+  Add("message", MessageEntryJson(message, node));
   state::StoredMessage stored;
-  stored.id = std::move(id);
+  stored.id = message.id;
   stored.json = std::move(message_json);
   pending_.messages.push_back(std::move(stored));
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "agent_graph/message.h"
 #include "base/status.h"
 #include "state/types.h"
 
@@ -23,7 +24,7 @@ class RunLog {
   // Buffers one entry; `json` is an object's text.
   void Add(std::string kind, std::string json);
   // Buffers a message and the entry that tells where it came from (`node` empty: the request).
-  void AddMessage(std::string id, std::string message_json, std::string_view node);
+  void AddMessage(const Message& message, std::string message_json, std::string_view node);
 
   // Appends what is buffered and says where the run stands now. With `durable` the reply means
   // fsync. kFenced: the lease is not ours any more, nothing was written.

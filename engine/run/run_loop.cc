@@ -141,10 +141,11 @@ Status RunLoop::ChooseFirstNode() {
 }
 
 Status RunLoop::Arrive() {
-  // What takes no time is appended together with what comes next.
-  if (const graph::Node* node = graph_.FindNode(next_); node != nullptr && IsInstant(*node)) {
-    return Status::Ok();
-  }
+  // What takes no time is appended together with what comes next. After a node that took some, a
+  // stop may have been asked for, and what it did is worth keeping.
+  const graph::Node* node = graph_.FindNode(next_);
+  if (node != nullptr && IsInstant(*node) && !took_time_) return Status::Ok();
+  took_time_ = false;
   AG_RETURN_IF_ERROR(log_.Flush(next_, meta_.step));
   EmitQueued();
   return Status::Ok();
@@ -156,6 +157,7 @@ Status RunLoop::Step() {
     return Status(StatusCode::kGraph, "the graph has no node \"" + next_ + "\"");
   }
   resumed_ = false;
+  took_time_ = took_time_ || !IsInstant(*node);
   meta_.current_node = node->name;
   emitter_.SetNode(node->name, static_cast<int>(meta_.step) + 1);
   log_.Add("node_started", NodeJson(node->name, meta_.step + 1));

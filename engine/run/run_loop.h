@@ -68,6 +68,7 @@ class RunLoop {
   ExecutionMeta meta_;
   std::string next_;              // node that comes next
   bool resumed_ = false;          // next_ is where a paused thread goes on
+  bool took_time_ = false;        // a node since the last append was not instant
   bool paused_ = false;           // meta_ holds an interrupt after the last node
   bool fenced_ = false;           // the lease is somebody else's
   std::vector<RunEvent> queued_;  // what the log does not hold yet

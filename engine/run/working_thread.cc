@@ -91,7 +91,7 @@ void WorkingThread::Detach() {
 const std::string& WorkingThread::Append(Message message, std::string_view node) {
   ids_.Assign(message);
   texts_.push_back(message::ToJsonText(message));
-  log_.AddMessage(message.id, texts_.back(), node);
+  log_.AddMessage(message, texts_.back(), node);
   state_->mutable_messages().push_back(std::move(message));
   return texts_.back();
 }

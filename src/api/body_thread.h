@@ -16,4 +16,8 @@ std::optional<std::string> ThreadIdText(const nlohmann::json& value);
 // problem. What else may be wrong with them is left to the route that reads them.
 std::string BodyThreadId(const nlohmann::json& body, Problems& problems);
 
+// `thread_id` of the body itself, for a route that cannot do without: a missing, blank or unusable
+// one is a problem.
+std::string RequiredThreadId(const nlohmann::json& body, Problems& problems);
+
 }  // namespace agent_graph::api

@@ -9,6 +9,9 @@ void InvokeGraph(HandlerContext& context);  // graph_invoke.cc
 void StreamGraph(HandlerContext& context);  // graph_stream.cc
 void GetGraph(HandlerContext& context);     // graph_info.cc
 void GetStateSchema(HandlerContext& context);
+void StopGraph(HandlerContext& context);  // graph_stop.cc
+void FixGraph(HandlerContext& context);   // graph_fix.cc
+void GetTrace(HandlerContext& context);   // observability.cc
 
 void ListThreads(HandlerContext& context);  // threads.cc
 void GetThread(HandlerContext& context);

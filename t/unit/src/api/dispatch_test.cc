@@ -17,6 +17,7 @@ namespace {
 
 using nlohmann::json;
 using testing::_;
+using testing::DoAll;
 using testing::NiceMock;
 using testing::Return;
 using testing::SaveArg;
@@ -27,8 +28,7 @@ class FakeState : public state::Service {
               (const state::BeginRun&, const runtime::Cancellation*), (override));
   MOCK_METHOD(Result<state::AppendRunReply>, Append, (const state::AppendRun&), (override));
   MOCK_METHOD(Status, Finish, (const state::FinishRun&), (override));
-  MOCK_METHOD(Result<state::StopReply>, RequestStop, (const state::Scope&, const std::string&),
-              (override));
+  MOCK_METHOD(Result<state::StopReply>, RequestStop, (const state::StopRequest&), (override));
   MOCK_METHOD(Result<state::ThreadRecord>, GetThread, (const state::Scope&, const std::string&),
               (override));
   MOCK_METHOD(Result<state::ThreadPage>, ListThreads,
@@ -47,6 +47,10 @@ class FakeState : public state::Service {
   MOCK_METHOD(Status, Append, (const state::AppendMessages&), (override));
   MOCK_METHOD(Result<std::vector<state::LogEntry>>, ReadLog,
               (const state::Scope&, const std::string&, uint64_t, uint64_t), (override));
+  MOCK_METHOD(Status, Remove, (const state::RemoveMessages&), (override));
+  MOCK_METHOD(Result<state::RunTraces>, Read, (const state::ReadRuns&), (override));
+  MOCK_METHOD(Status, Set, (const state::SetRemoteTools&), (override));
+  MOCK_METHOD(Result<state::RemoteTools>, GetRemoteTools, (), (override));
   std::string TypeName() const override { return "fake"; }
 };
 
@@ -553,6 +557,120 @@ TEST_F(DispatchTest, AThrowingHandlerIsAnsweredWith500) {
   EXPECT_EQ(answer.status, 500);
   EXPECT_EQ(answer.outcome, "error");
   EXPECT_EQ(answer.body.find("secret"), std::string::npos);
+}
+
+// --- stop, fix, traces ---------------------------------------------------------------------------
+
+TEST_F(DispatchTest, StopAsksTheStateWhereTheRunIs) {
+  state::StopRequest asked;
+  EXPECT_CALL(state_, RequestStop(_))
+      .WillOnce(DoAll(SaveArg<0>(&asked), Return(state::StopReply{true, "r1"})));
+  Answer answer = Send("POST", "/v1/graph/stop", R"({"thread_id":"t","config":{"cancel":true}})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(asked.thread_id, "t");
+  EXPECT_TRUE(asked.cancel);
+  json data = answer.Data();
+  EXPECT_EQ(data["thread_id"], "t");
+  EXPECT_EQ(data["status"], "stopped");
+  EXPECT_EQ(data["success"], true);
+  EXPECT_EQ(data["running"], true);
+  EXPECT_EQ(data["run_id"], "r1");
+  EXPECT_TRUE(data["message"].is_string());
+  EXPECT_TRUE(data["stopped_at"].is_string());
+}
+
+TEST_F(DispatchTest, StopOfAnIdleThreadIsNoError) {
+  state::StopRequest asked;
+  EXPECT_CALL(state_, RequestStop(_))
+      .WillOnce(DoAll(SaveArg<0>(&asked), Return(state::StopReply{})));
+  Answer answer = Send("POST", "/v1/graph/stop", R"({"thread_id":7,"config":null})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(asked.thread_id, "7");
+  EXPECT_FALSE(asked.cancel);
+  EXPECT_EQ(answer.Data()["success"], true);
+  EXPECT_EQ(answer.Data()["running"], false);
+  EXPECT_EQ(answer.Data()["reason"], "not-running");
+  EXPECT_EQ(answer.Data()["stopped_at"], json());
+  api_.state = nullptr;
+  EXPECT_EQ(Send("POST", "/v1/graph/stop", R"({"thread_id":"t"})").Data()["running"], false);
+}
+
+TEST_F(DispatchTest, StopAndFixNeedAThread) {
+  for (const char* path : {"/v1/graph/stop", "/v1/graph/fix"}) {
+    for (const char* body : {"{}", R"({"thread_id":" "})", R"({"thread_id":null})",
+                             R"({"thread_id":0})", R"({"thread_id":[]})"}) {
+      ExpectInvalid(Send("POST", path, body), {"body", "thread_id"});
+    }
+    ExpectInvalid(Send("POST", path, R"({"thread_id":"t","config":1})"), {"body", "config"});
+  }
+  ExpectInvalid(Send("POST", "/v1/graph/stop", R"({"thread_id":"t","config":{"cancel":"yes"}})"),
+                {"body", "config", "cancel"});
+}
+
+state::StoredMessage Stored(const std::string& id, const std::string& role,
+                            const std::string& content) {
+  return {id, 0,
+          R"({"message_id":")" + id + R"(","role":")" + role + R"(","content":)" + content + "}"};
+}
+
+TEST_F(DispatchTest, FixRemovesWhatDanglesFromTheThreadItRead) {
+  state::ThreadState broken;
+  broken.record = Record("t");
+  broken.window = {
+      Stored("u", "user", R"([{"type":"text","text":"x"}])"),
+      Stored("a", "assistant", R"([{"type":"tool_call","id":"c","name":"n","args":{}}])")};
+  state::ThreadState fixed = broken;
+  fixed.window.pop_back();
+  state::RemoveMessages removed;
+  EXPECT_CALL(state_, GetState(_, "t")).WillOnce(Return(broken)).WillOnce(Return(fixed));
+  EXPECT_CALL(state_, Remove(_)).WillOnce(DoAll(SaveArg<0>(&removed), Return(Status::Ok())));
+  Answer answer = Send("POST", "/v1/graph/fix", R"({"thread_id":"t"})");
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(removed.message_ids, std::vector<std::string>{"a"});
+  EXPECT_EQ(removed.updated_micros, broken.record.updated_micros);
+  json data = answer.Data();
+  EXPECT_EQ(data["success"], true);
+  EXPECT_EQ(data["removed_count"], 1);
+  EXPECT_EQ(data["state"]["context"].size(), 1u);
+}
+
+TEST_F(DispatchTest, FixOfAValidAnUnknownAndABusyThread) {
+  state::ThreadState valid;
+  valid.record = Record("t");
+  valid.window = {Stored("u", "user", R"([{"type":"text","text":"x"}])")};
+  state::ThreadState busy = valid;
+  busy.in_flight = state::RunInFlight{"r", "MAIN", 1, false};
+  EXPECT_CALL(state_, GetState(_, "t"))
+      .WillOnce(Return(valid))
+      .WillOnce(Return(Status(StatusCode::kNotFound, "thread not found")))
+      .WillOnce(Return(busy));
+  EXPECT_CALL(state_, Remove(_)).Times(0);
+  json data = Send("POST", "/v1/graph/fix", R"({"thread_id":"t"})").Data();
+  EXPECT_EQ(data["success"], true);
+  EXPECT_EQ(data["removed_count"], 0);
+  EXPECT_TRUE(data["state"].is_object());
+  data = Send("POST", "/v1/graph/fix", R"({"thread_id":"t"})").Data();
+  EXPECT_EQ(data["success"], false);
+  EXPECT_EQ(data["removed_count"], 0);
+  EXPECT_EQ(data["state"], json());
+  EXPECT_EQ(Send("POST", "/v1/graph/fix", R"({"thread_id":"t"})").status, 409);
+}
+
+TEST_F(DispatchTest, TracesAreEmptyForUnknownThreadsAndInProduction) {
+  state::ReadRuns read;
+  EXPECT_CALL(state_, Read(_))
+      .WillOnce(DoAll(SaveArg<0>(&read), Return(Status(StatusCode::kNotFound, "none"))));
+  Answer answer = Send("GET", "/v1/observability/t?run_id=r7");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(read.thread_id, "t");
+  EXPECT_EQ(read.run_id, "r7");
+  EXPECT_EQ(read.runs_max, 20u);
+  EXPECT_EQ(read.entries_max, 2000u);
+  const json nothing = {
+      {"thread_id", "t"}, {"run_count", 0}, {"run_ids", json::array()}, {"run", nullptr}};
+  EXPECT_EQ(answer.Data(), nothing);
+  settings_.mode = settings::Mode::kProduction;
+  EXPECT_EQ(Send("GET", "/v1/observability/t").Data(), nothing);
 }
 
 }  // namespace

@@ -1,0 +1,60 @@
+// POST /v1/graph/stop: asks the run of a thread to end, on whichever worker it is.
+#include <nlohmann/json.hpp>
+
+#include "api/body_thread.h"
+#include "api/context.h"
+#include "api/handlers.h"
+#include "base/clock.h"
+#include "base/json.h"
+
+namespace agent_graph::api {
+namespace {
+
+using nlohmann::json;
+
+// `config.cancel`: not even the node in progress is waited for.
+bool ReadCancel(const json& body, Problems& problems) {
+  const json* config = ReadObject(body, "config", problems);
+  const json* cancel = config != nullptr ? FindMember(*config, "cancel") : nullptr;
+  if (cancel == nullptr) return false;
+  if (!cancel->is_boolean()) {
+    problems.Add({"body", "config", "cancel"}, "must be true or false", "bool_type");
+    return false;
+  }
+  return cancel->get<bool>();
+}
+
+// The form of the documents and that of the clients, in one.
+json StopData(const std::string& thread_id, const state::StopReply& stop, const char* reason) {
+  json data;
+  data["thread_id"] = thread_id;
+  data["status"] = "stopped";
+  data["success"] = true;
+  data["ok"] = true;
+  data["running"] = stop.running;
+  data["message"] = stop.running ? "the run was asked to stop" : "no run was in flight";
+  data["run_id"] = stop.running ? json(stop.run_id) : json();
+  data["stopped_at"] = stop.running ? json(IsoTimestampNow()) : json();
+  data["reason"] = stop.running ? json() : json(reason);
+  return data;
+}
+
+}  // namespace
+
+void StopGraph(HandlerContext& context) {
+  Problems problems;
+  state::StopRequest stop;
+  stop.scope = context.caller().scope;
+  stop.thread_id = RequiredThreadId(context.body(), problems);
+  stop.cancel = ReadCancel(context.body(), problems);
+  if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  // Without a checkpointer a run has a thread of its own, which nobody else can name.
+  if (context.api().state == nullptr) {
+    return context.Succeed(DumpJson(StopData(stop.thread_id, {}, "no-checkpointer")));
+  }
+  Result<state::StopReply> reply = context.state().RequestStop(stop);
+  if (!reply.ok()) return context.Fail(reply.status());
+  context.Succeed(DumpJson(StopData(stop.thread_id, *reply, "not-running")));
+}
+
+}  // namespace agent_graph::api
