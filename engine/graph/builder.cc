@@ -8,6 +8,21 @@ using graph::FunctionNode;
 using graph::GraphDefinition;
 using graph::ToolNode;
 
+namespace {
+
+// Null, and a mistake noted, when there is no such tool node yet.
+ToolNode* FindToolNode(GraphDefinition& definition, const std::string& name,
+                       const std::string& what) {
+  for (graph::Node& node : definition.nodes) {
+    if (node.name != name) continue;
+    if (auto* tools = std::get_if<ToolNode>(&node.kind)) return tools;
+  }
+  definition.mistakes.push_back(what + ": there is no tool node \"" + name + "\" yet");
+  return nullptr;
+}
+
+}  // namespace
+
 GraphBuilder::GraphBuilder() : definition_(std::make_unique<GraphDefinition>()) {}
 GraphBuilder::~GraphBuilder() = default;
 
@@ -29,7 +44,21 @@ GraphBuilder& GraphBuilder::AddAgent(std::string name, Agent agent) {
 }
 
 GraphBuilder& GraphBuilder::AddToolNode(std::string name, std::vector<Tool> tools) {
-  definition_->nodes.push_back({std::move(name), ToolNode{std::move(tools)}});
+  definition_->nodes.push_back({std::move(name), ToolNode{std::move(tools), {}, {}}});
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::AddHttpTool(std::string tool_node, HttpTool tool) {
+  if (ToolNode* node = FindToolNode(*definition_, tool_node, "HTTP tool \"" + tool.name + '"')) {
+    node->http_tools.push_back(std::move(tool));
+  }
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::AddMcpServer(std::string tool_node, McpServer server) {
+  if (ToolNode* node = FindToolNode(*definition_, tool_node, "MCP server \"" + server.name + '"')) {
+    node->mcp_servers.push_back(std::move(server));
+  }
   return *this;
 }
 

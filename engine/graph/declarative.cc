@@ -6,7 +6,7 @@
 #include "graph/condition.h"
 #include "graph/definition.h"
 #include "graph/object_reader.h"
-#include "tools/builtin.h"
+#include "graph/tool_declarations.h"
 
 namespace agent_graph::graph {
 namespace {
@@ -97,18 +97,10 @@ class DocumentReader {
   }
 
   void ReadToolNode(ObjectReader& reader, const std::string& name) {
-    std::vector<Tool> tools;
-    std::vector<std::string> names = reader.TextList("tools");
-    for (size_t i = 0; i < names.size(); ++i) {
-      if (const Tool* tool = tools::FindBuiltin(names[i])) {
-        tools.push_back(*tool);
-      } else {
-        reader.Fail(ElementPath(reader.PathOf("tools"), i),
-                    "there is no tool \"" + names[i] +
-                        "\"; valid names: " + JoinNames(tools::BuiltinNames()));
-      }
-    }
-    builder_.AddToolNode(name, std::move(tools));
+    const ToolNode node = ReadTools(reader);
+    builder_.AddToolNode(name, node.tools);
+    for (const HttpTool& tool : node.http_tools) builder_.AddHttpTool(name, tool);
+    for (const McpServer& server : node.mcp_servers) builder_.AddMcpServer(name, server);
   }
 
   // A node without code: says a fixed text, sets fields, pauses.

@@ -11,6 +11,7 @@
 #include "agent_graph/graph.h"
 #include "agent_graph/node.h"
 #include "agent_graph/tool.h"
+#include "agent_graph/tool_sources.h"
 
 namespace agent_graph::graph {
 
@@ -22,6 +23,8 @@ struct FunctionNode {
 
 struct ToolNode {
   std::vector<Tool> tools;
+  std::vector<HttpTool> http_tools;
+  std::vector<McpServer> mcp_servers;
 
   const Tool* Find(std::string_view name) const;
 };
@@ -49,6 +52,7 @@ struct GraphDefinition {
   std::vector<StateField> fields;
   std::vector<std::string> interrupt_before;
   std::vector<std::string> interrupt_after;
+  std::vector<std::string> mistakes;  // of calls that could not be carried out
 };
 
 // The state's own fields: no custom field may have their names.

@@ -43,6 +43,19 @@ bool ObjectReader::Bool(const char* key, bool otherwise) {
   return otherwise;
 }
 
+int64_t ObjectReader::Integer(const char* key, int64_t otherwise, int64_t minimum,
+                              int64_t maximum) {
+  const json* value = Value(key);
+  if (value == nullptr) return otherwise;
+  if (value->is_number_integer() && value->get<double>() >= static_cast<double>(minimum) &&
+      value->get<double>() <= static_cast<double>(maximum)) {
+    return value->get<int64_t>();
+  }
+  Fail(PathOf(key),
+       "must be an integer from " + std::to_string(minimum) + " to " + std::to_string(maximum));
+  return otherwise;
+}
+
 std::string ObjectReader::ObjectText(const char* key) {
   const json* value = Value(key);
   if (value == nullptr) return "{}";
@@ -71,6 +84,24 @@ std::vector<std::string> ObjectReader::TextList(const char* key) {
     } else {
       Fail(PathOf(key) + "." + std::to_string(texts.size()), "must be a string");
       break;
+    }
+  }
+  return texts;
+}
+
+std::vector<std::pair<std::string, std::string>> ObjectReader::TextMap(const char* key) {
+  std::vector<std::pair<std::string, std::string>> texts;
+  const json* value = Value(key);
+  if (value == nullptr) return texts;
+  if (!value->is_object()) {
+    Fail(PathOf(key), "must be an object");
+    return texts;
+  }
+  for (const auto& [name, text] : value->items()) {
+    if (text.is_string()) {
+      texts.emplace_back(name, text.get<std::string>());
+    } else {
+      Fail(PathOf(key) + "." + name, "must be a string");
     }
   }
   return texts;

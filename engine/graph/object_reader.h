@@ -2,10 +2,12 @@
 // and finds keys that nobody read.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -24,10 +26,13 @@ class ObjectReader {
   std::string RequiredText(const char* key);  // not empty
   std::string Text(const char* key, std::string otherwise);
   bool Bool(const char* key, bool otherwise);
+  int64_t Integer(const char* key, int64_t otherwise, int64_t minimum, int64_t maximum);
   std::string ObjectText(const char* key);  // compact JSON, "{}" when absent
   // Arrays; empty when absent.
   std::vector<const nlohmann::json*> List(const char* key);
   std::vector<std::string> TextList(const char* key);
+  // An object whose values are strings, in the order of the keys.
+  std::vector<std::pair<std::string, std::string>> TextMap(const char* key);
 
   void Fail(const std::string& path, std::string_view problem);
   bool ok() const { return status_.ok(); }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "tools/http_tool.h"
 
 namespace agent_graph::graph {
 namespace {
@@ -39,6 +40,7 @@ class Inspector {
   explicit Inspector(const GraphDefinition& definition) : definition_(definition) {}
 
   std::vector<std::string> Run() {
+    problems_ = definition_.mistakes;
     CheckNodes();
     CheckEdges();
     CheckGoTo();
@@ -105,6 +107,34 @@ class Inspector {
         Add(tool_where + ": the parameters are not a JSON object");
       }
       if (tool.timeout.count() <= 0) Add(tool_where + ": the timeout must be positive");
+    }
+    for (const HttpTool& tool : node.http_tools) {
+      std::string tool_where = where + ", tool " + Quote(tool.name);
+      if (!IsToolName(tool.name)) {
+        Add(tool_where + ": a tool's name must be 1 to 64 letters, digits, _ or -");
+      }
+      if (!names.insert(tool.name).second) Add(tool_where + " is there twice");
+      if (Status status = tools::CheckHttpTool(tool); !status.ok()) {
+        Add(tool_where + ": " + status.message());
+      }
+    }
+    CheckServers(where, node.mcp_servers);
+  }
+
+  void CheckServers(const std::string& where, const std::vector<McpServer>& servers) {
+    std::set<std::string> names;
+    for (const McpServer& server : servers) {
+      std::string server_where = where + ", MCP server " + Quote(server.name);
+      if (server.name.empty()) Add(server_where + ": a server needs a name");
+      if (!names.insert(server.name).second) Add(server_where + " is there twice");
+      if (server.url.empty()) Add(server_where + " has no URL");
+      if (!server.prefix.empty() && !IsToolName(server.prefix)) {
+        Add(server_where + ": the prefix must be letters, digits, _ or -");
+      }
+      if (server.timeout.count() <= 0 || server.discovery_timeout.count() <= 0 ||
+          server.refresh.count() <= 0) {
+        Add(server_where + ": timeouts must be positive");
+      }
     }
   }
 

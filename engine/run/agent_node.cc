@@ -9,15 +9,16 @@
 #include "base/json.h"
 #include "models/model.h"
 #include "run/model_conversation.h"
+#include "run/node_tools.h"
 
 namespace agent_graph::run {
 namespace {
 
-std::vector<models::ToolDeclaration> Declare(const graph::ToolNode* node) {
+std::vector<models::ToolDeclaration> Declare(const OfferedTools& tools) {
   std::vector<models::ToolDeclaration> declarations;
-  if (node == nullptr) return declarations;
-  declarations.reserve(node->tools.size());
-  for (const Tool& tool : node->tools) {
+  declarations.reserve(tools.size());
+  for (const OfferedTool& offered : tools) {
+    const Tool& tool = *offered.tool;
     declarations.push_back({tool.name, tool.description, tool.parameters_json});
   }
   return declarations;
@@ -92,7 +93,10 @@ Result<NodeResult> RunAgentNode(const RunEnvironment& environment, const std::st
   models::ModelRequest request;
   request.system_prompt = SystemPrompt(agent, state);
   request.messages = ModelConversation(state.messages());
-  request.tools = Declare(environment.graph->ToolsOf(agent));
+  if (!agent.tool_node.empty()) {
+    request.tools = Declare(ToolsOf(environment.graph, agent.tool_node, environment.catalog,
+                                    environment.cancellation, environment.deadline));
+  }
   request.parameters_json = agent.parameters_json;
   request.deadline = environment.deadline;
 

@@ -19,6 +19,7 @@ struct RunEnvironment {
   std::shared_ptr<const graph::CompiledGraph> graph;
   runtime::Runtime* runtime = nullptr;
   ModelLookup find_model;
+  tools::Catalog* catalog = nullptr;
   LogFunction log;
   bool show_exception_text = true;
 

@@ -176,8 +176,8 @@ Result<NodeResult> RunLoop::ExecuteNode(const graph::Node& node) {
   if (const auto* agent = std::get_if<Agent>(&node.kind)) {
     return RunAgentNode(*environment_, node.name, *agent, thread_.state(), emitter_, log_);
   }
-  if (const auto* tools = std::get_if<graph::ToolNode>(&node.kind)) {
-    return RunToolNode(environment_, node.name, *tools, thread_.state(), meta_.step, log_);
+  if (std::holds_alternative<graph::ToolNode>(node.kind)) {
+    return RunToolNode(environment_, node.name, thread_.state(), meta_.step, log_);
   }
   Result<NodeResult> result =
       RunFunctionNode(environment_, node.name, std::get<graph::FunctionNode>(node.kind),

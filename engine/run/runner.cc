@@ -75,6 +75,7 @@ Result<RunOutcome> Runner::Execute(const RunRequest& request,
   environment->graph = graph_;
   environment->runtime = &runtime_;
   environment->find_model = options_.find_model;
+  environment->catalog = options_.catalog;
   environment->log = options_.log;
   environment->show_exception_text = options_.show_exception_text;
   environment->thread_id = request.thread_id.empty() ? NewUuid() : request.thread_id;

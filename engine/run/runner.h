@@ -29,6 +29,9 @@ class Runtime;
 namespace agent_graph::models {
 class ModelProvider;
 }
+namespace agent_graph::tools {
+class Catalog;
+}
 
 namespace agent_graph::run {
 
@@ -105,8 +108,9 @@ class Runner {
     bool enqueue_if_busy = true;
     uint32_t queue_max = 16;
     std::chrono::milliseconds busy_wait_max{60'000};
-    ModelLookup find_model;  // required by graphs that ask a model
-    LogFunction log;         // may be empty
+    ModelLookup find_model;             // required by graphs that ask a model
+    tools::Catalog* catalog = nullptr;  // of the graph's HTTP tools and MCP servers; outlives runs
+    LogFunction log;                    // may be empty
     // What a user's exception says goes to the client, not only to the log.
     bool show_exception_text = true;
   };

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "run/concurrently.h"
+#include "run/node_tools.h"
 #include "run/user_code.h"
 #include "run/user_context.h"
 
@@ -19,8 +20,8 @@ using nlohmann::json;
 
 // Everything one call touches, so that a tool that was given up may outlive its run.
 struct PendingCall {
-  RunEnvironmentPtr environment;  // keeps the graph, and with it the tool
-  const Tool* tool = nullptr;     // null: refused, `output` says why
+  RunEnvironmentPtr environment;
+  std::shared_ptr<const Tool> tool;  // null: refused, `result` says why
   ToolCallBlock block;
   std::string idempotency_key;
   json arguments;
@@ -44,8 +45,8 @@ ToolOutput Failure(const std::string& text) {
 }
 
 // Finds the tool and reads the arguments; on failure the call has its result already.
-void Resolve(PendingCall& call, const graph::ToolNode& node) {
-  const Tool* tool = node.Find(call.block.name);
+void Resolve(PendingCall& call, const OfferedTools& tools) {
+  std::shared_ptr<const Tool> tool = FindTool(tools, call.block.name);
   if (tool == nullptr) {
     call.result = Failure("there is no tool named \"" + call.block.name + "\"");
     return;
@@ -56,7 +57,7 @@ void Resolve(PendingCall& call, const graph::ToolNode& node) {
     return;
   }
   call.arguments = std::move(*arguments);
-  call.tool = tool;
+  call.tool = std::move(tool);
 }
 
 // The key is that of a place in the thread: the same call made again after a crash has it, too.
@@ -72,12 +73,14 @@ const Message* NewestCallingMessage(const State& state) {
 }
 
 std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
-                                         const graph::ToolNode& node, const State& state) {
+                                         const std::string& node, const State& state) {
   std::vector<PendingCallPtr> calls;
   const std::vector<const ToolCallBlock*> pending = state.PendingToolCalls();
   const Message* message = NewestCallingMessage(state);
   if (message == nullptr) return calls;
   const std::vector<const ToolCallBlock*> all = message->ToolCalls();
+  const OfferedTools tools = ToolsOf(environment->graph, node, environment->catalog,
+                                     environment->cancellation, environment->deadline);
   for (const ToolCallBlock* block : pending) {
     if (block->remote) continue;  // the client's to run
     auto call = std::make_shared<PendingCall>();
@@ -86,7 +89,7 @@ std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
     size_t index = static_cast<size_t>(std::find(all.begin(), all.end(), block) - all.begin());
     call->idempotency_key = IdempotencyKey(message->id, index);
     if (calls.size() < kToolCallsMax) {
-      Resolve(*call, node);
+      Resolve(*call, tools);
     } else {
       call->result = Failure("more than " + std::to_string(kToolCallsMax) + " calls at once");
     }
@@ -199,9 +202,8 @@ Status LogIntents(const std::vector<PendingCallPtr>& calls, const std::string& n
 }  // namespace
 
 Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::string& name,
-                               const graph::ToolNode& node, const State& state, int64_t step,
-                               RunLog& log) {
-  const std::vector<PendingCallPtr> calls = CollectCalls(environment, node, state);
+                               const State& state, int64_t step, RunLog& log) {
+  const std::vector<PendingCallPtr> calls = CollectCalls(environment, name, state);
   std::vector<PendingCallPtr> runnable;
   for (const PendingCallPtr& call : calls) {
     if (call->tool != nullptr) runnable.push_back(call);

@@ -18,7 +18,6 @@ inline constexpr size_t kToolOutputBytesMax = 1 << 20;  // of one result
 // fails, is unknown or runs out of time gives a failed result, not a failed run; only the log can
 // fail. Intents are on disk before a tool that is not idempotent starts.
 Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::string& name,
-                               const graph::ToolNode& node, const State& state, int64_t step,
-                               RunLog& log);
+                               const State& state, int64_t step, RunLog& log);
 
 }  // namespace agent_graph::run

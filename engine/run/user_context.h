@@ -10,6 +10,7 @@
 #include "models/model.h"
 #include "run/emitter.h"
 #include "run/run_environment.h"
+#include "tools/engine_call.h"
 
 namespace agent_graph::run {
 
@@ -43,7 +44,7 @@ class FunctionContext : public RunContext, public std::enable_shared_from_this<F
   std::string emitted_message_id_;
 };
 
-class CallContext : public ToolContext {
+class CallContext : public tools::EngineToolContext {
  public:
   CallContext(RunEnvironmentPtr environment, std::string node, std::string call_id,
               std::string idempotency_key, Deadline deadline);
@@ -57,6 +58,8 @@ class CallContext : public ToolContext {
   bool cancelled() const override { return environment_->cancellation.cancelled(); }
   bool SleepFor(std::chrono::milliseconds duration) override;
   void Log(LogLevel level, std::string_view text) override;
+  const runtime::Cancellation& cancellation() const override { return environment_->cancellation; }
+  Deadline deadline() const override { return deadline_; }
 
  private:
   const RunEnvironmentPtr environment_;

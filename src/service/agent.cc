@@ -26,6 +26,16 @@ models::ProviderOptions ToProviderOptions(const settings::ModelSettings& model) 
   return options;
 }
 
+std::vector<tools::NodeSources> ToolSources(const graph::CompiledGraph& graph) {
+  std::vector<tools::NodeSources> sources;
+  for (const graph::Node& node : graph.nodes()) {
+    if (const auto* tools = std::get_if<graph::ToolNode>(&node.kind)) {
+      sources.push_back({node.name, tools->http_tools, tools->mcp_servers});
+    }
+  }
+  return sources;
+}
+
 Status CheckModels(const graph::CompiledGraph& graph, const models::Registry& models) {
   for (const std::string& name : graph.ModelNames()) {
     if (models.Find(name) != nullptr) continue;
@@ -48,6 +58,12 @@ Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file) {
   AG_ASSIGN_OR_RETURN(
       agent.graph, graph::LoadGraph(settings.agent_module, settings.agent_attribute, graph_file));
   AG_RETURN_IF_ERROR(CheckModels(*agent.graph, *agent.models));
+  auto catalog = tools::Catalog::Create(ToolSources(*agent.graph), settings.environment);
+  if (!catalog.ok()) {
+    return Status(StatusCode::kGraph, settings.agent_module + ": " + settings.agent_attribute +
+                                          ": " + catalog.status().message());
+  }
+  agent.catalog = *std::move(catalog);
   return agent;
 }
 

@@ -1,5 +1,6 @@
-// The agent of a service: its graph and the models the graph asks. The same code builds it in a
-// worker and in the validation child, so that `nginx -t` checks what workers will run.
+// The agent of a service: its graph, the models the graph asks and the tools it gets from
+// elsewhere. The same code builds it in a worker and in the validation child, so that `nginx -t`
+// checks what workers will run.
 #pragma once
 
 #include <memory>
@@ -8,12 +9,14 @@
 #include "graph/compiled_graph.h"
 #include "models/registry.h"
 #include "settings/settings.h"
+#include "tools/catalog.h"
 
 namespace agent_graph::service {
 
 struct Agent {
   std::shared_ptr<const graph::CompiledGraph> graph;
   std::unique_ptr<models::Registry> models;
+  std::unique_ptr<tools::Catalog> catalog;
 };
 
 // Runs user code (a shared object's builder). Starts no thread. A failure is one line that names

@@ -70,6 +70,8 @@ struct Service::Implementation {
     context.graph = agent.graph.get();
     context.runtime = &runtime;
     context.log = &outbox;
+    agent.catalog->LogTo(
+        [this](LogLevel level, const std::string& line) { outbox.Log(ToLogLevel(level), line); });
   }
 
   Status MakeGuard() {
@@ -110,6 +112,7 @@ struct Service::Implementation {
     runner_options.find_model = [this](const std::string& name) {
       return agent.models->Find(name);
     };
+    runner_options.catalog = agent.catalog.get();
     runner_options.log = [this](LogLevel level, const std::string& line) {
       outbox.Log(ToLogLevel(level), line);
     };
@@ -191,6 +194,7 @@ void Service::Drain() {
 
 Status Service::Stop(Deadline deadline) {
   Drain();
+  implementation_->agent.catalog->Close(implementation_->runtime);
   Status stopped = implementation_->runtime.Stop(deadline);
   std::unique_ptr<state::Owner> owner;
   {

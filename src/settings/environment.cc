@@ -5,6 +5,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/environment.h"
+
 namespace agent_graph::settings {
 namespace {
 
@@ -12,15 +14,6 @@ std::string_view Trim(std::string_view text) {
   size_t first = text.find_first_not_of(" \t\r");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-bool IsVariableName(std::string_view name) {
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
-  for (char c : name) {
-    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (!letter && !(c >= '0' && c <= '9') && c != '_') return false;
-  }
-  return true;
 }
 
 // Quotes are taken off; outside of them " #" starts a comment.
@@ -71,33 +64,6 @@ Status MergeEnvironmentFile(const std::string& path, Environment& environment) {
   Status merged = MergeEnvironmentText(text, environment);
   if (!merged.ok()) return Invalid(path + ": " + merged.message());
   return merged;
-}
-
-Result<std::string> Expand(std::string_view text, const Environment& environment) {
-  std::string out;
-  for (;;) {
-    size_t start = text.find("${");
-    out += text.substr(0, start);
-    if (start == std::string_view::npos) return out;
-    size_t end = text.find('}', start);
-    if (end == std::string_view::npos) return Invalid("\"${\" without \"}\"");
-    std::string_view reference = text.substr(start + 2, end - start - 2);
-    size_t separator = reference.find(":-");
-    std::string_view name = reference.substr(0, separator);
-    if (!IsVariableName(name)) {
-      return Invalid("\"${" + std::string(reference) + "}\" does not name a variable");
-    }
-    auto found = environment.find(name);
-    if (separator != std::string_view::npos) {
-      bool empty = found == environment.end() || found->second.empty();
-      out += empty ? reference.substr(separator + 2) : std::string_view(found->second);
-    } else if (found != environment.end()) {
-      out += found->second;
-    } else {
-      return Invalid("environment variable " + std::string(name) + " is not set");
-    }
-    text.remove_prefix(end + 1);
-  }
 }
 
 }  // namespace agent_graph::settings

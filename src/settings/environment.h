@@ -1,4 +1,4 @@
-// The captured environment: the env file merged into it, and ${NAME} expanded from it.
+// The captured environment with the env file merged into it.
 #pragma once
 
 #include <string>
@@ -17,9 +17,5 @@ inline constexpr size_t kEnvironmentFileBytesMax = 64 * 1024;
 // secret.
 Status MergeEnvironmentFile(const std::string& path, Environment& environment);
 Status MergeEnvironmentText(std::string_view text, Environment& environment);
-
-// Replaces each ${NAME} by its value and ${NAME:-text} by `text` where NAME is unset or empty. An
-// unset NAME without a default is an error.
-Result<std::string> Expand(std::string_view text, const Environment& environment);
 
 }  // namespace agent_graph::settings

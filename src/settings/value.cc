@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/environment.h"
 #include "base/json.h"
-#include "settings/environment.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -98,7 +98,7 @@ Status Value::UnknownKey(std::string_view key, std::span<const std::string_view>
 
 Status Value::ReadString(std::string& out) const {
   if (!node_.is_string()) return Error("must be a string");
-  Result<std::string> expanded = Expand(node_.get_ref<const std::string&>(), environment_);
+  Result<std::string> expanded = ExpandVariables(node_.get_ref<const std::string&>(), environment_);
   if (!expanded.ok()) return Error(expanded.status().message());
   out = *std::move(expanded);
   return Status::Ok();

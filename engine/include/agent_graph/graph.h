@@ -23,6 +23,7 @@
 #include "agent_graph/node.h"
 #include "agent_graph/state.h"
 #include "agent_graph/tool.h"
+#include "agent_graph/tool_sources.h"
 
 namespace agent_graph {
 
@@ -79,6 +80,10 @@ class AGENT_GRAPH_API GraphBuilder {
                             std::chrono::milliseconds timeout = kFunctionTimeoutDefault);
   GraphBuilder& AddAgent(std::string name, Agent agent);
   GraphBuilder& AddToolNode(std::string name, std::vector<Tool> tools);
+  // To a tool node that was added before. Of tools with the same name the first is used: yours,
+  // then HTTP tools, then those of MCP servers in their order.
+  GraphBuilder& AddHttpTool(std::string tool_node, HttpTool tool);
+  GraphBuilder& AddMcpServer(std::string tool_node, McpServer server);
 
   // Exactly one edge or one conditional edge leaves START and each node; a node from which none
   // leaves ends the run.

@@ -29,7 +29,7 @@ struct AbiRecord {
   uint32_t libstdcxx_abi;     // _GLIBCXX_USE_CXX11_ABI
   uint32_t cxx_standard;      // __cplusplus
   uint32_t nlohmann_version;  // major * 10000 + minor * 100 + patch
-  uint32_t sizes[10];         // of the types that cross the border
+  uint32_t sizes[12];         // of the types that cross the border
 };
 
 inline constexpr uint64_t kGraphDescriptorMagic = 0x41475248'47525048;
@@ -65,7 +65,7 @@ __attribute__((visibility("hidden"))) constexpr AbiRecord CurrentAbi() {
           NLOHMANN_JSON_VERSION_PATCH,
       {sizeof(std::string), sizeof(std::vector<Message>), sizeof(std::function<void()>),
        sizeof(Message), sizeof(State), sizeof(NodeResult), sizeof(Agent), sizeof(Tool),
-       sizeof(StateField), sizeof(GraphBuilder)}};
+       sizeof(StateField), sizeof(GraphBuilder), sizeof(HttpTool), sizeof(McpServer)}};
 }
 
 }  // namespace agent_graph

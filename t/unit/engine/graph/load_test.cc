@@ -246,7 +246,22 @@ INSTANTIATE_TEST_SUITE_P(
                         "app.nodes.0.tools.0: there is no tool \"rm\"; valid names: calculator, "
                         "current_time"},
         DocumentMistake{WithNode(R"({"name":"A","type":"tools","tools":[1]})"),
-                        "app.nodes.0.tools.0: must be a string"},
+                        "app.nodes.0.tools.0: must be the name of a built-in tool, or an object"},
+        DocumentMistake{WithNode(R"({"name":"A","type":"tools","tools":[{"name":"t"}]})"),
+                        "app.nodes.0.tools.0.url: is required"},
+        DocumentMistake{WithNode(R"({"name":"A","type":"tools","tools":[
+                                      {"name":"t","url":"http://h/{x}"}]})"),
+                        "app.nodes.0.tools.0.url: the argument {x} is not among the parameters' "
+                        "properties"},
+        DocumentMistake{WithNode(R"({"name":"A","type":"tools","tools":[
+                                      {"name":"t","url":"http://h/","timeout_ms":0}]})"),
+                        "app.nodes.0.tools.0.timeout_ms: must be an integer from 1 to 3600000"},
+        DocumentMistake{WithNode(R"({"name":"A","type":"tools","tools":[
+                                      {"name":"t","url":"http://h/","headers":{"A":1}}]})"),
+                        "app.nodes.0.tools.0.headers.A: must be a string"},
+        DocumentMistake{WithNode(R"({"name":"A","type":"tools","mcp_servers":[
+                                      {"name":"m","uri":"http://h/"}]})"),
+                        "app.nodes.0.mcp_servers.0.url: is required"},
         DocumentMistake{WithNode(R"({"name":"A","type":"reply","set":{"context":[]}})"),
                         "app.nodes.0.set.context: belongs to the state itself"},
         DocumentMistake{WithNode(R"({"name":"A","type":"reply"},{"name":"A","type":"reply"})"),
@@ -354,7 +369,7 @@ std::string SourceText(const std::string& path) {
 
 TEST(DeclarativeTest, SchemaKnowsTheSameTools) {
   json schema = json::parse(SourceText("conf/graph.schema.json"));
-  EXPECT_EQ(schema["$defs"]["ToolsNode"]["properties"]["tools"]["items"]["enum"],
+  EXPECT_EQ(schema["$defs"]["ToolsNode"]["properties"]["tools"]["items"]["anyOf"][0]["enum"],
             json(tools::BuiltinNames()));
 }
 

@@ -1,0 +1,63 @@
+#include "base/environment.h"
+
+namespace agent_graph {
+namespace {
+
+constexpr size_t kSecretBytesMin = 6;
+
+Status Invalid(std::string message) {
+  return Status(StatusCode::kInvalidArgument, std::move(message));
+}
+
+}  // namespace
+
+bool IsVariableName(std::string_view name) {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
+  for (char c : name) {
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!letter && !(c >= '0' && c <= '9') && c != '_') return false;
+  }
+  return true;
+}
+
+Result<std::string> ExpandVariables(std::string_view text, const Environment& environment,
+                                    std::vector<std::string>* values) {
+  std::string out;
+  for (;;) {
+    size_t start = text.find("${");
+    out += text.substr(0, start);
+    if (start == std::string_view::npos) return out;
+    size_t end = text.find('}', start);
+    if (end == std::string_view::npos) return Invalid("\"${\" without \"}\"");
+    std::string_view reference = text.substr(start + 2, end - start - 2);
+    size_t separator = reference.find(":-");
+    std::string_view name = reference.substr(0, separator);
+    if (!IsVariableName(name)) {
+      return Invalid("\"${" + std::string(reference) + "}\" does not name a variable");
+    }
+    auto found = environment.find(name);
+    const bool has_default = separator != std::string_view::npos;
+    if (found != environment.end() && !(has_default && found->second.empty())) {
+      out += found->second;
+      if (values != nullptr) values->push_back(found->second);
+    } else if (has_default) {
+      out += reference.substr(separator + 2);
+    } else {
+      return Invalid("environment variable " + std::string(name) + " is not set");
+    }
+    text.remove_prefix(end + 1);
+  }
+}
+
+void BlotOut(const std::vector<std::string>& secrets, std::string& text) {
+  constexpr std::string_view kBlot = "***";
+  for (const std::string& secret : secrets) {
+    if (secret.size() < kSecretBytesMin) continue;
+    for (size_t at = text.find(secret); at != std::string::npos;
+         at = text.find(secret, at + kBlot.size())) {
+      text.replace(at, secret.size(), kBlot);
+    }
+  }
+}
+
+}  // namespace agent_graph

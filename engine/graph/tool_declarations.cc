@@ -1,0 +1,97 @@
+#include "graph/tool_declarations.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tools/builtin.h"
+#include "tools/http_tool.h"
+
+namespace agent_graph::graph {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kTimeoutMillisecondsMax = 3'600'000;
+constexpr int64_t kReplyBytesMax = 4 * 1024 * 1024;
+
+std::chrono::milliseconds ReadTimeout(ObjectReader& reader, const char* key,
+                                      std::chrono::milliseconds otherwise,
+                                      int64_t maximum = kTimeoutMillisecondsMax) {
+  return std::chrono::milliseconds(reader.Integer(key, otherwise.count(), 1, maximum));
+}
+
+// Hands the first mistake of one object to the reader of the object around it.
+void Check(ObjectReader& outer, ObjectReader& inner) {
+  const Status status = inner.Finish();
+  if (status.ok()) return;
+  const size_t colon = status.message().find(": ");  // behind the path
+  outer.Fail(status.message().substr(0, colon), status.message().substr(colon + 2));
+}
+
+HttpTool ReadHttpTool(ObjectReader& outer, const json& value, std::string path) {
+  ObjectReader reader(value, std::move(path));
+  HttpTool tool;
+  tool.name = reader.RequiredText("name");
+  tool.description = reader.Text("description", "");
+  tool.method = reader.Text("method", tool.method);
+  tool.url = reader.RequiredText("url");
+  tool.headers = reader.TextMap("headers");
+  if (reader.Value("parameters") != nullptr) tool.parameters_json = reader.ObjectText("parameters");
+  tool.result_pointer = reader.Text("result", "");
+  tool.idempotent = reader.Bool("idempotent", false);
+  tool.timeout = ReadTimeout(reader, "timeout_ms", tool.timeout);
+  tool.reply_bytes_max = static_cast<size_t>(reader.Integer(
+      "reply_bytes_max", static_cast<int64_t>(tool.reply_bytes_max), 1, kReplyBytesMax));
+  if (reader.ok()) {
+    if (const Status status = tools::CheckHttpTool(tool); !status.ok()) {
+      const size_t colon = status.message().find(": ");
+      reader.Fail(reader.PathOf(status.message().substr(0, colon)),
+                  status.message().substr(colon + 2));
+    }
+  }
+  Check(outer, reader);
+  return tool;
+}
+
+McpServer ReadServer(ObjectReader& outer, const json& value, std::string path) {
+  ObjectReader reader(value, std::move(path));
+  McpServer server;
+  server.name = reader.RequiredText("name");
+  server.url = reader.RequiredText("url");
+  server.headers = reader.TextMap("headers");
+  server.prefix = reader.Text("prefix", "");
+  server.tools = reader.TextList("tools");
+  server.timeout = ReadTimeout(reader, "timeout_ms", server.timeout);
+  server.discovery_timeout =
+      ReadTimeout(reader, "discovery_timeout_ms", server.discovery_timeout, 60'000);
+  server.refresh = ReadTimeout(reader, "refresh_ms", server.refresh, 24 * kTimeoutMillisecondsMax);
+  Check(outer, reader);
+  return server;
+}
+
+}  // namespace
+
+ToolNode ReadTools(ObjectReader& reader) {
+  ToolNode node;
+  const std::vector<const json*> tools = reader.List("tools");
+  for (size_t i = 0; i < tools.size(); ++i) {
+    const std::string path = reader.PathOf("tools") + "." + std::to_string(i);
+    if (tools[i]->is_object()) {
+      node.http_tools.push_back(ReadHttpTool(reader, *tools[i], path));
+    } else if (!tools[i]->is_string()) {
+      reader.Fail(path, "must be the name of a built-in tool, or an object");
+    } else if (const Tool* tool = tools::FindBuiltin(tools[i]->get_ref<const std::string&>())) {
+      node.tools.push_back(*tool);
+    } else {
+      reader.Fail(path, "there is no tool \"" + tools[i]->get<std::string>() +
+                            "\"; valid names: " + JoinNames(tools::BuiltinNames()));
+    }
+  }
+  const std::vector<const json*> servers = reader.List("mcp_servers");
+  for (size_t i = 0; i < servers.size(); ++i) {
+    node.mcp_servers.push_back(
+        ReadServer(reader, *servers[i], reader.PathOf("mcp_servers") + "." + std::to_string(i)));
+  }
+  return node;
+}
+
+}  // namespace agent_graph::graph

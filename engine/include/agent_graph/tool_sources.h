@@ -1,0 +1,71 @@
+// Tools without code of yours: calls of an HTTP service, and the tools of an MCP server.
+//
+//   graph.AddToolNode("TOOLS", {});
+//   graph.AddHttpTool("TOOLS", {
+//       .name = "get_order",
+//       .description = "One order with its state.",
+//       .url = "https://shop.example.com/v1/orders/{order_id}?fields={fields}",
+//       .headers = {{"Authorization", "Bearer ${SHOP_TOKEN}"}},
+//       .parameters_json = R"({"type":"object","required":["order_id"],"properties":{
+//                              "order_id":{"type":"string"},"fields":{"type":"string"}}})"});
+//   graph.AddMcpServer("TOOLS", {.name = "files", .url = "http://127.0.0.1:3001/mcp"});
+//
+// ${NAME} in a URL or a header's value is a variable of the environment that service.json sees;
+// ${NAME:-text} has a default. A variable that is not set makes nginx refuse the graph.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent_graph/export.h"
+
+namespace agent_graph {
+
+inline constexpr std::chrono::milliseconds kHttpToolTimeoutDefault{30'000};
+inline constexpr size_t kHttpToolReplyBytesDefault = 256 * 1024;
+
+// One request per call. Only arguments that `parameters_json` names under "properties" are sent:
+// those in the URL's {braces} there, percent-encoded, so that they can change neither the host nor
+// the path's structure; the others in the query (GET) or as a JSON object in the body. Redirects
+// are not followed; any status but 2xx is a failed result.
+struct HttpTool {
+  std::string name = {};  // letters, digits, '_' and '-', at most 64
+  std::string description = {};
+  std::string method = "GET";  // GET, POST, PUT, PATCH or DELETE
+  // {name} may stand behind the host, in the path or the query. A part of the query whose argument
+  // is absent is left out.
+  std::string url = {};
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  std::string parameters_json = R"({"type":"object","properties":{}})";  // JSON Schema of arguments
+  // JSON pointer to the part of a JSON reply that is the result, e.g. "/data/items"; empty: all.
+  std::string result_pointer = {};
+  // True: calling it twice does no harm. GET always is. Any other call carries the header
+  // Idempotency-Key, the same text if this very call is ever made again.
+  bool idempotent = false;
+  std::chrono::milliseconds timeout = kHttpToolTimeoutDefault;
+  size_t reply_bytes_max = kHttpToolReplyBytesDefault;
+};
+
+inline constexpr std::chrono::milliseconds kMcpCallTimeoutDefault{60'000};
+inline constexpr std::chrono::milliseconds kMcpDiscoveryTimeoutDefault{5'000};
+inline constexpr std::chrono::milliseconds kMcpRefreshDefault{300'000};
+
+// A server of the Model Context Protocol, over streamable HTTP. Each worker asks it for its tools
+// when they are first needed, again when it says that they changed, and after `refresh`. While it
+// fails it contributes no tools, and nothing else happens.
+struct McpServer {
+  std::string name = {};  // in logs
+  std::string url = {};
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  std::string prefix = {};              // put before the name of each of its tools
+  std::vector<std::string> tools = {};  // only these, by the server's names; empty: all
+  std::chrono::milliseconds timeout = kMcpCallTimeoutDefault;  // of one call
+  // How long a run waits for the list of tools.
+  std::chrono::milliseconds discovery_timeout = kMcpDiscoveryTimeoutDefault;
+  std::chrono::milliseconds refresh = kMcpRefreshDefault;
+};
+
+}  // namespace agent_graph

@@ -1,0 +1,93 @@
+#include "tools/catalog.h"
+
+#include <unordered_set>
+#include <utility>
+
+#include "net/http_client.h"
+#include "tools/http_tool.h"
+#include "tools/mcp/source.h"
+#include "tools/url_template.h"
+
+namespace agent_graph::tools {
+namespace {
+
+Status Explain(const std::string& node, const std::string& what, const Status& status) {
+  return Status(StatusCode::kInvalidArgument,
+                "node \"" + node + "\", " + what + ": " + status.message());
+}
+
+Result<mcp::Client::Options> ConnectionOf(const McpServer& server, const Environment& environment) {
+  mcp::Client::Options options;
+  Result<UrlTemplate> url = UrlTemplate::Parse(server.url, environment, options.secrets);
+  if (!url.ok()) {
+    return Status(StatusCode::kInvalidArgument, "url: " + url.status().message());
+  }
+  if (!url->arguments().empty()) {
+    return Status(StatusCode::kInvalidArgument, "url: takes no arguments");
+  }
+  AG_ASSIGN_OR_RETURN(options.url, ExpandVariables(server.url, environment));
+  AG_ASSIGN_OR_RETURN(options.headers, ExpandHeaders(server.headers, environment, options.secrets));
+  return options;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Catalog>> Catalog::Create(const std::vector<NodeSources>& nodes,
+                                                 const Environment& environment) {
+  const auto client = std::make_shared<const net::HttpClient>(environment);
+  std::unique_ptr<Catalog> catalog(new Catalog);
+  for (const NodeSources& node : nodes) {
+    if (node.http_tools.empty() && node.mcp_servers.empty()) continue;
+    NodeTools& tools = catalog->nodes_[node.node];
+    for (const HttpTool& declared : node.http_tools) {
+      Result<Tool> tool = MakeHttpTool(declared, environment, client);
+      if (!tool.ok()) {
+        return Explain(node.node, "tool \"" + declared.name + "\"", tool.status());
+      }
+      auto entry = std::make_shared<CatalogTool>();
+      entry->tool = *std::move(tool);
+      tools.http_tools.push_back(std::move(entry));
+    }
+    for (const McpServer& server : node.mcp_servers) {
+      Result<mcp::Client::Options> connection = ConnectionOf(server, environment);
+      if (!connection.ok()) {
+        return Explain(node.node, "MCP server \"" + server.name + "\"", connection.status());
+      }
+      tools.servers.push_back(
+          mcp::Source::Create(server, *std::move(connection), client, catalog->log_));
+    }
+  }
+  return catalog;
+}
+
+Catalog::~Catalog() = default;
+
+void Catalog::LogTo(LogFunction log) {
+  *log_ = std::move(log);
+}
+
+ToolList Catalog::ToolsOf(std::string_view node, const runtime::Cancellation& cancellation,
+                          Deadline deadline) {
+  const auto found = nodes_.find(node);
+  if (found == nodes_.end()) return {};
+  ToolList list = found->second.http_tools;
+  if (found->second.servers.empty()) return list;
+  // All servers at once, then each in turn.
+  for (const auto& server : found->second.servers) server->Prepare();
+  std::unordered_set<std::string_view> names;
+  for (const CatalogToolPtr& tool : list) names.insert(tool->tool.name);
+  for (const auto& server : found->second.servers) {
+    for (CatalogToolPtr& tool : server->Tools(cancellation, deadline)) {
+      if (names.insert(tool->tool.name).second) list.push_back(std::move(tool));
+    }
+  }
+  return list;
+}
+
+void Catalog::Close(runtime::Runtime& runtime) {
+  for (const auto& [name, node] : nodes_) {
+    for (const auto& server : node.servers) server->Close(runtime);
+  }
+}
+
+}  // namespace agent_graph::tools

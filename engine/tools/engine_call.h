@@ -1,0 +1,17 @@
+// What the engine's own tools know of a call beyond the SDK's ToolContext.
+#pragma once
+
+#include "agent_graph/tool.h"
+#include "base/clock.h"
+#include "runtime/cancellation.h"
+
+namespace agent_graph::tools {
+
+// Every context that the engine gives to a tool is one of these.
+class EngineToolContext : public ToolContext {
+ public:
+  virtual const runtime::Cancellation& cancellation() const = 0;
+  virtual Deadline deadline() const = 0;  // the tool's timeout and the run's deadline
+};
+
+}  // namespace agent_graph::tools

@@ -1,0 +1,216 @@
+#include "tools/mcp/source.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "runtime/runtime.h"
+#include "tools/engine_call.h"
+#include "tools/mcp/tool_result.h"
+
+namespace agent_graph::tools::mcp {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::chrono::milliseconds kRetryDelayMin{1'000};
+constexpr std::chrono::milliseconds kRetryDelayMax{60'000};
+constexpr std::chrono::milliseconds kListenAgainMin{500};
+constexpr std::chrono::milliseconds kEndTimeout{1'000};
+
+ToolOutput Call(Client& client, const McpServer& server, const std::string& name,
+                const json& arguments, ToolContext& context) {
+  const auto* engine = dynamic_cast<const EngineToolContext*>(&context);
+  if (engine == nullptr) return ToolOutput::Error("the tool was called outside of a run");
+  const Result<json> result =
+      client.CallTool(name, arguments, {engine->cancellation(), engine->deadline()});
+  if (result.ok()) return ToOutput(*result);
+  const Status failure = result.status();
+  context.Log(LogLevel::kWarning,
+              "MCP server " + server.name + ", tool " + name + ": " + failure.ToString());
+  switch (failure.code()) {
+    case StatusCode::kCancelled:
+      return ToolOutput::Error("the call was cancelled");
+    case StatusCode::kDeadlineExceeded:
+      return ToolOutput::Error("the tool did not answer within " +
+                               std::to_string(server.timeout.count()) + " ms");
+    case StatusCode::kInvalidArgument:
+      return ToolOutput::Error(failure.message());
+    default:
+      return ToolOutput::Error("the tool's server failed: " + failure.message());
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Source> Source::Create(McpServer server, Client::Options options,
+                                       std::shared_ptr<const net::HttpClient> http,
+                                       std::shared_ptr<const LogFunction> log) {
+  std::shared_ptr<Source> source(new Source(std::move(server), std::move(log)));
+  options.on_tools_changed = [weak = std::weak_ptr<Source>(source)] {
+    if (const auto self = weak.lock()) self->MarkChanged();
+  };
+  source->client_ = std::make_shared<Client>(std::move(options), std::move(http));
+  return source;
+}
+
+Source::Source(McpServer server, std::shared_ptr<const LogFunction> log)
+    : server_(std::move(server)), log_(std::move(log)) {}
+
+bool Source::IsDue(Deadline now) const {
+  return !discovering_ && !closing_.cancelled() && (changes_ != changes_known_ || now >= due_);
+}
+
+// What was known once is good enough while it is asked for again, unless it is known to be wrong.
+bool Source::MustWait() const {
+  return discovering_ && !closing_.cancelled() && (!known_ || changes_ != changes_known_);
+}
+
+void Source::Prepare() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!IsDue(MonotonicClock::now())) return;
+    discovering_ = true;
+  }
+  runtime::Runtime::Current()->Spawn([self = shared_from_this()] { self->Discover(); },
+                                     /*here=*/true);
+}
+
+ToolList Source::Tools(const runtime::Cancellation& cancellation, Deadline deadline) {
+  Prepare();
+  deadline = std::min(deadline, DeadlineAfter(server_.discovery_timeout));
+  std::unique_lock lock(mutex_);
+  while (MustWait()) {
+    const auto signal = std::make_shared<runtime::Signal>();
+    waiting_.push_back(signal);
+    lock.unlock();
+    const runtime::WakeReason reason = signal->Wait(&cancellation, deadline);
+    lock.lock();
+    std::erase(waiting_, signal);
+    if (reason != runtime::WakeReason::kNotified) break;
+  }
+  return tools_;
+}
+
+void Source::Discover() {
+  uint64_t changes = 0;
+  {
+    std::lock_guard lock(mutex_);
+    changes = changes_;
+  }
+  const Patience patience{closing_, DeadlineAfter(server_.discovery_timeout)};
+  Accept(client_->ListTools(patience), changes);
+}
+
+void Source::Accept(const Result<std::vector<json>>& listed, uint64_t changes) {
+  ToolList tools;
+  std::vector<std::string> problems;
+  if (listed.ok()) {
+    std::set<std::string> names;
+    for (const json& described : *listed) {
+      std::string problem;
+      CatalogToolPtr tool = MakeTool(described, problem);
+      if (tool != nullptr && !names.insert(tool->tool.name).second) {
+        problem = "two tools are named " + tool->tool.name;
+        tool = nullptr;
+      }
+      if (!problem.empty()) problems.push_back(std::move(problem));
+      if (tool == nullptr) continue;
+      if (tools.size() == kToolsMax) {
+        problems.push_back("more than " + std::to_string(kToolsMax) + " tools");
+        break;
+      }
+      tools.push_back(std::move(tool));
+    }
+  }
+  const bool listen = listed.ok() && client_->announces_changes();
+  bool tell_failure = false;
+  bool tell_recovery = false;
+  bool start_listening = false;
+  std::vector<std::shared_ptr<runtime::Signal>> waiting;
+  {
+    std::lock_guard lock(mutex_);
+    tell_failure = !listed.ok() && !failing_;
+    tell_recovery = listed.ok() && failing_;
+    failing_ = !listed.ok();
+    retry_delay_ = listed.ok() ? std::chrono::milliseconds(0)
+                               : std::clamp(retry_delay_ * 2, kRetryDelayMin, kRetryDelayMax);
+    due_ = DeadlineAfter(listed.ok() ? server_.refresh : retry_delay_);
+    tools_ = std::move(tools);
+    known_ = true;
+    changes_known_ = changes;
+    discovering_ = false;
+    start_listening = listen && !listening_ && !closing_.cancelled();
+    listening_ = listening_ || start_listening;
+    waiting.swap(waiting_);
+  }
+  for (const auto& signal : waiting) signal->Notify();
+  if (closing_.cancelled()) return;
+  if (tell_failure) {
+    Log(LogLevel::kWarning, "contributes no tools: " + listed.status().ToString());
+  }
+  if (tell_recovery) Log(LogLevel::kInfo, "contributes its tools again");
+  for (const std::string& problem : problems) Log(LogLevel::kWarning, problem);
+  if (start_listening) ListenInBackground();
+}
+
+CatalogToolPtr Source::MakeTool(const json& described, std::string& problem) const {
+  Result<Tool> tool = ToTool(described, server_.prefix);
+  if (!tool.ok()) {
+    problem = tool.status().message();
+    return nullptr;
+  }
+  const auto name = described.at("name").get<std::string>();
+  const auto& wanted = server_.tools;
+  if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) {
+    return nullptr;
+  }
+  tool->execution = Execution::kNonBlocking;  // it waits as a fiber does
+  tool->timeout = server_.timeout;
+  tool->function = [client = client_, server = server_, name](const json& arguments,
+                                                              ToolContext& context) {
+    return Call(*client, server, name, arguments, context);
+  };
+  auto result = std::make_shared<CatalogTool>();
+  result->tool = *std::move(tool);
+  result->origin = ToolOrigin::kMcp;
+  return result;
+}
+
+// One fiber for as long as the server lets us listen; discovery starts it again.
+void Source::ListenInBackground() {
+  runtime::Runtime::Current()->Spawn(
+      [self = shared_from_this()] {
+        Status status;
+        do {
+          status = self->client_->Listen({self->closing_, kNoDeadline});
+        } while (status.ok() && runtime::SleepFor(kListenAgainMin, &self->closing_).ok());
+        std::lock_guard lock(self->mutex_);
+        // A server without such a stream is not asked for it again. Of any other, what changed may
+        // have been missed.
+        if (status.code() == StatusCode::kNotFound) return;
+        self->listening_ = false;
+        ++self->changes_;
+      },
+      /*here=*/true);
+}
+
+void Source::MarkChanged() {
+  std::lock_guard lock(mutex_);
+  if (known_) ++changes_;
+}
+
+void Source::Close(runtime::Runtime& runtime) {
+  closing_.Cancel(runtime::CancelReason::kShutdown);
+  runtime.Spawn([self = shared_from_this()] {
+    const runtime::Cancellation never;
+    self->client_->End({never, DeadlineAfter(kEndTimeout)});
+  });
+}
+
+void Source::Log(LogLevel level, const std::string& text) const {
+  if (*log_) (*log_)(level, "MCP server " + server_.name + ": " + text);
+}
+
+}  // namespace agent_graph::tools::mcp

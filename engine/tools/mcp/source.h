@@ -1,0 +1,78 @@
+// The tools of one MCP server as a worker knows them: asked for when first needed, kept, and asked
+// for again when they changed.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "agent_graph/run_context.h"
+#include "agent_graph/tool_sources.h"
+#include "base/clock.h"
+#include "runtime/cancellation.h"
+#include "runtime/signal.h"
+#include "tools/catalog_tool.h"
+#include "tools/mcp/client.h"
+
+namespace agent_graph::runtime {
+class Runtime;
+}
+
+namespace agent_graph::tools::mcp {
+
+inline constexpr size_t kToolsMax = 256;  // of one server; what comes after is left out
+
+using LogFunction = std::function<void(LogLevel level, const std::string& line)>;
+
+// Thread-safe. Discovery runs on a fiber of its own, so that a run that is cancelled does not end
+// it for the others.
+class Source : public std::enable_shared_from_this<Source> {
+ public:
+  // `options` has the URL and headers, expanded.
+  static std::shared_ptr<Source> Create(McpServer server, Client::Options options,
+                                        std::shared_ptr<const net::HttpClient> http,
+                                        std::shared_ptr<const LogFunction> log);
+
+  // On a fiber. Starts discovery when it is due and comes back at once; Tools then waits for it.
+  void Prepare();
+  // Empty while the server fails. Waits while the tools are not known or known to have changed, at
+  // most the server's discovery timeout and until `deadline`.
+  ToolList Tools(const runtime::Cancellation& cancellation, Deadline deadline);
+
+  // Any thread. What runs in the background ends soon, and so does the session.
+  void Close(runtime::Runtime& runtime);
+
+ private:
+  Source(McpServer server, std::shared_ptr<const LogFunction> log);
+
+  bool IsDue(Deadline now) const;
+  bool MustWait() const;
+  void Discover();
+  void Accept(const Result<std::vector<nlohmann::json>>& listed, uint64_t changes);
+  CatalogToolPtr MakeTool(const nlohmann::json& described, std::string& problem) const;
+  void ListenInBackground();
+  void MarkChanged();
+  void Log(LogLevel level, const std::string& text) const;
+
+  const McpServer server_;
+  const std::shared_ptr<const LogFunction> log_;
+  std::shared_ptr<Client> client_;
+  const runtime::Cancellation closing_;
+
+  std::mutex mutex_;  // guards what follows
+  ToolList tools_;
+  bool known_ = false;          // tools_ are what the server said, or nothing because it failed
+  uint64_t changes_ = 0;        // that the server told of, or may have
+  uint64_t changes_known_ = 0;  // of them those that tools_ has
+  bool discovering_ = false;
+  bool listening_ = false;
+  bool failing_ = false;
+  std::chrono::milliseconds retry_delay_{0};
+  Deadline due_ = Deadline::min();
+  std::vector<std::shared_ptr<runtime::Signal>> waiting_;
+};
+
+}  // namespace agent_graph::tools::mcp

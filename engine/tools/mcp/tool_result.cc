@@ -1,0 +1,93 @@
+#include "tools/mcp/tool_result.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace agent_graph::tools::mcp {
+namespace {
+
+using nlohmann::json;
+
+Status Invalid(std::string message) {
+  return Status(StatusCode::kInvalidArgument, std::move(message));
+}
+
+std::string TextOf(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+bool IsTrue(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && *found == true;
+}
+
+// Hints come from the server, which whoever attached it trusts.
+bool IsIdempotent(const json& described) {
+  const auto annotations = described.find("annotations");
+  if (annotations == described.end() || !annotations->is_object()) return false;
+  return IsTrue(*annotations, "readOnlyHint") || IsTrue(*annotations, "idempotentHint");
+}
+
+void CutAtCharacter(std::string& text, size_t bytes_max) {
+  if (text.size() <= bytes_max) return;
+  while (bytes_max > 0 && (static_cast<unsigned char>(text[bytes_max]) & 0xc0) == 0x80) --bytes_max;
+  text.resize(bytes_max);
+}
+
+}  // namespace
+
+Result<Tool> ToTool(const json& described, const std::string& prefix) {
+  if (!described.is_object()) return Invalid("a tool is not described by an object");
+  Tool tool;
+  const std::string name = TextOf(described, "name");
+  tool.name = prefix + name;
+  if (name.empty()) return Invalid("a tool has no name");
+  if (tool.name.size() > kToolNameBytesMax) {
+    return Invalid("the name of tool " + name.substr(0, kToolNameBytesMax) + " is too long");
+  }
+  std::replace_if(
+      tool.name.begin(), tool.name.end(),
+      [](char c) {
+        return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                 c == '_' || c == '-');
+      },
+      '_');
+  tool.description = TextOf(described, "description");
+  if (tool.description.empty()) tool.description = TextOf(described, "title");
+  CutAtCharacter(tool.description, kDescriptionBytesMax);
+  if (const auto schema = described.find("inputSchema");
+      schema != described.end() && schema->is_object()) {
+    tool.parameters_json = DumpJson(*schema);
+  }
+  if (tool.parameters_json.size() > kSchemaBytesMax) {
+    return Invalid("the schema of tool " + tool.name + " is too large");
+  }
+  tool.idempotent = IsIdempotent(described);
+  return tool;
+}
+
+ToolOutput ToOutput(const json& result) {
+  ToolOutput output;
+  const auto structured = result.find("structuredContent");
+  const auto content = result.find("content");
+  if (structured != result.end() && !structured->is_null()) {
+    output = *structured;
+  } else if (content != result.end() && content->is_array()) {
+    std::string text;
+    bool only_text = true;
+    for (const json& block : *content) {
+      only_text = only_text && block.is_object() && TextOf(block, "type") == "text";
+      if (!only_text) break;
+      if (!text.empty()) text.push_back('\n');
+      text += TextOf(block, "text");
+    }
+    output = only_text ? ToolOutput(text) : ToolOutput(*content);
+  }
+  output.is_error = IsTrue(result, "isError");
+  return output;
+}
+
+}  // namespace agent_graph::tools::mcp

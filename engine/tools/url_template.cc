@@ -1,0 +1,221 @@
+#include "tools/url_template.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace agent_graph::tools {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kPlace = '\x01';
+
+Status Invalid(std::string message) {
+  return Status(StatusCode::kInvalidArgument, std::move(message));
+}
+
+bool IsArgumentName(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  });
+}
+
+std::vector<std::string> Split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const size_t end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+// Expands ${NAME} and puts a mark where each {argument} stands.
+Result<std::string> Mark(std::string_view text, const Environment& environment,
+                         std::vector<std::string>& secrets, std::vector<std::string>& arguments) {
+  std::string marked;
+  while (!text.empty()) {
+    const size_t special = text.find_first_of("${}");
+    std::string piece(text.substr(0, special));
+    text.remove_prefix(piece.size());
+    bool argument = false;
+    if (text.starts_with("${")) {
+      const size_t length =
+          text.find('}') == std::string_view::npos ? text.size() : text.find('}') + 1;
+      AG_ASSIGN_OR_RETURN(const std::string value,
+                          ExpandVariables(text.substr(0, length), environment, &secrets));
+      piece += value;
+      text.remove_prefix(length);
+    } else if (text.starts_with('{')) {
+      const size_t close = text.find('}');
+      std::string name(text.substr(1, close == std::string_view::npos ? close : close - 1));
+      if (close == std::string_view::npos || !IsArgumentName(name)) {
+        return Invalid("\"{\" must begin the {name} of an argument");
+      }
+      arguments.push_back(std::move(name));
+      argument = true;
+      text.remove_prefix(close + 1);
+    } else if (text.starts_with('}')) {
+      return Invalid("\"}\" without \"{\"");
+    } else if (!text.empty()) {
+      piece.push_back('$');
+      text.remove_prefix(1);
+    }
+    if (std::any_of(piece.begin(), piece.end(),
+                    [](char c) { return static_cast<unsigned char>(c) <= 32 || c == 127; })) {
+      return Invalid("must hold no blanks or control characters");
+    }
+    marked += piece;
+    if (argument) marked.push_back(kPlace);
+  }
+  return marked;
+}
+
+// Null when there is no such argument, or when it is null.
+const json* Find(const json& arguments, const std::string& name) {
+  const auto found = arguments.find(name);
+  return found == arguments.end() || found->is_null() ? nullptr : &*found;
+}
+
+void AppendParameterText(std::string_view text, std::string& url) {
+  url.push_back(url.find('?') == std::string::npos ? '?' : '&');
+  url += text;
+}
+
+}  // namespace
+
+std::string PercentEncode(std::string_view text) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '.' || c == '_' || c == '~';
+    if (plain) {
+      out.push_back(c);
+    } else {
+      out.push_back('%');
+      out.push_back(kDigits[byte >> 4]);
+      out.push_back(kDigits[byte & 15]);
+    }
+  }
+  return out;
+}
+
+Result<std::string> UrlText(const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number() || value.is_boolean()) return DumpJson(value);
+  return Invalid("must be a string, a number or a boolean");
+}
+
+Result<UrlTemplate> UrlTemplate::Parse(std::string_view text, const Environment& environment,
+                                       std::vector<std::string>& secrets) {
+  UrlTemplate result;
+  const Result<std::string> marked = Mark(text, environment, secrets, result.arguments_);
+  if (!marked.ok()) return marked.status();
+  const std::string_view all = *marked;
+  const size_t scheme = all.starts_with("https://") ? 8 : all.starts_with("http://") ? 7 : 0;
+  if (scheme == 0) return Invalid("must begin with http:// or https://");
+  if (all.find('#') != std::string_view::npos) return Invalid("must have no fragment");
+  const size_t host_end = std::min(all.find_first_of("/?", scheme), all.size());
+  const std::string_view host = all.substr(scheme, host_end - scheme);
+  if (host.empty() || host.find('\\') != std::string_view::npos)
+    return Invalid("has no valid host");
+  if (host.find(kPlace) != std::string_view::npos) {
+    return Invalid("arguments may stand behind the host only, after a \"/\" or \"?\"");
+  }
+  result.origin_ = all.substr(0, host_end);
+  const size_t query = std::min(all.find('?', host_end), all.size());
+  const std::string_view path = all.substr(host_end, query - host_end);
+  if (!path.empty()) result.segments_ = Split(path.substr(1), '/');
+  if (query + 1 < all.size()) result.parameters_ = Split(all.substr(query + 1), '&');
+  return result;
+}
+
+Result<std::string> UrlTemplate::FillSegment(std::string_view segment, const json& arguments,
+                                             size_t& next) const {
+  std::string out;
+  bool filled = false;
+  for (const char c : segment) {
+    if (c != kPlace) {
+      out.push_back(c);
+      continue;
+    }
+    const std::string& name = arguments_[next++];
+    const json* value = Find(arguments, name);
+    if (value == nullptr) return Invalid("the argument \"" + name + "\" is missing");
+    const Result<std::string> text = UrlText(*value);
+    if (!text.ok()) return Invalid("the argument \"" + name + "\" " + text.status().message());
+    if (text->empty()) return Invalid("the argument \"" + name + "\" must not be empty");
+    out += PercentEncode(*text);
+    filled = true;
+  }
+  if (filled && (out == "." || out == "..")) {
+    return Invalid("the argument \"" + arguments_[next - 1] + "\" must not be \"" + out + "\"");
+  }
+  return out;
+}
+
+Status UrlTemplate::AppendParameter(std::string_view parameter, const json& arguments, size_t& next,
+                                    std::string& url) const {
+  const size_t places = static_cast<size_t>(std::count(parameter.begin(), parameter.end(), kPlace));
+  const size_t first = next;
+  next += places;
+  // An array repeats the part; two arrays in one part would have no obvious meaning.
+  size_t count = 1;
+  for (size_t i = first; i < next; ++i) {
+    const json* value = Find(arguments, arguments_[i]);
+    if (value == nullptr) return Status::Ok();
+    if (!value->is_array()) continue;
+    if (places > 1) return Invalid("the argument \"" + arguments_[i] + "\" must not be a list");
+    count = value->size();
+  }
+  for (size_t element = 0; element < count; ++element) {
+    std::string out;
+    size_t at = first;
+    for (const char c : parameter) {
+      if (c != kPlace) {
+        out.push_back(c);
+        continue;
+      }
+      const std::string& name = arguments_[at++];
+      const json& value = arguments.at(name);
+      const Result<std::string> text = UrlText(value.is_array() ? value[element] : value);
+      if (!text.ok()) return Invalid("the argument \"" + name + "\" " + text.status().message());
+      out += PercentEncode(*text);
+    }
+    AppendParameterText(out, url);
+  }
+  return Status::Ok();
+}
+
+Result<std::string> UrlTemplate::Fill(const json& arguments) const {
+  std::string url = origin_;
+  size_t next = 0;
+  for (const std::string& segment : segments_) {
+    AG_ASSIGN_OR_RETURN(const std::string text, FillSegment(segment, arguments, next));
+    url.append("/").append(text);
+  }
+  if (segments_.empty()) url.push_back('/');
+  for (const std::string& parameter : parameters_) {
+    AG_RETURN_IF_ERROR(AppendParameter(parameter, arguments, next, url));
+  }
+  return url;
+}
+
+void AppendQuery(const std::string& name, const json& value, std::string& url) {
+  if (value.is_null()) return;
+  if (value.is_array()) {
+    for (const json& element : value)
+      AppendQuery(name, element.is_array() ? json(DumpJson(element)) : element, url);
+    return;
+  }
+  const Result<std::string> text = UrlText(value);
+  AppendParameterText(
+      PercentEncode(name) + "=" + PercentEncode(text.ok() ? *text : DumpJson(value)), url);
+}
+
+}  // namespace agent_graph::tools

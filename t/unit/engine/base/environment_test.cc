@@ -1,0 +1,41 @@
+#include "base/environment.h"
+
+#include <gtest/gtest.h>
+
+namespace agent_graph {
+namespace {
+
+const Environment kEnvironment = {{"NAME", "value"}, {"EMPTY", ""}, {"DOLLAR", "${NAME}"}};
+
+TEST(ExpandVariables, ReplacesReferences) {
+  EXPECT_EQ(*ExpandVariables("", kEnvironment), "");
+  EXPECT_EQ(*ExpandVariables("plain $NAME $", kEnvironment), "plain $NAME $");
+  EXPECT_EQ(*ExpandVariables("a${NAME}b${NAME}", kEnvironment), "avaluebvalue");
+  EXPECT_EQ(*ExpandVariables("[${EMPTY}]", kEnvironment), "[]");
+  EXPECT_EQ(*ExpandVariables("${EMPTY:-x}${UNSET:-y:-z}", kEnvironment), "xy:-z");
+  EXPECT_EQ(*ExpandVariables("${DOLLAR}", kEnvironment), "${NAME}")
+      << "a value is not expanded again";
+}
+
+TEST(ExpandVariables, NamesWhatIsMissing) {
+  EXPECT_EQ(ExpandVariables("${UNSET}", kEnvironment).status().message(),
+            "environment variable UNSET is not set");
+  EXPECT_FALSE(ExpandVariables("${NAME", kEnvironment).ok());
+  EXPECT_FALSE(ExpandVariables("${}", kEnvironment).ok());
+  EXPECT_FALSE(ExpandVariables("${1A}", kEnvironment).ok());
+}
+
+TEST(ExpandVariables, TellsWhatCameFromTheEnvironment) {
+  std::vector<std::string> values;
+  EXPECT_EQ(*ExpandVariables("a${NAME}${UNSET:-b}", kEnvironment, &values), "avalueb");
+  EXPECT_EQ(values, std::vector<std::string>{"value"});
+}
+
+TEST(BlotOut, ReplacesSecretsButNotWordsThatAreTooShort) {
+  std::string text = "key=secret-1, again secret-1, ab";
+  BlotOut({"secret-1", "ab", ""}, text);
+  EXPECT_EQ(text, "key=***, again ***, ab");
+}
+
+}  // namespace
+}  // namespace agent_graph

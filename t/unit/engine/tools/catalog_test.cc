@@ -1,0 +1,219 @@
+#include "tools/catalog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "../net/on_fiber.h"
+#include "call_context.h"
+#include "mcp_server.h"
+#include "tools/mcp/tool_result.h"
+
+namespace agent_graph::tools {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+
+class CatalogTest : public testing::OnFiber {
+ protected:
+  void TearDown() override {
+    if (catalog_ != nullptr) catalog_->Close(runtime_);
+    OnFiber::TearDown();
+  }
+
+  void Make(std::vector<McpServer> servers, std::vector<HttpTool> http_tools = {}) {
+    auto catalog = Catalog::Create({{"TOOLS", std::move(http_tools), std::move(servers)}},
+                                   {{"TOKEN", "a-secret-token"}});
+    ASSERT_TRUE(catalog.ok()) << catalog.status().ToString();
+    catalog_ = *std::move(catalog);
+    catalog_->LogTo([this](LogLevel, const std::string& line) {
+      std::lock_guard lock(mutex_);
+      log_ += line + "\n";
+    });
+  }
+  void MakeWith(const ScriptedMcpServer& server, McpServer settings = {}) {
+    settings.name = "s";
+    settings.url = server.url();
+    Make({settings});
+  }
+
+  ToolList List() {
+    return Run([&] { return catalog_->ToolsOf("TOOLS", runtime::Cancellation(), kNoDeadline); });
+  }
+  std::vector<std::string> Names() {
+    std::vector<std::string> names;
+    for (const CatalogToolPtr& tool : List()) names.push_back(tool->tool.name);
+    return names;
+  }
+  ToolOutput Call(const std::string& name, const json& arguments = json::object()) {
+    for (const CatalogToolPtr& entry : List()) {
+      if (entry->tool.name != name) continue;
+      return Run([&] { return entry->tool.function(arguments, context_); });
+    }
+    return ToolOutput::Error("not listed");
+  }
+  std::string log() {
+    std::lock_guard lock(mutex_);
+    return log_;
+  }
+
+  TestContext context_;
+  std::unique_ptr<Catalog> catalog_;
+
+ private:
+  std::mutex mutex_;
+  std::string log_;
+};
+
+TEST_F(CatalogTest, AnUnknownNodeHasNothing) {
+  Make({});
+  EXPECT_TRUE(List().empty());
+}
+
+TEST_F(CatalogTest, EveryPageWithThePrefix) {
+  ScriptedMcpServer server;
+  server.SetPages({{"read", "b.c"}, {}, {"d"}});
+  MakeWith(server, {.prefix = "x_"});
+  EXPECT_THAT(Names(), ElementsAre("x_read", "x_b_c", "x_d"));
+  const ToolList list = List();
+  EXPECT_EQ(list[0]->origin, ToolOrigin::kMcp);
+  EXPECT_TRUE(list[0]->tool.idempotent);
+  EXPECT_FALSE(list[1]->tool.idempotent);
+  EXPECT_EQ(list[1]->tool.description, "Does b.c");
+  EXPECT_EQ(list[1]->tool.parameters_json, R"({"type":"object"})");
+}
+
+TEST_F(CatalogTest, ListedOncePerWorker) {
+  ScriptedMcpServer server;
+  server.SetPages({{"a"}});
+  MakeWith(server);
+  for (int i = 0; i < 5; ++i) EXPECT_THAT(Names(), ElementsAre("a"));
+  EXPECT_THAT(server.methods(),
+              ElementsAre("initialize", "notifications/initialized", "tools/list"));
+}
+
+TEST_F(CatalogTest, OnlySomeTools) {
+  ScriptedMcpServer server;
+  server.SetPages({{"a", "b", "c", "a"}});
+  MakeWith(server, {.tools = {"a", "c"}});
+  EXPECT_THAT(Names(), ElementsAre("a", "c"));
+  EXPECT_NE(log().find("two tools are named a"), std::string::npos);
+}
+
+TEST_F(CatalogTest, Calls) {
+  ScriptedMcpServer server;
+  server.SetPages({{"echo", "unhappy", "fail"}});
+  MakeWith(server);
+  EXPECT_EQ(json::parse(Call("echo", {{"a", 1}}).json), R"({"a":1})");
+  EXPECT_TRUE(Call("unhappy").is_error);
+  EXPECT_TRUE(Call("fail").is_error);
+  EXPECT_EQ(Call("fail").json, R"("no such")");
+}
+
+TEST_F(CatalogTest, RepliesAsEvents) {
+  ScriptedMcpServer server;
+  server.stream = true;
+  server.SetPages({{"echo"}});
+  MakeWith(server);
+  EXPECT_EQ(json::parse(Call("echo", {{"a", 1}}).json), R"({"a":1})");
+  EXPECT_THAT(server.methods(), ::testing::Contains("answer")) << "the ping was answered";
+}
+
+// Nothing is called twice: the server refused the first request for its session.
+TEST_F(CatalogTest, ANewSessionWhenTheServerForgot) {
+  for (const int status : {404, 400}) {
+    ScriptedMcpServer server;
+    server.lost_status = status;
+    server.SetPages({{"echo"}});
+    MakeWith(server);
+    EXPECT_THAT(Names(), ElementsAre("echo"));
+    server.ForgetSessions();
+    server.SetPages({{"echo", "new"}});
+    EXPECT_FALSE(Call("echo").is_error);
+    EXPECT_THAT(Names(), ElementsAre("echo", "new")) << "the list is read again";
+    catalog_->Close(runtime_);
+  }
+}
+
+TEST_F(CatalogTest, AServerThatFailsContributesNothing) {
+  ScriptedMcpServer good;
+  ScriptedMcpServer broken;
+  good.SetPages({{"a"}});
+  broken.broken = true;
+  McpServer closed{.name = "closed",
+                   .url = "http://127.0.0.1:" + std::to_string(testing::ClosedPort()) + "/mcp"};
+  Make({{.name = "broken", .url = broken.url()}, closed, {.name = "good", .url = good.url()}});
+  EXPECT_THAT(Names(), ElementsAre("a"));
+  EXPECT_THAT(Names(), ElementsAre("a"));
+  EXPECT_NE(log().find("MCP server broken: contributes no tools"), std::string::npos);
+  EXPECT_NE(log().find("MCP server closed: contributes no tools"), std::string::npos);
+}
+
+TEST_F(CatalogTest, AServerThatNeverAnswersIsNotWaitedForLong) {
+  testing::ScriptedServer server(
+      [](testing::Connection& connection) { connection.WaitUntilPeerCloses(); });
+  Make({{.name = "s", .url = server.url(), .discovery_timeout = std::chrono::milliseconds(50)}});
+  EXPECT_TRUE(List().empty());
+}
+
+TEST_F(CatalogTest, TheServerIsToldWhenTheCallerGivesUp) {
+  ScriptedMcpServer server;
+  server.silent = true;
+  server.SetPages({{"slow"}});
+  MakeWith(server);
+  const ToolList list = List();
+  ASSERT_EQ(list.size(), 1u);
+  TestContext late({}, DeadlineAfter(std::chrono::milliseconds(50)));
+  const ToolOutput output = Run([&] { return list[0]->tool.function(json::object(), late); });
+  EXPECT_EQ(output.json, R"("the tool did not answer within 60000 ms")");
+  catalog_->Close(runtime_);
+  OnFiber::TearDown();
+  catalog_ = nullptr;
+  EXPECT_THAT(server.methods(), ::testing::Contains("notifications/cancelled"));
+}
+
+TEST_F(CatalogTest, NamesAreTakenOnce) {
+  ScriptedMcpServer server;
+  server.SetPages({{"a", "b"}});
+  Make({{.name = "s", .url = server.url()}, {.name = "t", .url = server.url()}},
+       {{.name = "a", .url = "http://h/"}});
+  EXPECT_THAT(Names(), ElementsAre("a", "b"));
+  EXPECT_EQ(List()[0]->origin, ToolOrigin::kLocal);
+}
+
+TEST(CatalogCreateTest, Mistakes) {
+  const auto problem = [](const NodeSources& node) {
+    return Catalog::Create({node}, {}).status().message();
+  };
+  EXPECT_EQ(problem({"N", {{.name = "t", .url = "http://${NO}/"}}, {}}),
+            "node \"N\", tool \"t\": url: environment variable NO is not set");
+  EXPECT_EQ(problem({"N", {}, {{.name = "m", .url = "http://h/{x}"}}}),
+            "node \"N\", MCP server \"m\": url: takes no arguments");
+  EXPECT_EQ(problem({"N", {}, {{.name = "m", .url = "http://h/", .headers = {{"A", "${NO}"}}}}}),
+            "node \"N\", MCP server \"m\": headers.A: environment variable NO is not set");
+}
+
+TEST(McpToolResultTest, Outputs) {
+  const auto output = [](const char* text) { return mcp::ToOutput(json::parse(text)); };
+  EXPECT_EQ(output(R"({"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]})").json,
+            R"("a\nb")");
+  EXPECT_EQ(output(R"({"content":[{"type":"text","text":"a"}],"structuredContent":{"x":1}})").json,
+            R"({"x":1})");
+  EXPECT_EQ(output(R"({"content":[{"type":"image","data":"AA=="}]})").json,
+            R"([{"data":"AA==","type":"image"}])");
+  EXPECT_TRUE(output(R"({"content":[],"isError":true})").is_error);
+  EXPECT_EQ(output("{}").json, "null");
+}
+
+TEST(McpToolResultTest, ToolsThatCannotBeOffered) {
+  EXPECT_FALSE(mcp::ToTool(json::array(), "").ok());
+  EXPECT_FALSE(mcp::ToTool({{"name", ""}}, "").ok());
+  EXPECT_FALSE(mcp::ToTool({{"name", std::string(60, 'a')}}, "prefix_").ok());
+  EXPECT_FALSE(
+      mcp::ToTool({{"name", "a"}, {"inputSchema", {{"x", std::string(100'000, 'a')}}}}, "").ok());
+}
+
+}  // namespace
+}  // namespace agent_graph::tools
