@@ -1,6 +1,6 @@
 #!/bin/sh
-# install-mock-provider.sh   Puts the pinned Node and the mock provider of the tests into build/node.
-# Debian 12's own Node is too old for the mock; a Node that happens to be installed is never used.
+# install-mock-provider.sh   Puts the pinned Node and the programs that the tests talk to into build/node.
+# Debian 12's own Node is too old for them; a Node that happens to be installed is never used.
 set -eu
 cd "$(dirname "$0")/.."
 

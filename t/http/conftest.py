@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from harness import environment, processes  # noqa: E402
 from harness.configuration import nginx_configuration  # noqa: E402
 from harness.gated_provider import GatedProvider  # noqa: E402
+from harness.mcp_server import McpServer  # noqa: E402
 from harness.mock_provider import MockProvider  # noqa: E402
 from harness.nginx import Nginx  # noqa: E402
 from harness.ports import free_port  # noqa: E402
@@ -109,6 +110,20 @@ def start_mock_provider(directory):
     yield start
     for provider in running:
         provider.close()
+
+
+@pytest.fixture
+def start_mcp_server(directory):
+    """start_mcp_server() runs the third party's MCP server; on a given port when it is to return."""
+    running = []
+
+    def start(port=None):
+        running.append(McpServer(directory, port or free_port()))
+        return running[-1]
+
+    yield start
+    for server in running:
+        server.close()
 
 
 @pytest.fixture

@@ -124,7 +124,7 @@ def greeting(start_mock_provider):
 
 def test_mock_provider_answers_and_keeps_a_journal(greeting):
     body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
-    assert greeting.program.is_relative_to(environment.MOCK_PROVIDER)
+    assert greeting.program.is_relative_to(environment.NODE_MODULES)
     reply = http1.fetch(greeting.port, "POST", "/v1/chat/completions", body=body)
     assert reply.status == 200 and reply.text.rstrip().endswith("data: [DONE]")
     assert len(greeting.requests()) == 1

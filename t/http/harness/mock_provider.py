@@ -13,9 +13,9 @@ from .waiting import wait_until
 _ARCHITECTURES = {"x86_64": "x64", "aarch64": "arm64"}
 
 
-def _node():
+def node():
     architecture = _ARCHITECTURES[platform.machine()]
-    return environment.MOCK_PROVIDER / f"node-linux-{architecture}" / "bin" / "node"
+    return environment.NODE_MODULES / f"node-linux-{architecture}" / "bin" / "node"
 
 
 class MockProvider:
@@ -27,8 +27,8 @@ class MockProvider:
         file = directory / "fixtures.json"
         file.write_text(json.dumps({"fixtures": fixtures}))
         command = [
-            str(_node()),
-            str(environment.MOCK_PROVIDER / "@copilotkit" / "aimock" / "dist" / "cli.js"),
+            str(node()),
+            str(environment.NODE_MODULES / "@copilotkit" / "aimock" / "dist" / "cli.js"),
             *("--host", "127.0.0.1", "--port", "0", "--fixtures", str(file)),
         ]
         for name, value in options.items():

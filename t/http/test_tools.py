@@ -1,0 +1,263 @@
+"""HTTP tools and the tools of a third party's MCP server, through a real nginx."""
+
+import json
+
+import pytest
+
+from harness.agents import texts
+from harness.http_service import HttpService
+from harness.ports import free_port
+from harness.waiting import wait_until
+
+_SECRET = "token-that-nobody-may-see"
+_ORDER = {
+    "name": "get_order",
+    "description": "One order.",
+    "url": "${SHOP}/orders/{order_id}?fields={fields}",
+    "headers": {"Authorization": "Bearer ${SHOP_TOKEN}"},
+    "parameters": {
+        "type": "object",
+        "properties": {
+            "order_id": {"type": "string"},
+            "fields": {"type": "string"},
+            "limit": {"type": "integer"},
+        },
+    },
+    "result": "/order",
+}
+_CANCEL = {
+    "name": "cancel_order",
+    "description": "Cancels an order.",
+    "method": "POST",
+    "url": "${SHOP}/orders/{order_id}/cancel",
+    "parameters": {
+        "type": "object",
+        "properties": {"order_id": {"type": "string"}, "reason": {"type": "string"}},
+    },
+}
+
+
+def _graph(**tools_node):
+    return {
+        "app": {
+            "nodes": [
+                {"name": "MAIN", "type": "agent", "tool_node": "TOOLS"},
+                {"name": "TOOLS", "type": "tools"} | tools_node,
+            ],
+            "edges": [
+                {"from": "START", "to": "MAIN"},
+                {
+                    "from": "MAIN",
+                    "when": [{"tool_calls_pending": True, "to": "TOOLS"}],
+                    "otherwise": "END",
+                },
+                {"from": "TOOLS", "to": "MAIN"},
+            ],
+        }
+    }
+
+
+def _asks(text, *calls):
+    """Fixtures of the mock: to `text` it answers with these calls, and to their results "done"."""
+    tool_calls = [
+        {"name": name, "arguments": json.dumps(arguments), "id": f"call_{index}"}
+        for index, (name, arguments) in enumerate(calls)
+    ]
+    match = {"userMessage": text}
+    return [
+        {"match": match | {"hasToolResult": True}, "response": {"content": "done"}},
+        {"match": match, "response": {"toolCalls": tool_calls} if calls else {"content": "done"}},
+    ]
+
+
+def _settings(mock, environment="", **other):
+    model = {"provider": "openai", "model": "m", "base_url": mock.base_url}
+    return {"agent": "tools.json:app", "env": ".env", "models": {"default": model}} | other
+
+
+def _results(service, text):
+    """The results of the tools that `text` makes the model call, in the order of the calls."""
+    reply = service.invoke(text)
+    assert reply.status == 200, reply.text
+    messages = reply.json()["data"]["messages"]
+    assert texts(messages)[-1] == "done"
+    return [
+        (block["output"], block["is_error"])
+        for message in messages
+        for block in message["content"]
+        if block["type"] == "tool_result"
+    ]
+
+
+def _offered(mock):
+    """The names of the tools that the newest request to the model offered."""
+    requests = [entry for entry in mock.requests() if entry["path"].endswith("/chat/completions")]
+    return [tool["function"]["name"] for tool in requests[-1]["body"].get("tools", [])]
+
+
+@pytest.fixture
+def shop():
+    def answer(_, path, __):
+        if path.startswith("/orders/lost"):
+            return 404, "text/plain", f"no such order ({_SECRET})"
+        return 200, "application/json", json.dumps({"order": {"state": "sent", "path": path}})
+
+    service = HttpService(answer)
+    yield service
+    service.close()
+
+
+@pytest.fixture
+def serve(make_service):
+    """serve(mock, shop_url, tools=[…], mcp_servers=[…]) starts an agent with those tools."""
+
+    def start(mock, shop_url="http://127.0.0.1:1", nginx=None, **tools_node):
+        service = make_service(
+            _settings(mock), files={"tools.json": json.dumps(_graph(**tools_node))}, **(nginx or {})
+        )
+        service.write(".env", f"SHOP={shop_url}\nSHOP_TOKEN={_SECRET}\n")
+        return service.start()
+
+    return start
+
+
+# HTTP tools
+
+
+def test_http_tools(serve, start_mock_provider, shop):
+    mock = start_mock_provider(
+        _asks(
+            "orders",
+            ("get_order", {"order_id": "7", "fields": "a b", "limit": 2, "made_up": "x"}),
+            ("get_order", {"order_id": "../../admin?x=1#", "fields": "&y=2"}),
+            ("get_order", {"order_id": "lost"}),
+            ("get_order", {"order_id": ".."}),
+            ("cancel_order", {"order_id": "7", "reason": "late"}),
+        )
+    )
+    service = serve(mock, shop.url, tools=["calculator", _ORDER, _CANCEL])
+    results = _results(service, "orders")
+    assert _offered(mock) == ["calculator", "get_order", "cancel_order"]
+    assert results[0] == ({"state": "sent", "path": "/orders/7?fields=a%20b&limit=2"}, False)
+    assert results[1][0]["path"] == "/orders/..%2F..%2Fadmin%3Fx%3D1%23?fields=%26y%3D2"
+    assert results[2] == ("the service answered HTTP 404: no such order (***)", True)
+    assert results[3] == ('the argument "order_id" must not be ".."', True)
+    assert results[4][1] is False
+
+    assert len(shop.requests) == 4, "the refused call never left"
+    posted = [request for request in shop.requests if request["method"] == "POST"][0]
+    assert posted["path"] == "/orders/7/cancel" and posted["body"] == {"reason": "late"}
+    assert posted["headers"]["idempotency-key"].endswith(":4")
+    gotten = [request for request in shop.requests if request["method"] == "GET"]
+    assert all(r["headers"]["authorization"] == f"Bearer {_SECRET}" for r in gotten)
+    log = (service.directory / "logs" / "error.log").read_text()
+    assert _SECRET not in log + json.dumps(results)
+
+
+def test_a_service_that_is_down(serve, start_mock_provider):
+    mock = start_mock_provider(_asks("orders", ("get_order", {"order_id": "7"})))
+    results = _results(serve(mock, f"http://127.0.0.1:{free_port()}", tools=[_ORDER]), "orders")
+    assert results == [("the service failed: the server could not be connected", True)]
+
+
+def test_a_variable_that_is_not_set_is_found_by_the_check(make_service, start_mock_provider):
+    mock = start_mock_provider([])
+    service = make_service(_settings(mock), files={"tools.json": json.dumps(_graph(tools=[_ORDER]))})
+    service.write(".env", "SHOP=http://127.0.0.1:1\n")
+    accepted, printed = service.test_configuration()
+    service.error_log.allow(r"\[emerg\]")
+    assert not accepted
+    assert (
+        'tools.json: app: node "TOOLS", tool "get_order": headers.Authorization: '
+        "environment variable SHOP_TOKEN is not set"
+    ) in printed
+
+
+# MCP
+
+
+def test_mcp_tools(serve, start_mock_provider, start_mcp_server):
+    server = start_mcp_server()
+    mock = start_mock_provider(
+        _asks("ask", ("ev_echo", {"message": "hi"}), ("ev_get-sum", {"a": 2, "b": 3}))
+        + _asks("wrong", ("ev_get-sum", {"a": "x"}))
+        + _asks("slowly", ("ev_trigger-long-running-operation", {"duration": 1, "steps": 2}))
+    )
+    service = serve(mock, mcp_servers=[{"name": "everything", "url": server.url, "prefix": "ev_"}])
+    assert _results(service, "ask") == [("Echo: hi", False), ("The sum of 2 and 3 is 5.", False)]
+    offered = _offered(mock)
+    assert {"ev_echo", "ev_get-sum"} <= set(offered) and len(set(offered)) == len(offered)
+    [(output, failed)] = _results(service, "wrong")
+    assert failed, output
+    [(output, failed)] = _results(service, "slowly")
+    assert not failed and "completed" in output
+
+
+def test_some_mcp_tools_and_several_servers(serve, start_mock_provider, start_mcp_server):
+    """A server that is down contributes nothing, and nothing else happens."""
+    server = start_mcp_server()
+    mock = start_mock_provider(_asks("ask", ("echo", {"message": "hi"})))
+    down = {"name": "down", "url": f"http://127.0.0.1:{free_port()}/mcp"}
+    service = serve(
+        mock,
+        tools=["calculator"],
+        mcp_servers=[down, {"name": "everything", "url": server.url, "tools": ["echo"]}],
+    )
+    assert _results(service, "ask") == [("Echo: hi", False)]
+    assert _offered(mock) == ["calculator", "echo"]
+    log = (service.directory / "logs" / "error.log").read_text()
+    assert "MCP server down: contributes no tools" in log
+
+
+def test_an_mcp_server_that_goes_and_returns(serve, start_mock_provider, start_mcp_server):
+    server = start_mcp_server()
+    mock = start_mock_provider(_asks("ask", ("echo", {"message": "hi"})) + _asks("nothing"))
+    service = serve(
+        mock,
+        nginx={"workers": 1},
+        tools=["calculator"],
+        mcp_servers=[{"name": "everything", "url": server.url, "tools": ["echo"]}],
+    )
+    assert _results(service, "ask") == [("Echo: hi", False)]
+    server.close()
+
+    def offered():
+        assert service.invoke("nothing").status == 200
+        return _offered(mock)
+
+    wait_until(lambda: offered() == ["calculator"], "the tools of the server are gone")
+    start_mcp_server(server.port)
+    wait_until(lambda: offered() == ["calculator", "echo"], "the tools are back", 30)
+    assert _results(service, "ask") == [("Echo: hi", False)]
+
+
+def test_an_mcp_session_that_was_lost(serve, start_mock_provider, start_mcp_server):
+    """The server restarts unnoticed, between two calls."""
+    server = start_mcp_server()
+    mock = start_mock_provider(_asks("ask", ("echo", {"message": "hi"})))
+    service = serve(
+        mock,
+        nginx={"workers": 1},
+        mcp_servers=[{"name": "everything", "url": server.url, "tools": ["echo"]}],
+    )
+    assert _results(service, "ask") == [("Echo: hi", False)]
+    server.close()
+    start_mcp_server(server.port)
+    wait_until(
+        lambda: _results(service, "ask") == [("Echo: hi", False)], "calls work again", 30
+    )
+
+
+def test_a_worker_leaves_in_time(serve, start_mock_provider, start_mcp_server):
+    """What listens to the server does not keep a worker from leaving, and the session ends."""
+    server = start_mcp_server()
+    mock = start_mock_provider(_asks("ask", ("echo", {"message": "hi"})))
+    service = serve(
+        mock,
+        nginx={"workers": 1},
+        mcp_servers=[{"name": "everything", "url": server.url}],
+    )
+    assert _results(service, "ask") == [("Echo: hi", False)]
+    wait_until(lambda: "Establishing new SSE stream" in server.log, "the worker listens")
+    service.quit()
+    wait_until(lambda: "session termination" in server.log, "the session has ended")
