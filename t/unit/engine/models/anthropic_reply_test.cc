@@ -1,0 +1,142 @@
+#include "models/anthropic_reply.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace agent_graph::models {
+namespace {
+
+class AnthropicReplyTest : public ::testing::Test {
+ protected:
+  ModelDelta Add(const std::string& json) {
+    const Result<ModelDelta> delta = builder_.Add(json);
+    EXPECT_TRUE(delta.ok()) << delta.status().ToString() << " of " << json;
+    return delta.ok() ? *delta : ModelDelta{};
+  }
+  void Start(int index, const std::string& block) {
+    Add(R"({"type":"content_block_start","index":)" + std::to_string(index) +
+        R"(,"content_block":)" + block + "}");
+  }
+  ModelDelta Change(int index, const std::string& delta) {
+    return Add(R"({"type":"content_block_delta","index":)" + std::to_string(index) +
+               R"(,"delta":)" + delta + "}");
+  }
+  void Stop(const std::string& reason, const std::string& usage = "{}") {
+    Add(R"({"type":"message_delta","delta":{"stop_reason":")" + reason + R"("},"usage":)" + usage +
+        "}");
+    EXPECT_TRUE(builder_.complete());
+    Add(R"({"type":"message_stop"})");
+    EXPECT_TRUE(builder_.ended());
+  }
+
+  AnthropicReplyBuilder builder_;
+};
+
+TEST_F(AnthropicReplyTest, BlocksInOrderWithTheirSignatures) {
+  Add(R"({"type":"message_start","message":{"model":"big","content":[],"usage":{}}})");
+  Start(0, R"({"type":"thinking","thinking":"","signature":""})");
+  EXPECT_EQ(Change(0, R"({"type":"thinking_delta","thinking":"let me "})").reasoning, "let me ");
+  EXPECT_EQ(Change(0, R"({"type":"thinking_delta","thinking":"see"})").reasoning, "see");
+  Change(0, R"({"type":"signature_delta","signature":"c2ln"})");
+  Start(1, R"({"type":"redacted_thinking","data":"aGlk"})");
+  Start(2, R"({"type":"text","text":""})");
+  EXPECT_EQ(Change(2, R"({"type":"text_delta","text":"Hello"})").text, "Hello");
+  Start(3, R"({"type":"tool_use","id":"c1","name":"f","input":{}})");
+  Change(3, R"({"type":"input_json_delta","partial_json":""})");
+  Change(3, R"({"type":"input_json_delta","partial_json":"{\"x\":"})");
+  Change(3, R"({"type":"input_json_delta","partial_json":"1}"})");
+  Start(4, R"({"type":"tool_use","id":"c2","name":"g","input":{}})");
+  Stop("tool_use");
+  const Result<ModelReply> reply = builder_.Finish(true);
+  ASSERT_TRUE(reply.ok()) << reply.status().ToString();
+  EXPECT_EQ(reply->model, "big");
+  EXPECT_EQ(reply->stop_reason, "tool_calls");
+  const auto& content = reply->message.content;
+  ASSERT_EQ(content.size(), 5u);
+  EXPECT_EQ(std::get<ReasoningBlock>(content[0]).summary, "let me see");
+  EXPECT_EQ(std::get<ReasoningBlock>(content[0]).signature, "anthropic:c2ln");
+  EXPECT_EQ(std::get<ReasoningBlock>(content[1]).signature, "anthropic-redacted:aGlk");
+  EXPECT_EQ(std::get<TextBlock>(content[2]).text, "Hello");
+  EXPECT_EQ(std::get<ToolCallBlock>(content[3]).arguments_json, "{\"x\":1}");
+  EXPECT_EQ(std::get<ToolCallBlock>(content[4]).arguments_json, "{}");
+  EXPECT_EQ(std::get<ToolCallBlock>(content[4]).id, "c2");
+}
+
+TEST_F(AnthropicReplyTest, UsageOfStartAndEnd) {
+  Add(R"({"type":"message_start","message":{"usage":{"input_tokens":10,"output_tokens":1,
+          "cache_creation_input_tokens":20,"cache_read_input_tokens":30}}})");
+  Start(0, R"({"type":"text","text":"x"})");
+  Stop("end_turn", R"({"output_tokens":7,"output_tokens_details":{"thinking_tokens":4}})");
+  const Usage usage = *builder_.Finish(true)->message.usage;
+  EXPECT_EQ(usage.prompt_tokens, 60);
+  EXPECT_EQ(usage.completion_tokens, 7);
+  EXPECT_EQ(usage.total_tokens, 67);
+  EXPECT_EQ(usage.cache_creation_input_tokens, 20);
+  EXPECT_EQ(usage.cache_read_input_tokens, 30);
+  EXPECT_EQ(usage.reasoning_tokens, 4);
+}
+
+TEST_F(AnthropicReplyTest, UsageToldAgainAtTheEnd) {
+  Add(R"({"type":"message_start","message":{"usage":{"input_tokens":10,"output_tokens":1}}})");
+  Stop("end_turn", R"({"input_tokens":12,"cache_read_input_tokens":5,"output_tokens":7})");
+  EXPECT_EQ(builder_.Finish(true)->message.usage->prompt_tokens, 17);
+}
+
+TEST_F(AnthropicReplyTest, WholeMessage) {
+  EXPECT_EQ(Add(R"({"type":"message","model":"big","stop_reason":"tool_use","content":[
+      {"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"text","text":"Hello"},
+      {"type":"tool_use","id":"c1","name":"f","input":{"x":1}}],
+      "usage":{"input_tokens":1,"output_tokens":2}})")
+                .text,
+            "Hello");
+  const Result<ModelReply> reply = builder_.Finish(true);
+  ASSERT_TRUE(reply.ok());
+  EXPECT_EQ(std::get<ReasoningBlock>(reply->message.content[0]).signature, "anthropic:c2ln");
+  EXPECT_EQ(reply->message.ToolCalls()[0]->arguments_json, "{\"x\":1}");
+  EXPECT_EQ(reply->message.usage->total_tokens, 3);
+}
+
+TEST_F(AnthropicReplyTest, RefusalWithoutAWord) {
+  Add(R"({"type":"message_start","message":{}})");
+  Stop("refusal");
+  const Result<ModelReply> reply = builder_.Finish(true);
+  ASSERT_TRUE(reply.ok());
+  EXPECT_EQ(reply->stop_reason, "content_filter");
+  EXPECT_EQ(reply->message.Text(), "");
+  EXPECT_EQ(reply->message.content.size(), 1u);
+}
+
+TEST_F(AnthropicReplyTest, CutArguments) {
+  Start(0, R"({"type":"tool_use","id":"c1","name":"f","input":{}})");
+  Change(0, R"({"type":"input_json_delta","partial_json":"{\"x\":"})");
+  Stop("max_tokens");
+  EXPECT_EQ(builder_.Finish(true).status().message(),
+            "the model called tool \"f\" with arguments that are not a JSON object");
+}
+
+TEST_F(AnthropicReplyTest, BlocksAreBounded) {
+  Status status;
+  size_t count = 0;
+  while (status.ok()) {
+    status = builder_
+                 .Add(R"({"type":"content_block_start","index":)" + std::to_string(count++) +
+                      R"(,"content_block":{"type":"tool_use","name":"f"}})")
+                 .status();
+  }
+  EXPECT_EQ(count, kToolCallsMax + 1);
+}
+
+TEST_F(AnthropicReplyTest, WhatCannotBeUsedIsPassedOver) {
+  Start(0, R"({"type":"server_tool_use","id":"s"})");
+  Change(0, R"({"type":"input_json_delta","partial_json":"{}"})");
+  Change(9, R"({"type":"text_delta","text":"nowhere"})");
+  Add(R"({"type":"content_block_start","index":"x","content_block":7})");
+  Add(R"({"type":"message_delta","delta":7,"usage":7})");
+  Start(1, R"({"type":"text","text":"x"})");
+  Stop("end_turn");
+  EXPECT_EQ(builder_.Finish(true)->message.content.size(), 1u);
+}
+
+}  // namespace
+}  // namespace agent_graph::models

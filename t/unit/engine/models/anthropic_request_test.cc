@@ -1,0 +1,130 @@
+#include "models/anthropic_request.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "conversation.h"
+
+namespace agent_graph::models {
+namespace {
+
+using nlohmann::json;
+using testing::AfterCalls;
+using testing::Ask;
+using testing::Thought;
+using Type = MediaBlock::Type;
+
+json Build(const ModelRequest& request, const std::string& parameters = "{}") {
+  const Result<std::string> text = AnthropicRequestJson(request, "small", parameters);
+  EXPECT_TRUE(text.ok()) << text.status().ToString();
+  return json::parse(text.ok() ? *text : "{}");
+}
+
+json ContentOf(std::vector<ContentBlock> content) {
+  ModelRequest request;
+  request.messages.push_back(testing::Of(Role::kUser, std::move(content)));
+  return Build(request)["messages"][0]["content"];
+}
+
+TEST(AnthropicRequest, AsksForAStream) {
+  EXPECT_EQ(Build(Ask("hi")), json::parse(R"({
+    "model": "small", "stream": true, "max_tokens": 8192,
+    "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]})"));
+}
+
+TEST(AnthropicRequest, SystemMessagesAreToldBeforehand) {
+  ModelRequest request = Ask("hi");
+  request.system_prompt = "be kind";
+  request.messages.push_back(Message::System("and short"));
+  const json body = Build(request);
+  EXPECT_EQ(body["system"], "be kind\n\nand short");
+  EXPECT_EQ(body["messages"].size(), 1u);
+}
+
+TEST(AnthropicRequest, Parameters) {
+  ModelRequest request = Ask("hi");
+  request.parameters_json = R"({"stop": "END", "top_p": null, "stream": false})";
+  const json body = Build(request, R"({"top_p": 1, "max_tokens": 5})");
+  EXPECT_EQ(body["stop_sequences"], json({"END"}));
+  EXPECT_FALSE(body.contains("stop"));
+  EXPECT_FALSE(body.contains("top_p"));
+  EXPECT_EQ(body["stream"], false);
+  EXPECT_EQ(body["max_tokens"], 5);
+}
+
+TEST(AnthropicRequest, ThinkingHasRoomBesideTheAnswer) {
+  const std::string thinking = R"("thinking": {"type": "enabled", "budget_tokens": 10000})";
+  EXPECT_EQ(Build(Ask("hi"), "{" + thinking + "}")["max_tokens"], 18192);
+  EXPECT_EQ(Build(Ask("hi"), "{" + thinking + R"(, "max_tokens": 12000})")["max_tokens"], 12000);
+}
+
+TEST(AnthropicRequest, CallsAndResultsTakeTurns) {
+  const json messages =
+      Build(AfterCalls({Thought("hm", "anthropic:c2ln"), Thought("", "anthropic-redacted:aGlk"),
+                        TextBlock{.text = "Let me see."}, TextBlock{.text = ""}}))["messages"];
+  ASSERT_EQ(messages.size(), 3u);
+  EXPECT_EQ(messages[1], json::parse(R"({"role": "assistant", "content": [
+    {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+    {"type": "redacted_thinking", "data": "aGlk"},
+    {"type": "text", "text": "Let me see."},
+    {"type": "tool_use", "id": "c1", "name": "get_time", "input": {"z": 1}},
+    {"type": "tool_use", "id": "functions_f_2", "name": "get_time", "input": {}}]})"));
+  EXPECT_EQ(messages[2], json::parse(R"({"role": "user", "content": [
+    {"type": "tool_result", "tool_use_id": "c1", "content": "noon"},
+    {"type": "tool_result", "tool_use_id": "functions_f_2", "content": "{\"a\":1}",
+     "is_error": true},
+    {"type": "text", "text": "so?"}]})"));
+}
+
+TEST(AnthropicRequest, ReasoningOfOthersStaysHere) {
+  const json messages =
+      Build(AfterCalls({Thought("hm", "gemini:c2ln"), Thought("unsigned", "")}))["messages"];
+  EXPECT_EQ(messages[1]["content"][0]["type"], "tool_use");
+}
+
+TEST(AnthropicRequest, Tools) {
+  ModelRequest request = Ask("hi");
+  request.tools.push_back({"get_time", "the time", R"({"type": "object"})"});
+  EXPECT_EQ(Build(request, R"({"tools": [{"type": "web_search", "name": "web"}]})")["tools"],
+            json::parse(R"([{"type": "web_search", "name": "web"},
+    {"name": "get_time", "description": "the time", "input_schema": {"type": "object"}}])"));
+  request.tools[0].parameters_json = "{";
+  EXPECT_EQ(AnthropicRequestJson(request, "m", "{}").status().code(), StatusCode::kModel);
+}
+
+TEST(AnthropicRequest, Images) {
+  EXPECT_EQ(ContentOf({testing::MediaAt(Type::kImage, "https://example.com/a.png"),
+                       testing::MediaAt(Type::kImage, "data:image/gif;base64,QUJD"),
+                       testing::MediaOf(Type::kImage, "image/jpeg")}),
+            json::parse(R"([
+    {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}},
+    {"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "QUJD"}},
+    {"type": "image",
+     "source": {"type": "base64", "media_type": "image/jpeg", "data": "QUJD"}}])"));
+}
+
+TEST(AnthropicRequest, Documents) {
+  EXPECT_EQ(ContentOf({testing::MediaOf(Type::kDocument, "application/pdf", "a.pdf"),
+                       testing::MediaOf(Type::kDocument, "text/markdown"),
+                       testing::MediaAt(Type::kDocument, "https://example.com/a.pdf")}),
+            json::parse(R"([
+    {"type": "document", "title": "a.pdf",
+     "source": {"type": "base64", "media_type": "application/pdf", "data": "QUJD"}},
+    {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "ABC"}},
+    {"type": "document", "source": {"type": "url", "url": "https://example.com/a.pdf"}}])"));
+}
+
+TEST(AnthropicRequest, FilesThatCannotBeShownAreNamed) {
+  const json named = {{"type", "text"}, {"text", "[attached file f00 is not readable here]"}};
+  for (const Type type : {Type::kImage, Type::kDocument, Type::kAudio, Type::kVideo}) {
+    EXPECT_EQ(ContentOf({testing::StoredFile(type)})[0], named);
+  }
+  EXPECT_EQ(ContentOf({testing::MediaOf(Type::kAudio, "audio/wav", "a.wav")})[0]["text"],
+            "[attached file a.wav is not readable here]");
+  EXPECT_EQ(ContentOf({testing::MediaOf(Type::kDocument, "application/zip", "a.zip")})[0]["text"],
+            "[attached file a.zip is not readable here]");
+}
+
+}  // namespace
+}  // namespace agent_graph::models
