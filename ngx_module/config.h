@@ -36,6 +36,7 @@ using ServiceList = std::vector<std::unique_ptr<ServiceConfig>>;
 struct MainConfig {
   ServiceList* services;
   ngx_msec_t exit_timeout;
+  ngx_msec_t shutdown_jitter;
 };
 
 enum class OnAbort : ngx_uint_t { kCancel, kContinue };
@@ -47,8 +48,12 @@ struct LocationConfig {
   size_t credit_high;
   size_t credit_low;
   ngx_msec_t run_timeout;
-  ngx_uint_t on_abort;   // OnAbort
-  size_t json_max_size;  // NGX_CONF_UNSET_SIZE: as service.json says
+  ngx_uint_t on_abort;     // OnAbort
+  size_t json_max_size;    // NGX_CONF_UNSET_SIZE: as service.json says
+  ngx_msec_t socket_ping;  // 0: off
+  ngx_msec_t socket_pong_timeout;
+  ngx_msec_t socket_close_timeout;
+  size_t socket_max_message;  // NGX_CONF_UNSET_SIZE: as large as a JSON body
 };
 
 extern ngx_command_t kDirectives[];
@@ -69,6 +74,9 @@ ngx_int_t ValidateService(ngx_shm_zone_t* zone, void* previous) noexcept;
 
 // agent_graph NAME: the content handler (handler.cc).
 ngx_int_t HandleRequest(ngx_http_request_t* request) noexcept;
+
+// service.json's limit unless the location has its own.
+uint64_t BodyBytesMax(const LocationConfig& location);
 
 ServiceConfig* FindService(ServiceList& services, std::string_view name);
 

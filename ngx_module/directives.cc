@@ -11,6 +11,10 @@ constexpr size_t kDefaultCreditHigh = 256 * 1024;
 constexpr size_t kDefaultCreditLow = 64 * 1024;
 constexpr ngx_msec_t kDefaultRunTimeout = 10 * 60 * 1000;
 constexpr ngx_msec_t kDefaultExitTimeout = 2000;
+constexpr ngx_msec_t kDefaultShutdownJitter = 10'000;
+constexpr ngx_msec_t kDefaultSocketPing = 20'000;
+constexpr ngx_msec_t kDefaultPongTimeout = 20'000;
+constexpr ngx_msec_t kDefaultSocketCloseTimeout = 5000;
 
 // agent_graph NAME | off;
 char* ServeDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
@@ -53,6 +57,32 @@ char* BuffersDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
   return NGX_CONF_OK;
 }
 
+// agent_graph_ws_ping INTERVAL [timeout=TIME] | off;
+char* PingDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
+  auto* location = static_cast<LocationConfig*>(conf);
+  if (location->socket_ping != NGX_CONF_UNSET_MSEC) return const_cast<char*>("is duplicate");
+  auto* arguments = static_cast<ngx_str_t*>(cf->args->elts);
+  if (cf->args->nelts == 2 && View(arguments[1]) == "off") {
+    location->socket_ping = 0;
+    return NGX_CONF_OK;
+  }
+  ngx_int_t interval = ngx_parse_time(&arguments[1], 0);
+  ngx_int_t timeout = kDefaultPongTimeout;
+  if (cf->args->nelts == 3) {
+    std::string_view option = View(arguments[2]);
+    constexpr std::string_view kTimeout = "timeout=";
+    if (!option.starts_with(kTimeout)) return const_cast<char*>("knows only \"timeout=TIME\"");
+    ngx_str_t text = Reference(option.substr(kTimeout.size()));
+    timeout = ngx_parse_time(&text, 0);
+  }
+  if (interval == NGX_ERROR || interval == 0 || timeout == NGX_ERROR || timeout == 0) {
+    return const_cast<char*>("needs times above 0, or \"off\"");
+  }
+  location->socket_ping = interval;
+  location->socket_pong_timeout = timeout;
+  return NGX_CONF_OK;
+}
+
 ngx_conf_enum_t kOnAbort[] = {
     {ngx_string("cancel"), static_cast<ngx_uint_t>(OnAbort::kCancel)},
     {ngx_string("continue"), static_cast<ngx_uint_t>(OnAbort::kContinue)},
@@ -62,7 +92,7 @@ ngx_conf_enum_t kOnAbort[] = {
 char* CheckRunTimeout(ngx_conf_t* cf, void*, void* value) noexcept {
   if (*static_cast<ngx_msec_t*>(value) > 0) return NGX_CONF_OK;
   ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                     "a run without a deadline could keep an old worker for ever");
+                     "a wait without an end could keep an old worker for ever");
   return static_cast<char*>(NGX_CONF_ERROR);
 }
 
@@ -147,6 +177,20 @@ ngx_command_t kDirectives[] = {
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
      ngx_conf_set_size_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, json_max_size),
      nullptr},
+    {ngx_string("agent_graph_ws_ping"),
+     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE12, PingDirective,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("agent_graph_ws_max_message"),
+     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
+     ngx_conf_set_size_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, socket_max_message),
+     nullptr},
+    {ngx_string("agent_graph_ws_close_timeout"),
+     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
+     ngx_conf_set_msec_slot, NGX_HTTP_LOC_CONF_OFFSET,
+     offsetof(LocationConfig, socket_close_timeout), &kPositiveTime},
+    {ngx_string("agent_graph_shutdown_jitter"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1,
+     ngx_conf_set_msec_slot, NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfig, shutdown_jitter),
+     nullptr},
     {ngx_string("agent_graph_exit_timeout"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1,
      ngx_conf_set_msec_slot, NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfig, exit_timeout),
      nullptr},
@@ -167,6 +211,7 @@ void* CreateMainConfig(ngx_conf_t* cf) noexcept {
     if (main == nullptr || cleanup == nullptr) return nullptr;
     main->services = new ServiceList;
     main->exit_timeout = NGX_CONF_UNSET_MSEC;
+    main->shutdown_jitter = NGX_CONF_UNSET_MSEC;
     cleanup->handler = DeleteServices;
     cleanup->data = main->services;
     return main;
@@ -174,6 +219,7 @@ void* CreateMainConfig(ngx_conf_t* cf) noexcept {
 }
 
 char* InitMainConfig(ngx_conf_t*, void* conf) noexcept {
+  ngx_conf_init_msec_value(static_cast<MainConfig*>(conf)->shutdown_jitter, kDefaultShutdownJitter);
   ngx_conf_init_msec_value(static_cast<MainConfig*>(conf)->exit_timeout, kDefaultExitTimeout);
   return NGX_CONF_OK;
 }
@@ -187,6 +233,10 @@ void* CreateLocationConfig(ngx_conf_t* cf) noexcept {
   location->run_timeout = NGX_CONF_UNSET_MSEC;
   location->on_abort = NGX_CONF_UNSET_UINT;
   location->json_max_size = NGX_CONF_UNSET_SIZE;
+  location->socket_ping = NGX_CONF_UNSET_MSEC;
+  location->socket_pong_timeout = NGX_CONF_UNSET_MSEC;
+  location->socket_close_timeout = NGX_CONF_UNSET_MSEC;
+  location->socket_max_message = NGX_CONF_UNSET_SIZE;
   return location;
 }
 
@@ -202,6 +252,13 @@ char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept {
   ngx_conf_merge_uint_value(location->on_abort, previous->on_abort,
                             static_cast<ngx_uint_t>(OnAbort::kCancel));
   ngx_conf_merge_size_value(location->json_max_size, previous->json_max_size, NGX_CONF_UNSET_SIZE);
+  ngx_conf_merge_msec_value(location->socket_ping, previous->socket_ping, kDefaultSocketPing);
+  ngx_conf_merge_msec_value(location->socket_pong_timeout, previous->socket_pong_timeout,
+                            kDefaultPongTimeout);
+  ngx_conf_merge_msec_value(location->socket_close_timeout, previous->socket_close_timeout,
+                            kDefaultSocketCloseTimeout);
+  ngx_conf_merge_size_value(location->socket_max_message, previous->socket_max_message,
+                            NGX_CONF_UNSET_SIZE);
 
   if (location->enabled == NGX_CONF_UNSET) {
     // Nested locations choose for themselves; "if" and "limit_except" blocks are the same location.

@@ -21,6 +21,9 @@ ExchangeSlot& ExchangeTable::Acquire() {
   slot.timer.log = ngx_cycle->log;
   slot.ended = false;
   slot.overdue = false;
+  slot.turns = 0;
+  slot.messages_taken = 0;
+  slot.mailbox_bytes = 0;
   return slot;
 }
 

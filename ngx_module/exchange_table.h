@@ -21,6 +21,11 @@ struct ExchangeSlot {
   bridge::ExchangePtr exchange;       // null: free
   RequestContext* context = nullptr;  // null: the client has gone, the run goes on
   bool ended = false;
+  // Of a WebSocket: turns begun and not known to be over, messages taken from the mailbox, and
+  // bytes in it.
+  int turns = 0;
+  uint64_t messages_taken = 0;
+  size_t mailbox_bytes = 0;
   bool overdue = false;  // the deadline passed; the engine has a moment to say so
 };
 
@@ -37,6 +42,13 @@ class ExchangeTable {
   // Null for an address whose exchange has been released.
   ExchangeSlot* Find(bridge::ExchangeAddress address);
   void Release(ExchangeSlot& slot);
+
+  template <typename Visitor>
+  void ForEach(Visitor&& visit) {
+    for (const auto& slot : slots_) {
+      if (slot->exchange != nullptr) visit(*slot);
+    }
+  }
 
   size_t in_flight() const { return slots_.size() - free_.size(); }
   std::vector<bridge::ExchangePtr> Exchanges() const;

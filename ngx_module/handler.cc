@@ -7,6 +7,7 @@
 #include "process.h"
 #include "request_context.h"
 #include "request_target.h"
+#include "websocket/handshake.h"
 #include "worker_service.h"
 
 namespace agent_graph::nginx {
@@ -24,12 +25,6 @@ bridge::HeaderList CopyHeaders(const ngx_http_request_t* request) {
     }
   }
   return headers;
-}
-
-uint64_t BodyBytesMax(const LocationConfig& location) {
-  return location.json_max_size != NGX_CONF_UNSET_SIZE
-             ? location.json_max_size
-             : location.service->settings->limits.json_bytes_max;
 }
 
 api::ErrorInfo NoRoom() {
@@ -87,6 +82,55 @@ ngx_int_t ReadBodyAndSubmit(RequestContext& context) {
   return rc >= NGX_HTTP_SPECIAL_RESPONSE ? rc : NGX_DONE;
 }
 
+// A request that is no handshake, by its protocol or its headers.
+ngx_int_t RefuseUpgrade(RequestContext& context, const websocket::HandshakeFault& fault) {
+  api::ErrorInfo error{api::ApiError::kBadRequest, std::string(fault.text), {}};
+  if (fault.status != NGX_HTTP_BAD_REQUEST) {
+    error.status = fault.status;
+    error.code = "UPGRADE_REQUIRED";
+  }
+  api::Reply reply = api::ErrorReply(error, context.request_id);
+  if (fault.status != NGX_HTTP_BAD_REQUEST) {
+    reply.headers.emplace_back("Upgrade", "websocket");
+    reply.headers.emplace_back("Sec-WebSocket-Version", "13");
+  }
+  return SendNativeReply(context, std::move(reply), "rejected");
+}
+
+ngx_int_t RefuseSocket(RequestContext& context, const api::ErrorInfo& error) {
+  return SendNativeReply(context, api::HandshakeRefusal(error, context.request_id), "rejected");
+}
+
+// What can be said of a handshake before anybody looks at its credentials.
+ngx_int_t OpenSocket(RequestContext& context) {
+  ngx_http_request_t* request = context.request;
+  const settings::Settings& settings = *context.location.service->settings;
+  if (request->method != NGX_HTTP_GET) {
+    return SendNativeReply(context, api::MethodNotAllowedReply("GET, OPTIONS", context.request_id),
+                           "rejected");
+  }
+  if (request->http_version != NGX_HTTP_VERSION_11) {
+    return RefuseUpgrade(context, {NGX_HTTP_BAD_REQUEST, "a WebSocket begins with HTTP/1.1"});
+  }
+  if (request->headers_in.content_length_n > 0 || request->headers_in.chunked) {
+    return RefuseUpgrade(context, {NGX_HTTP_BAD_REQUEST, "a handshake has no body"});
+  }
+  if (auto fault = websocket::CheckHandshake(context.head.headers)) {
+    return RefuseUpgrade(context, *fault);
+  }
+  if (!context.origin.empty() && !api::OriginAllowed(settings.cors, context.origin)) {
+    return RefuseSocket(context,
+                        {api::ApiError::kPermissionDenied, "the origin is not allowed", {}});
+  }
+  WorkerService* worker = FindWorkerService(*context.location.service);
+  uint32_t sockets_max = settings.websocket.connections_max;
+  if (worker != nullptr && sockets_max > 0 && worker->sockets() >= sockets_max) {
+    return RefuseSocket(context,
+                        {api::ApiError::kOverloaded, "too many WebSocket connections", {}});
+  }
+  return ReadBodyAndSubmit(context);
+}
+
 ngx_int_t AnswerPreflight(RequestContext& context, const api::RouteMatch& match) {
   api::Reply reply;
   reply.status = NGX_HTTP_NO_CONTENT;
@@ -123,7 +167,9 @@ ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   head.request_id = context.request_id;
   head.received_micros = context.received;
   head.https = context.https;
-  return ReadBodyAndSubmit(context);
+  head.websocket = route.transport != api::Transport::kHttp;
+  context.transport = route.transport;
+  return head.websocket ? OpenSocket(context) : ReadBodyAndSubmit(context);
 }
 
 ngx_int_t Handle(ngx_http_request_t* request) {
@@ -143,6 +189,12 @@ ngx_int_t Handle(ngx_http_request_t* request) {
 }
 
 }  // namespace
+
+uint64_t BodyBytesMax(const LocationConfig& location) {
+  return location.json_max_size != NGX_CONF_UNSET_SIZE
+             ? location.json_max_size
+             : location.service->settings->limits.json_bytes_max;
+}
 
 ngx_int_t HandleRequest(ngx_http_request_t* request) noexcept {
   return Guarded<ngx_int_t>(request->connection->log, NGX_HTTP_INTERNAL_SERVER_ERROR,

@@ -54,6 +54,10 @@ void StartServices(ngx_cycle_t* cycle, const MainConfig& main) {
 
 }  // namespace
 
+ngx_msec_t ShutdownJitter() {
+  return FindMainConfig(const_cast<ngx_cycle_t*>(ngx_cycle))->shutdown_jitter;
+}
+
 EngineThreadScope::EngineThreadScope() {
   sigset_t blocked;
   sigfillset(&blocked);

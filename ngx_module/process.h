@@ -14,6 +14,9 @@ void ExitProcess(ngx_cycle_t* cycle) noexcept;
 // The running form of a service in this worker; null when there is none.
 WorkerService* FindWorkerService(const ServiceConfig& config);
 
+// agent_graph_shutdown_jitter of this process.
+ngx_msec_t ShutdownJitter();
+
 // Threads created while this lives take no signal, which are nginx's, and are not bound to the one
 // processor that worker_cpu_affinity gave nginx's thread.
 class EngineThreadScope {

@@ -6,12 +6,14 @@
 #include <string>
 
 #include "api/envelope.h"
+#include "api/routes.h"
 #include "bridge/exchange.h"
 #include "bridge/outbox.h"
 #include "bridge/request.h"
 #include "config.h"
 #include "ngx.h"
 #include "reply_writer.h"
+#include "socket.h"
 
 namespace agent_graph::nginx {
 
@@ -25,6 +27,10 @@ struct RequestContext {
   WorkerService* worker = nullptr;
   ReplyWriter writer;
   bridge::RequestHead head;  // moved into the exchange at submission
+
+  api::Transport transport = api::Transport::kHttp;
+  std::unique_ptr<Socket> socket;  // once a WebSocket was accepted
+  bool counted_socket = false;     // in the worker's number of open ones
 
   // Set between submission and the exchange's end.
   std::optional<bridge::ExchangeAddress> address;
@@ -44,6 +50,7 @@ struct RequestContext {
   int64_t first_item = 0;
   int64_t first_chunk = 0;
   int64_t ended = 0;
+  uint16_t socket_close_code = 0;
 
   // What replaces an error page of nginx's own.
   bridge::HeaderList error_headers;

@@ -72,6 +72,16 @@ int64_t RunTime(const RequestContext& context) {
   return Since(context.submitted, context.ended);
 }
 
+// Decimal, once it is closed.
+ngx_int_t CloseCodeVariable(ngx_http_request_t* request, ngx_http_variable_value_t* value,
+                            uintptr_t) noexcept {
+  const RequestContext* context = FindContext(request);
+  if (context == nullptr || context->socket_close_code == 0) return SetValue(request, value, "");
+  u_char text[NGX_INT64_LEN];
+  u_char* end = ngx_sprintf(text, "%ui", static_cast<ngx_uint_t>(context->socket_close_code));
+  return SetValue(request, value, {reinterpret_cast<char*>(text), static_cast<size_t>(end - text)});
+}
+
 struct Variable {
   ngx_str_t name;
   ngx_http_get_variable_pt get;
@@ -85,6 +95,7 @@ const Variable kVariables[] = {
     {ngx_string("agent_graph_queue_time"), TimeVariable<QueueTime>},
     {ngx_string("agent_graph_first_chunk_time"), TimeVariable<FirstChunkTime>},
     {ngx_string("agent_graph_run_time"), TimeVariable<RunTime>},
+    {ngx_string("agent_graph_ws_close_code"), CloseCodeVariable},
 };
 
 }  // namespace

@@ -8,6 +8,8 @@ namespace {
 // After its deadline a run may still send its error and end; then the request ends without it.
 constexpr ngx_msec_t kOverdueGrace = 5000;
 
+constexpr uint64_t kLiveFrameBytesMax = 1024 * 1024;
+
 // Runs `body` with the connection's log context, then what it left to do for that connection.
 template <typename Body>
 void InRequest(ngx_http_request_t* request, Body&& body) {
@@ -15,6 +17,25 @@ void InRequest(ngx_http_request_t* request, Body&& body) {
   ngx_http_set_log_request(connection->log, request);
   body();
   ngx_http_run_posted_requests(connection);  // the request may be gone by now
+}
+
+SocketOptions SocketOptionsOf(const RequestContext& context) {
+  const LocationConfig& location = context.location;
+  SocketOptions options;
+  if (context.transport == api::Transport::kLiveSocket) {
+    options.limits.frame_bytes_max = kLiveFrameBytesMax;
+    options.limits.message_bytes_max = kLiveFrameBytesMax;
+    options.limits.oversize = websocket::Oversize::kSkip;
+  } else {
+    options.limits.message_bytes_max = location.socket_max_message != NGX_CONF_UNSET_SIZE
+                                           ? location.socket_max_message
+                                           : BodyBytesMax(location);
+    options.limits.frame_bytes_max = options.limits.message_bytes_max;
+  }
+  options.ping_interval = location.socket_ping;
+  options.pong_timeout = location.socket_pong_timeout;
+  options.close_timeout = location.socket_close_timeout;
+  return options;
 }
 
 bool IsLeaving(const ngx_connection_t* connection) {
@@ -79,10 +100,19 @@ ngx_int_t WorkerService::Submit(RequestContext& context, bridge::Body body) {
                                                      service_->outbox(), credit);
   slot.exchange->DeliverBody(std::move(body));
   context.submitted = MonotonicMicros();
+  bool websocket = context.transport != api::Transport::kHttp;
   if (!service_->inbox().Submit(slot.exchange)) {
     exchanges_.Release(slot);
-    api::ApiError error = ngx_exiting ? api::ApiError::kShuttingDown : api::ApiError::kOverloaded;
-    return SendNativeReply(context, api::ErrorReply(error, context.request_id), "rejected");
+    api::ErrorInfo error;
+    error.error = ngx_exiting ? api::ApiError::kShuttingDown : api::ApiError::kOverloaded;
+    return SendNativeReply(context,
+                           websocket ? api::HandshakeRefusal(error, context.request_id)
+                                     : api::ErrorReply(error, context.request_id),
+                           "rejected");
+  }
+  if (websocket) {
+    slot.turns = 1;
+    CountSocket(context, true);
   }
   slot.context = &context;
   context.address = slot.address;
@@ -121,7 +151,11 @@ void WorkerService::OnItem(bridge::OutboxItem& item) {
 void WorkerService::Take(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
   RequestContext& context = *slot.context;
   if (context.first_item == 0) context.first_item = MonotonicMicros();
+  if (context.socket != nullptr) return TakeForSocket(slot, payload);
   if (auto* head = std::get_if<bridge::SendHead>(&payload)) {
+    if (head->head.status == NGX_HTTP_SWITCHING_PROTOCOLS) {
+      context.socket = std::make_unique<Socket>(context.request, SocketOptionsOf(context));
+    }
     context.writer.SetHead(std::move(head->head));
   } else if (auto* chunk = std::get_if<bridge::SendChunk>(&payload)) {
     if (context.first_chunk == 0) context.first_chunk = MonotonicMicros();
@@ -142,6 +176,8 @@ void WorkerService::Take(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
 void WorkerService::TakeDetached(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
   if (auto* chunk = std::get_if<bridge::SendChunk>(&payload)) {
     slot.exchange->ReturnCredit(chunk->bytes.size());
+  } else if (std::holds_alternative<bridge::TurnOver>(payload)) {
+    if (--slot.turns == 0) exchanges_.Release(slot);
   } else if (std::holds_alternative<bridge::End>(payload)) {
     exchanges_.Release(slot);
   }
@@ -158,6 +194,7 @@ void WorkerService::OnBatchEnd() {
 
 void WorkerService::Write(ExchangeSlot& slot) {
   RequestContext& context = *slot.context;
+  if (context.socket != nullptr) return WriteSocket(slot);
   ngx_http_request_t* request = context.request;
   if (slot.ended) {
     if (!context.writer.has_head()) {
@@ -232,15 +269,18 @@ void WorkerService::OnRequestGone(void* data) noexcept {
   auto* context = static_cast<RequestContext*>(data);
   Guarded(ngx_cycle->log, [&] {
     if (context->address) context->worker->RequestGone(*context);
+    context->worker->CountSocket(*context, false);
   });
 }
 
 void WorkerService::RequestGone(RequestContext& context) {
   ExchangeSlot* slot = exchanges_.Find(*context.address);
-  context.address.reset();
   context.ended = MonotonicMicros();
   ngx_connection_t* connection = context.request->connection;
-  if (slot == nullptr) return;
+  if (slot == nullptr) {
+    context.address.reset();
+    return;
+  }
   auto reason = runtime::CancelReason::kClientGone;
   context.outcome = "client_abort";
   if (IsLeaving(connection)) {
@@ -252,16 +292,26 @@ void WorkerService::RequestGone(RequestContext& context) {
   } else if (connection->timedout) {
     context.outcome = "timeout";
   }
+  LeaveExchange(context, *slot, reason);
+}
+
+// The request no longer has to do with its exchange, which goes on alone or is cancelled.
+void WorkerService::LeaveExchange(RequestContext& context, ExchangeSlot& slot,
+                                  runtime::CancelReason reason) {
+  context.address.reset();
   bool goes_on = context.location.on_abort == static_cast<ngx_uint_t>(OnAbort::kContinue) &&
                  reason == runtime::CancelReason::kClientGone;
-  if (goes_on && !slot->ended) {
-    slot->context = nullptr;
+  bool idle = context.socket != nullptr && slot.turns == 0;
+  if (goes_on && !slot.ended && !idle) {
+    slot.context = nullptr;
     // What was not sent counts as sent, or the run would wait for room for ever.
-    slot->exchange->ReturnCredit(context.writer.DiscardUnsent());
+    slot.exchange->ReturnCredit(context.socket != nullptr ? context.socket->DiscardUnsent()
+                                                          : context.writer.DiscardUnsent());
+    if (context.socket != nullptr) slot.exchange->CloseMailbox();
     return;
   }
-  bridge::ExchangePtr exchange = slot->exchange;
-  exchanges_.Release(*slot);
+  bridge::ExchangePtr exchange = slot.exchange;
+  exchanges_.Release(slot);
   exchange->Cancel(reason);
 }
 
@@ -273,6 +323,7 @@ void WorkerService::OnTimer(ngx_event_t* event) noexcept {
 }
 
 void WorkerService::RunOverdue(ExchangeSlot& slot) {
+  if (slot.context != nullptr && slot.context->socket != nullptr) return SocketOverdue(slot);
   if (!slot.overdue) {
     slot.overdue = true;
     ngx_add_timer(&slot.timer, kOverdueGrace);
@@ -306,6 +357,7 @@ void WorkerService::OnShutdown() {
   ngx_log_error(NGX_LOG_NOTICE, ngx_cycle->log, 0,
                 "agent_graph: service \"%s\": %uz requests in flight go on", config_.name.c_str(),
                 exchanges_.in_flight());
+  CloseIdleSockets();
 }
 
 }  // namespace agent_graph::nginx

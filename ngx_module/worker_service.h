@@ -31,6 +31,9 @@ class WorkerService final : public PortReceiver {
   // ngx_http_finalize_request: NGX_DONE when submitted, else that of the refusal.
   ngx_int_t Submit(RequestContext& context, bridge::Body body);
 
+  // WebSockets that are open or about to be.
+  size_t sockets() const { return sockets_; }
+
   void OnItem(bridge::OutboxItem& item) override;
   void OnBatchEnd() override;
   void OnShutdown() override;
@@ -46,12 +49,28 @@ class WorkerService final : public PortReceiver {
   void Write(ExchangeSlot& slot);
   void FinishRequest(ExchangeSlot& slot, ngx_int_t rc);
   void RequestGone(RequestContext& context);
+  void LeaveExchange(RequestContext& context, ExchangeSlot& slot, runtime::CancelReason reason);
   void RunOverdue(ExchangeSlot& slot);
+
+  // WebSockets (worker_socket.cc).
+  class MessageTaker;
+  static void OnSocketReadable(ngx_http_request_t* request) noexcept;
+  static void OnSocketWritable(ngx_http_request_t* request) noexcept;
+  void CountSocket(RequestContext& context, bool open);
+  void TakeForSocket(ExchangeSlot& slot, bridge::OutboxPayload& payload);
+  void WriteSocket(ExchangeSlot& slot);
+  Socket::Life UpgradeToSocket(ExchangeSlot& slot);
+  bool TakeMessage(ExchangeSlot& slot, bridge::SocketMessage message);
+  void Settle(RequestContext& context, Socket::Life life);
+  void EndSocket(RequestContext& context, Socket::Life life);
+  void SocketOverdue(ExchangeSlot& slot);
+  void CloseIdleSockets();
 
   const ServiceConfig& config_;
   std::unique_ptr<service::Service> service_;
   std::unique_ptr<Port> port_;
   ExchangeTable exchanges_;
+  size_t sockets_ = 0;
   std::vector<bridge::ExchangeAddress> touched_;  // by the items of the current batch
 };
 

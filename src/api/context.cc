@@ -19,6 +19,7 @@ HandlerContext::~HandlerContext() = default;
 auth::GuardRequest HandlerContext::Ask(const Route& route) const {
   auth::GuardRequest request{head(), exchange_.cancellation(), {route.resource, route.action}};
   if (!head().path_parameters.empty()) request.resource_id = head().path_parameters[0];
+  request.websocket = head().websocket;
   return request;
 }
 
@@ -38,24 +39,28 @@ bool HandlerContext::Admit(const Route& route) {
 }
 
 bool HandlerContext::AdmitBodyThread(const Route& route) {
+  std::optional<ErrorInfo> error = CheckBodyThread(route);
+  if (error) Fail(*std::move(error));
+  return !error;
+}
+
+std::optional<ErrorInfo> HandlerContext::CheckBodyThread(const Route& route) {
   bool names_thread = route.resource == "graph" || route.resource == "checkpointer";
   if (route.access == Access::kPublic || !names_thread || !head().path_parameters.empty()) {
-    return true;
+    return std::nullopt;
   }
+  guarded_thread_.clear();
+  caller_.remembered = false;
   Problems problems;
   std::string thread_id = BodyThreadId(body(), problems);
-  if (!problems.empty()) {
-    Fail(std::move(problems).Error());
-    return false;
-  }
-  if (thread_id.empty()) return true;
+  if (!problems.empty()) return std::move(problems).Error();
+  if (thread_id.empty()) return std::nullopt;
   nlohmann::json config = ClientConfig(FindMember(body(), "config"));
   if (auto refusal = api_.guard->CheckThread(Ask(route), config, thread_id, caller_)) {
-    Fail(ErrorOf(*std::move(refusal)));
-    return false;
+    return ErrorOf(*std::move(refusal));
   }
   guarded_thread_ = std::move(thread_id);
-  return true;
+  return std::nullopt;
 }
 
 void HandlerContext::SetBody(nlohmann::json body, size_t bytes) {
@@ -88,21 +93,27 @@ void HandlerContext::Succeed(std::string_view data_json, std::string_view messag
 }
 
 void HandlerContext::Fail(const Status& status) {
+  Fail(Explain(status));
+}
+
+ErrorInfo HandlerContext::Explain(const Status& status) {
   if (status.code() == StatusCode::kNotFound && caller_.remembered) {
     if (auto refusal = api_.guard->Confirm(permission_, guarded_thread_, caller_)) {
-      return Fail(ErrorOf(*std::move(refusal)));
+      return ErrorOf(*std::move(refusal));
     }
   }
   ErrorInfo error = ErrorOf(status);
   if (StatusOf(error) >= 500) {
     Log(bridge::LogLevel::kError, head().method + " " + head().path + ": " + status.ToString());
   }
-  Fail(std::move(error));
+  return error;
 }
 
 void HandlerContext::Fail(ErrorInfo error) {
   std::string outcome = OutcomeOf(error, exchange_.cancellation().reason());
-  Send(ErrorReply(error, head().request_id), std::move(outcome));
+  Send(head().websocket ? HandshakeRefusal(error, head().request_id)
+                        : ErrorReply(error, head().request_id),
+       std::move(outcome));
 }
 
 bridge::ReplyHead HandlerContext::MakeHead(int status, bridge::HeaderList headers) const {

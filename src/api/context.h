@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -53,6 +54,8 @@ class HandlerContext {
   bool Admit(const Route& route);
   // Its second step, for a route whose thread is named by the body. False: the request is answered.
   bool AdmitBodyThread(const Route& route);
+  // The same without answering.
+  std::optional<ErrorInfo> CheckBodyThread(const Route& route);
   bridge::Exchange& exchange() { return exchange_; }
   const bridge::RequestHead& head() const { return exchange_.head(); }
   state::Service& state() { return *api_.state; }  // routes of the checkpointer only
@@ -71,6 +74,8 @@ class HandlerContext {
   void Succeed(std::string_view data_json, std::string_view message = "OK");
   void Fail(const Status& status);
   void Fail(ErrorInfo error);
+  // What a client is told of a failure; the log gets what is the service's fault.
+  ErrorInfo Explain(const Status& status);
 
   // The head of an answer: `headers` and those every answer carries.
   bridge::ReplyHead MakeHead(int status, bridge::HeaderList headers) const;

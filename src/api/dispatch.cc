@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "api/body.h"
+#include "api/socket.h"
 
 namespace agent_graph::api {
 namespace {
@@ -36,6 +37,7 @@ void AnswerFault(HandlerContext& context, const char* what) {
 }  // namespace
 
 void Dispatch(const bridge::ExchangePtr& exchange, const ApiContext& api) {
+  if (exchange->head().websocket) return DispatchSocket(*exchange, api);
   HandlerContext context(*exchange, api);
   try {
     const Route& route = Routes()[exchange->head().route];

@@ -100,6 +100,17 @@ Reply ErrorReply(ApiError error, std::string_view request_id) {
   return ErrorReply(ErrorInfo{error, "", {}}, request_id);
 }
 
+Reply HandshakeRefusal(const ErrorInfo& error, std::string_view request_id) {
+  Reply reply = ErrorReply(error, request_id);
+  const char* close_code = "1008";
+  if (!IsAuthenticationError(error.error) && error.error != ApiError::kPermissionDenied) {
+    if (reply.status == 429 || reply.status == 503) close_code = "1013";
+    if (reply.status == 500 || reply.status == 504) close_code = "1011";
+  }
+  reply.headers.emplace_back("X-WS-Close-Code", close_code);
+  return reply;
+}
+
 Reply MethodNotAllowedReply(std::string_view allow, std::string_view request_id) {
   Reply reply = ErrorReply(ApiError::kMethodNotAllowed, request_id);
   reply.headers.emplace_back("Allow", allow);

@@ -33,6 +33,9 @@ Reply SuccessReply(std::string_view data_json, std::string_view message,
                    std::string_view request_id);
 Reply ErrorReply(const ErrorInfo& error, std::string_view request_id);
 Reply ErrorReply(ApiError error, std::string_view request_id);
+// The refusal of a WebSocket: before it is accepted there is no close code, so the one meant goes
+// into a header.
+Reply HandshakeRefusal(const ErrorInfo& error, std::string_view request_id);
 // 405 with its Allow header; `allow` as RouteMatch has it.
 Reply MethodNotAllowedReply(std::string_view allow, std::string_view request_id);
 

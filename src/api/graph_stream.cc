@@ -1,12 +1,10 @@
 // POST /v1/graph/stream: a run as it happens, one JSON object a line.
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
 #include "api/handlers.h"
 #include "api/run_request.h"
-#include "api/stream_chunk.h"
-#include "base/clock.h"
+#include "api/stream_sink.h"
 
 namespace agent_graph::api {
 namespace {
@@ -34,68 +32,24 @@ bridge::HeaderList StreamHeaders(std::string_view accept) {
   return headers;
 }
 
-class StreamSink : public run::RunSink {
+class HttpStream : public StreamSink {
  public:
-  StreamSink(HandlerContext& context, Granularity granularity)
-      : context_(context), granularity_(granularity) {}
+  HttpStream(HandlerContext& context, Granularity granularity)
+      : StreamSink(granularity), context_(context) {}
 
-  Status OnStart(const run::RunStart& start) override {
-    writer_.emplace(start);
+ private:
+  void Begin(const run::RunStart& start) override {
     context_.exchange().Annotate(start.thread_id, start.run_id);
     context_.exchange().SendHead(
         context_.MakeHead(200, StreamHeaders(context_.head().Header("accept"))));
-    return Status::Ok();
   }
-
-  Status OnEvent(const run::RunEvent& event) override {
-    if (!Shows(event.kind)) return Status::Ok();
-    if (event.kind == run::RunEvent::Kind::kError) {
-      context_.exchange().SendLast(writer_->Line(event, UnixSeconds()));
-      return Status::Ok();
-    }
-    return Send(writer_->Line(event, UnixSeconds()));
-  }
-
-  bool wants_deltas() const override { return true; }
-  bool wants_states() const override { return granularity_ != Granularity::kLow; }
-
-  bool started() const { return writer_.has_value(); }
-
-  // Ends the stream of a run that started, whatever became of it.
-  void Finish(const run::RunOutcome& outcome) {
-    std::string_view state = outcome.state_json;
-    if (granularity_ == Granularity::kLow) state = {};
-    context_.exchange().SendLast(writer_->DoneLine(state, UnixSeconds()));
-  }
-
- private:
-  bool Shows(run::RunEvent::Kind kind) const {
-    switch (kind) {
-      case run::RunEvent::Kind::kMessageDelta:
-      case run::RunEvent::Kind::kMessage:
-      case run::RunEvent::Kind::kError:
-        return true;
-      case run::RunEvent::Kind::kUpdate:
-        return granularity_ != Granularity::kLow;
-      case run::RunEvent::Kind::kState:
-        return granularity_ == Granularity::kFull;
-    }
-    return false;
-  }
-
-  Status Send(std::string line) {
+  Status Send(std::string line) override {
     return context_.exchange().Send(std::move(line), DeadlineAfter(kSendWaitMax));
   }
+  void SendLast(std::string line) override { context_.exchange().SendLast(std::move(line)); }
 
   HandlerContext& context_;
-  const Granularity granularity_;
-  std::optional<StreamChunkWriter> writer_;
 };
-
-std::string StreamOutcome(const run::RunOutcome& outcome, runtime::CancelReason reason) {
-  if (outcome.status == "error") return OutcomeOf(ErrorOf(outcome.error), reason);
-  return "ok";
-}
 
 }  // namespace
 
@@ -103,7 +57,7 @@ void StreamGraph(HandlerContext& context) {
   Problems problems;
   GraphRequest request = ReadGraphRequest(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  StreamSink sink(context, request.granularity);
+  HttpStream sink(context, request.granularity);
   bridge::Exchange& exchange = context.exchange();
   Result<run::RunOutcome> outcome =
       context.api().runner->Execute(request.run, exchange.cancellation(), sink);

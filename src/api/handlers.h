@@ -1,6 +1,10 @@
 // The handlers the route table names, one file per resource. Each runs on a fiber of its own.
 #pragma once
 
+namespace agent_graph::bridge {
+struct SocketMessage;
+}
+
 namespace agent_graph::api {
 
 class HandlerContext;
@@ -12,6 +16,10 @@ void GetStateSchema(HandlerContext& context);
 void StopGraph(HandlerContext& context);  // graph_stop.cc
 void FixGraph(HandlerContext& context);   // graph_fix.cc
 void GetTrace(HandlerContext& context);   // observability.cc
+
+void OpenGraphSocket(HandlerContext& context);  // graph_ws.cc
+void RunGraphFrame(HandlerContext& context, bridge::SocketMessage& message);
+void OpenLiveSocket(HandlerContext& context);  // graph_live.cc
 
 void ListThreads(HandlerContext& context);  // threads.cc
 void GetThread(HandlerContext& context);

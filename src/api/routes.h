@@ -10,6 +10,10 @@
 
 #include "base/status.h"
 
+namespace agent_graph::bridge {
+struct SocketMessage;
+}
+
 namespace agent_graph::api {
 
 class HandlerContext;
@@ -17,6 +21,11 @@ class HandlerContext;
 enum class Method : uint8_t { kGet, kPost, kPut, kDelete };
 enum class BodyKind : uint8_t { kNone, kJson, kOptionalJson };
 enum class Access : uint8_t { kPublic, kGuarded };
+enum class Transport : uint8_t {
+  kHttp,
+  kSocket,      // a WebSocket of JSON messages
+  kLiveSocket,  // a WebSocket of audio: an oversized message is passed over
+};
 
 struct Route {
   Method method;
@@ -28,6 +37,9 @@ struct Route {
   bool native;                       // answered in the event loop (ping)
   void (*handler)(HandlerContext&);  // on a fiber; null for native routes
   std::string_view summary;
+  Transport transport = Transport::kHttp;
+  // Of a WebSocket, whose `handler` is called once, when it was accepted: one message.
+  void (*on_message)(HandlerContext&, bridge::SocketMessage&) = nullptr;
 };
 
 std::span<const Route> Routes();

@@ -69,14 +69,15 @@ json ClientConfig(const json* config) {
   return seen;
 }
 
-GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems) {
+GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
+                              const std::string& messages_key) {
   const json& body = context.body();
   GraphRequest request;
   run::RunRequest& run = request.run;
   run.scope = context.caller().scope;
   run.user_id = context.caller().user_id;
   run.user_json = context.caller().user_json;
-  run.messages = ReadMessages(body, "messages", context.message_limits(), problems);
+  run.messages = ReadMessages(body, messages_key, context.message_limits(), problems);
   const json* config = ReadObject(body, "config", problems);
   if (config != nullptr) {
     run.thread_id = ReadThreadId(*config, problems);

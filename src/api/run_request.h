@@ -19,8 +19,10 @@ struct GraphRequest {
   Granularity granularity = Granularity::kLow;
 };
 
-// Reads the body; what is wrong with it goes to `problems`.
-GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems);
+// Reads the body, whose messages are the member `messages_key`; what is wrong with it goes to
+// `problems`.
+GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
+                              const std::string& messages_key = "messages");
 
 // Part of `config` that belongs to the server: `user`, `user_id`, `authz` and all names that start
 // with an underscore.

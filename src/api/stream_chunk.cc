@@ -31,6 +31,15 @@ void AppendMember(std::string& out, std::string_view key, std::string_view json)
   out += json.empty() ? "null" : json;
 }
 
+// A run that never started may have none.
+void AppendId(std::string& out, std::string_view id) {
+  if (id.empty()) {
+    out += "null";
+  } else {
+    AppendJsonString(out, id);
+  }
+}
+
 void AppendTimestamp(std::string& out, double timestamp) {
   char text[32];
   auto [end, error] =
@@ -42,13 +51,13 @@ void AppendTimestamp(std::string& out, double timestamp) {
 
 StreamChunkWriter::StreamChunkWriter(const run::RunStart& start) : thread_name_(start.thread_name) {
   identity_ += ",\"thread_id\":";
-  AppendJsonString(identity_, start.thread_id);
+  AppendId(identity_, start.thread_id);
   identity_ += ",\"run_id\":";
-  AppendJsonString(identity_, start.run_id);
+  AppendId(identity_, start.run_id);
   identity_ += ",\"metadata\":{\"is_new_thread\":";
   identity_ += start.is_new_thread ? "true" : "false";
   identity_ += ",\"thread_id\":";
-  AppendJsonString(identity_, start.thread_id);
+  AppendId(identity_, start.thread_id);
 }
 
 std::string StreamChunkWriter::Line(const run::RunEvent& event, double timestamp) const {

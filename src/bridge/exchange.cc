@@ -58,6 +58,32 @@ void Exchange::ReturnCredit(uint64_t bytes) {
 
 void Exchange::Cancel(runtime::CancelReason reason) {
   cancellation_.Cancel(reason);
+  if (!head_.websocket) return;
+  std::unique_lock lock(mutex_);
+  std::optional<runtime::Cancellation> message = message_cancellation_;
+  lock.unlock();
+  if (message) message->Cancel(reason);
+}
+
+bool Exchange::DeliverMessage(SocketMessage message) {
+  std::lock_guard lock(mutex_);
+  if (mailbox_closed_) return false;
+  mailbox_.push_back(std::move(message));
+  return !std::exchange(turn_running_, true);
+}
+
+void Exchange::CloseMailbox() {
+  std::lock_guard lock(mutex_);
+  mailbox_closed_ = true;
+  mailbox_.clear();
+}
+
+void Exchange::CancelMessage(uint64_t ordinal, runtime::CancelReason reason) {
+  std::unique_lock lock(mutex_);
+  if (messages_taken_ != ordinal || !message_cancellation_) return;
+  runtime::Cancellation message = *message_cancellation_;
+  lock.unlock();
+  message.Cancel(reason);
 }
 
 Result<Body> Exchange::TakeBody(Deadline deadline) {
@@ -90,13 +116,14 @@ void Exchange::SendHead(ReplyHead head) {
 
 Status Exchange::Send(std::string bytes, Deadline deadline) {
   if (ended_) return Status(StatusCode::kInternal, "the reply has ended");
-  if (cancellation_.cancelled()) {
-    return WakeStatus(runtime::WakeReason::kCancelled, &cancellation_);
+  const runtime::Cancellation& cancellation = active_cancellation();
+  if (cancellation.cancelled()) {
+    return WakeStatus(runtime::WakeReason::kCancelled, &cancellation);
   }
   if (queued_bytes_ >= static_cast<int64_t>(credit_limits_.high)) {
     while (queued_bytes_ > static_cast<int64_t>(credit_limits_.low)) {
-      const runtime::WakeReason reason = credit_signal_.Wait(&cancellation_, deadline);
-      if (reason != runtime::WakeReason::kNotified) return WakeStatus(reason, &cancellation_);
+      const runtime::WakeReason reason = credit_signal_.Wait(&cancellation, deadline);
+      if (reason != runtime::WakeReason::kNotified) return WakeStatus(reason, &cancellation);
     }
   }
   PushChunk(std::move(bytes));
@@ -123,6 +150,38 @@ void Exchange::Annotate(std::string thread_id, std::string run_id) {
 void Exchange::End(std::string outcome) {
   if (std::exchange(ended_, true)) return;
   Push(bridge::End{std::move(outcome)});
+}
+
+void Exchange::AcceptSocket(ReplyHead head, std::unique_ptr<SocketState> state) {
+  socket_state_ = std::move(state);
+  SendHead(std::move(head));
+}
+
+std::optional<SocketMessage> Exchange::NextMessage() {
+  std::optional<SocketMessage> message;
+  {
+    std::lock_guard lock(mutex_);
+    if (mailbox_.empty() || cancellation_.cancelled()) {
+      turn_running_ = false;
+    } else {
+      message = std::move(mailbox_.front());
+      mailbox_.pop_front();
+      ++messages_taken_;
+      message_cancellation_.emplace();
+    }
+  }
+  if (message) {
+    Push(ReadBody{message->mailbox_bytes()});
+  } else {
+    Push(TurnOver{});
+  }
+  return message;
+}
+
+void Exchange::CloseSocket(uint16_t code, std::string reason, std::string outcome) {
+  if (ended_) return;
+  Push(bridge::CloseSocket{code, std::move(reason)});
+  End(std::move(outcome));
 }
 
 void Exchange::PushChunk(std::string bytes) {

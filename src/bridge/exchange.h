@@ -1,4 +1,4 @@
-// One HTTP request (later also one WebSocket connection) between the two kinds of thread.
+// One HTTP request or one WebSocket connection between the two kinds of thread.
 //
 // A heap object with shared ownership, never pool memory: the loop's slot table holds one
 // reference until the request's cleanup, the engine's fiber holds one until its End. The loop's
@@ -7,8 +7,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,22 @@ struct CreditLimits {
   uint64_t low = 64 * 1024;    // a stalled producer goes on below this
 };
 
+struct SocketMessage {
+  bool binary = false;
+  std::string payload;
+
+  // What it counts for in the mailbox: also many empty messages fill it.
+  size_t mailbox_bytes() const { return payload.size() + sizeof(SocketMessage); }
+};
+
+// What the engine keeps of an accepted WebSocket between two turns, while no fiber belongs to it.
+class SocketState {
+ public:
+  virtual ~SocketState() = default;
+};
+
+// A WebSocket is one exchange with many turns: the handshake is the first, and from then on a turn
+// takes messages until the mailbox is empty. Between turns it has no fiber.
 class Exchange {
  public:
   Exchange(ExchangeAddress address, RequestHead head, Outbox& outbox, CreditLimits credit);
@@ -45,6 +63,13 @@ class Exchange {
   void ReturnCredit(uint64_t bytes);
   // The request is gone or must end. Cancels the run.
   void Cancel(runtime::CancelReason reason);
+  // A message of an accepted WebSocket. True: there is no turn that would take it, and one now
+  // begins; give the exchange to Inbox::Resume.
+  [[nodiscard]] bool DeliverMessage(SocketMessage message);
+  // Messages that were not taken are dropped, and there will be no more.
+  void CloseMailbox();
+  // Cancels what handles the `ordinal`th message, counted from 1, unless that is over.
+  void CancelMessage(uint64_t ordinal, runtime::CancelReason reason);
 
   // --- Engine side (one fiber at a time) ----------------------------------------------------
   const runtime::Cancellation& cancellation() const { return cancellation_; }
@@ -64,8 +89,24 @@ class Exchange {
   // The last item of an exchange; later calls are ignored. ~Exchange sends one if nobody did.
   void End(std::string outcome);
   bool head_sent() const { return head_sent_; }
+  bool ended() const { return ended_; }
+
+  // A WebSocket's handshake was good: `head` is the 101. `state` lives as long as the exchange.
+  void AcceptSocket(ReplyHead head, std::unique_ptr<SocketState> state);
+  // Null until it was accepted.
+  SocketState* socket_state() const { return socket_state_.get(); }
+  // The next message of this turn. Nothing: the turn is over, and the caller must leave the
+  // exchange alone, because the next turn may have begun.
+  std::optional<SocketMessage> NextMessage();
+  // Of the message taken last; cancelled with the exchange, too.
+  const runtime::Cancellation& message_cancellation() const { return active_cancellation(); }
+  // The closing handshake and the end. `outcome` as for End.
+  void CloseSocket(uint16_t code, std::string reason, std::string outcome);
 
  private:
+  const runtime::Cancellation& active_cancellation() const {
+    return message_cancellation_ ? *message_cancellation_ : cancellation_;
+  }
   void Push(OutboxPayload payload);
   void PushChunk(std::string bytes);
 
@@ -87,8 +128,16 @@ class Exchange {
   std::atomic<int64_t> queued_bytes_{0};
   runtime::Signal credit_signal_;
 
+  std::deque<SocketMessage> mailbox_;  // guarded by mutex_
+  bool mailbox_closed_ = false;        // guarded by mutex_
+  bool turn_running_ = true;           // guarded by mutex_; the handshake is a turn
+  uint64_t messages_taken_ = 0;        // guarded by mutex_
+  // Replaced under mutex_ by the engine side; none before the first message.
+  std::optional<runtime::Cancellation> message_cancellation_;
+
   bool head_sent_ = false;  // engine side only
   bool ended_ = false;      // engine side only
+  std::unique_ptr<SocketState> socket_state_;
 };
 
 using ExchangePtr = std::shared_ptr<Exchange>;

@@ -11,7 +11,8 @@ class Inbox::Admission {
  public:
   Admission(ExchangePtr exchange, Inbox& inbox) : exchange_(std::move(exchange)), inbox_(inbox) {}
   ~Admission() {
-    exchange_->End("error");
+    // An accepted WebSocket outlives its turns.
+    if (exchange_->socket_state() == nullptr) exchange_->End("error");
     {
       std::lock_guard lock(inbox_.mutex_);
       --inbox_.admitted_;
@@ -43,6 +44,16 @@ bool Inbox::Submit(ExchangePtr exchange) {
   {
     std::lock_guard lock(mutex_);
     if (queue_.size() + admitted_ - begun_ >= limits_.waiting_max) return false;
+    queue_.push_back(std::move(exchange));
+  }
+  StartQueued();
+  return true;
+}
+
+bool Inbox::Resume(ExchangePtr exchange) {
+  if (closed_) return false;
+  {
+    std::lock_guard lock(mutex_);
     queue_.push_back(std::move(exchange));
   }
   StartQueued();

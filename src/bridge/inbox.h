@@ -28,6 +28,9 @@ class Inbox {
   // not ended then ends as "error". False when too many exchanges already wait, or after Close:
   // answer 503.
   bool Submit(ExchangePtr exchange);
+  // The next turn of an accepted WebSocket, which is never refused for want of room: there are not
+  // more of them than sockets. False after Close.
+  bool Resume(ExchangePtr exchange);
   // Refuses everything from now on; what was accepted still runs.
   void Close() { closed_ = true; }
 

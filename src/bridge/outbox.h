@@ -23,7 +23,8 @@ struct ExchangeAddress {
 enum class LogLevel : uint8_t { kDebug, kInfo, kNotice, kWarn, kError, kCritical };
 
 // Inbound credit: the loop may read this many more body bytes. The first one is the permission to
-// read at all, given after credentials were checked on the head.
+// read at all, given after credentials were checked on the head. Of a WebSocket: a message was
+// taken from the mailbox, which has that much more room.
 struct ReadBody {
   uint64_t bytes = 0;
 };
@@ -43,12 +44,20 @@ struct Annotate {
   std::string thread_id;
   std::string run_id;
 };
+// Begins the closing handshake of a WebSocket, behind the frames queued before.
+struct CloseSocket {
+  uint16_t code = 1000;
+  std::string reason;
+};
+// Nobody handles messages of this WebSocket any more; the next one resumes it.
+struct TurnOver {};
 struct WriteLog {
   LogLevel level = LogLevel::kInfo;
   std::string text;
 };
 
-using OutboxPayload = std::variant<ReadBody, SendHead, SendChunk, End, Annotate, WriteLog>;
+using OutboxPayload =
+    std::variant<ReadBody, SendHead, SendChunk, End, Annotate, WriteLog, CloseSocket, TurnOver>;
 
 struct OutboxItem {
   ExchangeAddress address;  // ignored for WriteLog without an exchange (generation 0)

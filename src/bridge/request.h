@@ -32,6 +32,7 @@ struct RequestHead {
   std::string request_id;       // well-formed or made by the nginx thread
   int64_t received_micros = 0;  // monotonic; for $agent_graph_queue_time
   bool https = false;
+  bool websocket = false;  // the handshake of one
 
   // First value of a header by lower-case name, or empty.
   std::string_view Header(std::string_view name) const {

@@ -86,6 +86,7 @@ struct Service::Implementation {
       outbox.Log(bridge::LogLevel::kWarn, line);
     };
     guard_options.tolerate_lost_keys = true;
+    guard_options.bearer_protocols = settings->websocket.bearer_protocols;
     AG_ASSIGN_OR_RETURN(guard, auth::Guard::Create(*settings, std::move(guard_options)));
     context.guard = guard.get();
     return Status::Ok();

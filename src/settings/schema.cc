@@ -13,6 +13,7 @@ constexpr int64_t kMillisecondsMax = 24 * 60 * 60 * 1000;
 constexpr int64_t kBytesMax = int64_t{1} << 40;
 constexpr int64_t kMessageBytesMax = int64_t{64} << 20;
 constexpr int64_t kWindowMax = 10'000;  // messages
+constexpr int64_t kConnectionsMax = 1'000'000;
 constexpr int64_t kRunsMax = 16'000;    // fibers: two memory mappings each
 constexpr int64_t kJsonDepthMax = 128;  // a tree is walked recursively on a small stack
 constexpr size_t kNameBytesMax = 128;
@@ -249,6 +250,40 @@ constexpr Key<LimitSettings> kLimitKeys[] = {
     {"runs_max", [](const Value& v, LimitSettings& l) { return v.Read(1, kRunsMax, l.runs_max); }},
 };
 
+// --- websocket ------------------------------------------------------------------------------
+
+Status ReadConnectionsMax(const Value& value, WebSocketSettings& websocket) {
+  if (value.IsNull()) return Status::Ok();
+  return value.Read(0, kConnectionsMax, websocket.connections_max);
+}
+
+// A token of HTTP: what may stand in Sec-WebSocket-Protocol.
+bool IsToken(std::string_view text) {
+  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+  return !text.empty() && std::ranges::all_of(text, [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           kMarks.find(c) != std::string_view::npos;
+  });
+}
+
+Status ReadBearerProtocols(const Value& value, WebSocketSettings& websocket) {
+  AG_RETURN_IF_ERROR(value.ReadStrings(websocket.bearer_protocols));
+  if (!std::ranges::all_of(websocket.bearer_protocols, IsToken)) {
+    return value.Error("each name is a token, without spaces and commas");
+  }
+  return Status::Ok();
+}
+
+constexpr Key<WebSocketSettings> kWebSocketKeys[] = {
+    {"max_connections", ReadConnectionsMax},
+    {"bearer_protocols", ReadBearerProtocols},
+};
+
+Status ReadWebSocket(const Value& value, Settings& settings) {
+  if (value.IsNull()) return Status::Ok();
+  return ReadObject(value, kWebSocketKeys, settings.websocket);
+}
+
 // --- the document ---------------------------------------------------------------------------
 
 Status ReadAgent(const Value& value, Settings& settings) {
@@ -303,7 +338,7 @@ constexpr Key<Settings> kDocumentKeys[] = {
     {"auth", ReadAuthentication},
     {"authorization", ReadAuthorization},
     {"redis", ReadRedis},
-    {"websocket", RefuseUnlessNull},
+    {"websocket", ReadWebSocket},
     {"rate_limit", RefuseUnlessNull},
     {"store", RefuseUnlessNull},
     {"embedding", RefuseUnlessNull},

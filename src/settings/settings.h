@@ -83,6 +83,12 @@ struct RedisSettings {
   std::string prefix = "svc:authz:owner";
 };
 
+struct WebSocketSettings {
+  uint32_t connections_max = 0;  // open ones of a worker; 0: as many as nginx has connections
+  // Sub-protocols that mean the same as service-bearer.
+  std::vector<std::string> bearer_protocols;
+};
+
 struct LimitSettings {
   uint64_t json_bytes_max = 10 * 1024 * 1024;
   uint32_t json_depth_max = 128;
@@ -108,6 +114,7 @@ struct Settings {
   AuthenticationSettings authentication;
   AuthorizationSettings authorization;
   RedisSettings redis;
+  WebSocketSettings websocket;
   LimitSettings limits;
   std::optional<uint64_t> window_max = 100;
   Environment environment;            // with the `env` file merged in

@@ -62,8 +62,13 @@ std::string Endpoint::TakeControlFrames() {
   std::string frames;
   if (auto pong = std::exchange(pong_, std::nullopt)) AppendFrame(frames, Opcode::kPong, *pong);
   if (auto ping = std::exchange(ping_, std::nullopt)) AppendFrame(frames, Opcode::kPing, *ping);
-  if (std::exchange(close_pending_, false)) AppendCloseFrame(frames, sent_code_, sent_reason_);
   return frames;
+}
+
+std::string Endpoint::TakeCloseFrame() {
+  std::string frame;
+  if (std::exchange(close_pending_, false)) AppendCloseFrame(frame, sent_code_, sent_reason_);
+  return frame;
 }
 
 }  // namespace agent_graph::websocket

@@ -37,10 +37,15 @@ class Endpoint {
   void Close(uint16_t code, std::string_view reason);
   void Ping(std::string_view payload);
 
-  // Frames due now, to be written between two messages; of several pings only the newest is
-  // answered. After the Close frame nothing more may be written.
+  // Pong and Ping frames due now, to be written between two messages; of several pings only the
+  // newest is answered.
   std::string TakeControlFrames();
-  bool has_control_frames() const { return pong_ || ping_ || close_pending_; }
+  // The Close frame, once. Nothing more may be written after it.
+  std::string TakeCloseFrame();
+  bool has_control_frames() const { return pong_ || ping_; }
+  bool has_close_frame() const { return close_pending_; }
+  // The peer waits for no message any more: the Close frame goes before those still queued.
+  bool close_is_urgent() const { return close_pending_ && peer_done_; }
 
   // Messages may still be written.
   bool open() const { return !close_begun_; }

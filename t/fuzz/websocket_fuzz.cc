@@ -52,7 +52,7 @@ Trace Run(std::string_view bytes, const ParserLimits& limits, size_t cut) {
       if (event.kind == EndpointEvent::Kind::kMessage) {
         trace.messages.push_back(std::move(event.payload));
       }
-      control = endpoint.TakeControlFrames();
+      control = endpoint.TakeControlFrames() + endpoint.TakeCloseFrame();
       Require(control.size() <= 2 * (2 + kControlPayloadMax));
     }
     Require(input.empty());

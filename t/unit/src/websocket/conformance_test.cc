@@ -29,7 +29,7 @@ struct Echo {
       if (event.kind == EndpointEvent::Kind::kMessage) {
         AppendFrame(output, event.opcode, event.payload);
       }
-      output += endpoint.TakeControlFrames();
+      output += endpoint.TakeControlFrames() + endpoint.TakeCloseFrame();
       if (event.kind == EndpointEvent::Kind::kNeedInput) return;
     }
   }

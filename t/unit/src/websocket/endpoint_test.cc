@@ -22,7 +22,7 @@ class EndpointTest : public testing::Test {
     }
   }
   std::vector<ServerFrame> Taken() {
-    return DecodeServerFrames(endpoint_.TakeControlFrames()).value();
+    return DecodeServerFrames(endpoint_.TakeControlFrames() + endpoint_.TakeCloseFrame()).value();
   }
 
   Endpoint endpoint_{ParserLimits{}};

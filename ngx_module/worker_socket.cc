@@ -1,0 +1,215 @@
+// The WebSockets of a worker: messages to the engine, its frames back, deadlines and farewells.
+#include "callback.h"
+#include "process.h"
+#include "worker_service.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+// Messages that wait for the engine; beyond it the socket is not read. One message more may be
+// under way, of any size it may have.
+constexpr size_t kMailboxBytesMax = 256 * 1024;
+
+// After its deadline a run may still send its error and end; then the socket is closed.
+constexpr ngx_msec_t kOverdueGrace = 5000;
+
+constexpr std::string_view kReload = "server reload";
+
+}  // namespace
+
+// Gives what a socket reads to its exchange.
+class WorkerService::MessageTaker final : public SocketReceiver {
+ public:
+  explicit MessageTaker(RequestContext& context) : context_(context) {}
+
+  bool OnMessage(bool binary, std::string payload) override {
+    WorkerService& worker = *context_.worker;
+    if (!context_.address) return true;  // the engine has ended it
+    ExchangeSlot* slot = worker.exchanges_.Find(*context_.address);
+    return slot == nullptr || worker.TakeMessage(*slot, {binary, std::move(payload)});
+  }
+
+ private:
+  RequestContext& context_;
+};
+
+void WorkerService::CountSocket(RequestContext& context, bool open) {
+  if (context.counted_socket == open) return;
+  context.counted_socket = open;
+  open ? ++sockets_ : --sockets_;
+}
+
+// False: the mailbox is full.
+bool WorkerService::TakeMessage(ExchangeSlot& slot, bridge::SocketMessage message) {
+  slot.mailbox_bytes += message.mailbox_bytes();
+  if (slot.exchange->DeliverMessage(std::move(message))) {
+    ++slot.turns;
+    slot.overdue = false;
+    ngx_add_timer(&slot.timer, slot.context->location.run_timeout);
+    if (!service_->inbox().Resume(slot.exchange)) {
+      slot.context->socket->Close(websocket::close_code::kGoingAway, kReload);
+    }
+  }
+  return slot.mailbox_bytes < kMailboxBytesMax;
+}
+
+void WorkerService::TakeForSocket(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
+  RequestContext& context = *slot.context;
+  if (auto* chunk = std::get_if<bridge::SendChunk>(&payload)) {
+    if (context.first_chunk == 0) context.first_chunk = MonotonicMicros();
+    context.socket->Append(std::move(chunk->bytes));
+  } else if (auto* note = std::get_if<bridge::Annotate>(&payload)) {
+    if (!note->thread_id.empty()) context.thread_id = std::move(note->thread_id);
+    if (!note->run_id.empty()) context.run_id = std::move(note->run_id);
+  } else if (auto* taken = std::get_if<bridge::ReadBody>(&payload)) {
+    slot.mailbox_bytes -= taken->bytes;
+    ++slot.messages_taken;
+    slot.overdue = false;
+    ngx_add_timer(&slot.timer, context.location.run_timeout);
+  } else if (std::holds_alternative<bridge::TurnOver>(payload)) {
+    if (--slot.turns > 0) return;
+    if (slot.timer.timer_set) ngx_del_timer(&slot.timer);
+    if (ngx_exiting) context.socket->Close(websocket::close_code::kGoingAway, kReload);
+  } else if (auto* close = std::get_if<bridge::CloseSocket>(&payload)) {
+    context.socket->Close(close->code, close->reason);
+  } else if (auto* end = std::get_if<bridge::End>(&payload)) {
+    context.outcome = std::move(end->outcome);
+    context.ended = MonotonicMicros();
+    slot.ended = true;
+  }
+}
+
+void WorkerService::WriteSocket(ExchangeSlot& slot) {
+  RequestContext& context = *slot.context;
+  Socket& socket = *context.socket;
+  // Only if the engine did not say how to close it.
+  if (slot.ended) socket.Close(websocket::close_code::kInternal, "internal error");
+  Socket::Life life;
+  if (!context.writer.head_sent()) {
+    life = UpgradeToSocket(slot);
+  } else if (socket.paused() && slot.mailbox_bytes < kMailboxBytesMax) {
+    MessageTaker taker(context);
+    life = socket.Read(taker);
+  } else {
+    life = socket.Write();
+  }
+  if (slot.ended) {
+    // The socket lives on for its closing handshake.
+    context.address.reset();
+    exchanges_.Release(slot);
+  }
+  Settle(context, life);
+}
+
+Socket::Life WorkerService::UpgradeToSocket(ExchangeSlot& slot) {
+  RequestContext& context = *slot.context;
+  ngx_int_t rc = context.writer.Flush();
+  if (rc == NGX_ERROR || rc > NGX_OK) return Socket::Life::kLost;
+  context.request->read_event_handler = OnSocketReadable;
+  context.request->write_event_handler = OnSocketWritable;
+  context.socket->Begin();
+  MessageTaker taker(context);
+  return context.socket->Read(taker);
+}
+
+void WorkerService::OnSocketReadable(ngx_http_request_t* request) noexcept {
+  Guarded(request->connection->log, [&] {
+    RequestContext* context = FindContext(request);
+    Socket& socket = *context->socket;
+    if (request->connection->read->timedout) {
+      context->worker->Settle(*context, socket.OnReadTimer());
+    } else if (!socket.paused()) {
+      MessageTaker taker(*context);
+      Socket::Life life = socket.Read(taker);
+      context->worker->Settle(*context, life);
+    }
+  });
+}
+
+void WorkerService::OnSocketWritable(ngx_http_request_t* request) noexcept {
+  Guarded(request->connection->log, [&] {
+    RequestContext* context = FindContext(request);
+    Socket::Life life = Socket::Life::kLost;
+    if (request->connection->write->timedout) {
+      ngx_log_error(NGX_LOG_INFO, request->connection->log, NGX_ETIMEDOUT, "client timed out");
+      request->connection->timedout = 1;
+    } else {
+      life = context->socket->Write();
+    }
+    context->worker->Settle(*context, life);
+  });
+}
+
+// After every call into a socket.
+void WorkerService::Settle(RequestContext& context, Socket::Life life) {
+  if (context.address) {
+    ExchangeSlot* slot = exchanges_.Find(*context.address);
+    uint64_t released = context.socket->TakeReleased();
+    if (slot != nullptr && released > 0) slot->exchange->ReturnCredit(released);
+  }
+  if (life != Socket::Life::kOpen) EndSocket(context, life);
+}
+
+void WorkerService::EndSocket(RequestContext& context, Socket::Life life) {
+  ngx_http_request_t* request = context.request;
+  const websocket::Endpoint& endpoint = context.socket->endpoint();
+  context.socket_close_code = endpoint.close_code();
+  if (!endpoint.fault().empty()) {
+    ngx_str_t fault = Reference(endpoint.fault());
+    ngx_log_error(NGX_LOG_INFO, request->connection->log, 0,
+                  "agent_graph: websocket client broke a rule: %V", &fault);
+  }
+  CountSocket(context, false);
+  if (context.address) {
+    ExchangeSlot* slot = exchanges_.Find(*context.address);
+    context.ended = MonotonicMicros();
+    bool orderly = life == Socket::Life::kClosed && slot != nullptr && slot->turns == 0;
+    context.outcome = orderly ? "ok" : request->connection->timedout ? "timeout" : "client_abort";
+    if (slot != nullptr) LeaveExchange(context, *slot, runtime::CancelReason::kClientGone);
+  }
+  if (life == Socket::Life::kClosed) {
+    request->lingering_close = 1;  // the peer reads the Close before the connection is gone
+    ngx_http_finalize_request(request, NGX_OK);
+  } else {
+    ngx_http_finalize_request(request, NGX_ERROR);
+  }
+}
+
+// The slot's timer of a socket: the deadline of a message, or of a reload the time to say farewell.
+void WorkerService::SocketOverdue(ExchangeSlot& slot) {
+  RequestContext& context = *slot.context;
+  ngx_connection_t* connection = context.request->connection;
+  if (slot.turns > 0 && !slot.overdue) {
+    slot.overdue = true;
+    ngx_add_timer(&slot.timer, kOverdueGrace);
+    slot.exchange->CancelMessage(slot.messages_taken, runtime::CancelReason::kDeadline);
+    return;
+  }
+  ngx_http_set_log_request(connection->log, context.request);
+  if (slot.turns > 0) {
+    ngx_log_error(NGX_LOG_ERR, connection->log, 0,
+                  "agent_graph: the run did not end after its deadline");
+    context.socket->Close(websocket::close_code::kInternal, "the run did not end");
+    context.outcome = "timeout";
+    context.address.reset();
+    bridge::ExchangePtr exchange = slot.exchange;
+    exchanges_.Release(slot);
+    exchange->Cancel(runtime::CancelReason::kDeadline);
+  } else {
+    context.socket->Close(websocket::close_code::kGoingAway, kReload);
+  }
+  Settle(context, context.socket->Write());
+  ngx_http_run_posted_requests(connection);
+}
+
+// A worker that is leaving: each idle socket is closed at a moment of its own, or all clients would
+// come back at once. One with a run is closed after it.
+void WorkerService::CloseIdleSockets() {
+  ngx_msec_t jitter = ShutdownJitter();
+  exchanges_.ForEach([&](ExchangeSlot& slot) {
+    if (slot.context == nullptr || slot.context->socket == nullptr || slot.turns > 0) return;
+    ngx_add_timer(&slot.timer, static_cast<ngx_msec_t>(ngx_random()) % (jitter + 1));
+  });
+}
+
+}  // namespace agent_graph::nginx

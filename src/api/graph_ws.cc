@@ -1,0 +1,160 @@
+// WS /v1/graph/ws: one run a frame, each streamed as POST /v1/graph/stream does it, one chunk a
+// message. What is wrong with a frame is told in an error chunk; the socket stays open.
+#include <array>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "api/body_thread.h"
+#include "api/handlers.h"
+#include "api/run_request.h"
+#include "api/socket.h"
+#include "api/stream_sink.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "runtime/runtime.h"
+#include "websocket/protocol.h"
+
+namespace agent_graph::api {
+namespace {
+
+using nlohmann::json;
+
+// nginx ends a connection whose client stopped reading; this bounds a wait that it does not see.
+constexpr std::chrono::minutes kSendWaitMax{10};
+
+constexpr std::array<std::string_view, 2> kInvokeTypes = {"fresh", "resume"};
+
+std::string Frame(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  std::string frame;
+  frame.reserve(line.size() + 10);
+  websocket::AppendFrame(frame, websocket::Opcode::kText, line);
+  return frame;
+}
+
+class SocketStream : public StreamSink {
+ public:
+  SocketStream(bridge::Exchange& exchange, Granularity granularity)
+      : StreamSink(granularity), exchange_(exchange) {}
+
+ private:
+  void Begin(const run::RunStart& start) override {
+    exchange_.Annotate(start.thread_id, start.run_id);
+  }
+  Status Send(std::string line) override {
+    return exchange_.Send(Frame(line), DeadlineAfter(kSendWaitMax));
+  }
+  void SendLast(std::string line) override { exchange_.SendLast(Frame(line)); }
+
+  bridge::Exchange& exchange_;
+};
+
+// The client's words about a run that did not start.
+class Refusal {
+ public:
+  Refusal(HandlerContext& context, std::string thread_id)
+      : context_(context), writer_({std::move(thread_id), "", false, ""}) {}
+
+  // For a frame that is no request at all.
+  void Tell(const ErrorInfo& error) {
+    json data = {{"reason", error.message.empty() ? Describe(error.error).message : error.message},
+                 {"code", CodeOf(error)}};
+    for (const ErrorDetail& detail : error.details) {
+      data["details"].push_back(
+          {{"loc", detail.location}, {"msg", detail.message}, {"type", detail.type}});
+    }
+    run::RunEvent event;
+    event.kind = run::RunEvent::Kind::kError;
+    event.data_json = DumpJson(data);
+    event.step = -1;
+    context_.exchange().SendLast(Frame(writer_.Line(event, UnixSeconds())));
+  }
+
+  // For a request: a client waits for the end of each.
+  void Answer(const ErrorInfo& error) {
+    Tell(error);
+    context_.exchange().SendLast(Frame(writer_.DoneLine("", UnixSeconds())));
+  }
+
+ private:
+  HandlerContext& context_;
+  const StreamChunkWriter writer_;
+};
+
+// The frame's JSON object, or what is wrong with it.
+std::optional<ErrorInfo> ReadFrame(HandlerContext& context, const bridge::SocketMessage& message) {
+  const settings::LimitSettings& limits = context.api().settings->limits;
+  if (message.binary) {
+    return ErrorInfo{ApiError::kValidation, "a frame must be text, a JSON object", {}};
+  }
+  Result<json> parsed = json();
+  auto parse = [&] {
+    parsed = ParseJson(message.payload, {limits.json_depth_max, limits.json_values_max});
+  };
+  if (message.payload.size() > limits.json_io_pool_bytes) {
+    context.api().runtime->RunOnIoPool(parse);
+  } else {
+    parse();
+  }
+  if (!parsed.ok()) {
+    return ErrorInfo{
+        ApiError::kValidation, "the frame is not JSON: " + parsed.status().message(), {}};
+  }
+  if (!parsed->is_object()) {
+    return ErrorInfo{ApiError::kValidation, "the frame must be a JSON object", {}};
+  }
+  context.SetBody(*std::move(parsed), message.payload.size());
+  return std::nullopt;
+}
+
+GraphRequest ReadRequest(const HandlerContext& context, Problems& problems) {
+  bool resume = ReadChoice(context.body(), "invoke_type", kInvokeTypes, 0, problems) == 1;
+  GraphRequest request = ReadGraphRequest(context, problems, resume ? "tool_result" : "messages");
+  if (resume && problems.empty() && request.run.thread_id.empty()) {
+    problems.Add({"body", "config", "thread_id"}, "a resume must name its thread", "missing");
+  }
+  return request;
+}
+
+// For the identity of chunks about a request that is refused.
+std::string NamedThread(const json& body) {
+  Problems ignored;
+  return BodyThreadId(body, ignored);
+}
+
+void Run(HandlerContext& context) {
+  Refusal refusal(context, NamedThread(context.body()));
+  bridge::Exchange& exchange = context.exchange();
+  const Route& route = Routes()[context.head().route];
+  if (std::optional<ErrorInfo> error = context.CheckBodyThread(route)) {
+    return refusal.Answer(*error);
+  }
+  Problems problems;
+  GraphRequest request = ReadRequest(context, problems);
+  if (!problems.empty()) return refusal.Answer(std::move(problems).Error());
+  SocketStream sink(exchange, request.granularity);
+  Result<run::RunOutcome> outcome =
+      context.api().runner->Execute(request.run, exchange.message_cancellation(), sink);
+  if (sink.started()) {
+    sink.Finish(outcome.ok() ? *outcome : run::RunOutcome{});
+  } else {
+    refusal.Answer(context.Explain(outcome.status()));
+  }
+}
+
+}  // namespace
+
+void OpenGraphSocket(HandlerContext&) {}
+
+void RunGraphFrame(HandlerContext& context, bridge::SocketMessage& message) {
+  if (std::optional<ErrorInfo> error = ReadFrame(context, message)) {
+    Refusal(context, "").Tell(*error);
+    return;
+  }
+  message.payload = {};  // a run may be long
+  Run(context);
+  context.SetBody(json::object(), 0);
+}
+
+}  // namespace agent_graph::api

@@ -1,0 +1,46 @@
+#include "api/stream_sink.h"
+
+#include "base/clock.h"
+
+namespace agent_graph::api {
+
+Status StreamSink::OnStart(const run::RunStart& start) {
+  writer_.emplace(start);
+  Begin(start);
+  return Status::Ok();
+}
+
+Status StreamSink::OnEvent(const run::RunEvent& event) {
+  if (!Shows(event.kind)) return Status::Ok();
+  std::string line = writer_->Line(event, UnixSeconds());
+  if (event.kind != run::RunEvent::Kind::kError) return Send(std::move(line));
+  SendLast(std::move(line));
+  return Status::Ok();
+}
+
+void StreamSink::Finish(const run::RunOutcome& outcome) {
+  std::string_view state = outcome.state_json;
+  if (granularity_ == Granularity::kLow) state = {};
+  SendLast(writer_->DoneLine(state, UnixSeconds()));
+}
+
+bool StreamSink::Shows(run::RunEvent::Kind kind) const {
+  switch (kind) {
+    case run::RunEvent::Kind::kMessageDelta:
+    case run::RunEvent::Kind::kMessage:
+    case run::RunEvent::Kind::kError:
+      return true;
+    case run::RunEvent::Kind::kUpdate:
+      return granularity_ != Granularity::kLow;
+    case run::RunEvent::Kind::kState:
+      return granularity_ == Granularity::kFull;
+  }
+  return false;
+}
+
+std::string StreamOutcome(const run::RunOutcome& outcome, runtime::CancelReason reason) {
+  if (outcome.status == "error") return OutcomeOf(ErrorOf(outcome.error), reason);
+  return "ok";
+}
+
+}  // namespace agent_graph::api

@@ -1,0 +1,119 @@
+// The turns and the mailbox of a WebSocket's exchange, without a loop and without fibers.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bridge/exchange.h"
+
+namespace agent_graph::bridge {
+namespace {
+
+using runtime::CancelReason;
+
+class Kept : public SocketState {};
+
+class SocketTest : public testing::Test {
+ protected:
+  SocketTest() {
+    RequestHead head;
+    head.websocket = true;
+    exchange_ = std::make_shared<Exchange>(ExchangeAddress{1, 1}, head, outbox_, CreditLimits{});
+  }
+
+  // Ends the turn that runs, which must have no message left.
+  void EndTurn() { EXPECT_FALSE(exchange_->NextMessage().has_value()); }
+  std::string NextText() {
+    std::optional<SocketMessage> message = exchange_->NextMessage();
+    return message ? message->payload : "none";
+  }
+  template <typename Payload>
+  int Count() {
+    std::vector<OutboxItem> items;
+    outbox_.Swap(items);
+    int count = 0;
+    for (const OutboxItem& item : items) count += std::holds_alternative<Payload>(item.payload);
+    return count;
+  }
+
+  Outbox outbox_;
+  std::shared_ptr<Exchange> exchange_;
+};
+
+TEST_F(SocketTest, TheHandshakeIsATurn) {
+  EXPECT_FALSE(exchange_->DeliverMessage({false, "early"}));
+  exchange_->AcceptSocket({.status = 101}, std::make_unique<Kept>());
+  EXPECT_NE(exchange_->socket_state(), nullptr);
+  EXPECT_EQ(NextText(), "early");
+  EndTurn();
+  EXPECT_EQ(Count<TurnOver>(), 1);
+}
+
+TEST_F(SocketTest, AMessageBeginsATurnOnlyBetweenTurns) {
+  EndTurn();
+  EXPECT_TRUE(exchange_->DeliverMessage({false, "a"}));
+  EXPECT_FALSE(exchange_->DeliverMessage({true, "b"}));
+  EXPECT_EQ(NextText(), "a");
+  EXPECT_FALSE(exchange_->DeliverMessage({false, "c"}));
+  EXPECT_EQ(NextText(), "b");
+  EXPECT_EQ(NextText(), "c");
+  EndTurn();
+  EXPECT_TRUE(exchange_->DeliverMessage({false, "d"}));
+}
+
+TEST_F(SocketTest, TakingAMessageGivesItsRoomBack) {
+  EXPECT_FALSE(exchange_->DeliverMessage({false, "four"}));
+  EXPECT_EQ(NextText(), "four");
+  std::vector<OutboxItem> items;
+  outbox_.Swap(items);
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(std::get<ReadBody>(items[0].payload).bytes,
+            (SocketMessage{false, "four"}).mailbox_bytes());
+  EXPECT_GT((SocketMessage{}).mailbox_bytes(), 0u);
+}
+
+TEST_F(SocketTest, CancellingAMessageLeavesTheNextOneAlone) {
+  EXPECT_FALSE(exchange_->DeliverMessage({false, "a"}));
+  EXPECT_FALSE(exchange_->DeliverMessage({false, "b"}));
+  exchange_->CancelMessage(1, CancelReason::kDeadline);  // not taken yet
+  EXPECT_EQ(NextText(), "a");
+  EXPECT_FALSE(exchange_->message_cancellation().cancelled());
+  exchange_->CancelMessage(1, CancelReason::kDeadline);
+  EXPECT_EQ(exchange_->message_cancellation().reason(), CancelReason::kDeadline);
+  EXPECT_FALSE(exchange_->cancellation().cancelled());
+  EXPECT_EQ(NextText(), "b");
+  exchange_->CancelMessage(1, CancelReason::kDeadline);  // too late
+  EXPECT_FALSE(exchange_->message_cancellation().cancelled());
+}
+
+TEST_F(SocketTest, CancellingTheExchangeCancelsTheMessageAndEndsTheTurns) {
+  EXPECT_FALSE(exchange_->DeliverMessage({false, "a"}));
+  EXPECT_FALSE(exchange_->DeliverMessage({false, "b"}));
+  EXPECT_EQ(NextText(), "a");
+  exchange_->Cancel(CancelReason::kClientGone);
+  EXPECT_EQ(exchange_->message_cancellation().reason(), CancelReason::kClientGone);
+  EXPECT_EQ(exchange_->Send("frame", kNoDeadline).code(), StatusCode::kCancelled);
+  EndTurn();
+}
+
+TEST_F(SocketTest, AClosedMailboxTakesNothing) {
+  EXPECT_FALSE(exchange_->DeliverMessage({false, "a"}));
+  exchange_->CloseMailbox();
+  EndTurn();
+  EXPECT_FALSE(exchange_->DeliverMessage({false, "b"}));
+}
+
+TEST_F(SocketTest, ClosesBeforeItEnds) {
+  exchange_->AcceptSocket({.status = 101}, std::make_unique<Kept>());
+  exchange_->CloseSocket(1008, "not live", "rejected");
+  exchange_->CloseSocket(1011, "again", "error");
+  std::vector<OutboxItem> items;
+  outbox_.Swap(items);
+  ASSERT_EQ(items.size(), 3u);
+  EXPECT_EQ(std::get<CloseSocket>(items[1].payload).code, 1008);
+  EXPECT_EQ(std::get<End>(items[2].payload).outcome, "rejected");
+}
+
+}  // namespace
+}  // namespace agent_graph::bridge
