@@ -58,6 +58,29 @@ void OnBody(ngx_http_request_t* request) noexcept {
   if (rc != NGX_DONE) ngx_http_finalize_request(request, rc);
 }
 
+// A body is read for known callers only, unless it is here already.
+bool WaitsForCredentials(const RequestContext& context) {
+  const ngx_http_request_t* request = context.request;
+  const settings::Settings& settings = *context.location.service->settings;
+  if (settings.authentication.method == settings::AuthenticationSettings::Method::kNone) {
+    return false;
+  }
+  if (request->headers_in.chunked) return true;
+  off_t length = request->headers_in.content_length_n;
+  if (length <= 0) return false;
+  bool here = request->http_version < NGX_HTTP_VERSION_20 &&
+              length <= request->header_in->last - request->header_in->pos;
+  return !here;
+}
+
+ngx_int_t SubmitWithoutBody(RequestContext& context) {
+  ngx_http_request_t* request = context.request;
+  ++request->main->count;  // of the exchange, as reading a body would have taken one
+  ngx_int_t rc = context.worker->Submit(context, std::nullopt);
+  if (rc != NGX_DONE) --request->main->count;
+  return rc;
+}
+
 ngx_int_t ReadBodyAndSubmit(RequestContext& context) {
   ngx_http_request_t* request = context.request;
   context.worker = FindWorkerService(*context.location.service);
@@ -75,6 +98,7 @@ ngx_int_t ReadBodyAndSubmit(RequestContext& context) {
     return Refuse(context, NoRoom());
   }
   request->request_body_file_log_level = 0;  // a temporary file is nothing to warn of
+  if (WaitsForCredentials(context)) return SubmitWithoutBody(context);
   ngx_int_t rc = ngx_http_read_client_request_body(request, OnBody);
   if (rc == NGX_HTTP_REQUEST_ENTITY_TOO_LARGE) {
     return Refuse(context, {api::ApiError::kRequestTooLarge, "", {}});

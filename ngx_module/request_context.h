@@ -32,6 +32,10 @@ struct RequestContext {
   std::unique_ptr<Socket> socket;  // once a WebSocket was accepted
   bool counted_socket = false;     // in the worker's number of open ones
 
+  // A body that the engine asks for only once it knows the caller.
+  enum class LateBody : uint8_t { kNone, kUnread, kWanted, kReading };
+  LateBody late_body = LateBody::kNone;
+
   // Set between submission and the exchange's end.
   std::optional<bridge::ExchangeAddress> address;
   // After its end: its bytes count as buffered until nginx has sent the last of them.

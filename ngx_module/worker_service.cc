@@ -85,7 +85,7 @@ bool WorkerService::HasRoomFor(uint64_t bytes) const {
   return buffered + bytes <= config_.settings->limits.buffered_bytes_max;
 }
 
-ngx_int_t WorkerService::Submit(RequestContext& context, bridge::Body body) {
+ngx_int_t WorkerService::Submit(RequestContext& context, std::optional<bridge::Body> body) {
   ngx_http_request_t* request = context.request;
   ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(request, 0);
   if (cleanup == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -98,7 +98,11 @@ ngx_int_t WorkerService::Submit(RequestContext& context, bridge::Body body) {
   ExchangeSlot& slot = exchanges_.Acquire();
   slot.exchange = std::make_shared<bridge::Exchange>(slot.address, std::move(context.head),
                                                      service_->outbox(), credit);
-  slot.exchange->DeliverBody(std::move(body));
+  if (body) {
+    slot.exchange->DeliverBody(*std::move(body));
+  } else {
+    context.late_body = RequestContext::LateBody::kUnread;
+  }
   context.submitted = MonotonicMicros();
   bool websocket = context.transport != api::Transport::kHttp;
   if (!service_->inbox().Submit(slot.exchange)) {
@@ -168,8 +172,12 @@ void WorkerService::Take(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
     context.outcome = slot.overdue && end->outcome == "cancelled" ? "timeout" : end->outcome;
     context.ended = MonotonicMicros();
     slot.ended = true;
+  } else if (std::holds_alternative<bridge::ReadBody>(payload)) {
+    // Needs no answer when the body was delivered with the head.
+    if (context.late_body == RequestContext::LateBody::kUnread) {
+      context.late_body = RequestContext::LateBody::kWanted;
+    }
   }
-  // ReadBody needs no answer: the body was delivered with the head.
 }
 
 // The client has gone and the run goes on: its output is thrown away as if it had been sent.
@@ -196,6 +204,10 @@ void WorkerService::Write(ExchangeSlot& slot) {
   RequestContext& context = *slot.context;
   if (context.socket != nullptr) return WriteSocket(slot);
   ngx_http_request_t* request = context.request;
+  if (context.late_body == RequestContext::LateBody::kWanted) {
+    if (!slot.ended && !context.writer.has_head()) return ReadLateBody(context);
+    context.late_body = RequestContext::LateBody::kUnread;
+  }
   if (slot.ended) {
     if (!context.writer.has_head()) {
       api::Reply reply = api::ErrorReply(api::ApiError::kInternal, context.request_id);
@@ -210,6 +222,15 @@ void WorkerService::Write(ExchangeSlot& slot) {
   if (!context.writer.has_head()) return;
   // A client that has its whole reply may go at once; the end, which is on its way, comes first.
   if (!slot.ended && context.writer.complete()) return;
+  if (context.late_body == RequestContext::LateBody::kUnread) {
+    // The answer came without it; its bytes must not pass for the next request.
+    context.late_body = RequestContext::LateBody::kNone;
+    ngx_int_t discarded = ngx_http_discard_request_body(request);
+    if (discarded != NGX_OK) {
+      FinishRequest(slot, discarded);
+      return;
+    }
+  }
   ngx_int_t rc = context.writer.Flush();
   if (uint64_t released = context.writer.TakeReleased(); released > 0) {
     slot.exchange->ReturnCredit(released);
@@ -268,7 +289,10 @@ void WorkerService::OnWritable(ngx_http_request_t* request) noexcept {
 void WorkerService::OnRequestGone(void* data) noexcept {
   auto* context = static_cast<RequestContext*>(data);
   Guarded(ngx_cycle->log, [&] {
-    if (context->address) context->worker->RequestGone(*context);
+    if (context->address) {
+      context->worker->AbandonLateBody(*context);
+      context->worker->RequestGone(*context);
+    }
     context->worker->CountSocket(*context, false);
   });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "config.h"
@@ -27,9 +28,10 @@ class WorkerService final : public PortReceiver {
   bool HasRoomFor(uint64_t bytes) const;
   const ServiceConfig& config() const { return config_; }
 
-  // Hands a request and its body to the engine and takes over its life. The result is for
-  // ngx_http_finalize_request: NGX_DONE when submitted, else that of the refusal.
-  ngx_int_t Submit(RequestContext& context, bridge::Body body);
+  // Hands a request and its body to the engine and takes over its life. Without a body the engine
+  // asks for it once it knows the caller. The result is for ngx_http_finalize_request: NGX_DONE when
+  // submitted, else that of the refusal.
+  ngx_int_t Submit(RequestContext& context, std::optional<bridge::Body> body);
 
   // WebSockets that are open or about to be.
   size_t sockets() const { return sockets_; }
@@ -44,6 +46,11 @@ class WorkerService final : public PortReceiver {
   static void OnRequestGone(void* data) noexcept;
 
   bool WatchClient(ngx_http_request_t* request);
+  // Bodies that are read late (worker_body.cc).
+  static void OnLateBody(ngx_http_request_t* request) noexcept;
+  void ReadLateBody(RequestContext& context);
+  void AbandonLateBody(RequestContext& context);
+  ngx_int_t DeliverLateBody(RequestContext& context, ExchangeSlot& slot);
   void Take(ExchangeSlot& slot, bridge::OutboxPayload& payload);
   void TakeDetached(ExchangeSlot& slot, bridge::OutboxPayload& payload);
   void Write(ExchangeSlot& slot);

@@ -290,3 +290,73 @@ def test_sample_backend(make_service):
     reply = service.post(_INVOKE, _invocation("t"), headers=[("X-API-Key", "k2")])
     _assert_refused(reply, 403, "PERMISSION_ERROR", "Missing required scope: graph:invoke")
     assert service.post(_INVOKE, _invocation("t"), headers=[("X-API-Key", "k1")]).status == 200
+
+
+# Bodies are read for known callers only
+
+
+def _head(user, length, *more):
+    authorization = "".join(f"{name}: {value}\r\n" for name, value in user)
+    framing = f"Content-Length: {length}" if length is not None else "Transfer-Encoding: chunked"
+    return (
+        "POST /v1/graph/invoke HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\n"
+        f"{authorization}{framing}\r\n" + "".join(f"{line}\r\n" for line in more) + "\r\n"
+    ).encode()
+
+
+def test_a_stranger_is_refused_before_the_body(start_guarded):
+    service = start_guarded()
+    with service.connect() as connection:
+        connection.send(_head([], 5_000_000))
+        assert connection.read_reply().status == 403
+
+
+def test_a_refused_body_is_not_the_next_request(start_guarded):
+    service = start_guarded()
+    hidden = b"GET /ping HTTP/1.1\r\nHost: t\r\n\r\n"
+    with service.connect() as connection:
+        connection.send(_head([], len(hidden)))
+        assert connection.read_reply().status == 403
+        connection.send(hidden + _head(bearer(), 2) + b"{}")
+        assert connection.read_reply().status == 422
+
+
+@pytest.mark.parametrize("size", [10, 20_000, 900_000])
+def test_a_body_may_come_late_and_in_pieces(start_guarded, size):
+    service = start_guarded()
+    body = json.dumps(_invocation("t", "x" * size)).encode()
+    with service.connect() as connection:
+        for _ in range(2):
+            connection.send(_head(bearer(), len(body), "Expect: 100-continue"))
+            assert connection.read_head().status == 100
+            for at in range(0, len(body), 200_000):
+                connection.send(body[at : at + 200_000])
+            reply = connection.read_reply()
+            assert reply.status == 200, reply.text
+
+
+def test_a_body_may_come_late_in_chunks(start_guarded):
+    service = start_guarded()
+    body = json.dumps(_invocation("t", "x" * 50_000)).encode()
+    with service.connect() as connection:
+        connection.send(_head(bearer(), None))
+        for piece in (body[:7], body[7:40_000], body[40_000:]):
+            connection.send(b"%x\r\n%s\r\n" % (len(piece), piece))
+        connection.send(b"0\r\n\r\n")
+        assert connection.read_reply().status == 200
+        # The same connection again, and then too much.
+        connection.send(_head(bearer(), None))
+        block = b"%x\r\n%s\r\n" % (1_000_000, b"x" * 1_000_000)
+        connection.send(block * 11 + b"0\r\n\r\n")
+        assert connection.read_reply().status == 413
+
+
+def test_a_client_may_leave_within_its_body(start_guarded):
+    service = start_guarded()
+    for leave in ("close", "reset"):
+        connection = service.connect()
+        connection.send(_head(bearer(), 1000, "Expect: 100-continue"))
+        assert connection.read_head().status == 100
+        connection.send(b'{"messages"')
+        getattr(connection, leave)()
+    assert _run(service, "alice", "t").status == 200

@@ -1,0 +1,56 @@
+// Bodies that are read after the engine has accepted the caller's credentials.
+#include <unistd.h>
+
+#include "body_reader.h"
+#include "callback.h"
+#include "worker_service.h"
+
+namespace agent_graph::nginx {
+
+// The request may be gone when this returns.
+void WorkerService::ReadLateBody(RequestContext& context) {
+  ngx_http_request_t* request = context.request;
+  context.late_body = RequestContext::LateBody::kReading;
+  ngx_int_t rc = ngx_http_read_client_request_body(request, OnLateBody);
+  // Unless it failed, the reading has counted the request once more: NGX_DONE takes that back.
+  ngx_http_finalize_request(request, rc >= NGX_HTTP_SPECIAL_RESPONSE ? rc : NGX_DONE);
+}
+
+// The body is complete. May run inside of ReadLateBody.
+void WorkerService::OnLateBody(ngx_http_request_t* request) noexcept {
+  ngx_int_t rc = Guarded<ngx_int_t>(
+      request->connection->log, NGX_HTTP_INTERNAL_SERVER_ERROR, [&]() -> ngx_int_t {
+        RequestContext* context = FindContext(request);
+        if (context == nullptr || !context->address) return NGX_DONE;
+        WorkerService& worker = *context->worker;
+        ExchangeSlot* slot = worker.exchanges_.Find(*context->address);
+        return slot == nullptr ? NGX_DONE : worker.DeliverLateBody(*context, *slot);
+      });
+  if (rc != NGX_DONE) ngx_http_finalize_request(request, rc);
+}
+
+// The request is going without the body that the engine may wait for.
+void WorkerService::AbandonLateBody(RequestContext& context) {
+  if (context.late_body == RequestContext::LateBody::kNone) return;
+  ExchangeSlot* slot = exchanges_.Find(*context.address);
+  if (slot == nullptr) return;
+  slot->exchange->FailBody(Status(StatusCode::kCancelled, "the request body did not arrive"));
+}
+
+ngx_int_t WorkerService::DeliverLateBody(RequestContext& context, ExchangeSlot& slot) {
+  context.late_body = RequestContext::LateBody::kNone;
+  Result<bridge::Body> body = TakeBody(context.request, BodyBytesMax(context.location));
+  if (!body.ok()) {
+    return body.status().code() == StatusCode::kResourceExhausted
+               ? NGX_HTTP_REQUEST_ENTITY_TOO_LARGE
+               : NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  if (!HasRoomFor(body->size())) {
+    if (body->file >= 0) close(body->file);
+    return NGX_HTTP_SERVICE_UNAVAILABLE;
+  }
+  slot.exchange->DeliverBody(std::move(body).value());
+  return WatchClient(context.request) ? NGX_DONE : NGX_ERROR;
+}
+
+}  // namespace agent_graph::nginx
