@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "../net/on_fiber.h"
 #include "call_context.h"
@@ -119,6 +120,19 @@ TEST_F(CatalogTest, RepliesAsEvents) {
   MakeWith(server);
   EXPECT_EQ(json::parse(Call("echo", {{"a", 1}}).json), R"({"a":1})");
   EXPECT_THAT(server.methods(), ::testing::Contains("answer")) << "the ping was answered";
+}
+
+TEST_F(CatalogTest, ChangesThatTheServerAnnounces) {
+  ScriptedMcpServer server;
+  server.announces = true;
+  server.SetPages({{"a"}});
+  MakeWith(server);
+  EXPECT_THAT(Names(), ElementsAre("a"));
+  while (!server.Announce()) std::this_thread::yield();  // until the worker listens
+  server.SetPages({{"a", "b"}});
+  server.Announce();
+  while (Names().size() != 2) std::this_thread::yield();
+  EXPECT_THAT(Names(), ElementsAre("a", "b"));
 }
 
 // Nothing is called twice: the server refused the first request for its session.

@@ -35,6 +35,17 @@ class ScriptedMcpServer {
     return methods_;
   }
 
+  std::atomic<bool> announces{false};  // has a stream for what it sends by itself
+  // Tells every listener that the tools changed; false while there is none.
+  bool Announce() {
+    std::lock_guard lock(mutex_);
+    for (testing::Connection* listener : listeners_) {
+      listener->SendChunk(
+          "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n");
+    }
+    return !listeners_.empty();
+  }
+
   std::atomic<bool> stream{false};  // replies are events, with a ping and a notification before
   std::atomic<bool> broken{false};  // answers HTTP 500
   std::atomic<bool> silent{false};  // never answers tools/call
@@ -55,6 +66,7 @@ class ScriptedMcpServer {
 
   bool Answer(testing::Connection& connection, const std::string& request) {
     if (broken) return Send(connection, "500 Oops", "", "");
+    if (request.starts_with("GET ") && announces) return Listen(connection);
     if (!request.starts_with("POST ")) return Send(connection, "405 No", "", "");
     const json message = json::parse(request.substr(request.find("\r\n\r\n") + 4));
     const std::string method = message.value("method", "");
@@ -85,10 +97,25 @@ class ScriptedMcpServer {
             reply.dump() + "\n\n");
   }
 
+  bool Listen(testing::Connection& connection) {
+    connection.Send(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
+    {
+      std::lock_guard lock(mutex_);
+      listeners_.push_back(&connection);
+    }
+    connection.WaitUntilPeerCloses();
+    std::lock_guard lock(mutex_);
+    std::erase(listeners_, &connection);
+    return false;
+  }
+
   json Reply(const json& message) {
     const std::string method = message["method"];
     if (method == "initialize") {
-      return {{"result", {{"protocolVersion", "2025-06-18"}, {"capabilities", json::object()}}}};
+      return {{"result",
+               {{"protocolVersion", "2025-06-18"},
+                {"capabilities", {{"tools", {{"listChanged", announces.load()}}}}}}}};
     }
     if (method == "tools/list") return {{"result", Page(message["params"])}};
     const json& params = message["params"];
@@ -115,6 +142,7 @@ class ScriptedMcpServer {
   mutable std::mutex mutex_;  // guards what follows
   std::vector<std::vector<std::string>> pages_;
   std::vector<std::string> methods_;
+  std::vector<testing::Connection*> listeners_;
   int session_ = 1;
   testing::ScriptedServer server_;
 };
