@@ -99,7 +99,12 @@ Result<ModelReply> HttpModel::Generate(const ModelRequest& request,
     const std::unique_ptr<ReplyBuilder> builder = NewReply();
     ModelCall call(*client_, cancellation, on_delta, options_.api_key, *builder);
     Result<ModelReply> reply = call.Run(MakeRequest(wire, request.deadline));
-    if (reply.ok() || !call.may_repeat() || attempt >= options_.retries_max) return reply;
+    if (reply.ok()) {
+      if (reply->model.empty())
+        reply->model = request.model.empty() ? options_.model : request.model;
+      return reply;
+    }
+    if (!call.may_repeat() || attempt >= options_.retries_max) return reply;
 
     const std::chrono::milliseconds delay =
         call.retry_after().value_or(RetryDelay(attempt, RandomUint64()));

@@ -38,8 +38,8 @@ struct ModelDelta {
 
 struct ModelReply {
   Message message;          // role assistant, complete; usage set when the provider told it
-  std::string model;        // as the provider named it
-  std::string stop_reason;  // stop | tool_calls | length | content_filter | …
+  std::string model;        // as the provider named it, or as it was asked for
+  std::string stop_reason;  // stop | tool_calls | length | content_filter | other
 };
 
 // Thread-safe; one instance serves all fibers of a worker.

@@ -49,6 +49,7 @@ struct Dialect {
   const char* passing_error;
   const char* lasting_error;
   const char* whole;  // "Hello" as one document
+  const char* model;  // that its stream comes from
 };
 
 // How a failing test names it.
@@ -80,6 +81,7 @@ const Dialect kOpenAi = {
     .passing_error = R"({"error":{"message":"busy","code":503}})",
     .lasting_error = R"({"error":{"message":"busy","type":"invalid_request_error"}})",
     .whole = R"({"choices":[{"message":{"content":"Hello"},"finish_reason":"stop"}]})",
+    .model = "small",
 };
 const Dialect kAnthropic = {
     .provider = "anthropic",
@@ -98,6 +100,7 @@ const Dialect kAnthropic = {
         R"({"type":"error","error":{"type":"invalid_request_error","message":"busy"}})",
     .whole = R"({"type":"message","model":"m-1","content":[{"type":"text","text":"Hello"}],
                  "stop_reason":"end_turn"})",
+    .model = "m-1",
 };
 const Dialect kGemini = {
     .provider = "gemini",
@@ -109,6 +112,7 @@ const Dialect kGemini = {
     .passing_error = R"({"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}})",
     .lasting_error = R"({"error":{"code":400,"message":"busy","status":"INVALID_ARGUMENT"}})",
     .whole = R"({"candidates":[{"content":{"parts":[{"text":"Hello"}]},"finishReason":"STOP"}]})",
+    .model = "m-1",
 };
 
 std::string Joined(const std::vector<std::string>& events) {
@@ -184,6 +188,7 @@ TEST_P(DialectTest, StreamsAReply) {
   EXPECT_THAT(got.texts, ElementsAre("Hel", "lo"));
   EXPECT_EQ(got.reply->message.Text(), "Hello");
   EXPECT_EQ(got.reply->stop_reason, "stop");
+  EXPECT_EQ(got.reply->model, GetParam().model);
   const std::string request = received.get_future().get();
   EXPECT_THAT(request, StartsWith(GetParam().request_line));
   EXPECT_THAT(request, HasSubstr(GetParam().key_header));
