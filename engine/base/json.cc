@@ -10,8 +10,7 @@ using nlohmann::json;
 // Builds a tree like nlohmann's own DOM handler, but gives up at the first value past a limit.
 class BoundedTreeBuilder : public nlohmann::json_sax<json> {
  public:
-  BoundedTreeBuilder(json& root, const JsonLimits& limits)
-      : tree_(root, false), limits_(limits) {}
+  BoundedTreeBuilder(json& root, const JsonLimits& limits) : tree_(root, false), limits_(limits) {}
 
   const std::string& error() const { return error_; }
 
@@ -70,8 +69,11 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
 size_t Utf8SequenceLength(std::string_view text, size_t position) {
   auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   unsigned char lead = at(position);
-  size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3
-                  : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+  size_t length = lead < 0x80                   ? 1
+                  : lead >= 0xc2 && lead < 0xe0 ? 2
+                  : lead >= 0xe0 && lead < 0xf0 ? 3
+                  : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                : 0;
   if (length == 0 || position + length > text.size()) return 0;
   for (size_t i = 1; i < length; ++i) {
     if ((at(position + i) & 0xc0) != 0x80) return 0;
@@ -125,13 +127,27 @@ void AppendJsonString(std::string& out, std::string_view text) {
     }
     flush();
     switch (byte) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      case '\b': out += "\\b"; break;
-      case '\f': out += "\\f"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '\b':
+        out += "\\b";
+        break;
+      case '\f':
+        out += "\\f";
+        break;
       default:
         out += "\\u00";
         out.push_back(kHex[byte >> 4]);

@@ -246,7 +246,8 @@ Owner::Owner(std::unique_ptr<Implementation> implementation)
 Owner::~Owner() = default;
 
 Result<std::unique_ptr<Owner>> Owner::Start(OwnerOptions options) {
-  AG_ASSIGN_OR_RETURN(StateDirectory directory, StateDirectory::Create(options.directory, options.root_serves));
+  AG_ASSIGN_OR_RETURN(StateDirectory directory,
+                      StateDirectory::Create(options.directory, options.root_serves));
   auto implementation = std::make_unique<Implementation>(std::move(options), std::move(directory));
   AG_RETURN_IF_ERROR(implementation->role.Start());
   return std::unique_ptr<Owner>(new Owner(std::move(implementation)));
