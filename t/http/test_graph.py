@@ -25,6 +25,9 @@ _CHAIN = {
 }
 
 
+_PRODUCTION = {"production.env": "MODE=production\n"}
+
+
 def _openai(provider):
     return {"provider": "openai", "model": "m", "base_url": provider.base_url, "api_key": "k"}
 
@@ -181,7 +184,7 @@ def test_traces_that_are_not_there(start_service):
 
 
 def test_no_traces_in_production(start_service):
-    service = start_service(DEMO, main="env MODE=production;")
+    service = start_service(DEMO | {"env": "production.env"}, files=_PRODUCTION)
     service.invoke("x", config={"thread_id": "t"})
     assert _trace(service, "t") == {
         "thread_id": "t",
