@@ -115,7 +115,7 @@ class Nginx:
                 "models": {"fast": self.model("provider"), "slow": self.model("drip")}}))
         (directory / "nginx.conf").write_text(f"""
 {user_directive()}
-load_module {build}/ngx_http_agent_graph_module.so;
+load_module "{build}/ngx_http_agent_graph_module.so";
 worker_processes 2;
 worker_rlimit_nofile 32768;
 error_log {directory}/error.log notice;
