@@ -29,6 +29,8 @@ struct ServiceConfig {
   ngx_cycle_t* cycle = nullptr;
   size_t index = 0;   // in ServiceList
   bool used = false;  // some location serves it
+  ngx_shm_zone_t* zone = nullptr;
+  ngx_uint_t generation = 0;  // counts the configurations this nginx has read
 };
 
 using ServiceList = std::vector<std::unique_ptr<ServiceConfig>>;

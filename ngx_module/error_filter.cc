@@ -48,7 +48,7 @@ RequestContext* ContextOfErrorPage(ngx_http_request_t* request) {
   if (location.enabled != 1 || request != request->main) return nullptr;
   if (request->err_status < NGX_HTTP_BAD_REQUEST) return nullptr;
   RequestContext* context = FindContext(request);
-  if (context == nullptr) return CreateContext(request, location);
+  if (context == nullptr) return OpenContext(request, location);
   return context->writer.has_head() ? nullptr : context;
 }
 

@@ -205,7 +205,7 @@ ngx_int_t Handle(ngx_http_request_t* request) {
                   "agent_graph: subrequests are not served");
     return NGX_HTTP_INTERNAL_SERVER_ERROR;
   }
-  RequestContext* context = CreateContext(request, location);
+  RequestContext* context = OpenContext(request, location);
   if (context == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
   std::optional<RequestTarget> target = LocateTarget(request, location.base_path);
   if (!target) return Refuse(*context, {api::ApiError::kNotFound, "", {}});

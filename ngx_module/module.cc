@@ -2,17 +2,23 @@
 #include "config.h"
 #include "ngx.h"
 #include "process.h"
+#include "rate_limit.h"
 #include "variables.h"
 
 using namespace agent_graph::nginx;  // NOLINT: the tables below are C's
 
 namespace {
 
+ngx_int_t FinishConfiguration(ngx_conf_t* cf) noexcept {
+  ngx_int_t rc = CheckStateDirectories(cf);
+  return rc == NGX_OK ? AddRateLimit(cf) : rc;
+}
+
 ngx_http_module_t module_context = {
-    AddVariables,                                                  // preconfiguration
-    CheckStateDirectories,                                         // postconfiguration
-    CreateMainConfig,      InitMainConfig,      nullptr, nullptr,  // server configuration
-    CreateLocationConfig,  MergeLocationConfig,
+    AddVariables,                                                 // preconfiguration
+    FinishConfiguration,                                          // postconfiguration
+    CreateMainConfig,     InitMainConfig,      nullptr, nullptr,  // server configuration
+    CreateLocationConfig, MergeLocationConfig,
 };
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "callback.h"
+#include "status_rows.h"
+#include "status_timer.h"
 #include "worker_service.h"
 
 namespace agent_graph::nginx {
@@ -39,6 +41,7 @@ void StartServices(ngx_cycle_t* cycle, const MainConfig& main) {
   for (const auto& config : *main.services) {
     worker_services->push_back(std::make_unique<WorkerService>(*config));
     if (!config->used) continue;
+    ClaimStatusRow(*config);
     Status started;
     {
       EngineThreadScope scope;
@@ -87,7 +90,10 @@ ngx_int_t InitProcess(ngx_cycle_t* cycle) noexcept {
   // Also called in the cache manager and loader.
   if (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE) return NGX_OK;
   Guarded(cycle->log, [&] {
-    if (MainConfig* main = FindMainConfig(cycle); main != nullptr) StartServices(cycle, *main);
+    MainConfig* main = FindMainConfig(cycle);
+    if (main == nullptr) return;
+    StartServices(cycle, *main);
+    if (!main->services->empty()) StartStatusTimer(cycle);
   });
   return NGX_OK;
 }
@@ -100,6 +106,7 @@ void ExitProcess(ngx_cycle_t* cycle) noexcept {
         DeadlineAfter(std::chrono::milliseconds(FindMainConfig(cycle)->exit_timeout));
     for (const auto& service : *worker_services) {
       Status stopped = service->Stop(deadline);
+      ReleaseStatusRow(service->config());
       if (stopped.ok()) continue;
       Log(cycle->log, NGX_LOG_ERR,
           "service \"" + service->config().name + "\" did not stop: " + stopped.ToString());
@@ -109,6 +116,16 @@ void ExitProcess(ngx_cycle_t* cycle) noexcept {
   });
   // No destructor may run under a running thread.
   if (stuck) _exit(0);
+}
+
+void ReportStatus(uint64_t loop_delay_micros) {
+  if (worker_services == nullptr) return;
+  for (const auto& service : *worker_services) {
+    StatusRow* row = FindStatusRow(service->config());
+    if (row == nullptr) continue;
+    if (loop_delay_micros > 0) row->Set(StatusGauge::kLoopDelayMicros, loop_delay_micros);
+    service->Report(*row);
+  }
 }
 
 WorkerService* FindWorkerService(const ServiceConfig& config) {

@@ -17,6 +17,9 @@ WorkerService* FindWorkerService(const ServiceConfig& config);
 // agent_graph_shutdown_jitter of this process.
 ngx_msec_t ShutdownJitter();
 
+// Brings this worker's status rows up to date.
+void ReportStatus(uint64_t loop_delay_micros);
+
 // Threads created while this lives take no signal, which are nginx's, and are not bound to the one
 // processor that worker_cpu_affinity gave nginx's thread.
 class EngineThreadScope {

@@ -5,11 +5,19 @@
 #include "api/headers.h"
 #include "base/clock.h"
 #include "base/ids.h"
+#include "status_rows.h"
 
 namespace agent_graph::nginx {
 namespace {
 
 constexpr size_t kRequestIdBytesMax = 64;
+
+void DestroyContext(void* data) noexcept {
+  auto* context = static_cast<RequestContext*>(data);
+  // One that an internal redirect left behind is not the request's any more.
+  if (FindContext(context->request) == context) CountRequest(*context);
+  context->~RequestContext();
+}
 
 bool IsRequestId(std::string_view text) {
   if (text.empty() || text.size() > kRequestIdBytesMax) return false;
@@ -29,10 +37,6 @@ bool IsHttps(const ngx_http_request_t* request) {
 #endif
 }
 
-void DestroyContext(void* context) noexcept {
-  static_cast<RequestContext*>(context)->~RequestContext();
-}
-
 }  // namespace
 
 int64_t MonotonicMicros() {
@@ -45,7 +49,9 @@ RequestContext::RequestContext(ngx_http_request_t* http_request,
                                const LocationConfig& location_config)
     : request(http_request), location(location_config), writer(http_request) {}
 
-RequestContext* CreateContext(ngx_http_request_t* request, const LocationConfig& location) {
+RequestContext* OpenContext(ngx_http_request_t* request, const LocationConfig& location) {
+  RequestContext* known = FindContext(request);
+  if (known != nullptr && &known->location == &location) return known;
   ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(request->pool, sizeof(RequestContext));
   if (cleanup == nullptr) return nullptr;
   static_assert(alignof(RequestContext) <= NGX_ALIGNMENT);

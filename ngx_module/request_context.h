@@ -36,6 +36,8 @@ struct RequestContext {
   enum class LateBody : uint8_t { kNone, kUnread, kWanted, kReading };
   LateBody late_body = LateBody::kNone;
 
+  std::optional<api::Reply> refusal;  // by the loop, of a request that the engine has
+
   // Set between submission and the exchange's end.
   std::optional<bridge::ExchangeAddress> address;
   // After its end: its bytes count as buffered until nginx has sent the last of them.
@@ -62,9 +64,9 @@ struct RequestContext {
   bool error_sent = false;
 };
 
-// Creates the request's context, with what every answer to it needs; it dies with the request's
-// pool. Null: no memory.
-RequestContext* CreateContext(ngx_http_request_t* request, const LocationConfig& location);
+// The request's context at this location, made when it has none: with the times, names and ids that
+// every answer needs. It dies with the request's pool. Null: no memory.
+RequestContext* OpenContext(ngx_http_request_t* request, const LocationConfig& location);
 RequestContext* FindContext(ngx_http_request_t* request);
 
 // Sends a whole answer made in the loop. The result is for ngx_http_finalize_request.

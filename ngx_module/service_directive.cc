@@ -5,6 +5,7 @@
 
 #include "callback.h"
 #include "config.h"
+#include "service_zone.h"
 
 extern "C" char** environ;
 
@@ -187,6 +188,8 @@ char* AddZone(ngx_conf_t* cf, ServiceConfig& service, const Options& options) {
   }
   zone->init = ValidateService;
   zone->data = &service;
+  service.zone = zone;
+  ChooseZoneMemory(cf, zone, service);
   return NGX_CONF_OK;
 }
 
@@ -196,6 +199,9 @@ char* DeclareService(ngx_conf_t* cf, MainConfig& main) {
   service->name = View(arguments[1]);
   service->cycle = cf->cycle;
   service->index = main.services->size();
+  static ngx_uint_t generation = 0;
+  if (main.services->empty()) ++generation;
+  service->generation = generation;
   if (service->name == "off" || service->name.empty() ||
       service->name.find('/') != std::string::npos) {
     return Refuse(cf, arguments[1], "a service's name is not empty, not off, and has no slash");

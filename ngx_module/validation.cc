@@ -17,6 +17,7 @@
 #include "callback.h"
 #include "config.h"
 #include "service/service.h"
+#include "service_zone.h"
 
 namespace agent_graph::nginx {
 namespace {
@@ -161,6 +162,7 @@ ngx_int_t ValidateService(ngx_shm_zone_t* zone, void*) noexcept {
   ngx_log_t* log = zone->shm.log;
   return Guarded<ngx_int_t>(log, NGX_ERROR, [&]() -> ngx_int_t {
     auto& service = *static_cast<ServiceConfig*>(zone->data);
+    if (!PrepareZone(zone, service)) return NGX_ERROR;
     std::string fault = ValidateInChild(service, log);
     if (fault.empty()) return NGX_OK;
     // One line, whatever the text of an exception holds.

@@ -1,6 +1,8 @@
 #include "worker_service.h"
 
+#include "api/rate_limit.h"
 #include "callback.h"
+#include "rate_limit.h"
 
 namespace agent_graph::nginx {
 namespace {
@@ -135,6 +137,20 @@ bool WorkerService::WatchClient(ngx_http_request_t* request) {
   return true;
 }
 
+void WorkerService::Report(StatusRow& row) const {
+  if (service_ == nullptr) return;
+  const bridge::Outbox& outbox = service_->outbox();
+  const bridge::Inbox& inbox = service_->inbox();
+  row.draining = ngx_exiting != 0;
+  row.Set(StatusGauge::kInFlight, exchanges_.in_flight());
+  row.Set(StatusGauge::kQueueWaiting, inbox.waiting());
+  row.Set(StatusGauge::kQueueRunning, inbox.running());
+  row.Set(StatusGauge::kOutboxItems, outbox.queued());
+  row.Set(StatusGauge::kSockets, sockets_);
+  row.counters.Set(StatusCounter::kCreditStalls, outbox.credit_stalls());
+  row.counters.Set(StatusCounter::kDoorbells, outbox.doorbells());
+}
+
 void WorkerService::OnItem(bridge::OutboxItem& item) {
   if (auto* line = std::get_if<bridge::WriteLog>(&item.payload)) {
     LogItem(ngx_cycle->log, *line);
@@ -167,6 +183,8 @@ void WorkerService::Take(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
   } else if (auto* note = std::get_if<bridge::Annotate>(&payload)) {
     if (!note->thread_id.empty()) context.thread_id = std::move(note->thread_id);
     if (!note->run_id.empty()) context.run_id = std::move(note->run_id);
+  } else if (auto* admit = std::get_if<bridge::Admit>(&payload)) {
+    Admit(slot, admit->user_id);
   } else if (auto* end = std::get_if<bridge::End>(&payload)) {
     // The engine only knows that it was cancelled.
     context.outcome = slot.overdue && end->outcome == "cancelled" ? "timeout" : end->outcome;
@@ -180,12 +198,29 @@ void WorkerService::Take(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
   }
 }
 
+// A refusal is the whole answer: the engine's part of the request is over.
+void WorkerService::Admit(ExchangeSlot& slot, const std::string& user_id) {
+  RequestContext& context = *slot.context;
+  limits::RateDecision decision = CountForUser(context.request, context.location, user_id);
+  if (decision.admitted) {
+    slot.exchange->DeliverAdmission();
+    return;
+  }
+  context.refusal = api::RateLimitedReply(*config_.settings->rate_limit, decision,
+                                          IsHandshake(context.request), context.request_id);
+  context.outcome = "rejected";
+  slot.ended = true;
+  slot.exchange->Cancel(runtime::CancelReason::kStopped);
+}
+
 // The client has gone and the run goes on: its output is thrown away as if it had been sent.
 void WorkerService::TakeDetached(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
   if (auto* chunk = std::get_if<bridge::SendChunk>(&payload)) {
     slot.exchange->ReturnCredit(chunk->bytes.size());
   } else if (std::holds_alternative<bridge::TurnOver>(payload)) {
     if (--slot.turns == 0) exchanges_.Release(slot);
+  } else if (std::holds_alternative<bridge::Admit>(payload)) {
+    slot.exchange->Cancel(runtime::CancelReason::kClientGone);  // nothing has begun
   } else if (std::holds_alternative<bridge::End>(payload)) {
     exchanges_.Release(slot);
   }
@@ -210,7 +245,9 @@ void WorkerService::Write(ExchangeSlot& slot) {
   }
   if (slot.ended) {
     if (!context.writer.has_head()) {
-      api::Reply reply = api::ErrorReply(api::ApiError::kInternal, context.request_id);
+      api::Reply reply = context.refusal
+                             ? *std::move(context.refusal)
+                             : api::ErrorReply(api::ApiError::kInternal, context.request_id);
       std::string outcome = std::move(context.outcome);
       context.address.reset();
       exchanges_.Release(slot);

@@ -10,6 +10,7 @@
 #include "port.h"
 #include "request_context.h"
 #include "service/service.h"
+#include "status_rows.h"
 
 namespace agent_graph::nginx {
 
@@ -29,12 +30,15 @@ class WorkerService final : public PortReceiver {
   const ServiceConfig& config() const { return config_; }
 
   // Hands a request and its body to the engine and takes over its life. Without a body the engine
-  // asks for it once it knows the caller. The result is for ngx_http_finalize_request: NGX_DONE when
-  // submitted, else that of the refusal.
+  // asks for it once it knows the caller. The result is for ngx_http_finalize_request: NGX_DONE
+  // when submitted, else that of the refusal.
   ngx_int_t Submit(RequestContext& context, std::optional<bridge::Body> body);
 
   // WebSockets that are open or about to be.
   size_t sockets() const { return sockets_; }
+
+  // What its queues hold now.
+  void Report(StatusRow& row) const;
 
   void OnItem(bridge::OutboxItem& item) override;
   void OnBatchEnd() override;
@@ -51,6 +55,7 @@ class WorkerService final : public PortReceiver {
   void ReadLateBody(RequestContext& context);
   void AbandonLateBody(RequestContext& context);
   ngx_int_t DeliverLateBody(RequestContext& context, ExchangeSlot& slot);
+  void Admit(ExchangeSlot& slot, const std::string& user_id);
   void Take(ExchangeSlot& slot, bridge::OutboxPayload& payload);
   void TakeDetached(ExchangeSlot& slot, bridge::OutboxPayload& payload);
   void Write(ExchangeSlot& slot);

@@ -4,10 +4,17 @@
 
 #include "api/body_thread.h"
 #include "api/headers.h"
+#include "api/rate_limit.h"
 #include "api/run_request.h"
 #include "runtime/cancellation.h"
 
 namespace agent_graph::api {
+namespace {
+
+// The loop answers at its next turn.
+constexpr std::chrono::seconds kAdmissionTimeout{30};
+
+}  // namespace
 
 HandlerContext::HandlerContext(bridge::Exchange& exchange, const ApiContext& api)
     : exchange_(exchange),
@@ -26,6 +33,11 @@ auth::GuardRequest HandlerContext::Ask(const Route& route) const {
 bool HandlerContext::Admit(const Route& route) {
   if (route.access == Access::kPublic) return true;
   auth::GuardRequest request = Ask(route);
+  if (CountsByUser(*api_.settings)) {
+    request.admit = [this](const std::string& user_id) {
+      return exchange_.Admit(user_id, DeadlineAfter(kAdmissionTimeout));
+    };
+  }
   auth::GuardOutcome outcome = api_.guard->Check(request);
   guard_headers_ = std::move(outcome.headers);
   if (outcome.refusal) {

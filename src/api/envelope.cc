@@ -71,6 +71,11 @@ std::string ErrorEnvelope(const ErrorInfo& error, std::string_view request_id) {
   AppendJsonString(out, message);
   out += ',';
   AppendDetails(out, error.details);
+  for (const auto& [name, number] : error.numbers) {
+    out += ',';
+    AppendJsonString(out, name);
+    out += ':' + std::to_string(number);
+  }
   out += "},";
   AppendMetadata(out, request_id, IsoTimestampNow(), message);
   return out;

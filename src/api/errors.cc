@@ -54,6 +54,7 @@ const ErrorKind& Describe(ApiError error) {
                                        0};
   static constexpr ErrorKind kRequestTooLarge{413, "REQUEST_TOO_LARGE",
                                               "the request body is too large", 0};
+  static constexpr ErrorKind kRateLimited{429, "RATE_LIMIT_EXCEEDED", "rate limit exceeded", 0};
   static constexpr ErrorKind kOverloaded{503, "OVERLOADED", "the service is overloaded", 1};
   static constexpr ErrorKind kShuttingDown{503, "SHUTTING_DOWN", "the service is shutting down", 1};
   static constexpr ErrorKind kUnavailable{503, "SERVICE_UNAVAILABLE",
@@ -99,6 +100,8 @@ const ErrorKind& Describe(ApiError error) {
       return kStaleRun;
     case ApiError::kRequestTooLarge:
       return kRequestTooLarge;
+    case ApiError::kRateLimited:
+      return kRateLimited;
     case ApiError::kOverloaded:
       return kOverloaded;
     case ApiError::kShuttingDown:

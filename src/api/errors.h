@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "auth/refusal.h"
@@ -31,6 +32,7 @@ enum class ApiError : uint8_t {
   kConflict,        // the object's condition forbids the operation
   kStaleRun,        // another run took the conversation thread over
   kRequestTooLarge,
+  kRateLimited,  // the caller's share is used up
   kOverloaded,  // a bound of ours was reached
   kShuttingDown,
   kUnavailable,    // a component did not answer
@@ -67,6 +69,8 @@ struct ErrorInfo {
   // What an authentication backend of the user's chose instead of the kind's own.
   int status = 0;
   std::string code = {};
+  // Further members of `error`.
+  std::vector<std::pair<std::string_view, int64_t>> numbers = {};
 };
 
 int StatusOf(const ErrorInfo& error);

@@ -127,9 +127,14 @@ GuardOutcome Guard::Check(const GuardRequest& request) {
   IncomingRequest incoming{request.head, request.cancellation, request.websocket,
                            &implementation_->options.bearer_protocols};
   outcome.refusal = implementation_->authenticator->Authenticate(incoming, user, outcome.headers);
-  if (outcome.refusal) return outcome;
   Caller& caller = outcome.caller;
-  caller.user_id = UserIdOf(user);
+  if (!outcome.refusal) caller.user_id = UserIdOf(user);
+  if (request.admit) {
+    if (Status admitted = request.admit(caller.user_id); !admitted.ok()) {
+      outcome.refusal = Refusal{Refusal::Kind::kUnavailable, admitted.message()};
+    }
+  }
+  if (outcome.refusal) return outcome;
   // What the credential says about authz is not ours.
   user.erase("authz");
   Decision decision = implementation_->authorizer->Decide({user, caller.user_id, request.permission,

@@ -44,6 +44,9 @@ struct GuardRequest {
   Permission permission;
   std::string resource_id = {};  // of the path; empty: none
   bool websocket = false;
+  // Called once when it is known who asks, "" when the credential was refused; a failure ends the
+  // request.
+  std::function<Status(const std::string& user_id)> admit = {};
 };
 
 struct GuardOptions {

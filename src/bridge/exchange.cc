@@ -48,6 +48,11 @@ void Exchange::FailBody(Status status) {
   body_signal_.Notify();
 }
 
+void Exchange::DeliverAdmission() {
+  admitted_ = true;
+  admission_signal_.Notify();
+}
+
 void Exchange::ReturnCredit(uint64_t bytes) {
   const auto returned = static_cast<int64_t>(bytes);
   const auto low = static_cast<int64_t>(credit_limits_.low);
@@ -108,6 +113,15 @@ Result<Body> Exchange::TakeBody(Deadline deadline) {
   }
 }
 
+Status Exchange::Admit(std::string user_id, Deadline deadline) {
+  Push(bridge::Admit{std::move(user_id)});
+  while (!admitted_) {
+    const runtime::WakeReason reason = admission_signal_.Wait(&cancellation_, deadline);
+    if (reason != runtime::WakeReason::kNotified) return WakeStatus(reason, &cancellation_);
+  }
+  return Status::Ok();
+}
+
 void Exchange::SendHead(ReplyHead head) {
   if (head_sent_ || ended_) return;
   head_sent_ = true;
@@ -121,6 +135,7 @@ Status Exchange::Send(std::string bytes, Deadline deadline) {
     return WakeStatus(runtime::WakeReason::kCancelled, &cancellation);
   }
   if (queued_bytes_ >= static_cast<int64_t>(credit_limits_.high)) {
+    outbox_.CountCreditStall();
     while (queued_bytes_ > static_cast<int64_t>(credit_limits_.low)) {
       const runtime::WakeReason reason = credit_signal_.Wait(&cancellation, deadline);
       if (reason != runtime::WakeReason::kNotified) return WakeStatus(reason, &cancellation);

@@ -59,6 +59,8 @@ class Exchange {
   void DeliverBody(Body body);
   // The body cannot be had any more (client gone, too large): TakeBody fails with `status`.
   void FailBody(Status status);
+  // The answer to Admit.
+  void DeliverAdmission();
   // `bytes` have left nginx.
   void ReturnCredit(uint64_t bytes);
   // The request is gone or must end. Cancels the run.
@@ -76,6 +78,8 @@ class Exchange {
   // Asks the loop for the body unless it is there, and waits for it. Once. The file of a body stays
   // the exchange's: read it while holding the exchange and do not close it.
   Result<Body> TakeBody(Deadline deadline);
+  // Counts the request for a user and waits for the decision. kCancelled: it is answered already.
+  Status Admit(std::string user_id, Deadline deadline);
   void SendHead(ReplyHead head);
   // Queues bytes; suspends while the exchange is out of credit, so that what is queued exceeds the
   // high mark by less than one call's bytes. kCancelled when the client is gone.
@@ -124,6 +128,8 @@ class Exchange {
   int body_file_ = -1;         // guarded by mutex_; closed by the destructor
   int64_t body_bytes_ = 0;     // guarded by mutex_; counted until the exchange is gone
   runtime::Signal body_signal_;
+  std::atomic<bool> admitted_{false};
+  runtime::Signal admission_signal_;
 
   std::atomic<int64_t> queued_bytes_{0};
   runtime::Signal credit_signal_;

@@ -77,7 +77,13 @@ void Outbox::Swap(std::vector<OutboxItem>& items) {
   }
 }
 
+size_t Outbox::queued() const {
+  std::lock_guard lock(mutex_);
+  return items_.size();
+}
+
 void Outbox::RingDoorbell() const {
+  ++doorbells_;
   // Can only fail when the counter is full, and then it rings anyway.
   static_cast<void>(eventfd_write(doorbell_, 1));
 }

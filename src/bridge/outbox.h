@@ -51,13 +51,18 @@ struct CloseSocket {
 };
 // Nobody handles messages of this WebSocket any more; the next one resumes it.
 struct TurnOver {};
+// The caller is known: whether its rate limit has room. Answered by Exchange::DeliverAdmission; a
+// refusal is answered by the loop itself, which then cancels the exchange.
+struct Admit {
+  std::string user_id;  // empty: the credential was refused
+};
 struct WriteLog {
   LogLevel level = LogLevel::kInfo;
   std::string text;
 };
 
-using OutboxPayload =
-    std::variant<ReadBody, SendHead, SendChunk, End, Annotate, WriteLog, CloseSocket, TurnOver>;
+using OutboxPayload = std::variant<ReadBody, SendHead, SendChunk, End, Annotate, WriteLog,
+                                   CloseSocket, TurnOver, Admit>;
 
 struct OutboxItem {
   ExchangeAddress address;  // ignored for WriteLog without an exchange (generation 0)
@@ -90,6 +95,13 @@ class Outbox {
   void Swap(std::vector<OutboxItem>& items);
   void ClearDoorbell();
 
+  // For the status page.
+  size_t queued() const;
+  uint64_t doorbells() const { return doorbells_; }  // wake-ups of the loop
+  uint64_t credit_stalls() const { return credit_stalls_; }
+  // A producer waits for room towards its client.
+  void CountCreditStall() { ++credit_stalls_; }
+
  private:
   static constexpr size_t kQueuedLogLinesMax = 1024;
 
@@ -97,7 +109,9 @@ class Outbox {
 
   const int doorbell_;
   std::atomic<int64_t> buffered_bytes_{0};
-  std::mutex mutex_;
+  mutable std::atomic<uint64_t> doorbells_{0};
+  std::atomic<uint64_t> credit_stalls_{0};
+  mutable std::mutex mutex_;
   std::vector<OutboxItem> items_;  // guarded by mutex_, like the rest
   size_t log_lines_ = 0;           // in items_
   size_t log_lines_dropped_ = 0;   // since the last Swap

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "settings/access.h"
+#include "settings/rate_limit.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -339,7 +340,7 @@ constexpr Key<Settings> kDocumentKeys[] = {
     {"authorization", ReadAuthorization},
     {"redis", ReadRedis},
     {"websocket", ReadWebSocket},
-    {"rate_limit", RefuseUnlessNull},
+    {"rate_limit", ReadRateLimit},
     {"store", RefuseUnlessNull},
     {"embedding", RefuseUnlessNull},
     {"media", RefuseUnlessNull},

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "limits/options.h"
 
 namespace agent_graph::settings {
 
@@ -115,6 +116,7 @@ struct Settings {
   AuthorizationSettings authorization;
   RedisSettings redis;
   WebSocketSettings websocket;
+  std::optional<limits::RateLimitOptions> rate_limit;
   LimitSettings limits;
   std::optional<uint64_t> window_max = 100;
   Environment environment;            // with the `env` file merged in

@@ -146,6 +146,7 @@ def test_double_slash_of_a_base_url(start_service):
     ({"checkpointer": {"type": "postgres"}}, ["checkpointer.type", "postgres", "not available"]),
     ({"websocket": {"max_connections": -1}}, ["websocket.max_connections"]),
     ({"store": {"type": "pg"}}, ["store", "not available"]),
+    ({"rate_limit": {"backend": "redis"}}, ["rate_limit.backend", "not available"]),
     ({"limits": {"runs_max": 0}}, ["limits.runs_max", "1 to 16000"]),
     ({"models": {"default": {"provider": "demo", "api_key": "${UNSET_KEY}"}}},
      ["models.default.api_key", "UNSET_KEY"]),

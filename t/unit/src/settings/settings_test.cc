@@ -64,8 +64,6 @@ INSTANTIATE_TEST_SUITE_P(
                   "cors: credentials need a list of origins, not \"*\""},
         ErrorCase{R"("cors": {"origins": ["https://a.example/path"]})",
                   "cors.origins: each origin is \"*\" or scheme://host[:port] without a path"},
-        ErrorCase{R"("rate_limit": {})",
-                  "rate_limit: is not available in this build; only null is accepted"},
         ErrorCase{R"("websocket": {"max_connections": -1})",
                   "websocket.max_connections: must be an integer from 0 to 1000000"},
         ErrorCase{R"("websocket": {"max_connections": 1.5})",

@@ -1,0 +1,20 @@
+// The rate limit, as early as it can be decided: before credentials are looked at and before a body
+// is read, or, counted by user, as soon as the engine knows the user.
+#pragma once
+
+#include "config.h"
+#include "limits/rate_table.h"
+#include "ngx.h"
+
+namespace agent_graph::nginx {
+
+// Postconfiguration: adds the handler behind nginx's own limits and its realip module.
+ngx_int_t AddRateLimit(ngx_conf_t* cf) noexcept;
+
+// Counts a request whose user is known now and adds the headers to its answer.
+limits::RateDecision CountForUser(ngx_http_request_t* request, const LocationConfig& location,
+                                  std::string_view user_id);
+
+bool IsHandshake(const ngx_http_request_t* request);
+
+}  // namespace agent_graph::nginx

@@ -1,0 +1,210 @@
+#include "status_rows.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "callback.h"
+#include "request_context.h"
+#include "service_zone.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+// In the order of the enumerations.
+constexpr std::string_view kRouteNames[] = {"ping",  "graph",         "threads", "store", "files",
+                                            "evals", "observability", "docs",    "other"};
+constexpr std::string_view kOutcomeNames[] = {"ok",           "error",   "rejected", "cancelled",
+                                              "client_abort", "timeout", "shutdown"};
+constexpr std::string_view kRefusalNames[] = {"invalid",      "forbidden",  "not_found",
+                                              "method",       "busy",       "too_large",
+                                              "rate_limited", "overloaded", "other"};
+
+// Of this process, by the service's index.
+std::vector<StatusRow*>& OwnRows() {
+  static std::vector<StatusRow*> rows;
+  return rows;
+}
+
+// Field 22 of /proc/PID/stat; 0 when there is no such process.
+uint64_t StartOf(int64_t pid) {
+  char path[40];
+  snprintf(path, sizeof(path), "/proc/%lld/stat", static_cast<long long>(pid));
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  char text[1024];
+  ssize_t size = read(fd, text, sizeof(text) - 1);
+  close(fd);
+  if (size <= 0) return 0;
+  text[size] = '\0';
+  // The name in parentheses may hold blanks.
+  const char* field = strrchr(text, ')');
+  constexpr int kFieldsBehindName = 20;
+  for (int i = 0; field != nullptr && i < kFieldsBehindName; ++i) field = strchr(field + 1, ' ');
+  return field == nullptr ? 0 : strtoull(field, nullptr, 10);
+}
+
+RouteClass ClassOf(std::string_view pattern) {
+  if (pattern.starts_with("/v1/")) pattern.remove_prefix(3);
+  pattern.remove_prefix(pattern.empty() ? 0 : 1);
+  std::string_view first = pattern.substr(0, pattern.find_first_of("/:"));
+  for (size_t i = 0; i < std::size(kRouteNames); ++i) {
+    if (kRouteNames[i] == first) return static_cast<RouteClass>(i);
+  }
+  if (first == "openapi.json" || first == "redoc") return RouteClass::kDocs;
+  return RouteClass::kOther;
+}
+
+Outcome OutcomeOf(std::string_view name) {
+  for (size_t i = 0; i < std::size(kOutcomeNames); ++i) {
+    if (kOutcomeNames[i] == name) return static_cast<Outcome>(i);
+  }
+  // nginx ended it before anybody said how.
+  return Outcome::kClientAbort;
+}
+
+Refusal RefusalOf(ngx_uint_t status) {
+  switch (status) {
+    case 400:
+    case 422:
+      return Refusal::kInvalid;
+    case 401:
+    case 403:
+      return Refusal::kForbidden;
+    case 404:
+      return Refusal::kNotFound;
+    case 405:
+      return Refusal::kMethod;
+    case 409:
+      return Refusal::kBusy;
+    case 413:
+      return Refusal::kTooLarge;
+    case 429:
+      return Refusal::kRateLimited;
+    case 503:
+      return Refusal::kOverloaded;
+    default:
+      return Refusal::kOther;
+  }
+}
+
+bool IsRun(std::string_view pattern) {
+  return pattern == "/v1/graph/invoke" || pattern == "/v1/graph/stream";
+}
+
+template <typename Visit>
+void ForEachCell(StatusCounters& counters, Visit&& visit) {
+  for (auto& row : counters.requests) {
+    for (auto& cell : row) visit(cell);
+  }
+  for (auto& cell : counters.runs) visit(cell);
+  for (auto& cell : counters.refusals) visit(cell);
+  for (auto& cell : counters.plain) visit(cell);
+}
+
+// Keeps what a process counted that is gone.
+void Retire(ServiceZone& zone, StatusRow& row) {
+  zone.retired.Fold(row.counters);
+  row.counters.Clear();
+  for (auto& gauge : row.gauges) gauge = 0;
+  row.draining = false;
+  row.pid = 0;
+}
+
+StatusRow* TakeRow(ServiceZone& zone) {
+  StatusRow* free = nullptr;
+  for (uint32_t i = 0; i < zone.row_count; ++i) {
+    StatusRow& row = zone.rows[i];
+    if (row.pid != 0 && !IsAlive(row)) Retire(zone, row);
+    if (row.pid == 0 && free == nullptr) free = &row;
+  }
+  return free;
+}
+
+}  // namespace
+
+void StatusCounters::Fold(const StatusCounters& other) {
+  std::vector<const Cell*> from;
+  ForEachCell(const_cast<StatusCounters&>(other), [&](const Cell& cell) { from.push_back(&cell); });
+  size_t next = 0;
+  ForEachCell(*this,
+              [&](Cell& cell) { Increment(cell, from[next++]->load(std::memory_order_relaxed)); });
+}
+
+void StatusCounters::Clear() {
+  ForEachCell(*this, [](Cell& cell) { cell.store(0, std::memory_order_relaxed); });
+}
+
+void ClaimStatusRow(const ServiceConfig& service) noexcept {
+  Guarded(ngx_cycle->log, [&] {
+    ServiceZone* zone = FindZone(service);
+    if (zone == nullptr) return;
+    std::vector<StatusRow*>& own = OwnRows();
+    if (own.size() <= service.index) own.resize(service.index + 1);
+    ZoneLock lock(service);
+    StatusRow* row = TakeRow(*zone);
+    if (row == nullptr) {
+      Log(ngx_cycle->log, NGX_LOG_WARN,
+          "service \"" + service.name + "\": no status row is free, this worker is not shown");
+      return;
+    }
+    row->started = StartOf(ngx_pid);
+    row->generation = static_cast<uint64_t>(service.generation);
+    row->worker = static_cast<uint32_t>(ngx_worker);
+    row->pid = ngx_pid;
+    own[service.index] = row;
+  });
+}
+
+void ReleaseStatusRow(const ServiceConfig& service) noexcept {
+  Guarded(ngx_cycle->log, [&] {
+    StatusRow* row = FindStatusRow(service);
+    if (row == nullptr) return;
+    OwnRows()[service.index] = nullptr;
+    ZoneLock lock(service);
+    Retire(*FindZone(service), *row);
+  });
+}
+
+StatusRow* FindStatusRow(const ServiceConfig& service) {
+  const std::vector<StatusRow*>& own = OwnRows();
+  return service.index < own.size() ? own[service.index] : nullptr;
+}
+
+bool IsAlive(const StatusRow& row) {
+  const int64_t pid = row.pid;
+  return pid != 0 && StartOf(pid) == row.started;
+}
+
+void CountRequest(const RequestContext& context) {
+  StatusRow* row = FindStatusRow(*context.location.service);
+  if (row == nullptr) return;
+  StatusCounters& counters = row->counters;
+  const auto route = static_cast<size_t>(ClassOf(context.route));
+  const Outcome outcome = OutcomeOf(context.outcome);
+  StatusCounters::Increment(counters.requests[route][static_cast<size_t>(outcome)]);
+  if (outcome == Outcome::kRejected) {
+    Refusal refusal = RefusalOf(context.request->headers_out.status);
+    StatusCounters::Increment(counters.refusals[static_cast<size_t>(refusal)]);
+  } else if (IsRun(context.route)) {
+    StatusCounters::Increment(counters.runs[static_cast<size_t>(outcome)]);
+  }
+}
+
+std::string_view NameOf(RouteClass value) {
+  return kRouteNames[static_cast<size_t>(value)];
+}
+
+std::string_view NameOf(Outcome value) {
+  return kOutcomeNames[static_cast<size_t>(value)];
+}
+
+std::string_view NameOf(Refusal value) {
+  return kRefusalNames[static_cast<size_t>(value)];
+}
+
+}  // namespace agent_graph::nginx

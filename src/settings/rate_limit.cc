@@ -1,0 +1,126 @@
+#include "settings/rate_limit.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/json.h"
+
+namespace agent_graph::settings {
+namespace {
+
+using limits::RateLimitOptions;
+
+constexpr int64_t kRequestsMax = 1'000'000'000;
+constexpr int64_t kWindowSecondsMax = int64_t{7} * 24 * 60 * 60;
+constexpr int64_t kHopsMax = 64;
+constexpr size_t kListMax = 256;  // looked through for each request
+
+struct Block {
+  RateLimitOptions options;
+  bool enabled = true;
+};
+
+// Also as text, which is what an expanded variable gives.
+Status ReadEnabled(const Value& value, Block& block) {
+  if (!value.IsString()) return value.ReadBoolean(block.enabled);
+  static constexpr std::array<std::string_view, 2> kNames = {"false", "true"};
+  std::string text;
+  AG_RETURN_IF_ERROR(value.ReadString(text));
+  if (text != kNames[0] && text != kNames[1]) return value.Error("must be true or false");
+  block.enabled = text == kNames[1];
+  return Status::Ok();
+}
+
+Status ReadBackend(const Value& value, Block&) {
+  static constexpr std::array<std::string_view, 3> kNames = {"memory", "redis", "custom"};
+  size_t index = 0;
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
+  if (index == 0) return Status::Ok();
+  return value.Error(DumpJson(value.node()) + " is not available in this build; use memory");
+}
+
+Status ReadBy(const Value& value, Block& block) {
+  using By = RateLimitOptions::By;
+  static constexpr std::array<std::string_view, 3> kNames = {"ip", "user", "global"};
+  static constexpr std::array kKinds = {By::kAddress, By::kUser, By::kGlobal};
+  size_t index = 0;
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
+  block.options.by = kKinds[index];
+  return Status::Ok();
+}
+
+Status ReadScope(const Value& value, Block& block) {
+  using Scope = RateLimitOptions::Scope;
+  static constexpr std::array<std::string_view, 2> kNames = {"nginx", "worker"};
+  static constexpr std::array kScopes = {Scope::kNginx, Scope::kWorker};
+  size_t index = 0;
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
+  block.options.scope = kScopes[index];
+  return Status::Ok();
+}
+
+Status CheckListLength(const Value& value, const std::vector<std::string>& list) {
+  if (list.size() <= kListMax) return Status::Ok();
+  return value.Error("has more than " + std::to_string(kListMax) + " entries");
+}
+
+Status ReadExcludePaths(const Value& value, Block& block) {
+  AG_RETURN_IF_ERROR(value.ReadStrings(block.options.exclude_paths));
+  for (const std::string& path : block.options.exclude_paths) {
+    if (!path.starts_with('/')) return value.Error("each path begins with \"/\"");
+  }
+  return CheckListLength(value, block.options.exclude_paths);
+}
+
+Status ReadTrustedProxies(const Value& value, Block& block) {
+  std::vector<std::string> list;
+  AG_RETURN_IF_ERROR(value.ReadStrings(list));
+  AG_RETURN_IF_ERROR(CheckListLength(value, list));
+  for (const std::string& text : list) {
+    std::optional<limits::AddressRange> range = limits::ParseAddressRange(text);
+    if (!range) {
+      return value.Error(DumpJson(nlohmann::json(text)) +
+                         " is no address or network, such as 10.0.0.0/8 or 2001:db8::/32");
+    }
+    block.options.trusted_proxies.push_back(*range);
+  }
+  return Status::Ok();
+}
+
+// What only the Redis backend reads.
+Status AcceptForRedis(const Value&, Block&) {
+  return Status::Ok();
+}
+
+constexpr Key<Block> kKeys[] = {
+    {"enabled", ReadEnabled},
+    {"backend", ReadBackend},
+    {"requests",
+     [](const Value& v, Block& b) { return v.Read(1, kRequestsMax, b.options.requests); }},
+    {"window", [](const Value& v,
+                  Block& b) { return v.Read(1, kWindowSecondsMax, b.options.window_seconds); }},
+    {"by", ReadBy},
+    {"scope", ReadScope},
+    {"exclude_paths", ReadExcludePaths},
+    {"trusted_proxy_headers",
+     [](const Value& v, Block& b) { return v.ReadBoolean(b.options.trusted_proxy_headers); }},
+    {"trusted_proxy_hops",
+     [](const Value& v, Block& b) { return v.Read(1, kHopsMax, b.options.trusted_proxy_hops); }},
+    {"trusted_proxies", ReadTrustedProxies},
+    {"redis", AcceptForRedis},
+    {"fail_open", AcceptForRedis},
+};
+
+}  // namespace
+
+Status ReadRateLimit(const Value& value, Settings& settings) {
+  if (value.IsNull()) return Status::Ok();
+  Block block;
+  AG_RETURN_IF_ERROR(ReadObject(value, kKeys, block));
+  if (block.enabled) settings.rate_limit = std::move(block.options);
+  return Status::Ok();
+}
+
+}  // namespace agent_graph::settings

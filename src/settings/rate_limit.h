@@ -1,0 +1,12 @@
+// The key `rate_limit`.
+#pragma once
+
+#include "base/status.h"
+#include "settings/settings.h"
+#include "settings/value.h"
+
+namespace agent_graph::settings {
+
+Status ReadRateLimit(const Value& value, Settings& settings);
+
+}  // namespace agent_graph::settings

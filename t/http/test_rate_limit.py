@@ -1,0 +1,247 @@
+"""The rate limit: exact over all workers, told in every answer, and found by nginx -t when wrong."""
+
+import threading
+import time
+
+import pytest
+
+from harness.agents import DEMO
+from harness.tokens import JWT_ENVIRONMENT, bearer
+
+_HEADERS = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Reset-After"]
+
+
+def _limited(requests, window=60, **other):
+    return DEMO | {"rate_limit": {"requests": requests, "window": window} | other}
+
+
+def _statuses(service, count, target="/ping", **other):
+    return [service.get(target, **other).status for _ in range(count)]
+
+
+def test_admits_the_limit_and_tells_it_in_every_answer(start_service):
+    service = start_service(_limited(4))
+    before = int(time.time())
+    for left, (method, target, status) in enumerate(
+        [("GET", "/ping", 200), ("GET", "/nowhere", 404), ("PATCH", "/ping", 405), ("GET", "/v1/graph", 200)]
+    ):
+        reply = service.request(method, target)
+        assert reply.status == status
+        assert reply.header("X-RateLimit-Limit") == "4"
+        assert reply.header("X-RateLimit-Remaining") == str(3 - left)
+        assert reply.header("X-RateLimit-Reset-After") == "60"
+        assert abs(int(reply.header("X-RateLimit-Reset")) - before - 60) < 30
+
+    reply = service.get("/ping", headers={"X-Request-ID": "mine", "Origin": "https://a.example"})
+    assert reply.status == 429
+    wait = int(reply.header("Retry-After"))
+    assert 1 <= wait <= 60
+    assert reply.header("X-RateLimit-Remaining") == "0"
+    assert reply.header("X-RateLimit-Reset-After") == str(wait)
+    assert reply.header("X-Request-ID") == "mine"
+    assert reply.header("Access-Control-Allow-Origin") == "*"
+    body = reply.json()
+    assert body["detail"] == body["error"]["message"]
+    assert body["error"]["code"] == "RATE_LIMIT_EXCEEDED"
+    assert body["error"]["limit"] == 4
+    assert body["error"]["window_seconds"] == 60
+    assert body["error"]["retry_after_seconds"] == wait
+    assert body["metadata"]["request_id"] == "mine"
+
+
+def test_a_refused_connection_goes_on(start_service):
+    service = start_service(_limited(1))
+    with service.connect() as connection:
+        for status in (200, 429, 429):
+            connection.request("POST" if status == 429 else "GET", "/ping", body="x" * 2000 if status == 429 else None)
+            assert connection.read_reply().status == status
+
+
+def test_preflights_and_excluded_paths_are_not_counted(start_service):
+    service = start_service(_limited(2, exclude_paths=["/ping"]))
+    for _ in range(5):
+        reply = service.get("/ping")
+        assert reply.status == 200
+        assert [reply.header(name) for name in _HEADERS] == [None] * 4
+        assert service.request("OPTIONS", "/v1/graph", headers={"Origin": "https://a"}).status == 204
+    assert _statuses(service, 3, "/v1/graph") == [200, 200, 429]
+    assert service.request("OPTIONS", "/v1/graph").status == 204
+
+
+def test_without_a_limit_there_are_no_headers(start_service):
+    service = start_service(DEMO)
+    assert [service.get("/ping").header(name) for name in _HEADERS] == [None] * 4
+
+
+def test_internal_redirects_count_once(start_service):
+    service = start_service(_limited(2), server="location /old/ { try_files /missing /ping; }")
+    assert _statuses(service, 3, "/old/thing") == [200, 200, 429]
+
+
+def test_by_address_believes_trusted_proxies_only(start_service):
+    trusting = {"trusted_proxy_headers": True, "trusted_proxy_hops": 2}
+    service = start_service(_limited(1, **trusting, trusted_proxies=["127.0.0.0/8"]))
+    for number in range(3):
+        headers = [("X-Forwarded-For", f"9.9.9.9, 203.0.113.{number}"), ("X-Forwarded-For", "10.0.0.1")]
+        assert _statuses(service, 2, headers=headers) == [200, 429]
+    # Fewer entries than hops: the connection's own address.
+    assert _statuses(service, 2, headers={"X-Forwarded-For": "203.0.113.77"}) == [200, 429]
+    assert _statuses(service, 1, headers={"X-Forwarded-For": "203.0.113.78"}) == [429]
+
+    service.write_settings(_limited(2, **trusting, trusted_proxies=["192.0.2.0/24"]))
+    service.reload()
+    headers = [{"X-Forwarded-For": f"203.0.113.{number}, 10.0.0.1"} for number in range(3)]
+    assert [service.get("/ping", headers=each).status for each in headers] == [200, 200, 429]
+
+
+def test_the_address_is_that_of_realip(start_service):
+    realip = "set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;"
+    service = start_service(_limited(1), location=realip)
+    for number in range(2):
+        assert _statuses(service, 2, headers={"X-Real-IP": f"203.0.113.{number}"}) == [200, 429]
+
+
+def test_global_counts_everybody(start_service):
+    service = start_service(_limited(2, by="global", trusted_proxy_headers=True))
+    headers = [{"X-Forwarded-For": f"203.0.113.{number}"} for number in range(3)]
+    assert [service.get("/ping", headers=each).status for each in headers] == [200, 200, 429]
+
+
+def test_a_handshake_counts_and_is_refused_with_its_close_code(start_service):
+    service = start_service(_limited(1))
+    assert service.get("/v1/graph").status == 200
+    handshake = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    }
+    reply = service.get("/v1/graph/ws", headers=handshake)
+    assert reply.status == 429
+    assert reply.header("X-WS-Close-Code") == "1013"
+    assert int(reply.header("Retry-After")) >= 1
+
+
+def test_counts_survive_a_reload_and_a_killed_worker(start_service):
+    service = start_service(_limited(5), workers=2)
+    assert _statuses(service, 2) == [200, 200]
+    service.reload()
+    assert _statuses(service, 2) == [200, 200]
+    victims = [worker.pid for worker in service.workers()]
+    service.error_log.allow(r"exited on signal 9")
+    for pid in victims:
+        service.kill(pid)
+    service.wait_for_workers(other_than=victims)
+    assert _statuses(service, 2) == [200, 429]
+
+
+def test_a_changed_limit_begins_anew(start_service):
+    service = start_service(_limited(1))
+    assert _statuses(service, 2) == [200, 429]
+    for requests in (2, 400, 1):
+        service.write_settings(_limited(requests))
+        service.reload()
+        assert service.get("/ping").header("X-RateLimit-Remaining") == str(requests - 1)
+
+
+def test_scope_worker_counts_in_each_worker(start_service):
+    service = start_service(_limited(3, scope="worker"), workers=1)
+    assert _statuses(service, 4) == [200, 200, 200, 429]
+
+
+def test_a_window_passes(start_service):
+    service = start_service(_limited(1, window=1))
+    reply = service.get("/ping")
+    while reply.status == 200:
+        reply = service.get("/ping")
+    time.sleep(int(reply.header("Retry-After")))
+    assert service.get("/ping").status == 200
+
+
+@pytest.mark.parametrize("requests", [40, 300], ids=["exact", "sub-windows"])
+def test_no_window_admits_more_than_the_limit_under_eight_workers(start_service, requests):
+    window = 2
+    service = start_service(_limited(requests, window=window), workers=8)
+    admitted, faults = [], []
+    end = time.monotonic() + 3 * window
+
+    def hammer():
+        try:
+            while time.monotonic() < end:
+                # A connection each time, so that every worker gets its share.
+                with service.connect() as connection:
+                    for _ in range(4):
+                        sent = time.monotonic()
+                        connection.request("GET", "/ping")
+                        status = connection.read_reply().status
+                        assert status in (200, 429)
+                        if status == 200:
+                            admitted.append((sent, time.monotonic()))
+        except Exception as error:  # noqa: BLE001 - a thread's failure must fail the test
+            faults.append(error)
+
+    clients = [threading.Thread(target=hammer) for _ in range(16)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    assert not faults
+    assert len(admitted) >= requests
+    # Requests that began and ended within one window's time were all counted in that window.
+    for begin, _ in admitted:
+        inside = [1 for sent, received in admitted if begin <= sent and received <= begin + window]
+        assert len(inside) <= requests
+
+
+@pytest.mark.parametrize(
+    "block, words",
+    [
+        ({"requests": 0}, ["rate_limit.requests"]),
+        ({"window": "1m"}, ["rate_limit.window"]),
+        ({"by": "cookie"}, ["rate_limit.by", "ip", "user", "global"]),
+        ({"backend": "memcached"}, ["rate_limit.backend", "memory"]),
+        ({"trusted_proxies": ["10.0.0.0/40"]}, ["rate_limit.trusted_proxies", "10.0.0.0/40"]),
+        ({"trusted_proxy_hops": 0}, ["rate_limit.trusted_proxy_hops"]),
+        ({"limit": 5}, ["rate_limit.limit"]),
+    ],
+)
+def test_wrong_values_fail_the_test_of_the_configuration(make_service, block, words):
+    service = make_service(DEMO | {"rate_limit": block})
+    accepted, printed = service.test_configuration()
+    assert not accepted
+    lines = [line for line in printed.splitlines() if "[emerg]" in line]
+    assert len(lines) == 1, printed
+    assert all(word in lines[0] for word in words), lines[0]
+    service.error_log.allow(r"\[emerg\]")
+
+
+def test_a_zone_that_is_too_small_fails_the_test_of_the_configuration(make_service):
+    service = make_service(_limited(256), service_options="zone=small:64k")
+    accepted, printed = service.test_configuration()
+    assert not accepted
+    lines = [line for line in printed.splitlines() if "[emerg]" in line]
+    assert len(lines) == 1 and 'zone "small" is too small' in lines[0], printed
+    service.write_settings(_limited(10, by="global"))
+    accepted, printed = service.test_configuration()
+    assert accepted, printed
+    service.error_log.allow(r"\[emerg\]")
+
+
+def test_by_user_counts_accepted_users_and_addresses_else(start_service):
+    settings = _limited(2, by="user") | {"auth": "jwt", "env": "secrets.env"}
+    service = start_service(settings, files={"secrets.env": JWT_ENVIRONMENT})
+    for user in ("anna", "bert"):
+        replies = [service.get("/v1/graph", headers=bearer(user)) for _ in range(3)]
+        assert [reply.status for reply in replies] == [200, 200, 429]
+        assert [reply.header("X-RateLimit-Remaining") for reply in replies] == ["1", "0", "0"]
+        assert replies[2].json()["error"]["code"] == "RATE_LIMIT_EXCEEDED"
+        with service.connect() as connection:
+            for _ in range(2):
+                connection.request("POST", "/v1/graph/invoke", bearer(user), body="x" * 5000)
+                assert connection.read_reply().status == 429
+    # A forged token buys no bucket of its own, and neither does a public route.
+    forged = [("Authorization", "Bearer a.b.c")]
+    assert service.get("/v1/graph", headers=forged).status == 403
+    assert service.get("/ping").status == 200
+    assert service.get("/v1/graph", headers=forged).status == 429
+    assert service.get("/ping").status == 429
