@@ -50,9 +50,10 @@ struct LocationConfig {
   size_t credit_high;
   size_t credit_low;
   ngx_msec_t run_timeout;
-  ngx_uint_t on_abort;     // OnAbort
-  size_t json_max_size;    // NGX_CONF_UNSET_SIZE: as service.json says
-  ngx_msec_t socket_ping;  // 0: off
+  ngx_uint_t status_format;  // of agent_graph_status
+  ngx_uint_t on_abort;       // OnAbort
+  size_t json_max_size;      // NGX_CONF_UNSET_SIZE: as service.json says
+  ngx_msec_t socket_ping;    // 0: off
   ngx_msec_t socket_pong_timeout;
   ngx_msec_t socket_close_timeout;
   size_t socket_max_message;  // NGX_CONF_UNSET_SIZE: as large as a JSON body

@@ -3,6 +3,7 @@
 
 #include "callback.h"
 #include "config.h"
+#include "status.h"
 
 namespace agent_graph::nginx {
 namespace {
@@ -159,6 +160,8 @@ ngx_command_t kDirectives[] = {
      NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
     {ngx_string("agent_graph"), NGX_HTTP_LOC_CONF | NGX_HTTP_LIF_CONF | NGX_CONF_TAKE1,
      ServeDirective, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("agent_graph_status"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS | NGX_CONF_TAKE1,
+     StatusDirective, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("agent_graph_base_path"), NGX_HTTP_LOC_CONF | NGX_HTTP_LIF_CONF | NGX_CONF_TAKE1,
      ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, base_path),
      &kAbsolutePath},

@@ -1,0 +1,10 @@
+// agent_graph_status [format=text|json|prometheus];
+#pragma once
+
+#include "config.h"
+
+namespace agent_graph::nginx {
+
+char* StatusDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
+
+}  // namespace agent_graph::nginx

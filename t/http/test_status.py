@@ -1,0 +1,184 @@
+"""The status page: three formats, true over all workers, also after one was killed."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from harness.agents import DEMO
+from harness.waiting import wait_until
+
+_PAGES = """
+        location = /status { agent_graph_status; }
+        location = /status.json { agent_graph_status format=json; }
+        location = /metrics { agent_graph_status format=prometheus; }
+"""
+_LIMITED = DEMO | {"rate_limit": {"requests": 1000}}
+
+_NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
+_LABELS = r'\{(?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\\\|\\"|\\n)*"(?:,(?=[a-zA-Z_]))?)*\}'
+_SAMPLE = re.compile(rf"({_NAME})({_LABELS})? (-?[0-9.e+]+|NaN|[+-]Inf)")
+
+
+def parse_metrics(text):
+    """The samples of a Prometheus page, by name and labels; strict about its form."""
+    assert text.endswith("\n")
+    samples, types, current = {}, {}, None
+    for line in text.split("\n")[:-1]:
+        if line.startswith("# HELP "):
+            current = line.split(" ")[2]
+            assert re.fullmatch(_NAME, current) and len(line.split(" ", 3)) == 4
+            assert current not in types, "a family in two places"
+        elif line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            assert name == current and kind in ("counter", "gauge")
+            types[name] = kind
+            assert (kind == "counter") == name.endswith("_total")
+        else:
+            match = _SAMPLE.fullmatch(line)
+            assert match, line
+            assert match[1] == current and current in types
+            key = match[1] + (match[2] or "")
+            assert key not in samples, f"{key} twice"
+            samples[key] = float(match[3])
+    return samples
+
+
+def _metrics(service):
+    reply = service.get("/metrics")
+    assert reply.status == 200
+    assert reply.header("Content-Type") == "text/plain; version=0.0.4; charset=utf-8"
+    return parse_metrics(reply.text)
+
+
+def _requests(samples, route, outcome):
+    key = f'agent_graph_requests_total{{service="test",route="{route}",outcome="{outcome}"}}'
+    return samples.get(key, 0)
+
+
+def _rows(service):
+    return service.get("/status.json").json()["services"][0]["rows"]
+
+
+def test_counts_requests_runs_refusals_and_the_rate_limit(start_service):
+    service = start_service(_LIMITED, server=_PAGES)
+    for _ in range(3):
+        assert service.get("/ping").status == 200
+    assert service.invoke("hello").status == 200
+    assert service.get("/nowhere").status == 404
+    assert service.post("/v1/graph/invoke", {"messages": 5}).status == 422
+    samples = wait_until(
+        lambda: (found := _metrics(service)) and _requests(found, "other", "rejected") == 1 and found,
+        "everything is counted",
+    )
+    assert _requests(samples, "ping", "ok") == 3
+    assert _requests(samples, "graph", "ok") == 1
+    assert _requests(samples, "graph", "rejected") == 1
+    assert samples['agent_graph_runs_total{service="test",outcome="ok"}'] == 1
+    assert samples['agent_graph_refusals_total{service="test",reason="not_found"}'] == 1
+    assert samples['agent_graph_refusals_total{service="test",reason="invalid"}'] == 1
+    assert samples['agent_graph_rate_limit_decisions_total{service="test",decision="admitted"}'] == 6
+    assert samples['agent_graph_workers{service="test",state="serving"}'] == 2
+
+
+def test_all_formats_say_the_same(start_service):
+    service = start_service(DEMO, server=_PAGES, workers=1)
+    assert service.get("/ping").status == 200
+    status = service.get("/status.json").json()["services"][0]
+    assert status["name"] == "test"
+    assert status["requests"] == {"ping.ok": 1}
+    assert status["workers"] == {"serving": 1, "draining": 0}
+    (row,) = status["rows"]
+    assert row["pid"] == service.workers()[0].pid
+    assert row["state"] == "serving"
+    text = service.get("/status")
+    assert text.header("Content-Type") == "text/plain"
+    assert "service test\n" in text.text
+    assert "  requests: ping.ok=1\n" in text.text
+    assert f"pid={row['pid']}" in text.text
+    assert service.request("HEAD", "/metrics").status == 200
+    assert service.post("/metrics").status == 405
+
+
+def _gated(provider):
+    model = {"provider": "openai", "model": "gated", "base_url": provider.base_url, "api_key": "key"}
+    return DEMO | {"models": {"default": model}}
+
+
+def _waiting_stream(service, provider):
+    stream = service.stream("wait")
+    provider.wait_for_waiting(1)
+    return stream
+
+
+def test_a_running_request_is_in_flight(start_service, gated_provider):
+    service = start_service(_gated(gated_provider), server=_PAGES, workers=1)
+    stream = _waiting_stream(service, gated_provider)
+    status = service.get("/status.json").json()["services"][0]
+    assert status["requests_in_flight"] == 1
+    assert status["queue_running"] == 1
+    stream.close()
+    wait_until(
+        lambda: (found := _metrics(service))
+        and found['agent_graph_requests_in_flight{service="test"}'] == 0
+        and found['agent_graph_runs_total{service="test",outcome="client_abort"}'] == 1,
+        "the run has ended",
+    )
+
+
+def test_stays_true_when_workers_are_killed_and_reloaded(start_service, gated_provider):
+    service = start_service(_gated(gated_provider), server=_PAGES, workers=2)
+    for _ in range(4):
+        assert service.get("/ping").status == 200
+    stream = _waiting_stream(service, gated_provider)
+    victims = {worker.pid for worker in service.workers()}
+    service.error_log.allow(r"exited on signal 9")
+    for pid in victims:
+        service.kill(pid)
+    fresh = service.wait_for_workers(other_than=victims)
+    rows = wait_until(
+        lambda: (found := _rows(service)) and {row["pid"] for row in found} == fresh and found,
+        "the new workers have their rows",
+    )
+    assert sum(row["requests_in_flight"] for row in rows) == 0
+    assert _requests(_metrics(service), "ping", "ok") == 4
+    stream.close()
+
+    generation = rows[0]["generation"]
+    service.reload()
+    wait_until(
+        lambda: {row["generation"] for row in _rows(service)} == {generation + 1},
+        "only new workers are left",
+    )
+    assert _requests(_metrics(service), "ping", "ok") == 4
+
+
+def test_a_draining_worker_is_shown(start_service, gated_provider):
+    service = start_service(_gated(gated_provider), server=_PAGES, workers=1)
+    stream = _waiting_stream(service, gated_provider)
+    service.reload()
+    wait_until(
+        lambda: sorted(row["state"] for row in _rows(service)) == ["draining", "serving"],
+        "the old worker is shown as draining",
+    )
+    gated_provider.open_gate()
+    assert stream.ended_with_done()
+    stream.close()
+
+
+def test_a_wrong_format_fails_the_test_of_the_configuration(make_service):
+    service = make_service(DEMO, server="location = /m { agent_graph_status format=xml; }")
+    accepted, printed = service.test_configuration()
+    assert not accepted and "text, json or prometheus" in printed
+    service.error_log.allow(r"\[emerg\]")
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
+def test_promtool_finds_nothing(start_service):
+    service = start_service(_LIMITED, server=_PAGES)
+    service.get("/ping")
+    text = service.get("/metrics").text
+    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout + done.stderr == ""
