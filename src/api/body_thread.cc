@@ -34,21 +34,8 @@ std::string BodyThreadId(const nlohmann::json& body, Problems& problems) {
   return direct.empty() ? configured : direct;
 }
 
-std::string RequiredThreadId(const nlohmann::json& body, Problems& problems) {
-  const nlohmann::json* member = FindMember(body, "thread_id");
-  if (member == nullptr) {
-    problems.Add({"body", "thread_id"}, "is required", "missing");
-    return "";
-  }
-  std::optional<std::string> thread_id = ThreadIdText(*member);
-  if (!thread_id) {
-    problems.Add({"body", "thread_id"}, "must be a string", "string_type");
-    return "";
-  }
-  if (auto problem = ThreadIdProblem(*thread_id)) {
-    problems.Add({"body", "thread_id"}, *std::move(problem), "value_error");
-  }
-  return *std::move(thread_id);
+std::string OwnThreadId(const nlohmann::json& body) {
+  return ThreadIdText(body.at("thread_id")).value();
 }
 
 }  // namespace agent_graph::api

@@ -16,8 +16,7 @@ std::optional<std::string> ThreadIdText(const nlohmann::json& value);
 // problem. What else may be wrong with them is left to the route that reads them.
 std::string BodyThreadId(const nlohmann::json& body, Problems& problems);
 
-// `thread_id` of the body itself, for a route that cannot do without: a missing, blank or unusable
-// one is a problem.
-std::string RequiredThreadId(const nlohmann::json& body, Problems& problems);
+// `thread_id` of a checked body that cannot do without.
+std::string OwnThreadId(const nlohmann::json& body);
 
 }  // namespace agent_graph::api

@@ -9,6 +9,17 @@
 namespace agent_graph::api {
 namespace {
 
+// What the route's table says about the body; ids of the path are named along with it.
+std::optional<ErrorInfo> CheckShape(HandlerContext& context, const Route& route) {
+  if (route.shape.body == nullptr) return std::nullopt;
+  Problems problems;
+  if (route.pattern.find("{thread_id}") != std::string_view::npos) context.ThreadId(problems);
+  if (route.pattern.find("{message_id}") != std::string_view::npos) context.MessageId(problems);
+  CheckFields(context.body(), route.shape.body->fields, {"body"}, problems);
+  if (problems.empty()) return std::nullopt;
+  return std::move(problems).Error();
+}
+
 void Handle(HandlerContext& context, const Route& route) {
   if (!context.Admit(route)) return;
   if (route.resource == "checkpointer" && context.api().state == nullptr) {
@@ -20,6 +31,10 @@ void Handle(HandlerContext& context, const Route& route) {
     return;
   }
   if (!context.AdmitBodyThread(route)) return;
+  if (std::optional<ErrorInfo> error = CheckShape(context, route)) {
+    context.Fail(*std::move(error));
+    return;
+  }
   route.handler(context);
 }
 

@@ -33,7 +33,7 @@ enum class ApiError : uint8_t {
   kStaleRun,        // another run took the conversation thread over
   kRequestTooLarge,
   kRateLimited,  // the caller's share is used up
-  kOverloaded,  // a bound of ours was reached
+  kOverloaded,   // a bound of ours was reached
   kShuttingDown,
   kUnavailable,    // a component did not answer
   kNotConfigured,  // a component is not part of this configuration

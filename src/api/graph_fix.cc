@@ -42,10 +42,7 @@ Result<size_t> Fix(HandlerContext& context, const state::ThreadState& state) {
 }  // namespace
 
 void FixGraph(HandlerContext& context) {
-  Problems problems;
-  const std::string thread_id = RequiredThreadId(context.body(), problems);
-  ReadObject(context.body(), "config", problems);
-  if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  const std::string thread_id = OwnThreadId(context.body());
   if (context.api().state == nullptr) {
     return context.Fail(ErrorInfo{ApiError::kNotConfigured, "checkpointer not configured", {}});
   }

@@ -13,15 +13,10 @@ namespace {
 using nlohmann::json;
 
 // `config.cancel`: not even the node in progress is waited for.
-bool ReadCancel(const json& body, Problems& problems) {
-  const json* config = ReadObject(body, "config", problems);
+bool CancelOf(const json& body) {
+  const json* config = FindMember(body, "config");
   const json* cancel = config != nullptr ? FindMember(*config, "cancel") : nullptr;
-  if (cancel == nullptr) return false;
-  if (!cancel->is_boolean()) {
-    problems.Add({"body", "config", "cancel"}, "must be true or false", "bool_type");
-    return false;
-  }
-  return cancel->get<bool>();
+  return cancel != nullptr && cancel->get<bool>();
 }
 
 // The form of the documents and that of the clients, in one.
@@ -42,12 +37,10 @@ json StopData(const std::string& thread_id, const state::StopReply& stop, const 
 }  // namespace
 
 void StopGraph(HandlerContext& context) {
-  Problems problems;
   state::StopRequest stop;
   stop.scope = context.caller().scope;
-  stop.thread_id = RequiredThreadId(context.body(), problems);
-  stop.cancel = ReadCancel(context.body(), problems);
-  if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  stop.thread_id = OwnThreadId(context.body());
+  stop.cancel = CancelOf(context.body());
   // Without a checkpointer a run has a thread of its own, which nobody else can name.
   if (context.api().state == nullptr) {
     return context.Succeed(DumpJson(StopData(stop.thread_id, {}, "no-checkpointer")));

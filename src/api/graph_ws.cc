@@ -1,12 +1,12 @@
 // WS /v1/graph/ws: one run a frame, each streamed as POST /v1/graph/stream does it, one chunk a
 // message. What is wrong with a frame is told in an error chunk; the socket stays open.
-#include <array>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "api/body_thread.h"
 #include "api/handlers.h"
+#include "api/request_shapes.h"
 #include "api/run_request.h"
 #include "api/socket.h"
 #include "api/stream_sink.h"
@@ -22,8 +22,6 @@ using nlohmann::json;
 
 // nginx ends a connection whose client stopped reading; this bounds a wait that it does not see.
 constexpr std::chrono::minutes kSendWaitMax{10};
-
-constexpr std::array<std::string_view, 2> kInvokeTypes = {"fresh", "resume"};
 
 std::string Frame(std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
@@ -109,7 +107,9 @@ std::optional<ErrorInfo> ReadFrame(HandlerContext& context, const bridge::Socket
 }
 
 GraphRequest ReadRequest(const HandlerContext& context, Problems& problems) {
-  bool resume = ReadChoice(context.body(), "invoke_type", kInvokeTypes, 0, problems) == 1;
+  CheckFields(context.body(), kRunFrame.fields, {"body"}, problems);
+  if (!problems.empty()) return {};
+  bool resume = ChoiceOf(context.body(), kInvokeType) == 1;
   GraphRequest request = ReadGraphRequest(context, problems, resume ? "tool_result" : "messages");
   if (resume && problems.empty() && request.run.thread_id.empty()) {
     problems.Add({"body", "config", "thread_id"}, "a resume must name its thread", "missing");

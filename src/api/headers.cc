@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kExposedHeaders =
     "X-Request-ID, X-Timestamp, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, "
-    "X-RateLimit-Reset, Content-Disposition, WWW-Authenticate";
+    "X-RateLimit-Reset, X-RateLimit-Reset-After, Content-Disposition, WWW-Authenticate";
 constexpr std::string_view kAllowedMethods = "GET, HEAD, POST, PUT, DELETE, OPTIONS";
 constexpr std::string_view kAllowedHeaders = "Authorization, Content-Type, Accept, X-Request-ID";
 constexpr std::string_view kPreflightSeconds = "600";

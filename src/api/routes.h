@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/fields.h"
 #include "base/status.h"
 
 namespace agent_graph::bridge {
@@ -20,7 +21,7 @@ class HandlerContext;
 
 enum class Method : uint8_t { kGet, kPost, kPut, kDelete };
 enum class BodyKind : uint8_t { kNone, kJson, kOptionalJson };
-enum class Access : uint8_t { kPublic, kGuarded };
+enum class Access : uint8_t { kPublic, kGuarded, kDocumentation };
 enum class Transport : uint8_t {
   kHttp,
   kSocket,      // a WebSocket of JSON messages
@@ -34,13 +35,19 @@ struct Route {
   std::string_view resource;  // "checkpointer"
   std::string_view action;    // "read"
   BodyKind body;
-  bool native;                       // answered in the event loop (ping)
+  bool native;                       // answered in the event loop
   void (*handler)(HandlerContext&);  // on a fiber; null for native routes
   std::string_view summary;
+  RouteShape shape = {};
   Transport transport = Transport::kHttp;
   // Of a WebSocket, whose `handler` is called once, when it was accepted: one message.
   void (*on_message)(HandlerContext&, bridge::SocketMessage&) = nullptr;
 };
+
+// `data` of a stream: chunks, not an envelope.
+inline constexpr std::string_view kStreamAnswer = "StreamChunk";
+// Of what clients see: paths begin with its major number.
+inline constexpr std::string_view kApiVersion = "1.0.0";
 
 std::span<const Route> Routes();
 

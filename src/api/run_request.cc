@@ -1,11 +1,11 @@
 #include "api/run_request.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "api/body_thread.h"
+#include "api/request_shapes.h"
 #include "base/json.h"
 
 namespace agent_graph::api {
@@ -13,24 +13,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 3> kGranularities = {"low", "partial", "full"};
 constexpr size_t kRunIdBytesMax = 128;
 constexpr std::string_view kAnonymousUser = "anonymous";
 
 // Absent or blank: the run makes one.
-std::string ReadThreadId(const json& config, Problems& problems) {
+std::string ThreadIdOf(const json& config) {
   const json* member = FindMember(config, "thread_id");
-  if (member == nullptr) return "";
-  std::optional<std::string> thread_id = ThreadIdText(*member);
-  if (!thread_id) {
-    problems.Add({"body", "config", "thread_id"}, "must be a string", "string_type");
-    return "";
-  }
-  if (IsBlank(*thread_id)) return "";
-  if (auto problem = ThreadIdProblem(*thread_id)) {
-    problems.Add({"body", "config", "thread_id"}, *std::move(problem), "value_error");
-  }
-  return *std::move(thread_id);
+  std::string thread_id = member != nullptr ? ThreadIdText(*member).value_or("") : "";
+  return IsBlank(thread_id) ? "" : thread_id;
 }
 
 // A client may name its run; a name that would not be safe in logs and paths is not taken.
@@ -78,19 +68,17 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
   run.user_id = context.caller().user_id;
   run.user_json = context.caller().user_json;
   run.messages = ReadMessages(body, messages_key, context.message_limits(), problems);
-  const json* config = ReadObject(body, "config", problems);
+  const json* config = FindMember(body, "config");
   if (config != nullptr) {
-    run.thread_id = ReadThreadId(*config, problems);
+    run.thread_id = ThreadIdOf(*config);
     run.run_id = ReadRunId(*config);
   }
   run.config_json = GraphConfig(config, context.caller());
-  if (const json* initial = ReadObject(body, "initial_state", problems)) {
+  if (const json* initial = FindMember(body, "initial_state")) {
     run.initial_state_json = DumpJson(*initial);
   }
-  run.recursion_limit = static_cast<int>(ReadInteger(
-      body, "recursion_limit", kRecursionLimitDefault, 1, kRecursionLimitMax, problems));
-  request.granularity = static_cast<Granularity>(
-      ReadChoice(body, "response_granularity", kGranularities, 0, problems));
+  run.recursion_limit = static_cast<int>(IntegerOf(body, kRecursionLimit));
+  request.granularity = static_cast<Granularity>(ChoiceOf(body, kResponseGranularity));
   return request;
 }
 

@@ -8,9 +8,6 @@
 
 namespace agent_graph::api {
 
-inline constexpr int kRecursionLimitDefault = 25;
-inline constexpr int kRecursionLimitMax = 100;
-
 // How much of the state an answer shows; the run itself does not depend on it.
 enum class Granularity : uint8_t { kLow, kPartial, kFull };
 
@@ -19,8 +16,8 @@ struct GraphRequest {
   Granularity granularity = Granularity::kLow;
 };
 
-// Reads the body, whose messages are the member `messages_key`; what is wrong with it goes to
-// `problems`.
+// Reads a body whose fields were checked and whose messages are the member `messages_key`; what is
+// wrong with those goes to `problems`.
 GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
                               const std::string& messages_key = "messages");
 

@@ -48,8 +48,7 @@ void AddMessages(HandlerContext& context) {
   append.user_id = context.caller().user_id;
   append.thread_id = context.ThreadId(problems);
   append.creation_id = NewUuid();
-  ReadObject(context.body(), "config", problems);
-  if (const nlohmann::json* metadata = ReadObject(context.body(), "metadata", problems)) {
+  if (const nlohmann::json* metadata = FindMember(context.body(), "metadata")) {
     append.metadata_json = DumpJson(*metadata);
   }
   append.messages =
@@ -75,7 +74,6 @@ void DeleteMessage(HandlerContext& context) {
   Problems problems;
   const std::string& thread_id = context.ThreadId(problems);
   const std::string& message_id = context.MessageId(problems);
-  ReadObject(context.body(), "config", problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   Status deleted = context.state().DeleteMessage(context.caller().scope, thread_id, message_id);
   if (!deleted.ok()) return context.Fail(deleted);

@@ -28,9 +28,6 @@ void ReadState(const json& fields, const HandlerContext& context, state::PutStat
     } else if (key == "context_summary") {
       put.summary_present = true;
       if (value.is_string()) put.summary = value.get<std::string>();
-      if (!value.is_string() && !value.is_null()) {
-        problems.Add({"body", "state", key}, "must be a string or null", "string_type");
-      }
     } else {
       custom[key] = value;
     }
@@ -56,13 +53,7 @@ void PutThreadState(HandlerContext& context) {
   put.user_id = context.caller().user_id;
   put.thread_id = context.ThreadId(problems);
   put.creation_id = NewUuid();
-  ReadObject(context.body(), "config", problems);
-  const json* fields = ReadObject(context.body(), "state", problems);
-  if (fields != nullptr) {
-    ReadState(*fields, context, put, problems);
-  } else if (problems.empty()) {
-    problems.Add({"body", "state"}, "is required", "missing");
-  }
+  ReadState(context.body().at("state"), context, put, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   Result<state::ThreadState> state = context.state().Put(put);
   if (!state.ok()) return context.Fail(state.status());
@@ -72,7 +63,6 @@ void PutThreadState(HandlerContext& context) {
 void DeleteThreadState(HandlerContext& context) {
   Problems problems;
   const std::string& thread_id = context.ThreadId(problems);
-  ReadObject(context.body(), "config", problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   Status cleared = context.state().ClearState(context.caller().scope, thread_id);
   if (!cleared.ok()) return context.Fail(cleared);

@@ -75,7 +75,6 @@ void GetThread(HandlerContext& context) {
 void DeleteThread(HandlerContext& context) {
   Problems problems;
   const std::string& thread_id = context.ThreadId(problems);
-  ReadObject(context.body(), "config", problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   Status deleted = context.state().DeleteThread(context.caller().scope, thread_id);
   if (!deleted.ok()) return context.Fail(deleted);
