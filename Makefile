@@ -11,11 +11,11 @@ FUZZ_SECONDS ?= 60
 BUILD := build/release
 PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini t/http
 
-.PHONY: deps build module run test bench lint asan tsan fuzz clean
+.PHONY: deps build docs module run test bench lint asan tsan fuzz clean
 
 # Every package that any target needs; each target installs only its own.
 deps:
-	cmake/install-packages.sh build test lint fuzz bench sanitizer
+	cmake/install-packages.sh build docs test lint fuzz bench sanitizer
 
 # build/ngx_http_agent_graph_module.so and the sample graphs in build/graphs/.
 build:
@@ -25,6 +25,11 @@ build:
 	ln -sfn release/ngx_http_agent_graph_module.so build/ngx_http_agent_graph_module.so
 	ln -sfn release/graphs build/graphs
 
+# The viewers that /docs and /redoc show, in build/docs/. The service does without them, too.
+docs:
+	cmake/install-packages.sh docs || true
+	cmake/install-docs-viewers.sh
+
 # make module NGINX_SRC=DIR [STATIC=1] [NGINX_CONFIGURE="--with-..."]: against any nginx source tree.
 # The result is in build/nginx-<tree>/: the module, or with STATIC=1 an nginx that contains it.
 module:
@@ -33,12 +38,13 @@ module:
 	JOBS='$(JOBS)' cmake/build-with-nginx.sh '$(NGINX_SRC)' '$(if $(STATIC),static,dynamic)' $(NGINX_CONFIGURE)
 
 # Serves the sample agent in the foreground on 127.0.0.1:$(PORT); Ctrl-C ends it.
-run: build
+run: build docs
 	@PORT='$(PORT)' exec conf/run.sh
 
 test: build
 	cmake/install-packages.sh test
 	cmake/install-mock-provider.sh
+	cmake/install-docs-viewers.sh
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error
 	$(PYTEST)
 	@echo 'make test: all unit and http tests passed'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # install-packages.sh GROUP...   Installs the Debian packages of the named groups that are missing.
-# Groups: build, test, lint, fuzz, bench, sanitizer. Needs root or sudo only when something is missing.
+# Groups: build, docs, test, lint, fuzz, bench, sanitizer. Needs root or sudo only when something is missing.
 set -eu
 
 packages_of() {
@@ -10,8 +10,9 @@ packages_of() {
                 libcurl4-openssl-dev libssl-dev libhiredis-dev libpcre2-dev zlib1g-dev \
                 libleveldb-dev libsnappy-dev nlohmann-json3-dev libgtest-dev libgmock-dev \
                 libwslay-dev ;;
-    test) echo python3 python3-pytest python3-pytest-timeout python3-h2 npm redis-server \
-               python3-websockets ;;
+    docs) echo npm openssl ;;
+    test) echo python3 python3-pytest python3-pytest-timeout python3-h2 npm openssl redis-server \
+               python3-websockets python3-jsonschema ;;
     lint) echo clang-19 clang-format-19 clang-tidy-19 ;;
     fuzz) echo libclang-rt-19-dev ;;
     bench) echo wrk python3 ;;

@@ -14,6 +14,7 @@ sed "s/127\.0\.0\.1:8000/127.0.0.1:$port/" conf/nginx.conf >"$prefix/conf/nginx.
 cp conf/service.json "$prefix/conf/service.json"
 ln -sfn ../../release/ngx_http_agent_graph_module.so "$prefix/modules/ngx_http_agent_graph_module.so"
 cp conf/graphs/*.json "$prefix/conf/graphs/"
+ln -sfn ../docs "$prefix/docs"
 for graph in build/release/graphs/*.so; do ln -sf "$PWD/$graph" "$prefix/conf/graphs/"; done
 
 globals='daemon off;'

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,8 +36,13 @@ struct ServiceConfig {
 
 using ServiceList = std::vector<std::unique_ptr<ServiceConfig>>;
 
+class Documentation;
+struct Viewers;
+using ViewerFolders = std::map<std::string, std::shared_ptr<const Viewers>>;  // by path
+
 struct MainConfig {
   ServiceList* services;
+  ViewerFolders* viewers;
   ngx_msec_t exit_timeout;
   ngx_msec_t shutdown_jitter;
 };
@@ -56,7 +62,9 @@ struct LocationConfig {
   ngx_msec_t socket_ping;    // 0: off
   ngx_msec_t socket_pong_timeout;
   ngx_msec_t socket_close_timeout;
-  size_t socket_max_message;  // NGX_CONF_UNSET_SIZE: as large as a JSON body
+  size_t socket_max_message;           // NGX_CONF_UNSET_SIZE: as large as a JSON body
+  ngx_str_t docs;                      // agent_graph_docs: the viewers' folder, or "off"
+  const Documentation* documentation;  // null: not served
 };
 
 extern ngx_command_t kDirectives[];

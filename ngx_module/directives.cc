@@ -3,6 +3,7 @@
 
 #include "callback.h"
 #include "config.h"
+#include "documentation.h"
 #include "status.h"
 
 namespace agent_graph::nginx {
@@ -16,6 +17,7 @@ constexpr ngx_msec_t kDefaultShutdownJitter = 10'000;
 constexpr ngx_msec_t kDefaultSocketPing = 20'000;
 constexpr ngx_msec_t kDefaultPongTimeout = 20'000;
 constexpr ngx_msec_t kDefaultSocketCloseTimeout = 5000;
+constexpr std::string_view kDefaultDocs = "/usr/share/agent-graph/docs";
 
 // agent_graph NAME | off;
 char* ServeDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
@@ -142,8 +144,10 @@ void WarnAboutBodySize(ngx_conf_t* cf, const LocationConfig* location) {
                      &core->name, limit);
 }
 
-void DeleteServices(void* services) noexcept {
-  delete static_cast<ServiceList*>(services);
+void DeleteMainConfig(void* conf) noexcept {
+  auto* main = static_cast<MainConfig*>(conf);
+  delete main->viewers;
+  delete main->services;
 }
 
 bool OwnedByUs(const struct stat& status, const ngx_core_conf_t* core) {
@@ -191,6 +195,9 @@ ngx_command_t kDirectives[] = {
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
      ngx_conf_set_msec_slot, NGX_HTTP_LOC_CONF_OFFSET,
      offsetof(LocationConfig, socket_close_timeout), &kPositiveTime},
+    {ngx_string("agent_graph_docs"),
+     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
+     ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, docs), nullptr},
     {ngx_string("agent_graph_shutdown_jitter"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1,
      ngx_conf_set_msec_slot, NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfig, shutdown_jitter),
      nullptr},
@@ -213,10 +220,11 @@ void* CreateMainConfig(ngx_conf_t* cf) noexcept {
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, 0);
     if (main == nullptr || cleanup == nullptr) return nullptr;
     main->services = new ServiceList;
+    main->viewers = new ViewerFolders;
     main->exit_timeout = NGX_CONF_UNSET_MSEC;
     main->shutdown_jitter = NGX_CONF_UNSET_MSEC;
-    cleanup->handler = DeleteServices;
-    cleanup->data = main->services;
+    cleanup->handler = DeleteMainConfig;
+    cleanup->data = main;
     return main;
   });
 }
@@ -262,6 +270,9 @@ char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept {
                             kDefaultSocketCloseTimeout);
   ngx_conf_merge_size_value(location->socket_max_message, previous->socket_max_message,
                             NGX_CONF_UNSET_SIZE);
+  if (location->docs.data == nullptr) {
+    location->docs = previous->docs.data != nullptr ? previous->docs : Reference(kDefaultDocs);
+  }
 
   if (location->enabled == NGX_CONF_UNSET) {
     // Nested locations choose for themselves; "if" and "limit_except" blocks are the same location.
@@ -269,13 +280,14 @@ char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept {
     location->enabled = previous->enabled;
     location->service = previous->service;
     location->base_path = previous->base_path;
+    location->documentation = previous->documentation;
     if (core->lmt_excpt && core->handler == nullptr) core->handler = HandleRequest;
     return NGX_CONF_OK;
   }
   if (!location->enabled) return NGX_CONF_OK;
   if (char* failure = ChooseBasePath(cf, location); failure != NGX_CONF_OK) return failure;
   WarnAboutBodySize(cf, location);
-  return NGX_CONF_OK;
+  return PrepareDocumentation(cf, *location);
 }
 
 ngx_int_t CheckStateDirectories(ngx_conf_t* cf) noexcept {

@@ -4,6 +4,7 @@
 #include "api/routes.h"
 #include "body_reader.h"
 #include "callback.h"
+#include "documentation.h"
 #include "process.h"
 #include "request_context.h"
 #include "request_target.h"
@@ -178,6 +179,11 @@ ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   }
   const api::Route& route = api::Routes()[match.route];
   context.route = route.pattern;
+  if (route.access == api::Access::kDocumentation) {
+    return SendDocumentation(context, match.path_parameters.empty()
+                                          ? std::string(route.pattern)
+                                          : "/docs/" + match.path_parameters[0]);
+  }
   if (route.native) return SendNativeReply(context, api::PingReply(context.request_id), "ok");
 
   bridge::RequestHead& head = context.head;

@@ -65,9 +65,20 @@ void ReplyWriter::Append(std::string bytes) {
   }
   Piece* piece = NewPiece();
   piece->bytes = std::move(bytes);
-  auto* data = reinterpret_cast<u_char*>(piece->bytes.data());
+  AppendPiece(piece, piece->bytes);
+}
+
+void ReplyWriter::AppendLasting(std::string_view bytes) {
+  if (bytes.empty()) return;
+  appended_ += static_cast<int64_t>(bytes.size());
+  if (!request_->header_only) AppendPiece(NewPiece(), bytes);
+}
+
+void ReplyWriter::AppendPiece(Piece* piece, std::string_view bytes) {
+  // nginx's buffers are not const; `memory` says that nobody writes to this one.
+  auto* data = reinterpret_cast<u_char*>(const_cast<char*>(bytes.data()));
   piece->buffer.start = piece->buffer.pos = data;
-  piece->buffer.end = piece->buffer.last = data + piece->bytes.size();
+  piece->buffer.end = piece->buffer.last = data + bytes.size();
   pending_.Push(piece);
 }
 

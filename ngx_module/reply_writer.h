@@ -24,6 +24,8 @@ class ReplyWriter {
   // Collected here, sent by the next Flush.
   void SetHead(bridge::ReplyHead head);
   void Append(std::string bytes);
+  // Bytes that outlive the request and are not counted.
+  void AppendLasting(std::string_view bytes);
   void Finish() { finished_ = true; }
 
   // Hands everything to nginx, the last piece flushed. Also goes on with what nginx still holds.
@@ -58,6 +60,7 @@ class ReplyWriter {
 
   ngx_int_t SendHead();
   ngx_int_t SetField(const std::string& name, const std::string& value);
+  void AppendPiece(Piece* piece, std::string_view bytes);
   Piece* NewPiece();
   ngx_chain_t* PrepareChain();
   void Recycle();

@@ -71,7 +71,8 @@ RequestContext* FindContext(ngx_http_request_t* request) {
       ngx_http_get_module_ctx(request, ngx_http_agent_graph_module));
 }
 
-ngx_int_t SendNativeReply(RequestContext& context, api::Reply reply, std::string_view outcome) {
+ngx_int_t SendNativeReply(RequestContext& context, api::Reply reply, std::string_view outcome,
+                          std::string_view lasting) {
   context.outcome = outcome;
   context.ended = MonotonicMicros();
   // A body nobody reads; also keeps the connection usable.
@@ -80,11 +81,12 @@ ngx_int_t SendNativeReply(RequestContext& context, api::Reply reply, std::string
   bridge::ReplyHead head;
   head.status = reply.status;
   head.headers = std::move(reply.headers);
-  head.content_length = static_cast<int64_t>(reply.body.size());
+  head.content_length = static_cast<int64_t>(reply.body.size() + lasting.size());
   api::AppendStandardHeaders(head.headers, *context.location.service->settings, context.origin,
                              context.request_id, context.https);
   context.writer.SetHead(std::move(head));
   context.writer.Append(std::move(reply.body));
+  context.writer.AppendLasting(lasting);
   context.writer.Finish();
   return context.writer.Flush();
 }

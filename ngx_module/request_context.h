@@ -69,8 +69,10 @@ struct RequestContext {
 RequestContext* OpenContext(ngx_http_request_t* request, const LocationConfig& location);
 RequestContext* FindContext(ngx_http_request_t* request);
 
-// Sends a whole answer made in the loop. The result is for ngx_http_finalize_request.
-ngx_int_t SendNativeReply(RequestContext& context, api::Reply reply, std::string_view outcome);
+// Sends a whole answer made in the loop. The result is for ngx_http_finalize_request. `lasting` is
+// its body where that outlives the request and need not be copied.
+ngx_int_t SendNativeReply(RequestContext& context, api::Reply reply, std::string_view outcome,
+                          std::string_view lasting = {});
 
 int64_t MonotonicMicros();
 
