@@ -102,10 +102,16 @@ def test_run_serves_what_it_prints_twice_in_a_row(checkout, user):
             threads = http1.fetch(port, "GET", "/v1/threads/first/messages").json()
             # Two turns a round, each of the user's message and the answer.
             assert len(threads["data"]["messages"]) == 4 * (attempt + 1)
+            # The pages of the interface are there, with or without their viewers.
+            assert http1.fetch(port, "GET", "/docs").status == 200
+            # What a WebSocket may carry in its query is written nowhere.
+            http1.fetch(port, "GET", "/v1/graph/ws?token=secret-of-the-query")
             assert server.interrupt() == 0, server.printed
             wait_until(lambda: not server.workers(), "the workers have gone")
         finally:
             server.close()
     log = server.printed
+    access_log = (checkout / "build" / "run" / "logs" / "access.log").read_text()
+    assert "/v1/graph/ws" in access_log and "secret-of-the-query" not in access_log + log
     for word in ("[emerg]", "[alert]", "[crit]", "exited on signal", "[warn]"):
         assert word not in log, log

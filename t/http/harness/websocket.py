@@ -73,8 +73,11 @@ class WebSocket(http1.Connection):
     """`upgrade` sends a handshake and expects the 101; `early` goes out in the same segment."""
 
     def upgrade(self, target="/v1/graph/ws", early=b"", **headers):
-        request = http1.request_bytes("GET", target, handshake_headers(**headers))
-        self.send(request + early)
+        return self.upgrade_with(target, handshake_headers(**headers), early)
+
+    def upgrade_with(self, target, headers, early=b""):
+        """The same with all headers given."""
+        self.send(http1.request_bytes("GET", target, headers) + early)
         self.reply = self.read_head()
         assert self.reply.status == 101, self.reply
         assert self.reply.header("Upgrade").lower() == "websocket"

@@ -1,0 +1,177 @@
+"""The service describes itself: the document is valid, true of every answer and of what requests
+are refused for, and shown by pages that need nothing from elsewhere."""
+
+import json
+import re
+import subprocess
+
+import pytest
+
+from harness import environment
+from harness.agents import DEMO, behaviour, user
+from harness.openapi import Generator, OpenApi
+from harness.service import invocation
+from harness.tokens import JWT_ENVIRONMENT
+
+_VIEWERS = environment.ROOT / "build" / "docs"
+
+
+def _document(service):
+    reply = service.get("/openapi.json")
+    assert reply.status == 200 and reply.header("Content-Type") == "application/json"
+    return OpenApi(reply.json())
+
+
+def test_it_is_valid_openapi(start_service, directory):
+    guarded = DEMO | {"auth": "jwt", "env": "secrets.env"}
+    for settings in (DEMO, guarded):
+        service = start_service(settings, files={"secrets.env": JWT_ENVIRONMENT})
+        document = _document(service).document
+        assert document["openapi"].startswith("3.1.")
+        file = directory / "openapi.json"
+        file.write_text(json.dumps(document))
+        script = (
+            "import {Validator} from '@seriousme/openapi-schema-validator';"
+            f"const result = await new Validator().validate({json.dumps(str(file))});"
+            "console.log(JSON.stringify(result));"
+        )
+        (node,) = environment.NODE_MODULES.glob("node-linux-*/bin/node")
+        done = subprocess.run(
+            [node, "--input-type=module", "-e", script],
+            cwd=environment.NODE_MODULES.parent, capture_output=True, text=True, check=True,
+        )
+        assert json.loads(done.stdout)["valid"], done.stdout
+
+
+def test_it_names_the_place_it_is_served_from(start_service):
+    assert _document(start_service(DEMO)).document["servers"] == [{"url": "/"}]
+    prefixed = start_service(DEMO, prefix="/support/")
+    assert _document(prefixed).document["servers"] == [{"url": "/support"}]
+
+
+def test_answers_are_what_it_says(start_service):
+    service = start_service(behaviour("echo"))
+    openapi = _document(service)
+
+    def check(method, path, body=None, query="", **ids):
+        reply = service.request(method, path.format(**ids) + query, body)
+        openapi.check_answer(method, path, reply)
+        return reply
+
+    run = invocation("hi", config={"thread_id": "t"}, response_granularity="full")
+    thread, state, messages = "/v1/threads/{t}", "/v1/threads/{t}/state", "/v1/threads/{t}/messages"
+    names = {"t": "t"}
+
+    def named(path):
+        return path.replace("{t}", "{thread_id}")
+
+    def thread_route(method, path, body=None, **other):
+        reply = service.request(method, path.format(**(names | other)), body)
+        openapi.check_answer(method, named(path).replace("{m}", "{message_id}"), reply)
+        return reply
+
+    assert check("GET", "/ping").status == 200
+    for path in ("/v1/graph/invoke", "/v1/graph/stream"):
+        assert check("POST", path, run).status == 200
+        assert check("POST", path, {}).status == 422
+    assert check("GET", "/v1/graph").status == 200
+    assert check("GET", "/v1/graph:StateSchema").status == 200
+    assert check("GET", "/v1/observability/{thread_id}", thread_id="t").json()["data"]["run"]
+    for path in ("/v1/graph/stop", "/v1/graph/fix"):
+        assert check("POST", path, {"thread_id": "t"}).status == 200
+    assert check("GET", "/v1/threads", query="?limit=1").json()["data"]["threads"]
+    assert thread_route("GET", thread).status == 200
+    assert thread_route("GET", state).status == 200
+    assert thread_route("PUT", state, {"state": {"context_summary": "s"}}).status == 200
+    assert thread_route("POST", messages, {"messages": [user("more")]}).status == 200
+    (first, *_) = thread_route("GET", messages).json()["data"]["messages"]
+    message = messages + "/{m}"
+    assert thread_route("GET", message, m=first["message_id"]).status == 200
+    assert thread_route("DELETE", message, m=first["message_id"]).status == 200
+    assert thread_route("GET", message, m=first["message_id"]).status == 404
+    assert thread_route("DELETE", state).status == 200
+    assert thread_route("DELETE", thread, {}).status == 200
+    assert thread_route("GET", thread).status == 404
+
+
+# What the document cannot say: keys that decide together, and characters of ids.
+_UNSAID = re.compile(r"NUL|UTF-8|differs from")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_requests_are_refused_for_what_it_says(start_service, seed):
+    service = start_service(behaviour("echo"))
+    openapi = _document(service)
+    generator = Generator(openapi, seed)
+    sent = {200: 0, 422: 0}
+    for method, path, operation in openapi.operations():
+        schema = openapi.body_schema(operation)
+        if schema is None or "/upload" in path:
+            continue
+        validator = openapi.validator(schema)
+        target = re.sub(r"\{\w+\}", f"fuzz{seed}", path)
+        for _ in range(25):
+            body = generator.value(schema)
+            if generator.random.random() < 0.5:
+                body = generator.changed(body)
+            reply = service.request(method, target, body=json.dumps(body))
+            errors = list(validator.iter_errors(body))
+            wrong = [error.message for error in errors]
+            context = f"{method} {path} {json.dumps(body)}\n{reply.text[:500]}\n{wrong}"
+            assert reply.status < 500 or reply.status == 503, context
+            if wrong:
+                # Inside of messages the reader is looser than what it writes.
+                in_content = all("content" in error.absolute_path for error in errors)
+                assert reply.status == 422 or in_content, context
+            if wrong and reply.status == 422:
+                assert reply.json()["error"]["details"], context
+            elif not wrong and reply.status == 422:
+                assert _UNSAID.search(reply.text), context
+            sent[reply.status] = sent.get(reply.status, 0) + 1
+    assert sent[200] > 20 and sent[422] > 20, sent
+
+
+def test_pages(start_service):
+    service = start_service(DEMO, location=f'agent_graph_docs "{_VIEWERS}";', prefix="/support/")
+    installed = (_VIEWERS / "installed").exists()
+    for path in ("/docs", "/redoc"):
+        reply = service.get(path)
+        assert reply.status == 200 and reply.header("Content-Type").startswith("text/html")
+        assert "openapi.json" in reply.text or "docs/start.js" in reply.text
+        references = re.findall(r'(?:src|href|spec-url)="([^"]+)"', reply.text)
+        assert references and not any("//" in reference for reference in references)
+        for reference in references:
+            found = service.get("/" + reference)
+            assert found.status == 200, reference
+            assert int(found.header("Content-Length")) == len(found.body) > 0
+            head = service.request("HEAD", "/" + reference)
+            assert (head.status, head.body) == (200, b"")
+            assert head.header("Content-Length") == found.header("Content-Length")
+        # Scripts come from the service itself; the policy forbids all others.
+        assert "<script>" not in reply.text
+        assert "script-src 'self'" in reply.header("Content-Security-Policy")
+    if installed:
+        css = service.get("/docs/swagger-ui.css")
+        assert css.header("Content-Type").startswith("text/css") and len(css.body) > 10_000
+    for path in ("/docs/nothing.js", "/docs/installed", "/docs/..%2Fconf", "/docs/"):
+        assert service.get(path).status == 404
+    assert service.post("/docs").status == 405
+
+
+def test_pages_without_viewers_and_without_a_token(start_service):
+    settings = DEMO | {"auth": "jwt", "env": "secrets.env"}
+    service = start_service(
+        settings, files={"secrets.env": JWT_ENVIRONMENT}, location="agent_graph_docs nowhere;"
+    )
+    for path in ("/docs", "/redoc", "/openapi.json"):
+        assert service.get(path).status == 200
+    assert "not installed" in service.get("/docs").text
+    assert service.get("/docs/swagger-ui.css").status == 404
+    assert service.get("/v1/graph").status == 403
+
+
+def test_pages_can_be_switched_off(start_service):
+    service = start_service(DEMO, http="agent_graph_docs off;")
+    for path in ("/docs", "/redoc", "/openapi.json", "/docs/start.js"):
+        assert service.get(path).status == 404
+    assert service.get("/ping").status == 200
