@@ -43,6 +43,11 @@ GraphBuilder& GraphBuilder::AddAgent(std::string name, Agent agent) {
   return *this;
 }
 
+GraphBuilder& GraphBuilder::AddLiveAgent(std::string name, LiveAgent agent) {
+  definition_->nodes.push_back({std::move(name), std::move(agent)});
+  return *this;
+}
+
 GraphBuilder& GraphBuilder::AddToolNode(std::string name, std::vector<Tool> tools) {
   definition_->nodes.push_back({std::move(name), ToolNode{std::move(tools), {}, {}}});
   return *this;

@@ -17,6 +17,16 @@ bool Contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+template <typename Kind>
+std::vector<std::string> ModelNamesOf(const std::vector<Node>& nodes) {
+  std::vector<std::string> names;
+  for (const Node& node : nodes) {
+    const auto* agent = std::get_if<Kind>(&node.kind);
+    if (agent != nullptr && !Contains(names, agent->model)) names.push_back(agent->model);
+  }
+  return names;
+}
+
 // Stands for a graph that did not come from a file.
 std::string StructureText(const GraphDefinition& definition) {
   std::string text = definition.name;
@@ -105,12 +115,34 @@ const ToolNode* CompiledGraph::ToolsOf(const Agent& agent) const {
 }
 
 std::vector<std::string> CompiledGraph::ModelNames() const {
-  std::vector<std::string> names;
+  return ModelNamesOf<Agent>(definition_.nodes);
+}
+
+const Node* CompiledGraph::live_root() const {
+  const OutgoingEdge* first = EdgeFrom(START);
+  if (first == nullptr || first->targets.size() != 1) return nullptr;
+  const Node* node = FindNode(first->targets[0]);
+  return node != nullptr && std::holds_alternative<LiveAgent>(node->kind) ? node : nullptr;
+}
+
+const LiveAgent* CompiledGraph::FindLiveAgent(std::string_view name) const {
+  const Node* node = FindNode(name);
+  return node == nullptr ? nullptr : std::get_if<LiveAgent>(&node->kind);
+}
+
+std::vector<std::string> CompiledGraph::HandoverTargets(std::string_view name) const {
+  std::vector<std::string> targets;
+  if (const LiveAgent* agent = FindLiveAgent(name)) targets = agent->sub_agents;
   for (const Node& node : definition_.nodes) {
-    const auto* agent = std::get_if<Agent>(&node.kind);
-    if (agent != nullptr && !Contains(names, agent->model)) names.push_back(agent->model);
+    const auto* other = std::get_if<LiveAgent>(&node.kind);
+    if (other == nullptr || node.name == name || Contains(targets, node.name)) continue;
+    if (Contains(other->sub_agents, name)) targets.push_back(node.name);
   }
-  return names;
+  return targets;
+}
+
+std::vector<std::string> CompiledGraph::LiveModelNames() const {
+  return ModelNamesOf<LiveAgent>(definition_.nodes);
 }
 
 }  // namespace agent_graph::graph

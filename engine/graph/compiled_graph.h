@@ -53,6 +53,15 @@ class CompiledGraph {
   // Every `Agent::model`, once each: start-up checks that all are configured.
   std::vector<std::string> ModelNames() const;
 
+  // The live agent at the root, null when the graph is not live.
+  const Node* live_root() const;
+  // Null when there is no live agent of that name.
+  const LiveAgent* FindLiveAgent(std::string_view name) const;
+  // Whom `name` may hand the conversation over to: its sub-agents, and those it is one of.
+  std::vector<std::string> HandoverTargets(std::string_view name) const;
+  // Every `LiveAgent::model`, once each.
+  std::vector<std::string> LiveModelNames() const;
+
   // --- state fields -----------------------------------------------------------------------
   const std::vector<StateField>& fields() const { return definition_.fields; }
   // Fills in the defaults of declared fields that are not set.

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "graph/condition.h"
 #include "graph/definition.h"
+#include "graph/live_declaration.h"
 #include "graph/object_reader.h"
 #include "graph/tool_declarations.h"
 
@@ -54,16 +55,26 @@ class DocumentReader {
     }
     // Agents may name a tool node further down.
     for (size_t i = 0; i < nodes.size(); ++i) {
-      const auto* agent = std::get_if<Agent>(&builder_.definition().nodes[i].kind);
-      if (agent == nullptr || agent->tool_node.empty()) continue;
-      std::string path = ElementPath(top_.PathOf("nodes"), i) + ".tool_node";
-      CheckNode(top_, path, agent->tool_node);
-      const Node* node = Find(agent->tool_node);
-      if (node != nullptr && !std::holds_alternative<ToolNode>(node->kind)) {
-        top_.Fail(path, '"' + agent->tool_node + "\" is not a node of type tools");
+      const NodeKind& kind = builder_.definition().nodes[i].kind;
+      const std::string path = ElementPath(top_.PathOf("nodes"), i);
+      if (const auto* agent = std::get_if<Agent>(&kind)) CheckToolNode(path, agent->tool_node);
+      if (const auto* agent = std::get_if<LiveAgent>(&kind)) {
+        CheckToolNode(path, agent->tool_node);
+        for (size_t j = 0; j < agent->sub_agents.size(); ++j) {
+          CheckNode(top_, ElementPath(path + ".sub_agents", j), agent->sub_agents[j]);
+        }
       }
     }
     return top_.ok() ? Status::Ok() : top_.Finish();
+  }
+
+  void CheckToolNode(const std::string& path, const std::string& name) {
+    if (name.empty()) return;
+    CheckNode(top_, path + ".tool_node", name);
+    const Node* node = Find(name);
+    if (node != nullptr && !std::holds_alternative<ToolNode>(node->kind)) {
+      top_.Fail(path + ".tool_node", '"' + name + "\" is not a node of type tools");
+    }
   }
 
   Status ReadNode(const json& value, std::string path) {
@@ -80,8 +91,10 @@ class DocumentReader {
       ReadToolNode(reader, name);
     } else if (type == "reply") {
       ReadReply(reader, name);
+    } else if (type == "live_agent") {
+      builder_.AddLiveAgent(name, ReadLiveAgent(reader));
     } else {
-      reader.Fail(reader.PathOf("type"), "must be one of agent, tools, reply");
+      reader.Fail(reader.PathOf("type"), "must be one of agent, tools, reply, live_agent");
     }
     return reader.Finish();
   }

@@ -9,6 +9,7 @@
 
 #include "agent_graph/agent.h"
 #include "agent_graph/graph.h"
+#include "agent_graph/live_agent.h"
 #include "agent_graph/node.h"
 #include "agent_graph/tool.h"
 #include "agent_graph/tool_sources.h"
@@ -29,7 +30,7 @@ struct ToolNode {
   const Tool* Find(std::string_view name) const;
 };
 
-using NodeKind = std::variant<FunctionNode, Agent, ToolNode>;
+using NodeKind = std::variant<FunctionNode, Agent, ToolNode, LiveAgent>;
 
 struct Node {
   std::string name;

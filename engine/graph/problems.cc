@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "graph/live_problems.h"
 #include "tools/http_tool.h"
 
 namespace agent_graph::graph {
@@ -44,6 +45,7 @@ class Inspector {
     CheckNodes();
     CheckEdges();
     CheckGoTo();
+    if (problems_.empty()) CheckLiveAgents(definition_, problems_);
     if (problems_.empty()) CheckReachable();  // else it would only repeat what is wrong
     CheckFields();
     CheckInterrupts("interrupt_before", definition_.interrupt_before);
@@ -85,13 +87,32 @@ class Inspector {
     if (!IsJsonOfType(agent.parameters_json, json::value_t::object)) {
       Add(where + ": the parameters are not a JSON object");
     }
-    if (agent.tool_node.empty()) return;
-    const Node* tool_node = Find(agent.tool_node);
+    CheckToolNode(where, agent.tool_node);
+  }
+
+  void CheckToolNode(const std::string& where, const std::string& name) {
+    if (name.empty()) return;
+    const Node* tool_node = Find(name);
     if (tool_node == nullptr) {
-      Add(where + ": there is no tool node " + Quote(agent.tool_node));
+      Add(where + ": there is no tool node " + Quote(name));
     } else if (!std::holds_alternative<ToolNode>(tool_node->kind)) {
-      Add(where + ": node " + Quote(agent.tool_node) + " is not a tool node");
+      Add(where + ": node " + Quote(name) + " is not a tool node");
     }
+  }
+
+  void CheckKind(const std::string& where, const LiveAgent& agent) {
+    if (agent.model.empty()) Add(where + ": the live agent has no model");
+    if (!IsJsonOfType(agent.parameters_json, json::value_t::object)) {
+      Add(where + ": the parameters are not a JSON object");
+    }
+    CheckToolNode(where, agent.tool_node);
+    for (const std::string& name : agent.sub_agents) {
+      const Node* sub_agent = Find(name);
+      if (sub_agent == nullptr || !std::holds_alternative<LiveAgent>(sub_agent->kind)) {
+        Add(where + ": there is no live agent " + Quote(name));
+      }
+    }
+    for (const std::string& problem : VoiceActivityProblems(agent.vad)) Add(where + ": " + problem);
   }
 
   void CheckKind(const std::string& where, const ToolNode& node) {
@@ -184,6 +205,13 @@ class Inspector {
         auto& targets = next[edge.from];
         targets.insert(targets.end(), edge.targets.begin(), edge.targets.end());
       }
+    }
+    for (const Node& node : definition_.nodes) {
+      const auto* agent = std::get_if<LiveAgent>(&node.kind);
+      if (agent == nullptr) continue;
+      auto& targets = next[node.name];
+      targets.insert(targets.end(), agent->sub_agents.begin(), agent->sub_agents.end());
+      if (!agent->tool_node.empty()) targets.push_back(agent->tool_node);
     }
     std::set<std::string> seen = {START};
     std::vector<std::string> open = {START};

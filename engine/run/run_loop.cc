@@ -176,6 +176,9 @@ Result<NodeResult> RunLoop::ExecuteNode(const graph::Node& node) {
   if (const auto* agent = std::get_if<Agent>(&node.kind)) {
     return RunAgentNode(*environment_, node.name, *agent, thread_.state(), emitter_, log_);
   }
+  if (std::holds_alternative<LiveAgent>(node.kind)) {
+    return Status(StatusCode::kGraph, "the graph is live: use /v1/graph/live");
+  }
   if (std::holds_alternative<graph::ToolNode>(node.kind)) {
     return RunToolNode(environment_, node.name, thread_.state(), meta_.step, log_);
   }

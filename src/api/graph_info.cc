@@ -35,7 +35,7 @@ json Info(const ApiContext& api, size_t edge_count) {
   json info;
   info["node_count"] = graph.nodes().size();
   info["edge_count"] = edge_count;
-  info["is_realtime"] = false;
+  info["is_realtime"] = graph.live_root() != nullptr;
   info["checkpointer"] = api.state != nullptr;
   info["checkpointer_type"] = api.state != nullptr ? json(api.state->TypeName()) : json();
   info["publisher"] = false;

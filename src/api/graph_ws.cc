@@ -12,6 +12,7 @@
 #include "api/stream_sink.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "graph/compiled_graph.h"
 #include "runtime/runtime.h"
 #include "websocket/protocol.h"
 
@@ -145,7 +146,11 @@ void Run(HandlerContext& context) {
 
 }  // namespace
 
-void OpenGraphSocket(HandlerContext&) {}
+void OpenGraphSocket(HandlerContext& context) {
+  if (context.api().graph->live_root() == nullptr) return;
+  Refusal(context, "").Tell({ApiError::kValidation, "this graph is live, use /v1/graph/live", {}});
+  context.exchange().CloseSocket(websocket::close_code::kPolicy, "the graph is live", "rejected");
+}
 
 void RunGraphFrame(HandlerContext& context, bridge::SocketMessage& message) {
   if (std::optional<ErrorInfo> error = ReadFrame(context, message)) {

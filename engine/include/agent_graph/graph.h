@@ -20,6 +20,7 @@
 #include "agent_graph/agent.h"
 #include "agent_graph/execution.h"
 #include "agent_graph/export.h"
+#include "agent_graph/live_agent.h"
 #include "agent_graph/node.h"
 #include "agent_graph/state.h"
 #include "agent_graph/tool.h"
@@ -79,6 +80,7 @@ class AGENT_GRAPH_API GraphBuilder {
                             Execution execution = Execution::kBlocking,
                             std::chrono::milliseconds timeout = kFunctionTimeoutDefault);
   GraphBuilder& AddAgent(std::string name, Agent agent);
+  GraphBuilder& AddLiveAgent(std::string name, LiveAgent agent);
   GraphBuilder& AddToolNode(std::string name, std::vector<Tool> tools);
   // To a tool node that was added before. Of tools with the same name the first is used: yours,
   // then HTTP tools, then those of MCP servers in their order.

@@ -1,0 +1,12 @@
+// Live agents of a declarative graph.
+#pragma once
+
+#include "agent_graph/live_agent.h"
+#include "graph/object_reader.h"
+
+namespace agent_graph::graph {
+
+// Reads the keys of a node of type live_agent; what is wrong goes to `reader`.
+LiveAgent ReadLiveAgent(ObjectReader& reader);
+
+}  // namespace agent_graph::graph
