@@ -1,0 +1,244 @@
+#include "realtime/demo.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <numbers>
+#include <utility>
+
+#include "models/demo.h"
+#include "realtime/speech_detector.h"
+
+namespace agent_graph::realtime {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPiece{100};  // of sound
+constexpr milliseconds kLead{200};   // sound is sent this much before it is due
+constexpr milliseconds kWordPause{40};
+constexpr milliseconds kWordMax{480};
+constexpr milliseconds kPerLetter{40};
+constexpr double kLoudness = 6000;
+constexpr size_t kHistoryMax = 100;  // messages
+constexpr std::string_view kHandle = "demo:";
+
+size_t BytesOf(milliseconds duration) {
+  return static_cast<size_t>(duration.count()) * kOutputRate / 1000 * 2;
+}
+
+// A tone whose pitch depends on the word, with soft edges, and a pause.
+std::string Speak(std::string_view word) {
+  const auto length = std::min(kPerLetter * static_cast<int>(word.size()), kWordMax);
+  uint32_t hash = 2166136261U;
+  for (char c : word) hash = (hash ^ static_cast<uint8_t>(c)) * 16777619U;
+  const double pitch = 160 + hash % 160;
+  const size_t count = BytesOf(length) / 2;
+  std::string pcm(BytesOf(length + kWordPause), '\0');
+  for (size_t i = 0; i < count; ++i) {
+    const double at = static_cast<double>(i) / static_cast<double>(count);
+    const double edge = std::min({1.0, 10 * at, 10 * (1 - at)});
+    const double phase = 2 * std::numbers::pi * pitch * static_cast<double>(i) / kOutputRate;
+    const auto sample =
+        static_cast<int16_t>(kLoudness * edge * (std::sin(phase) + 0.4 * std::sin(2 * phase)));
+    std::memcpy(&pcm[2 * i], &sample, sizeof(sample));
+  }
+  return pcm;
+}
+
+std::string DescribeSpeech(milliseconds duration) {
+  const int64_t tenths = (duration.count() + 50) / 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " seconds of speech";
+}
+
+SpeechDetectorOptions DetectorOptions(const VoiceActivity& vad) {
+  SpeechDetectorOptions options;
+  if (vad.silence_duration_ms) options.ends_after = milliseconds(*vad.silence_duration_ms);
+  if (vad.prefix_padding_ms) options.begins_after = milliseconds(*vad.prefix_padding_ms);
+  return options;
+}
+
+class DemoLink : public Link {
+ public:
+  explicit DemoLink(const LinkConfig& config)
+      : config_(config), detector_(DetectorOptions(config.vad)), history_(config.history) {
+    Push(Event::Kind::kReady);
+    if (config.resumption_handle.starts_with(kHandle)) {
+      const std::string_view count =
+          std::string_view(config.resumption_handle).substr(kHandle.size());
+      std::from_chars(count.data(), count.data() + count.size(), turns_);
+    }
+    if (config.respond) Answer();
+  }
+
+  void SendAudio(std::string_view pcm) override {
+    if (!config_.vad.enabled.value_or(true)) {
+      if (activity_) activity_bytes_ += pcm.size();
+      return;
+    }
+    while (!pcm.empty()) {
+      switch (detector_.Feed(pcm)) {
+        case SpeechDetector::Change::kNone:
+          break;
+        case SpeechDetector::Change::kBegan:
+          Push(Event::Kind::kSpeechStarted);
+          Interrupt();
+          break;
+        case SpeechDetector::Change::kEnded:
+          TakeUtterance(detector_.duration());
+          break;
+      }
+    }
+  }
+
+  void SendText(const std::string& text) override {
+    Interrupt();
+    Remember(Message::User(text));
+    Answer();
+  }
+
+  void SendActivity(bool start) override {
+    if (config_.vad.enabled.value_or(true) || activity_ == start) return;
+    activity_ = start;
+    if (start) {
+      activity_bytes_ = 0;
+      Push(Event::Kind::kSpeechStarted);
+      Interrupt();
+    } else {
+      TakeUtterance(milliseconds(activity_bytes_ / 2 * 1000 / kInputRate));
+    }
+  }
+
+  void SendToolReplies(const std::vector<ToolReply>& replies) override {
+    for (const ToolReply& reply : replies) {
+      Remember(Message::ToolResult(reply.id, reply.output_json, reply.is_error));
+    }
+    Answer();
+  }
+
+  void EndAudio() override {
+    if (!config_.vad.enabled.value_or(true)) return SendActivity(false);
+    if (detector_.Finish() == SpeechDetector::Change::kEnded) TakeUtterance(detector_.duration());
+  }
+
+  void Truncate(milliseconds) override {}
+
+  bool Reconfigure(const LinkConfig& config) override {
+    config_.system_prompt = config.system_prompt;
+    config_.tools = config.tools;
+    return true;
+  }
+
+  size_t unsent_bytes() const override { return 0; }
+
+  std::optional<Event> Next() override {
+    if (!events_.empty()) {
+      Event event = std::move(events_.front());
+      events_.pop_front();
+      return event;
+    }
+    if (pieces_.empty() || MonotonicClock::now() < due_) return std::nullopt;
+    Event event = std::move(pieces_.front());
+    pieces_.pop_front();
+    if (event.kind == Event::Kind::kAudio) {
+      due_ += milliseconds(event.text.size() / 2 * 1000 / kOutputRate);
+    } else if (event.kind == Event::Kind::kTurnComplete) {
+      ++turns_;
+      Push(Event::Kind::kResumption, std::string(kHandle) + std::to_string(turns_));
+    }
+    return event;
+  }
+
+  Deadline wake_at() const override {
+    if (!events_.empty()) return MonotonicClock::now();
+    return pieces_.empty() ? kNoDeadline : due_;
+  }
+
+ private:
+  void Push(Event::Kind kind, std::string text = {}, bool finished = false) {
+    events_.push_back({.kind = kind, .text = std::move(text), .finished = finished});
+  }
+
+  void PushPiece(Event::Kind kind, std::string text = {}, bool finished = false) {
+    pieces_.push_back({.kind = kind, .text = std::move(text), .finished = finished});
+  }
+
+  void Remember(Message message) {
+    history_.push_back(std::move(message));
+    if (history_.size() > kHistoryMax) history_.erase(history_.begin());
+  }
+
+  void Interrupt() {
+    if (pieces_.empty()) return;
+    pieces_.clear();
+    Push(Event::Kind::kInterrupted);
+  }
+
+  void TakeUtterance(milliseconds duration) {
+    const std::string text = DescribeSpeech(duration);
+    Push(Event::Kind::kInputTranscript, text, true);
+    Remember(Message::User(text));
+    Answer();
+  }
+
+  void Answer() {
+    models::ModelRequest request;
+    request.messages = history_;
+    request.tools = config_.tools;
+    auto reply = model_.Generate(request, runtime::Cancellation(),
+                                 [](const models::ModelDelta&) { return Status::Ok(); });
+    if (!reply.ok()) return;  // there is nothing to answer
+    const Message& message = reply->message;
+    Remember(message);
+    const auto calls = message.ToolCalls();
+    if (!calls.empty()) {
+      Event event{.kind = Event::Kind::kToolCalls};
+      for (const ToolCallBlock* call : calls) {
+        event.calls.push_back({call->id, call->name, call->arguments_json});
+      }
+      events_.push_back(std::move(event));
+      return;
+    }
+    Say(message.Text());
+  }
+
+  void Say(const std::string& text) {
+    due_ = MonotonicClock::now() - kLead;
+    for (size_t begin = 0; begin < text.size();) {
+      size_t end = text.find(' ', begin + 1);
+      end = end == std::string::npos ? text.size() : end;
+      const std::string word = text.substr(begin, end - begin);
+      PushPiece(Event::Kind::kOutputTranscript, word);
+      if (config_.modality == Modality::kAudio) {
+        const std::string pcm = Speak(word);
+        for (size_t at = 0; at < pcm.size(); at += BytesOf(kPiece)) {
+          PushPiece(Event::Kind::kAudio, pcm.substr(at, BytesOf(kPiece)));
+        }
+      }
+      begin = end;
+    }
+    PushPiece(Event::Kind::kOutputTranscript, text, true);
+    PushPiece(Event::Kind::kTurnComplete);
+  }
+
+  LinkConfig config_;
+  SpeechDetector detector_;
+  models::DemoModel model_;
+  std::vector<Message> history_;
+  std::deque<Event> events_;  // at once
+  std::deque<Event> pieces_;  // of the answer that is being spoken
+  Deadline due_ = kNoDeadline;
+  bool activity_ = false;
+  size_t activity_bytes_ = 0;
+  int64_t turns_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Link> DemoProvider::Open(const LinkConfig& config, std::function<void()>) {
+  return std::make_unique<DemoLink>(config);
+}
+
+}  // namespace agent_graph::realtime

@@ -1,0 +1,301 @@
+#include "realtime/gemini.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "models/json_fields.h"
+#include "models/media.h"
+#include "models/parameters.h"
+#include "realtime/resampler.h"
+
+namespace agent_graph::realtime {
+namespace {
+
+namespace bj = boost::json;
+using models::ArrayAt;
+using models::IsTrueAt;
+using models::ObjectAt;
+using models::StringAt;
+using nlohmann::json;
+using std::chrono::milliseconds;
+using Kind = Event::Kind;
+
+constexpr char kService[] =
+    "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent";
+
+// What of the parameters belongs to the session itself; the rest is generationConfig.
+constexpr std::string_view kSetupKeys[] = {
+    "tools",          "realtimeInputConfig",      "sessionResumption",
+    "proactivity",    "contextWindowCompression", "inputAudioTranscription",
+    "safetySettings", "outputAudioTranscription", "historyConfig"};
+
+json Parts(const std::string& text) {
+  json part = {{"text", text}};
+  return json::array({std::move(part)});
+}
+
+json Content(const Message& message) {
+  return {{"role", message.role == Role::kUser ? "user" : "model"},
+          {"parts", Parts(message.Text())}};
+}
+
+std::string Sensitivity(const char* prefix, std::string_view level) {
+  return prefix + std::string(level == "high" ? "HIGH" : "LOW");
+}
+
+json ActivityDetection(const VoiceActivity& vad) {
+  json detection = json::object();
+  if (vad.enabled) detection["disabled"] = !*vad.enabled;
+  if (vad.silence_duration_ms) detection["silenceDurationMs"] = *vad.silence_duration_ms;
+  if (vad.prefix_padding_ms) detection["prefixPaddingMs"] = *vad.prefix_padding_ms;
+  if (!vad.start_sensitivity.empty()) {
+    detection["startOfSpeechSensitivity"] =
+        Sensitivity("START_SENSITIVITY_", vad.start_sensitivity);
+  }
+  if (!vad.end_sensitivity.empty()) {
+    detection["endOfSpeechSensitivity"] = Sensitivity("END_SENSITIVITY_", vad.end_sensitivity);
+  }
+  return detection;
+}
+
+void AddTools(json& setup, const std::vector<models::ToolDeclaration>& declarations) {
+  if (declarations.empty()) return;
+  json functions = json::array();
+  for (const models::ToolDeclaration& tool : declarations) {
+    Result<json> schema = ParseJson(tool.parameters_json);
+    functions.push_back({{"name", tool.name},
+                         {"description", tool.description},
+                         {"parametersJsonSchema", schema.ok() ? *schema : json::object()}});
+  }
+  setup["tools"].push_back({{"functionDeclarations", std::move(functions)}});
+}
+
+json Setup(const models::ProviderOptions& options, const LinkConfig& config) {
+  json setup = {{"contextWindowCompression", {{"slidingWindow", json::object()}}},
+                {"inputAudioTranscription", json::object()}};
+  const std::string& model = config.model.empty() ? options.model : config.model;
+  setup["model"] = model.starts_with("models/") ? model : "models/" + model;
+  json& generation = setup["generationConfig"];
+  if (config.modality == Modality::kText) {
+    generation["responseModalities"] = json::array({"TEXT"});
+  } else {
+    generation["responseModalities"] = json::array({"AUDIO"});
+    setup["outputAudioTranscription"] = json::object();
+  }
+  if (!config.voice.empty()) {
+    generation["speechConfig"]["voiceConfig"]["prebuiltVoiceConfig"]["voiceName"] = config.voice;
+  }
+  if (!config.system_prompt.empty()) {
+    setup["systemInstruction"] = {{"parts", Parts(config.system_prompt)}};
+  }
+  if (json detection = ActivityDetection(config.vad); !detection.empty()) {
+    setup["realtimeInputConfig"]["automaticActivityDetection"] = std::move(detection);
+  }
+  AddTools(setup, config.tools);
+  setup["sessionResumption"] = json::object();
+  if (!config.resumption_handle.empty()) {
+    setup["sessionResumption"]["handle"] = config.resumption_handle;
+  }
+  Result<json> parameters =
+      models::MergeParameters(options.parameters_json, config.parameters_json);
+  if (!parameters.ok()) return setup;
+  for (auto& [name, value] : parameters->items()) {
+    const bool own = std::ranges::find(kSetupKeys, name) != std::end(kSetupKeys);
+    json& target = own || name == "generationConfig" ? setup[name] : generation[name];
+    if (target.is_object() && value.is_object()) {
+      target.merge_patch(value);
+    } else if (target.is_array() && value.is_array()) {
+      target.insert(target.end(), value.begin(), value.end());  // tools of the provider
+    } else {
+      target = value;
+    }
+  }
+  return setup;
+}
+
+// "9.5s"
+milliseconds Seconds(std::string_view text) {
+  double seconds = 0;
+  std::from_chars(text.data(), text.data() + text.size(), seconds);
+  return milliseconds(static_cast<int64_t>(std::clamp(seconds, 0.0, 3600.0) * 1000));
+}
+
+// Of "audio/pcm;rate=24000".
+int RateOf(std::string_view mime_type) {
+  const size_t at = mime_type.find("rate=");
+  int rate = kOutputRate;
+  if (at != std::string_view::npos) {
+    std::from_chars(mime_type.data() + at + 5, mime_type.data() + mime_type.size(), rate);
+  }
+  return rate >= 8'000 && rate <= 48'000 ? rate : kOutputRate;
+}
+
+class GeminiProtocol final : public Protocol {
+ public:
+  GeminiProtocol(const models::ProviderOptions& options, const LinkConfig& config)
+      : config_(config), setup_(DumpJson({{"setup", Setup(options, config)}})) {}
+
+  void OnOpen() override { Say(std::move(setup_)); }
+
+  void OnMessage(std::string_view text) override {
+    boost::system::error_code error;
+    const bj::value value = bj::parse(bj::string_view(text.data(), text.size()), error);
+    const bj::object* message = error ? nullptr : value.if_object();
+    if (message == nullptr) return;
+    if (message->contains("setupComplete")) TakeReady();
+    if (const bj::object* content = ObjectAt(*message, "serverContent")) TakeContent(*content);
+    if (const bj::object* call = ObjectAt(*message, "toolCall")) TakeCalls(*call);
+    if (const bj::object* update = ObjectAt(*message, "sessionResumptionUpdate")) {
+      const std::string_view handle = StringAt(*update, "newHandle");
+      if (IsTrueAt(*update, "resumable") && !handle.empty()) {
+        Push({.kind = Kind::kResumption, .text = std::string(handle)});
+      }
+    }
+    if (const bj::object* leaving = ObjectAt(*message, "goAway")) {
+      Push({.kind = Kind::kGoAway, .time_left = Seconds(StringAt(*leaving, "timeLeft"))});
+    }
+    if (const bj::object* fault = ObjectAt(*message, "error")) TakeError(*fault);
+  }
+
+  void SendAudio(std::string_view pcm) override {
+    Say(R"({"realtimeInput":{"audio":{"mimeType":"audio/pcm;rate=16000","data":")" +
+        EncodeBase64(pcm) + "\"}}}");
+  }
+
+  void SendText(const std::string& text) override { SendTurns({Message::User(text)}, true); }
+
+  void SendActivity(bool start) override {
+    if (config_.vad.enabled.value_or(true)) return;
+    Say(start ? R"({"realtimeInput":{"activityStart":{}}})"
+              : R"({"realtimeInput":{"activityEnd":{}}})");
+  }
+
+  void SendToolReplies(const std::vector<ToolReply>& replies) override {
+    json responses = json::array();
+    for (const ToolReply& reply : replies) {
+      Result<json> output = ParseJson(reply.output_json);
+      json response = output.ok() ? *std::move(output) : json(reply.output_json);
+      if (!response.is_object()) response = {{"result", std::move(response)}};
+      json entry = {{"name", reply.name}, {"response", std::move(response)}};
+      if (!reply.id.empty()) entry["id"] = reply.id;
+      responses.push_back(std::move(entry));
+    }
+    Say(DumpJson({{"toolResponse", {{"functionResponses", std::move(responses)}}}}));
+  }
+
+  void EndAudio() override {
+    if (!config_.vad.enabled.value_or(true)) return SendActivity(false);
+    Say(R"({"realtimeInput":{"audioStreamEnd":true}})");
+  }
+
+  // The provider knows by itself what it has sent.
+  void Truncate(milliseconds) override {}
+
+  bool Reconfigure(const LinkConfig&) override { return false; }
+
+ private:
+  void TakeReady() {
+    if (std::exchange(ready_, true)) return;
+    if (!config_.history.empty()) SendTurns(config_.history, config_.respond);
+    Push({.kind = Kind::kReady});
+  }
+
+  void TakeContent(const bj::object& content) {
+    if (IsTrueAt(content, "interrupted")) Push({.kind = Kind::kInterrupted});
+    if (const bj::object* input = ObjectAt(content, "inputTranscription")) {
+      TakeTranscript(Kind::kInputTranscript, *input);
+    }
+    // Before the sound that speaks it.
+    if (const bj::object* output = ObjectAt(content, "outputTranscription")) {
+      TakeTranscript(Kind::kOutputTranscript, *output);
+    }
+    if (const bj::object* turn = ObjectAt(content, "modelTurn")) {
+      if (const bj::array* parts = ArrayAt(*turn, "parts")) {
+        for (const bj::value& part : *parts) {
+          if (const bj::object* object = part.if_object()) TakePart(*object);
+        }
+      }
+    }
+    if (IsTrueAt(content, "turnComplete")) Push({.kind = Kind::kTurnComplete});
+  }
+
+  void TakeTranscript(Kind kind, const bj::object& transcription) {
+    const std::string_view text = StringAt(transcription, "text");
+    if (!text.empty()) Push({.kind = kind, .text = std::string(text)});
+  }
+
+  void TakePart(const bj::object& part) {
+    if (const bj::object* data = ObjectAt(part, "inlineData")) {
+      const std::string_view type = StringAt(*data, "mimeType");
+      std::optional<std::string> pcm = models::DecodeBase64(StringAt(*data, "data"));
+      if (!type.starts_with("audio/") || !pcm || pcm->empty()) return;
+      const int rate = RateOf(type);
+      if (rate != rate_) {
+        rate_ = rate;
+        resampler_.emplace(rate, kOutputRate);
+      }
+      Push(
+          {.kind = Kind::kAudio, .text = resampler_ ? resampler_->Convert(*pcm) : *std::move(pcm)});
+    } else if (!IsTrueAt(part, "thought")) {
+      TakeTranscript(Kind::kOutputTranscript, part);
+    }
+  }
+
+  void TakeCalls(const bj::object& call) {
+    Event event{.kind = Kind::kToolCalls};
+    if (const bj::array* list = ArrayAt(call, "functionCalls")) {
+      for (const bj::value& value : *list) {
+        const bj::object* entry = value.if_object();
+        if (entry == nullptr) continue;
+        const bj::object* arguments = ObjectAt(*entry, "args");
+        event.calls.push_back({std::string(StringAt(*entry, "id")),
+                               std::string(StringAt(*entry, "name")),
+                               arguments != nullptr ? bj::serialize(*arguments) : "{}"});
+      }
+    }
+    if (!event.calls.empty()) Push(std::move(event));
+  }
+
+  void TakeError(const bj::object& fault) {
+    Event event{.kind = ready_ ? Kind::kError : Kind::kClosed};
+    event.text = StringAt(fault, "message");
+    event.code = StringAt(fault, "status");
+    if (event.code.empty()) event.code = "provider_error";
+    Push(std::move(event));
+  }
+
+  void SendTurns(const std::vector<Message>& messages, bool complete) {
+    json turns = json::array();
+    for (const Message& message : messages) turns.push_back(Content(message));
+    Say(DumpJson({{"clientContent", {{"turns", std::move(turns)}, {"turnComplete", complete}}}}));
+  }
+
+  const LinkConfig config_;
+  std::string setup_;
+  bool ready_ = false;
+  int rate_ = kOutputRate;
+  std::optional<Resampler> resampler_;  // none while the rates are equal
+};
+
+net::WebSocketOptions Connect(const models::ProviderOptions& options, const LinkConfig&) {
+  net::WebSocketOptions connection;
+  // The API is beside the version that base_url ends with.
+  std::string base = WebSocketUrl(options.base_url);
+  if (const size_t version = base.rfind("/v1"); version != std::string::npos) base.resize(version);
+  connection.url = base + kService;
+  if (!options.api_key.empty()) connection.headers.emplace_back("x-goog-api-key", options.api_key);
+  return connection;
+}
+
+}  // namespace
+
+Dialect GeminiDialect() {
+  return {&Connect, [](const models::ProviderOptions& options, const LinkConfig& config) {
+            return std::unique_ptr<Protocol>(std::make_unique<GeminiProtocol>(options, config));
+          }};
+}
+
+}  // namespace agent_graph::realtime

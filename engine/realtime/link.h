@@ -1,0 +1,110 @@
+// A conversation with a realtime model: one connection to its provider, sound and text both ways.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent_graph/live_agent.h"
+#include "agent_graph/message.h"
+#include "base/clock.h"
+#include "models/model.h"
+
+namespace agent_graph::realtime {
+
+// PCM16, little endian, mono.
+inline constexpr int kInputRate = 16'000;   // what is sent to a link
+inline constexpr int kOutputRate = 24'000;  // what comes from it
+
+struct LinkConfig {
+  std::string model;  // the provider's name; empty: the configured one
+  std::string voice;
+  Modality modality = Modality::kAudio;
+  std::string system_prompt;
+  std::vector<models::ToolDeclaration> tools;
+  VoiceActivity vad;
+  std::string parameters_json = "{}";
+  // Continues that session of the provider; empty: a new one, told what was said before.
+  std::string resumption_handle;
+  std::vector<Message> history;
+  bool respond = false;  // the model answers to the history without further input
+};
+
+struct ToolCall {
+  std::string id;
+  std::string name;
+  std::string arguments_json = "{}";  // an object
+};
+
+struct ToolReply {
+  std::string id;
+  std::string name;
+  std::string output_json = "null";
+  bool is_error = false;
+};
+
+struct Event {
+  enum class Kind : uint8_t {
+    kReady,             // the provider has accepted the configuration
+    kSpeechStarted,     // of the user, as the provider hears it
+    kInputExpected,     // the user's words will follow, maybe later than the answer
+    kInputTranscript,   // `text`: a piece; with `finished` all of it, or nothing more is known
+    kOutputTranscript,  // the same
+    kAudio,             // `text`: PCM16 at kOutputRate
+    kToolCalls,         // `calls`
+    kTurnComplete,
+    kInterrupted,  // the user spoke into the answer, of which nothing more comes
+    kResumption,   // `text`: a handle for LinkConfig::resumption_handle
+    kGoAway,       // `time_left`: the provider will close this connection
+    kError,        // `code`, `text`: the session goes on
+    kClosed,       // the last event: `code`, `text`; `retry`: another connection may work
+  };
+  Kind kind = Kind::kReady;
+  std::string text = {};
+  std::string code = {};
+  bool finished = false;
+  bool retry = true;
+  std::chrono::milliseconds time_left{0};
+  std::vector<ToolCall> calls = {};
+};
+
+// Used on the fiber that opened it; nothing here suspends. Destroying it closes the connection.
+class Link {
+ public:
+  virtual ~Link() = default;
+
+  // Before kReady and after kClosed these are ignored.
+  virtual void SendAudio(std::string_view pcm) = 0;  // at kInputRate
+  virtual void SendText(const std::string& text) = 0;
+  virtual void SendActivity(bool start) = 0;
+  virtual void SendToolReplies(const std::vector<ToolReply>& replies) = 0;
+  // No more sound will come: what was said so far is to be answered.
+  virtual void EndAudio() = 0;
+  // Of the interrupted answer the user has heard this much.
+  virtual void Truncate(std::chrono::milliseconds heard) = 0;
+  // Goes on under another configuration. False: that takes another connection.
+  virtual bool Reconfigure(const LinkConfig& config) = 0;
+
+  // What waits for the network; a caller that goes on sending only while it is small needs no bound
+  // of its own.
+  virtual size_t unsent_bytes() const = 0;
+  // Nothing: wait for `wake`, or until wake_at().
+  virtual std::optional<Event> Next() = 0;
+  virtual Deadline wake_at() const { return kNoDeadline; }
+};
+
+// Thread-safe; one instance serves all fibers of a worker.
+class Provider {
+ public:
+  virtual ~Provider() = default;
+
+  // Never fails: what goes wrong is a kClosed event. `wake` is called on the calling engine thread
+  // when Next or unsent_bytes may have something new; never after the link was destroyed.
+  virtual std::unique_ptr<Link> Open(const LinkConfig& config, std::function<void()> wake) = 0;
+};
+
+}  // namespace agent_graph::realtime

@@ -1,0 +1,341 @@
+#include "realtime/openai.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "models/json_fields.h"
+#include "models/media.h"
+#include "models/parameters.h"
+#include "realtime/resampler.h"
+
+namespace agent_graph::realtime {
+namespace {
+
+namespace bj = boost::json;
+using models::ArrayAt;
+using models::ObjectAt;
+using models::StringAt;
+using nlohmann::json;
+using std::chrono::milliseconds;
+using Kind = Event::Kind;
+
+constexpr int kRate = 24'000;  // the only one, both ways
+constexpr char kTranscriber[] = "gpt-4o-mini-transcribe";
+
+// Of requests that came too late or for nothing: the session is as it was meant to be.
+constexpr std::string_view kHarmless[] = {"response_cancel_not_active",
+                                          "input_audio_buffer_commit_empty",
+                                          "conversation_already_has_active_response"};
+
+json TurnDetection(const VoiceActivity& vad) {
+  if (!vad.enabled.value_or(true)) return nullptr;
+  json detection = {{"type", "server_vad"}};
+  if (vad.silence_duration_ms) detection["silence_duration_ms"] = *vad.silence_duration_ms;
+  if (vad.prefix_padding_ms) detection["prefix_padding_ms"] = *vad.prefix_padding_ms;
+  if (vad.start_sensitivity == "high") detection["threshold"] = 0.3;
+  if (vad.start_sensitivity == "low") detection["threshold"] = 0.7;
+  return detection;
+}
+
+json Tools(const std::vector<models::ToolDeclaration>& declarations) {
+  json tools = json::array();
+  for (const models::ToolDeclaration& tool : declarations) {
+    Result<json> schema = ParseJson(tool.parameters_json);
+    tools.push_back({{"type", "function"},
+                     {"name", tool.name},
+                     {"description", tool.description},
+                     {"parameters", schema.ok() ? *schema : json::object()}});
+  }
+  return tools;
+}
+
+json SessionJson(const LinkConfig& config, const std::string& provider_parameters) {
+  const json format = {{"type", "audio/pcm"}, {"rate", kRate}};
+  json session = {{"type", "realtime"}, {"tools", Tools(config.tools)}};
+  session["instructions"] = config.system_prompt;
+  session["output_modalities"] =
+      json::array({config.modality == Modality::kText ? "text" : "audio"});
+  json& audio = session["audio"];
+  audio["input"] = {{"format", format},
+                    {"transcription", {{"model", kTranscriber}}},
+                    {"turn_detection", TurnDetection(config.vad)}};
+  audio["output"] = {{"format", format}};
+  if (!config.voice.empty()) audio["output"]["voice"] = config.voice;
+  Result<json> parameters = models::MergeParameters(provider_parameters, config.parameters_json);
+  if (parameters.ok()) session.merge_patch(*parameters);
+  return session;
+}
+
+json TextItem(const Message& message) {
+  const bool user = message.role == Role::kUser;
+  json part = {{"type", user ? "input_text" : "output_text"}, {"text", message.Text()}};
+  return {{"type", "message"},
+          {"role", user ? "user" : "assistant"},
+          {"content", json::array({std::move(part)})}};
+}
+
+class OpenAiProtocol final : public Protocol {
+ public:
+  OpenAiProtocol(const models::ProviderOptions& options, const LinkConfig& config)
+      : parameters_json_(options.parameters_json), config_(config), upsampler_(kInputRate, kRate) {}
+
+  void OnOpen() override {}
+
+  void OnMessage(std::string_view text) override {
+    boost::system::error_code error;
+    const bj::value message = bj::parse(bj::string_view(text.data(), text.size()), error);
+    const bj::object* object = error ? nullptr : message.if_object();
+    if (object != nullptr) Take(StringAt(*object, "type"), *object);
+  }
+
+  bool MayRetry(const net::WebSocketEnd& end) const override {
+    return end.close_code < 4000 && Protocol::MayRetry(end);
+  }
+
+  void SendAudio(std::string_view pcm) override {
+    Say(R"({"type":"input_audio_buffer.append","audio":")" + EncodeBase64(upsampler_.Convert(pcm)) +
+        "\"}");
+    uncommitted_ = true;
+  }
+
+  void SendText(const std::string& text) override {
+    Cancel();
+    CreateItem(TextItem(Message::User(text)));
+    Respond();
+  }
+
+  void SendActivity(bool start) override {
+    if (config_.vad.enabled.value_or(true)) return;
+    if (start) {
+      if (Cancel()) Push({.kind = Kind::kInterrupted});
+      Push({.kind = Kind::kSpeechStarted});
+      Say(R"({"type":"input_audio_buffer.clear"})");
+      uncommitted_ = false;
+    } else {
+      Commit();
+    }
+  }
+
+  void SendToolReplies(const std::vector<ToolReply>& replies) override {
+    for (const ToolReply& reply : replies) {
+      CreateItem(
+          {{"type", "function_call_output"}, {"call_id", reply.id}, {"output", reply.output_json}});
+    }
+    Respond();
+  }
+
+  // With detection on, the end of an utterance is the provider's to find; only one that has begun
+  // is cut short.
+  void EndAudio() override {
+    if (speech_ || !config_.vad.enabled.value_or(true)) Commit();
+  }
+
+  void Truncate(milliseconds heard) override {
+    if (item_id_.empty() || item_audio_ == milliseconds(0)) return;
+    json message = {{"type", "conversation.item.truncate"},
+                    {"item_id", item_id_},
+                    {"content_index", 0},
+                    {"audio_end_ms", std::min(heard, item_audio_).count()}};
+    Say(DumpJson(message));
+    item_audio_ = milliseconds(0);
+  }
+
+  bool Reconfigure(const LinkConfig& config) override {
+    // A voice that has spoken stays.
+    if (config.voice != config_.voice || config.modality != config_.modality) return false;
+    config_ = config;
+    json session = {{"type", "realtime"},
+                    {"instructions", config.system_prompt},
+                    {"tools", Tools(config.tools)}};
+    Say(DumpJson({{"type", "session.update"}, {"session", std::move(session)}}));
+    return true;
+  }
+
+ private:
+  void Take(std::string_view type, const bj::object& message) {
+    if (type == "session.created") {
+      Say(DumpJson(
+          {{"type", "session.update"}, {"session", SessionJson(config_, parameters_json_)}}));
+    } else if (type == "session.updated") {
+      TakeReady();
+    } else if (type == "error") {
+      TakeError(message);
+    } else if (type.starts_with("input_audio_buffer.") || type.starts_with("conversation.item.")) {
+      TakeInput(type, message);
+    } else if (type.starts_with("response.")) {
+      TakeResponse(type.substr(9), message);
+    }
+  }
+
+  void TakeReady() {
+    if (std::exchange(ready_, true)) return;
+    for (const Message& message : config_.history) CreateItem(TextItem(message));
+    if (config_.respond) Respond();
+    Push({.kind = Kind::kReady});
+  }
+
+  void TakeError(const bj::object& message) {
+    const bj::object* error = ObjectAt(message, "error");
+    if (error == nullptr) return;
+    std::string code(StringAt(*error, "code"));
+    if (std::ranges::find(kHarmless, code) != std::end(kHarmless)) return;
+    if (code.empty()) code = StringAt(*error, "type");
+    std::string text(StringAt(*error, "message"));
+    if (ready_) return Push({.kind = Kind::kError, .text = text, .code = code});
+    // The configuration was refused: nothing will come any more.
+    Push({.kind = Kind::kClosed, .text = text, .code = code, .retry = code == "server_error"});
+  }
+
+  void TakeInput(std::string_view type, const bj::object& message) {
+    if (type == "input_audio_buffer.speech_started") {
+      speech_ = true;
+      if (!response_id_.empty()) Interrupt();
+      Push({.kind = Kind::kSpeechStarted});
+    } else if (type == "input_audio_buffer.speech_stopped") {
+      speech_ = false;
+    } else if (type == "input_audio_buffer.committed") {
+      speech_ = uncommitted_ = false;
+      Push({.kind = Kind::kInputExpected});
+    } else if (type == "conversation.item.input_audio_transcription.delta") {
+      Push({.kind = Kind::kInputTranscript, .text = std::string(StringAt(message, "delta"))});
+    } else if (type == "conversation.item.input_audio_transcription.completed") {
+      Push({.kind = Kind::kInputTranscript,
+            .text = std::string(StringAt(message, "transcript")),
+            .finished = true});
+    } else if (type == "conversation.item.input_audio_transcription.failed") {
+      Push({.kind = Kind::kInputTranscript, .finished = true});
+    }
+  }
+
+  void TakeResponse(std::string_view type, const bj::object& message) {
+    if (type == "created") {
+      const bj::object* response = ObjectAt(message, "response");
+      if (response != nullptr) response_id_ = StringAt(*response, "id");
+      return;
+    }
+    if (type == "done") {
+      const bj::object* response = ObjectAt(message, "response");
+      if (response != nullptr) TakeDone(*response);
+      return;
+    }
+    // Pieces of an answer that was interrupted.
+    if (response_id_.empty() || StringAt(message, "response_id") != response_id_) return;
+    if (type == "output_audio.delta") {
+      TakeAudio(message);
+    } else if (type == "output_audio_transcript.delta" || type == "output_text.delta") {
+      Push({.kind = Kind::kOutputTranscript, .text = std::string(StringAt(message, "delta"))});
+    } else if (type == "output_audio_transcript.done") {
+      Push({.kind = Kind::kOutputTranscript,
+            .text = std::string(StringAt(message, "transcript")),
+            .finished = true});
+    } else if (type == "output_text.done") {
+      Push({.kind = Kind::kOutputTranscript,
+            .text = std::string(StringAt(message, "text")),
+            .finished = true});
+    }
+  }
+
+  void TakeAudio(const bj::object& message) {
+    std::optional<std::string> pcm = models::DecodeBase64(StringAt(message, "delta"));
+    if (!pcm || pcm->empty()) return;
+    const std::string_view item_id = StringAt(message, "item_id");
+    if (item_id != item_id_) {
+      item_id_ = item_id;
+      item_audio_ = milliseconds(0);
+    }
+    item_audio_ += milliseconds(pcm->size() / 2 * 1000 / kRate);
+    Push({.kind = Kind::kAudio, .text = *std::move(pcm)});
+  }
+
+  void TakeDone(const bj::object& response) {
+    if (StringAt(response, "id") != response_id_) return;
+    response_id_.clear();
+    const std::string_view status = StringAt(response, "status");
+    if (status == "cancelled") return Push({.kind = Kind::kInterrupted});
+    Event calls{.kind = Kind::kToolCalls};
+    if (const bj::array* output = ArrayAt(response, "output")) {
+      for (const bj::value& value : *output) {
+        const bj::object* item = value.if_object();
+        if (item == nullptr || StringAt(*item, "type") != "function_call") continue;
+        std::string arguments(StringAt(*item, "arguments"));
+        Result<json> parsed = ParseJson(arguments);
+        if (!parsed.ok() || !parsed->is_object()) arguments = "{}";
+        calls.calls.push_back({std::string(StringAt(*item, "call_id")),
+                               std::string(StringAt(*item, "name")), std::move(arguments)});
+      }
+    }
+    if (status == "failed") TakeFailure(response);
+    if (calls.calls.empty()) return Push({.kind = Kind::kTurnComplete});
+    Push(std::move(calls));
+  }
+
+  void TakeFailure(const bj::object& response) {
+    const bj::object* details = ObjectAt(response, "status_details");
+    const bj::object* error = details != nullptr ? ObjectAt(*details, "error") : nullptr;
+    Event event{.kind = Kind::kError, .text = "the model could not answer"};
+    if (error != nullptr) {
+      event.code = StringAt(*error, "code");
+      if (event.code.empty()) event.code = StringAt(*error, "type");
+      if (auto text = StringAt(*error, "message"); !text.empty()) event.text = text;
+    }
+    Push(std::move(event));
+  }
+
+  void Interrupt() {
+    response_id_.clear();
+    Push({.kind = Kind::kInterrupted});
+  }
+
+  // False: nothing was under way.
+  bool Cancel() {
+    if (response_id_.empty()) return false;
+    response_id_.clear();
+    Say(R"({"type":"response.cancel"})");
+    return true;
+  }
+
+  void Commit() {
+    if (!std::exchange(uncommitted_, false)) return;
+    speech_ = false;
+    Say(R"({"type":"input_audio_buffer.commit"})");
+    Respond();
+  }
+
+  void CreateItem(json item) {
+    Say(DumpJson({{"type", "conversation.item.create"}, {"item", std::move(item)}}));
+  }
+
+  void Respond() { Say(R"({"type":"response.create"})"); }
+
+  const std::string parameters_json_;
+  LinkConfig config_;
+  Resampler upsampler_;
+  bool ready_ = false;
+  bool speech_ = false;       // the user speaks
+  bool uncommitted_ = false;  // sound that is in no item yet
+  std::string response_id_;   // of the answer under way
+  std::string item_id_;       // that is heard
+  milliseconds item_audio_{0};
+};
+
+net::WebSocketOptions Connect(const models::ProviderOptions& options, const LinkConfig& config) {
+  net::WebSocketOptions connection;
+  connection.url = WebSocketUrl(options.base_url) + "/realtime?model=" +
+                   PercentEncode(config.model.empty() ? options.model : config.model);
+  if (!options.api_key.empty()) {
+    connection.headers.emplace_back("Authorization", "Bearer " + options.api_key);
+  }
+  return connection;
+}
+
+}  // namespace
+
+Dialect OpenAiDialect() {
+  return {&Connect, [](const models::ProviderOptions& options, const LinkConfig& config) {
+            return std::unique_ptr<Protocol>(std::make_unique<OpenAiProtocol>(options, config));
+          }};
+}
+
+}  // namespace agent_graph::realtime

@@ -1,0 +1,146 @@
+#include "realtime/protocol.h"
+
+namespace agent_graph::realtime {
+namespace {
+
+class RemoteLink final : public Link, public net::WebSocketHandler {
+ public:
+  RemoteLink(std::unique_ptr<Protocol> protocol, std::function<void()> wake)
+      : protocol_(std::move(protocol)), wake_(std::move(wake)) {}
+
+  void Connect(const net::WebSocketConnector& connector, const net::WebSocketOptions& options) {
+    client_ = connector.Open(options, *this);
+  }
+
+  // --- Link ---
+  void SendAudio(std::string_view pcm) override {
+    protocol_->SendAudio(pcm);
+    Flush();
+  }
+  void SendText(const std::string& text) override {
+    protocol_->SendText(text);
+    Flush();
+  }
+  void SendActivity(bool start) override {
+    protocol_->SendActivity(start);
+    Flush();
+  }
+  void SendToolReplies(const std::vector<ToolReply>& replies) override {
+    protocol_->SendToolReplies(replies);
+    Flush();
+  }
+  void EndAudio() override {
+    protocol_->EndAudio();
+    Flush();
+  }
+  void Truncate(std::chrono::milliseconds heard) override {
+    protocol_->Truncate(heard);
+    Flush();
+  }
+  bool Reconfigure(const LinkConfig& config) override {
+    const bool done = protocol_->Reconfigure(config);
+    Flush();
+    return done;
+  }
+  size_t unsent_bytes() const override { return client_->unsent_bytes(); }
+  std::optional<Event> Next() override {
+    std::deque<Event>& events = protocol_->events();
+    if (events.empty()) return std::nullopt;
+    Event event = std::move(events.front());
+    events.pop_front();
+    return event;
+  }
+
+  // --- WebSocketHandler ---
+  void OnOpen() override {
+    protocol_->OnOpen();
+    Flush();
+  }
+  void OnMessage(std::string text) override {
+    protocol_->OnMessage(text);
+    Flush();
+    wake_();
+  }
+  void OnSent() override { wake_(); }
+  void OnEnd(const net::WebSocketEnd& end) override {
+    protocol_->events().push_back({.kind = Event::Kind::kClosed,
+                                   .text = end.reason,
+                                   .code = CodeOf(end),
+                                   .retry = protocol_->MayRetry(end)});
+    wake_();
+  }
+
+ private:
+  static std::string CodeOf(const net::WebSocketEnd& end) {
+    if (end.http_status != 0) return "provider_http_" + std::to_string(end.http_status);
+    if (end.close_code != 0) return "provider_close_" + std::to_string(end.close_code);
+    return "provider_unreachable";
+  }
+
+  void Flush() {
+    for (std::string& message : protocol_->TakeMessages()) client_->Send(std::move(message));
+  }
+
+  const std::unique_ptr<Protocol> protocol_;
+  const std::function<void()> wake_;
+  std::unique_ptr<net::WebSocketClient> client_;
+};
+
+}  // namespace
+
+bool Protocol::MayRetry(const net::WebSocketEnd& end) const {
+  const int status = end.http_status;
+  return status == 0 || status >= 500 || status == 408 || status == 429;
+}
+
+std::unique_ptr<Link> RemoteProvider::Open(const LinkConfig& config, std::function<void()> wake) {
+  auto link = std::make_unique<RemoteLink>(dialect_.make(options_, config), std::move(wake));
+  net::WebSocketOptions connection = dialect_.connect(options_, config);
+  for (const auto& [name, value] : options_.headers) connection.headers.emplace_back(name, value);
+  connection.connect_timeout = options_.connect_timeout;
+  link->Connect(*connector_, connection);
+  return link;
+}
+
+std::string WebSocketUrl(std::string_view base_url) {
+  if (base_url.starts_with("http")) return "ws" + std::string(base_url.substr(4));
+  return std::string(base_url);
+}
+
+std::string PercentEncode(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.' || c == '~';
+    if (plain) {
+      out.push_back(c);
+    } else {
+      out.push_back('%');
+      out.push_back(kHex[byte >> 4]);
+      out.push_back(kHex[byte & 15]);
+    }
+  }
+  return out;
+}
+
+std::string EncodeBase64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t group = 0;
+    for (size_t j = 0; j < 3; ++j) {
+      group <<= 8;
+      if (i + j < bytes.size()) group |= static_cast<unsigned char>(bytes[i + j]);
+    }
+    for (size_t j = 0; j < 4; ++j) {
+      out.push_back(i + j > bytes.size() ? '=' : kDigits[group >> (18 - 6 * j) & 63]);
+    }
+  }
+  return out;
+}
+
+}  // namespace agent_graph::realtime

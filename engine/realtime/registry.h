@@ -1,0 +1,32 @@
+// The realtime models of a service, by the names that graphs use.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "models/registry.h"
+#include "realtime/link.h"
+
+namespace agent_graph::realtime {
+
+// Immutable, hence thread-safe. Opens nothing by itself.
+class Registry {
+ public:
+  // Models whose provider has no realtime API are left out. A failure names the model and the
+  // reason.
+  static Result<std::unique_ptr<Registry>> Create(
+      const std::vector<models::ProviderOptions>& options, const models::Environment& environment);
+
+  // Null when there is no such model, or it is not a realtime one. `demo` always exists; while
+  // nothing at all is configured, `default` is the demo model, too.
+  Provider* Find(std::string_view name) const;
+
+ private:
+  std::map<std::string, std::unique_ptr<Provider>, std::less<>> models_;
+};
+
+}  // namespace agent_graph::realtime
