@@ -71,6 +71,11 @@ bool Socket::Parse(std::span<char> input, SocketReceiver& receiver) {
   for (;;) {
     websocket::EndpointEvent event = endpoint_.Next(input);
     if (event.kind == websocket::EndpointEvent::Kind::kNeedInput) return true;
+    if (event.kind == websocket::EndpointEvent::Kind::kSkipped) {
+      ngx_log_error(NGX_LOG_WARN, connection_->log, 0,
+                    "agent_graph: a websocket message of more than %uL bytes was dropped",
+                    options_.limits.message_bytes_max);
+    }
     if (event.kind != websocket::EndpointEvent::Kind::kMessage) continue;
     if (receiver.OnMessage(event.opcode == websocket::Opcode::kBinary, std::move(event.payload))) {
       continue;

@@ -122,12 +122,16 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
       {"agent_graph_rate_limit_evictions_total", "Callers the rate limit forgot for want of room."},
       {"agent_graph_credit_stalls_total", "Times a producer waited for a slow client."},
       {"agent_graph_doorbells_total", "Wake-ups of event loops by engine threads."},
+      {"agent_graph_live_sessions_total", "Live sessions, by what became of the wish."},
+      {"agent_graph_live_reconnects_total", "New connections of live sessions to their provider."},
+      {"agent_graph_live_drops_total", "Frames of live sessions that a full queue lost, by way."},
       {"agent_graph_workers", "Worker processes, by state.", false},
       {"agent_graph_requests_in_flight", "Requests the engine has not ended.", false},
       {"agent_graph_queue_waiting", "Requests that wait for the engine.", false},
       {"agent_graph_queue_running", "Requests the engine works on.", false},
       {"agent_graph_outbox_items", "Items on their way from the engine to event loops.", false},
       {"agent_graph_websockets", "Open WebSocket connections.", false},
+      {"agent_graph_live_sessions", "Open live sessions.", false},
       {"agent_graph_event_loop_delay_microseconds",
        "Longest delay of an event loop in the last minute.", false},
   };
@@ -146,6 +150,17 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
     plain(counters.Get(StatusCounter::kRateEvicted));
     plain(counters.Get(StatusCounter::kCreditStalls));
     plain(counters.Get(StatusCounter::kDoorbells));
+    auto named = [&](const char* name, const char* value, StatusCounter counter) {
+      families[next].samples.push_back(
+          {label + ',' + Label(name, value), value, counters.Get(counter)});
+    };
+    named("decision", "opened", StatusCounter::kLiveSessions);
+    named("decision", "refused", StatusCounter::kLiveRefused);
+    ++next;
+    plain(counters.Get(StatusCounter::kLiveReconnects));
+    named("way", "upstream", StatusCounter::kLiveFramesDropped);
+    named("way", "downstream", StatusCounter::kLiveSoundDropped);
+    ++next;
     uint64_t draining = std::ranges::count(service.workers, true, &Worker::draining);
     families[next].samples.push_back(
         {label + ',' + Label("state", "serving"), "serving", service.workers.size() - draining});
@@ -153,7 +168,7 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
         {label + ',' + Label("state", "draining"), "draining", draining});
     for (StatusGauge gauge :
          {StatusGauge::kInFlight, StatusGauge::kQueueWaiting, StatusGauge::kQueueRunning,
-          StatusGauge::kOutboxItems, StatusGauge::kSockets}) {
+          StatusGauge::kOutboxItems, StatusGauge::kSockets, StatusGauge::kLiveOpen}) {
       plain(service.Sum(gauge));
     }
     plain(service.Max(StatusGauge::kLoopDelayMicros));
@@ -199,6 +214,7 @@ void AppendWorkerJson(std::string& out, const Worker& worker) {
   out += ",\"queue_running\":" + gauge(StatusGauge::kQueueRunning);
   out += ",\"outbox_items\":" + gauge(StatusGauge::kOutboxItems);
   out += ",\"websockets\":" + gauge(StatusGauge::kSockets);
+  out += ",\"live_sessions\":" + gauge(StatusGauge::kLiveOpen);
   out += ",\"event_loop_delay_microseconds\":" + gauge(StatusGauge::kLoopDelayMicros) + '}';
 }
 

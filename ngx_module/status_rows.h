@@ -55,6 +55,11 @@ enum class StatusCounter : uint8_t {
   kRateEvicted,
   kCreditStalls,
   kDoorbells,
+  kLiveSessions,
+  kLiveRefused,
+  kLiveReconnects,
+  kLiveFramesDropped,
+  kLiveSoundDropped,
   kCount
 };
 // What is now, or was worst lately.
@@ -64,6 +69,7 @@ enum class StatusGauge : uint8_t {
   kQueueRunning,
   kOutboxItems,
   kSockets,
+  kLiveOpen,
   kLoopDelayMicros,
   kCount
 };

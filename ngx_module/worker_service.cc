@@ -1,5 +1,7 @@
 #include "worker_service.h"
 
+#include <algorithm>
+
 #include "api/rate_limit.h"
 #include "callback.h"
 #include "rate_limit.h"
@@ -11,6 +13,7 @@ namespace {
 constexpr ngx_msec_t kOverdueGrace = 5000;
 
 constexpr uint64_t kLiveFrameBytesMax = 1024 * 1024;
+constexpr uint64_t kLiveCreditHigh = 32 * 1024;  // two thirds of a second of sound
 
 // Runs `body` with the connection's log context, then what it left to do for that connection.
 template <typename Body>
@@ -97,6 +100,11 @@ ngx_int_t WorkerService::Submit(RequestContext& context, std::optional<bridge::B
   bridge::CreditLimits credit;
   credit.high = context.location.credit_high;
   credit.low = context.location.credit_low;
+  if (context.transport == api::Transport::kLiveSocket) {
+    // Sound that was handed over cannot be taken back when the user interrupts.
+    credit.high = std::min(credit.high, kLiveCreditHigh);
+    credit.low = std::min(credit.low, kLiveCreditHigh / 2);
+  }
   ExchangeSlot& slot = exchanges_.Acquire();
   slot.exchange = std::make_shared<bridge::Exchange>(slot.address, std::move(context.head),
                                                      service_->outbox(), credit);
@@ -149,6 +157,13 @@ void WorkerService::Report(StatusRow& row) const {
   row.Set(StatusGauge::kSockets, sockets_);
   row.counters.Set(StatusCounter::kCreditStalls, outbox.credit_stalls());
   row.counters.Set(StatusCounter::kDoorbells, outbox.doorbells());
+  const live::LiveCounters& live = service_->live();
+  row.Set(StatusGauge::kLiveOpen, live.sessions);
+  row.counters.Set(StatusCounter::kLiveSessions, live.sessions_total);
+  row.counters.Set(StatusCounter::kLiveRefused, live.sessions_refused);
+  row.counters.Set(StatusCounter::kLiveReconnects, live.reconnects);
+  row.counters.Set(StatusCounter::kLiveFramesDropped, live.upstream_dropped);
+  row.counters.Set(StatusCounter::kLiveSoundDropped, live.downstream_dropped);
 }
 
 void WorkerService::OnItem(bridge::OutboxItem& item) {
@@ -360,8 +375,10 @@ void WorkerService::RequestGone(RequestContext& context) {
 void WorkerService::LeaveExchange(RequestContext& context, ExchangeSlot& slot,
                                   runtime::CancelReason reason) {
   context.address.reset();
-  bool goes_on = context.location.on_abort == static_cast<ngx_uint_t>(OnAbort::kContinue) &&
-                 reason == runtime::CancelReason::kClientGone;
+  // A live session has to finish what the user has heard half of.
+  bool may_go_on = context.location.on_abort == static_cast<ngx_uint_t>(OnAbort::kContinue) ||
+                   context.transport == api::Transport::kLiveSocket;
+  bool goes_on = may_go_on && reason == runtime::CancelReason::kClientGone;
   bool idle = context.socket != nullptr && slot.turns == 0;
   if (goes_on && !slot.ended && !idle) {
     slot.context = nullptr;

@@ -58,6 +58,9 @@ void WorkerService::TakeForSocket(ExchangeSlot& slot, bridge::OutboxPayload& pay
   if (auto* chunk = std::get_if<bridge::SendChunk>(&payload)) {
     if (context.first_chunk == 0) context.first_chunk = MonotonicMicros();
     context.socket->Append(std::move(chunk->bytes));
+    if (context.transport == api::Transport::kLiveSocket && slot.turns > 0 && !slot.overdue) {
+      ngx_add_timer(&slot.timer, context.location.run_timeout);  // the model speaks
+    }
   } else if (auto* note = std::get_if<bridge::Annotate>(&payload)) {
     if (!note->thread_id.empty()) context.thread_id = std::move(note->thread_id);
     if (!note->run_id.empty()) context.run_id = std::move(note->run_id);
@@ -163,7 +166,8 @@ void WorkerService::EndSocket(RequestContext& context, Socket::Life life) {
   if (context.address) {
     ExchangeSlot* slot = exchanges_.Find(*context.address);
     context.ended = MonotonicMicros();
-    bool orderly = life == Socket::Life::kClosed && slot != nullptr && slot->turns == 0;
+    bool live = context.transport == api::Transport::kLiveSocket;
+    bool orderly = life == Socket::Life::kClosed && slot != nullptr && (live || slot->turns == 0);
     context.outcome = orderly ? "ok" : request->connection->timedout ? "timeout" : "client_abort";
     if (slot != nullptr) LeaveExchange(context, *slot, runtime::CancelReason::kClientGone);
   }
@@ -207,7 +211,11 @@ void WorkerService::SocketOverdue(ExchangeSlot& slot) {
 void WorkerService::CloseIdleSockets() {
   ngx_msec_t jitter = ShutdownJitter();
   exchanges_.ForEach([&](ExchangeSlot& slot) {
-    if (slot.context == nullptr || slot.context->socket == nullptr || slot.turns > 0) return;
+    if (slot.context == nullptr || slot.context->socket == nullptr) return;
+    if (slot.turns > 0) {
+      slot.exchange->RequestLeave();
+      return;
+    }
     ngx_add_timer(&slot.timer, static_cast<ngx_msec_t>(ngx_random()) % (jitter + 1));
   });
 }

@@ -61,14 +61,10 @@ Runner::Runner(std::shared_ptr<const graph::CompiledGraph> graph, state::Service
                runtime::Runtime& runtime, Options options)
     : graph_(std::move(graph)), state_(state), runtime_(runtime), options_(std::move(options)) {}
 
-Result<RunOutcome> Runner::Execute(const RunRequest& request,
-                                   const runtime::Cancellation& cancellation, RunSink& sink) {
-  if (request.messages.empty()) {
-    return Status(StatusCode::kInvalidArgument, "messages: must not be empty");
-  }
+Result<RunEnvironmentPtr> Runner::MakeEnvironment(const RunRequest& request,
+                                                  const runtime::Cancellation& cancellation) const {
   AG_ASSIGN_OR_RETURN(json user, ParseObject(request.user_json, "config.user"));
   AG_ASSIGN_OR_RETURN(json config, ParseObject(request.config_json, "config"));
-  AG_ASSIGN_OR_RETURN(InitialState initial, ParseInitialState(request.initial_state_json));
   config["user"] = user;
 
   auto environment = std::make_shared<RunEnvironment>();
@@ -84,17 +80,32 @@ Result<RunOutcome> Runner::Execute(const RunRequest& request,
   environment->config = std::make_shared<const json>(std::move(config));
   environment->cancellation = cancellation;
   environment->deadline = request.deadline;
+  return RunEnvironmentPtr(std::move(environment));
+}
 
-  state::BeginRunReply begun;
+Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
+                                       const runtime::Cancellation& cancellation) {
+  BegunRun begun;
+  AG_ASSIGN_OR_RETURN(begun.environment, MakeEnvironment(request, cancellation));
   if (state_ == nullptr) {
-    begun = BeginUnstored(*environment);
+    begun.reply = BeginUnstored(*begun.environment);
   } else {
-    AG_ASSIGN_OR_RETURN(begun,
-                        state_->Begin(BeginOf(request, *environment, options_), &cancellation));
+    AG_ASSIGN_OR_RETURN(
+        begun.reply, state_->Begin(BeginOf(request, *begun.environment, options_), &cancellation));
   }
+  return begun;
+}
+
+Result<RunOutcome> Runner::Execute(const RunRequest& request,
+                                   const runtime::Cancellation& cancellation, RunSink& sink) {
+  if (request.messages.empty()) {
+    return Status(StatusCode::kInvalidArgument, "messages: must not be empty");
+  }
+  AG_ASSIGN_OR_RETURN(InitialState initial, ParseInitialState(request.initial_state_json));
+  AG_ASSIGN_OR_RETURN(BegunRun begun, Begin(request, cancellation));
   // From here on the thread's lease is ours, and the loop releases it.
-  RunLoop loop(std::move(environment), request, state_, begun, sink);
-  return loop.Execute(begun.state, initial);
+  RunLoop loop(std::move(begun.environment), request, state_, begun.reply, sink);
+  return loop.Execute(begun.reply.state, initial);
 }
 
 }  // namespace agent_graph::run

@@ -35,6 +35,8 @@ class Catalog;
 
 namespace agent_graph::run {
 
+struct RunEnvironment;
+
 struct RunRequest {
   state::Scope scope;
   std::string user_id;
@@ -124,7 +126,18 @@ class Runner {
   Result<RunOutcome> Execute(const RunRequest& request, const runtime::Cancellation& cancellation,
                              RunSink& sink);
 
+  // A run that is no walk through the graph, such as a live session: the thread's lease with what
+  // the thread holds, and what its tools need. The caller writes the log and finishes the run.
+  struct BegunRun {
+    std::shared_ptr<const RunEnvironment> environment;
+    state::BeginRunReply reply;
+  };
+  Result<BegunRun> Begin(const RunRequest& request, const runtime::Cancellation& cancellation);
+
  private:
+  Result<std::shared_ptr<const RunEnvironment>> MakeEnvironment(
+      const RunRequest& request, const runtime::Cancellation& cancellation) const;
+
   std::shared_ptr<const graph::CompiledGraph> graph_;
   state::Service* state_;
   runtime::Runtime& runtime_;

@@ -18,6 +18,9 @@
 namespace agent_graph::graph {
 class CompiledGraph;
 }
+namespace agent_graph::live {
+struct LiveContext;
+}
 namespace agent_graph::run {
 class Runner;
 }
@@ -35,6 +38,7 @@ struct ApiContext {
   const graph::CompiledGraph* graph = nullptr;
   runtime::Runtime* runtime = nullptr;
   auth::Guard* guard = nullptr;
+  const live::LiveContext* live = nullptr;  // of a graph with a live agent
   bridge::Outbox* log = nullptr;
 };
 

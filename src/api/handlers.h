@@ -20,6 +20,7 @@ void GetTrace(HandlerContext& context);   // observability.cc
 void OpenGraphSocket(HandlerContext& context);  // graph_ws.cc
 void RunGraphFrame(HandlerContext& context, bridge::SocketMessage& message);
 void OpenLiveSocket(HandlerContext& context);  // graph_live.cc
+void RunLiveSession(HandlerContext& context, bridge::SocketMessage& message);
 
 void ListThreads(HandlerContext& context);  // threads.cc
 void GetThread(HandlerContext& context);

@@ -35,7 +35,8 @@ std::string ReadRunId(const json& config) {
   return safe ? run_id : "";
 }
 
-// What the graph sees: the client's config without the server's keys, and the caller.
+}  // namespace
+
 std::string GraphConfig(const json* config, const Caller& caller) {
   json seen = ClientConfig(config);
   seen["user_id"] = caller.user_id.empty() ? std::string(kAnonymousUser) : caller.user_id;
@@ -43,8 +44,6 @@ std::string GraphConfig(const json* config, const Caller& caller) {
   seen["user"] = user.ok() ? *std::move(user) : json::object();
   return DumpJson(seen);
 }
-
-}  // namespace
 
 bool IsReservedConfigKey(std::string_view key) {
   return key == "user" || key == "user_id" || key == "authz" || key.starts_with('_');

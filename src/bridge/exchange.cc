@@ -58,7 +58,9 @@ void Exchange::ReturnCredit(uint64_t bytes) {
   const auto low = static_cast<int64_t>(credit_limits_.low);
   const int64_t before = queued_bytes_.fetch_sub(returned);
   outbox_.CountBuffered(-returned);
-  if (before > low && before - returned <= low) credit_signal_.Notify();
+  if (before <= low || before - returned > low) return;
+  credit_signal_.Notify();
+  if (head_.websocket) NotifyArrival();
 }
 
 void Exchange::Cancel(runtime::CancelReason reason) {
@@ -74,13 +76,28 @@ bool Exchange::DeliverMessage(SocketMessage message) {
   std::lock_guard lock(mutex_);
   if (mailbox_closed_) return false;
   mailbox_.push_back(std::move(message));
+  if (arrival_ != nullptr) arrival_->Notify();
   return !std::exchange(turn_running_, true);
 }
 
 void Exchange::CloseMailbox() {
   std::lock_guard lock(mutex_);
   mailbox_closed_ = true;
-  mailbox_.clear();
+  if (arrival_ == nullptr) {
+    mailbox_.clear();
+  } else {
+    arrival_->Notify();
+  }
+}
+
+void Exchange::RequestLeave() {
+  leaving_ = true;
+  NotifyArrival();
+}
+
+void Exchange::NotifyArrival() {
+  std::lock_guard lock(mutex_);
+  if (arrival_ != nullptr) arrival_->Notify();
 }
 
 void Exchange::CancelMessage(uint64_t ordinal, runtime::CancelReason reason) {
@@ -170,6 +187,29 @@ void Exchange::End(std::string outcome) {
 void Exchange::AcceptSocket(ReplyHead head, std::unique_ptr<SocketState> state) {
   socket_state_ = std::move(state);
   SendHead(std::move(head));
+}
+
+void Exchange::NotifyArrivals(runtime::Signal* arrival) {
+  std::lock_guard lock(mutex_);
+  arrival_ = arrival;
+}
+
+std::optional<SocketMessage> Exchange::TakeMessage() {
+  std::optional<SocketMessage> message;
+  {
+    std::lock_guard lock(mutex_);
+    if (mailbox_.empty()) return std::nullopt;
+    message = std::move(mailbox_.front());
+    mailbox_.pop_front();
+    ++messages_taken_;
+  }
+  Push(ReadBody{message->mailbox_bytes()});
+  return message;
+}
+
+bool Exchange::mailbox_closed() const {
+  std::lock_guard lock(mutex_);
+  return mailbox_closed_;
 }
 
 std::optional<SocketMessage> Exchange::NextMessage() {

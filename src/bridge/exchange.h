@@ -68,8 +68,10 @@ class Exchange {
   // A message of an accepted WebSocket. True: there is no turn that would take it, and one now
   // begins; give the exchange to Inbox::Resume.
   [[nodiscard]] bool DeliverMessage(SocketMessage message);
-  // Messages that were not taken are dropped, and there will be no more.
+  // There will be no more messages. Those that were not taken are dropped, unless a turn that
+  // handles many is running.
   void CloseMailbox();
+  void RequestLeave();
   // Cancels what handles the `ordinal`th message, counted from 1, unless that is over.
   void CancelMessage(uint64_t ordinal, runtime::CancelReason reason);
 
@@ -99,6 +101,19 @@ class Exchange {
   void AcceptSocket(ReplyHead head, std::unique_ptr<SocketState> state);
   // Null until it was accepted.
   SocketState* socket_state() const { return socket_state_.get(); }
+  // For a turn that handles many messages at once, as long as it lasts: `arrival` is notified when
+  // there may be something new in a message, the mailbox's end, room towards the client, or a wish
+  // to leave. Null: no more.
+  void NotifyArrivals(runtime::Signal* arrival);
+  // The next message within the turn and its cancellation; nothing while there is none.
+  std::optional<SocketMessage> TakeMessage();
+  bool mailbox_closed() const;
+  // The worker is leaving: the session should end soon.
+  bool leaving() const { return leaving_; }
+  // Queued towards the client.
+  int64_t queued_bytes() const { return queued_bytes_; }
+  const CreditLimits& credit_limits() const { return credit_limits_; }
+
   // The next message of this turn. Nothing: the turn is over, and the caller must leave the
   // exchange alone, because the next turn may have begun.
   std::optional<SocketMessage> NextMessage();
@@ -111,6 +126,7 @@ class Exchange {
   const runtime::Cancellation& active_cancellation() const {
     return message_cancellation_ ? *message_cancellation_ : cancellation_;
   }
+  void NotifyArrival();
   void Push(OutboxPayload payload);
   void PushChunk(std::string bytes);
 
@@ -120,17 +136,19 @@ class Exchange {
   const CreditLimits credit_limits_;
   runtime::Cancellation cancellation_;
 
-  std::mutex mutex_;
-  bool body_present_ = false;  // guarded by mutex_
-  bool body_taken_ = false;    // guarded by mutex_
-  Body body_;                  // guarded by mutex_
-  Status body_status_;         // guarded by mutex_
-  int body_file_ = -1;         // guarded by mutex_; closed by the destructor
-  int64_t body_bytes_ = 0;     // guarded by mutex_; counted until the exchange is gone
+  mutable std::mutex mutex_;
+  runtime::Signal* arrival_ = nullptr;  // guarded by mutex_
+  bool body_present_ = false;           // guarded by mutex_
+  bool body_taken_ = false;             // guarded by mutex_
+  Body body_;                           // guarded by mutex_
+  Status body_status_;                  // guarded by mutex_
+  int body_file_ = -1;                  // guarded by mutex_; closed by the destructor
+  int64_t body_bytes_ = 0;              // guarded by mutex_; counted until the exchange is gone
   runtime::Signal body_signal_;
   std::atomic<bool> admitted_{false};
   runtime::Signal admission_signal_;
 
+  std::atomic<bool> leaving_{false};
   std::atomic<int64_t> queued_bytes_{0};
   runtime::Signal credit_signal_;
 

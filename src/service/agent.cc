@@ -36,12 +36,22 @@ std::vector<tools::NodeSources> ToolSources(const graph::CompiledGraph& graph) {
   return sources;
 }
 
-Status CheckModels(const graph::CompiledGraph& graph, const models::Registry& models) {
+Status CheckModels(const graph::CompiledGraph& graph, const models::Registry& models,
+                   const realtime::Registry& realtime) {
   for (const std::string& name : graph.ModelNames()) {
     if (models.Find(name) != nullptr) continue;
     return Status(StatusCode::kInvalidArgument, "models: graph \"" + graph.name() +
                                                     "\" asks the model \"" + name +
                                                     "\", which is not configured");
+  }
+  for (const std::string& name : graph.LiveModelNames()) {
+    if (realtime.Find(name) != nullptr) continue;
+    const bool exists = models.Find(name) != nullptr;
+    return Status(StatusCode::kInvalidArgument,
+                  "models: graph \"" + graph.name() + "\" speaks with the model \"" + name +
+                      (exists ? "\", whose provider has no realtime API; those of demo, openai and "
+                                "gemini do"
+                              : "\", which is not configured"));
   }
   return Status::Ok();
 }
@@ -55,9 +65,10 @@ Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file) {
   }
   Agent agent;
   AG_ASSIGN_OR_RETURN(agent.models, models::Registry::Create(providers, settings.environment));
+  AG_ASSIGN_OR_RETURN(agent.realtime, realtime::Registry::Create(providers, settings.environment));
   AG_ASSIGN_OR_RETURN(
       agent.graph, graph::LoadGraph(settings.agent_module, settings.agent_attribute, graph_file));
-  AG_RETURN_IF_ERROR(CheckModels(*agent.graph, *agent.models));
+  AG_RETURN_IF_ERROR(CheckModels(*agent.graph, *agent.models, *agent.realtime));
   auto catalog = tools::Catalog::Create(ToolSources(*agent.graph), settings.environment);
   if (!catalog.ok()) {
     return Status(StatusCode::kGraph, settings.agent_module + ": " + settings.agent_attribute +

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "graph/compiled_graph.h"
 #include "models/registry.h"
+#include "realtime/registry.h"
 #include "settings/settings.h"
 #include "tools/catalog.h"
 
@@ -16,6 +17,7 @@ namespace agent_graph::service {
 struct Agent {
   std::shared_ptr<const graph::CompiledGraph> graph;
   std::unique_ptr<models::Registry> models;
+  std::unique_ptr<realtime::Registry> realtime;
   std::unique_ptr<tools::Catalog> catalog;
 };
 

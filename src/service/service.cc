@@ -6,6 +6,7 @@
 
 #include "api/dispatch.h"
 #include "auth/guard.h"
+#include "live/live_session.h"
 #include "run/runner.h"
 #include "runtime/runtime.h"
 #include "service/agent.h"
@@ -70,6 +71,13 @@ struct Service::Implementation {
     context.graph = agent.graph.get();
     context.runtime = &runtime;
     context.log = &outbox;
+    live.runner = &runner;
+    live.state = state.get();
+    live.graph = agent.graph.get();
+    live.models = agent.realtime.get();
+    live.counters = &live_counters;
+    live.sessions_max = settings->limits.live_sessions_max;
+    context.live = &live;
     agent.catalog->LogTo(
         [this](LogLevel level, const std::string& line) { outbox.Log(ToLogLevel(level), line); });
   }
@@ -147,6 +155,8 @@ struct Service::Implementation {
   std::unique_ptr<state::Client> state;  // null: no checkpointer
   std::unique_ptr<auth::Guard> guard;
   run::Runner runner;
+  live::LiveCounters live_counters;
+  live::LiveContext live;
   api::ApiContext context;
   bridge::Inbox inbox;
 
@@ -187,6 +197,10 @@ bridge::Inbox& Service::inbox() {
 
 bridge::Outbox& Service::outbox() {
   return implementation_->outbox;
+}
+
+const live::LiveCounters& Service::live() const {
+  return implementation_->live_counters;
 }
 
 void Service::Drain() {

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "bridge/inbox.h"
 #include "bridge/outbox.h"
+#include "live/counters.h"
 #include "settings/settings.h"
 
 namespace agent_graph::service {
@@ -37,6 +38,7 @@ class Service {
   Status Start();  // engine threads, all signals blocked
   bridge::Inbox& inbox();
   bridge::Outbox& outbox();
+  const live::LiveCounters& live() const;
 
   // Refuses new work; runs in flight go on.
   void Drain();

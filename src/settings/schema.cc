@@ -249,6 +249,8 @@ constexpr Key<LimitSettings> kLimitKeys[] = {
        return v.Read(1024 * 1024, kBytesMax, l.buffered_bytes_max);
      }},
     {"runs_max", [](const Value& v, LimitSettings& l) { return v.Read(1, kRunsMax, l.runs_max); }},
+    {"live_sessions_max",
+     [](const Value& v, LimitSettings& l) { return v.Read(1, kRunsMax, l.live_sessions_max); }},
 };
 
 // --- websocket ------------------------------------------------------------------------------

@@ -313,6 +313,34 @@ TEST(Exchange, CountsWhatItBuffers) {
   EXPECT_EQ(outbox.buffered_bytes(), 0u);
 }
 
+TEST(Exchange, ATurnMayTakeManyMessagesAsTheyCome) {
+  Outbox outbox;
+  auto exchange = MakeExchange(outbox, {.high = 100, .low = 50});
+  runtime::Signal arrival;
+  auto arrived = [&] {
+    return arrival.Wait(nullptr, MonotonicClock::now() + std::chrono::milliseconds(1)) ==
+           runtime::WakeReason::kNotified;
+  };
+  exchange->NotifyArrivals(&arrival);
+  EXPECT_FALSE(exchange->TakeMessage());
+  EXPECT_FALSE(exchange->DeliverMessage({false, "one"}));  // the handshake's turn still runs
+  EXPECT_TRUE(arrived());
+  EXPECT_EQ(exchange->TakeMessage()->payload, "one");
+  EXPECT_FALSE(exchange->TakeMessage());
+  exchange->RequestLeave();
+  EXPECT_TRUE(arrived());
+  EXPECT_TRUE(exchange->leaving());
+  // What came before the end is not lost.
+  EXPECT_FALSE(exchange->DeliverMessage({false, "two"}));
+  exchange->CloseMailbox();
+  EXPECT_TRUE(arrived());
+  EXPECT_TRUE(exchange->mailbox_closed());
+  EXPECT_EQ(exchange->TakeMessage()->payload, "two");
+  exchange->NotifyArrivals(nullptr);
+  EXPECT_FALSE(exchange->DeliverMessage({false, "three"}));
+  EXPECT_FALSE(exchange->TakeMessage());
+}
+
 TEST(Exchange, LastLinesReachAClientThatIsStillThere) {
   Outbox outbox;
   auto timed_out = MakeExchange(outbox, {}, {1, 1});

@@ -1,0 +1,31 @@
+// The first frame of a session: what the client wants to be different from the compiled agent.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent_graph/live_agent.h"
+#include "base/status.h"
+#include "bridge/exchange.h"
+
+namespace agent_graph::live {
+
+// What is not set, or null, keeps the agent's value.
+struct InitFrame {
+  std::string thread_id;  // empty: a new thread
+  std::string model;
+  std::string voice;
+  std::optional<Modality> modality;
+  std::optional<std::string> system_prompt;
+  std::optional<std::vector<std::string>> tools_tags;
+  VoiceActivity vad;
+  std::string resumption_handle;
+};
+
+// kInvalidArgument, with a text for the client: not a JSON object, or a value that cannot be used.
+// Unknown keys are ignored.
+Result<InitFrame> ReadInitFrame(const bridge::SocketMessage& message);
+
+}  // namespace agent_graph::live

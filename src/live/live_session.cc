@@ -1,0 +1,367 @@
+#include "live/live_session.h"
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/json.h"
+#include "live/agent_config.h"
+#include "live/downstream.h"
+#include "live/events.h"
+#include "live/journal.h"
+#include "live/session.h"
+#include "live/tool_calls.h"
+#include "message/codec.h"
+#include "realtime/registry.h"
+#include "runtime/signal.h"
+#include "websocket/protocol.h"
+
+namespace agent_graph::live {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Messages of the thread that a model is told when the provider does not remember them.
+constexpr size_t kHistoryMax = 100;
+constexpr std::chrono::seconds kToolsEndMax{5};
+
+std::string Frame(websocket::Opcode opcode, std::string_view payload) {
+  std::string frame;
+  frame.reserve(payload.size() + 10);
+  websocket::AppendFrame(frame, opcode, payload);
+  return frame;
+}
+
+// What was said; calls and their results are of no use to another model.
+std::vector<Message> History(const state::ThreadState& thread) {
+  std::vector<Message> history;
+  for (const state::StoredMessage& stored : thread.window) {
+    Result<Message> message = message::FromJsonText(stored.json);
+    if (!message.ok() || message->Text().empty()) continue;
+    if (message->role == Role::kUser || message->role == Role::kAssistant) {
+      history.push_back(*std::move(message));
+    }
+  }
+  if (history.size() > kHistoryMax) {
+    history.erase(history.begin(), history.end() - static_cast<std::ptrdiff_t>(kHistoryMax));
+  }
+  return history;
+}
+
+std::string StoredHandle(const state::ThreadRecord& thread) {
+  Result<nlohmann::json> metadata = ParseJson(thread.metadata_json);
+  if (!metadata.ok() || !metadata->is_object()) return "";
+  auto handle = metadata->find("resumption_handle");
+  return handle != metadata->end() && handle->is_string() ? handle->get<std::string>() : "";
+}
+
+Session::Options SessionOptions(const LiveContext& context, const run::Runner::BegunRun& begun,
+                                const InitFrame& init) {
+  Session::Options options;
+  options.agent = context.graph->live_root()->name;
+  options.history = History(begun.reply.state);
+  options.resumption_handle = init.resumption_handle.empty()
+                                  ? StoredHandle(begun.reply.state.record)
+                                  : init.resumption_handle;
+  return options;
+}
+
+Journal::Options JournalOptions(const LiveContext& context, run::RunRequest request,
+                                run::Runner::BegunRun begun) {
+  Journal::Options options;
+  options.state = context.state;
+  options.request = std::move(request);
+  options.environment = std::move(begun.environment);
+  options.begun = std::move(begun.reply);
+  options.node = context.graph->live_root()->name;
+  return options;
+}
+
+// What wakes a session; outlives it where others hold on to it.
+struct News {
+  runtime::Signal signal;
+  std::vector<std::string> stored_handles;
+};
+
+class LiveSession final : public SessionPorts {
+ public:
+  LiveSession(bridge::Exchange& exchange, const LiveContext& context, const InitFrame& init,
+              const run::Runner::BegunRun& begun, std::shared_ptr<Journal> journal)
+      : exchange_(exchange),
+        context_(context),
+        init_(init),
+        cancellation_(exchange.message_cancellation()),
+        journal_(std::move(journal)),
+        tools_(std::make_shared<ToolCalls>(journal_, [news = news_] { news->signal.Notify(); })),
+        downstream_({}),
+        session_(*this, SessionOptions(context, begun, init)) {
+    exchange_.NotifyArrivals(&news_->signal);
+    journal_->OnStop([news = news_] { news->signal.Notify(); });
+  }
+
+  ~LiveSession() override {
+    tools_->Abandon();
+    exchange_.NotifyArrivals(nullptr);
+  }
+
+  // Returns how the run ended.
+  std::string Run() {
+    session_.Start(MonotonicClock::now());
+    while (session_.phase() != Session::Phase::kClosed) {
+      TakeFrames();
+      TakeEvents();
+      TakeResults();
+      CheckEnd();
+      session_.Advance(MonotonicClock::now());
+      Write();
+      CountNews();
+      if (session_.phase() == Session::Phase::kClosed) break;
+      Deadline wake = session_.wake_at();
+      if (link_ != nullptr) wake = std::min(wake, link_->wake_at());
+      news_->signal.Wait(&cancellation_, wake);
+    }
+    return status_;
+  }
+
+  // --- SessionPorts ---
+  void Emit(std::string event) override {
+    if (!downstream_.AddEvent(std::move(event))) client_stuck_ = true;
+  }
+  void EmitAudio(std::string pcm) override {
+    context_.counters->downstream_dropped += downstream_.AddAudio(std::move(pcm));
+  }
+  void FlushAudio() override { downstream_.FlushAudio(); }
+  milliseconds Unplayed() override { return downstream_.Unplayed(MonotonicClock::now()); }
+
+  realtime::LinkConfig Configure(const std::string& agent) override {
+    const LiveAgent& live_agent = *context_.graph->FindLiveAgent(agent);
+    const run::RunEnvironment& environment = *journal_->environment();
+    tools_->Offer(live_agent.tool_node,
+                  FilterTools(run::ToolsOf(environment.graph, live_agent.tool_node,
+                                           environment.catalog, cancellation_, kNoDeadline),
+                              live_agent, init_));
+    provider_ = context_.models->Find(live_agent.model);
+    return ComposeConfig(*context_.graph, agent, init_, tools_->offered());
+  }
+  std::vector<std::string> HandoverTargets(const std::string& agent) override {
+    return context_.graph->HandoverTargets(agent);
+  }
+  void OpenLink(const realtime::LinkConfig& config) override {
+    link_.reset();  // some providers allow one connection for a session
+    link_ = provider_->Open(config, [news = news_] { news->signal.Notify(); });
+  }
+  void CloseLink() override { closing_link_ = std::move(link_); }
+  realtime::Link* link() override { return link_.get(); }
+
+  void CallTools(std::vector<realtime::ToolCall> calls, uint64_t link_number) override {
+    tools_->Call(std::move(calls), link_number);
+  }
+  void Store(Message message) override { journal_->Append(std::move(message)); }
+  void StoreHandle(std::string handle) override {
+    journal_->StoreHandle(handle, [news = news_, handle] {
+      news->stored_handles.push_back(handle);
+      news->signal.Notify();
+    });
+  }
+  void Close(uint16_t code, std::string reason, std::string outcome) override {
+    status_ = outcome == "error" ? "error" : stopped_ ? "stopped" : "done";
+    close_ = {code, std::move(reason), std::move(outcome)};
+  }
+
+  // Their results are of no use any more; what they have begun is still written.
+  void EndTools() {
+    cancellation_.Cancel(runtime::CancelReason::kStopped);
+    tools_->Wait(DeadlineAfter(kToolsEndMax));
+    TakeLateResults();
+  }
+
+  // Behind everything that waits for the client; the session is over.
+  void CloseSocket() {
+    for (auto item = downstream_.Take({}); item; item = downstream_.Take({})) SendItem(*item);
+    exchange_.CloseSocket(close_.code, close_.reason, close_.outcome);
+  }
+
+ private:
+  struct Closing {
+    uint16_t code = websocket::close_code::kInternal;
+    std::string reason = "internal error";
+    std::string outcome = "error";
+  };
+
+  void TakeFrames() {
+    while (auto message = exchange_.TakeMessage()) {
+      std::optional<UpstreamFrame> frame = ReadUpstreamFrame(*std::move(message));
+      if (frame) {
+        session_.OnFrame(*std::move(frame), MonotonicClock::now());
+      } else {
+        ++context_.counters->upstream_ignored;
+      }
+    }
+  }
+
+  void TakeEvents() {
+    // A link that is replaced must not be destroyed while it is asked.
+    while (link_ != nullptr) {
+      std::optional<realtime::Event> event = link_->Next();
+      if (!event) break;
+      session_.OnLinkEvent(*std::move(event), MonotonicClock::now());
+      session_.Advance(MonotonicClock::now());
+      closing_link_.reset();
+    }
+    closing_link_.reset();
+  }
+
+  void TakeResults() {
+    while (auto batch = tools_->TakeFinished()) {
+      for (Message& message : batch->messages) journal_->Append(std::move(message));
+      session_.OnToolReplies(batch->replies, batch->link_number);
+    }
+    for (const std::string& handle : std::exchange(news_->stored_handles, {})) {
+      session_.OnHandleStored(handle);
+    }
+  }
+
+  void TakeLateResults() {
+    while (auto batch = tools_->TakeFinished()) {
+      for (Message& message : batch->messages) journal_->Append(std::move(message));
+    }
+  }
+
+  void CheckEnd() {
+    const Deadline now = MonotonicClock::now();
+    if (journal_->stop_requested() && session_.phase() == Session::Phase::kRunning) {
+      stopped_ = true;
+      session_.OnFrame({UpstreamFrame::Kind::kClose}, now);
+    }
+    if (exchange_.leaving()) session_.OnLeave(now);
+    if (exchange_.mailbox_closed()) session_.OnDisconnect(now);
+    if (client_stuck_) {
+      session_.Fail("slow_client", "the client does not read", websocket::close_code::kPolicy);
+    }
+    switch (cancellation_.reason()) {
+      case runtime::CancelReason::kNone:
+        return;
+      case runtime::CancelReason::kDeadline:
+        return session_.Fail("session_timeout", "nothing was heard for too long",
+                             websocket::close_code::kNormal);
+      case runtime::CancelReason::kStopped:
+        return session_.Fail("stopped", "the session was stopped", websocket::close_code::kNormal);
+      case runtime::CancelReason::kShutdown:
+        return session_.Fail("shutdown", "the service is shutting down",
+                             websocket::close_code::kGoingAway);
+      case runtime::CancelReason::kClientGone:
+        return session_.Fail("client_gone", "the client has gone", websocket::close_code::kNormal);
+    }
+  }
+
+  // Little is queued outside, so that an interruption can still take back what was not heard.
+  void Write() {
+    const auto high = static_cast<int64_t>(exchange_.credit_limits().high);
+    while (exchange_.queued_bytes() < high) {
+      std::optional<Downstream::Item> item = downstream_.Take(MonotonicClock::now());
+      if (!item) break;
+      SendItem(*item);
+    }
+  }
+
+  void SendItem(const Downstream::Item& item) {
+    exchange_.SendLast(
+        Frame(item.audio ? websocket::Opcode::kBinary : websocket::Opcode::kText, item.payload));
+  }
+
+  void CountNews() {
+    const SessionCounters& now = session_.counters();
+    context_.counters->reconnects += now.reconnects - counted_.reconnects;
+    context_.counters->upstream_dropped += now.frames_dropped - counted_.frames_dropped;
+    counted_ = now;
+  }
+
+  bridge::Exchange& exchange_;
+  const LiveContext& context_;
+  const InitFrame& init_;
+  const runtime::Cancellation cancellation_;
+  const std::shared_ptr<Journal> journal_;
+  const std::shared_ptr<News> news_ = std::make_shared<News>();
+  const std::shared_ptr<ToolCalls> tools_;
+  Downstream downstream_;
+  realtime::Provider* provider_ = nullptr;
+  std::unique_ptr<realtime::Link> link_;
+  std::unique_ptr<realtime::Link> closing_link_;
+  std::string status_ = "error";
+  bool stopped_ = false;
+  Closing close_;
+  bool client_stuck_ = false;
+  SessionCounters counted_;
+  Session session_;
+};
+
+// One place of a worker's.
+class Place {
+ public:
+  explicit Place(const LiveContext& context) : counters_(*context.counters) {
+    taken_ = ++counters_.sessions <= context.sessions_max;
+    ++(taken_ ? counters_.sessions_total : counters_.sessions_refused);
+  }
+  ~Place() { --counters_.sessions; }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  bool taken() const { return taken_; }
+
+ private:
+  LiveCounters& counters_;
+  bool taken_ = false;
+};
+
+void RefuseBegin(bridge::Exchange& exchange, const Status& status) {
+  switch (status.code()) {
+    case StatusCode::kPermissionDenied:
+      return Refuse(exchange, "not_authorized", status.message(), websocket::close_code::kPolicy);
+    case StatusCode::kInvalidArgument:
+      return Refuse(exchange, "invalid_config", status.message(),
+                    websocket::close_code::kUnsupportedData);
+    case StatusCode::kBusy:
+      return Refuse(exchange, "thread_busy", status.message(),
+                    websocket::close_code::kTryAgainLater);
+    default:
+      return Refuse(exchange, std::string(StatusCodeName(status.code())), status.message(),
+                    websocket::close_code::kInternal);
+  }
+}
+
+}  // namespace
+
+void Refuse(bridge::Exchange& exchange, const std::string& code, const std::string& message,
+            uint16_t close_code) {
+  exchange.SendLast(Frame(websocket::Opcode::kText, ErrorEvent(code, message, true)));
+  exchange.CloseSocket(close_code, code,
+                       close_code == websocket::close_code::kInternal ? "error" : "rejected");
+}
+
+void RunSession(bridge::Exchange& exchange, const LiveContext& context, run::RunRequest request,
+                const InitFrame& init) {
+  const Place place(context);
+  if (!place.taken()) {
+    return Refuse(exchange, "too_many_sessions", "this worker has no room for another session",
+                  websocket::close_code::kTryAgainLater);
+  }
+  Result<run::Runner::BegunRun> begun =
+      context.runner->Begin(request, exchange.message_cancellation());
+  if (!begun.ok()) return RefuseBegin(exchange, begun.status());
+  exchange.Annotate(begun->environment->thread_id, begun->environment->run_id);
+  auto journal = std::make_shared<Journal>(JournalOptions(context, std::move(request), *begun));
+  std::string status = "error";
+  auto session = std::make_unique<LiveSession>(exchange, context, init, *begun, journal);
+  try {
+    status = session->Run();
+  } catch (const std::exception& failure) {
+    journal->environment()->Log(LogLevel::kError, "", failure.what());
+    session->Emit(ErrorEvent("internal", "internal error", true));
+  }
+  // The lease first: a client that comes back at once finds its thread free.
+  session->EndTools();
+  journal->Finish(status);
+  session->CloseSocket();
+}
+
+}  // namespace agent_graph::live

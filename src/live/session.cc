@@ -1,0 +1,338 @@
+#include "live/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "live/events.h"
+#include "websocket/protocol.h"
+
+namespace agent_graph::live {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+// A link takes more only while this little waits for its network.
+constexpr size_t kUnsentMax = 64 * 1024;
+
+}  // namespace
+
+Session::Session(SessionPorts& ports, Options options)
+    : ports_(ports),
+      times_(options.times),
+      agent_(std::move(options.agent)),
+      history_(std::move(options.history)),
+      upstream_(options.upstream),
+      handle_(std::move(options.resumption_handle)) {}
+
+void Session::Start(Deadline now) {
+  Open(now);
+}
+
+void Session::Open(Deadline now) {
+  ready_ = false;
+  reconnect_at_ = rotate_at_ = kNoDeadline;
+  ready_until_ = now + times_.ready_max;
+  ++link_number_;
+  tools_running_ = 0;
+  realtime::LinkConfig config = ports_.Configure(agent_);
+  handle_in_use_ = !handle_.empty();
+  if (handle_in_use_) {
+    config.resumption_handle = handle_;
+  } else {
+    config.history = history_;
+    config.respond = std::exchange(respond_, false);
+  }
+  ports_.OpenLink(config);
+}
+
+void Session::OnFrame(UpstreamFrame frame, Deadline now) {
+  if (phase_ != Phase::kRunning) return;
+  if (frame.kind == UpstreamFrame::Kind::kClose) {
+    return Drain(now, websocket::close_code::kNormal, "closed");
+  }
+  counters_.frames_dropped += upstream_.Push(std::move(frame));
+}
+
+void Session::OnDisconnect(Deadline now) {
+  Drain(now, websocket::close_code::kNormal, "closed");
+}
+
+void Session::OnLeave(Deadline now) {
+  Drain(now, websocket::close_code::kGoingAway, "server reload");
+}
+
+void Session::Drain(Deadline now, uint16_t code, std::string reason) {
+  if (phase_ != Phase::kRunning) return;
+  phase_ = Phase::kDraining;
+  drain_until_ = now + times_.drain_max;
+  rotate_at_ = kNoDeadline;
+  close_code_ = code;
+  close_reason_ = std::move(reason);
+}
+
+// What waits for the model goes first, then what the model still has to say.
+bool Session::Drained(Deadline now) {
+  if (now >= drain_until_) return true;
+  if (now >= quiet_until_) quiet_until_ = kNoDeadline;
+  const bool something_left = !upstream_.empty() || AnswerDue() || sound_sent_;
+  if (!ready_) {
+    const bool connecting = ready_until_ != kNoDeadline || reconnect_at_ != kNoDeadline;
+    return !connecting || !something_left;
+  }
+  if (!upstream_.empty()) return false;
+  if (!std::exchange(audio_ended_, true) && sound_sent_) {
+    quiet_until_ = now + times_.drain_quiet;
+    ports_.link()->EndAudio();
+    return false;
+  }
+  return !AnswerDue() && quiet_until_ == kNoDeadline;
+}
+
+void Session::Forward(Deadline now) {
+  if (phase_ == Phase::kClosed) return;
+  realtime::Link* link = ports_.link();
+  while (ready_ && link != nullptr && !upstream_.empty() && link->unsent_bytes() < kUnsentMax) {
+    Send(*upstream_.Pop());
+  }
+  if (phase_ == Phase::kDraining && Drained(now)) {
+    Finish(close_code_, close_reason_,
+           close_code_ == websocket::close_code::kNormal ? "ok" : "shutdown");
+  }
+}
+
+void Session::Send(const UpstreamFrame& frame) {
+  realtime::Link& link = *ports_.link();
+  switch (frame.kind) {
+    case UpstreamFrame::Kind::kAudio:
+      sound_sent_ = true;
+      return link.SendAudio(frame.payload);
+    case UpstreamFrame::Kind::kText:
+      if (speaking_) OnInterrupted();
+      FinishInput();
+      StoreUnheard(std::nullopt);
+      answer_expected_ = true;
+      StoreMessage(Message::User(frame.payload));
+      return link.SendText(frame.payload);
+    case UpstreamFrame::Kind::kActivityStart:
+      return link.SendActivity(true);
+    case UpstreamFrame::Kind::kActivityEnd:
+      answer_expected_ = true;
+      return link.SendActivity(false);
+    case UpstreamFrame::Kind::kClose:
+      return;
+  }
+}
+
+void Session::OnLinkEvent(realtime::Event event, Deadline now) {
+  using Kind = realtime::Event::Kind;
+  if (phase_ == Phase::kClosed) return;
+  switch (event.kind) {
+    case Kind::kReady:
+      ready_ = true;
+      ready_until_ = kNoDeadline;
+      return;
+    case Kind::kSpeechStarted:
+      return OnSpeechStarted();
+    case Kind::kInputExpected:
+      FinishInput();
+      input_.Expect();
+      input_expected_ = true;
+      answer_expected_ = true;
+      return;
+    case Kind::kInputTranscript:
+      return OnInputTranscript(event);
+    case Kind::kOutputTranscript:
+      return OnOutputTranscript(event);
+    case Kind::kAudio:
+      OnContent();
+      speaking_ = true;
+      turn_audio_ += milliseconds(event.text.size() / 2 * 1000 / realtime::kOutputRate);
+      return ports_.EmitAudio(std::move(event.text));
+    case Kind::kToolCalls:
+      return OnToolCalls(std::move(event.calls), now);
+    case Kind::kTurnComplete:
+      return OnTurnComplete(now);
+    case Kind::kInterrupted:
+      return OnInterrupted();
+    case Kind::kResumption:
+      return OnResumption(event.text);
+    case Kind::kGoAway:
+      return OnGoAway(event.time_left, now);
+    case Kind::kError:
+      return ports_.Emit(ErrorEvent(event.code, event.text, false));
+    case Kind::kClosed:
+      return OnClosed(event, now);
+  }
+}
+
+// --- links ------------------------------------------------------------------------------------
+
+// The provider works: what failed before counts no more.
+void Session::OnContent() {
+  failures_ = 0;
+}
+
+void Session::OnResumption(const std::string& handle) {
+  if (handle.empty() || handle == handle_) return;
+  handle_ = handle;
+  ports_.StoreHandle(handle);
+}
+
+void Session::OnHandleStored(const std::string& handle) {
+  if (phase_ != Phase::kClosed) ports_.Emit(SessionUpdateEvent(handle));
+}
+
+void Session::OnGoAway(milliseconds time_left, Deadline now) {
+  std::string text = std::to_string(time_left.count() / 1000);
+  if (const auto rest = time_left.count() % 1000; rest != 0) {
+    text += "." + std::to_string(1000 + rest).substr(1);
+  }
+  ports_.Emit(GoAwayEvent(text + "s"));
+  if (phase_ != Phase::kRunning) return;
+  rotate_at_ = now + std::max(time_left - times_.go_away_margin, milliseconds(0));
+}
+
+void Session::OnClosed(const realtime::Event& event, Deadline now) {
+  const bool was_connecting = !ready_;
+  ready_ = false;
+  ready_until_ = rotate_at_ = kNoDeadline;
+  ports_.CloseLink();
+  tools_running_ = 0;
+  // The rest of an answer is lost; what was said stays.
+  if (speaking_) OnTurnComplete(now);
+  if (phase_ == Phase::kDraining && upstream_.empty() && !answer_expected_) return;
+  if (!event.retry) {
+    return Fail(event.code.empty() ? "provider_error" : event.code, event.text,
+                websocket::close_code::kInternal);
+  }
+  // A handle that was not accepted is of no use any more.
+  if (was_connecting && handle_in_use_) handle_.clear();
+  if (failures_ >= times_.reconnects_max) {
+    return Fail("reconnect_failed", "the provider could not be reached: " + event.text,
+                websocket::close_code::kInternal);
+  }
+  respond_ = answer_expected_;
+  reconnect_at_ = now + std::min(times_.reconnect_first * (1 << failures_), times_.reconnect_last);
+  ++failures_;
+  ++counters_.reconnects;
+}
+
+// --- turns ------------------------------------------------------------------------------------
+
+void Session::OnSpeechStarted() {
+  OnContent();
+  answer_expected_ = true;
+  // The answer was complete, but not yet played.
+  if (!speaking_ && unheard_ && ports_.Unplayed() > milliseconds(0)) {
+    const milliseconds heard = std::max(unheard_->audio - ports_.Unplayed(), milliseconds(0));
+    if (realtime::Link* link = ports_.link()) link->Truncate(heard);
+    ports_.FlushAudio();
+    StoreUnheard(heard);
+    ports_.Emit(InterruptedEvent());
+  }
+}
+
+void Session::OnInputTranscript(const realtime::Event& event) {
+  OnContent();
+  answer_expected_ = answer_expected_ || !speaking_;
+  if (event.finished) {
+    const std::string rest = input_.FinishPart(event.text, milliseconds(0));
+    if (!rest.empty()) ports_.Emit(InputTranscriptEvent(rest, false));
+    input_expected_ = false;
+    return FinishInput();
+  }
+  const std::string_view piece = input_.Add(event.text, milliseconds(0));
+  if (!piece.empty()) ports_.Emit(InputTranscriptEvent(piece, false));
+}
+
+void Session::OnOutputTranscript(const realtime::Event& event) {
+  OnContent();
+  speaking_ = true;
+  std::string rest;
+  std::string_view piece;
+  if (event.finished) {
+    rest = output_.FinishPart(event.text, turn_audio_);
+    piece = rest;
+  } else {
+    piece = output_.Add(event.text, turn_audio_);
+  }
+  if (piece.empty()) return;
+  output_shown_ = true;
+  ports_.Emit(OutputTranscriptEvent(piece, false));
+}
+
+void Session::OnTurnComplete(Deadline now) {
+  OnContent();
+  if (!input_expected_) FinishInput();
+  speaking_ = answer_expected_ = sound_sent_ = false;
+  if (std::exchange(output_shown_, false)) ports_.Emit(OutputTranscriptEvent("", true));
+  StoreUnheard(std::nullopt);
+  const milliseconds audio = std::exchange(turn_audio_, milliseconds(0));
+  unheard_ = Unheard{std::exchange(output_, {}), audio, now + ports_.Unplayed(), input_expected_};
+  if (unheard_->heard_at <= now) StoreUnheard(std::nullopt);
+  ports_.Emit(TurnCompleteEvent());
+}
+
+void Session::OnInterrupted() {
+  OnContent();
+  if (!speaking_ && turn_audio_ == milliseconds(0) && output_.text().empty()) return;
+  if (!input_expected_) FinishInput();
+  const milliseconds audio = std::exchange(turn_audio_, milliseconds(0));
+  const milliseconds heard = std::max(audio - ports_.Unplayed(), milliseconds(0));
+  if (realtime::Link* link = ports_.link()) link->Truncate(heard);
+  ports_.FlushAudio();
+  if (std::exchange(output_shown_, false)) ports_.Emit(OutputTranscriptEvent("", true));
+  if (audio > milliseconds(0)) output_.Cut(heard);
+  StoreUnheard(std::nullopt);
+  StoreAnswer(output_.Take(), true, input_expected_);
+  ports_.Emit(InterruptedEvent());
+  speaking_ = false;
+  answer_expected_ = true;
+}
+
+// --- tools ------------------------------------------------------------------------------------
+
+void Session::OnToolCalls(std::vector<realtime::ToolCall> calls, Deadline now) {
+  OnContent();
+  if (!input_expected_) FinishInput();
+  speaking_ = true;
+  const bool may_transfer = !ports_.HandoverTargets(agent_).empty();
+  std::vector<realtime::ToolCall> to_run;
+  std::optional<realtime::ToolCall> transfer;
+  for (realtime::ToolCall& call : calls) {
+    if (may_transfer && call.name == kTransferTool) {
+      transfer = std::move(call);
+    } else {
+      to_run.push_back(std::move(call));
+    }
+  }
+  if (!to_run.empty()) {
+    Message message = Message::Assistant("");
+    message.content.clear();
+    for (const realtime::ToolCall& call : to_run) {
+      ports_.Emit(ToolCallEvent(call.id, call.name, call.arguments_json));
+      message.content.emplace_back(ToolCallBlock{call.id, call.name, call.arguments_json});
+    }
+    message.metadata_json = Metadata(false, false);
+    StoreMessage(std::move(message));
+    ++tools_running_;
+    ports_.CallTools(std::move(to_run), link_number_);
+  }
+  if (transfer) HandOver(*transfer, now);
+}
+
+void Session::OnToolReplies(const std::vector<realtime::ToolReply>& replies, uint64_t link_number) {
+  if (phase_ == Phase::kClosed) return;
+  for (const realtime::ToolReply& reply : replies) {
+    ports_.Emit(ToolResultEvent(reply.id, reply.output_json));
+  }
+  // Another link has not made these calls.
+  if (link_number != link_number_ || ports_.link() == nullptr) return;
+  if (tools_running_ > 0) --tools_running_;
+  speaking_ = false;
+  answer_expected_ = true;
+  ports_.link()->SendToolReplies(replies);
+}
+
+}  // namespace agent_graph::live

@@ -1,0 +1,179 @@
+// A live session as a state machine: what comes from the client, the model, the tools and the clock
+// goes in, and what is to be done comes out through SessionPorts. Knows no transport and no thread.
+//
+//   running ──close, disconnect, worker leaves──► draining ──answered, or 30 s──► closed
+//      └──────────────── fatal error ──────────────────────────────────────────────►┘
+//
+// While it runs, its link to the provider comes and goes: connecting, ready, waiting to reconnect.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent_graph/message.h"
+#include "base/clock.h"
+#include "live/upstream.h"
+#include "live/utterance.h"
+#include "realtime/link.h"
+
+namespace agent_graph::live {
+
+// The model calls it to hand the conversation over: {"agent": name}.
+inline constexpr char kTransferTool[] = "transfer_to_agent";
+
+class SessionPorts {
+ public:
+  virtual ~SessionPorts() = default;
+
+  // To the client.
+  virtual void Emit(std::string event) = 0;
+  virtual void EmitAudio(std::string pcm) = 0;
+  virtual void FlushAudio() = 0;
+  // Sound that was emitted and that the client cannot have played yet.
+  virtual std::chrono::milliseconds Unplayed() = 0;
+
+  // To the model. OpenLink replaces the present link; Configure may suspend the caller.
+  virtual realtime::LinkConfig Configure(const std::string& agent) = 0;
+  virtual std::vector<std::string> HandoverTargets(const std::string& agent) = 0;
+  virtual void OpenLink(const realtime::LinkConfig& config) = 0;
+  virtual void CloseLink() = 0;
+  virtual realtime::Link* link() = 0;  // null: none is open
+
+  // Answered by OnToolReplies with the same `link_number`.
+  virtual void CallTools(std::vector<realtime::ToolCall> calls, uint64_t link_number) = 0;
+  // To the thread, in this order.
+  virtual void Store(Message message) = 0;
+  // Answered by OnHandleStored.
+  virtual void StoreHandle(std::string handle) = 0;
+
+  // The last call.
+  virtual void Close(uint16_t code, std::string reason, std::string outcome) = 0;
+};
+
+struct SessionTimes {
+  std::chrono::milliseconds drain_max{30'000};
+  std::chrono::milliseconds drain_quiet{1'500};  // for an answer to sound, to begin
+  std::chrono::milliseconds ready_max{15'000};   // for a link to be accepted
+  std::chrono::milliseconds reconnect_first{500};
+  std::chrono::milliseconds reconnect_last{10'000};
+  int reconnects_max = 5;
+  std::chrono::milliseconds go_away_margin{2'000};
+};
+
+struct SessionCounters {
+  uint64_t frames_dropped = 0;  // of the client, because the queue was full
+  uint64_t reconnects = 0;
+};
+
+class Session {
+ public:
+  enum class Phase : uint8_t { kRunning, kDraining, kClosed };
+
+  struct Options {
+    std::string agent;              // the live agent at the root
+    std::vector<Message> history;   // of the thread, oldest first
+    std::string resumption_handle;  // of an earlier session; may be refused
+    SessionTimes times;
+    UpstreamLimits upstream;
+  };
+
+  Session(SessionPorts& ports, Options options);
+
+  void Start(Deadline now);
+  void OnFrame(UpstreamFrame frame, Deadline now);
+  void OnDisconnect(Deadline now);
+  // The worker is leaving: the client comes back to another one, with its thread.
+  void OnLeave(Deadline now);
+  void OnLinkEvent(realtime::Event event, Deadline now);
+  void OnToolReplies(const std::vector<realtime::ToolReply>& replies, uint64_t link_number);
+  void OnHandleStored(const std::string& handle);
+  // Ends the session with a fatal error event.
+  void Fail(const std::string& code, const std::string& message, uint16_t close_code);
+  // After the above, and when wake_at() has come.
+  void Advance(Deadline now);
+
+  Deadline wake_at() const;
+  Phase phase() const { return phase_; }
+  const std::string& agent() const { return agent_; }
+  const SessionCounters& counters() const { return counters_; }
+  size_t buffered_bytes() const { return upstream_.bytes(); }
+
+ private:
+  // A complete answer that the client is still playing; written to the thread once it was heard.
+  struct Unheard {
+    Utterance utterance;
+    std::chrono::milliseconds audio{0};
+    Deadline heard_at{};
+    bool after_input = false;  // it answers words of the user that are still to come
+  };
+
+  void Open(Deadline now);
+  void Forward(Deadline now);
+  void Send(const UpstreamFrame& frame);
+  void Drain(Deadline now, uint16_t code, std::string reason);
+  bool Drained(Deadline now);
+  bool AnswerDue() const { return speaking_ || answer_expected_ || tools_running_ > 0; }
+  void Finish(uint16_t code, std::string reason, std::string outcome);
+
+  void OnContent();
+  void OnInputTranscript(const realtime::Event& event);
+  void OnOutputTranscript(const realtime::Event& event);
+  void OnSpeechStarted();
+  void OnToolCalls(std::vector<realtime::ToolCall> calls, Deadline now);
+  void OnTurnComplete(Deadline now);
+  void OnInterrupted();
+  void OnResumption(const std::string& handle);
+  void OnGoAway(std::chrono::milliseconds time_left, Deadline now);
+  void OnClosed(const realtime::Event& event, Deadline now);
+
+  void HandOver(const realtime::ToolCall& call, Deadline now);
+  void FinishInput();
+  void StoreUnheard(std::optional<std::chrono::milliseconds> heard);
+  void StoreAnswer(std::string text, bool interrupted, bool after_input);
+  void StoreMessage(Message message);
+  std::string Metadata(bool spoken, bool interrupted) const;
+
+  SessionPorts& ports_;
+  const SessionTimes times_;
+  Phase phase_ = Phase::kRunning;
+  std::string agent_;
+  std::vector<Message> history_;
+  SessionCounters counters_;
+
+  // Towards the model.
+  UpstreamQueue upstream_;
+  uint64_t link_number_ = 0;  // counts the links that were opened
+  bool ready_ = false;
+  Deadline ready_until_ = kNoDeadline;   // set while a link connects
+  Deadline reconnect_at_ = kNoDeadline;  // set while there is none
+  Deadline rotate_at_ = kNoDeadline;     // set after the provider said that it will go
+  int failures_ = 0;                     // in a row
+  std::string handle_;
+  bool handle_in_use_ = false;  // by the link that connects
+  bool respond_ = false;        // the next link is to answer the history
+
+  // The turn.
+  bool speaking_ = false;         // the model has begun to answer
+  bool answer_expected_ = false;  // the user has said something
+  bool sound_sent_ = false;       // since the last answer
+  size_t tools_running_ = 0;
+  std::chrono::milliseconds turn_audio_{0};  // emitted
+  Utterance input_;
+  bool input_expected_ = false;  // the provider will tell its end
+  Utterance output_;
+  bool output_shown_ = false;  // an event of it was sent
+  std::optional<Unheard> unheard_;
+  std::vector<Message> held_;  // until the user's words, which come before, are there
+
+  // The end.
+  Deadline drain_until_ = kNoDeadline;
+  Deadline quiet_until_ = kNoDeadline;
+  bool audio_ended_ = false;
+  uint16_t close_code_ = 0;
+  std::string close_reason_;
+};
+
+}  // namespace agent_graph::live

@@ -1,0 +1,149 @@
+// Session: the clock, what goes into the thread, hand-over and the end.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/json.h"
+#include "live/events.h"
+#include "live/session.h"
+#include "websocket/protocol.h"
+
+namespace agent_graph::live {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr size_t kHistoryMax = 200;  // messages that a new link may be told
+constexpr size_t kHeldMax = 50;
+
+std::string TransferTarget(const realtime::ToolCall& call) {
+  Result<nlohmann::json> arguments = ParseJson(call.arguments_json);
+  if (!arguments.ok() || !arguments->is_object()) return "";
+  auto agent = arguments->find("agent");
+  return agent != arguments->end() && agent->is_string() ? agent->get<std::string>() : "";
+}
+
+}  // namespace
+
+void Session::Advance(Deadline now) {
+  if (phase_ == Phase::kClosed) return;
+  if (unheard_ && now >= unheard_->heard_at) StoreUnheard(std::nullopt);
+  if (now >= ready_until_) {
+    realtime::Event late{.kind = realtime::Event::Kind::kClosed,
+                         .text = "the provider did not accept the session in time"};
+    OnClosed(late, now);
+  }
+  if (now >= reconnect_at_) Open(now);
+  const bool rotate = rotate_at_ != kNoDeadline && (now >= rotate_at_ || !AnswerDue());
+  if (phase_ == Phase::kRunning && ready_ && rotate) {
+    if (speaking_) OnTurnComplete(now);
+    ports_.CloseLink();
+    ++counters_.reconnects;
+    Open(now);
+  }
+  Forward(now);
+}
+
+Deadline Session::wake_at() const {
+  Deadline wake = std::min({ready_until_, reconnect_at_, rotate_at_, drain_until_});
+  if (unheard_) wake = std::min(wake, unheard_->heard_at);
+  if (phase_ == Phase::kDraining) wake = std::min(wake, quiet_until_);
+  return wake;
+}
+
+void Session::HandOver(const realtime::ToolCall& call, Deadline now) {
+  const std::string target = TransferTarget(call);
+  const std::vector<std::string> targets = ports_.HandoverTargets(agent_);
+  realtime::Link* link = ports_.link();
+  if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
+    if (link != nullptr) {
+      link->SendToolReplies(
+          {{call.id, call.name, R"({"error":"there is no agent of that name"})", true}});
+    }
+    return;
+  }
+  agent_ = target;
+  ports_.Emit(AgentChangedEvent(target));
+  speaking_ = false;
+  answer_expected_ = true;
+  if (link != nullptr && link->Reconfigure(ports_.Configure(target))) {
+    return link->SendToolReplies({{call.id, call.name, R"({"result":"ok"})", false}});
+  }
+  // The provider's session belongs to the agent before.
+  handle_.clear();
+  respond_ = true;
+  ports_.CloseLink();
+  Open(now);
+}
+
+// --- the thread -------------------------------------------------------------------------------
+
+std::string Session::Metadata(bool spoken, bool interrupted) const {
+  std::string text = spoken ? R"({"modality":"audio","agent":)" : R"({"agent":)";
+  AppendJsonString(text, agent_);
+  if (interrupted) text += R"(,"interrupted":true)";
+  text.push_back('}');
+  return text;
+}
+
+void Session::FinishInput() {
+  input_expected_ = false;
+  if (unheard_ && !unheard_->after_input) StoreUnheard(std::nullopt);
+  if (unheard_) unheard_->after_input = false;
+  if (input_.open()) {
+    std::string text = input_.Take();
+    if (!text.empty()) {
+      ports_.Emit(InputTranscriptEvent("", true));
+      Message message = Message::User(std::move(text));
+      message.metadata_json = R"({"modality":"audio"})";
+      StoreMessage(std::move(message));
+    }
+  }
+  std::vector<Message> held = std::exchange(held_, {});
+  for (Message& message : held) StoreMessage(std::move(message));
+}
+
+void Session::StoreUnheard(std::optional<milliseconds> heard) {
+  if (!unheard_) return;
+  Unheard unheard = *std::exchange(unheard_, std::nullopt);
+  if (heard && unheard.audio > milliseconds(0)) unheard.utterance.Cut(*heard);
+  StoreAnswer(unheard.utterance.Take(), heard.has_value(), unheard.after_input);
+}
+
+void Session::StoreAnswer(std::string text, bool interrupted, bool after_input) {
+  if (text.empty()) return;
+  Message message = Message::Assistant(std::move(text));
+  message.metadata_json = Metadata(true, interrupted);
+  if (after_input && held_.size() < kHeldMax) {
+    held_.push_back(std::move(message));
+  } else {
+    StoreMessage(std::move(message));
+  }
+}
+
+void Session::StoreMessage(Message message) {
+  history_.push_back(message);
+  if (history_.size() > kHistoryMax) history_.erase(history_.begin());
+  ports_.Store(std::move(message));
+}
+
+// --- the end ----------------------------------------------------------------------------------
+
+void Session::Fail(const std::string& code, const std::string& message, uint16_t close_code) {
+  if (phase_ == Phase::kClosed) return;
+  ports_.Emit(ErrorEvent(code, message, true));
+  Finish(close_code, code, close_code == websocket::close_code::kInternal ? "error" : "rejected");
+}
+
+void Session::Finish(uint16_t code, std::string reason, std::string outcome) {
+  phase_ = Phase::kClosed;
+  if (std::exchange(output_shown_, false)) ports_.Emit(OutputTranscriptEvent("", true));
+  FinishInput();
+  StoreUnheard(std::nullopt);
+  StoreAnswer(output_.Take(), true, false);
+  ports_.CloseLink();
+  ports_.Close(code, std::move(reason), std::move(outcome));
+}
+
+}  // namespace agent_graph::live

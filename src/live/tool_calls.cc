@@ -1,0 +1,125 @@
+#include "live/tool_calls.h"
+
+#include <utility>
+
+#include "agent_graph/state.h"
+#include "base/ids.h"
+#include "base/json.h"
+#include "run/tool_node.h"
+#include "runtime/runtime.h"
+
+namespace agent_graph::live {
+namespace {
+
+constexpr size_t kBatchesMax = 16;  // at once, of one session
+
+std::string ErrorJson(const std::string& reason) {
+  std::string out = "{\"error\":";
+  AppendJsonString(out, reason);
+  out.push_back('}');
+  return out;
+}
+
+// What the tool node looks at: one message with calls and no results.
+State StateOf(const std::vector<realtime::ToolCall>& calls) {
+  Message message;
+  message.id = NewUuid();
+  message.role = Role::kAssistant;
+  for (const realtime::ToolCall& call : calls) {
+    message.content.emplace_back(ToolCallBlock{call.id, call.name, call.arguments_json});
+  }
+  State state;
+  state.mutable_messages().push_back(std::move(message));
+  return state;
+}
+
+void Fail(const realtime::ToolCall& call, const std::string& reason, FinishedCalls& finished) {
+  const std::string error = ErrorJson(reason);
+  finished.replies.push_back({call.id, call.name, error, true});
+  finished.messages.push_back(Message::ToolResult(call.id, error, true));
+}
+
+std::string NameOf(const std::vector<realtime::ToolCall>& calls, const std::string& id) {
+  for (const realtime::ToolCall& call : calls) {
+    if (call.id == id) return call.name;
+  }
+  return "";
+}
+
+}  // namespace
+
+ToolCalls::ToolCalls(std::shared_ptr<Journal> journal, std::function<void()> on_finished)
+    : journal_(std::move(journal)), on_finished_(std::move(on_finished)) {}
+
+void ToolCalls::Offer(std::string tool_node, run::OfferedTools tools) {
+  tool_node_ = std::move(tool_node);
+  offered_ = std::move(tools);
+}
+
+void ToolCalls::Call(std::vector<realtime::ToolCall> calls, uint64_t link_number) {
+  if (running_ >= kBatchesMax) {
+    FinishedCalls refused;
+    refused.link_number = link_number;
+    for (const realtime::ToolCall& call : calls) Fail(call, "too many calls at once", refused);
+    return Finish(std::move(refused));
+  }
+  Batch batch{tool_node_, {}, {}};
+  batch.finished.link_number = link_number;
+  for (realtime::ToolCall& call : calls) {
+    // A tool may exist, but not for this session.
+    if (run::FindTool(offered_, call.name) != nullptr) {
+      batch.calls.push_back(std::move(call));
+    } else {
+      Fail(call, "there is no tool named \"" + call.name + "\"", batch.finished);
+    }
+  }
+  if (batch.calls.empty()) return Finish(std::move(batch.finished));
+  ++running_;
+  journal_->environment()->runtime->Spawn(
+      [self = shared_from_this(), batch = std::move(batch)]() mutable { self->Run(batch); },
+      /*here=*/true);
+}
+
+void ToolCalls::Run(Batch& batch) {
+  run::RunLog log = journal_->MakeLog();
+  Result<NodeResult> result =
+      run::RunToolNode(journal_->environment(), batch.tool_node, StateOf(batch.calls), 1, log);
+  if (result.ok()) {
+    (void)log.Flush(batch.tool_node, 1);
+    for (Message& message : result->messages) {
+      for (const ToolResultBlock* block : message.ToolResults()) {
+        batch.finished.replies.push_back({block->call_id, NameOf(batch.calls, block->call_id),
+                                          block->output_json, block->is_error});
+      }
+      batch.finished.messages.push_back(std::move(message));
+    }
+  } else {
+    for (const realtime::ToolCall& call : batch.calls) {
+      Fail(call, "the call failed", batch.finished);
+    }
+  }
+  --running_;
+  Finish(std::move(batch.finished));
+  idle_.Notify();
+}
+
+void ToolCalls::Finish(FinishedCalls finished) {
+  if (!on_finished_) return;
+  finished_.push_back(std::move(finished));
+  on_finished_();
+}
+
+std::optional<FinishedCalls> ToolCalls::TakeFinished() {
+  if (finished_.empty()) return std::nullopt;
+  FinishedCalls finished = std::move(finished_.front());
+  finished_.pop_front();
+  return finished;
+}
+
+void ToolCalls::Wait(Deadline deadline) {
+  while (running_ > 0) {
+    if (idle_.Wait(nullptr, deadline) == runtime::WakeReason::kDeadline) return;
+  }
+}
+
+}  // namespace agent_graph::live

@@ -1,0 +1,106 @@
+"""A client of WS /v1/graph/live: speaks, listens, and keeps what it heard."""
+
+import json
+import math
+import struct
+
+from .websocket import BINARY, CLOSE, PING, PONG, TEXT, WebSocket, frame
+
+INPUT_RATE = 16000
+OUTPUT_RATE = 24000
+PIECE = INPUT_RATE // 10 * 2  # 100 ms
+
+LIVE = {"agent": "graphs/live.json:app", "models": {"default": {"provider": "demo"}}}
+
+# The keys that each event has, all of them always.
+EVENT_KEYS = {
+    "input_transcript": {"text", "finished"},
+    "output_transcript": {"text", "finished"},
+    "tool_call": {"id", "name", "args"},
+    "tool_result": {"id", "result"},
+    "turn_complete": set(),
+    "interrupted": set(),
+    "session_update": {"resumption_handle"},
+    "go_away": {"time_left"},
+    "agent_changed": {"author"},
+    "error": {"code", "message", "fatal"},
+}
+
+
+def speech(seconds, rate=INPUT_RATE):
+    """PCM16 that is loud and changes as a voice does."""
+    samples = []
+    for i in range(int(seconds * rate)):
+        at = i / rate
+        loudness = 6000 * (0.6 + 0.4 * math.sin(2 * math.pi * 4 * at))
+        samples.append(int(loudness * math.sin(2 * math.pi * (180 + 40 * math.sin(at)) * at)))
+    return struct.pack(f"<{len(samples)}h", *samples)
+
+
+def silence(seconds, rate=INPUT_RATE):
+    return bytes(2 * int(seconds * rate))
+
+
+class LiveClient(WebSocket):
+    """`start` opens the session; events and sound that were read on the way are kept."""
+
+    def start(self, prefix="", headers=(), target="/v1/graph/live", **init):
+        self.upgrade(prefix + target, **dict(headers))
+        self.events = []
+        self.sound = b""
+        self.send_json(init)
+        return self
+
+    def say(self, pcm):
+        """Sound in packets of 100 ms, as fast as the server takes them."""
+        for at in range(0, len(pcm), PIECE):
+            self.send(frame(BINARY, pcm[at : at + PIECE]))
+
+    def type(self, text):
+        self.send_json({"type": "text", "text": text})
+
+    def read_event(self):
+        """The next event; sound before it is kept. None: the server closed."""
+        while True:
+            received = self.read_frame()
+            if received.opcode == BINARY:
+                assert len(received.payload) % 2 == 0
+                self.sound += received.payload
+            elif received.opcode == PING:
+                self.send(frame(PONG, received.payload))
+            elif received.opcode == CLOSE:
+                self.closed_with = received.close_code
+                return None
+            elif received.opcode == TEXT:
+                event = json.loads(received.payload.decode())
+                assert set(event) - {"type"} == EVENT_KEYS[event["type"]], event
+                self.events.append(event)
+                return event
+
+    def read_until(self, kind):
+        """The events up to one of this type."""
+        events = []
+        while not events or events[-1]["type"] != kind:
+            event = self.read_event()
+            assert event is not None, f"closed with {self.closed_with} before {kind}: {events}"
+            events.append(event)
+        return events
+
+    def read_turn(self):
+        return self.read_until("turn_complete")
+
+    def read_to_end(self):
+        """The events up to the close."""
+        events = []
+        while (event := self.read_event()) is not None:
+            events.append(event)
+        return events
+
+
+def transcript(events, side="output"):
+    """All pieces of one side."""
+    return "".join(e["text"] for e in events if e["type"] == f"{side}_transcript")
+
+
+def types(events):
+    return [event["type"] for event in events]

@@ -1,0 +1,145 @@
+"""A realtime provider that does only what the test tells it: for what no mock can be asked to do."""
+
+import asyncio
+import base64
+import json
+import queue
+import threading
+
+import websockets
+
+from . import environment
+
+
+class ProviderConnection:
+    """One connection of the server under test, seen from the provider."""
+
+    def __init__(self, loop, socket, path, headers):
+        self._loop = loop
+        self._socket = socket
+        self.path = path
+        self.headers = headers
+        self.messages = queue.Queue()
+
+    def _call(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(10)
+
+    def receive(self, timeout=10):
+        """The next message; None once the connection is over."""
+        return self.messages.get(timeout=timeout * environment.TIME_SCALE)
+
+    def receive_until(self, key):
+        """The next message that has this key; those before it are dropped."""
+        while True:
+            message = self.receive()
+            assert message is not None, f"the connection ended before {key}"
+            if key in message:
+                return message[key]
+
+    def send(self, message):
+        self._call(self._socket.send(json.dumps(message)))
+
+    def close(self, code=1000, reason=""):
+        self._call(self._socket.close(code, reason))
+
+    def abort(self):
+        self._loop.call_soon_threadsafe(self._socket.transport.abort)
+
+    # Gemini's words
+
+    def accept_setup(self):
+        setup = self.receive_until("setup")
+        self.send({"setupComplete": {}})
+        return setup
+
+    def say(self, text=None, pcm=None):
+        content = {}
+        if pcm is not None:
+            data = base64.b64encode(pcm).decode()
+            content["modelTurn"] = {"parts": [{"inlineData": {"mimeType": "audio/pcm;rate=24000", "data": data}}]}
+        if text is not None:
+            content["outputTranscription"] = {"text": text}
+        self.send({"serverContent": content})
+
+    def hear(self, text):
+        self.send({"serverContent": {"inputTranscription": {"text": text}}})
+
+    def complete_turn(self):
+        self.send({"serverContent": {"turnComplete": True}})
+
+    def give_handle(self, handle):
+        self.send({"sessionResumptionUpdate": {"newHandle": handle, "resumable": True}})
+
+    def receive_until_end(self):
+        while self.receive() is not None:
+            pass
+
+    def received_sound(self):
+        """The sound of the next message of sound."""
+        while True:
+            message = self.receive_until("realtimeInput")
+            if "audio" in message:
+                return base64.b64decode(message["audio"]["data"])
+
+
+class LiveProvider:
+    """Takes connections; `accept` gives them to the test one by one. `refuse_with` answers further
+    handshakes with an HTTP status."""
+
+    def __init__(self):
+        self._loop = asyncio.new_event_loop()
+        self._connections = queue.Queue()
+        self.attempts = 0
+        self.refuse_with = None
+        self.port = None
+        started = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(started,), daemon=True)
+        self._thread.start()
+        started.wait()
+
+    def settings(self, **model):
+        provider = {
+            "provider": "gemini",
+            "model": "scripted",
+            "base_url": f"http://127.0.0.1:{self.port}/v1beta",
+            "api_key": "secret-key",
+        }
+        return {"agent": "graphs/live.json:app", "models": {"default": provider | model}}
+
+    def accept(self, timeout=10):
+        return self._connections.get(timeout=timeout * environment.TIME_SCALE)
+
+    def has_connection(self):
+        return not self._connections.empty()
+
+    def _run(self, started):
+        asyncio.set_event_loop(self._loop)
+        server = self._loop.run_until_complete(self._serve())
+        self.port = server.sockets[0].getsockname()[1]
+        started.set()
+        self._loop.run_forever()
+
+    async def _serve(self):
+        return await websockets.serve(
+            self._take, "127.0.0.1", 0, process_request=self._answer, max_size=None, max_queue=None
+        )
+
+    async def _answer(self, path, headers):
+        self.attempts += 1
+        if self.refuse_with is not None:
+            return self.refuse_with, [], b"refused"
+        return None
+
+    async def _take(self, socket):
+        connection = ProviderConnection(self._loop, socket, socket.path, socket.request_headers)
+        self._connections.put(connection)
+        try:
+            async for message in socket:
+                connection.messages.put(json.loads(message))
+        except websockets.ConnectionClosed:
+            pass
+        connection.messages.put(None)
+
+    def close(self):
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
