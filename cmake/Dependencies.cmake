@@ -4,6 +4,9 @@ find_package(Boost 1.81 REQUIRED COMPONENTS context json)
 find_package(CURL REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)
 find_package(leveldb REQUIRED)
+find_package(ZLIB REQUIRED)
+# Headers only; the vector index of the memory store.
+find_path(HNSWLIB_INCLUDE_DIR hnswlib/hnswlib.h REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 
 # Flags for our own code; libraries' headers are SYSTEM and stay silent.

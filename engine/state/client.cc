@@ -195,6 +195,39 @@ Result<RemoteTools> Client::GetRemoteTools() {
       link_->Call(Request(Operation::kGetRemoteTools, wire::NoBody{}), nullptr));
 }
 
+Status Client::Store(const StoreMemory& store) {
+  AG_RETURN_IF_ERROR(CheckId(store.record.id, "memory_id"));
+  AG_RETURN_IF_ERROR(CheckUser(store.record.owner));
+  return link_->Call(Request(Operation::kStoreMemory, store), nullptr).status();
+}
+
+Result<MemoryRecord> Client::GetMemory(const MemoryName& name) {
+  AG_RETURN_IF_ERROR(CheckId(name.id, "memory_id"));
+  return Decode<MemoryRecord>(link_->Call(Request(Operation::kGetMemory, name), nullptr));
+}
+
+Status Client::Update(const UpdateMemory& update) {
+  AG_RETURN_IF_ERROR(CheckId(update.name.id, "memory_id"));
+  return link_->Call(Request(Operation::kUpdateMemory, update), nullptr).status();
+}
+
+Status Client::DeleteMemory(const MemoryName& name) {
+  AG_RETURN_IF_ERROR(CheckId(name.id, "memory_id"));
+  return link_->Call(Request(Operation::kDeleteMemory, name), nullptr).status();
+}
+
+Result<MemoryPage> Client::List(const ListMemories& list) {
+  return Decode<MemoryPage>(link_->Call(Request(Operation::kListMemories, list), nullptr));
+}
+
+Result<RemovedMemories> Client::Remove(const RemoveMemories& remove) {
+  return Decode<RemovedMemories>(link_->Call(Request(Operation::kRemoveMemories, remove), nullptr));
+}
+
+Result<MemoryHits> Client::Search(const SearchMemories& search) {
+  return Decode<MemoryHits>(link_->Call(Request(Operation::kSearchMemories, search), nullptr));
+}
+
 Result<std::vector<LogEntry>> Client::ReadLog(const Scope& scope, const std::string& thread_id,
                                               uint64_t first, uint64_t limit) {
   AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));

@@ -1,4 +1,4 @@
-// state::Service over the owner's socket: what every worker uses.
+// state::Service and state::Memories over the owner's socket: what every worker uses.
 //
 // One thread per client keeps the connection. Calls are written to the socket by the calling thread
 // and suspend its fiber until the answer, across any change of owner: operations that were not
@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "state/memories.h"
 #include "state/owner/directory.h"
 #include "state/service.h"
 
@@ -33,7 +34,7 @@ struct ClientOptions {
 
 inline constexpr size_t kIdBytesMax = 1024;
 
-class Client : public Service {
+class Client : public Service, public Memories {
  public:
   explicit Client(ClientOptions options);
   ~Client() override;
@@ -72,6 +73,14 @@ class Client : public Service {
   Status Set(const SetRemoteTools& set) override;
   Result<RemoteTools> GetRemoteTools() override;
   std::string TypeName() const override { return options_.type_name; }
+
+  Status Store(const StoreMemory& store) override;
+  Result<MemoryRecord> GetMemory(const MemoryName& name) override;
+  Status Update(const UpdateMemory& update) override;
+  Status DeleteMemory(const MemoryName& name) override;
+  Result<MemoryPage> List(const ListMemories& list) override;
+  Result<RemovedMemories> Remove(const RemoveMemories& remove) override;
+  Result<MemoryHits> Search(const SearchMemories& search) override;
 
   // Cuts the connection as a network fault would; the client comes back by itself.
   void DropConnectionForTest();

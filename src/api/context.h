@@ -21,6 +21,9 @@ class CompiledGraph;
 namespace agent_graph::live {
 struct LiveContext;
 }
+namespace agent_graph::memory {
+class MemoryStore;
+}
 namespace agent_graph::run {
 class Runner;
 }
@@ -34,7 +37,8 @@ namespace agent_graph::api {
 struct ApiContext {
   const settings::Settings* settings = nullptr;
   run::Runner* runner = nullptr;
-  state::Service* state = nullptr;  // null: no checkpointer
+  state::Service* state = nullptr;        // null: no checkpointer
+  memory::MemoryStore* memory = nullptr;  // null: no store
   const graph::CompiledGraph* graph = nullptr;
   runtime::Runtime* runtime = nullptr;
   auth::Guard* guard = nullptr;
@@ -62,7 +66,8 @@ class HandlerContext {
   std::optional<ErrorInfo> CheckBodyThread(const Route& route);
   bridge::Exchange& exchange() { return exchange_; }
   const bridge::RequestHead& head() const { return exchange_.head(); }
-  state::Service& state() { return *api_.state; }  // routes of the checkpointer only
+  state::Service& state() { return *api_.state; }         // routes of the checkpointer only
+  memory::MemoryStore& memory() { return *api_.memory; }  // routes of the store only
 
   // The body: an object, empty for a route without one.
   const nlohmann::json& body() const { return *body_; }

@@ -26,6 +26,10 @@ void Handle(HandlerContext& context, const Route& route) {
     context.Fail(ErrorInfo{ApiError::kNotConfigured, "checkpointer not configured", {}});
     return;
   }
+  if (route.resource == "store" && context.api().memory == nullptr) {
+    context.Fail(ErrorInfo{ApiError::kNotConfigured, "store not configured", {}});
+    return;
+  }
   if (std::optional<ErrorInfo> error = ReadBody(context, route.body)) {
     context.Fail(*std::move(error));
     return;

@@ -39,7 +39,7 @@ json Info(const ApiContext& api, size_t edge_count) {
   info["checkpointer"] = api.state != nullptr;
   info["checkpointer_type"] = api.state != nullptr ? json(api.state->TypeName()) : json();
   info["publisher"] = false;
-  info["store"] = false;
+  info["store"] = api.memory != nullptr;
   info["interrupt_before"] = graph.interrupt_before();
   info["interrupt_after"] = graph.interrupt_after();
   info["context_type"] = nullptr;

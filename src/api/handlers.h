@@ -35,4 +35,12 @@ void AddMessages(HandlerContext& context);
 void GetMessage(HandlerContext& context);
 void DeleteMessage(HandlerContext& context);
 
+void StoreMemory(HandlerContext& context);  // memories.cc
+void SearchMemories(HandlerContext& context);
+void ListMemories(HandlerContext& context);
+void GetMemory(HandlerContext& context);
+void UpdateMemory(HandlerContext& context);
+void DeleteMemory(HandlerContext& context);
+void ForgetMemories(HandlerContext& context);
+
 }  // namespace agent_graph::api

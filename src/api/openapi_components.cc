@@ -307,6 +307,54 @@ const std::string_view kAnswerSchemas = R"json({
     "type": "object",
     "properties": {"success": {"type": "boolean"}, "message": {"type": "string"}},
     "required": ["success", "message"]
+  },
+  "MemoryRecord": {
+    "type": "object",
+    "properties": {
+      "memory_id": {"type": "string"},
+      "id": {"type": "string"},
+      "content": {"type": "string"},
+      "score": {"type": ["number", "null"], "description": "Of a search; grows with likeness"},
+      "memory_type": {"type": "string"},
+      "category": {"type": "string"},
+      "metadata": {"type": "object"},
+      "user_id": {"type": ["string", "null"]},
+      "agent_id": {"type": ["string", "null"]},
+      "thread_id": {"type": ["string", "null"]},
+      "timestamp": {"type": "string"}
+    },
+    "required": ["memory_id", "id", "content", "score", "memory_type", "category", "metadata",
+                 "timestamp"]
+  },
+  "MemoryStored": {
+    "type": "object",
+    "properties": {"memory_id": {"type": "string"}},
+    "required": ["memory_id"]
+  },
+  "MemoryResults": {
+    "type": "object",
+    "properties": {
+      "results": {"type": "array", "items": {"$ref": "#/components/schemas/MemoryRecord"}}
+    },
+    "required": ["results"]
+  },
+  "MemoryList": {
+    "type": "object",
+    "properties": {
+      "memories": {"type": "array", "items": {"$ref": "#/components/schemas/MemoryRecord"}},
+      "next_cursor": {"type": ["string", "null"]}
+    },
+    "required": ["memories"]
+  },
+  "MemoryFound": {
+    "type": "object",
+    "properties": {"memory": {"$ref": "#/components/schemas/MemoryRecord"}},
+    "required": ["memory"]
+  },
+  "MemoryDone": {
+    "type": "object",
+    "properties": {"success": {"const": true}, "data": {}},
+    "required": ["success"]
   }
 })json";
 

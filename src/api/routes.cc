@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "api/handlers.h"
+#include "api/memory_shapes.h"
 #include "api/request_shapes.h"
 
 namespace agent_graph::api {
@@ -228,6 +229,76 @@ constexpr std::array kRoutes = {
           DeleteMessage,
           "Delete one message",
           {.body = &kConfigBody, .data = "Done"}},
+    Route{Method::kPost,
+          "/v1/store/memories",
+          Access::kGuarded,
+          "store",
+          "write",
+          BodyKind::kJson,
+          false,
+          StoreMemory,
+          "Store a memory",
+          {.body = &kStoreMemoryBody, .data = "MemoryStored"}},
+    Route{Method::kPost,
+          "/v1/store/search",
+          Access::kGuarded,
+          "store",
+          "read",
+          BodyKind::kJson,
+          false,
+          SearchMemories,
+          "Find memories by what they say",
+          {.body = &kSearchMemoriesBody, .data = "MemoryResults"}},
+    Route{Method::kPost,
+          "/v1/store/memories/list",
+          Access::kGuarded,
+          "store",
+          "read",
+          BodyKind::kOptionalJson,
+          false,
+          ListMemories,
+          "List memories, the newest first",
+          {.body = &kListMemoriesBody, .data = "MemoryList"}},
+    Route{Method::kPost,
+          "/v1/store/memories/forget",
+          Access::kGuarded,
+          "store",
+          "delete",
+          BodyKind::kOptionalJson,
+          false,
+          ForgetMemories,
+          "Delete the memories that match",
+          {.body = &kForgetMemoriesBody, .data = "MemoryDone"}},
+    Route{Method::kPost,
+          "/v1/store/memories/{memory_id}",
+          Access::kGuarded,
+          "store",
+          "read",
+          BodyKind::kOptionalJson,
+          false,
+          GetMemory,
+          "Read one memory",
+          {.body = &kMemoryBody, .data = "MemoryFound"}},
+    Route{Method::kPut,
+          "/v1/store/memories/{memory_id}",
+          Access::kGuarded,
+          "store",
+          "write",
+          BodyKind::kJson,
+          false,
+          UpdateMemory,
+          "Change a memory",
+          {.body = &kUpdateMemoryBody, .data = "MemoryDone"}},
+    Route{Method::kDelete,
+          "/v1/store/memories/{memory_id}",
+          Access::kGuarded,
+          "store",
+          "delete",
+          BodyKind::kOptionalJson,
+          false,
+          DeleteMemory,
+          "Delete one memory",
+          {.body = &kMemoryBody, .data = "MemoryDone"}},
 };
 
 constexpr std::array<std::string_view, 3> kPublicPaths = {"/ping", "/v1/evals/runs",
@@ -387,8 +458,10 @@ RouteMatch MatchRoute(std::string_view method, std::string_view raw_path) {
       return match;
     }
     match.kind = RouteMatch::Kind::kMethodNotAllowed;
-    match.allow += MethodName(kRoutes[i].method);
-    match.allow += kRoutes[i].method == Method::kGet ? ", HEAD, " : ", ";
+    std::string name(MethodName(kRoutes[i].method));
+    name += kRoutes[i].method == Method::kGet ? ", HEAD, " : ", ";
+    // Of several patterns that fit, more than one may have it.
+    if (match.allow.find(name) == std::string::npos) match.allow += name;
   }
   if (match.kind == RouteMatch::Kind::kMethodNotAllowed) match.allow += "OPTIONS";
   return match;

@@ -26,6 +26,20 @@ models::ProviderOptions ToProviderOptions(const settings::ModelSettings& model) 
   return options;
 }
 
+memory::EmbeddingOptions ToEmbeddingOptions(const settings::EmbeddingSettings& embedding) {
+  memory::EmbeddingOptions options;
+  options.provider = embedding.provider;
+  options.dimensions = embedding.dimensions;
+  options.model = embedding.model;
+  options.base_url = embedding.base_url;
+  options.api_key = embedding.api_key;
+  options.headers = embedding.headers;
+  options.timeout = std::chrono::milliseconds(embedding.timeout_ms);
+  options.retries_max = embedding.retries_max;
+  options.batch_max = embedding.batch_max;
+  return options;
+}
+
 std::vector<tools::NodeSources> ToolSources(const graph::CompiledGraph& graph) {
   std::vector<tools::NodeSources> sources;
   for (const graph::Node& node : graph.nodes()) {
@@ -75,6 +89,10 @@ Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file) {
                                           ": " + catalog.status().message());
   }
   agent.catalog = *std::move(catalog);
+  if (settings.store.type != settings::StoreSettings::Type::kNone) {
+    AG_ASSIGN_OR_RETURN(agent.embedder, memory::MakeEmbedder(ToEmbeddingOptions(settings.embedding),
+                                                             settings.environment));
+  }
   return agent;
 }
 

@@ -1,12 +1,13 @@
-// The agent of a service: its graph, the models the graph asks and the tools it gets from
-// elsewhere. The same code builds it in a worker and in the validation child, so that `nginx -t`
-// checks what workers will run.
+// The agent of a service: its graph, the models the graph asks, the tools it gets from elsewhere
+// and what turns memories into vectors. The same code builds it in a worker and in the validation
+// child, so that `nginx -t` checks what workers will run.
 #pragma once
 
 #include <memory>
 
 #include "base/status.h"
 #include "graph/compiled_graph.h"
+#include "memory/embedder.h"
 #include "models/registry.h"
 #include "realtime/registry.h"
 #include "settings/settings.h"
@@ -19,6 +20,7 @@ struct Agent {
   std::unique_ptr<models::Registry> models;
   std::unique_ptr<realtime::Registry> realtime;
   std::unique_ptr<tools::Catalog> catalog;
+  std::unique_ptr<memory::Embedder> embedder;  // null: no memory store
 };
 
 // Runs user code (a shared object's builder). Starts no thread. A failure is one line that names

@@ -7,6 +7,7 @@
 #include "api/dispatch.h"
 #include "auth/guard.h"
 #include "live/live_session.h"
+#include "memory/memory_store.h"
 #include "run/runner.h"
 #include "runtime/runtime.h"
 #include "service/agent.h"
@@ -62,12 +63,14 @@ struct Service::Implementation {
         agent(std::move(agent_in)),
         runtime(ToRuntimeOptions(*settings, options, outbox)),
         state(MakeState()),
-        runner(agent.graph, state.get(), runtime, MakeRunnerOptions()),
+        store(MakeStore()),
+        runner(agent.graph, checkpointer(), runtime, MakeRunnerOptions()),
         inbox(runtime, {settings->limits.runs_max, options.queue},
               [this](const bridge::ExchangePtr& exchange) { api::Dispatch(exchange, context); }) {
     context.settings = settings.get();
     context.runner = &runner;
-    context.state = state.get();
+    context.state = checkpointer();
+    context.memory = store.get();
     context.graph = agent.graph.get();
     context.runtime = &runtime;
     context.log = &outbox;
@@ -84,7 +87,7 @@ struct Service::Implementation {
 
   Status MakeGuard() {
     auth::GuardOptions guard_options;
-    if (state != nullptr) {
+    if (checkpointer() != nullptr) {
       guard_options.read_thread = [this](const std::string& thread_id) {
         return state->GetThread(state::Scope::All(), thread_id);
       };
@@ -101,7 +104,7 @@ struct Service::Implementation {
   }
 
   std::unique_ptr<state::Client> MakeState() {
-    if (settings->checkpointer.type == settings::CheckpointerSettings::Type::kNone) return nullptr;
+    if (!NeedsState(*settings)) return nullptr;
     state::ClientOptions client;
     client.directory = options.state_directory;
     client.root_serves = options.state_user;
@@ -110,6 +113,17 @@ struct Service::Implementation {
                            : "leveldb";
     client.on_owner_missing = [this] { StandIn(); };
     return std::make_unique<state::Client>(std::move(client));
+  }
+
+  // Null when conversations are not kept; the store may need the client all the same.
+  state::Service* checkpointer() const {
+    const bool none = settings->checkpointer.type == settings::CheckpointerSettings::Type::kNone;
+    return none ? nullptr : state.get();
+  }
+
+  std::unique_ptr<memory::MemoryStore> MakeStore() {
+    if (settings->store.type == settings::StoreSettings::Type::kNone) return nullptr;
+    return std::make_unique<memory::MemoryStore>(*state, *agent.embedder);
   }
 
   run::Runner::Options MakeRunnerOptions() {
@@ -138,8 +152,8 @@ struct Service::Implementation {
   }
 
   void StartOwnOwner(uint64_t generation) {
-    auto started = StartOwner(settings->checkpointer, options.state_directory, options.state_user,
-                              generation, &outbox);
+    auto started =
+        StartOwner(*settings, options.state_directory, options.state_user, generation, &outbox);
     if (started.ok()) {
       owner = std::move(started).value();
     } else {
@@ -152,7 +166,8 @@ struct Service::Implementation {
   const Agent agent;
   bridge::Outbox outbox;
   runtime::Runtime runtime;
-  std::unique_ptr<state::Client> state;  // null: no checkpointer
+  std::unique_ptr<state::Client> state;        // null: nothing is kept
+  std::unique_ptr<memory::MemoryStore> store;  // null: no memory store
   std::unique_ptr<auth::Guard> guard;
   run::Runner runner;
   live::LiveCounters live_counters;
@@ -210,6 +225,7 @@ void Service::Drain() {
 Status Service::Stop(Deadline deadline) {
   Drain();
   implementation_->agent.catalog->Close(implementation_->runtime);
+  if (implementation_->agent.embedder != nullptr) implementation_->agent.embedder->Close();
   Status stopped = implementation_->runtime.Stop(deadline);
   std::unique_ptr<state::Owner> owner;
   {

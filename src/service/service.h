@@ -60,7 +60,7 @@ Status Validate(const settings::Settings& settings, int graph_file);
 class StateOwner {
  public:
   // Starts a candidate thread for `state_directory`; returns at once. Nothing for a service without
-  // an embedded checkpointer.
+  // an embedded checkpointer or store.
   static std::unique_ptr<StateOwner> Start(const settings::Settings& settings,
                                            const std::string& state_directory, bridge::Outbox* log);
   ~StateOwner();

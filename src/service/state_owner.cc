@@ -8,6 +8,7 @@ namespace agent_graph::service {
 namespace {
 
 using settings::CheckpointerSettings;
+using settings::StoreSettings;
 
 state::SyncLevel ToSyncLevel(CheckpointerSettings::Sync sync) {
   switch (sync) {
@@ -28,20 +29,24 @@ bridge::LogLevel ToLogLevel(state::OwnerOptions::LogLevel level) {
 
 }  // namespace
 
-Result<std::unique_ptr<state::Owner>> StartOwner(const CheckpointerSettings& checkpointer,
+bool NeedsState(const settings::Settings& settings) {
+  return settings.checkpointer.type != CheckpointerSettings::Type::kNone ||
+         settings.store.type != StoreSettings::Type::kNone;
+}
+
+Result<std::unique_ptr<state::Owner>> StartOwner(const settings::Settings& settings,
                                                  const std::string& state_directory,
                                                  uid_t root_serves, uint64_t generation,
                                                  bridge::Outbox* log) {
-  if (checkpointer.type == CheckpointerSettings::Type::kNone) {
-    return std::unique_ptr<state::Owner>();
-  }
+  if (!NeedsState(settings)) return std::unique_ptr<state::Owner>();
+  const bool in_memory = settings.checkpointer.type == CheckpointerSettings::Type::kMemory ||
+                         settings.store.type == StoreSettings::Type::kMemory;
   state::OwnerOptions options;
   options.directory = state_directory;
   options.root_serves = root_serves;
-  options.type = checkpointer.type == CheckpointerSettings::Type::kMemory
-                     ? state::OwnerOptions::Type::kMemory
-                     : state::OwnerOptions::Type::kLevelDb;
-  options.sync = ToSyncLevel(checkpointer.sync);
+  options.type =
+      in_memory ? state::OwnerOptions::Type::kMemory : state::OwnerOptions::Type::kLevelDb;
+  options.sync = ToSyncLevel(settings.checkpointer.sync);
   options.generation = generation;
   if (log != nullptr) {
     options.log = [log](state::OwnerOptions::LogLevel level, const std::string& text) {
@@ -62,9 +67,8 @@ StateOwner::~StateOwner() = default;
 std::unique_ptr<StateOwner> StateOwner::Start(const settings::Settings& settings,
                                               const std::string& state_directory,
                                               bridge::Outbox* log) {
-  auto owner =
-      service::StartOwner(settings.checkpointer, state_directory,
-                          state::StateDirectory::kNobodyElse, state::OwnerOptions::kNewest, log);
+  auto owner = service::StartOwner(settings, state_directory, state::StateDirectory::kNobodyElse,
+                                   state::OwnerOptions::kNewest, log);
   if (!owner.ok()) {
     if (log != nullptr) log->Log(bridge::LogLevel::kCritical, owner.status().ToString());
     return nullptr;

@@ -12,9 +12,12 @@
 
 namespace agent_graph::service {
 
-// Starts a candidate of `generation`; null without a checkpointer. `log` may be null;
+// A checkpointer or a store is kept in the owner's database.
+bool NeedsState(const settings::Settings& settings);
+
+// Starts a candidate of `generation`; null when nothing needs it. `log` may be null;
 // `root_serves` as in state::OwnerOptions.
-Result<std::unique_ptr<state::Owner>> StartOwner(const settings::CheckpointerSettings& checkpointer,
+Result<std::unique_ptr<state::Owner>> StartOwner(const settings::Settings& settings,
                                                  const std::string& state_directory,
                                                  uid_t root_serves, uint64_t generation,
                                                  bridge::Outbox* log);

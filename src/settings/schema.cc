@@ -6,6 +6,7 @@
 
 #include "settings/access.h"
 #include "settings/rate_limit.h"
+#include "settings/store.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -81,31 +82,11 @@ Status ReadProvider(const Value& value, ModelSettings& model) {
   return Status::Ok();
 }
 
-Status ReadBaseUrl(const Value& value, ModelSettings& model) {
-  AG_RETURN_IF_ERROR(value.ReadString(model.base_url));
-  if (!model.base_url.starts_with("http://") && !model.base_url.starts_with("https://")) {
-    return value.Error("must start with http:// or https://");
-  }
-  if (std::ranges::any_of(model.base_url, [](char c) { return c <= ' ' || c == 0x7f; })) {
-    return value.Error("must not hold blanks or control characters");
-  }
-  while (model.base_url.ends_with('/')) model.base_url.pop_back();
-  return Status::Ok();
-}
-
-Status ReadApiKey(const Value& value, ModelSettings& model) {
-  AG_RETURN_IF_ERROR(value.ReadString(model.api_key));
-  if (std::ranges::any_of(model.api_key, [](char c) { return c <= ' ' || c == 0x7f; })) {
-    return value.Error("must not hold blanks or control characters");
-  }
-  return Status::Ok();
-}
-
 constexpr Key<ModelSettings> kModelKeys[] = {
     {"provider", ReadProvider},
     {"model", [](const Value& v, ModelSettings& m) { return v.ReadString(m.model); }},
-    {"base_url", ReadBaseUrl},
-    {"api_key", ReadApiKey},
+    {"base_url", [](const Value& v, ModelSettings& m) { return v.ReadBaseUrl(m.base_url); }},
+    {"api_key", [](const Value& v, ModelSettings& m) { return v.ReadSecret(m.api_key); }},
     {"headers", [](const Value& v, ModelSettings& m) { return v.ReadHeaders(m.headers); }},
     {"connect_timeout_ms",
      [](const Value& v, ModelSettings& m) {
@@ -343,8 +324,8 @@ constexpr Key<Settings> kDocumentKeys[] = {
     {"redis", ReadRedis},
     {"websocket", ReadWebSocket},
     {"rate_limit", ReadRateLimit},
-    {"store", RefuseUnlessNull},
-    {"embedding", RefuseUnlessNull},
+    {"store", ReadStore},
+    {"embedding", ReadEmbedding},
     {"media", RefuseUnlessNull},
     {"observability", RefuseUnlessNull},
     {"evaluation", RefuseUnlessNull},
@@ -364,7 +345,7 @@ Status ReadDocument(const Value& document, Settings& settings) {
                   "agent: is missing; it names the graph as <module>:<attribute>, such as "
                   "graphs/support.so:app");
   }
-  return Status::Ok();
+  return CheckStore(settings);
 }
 
 }  // namespace agent_graph::settings

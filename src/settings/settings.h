@@ -43,6 +43,25 @@ struct ModelSettings {
   std::string parameters_json = "{}";
 };
 
+// The memory store.
+struct StoreSettings {
+  enum class Type : uint8_t { kNone, kLevelDb, kMemory };
+  Type type = Type::kNone;
+};
+
+// How memories become vectors.
+struct EmbeddingSettings {
+  std::string provider = "hash";  // hash | openai
+  std::string model;
+  std::string base_url;
+  std::string api_key;  // expanded; never logged
+  std::map<std::string, std::string> headers;
+  uint32_t dimensions = 0;  // 0: the provider's own
+  int64_t timeout_ms = 30'000;
+  int retries_max = 2;
+  uint32_t batch_max = 64;
+};
+
 struct CorsSettings {
   std::vector<std::string> origins = {"*"};
   bool credentials = false;
@@ -109,6 +128,8 @@ struct Settings {
   std::string agent_attribute;  // "app"
   Mode mode = Mode::kDevelopment;
   CheckpointerSettings checkpointer;
+  StoreSettings store;
+  EmbeddingSettings embedding;
   std::vector<ModelSettings> models;
   CorsSettings cors;
   bool security_headers = true;

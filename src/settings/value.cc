@@ -49,6 +49,10 @@ bool HasControlCharacter(std::string_view text) {
   });
 }
 
+bool HasBlankOrControlCharacter(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) { return c <= ' ' || c == 0x7f; });
+}
+
 std::string_view Trim(std::string_view text) {
   size_t first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return {};
@@ -102,6 +106,24 @@ Status Value::ReadString(std::string& out) const {
   if (!expanded.ok()) return Error(expanded.status().message());
   out = *std::move(expanded);
   return Status::Ok();
+}
+
+Status Value::ReadBaseUrl(std::string& out) const {
+  AG_RETURN_IF_ERROR(ReadString(out));
+  if (!out.starts_with("http://") && !out.starts_with("https://")) {
+    return Error("must start with http:// or https://");
+  }
+  if (HasBlankOrControlCharacter(out)) {
+    return Error("must not hold blanks or control characters");
+  }
+  while (out.ends_with('/')) out.pop_back();
+  return Status::Ok();
+}
+
+Status Value::ReadSecret(std::string& out) const {
+  AG_RETURN_IF_ERROR(ReadString(out));
+  if (!HasBlankOrControlCharacter(out)) return Status::Ok();
+  return Error("must not hold blanks or control characters");
 }
 
 Status Value::ReadBoolean(bool& out) const {

@@ -33,6 +33,10 @@ class Value {
   Status UnknownKey(std::string_view key, std::span<const std::string_view> known) const;
 
   Status ReadString(std::string& out) const;  // with ${NAME} expanded
+  // An http or https address without a slash at its end.
+  Status ReadBaseUrl(std::string& out) const;
+  // Text without blanks and control characters, such as a key. Never quoted.
+  Status ReadSecret(std::string& out) const;
   Status ReadBoolean(bool& out) const;
   Status ReadInteger(int64_t minimum, int64_t maximum, int64_t& out) const;
   Status ReadStrings(std::vector<std::string>& out) const;  // an array, or text with commas

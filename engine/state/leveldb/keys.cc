@@ -92,6 +92,22 @@ std::string Reply(std::string_view client, uint64_t sequence) {
   return Builder(Table::kReply).Text(client).Integer(sequence).Take();
 }
 
+std::string MemoryPlace(std::string_view memory_id) {
+  return Builder(Table::kMemoryPlace).Text(memory_id).Take();
+}
+std::string Memory(const MemoryKey& memory) {
+  return Builder(Table::kMemory).Text(memory.owner).Integer(memory.number).Take();
+}
+std::string MemoryVector(const MemoryKey& memory) {
+  return Builder(Table::kMemoryVector).Text(memory.owner).Integer(memory.number).Take();
+}
+std::string MemoryListing(uint64_t number) {
+  return Builder(Table::kMemoryListing).Integer(number).Take();
+}
+std::string MemoryPrefix(Table table, std::string_view owner) {
+  return Builder(table).Text(owner).Take();
+}
+
 std::string PrefixEnd(std::string_view prefix) {
   std::string end(prefix);
   while (!end.empty() && end.back() == '\xff') end.pop_back();
@@ -142,6 +158,13 @@ ThreadKey Parser::Thread() {
   thread.owner = Text();
   thread.number = Integer();
   return thread;
+}
+
+MemoryKey Parser::Memory() {
+  MemoryKey memory;
+  memory.owner = Text();
+  memory.number = Integer();
+  return memory;
 }
 
 }  // namespace agent_graph::state::keys

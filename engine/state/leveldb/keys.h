@@ -7,7 +7,7 @@
 //
 // The conversation thread's id leads to its record; the record's number, never reused, leads to
 // everything else, always below the row owner. Deleting a thread is therefore one small batch and
-// its rows can be swept later.
+// its rows can be swept later. A memory has a number, too.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,10 @@ enum class Table : uint8_t {
   kListing = 0x19,         // newest first, thread id
   kDeleted = 0x1a,         // owner, number: rows that wait to be swept
   kReply = 0x1b,           // client, operation sequence number → reply
+  kMemoryPlace = 0x30,     // memory id → owner, number
+  kMemory = 0x31,          // owner, number
+  kMemoryVector = 0x32,    // owner, number
+  kMemoryListing = 0x33,   // number → owner
 };
 
 // The row owner and the number of a conversation thread: the head of most keys.
@@ -58,6 +62,21 @@ std::string Listing(int64_t updated_micros, std::string_view thread_id);
 std::string Reply(std::string_view client, uint64_t sequence);
 std::string ReplyPrefix(std::string_view client);
 
+// The row owner and the number of a memory, never reused: the later the memory, the larger.
+struct MemoryKey {
+  std::string owner;
+  uint64_t number = 0;
+
+  friend bool operator==(const MemoryKey&, const MemoryKey&) = default;
+};
+
+std::string MemoryPlace(std::string_view memory_id);
+std::string Memory(const MemoryKey& memory);
+std::string MemoryVector(const MemoryKey& memory);
+std::string MemoryListing(uint64_t number);
+// All memories of one row owner in kMemory or kMemoryVector.
+std::string MemoryPrefix(Table table, std::string_view owner);
+
 // All rows of one thread in a table keyed by ThreadKey.
 std::string ThreadPrefix(Table table, const ThreadKey& thread);
 
@@ -76,6 +95,7 @@ class Parser {
   uint64_t Integer();
   int64_t NewestFirst();  // a time written by Listing or ListingByOwner
   ThreadKey Thread();
+  MemoryKey Memory();
 
  private:
   std::string_view key_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "state/leveldb/listing.h"
+#include "state/leveldb/memories.h"
 #include "state/leveldb/stored_json.h"
 #include "state/leveldb/thread_read.h"
 #include "state/wire/fields.h"
@@ -74,6 +75,11 @@ Result<std::string> Run(Result<Reply> (*read)(const DatabaseSnapshot&, const Bod
 }  // namespace
 
 Result<std::string> Reader::Execute(wire::Operation operation, pack::Unpacker& unpacker) const {
+  if (operation == wire::Operation::kSearchMemories) {
+    SearchMemories search;
+    if (!wire::ReadBody(unpacker, search)) return Malformed();
+    return Packed(memories_.Search(search));
+  }
   DatabaseSnapshot snapshot(database_);
   switch (operation) {
     case wire::Operation::kGetThread:
@@ -92,6 +98,10 @@ Result<std::string> Reader::Execute(wire::Operation operation, pack::Unpacker& u
       return Run(ReadTraces, snapshot, unpacker);
     case wire::Operation::kGetRemoteTools:
       return Run(GetRemoteTools, snapshot, unpacker);
+    case wire::Operation::kGetMemory:
+      return Run(ReadMemory, snapshot, unpacker);
+    case wire::Operation::kListMemories:
+      return Run(ReadMemoryPage, snapshot, unpacker);
     default:
       return Status(StatusCode::kInvalidArgument, "unknown state operation");
   }
@@ -107,19 +117,34 @@ Result<std::string> Reader::Load(const ReplyRow& reply) const {
                                      reply.remote_tools_version});
 }
 
-bool Reader::IsSearch(wire::Operation operation, pack::Unpacker unpacker) {
-  if (operation == wire::Operation::kReadRuns) return true;
+Reader::Cost Reader::CostOf(wire::Operation operation, pack::Unpacker unpacker) {
   PageRequest page;
-  if (operation == wire::Operation::kListThreads) {
-    wire::ListThreadsBody body;
-    pack::Unpack(unpacker, body);
-    page = std::move(body.page);
-  } else if (operation == wire::Operation::kListMessages) {
-    wire::ListMessagesBody body;
-    pack::Unpack(unpacker, body);
-    page = std::move(body.page);
+  switch (operation) {
+    case wire::Operation::kReadRuns:
+      return Cost::kRows;
+    case wire::Operation::kSearchMemories:
+      return Cost::kVectors;
+    case wire::Operation::kListMemories: {
+      ListMemories list;
+      pack::Unpack(unpacker, list);
+      return list.filter.equals.empty() ? Cost::kSmall : Cost::kRows;
+    }
+    case wire::Operation::kListThreads: {
+      wire::ListThreadsBody body;
+      pack::Unpack(unpacker, body);
+      page = std::move(body.page);
+      break;
+    }
+    case wire::Operation::kListMessages: {
+      wire::ListMessagesBody body;
+      pack::Unpack(unpacker, body);
+      page = std::move(body.page);
+      break;
+    }
+    default:
+      break;
   }
-  return !page.search.empty() || page.offset > kShallowOffsetMax;
+  return !page.search.empty() || page.offset > kShallowOffsetMax ? Cost::kRows : Cost::kSmall;
 }
 
 }  // namespace agent_graph::state

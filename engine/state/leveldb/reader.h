@@ -8,6 +8,7 @@
 #include "state/leveldb/clients.h"
 #include "state/leveldb/database.h"
 #include "state/leveldb/rows.h"
+#include "state/search/memory_index.h"
 #include "state/types.h"
 #include "state/wire/protocol.h"
 
@@ -23,18 +24,21 @@ inline constexpr uint64_t kRowsPassedMax = 100'000;
 // Thread-safe; for the read pool.
 class Reader {
  public:
-  explicit Reader(const Database& database) : database_(database) {}
+  Reader(const Database& database, MemoryIndex& memories)
+      : database_(database), memories_(memories) {}
 
   // The packed reply body of a reading operation whose body stands at `unpacker`.
   Result<std::string> Execute(wire::Operation operation, pack::Unpacker& unpacker) const;
   // The packed reply body of a mutating operation that answers with a thread's state.
   Result<std::string> Load(const ReplyRow& reply) const;
 
-  // True for an operation that may pass over many rows and should not delay others.
-  static bool IsSearch(wire::Operation operation, pack::Unpacker unpacker);
+  // How an operation may delay others: hardly, by passing over many rows, by comparing vectors.
+  enum class Cost { kSmall, kRows, kVectors };
+  static Cost CostOf(wire::Operation operation, pack::Unpacker unpacker);
 
  private:
   const Database& database_;
+  MemoryIndex& memories_;
 };
 
 }  // namespace agent_graph::state

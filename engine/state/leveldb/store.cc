@@ -133,6 +133,7 @@ void Store::Apply(const ReplyAddress& from, const wire::RequestHeader& header,
     Accept(from, std::move(*reply), outcome);
   } else {
     transaction_.Reject();
+    staged_memories_.clear();
     Refuse(from, reply.status());
   }
   AdmitWaiters();
@@ -188,6 +189,22 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const wire::RequestHea
     case Operation::kSetRemoteTools: {
       AG_ASSIGN_OR_RETURN(SetRemoteTools set, Decode<SetRemoteTools>(unpacker));
       return ReplaceRemoteTools(set);
+    }
+    case Operation::kStoreMemory: {
+      AG_ASSIGN_OR_RETURN(StoreMemory store, Decode<StoreMemory>(unpacker));
+      return AddMemory(store, header.micros);
+    }
+    case Operation::kUpdateMemory: {
+      AG_ASSIGN_OR_RETURN(UpdateMemory update, Decode<UpdateMemory>(unpacker));
+      return ChangeMemory(update, header.micros);
+    }
+    case Operation::kDeleteMemory: {
+      AG_ASSIGN_OR_RETURN(MemoryName name, Decode<MemoryName>(unpacker));
+      return DeleteMemory(name);
+    }
+    case Operation::kRemoveMemories: {
+      AG_ASSIGN_OR_RETURN(RemoveMemories remove, Decode<RemoveMemories>(unpacker));
+      return DeleteMemories(remove);
     }
     default:
       return Status(StatusCode::kInvalidArgument, "unknown state operation");
@@ -248,6 +265,9 @@ void Store::Accept(const ReplyAddress& to, ReplyRow reply, Outcome outcome) {
     client->second.replies.insert_or_assign(to.sequence, reply);
   }
   transaction_.Accept(wants_sync);
+  changed_memories_.insert(changed_memories_.end(), staged_memories_.begin(),
+                           staged_memories_.end());
+  staged_memories_.clear();
   replies_.push_back({to, Status::Ok(), std::move(reply)});
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -88,6 +89,10 @@ class Store {
     std::string frame;
   };
   std::vector<Notice> TakeNotices() { return std::exchange(notices_, {}); }
+  // The memories that the last Commit stored, changed or deleted.
+  std::vector<keys::MemoryKey> TakeChangedMemories() {
+    return std::exchange(changed_memories_, {});
+  }
   // Writes everything applied since the last Commit. When that fails nothing was done and the store
   // must be abandoned: what it holds in memory is ahead of the database.
   Result<std::vector<StoreReply>> Commit();
@@ -131,6 +136,20 @@ class Store {
   Result<ReplyRow> DeleteOneMessage(const wire::MessageBody& message);
   Result<ReplyRow> RemoveAll(const RemoveMessages& remove, int64_t micros);
   Result<ReplyRow> ReplaceRemoteTools(const SetRemoteTools& set);
+  Result<ReplyRow> AddMemory(const StoreMemory& store, int64_t micros);
+  Result<ReplyRow> ChangeMemory(const UpdateMemory& update, int64_t micros);
+  Result<ReplyRow> DeleteMemory(const MemoryName& name);
+  Result<ReplyRow> DeleteMemories(const RemoveMemories& remove);
+
+  // Memories (store_memories.cc).
+  struct Memory {
+    keys::MemoryKey key;
+    MemoryRecord record;
+  };
+  Result<std::optional<Memory>> FindMemory(const Scope& scope, const std::string& agent_id,
+                                           const std::string& id) const;
+  void PutVector(const keys::MemoryKey& key, const Embedding& embedding);
+  void DropMemory(const Memory& memory);
 
   // Leases (store_runs.cc).
   void Begin(Waiter begin, uint32_t queue_max);
@@ -172,6 +191,8 @@ class Store {
   ClientTable clients_;
   std::vector<StoreReply> replies_;
   std::vector<Notice> notices_;
+  std::vector<keys::MemoryKey> staged_memories_;  // by the operation in progress
+  std::vector<keys::MemoryKey> changed_memories_;
   uint64_t remote_tools_version_ = 0;
   bool wants_sweep_ = false;
 };

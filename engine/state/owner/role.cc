@@ -183,7 +183,10 @@ Status Role::Reign() {
     failure_ = Status::Ok();
     clients_ = 0;
   }
-  Session session(std::move(database), {epoch, options_.sync}, std::move(events));
+  const bool in_memory = options_.type == OwnerOptions::Type::kMemory;
+  Session session(std::move(database),
+                  {epoch, options_.sync, in_memory ? std::string() : directory_.index_path()},
+                  std::move(events));
   AG_RETURN_IF_ERROR(session.Start(std::move(listener)));
   Log(OwnerOptions::LogLevel::kNotice,
       "owns the state of " + directory_.path() + ", epoch " + std::to_string(epoch));

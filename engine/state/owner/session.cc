@@ -1,5 +1,8 @@
 #include "state/owner/session.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <exception>
 #include <utility>
@@ -13,6 +16,8 @@ namespace {
 constexpr size_t kBatchOperationsMax = 512;
 constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;
 constexpr int kReadThreads = 2;
+constexpr int kMemoryThreads = 2;
+constexpr int kIndexNiceness = 10;
 
 }  // namespace
 
@@ -21,7 +26,8 @@ Session::Session(std::unique_ptr<Database> database, SessionOptions options, Ses
       options_(std::move(options)),
       events_(std::move(events)),
       store_(*database_, options_.sync),
-      reader_(*database_) {}
+      memories_(*database_, options_.index_directory),
+      reader_(*database_, memories_) {}
 
 Session::~Session() {
   Stop(Farewell::kNone);
@@ -29,22 +35,33 @@ Session::~Session() {
 
 Status Session::Start(FileDescriptor listener) {
   AG_RETURN_IF_ERROR(store_.Load());
-  threads_.resize(2 + kReadThreads);
-  AG_RETURN_IF_ERROR(runtime::StartThread(threads_[0], "state-write", [this] { Write(); }));
-  AG_RETURN_IF_ERROR(
-      runtime::StartThread(threads_[1], "state-search", [this] { Read(searches_); }));
+  AG_RETURN_IF_ERROR(AddThread("state-write", [this] { Write(); }));
+  AG_RETURN_IF_ERROR(AddThread("state-search", [this] { Read(searches_); }));
   for (int i = 0; i < kReadThreads; ++i) {
-    AG_RETURN_IF_ERROR(runtime::StartThread(threads_[static_cast<size_t>(2 + i)], "state-read",
-                                            [this] { Read(reads_); }));
+    AG_RETURN_IF_ERROR(AddThread("state-read", [this] { Read(reads_); }));
   }
+  for (int i = 0; i < kMemoryThreads; ++i) {
+    AG_RETURN_IF_ERROR(AddThread("state-memory", [this] { Read(memory_searches_); }));
+  }
+  AG_RETURN_IF_ERROR(AddThread("state-index", [this] {
+    // Whatever else is to be done comes first.
+    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kIndexNiceness);
+    memories_.KeepIndexes();
+  }));
   server_.reset(new Server(std::move(listener), *this));
   return server_->Start();
+}
+
+Status Session::AddThread(const std::string& name, std::function<void()> body) {
+  return runtime::StartThread(threads_.emplace_back(), name, std::move(body));
 }
 
 void Session::Stop(Farewell farewell) {
   writes_.Stop();
   reads_.Stop();
   searches_.Stop();
+  memory_searches_.Stop();
+  memories_.Stop();
   for (std::thread& thread : threads_) {
     if (thread.joinable()) thread.join();
   }
@@ -121,9 +138,20 @@ bool Session::OnRequest(const std::shared_ptr<Connection>& connection, std::stri
     writes_.Push({WriteItem::Kind::kRequest, connection, client->second, std::move(payload), {}});
     return true;
   }
-  WorkQueue<ReadItem>& queue = Reader::IsSearch(header.operation, unpacker) ? searches_ : reads_;
-  queue.Push({connection, std::move(payload), 0, {}});
+  QueueOf(Reader::CostOf(header.operation, unpacker)).Push({connection, std::move(payload), 0, {}});
   return true;
+}
+
+WorkQueue<Session::ReadItem>& Session::QueueOf(Reader::Cost cost) {
+  switch (cost) {
+    case Reader::Cost::kSmall:
+      return reads_;
+    case Reader::Cost::kRows:
+      return searches_;
+    case Reader::Cost::kVectors:
+      return memory_searches_;
+  }
+  return reads_;
 }
 
 void Session::OnClosed(const std::shared_ptr<Connection>& connection) {
@@ -155,6 +183,8 @@ void Session::Write() {
 bool Session::Commit() {
   Result<std::vector<StoreReply>> replies = store_.Commit();
   if (replies.ok()) {
+    // First, so that who was answered finds what it stored.
+    memories_.Changed(store_.TakeChangedMemories());
     SendReplies(std::move(*replies));
     for (Store::Notice& notice : store_.TakeNotices()) {
       auto connection = connections_.find(notice.connection);

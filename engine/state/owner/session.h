@@ -2,7 +2,8 @@
 //
 // The socket thread only sorts requests: mutating ones to the write thread, which executes all that
 // have gathered and commits them as one batch (one fsync when any of them needs it); reads to two
-// read threads; searches and deep offsets to a thread of their own, so that they delay nobody.
+// read threads; searches and deep offsets to a thread of their own, and searches through memories
+// to two others, so that they delay nobody.
 #pragma once
 
 #include <condition_variable>
@@ -83,6 +84,7 @@ struct SessionEvents {
 struct SessionOptions {
   uint64_t epoch = 0;
   SyncLevel sync = SyncLevel::kRun;
+  std::string index_directory;  // see MemoryIndex
 };
 
 class Session : private ServerEvents {
@@ -116,17 +118,20 @@ class Session : private ServerEvents {
   bool OnHello(const std::shared_ptr<Connection>& connection, pack::Unpacker& unpacker);
   bool OnRequest(const std::shared_ptr<Connection>& connection, std::string payload);
 
+  Status AddThread(const std::string& name, std::function<void()> body);
   void Write();
   void Execute(WriteItem& item);
   bool Commit();
   void SendReplies(std::vector<StoreReply> replies);
   void Read(WorkQueue<ReadItem>& queue);
   void ExecuteRead(ReadItem& item);
+  WorkQueue<ReadItem>& QueueOf(Reader::Cost cost);
 
   const std::unique_ptr<Database> database_;
   const SessionOptions options_;
   const SessionEvents events_;
-  Store store_;    // write thread, after Start
+  Store store_;  // write thread, after Start
+  MemoryIndex memories_;
   Reader reader_;  // thread-safe
   // Connections by id, for replies; a Begin is answered long after its request. Write thread.
   std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections_;
@@ -138,6 +143,7 @@ class Session : private ServerEvents {
   WorkQueue<WriteItem> writes_;
   WorkQueue<ReadItem> reads_;
   WorkQueue<ReadItem> searches_;
+  WorkQueue<ReadItem> memory_searches_;
   std::unique_ptr<Server> server_;
   std::vector<std::thread> threads_;
 };

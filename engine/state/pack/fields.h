@@ -40,6 +40,8 @@ void Pack(Packer& packer, const T& value) {
     packer.Bool(value);
   } else if constexpr (std::is_enum_v<T>) {
     packer.Unsigned(static_cast<uint64_t>(value));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    packer.Float(value);
   } else if constexpr (std::is_unsigned_v<T>) {
     packer.Unsigned(value);
   } else if constexpr (std::is_signed_v<T>) {
@@ -71,6 +73,8 @@ void Unpack(Unpacker& unpacker, T& value) {
     value = unpacker.Bool();
   } else if constexpr (std::is_enum_v<T>) {
     value = static_cast<T>(unpacker.Unsigned());
+  } else if constexpr (std::is_floating_point_v<T>) {
+    value = static_cast<T>(unpacker.Float());
   } else if constexpr (std::is_unsigned_v<T>) {
     value = static_cast<T>(unpacker.Unsigned());
   } else if constexpr (std::is_signed_v<T>) {

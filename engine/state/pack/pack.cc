@@ -1,5 +1,7 @@
 #include "state/pack/pack.h"
 
+#include <bit>
+
 namespace agent_graph::state::pack {
 namespace {
 
@@ -7,6 +9,7 @@ enum Marker : uint8_t {
   kNil = 0xc0,
   kFalse = 0xc2,
   kTrue = 0xc3,
+  kFloat64 = 0xcb,
   kUint8 = 0xcc,
   kUint16 = 0xcd,
   kUint32 = 0xce,
@@ -53,6 +56,11 @@ void Packer::Signed(int64_t value) {
   if (value >= 0) return Unsigned(static_cast<uint64_t>(value));
   out_.push_back(static_cast<char>(kInt64));
   BigEndian(static_cast<uint64_t>(value), 8);
+}
+
+void Packer::Float(double value) {
+  out_.push_back(static_cast<char>(kFloat64));
+  BigEndian(std::bit_cast<uint64_t>(value), 8);
 }
 
 void Packer::Text(std::string_view value) {
@@ -153,6 +161,11 @@ int64_t Unpacker::Signed() {
   return static_cast<int64_t>(Unsigned());
 }
 
+double Unpacker::Float() {
+  if (Byte() != kFloat64) ok_ = false;
+  return std::bit_cast<double>(BigEndian(8));
+}
+
 std::string_view Unpacker::Text() {
   uint8_t marker = Byte();
   if ((marker & 0xe0) == 0xa0) return Take(marker & 0x1f);
@@ -196,6 +209,8 @@ void Unpacker::Skip() {
       Text();
     } else if (marker == kTrue || marker == kFalse) {
       Bool();
+    } else if (marker == kFloat64) {
+      Float();
     } else if (marker != kNil) {
       Signed();
     } else if (!TakeNil()) {

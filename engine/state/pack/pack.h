@@ -1,4 +1,5 @@
-// MessagePack, the part of it that rows and frames use: nil, bool, integers, text, arrays.
+// MessagePack, the part of it that rows and frames use: nil, bool, integers,
+// floats, text, arrays.
 //
 // Values of our own structs are arrays of their fields in order. A reader takes missing trailing
 // fields as their defaults and skips surplus ones, so that two generations of the program can talk
@@ -23,6 +24,7 @@ class Packer {
   // Always nine bytes, so that the value can be patched in later.
   void FixedUnsigned(uint64_t value);
   void Signed(int64_t value);
+  void Float(double value);
   void Text(std::string_view value);
   void Array(size_t count);
 
@@ -51,6 +53,7 @@ class Unpacker {
   bool Bool();
   uint64_t Unsigned();
   int64_t Signed();
+  double Float();
   std::string_view Text();
   // Number of items that follow; never more than there are bytes left.
   size_t Array();

@@ -28,6 +28,7 @@
 #include "base/status.h"
 #include "state/types.h"
 #include "state/wire/fields.h"
+#include "state/wire/memory_fields.h"
 
 namespace agent_graph::state::wire {
 
@@ -65,6 +66,10 @@ enum class Operation : uint8_t {
   kAppendMessages = 10,
   kRemoveMessages = 11,
   kSetRemoteTools = 12,
+  kStoreMemory = 16,
+  kUpdateMemory = 17,
+  kDeleteMemory = 18,
+  kRemoveMemories = 19,
   // Reading, executed on a snapshot.
   kGetThread = 32,
   kListThreads = 33,
@@ -74,6 +79,9 @@ enum class Operation : uint8_t {
   kReadLog = 37,
   kReadRuns = 38,
   kGetRemoteTools = 39,
+  kGetMemory = 48,
+  kListMemories = 49,
+  kSearchMemories = 50,
 };
 
 inline bool IsMutating(Operation operation) {

@@ -1,0 +1,322 @@
+// The state service with much in it: a page of threads and a turn beside those of a small service,
+// and searches through many memories. Everything goes through owner, socket and client, as in
+// nginx.
+//
+// Usage: state_at_scale DIRECTORY threads COUNT | memories COUNT DIMENSIONS
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/ids.h"
+#include "state/client.h"
+#include "state/owner.h"
+
+namespace {
+
+using namespace agent_graph;
+using namespace agent_graph::state;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kWriters = 64;
+constexpr std::chrono::minutes kPatience{30};
+
+[[noreturn]] void Give(const std::string& what, const Status& status) {
+  std::fprintf(stderr, "%s: %s\n", what.c_str(), status.ToString().c_str());
+  std::exit(1);
+}
+void Check(const std::string& what, const Status& status) {
+  if (!status.ok()) Give(what, status);
+}
+
+struct Service {
+  explicit Service(const std::string& directory) {
+    std::filesystem::create_directories(directory);
+    std::filesystem::permissions(directory, std::filesystem::perms::owner_all);
+    OwnerOptions options;
+    options.directory = directory;
+    options.sync = SyncLevel::kNone;
+    auto started = Owner::Start(options);
+    if (!started.ok()) Give("owner", started.status());
+    owner = *std::move(started);
+    ClientOptions client_options;
+    client_options.directory = directory;
+    client_options.operation_timeout = kPatience;
+    client = std::make_unique<Client>(client_options);
+    Check("client", client->Start());
+  }
+  ~Service() { client->Stop(); }
+
+  std::unique_ptr<Owner> owner;
+  std::unique_ptr<Client> client;
+};
+
+// Calls `work(i)` for each i below `count`, from many threads.
+void InParallel(size_t count, const std::function<void(size_t)>& work) {
+  std::atomic<size_t> next{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kWriters; ++i) {
+    threads.emplace_back([&] {
+      for (size_t at = next++; at < count; at = next++) work(at);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+double Microseconds(const std::function<void()>& work) {
+  const auto start = Clock::now();
+  work();
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+double Percentile(std::vector<double> values, double share) {
+  std::ranges::sort(values);
+  return values[std::min(values.size() - 1, static_cast<size_t>(share * double(values.size())))];
+}
+
+// --- threads --------------------------------------------------------------------------------
+
+StoredMessage UserMessage(const std::string& id) {
+  return {id, 0, R"({"message_id":")" + id + R"(","role":"user","content":[]})"};
+}
+
+void Turn(Client& client, const std::string& thread_id, const std::string& user) {
+  BeginRun run;
+  run.scope = Scope::Owner(user);
+  run.thread_id = thread_id;
+  run.user_id = user;
+  run.run_id = NewUuid();
+  auto begun = client.Begin(run, nullptr);
+  if (!begun.ok()) Give("begin", begun.status());
+  FinishRun finish;
+  finish.append.thread_id = thread_id;
+  finish.append.run_id = run.run_id;
+  finish.append.lease_epoch = begun->lease_epoch;
+  finish.append.messages = {UserMessage(NewUuid())};
+  finish.append.entries = {{"run_finished", "{}", 0}};
+  finish.status = "done";
+  Check("finish", client.Finish(finish));
+}
+
+double PageTime(Client& client, const Scope& scope, const std::string& cursor) {
+  PageRequest page;
+  page.limit = 10;
+  page.cursor = cursor;
+  return Microseconds([&] {
+    auto threads = client.ListThreads(scope, page);
+    if (!threads.ok() || threads->threads.size() < 5) Give("list", threads.status());
+  });
+}
+
+// A cursor somewhere in the middle of what there is.
+std::string Deep(Client& client, const Scope& scope, size_t pages) {
+  PageRequest page;
+  page.limit = 1000;
+  for (size_t i = 0; i < pages; ++i) {
+    auto threads = client.ListThreads(scope, page);
+    if (!threads.ok()) Give("list", threads.status());
+    page.cursor = threads->next_cursor;
+  }
+  return page.cursor;
+}
+
+void Report(const char* what, const std::vector<double>& many, const std::vector<double>& few) {
+  const double ours = Percentile(many, 0.5);
+  const double theirs = Percentile(few, 0.5);
+  std::printf("%-44s %8.1f us, in a small service %8.1f us, ratio %.2f (budget 1.3)\n", what, ours,
+              theirs, ours / theirs);
+}
+
+int Threads(const std::string& directory, size_t count) {
+  Service large(directory + "/large");
+  Service small(directory + "/small");
+  auto fill = [](Client& client, size_t threads) {
+    InParallel(threads, [&](size_t i) {
+      Turn(client, "thread-" + std::to_string(i), "user-" + std::to_string(i % 2));
+    });
+  };
+  fill(*large.client, count);
+  fill(*small.client, 20);
+  const Scope scope = Scope::Owner("user-0");
+  const std::string deep = Deep(*large.client, scope, std::min<size_t>(count / 4000, 100));
+  std::vector<double> many, few, all, all_few, middle, turns, few_turns;
+  for (int i = 0; i < 2000; ++i) {
+    many.push_back(PageTime(*large.client, scope, ""));
+    few.push_back(PageTime(*small.client, scope, ""));
+    all.push_back(PageTime(*large.client, Scope::All(), ""));
+    all_few.push_back(PageTime(*small.client, Scope::All(), ""));
+    if (!deep.empty()) middle.push_back(PageTime(*large.client, scope, deep));
+    const std::string thread = "thread-" + std::to_string(2 * (i % 10));
+    turns.push_back(Microseconds([&] { Turn(*large.client, thread, "user-0"); }));
+    few_turns.push_back(Microseconds([&] { Turn(*small.client, thread, "user-0"); }));
+  }
+  std::printf("with %zu threads:\n", count);
+  Report("a page of an owner's threads", many, few);
+  if (!middle.empty()) Report("a page far into them, by cursor", middle, few);
+  Report("a page of everybody's threads", all, all_few);
+  Report("a turn", turns, few_turns);
+  return 0;
+}
+
+// --- memories -------------------------------------------------------------------------------
+
+// Vectors of length 1 around random centres: embeddings are not spread evenly either.
+class Vectors {
+ public:
+  Vectors(size_t dimensions, size_t centres) : dimensions_(dimensions) {
+    for (size_t i = 0; i < centres; ++i) centres_.push_back(Draw(nullptr, 1));
+  }
+  std::vector<float> Next() { return Draw(&centres_[random_() % centres_.size()], 0.6f); }
+
+ private:
+  std::vector<float> Draw(const std::vector<float>* centre, float spread) {
+    std::vector<float> vector(dimensions_);
+    float square = 0;
+    for (size_t i = 0; i < dimensions_; ++i) {
+      vector[i] = normal_(random_) * spread / std::sqrt(static_cast<float>(dimensions_));
+      if (centre != nullptr) vector[i] += (*centre)[i];
+      square += vector[i] * vector[i];
+    }
+    for (float& value : vector) value /= std::sqrt(square);
+    return vector;
+  }
+
+  const size_t dimensions_;
+  std::mt19937 random_{7};
+  std::normal_distribution<float> normal_;
+  std::vector<std::vector<float>> centres_;
+};
+
+Embedding ToEmbedding(const std::vector<float>& vector) {
+  Embedding embedding{"bench", std::string(vector.size() * sizeof(float), '\0')};
+  std::memcpy(embedding.values.data(), vector.data(), embedding.values.size());
+  return embedding;
+}
+
+struct Searched {
+  std::vector<double> times;
+  std::vector<std::set<std::string>> found;
+};
+
+// The metric decides: the cosine may be answered by the index, the dot product never is. For
+// vectors of length 1 both have the same order.
+Searched SearchAll(Client& client, const std::vector<std::vector<float>>& queries, Metric metric) {
+  Searched searched;
+  for (const auto& query : queries) {
+    SearchMemories search;
+    search.scope = Scope::Owner("user");
+    search.embedding = ToEmbedding(query);
+    search.metric = metric;
+    std::set<std::string> ids;
+    searched.times.push_back(Microseconds([&] {
+      auto hits = client.Search(search);
+      if (!hits.ok()) Give("search", hits.status());
+      for (const MemoryHit& hit : hits->hits) ids.insert(hit.memory.id);
+    }));
+    searched.found.push_back(std::move(ids));
+  }
+  return searched;
+}
+
+double Recall(const Searched& approximate, const Searched& exact) {
+  size_t same = 0, all = 0;
+  for (size_t i = 0; i < exact.found.size(); ++i) {
+    for (const std::string& id : exact.found[i]) same += approximate.found[i].count(id);
+    all += exact.found[i].size();
+  }
+  return static_cast<double>(same) / static_cast<double>(all);
+}
+
+bool HasSeal(const std::string& directory) {
+  std::error_code ignored;
+  for (const auto& file : std::filesystem::directory_iterator(directory, ignored)) {
+    if (file.path().extension() == ".seal") return true;
+  }
+  return false;
+}
+
+// Reads of a thread, while `work` goes on.
+std::vector<double> ReadsDuring(Client& client, const std::function<void()>& work) {
+  std::atomic<bool> done{false};
+  std::thread worker([&] {
+    work();
+    done = true;
+  });
+  std::vector<double> times;
+  while (!done) {
+    times.push_back(Microseconds(
+        [&] { Check("get", client.GetThread(Scope::Owner("user"), "thread").status()); }));
+  }
+  worker.join();
+  return times;
+}
+
+int Memories(const std::string& directory, size_t count, size_t dimensions) {
+  Service service(directory);
+  Client& client = *service.client;
+  Vectors vectors(dimensions, std::max<size_t>(count / 100, 1));
+  std::vector<std::vector<float>> stored(count), queries(500);
+  for (auto& vector : stored) vector = vectors.Next();
+  for (auto& query : queries) query = vectors.Next();
+  Turn(client, "thread", "user");
+  InParallel(count, [&](size_t i) {
+    StoreMemory store;
+    store.scope = Scope::Owner("user");
+    store.record.id = "m" + std::to_string(i);
+    store.record.content = "memory number " + std::to_string(i);
+    store.embedding = ToEmbedding(stored[i]);
+    Check("store", client.Store(store));
+  });
+  SearchMemories first;
+  first.scope = Scope::Owner("user");
+  first.embedding = ToEmbedding(queries[0]);
+  const double built = Microseconds([&] { Check("search", client.Search(first).status()); });
+  std::printf("%zu memories of %zu dimensions; first search, which builds: %.0f ms\n", count,
+              dimensions, built / 1000);
+  const auto start = Clock::now();
+  while (!HasSeal(directory + "/index") && Clock::now() - start < kPatience) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  std::printf("approximate index built in the background and saved after %.0f s\n",
+              std::chrono::duration<double>(Clock::now() - start).count());
+  Searched exact, indexed;
+  const auto reads = ReadsDuring(client, [&] {
+    exact = SearchAll(client, queries, Metric::kDotProduct);
+    indexed = SearchAll(client, queries, Metric::kCosine);
+  });
+  const auto idle =
+      ReadsDuring(client, [] { std::this_thread::sleep_for(std::chrono::seconds(1)); });
+  std::printf("exact:   p50 %6.2f ms, p99 %6.2f ms (budget 25)\n",
+              Percentile(exact.times, 0.5) / 1000, Percentile(exact.times, 0.99) / 1000);
+  std::printf("indexed: p50 %6.2f ms, p99 %6.2f ms (budget 5), recall@10 %.3f (budget 0.95)\n",
+              Percentile(indexed.times, 0.5) / 1000, Percentile(indexed.times, 0.99) / 1000,
+              Recall(indexed, exact));
+  std::printf("reads of a thread meanwhile: p99 %.2f ms, without searches %.2f ms\n",
+              Percentile(reads, 0.99) / 1000, Percentile(idle, 0.99) / 1000);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string part = argc > 2 ? argv[2] : "";
+  if (part == "threads" && argc == 4) return Threads(argv[1], std::stoul(argv[3]));
+  if (part == "memories" && argc == 5) {
+    return Memories(argv[1], std::stoul(argv[3]), std::stoul(argv[4]));
+  }
+  std::fprintf(stderr,
+               "usage: state_at_scale DIRECTORY threads COUNT | memories COUNT DIMENSIONS\n");
+  return 2;
+}

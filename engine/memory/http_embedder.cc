@@ -1,0 +1,225 @@
+#include "memory/http_embedder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/ids.h"
+#include "base/json.h"
+#include "models/retry.h"
+#include "net/retry_after.h"
+#include "runtime/runtime.h"
+
+namespace agent_graph::memory {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kRequestsMax = 4;  // under way at a time
+constexpr size_t kDimensionsMax = 8192;
+constexpr size_t kInlineJsonBytes = 64 * 1024;  // parsed on the io pool above
+// A float as text, with some air.
+constexpr size_t kFloatTextBytes = 32;
+
+Status ProviderFailed(const std::string& why) {
+  return Status(StatusCode::kUnavailable, "the embedding provider " + why);
+}
+
+// At a character.
+std::string Cut(std::string text, size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  size_t end = bytes_max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  text.resize(end);
+  return text;
+}
+
+std::string SpaceOf(const EmbeddingOptions& options) {
+  std::string space = options.provider + ":" + options.model;
+  if (options.dimensions > 0) space += ":" + std::to_string(options.dimensions);
+  return space;
+}
+
+Result<std::vector<float>> ReadVector(const json& values) {
+  std::vector<float> vector;
+  if (!values.is_array() || values.empty() || values.size() > kDimensionsMax) {
+    return ProviderFailed("sent something that is no vector");
+  }
+  vector.reserve(values.size());
+  for (const json& value : values) {
+    const float number = value.is_number() ? value.get<float>() : NAN;
+    if (!std::isfinite(number)) return ProviderFailed("sent something that is no vector");
+    vector.push_back(number);
+  }
+  return vector;
+}
+
+}  // namespace
+
+const std::vector<float>* VectorCache::Find(const std::string& text) {
+  auto place = places_.find(text);
+  if (place == places_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, place->second);
+  return &place->second->second;
+}
+
+void VectorCache::Add(const std::string& text, const std::vector<float>& vector) {
+  if (text.size() > kTextBytesMax || places_.contains(text)) return;
+  entries_.emplace_front(text, vector);
+  places_.emplace(entries_.front().first, entries_.begin());
+  if (entries_.size() <= kEntriesMax) return;
+  places_.erase(entries_.back().first);
+  entries_.pop_back();
+}
+
+HttpEmbedder::HttpEmbedder(EmbeddingOptions options, std::shared_ptr<const net::HttpClient> client)
+    : options_(std::move(options)), client_(std::move(client)), space_(SpaceOf(options_)) {}
+
+Result<std::vector<float>> HttpEmbedder::Embed(const std::string& text,
+                                               const runtime::Cancellation& cancellation,
+                                               Deadline deadline) {
+  Waiting waiting{Cut(text, options_.text_bytes_max), {}};
+  {
+    std::lock_guard lock(mutex_);
+    if (const std::vector<float>* known = cache_.Find(waiting.text)) return *known;
+    if (waiting_.size() >= kWaitingMax) {
+      return Status(StatusCode::kResourceExhausted, "too many texts wait for their embedding");
+    }
+    waiting_.push_back(waiting);
+    if (requests_ < kRequestsMax) {
+      ++requests_;
+      runtime::Runtime::Current()->Spawn([this] { SendWaiting(); });
+    }
+  }
+  auto answer = waiting.answer.Wait(&cancellation, deadline);
+  if (!answer.ok()) return answer.status();
+  return *std::move(answer);
+}
+
+void HttpEmbedder::SendWaiting() {
+  for (;;) {
+    const std::vector<Waiting> batch = TakeBatch();
+    if (batch.empty()) return;
+    Answer(batch, Ask(batch));
+  }
+}
+
+std::vector<HttpEmbedder::Waiting> HttpEmbedder::TakeBatch() {
+  std::lock_guard lock(mutex_);
+  std::vector<Waiting> batch;
+  while (!waiting_.empty() && batch.size() < options_.batch_max) {
+    batch.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+  }
+  if (batch.empty()) --requests_;
+  return batch;
+}
+
+void HttpEmbedder::Answer(const std::vector<Waiting>& batch, Result<Vectors> vectors) {
+  if (vectors.ok()) {
+    std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < batch.size(); ++i) cache_.Add(batch[i].text, (*vectors)[i]);
+  }
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (vectors.ok()) {
+      batch[i].answer.Set(std::move((*vectors)[i]));
+    } else {
+      batch[i].answer.Set(vectors.status());
+    }
+  }
+}
+
+net::HttpRequest HttpEmbedder::MakeRequest(const std::vector<Waiting>& batch) const {
+  json body = {{"model", options_.model}, {"encoding_format", "float"}, {"input", json::array()}};
+  // Some servers refuse an empty text.
+  for (const Waiting& waiting : batch) {
+    body["input"].push_back(waiting.text.empty() ? " " : waiting.text);
+  }
+  if (options_.dimensions > 0) body["dimensions"] = options_.dimensions;
+  net::HttpRequest request;
+  request.url = options_.base_url + "/embeddings";
+  request.headers = {{"Content-Type", "application/json"}, {"Accept", "application/json"}};
+  if (!options_.api_key.empty()) {
+    request.headers.emplace_back("Authorization", "Bearer " + options_.api_key);
+  }
+  for (const auto& header : options_.headers) request.headers.push_back(header);
+  request.body = DumpJson(body);
+  request.first_byte_timeout = options_.timeout;
+  request.idle_timeout = options_.timeout;
+  request.reply_bytes_max = 4096 + batch.size() * kDimensionsMax * kFloatTextBytes;
+  return request;
+}
+
+Result<HttpEmbedder::Vectors> HttpEmbedder::Ask(const std::vector<Waiting>& batch) {
+  net::HttpRequest request = MakeRequest(batch);
+  for (int attempt = 0;; ++attempt) {
+    request.deadline = DeadlineAfter(options_.timeout);
+    Attempt result = AskOnce(request, batch.size());
+    if (result.vectors.ok() || !result.may_repeat || attempt >= options_.retries_max) {
+      return std::move(result.vectors);
+    }
+    const std::chrono::milliseconds delay =
+        result.retry_after.value_or(models::RetryDelay(attempt, RandomUint64()));
+    if (delay > options_.timeout) return std::move(result.vectors);
+    AG_RETURN_IF_ERROR(runtime::SleepFor(delay, &closing_));
+  }
+}
+
+HttpEmbedder::Attempt HttpEmbedder::AskOnce(const net::HttpRequest& request, size_t count) const {
+  auto failed = [](const Status& status) {
+    if (status.code() == StatusCode::kCancelled) return Attempt{status, false, {}};
+    return Attempt{ProviderFailed("failed: " + status.message()).WithDetail(status.detail()),
+                   status.code() != StatusCode::kInvalidArgument,
+                   {}};
+  };
+  Result<std::unique_ptr<net::HttpCall>> call = client_->Start(request, closing_);
+  if (!call.ok()) return failed(call.status());
+  Result<const net::HttpHead*> head = (*call)->ReadHead();
+  if (!head.ok()) return failed(head.status());
+  if ((*head)->status != 200) {
+    Attempt refused;
+    refused.vectors = ProviderFailed("answered HTTP " + std::to_string((*head)->status));
+    refused.may_repeat = models::IsRetryable((*head)->status);
+    refused.retry_after =
+        net::ParseRetryAfter((*head)->Header("retry-after"), UnixMicros() / 1'000'000);
+    return refused;
+  }
+  Result<std::string> body = (*call)->ReadRest(request.reply_bytes_max);
+  if (!body.ok()) return failed(body.status());
+  if (body->size() <= kInlineJsonBytes) return {ReadVectors(*body, count), false, {}};
+  Result<Vectors> vectors = Vectors();
+  runtime::Runtime::Current()->RunOnIoPool([&] { vectors = ReadVectors(*body, count); });
+  return {std::move(vectors), false, {}};
+}
+
+Result<HttpEmbedder::Vectors> HttpEmbedder::ReadVectors(const std::string& body,
+                                                        size_t count) const {
+  const Result<json> parsed =
+      ParseJson(body, {.depth_max = 16, .values_max = count * (kDimensionsMax + 16) + 64});
+  if (!parsed.ok() || !parsed->is_object()) return ProviderFailed("did not answer with JSON");
+  const auto data = parsed->find("data");
+  if (data == parsed->end() || !data->is_array() || data->size() != count) {
+    return ProviderFailed("did not answer with a vector for each text");
+  }
+  Vectors vectors(count);
+  for (size_t i = 0; i < count; ++i) {
+    const json& item = (*data)[i];
+    if (!item.is_object() || !item.contains("embedding")) {
+      return ProviderFailed("did not answer with a vector for each text");
+    }
+    const auto index = item.find("index");
+    const size_t place =
+        index != item.end() && index->is_number_unsigned() ? index->get<size_t>() : i;
+    if (place >= count || !vectors[place].empty()) {
+      return ProviderFailed("did not answer with a vector for each text");
+    }
+    AG_ASSIGN_OR_RETURN(vectors[place], ReadVector(item["embedding"]));
+    if (options_.dimensions > 0 && vectors[place].size() != options_.dimensions) {
+      return ProviderFailed("sent vectors of " + std::to_string(vectors[place].size()) +
+                            " dimensions instead of " + std::to_string(options_.dimensions));
+    }
+  }
+  return vectors;
+}
+
+}  // namespace agent_graph::memory

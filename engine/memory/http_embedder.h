@@ -1,0 +1,85 @@
+// Embeddings of a server that speaks OpenAI's POST /embeddings.
+//
+// Texts that are asked for while a request is under way go out together with the next one. Vectors
+// of short texts are remembered.
+#pragma once
+
+#include <deque>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "memory/embedder.h"
+#include "net/http_client.h"
+#include "runtime/signal.h"
+
+namespace agent_graph::memory {
+
+// Least recently used goes first. Not thread-safe.
+class VectorCache {
+ public:
+  static constexpr size_t kEntriesMax = 1024;
+  static constexpr size_t kTextBytesMax = 1024;  // longer texts are hardly asked for again
+
+  const std::vector<float>* Find(const std::string& text);
+  void Add(const std::string& text, const std::vector<float>& vector);
+
+ private:
+  using Entry = std::pair<std::string, std::vector<float>>;
+  std::list<Entry> entries_;  // latest first
+  std::unordered_map<std::string_view, std::list<Entry>::iterator> places_;
+};
+
+class HttpEmbedder : public Embedder {
+ public:
+  // Texts that wait for their turn; beyond it calls fail with kResourceExhausted.
+  static constexpr size_t kWaitingMax = 4096;
+
+  HttpEmbedder(EmbeddingOptions options, std::shared_ptr<const net::HttpClient> client);
+
+  Result<std::vector<float>> Embed(const std::string& text,
+                                   const runtime::Cancellation& cancellation,
+                                   Deadline deadline) override;
+  const std::string& space() const override { return space_; }
+  void Close() override { closing_.Cancel(runtime::CancelReason::kShutdown); }
+
+ private:
+  using Vectors = std::vector<std::vector<float>>;
+  struct Waiting {
+    std::string text;
+    runtime::Promise<Result<std::vector<float>>> answer;
+  };
+
+  // Sends what waits, batch by batch, until nothing does.
+  void SendWaiting();
+  std::vector<Waiting> TakeBatch();
+  void Answer(const std::vector<Waiting>& batch, Result<Vectors> vectors);
+  // One request, tried again as the options allow.
+  Result<Vectors> Ask(const std::vector<Waiting>& batch);
+  struct Attempt {
+    Result<Vectors> vectors = Vectors();
+    bool may_repeat = false;
+    std::optional<std::chrono::milliseconds> retry_after;
+  };
+  Attempt AskOnce(const net::HttpRequest& request, size_t count) const;
+  net::HttpRequest MakeRequest(const std::vector<Waiting>& batch) const;
+  Result<Vectors> ReadVectors(const std::string& body, size_t count) const;
+
+  const EmbeddingOptions options_;
+  const std::shared_ptr<const net::HttpClient> client_;
+  const std::string space_;
+  const runtime::Cancellation closing_;
+
+  std::mutex mutex_;
+  std::deque<Waiting> waiting_;  // guarded by mutex_, like the rest
+  size_t requests_ = 0;          // under way
+  VectorCache cache_;
+};
+
+}  // namespace agent_graph::memory

@@ -1,0 +1,207 @@
+#include "memory/memory_store.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+#include <utility>
+
+#include "base/ids.h"
+#include "base/json.h"
+#include "state/search/filter.h"
+
+namespace agent_graph::memory {
+namespace {
+
+using nlohmann::json;
+
+// About what tokenizers make of ordinary text.
+constexpr uint64_t kBytesPerToken = 4;
+
+constexpr uint64_t kForgetPage = 500;
+constexpr size_t kRelatedPerHit = 8;
+constexpr size_t kRelatedMax = 64;
+constexpr double kRelatedWeight = 0.5;
+
+state::MemoryFilter WithAgent(state::MemoryFilter filter, const Access& access) {
+  if (!access.agent_id.empty()) {
+    filter.equals.push_back({"agent_id", DumpJson(json(access.agent_id))});
+  }
+  return filter;
+}
+
+state::Ranking RankingOf(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::kTemporal:
+      return state::Ranking::kNewest;
+    case Strategy::kRelevance:
+      return state::Ranking::kWords;
+    case Strategy::kHybrid:
+      return state::Ranking::kHybrid;
+    case Strategy::kSimilarity:
+    case Strategy::kGraphTraversal:
+      return state::Ranking::kVector;
+  }
+  return state::Ranking::kVector;
+}
+
+std::vector<std::string> RelatedIds(const std::string& metadata_json) {
+  std::vector<std::string> ids;
+  const Result<json> metadata = ParseJson(metadata_json);
+  if (!metadata.ok() || !metadata->is_object()) return ids;
+  const auto related = metadata->find("related_to");
+  if (related == metadata->end() || !related->is_array()) return ids;
+  for (const json& id : *related) {
+    if (ids.size() == kRelatedPerHit) break;
+    if (id.is_string()) ids.push_back(id.get<std::string>());
+  }
+  return ids;
+}
+
+void CutAtCharacter(std::string& text, size_t bytes_max) {
+  if (text.size() <= bytes_max) return;
+  while (bytes_max > 0 && (static_cast<unsigned char>(text[bytes_max]) & 0xc0) == 0x80) --bytes_max;
+  text.resize(bytes_max);
+}
+
+// The list ends where its contents would hold more than the budget.
+void KeepWithinTokens(std::vector<state::MemoryHit>& hits, uint64_t tokens_max) {
+  uint64_t left = tokens_max;
+  for (size_t i = 0; i < hits.size(); ++i) {
+    std::string& content = hits[i].memory.content;
+    const uint64_t tokens = (content.size() + kBytesPerToken - 1) / kBytesPerToken;
+    if (tokens <= left) {
+      left -= tokens;
+      continue;
+    }
+    if (i == 0) CutAtCharacter(content, tokens_max * kBytesPerToken);
+    hits.resize(std::max<size_t>(i, 1));
+    return;
+  }
+}
+
+}  // namespace
+
+Result<state::Embedding> MemoryStore::Embed(const std::string& text, const Patience& patience) {
+  AG_ASSIGN_OR_RETURN(const std::vector<float> vector,
+                      embedder_.Embed(text, patience.cancellation, patience.deadline));
+  state::Embedding embedding;
+  embedding.space = embedder_.space();
+  embedding.values.resize(vector.size() * sizeof(float));
+  std::memcpy(embedding.values.data(), vector.data(), embedding.values.size());
+  return embedding;
+}
+
+Result<std::string> MemoryStore::Store(const Access& access, const NewMemory& memory,
+                                       Patience patience) {
+  state::StoreMemory store;
+  AG_ASSIGN_OR_RETURN(store.embedding, Embed(memory.content, patience));
+  store.scope = access.scope;
+  store.record.id = NewHexId();
+  store.record.owner = access.user_id;
+  store.record.agent_id = access.agent_id;
+  store.record.thread_id = memory.thread_id;
+  store.record.memory_type = memory.memory_type;
+  store.record.category = memory.category;
+  store.record.content = memory.content;
+  store.record.metadata_json = memory.metadata_json;
+  AG_RETURN_IF_ERROR(memories_.Store(store));
+  return std::move(store.record.id);
+}
+
+Result<state::MemoryRecord> MemoryStore::Get(const Access& access, const std::string& id) {
+  return memories_.GetMemory({access.scope, id, access.agent_id});
+}
+
+Status MemoryStore::Update(const Access& access, const std::string& id, const MemoryChange& change,
+                           Patience patience) {
+  state::UpdateMemory update;
+  AG_ASSIGN_OR_RETURN(update.embedding, Embed(change.content, patience));
+  update.name = {access.scope, id, access.agent_id};
+  update.content = change.content;
+  update.category = change.category;
+  update.metadata_json = change.metadata_json;
+  update.replace_metadata = change.replace_metadata;
+  return memories_.Update(update);
+}
+
+Status MemoryStore::Delete(const Access& access, const std::string& id) {
+  return memories_.DeleteMemory({access.scope, id, access.agent_id});
+}
+
+Result<state::MemoryPage> MemoryStore::List(const Access& access, state::MemoryFilter filter,
+                                            uint64_t limit, const std::string& cursor) {
+  return memories_.List({access.scope, WithAgent(std::move(filter), access), limit, cursor});
+}
+
+Result<uint64_t> MemoryStore::Forget(const Access& access, state::MemoryFilter filter,
+                                     Patience patience) {
+  filter = WithAgent(std::move(filter), access);
+  uint64_t count = 0;
+  std::string cursor;
+  do {
+    if (patience.cancellation.cancelled()) {
+      return Status(StatusCode::kCancelled, "the request was cancelled");
+    }
+    AG_ASSIGN_OR_RETURN(const state::MemoryPage page,
+                        memories_.List({access.scope, filter, kForgetPage, cursor}));
+    cursor = page.next_cursor;
+    state::RemoveMemories remove{access.scope, filter, {}};
+    for (const state::MemoryRecord& memory : page.memories) remove.ids.push_back(memory.id);
+    if (remove.ids.empty()) continue;
+    AG_ASSIGN_OR_RETURN(const state::RemovedMemories removed, memories_.Remove(remove));
+    count += removed.count;
+  } while (!cursor.empty());
+  return count;
+}
+
+Result<std::vector<state::MemoryHit>> MemoryStore::Search(const Access& access,
+                                                          const MemoryQuery& query,
+                                                          Patience patience) {
+  state::SearchMemories search;
+  search.scope = access.scope;
+  search.filter = WithAgent(query.filter, access);
+  search.query = query.text;
+  search.ranking = RankingOf(query.strategy);
+  search.metric = query.metric;
+  search.limit = query.limit;
+  search.score_min = query.score_min;
+  if (search.ranking != state::Ranking::kWords) {
+    AG_ASSIGN_OR_RETURN(search.embedding, Embed(query.text, patience));
+  }
+  AG_ASSIGN_OR_RETURN(state::MemoryHits found, memories_.Search(search));
+  if (query.strategy == Strategy::kGraphTraversal) {
+    AG_RETURN_IF_ERROR(AddRelated(access, query, found.hits));
+  }
+  KeepWithinTokens(found.hits, query.tokens_max);
+  return std::move(found.hits);
+}
+
+Status MemoryStore::AddRelated(const Access& access, const MemoryQuery& query,
+                               std::vector<state::MemoryHit>& hits) {
+  const state::FilterMatcher filter(query.filter);
+  std::unordered_set<std::string> known;
+  for (const state::MemoryHit& hit : hits) known.insert(hit.memory.id);
+  std::vector<state::MemoryHit> related;
+  size_t asked = 0;
+  for (const state::MemoryHit& hit : hits) {
+    for (const std::string& id : RelatedIds(hit.memory.metadata_json)) {
+      if (!known.insert(id).second || ++asked > kRelatedMax) continue;
+      Result<state::MemoryRecord> memory = Get(access, id);
+      if (memory.status().code() == StatusCode::kNotFound ||
+          memory.status().code() == StatusCode::kInvalidArgument) {
+        continue;
+      }
+      if (!memory.ok()) return memory.status();
+      if (!filter.Matches(*memory)) continue;
+      related.push_back({*std::move(memory), kRelatedWeight * hit.score});
+    }
+  }
+  hits.insert(hits.end(), std::make_move_iterator(related.begin()),
+              std::make_move_iterator(related.end()));
+  std::ranges::stable_sort(hits, std::greater(), &state::MemoryHit::score);
+  if (hits.size() > query.limit) hits.resize(query.limit);
+  return Status::Ok();
+}
+
+}  // namespace agent_graph::memory

@@ -1,0 +1,100 @@
+// The memory store as handlers, graph nodes and tools use it: texts in, memories out. Embeds texts,
+// keeps records through state::Memories and applies what a retrieval strategy means.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "memory/embedder.h"
+#include "runtime/cancellation.h"
+#include "state/memories.h"
+
+namespace agent_graph::memory {
+
+inline constexpr std::array<std::string_view, 7> kMemoryTypes = {
+    "episodic", "semantic", "procedural", "entity", "relationship", "custom", "declarative"};
+
+// similarity: by the likeness of vectors. temporal: the newest first, with their likeness as score.
+// relevance: by words (BM25). hybrid: vectors and words, fused. graph_traversal: similarity, and
+// what the metadata of the hits names in `related_to`, a list of memory ids, with half their score.
+enum class Strategy : uint8_t { kSimilarity, kTemporal, kRelevance, kHybrid, kGraphTraversal };
+inline constexpr std::array<std::string_view, 5> kStrategies = {
+    "similarity", "temporal", "relevance", "hybrid", "graph_traversal"};
+
+// In the order of state::Metric.
+inline constexpr std::array<std::string_view, 4> kMetrics = {"cosine", "dot_product", "euclidean",
+                                                             "manhattan"};
+
+// Whose memories, and who waits.
+struct Access {
+  state::Scope scope;
+  std::string user_id;   // owner of what is stored; empty: nobody
+  std::string agent_id;  // empty: of any agent
+};
+struct Patience {
+  const runtime::Cancellation& cancellation;
+  Deadline deadline = kNoDeadline;
+};
+
+struct NewMemory {
+  std::string content;
+  std::string memory_type = "episodic";
+  std::string category = "general";
+  std::string thread_id;
+  std::string metadata_json = "{}";
+};
+
+struct MemoryChange {
+  std::string content;
+  std::optional<std::string> category;
+  std::string metadata_json = "{}";
+  bool replace_metadata = false;
+};
+
+struct MemoryQuery {
+  std::string text;
+  state::MemoryFilter filter;
+  Strategy strategy = Strategy::kSimilarity;
+  state::Metric metric = state::Metric::kCosine;
+  uint64_t limit = 10;
+  std::optional<double> score_min;
+  // The contents of all hits together hold about this many tokens; the first is cut, not left out.
+  uint64_t tokens_max = 4000;
+};
+
+// Thread-safe; calls suspend the calling fiber. Failures are those of state::Memories and of the
+// embedder.
+class MemoryStore {
+ public:
+  MemoryStore(state::Memories& memories, Embedder& embedder)
+      : memories_(memories), embedder_(embedder) {}
+
+  Result<std::string> Store(const Access& access, const NewMemory& memory, Patience patience);
+  Result<state::MemoryRecord> Get(const Access& access, const std::string& id);
+  Status Update(const Access& access, const std::string& id, const MemoryChange& change,
+                Patience patience);
+  Status Delete(const Access& access, const std::string& id);
+  Result<state::MemoryPage> List(const Access& access, state::MemoryFilter filter, uint64_t limit,
+                                 const std::string& cursor);
+  // How many were deleted. Fails in the middle when the state service does; what is left then
+  // can be forgotten by calling again.
+  Result<uint64_t> Forget(const Access& access, state::MemoryFilter filter, Patience patience);
+  Result<std::vector<state::MemoryHit>> Search(const Access& access, const MemoryQuery& query,
+                                               Patience patience);
+
+ private:
+  Result<state::Embedding> Embed(const std::string& text, const Patience& patience);
+  Status AddRelated(const Access& access, const MemoryQuery& query,
+                    std::vector<state::MemoryHit>& hits);
+
+  state::Memories& memories_;
+  Embedder& embedder_;
+};
+
+}  // namespace agent_graph::memory

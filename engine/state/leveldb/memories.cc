@@ -1,0 +1,125 @@
+#include "state/leveldb/memories.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "state/leveldb/reader.h"
+#include "state/search/filter.h"
+
+namespace agent_graph::state {
+namespace {
+
+// A cursor is the number of the last memory that was looked at: it opens nobody else's rows.
+Result<uint64_t> FromCursor(const std::string& cursor) {
+  uint64_t number = 0;
+  const char* end = cursor.data() + cursor.size();
+  auto [stop, error] = std::from_chars(cursor.data(), end, number);
+  if (error != std::errc() || stop != end) {
+    return Status(StatusCode::kInvalidArgument, "cursor: not one that this service gave");
+  }
+  return number;
+}
+
+// One order of memories, newest first: of an owner or of all.
+class MemoryListing {
+ public:
+  MemoryListing(const DatabaseSnapshot& snapshot, const Scope& scope)
+      : snapshot_(snapshot),
+        by_owner_(scope.kind == Scope::Kind::kOwner),
+        owner_(scope.user_id),
+        prefix_(by_owner_ ? keys::MemoryPrefix(keys::Table::kMemory, owner_)
+                          : keys::TablePrefix(keys::Table::kMemoryListing)) {}
+
+  std::string begin() const { return prefix_; }
+  std::string end() const { return keys::PrefixEnd(prefix_); }
+  // The first key behind a place, going down.
+  std::string Before(uint64_t number) const {
+    return by_owner_ ? keys::Memory({owner_, number}) : keys::MemoryListing(number);
+  }
+
+  Result<MemoryRecord> Record(std::string_view key, std::string_view value,
+                              uint64_t& number) const {
+    keys::Parser parser(key, by_owner_ ? keys::Table::kMemory : keys::Table::kMemoryListing);
+    if (by_owner_) parser.Text();
+    number = parser.Integer();
+    MemoryRecord record;
+    if (by_owner_) {
+      if (parser.ok() && pack::FromBytes(value, record)) return record;
+      return Damaged();
+    }
+    AG_ASSIGN_OR_RETURN(
+        std::optional<MemoryRecord> row,
+        ReadRow<MemoryRecord>(snapshot_, keys::Memory({std::string(value), number})));
+    if (!row) return Damaged();
+    return *std::move(row);
+  }
+
+ private:
+  static Status Damaged() {
+    return Status(StatusCode::kDataLoss, "stored state cannot be read back");
+  }
+
+  const DatabaseSnapshot& snapshot_;
+  const bool by_owner_;
+  const std::string owner_;
+  const std::string prefix_;
+};
+
+}  // namespace
+
+bool MayTouch(const Scope& scope, const std::string& agent_id, const MemoryRecord& record) {
+  if (!agent_id.empty() && record.agent_id != agent_id) return false;
+  return InScope(scope, record.owner);
+}
+
+Result<MemoryRecord> ReadMemory(const DatabaseSnapshot& snapshot, const MemoryName& name) {
+  const Status not_found(StatusCode::kNotFound, "memory not found");
+  AG_ASSIGN_OR_RETURN(std::optional<keys::MemoryKey> place,
+                      ReadRow<keys::MemoryKey>(snapshot, keys::MemoryPlace(name.id)));
+  if (!place) return not_found;
+  AG_ASSIGN_OR_RETURN(std::optional<MemoryRecord> record,
+                      ReadRow<MemoryRecord>(snapshot, keys::Memory(*place)));
+  if (!record || !MayTouch(name.scope, name.agent_id, *record)) return not_found;
+  return *std::move(record);
+}
+
+Result<MemoryPage> ReadMemoryPage(const DatabaseSnapshot& snapshot, const ListMemories& list) {
+  MemoryPage page;
+  const uint64_t limit = std::min(list.limit, kPageItemsMax);
+  // Nobody is the owner of an ownerless memory.
+  if (limit == 0 || (list.scope.kind == Scope::Kind::kOwner && list.scope.user_id.empty())) {
+    return page;
+  }
+  const MemoryListing listing(snapshot, list.scope);
+  const FilterMatcher filter(list.filter);
+  std::string end = listing.end();
+  if (!list.cursor.empty()) {
+    AG_ASSIGN_OR_RETURN(uint64_t last, FromCursor(list.cursor));
+    end = listing.Before(last);
+  }
+  uint64_t passed = 0;
+  uint64_t last = 0;
+  size_t bytes = 0;
+  bool more = false;
+  Status damage;
+  AG_RETURN_IF_ERROR(snapshot.ScanBackwards(
+      listing.begin(), end, [&](std::string_view key, std::string_view value) {
+        more = page.memories.size() == limit || bytes > kPageBytesMax || passed == kRowsPassedMax;
+        if (more) return false;
+        ++passed;
+        Result<MemoryRecord> record = listing.Record(key, value, last);
+        if (!record.ok()) {
+          damage = record.status();
+          return false;
+        }
+        if (!filter.Matches(*record)) return true;
+        bytes += record->content.size() + record->metadata_json.size();
+        page.memories.push_back(*std::move(record));
+        return true;
+      }));
+  AG_RETURN_IF_ERROR(damage);
+  if (more) page.next_cursor = std::to_string(last);
+  return page;
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,109 @@
+// Store: changes of memories.
+#include <algorithm>
+
+#include "state/leveldb/memories.h"
+#include "state/leveldb/reader.h"
+#include "state/leveldb/store.h"
+#include "state/leveldb/stored_json.h"
+#include "state/search/filter.h"
+
+namespace agent_graph::state {
+namespace {
+
+Status NotFound() {
+  return Status(StatusCode::kNotFound, "memory not found");
+}
+
+}  // namespace
+
+Result<std::optional<Store::Memory>> Store::FindMemory(const Scope& scope,
+                                                       const std::string& agent_id,
+                                                       const std::string& id) const {
+  const std::optional<Memory> none;
+  AG_ASSIGN_OR_RETURN(std::optional<keys::MemoryKey> place,
+                      transaction_.GetRow<keys::MemoryKey>(keys::MemoryPlace(id)));
+  if (!place) return none;
+  AG_ASSIGN_OR_RETURN(std::optional<MemoryRecord> record,
+                      transaction_.GetRow<MemoryRecord>(keys::Memory(*place)));
+  if (!record || !MayTouch(scope, agent_id, *record)) return none;
+  return std::optional<Memory>({*std::move(place), *std::move(record)});
+}
+
+void Store::PutVector(const keys::MemoryKey& key, const Embedding& embedding) {
+  if (embedding.values.empty()) {
+    transaction_.Delete(keys::MemoryVector(key));
+  } else {
+    transaction_.PutUnread(keys::MemoryVector(key), pack::ToBytes(embedding));
+  }
+  staged_memories_.push_back(key);
+}
+
+void Store::DropMemory(const Memory& memory) {
+  transaction_.Delete(keys::MemoryPlace(memory.record.id));
+  transaction_.Delete(keys::Memory(memory.key));
+  transaction_.Delete(keys::MemoryVector(memory.key));
+  transaction_.Delete(keys::MemoryListing(memory.key.number));
+  staged_memories_.push_back(memory.key);
+}
+
+Result<ReplyRow> Store::AddMemory(const StoreMemory& store, int64_t micros) {
+  const std::string place = keys::MemoryPlace(store.record.id);
+  AG_ASSIGN_OR_RETURN(std::optional<keys::MemoryKey> taken,
+                      transaction_.GetRow<keys::MemoryKey>(place));
+  if (taken) return Status(StatusCode::kConflict, "a memory of this id exists");
+  const std::string counter_key = keys::Meta("next_memory_number");
+  AG_ASSIGN_OR_RETURN(std::optional<uint64_t> next, transaction_.GetRow<uint64_t>(counter_key));
+  keys::MemoryKey key{store.record.owner, next.value_or(1)};
+  if (store.scope.kind == Scope::Kind::kOwner) key.owner = store.scope.user_id;
+  transaction_.PutRow(counter_key, key.number + 1);
+  MemoryRecord record = store.record;
+  record.owner = key.owner;
+  record.created_micros = record.updated_micros = micros;
+  transaction_.PutRow(place, key);
+  transaction_.PutRow(keys::Memory(key), record);
+  transaction_.PutUnread(keys::MemoryListing(key.number), key.owner);
+  PutVector(key, store.embedding);
+  return ReplyRow{};
+}
+
+Result<ReplyRow> Store::ChangeMemory(const UpdateMemory& update, int64_t micros) {
+  AG_ASSIGN_OR_RETURN(std::optional<Memory> memory,
+                      FindMemory(update.name.scope, update.name.agent_id, update.name.id));
+  if (!memory) return NotFound();
+  MemoryRecord& record = memory->record;
+  AG_ASSIGN_OR_RETURN(record.metadata_json,
+                      MergeJsonObjects(update.replace_metadata ? "{}" : record.metadata_json,
+                                       update.metadata_json, "metadata"));
+  record.content = update.content;
+  if (update.category) record.category = *update.category;
+  record.updated_micros = std::max(micros, record.updated_micros);
+  transaction_.PutRow(keys::Memory(memory->key), record);
+  PutVector(memory->key, update.embedding);
+  return ReplyRow{};
+}
+
+Result<ReplyRow> Store::DeleteMemory(const MemoryName& name) {
+  AG_ASSIGN_OR_RETURN(std::optional<Memory> memory, FindMemory(name.scope, name.agent_id, name.id));
+  if (!memory) return NotFound();
+  DropMemory(*memory);
+  return ReplyRow{};
+}
+
+Result<ReplyRow> Store::DeleteMemories(const RemoveMemories& remove) {
+  if (remove.ids.size() > kPageItemsMax) {
+    return Status(StatusCode::kInvalidArgument, "too many memories at once");
+  }
+  const FilterMatcher filter(remove.filter);
+  RemovedMemories removed;
+  for (const std::string& id : remove.ids) {
+    AG_ASSIGN_OR_RETURN(std::optional<Memory> memory, FindMemory(remove.scope, "", id));
+    if (!memory || !filter.Matches(memory->record)) continue;
+    DropMemory(*memory);
+    ++removed.count;
+  }
+  ReplyRow reply;
+  reply.body = pack::ToBytes(removed);
+  return reply;
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,350 @@
+#include "state/search/memory_index.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <utility>
+
+#include "state/leveldb/memories.h"
+#include "state/leveldb/reader.h"
+
+namespace agent_graph::state {
+namespace {
+
+// Vectors that get into an index between two looks at what else is to do.
+constexpr size_t kWorkPortion = 32;
+// Changes after which a file is written again: so many, and this part of the whole.
+constexpr size_t kUnsavedMin = 2'000;
+constexpr size_t kUnsavedShare = 10;
+
+Status Damaged() {
+  return Status(StatusCode::kDataLoss, "stored state cannot be read back");
+}
+
+std::string Prefix(keys::Table table, const Scope& scope) {
+  return scope.kind == Scope::Kind::kOwner ? keys::MemoryPrefix(table, scope.user_id)
+                                           : keys::TablePrefix(table);
+}
+
+// Calls `row` for each row of the scope in one of the tables kMemory and kMemoryVector.
+template <typename Row, typename Use>
+Status ForEachRow(const DatabaseSnapshot& snapshot, keys::Table table, const Scope& scope,
+                  const Use& use) {
+  Status status;
+  const std::string prefix = Prefix(table, scope);
+  AG_RETURN_IF_ERROR(snapshot.Scan(prefix, keys::PrefixEnd(prefix),
+                                   [&](std::string_view key, std::string_view value) {
+                                     keys::Parser parser(key, table);
+                                     const keys::MemoryKey memory = parser.Memory();
+                                     Row row;
+                                     if (!parser.ok() || !pack::FromBytes(value, row)) {
+                                       status = Damaged();
+                                     } else {
+                                       status = use(memory, row);
+                                     }
+                                     return status.ok();
+                                   }));
+  return status;
+}
+
+}  // namespace
+
+void MemoryIndex::Changed(const std::vector<keys::MemoryKey>& memories) {
+  if (memories.empty()) return;
+  std::lock_guard lock(mutex_);
+  for (const keys::MemoryKey& memory : memories) {
+    auto owned = by_owner_.find(memory.owner);
+    for (Entry* entry : {owned == by_owner_.end() ? nullptr : owned->second.get(), all_.get()}) {
+      if (entry == nullptr || entry->stale) continue;
+      entry->changes.push_back(memory);
+      if (entry->changes.size() <= kChangesMax) continue;
+      entry->stale = true;
+      std::vector<keys::MemoryKey>().swap(entry->changes);
+    }
+  }
+}
+
+std::shared_ptr<MemoryIndex::Entry> MemoryIndex::Find(const Scope& scope) {
+  std::lock_guard lock(mutex_);
+  std::shared_ptr<Entry>& entry =
+      scope.kind == Scope::Kind::kOwner ? by_owner_[scope.user_id] : all_;
+  // From here on changes are noted: what the snapshot of Build does not hold is among them.
+  if (entry == nullptr) {
+    entry = std::make_shared<Entry>();
+    entry->name = scope.kind == Scope::Kind::kOwner ? "owner " + scope.user_id : "all";
+  }
+  entry->last_used = ++uses_;
+  return entry;
+}
+
+bool MemoryIndex::IsCurrent(Entry& entry, const std::string& space) {
+  std::lock_guard lock(mutex_);
+  return entry.partition != nullptr && entry.changes.empty() && !entry.stale &&
+         !entry.partition->worn() && (space.empty() || space == entry.partition->space());
+}
+
+Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const std::string& space) {
+  std::vector<keys::MemoryKey> changes;
+  bool build;
+  {
+    std::lock_guard lock(mutex_);
+    changes.swap(entry.changes);
+    build = std::exchange(entry.stale, false);
+  }
+  if (entry.partition == nullptr || entry.partition->worn() ||
+      (!space.empty() && space != entry.partition->space())) {
+    build = true;
+  }
+  Status status = build ? Build(entry, scope, space) : TakeChanges(*entry.partition, changes);
+  const size_t bytes = status.ok() ? entry.partition->bytes() : 0;
+  if (status.ok() && bytes > bytes_max_) {
+    status = Status(StatusCode::kResourceExhausted,
+                    "there are too many memories here to search through them");
+  }
+  if (!status.ok()) {
+    entry.partition.reset();
+    Forget(scope);
+    return status;
+  }
+  std::lock_guard lock(mutex_);
+  entry.bytes = bytes;
+  entry.wants_work = entry.partition->wants_nearest();
+  if (entry.wants_work) work_to_do_.notify_one();
+  MakeRoom(entry);
+  return Status::Ok();
+}
+
+Status MemoryIndex::Build(Entry& entry, const Scope& scope, const std::string& space) const {
+  const DatabaseSnapshot snapshot(database_);
+  entry.partition.reset();
+  auto partition = std::make_shared<Partition>(space);
+  auto within_bounds = [&] {
+    if (partition->bytes() <= bytes_max_) return Status::Ok();
+    return Status(StatusCode::kResourceExhausted,
+                  "there are too many memories here to search through them");
+  };
+  AG_RETURN_IF_ERROR(
+      ForEachRow<MemoryRecord>(snapshot, keys::Table::kMemory, scope,
+                               [&](const keys::MemoryKey& key, const MemoryRecord& record) {
+                                 partition->Put(key, record);
+                                 return within_bounds();
+                               }));
+  AG_RETURN_IF_ERROR(
+      ForEachRow<Embedding>(snapshot, keys::Table::kMemoryVector, scope,
+                            [&](const keys::MemoryKey& key, const Embedding& embedding) {
+                              partition->PutVector(key, embedding);
+                              return within_bounds();
+                            }));
+  entry.partition = std::move(partition);
+  return Status::Ok();
+}
+
+Status MemoryIndex::TakeChanges(Partition& partition,
+                                const std::vector<keys::MemoryKey>& changes) const {
+  const DatabaseSnapshot snapshot(database_);
+  for (const keys::MemoryKey& key : changes) {
+    AG_ASSIGN_OR_RETURN(std::optional<MemoryRecord> record,
+                        ReadRow<MemoryRecord>(snapshot, keys::Memory(key)));
+    if (!record) {
+      partition.Remove(key.number);
+      continue;
+    }
+    partition.Put(key, *record);
+    AG_ASSIGN_OR_RETURN(std::optional<Embedding> embedding,
+                        ReadRow<Embedding>(snapshot, keys::MemoryVector(key)));
+    if (embedding) partition.PutVector(key, *embedding);
+  }
+  return Status::Ok();
+}
+
+void MemoryIndex::Forget(const Scope& scope) {
+  std::lock_guard lock(mutex_);
+  if (scope.kind == Scope::Kind::kOwner) {
+    by_owner_.erase(scope.user_id);
+  } else {
+    all_.reset();
+  }
+}
+
+void MemoryIndex::MakeRoom(const Entry& kept) {
+  size_t bytes = all_ != nullptr ? all_->bytes : 0;
+  for (const auto& [owner, entry] : by_owner_) bytes += entry->bytes;
+  while (bytes > bytes_max_) {
+    auto oldest = by_owner_.end();
+    for (auto it = by_owner_.begin(); it != by_owner_.end(); ++it) {
+      if (it->second.get() == &kept) continue;
+      if (oldest == by_owner_.end() || it->second->last_used < oldest->second->last_used) {
+        oldest = it;
+      }
+    }
+    const bool drop_all =
+        all_ != nullptr && all_.get() != &kept &&
+        (oldest == by_owner_.end() || all_->last_used < oldest->second->last_used);
+    if (drop_all) {
+      bytes -= all_->bytes;
+      all_.reset();
+    } else if (oldest != by_owner_.end()) {
+      bytes -= oldest->second->bytes;
+      by_owner_.erase(oldest);
+    } else {
+      return;
+    }
+  }
+}
+
+void MemoryIndex::Stop() {
+  std::lock_guard lock(mutex_);
+  stopping_ = true;
+  work_to_do_.notify_all();
+}
+
+void MemoryIndex::KeepIndexes() {
+  while (std::shared_ptr<Entry> entry = NextToIndex()) {
+    if (!IndexSome(*entry)) continue;
+    std::lock_guard lock(mutex_);
+    entry->wants_work = true;
+  }
+}
+
+std::shared_ptr<MemoryIndex::Entry> MemoryIndex::NextToIndex() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (stopping_) return nullptr;
+    std::shared_ptr<Entry> next = all_ != nullptr && all_->wants_work ? all_ : nullptr;
+    for (const auto& [owner, entry] : by_owner_) {
+      if (entry->wants_work) next = entry;
+    }
+    // Taken off here, so that a wish that comes while it is worked on is not lost.
+    if (next != nullptr) next->wants_work = false;
+    if (next != nullptr) return next;
+    work_to_do_.wait(lock);
+  }
+}
+
+bool MemoryIndex::IndexSome(Entry& entry) {
+  std::shared_ptr<Partition> partition;
+  Partition::Work work;
+  {
+    std::shared_lock lock(entry.mutex);
+    partition = entry.partition;
+    if (partition == nullptr || !partition->wants_nearest()) return false;
+    if (partition->nearest() != nullptr) work = partition->NextWork(kWorkPortion);
+  }
+  std::shared_ptr<NearestIndex> nearest = partition->nearest();
+  if (nearest == nullptr) {
+    nearest = MakeNearest(entry, *partition);
+    return nearest != nullptr;
+  }
+  for (uint64_t number : work.removals) nearest->Remove(number);
+  for (const Partition::Work::Addition& addition : work.additions) {
+    if (!nearest->Add(addition.number, addition.vector.data()).ok()) return false;
+  }
+  {
+    std::unique_lock lock(entry.mutex);
+    partition->FinishWork(work);
+  }
+  entry.unsaved += work.additions.size() + work.removals.size();
+  std::shared_lock lock(entry.mutex);
+  const bool more = partition->wants_nearest();
+  if (!more) SaveIfDue(entry, *partition, *nearest);
+  return more;
+}
+
+std::shared_ptr<NearestIndex> MemoryIndex::MakeNearest(Entry& entry, Partition& partition) {
+  std::shared_ptr<NearestIndex> nearest;
+  std::vector<uint32_t> known;
+  if (!directory_.empty()) {
+    auto loaded = NearestIndex::Load(FileOf(entry.name), entry.name + " " + partition.space(),
+                                     partition.dimensions());
+    if (loaded.ok()) {
+      nearest = *std::move(loaded);
+      std::shared_lock lock(entry.mutex);
+      known = partition.SlotsIn(*nearest);
+    }
+  }
+  if (nearest == nullptr) {
+    try {
+      nearest = std::make_shared<NearestIndex>(partition.dimensions(), 2 * partition.vectors());
+    } catch (const std::exception&) {
+      return nullptr;  // no memory: vectors go on being compared one by one
+    }
+  }
+  std::unique_lock lock(entry.mutex);
+  partition.Adopt(nearest, known);
+  return nearest;
+}
+
+void MemoryIndex::SaveIfDue(Entry& entry, const Partition& partition, const NearestIndex& nearest) {
+  if (directory_.empty() ||
+      entry.unsaved < std::max(kUnsavedMin, partition.live() / kUnsavedShare)) {
+    return;
+  }
+  entry.unsaved = 0;
+  mkdir(directory_.c_str(), 0700);
+  // Without the file the index is built again, that is all.
+  [[maybe_unused]] const Status saved =
+      nearest.Save(FileOf(entry.name), entry.name + " " + partition.space());
+}
+
+std::string MemoryIndex::FileOf(const std::string& name) const {
+  // Names are told apart by what the file says of itself; two that meet here replace each other.
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return directory_ + "/" + text;
+}
+
+Result<std::vector<Candidate>> MemoryIndex::SearchPartition(Entry& entry,
+                                                            const SearchMemories& search,
+                                                            const FilterMatcher& filter,
+                                                            size_t limit) {
+  const std::string& space = search.embedding.space;
+  {
+    std::shared_lock lock(entry.mutex);
+    if (IsCurrent(entry, space)) return entry.partition->Search(search, filter, limit);
+  }
+  std::unique_lock lock(entry.mutex);
+  AG_RETURN_IF_ERROR(Refresh(entry, search.scope, space));
+  // Under the same lock: an unending stream of changes must not keep a search from its turn.
+  return entry.partition->Search(search, filter, limit);
+}
+
+Result<MemoryHits> MemoryIndex::Search(const SearchMemories& search) {
+  const uint64_t limit = std::min(search.limit, kPageItemsMax);
+  // Nobody is the owner of an ownerless memory.
+  const bool nobody = search.scope.kind == Scope::Kind::kOwner && search.scope.user_id.empty();
+  if (nobody || limit == 0) return MemoryHits();
+  const std::shared_ptr<Entry> entry = Find(search.scope);
+  const FilterMatcher filter(search.filter);
+  for (size_t wanted = limit;; wanted *= 4) {
+    AG_ASSIGN_OR_RETURN(const std::vector<Candidate> candidates,
+                        SearchPartition(*entry, search, filter, wanted));
+    bool full = false;
+    AG_ASSIGN_OR_RETURN(MemoryHits hits, ReadHits(candidates, filter, search, limit, full));
+    if (hits.hits.size() >= limit || full || candidates.size() < wanted) return hits;
+  }
+}
+
+Result<MemoryHits> MemoryIndex::ReadHits(const std::vector<Candidate>& candidates,
+                                         const FilterMatcher& filter, const SearchMemories& search,
+                                         size_t limit, bool& full) const {
+  const DatabaseSnapshot snapshot(database_);
+  MemoryHits hits;
+  size_t bytes = 0;
+  for (const Candidate& candidate : candidates) {
+    if (hits.hits.size() == limit) break;
+    AG_ASSIGN_OR_RETURN(std::optional<MemoryRecord> record,
+                        ReadRow<MemoryRecord>(snapshot, keys::Memory(candidate.memory)));
+    if (!record || !InScope(search.scope, record->owner) || !filter.Matches(*record)) continue;
+    bytes += record->content.size() + record->metadata_json.size();
+    full = bytes > kPageBytesMax && !hits.hits.empty();
+    if (full) break;
+    hits.hits.push_back({*std::move(record), candidate.score});
+  }
+  return hits;
+}
+
+}  // namespace agent_graph::state

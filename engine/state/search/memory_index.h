@@ -1,0 +1,97 @@
+// Search through memories, in the owner's process.
+//
+// A scope that is searched gets a partition in memory, built from its rows the first time and kept
+// while there is room; changes are noted by the write thread and taken over before the next search.
+// The database stays the only truth: a partition may be dropped at any time.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "state/leveldb/database.h"
+#include "state/leveldb/keys.h"
+#include "state/memories.h"
+#include "state/search/filter.h"
+#include "state/search/partition.h"
+
+namespace agent_graph::state {
+
+// Thread-safe.
+class MemoryIndex {
+ public:
+  // Of all partitions together; a single one that needs more is not searched.
+  static constexpr size_t kBytesMax = size_t{2} << 30;
+  // Changes noted for one partition; with more it is built anew.
+  static constexpr size_t kChangesMax = 65'536;
+
+  // Approximate indexes of large partitions are kept in `directory`; empty: in memory only.
+  MemoryIndex(const Database& database, std::string directory, size_t bytes_max = kBytesMax)
+      : database_(database), directory_(std::move(directory)), bytes_max_(bytes_max) {}
+
+  // These were committed. Short; never waits for a search.
+  void Changed(const std::vector<keys::MemoryKey>& memories);
+
+  Result<MemoryHits> Search(const SearchMemories& search);
+
+  // The work of a thread of its own, until Stop: gets the vectors of large partitions into their
+  // approximate indexes, and those into files.
+  void KeepIndexes();
+  void Stop();
+
+ private:
+  struct Entry {
+    std::string name;                      // of the file, and in it
+    std::shared_mutex mutex;               // of partition
+    std::shared_ptr<Partition> partition;  // null: to be built
+    size_t unsaved =
+        0;  // changes of the index since its file was written; of the thread that keeps it
+    // Guarded by the index's mutex.
+    std::vector<keys::MemoryKey> changes;
+    bool stale = false;  // changes were lost
+    uint64_t last_used = 0;
+    size_t bytes = 0;
+    bool wants_work = false;
+  };
+
+  std::shared_ptr<Entry> Find(const Scope& scope);
+  bool IsCurrent(Entry& entry, const std::string& space);
+  // Builds the partition or takes the noted changes over; the entry's mutex is held.
+  Status Refresh(Entry& entry, const Scope& scope, const std::string& space);
+  Status Build(Entry& entry, const Scope& scope, const std::string& space) const;
+  Status TakeChanges(Partition& partition, const std::vector<keys::MemoryKey>& changes) const;
+  void Forget(const Scope& scope);
+  void MakeRoom(const Entry& kept);
+  // Waits for an entry with work to do; null once stopped.
+  std::shared_ptr<Entry> NextToIndex();
+  // A portion of the work. False when none is left.
+  bool IndexSome(Entry& entry);
+  std::shared_ptr<NearestIndex> MakeNearest(Entry& entry, Partition& partition);
+  void SaveIfDue(Entry& entry, const Partition& partition, const NearestIndex& nearest);
+  std::string FileOf(const std::string& name) const;
+  Result<std::vector<Candidate>> SearchPartition(Entry& entry, const SearchMemories& search,
+                                                 const FilterMatcher& filter, size_t limit);
+  // The records of the candidates, as far as they exist and match; `full`: one answer holds no
+  // more.
+  Result<MemoryHits> ReadHits(const std::vector<Candidate>& candidates, const FilterMatcher& filter,
+                              const SearchMemories& search, size_t limit, bool& full) const;
+
+  const Database& database_;
+  const std::string directory_;
+  const size_t bytes_max_;
+
+  std::mutex mutex_;
+  std::condition_variable work_to_do_;
+  bool stopping_ = false;                                             // guarded by mutex_
+  std::unordered_map<std::string, std::shared_ptr<Entry>> by_owner_;  // guarded by mutex_
+  std::shared_ptr<Entry> all_;                                        // the same, of all owners
+  uint64_t uses_ = 0;
+};
+
+}  // namespace agent_graph::state

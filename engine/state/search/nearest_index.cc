@@ -1,0 +1,233 @@
+#include "state/search/nearest_index.h"
+
+#include <fcntl.h>
+#include <hnswlib/hnswlib.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <mutex>
+#include <shared_mutex>
+
+#include "state/owner/directory.h"
+#include "state/pack/fields.h"
+#include "state/search/distance.h"
+
+namespace agent_graph::state {
+namespace {
+
+// Neighbours kept of each vector, and how thoroughly they are looked for when it is added.
+constexpr size_t kLinks = 16;
+constexpr size_t kBuildEffort = 120;
+constexpr size_t kReadBytes = 1 << 20;
+
+float CosineDistance(const void* a, const void* b, const void* dimensions) {
+  return 1 - DotProduct(static_cast<const float*>(a), static_cast<const float*>(b),
+                        *static_cast<const size_t*>(dimensions));
+}
+
+// Of vectors of length 1.
+class CosineSpace : public hnswlib::SpaceInterface<float> {
+ public:
+  explicit CosineSpace(size_t dimensions) : dimensions_(dimensions) {}
+  size_t get_data_size() override { return dimensions_ * sizeof(float); }
+  hnswlib::DISTFUNC<float> get_dist_func() override { return CosineDistance; }
+  void* get_dist_func_param() override { return &dimensions_; }
+
+ private:
+  size_t dimensions_;
+};
+
+std::vector<float> Direction(const float* vector, size_t dimensions) {
+  std::vector<float> direction(vector, vector + dimensions);
+  const float length = std::sqrt(DotProduct(vector, vector, dimensions));
+  if (length > 0) {
+    for (float& value : direction) value /= length;
+  }
+  return direction;
+}
+
+// What lies beside the file and tells whether it is whole: the file is only looked into when it is,
+// for hnswlib trusts what it reads.
+struct Seal {
+  std::string space;
+  uint64_t dimensions = 0;
+  uint64_t bytes = 0;
+  uint64_t checksum = 0;
+};
+template <pack::SameAs<Seal> T>
+auto Fields(T& seal) {
+  return std::tie(seal.space, seal.dimensions, seal.bytes, seal.checksum);
+}
+
+std::string SealOf(const std::string& file) {
+  return file + ".seal";
+}
+
+Status Unwritable(const std::string& file) {
+  return Status(StatusCode::kUnavailable, "a search index cannot be saved").WithDetail(file);
+}
+
+// Length and checksum of a file; also brings it to the disk when `sync`.
+Status Measure(const std::string& file, bool sync, Seal& seal) {
+  const FileDescriptor fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return Status(StatusCode::kNotFound, "no such index");
+  std::vector<unsigned char> buffer(kReadBytes);
+  uLong checksum = crc32(0, nullptr, 0);
+  uint64_t bytes = 0;
+  for (;;) {
+    const ssize_t got = read(fd.get(), buffer.data(), buffer.size());
+    if (got < 0) return Status(StatusCode::kUnavailable, "a search index cannot be read");
+    if (got == 0) break;
+    checksum = crc32(checksum, buffer.data(), static_cast<uInt>(got));
+    bytes += static_cast<uint64_t>(got);
+  }
+  if (sync && fsync(fd.get()) != 0) return Unwritable(file);
+  seal.bytes = bytes;
+  seal.checksum = checksum;
+  return Status::Ok();
+}
+
+}  // namespace
+
+struct NearestIndex::Implementation {
+  explicit Implementation(size_t dimensions_in) : dimensions(dimensions_in), space(dimensions_in) {}
+
+  const size_t dimensions;
+  CosineSpace space;
+  mutable std::shared_mutex mutex;
+  std::unique_ptr<hnswlib::HierarchicalNSW<float>> graph;  // guarded by mutex
+};
+
+NearestIndex::NearestIndex(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+NearestIndex::~NearestIndex() = default;
+
+NearestIndex::NearestIndex(size_t dimensions, size_t capacity)
+    : implementation_(std::make_unique<Implementation>(dimensions)) {
+  implementation_->graph = std::make_unique<hnswlib::HierarchicalNSW<float>>(
+      &implementation_->space, std::max<size_t>(capacity, 1024), kLinks, kBuildEffort);
+}
+
+Status NearestIndex::Add(uint64_t label, const float* vector) {
+  const std::vector<float> direction = Direction(vector, implementation_->dimensions);
+  std::unique_lock lock(implementation_->mutex);
+  auto& graph = *implementation_->graph;
+  try {
+    if (graph.cur_element_count == graph.max_elements_) graph.resizeIndex(2 * graph.max_elements_);
+    graph.addPoint(direction.data(), label);
+  } catch (const std::exception& failure) {
+    return Status(StatusCode::kResourceExhausted, "a search index cannot grow")
+        .WithDetail(failure.what());
+  }
+  return Status::Ok();
+}
+
+void NearestIndex::Remove(uint64_t label) {
+  std::unique_lock lock(implementation_->mutex);
+  auto& graph = *implementation_->graph;
+  const auto place = graph.label_lookup_.find(label);
+  if (place == graph.label_lookup_.end() || graph.isMarkedDeleted(place->second)) return;
+  graph.markDelete(label);
+}
+
+std::vector<NearestIndex::Neighbour> NearestIndex::Nearest(const float* vector, size_t count,
+                                                           size_t effort) const {
+  const std::vector<float> direction = Direction(vector, implementation_->dimensions);
+  std::vector<Neighbour> neighbours;
+  std::shared_lock lock(implementation_->mutex);
+  // searchKnn looks at as many as it is asked for, if that is more than its own setting.
+  auto found = implementation_->graph->searchKnn(direction.data(), std::max(count, effort));
+  for (; !found.empty(); found.pop()) {
+    neighbours.push_back({found.top().second, 1 - found.top().first});
+  }
+  std::ranges::reverse(neighbours);
+  return neighbours;
+}
+
+std::vector<uint64_t> NearestIndex::Labels() const {
+  std::shared_lock lock(implementation_->mutex);
+  std::vector<uint64_t> labels;
+  const auto& graph = *implementation_->graph;
+  labels.reserve(graph.label_lookup_.size());
+  for (const auto& [label, place] : graph.label_lookup_) {
+    if (!graph.isMarkedDeleted(place)) labels.push_back(label);
+  }
+  return labels;
+}
+
+bool NearestIndex::Holds(uint64_t label, const float* vector) const {
+  const std::vector<float> direction = Direction(vector, implementation_->dimensions);
+  std::shared_lock lock(implementation_->mutex);
+  const auto& graph = *implementation_->graph;
+  const auto place = graph.label_lookup_.find(label);
+  if (place == graph.label_lookup_.end() || graph.isMarkedDeleted(place->second)) return false;
+  const auto* held = reinterpret_cast<const float*>(graph.getDataByInternalId(place->second));
+  return std::equal(direction.begin(), direction.end(), held);
+}
+
+size_t NearestIndex::bytes() const {
+  std::shared_lock lock(implementation_->mutex);
+  const auto& graph = *implementation_->graph;
+  constexpr size_t kLabelBytes = 48;  // of the map from labels
+  return graph.cur_element_count * (graph.size_data_per_element_ + kLabelBytes + kLinks);
+}
+
+Status NearestIndex::Save(const std::string& file, const std::string& space) const {
+  const std::string draft = file + ".draft";
+  Seal seal{space, implementation_->dimensions, 0, 0};
+  try {
+    std::shared_lock lock(implementation_->mutex);
+    implementation_->graph->saveIndex(draft);
+  } catch (const std::exception&) {
+    return Unwritable(draft);
+  }
+  AG_RETURN_IF_ERROR(Measure(draft, true, seal));
+  // The old seal goes first: a file and a seal that do not belong together are never both there
+  // with a matching checksum, and without a seal there is no index.
+  unlink(SealOf(file).c_str());
+  if (rename(draft.c_str(), file.c_str()) != 0) return Unwritable(file);
+  const std::string bytes = pack::ToBytes(seal);
+  const std::string seal_draft = SealOf(file) + ".draft";
+  std::ofstream out(seal_draft, std::ios::binary | std::ios::trunc);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  if (!out || rename(seal_draft.c_str(), SealOf(file).c_str()) != 0) return Unwritable(file);
+  return Status::Ok();
+}
+
+Result<std::shared_ptr<NearestIndex>> NearestIndex::Load(const std::string& file,
+                                                         const std::string& space,
+                                                         size_t dimensions) {
+  std::ifstream in(SealOf(file), std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  Seal seal;
+  if (!in || !pack::FromBytes(bytes, seal) || seal.space != space ||
+      seal.dimensions != dimensions) {
+    return Status(StatusCode::kNotFound, "no such index");
+  }
+  const Status damaged(StatusCode::kDataLoss, "a search index is damaged");
+  Seal actual;
+  AG_RETURN_IF_ERROR(Measure(file, false, actual));
+  if (actual.bytes != seal.bytes || actual.checksum != seal.checksum) return damaged;
+  auto implementation = std::make_unique<Implementation>(dimensions);
+  try {
+    implementation->graph =
+        std::make_unique<hnswlib::HierarchicalNSW<float>>(&implementation->space, file);
+    // Loading counts these on top of whatever was there before.
+    auto& graph = *implementation->graph;
+    graph.num_deleted_ = 0;
+    for (size_t i = 0; i < graph.cur_element_count; ++i) {
+      if (graph.isMarkedDeleted(static_cast<hnswlib::tableint>(i))) ++graph.num_deleted_;
+    }
+  } catch (const std::exception&) {
+    return damaged;
+  }
+  return std::shared_ptr<NearestIndex>(new NearestIndex(std::move(implementation)));
+}
+
+}  // namespace agent_graph::state

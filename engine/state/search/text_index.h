@@ -1,0 +1,40 @@
+// Which texts hold which words, and how well a text answers a query of words (BM25).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace agent_graph::state {
+
+// Texts are numbered from 0 in the order they are added. Not thread-safe for changes.
+class TextIndex {
+ public:
+  void Add(std::string_view text);
+  // It is found no more; its postings stay until the index is built anew.
+  void Remove(uint32_t text);
+
+  // By text, above 0 where a word of the query occurs.
+  std::vector<float> Scores(std::string_view query) const;
+  size_t bytes() const { return bytes_; }
+
+ private:
+  struct Posting {
+    uint32_t text;
+    uint32_t count;
+  };
+  struct Text {
+    uint32_t words = 0;
+    bool removed = false;
+  };
+
+  std::unordered_map<uint64_t, std::vector<Posting>> postings_;  // by hash of the word
+  std::vector<Text> texts_;
+  size_t live_texts_ = 0;
+  uint64_t live_words_ = 0;
+  size_t bytes_ = 0;
+};
+
+}  // namespace agent_graph::state

@@ -1,0 +1,198 @@
+#include "api/memory_request.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/body_thread.h"
+#include "api/memory_shapes.h"
+#include "base/json.h"
+#include "message/codec.h"
+#include "state/search/filter.h"
+
+namespace agent_graph::api {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kFiltersMax = 32;
+
+// An id in `config`; empty when it is absent, null or blank.
+std::string ReadConfigId(const json* config, const std::string& key, Problems& problems) {
+  const json* member = config != nullptr ? FindMember(*config, key) : nullptr;
+  if (member == nullptr) return "";
+  std::optional<std::string> id = ThreadIdText(*member);
+  if (!id) {
+    problems.Add({"body", "config", key}, "must be a string", "string_type");
+    return "";
+  }
+  if (IsBlank(*id)) return "";
+  if (auto problem = MessageIdProblem(*id)) {
+    problems.Add({"body", "config", key}, *std::move(problem), "value_error");
+  }
+  return *std::move(id);
+}
+
+// Empty when it is absent, null or blank.
+std::string TextOf(const json& body, const std::string& key) {
+  const json* member = FindMember(body, key);
+  if (member == nullptr || IsBlank(member->get_ref<const std::string&>())) return "";
+  return member->get<std::string>();
+}
+
+void CheckBytes(const std::string& text, const std::string& key, const HandlerContext& context,
+                Problems& problems) {
+  const uint64_t bytes_max = context.api().settings->limits.message_bytes_max;
+  if (text.size() <= bytes_max) return;
+  problems.Add({"body", key}, "must have at most " + std::to_string(bytes_max) + " bytes",
+               "too_long");
+}
+
+// "content.role: must be …" becomes the place and what is wrong there.
+void AddMessageProblem(const std::string& text, Problems& problems) {
+  const size_t colon = text.find(": ");
+  std::vector<std::string> location = {"body"};
+  for (size_t start = 0; colon != std::string::npos && start < colon;) {
+    const size_t dot = std::min(text.find('.', start), colon);
+    location.push_back(text.substr(start, dot - start));
+    start = dot + 1;
+  }
+  if (location.size() == 1) location.emplace_back("content");
+  problems.Add(std::move(location), colon == std::string::npos ? text : text.substr(colon + 2),
+               "value_error");
+}
+
+void AddEquals(const json& body, const std::string& key, state::MemoryFilter& filter) {
+  const std::string text = TextOf(body, key);
+  if (!text.empty()) filter.equals.push_back({key, DumpJson(json(text))});
+}
+
+// An absent filter deletes more than one that was meant but got lost on its way.
+void RefuseNulls(const json& body, Problems& problems) {
+  for (const char* key : {"memory_type", "category", "filters"}) {
+    const auto member = body.find(key);
+    if (member != body.end() && member->is_null()) {
+      problems.Add({"body", key}, "must not be null", "value_error");
+    }
+  }
+}
+
+std::optional<double> ScoreThresholdOf(const json& body) {
+  const json* member = FindMember(body, "score_threshold");
+  // 0 is what clients send who want everything; a likeness may be below it.
+  if (member == nullptr || member->get<double>() <= 0) return std::nullopt;
+  return member->get<double>();
+}
+
+}  // namespace
+
+memory::Access ReadMemoryAccess(const HandlerContext& context, Problems& problems) {
+  const json* config = FindMember(context.body(), "config");
+  memory::Access access;
+  access.scope = context.caller().scope;
+  access.user_id = context.caller().user_id;
+  access.agent_id = ReadConfigId(config, "agent_id", problems);
+  if (access.scope.kind == state::Scope::Kind::kAll) {
+    std::string user_id = ReadConfigId(config, "user_id", problems);
+    if (!user_id.empty()) {
+      access.scope = state::Scope::Owner(user_id);
+      access.user_id = std::move(user_id);
+    }
+  }
+  return access;
+}
+
+std::string ReadMemoryContent(const HandlerContext& context, Problems& problems) {
+  const json& member = context.body().at("content");
+  std::string content;
+  if (member.is_string()) {
+    content = member.get<std::string>();
+  } else {
+    const json blocks = {{"role", "user"}, {"content", member}};
+    Result<Message> message = message::FromJson(member.is_array() ? blocks : member, "content");
+    if (!message.ok()) {
+      AddMessageProblem(message.status().message(), problems);
+      return "";
+    }
+    content = message->Text();
+  }
+  if (IsBlank(content)) problems.Add({"body", "content"}, "must hold text", "too_short");
+  CheckBytes(content, "content", context, problems);
+  return content;
+}
+
+MemoryMetadata ReadMemoryMetadata(const HandlerContext& context, Problems& problems) {
+  MemoryMetadata metadata;
+  const json* member = FindMember(context.body(), "metadata");
+  if (member == nullptr) return metadata;
+  json object = *member;
+  if (auto category = object.find("category"); category != object.end()) {
+    if (category->is_string() && !IsBlank(category->get_ref<const std::string&>())) {
+      metadata.category = category->get<std::string>();
+    }
+    object.erase(category);
+  }
+  metadata.json = DumpJson(object);
+  CheckBytes(metadata.json, "metadata", context, problems);
+  return metadata;
+}
+
+memory::NewMemory ReadNewMemory(const HandlerContext& context, Problems& problems) {
+  const json& body = context.body();
+  memory::NewMemory memory;
+  memory.content = ReadMemoryContent(context, problems);
+  memory.memory_type = memory::kMemoryTypes[ChoiceOf(body, kMemoryType)];
+  MemoryMetadata metadata = ReadMemoryMetadata(context, problems);
+  memory.metadata_json = std::move(metadata.json);
+  if (metadata.category) memory.category = *std::move(metadata.category);
+  std::string category = TextOf(body, "category");
+  if (!category.empty()) memory.category = std::move(category);
+  memory.thread_id = ReadConfigId(FindMember(body, "config"), "thread_id", problems);
+  return memory;
+}
+
+memory::MemoryQuery ReadMemoryQuery(const HandlerContext& context, Problems& problems) {
+  const json& body = context.body();
+  memory::MemoryQuery query;
+  query.text = body.at("query").get<std::string>();
+  CheckBytes(query.text, "query", context, problems);
+  query.filter = ReadMemoryFilter(context, false, problems);
+  query.strategy = static_cast<memory::Strategy>(ChoiceOf(body, kRetrievalStrategy));
+  query.metric = static_cast<state::Metric>(ChoiceOf(body, kDistanceMetric));
+  query.limit = MemoryLimit(context, kSearchLimit);
+  query.score_min = ScoreThresholdOf(body);
+  query.tokens_max = static_cast<uint64_t>(IntegerOf(body, kMaxTokens));
+  return query;
+}
+
+state::MemoryFilter ReadMemoryFilter(const HandlerContext& context, bool strict,
+                                     Problems& problems) {
+  const json& body = context.body();
+  state::MemoryFilter filter;
+  if (strict) RefuseNulls(body, problems);
+  AddEquals(body, "memory_type", filter);
+  AddEquals(body, "category", filter);
+  const json* filters = FindMember(body, "filters");
+  if (filters == nullptr) return filter;
+  if (filters->size() > kFiltersMax) {
+    problems.Add({"body", "filters"}, "must have at most " + std::to_string(kFiltersMax) + " keys",
+                 "too_long");
+    return filter;
+  }
+  for (const auto& [key, value] : filters->items()) {
+    if (state::ComparableText(value).empty()) {
+      problems.Add({"body", "filters", key}, "must be a string, a number, true or false",
+                   "value_error");
+    } else if (strict && value.is_string() && IsBlank(value.get_ref<const std::string&>())) {
+      problems.Add({"body", "filters", key}, "must not be empty", "too_short");
+    } else {
+      filter.equals.push_back({key, DumpJson(value)});
+    }
+  }
+  return filter;
+}
+
+uint64_t MemoryLimit(const HandlerContext& context, const Field& field) {
+  return std::min(static_cast<uint64_t>(IntegerOf(context.body(), field)), kPageLimitMax);
+}
+
+}  // namespace agent_graph::api

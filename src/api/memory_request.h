@@ -1,0 +1,39 @@
+// What the memory routes read from a body that was checked against its table.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "api/context.h"
+#include "api/fields.h"
+#include "memory/memory_store.h"
+
+namespace agent_graph::api {
+
+// `config` and `options`. The user of `config` counts only for a caller who may see all users'
+// rows; everybody else has their own memories, whatever it says.
+memory::Access ReadMemoryAccess(const HandlerContext& context, Problems& problems);
+
+// `content`: text, or a message, whose text it is.
+std::string ReadMemoryContent(const HandlerContext& context, Problems& problems);
+
+// `metadata` without its `category`, which is the memory's own.
+struct MemoryMetadata {
+  std::string json = "{}";
+  std::optional<std::string> category;
+};
+MemoryMetadata ReadMemoryMetadata(const HandlerContext& context, Problems& problems);
+
+// What is stored besides the content.
+memory::NewMemory ReadNewMemory(const HandlerContext& context, Problems& problems);
+memory::MemoryQuery ReadMemoryQuery(const HandlerContext& context, Problems& problems);
+
+// `memory_type`, `category` and `filters`. Where `strict`, what looks like a filter and is none is
+// a problem.
+state::MemoryFilter ReadMemoryFilter(const HandlerContext& context, bool strict,
+                                     Problems& problems);
+
+// What the field, a limit, says; larger ones are served up to a maximum.
+uint64_t MemoryLimit(const HandlerContext& context, const Field& field);
+
+}  // namespace agent_graph::api

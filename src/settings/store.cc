@@ -1,0 +1,101 @@
+#include "settings/store.h"
+
+#include <array>
+
+namespace agent_graph::settings {
+namespace {
+
+constexpr int64_t kDimensionsMax = 8192;
+constexpr int64_t kTimeoutMax = 10 * 60 * 1000;
+constexpr int64_t kBatchMax = 2048;
+constexpr char kOpenAiUrl[] = "https://api.openai.com/v1";
+constexpr char kOpenAiVariable[] = "OPENAI_API_KEY";
+
+Status ReadStoreType(const Value& value, StoreSettings& store) {
+  using Type = StoreSettings::Type;
+  static constexpr std::array<std::string_view, 4> kNames = {"leveldb", "memory", "none",
+                                                             "postgres"};
+  static constexpr std::array kTypes = {Type::kLevelDb, Type::kMemory, Type::kNone};
+  size_t index = 0;
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
+  if (index >= kTypes.size()) {
+    return value.Error("\"postgres\" is not available in this build; use leveldb, memory or none");
+  }
+  store.type = kTypes[index];
+  return Status::Ok();
+}
+
+constexpr Key<StoreSettings> kStoreKeys[] = {{"type", ReadStoreType}};
+
+Status ReadProvider(const Value& value, EmbeddingSettings& embedding) {
+  static constexpr std::array<std::string_view, 2> kNames = {"hash", "openai"};
+  size_t index = 0;
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
+  embedding.provider = kNames[index];
+  return Status::Ok();
+}
+
+constexpr Key<EmbeddingSettings> kEmbeddingKeys[] = {
+    {"provider", ReadProvider},
+    {"model", [](const Value& v, EmbeddingSettings& e) { return v.ReadString(e.model); }},
+    {"base_url", [](const Value& v, EmbeddingSettings& e) { return v.ReadBaseUrl(e.base_url); }},
+    {"api_key", [](const Value& v, EmbeddingSettings& e) { return v.ReadSecret(e.api_key); }},
+    {"headers", [](const Value& v, EmbeddingSettings& e) { return v.ReadHeaders(e.headers); }},
+    {"dimensions",
+     [](const Value& v, EmbeddingSettings& e) { return v.Read(8, kDimensionsMax, e.dimensions); }},
+    {"timeout_ms",
+     [](const Value& v, EmbeddingSettings& e) { return v.Read(1, kTimeoutMax, e.timeout_ms); }},
+    {"retries_max",
+     [](const Value& v, EmbeddingSettings& e) { return v.Read(0, 10, e.retries_max); }},
+    {"batch_max",
+     [](const Value& v, EmbeddingSettings& e) { return v.Read(1, kBatchMax, e.batch_max); }},
+};
+
+Status CompleteEmbedding(const Value& value, EmbeddingSettings& embedding) {
+  if (embedding.provider == "hash") return Status::Ok();
+  if (embedding.model.empty()) return value.Error("needs the name of a model in \"model\"");
+  if (!embedding.base_url.empty()) return Status::Ok();
+  embedding.base_url = kOpenAiUrl;
+  // The variable's key belongs to that provider: it is sent to no other address unasked.
+  auto key = value.environment().find(kOpenAiVariable);
+  if (embedding.api_key.empty() && key != value.environment().end()) {
+    embedding.api_key = key->second;
+  }
+  if (!embedding.api_key.empty()) return Status::Ok();
+  return value.Error("needs an api_key, or " + std::string(kOpenAiVariable) +
+                     " in the environment");
+}
+
+}  // namespace
+
+Status ReadStore(const Value& value, Settings& settings) {
+  if (value.IsNull()) return Status::Ok();
+  if (value.IsString()) return ReadStoreType(value, settings.store);
+  settings.store.type = StoreSettings::Type::kLevelDb;
+  return ReadObject(value, kStoreKeys, settings.store);
+}
+
+Status ReadEmbedding(const Value& value, Settings& settings) {
+  if (value.IsNull()) return Status::Ok();
+  if (value.IsString()) {
+    AG_RETURN_IF_ERROR(ReadProvider(value, settings.embedding));
+  } else {
+    AG_RETURN_IF_ERROR(ReadObject(value, kEmbeddingKeys, settings.embedding));
+  }
+  return CompleteEmbedding(value, settings.embedding);
+}
+
+Status CheckStore(const Settings& settings) {
+  using Checkpointer = CheckpointerSettings::Type;
+  using Store = StoreSettings::Type;
+  const bool both =
+      settings.store.type != Store::kNone && settings.checkpointer.type != Checkpointer::kNone;
+  const bool same = (settings.store.type == Store::kMemory) ==
+                    (settings.checkpointer.type == Checkpointer::kMemory);
+  if (!both || same) return Status::Ok();
+  return Status(StatusCode::kInvalidArgument,
+                "store.type: memories are kept in the database of the checkpointer; give both the "
+                "same type");
+}
+
+}  // namespace agent_graph::settings

@@ -1,0 +1,352 @@
+// The conformance suite of state::Memories: what every implementation does.
+#include "state/memories.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "fixture.h"
+
+namespace agent_graph::state {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+Embedding VectorOf(std::vector<float> values, const std::string& space = "test") {
+  Embedding embedding;
+  embedding.space = space;
+  embedding.values.resize(values.size() * sizeof(float));
+  std::memcpy(embedding.values.data(), values.data(), embedding.values.size());
+  return embedding;
+}
+
+class MemoriesTest : public testing::TestWithParam<OwnerOptions::Type> {
+ protected:
+  void SetUp() override {
+    owner_ = StartOwner(directory_.path(), GetParam());
+    client_ = StartClient(directory_.path());
+  }
+
+  Memories& memories() { return *client_; }
+
+  static StoreMemory NewOf(const std::string& id, const std::string& user,
+                           const std::string& content, std::vector<float> vector) {
+    StoreMemory store;
+    store.scope = ScopeOf(user);
+    store.record.id = id;
+    store.record.owner = user;
+    store.record.memory_type = "episodic";
+    store.record.category = "general";
+    store.record.content = content;
+    store.embedding = VectorOf(std::move(vector));
+    return store;
+  }
+  void Add(const StoreMemory& store) {
+    Status status = memories().Store(store);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+  }
+  void Add(const std::string& id, const std::string& user, const std::string& content,
+           std::vector<float> vector) {
+    Add(NewOf(id, user, content, std::move(vector)));
+  }
+
+  static SearchMemories QueryOf(const std::string& user, std::vector<float> vector) {
+    SearchMemories search;
+    search.scope = ScopeOf(user);
+    search.embedding = VectorOf(std::move(vector));
+    return search;
+  }
+  std::vector<MemoryHit> Hits(const SearchMemories& search) {
+    Result<MemoryHits> hits = memories().Search(search);
+    EXPECT_TRUE(hits.ok()) << hits.status().ToString();
+    return hits.ok() ? hits->hits : std::vector<MemoryHit>();
+  }
+  std::vector<std::string> Found(const SearchMemories& search) {
+    std::vector<std::string> ids;
+    for (const MemoryHit& hit : Hits(search)) ids.push_back(hit.memory.id);
+    return ids;
+  }
+  std::vector<std::string> Listed(const std::string& user, MemoryFilter filter = {}) {
+    std::vector<std::string> ids;
+    Result<MemoryPage> page = memories().List({ScopeOf(user), std::move(filter), 100, ""});
+    EXPECT_TRUE(page.ok()) << page.status().ToString();
+    for (const MemoryRecord& memory : page->memories) ids.push_back(memory.id);
+    return ids;
+  }
+  StatusCode GetCode(const std::string& user, const std::string& id) {
+    return memories().GetMemory({ScopeOf(user), id, ""}).status().code();
+  }
+
+  TemporaryDirectory directory_;
+  std::unique_ptr<Owner> owner_;
+  std::unique_ptr<Client> client_;
+};
+
+INSTANTIATE_TEST_SUITE_P(All, MemoriesTest,
+                         testing::Values(OwnerOptions::Type::kLevelDb, OwnerOptions::Type::kMemory),
+                         [](const auto& instance) {
+                           return instance.param == OwnerOptions::Type::kLevelDb ? "LevelDb"
+                                                                                 : "Memory";
+                         });
+
+TEST_P(MemoriesTest, KeepWhatWasStored) {
+  StoreMemory store = NewOf("m", "alice", "likes tea", {1, 0});
+  store.record.agent_id = "helper";
+  store.record.thread_id = "t";
+  store.record.memory_type = "semantic";
+  store.record.category = "taste";
+  store.record.metadata_json = R"({"source":"chat"})";
+  Add(store);
+  Result<MemoryRecord> memory = memories().GetMemory({Scope::Owner("alice"), "m", ""});
+  ASSERT_TRUE(memory.ok());
+  EXPECT_EQ(memory->owner, "alice");
+  EXPECT_EQ(memory->agent_id, "helper");
+  EXPECT_EQ(memory->thread_id, "t");
+  EXPECT_EQ(memory->memory_type, "semantic");
+  EXPECT_EQ(memory->category, "taste");
+  EXPECT_EQ(memory->content, "likes tea");
+  EXPECT_EQ(memory->metadata_json, R"({"source":"chat"})");
+  EXPECT_GT(memory->created_micros, 0);
+  EXPECT_EQ(memory->created_micros, memory->updated_micros);
+  EXPECT_EQ(memories().Store(store).code(), StatusCode::kConflict);
+}
+
+TEST_P(MemoriesTest, BelongToTheirOwner) {
+  Add("a", "alice", "alice's", {1, 0});
+  Add("b", "bob", "bob's", {1, 0});
+  Add("n", "", "nobody's", {1, 0});
+  EXPECT_EQ(GetCode("bob", "a"), StatusCode::kNotFound);
+  EXPECT_EQ(memories().DeleteMemory({Scope::Owner("bob"), "a", ""}).code(), StatusCode::kNotFound);
+  UpdateMemory update;
+  update.name = {Scope::Owner("bob"), "a", ""};
+  update.content = "taken over";
+  EXPECT_EQ(memories().Update(update).code(), StatusCode::kNotFound);
+  Result<RemovedMemories> removed = memories().Remove({Scope::Owner("bob"), {}, {"a", "b", "n"}});
+  ASSERT_TRUE(removed.ok());
+  EXPECT_EQ(removed->count, 1u);
+  EXPECT_THAT(Listed("alice"), ElementsAre("a"));
+  EXPECT_THAT(Found(QueryOf("alice", {1, 0})), ElementsAre("a"));
+  EXPECT_THAT(Found(QueryOf("bob", {1, 0})), IsEmpty());
+  EXPECT_THAT(Listed(""), ElementsAre("n", "a"));
+  EXPECT_THAT(Found(QueryOf("", {1, 0})), UnorderedElementsAre("a", "n"));
+  // Whom a scope names that is nobody sees nothing, not even what has no owner.
+  EXPECT_EQ(memories().GetMemory({Scope::Owner(""), "n", ""}).status().code(),
+            StatusCode::kNotFound);
+  SearchMemories nobody = QueryOf("", {1, 0});
+  nobody.scope = Scope::Owner("");
+  EXPECT_THAT(Found(nobody), IsEmpty());
+}
+
+TEST_P(MemoriesTest, OwnersWhoseNamesBeginAlikeAreKeptApart) {
+  for (const std::string& user : {std::string("a"), std::string("a\0b", 3), std::string("ab")}) {
+    Add("of " + user, user, "x", {1, 0});
+  }
+  EXPECT_THAT(Listed("a"), ElementsAre("of a"));
+  EXPECT_THAT(Found(QueryOf("a", {1, 0})), ElementsAre("of a"));
+  EXPECT_THAT(Found(QueryOf("ab", {1, 0})), ElementsAre("of ab"));
+}
+
+TEST_P(MemoriesTest, SearchOrdersByTheMetric) {
+  Add("same", "", "x", {1, 0});
+  Add("long", "", "x", {3, 0.3f});
+  Add("across", "", "x", {0, 1});
+  SearchMemories search = QueryOf("", {1, 0});
+  std::vector<MemoryHit> hits = Hits(search);
+  ASSERT_THAT(hits, SizeIs(3));
+  EXPECT_EQ(hits[0].memory.id, "same");
+  EXPECT_NEAR(hits[0].score, 1, 1e-6);
+  EXPECT_EQ(hits[1].memory.id, "long");
+  EXPECT_NEAR(hits[2].score, 0, 1e-6);
+  search.metric = Metric::kDotProduct;
+  EXPECT_THAT(Found(search), ElementsAre("long", "same", "across"));
+  EXPECT_NEAR(Hits(search)[0].score, 3, 1e-5);
+  search.metric = Metric::kEuclidean;
+  EXPECT_THAT(Found(search), ElementsAre("same", "across", "long"));
+  EXPECT_NEAR(Hits(search)[0].score, 1, 1e-6);
+  search.metric = Metric::kManhattan;
+  EXPECT_THAT(Found(search), ElementsAre("same", "across", "long"));
+  EXPECT_NEAR(Hits(search)[1].score, 1.0 / 3, 1e-6);
+  search.score_min = 0.9;
+  EXPECT_THAT(Found(search), ElementsAre("same"));
+  search.score_min.reset();
+  search.limit = 2;
+  EXPECT_THAT(Found(search), ElementsAre("same", "across"));
+}
+
+TEST_P(MemoriesTest, SearchFollowsEveryChange) {
+  Add("a", "alice", "tea", {1, 0});
+  EXPECT_THAT(Found(QueryOf("alice", {1, 0})), ElementsAre("a"));
+  EXPECT_THAT(Found(QueryOf("", {1, 0})), ElementsAre("a"));
+  Add("b", "alice", "coffee", {0, 1});
+  EXPECT_THAT(Found(QueryOf("alice", {0, 1})), ElementsAre("b", "a"));
+  UpdateMemory update;
+  update.name = {Scope::Owner("alice"), "a", ""};
+  update.content = "coffee, too";
+  update.embedding = VectorOf({0, 2});
+  ASSERT_TRUE(memories().Update(update).ok());
+  EXPECT_NEAR(Hits(QueryOf("alice", {0, 1}))[1].score, 1, 1e-6);
+  EXPECT_EQ(Hits(QueryOf("", {0, 1}))[1].memory.content, "coffee, too");
+  ASSERT_TRUE(memories().DeleteMemory({Scope::Owner("alice"), "a", ""}).ok());
+  EXPECT_THAT(Found(QueryOf("alice", {0, 1})), ElementsAre("b"));
+  EXPECT_THAT(Found(QueryOf("", {0, 1})), ElementsAre("b"));
+  EXPECT_EQ(GetCode("alice", "a"), StatusCode::kNotFound);
+}
+
+TEST_P(MemoriesTest, FiltersMatchFieldsAndMetadata) {
+  for (int i = 0; i < 50; ++i) {
+    StoreMemory store = NewOf(Numbered("m", i), "", "x", {1, static_cast<float>(i)});
+    store.record.category = i % 2 == 0 ? "even" : "odd";
+    store.record.agent_id = i % 5 == 0 ? "five" : "other";
+    store.record.metadata_json =
+        R"({"third":)" + std::to_string(i % 3) + R"(,"flag":)" + (i < 10 ? "true" : "false") + "}";
+    Add(store);
+  }
+  SearchMemories search = QueryOf("", {1, 0});
+  search.filter.equals = {{"category", "\"even\""}, {"third", "1"}, {"flag", "true"}};
+  EXPECT_THAT(Found(search), ElementsAre("m4"));
+  EXPECT_THAT(Listed("", search.filter), ElementsAre("m4"));
+  // 1.0 is 1, "1" is not.
+  search.filter.equals[1].json = "1.0";
+  EXPECT_THAT(Found(search), ElementsAre("m4"));
+  search.filter.equals[1].json = "\"1\"";
+  EXPECT_THAT(Found(search), IsEmpty());
+  search.filter.equals = {{"agent_id", "\"five\""}};
+  search.limit = 100;
+  EXPECT_THAT(Found(search), SizeIs(10));
+  // What matches is found, however far down the order it stands.
+  search.filter.equals = {{"content", "\"x\""}, {"category", "\"odd\""}};
+  search.limit = 1;
+  EXPECT_THAT(Found(search), ElementsAre("m1"));
+  Result<RemovedMemories> removed =
+      memories().Remove({Scope::All(), {{{"category", "\"odd\""}}}, {"m1", "m2", "m3", "none"}});
+  ASSERT_TRUE(removed.ok());
+  EXPECT_EQ(removed->count, 2u);
+  EXPECT_EQ(GetCode("", "m2"), StatusCode::kOk);
+}
+
+TEST_P(MemoriesTest, AgentsAreAskedForByName) {
+  StoreMemory store = NewOf("m", "alice", "x", {1, 0});
+  store.record.agent_id = "one";
+  Add(store);
+  EXPECT_TRUE(memories().GetMemory({Scope::Owner("alice"), "m", "one"}).ok());
+  EXPECT_EQ(memories().GetMemory({Scope::Owner("alice"), "m", "two"}).status().code(),
+            StatusCode::kNotFound);
+  EXPECT_EQ(memories().DeleteMemory({Scope::Owner("alice"), "m", "two"}).code(),
+            StatusCode::kNotFound);
+}
+
+TEST_P(MemoriesTest, UpdatesMergeMetadataOrReplaceIt) {
+  StoreMemory store = NewOf("m", "", "x", {1, 0});
+  store.record.metadata_json = R"({"a":1,"b":{"c":2}})";
+  Add(store);
+  UpdateMemory update;
+  update.name = {Scope::All(), "m", ""};
+  update.content = "y";
+  update.category = "other";
+  update.metadata_json = R"({"a":null,"b":{"d":3}})";
+  ASSERT_TRUE(memories().Update(update).ok());
+  Result<MemoryRecord> memory = memories().GetMemory({Scope::All(), "m", ""});
+  ASSERT_TRUE(memory.ok());
+  EXPECT_EQ(memory->metadata_json, R"({"b":{"c":2,"d":3}})");
+  EXPECT_EQ(memory->category, "other");
+  EXPECT_GE(memory->updated_micros, memory->created_micros);
+  update.replace_metadata = true;
+  update.metadata_json = R"({"e":4})";
+  ASSERT_TRUE(memories().Update(update).ok());
+  EXPECT_EQ(memories().GetMemory({Scope::All(), "m", ""})->metadata_json, R"({"e":4})");
+}
+
+TEST_P(MemoriesTest, WordsFindWhatVectorsMissAndHybridHasBoth) {
+  Add("by vector", "", "something about a drink", {1, 0});
+  Add("by word", "", "the serial number is KX-4711", {0, 1});
+  Add("by both", "", "a drink called KX-4711", {0.9f, 0.1f});
+  Add("by nothing", "", "weather", {0, 1});
+  SearchMemories search = QueryOf("", {1, 0});
+  search.query = "kx 4711";
+  search.ranking = Ranking::kWords;
+  EXPECT_THAT(Found(search), UnorderedElementsAre("by word", "by both"));
+  for (const MemoryHit& hit : Hits(search)) {
+    EXPECT_GT(hit.score, 0);
+    EXPECT_LT(hit.score, 1);
+  }
+  search.ranking = Ranking::kHybrid;
+  EXPECT_EQ(Found(search)[0], "by both");
+  EXPECT_LE(Hits(search)[0].score, 1);
+  search.limit = 2;
+  EXPECT_THAT(Found(search), SizeIs(2));
+}
+
+TEST_P(MemoriesTest, NewestShowsTheLatestFirst) {
+  for (int i = 0; i < 5; ++i) Add(Numbered("m", i), "", "x", {1, static_cast<float>(i)});
+  SearchMemories search = QueryOf("", {1, 0});
+  search.ranking = Ranking::kNewest;
+  search.limit = 3;
+  EXPECT_THAT(Found(search), ElementsAre("m4", "m3", "m2"));
+  EXPECT_THAT(Listed(""), ElementsAre("m4", "m3", "m2", "m1", "m0"));
+}
+
+TEST_P(MemoriesTest, VectorsOfAnotherSpaceAreNotCompared) {
+  Add("old", "", "tea", {1, 0});
+  StoreMemory other = NewOf("new", "", "tea", {});
+  other.embedding = VectorOf({1, 0, 0}, "another");
+  Add(other);
+  EXPECT_THAT(Found(QueryOf("", {1, 0})), ElementsAre("old"));
+  SearchMemories search = QueryOf("", {});
+  search.embedding = VectorOf({1, 0, 0}, "another");
+  EXPECT_THAT(Found(search), ElementsAre("new"));
+  search.query = "tea";
+  search.ranking = Ranking::kHybrid;
+  EXPECT_THAT(Found(search), UnorderedElementsAre("old", "new"));
+  // A vector of another length in the same space fits nothing.
+  EXPECT_THAT(Found(QueryOf("", {1, 0, 0})), IsEmpty());
+}
+
+TEST_P(MemoriesTest, PagesGoOnWhereTheyEndedWhateverIsWrittenMeanwhile) {
+  for (int i = 0; i < 10; ++i) Add(Numbered("m", i), "alice", "x", {1, 0});
+  for (const std::string user : {"alice", ""}) {
+    std::vector<std::string> seen;
+    std::string cursor;
+    do {
+      Result<MemoryPage> page = memories().List({ScopeOf(user), {}, 4, cursor});
+      ASSERT_TRUE(page.ok());
+      for (const MemoryRecord& memory : page->memories) seen.push_back(memory.id);
+      cursor = page->next_cursor;
+      Add("new " + std::to_string(seen.size()) + user, "alice", "x", {1, 0});
+    } while (!cursor.empty());
+    const auto first = std::find(seen.begin(), seen.end(), "m9");
+    EXPECT_THAT(std::vector(first, seen.end()),
+                ElementsAre("m9", "m8", "m7", "m6", "m5", "m4", "m3", "m2", "m1", "m0"));
+  }
+  EXPECT_EQ(memories().List({Scope::All(), {}, 4, "x"}).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST_P(MemoriesTest, IdsAreBounded) {
+  EXPECT_EQ(memories().Store(NewOf("", "", "x", {1})).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(memories().Store(NewOf(std::string(1025, 'x'), "", "x", {1})).code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST(MemoriesTakeover, TheNextOwnerFindsThemAndAppliesNothingTwice) {
+  TemporaryDirectory directory;
+  auto owner = StartOwner(directory.path());
+  auto client = StartClient(directory.path());
+  StoreMemory store;
+  store.record.id = "m";
+  store.record.content = "tea";
+  store.embedding = VectorOf({1, 0});
+  ASSERT_TRUE(client->Store(store).ok());
+  owner = StartOwner(directory.path());
+  SearchMemories search;
+  search.embedding = VectorOf({1, 0});
+  Result<MemoryHits> hits = client->Search(search);
+  ASSERT_TRUE(hits.ok()) << hits.status().ToString();
+  EXPECT_THAT(hits->hits, SizeIs(1));
+  client->Stop();
+}
+
+}  // namespace
+}  // namespace agent_graph::state
