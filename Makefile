@@ -51,6 +51,7 @@ test: build
 
 bench: build
 	cmake/install-packages.sh bench
+	ninja -C $(BUILD) -j $(JOBS) state_at_scale
 	/usr/bin/python3 bench/run.py $(BUILD)
 
 lint:

@@ -111,6 +111,7 @@ class Nginx:
                                           ("slow", "none", "slow_agent.json:app")):
             (directory / f"{name}.json").write_text(json.dumps({
                 "agent": agent, "checkpointer": {"type": checkpointer},
+                "store": "leveldb" if checkpointer == "leveldb" else None,
                 "window_max": 20,
                 "models": {"fast": self.model("provider"), "slow": self.model("drip")}}))
         (directory / "nginx.conf").write_text(f"""
@@ -184,6 +185,15 @@ http {{
         pids = subprocess.run(["pgrep", "-P", str(self.process.pid), "-f", name],
                               capture_output=True, text=True, check=True).stdout.split()
         return [int(pid) for pid in pids]
+
+    def post(self, path, body):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+        reply = connection.getresponse()
+        text = reply.read()
+        if reply.status != 200:
+            raise SystemExit(f"{path}: {text}")
+        return json.loads(text)["data"]
 
     def workers(self):
         return self.children("worker process")
@@ -357,7 +367,43 @@ def memory(nginx):
           flush=True)
 
 
-PARTS = [ping, invoke, durable, stream, first_token, long_thread, memory]
+def mean_reciprocal_rank(nginx, queries, strategy):
+    total = 0
+    for query, relevant in queries:
+        results = nginx.post("/durable/v1/store/search",
+                             {"query": query, "retrieval_strategy": strategy})["results"]
+        places = [place for place, memory in enumerate(results, 1)
+                  if memory["metadata"]["name"] in relevant]
+        total += 1 / places[0] if places else 0
+    return total / len(queries)
+
+
+def retrieval(nginx):
+    """How high the right memory stands, over a labelled set of questions."""
+    labelled = json.loads((BENCH / "labelled_memories.json").read_text())
+    for name, content in labelled["memories"].items():
+        nginx.post("/durable/v1/store/memories", {"content": content, "metadata": {"name": name}})
+    ranks = {strategy: mean_reciprocal_rank(nginx, labelled["queries"], strategy)
+             for strategy in ("similarity", "relevance", "hybrid")}
+    print(f"mean reciprocal rank of the right memory, {len(labelled['queries'])} questions: "
+          + ", ".join(f"{strategy} {rank:.3f}" for strategy, rank in ranks.items()), flush=True)
+
+
+def at_scale(nginx, *arguments):
+    with tempfile.TemporaryDirectory(dir=nginx.directory) as directory:
+        subprocess.run([nginx.build / "bench/state_at_scale", directory, *arguments], check=True)
+
+
+def many_threads(nginx):
+    at_scale(nginx, "threads", "1000000")
+
+
+def many_memories(nginx):
+    at_scale(nginx, "memories", "100000", "256")
+
+
+PARTS = [ping, invoke, durable, stream, first_token, long_thread, memory, retrieval, many_threads,
+         many_memories]
 
 
 def main():

@@ -33,8 +33,8 @@ TEST(Words, KnowOtherScripts) {
 
 TEST(Words, AreCutAndSurviveBrokenText) {
   EXPECT_EQ(Words(std::string(1000, 'a')).at(0).size(), 64u);
-  EXPECT_THAT(Words("ok \xe6"), ElementsAre("ok", testing::_));
-  Words("\xff\xfe\x80");
+  EXPECT_THAT(Words("ok \xe6"), ElementsAre("ok"));
+  EXPECT_THAT(Words("\x80\x80"), IsEmpty());
 }
 
 TEST(Words, LoseTheirPlural) {

@@ -41,7 +41,7 @@ std::string Vectors(const json& request) {
 
 class HttpEmbedderTest : public testing::OnFiber {
  protected:
-  std::unique_ptr<Embedder> Make(const ScriptedServer& server) {
+  Embedder& Make(const ScriptedServer& server) {
     EmbeddingOptions options;
     options.provider = "openai";
     options.model = "small";
@@ -49,11 +49,16 @@ class HttpEmbedderTest : public testing::OnFiber {
     options.api_key = "sk-secret";
     options.retries_max = 2;
     options.batch_max = 8;
-    return *MakeEmbedder(options, {});
+    made_.push_back(*MakeEmbedder(options, {}));
+    return *made_.back();
   }
   Result<std::vector<float>> Embed(Embedder& embedder, const std::string& text) {
     return Run([&] { return embedder.Embed(text, {}, kNoDeadline); });
   }
+
+ private:
+  // They outlive the fibers that send for them.
+  std::vector<std::unique_ptr<Embedder>> made_;
 };
 
 TEST_F(HttpEmbedderTest, AsksOnceForATextAndRemembersItsVector) {
@@ -67,14 +72,14 @@ TEST_F(HttpEmbedderTest, AsksOnceForATextAndRemembersItsVector) {
       connection.Send(Reply("200 OK", Vectors(BodyOf(*request))));
     }
   });
-  auto embedder = Make(server);
+  Embedder& embedder = Make(server);
   for (int i = 0; i < 2; ++i) {
-    auto vector = Embed(*embedder, "hello");
+    auto vector = Embed(embedder, "hello");
     ASSERT_TRUE(vector.ok()) << vector.status().ToString();
     EXPECT_THAT(*vector, ElementsAre(5, 0.5));
   }
   EXPECT_EQ(requests, 1);
-  EXPECT_EQ(embedder->space(), "openai:small");
+  EXPECT_EQ(embedder.space(), "openai:small");
 }
 
 TEST_F(HttpEmbedderTest, TextsThatWaitGoOutTogether) {
@@ -91,7 +96,7 @@ TEST_F(HttpEmbedderTest, TextsThatWaitGoOutTogether) {
       connection.Send(Reply("200 OK", Vectors(body)));
     }
   });
-  auto embedder = Make(server);
+  Embedder& embedder = Make(server);
   std::vector<std::future<Result<std::vector<float>>>> answers;
   std::atomic<int> asked{0};
   for (size_t i = 1; i <= 20; ++i) {
@@ -99,7 +104,7 @@ TEST_F(HttpEmbedderTest, TextsThatWaitGoOutTogether) {
     answers.push_back(promise->get_future());
     runtime_.Spawn([&, i, promise] {
       if (++asked == 20) all_wait.set_value();
-      promise->set_value(embedder->Embed(std::string(i, 'x'), {}, kNoDeadline));
+      promise->set_value(embedder.Embed(std::string(i, 'x'), {}, kNoDeadline));
     });
   }
   for (size_t i = 1; i <= 20; ++i) {
@@ -122,8 +127,8 @@ TEST_F(HttpEmbedderTest, TriesAgainWhatMayPass) {
       }
     }
   });
-  auto embedder = Make(server);
-  EXPECT_TRUE(Embed(*embedder, "hello").ok());
+  Embedder& embedder = Make(server);
+  EXPECT_TRUE(Embed(embedder, "hello").ok());
   EXPECT_EQ(requests, 2);
 }
 
@@ -143,8 +148,8 @@ TEST_F(HttpEmbedderTest, TellsWhatIsWrong) {
     ScriptedServer server([&](Connection& connection) {
       while (connection.ReadRequest()) connection.Send(expected.reply);
     });
-    auto embedder = Make(server);
-    const Status status = Embed(*embedder, "hello").status();
+    Embedder& embedder = Make(server);
+    const Status status = Embed(embedder, "hello").status();
     EXPECT_EQ(status.code(), StatusCode::kUnavailable);
     EXPECT_THAT(status.message(), HasSubstr(expected.text));
     EXPECT_EQ(status.ToString().find("sk-secret"), std::string::npos);
@@ -156,13 +161,13 @@ TEST_F(HttpEmbedderTest, AWaiterMayLeaveAndClosingEndsTheRequest) {
     connection.ReadRequest();
     connection.WaitUntilPeerCloses();
   });
-  auto embedder = Make(server);
+  Embedder& embedder = Make(server);
   runtime::Cancellation cancellation;
   cancellation.Cancel(runtime::CancelReason::kClientGone);
-  EXPECT_EQ(Run([&] { return embedder->Embed("a", cancellation, kNoDeadline); }).status().code(),
+  EXPECT_EQ(Run([&] { return embedder.Embed("a", cancellation, kNoDeadline); }).status().code(),
             StatusCode::kCancelled);
-  embedder->Close();
-  EXPECT_EQ(Embed(*embedder, "b").status().code(), StatusCode::kCancelled);
+  embedder.Close();
+  EXPECT_EQ(Embed(embedder, "b").status().code(), StatusCode::kCancelled);
 }
 
 TEST(VectorCache, ForgetsWhatWasNotUsedForLongest) {
