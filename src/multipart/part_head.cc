@@ -1,0 +1,161 @@
+#include "multipart/part_head.h"
+
+#include <strings.h>
+
+#include <utility>
+
+namespace agent_graph::multipart {
+namespace {
+
+constexpr size_t kBoundaryBytesMax = 70;  // RFC 2046, 5.1.1
+constexpr std::string_view kBoundaryMarks = "'()+_,-./:=? ";
+
+bool SameText(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::string_view Trim(std::string_view text) {
+  size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+bool IsAlphanumeric(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// A quoted string at the beginning of `text`, which moves behind it. A backslash escapes a quote or
+// itself only: some browsers send paths of Windows as they are.
+std::string TakeQuoted(std::string_view& text) {
+  std::string out;
+  text.remove_prefix(1);
+  while (!text.empty() && text[0] != '"') {
+    bool escape = text[0] == '\\' && text.size() > 1 && (text[1] == '"' || text[1] == '\\');
+    if (escape) text.remove_prefix(1);
+    out.push_back(text[0]);
+    text.remove_prefix(1);
+  }
+  if (!text.empty()) text.remove_prefix(1);
+  return out;
+}
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+std::string PercentDecode(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    int high = i + 2 < text.size() && text[i] == '%' ? HexDigit(text[i + 1]) : -1;
+    int low = high < 0 ? -1 : HexDigit(text[i + 2]);
+    if (low < 0) {
+      out.push_back(text[i]);
+    } else {
+      out.push_back(static_cast<char>(high * 16 + low));
+      i += 2;
+    }
+  }
+  return out;
+}
+
+// UTF-8''na%C3%AFve.txt (RFC 8187); some clients write names beyond ASCII so.
+std::optional<std::string> ExtendedValue(std::string_view text) {
+  size_t charset = text.find('\'');
+  size_t language = charset == std::string_view::npos ? charset : text.find('\'', charset + 1);
+  if (language == std::string_view::npos) return std::nullopt;
+  if (!SameText(text.substr(0, charset), "utf-8")) return std::nullopt;
+  return PercentDecode(text.substr(language + 1));
+}
+
+Status Fault(const char* text) {
+  return Status(StatusCode::kInvalidArgument, text);
+}
+
+Status ReadDisposition(std::string_view value, size_t name_bytes_max, Part& part) {
+  if (!SameText(Trim(value.substr(0, value.find(';'))), "form-data")) {
+    return Fault("a part is not form-data");
+  }
+  std::optional<std::string> name = Parameter(value, "name");
+  if (!name) return Fault("a part has no name");
+  part.name = *std::move(name);
+  part.filename = Parameter(value, "filename");
+  if (std::optional<std::string> extended = Parameter(value, "filename*")) {
+    if (std::optional<std::string> decoded = ExtendedValue(*extended)) part.filename = decoded;
+  }
+  if (part.name.size() > name_bytes_max ||
+      (part.filename && part.filename->size() > name_bytes_max)) {
+    return Fault("the name of a part is too long");
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+std::optional<std::string> Parameter(std::string_view value, std::string_view name) {
+  size_t semicolon = value.find(';');
+  while (semicolon != std::string_view::npos) {
+    value.remove_prefix(semicolon + 1);
+    size_t end = value.find_first_of("=;");
+    if (end == std::string_view::npos) return std::nullopt;
+    std::string_view key = Trim(value.substr(0, end));
+    semicolon = end;
+    if (value[end] == ';') continue;
+    value.remove_prefix(end + 1);
+    size_t first = value.find_first_not_of(" \t");
+    value.remove_prefix(first == std::string_view::npos ? value.size() : first);
+    std::string text;
+    if (value.starts_with('"')) {
+      text = TakeQuoted(value);
+    } else {
+      text = Trim(value.substr(0, value.find(';')));
+    }
+    if (SameText(key, name)) return text;
+    semicolon = value.find(';');
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> BoundaryOf(std::string_view content_type) {
+  if (!SameText(Trim(content_type.substr(0, content_type.find(';'))), "multipart/form-data")) {
+    return std::nullopt;
+  }
+  std::optional<std::string> boundary = Parameter(content_type, "boundary");
+  if (!boundary || boundary->empty() || boundary->size() > kBoundaryBytesMax) return std::nullopt;
+  for (char c : *boundary) {
+    if (!IsAlphanumeric(c) && kBoundaryMarks.find(c) == std::string_view::npos) {
+      return std::nullopt;
+    }
+  }
+  if (boundary->back() == ' ') return std::nullopt;
+  return boundary;
+}
+
+Result<Part> ParsePartHead(std::string_view head, size_t name_bytes_max) {
+  Part part;
+  bool disposed = false;
+  while (!head.empty()) {
+    size_t end = head.find("\r\n");
+    std::string_view line = head.substr(0, end);
+    head.remove_prefix(end == std::string_view::npos ? head.size() : end + 2);
+    size_t colon = line.find(':');
+    if (colon == std::string_view::npos) return Fault("a part has a malformed header field");
+    if (line.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos) {
+      return Fault("a part has a malformed header field");
+    }
+    std::string_view name = Trim(line.substr(0, colon));
+    std::string_view value = Trim(line.substr(colon + 1));
+    if (SameText(name, "content-disposition")) {
+      if (std::exchange(disposed, true)) return Fault("a part has two dispositions");
+      AG_RETURN_IF_ERROR(ReadDisposition(value, name_bytes_max, part));
+    } else if (SameText(name, "content-type")) {
+      part.content_type = value;
+    }
+  }
+  if (!disposed) return Fault("a part has no disposition");
+  return part;
+}
+
+}  // namespace agent_graph::multipart
