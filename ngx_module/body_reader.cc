@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 
+#include <utility>
+
 namespace agent_graph::nginx {
 
 Result<bridge::Body> TakeBody(ngx_http_request_t* request, uint64_t bytes_max) {
@@ -33,6 +35,22 @@ Result<bridge::Body> TakeBody(ngx_http_request_t* request, uint64_t bytes_max) {
                       link->buf->last - link->buf->pos);
   }
   return body;
+}
+
+bool TakeBodyPiece(ngx_http_request_t* request, std::string& piece) {
+  if (request->request_body == nullptr) return true;
+  ngx_chain_t* link = std::exchange(request->request_body->bufs, nullptr);
+  while (link != nullptr) {
+    ngx_buf_t* buffer = link->buf;
+    if (buffer->in_file) return false;
+    if (ngx_buf_in_memory(buffer)) {
+      piece.append(reinterpret_cast<const char*>(buffer->pos), buffer->last - buffer->pos);
+      buffer->pos = buffer->last;
+    }
+    ngx_chain_t* used = std::exchange(link, link->next);
+    ngx_free_chain(request->pool, used);
+  }
+  return true;
 }
 
 }  // namespace agent_graph::nginx

@@ -12,4 +12,8 @@ namespace agent_graph::nginx {
 // `bytes_max`. Does not read the file: that would block the loop.
 Result<bridge::Body> TakeBody(ngx_http_request_t* request, uint64_t bytes_max);
 
+// Moves what has been read of an unbuffered body into `piece`, so that its buffers can be used
+// again. False: it is in a file, where none was asked for.
+bool TakeBodyPiece(ngx_http_request_t* request, std::string& piece);
+
 }  // namespace agent_graph::nginx

@@ -1,6 +1,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "callback.h"
 #include "config.h"
 #include "documentation.h"
@@ -137,6 +139,7 @@ void WarnAboutBodySize(ngx_conf_t* cf, const LocationConfig* location) {
   off_t limit = location->json_max_size != NGX_CONF_UNSET_SIZE
                     ? static_cast<off_t>(location->json_max_size)
                     : static_cast<off_t>(location->service->settings->limits.json_bytes_max);
+  limit = std::max(limit, static_cast<off_t>(location->service->settings->media.file_bytes_max()));
   if (core->client_max_body_size == 0 || core->client_max_body_size >= limit) return;
   ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
                      "\"client_max_body_size\" of location \"%V\" is below the service's own "

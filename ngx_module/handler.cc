@@ -88,6 +88,10 @@ ngx_int_t ReadBodyAndSubmit(RequestContext& context) {
   if (context.worker == nullptr || !context.worker->running()) {
     return Refuse(context, {api::ApiError::kUnavailable, "the service did not start", {}});
   }
+  if (context.streams_body) {
+    if (!context.worker->HasRoomFor(bridge::kBodyWindowBytes)) return Refuse(context, NoRoom());
+    return SubmitWithoutBody(context);
+  }
   uint64_t bytes_max = BodyBytesMax(context.location);
   if (request->headers_in.content_length_n > static_cast<off_t>(bytes_max)) {
     return Refuse(context,
@@ -199,6 +203,7 @@ ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   head.https = context.https;
   head.websocket = route.transport != api::Transport::kHttp;
   context.transport = route.transport;
+  context.streams_body = route.body == api::BodyKind::kStream;
   return head.websocket ? OpenSocket(context) : ReadBodyAndSubmit(context);
 }
 

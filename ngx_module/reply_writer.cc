@@ -82,6 +82,22 @@ void ReplyWriter::AppendPiece(Piece* piece, std::string_view bytes) {
   pending_.Push(piece);
 }
 
+void ReplyWriter::AppendFile(bridge::SendFile part) {
+  appended_ += static_cast<int64_t>(part.length);
+  if (request_->header_only) return;
+  Piece* piece = NewPiece();
+  piece->file = std::move(part.file);
+  ngx_memzero(&piece->file_of_nginx, sizeof(piece->file_of_nginx));
+  piece->file_of_nginx.fd = piece->file.get();
+  piece->file_of_nginx.log = request_->connection->log;
+  piece->buffer.memory = 0;
+  piece->buffer.in_file = 1;
+  piece->buffer.file = &piece->file_of_nginx;
+  piece->buffer.file_pos = static_cast<off_t>(part.offset);
+  piece->buffer.file_last = static_cast<off_t>(part.offset + part.length);
+  pending_.Push(piece);
+}
+
 ngx_int_t ReplyWriter::Flush() {
   bool stream = false;
   if (head_ && !head_sent_) {
@@ -136,6 +152,7 @@ ngx_int_t ReplyWriter::SendHead() {
   if (head.content_length < 0 && DisableNagle(request_) != NGX_OK) return NGX_ERROR;
   request_->headers_out.status = head.status;
   request_->headers_out.content_length_n = head.content_length;
+  request_->disable_not_modified = 1;  // conditions of the request were looked at by the engine
   for (const auto& [name, value] : head.headers) {
     if (SetField(name, value) != NGX_OK) return NGX_ERROR;
   }
@@ -199,6 +216,7 @@ void ReplyWriter::Recycle() {
     if (free_count_ < kFreePiecesMax) {
       piece->bytes.clear();
       piece->bytes.shrink_to_fit();
+      piece->file.Reset();
       free_.Push(piece);
       ++free_count_;
     } else {

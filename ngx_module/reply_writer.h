@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bridge/outbox.h"
 #include "bridge/request.h"
 #include "ngx.h"
 
@@ -26,6 +27,7 @@ class ReplyWriter {
   void Append(std::string bytes);
   // Bytes that outlive the request and are not counted.
   void AppendLasting(std::string_view bytes);
+  void AppendFile(bridge::SendFile part);
   void Finish() { finished_ = true; }
 
   // Hands everything to nginx, the last piece flushed. Also goes on with what nginx still holds.
@@ -48,6 +50,8 @@ class ReplyWriter {
     ngx_buf_t buffer;
     ngx_chain_t link;
     std::string bytes;
+    FileDescriptor file;  // of a piece that is part of a file
+    ngx_file_t file_of_nginx;
     Piece* next;
   };
   // First in, first out.

@@ -35,6 +35,9 @@ struct RequestContext {
   // A body that the engine asks for only once it knows the caller.
   enum class LateBody : uint8_t { kNone, kUnread, kWanted, kReading };
   LateBody late_body = LateBody::kNone;
+  bool streams_body = false;  // a late body that nobody keeps whole: passed on in pieces
+  uint64_t body_credit = 0;   // bytes of it that may be read now
+  bool body_stalled = false;  // it could be read on, but for credit
 
   std::optional<api::Reply> refusal;  // by the loop, of a request that the engine has
 

@@ -1,6 +1,8 @@
 // Bodies that are read after the engine has accepted the caller's credentials.
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "body_reader.h"
 #include "callback.h"
 #include "worker_service.h"
@@ -11,7 +13,9 @@ namespace agent_graph::nginx {
 void WorkerService::ReadLateBody(RequestContext& context) {
   ngx_http_request_t* request = context.request;
   context.late_body = RequestContext::LateBody::kReading;
-  ngx_int_t rc = ngx_http_read_client_request_body(request, OnLateBody);
+  request->request_body_no_buffering = context.streams_body;
+  ngx_int_t rc =
+      ngx_http_read_client_request_body(request, context.streams_body ? OnBodyStream : OnLateBody);
   // Unless it failed, the reading has counted the request once more: NGX_DONE takes that back.
   ngx_http_finalize_request(request, rc >= NGX_HTTP_SPECIAL_RESPONSE ? rc : NGX_DONE);
 }
@@ -27,6 +31,49 @@ void WorkerService::OnLateBody(ngx_http_request_t* request) noexcept {
         return slot == nullptr ? NGX_DONE : worker.DeliverLateBody(*context, *slot);
       });
   if (rc != NGX_DONE) ngx_http_finalize_request(request, rc);
+}
+
+// There are bytes of a body that is passed on in pieces. May run inside of ReadLateBody.
+void WorkerService::OnBodyStream(ngx_http_request_t* request) noexcept {
+  ngx_int_t rc = Guarded<ngx_int_t>(
+      request->connection->log, NGX_HTTP_INTERNAL_SERVER_ERROR, [&]() -> ngx_int_t {
+        RequestContext* context = FindContext(request);
+        if (context == nullptr || !context->address) return NGX_DONE;
+        WorkerService& worker = *context->worker;
+        ExchangeSlot* slot = worker.exchanges_.Find(*context->address);
+        return slot == nullptr ? NGX_DONE : worker.PassBodyOn(*context, *slot);
+      });
+  if (rc != NGX_DONE) ngx_http_finalize_request(request, rc);
+}
+
+// Reads and hands over what there is, within the credit. Without credit the socket is left alone,
+// and the client feels the pace of whoever takes the body.
+ngx_int_t WorkerService::PassBodyOn(RequestContext& context, ExchangeSlot& slot) {
+  ngx_http_request_t* request = context.request;
+  ngx_event_t* read = request->connection->read;
+  for (;;) {
+    std::string piece;
+    if (!TakeBodyPiece(request, piece)) return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    context.body_credit -= std::min<uint64_t>(context.body_credit, piece.size());
+    bool last = !request->reading_body;
+    if (!piece.empty() || last) slot.exchange->DeliverBodyPiece(std::move(piece), last);
+    if (last) {
+      context.late_body = RequestContext::LateBody::kNone;
+      return WatchClient(request) ? NGX_DONE : NGX_ERROR;
+    }
+    context.body_stalled = context.body_credit == 0;
+    if (context.body_stalled) {
+      request->read_event_handler = ngx_http_block_reading;
+      if (read->timer_set) ngx_del_timer(read);  // the client is not to blame
+      return NGX_DONE;
+    }
+    ngx_int_t rc = ngx_http_read_unbuffered_request_body(request);
+    if (rc >= NGX_HTTP_SPECIAL_RESPONSE) return rc;
+    if (rc == NGX_AGAIN && request->request_body->bufs == nullptr) {
+      request->read_event_handler = OnBodyStream;
+      return NGX_DONE;
+    }
+  }
 }
 
 // The request is going without the body that the engine may wait for.

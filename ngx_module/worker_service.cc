@@ -195,6 +195,8 @@ void WorkerService::Take(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
   } else if (auto* chunk = std::get_if<bridge::SendChunk>(&payload)) {
     if (context.first_chunk == 0) context.first_chunk = MonotonicMicros();
     context.writer.Append(std::move(chunk->bytes));
+  } else if (auto* part = std::get_if<bridge::SendFile>(&payload)) {
+    context.writer.AppendFile(std::move(*part));
   } else if (auto* note = std::get_if<bridge::Annotate>(&payload)) {
     if (!note->thread_id.empty()) context.thread_id = std::move(note->thread_id);
     if (!note->run_id.empty()) context.run_id = std::move(note->run_id);
@@ -205,7 +207,8 @@ void WorkerService::Take(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
     context.outcome = slot.overdue && end->outcome == "cancelled" ? "timeout" : end->outcome;
     context.ended = MonotonicMicros();
     slot.ended = true;
-  } else if (std::holds_alternative<bridge::ReadBody>(payload)) {
+  } else if (auto* read = std::get_if<bridge::ReadBody>(&payload)) {
+    context.body_credit += read->bytes;
     // Needs no answer when the body was delivered with the head.
     if (context.late_body == RequestContext::LateBody::kUnread) {
       context.late_body = RequestContext::LateBody::kWanted;
@@ -258,6 +261,10 @@ void WorkerService::Write(ExchangeSlot& slot) {
     if (!slot.ended && !context.writer.has_head()) return ReadLateBody(context);
     context.late_body = RequestContext::LateBody::kUnread;
   }
+  if (context.body_stalled && context.body_credit > 0 && !slot.ended) {
+    OnBodyStream(request);
+    return;
+  }
   if (slot.ended) {
     if (!context.writer.has_head()) {
       api::Reply reply = context.refusal
@@ -282,6 +289,14 @@ void WorkerService::Write(ExchangeSlot& slot) {
       FinishRequest(slot, discarded);
       return;
     }
+  }
+  if (context.late_body == RequestContext::LateBody::kReading) {
+    // The answer came before the end of the body: what is still under way is thrown away by nginx,
+    // and with it the connection.
+    context.late_body = RequestContext::LateBody::kNone;
+    context.body_stalled = false;
+    request->read_event_handler = ngx_http_block_reading;
+    request->keepalive = 0;
   }
   ngx_int_t rc = context.writer.Flush();
   if (uint64_t released = context.writer.TakeReleased(); released > 0) {

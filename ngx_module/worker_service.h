@@ -52,7 +52,9 @@ class WorkerService final : public PortReceiver {
   bool WatchClient(ngx_http_request_t* request);
   // Bodies that are read late (worker_body.cc).
   static void OnLateBody(ngx_http_request_t* request) noexcept;
+  static void OnBodyStream(ngx_http_request_t* request) noexcept;
   void ReadLateBody(RequestContext& context);
+  ngx_int_t PassBodyOn(RequestContext& context, ExchangeSlot& slot);
   void AbandonLateBody(RequestContext& context);
   ngx_int_t DeliverLateBody(RequestContext& context, ExchangeSlot& slot);
   void Admit(ExchangeSlot& slot, const std::string& user_id);

@@ -56,7 +56,7 @@ Parsed ReadAndParse(const bridge::Body& body, const settings::LimitSettings& lim
 }  // namespace
 
 std::optional<ErrorInfo> ReadBody(HandlerContext& context, BodyKind kind) {
-  if (kind == BodyKind::kNone) return std::nullopt;
+  if (kind == BodyKind::kNone || kind == BodyKind::kStream) return std::nullopt;
   const settings::LimitSettings& limits = context.api().settings->limits;
   Result<bridge::Body> taken = context.exchange().TakeBody(DeadlineAfter(kBodyWaitMax));
   if (!taken.ok()) return ErrorOf(taken.status());

@@ -20,7 +20,12 @@ namespace agent_graph::api {
 class HandlerContext;
 
 enum class Method : uint8_t { kGet, kPost, kPut, kDelete };
-enum class BodyKind : uint8_t { kNone, kJson, kOptionalJson };
+enum class BodyKind : uint8_t {
+  kNone,
+  kJson,
+  kOptionalJson,
+  kStream,  // taken piece by piece by the handler, however large it is
+};
 enum class Access : uint8_t { kPublic, kGuarded, kDocumentation };
 enum class Transport : uint8_t {
   kHttp,

@@ -48,6 +48,20 @@ void Exchange::FailBody(Status status) {
   body_signal_.Notify();
 }
 
+void Exchange::DeliverBodyPiece(std::string bytes, bool last) {
+  {
+    std::lock_guard lock(mutex_);
+    if (body_present_) return;  // failed
+    body_complete_ = body_complete_ || last;
+    if (!bytes.empty()) {
+      body_bytes_ += static_cast<int64_t>(bytes.size());
+      outbox_.CountBuffered(static_cast<int64_t>(bytes.size()));
+      body_pieces_.push_back(std::move(bytes));
+    }
+  }
+  body_signal_.Notify();
+}
+
 void Exchange::DeliverAdmission() {
   admitted_ = true;
   admission_signal_.Notify();
@@ -130,6 +144,34 @@ Result<Body> Exchange::TakeBody(Deadline deadline) {
   }
 }
 
+Result<std::string> Exchange::TakeBodyPiece(Deadline deadline) {
+  if (!std::exchange(body_asked_, true)) Push(ReadBody{kBodyWindowBytes});
+  for (;;) {
+    if (cancellation_.cancelled()) {
+      return WakeStatus(runtime::WakeReason::kCancelled, &cancellation_);
+    }
+    std::unique_lock lock(mutex_);
+    if (!body_status_.ok()) return body_status_;
+    if (!body_pieces_.empty()) {
+      std::string piece = std::move(body_pieces_.front());
+      body_pieces_.pop_front();
+      const auto size = static_cast<int64_t>(piece.size());
+      body_bytes_ -= size;
+      lock.unlock();
+      outbox_.CountBuffered(-size);
+      body_taken_bytes_ += piece.size();
+      if (body_taken_bytes_ >= kBodyWindowBytes / 2) {
+        Push(ReadBody{std::exchange(body_taken_bytes_, 0)});
+      }
+      return piece;
+    }
+    if (body_complete_) return std::string();
+    lock.unlock();
+    const runtime::WakeReason reason = body_signal_.Wait(&cancellation_, deadline);
+    if (reason != runtime::WakeReason::kNotified) return WakeStatus(reason, &cancellation_);
+  }
+}
+
 Status Exchange::Admit(std::string user_id, Deadline deadline) {
   Push(bridge::Admit{std::move(user_id)});
   while (!admitted_) {
@@ -143,6 +185,11 @@ void Exchange::SendHead(ReplyHead head) {
   if (head_sent_ || ended_) return;
   head_sent_ = true;
   Push(bridge::SendHead{std::move(head)});
+}
+
+void Exchange::SendFile(FileDescriptor file, uint64_t offset, uint64_t length) {
+  if (ended_ || length == 0) return;
+  Push(bridge::SendFile{std::move(file), offset, length});
 }
 
 Status Exchange::Send(std::string bytes, Deadline deadline) {

@@ -28,6 +28,9 @@ struct CreditLimits {
   uint64_t low = 64 * 1024;    // a stalled producer goes on below this
 };
 
+// What the loop may hold of a body that is taken in pieces.
+inline constexpr uint64_t kBodyWindowBytes = 128 * 1024;
+
 struct SocketMessage {
   bool binary = false;
   std::string payload;
@@ -59,6 +62,8 @@ class Exchange {
   void DeliverBody(Body body);
   // The body cannot be had any more (client gone, too large): TakeBody fails with `status`.
   void FailBody(Status status);
+  // A piece of a body that is not kept whole; `last` ends it, then `bytes` may be empty.
+  void DeliverBodyPiece(std::string bytes, bool last);
   // The answer to Admit.
   void DeliverAdmission();
   // `bytes` have left nginx.
@@ -80,9 +85,14 @@ class Exchange {
   // Asks the loop for the body unless it is there, and waits for it. Once. The file of a body stays
   // the exchange's: read it while holding the exchange and do not close it.
   Result<Body> TakeBody(Deadline deadline);
+  // The next piece of a body that nobody keeps whole, empty at its end. The loop reads as fast as
+  // pieces are taken and holds kBodyWindowBytes at most besides.
+  Result<std::string> TakeBodyPiece(Deadline deadline);
   // Counts the request for a user and waits for the decision. kCancelled: it is answered already.
   Status Admit(std::string user_id, Deadline deadline);
   void SendHead(ReplyHead head);
+  // Queues a part of a file as the body, or the rest of it; never suspends.
+  void SendFile(FileDescriptor file, uint64_t offset, uint64_t length);
   // Queues bytes; suspends while the exchange is out of credit, so that what is queued exceeds the
   // high mark by less than one call's bytes. kCancelled when the client is gone.
   Status Send(std::string bytes, Deadline deadline);
@@ -145,6 +155,10 @@ class Exchange {
   int body_file_ = -1;                  // guarded by mutex_; closed by the destructor
   int64_t body_bytes_ = 0;              // guarded by mutex_; counted until the exchange is gone
   runtime::Signal body_signal_;
+  std::deque<std::string> body_pieces_;  // guarded by mutex_
+  bool body_complete_ = false;           // guarded by mutex_; the last piece has come
+  uint64_t body_taken_bytes_ = 0;        // engine side only; not asked for again yet
+  bool body_asked_ = false;              // engine side only
   std::atomic<bool> admitted_{false};
   runtime::Signal admission_signal_;
 

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "bridge/request.h"
 
 namespace agent_graph::bridge {
@@ -33,6 +34,12 @@ struct SendHead {
 };
 struct SendChunk {
   std::string bytes;  // counted against the exchange's credit until they left nginx
+};
+// A part of a file, sent by the kernel where it can. Takes no credit: its bytes are not in memory.
+struct SendFile {
+  FileDescriptor file;
+  uint64_t offset = 0;
+  uint64_t length = 0;  // not 0
 };
 // How the exchange ended, for the access log variables.
 struct End {
@@ -61,7 +68,7 @@ struct WriteLog {
   std::string text;
 };
 
-using OutboxPayload = std::variant<ReadBody, SendHead, SendChunk, End, Annotate, WriteLog,
+using OutboxPayload = std::variant<ReadBody, SendHead, SendChunk, SendFile, End, Annotate, WriteLog,
                                    CloseSocket, TurnOver, Admit>;
 
 struct OutboxItem {

@@ -58,23 +58,6 @@ Result<FileDescriptor> MakeSocket(const std::string& path, sockaddr_un& address)
 
 }  // namespace
 
-FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
-  if (this != &other) {
-    Reset();
-    fd_ = other.Release();
-  }
-  return *this;
-}
-
-int FileDescriptor::Release() {
-  return std::exchange(fd_, -1);
-}
-
-void FileDescriptor::Reset() {
-  if (fd_ >= 0) close(fd_);
-  fd_ = -1;
-}
-
 Result<StateDirectory> StateDirectory::Create(const std::string& path, uid_t root_serves) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return SystemError(StatusCode::kUnavailable, "state directory " + path);

@@ -12,27 +12,10 @@
 #include <cstdint>
 #include <string>
 
+#include "base/file_descriptor.h"
 #include "base/status.h"
 
 namespace agent_graph::state {
-
-// A descriptor that is closed with its owner.
-class FileDescriptor {
- public:
-  FileDescriptor() = default;
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  ~FileDescriptor() { Reset(); }
-  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.Release()) {}
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
-
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  int Release();
-  void Reset();
-
- private:
-  int fd_ = -1;
-};
 
 class StateDirectory {
  public:
