@@ -7,6 +7,7 @@ find_package(leveldb REQUIRED)
 find_package(ZLIB REQUIRED)
 # Headers only; the vector index of the memory store.
 find_path(HNSWLIB_INCLUDE_DIR hnswlib/hnswlib.h REQUIRED)
+find_package(LibXml2 REQUIRED)  # agent-extract only, like libzip
 find_package(nlohmann_json 3.11 REQUIRED)
 
 # Flags for our own code; libraries' headers are SYSTEM and stay silent.

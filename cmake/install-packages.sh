@@ -9,7 +9,7 @@ packages_of() {
                 libboost1.81-dev libboost-context1.81-dev libboost-json1.81-dev \
                 libcurl4-openssl-dev libssl-dev libhiredis-dev libpcre2-dev zlib1g-dev \
                 libleveldb-dev libsnappy-dev libhnswlib-dev nlohmann-json3-dev libgtest-dev libgmock-dev \
-                libwslay-dev ;;
+                libwslay-dev libxml2-dev libzip-dev poppler-utils ;;
     docs) echo npm openssl ;;
     test) echo python3 python3-pytest python3-pytest-timeout python3-h2 npm openssl redis-server \
                python3-websockets python3-jsonschema ;;

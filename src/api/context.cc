@@ -121,11 +121,12 @@ ErrorInfo HandlerContext::Explain(const Status& status) {
   return error;
 }
 
-void HandlerContext::Fail(ErrorInfo error) {
+void HandlerContext::Fail(ErrorInfo error, bridge::HeaderList headers) {
   std::string outcome = OutcomeOf(error, exchange_.cancellation().reason());
-  Send(head().websocket ? HandshakeRefusal(error, head().request_id)
-                        : ErrorReply(error, head().request_id),
-       std::move(outcome));
+  Reply reply = head().websocket ? HandshakeRefusal(error, head().request_id)
+                                 : ErrorReply(error, head().request_id);
+  reply.headers.insert(reply.headers.end(), headers.begin(), headers.end());
+  Send(std::move(reply), std::move(outcome));
 }
 
 bridge::ReplyHead HandlerContext::MakeHead(int status, bridge::HeaderList headers) const {

@@ -15,6 +15,9 @@
 #include "settings/settings.h"
 #include "state/service.h"
 
+namespace agent_graph::evals {
+class ReportDirectory;
+}
 namespace agent_graph::graph {
 class CompiledGraph;
 }
@@ -24,6 +27,10 @@ struct LiveContext;
 namespace agent_graph::memory {
 class MemoryStore;
 }
+namespace agent_graph::media {
+class Extractor;
+class Storage;
+}  // namespace agent_graph::media
 namespace agent_graph::run {
 class Runner;
 }
@@ -43,6 +50,9 @@ struct ApiContext {
   runtime::Runtime* runtime = nullptr;
   auth::Guard* guard = nullptr;
   const live::LiveContext* live = nullptr;  // of a graph with a live agent
+  evals::ReportDirectory* reports = nullptr;
+  media::Storage* files = nullptr;
+  media::Extractor* extractor = nullptr;
   bridge::Outbox* log = nullptr;
 };
 
@@ -82,7 +92,7 @@ class HandlerContext {
   // Exactly one of these ends a request that is not streamed.
   void Succeed(std::string_view data_json, std::string_view message = "OK");
   void Fail(const Status& status);
-  void Fail(ErrorInfo error);
+  void Fail(ErrorInfo error, bridge::HeaderList headers = {});
   // What a client is told of a failure; the log gets what is the service's fault.
   ErrorInfo Explain(const Status& status);
 

@@ -54,6 +54,10 @@ const ErrorKind& Describe(ApiError error) {
                                        0};
   static constexpr ErrorKind kRequestTooLarge{413, "REQUEST_TOO_LARGE",
                                               "the request body is too large", 0};
+  static constexpr ErrorKind kUnsupportedMediaType{415, "UNSUPPORTED_MEDIA_TYPE",
+                                                   "the type of the file is not accepted", 0};
+  static constexpr ErrorKind kRangeNotSatisfiable{416, "RANGE_NOT_SATISFIABLE",
+                                                  "the range is outside of the file", 0};
   static constexpr ErrorKind kRateLimited{429, "RATE_LIMIT_EXCEEDED", "rate limit exceeded", 0};
   static constexpr ErrorKind kOverloaded{503, "OVERLOADED", "the service is overloaded", 1};
   static constexpr ErrorKind kShuttingDown{503, "SHUTTING_DOWN", "the service is shutting down", 1};
@@ -90,6 +94,10 @@ const ErrorKind& Describe(ApiError error) {
       return kNotFound;
     case ApiError::kMethodNotAllowed:
       return kMethodNotAllowed;
+    case ApiError::kUnsupportedMediaType:
+      return kUnsupportedMediaType;
+    case ApiError::kRangeNotSatisfiable:
+      return kRangeNotSatisfiable;
     case ApiError::kRequestTimeout:
       return kRequestTimeout;
     case ApiError::kBusy:

@@ -27,6 +27,8 @@ enum class ApiError : uint8_t {
   kPermissionDenied,  // known caller, not allowed
   kNotFound,          // no such route or object
   kMethodNotAllowed,
+  kUnsupportedMediaType,
+  kRangeNotSatisfiable,
   kRequestTimeout,  // the client did not send its request in time
   kBusy,            // the conversation thread is running
   kConflict,        // the object's condition forbids the operation

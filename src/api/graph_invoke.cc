@@ -1,4 +1,5 @@
 // POST /v1/graph/invoke: a run to its end, answered in one piece.
+#include "api/file_references.h"
 #include "api/handlers.h"
 #include "api/run_request.h"
 #include "base/json.h"
@@ -62,6 +63,9 @@ void InvokeGraph(HandlerContext& context) {
   Problems problems;
   GraphRequest request = ReadGraphRequest(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  if (auto error = ResolveFiles(context, request.run.messages)) {
+    return context.Fail(*std::move(error));
+  }
   InvokeSink sink(context.exchange());
   Result<run::RunOutcome> outcome =
       context.api().runner->Execute(request.run, context.exchange().cancellation(), sink);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "api/file_references.h"
 #include "api/handlers.h"
 #include "api/run_request.h"
 #include "api/stream_sink.h"
@@ -57,6 +58,9 @@ void StreamGraph(HandlerContext& context) {
   Problems problems;
   GraphRequest request = ReadGraphRequest(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  if (auto error = ResolveFiles(context, request.run.messages)) {
+    return context.Fail(*std::move(error));
+  }
   HttpStream sink(context, request.granularity);
   bridge::Exchange& exchange = context.exchange();
   Result<run::RunOutcome> outcome =

@@ -43,4 +43,14 @@ void UpdateMemory(HandlerContext& context);
 void DeleteMemory(HandlerContext& context);
 void ForgetMemories(HandlerContext& context);
 
+void UploadFile(HandlerContext& context);    // file_upload.cc
+void DownloadFile(HandlerContext& context);  // files.cc
+void GetFileInfo(HandlerContext& context);
+void GetFileUrl(HandlerContext& context);
+
+void GetMultimodalConfig(HandlerContext& context);  // config.cc
+
+void ListEvalRuns(HandlerContext& context);  // evals.cc
+void GetEvalRun(HandlerContext& context);
+
 }  // namespace agent_graph::api

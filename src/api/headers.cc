@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::string_view kExposedHeaders =
     "X-Request-ID, X-Timestamp, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, "
-    "X-RateLimit-Reset, X-RateLimit-Reset-After, Content-Disposition, WWW-Authenticate";
+    "X-RateLimit-Reset, X-RateLimit-Reset-After, Content-Disposition, ETag, Content-Range, "
+    "Accept-Ranges, WWW-Authenticate";
 constexpr std::string_view kAllowedMethods = "GET, HEAD, POST, PUT, DELETE, OPTIONS";
 constexpr std::string_view kAllowedHeaders = "Authorization, Content-Type, Accept, X-Request-ID";
 constexpr std::string_view kPreflightSeconds = "600";
@@ -55,6 +56,14 @@ bool IsHeaderNameList(std::string_view text) {
   return true;
 }
 
+// Unless the answer has one of its own.
+void AppendDefault(bridge::HeaderList& headers, std::string_view name, std::string_view value) {
+  for (const auto& [key, own] : headers) {
+    if (key == name) return;
+  }
+  headers.emplace_back(name, value);
+}
+
 }  // namespace
 
 bool OriginAllowed(const settings::CorsSettings& cors, std::string_view origin) {
@@ -73,12 +82,12 @@ void AppendStandardHeaders(bridge::HeaderList& headers, const settings::Settings
     headers.emplace_back("Access-Control-Expose-Headers", kExposedHeaders);
   }
   if (!settings.security_headers) return;
-  headers.emplace_back("X-Content-Type-Options", "nosniff");
+  AppendDefault(headers, "X-Content-Type-Options", "nosniff");
   headers.emplace_back("X-Frame-Options", "DENY");
   headers.emplace_back("X-XSS-Protection", "1; mode=block");
   headers.emplace_back("Referrer-Policy", "strict-origin-when-cross-origin");
   headers.emplace_back("Permissions-Policy", kPermissionsPolicy);
-  headers.emplace_back("Content-Security-Policy", kContentSecurityPolicy);
+  AppendDefault(headers, "Content-Security-Policy", kContentSecurityPolicy);
   if (https) {
     headers.emplace_back("Strict-Transport-Security", "max-age=31536000; includeSubDomains");
   }

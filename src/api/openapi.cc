@@ -92,6 +92,13 @@ Json Parameters(const Route& route) {
 }
 
 Json RequestBody(const Route& route) {
+  if (route.body == BodyKind::kStream) {
+    Json schema = {{"type", "object"},
+                   {"properties", {{"file", {{"type", "string"}, {"format", "binary"}}}}},
+                   {"required", {"file"}}};
+    return {{"required", true},
+            {"content", {{"multipart/form-data", {{"schema", std::move(schema)}}}}}};
+  }
   Json schema =
       route.shape.body != nullptr ? Reference(route.shape.body->name) : Json{{"type", "object"}};
   return {{"required", route.body == BodyKind::kJson},
@@ -122,6 +129,11 @@ Json Success(const Route& route) {
   if (route.shape.data == kStreamAnswer) {
     return {{"description", "One JSON object a line, each sent as it is produced"},
             {"content", StreamContent()}};
+  }
+  if (route.shape.data == kBytesAnswer) {
+    Json bytes = {{"schema", {{"type", "string"}, {"format", "binary"}}}};
+    return {{"description", "The bytes, under the type they were stored with"},
+            {"content", {{"*/*", std::move(bytes)}}}};
   }
   return {{"description", "Success"},
           {"content", {{"application/json", {{"schema", Envelope(route.shape.data)}}}}}};
@@ -171,7 +183,8 @@ Json Schemas() {
     const FieldTable* body = route.shape.body;
     if (body != nullptr) schemas[std::string(body->name)] = SchemaOf(body->fields);
   }
-  for (std::string_view text : {kMessageSchemas, kAnswerSchemas}) schemas.update(Json::parse(text));
+  for (std::string_view text : {kMessageSchemas, kAnswerSchemas, kFileSchemas})
+    schemas.update(Json::parse(text));
   return schemas;
 }
 

@@ -9,5 +9,7 @@ namespace agent_graph::api {
 extern const std::string_view kAnswerSchemas;
 // The same of what requests and answers share: messages and their blocks.
 extern const std::string_view kMessageSchemas;
+// Of files, configuration and evaluations.
+extern const std::string_view kFileSchemas;
 
 }  // namespace agent_graph::api

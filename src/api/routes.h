@@ -51,6 +51,8 @@ struct Route {
 
 // `data` of a stream: chunks, not an envelope.
 inline constexpr std::string_view kStreamAnswer = "StreamChunk";
+// Of a file: its bytes.
+inline constexpr std::string_view kBytesAnswer = "bytes";
 // Of what clients see: paths begin with its major number.
 inline constexpr std::string_view kApiVersion = "1.0.0";
 

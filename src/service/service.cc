@@ -1,16 +1,21 @@
 #include "service/service.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <mutex>
 #include <utility>
 
 #include "api/dispatch.h"
 #include "auth/guard.h"
+#include "evals/directory.h"
 #include "live/live_session.h"
+#include "media/extractor.h"
 #include "memory/memory_store.h"
 #include "run/runner.h"
 #include "runtime/runtime.h"
 #include "service/agent.h"
+#include "service/file_storage.h"
 #include "service/state_owner.h"
 #include "state/client.h"
 
@@ -64,6 +69,10 @@ struct Service::Implementation {
         runtime(ToRuntimeOptions(*settings, options, outbox)),
         state(MakeState()),
         store(MakeStore()),
+        files(MakeFileStorage(*settings, options.state_directory,
+                              options.state_in_process ? getpid() : getppid(), runtime)),
+        extractor(ExtractorProgram()),
+        reports(settings->evaluation.reports_directory),
         runner(agent.graph, checkpointer(), runtime, MakeRunnerOptions()),
         inbox(runtime, {settings->limits.runs_max, options.queue},
               [this](const bridge::ExchangePtr& exchange) { api::Dispatch(exchange, context); }) {
@@ -73,6 +82,9 @@ struct Service::Implementation {
     context.memory = store.get();
     context.graph = agent.graph.get();
     context.runtime = &runtime;
+    context.reports = &reports;
+    context.files = files.get();
+    context.extractor = &extractor;
     context.log = &outbox;
     live.runner = &runner;
     live.state = state.get();
@@ -169,6 +181,9 @@ struct Service::Implementation {
   std::unique_ptr<state::Client> state;        // null: nothing is kept
   std::unique_ptr<memory::MemoryStore> store;  // null: no memory store
   std::unique_ptr<auth::Guard> guard;
+  std::unique_ptr<media::Storage> files;
+  media::Extractor extractor;
+  evals::ReportDirectory reports;
   run::Runner runner;
   live::LiveCounters live_counters;
   live::LiveContext live;
@@ -242,6 +257,7 @@ Status Service::Stop(Deadline deadline) {
 
 Status Validate(const settings::Settings& settings, int graph_file) {
   AG_RETURN_IF_ERROR(api::CheckRouteGuards());
+  AG_RETURN_IF_ERROR(CheckFileStorage(settings));
   AG_RETURN_IF_ERROR(BuildAgent(settings, graph_file).status());
   return auth::Guard::Create(settings, {}).status();
 }

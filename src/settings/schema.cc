@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "settings/access.h"
+#include "settings/media.h"
 #include "settings/rate_limit.h"
 #include "settings/store.h"
 
@@ -268,6 +269,39 @@ Status ReadWebSocket(const Value& value, Settings& settings) {
   return ReadObject(value, kWebSocketKeys, settings.websocket);
 }
 
+// --- evaluation -----------------------------------------------------------------------------
+
+struct EvaluationBlock {
+  Settings& settings;
+};
+
+Status ReadReportsDirectory(const Value& value, EvaluationBlock& block) {
+  std::string path;
+  AG_RETURN_IF_ERROR(value.ReadString(path));
+  if (path.empty()) return value.Error("must name a directory");
+  if (path[0] != '/') path = block.settings.directory + "/" + path;
+  block.settings.evaluation.reports_directory = std::move(path);
+  return Status::Ok();
+}
+
+// What the programs that make the reports are told; nothing here makes any.
+Status PassOver(const Value&, EvaluationBlock&) {
+  return Status::Ok();
+}
+
+constexpr Key<EvaluationBlock> kEvaluationKeys[] = {
+    {"output_dir", ReadReportsDirectory},
+    {"directory", PassOver},
+    {"threshold", PassOver},
+    {"timestamp_files", PassOver},
+};
+
+Status ReadEvaluation(const Value& value, Settings& settings) {
+  if (value.IsNull()) return Status::Ok();
+  EvaluationBlock block{settings};
+  return ReadObject(value, kEvaluationKeys, block);
+}
+
 // --- the document ---------------------------------------------------------------------------
 
 Status ReadAgent(const Value& value, Settings& settings) {
@@ -326,9 +360,9 @@ constexpr Key<Settings> kDocumentKeys[] = {
     {"rate_limit", ReadRateLimit},
     {"store", ReadStore},
     {"embedding", ReadEmbedding},
-    {"media", RefuseUnlessNull},
+    {"media", ReadMedia},
     {"observability", RefuseUnlessNull},
-    {"evaluation", RefuseUnlessNull},
+    {"evaluation", ReadEvaluation},
     {"remote_tools", RefuseUnlessNull},
     {"thread_name_generator", RefuseUnlessNull},
     {"injectq", AcceptWithoutEffect},

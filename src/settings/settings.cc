@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "settings/access.h"
 #include "settings/environment.h"
+#include "settings/media.h"
 #include "settings/schema.h"
 #include "settings/value.h"
 
@@ -55,8 +56,11 @@ Result<Settings> Load(const std::string& file, std::string_view text,
   AG_RETURN_IF_ERROR(MergeEnvironment(*document, settings));
   AG_RETURN_IF_ERROR(ReadMode(settings));
   ApplyModeToAccess(settings);
+  settings.evaluation.reports_directory = settings.directory + "/eval_reports";
+  AG_RETURN_IF_ERROR(ReadMediaVariables(settings));
   AG_RETURN_IF_ERROR(ReadDocument(Value(*document, "", settings.environment), settings));
   WarnAboutAccess(settings);
+  AG_RETURN_IF_ERROR(CompleteMedia(settings));
   return settings;
 }
 

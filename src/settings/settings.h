@@ -109,6 +109,41 @@ struct WebSocketSettings {
   std::vector<std::string> bearer_protocols;
 };
 
+// An object storage that speaks S3.
+struct CloudSettings {
+  std::string endpoint;  // "https://host[:port]"; empty: Amazon's own of the region
+  std::string bucket;
+  std::string region = "us-east-1";
+  std::string access_key_id;
+  std::string secret_access_key;  // never logged
+  std::string session_token;      // never logged; empty: none
+  int64_t url_lifetime_seconds = 3600;
+  int64_t url_refresh_seconds = 60;  // a URL is not given out that ends earlier than this
+};
+
+// Uploaded files.
+struct MediaSettings {
+  enum class Storage : uint8_t { kMemory, kLocal, kCloud };
+  // What becomes of a document that a message refers to.
+  enum class Documents : uint8_t { kExtractText, kPassRaw, kSkip };
+  Storage storage = Storage::kLocal;
+  // Of kLocal a directory, relative to the state directory; of kCloud the prefix of all keys.
+  std::string path = "uploads";
+  double max_size_mb = 25;  // of one file, in MiB
+  Documents documents = Documents::kExtractText;
+  std::vector<std::string> allowed_types;   // "image/png", "image/*", lower case; empty: all
+  bool require_owner = false;               // a file without an owner is nobody's
+  std::optional<uint64_t> total_bytes_max;  // of all files; kMemory always has one
+  CloudSettings cloud;
+
+  uint64_t file_bytes_max() const { return static_cast<uint64_t>(max_size_mb * 1024 * 1024); }
+};
+
+// Reports of evaluations, made elsewhere and shown here.
+struct EvaluationSettings {
+  std::string reports_directory;  // absolute
+};
+
 struct LimitSettings {
   uint64_t json_bytes_max = 10 * 1024 * 1024;
   uint32_t json_depth_max = 128;
@@ -139,6 +174,8 @@ struct Settings {
   RedisSettings redis;
   WebSocketSettings websocket;
   std::optional<limits::RateLimitOptions> rate_limit;
+  MediaSettings media;
+  EvaluationSettings evaluation;
   LimitSettings limits;
   std::optional<uint64_t> window_max = 100;
   Environment environment;            // with the `env` file merged in

@@ -1,6 +1,6 @@
 #include "state/leveldb/clients.h"
 
-#include "state/leveldb/process.h"
+#include "base/process.h"
 
 namespace agent_graph::state {
 

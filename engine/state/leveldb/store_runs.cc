@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "state/leveldb/process.h"
+#include "base/process.h"
 #include "state/leveldb/store.h"
 #include "state/leveldb/stored_json.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "runtime/thread.h"
-#include "state/leveldb/process.h"
+#include "base/process.h"
 
 namespace agent_graph::state {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "state/leveldb/process.h"
+#include "base/process.h"
 #include "state/leveldb/rows.h"
 
 #include <unistd.h>

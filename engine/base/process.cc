@@ -1,4 +1,4 @@
-#include "state/leveldb/process.h"
+#include "base/process.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-namespace agent_graph::state {
+namespace agent_graph {
 
 uint64_t ProcessStartTime(int64_t process) {
   const std::string path = "/proc/" + std::to_string(process) + "/stat";
@@ -29,4 +29,4 @@ uint64_t ProcessStartTime(int64_t process) {
   return field == nullptr ? 0 : std::strtoull(field + 1, nullptr, 10);
 }
 
-}  // namespace agent_graph::state
+}  // namespace agent_graph

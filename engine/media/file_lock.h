@@ -1,0 +1,12 @@
+// A lock between processes that goes with its descriptor.
+#pragma once
+
+#include "base/file_descriptor.h"
+#include "base/status.h"
+
+namespace agent_graph::media {
+
+// The file `name` of `folder`, made when it is missing, once nobody else holds it. Blocks.
+Result<FileDescriptor> LockFile(int folder, const char* name);
+
+}  // namespace agent_graph::media

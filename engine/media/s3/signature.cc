@@ -1,0 +1,165 @@
+#include "media/s3/signature.h"
+
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include <algorithm>
+#include <ctime>
+
+namespace agent_graph::media::s3 {
+namespace {
+
+constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
+constexpr char kService[] = "s3";
+
+std::string Hex(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string hex;
+  for (char c : bytes) {
+    auto byte = static_cast<unsigned char>(c);
+    hex.push_back(kDigits[byte >> 4]);
+    hex.push_back(kDigits[byte & 15]);
+  }
+  return hex;
+}
+
+std::string Hmac(std::string_view key, std::string_view text) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int length = 0;
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+       reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest, &length);
+  return {reinterpret_cast<const char*>(digest), length};
+}
+
+std::string Encode(std::string_view text, bool keep_slashes) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string out;
+  for (char c : text) {
+    bool bare = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                c == '-' || c == '.' || c == '_' || c == '~' || (keep_slashes && c == '/');
+    if (bare) {
+      out.push_back(c);
+    } else {
+      auto byte = static_cast<unsigned char>(c);
+      out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return out;
+}
+
+std::string CanonicalQuery(const Fields& query) {
+  Fields encoded;
+  for (const auto& [name, value] : query) {
+    encoded.emplace_back(EncodeQuery(name), EncodeQuery(value));
+  }
+  std::ranges::sort(encoded);
+  std::string out;
+  for (const auto& [name, value] : encoded) {
+    if (!out.empty()) out += '&';
+    out += name + "=" + value;
+  }
+  return out;
+}
+
+std::string NamesOf(const Fields& sorted_headers) {
+  std::string names;
+  for (const auto& [name, value] : sorted_headers) {
+    if (!names.empty()) names += ';';
+    names += name;
+  }
+  return names;
+}
+
+struct Time {
+  std::string day;     // 20130524
+  std::string second;  // 20130524T000000Z
+};
+
+Time FormatTime(int64_t unix_seconds) {
+  auto seconds = static_cast<time_t>(unix_seconds);
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  char day[16];
+  char second[32];
+  return {{day, std::strftime(day, sizeof day, "%Y%m%d", &utc)},
+          {second, std::strftime(second, sizeof second, "%Y%m%dT%H%M%SZ", &utc)}};
+}
+
+std::string ScopeOf(const Time& time, const std::string& region) {
+  return time.day + "/" + region + "/" + kService + "/aws4_request";
+}
+
+std::string Signature(const Request& request, const Fields& sorted_headers,
+                      const std::string& secret_key, const std::string& region, const Time& time) {
+  std::string canonical = request.method + "\n" + EncodePath(request.path) + "\n" +
+                          CanonicalQuery(request.query) + "\n";
+  for (const auto& [name, value] : sorted_headers) canonical += name + ":" + value + "\n";
+  canonical += "\n" + NamesOf(sorted_headers) + "\n" + request.payload_hash;
+  const std::string text = std::string(kAlgorithm) + "\n" + time.second + "\n" +
+                           ScopeOf(time, region) + "\n" + Sha256Hex(canonical);
+  std::string key = Hmac("AWS4" + secret_key, time.day);
+  for (const std::string& part : {region, std::string(kService), std::string("aws4_request")}) {
+    key = Hmac(key, part);
+  }
+  return Hex(Hmac(key, text));
+}
+
+}  // namespace
+
+std::string Sha256Hex(std::string_view bytes) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int length = 0;
+  EVP_Digest(bytes.data(), bytes.size(), digest, &length, EVP_sha256(), nullptr);
+  return Hex({reinterpret_cast<const char*>(digest), length});
+}
+
+std::string EncodePath(std::string_view path) {
+  return Encode(path, true);
+}
+
+std::string EncodeQuery(std::string_view text) {
+  return Encode(text, false);
+}
+
+Fields SignedHeaders(const Request& request, const Credentials& credentials,
+                     const std::string& region, int64_t unix_seconds) {
+  const Time time = FormatTime(unix_seconds);
+  Fields headers = request.headers;
+  headers.emplace_back("x-amz-content-sha256", request.payload_hash);
+  headers.emplace_back("x-amz-date", time.second);
+  if (!credentials.session_token.empty()) {
+    headers.emplace_back("x-amz-security-token", credentials.session_token);
+  }
+  Fields sorted = headers;
+  sorted.emplace_back("host", request.host);
+  std::ranges::sort(sorted);
+  headers.emplace_back(
+      "authorization",
+      std::string(kAlgorithm) + " Credential=" + credentials.access_key + "/" +
+          ScopeOf(time, region) + ",SignedHeaders=" + NamesOf(sorted) +
+          ",Signature=" + Signature(request, sorted, credentials.secret_key, region, time));
+  return headers;
+}
+
+std::string PresignedQuery(const Request& request, const Credentials& credentials,
+                           const std::string& region, int64_t unix_seconds,
+                           int64_t lifetime_seconds) {
+  const Time time = FormatTime(unix_seconds);
+  Request signed_request = request;
+  signed_request.payload_hash = kUnsignedPayload;
+  Fields& query = signed_request.query;
+  query.emplace_back("X-Amz-Algorithm", kAlgorithm);
+  query.emplace_back("X-Amz-Credential", credentials.access_key + "/" + ScopeOf(time, region));
+  query.emplace_back("X-Amz-Date", time.second);
+  query.emplace_back("X-Amz-Expires", std::to_string(lifetime_seconds));
+  query.emplace_back("X-Amz-SignedHeaders", "host");
+  if (!credentials.session_token.empty()) {
+    query.emplace_back("X-Amz-Security-Token", credentials.session_token);
+  }
+  const Fields headers = {{"host", request.host}};
+  const std::string signature =
+      Signature(signed_request, headers, credentials.secret_key, region, time);
+  return CanonicalQuery(query) + "&X-Amz-Signature=" + signature;
+}
+
+}  // namespace agent_graph::media::s3

@@ -1,0 +1,49 @@
+// A file while it is being received: bytes go to a temporary file and are counted and hashed on the
+// way. What is not kept disappears with the object.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/file_descriptor.h"
+#include "base/status.h"
+
+namespace agent_graph::media {
+
+// One thread at a time. Blocks: for the io pool.
+class Spool {
+ public:
+  // In `folder`, which must outlive it and be on the file system that the file is to stay on.
+  static Result<Spool> Create(int folder);
+  ~Spool();
+  Spool(Spool&&) noexcept;
+  Spool& operator=(Spool&&) = delete;
+
+  Status Write(std::string_view bytes);
+  uint64_t size() const { return size_; }
+  std::string_view first_bytes() const { return first_bytes_; }  // kSniffedBytes at most
+  std::string Sha256();                                          // hex; nothing is written after it
+  int file() const { return file_.get(); }
+
+  // Makes it durable and gives it the name `name` in `target`.
+  Status Keep(int target, const std::string& name);
+
+ private:
+  struct Hash;
+  Spool(int folder, std::string name, FileDescriptor file, std::unique_ptr<Hash> hash);
+
+  int folder_;
+  std::string name_;  // empty: kept
+  FileDescriptor file_;
+  std::unique_ptr<Hash> hash_;
+  uint64_t size_ = 0;
+  std::string first_bytes_;
+};
+
+// Writes all of it; kResourceExhausted when the disk is full.
+Status WriteAll(int file, std::string_view bytes);
+Status FileError(const char* what);  // of errno
+
+}  // namespace agent_graph::media

@@ -1,0 +1,90 @@
+#include "media/usage.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+
+#include "base/file_descriptor.h"
+#include "media/file_lock.h"
+#include "media/spool.h"
+
+namespace agent_graph::media {
+namespace {
+
+constexpr char kName[] = "usage";
+constexpr size_t kFileIdBytes = 32;  // of the names of files; other names are not counted
+
+uint64_t CountFiles(int root) {
+  namespace fs = std::filesystem;
+  uint64_t bytes = 0;
+  std::error_code error;
+  const fs::path path = "/proc/self/fd/" + std::to_string(root) + "/";
+  for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code gone;
+    if (!entry->is_regular_file(gone)) continue;
+    if (entry->path().filename().native().size() != kFileIdBytes) continue;
+    uint64_t size = entry->file_size(gone);
+    if (!gone) bytes += size;
+  }
+  return bytes;
+}
+
+// The counter's file, locked: the lock goes with the descriptor.
+class Counter {
+ public:
+  explicit Counter(int root) : root_(root) {}
+
+  Status Open() {
+    AG_ASSIGN_OR_RETURN(file_, LockFile(root_, kName));
+    return Status::Ok();
+  }
+
+  uint64_t Read() {
+    char text[24];
+    ssize_t got = pread(file_.get(), text, sizeof text, 0);
+    uint64_t value = 0;
+    auto [end, error] = std::from_chars(text, text + std::max<ssize_t>(got, 0), value);
+    // A new file, or one that is damaged.
+    return error == std::errc() ? value : CountFiles(root_);
+  }
+
+  Status Write(uint64_t value) {
+    std::string text = std::to_string(value) + "\n";
+    text.resize(22, ' ');  // as long as any other, so that no old digit stays behind
+    if (pwrite(file_.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+      return FileError("writing the counter of bytes");
+    }
+    return Status::Ok();
+  }
+
+ private:
+  const int root_;
+  FileDescriptor file_;
+};
+
+}  // namespace
+
+Status Reserve(int root, uint64_t bytes, uint64_t bytes_max) {
+  Counter counter(root);
+  AG_RETURN_IF_ERROR(counter.Open());
+  uint64_t used = counter.Read();
+  if (used > bytes_max || bytes > bytes_max - used) {
+    AG_RETURN_IF_ERROR(counter.Write(used));
+    return Status(StatusCode::kResourceExhausted, "the file storage is full");
+  }
+  return counter.Write(used + bytes);
+}
+
+void Release(int root, uint64_t bytes) {
+  Counter counter(root);
+  if (!counter.Open().ok()) return;
+  uint64_t used = counter.Read();
+  (void)counter.Write(used - std::min(used, bytes));
+}
+
+}  // namespace agent_graph::media

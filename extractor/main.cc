@@ -1,0 +1,135 @@
+// agent-extract FORMAT   Reads a document from standard input, which must be a file, and writes the
+// text in it to standard output, then a NUL and "ok". Anything else, or nothing, means that there
+// is no text to be had.
+//
+// The document is read in a child, which may use little and must not take long; whatever happens to
+// it, this process ends normally. Nothing of either outlives the time limit.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "extract/text.h"
+
+namespace {
+
+constexpr char kInput[] = "/proc/self/fd/0";
+constexpr unsigned kSecondsMax = 15;
+constexpr rlim_t kProcessorSecondsMax = 10;
+constexpr rlim_t kMemoryBytesMax = rlim_t{512} * 1024 * 1024;
+constexpr rlim_t kFilesMax = 32;
+
+pid_t child = -1;
+
+void GiveUp(int) {
+  kill(child, SIGKILL);
+  _exit(0);
+}
+
+void Limit(int resource, rlim_t value) {
+  rlimit limit{value, value};
+  setrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
+}
+
+// What the child may use, whatever is in the document.
+void LimitSelf(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  Limit(RLIMIT_CPU, kProcessorSecondsMax);
+  Limit(RLIMIT_AS, kMemoryBytesMax);
+  Limit(RLIMIT_CORE, 0);
+  Limit(RLIMIT_FSIZE, 0);
+  Limit(RLIMIT_NOFILE, kFilesMax);
+}
+
+bool WriteAll(std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t written = write(STDOUT_FILENO, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+std::optional<std::string> ReadInput() {
+  struct stat info{};
+  if (fstat(STDIN_FILENO, &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  std::string bytes(static_cast<size_t>(info.st_size), '\0');
+  size_t done = 0;
+  while (done < bytes.size()) {
+    ssize_t got =
+        pread(STDIN_FILENO, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return std::nullopt;
+    done += static_cast<size_t>(got);
+  }
+  return bytes;
+}
+
+std::optional<std::string> Extract(std::string_view format) {
+  using namespace agent_graph::extract;
+  if (format == "docx") return WordText(kInput);
+  if (format == "pptx") return PresentationText(kInput);
+  if (format == "xlsx") return SheetText(kInput);
+  if (format == "odf") return OpenDocumentText(kInput);
+  std::optional<std::string> bytes = ReadInput();
+  if (!bytes) return std::nullopt;
+  if (format == "plain") return PlainText(*bytes);
+  if (format == "html") return HtmlText(*bytes);
+  if (format == "xml") return XmlText(*bytes);
+  return std::nullopt;
+}
+
+// In the child: the exit status tells whether the text is whole.
+[[noreturn]] void RunChild(std::string_view format, pid_t parent) {
+  LimitSelf(parent);
+  if (format == "pdf") {
+    // Its own process image: whatever is wrong with it is not ours.
+    execlp("pdftotext", "pdftotext", "-q", "-enc", "UTF-8", "-nopgbrk", "-l", "2000", kInput, "-",
+           nullptr);
+    _exit(1);
+  }
+  try {
+    std::optional<std::string> text = Extract(format);
+    _exit(text && WriteAll(*text) ? 0 : 1);
+  } catch (const std::exception&) {
+    _exit(1);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  signal(SIGPIPE, SIG_DFL);
+  signal(SIGCHLD, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  const pid_t self = getpid();
+  child = fork();
+  if (child < 0) return 1;
+  if (child == 0) RunChild(argv[1], self);
+  signal(SIGALRM, GiveUp);
+  alarm(kSecondsMax);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return 1;
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    WriteAll(std::string_view("\0ok", 3));
+  }
+  return 0;
+}

@@ -1,0 +1,177 @@
+// POST /v1/files/upload: a file as multipart/form-data, stored as it arrives.
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "api/file_record.h"
+#include "api/handlers.h"
+#include "base/clock.h"
+#include "base/ids.h"
+#include "media/extractor.h"
+#include "media/mime.h"
+#include "media/storage.h"
+#include "multipart/parser.h"
+#include "runtime/runtime.h"
+
+namespace agent_graph::api {
+namespace {
+
+// nginx times the pieces of a body; this bounds the whole of it.
+constexpr std::chrono::minutes kBodyWaitMax{10};
+// Besides the file: other fields, heads, boundaries.
+constexpr uint64_t kOtherBytesMax = 1024 * 1024;
+constexpr size_t kContentTypeBytesMax = 255;
+constexpr std::string_view kField = "file";
+
+ErrorInfo BadUpload(std::string message) {
+  return {ApiError::kBadRequest, message, {{{"body", "file"}, message, "value_error"}}};
+}
+
+bool IsHeaderText(std::string_view text) {
+  for (char c : text) {
+    if (c < 0x20 || c > 0x7e) return false;
+  }
+  return true;
+}
+
+class FileUpload {
+ public:
+  explicit FileUpload(HandlerContext& context)
+      : context_(context), media_(context.api().settings->media) {}
+
+  // What is wrong with the request, if anything; else the file is stored.
+  std::optional<ErrorInfo> Receive();
+
+  const media::FileRecord& record() const { return record_; }
+  const std::optional<std::string>& text() const { return text_; }
+
+ private:
+  std::optional<ErrorInfo> CheckLength() const;
+  std::optional<ErrorInfo> TakePart(const multipart::Part& part);
+  std::optional<ErrorInfo> TakeData(std::string_view data);
+  std::optional<ErrorInfo> Finish();
+  ErrorInfo TooLarge() const;
+
+  HandlerContext& context_;
+  const settings::MediaSettings& media_;
+  bool in_file_ = false;  // the part that arrives is the file
+  uint64_t other_bytes_ = 0;
+  std::optional<media::Spool> spool_;
+  media::FileRecord record_;
+  std::optional<std::string> text_;
+};
+
+ErrorInfo FileUpload::TooLarge() const {
+  return {ApiError::kRequestTooLarge,
+          "the file has more than " + std::to_string(media_.file_bytes_max()) + " bytes",
+          {}};
+}
+
+// A length that is told needs no reading.
+std::optional<ErrorInfo> FileUpload::CheckLength() const {
+  std::string_view length = context_.head().Header("content-length");
+  uint64_t bytes = 0;
+  for (char c : length) {
+    if (c < '0' || c > '9' || bytes > (uint64_t{1} << 60)) return std::nullopt;  // nginx's to judge
+    bytes = bytes * 10 + static_cast<uint64_t>(c - '0');
+  }
+  if (bytes > media_.file_bytes_max() + kOtherBytesMax) return TooLarge();
+  return std::nullopt;
+}
+
+std::optional<ErrorInfo> FileUpload::Receive() {
+  if (auto error = CheckLength()) return error;
+  std::optional<std::string> boundary =
+      multipart::BoundaryOf(context_.head().Header("content-type"));
+  if (!boundary) return BadUpload("no form field \"file\": the body is not multipart/form-data");
+  multipart::Parser parser(*boundary);
+  const Deadline deadline = DeadlineAfter(kBodyWaitMax);
+  for (;;) {
+    std::optional<ErrorInfo> error;
+    switch (parser.Next()) {
+      case multipart::Parser::Event::kNeedMore: {
+        Result<std::string> piece = context_.exchange().TakeBodyPiece(deadline);
+        if (!piece.ok()) return ErrorOf(piece.status());
+        if (piece->empty()) return BadUpload("the multipart body ends too early");
+        if (!in_file_) other_bytes_ += piece->size();
+        parser.Feed(*piece);
+        break;
+      }
+      case multipart::Parser::Event::kPart:
+        error = TakePart(parser.part());
+        break;
+      case multipart::Parser::Event::kData:
+        error = TakeData(parser.data());
+        break;
+      case multipart::Parser::Event::kPartEnd:
+        in_file_ = false;
+        break;
+      case multipart::Parser::Event::kEnd:
+        return Finish();
+      case multipart::Parser::Event::kError:
+        return BadUpload("the multipart body is malformed: " + parser.error());
+    }
+    if (error) return error;
+    if (other_bytes_ > kOtherBytesMax) {
+      return ErrorInfo{ApiError::kRequestTooLarge, "there is too much beside the file", {}};
+    }
+  }
+}
+
+std::optional<ErrorInfo> FileUpload::TakePart(const multipart::Part& part) {
+  if (part.name != kField) return std::nullopt;
+  if (spool_) return BadUpload("there is more than one form field \"file\"");
+  if (part.filename) record_.filename = media::CleanFileName(*part.filename);
+  if (record_.filename.empty()) return BadUpload("the form field \"file\" has no filename");
+  bool usable = part.content_type.size() <= kContentTypeBytesMax &&
+                IsHeaderText(part.content_type) && !media::Essence(part.content_type).empty();
+  record_.mime_type = usable ? part.content_type : media::TypeOfName(record_.filename);
+  if (!media::IsAllowed(record_.mime_type, media_.allowed_types)) {
+    return ErrorInfo{ApiError::kUnsupportedMediaType,
+                     "files of type " + record_.mime_type + " are not accepted",
+                     {}};
+  }
+  Result<media::Spool> spool = context_.api().files->Receive();
+  if (!spool.ok()) return context_.Explain(spool.status());
+  spool_.emplace(std::move(spool).value());
+  in_file_ = true;
+  return std::nullopt;
+}
+
+std::optional<ErrorInfo> FileUpload::TakeData(std::string_view data) {
+  if (!in_file_) return std::nullopt;
+  if (spool_->size() + data.size() > media_.file_bytes_max()) return TooLarge();
+  Status written;
+  context_.api().runtime->RunOnIoPool([&] { written = spool_->Write(data); });
+  if (!written.ok()) return context_.Explain(written);
+  return std::nullopt;
+}
+
+std::optional<ErrorInfo> FileUpload::Finish() {
+  if (!spool_) return BadUpload("no form field \"file\"");
+  if (spool_->size() == 0) return BadUpload("the file is empty");
+  record_.file_id = NewHexId();
+  record_.owner = context_.caller().user_id;
+  record_.created_micros = UnixMicros();
+  record_.active =
+      media::IsActiveType(record_.mime_type) || media::LooksActive(spool_->first_bytes());
+  if (media_.documents == settings::MediaSettings::Documents::kExtractText) {
+    text_ = context_.api().extractor->Extract(spool_->file(),
+                                              media::FormatOf(record_.mime_type, record_.filename));
+  }
+  Status kept = context_.api().files->Keep(*spool_, record_, text_);
+  if (!kept.ok()) return context_.Explain(kept);
+  return std::nullopt;
+}
+
+}  // namespace
+
+void UploadFile(HandlerContext& context) {
+  FileUpload upload(context);
+  if (std::optional<ErrorInfo> error = upload.Receive()) return context.Fail(*std::move(error));
+  context.Succeed(
+      UploadedJson(upload.record(), upload.text(), context.api().files->UrlOf(upload.record())));
+}
+
+}  // namespace agent_graph::api

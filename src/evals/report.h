@@ -1,0 +1,70 @@
+// One evaluation report: a JSON document that an evaluation program has written.
+//
+// Nobody here controls what is in the file, so every field may be missing or of another type and
+// then has a neutral value; only a document that is no object at all is not a report.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace agent_graph::evals {
+
+// What a list shows of a report.
+struct ReportSummary {
+  std::string id;      // the file's name without ".json"
+  std::string set_id;  // eval_set_id
+  std::string set_name;
+  double timestamp = 0;  // Unix seconds
+  int64_t cases = 0;
+  double pass_rate = 0;  // 0 to 1
+
+  const std::string& label() const { return set_name.empty() ? set_id : set_name; }
+  bool passed() const { return pass_rate >= 1; }
+};
+
+struct Criterion {
+  std::string name;
+  double score = 0;
+  bool passed = false;
+  std::optional<double> threshold;
+};
+
+struct EvalCase {
+  std::string id;
+  std::string name;
+  bool passed = false;
+  bool simulated = false;  // a conversation with a simulated user
+  std::vector<Criterion> criteria;
+  double duration_seconds = 0;
+  int64_t tokens = 0;
+  std::optional<std::string> input;  // what the user said first
+  std::string response;
+
+  double score() const;  // mean of the criteria, else 1 or 0
+  const std::string& label() const { return name.empty() ? id : name; }
+};
+
+struct Report {
+  ReportSummary summary;
+  std::string model;  // empty: not recorded
+  int64_t passed_cases = 0;
+  int64_t failed_cases = 0;  // errors included
+  double average_seconds = 0;
+  double total_seconds = 0;
+  int64_t tokens = 0;
+  std::vector<EvalCase> cases;
+
+  double average_score() const;
+};
+
+inline constexpr size_t kReportBytesMax = 32 * 1024 * 1024;
+
+// kInvalidArgument for what is not a JSON object.
+Result<Report> ParseReport(std::string id, std::string_view text);
+
+}  // namespace agent_graph::evals

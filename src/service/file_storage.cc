@@ -1,0 +1,50 @@
+#include "service/file_storage.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "media/local_storage.h"
+
+namespace agent_graph::service {
+using Storage = settings::MediaSettings::Storage;
+
+std::unique_ptr<media::Storage> MakeFileStorage(const settings::Settings& settings,
+                                                const std::string& state_directory, int64_t master,
+                                                runtime::Runtime& runtime) {
+  media::LocalStorageOptions options;
+  options.total_bytes_max = settings.media.total_bytes_max;
+  if (settings.media.storage == Storage::kMemory) {
+    options.directory = media::MemoryDirectory(state_directory);
+    options.must_be_ours = true;
+    options.instance = media::InstanceOf(master);
+  } else if (settings.media.path.starts_with('/')) {
+    options.directory = settings.media.path;
+  } else {
+    options.directory = state_directory + "/" + settings.media.path;
+  }
+  return std::make_unique<media::LocalStorage>(std::move(options), runtime);
+}
+
+std::string ExtractorProgram() {
+  Dl_info module{};
+  if (dladdr(reinterpret_cast<const void*>(&MakeFileStorage), &module) == 0) return {};
+  std::error_code error;
+  // The module may be reached by a link.
+  std::filesystem::path path = std::filesystem::canonical(module.dli_fname, error);
+  return error ? std::string() : (path.parent_path() / "agent-extract").string();
+}
+
+Status CheckFileStorage(const settings::Settings& settings) {
+  Status usable;
+  if (settings.media.storage == Storage::kMemory) {
+    usable = media::CheckDirectory("/dev/shm");
+  } else if (settings.media.storage == Storage::kLocal && settings.media.path.starts_with('/')) {
+    usable = media::CheckDirectory(settings.media.path);
+  }
+  if (usable.ok()) return usable;
+  return Status(StatusCode::kInvalidArgument, "media: " + usable.message());
+}
+
+}  // namespace agent_graph::service

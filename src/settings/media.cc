@@ -1,0 +1,258 @@
+#include "settings/media.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+namespace agent_graph::settings {
+namespace {
+
+constexpr double kMegabytesMax = 1024 * 1024;
+constexpr double kBytesOfMegabyte = 1024 * 1024;
+constexpr uint64_t kMemoryTotalDefault = 256ull * 1024 * 1024;
+
+Status ReadStorage(const Value& value, MediaSettings& media) {
+  using Storage = MediaSettings::Storage;
+  static constexpr std::array<std::string_view, 4> kNames = {"memory", "local", "cloud", "pg"};
+  static constexpr std::array kStorages = {Storage::kMemory, Storage::kLocal};
+  size_t index = 0;
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
+  if (index >= kStorages.size()) {
+    return value.Error("\"" + std::string(kNames[index]) +
+                       "\" is not available in this build; use memory or local");
+  }
+  media.storage = kStorages[index];
+  return Status::Ok();
+}
+
+Status ReadPath(const Value& value, MediaSettings& media) {
+  AG_RETURN_IF_ERROR(value.ReadString(media.path));
+  while (media.path.starts_with("./")) media.path.erase(0, 2);
+  while (media.path.size() > 1 && media.path.ends_with('/')) media.path.pop_back();
+  if (media.path.empty()) return value.Error("must name a directory");
+  return Status::Ok();
+}
+
+// A positive number, or text that is one: what a variable gives.
+Status ReadMegabytes(const Value& value, double& out) {
+  double number = 0;
+  if (value.IsString()) {
+    std::string text;
+    AG_RETURN_IF_ERROR(value.ReadString(text));
+    char* end = nullptr;
+    number = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0') number = 0;
+  } else if (value.node().is_number()) {
+    number = value.node().get<double>();
+  }
+  if (!std::isfinite(number) || number <= 0 || number > kMegabytesMax) {
+    return value.Error("must be a number above 0, at most 1048576");
+  }
+  out = number;
+  return Status::Ok();
+}
+
+Status ReadMaxSize(const Value& value, MediaSettings& media) {
+  return ReadMegabytes(value, media.max_size_mb);
+}
+
+Status ReadTotalSize(const Value& value, MediaSettings& media) {
+  if (value.IsNull()) return Status::Ok();
+  double megabytes = 0;
+  AG_RETURN_IF_ERROR(ReadMegabytes(value, megabytes));
+  media.total_bytes_max = static_cast<uint64_t>(megabytes * kBytesOfMegabyte);
+  return Status::Ok();
+}
+
+Status ReadDocuments(const Value& value, MediaSettings& media) {
+  static constexpr std::array<std::string_view, 3> kNames = {"extract_text", "pass_raw", "skip"};
+  size_t index = 0;
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
+  media.documents = static_cast<MediaSettings::Documents>(index);
+  return Status::Ok();
+}
+
+Status ReadAllowedTypes(const Value& value, MediaSettings& media) {
+  AG_RETURN_IF_ERROR(value.ReadStrings(media.allowed_types));
+  for (std::string& type : media.allowed_types) {
+    type = type.substr(0, type.find(';'));
+    while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.pop_back();
+    std::ranges::transform(type, type.begin(), [](unsigned char c) { return std::tolower(c); });
+    size_t slash = type.find('/');
+    if (slash == std::string::npos || slash == 0 || slash + 1 == type.size()) {
+      return value.Error("each type is written as image/png or image/*");
+    }
+  }
+  return Status::Ok();
+}
+
+Status ReadRequireOwner(const Value& value, MediaSettings& media) {
+  if (!value.IsString()) return value.ReadBoolean(media.require_owner);
+  static constexpr std::array<std::string_view, 2> kNames = {"false", "true"};
+  size_t index = 0;
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
+  media.require_owner = index == 1;
+  return Status::Ok();
+}
+
+// --- cloud ----------------------------------------------------------------------------------
+
+constexpr int64_t kUrlSecondsMax = 7 * 24 * 60 * 60;  // what S3 accepts
+
+Status ReadProvider(const Value& value, CloudSettings&) {
+  static constexpr std::array<std::string_view, 2> kNames = {"aws", "gcp"};
+  size_t index = 0;
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
+  if (index == 0) return Status::Ok();
+  return value.Error(
+      "\"gcp\" is not available in this build; its S3-compatible API works as \"aws\" with an "
+      "endpoint");
+}
+
+Status ReadEndpoint(const Value& value, CloudSettings& cloud) {
+  AG_RETURN_IF_ERROR(value.ReadString(cloud.endpoint));
+  while (cloud.endpoint.ends_with('/')) cloud.endpoint.pop_back();
+  size_t scheme = cloud.endpoint.find("://");
+  bool known = cloud.endpoint.starts_with("http://") || cloud.endpoint.starts_with("https://");
+  bool bare = known && cloud.endpoint.size() > scheme + 3 &&
+              std::ranges::none_of(cloud.endpoint.substr(scheme + 3),
+                                   [](char c) { return c <= ' ' || c == '/' || c == '?'; });
+  if (!bare) return value.Error("must be http://host[:port] or https://host[:port]");
+  return Status::Ok();
+}
+
+Status ReadBucket(const Value& value, CloudSettings& cloud) {
+  AG_RETURN_IF_ERROR(value.ReadString(cloud.bucket));
+  bool valid = !cloud.bucket.empty() && std::ranges::all_of(cloud.bucket, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_';
+  });
+  return valid ? Status::Ok() : value.Error("is not the name of a bucket");
+}
+
+// Seconds, also as text.
+Status ReadSeconds(const Value& value, int64_t minimum, int64_t& out) {
+  if (!value.IsString()) return value.ReadInteger(minimum, kUrlSecondsMax, out);
+  std::string text;
+  AG_RETURN_IF_ERROR(value.ReadString(text));
+  char* end = nullptr;
+  int64_t number = std::strtoll(text.c_str(), &end, 10);
+  if (text.empty() || *end != '\0' || number < minimum || number > kUrlSecondsMax) {
+    return value.Error("must be an integer from " + std::to_string(minimum) + " to " +
+                       std::to_string(kUrlSecondsMax));
+  }
+  out = number;
+  return Status::Ok();
+}
+
+constexpr Key<CloudSettings> kCloudKeys[] = {
+    {"provider", ReadProvider},
+    {"endpoint", ReadEndpoint},
+    {"bucket", ReadBucket},
+    {"region", [](const Value& v, CloudSettings& c) { return v.ReadString(c.region); }},
+    {"access_key_id",
+     [](const Value& v, CloudSettings& c) { return v.ReadString(c.access_key_id); }},
+    {"secret_access_key",
+     [](const Value& v, CloudSettings& c) { return v.ReadString(c.secret_access_key); }},
+    {"session_token",
+     [](const Value& v, CloudSettings& c) { return v.ReadString(c.session_token); }},
+    {"signed_url_ttl_seconds",
+     [](const Value& v, CloudSettings& c) { return ReadSeconds(v, 1, c.url_lifetime_seconds); }},
+    {"signed_url_refresh_buffer_seconds",
+     [](const Value& v, CloudSettings& c) { return ReadSeconds(v, 0, c.url_refresh_seconds); }},
+};
+
+Status ReadCloud(const Value& value, MediaSettings& media) {
+  return ReadObject(value, kCloudKeys, media.cloud);
+}
+
+constexpr Key<CloudSettings> kCloudVariables[] = {
+    {"MEDIA_CLOUD_PROVIDER", ReadProvider},
+    {"MEDIA_CLOUD_ENDPOINT", ReadEndpoint},
+    {"MEDIA_CLOUD_BUCKET", ReadBucket},
+    {"MEDIA_CLOUD_REGION", [](const Value& v, CloudSettings& c) { return v.ReadString(c.region); }},
+    {"MEDIA_CLOUD_ACCESS_KEY_ID",
+     [](const Value& v, CloudSettings& c) { return v.ReadString(c.access_key_id); }},
+    {"MEDIA_CLOUD_SECRET_ACCESS_KEY",
+     [](const Value& v, CloudSettings& c) { return v.ReadString(c.secret_access_key); }},
+    {"MEDIA_CLOUD_SESSION_TOKEN",
+     [](const Value& v, CloudSettings& c) { return v.ReadString(c.session_token); }},
+    {"MEDIA_SIGNED_URL_TTL_SECONDS",
+     [](const Value& v, CloudSettings& c) { return ReadSeconds(v, 1, c.url_lifetime_seconds); }},
+    {"MEDIA_SIGNED_URL_REFRESH_BUFFER_SECONDS",
+     [](const Value& v, CloudSettings& c) { return ReadSeconds(v, 0, c.url_refresh_seconds); }},
+};
+
+// --- media ----------------------------------------------------------------------------------
+
+constexpr Key<MediaSettings> kMediaKeys[] = {
+    {"storage_type", ReadStorage},        {"storage_path", ReadPath},
+    {"max_size_mb", ReadMaxSize},         {"total_size_mb", ReadTotalSize},
+    {"document_handling", ReadDocuments}, {"allowed_content_types", ReadAllowedTypes},
+    {"require_owner", ReadRequireOwner},  {"cloud", ReadCloud},
+};
+
+constexpr Key<MediaSettings> kVariables[] = {
+    {"MEDIA_STORAGE_TYPE", ReadStorage},
+    {"MEDIA_STORAGE_PATH", ReadPath},
+    {"MEDIA_CLOUD_PREFIX", ReadPath},
+    {"MEDIA_MAX_SIZE_MB", ReadMaxSize},
+    {"MEDIA_TOTAL_SIZE_MB", ReadTotalSize},
+    {"DOCUMENT_HANDLING", ReadDocuments},
+    {"MEDIA_ALLOWED_CONTENT_TYPES", ReadAllowedTypes},
+    {"MEDIA_REQUIRE_OWNER", ReadRequireOwner},
+};
+
+template <typename Target, size_t kRows>
+Status ReadVariables(const Settings& settings, const Key<Target> (&rows)[kRows], Target& target) {
+  for (const Key<Target>& row : rows) {
+    auto found = settings.environment.find(row.name);
+    if (found == settings.environment.end() || found->second.empty()) continue;
+    const nlohmann::json text = found->second;
+    // Taken as it is: what stands in a variable is not expanded again.
+    static const Environment kNone;
+    AG_RETURN_IF_ERROR(row.read(Value(text, std::string(row.name), kNone), target));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status ReadMediaVariables(Settings& settings) {
+  AG_RETURN_IF_ERROR(ReadVariables(settings, kVariables, settings.media));
+  return ReadVariables(settings, kCloudVariables, settings.media.cloud);
+}
+
+Status ReadMedia(const Value& value, Settings& settings) {
+  if (value.IsNull()) return Status::Ok();
+  if (value.IsString()) return ReadStorage(value, settings.media);
+  return ReadObject(value, kMediaKeys, settings.media);
+}
+
+Status CompleteMedia(Settings& settings) {
+  MediaSettings& media = settings.media;
+  if (media.storage == MediaSettings::Storage::kMemory && !media.total_bytes_max) {
+    media.total_bytes_max = kMemoryTotalDefault;
+  }
+  if (media.storage != MediaSettings::Storage::kCloud) return Status::Ok();
+  const CloudSettings& cloud = media.cloud;
+  const char* missing = cloud.bucket.empty()              ? "bucket"
+                        : cloud.access_key_id.empty()     ? "access_key_id"
+                        : cloud.secret_access_key.empty() ? "secret_access_key"
+                                                          : nullptr;
+  if (missing != nullptr) {
+    return Status(StatusCode::kInvalidArgument,
+                  "media.cloud: storage \"cloud\" needs " + std::string(missing));
+  }
+  if (cloud.url_refresh_seconds >= cloud.url_lifetime_seconds) {
+    return Status(StatusCode::kInvalidArgument,
+                  "media.cloud: a URL must live longer than the time before its end at which it "
+                  "is replaced");
+  }
+  return Status::Ok();
+}
+
+}  // namespace agent_graph::settings

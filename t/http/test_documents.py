@@ -1,0 +1,195 @@
+"""Text of documents, and files that messages refer to."""
+
+import os
+import pathlib
+
+import pytest
+
+from harness import documents
+from harness.agents import behaviour
+from harness.tokens import JWT_ENVIRONMENT, bearer
+from harness.uploads import uploaded
+from harness.waiting import wait_until
+from harness.websocket import WebSocket
+
+_ECHO = behaviour("echo")
+_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+
+@pytest.mark.parametrize(
+    "data, filename, content_type",
+    [
+        (documents.pdf(), "a.pdf", "application/pdf"),
+        (documents.docx(), "a.docx", _DOCX),
+        (documents.docx(), "a.docx", "application/octet-stream"),
+        (documents.pptx(), "a.pptx", None),
+        (documents.xlsx(), "a.xlsx", None),
+        (documents.odt(), "a.odt", None),
+        (b"<html><body><p>Hello <b>document</b></p><script>no()</script></html>", "a.html", "text/html"),
+        (b"<a><b>Hello document</b></a>", "a.xml", "application/xml"),
+        (b"Hello document\n", "a.md", "text/markdown"),
+        ("Hello document".encode("utf-16"), "a.txt", "text/plain; charset=utf-16"),
+    ],
+)
+def test_text_is_extracted(start_service, data, filename, content_type):
+    service = start_service(_ECHO)
+    record = uploaded(service, data, filename, content_type)
+    assert record["extracted_text"] == documents.TEXT
+    info = service.get(record["url"] + "/info").json()["data"]
+    assert info["extracted_text"] == documents.TEXT
+    assert service.get(record["url"]).body == data
+
+
+def test_other_text_formats_are_taken_as_they_are(start_service):
+    service = start_service(_ECHO)
+    for data, content_type in ((b'{"a": [1]}', "application/json"), (b"a,b\n1,2", "text/csv")):
+        assert uploaded(service, data, "a", content_type)["extracted_text"] == data.decode()
+    for data, content_type in ((b"\x89PNG", "image/png"), (b"x", "application/zip")):
+        assert uploaded(service, data, "a", content_type)["extracted_text"] is None
+
+
+def _bomb():
+    """A little ZIP that unpacks to 200 MiB, as a document."""
+    return documents.archive({"word/document.xml": b"<a>" + b" " * (200 * 1024 * 1024)})
+
+
+@pytest.mark.parametrize(
+    "data, filename",
+    [
+        (documents.pdf()[:200], "cut.pdf"),
+        (b"%PDF-1.4 nothing", "a.pdf"),
+        (b"not a zip", "a.docx"),
+        (documents.archive({"other.xml": "x"}), "a.docx"),
+        (documents.docx()[:-30], "a.docx"),
+        (documents.docx("<broken"), "a.docx"),
+        (b"\x00\x01\x02", "a.txt"),
+        (b"<a><b></a>", "a.xml"),
+    ],
+)
+def test_what_cannot_be_read_has_no_text(start_service, data, filename):
+    service = start_service(_ECHO)
+    record = uploaded(service, data, filename, None)
+    assert record["extracted_text"] is None
+    assert service.get(record["url"]).body == data
+    assert service.get("/ping").status == 200
+
+
+def test_a_zip_bomb_has_no_text(start_service):
+    service = start_service(_ECHO)
+    assert uploaded(service, _bomb(), "a.docx", None)["extracted_text"] is None
+
+
+def _extractors():
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            command = pathlib.Path(f"/proc/{name}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if command.split(b"\0")[0].endswith(b"agent-extract"):
+            found.append(name)
+    return found
+
+
+def test_readers_of_documents_are_nobody_s_burden(start_service):
+    service = start_service(_ECHO)
+    for _ in range(3):
+        uploaded(service, documents.pdf(), "a.pdf", None)
+    service.stop()
+    service.wait_until_gone()
+    wait_until(lambda: not _extractors(), "no reader is left")
+    assert "exited" not in "".join(
+        line for line in service.error_log.text().splitlines() if "unknown process" in line)
+
+
+def _reference(record, kind="image", nested=False, **fields):
+    if nested:
+        return {"type": kind, "media": {"kind": "file_id", "file_id": record["file_id"]} | fields}
+    return {"type": kind, "file_id": record["file_id"]} | fields
+
+
+def _invoke(service, *blocks, headers=(), **fields):
+    body = {"messages": [{"role": "user", "content": [{"type": "text", "text": "see"}, *blocks]}]}
+    return service.post("/v1/graph/invoke", body | fields, headers=headers)
+
+
+def _seen(reply):
+    assert reply.status == 200, reply.text
+    return reply.json()["data"]["messages"][0]["content"][1:]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_reference_resolves_by_the_stored_type(start_service, nested):
+    service = start_service(_ECHO)
+    for stored, shown in (("image/png", "image"), ("AUDIO/MPEG; x=y", "audio"),
+                          ("video/mp4", "video"), ("application/zip", "document")):
+        record = uploaded(service, b"data", "a.bin", stored)
+        for kind in ("image", "document"):
+            (block,) = _seen(_invoke(service, _reference(record, kind, nested)))
+            assert block["type"] == shown, (stored, kind)
+            media = block["media"]
+            assert (media["kind"], media["file_id"]) == ("file_id", record["file_id"])
+            assert (media["mime_type"], media["filename"], media["size_bytes"]) == (stored, "a.bin", 4)
+
+
+@pytest.mark.parametrize(
+    "handling, good, corrupt",
+    [("extract_text", "text", "document"), ("pass_raw", "document", "document"), ("skip", None, None)],
+)
+def test_document_handling(start_service, handling, good, corrupt):
+    service = start_service(_ECHO | {"env": "env"}, files={"env": f"DOCUMENT_HANDLING={handling}\n"})
+    for data, filename, shown in ((documents.pdf(), "a.pdf", good), (documents.docx(), "a.docx", good),
+                                  (documents.pdf()[:100], "a.pdf", corrupt)):
+        record = uploaded(service, data, filename, None)
+        assert (record["extracted_text"] is not None) == (shown == "text")
+        blocks = _seen(_invoke(service, _reference(record, "document")))
+        assert [block["type"] for block in blocks] == ([shown] if shown else [])
+        if shown == "text":
+            assert blocks[0]["text"] == documents.TEXT
+    image = uploaded(service, b"x", "a.png", "image/png")
+    assert _seen(_invoke(service, _reference(image)))[0]["type"] == "image"
+
+
+def test_an_unknown_file_is_404_before_the_run(start_service):
+    service = start_service(_ECHO)
+    for file_id in ("0" * 32, "nonsense", "../x"):
+        reply = _invoke(service, {"type": "image", "file_id": file_id}, config={"thread_id": "t"})
+        assert reply.status == 404 and "not found" in reply.json()["detail"]
+        body = {"messages": [{"role": "user", "content": [{"type": "image", "file_id": file_id}]}],
+                "config": {"thread_id": "t"}}
+        stream = service.post("/v1/graph/stream", body)
+        assert stream.status == 404 and stream.header("Content-Type") == "application/json"
+        with WebSocket(service.port) as socket:
+            socket.upgrade()
+            socket.send_json(body)
+            chunks = socket.read_run()
+            assert chunks[0]["event"] == "error" and "not found" in chunks[0]["data"]["reason"]
+            socket.send_json({"messages": [{"role": "user", "content": "hi"}]})
+            assert socket.read_run()[0]["event"] == "message"
+    assert service.get("/v1/threads/t").status == 404, "nothing was created"
+
+
+def test_a_foreign_file_is_like_an_unknown_one(start_service):
+    service = start_service(_ECHO | {"auth": "jwt", "env": "env", "authorization": "allow_all"},
+                            files={"env": JWT_ENVIRONMENT})
+    record = uploaded(service, b"x", "a.png", "image/png", headers=bearer("alice"))
+    mine = _invoke(service, _reference(record), headers=bearer("alice"))
+    assert _seen(mine)[0]["type"] == "image"
+
+    def refusal(reference):
+        reply = _invoke(service, reference, headers=bearer("bob"))
+        body = reply.json()
+        for key in ("request_id", "timestamp"):
+            body["metadata"].pop(key)
+        return reply.status, body
+
+    foreign = refusal(_reference(record))
+    assert foreign[0] == 404
+    assert foreign == refusal({"type": "image", "file_id": "0" * 32})
+
+
+def test_references_are_bounded(start_service):
+    service = start_service(_ECHO)
+    record = uploaded(service, b"x", "a.png", "image/png")
+    assert _invoke(service, *[_reference(record)] * 64).status == 200
+    assert _invoke(service, *[_reference(record)] * 65).status == 422

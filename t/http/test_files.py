@@ -1,0 +1,421 @@
+"""Uploading and reading files through a real nginx."""
+
+import os
+import random
+
+import pytest
+
+from harness import http2
+from harness.agents import behaviour
+from harness.processes import in_session
+from harness.tokens import JWT_ENVIRONMENT, bearer
+from harness.uploads import file_form, form, part, upload, uploaded
+from harness.waiting import wait_until
+
+_ECHO = behaviour("echo")
+_UPLOAD = "/v1/files/upload"
+_MEGABYTE = 1024 * 1024
+_PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
+
+
+def _chunked(body, size):
+    pieces = [body[start : start + size] for start in range(0, len(body), size)]
+    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+
+
+@pytest.mark.parametrize("storage", ["local", "memory"])
+def test_upload_and_download(start_service, storage):
+    service = start_service(_ECHO | {"media": {"storage_type": storage}})
+    data = random.Random(1).randbytes(3 * _MEGABYTE + 17)
+    record = uploaded(service, data, "photo.png", "image/png")
+    assert set(record) == {"file_id", "mime_type", "size_bytes", "filename", "extracted_text", "url",
+                           "direct_url", "direct_url_expires_at"}
+    assert len(record["file_id"]) == 32 and int(record["file_id"], 16) >= 0
+    assert record["mime_type"] == "image/png" and record["filename"] == "photo.png"
+    assert record["size_bytes"] == len(data)
+    assert record["url"] == f"/v1/files/{record['file_id']}"
+    assert record["extracted_text"] is record["direct_url"] is record["direct_url_expires_at"] is None
+
+    for _ in range(4):  # every worker has it
+        reply = service.get(record["url"])
+        assert reply.status == 200 and reply.body == data
+    assert reply.header("Content-Type") == "image/png"
+    assert reply.header("Content-Length") == str(len(data))
+    assert reply.header("Accept-Ranges") == "bytes"
+    assert reply.header("X-Content-Type-Options") == "nosniff"
+    assert reply.header("Content-Disposition").startswith('inline; filename="photo.png"')
+
+    info = service.get(record["url"] + "/info").json()["data"]
+    assert info == {key: value for key, value in record.items() if key != "url"}
+    url = service.get(record["url"] + "/url").json()["data"]
+    assert url == {"file_id": record["file_id"], "url": record["url"], "expires_at": None,
+                   "mime_type": "image/png"}
+
+
+def test_head(start_service):
+    service = start_service(_ECHO)
+    record = uploaded(service, _PNG, "a.png", "image/png")
+    get, head = service.get(record["url"]), service.request("HEAD", record["url"])
+    assert head.status == 200 and head.body == b""
+    for name in ("Content-Type", "Content-Length", "ETag", "Content-Disposition"):
+        assert head.header(name) == get.header(name) is not None, name
+
+
+def test_ranges(start_service):
+    service = start_service(_ECHO)
+    data = bytes(range(100))
+    url = uploaded(service, data)["url"]
+    etag = service.get(url).header("ETag")
+
+    def read(value, **headers):
+        return service.get(url, headers={"Range": value} | headers)
+
+    for value, first, last in (("bytes=0-0", 0, 0), ("bytes=10-19", 10, 19), ("bytes=90-", 90, 99),
+                               ("bytes=-5", 95, 99), ("bytes=-500", 0, 99), ("bytes=50-5000", 50, 99)):
+        reply = read(value)
+        assert reply.status == 206 and reply.body == data[first : last + 1], value
+        assert reply.header("Content-Range") == f"bytes {first}-{last}/100"
+    assert read("bytes=1-2", **{"If-Range": etag}).status == 206
+    for whole in (read("bytes=1-2", **{"If-Range": '"other"'}), read("bytes=5-1"), read("lines=1-2"),
+                  read("bytes=0-1,5-6"), read("bytes=a-b")):
+        assert whole.status == 200 and whole.body == data
+    for value in ("bytes=100-", "bytes=-0", "bytes=99999999999999999999999-"):
+        reply = read(value)
+        assert reply.status == 416 and reply.header("Content-Range") == "bytes */100", value
+        assert reply.json()["error"]["code"] == "RANGE_NOT_SATISFIABLE"
+    head = service.request("HEAD", url, headers={"Range": "bytes=1-2"})
+    assert head.status == 200 and head.header("Content-Length") == "100"
+
+
+def test_entity_tags(start_service):
+    service = start_service(_ECHO)
+    url = uploaded(service, b"one")["url"]
+    etag = service.get(url).header("ETag")
+    for value in (etag, f'"x", W/{etag}', "*"):
+        reply = service.get(url, headers={"If-None-Match": value})
+        assert reply.status == 304 and reply.body == b"", value
+        assert reply.header("ETag") == etag and reply.header("Content-Length") is None
+    assert service.get(url, headers={"If-None-Match": '"other"'}).status == 200
+    other = uploaded(service, b"two")["url"]
+    assert service.get(other).header("ETag") != etag
+
+
+def test_http2(start_service):
+    service = start_service(_ECHO, http2=True)
+    data = random.Random(2).randbytes(700_000)
+    headers, body = file_form(data, "a.bin")
+    reply = http2.fetch(service.http2_port, "POST", _UPLOAD, list(headers.items()), body)
+    assert reply.status == 200, reply.text
+    read = http2.fetch(service.http2_port, "GET", reply.json()["data"]["url"])
+    assert read.status == 200 and read.body == data
+
+
+def test_bad_uploads(start_service):
+    service = start_service(_ECHO)
+
+    def post(headers, body):
+        reply = service.post(_UPLOAD, body, headers=headers)
+        return reply.status, reply.json()["detail"]
+
+    texts = set()
+    for told in (
+        post({"Content-Type": "application/json"}, b"{}"),
+        post({}, b""),
+        post(*form(part("other", b"x", "a.txt"))),
+        post(*form(part("file", b"x"))),
+        post(*form(part("file", b"x", ""))),
+        post(*form(part("file", b"x", "dir/"))),
+        post(*file_form(b"")),
+        post(*form(part("file", b"x", "a"), part("file", b"y", "b"))),
+        post(file_form(b"x")[0], file_form(b"x" * 100)[1][:-30]),
+        post(file_form(b"x")[0], b"--no such boundary"),
+        post({"Content-Type": "multipart/form-data"}, file_form(b"x")[1]),
+        post(*form(b"Content-Disposition: attachment\r\n\r\nx")),
+    ):
+        assert told[0] == 400, told
+        texts.add(told[1])
+    for wanted in ("no form field", "has no filename", "is empty", "more than one", "ends too early"):
+        assert any(wanted in text for text in texts), (wanted, texts)
+    assert service.post(_UPLOAD).status == 400
+    assert not any(files for folder, _, files in os.walk(service.directory / "state") if "tmp" in folder)
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_the_cap_is_exact(start_service, chunked):
+    service = start_service(_ECHO | {"media": {"max_size_mb": 1.5}})
+
+    def status(size):
+        headers, body = file_form(b"x" * size)
+        if chunked:
+            headers, body = headers | {"Transfer-Encoding": "chunked"}, _chunked(body, 50_000)
+        reply = service.post(_UPLOAD, body, headers=headers)
+        assert reply.header("Content-Type") == "application/json"
+        return reply.status
+
+    cap = int(1.5 * _MEGABYTE)
+    assert status(cap - 1) == 200
+    assert status(cap) == 200
+    assert status(cap + 1) == 413
+    assert status(cap + 2 * _MEGABYTE) == 413
+
+
+def test_default_cap_is_25_mebibytes(start_service):
+    service = start_service(_ECHO)
+    assert upload(service, bytes(25 * _MEGABYTE)).status == 200
+    reply = upload(service, bytes(25 * _MEGABYTE + 1))
+    assert reply.status == 413 and reply.json()["error"]["code"] == "REQUEST_TOO_LARGE"
+
+
+def test_a_length_that_is_too_much_is_refused_unread(start_service):
+    service = start_service(_ECHO)
+    headers, _ = file_form(b"")
+    with service.connect() as connection:
+        connection.request("POST", _UPLOAD, headers | {"Content-Length": str(2**40)})
+        assert connection.read_reply().status == 413
+
+
+def test_what_is_beside_the_file_is_bounded(start_service):
+    service = start_service(_ECHO)
+    headers, body = form(part("note", b"x" * (2 * _MEGABYTE)), part("file", b"x", "a"))
+    assert service.post(_UPLOAD, body, headers=headers).status == 413
+    headers, body = form(part("note", b"x" * 1000), part("file", b"data", "a"), part("more", b""))
+    reply = service.post(_UPLOAD, body, headers=headers)
+    assert reply.status == 200
+    assert service.get(reply.json()["data"]["url"]).body == b"data"
+
+
+@pytest.mark.parametrize("allowed", ["image/*, application/pdf", ["IMAGE/*; q=1", "application/pdf"]])
+def test_allowed_types(start_service, allowed):
+    service = start_service(_ECHO | {"media": {"allowed_content_types": allowed}})
+    for content_type, filename, status in (
+        ("image/png", "a", 200), ("IMAGE/PNG; x=y", "a", 200), ("application/pdf", "a", 200),
+        (None, "a.pdf", 200), (None, "a.txt", 415), ("text/plain", "a.png", 415),
+        ("imagex/png", "a", 415), ("application/pdfx", "a", 415), (None, "a", 415),
+    ):
+        reply = upload(service, b"x", filename, content_type)
+        assert reply.status == status, (content_type, filename)
+        if status == 415:
+            assert reply.json()["error"]["code"] == "UNSUPPORTED_MEDIA_TYPE"
+
+
+def test_mime_type_comes_from_the_part_else_from_the_name(start_service):
+    service = start_service(_ECHO)
+    for content_type, filename, stored in (
+        ("text/html; charset=utf-8", "a.png", "text/html; charset=utf-8"),
+        (None, "a.PNG", "image/png"), (None, "notes.md", "text/markdown"),
+        (None, "noextension", "application/octet-stream"), ("nonsense", "a.gif", "image/gif"),
+    ):
+        record = uploaded(service, b"\x00\x01", filename, content_type)
+        assert record["mime_type"] == stored
+        assert service.get(record["url"]).header("Content-Type") == stored
+
+
+@pytest.mark.parametrize("headers", [True, False])
+def test_active_content_is_only_offered_for_saving(start_service, headers):
+    service = start_service(_ECHO | {"security_headers": headers})
+    page = b"<!doctype html><script>alert(1)</script>"
+    for data, filename, content_type in (
+        (page, "a.html", "text/html"), (b"<svg xmlns='x'/>", "a.svg", "image/svg+xml"),
+        (page, "a.png", "image/png"), (b"\xef\xbb\xbf \n<HTML>", "a.txt", "text/plain"),
+        (b"x", "a.xml", "application/xml"),
+    ):
+        reply = service.get(uploaded(service, data, filename, content_type)["url"])
+        assert reply.header("Content-Type") == content_type
+        assert reply.header("X-Content-Type-Options") == "nosniff"
+        assert reply.header("Content-Disposition").startswith("attachment"), content_type
+        assert reply.header("Content-Security-Policy") == "sandbox; default-src 'none'"
+        assert reply.body == data
+    for content_type in ("application/pdf", "application/zip"):
+        reply = service.get(uploaded(service, b"x", "a", content_type)["url"])
+        assert reply.header("Content-Disposition").startswith("attachment")
+
+
+def test_file_names(start_service):
+    service = start_service(_ECHO)
+    for sent, kept in (("../../etc/passwd", "passwd"), ("C:\\temp\\a.txt", "a.txt"),
+                       ('q\\"q.txt', 'q"q.txt'), ("naïve.txt", "naïve.txt"), ("  a b  ", "a b"),
+                       ("x" * 300, "x" * 255), ("a\tb\x7f.txt", "ab.txt")):
+        record = uploaded(service, b"x", sent)
+        assert record["filename"] == kept
+        value = service.get(record["url"]).header("Content-Disposition")
+        assert "\r" not in value and value.isascii()
+
+
+def test_unknown_and_malformed_ids(start_service):
+    service = start_service(_ECHO)
+    for name in ("0" * 32, "x", "A" * 32, "..%2F..%2Fetc%2Fpasswd", "a%2Fb", "0" * 31, "é"):
+        name = name.replace("é", "%C3%A9")
+        for tail in ("", "/info", "/url"):
+            reply = service.get(f"/v1/files/{name}{tail}")
+            assert reply.status == 404, name
+
+
+def _without_identity(reply):
+    body = reply.json()
+    for key in ("request_id", "timestamp"):
+        body["metadata"].pop(key)
+    return reply.status, body
+
+
+def test_files_of_others_do_not_exist(start_service):
+    service = start_service(_ECHO | {"auth": "jwt", "env": "env", "authorization": "allow_all"},
+                            files={"env": JWT_ENVIRONMENT})
+    url = uploaded(service, b"secret", headers=bearer("alice"))["url"]
+    assert service.get(url, headers=bearer("alice")).body == b"secret"
+    unknown = "/v1/files/" + "0" * 32
+    for tail in ("", "/info", "/url"):
+        foreign = service.get(url + tail, headers=bearer("bob"))
+        assert foreign.status == 404
+        assert _without_identity(foreign) == _without_identity(
+            service.get(unknown + tail, headers=bearer("bob")))
+    assert service.request("HEAD", url, headers=bearer("bob")).status == 404
+    assert service.get(url).status == 403
+
+
+@pytest.mark.parametrize("required, status", [(False, 200), (True, 404)])
+def test_files_without_an_owner(start_service, required, status):
+    service = start_service(_ECHO | {"media": {"require_owner": required}})
+    url = uploaded(service, b"x")["url"]
+    assert service.get(url).status == status
+    service.write("env", JWT_ENVIRONMENT)
+    service.write_settings(_ECHO | {"media": {"require_owner": required}, "auth": "jwt", "env": "env"})
+    service.reload()
+    assert service.get(url, headers=bearer("alice")).status == status
+
+
+def test_permissions(start_service):
+    service = start_service(_ECHO | {"auth": "jwt", "env": "env"}, files={"env": JWT_ENVIRONMENT})
+    reply = upload(service, b"x", headers=bearer(scopes=["files:read"]))
+    assert reply.json()["detail"] == "Missing required scope: files:upload"
+    url = uploaded(service, b"x", headers=bearer(scopes=["files:upload"]))["url"]
+    for tail in ("", "/info", "/url"):
+        reply = service.get(url + tail, headers=bearer(scopes=["files:upload"]))
+        assert reply.json()["detail"] == "Missing required scope: files:read"
+
+
+def test_an_unknown_caller_is_refused_before_the_body(start_service):
+    service = start_service(_ECHO | {"auth": "jwt", "env": "env"}, files={"env": JWT_ENVIRONMENT})
+    headers, body = file_form(bytes(20 * _MEGABYTE))
+    with service.connect() as connection:
+        connection.request("POST", _UPLOAD, headers | {"Content-Length": str(len(body))})
+        assert connection.read_reply().status == 403
+
+
+def test_files_survive_kill_reload_and_restart(start_service):
+    service = start_service(_ECHO)
+    url = uploaded(service, _PNG)["url"]
+    service.kill_worker()
+    assert service.get(url).body == _PNG
+    service.reload()
+    assert service.get(url).body == _PNG
+    service.stop()
+    service.wait_until_gone()
+    service.start()
+    assert service.get(url).body == _PNG
+
+
+def test_files_in_memory_end_with_nginx(start_service):
+    service = start_service(_ECHO | {"media": "memory"})
+    url = uploaded(service, _PNG)["url"]
+    service.kill_worker()
+    assert service.get(url).body == _PNG
+    service.reload()
+    assert service.get(url).body == _PNG
+    service.stop()
+    service.wait_until_gone()
+    service.start()
+    assert service.get(url).status == 404
+
+
+@pytest.mark.parametrize("storage", ["local", "memory"])
+def test_the_total_is_bounded(start_service, storage):
+    service = start_service(_ECHO | {"media": {"storage_type": storage, "total_size_mb": 0.01}})
+    first = uploaded(service, b"x" * 6000)["url"]
+    reply = upload(service, b"x" * 6000)
+    assert reply.status == 503 and "full" in reply.json()["detail"]
+    assert uploaded(service, b"x" * 4000)
+    assert service.get(first).status == 200
+
+
+def test_a_slow_upload_harms_nobody(start_service):
+    service = start_service(_ECHO, workers=1)
+    headers, body = file_form(b"x" * 3000)
+    with service.connect() as connection:
+        connection.request("POST", _UPLOAD, headers | {"Content-Length": str(len(body))})
+        for start in range(0, len(body), 7):
+            connection.send(body[start : start + 7])
+            if start % 700 == 0:
+                assert service.get("/ping").status == 200
+        reply = connection.read_reply()
+    assert reply.status == 200
+    assert service.get(reply.json()["data"]["url"]).body == b"x" * 3000
+
+
+def test_an_upload_that_is_given_up_leaves_nothing(start_service):
+    service = start_service(_ECHO, workers=1)
+    headers, body = file_form(bytes(_MEGABYTE))
+    uploads = service.directory / "state" / "test" / "uploads"
+
+    def parts():
+        return list((uploads / "tmp").glob("*")) if uploads.exists() else []
+
+    connection = service.connect()
+    connection.request("POST", _UPLOAD, headers | {"Content-Length": str(len(body))})
+    connection.send(body[: len(body) // 2])
+    wait_until(parts, "the upload has begun")
+    connection.reset()
+    wait_until(lambda: not parts(), "nothing is left of it")
+    assert uploaded(service, b"x")
+
+
+def test_a_connection_serves_on_after_an_upload(start_service):
+    service = start_service(_ECHO)
+    headers, body = file_form(b"x" * 100_000)
+    with service.connect() as connection:
+        for _ in range(3):
+            connection.request("POST", _UPLOAD, headers, body)
+            reply = connection.read_reply()
+            assert reply.status == 200
+            connection.request("GET", reply.json()["data"]["url"])
+            assert connection.read_reply().body == b"x" * 100_000
+
+
+def _resident_kib(service):
+    total = 0
+    for process in in_session(service.session):
+        if process.title.startswith("nginx: worker"):
+            with open(f"/proc/{process.pid}/status") as status:
+                total += int(status.read().split("VmRSS:")[1].split()[0])
+    return total
+
+
+def test_many_uploads_at_once_take_bounded_memory(start_service):
+    service = start_service(_ECHO, workers=1)
+    uploaded(service, bytes(_MEGABYTE))
+    before = _resident_kib(service)
+    headers, body = file_form(bytes(2 * _MEGABYTE))
+    connections = []
+    for _ in range(60):
+        connection = service.connect()
+        connection.request("POST", _UPLOAD, headers | {"Content-Length": str(len(body))})
+        connection.send(body[:-100])
+        connections.append(connection)
+    grown = _resident_kib(service) - before
+    for connection in connections:
+        connection.send(body[-100:])
+        assert connection.read_reply().status == 200
+        connection.close()
+    assert grown < 60 * 600, f"{grown} KiB for 60 uploads of 2 MiB"
+
+
+def test_a_small_body_size_of_nginx_is_warned_of(make_service):
+    service = make_service(_ECHO, location="client_max_body_size 20m;")
+    accepted, printed = service.test_configuration()
+    assert accepted and "below the service's own limit of 26214400 bytes" in printed
+
+
+def test_an_unusable_directory_fails_the_configuration(make_service):
+    service = make_service(_ECHO | {"media": {"storage_path": "/nonexistent/deep/uploads"}})
+    accepted, printed = service.test_configuration()
+    assert not accepted and "media: /nonexistent/deep/uploads cannot be used" in printed
+

@@ -1,0 +1,244 @@
+#include "evals/view.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "evals/format.h"
+
+namespace agent_graph::evals {
+namespace {
+
+using nlohmann::json;
+
+class Reports : public testing::Test {
+ protected:
+  Reports() {
+    char name[] = "/tmp/evals-XXXXXX";
+    path_ = mkdtemp(name);
+    directory_.emplace(path_);
+  }
+  ~Reports() override { std::filesystem::remove_all(path_); }
+
+  void Write(const std::string& name, const std::string& text) {
+    std::ofstream(path_ + "/" + name) << text;
+  }
+  void Write(const std::string& name, const json& report) { Write(name, report.dump()); }
+
+  std::vector<std::string> Ids() {
+    std::vector<std::string> ids;
+    for (const evals::Run& run : directory_->List()) ids.push_back(run.summary.id);
+    return ids;
+  }
+
+  std::string path_;
+  std::optional<ReportDirectory> directory_;
+};
+
+json Minimal(const std::string& set, double timestamp, double rate = 1) {
+  return {{"eval_set_id", set},
+          {"timestamp", timestamp},
+          {"summary", {{"total_cases", 2}, {"pass_rate", rate}}},
+          {"results", json::array()}};
+}
+
+TEST_F(Reports, AreNumberedBySetAndListedNewestFirst) {
+  Write("b.json", Minimal("one", 200));
+  Write("a.json", Minimal("one", 100));
+  Write("c.json", Minimal("two", 150, 0.5));
+  const json list = json::parse(ListJson(directory_->List(), 200 + 59));
+  ASSERT_EQ(list["runs"].size(), 3u);
+  EXPECT_EQ(list["runs"][0], (json{{"id", "b"},
+                                   {"name", "one"},
+                                   {"run", "#2"},
+                                   {"rate", 100.0},
+                                   {"status", "pass"},
+                                   {"cases", 2},
+                                   {"ago", "just now"}}));
+  EXPECT_EQ(list["runs"][1]["run"], "#1");
+  EXPECT_EQ(list["runs"][1]["status"], "fail");
+  EXPECT_EQ(list["runs"][2]["id"], "a");
+}
+
+TEST_F(Reports, BrokenFilesAreSkipped) {
+  Write("array.json", std::string("[1,2]"));
+  Write("empty.json", std::string());
+  Write("cut.json", std::string("{\"eval_set_id\": "));
+  Write("good.json", Minimal("one", 1));
+  Write("other.txt", Minimal("one", 1));
+  Write(".json", Minimal("one", 1));
+  std::filesystem::create_directory(path_ + "/folder.json");
+  std::filesystem::create_symlink("/etc/passwd", path_ + "/link.json");
+  ASSERT_EQ(mkfifo((path_ + "/pipe.json").c_str(), 0600), 0);
+  EXPECT_EQ(Ids(), std::vector<std::string>{"good"});
+}
+
+TEST_F(Reports, WithoutAnyFieldIsTolerated) {
+  Write("bare.json", std::string("{}"));
+  Write("odd.json", std::string(R"({"eval_set_id": [], "timestamp": "x", "summary": 5,
+      "results": [1, null, {"criterion_results": [7], "messages": [3], "metadata": 2}]})"));
+  const auto runs = directory_->List();
+  ASSERT_EQ(runs.size(), 2u);
+  for (const evals::Run& run : runs) {
+    const auto found = directory_->Find(run.summary.id);
+    ASSERT_TRUE(found);
+    const json shown = json::parse(RunJson(*found));
+    EXPECT_TRUE(shown["rate"].is_number());
+    EXPECT_EQ(shown["threshold"], 80);
+    EXPECT_EQ(shown["regression"], nullptr);
+  }
+}
+
+TEST_F(Reports, AreReadAgainWhenTheyChange) {
+  Write("a.json", Minimal("one", 1));
+  EXPECT_EQ(directory_->List().at(0).summary.cases, 2);
+  json changed = Minimal("one", 1);
+  changed["summary"]["total_cases"] = 12345;
+  Write("a.json", changed);
+  EXPECT_EQ(directory_->List().at(0).summary.cases, 12345);
+  std::filesystem::remove(path_ + "/a.json");
+  EXPECT_TRUE(directory_->List().empty());
+}
+
+TEST_F(Reports, AreFoundByTheNamesOfTheFolderOnly) {
+  Write("a.json", Minimal("one", 1));
+  EXPECT_TRUE(directory_->Find("a"));
+  const std::string folder = path_.substr(path_.rfind('/') + 1);
+  for (const std::string& id :
+       std::vector<std::string>{"", ".", "..", "a.json", "./a", "/a", "../" + folder + "/a", "A"}) {
+    EXPECT_FALSE(directory_->Find(id)) << id;
+  }
+}
+
+TEST(ReportDirectory, MissingIsEmpty) {
+  EXPECT_TRUE(ReportDirectory("/nonexistent/eval_reports").List().empty());
+  EXPECT_FALSE(ReportDirectory("/nonexistent/eval_reports").Find("a"));
+}
+
+TEST_F(Reports, ShowCases) {
+  json report = Minimal("set-1", 1750000000.5, 0.9996);
+  report["eval_set_name"] = "Basics";
+  report["config_used"] = {{"model", "m-1"}};
+  report["summary"].update({{"total_cases", 3},
+                            {"passed_cases", 1},
+                            {"failed_cases", 1},
+                            {"error_cases", 1},
+                            {"avg_duration_seconds", 3.14159},
+                            {"total_duration_seconds", 9.4},
+                            {"total_token_usage", {{"total_tokens", 1549}}}});
+  report["results"] = json::array({
+      {{"eval_id", "1"},
+       {"name", "greets"},
+       {"passed", false},
+       {"criterion_results",
+        {{{"criterion", "tone"}, {"score", 0.5}, {"passed", false}, {"threshold", 0.7}},
+         {{"criterion", "facts"}, {"score", 0.876}, {"passed", true}, {"threshold", 0.9}}}},
+       {"duration_seconds", 3.06},
+       {"token_usage", {{"total_tokens", 999}}},
+       {"messages",
+        {{{"role", "system"}, {"content", "s"}},
+         {{"role", "user"},
+          {"content",
+           {{{"type", "text"}, {"text", "hello"}},
+            {{"type", "image"}},
+            {{"type", "text"}, {"text", "there"}}}}}}},
+       {"actual_response", "hi"}},
+      {{"eval_id", "2"},
+       {"passed", true},
+       {"metadata", {{"turns", 2}}},
+       {"actual_response", "USER: hi\n\nAGENT: hello\nstill me\n"}},
+  });
+  Write("r.json", report);
+  const json shown = json::parse(RunJson(*directory_->Find("r")));
+  EXPECT_EQ(shown["title"], "Basics \u00b7 run #1");
+  EXPECT_EQ(shown["sub"], "set-1 \u00b7 m-1 \u00b7 2025-06-15 15:06 \u00b7 9.4s");
+  EXPECT_EQ(shown["rate"], 100.0);
+  EXPECT_EQ(shown["status"], "fail");
+  EXPECT_EQ(shown["threshold"], 80);
+  EXPECT_EQ(shown["stats"][2], (json{{"label", "failed"}, {"value", "2"}, {"tone", "bad"}}));
+  EXPECT_EQ(shown["stats"][3]["value"], "0.84");
+  EXPECT_EQ(shown["stats"][4]["value"], "3.1s");
+  EXPECT_EQ(shown["stats"][5]["value"], "1.5k tok");
+  const json& one = shown["cases"][0];
+  EXPECT_EQ(one["type"], "eval");
+  EXPECT_EQ(one["score"], 0.69);
+  EXPECT_EQ(one["lat"], "3.1s");
+  EXPECT_EQ(one["cost"], "999 tok");
+  EXPECT_EQ(one["input"], "hello there");
+  EXPECT_EQ(one["expected"], "\u2014");
+  EXPECT_EQ(one["actual"], "hi");
+  EXPECT_EQ(one["conversation"], nullptr);
+  EXPECT_EQ(one["rubric"][1], (json{{"key", "facts"}, {"value", 0.88}, {"tone", "accent"}}));
+  EXPECT_EQ(one["rubric"][2],
+            (json{{"key", "weighted score"}, {"value", 0.69}, {"tone", "danger"}}));
+  const json& two = shown["cases"][1];
+  EXPECT_EQ(two["name"], "2");
+  EXPECT_EQ(two["type"], "sim");
+  EXPECT_EQ(two["score"], 1.0);
+  EXPECT_EQ(two["rubric"], nullptr);
+  EXPECT_EQ(two["input"], "\u2014");
+  EXPECT_EQ(two["conversation"], json::parse(R"([{"role": "sim", "text": "hi"},
+      {"role": "agent", "text": "hello"}, {"role": "agent", "text": "still me"}])"));
+}
+
+json WithCases(double timestamp, double rate, json results) {
+  json report = Minimal("set", timestamp, rate);
+  report["results"] = std::move(results);
+  return report;
+}
+
+TEST_F(Reports, AreComparedWithTheRunBefore) {
+  auto scored = [](const char* id, bool passed, double score) {
+    return json{{"eval_id", id},
+                {"passed", passed},
+                {"criterion_results", {{{"criterion", "c"}, {"score", score}}}}};
+  };
+  Write("1.json", WithCases(1, 0.5,
+                            {scored("up", false, 0.5), scored("down", true, 0.9),
+                             scored("flat", true, 0.8), scored("gone", true, 1)}));
+  Write("2.json", WithCases(2, 0.51,
+                            {scored("up", true, 0.75),
+                             scored("down", false, 0.4),
+                             scored("flat", true, 0.804),
+                             scored("fresh", true, 1),
+                             {{"passed", true}}}));
+  const json shown = json::parse(RunJson(*directory_->Find("2")))["regression"];
+  EXPECT_EQ(
+      shown["note"],
+      (json{{"current", "run #2 (51.0%)"}, {"prev", "run #1 (50.0%)"}, {"suite", "same suite"}}));
+  EXPECT_EQ(shown["summary"][0],
+            (json{{"label", "pass-rate drift"}, {"value", "+1.0pp"}, {"tone", "ok"}}));
+  EXPECT_EQ(shown["summary"][1],
+            (json{{"label", "newly failing"}, {"value", "1"}, {"tone", "bad"}}));
+  EXPECT_EQ(shown["summary"][2]["value"], "1");
+  EXPECT_EQ(shown["summary"][3]["value"], "-0.01");
+  EXPECT_EQ(shown["summary"][3]["tone"], "warn");
+  ASSERT_EQ(shown["rows"].size(), 3u);
+  EXPECT_EQ(shown["rows"][0], (json{{"name", "up"},
+                                    {"delta", "0.50 \u2192 0.75  \u25b20.25"},
+                                    {"dir", "up"},
+                                    {"flip", "fail \u2192 pass"},
+                                    {"stay", false}}));
+  EXPECT_EQ(shown["rows"][1]["delta"], "0.90 \u2192 0.40  \u25bc0.50");
+  EXPECT_EQ(shown["rows"][1]["flip"], "pass \u2192 fail");
+  EXPECT_EQ(shown["rows"][2]["dir"], "flat");
+  EXPECT_EQ(shown["rows"][2]["flip"], "pass (same)");
+  EXPECT_EQ(json::parse(RunJson(*directory_->Find("1")))["regression"], nullptr);
+}
+
+TEST(Format, OfAges) {
+  EXPECT_EQ(Ago(-5), "just now");
+  EXPECT_EQ(Ago(59.9), "just now");
+  EXPECT_EQ(Ago(60), "1m ago");
+  EXPECT_EQ(Ago(3599), "59m ago");
+  EXPECT_EQ(Ago(3600), "1h ago");
+  EXPECT_EQ(Ago(86399), "23h ago");
+  EXPECT_EQ(Ago(86400 * 3.5), "3d ago");
+}
+
+}  // namespace
+}  // namespace agent_graph::evals
