@@ -182,6 +182,58 @@ TEST_F(ExchangeOnAFiber, BodyFailsByTheLoopByCancellationAndByDeadline) {
   }
 }
 
+TEST_F(ExchangeOnAFiber, TakesABodyInPiecesAndAsksForMoreAsItDoes) {
+  auto exchange = MakeExchange(outbox_);
+  Promise<std::string> taken;
+  runtime_.Spawn([=] {
+    std::string body;
+    for (;;) {
+      std::string piece = exchange->TakeBodyPiece(kNoDeadline).value();
+      if (piece.empty()) break;
+      body += piece;
+    }
+    taken.Set(body);
+  });
+  std::vector<OutboxItem> items = WaitAndTake(outbox_);
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(std::get<ReadBody>(items[0].payload).bytes, kBodyWindowBytes);
+  const std::string half(kBodyWindowBytes / 2, 'x');
+  exchange->DeliverBodyPiece(half, false);
+  items = WaitAndTake(outbox_);
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(std::get<ReadBody>(items[0].payload).bytes, half.size());
+  exchange->DeliverBodyPiece("end", false);
+  exchange->DeliverBodyPiece("", true);
+  EXPECT_EQ(taken.Wait(nullptr, kNoDeadline).value(), half + "end");
+  EXPECT_EQ(outbox_.buffered_bytes(), 0u);
+}
+
+TEST_F(ExchangeOnAFiber, PiecesOfABodyFailWithTheBody) {
+  auto exchange = MakeExchange(outbox_);
+  exchange->DeliverBodyPiece("never taken", false);
+  EXPECT_GT(outbox_.buffered_bytes(), 0u);
+  exchange->FailBody(Status(StatusCode::kCancelled, "gone"));
+  Promise<Status> taken;
+  runtime_.Spawn([=] { taken.Set(exchange->TakeBodyPiece(kNoDeadline).status()); });
+  EXPECT_EQ(taken.Wait(nullptr, kNoDeadline).value().message(), "gone");
+  LetFibersRun();
+  exchange.reset();
+  EXPECT_EQ(outbox_.buffered_bytes(), 0u);
+}
+
+TEST(Exchange, ClosesAFileThatWasNotSent) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  {
+    Outbox outbox;
+    auto exchange = MakeExchange(outbox);
+    exchange->SendFile(FileDescriptor(ends[1]), 0, 1);
+  }
+  char byte;
+  EXPECT_EQ(read(ends[0], &byte, 1), 0) << "the other end is still open";
+  close(ends[0]);
+}
+
 TEST_F(ExchangeOnAFiber, SendStallsAtHighAndGoesOnAtLow) {
   const auto exchange = MakeExchange(outbox_, {.high = 100, .low = 40});
   const Promise<StatusCode> first;

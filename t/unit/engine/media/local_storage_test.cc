@@ -1,0 +1,197 @@
+#include "media/local_storage.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/ids.h"
+#include "runtime/runtime.h"
+
+namespace agent_graph::media {
+namespace {
+
+namespace fs = std::filesystem;
+
+class LocalStorageTest : public testing::Test {
+ protected:
+  LocalStorageTest() : runtime_({}) {
+    char name[] = "/tmp/media-XXXXXX";
+    path_ = mkdtemp(name);
+    options_.directory = path_ + "/uploads";
+  }
+  ~LocalStorageTest() override { fs::remove_all(path_); }
+
+  Result<FileRecord> Keep(LocalStorage& storage, std::string_view bytes, std::string owner = "",
+                          std::optional<std::string> text = std::nullopt) {
+    AG_ASSIGN_OR_RETURN(Spool spool, storage.Receive());
+    AG_RETURN_IF_ERROR(spool.Write(bytes));
+    FileRecord record;
+    record.file_id = NewHexId();
+    record.owner = std::move(owner);
+    record.mime_type = "text/plain";
+    record.filename = "a.txt";
+    AG_RETURN_IF_ERROR(storage.Keep(spool, record, text));
+    return record;
+  }
+
+  size_t Files() {
+    size_t count = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(options_.directory)) {
+      if (entry.is_regular_file() && entry.path().filename().native().size() >= 32) ++count;
+    }
+    return count;
+  }
+
+  std::string path_;
+  LocalStorageOptions options_;
+  runtime::Runtime runtime_;  // not started: work for its pool runs at once
+};
+
+TEST_F(LocalStorageTest, KeepsBytesRecordAndText) {
+  FileRecord kept;
+  {
+    LocalStorage storage(options_, runtime_);
+    kept = Keep(storage, "hello", "alice", "the text").value();
+  }
+  EXPECT_EQ(kept.sha256, "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824");
+  LocalStorage storage(options_, runtime_);
+  FileRecord found = storage.Find({"alice", true}, kept.file_id).value();
+  EXPECT_EQ(ToText(found), ToText(kept));
+  EXPECT_EQ(storage.ReadText(found).value(), "the text");
+  Content content = storage.Open(found, 0, 5).value();
+  char bytes[8];
+  EXPECT_EQ(read(content.file.get(), bytes, sizeof bytes), 5);
+  EXPECT_EQ(Files(), 3u) << "nothing else is left";
+  struct stat info{};
+  ASSERT_EQ(stat(options_.directory.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+}
+
+TEST_F(LocalStorageTest, HidesFilesOfOthers) {
+  LocalStorage storage(options_, runtime_);
+  const FileRecord mine = Keep(storage, "x", "alice").value();
+  const FileRecord nobodys = Keep(storage, "x").value();
+  const Status unknown = storage.Find({"bob", true}, std::string(32, '0')).status();
+  EXPECT_EQ(unknown.code(), StatusCode::kNotFound);
+  EXPECT_EQ(storage.Find({"bob", true}, mine.file_id).status(), unknown);
+  EXPECT_EQ(storage.Find({"", true}, mine.file_id).status(), unknown);
+  EXPECT_TRUE(storage.Find({"bob", true}, nobodys.file_id).ok());
+  EXPECT_EQ(storage.Find({"bob", false}, nobodys.file_id).status(), unknown);
+  EXPECT_EQ(storage.Find({"", false}, nobodys.file_id).status(), unknown);
+}
+
+TEST_F(LocalStorageTest, TakesNothingButIdsForNames) {
+  LocalStorage storage(options_, runtime_);
+  ASSERT_TRUE(Keep(storage, "x").ok());
+  for (const std::string& name : std::vector<std::string>{
+           "", "..", "../../etc/passwd", std::string(32, 'A'), std::string(33, 'a'),
+           std::string(31, 'a') + "/", std::string(31, 'a') + '\0'}) {
+    EXPECT_EQ(storage.Find({}, name).status().code(), StatusCode::kNotFound) << name;
+  }
+}
+
+TEST_F(LocalStorageTest, WhatIsNotKeptDisappears) {
+  LocalStorage storage(options_, runtime_);
+  {
+    Spool spool = storage.Receive().value();
+    ASSERT_TRUE(spool.Write("half of it").ok());
+    EXPECT_EQ(Files(), 1u);
+  }
+  EXPECT_EQ(Files(), 0u);
+}
+
+TEST_F(LocalStorageTest, RemovesWhatAKilledProcessLeft) {
+  fs::create_directories(options_.directory + "/tmp");
+  const std::string old = options_.directory + "/tmp/" + NewHexId() + ".part";
+  const std::string fresh = options_.directory + "/tmp/" + NewHexId() + ".part";
+  std::ofstream(old) << "x";
+  std::ofstream(fresh) << "x";
+  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  LocalStorage storage(options_, runtime_);
+  ASSERT_TRUE(Keep(storage, "x").ok());
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(fresh)) << "another worker may be receiving it";
+}
+
+TEST_F(LocalStorageTest, BoundsAllFilesTogether) {
+  options_.total_bytes_max = 10;
+  LocalStorage storage(options_, runtime_);
+  EXPECT_TRUE(Keep(storage, "123456").ok());
+  Status full = Keep(storage, "12345").status();
+  EXPECT_EQ(full.code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(full.message(), "the file storage is full");
+  EXPECT_TRUE(Keep(storage, "1234").ok());
+  EXPECT_EQ(Files(), 4u);
+}
+
+TEST_F(LocalStorageTest, CountsWhatWasThereBeforeTheBound) {
+  {
+    LocalStorage storage(options_, runtime_);
+    EXPECT_TRUE(Keep(storage, "123456").ok());
+  }
+  options_.total_bytes_max = 10;
+  LocalStorage storage(options_, runtime_);
+  EXPECT_FALSE(Keep(storage, "12345").ok());
+  EXPECT_TRUE(Keep(storage, "1234").ok());
+}
+
+TEST_F(LocalStorageTest, FilesOfAnInstanceEndWithIt) {
+  options_.must_be_ours = true;
+  options_.instance = "1 1";  // of a process that does not run
+  FileRecord record;
+  {
+    LocalStorage storage(options_, runtime_);
+    record = Keep(storage, "x").value();
+  }
+  {
+    LocalStorage same(options_, runtime_);
+    EXPECT_TRUE(same.Find({}, record.file_id).ok());
+  }
+  options_.instance = InstanceOf(getpid());
+  ASSERT_NE(options_.instance, "");
+  {
+    LocalStorage next(options_, runtime_);
+    EXPECT_EQ(next.Find({}, record.file_id).status().code(), StatusCode::kNotFound);
+    record = Keep(next, "x").value();
+  }
+  options_.instance = InstanceOf(getppid());
+  LocalStorage upgraded(options_, runtime_);
+  EXPECT_TRUE(upgraded.Find({}, record.file_id).ok()) << "the instance before still runs";
+}
+
+TEST_F(LocalStorageTest, RefusesADirectoryThatOthersMayWriteTo) {
+  options_.must_be_ours = true;
+  fs::create_directory(options_.directory);
+  chmod(options_.directory.c_str(), 0777);
+  LocalStorage storage(options_, runtime_);
+  EXPECT_EQ(storage.Receive().status().code(), StatusCode::kUnavailable);
+  fs::remove(options_.directory);
+  fs::create_directory(path_ + "/elsewhere");
+  fs::create_symlink(path_ + "/elsewhere", options_.directory);
+  EXPECT_EQ(storage.Receive().status().code(), StatusCode::kUnavailable);
+}
+
+TEST_F(LocalStorageTest, ComesBackWhenItsDirectoryDoes) {
+  options_.directory = path_ + "/file/uploads";
+  std::ofstream(path_ + "/file") << "in the way";
+  LocalStorage storage(options_, runtime_);
+  EXPECT_EQ(Keep(storage, "x").status().code(), StatusCode::kUnavailable);
+  fs::remove(path_ + "/file");
+  EXPECT_TRUE(Keep(storage, "x").ok());
+}
+
+TEST(CleanFileName, KeepsTheLastComponent) {
+  EXPECT_EQ(CleanFileName("a/b\\c.txt"), "c.txt");
+  EXPECT_EQ(CleanFileName(" a\r\nb\t.txt "), "ab.txt");
+  EXPECT_EQ(CleanFileName(".."), "");
+  EXPECT_EQ(CleanFileName("a/"), "");
+  EXPECT_EQ(CleanFileName("\x01"), "");
+  const std::string name = CleanFileName(std::string(254, 'x') + "\xc3\xa9");
+  EXPECT_EQ(name, std::string(254, 'x'));
+}
+
+}  // namespace
+}  // namespace agent_graph::media
