@@ -21,13 +21,14 @@ RunEvent DeltaEvent(std::string delta_json, std::string node, int step) {
   return event;
 }
 
-RunEvent NodeEvent(std::string state_json, std::string node, int step) {
+RunEvent NodeEvent(std::string state_json, std::string node, int step, int steps_max) {
   RunEvent event;
   event.kind = RunEvent::Kind::kUpdate;
   event.state_json = std::move(state_json);
   event.data_json = "{\"status\":\"node_invoked\",\"node\":";
   AppendJsonString(event.data_json, node);
-  event.data_json += ",\"step\":" + std::to_string(step) + "}";
+  event.data_json +=
+      ",\"step\":" + std::to_string(step) + ",\"max_steps\":" + std::to_string(steps_max) + "}";
   event.node = std::move(node);
   event.step = step;
   return event;

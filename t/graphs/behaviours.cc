@@ -59,10 +59,40 @@ void BuildEndless(GraphBuilder& graph) {
   graph.AddEdge(START, "AGAIN").AddEdge("AGAIN", "AGAIN");
 }
 
-void BuildPausing(GraphBuilder& graph) {
+NodeFunction SayAndVisit(std::string text, std::string name) {
+  return [text, name](const State&, RunContext&) {
+    return NodeResult(Message::Assistant(text)).Set("visits", name);
+  };
+}
+
+void BuildTwoSteps(GraphBuilder& graph) {
   graph.AddField(Visits());
-  graph.AddFunction("FIRST", Echo).AddFunction("SECOND", Echo);
-  graph.AddEdge(START, "FIRST").AddEdge("FIRST", "SECOND").InterruptBefore({"SECOND"});
+  graph.AddFunction("FIRST", SayAndVisit("first", "FIRST"));
+  graph.AddFunction("SECOND", SayAndVisit("second", "SECOND"));
+  graph.AddEdge(START, "FIRST").AddEdge("FIRST", "SECOND");
+}
+
+void BuildPausing(GraphBuilder& graph) {
+  BuildTwoSteps(graph);
+  graph.InterruptBefore({"SECOND"});
+}
+
+void BuildPausingAfter(GraphBuilder& graph) {
+  BuildTwoSteps(graph);
+  graph.InterruptAfter({"FIRST"});
+}
+
+// Asks for a yes before it goes on.
+void BuildAsking(GraphBuilder& graph) {
+  graph.AddFunction("ASK", [](const State& state, RunContext&) -> NodeResult {
+    NodeResult result(Message::Assistant("Really?"));
+    result.interrupt = Interrupt{"needs a yes", R"({"about":")" + state.LastUserText() + R"("})"};
+    return result;
+  });
+  graph.AddFunction("ACT", [](const State& state, RunContext&) -> NodeResult {
+    return Message::Assistant("you said " + state.LastUserText());
+  });
+  graph.AddEdge(START, "ASK").AddEdge("ASK", "ACT");
 }
 
 }  // namespace
@@ -73,3 +103,6 @@ AGENT_GRAPH_EXPORT(sleeping, BuildSleeping)
 AGENT_GRAPH_EXPORT(streaming, BuildStreaming)
 AGENT_GRAPH_EXPORT(endless, BuildEndless)
 AGENT_GRAPH_EXPORT(pausing, BuildPausing)
+AGENT_GRAPH_EXPORT(two_steps, BuildTwoSteps)
+AGENT_GRAPH_EXPORT(pausing_after, BuildPausingAfter)
+AGENT_GRAPH_EXPORT(asking, BuildAsking)

@@ -8,7 +8,7 @@ DEMO = {"agent": "graphs/support.json:app", "models": {"default": {"provider": "
 
 
 def behaviour(name, **other):
-    """A graph of t/graphs/behaviours.cc: echo, throwing, sleeping, streaming, endless, pausing."""
+    """A graph of t/graphs/behaviours.cc, by the name of its export."""
     return {"agent": f"{_BEHAVIOURS}:{name}"} | other
 
 
