@@ -60,6 +60,8 @@ Status WorkerService::Start(ngx_cycle_t* cycle, int threads, bool state_in_proce
   options.state_directory = config_.state_directory;
   options.graph_file = config_.graph_file;
   options.state_in_process = state_in_process;
+  // Of all live children of a master no two have the same, draining ones included.
+  options.worker = static_cast<uint32_t>(ngx_process_slot);
   auto* core = reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(cycle->conf_ctx, ngx_core_module));
   options.state_user = core->user;
   AG_ASSIGN_OR_RETURN(auto service, service::Service::Create(config_.settings, options));

@@ -100,7 +100,7 @@ Result<NodeResult> RunAgentNode(const RunEnvironment& environment, const std::st
   request.parameters_json = agent.parameters_json;
   request.deadline = environment.deadline;
 
-  const std::string message_id = NewUuid();
+  const std::string message_id = environment.ids->Next();
   auto on_delta = [&](const models::ModelDelta& delta) {
     if (!agent.stream) return Status::Ok();
     return emitter.EmitPiece(message_id, delta.text, delta.reasoning);

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "agent_graph/message.h"
+#include "base/id_generator.h"
 
 namespace agent_graph::run {
 
@@ -17,7 +18,8 @@ class MessageIds {
   // Asked about an id a client chose that is not in the working window: is it in the history?
   using Lookup = std::function<bool(const std::string& id)>;
 
-  explicit MessageIds(Lookup in_history = {}) : in_history_(std::move(in_history)) {}
+  explicit MessageIds(const IdGenerator& generator, Lookup in_history = {})
+      : generator_(generator), in_history_(std::move(in_history)) {}
 
   void Reserve(std::string id) { taken_.insert(std::move(id)); }
   bool IsTaken(const std::string& id) const { return taken_.contains(id); }
@@ -25,6 +27,7 @@ class MessageIds {
   void Assign(Message& message);
 
  private:
+  const IdGenerator& generator_;
   Lookup in_history_;
   std::unordered_set<std::string> taken_;
 };

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "run/events.h"
 #include "run/run_loop.h"
+#include "run/thread_name.h"
 
 namespace agent_graph::run {
 namespace {
@@ -37,6 +38,7 @@ std::string InterruptedJson(const ExecutionMeta& meta) {
 
 // Nothing here waits on the run's cancellation: a cancelled run is written down and released, too.
 RunOutcome RunLoop::Conclude(Ending ending) {
+  NameThread();
   Status recorded = Record(ending);
   if (!recorded.ok() && ending.kind != Ending::Kind::kError) ending = Fail(recorded);
   if (recorded.ok()) EmitQueued();
@@ -70,6 +72,11 @@ const char* RunLoop::EndingName(Ending::Kind kind) {
   return "error";
 }
 
+void RunLoop::NameThread() {
+  if (!start_.is_new_thread || fenced_ || !start_.thread_name.empty()) return;
+  start_.thread_name = run::NameThread(*environment_, thread_.state().messages());
+}
+
 Status RunLoop::Record(const Ending& ending) {
   switch (ending.kind) {
     case Ending::Kind::kDone:
@@ -91,7 +98,8 @@ Status RunLoop::Record(const Ending& ending) {
   log_.Add("run_finished", FinishedJson(environment_->run_id, status, environment_->cancellation));
   // A lease that was lost is not ours to release, and its thread not ours to write.
   if (fenced_) return ending.error;
-  return log_.Finish(thread_.Snapshot(meta_), status, meta_.current_node, meta_.step);
+  return log_.Finish(thread_.Snapshot(meta_), status, meta_.current_node, meta_.step,
+                     start_.thread_name);
 }
 
 // What a node did reaches the client after it has reached the log.
@@ -102,6 +110,7 @@ void RunLoop::EmitQueued() {
     if (!emitter_.Emit(event).ok()) return;
     if (event.kind != RunEvent::Kind::kUpdate) continue;
     event.kind = RunEvent::Kind::kState;
+    event.data_json.clear();
     if (!emitter_.Emit(event).ok()) return;
   }
 }

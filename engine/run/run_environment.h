@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/id_generator.h"
 #include "base/status.h"
 #include "graph/compiled_graph.h"
 #include "run/runner.h"
@@ -22,6 +23,8 @@ struct RunEnvironment {
   tools::Catalog* catalog = nullptr;
   LogFunction log;
   bool show_exception_text = true;
+  std::shared_ptr<const IdGenerator> ids;  // of threads and messages
+  ThreadNamer name_thread;                 // may be empty
 
   std::string thread_id;
   std::string run_id;

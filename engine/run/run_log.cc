@@ -48,13 +48,14 @@ Status RunLog::Flush(std::string_view current_node, int64_t step, bool durable) 
 }
 
 Status RunLog::Finish(state::Snapshot snapshot, std::string status, std::string_view current_node,
-                      int64_t step) {
+                      int64_t step, const std::string& thread_name) {
   if (state_ == nullptr) return Status::Ok();
   Place(current_node, step, true);
   state::FinishRun finish;
   finish.append = std::move(pending_);
   finish.snapshot = std::move(snapshot);
   finish.status = std::move(status);
+  finish.thread_name = thread_name;
   Status result = state_->Finish(finish);
   pending_ = std::move(finish.append);
   pending_.entries.clear();

@@ -32,9 +32,10 @@ class RunLog {
   // Somebody asked the run to stop, as of the last flush.
   bool stop_requested() const { return stop_requested_; }
 
-  // The last append: what is buffered, the snapshot, and the release of the lease.
+  // The last append: what is buffered, the snapshot, a name for a thread without one (may be
+  // empty), and the release of the lease.
   Status Finish(state::Snapshot snapshot, std::string status, std::string_view current_node,
-                int64_t step);
+                int64_t step, const std::string& thread_name);
 
  private:
   void Place(std::string_view current_node, int64_t step, bool durable);

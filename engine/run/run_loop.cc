@@ -46,8 +46,10 @@ RunLoop::RunLoop(RunEnvironmentPtr environment, const RunRequest& request, state
       request_(request),
       start_{environment_->thread_id, environment_->run_id, begun.created, begun.state.record.name},
       log_(state, environment_->thread_id, environment_->run_id, begun.lease_epoch),
-      thread_(graph_, environment_->thread_id, log_,
-              HistoryLookup(state, request.scope, environment_->thread_id, begun.created)),
+      thread_(
+          graph_, environment_->thread_id, log_,
+          MessageIds(*environment_->ids,
+                     HistoryLookup(state, request.scope, environment_->thread_id, begun.created))),
       emitter_(sink, environment_->cancellation) {}
 
 RunOutcome RunLoop::Execute(const state::ThreadState& loaded, const InitialState& initial) {
@@ -167,7 +169,7 @@ Status RunLoop::Step() {
   log_.Add("node_finished", NodeJson(node->name, meta_.step));
   if (emitter_.wants_states()) {
     queued_.push_back(NodeEvent(thread_.AgentState(meta_, {true, log_.stop_requested()}),
-                                node->name, emitter_.step()));
+                                node->name, emitter_.step(), request_.recursion_limit));
   }
   return Status::Ok();
 }

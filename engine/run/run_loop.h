@@ -54,6 +54,8 @@ class RunLoop {
 
   static const char* EndingName(Ending::Kind kind);  // "done", "error", ...
   RunOutcome Conclude(Ending ending);
+  // A new thread is called something once its first run is over.
+  void NameThread();
   Status Record(const Ending& ending);
   void EmitQueued();
 

@@ -16,6 +16,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int kThreadIdAttemptsMax = 8;
+
 Result<json> ParseObject(const std::string& text, const std::string& name) {
   AG_ASSIGN_OR_RETURN(json value, ParseJson(text));
   if (!value.is_object()) {
@@ -35,6 +37,7 @@ state::BeginRun BeginOf(const RunRequest& request, const RunEnvironment& environ
   begin.graph_name = environment.graph->name();
   begin.graph_hash = environment.graph->hash();
   begin.window_max = options.window_max;
+  begin.new_thread_only = request.thread_id.empty();
   begin.enqueue_if_busy = options.enqueue_if_busy;
   begin.queue_max = options.queue_max;
   auto wait_max = options.busy_wait_max;
@@ -59,10 +62,27 @@ state::BeginRunReply BeginUnstored(const RunEnvironment& environment) {
 
 Runner::Runner(std::shared_ptr<const graph::CompiledGraph> graph, state::Service* state,
                runtime::Runtime& runtime, Options options)
-    : graph_(std::move(graph)), state_(state), runtime_(runtime), options_(std::move(options)) {}
+    : graph_(std::move(graph)), state_(state), runtime_(runtime), options_(std::move(options)) {
+  if (options_.ids == nullptr) options_.ids = std::make_shared<const IdGenerator>();
+}
 
-Result<RunEnvironmentPtr> Runner::MakeEnvironment(const RunRequest& request,
-                                                  const runtime::Cancellation& cancellation) const {
+// An id that we made may have been taken by a client or by another machine.
+Result<state::BeginRunReply> Runner::Lease(const RunRequest& request, RunEnvironment& environment,
+                                           const runtime::Cancellation& cancellation) {
+  Status taken;
+  for (int attempt = 0; attempt < kThreadIdAttemptsMax; ++attempt) {
+    environment.thread_id = request.thread_id.empty() ? environment.ids->Next() : request.thread_id;
+    if (state_ == nullptr) return BeginUnstored(environment);
+    Result<state::BeginRunReply> begun =
+        state_->Begin(BeginOf(request, environment, options_), &cancellation);
+    if (begun.ok() || begun.status().code() != StatusCode::kConflict) return begun;
+    taken = begun.status();
+  }
+  return taken;
+}
+
+Result<std::shared_ptr<RunEnvironment>> Runner::MakeEnvironment(
+    const RunRequest& request, const runtime::Cancellation& cancellation) const {
   AG_ASSIGN_OR_RETURN(json user, ParseObject(request.user_json, "config.user"));
   AG_ASSIGN_OR_RETURN(json config, ParseObject(request.config_json, "config"));
   config["user"] = user;
@@ -74,25 +94,23 @@ Result<RunEnvironmentPtr> Runner::MakeEnvironment(const RunRequest& request,
   environment->catalog = options_.catalog;
   environment->log = options_.log;
   environment->show_exception_text = options_.show_exception_text;
-  environment->thread_id = request.thread_id.empty() ? NewUuid() : request.thread_id;
+  environment->ids = options_.ids;
+  environment->name_thread = options_.name_thread;
   environment->run_id = request.run_id.empty() ? NewUuid() : request.run_id;
   environment->user = std::make_shared<const json>(std::move(user));
   environment->config = std::make_shared<const json>(std::move(config));
   environment->cancellation = cancellation;
   environment->deadline = request.deadline;
-  return RunEnvironmentPtr(std::move(environment));
+  return environment;
 }
 
 Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
                                        const runtime::Cancellation& cancellation) {
+  AG_ASSIGN_OR_RETURN(std::shared_ptr<RunEnvironment> environment,
+                      MakeEnvironment(request, cancellation));
   BegunRun begun;
-  AG_ASSIGN_OR_RETURN(begun.environment, MakeEnvironment(request, cancellation));
-  if (state_ == nullptr) {
-    begun.reply = BeginUnstored(*begun.environment);
-  } else {
-    AG_ASSIGN_OR_RETURN(
-        begun.reply, state_->Begin(BeginOf(request, *begun.environment, options_), &cancellation));
-  }
+  AG_ASSIGN_OR_RETURN(begun.reply, Lease(request, *environment, cancellation));
+  begun.environment = std::move(environment);
   return begun;
 }
 

@@ -13,6 +13,7 @@
 #include "agent_graph/message.h"
 #include "agent_graph/run_context.h"
 #include "base/clock.h"
+#include "base/id_generator.h"
 #include "base/status.h"
 #include "runtime/cancellation.h"
 #include "state/types.h"
@@ -99,6 +100,8 @@ std::string AgentStateJson(const state::ThreadState& state);
 // The provider of a model the service configures; null: there is none of that name. A provider
 // outlives every run.
 using ModelLookup = std::function<models::ModelProvider*(const std::string& name)>;
+// Makes the name of a new thread out of the texts of its first run. May block and throw.
+using ThreadNamer = std::function<std::string(const std::vector<std::string>& texts)>;
 // A line for the operator's log. Called from any thread.
 using LogFunction = std::function<void(LogLevel level, const std::string& line)>;
 
@@ -113,6 +116,8 @@ class Runner {
     ModelLookup find_model;             // required by graphs that ask a model
     tools::Catalog* catalog = nullptr;  // of the graph's HTTP tools and MCP servers; outlives runs
     LogFunction log;                    // may be empty
+    std::shared_ptr<const IdGenerator> ids;  // null: UUIDs
+    ThreadNamer name_thread;                 // may be empty: threads have no names
     // What a user's exception says goes to the client, not only to the log.
     bool show_exception_text = true;
   };
@@ -135,8 +140,10 @@ class Runner {
   Result<BegunRun> Begin(const RunRequest& request, const runtime::Cancellation& cancellation);
 
  private:
-  Result<std::shared_ptr<const RunEnvironment>> MakeEnvironment(
+  Result<std::shared_ptr<RunEnvironment>> MakeEnvironment(
       const RunRequest& request, const runtime::Cancellation& cancellation) const;
+  Result<state::BeginRunReply> Lease(const RunRequest& request, RunEnvironment& environment,
+                                     const runtime::Cancellation& cancellation);
 
   std::shared_ptr<const graph::CompiledGraph> graph_;
   state::Service* state_;

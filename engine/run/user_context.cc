@@ -46,7 +46,7 @@ bool FunctionContext::SleepFor(std::chrono::milliseconds duration) {
 }
 
 bool FunctionContext::EmitText(std::string_view piece) {
-  if (emitted_message_id_.empty()) emitted_message_id_ = NewUuid();
+  if (emitted_message_id_.empty()) emitted_message_id_ = environment_->ids->Next();
   return emission_->EmitPiece(emitted_message_id_, piece, "").ok();
 }
 
@@ -54,7 +54,7 @@ Message FunctionContext::CallModel(const ModelCall& call) {
   models::ModelProvider* provider =
       environment_->find_model ? environment_->find_model(call.model) : nullptr;
   if (provider == nullptr) throw ModelError("model \"" + call.model + "\" is not configured");
-  const std::string message_id = NewUuid();
+  const std::string message_id = environment_->ids->Next();
   Result<models::ModelReply> reply = [&] {
     if (runtime::OnFiber()) return Generate(*provider, call, message_id);
     // Providers wait on fibers; this thread waits for one of those.

@@ -52,8 +52,8 @@ std::string UpdateJson(const NodeResult& result, std::string_view node) {
 }  // namespace
 
 WorkingThread::WorkingThread(const graph::CompiledGraph& graph, std::string thread_id, RunLog& log,
-                             MessageIds::Lookup in_history)
-    : graph_(graph), thread_id_(std::move(thread_id)), log_(log), ids_(std::move(in_history)) {}
+                             MessageIds ids)
+    : graph_(graph), thread_id_(std::move(thread_id)), log_(log), ids_(std::move(ids)) {}
 
 Status WorkingThread::Load(const state::ThreadState& loaded) {
   texts_.reserve(loaded.window.size() + 8);

@@ -20,7 +20,7 @@ namespace agent_graph::run {
 class WorkingThread {
  public:
   WorkingThread(const graph::CompiledGraph& graph, std::string thread_id, RunLog& log,
-                MessageIds::Lookup in_history);
+                MessageIds ids);
 
   // Takes over what was loaded. kDataLoss when a stored message cannot be read.
   Status Load(const state::ThreadState& loaded);

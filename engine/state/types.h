@@ -103,6 +103,7 @@ struct BeginRun {
   bool enqueue_if_busy = true;               // false: kBusy at once
   int64_t wait_ms_max = 60'000;              // in the thread queue; then kBusy
   uint32_t queue_max = 16;                   // runs waiting for this thread; beyond: kBusy
+  bool new_thread_only = false;              // kConflict when the thread exists, whoever owns it
 };
 
 struct BeginRunReply {
@@ -133,7 +134,8 @@ struct AppendRunReply {
 struct FinishRun {
   AppendRun append;
   Snapshot snapshot;
-  std::string status;  // done | error | stopped | interrupted
+  std::string status;       // done | error | stopped | interrupted
+  std::string thread_name;  // for a thread that has no name yet; empty: leaves it so
 };
 
 struct StopRequest {

@@ -54,6 +54,7 @@ struct ApiContext {
   media::Storage* files = nullptr;
   media::Extractor* extractor = nullptr;
   bridge::Outbox* log = nullptr;
+  const IdGenerator* ids = nullptr;  // of threads and messages
 };
 
 using auth::Caller;

@@ -43,8 +43,8 @@ json Info(const ApiContext& api, size_t edge_count) {
   info["interrupt_before"] = graph.interrupt_before();
   info["interrupt_after"] = graph.interrupt_after();
   info["context_type"] = nullptr;
-  info["id_generator"] = "UUIDGenerator";
-  info["id_type"] = "string";
+  info["id_generator"] = api.ids->name();
+  info["id_type"] = api.ids->type();
   info["state_type"] = "AgentState";
   info["state_fields"] = graph.StateFieldNames();
   return info;

@@ -74,7 +74,7 @@ class Refusal {
   // For a request: a client waits for the end of each.
   void Answer(const ErrorInfo& error) {
     Tell(error);
-    context_.exchange().SendLast(Frame(writer_.DoneLine("", UnixSeconds())));
+    context_.exchange().SendLast(Frame(writer_.DoneLine("", "", UnixSeconds())));
   }
 
  private:

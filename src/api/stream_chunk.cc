@@ -49,7 +49,7 @@ void AppendTimestamp(std::string& out, double timestamp) {
 
 }  // namespace
 
-StreamChunkWriter::StreamChunkWriter(const run::RunStart& start) : thread_name_(start.thread_name) {
+StreamChunkWriter::StreamChunkWriter(const run::RunStart& start) {
   identity_ += ",\"thread_id\":";
   AppendId(identity_, start.thread_id);
   identity_ += ",\"run_id\":";
@@ -71,12 +71,13 @@ std::string StreamChunkWriter::Line(const run::RunEvent& event, double timestamp
   return Write(chunk, timestamp);
 }
 
-std::string StreamChunkWriter::DoneLine(std::string_view state_json, double timestamp) const {
+std::string StreamChunkWriter::DoneLine(std::string_view state_json, std::string_view thread_name,
+                                        double timestamp) const {
   Chunk chunk;
   chunk.event = "updates";
   chunk.state = state_json;
   chunk.data = "{\"status\":\"done\"}";
-  chunk.thread_name = thread_name_;
+  chunk.thread_name = thread_name;
   return Write(chunk, timestamp);
 }
 

@@ -15,9 +15,9 @@ class StreamChunkWriter {
   explicit StreamChunkWriter(const run::RunStart& start);
 
   std::string Line(const run::RunEvent& event, double timestamp) const;
-  // The last line: updates with data.status "done". `state_json` may be empty. A generated thread
-  // name is told here.
-  std::string DoneLine(std::string_view state_json, double timestamp) const;
+  // The last line: updates with data.status "done". `state_json` and `thread_name` may be empty.
+  std::string DoneLine(std::string_view state_json, std::string_view thread_name,
+                       double timestamp) const;
 
  private:
   struct Chunk {
@@ -31,7 +31,6 @@ class StreamChunkWriter {
   };
   std::string Write(const Chunk& chunk, double timestamp) const;
 
-  const std::string thread_name_;
   std::string identity_;  // `,"thread_id":…,"run_id":…,"metadata":{"is_new_thread":…,"thread_id":…`
 };
 

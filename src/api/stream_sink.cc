@@ -21,7 +21,7 @@ Status StreamSink::OnEvent(const run::RunEvent& event) {
 void StreamSink::Finish(const run::RunOutcome& outcome) {
   std::string_view state = outcome.state_json;
   if (granularity_ == Granularity::kLow) state = {};
-  SendLast(writer_->DoneLine(state, UnixSeconds()));
+  SendLast(writer_->DoneLine(state, outcome.start.thread_name, UnixSeconds()));
 }
 
 bool StreamSink::Shows(run::RunEvent::Kind kind) const {

@@ -52,7 +52,8 @@ void AddMessages(HandlerContext& context) {
     append.metadata_json = DumpJson(*metadata);
   }
   append.messages =
-      ToStored(ReadMessages(context.body(), "messages", context.message_limits(), problems));
+      ToStored(ReadMessages(context.body(), "messages", context.message_limits(), problems),
+               *context.api().ids);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   Status appended = context.state().Append(append);
   if (!appended.ok()) return context.Fail(appended);

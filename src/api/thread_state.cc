@@ -23,8 +23,9 @@ void ReadState(const json& fields, const HandlerContext& context, state::PutStat
     if (key == "context") {
       put.context_cleared = value.is_null();
       if (value.is_null()) continue;
-      put.messages = ToStored(ReadMessageArray(value, {"body", "state", "context"},
-                                               context.message_limits(), problems));
+      put.messages = ToStored(
+          ReadMessageArray(value, {"body", "state", "context"}, context.message_limits(), problems),
+          *context.api().ids);
     } else if (key == "context_summary") {
       put.summary_present = true;
       if (value.is_string()) put.summary = value.get<std::string>();

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "graph/load.h"
+#include "graph/thread_names.h"
+#include "run/thread_name.h"
 
 namespace agent_graph::service {
 namespace {
@@ -70,6 +72,24 @@ Status CheckModels(const graph::CompiledGraph& graph, const models::Registry& mo
   return Status::Ok();
 }
 
+Result<run::ThreadNamer> ThreadNames(const settings::ThreadNameSettings& names) {
+  using Method = settings::ThreadNameSettings::Method;
+  switch (names.method) {
+    case Method::kNone:
+      break;
+    case Method::kRandom:
+      return run::ThreadNamer(
+          [](const std::vector<std::string>&) { return run::RandomThreadName(); });
+    case Method::kCustom: {
+      auto loaded = graph::LoadThreadNames(names.function.module, names.function.attribute);
+      if (loaded.ok()) return run::ThreadNamer((*loaded)->make);
+      return Status(StatusCode::kInvalidArgument,
+                    "thread_name_generator: " + loaded.status().message());
+    }
+  }
+  return run::ThreadNamer();
+}
+
 }  // namespace
 
 Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file) {
@@ -93,6 +113,7 @@ Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file) {
     AG_ASSIGN_OR_RETURN(agent.embedder, memory::MakeEmbedder(ToEmbeddingOptions(settings.embedding),
                                                              settings.environment));
   }
+  AG_ASSIGN_OR_RETURN(agent.name_thread, ThreadNames(settings.thread_names));
   return agent;
 }
 

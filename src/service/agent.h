@@ -10,6 +10,7 @@
 #include "memory/embedder.h"
 #include "models/registry.h"
 #include "realtime/registry.h"
+#include "run/runner.h"
 #include "settings/settings.h"
 #include "tools/catalog.h"
 
@@ -21,6 +22,7 @@ struct Agent {
   std::unique_ptr<realtime::Registry> realtime;
   std::unique_ptr<tools::Catalog> catalog;
   std::unique_ptr<memory::Embedder> embedder;  // null: no memory store
+  run::ThreadNamer name_thread;  // empty: threads have no names
 };
 
 // Runs user code (a shared object's builder). Starts no thread. A failure is one line that names

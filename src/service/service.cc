@@ -66,6 +66,7 @@ struct Service::Implementation {
       : settings(std::move(settings_in)),
         options(std::move(options_in)),
         agent(std::move(agent_in)),
+        ids(MakeIds()),
         runtime(ToRuntimeOptions(*settings, options, outbox)),
         state(MakeState()),
         store(MakeStore()),
@@ -93,6 +94,7 @@ struct Service::Implementation {
     live.counters = &live_counters;
     live.sessions_max = settings->limits.live_sessions_max;
     context.live = &live;
+    context.ids = ids.get();
     agent.catalog->LogTo(
         [this](LogLevel level, const std::string& line) { outbox.Log(ToLogLevel(level), line); });
   }
@@ -148,11 +150,19 @@ struct Service::Implementation {
       return agent.models->Find(name);
     };
     runner_options.catalog = agent.catalog.get();
+    runner_options.ids = ids;
+    runner_options.name_thread = agent.name_thread;
     runner_options.log = [this](LogLevel level, const std::string& line) {
       outbox.Log(ToLogLevel(level), line);
     };
     runner_options.show_exception_text = settings->mode == settings::Mode::kDevelopment;
     return runner_options;
+  }
+
+  std::shared_ptr<const IdGenerator> MakeIds() const {
+    IdOptions id_options = settings->ids;
+    id_options.worker = options.worker;
+    return std::make_shared<const IdGenerator>(id_options);
   }
 
   // Nobody owns the state: this worker offers itself until the helper process is back.
@@ -176,6 +186,7 @@ struct Service::Implementation {
   const std::shared_ptr<const settings::Settings> settings;
   const ServiceOptions options;
   const Agent agent;
+  const std::shared_ptr<const IdGenerator> ids;
   bridge::Outbox outbox;
   runtime::Runtime runtime;
   std::unique_ptr<state::Client> state;        // null: nothing is kept

@@ -22,6 +22,8 @@ struct ServiceOptions {
   std::string state_directory;  // absolute; owner.sock and db/ live there
   int graph_file = -1;          // descriptor of the graph file opened at configuration time, or -1
   bool state_in_process = false;  // master_process off: this process is the state owner, too
+  // Tells this process from the others of its nginx that live at the same time, for ids.
+  uint32_t worker = 0;
   // The user nginx hands the state directory to; a single process of root serves it for that user.
   uid_t state_user = static_cast<uid_t>(-1);
 };

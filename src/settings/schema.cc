@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "settings/access.h"
+#include "settings/identity.h"
 #include "settings/media.h"
 #include "settings/rate_limit.h"
 #include "settings/store.h"
@@ -364,7 +365,8 @@ constexpr Key<Settings> kDocumentKeys[] = {
     {"observability", RefuseUnlessNull},
     {"evaluation", ReadEvaluation},
     {"remote_tools", RefuseUnlessNull},
-    {"thread_name_generator", RefuseUnlessNull},
+    {"id_generator", ReadIdGenerator},
+    {"thread_name_generator", ReadThreadNames},
     {"injectq", AcceptWithoutEffect},
     {"test", AcceptWithoutEffect},
     {"ag_ui", AcceptWithoutEffect},

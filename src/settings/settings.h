@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/id_generator.h"
 #include "base/status.h"
 #include "limits/options.h"
 
@@ -144,6 +145,13 @@ struct EvaluationSettings {
   std::string reports_directory;  // absolute
 };
 
+// How threads that the service creates are called.
+struct ThreadNameSettings {
+  enum class Method : uint8_t { kNone, kRandom, kCustom };
+  Method method = Method::kNone;
+  ExportSettings function;  // of kCustom
+};
+
 struct LimitSettings {
   uint64_t json_bytes_max = 10 * 1024 * 1024;
   uint32_t json_depth_max = 128;
@@ -177,6 +185,8 @@ struct Settings {
   MediaSettings media;
   EvaluationSettings evaluation;
   LimitSettings limits;
+  IdOptions ids;
+  ThreadNameSettings thread_names;
   std::optional<uint64_t> window_max = 100;
   Environment environment;            // with the `env` file merged in
   std::vector<std::string> warnings;  // accepted but without effect; logged once at start

@@ -12,6 +12,7 @@
 #include "agent_graph/plugin.h"        // IWYU pragma: export
 #include "agent_graph/run_context.h"   // IWYU pragma: export
 #include "agent_graph/state.h"         // IWYU pragma: export
+#include "agent_graph/thread_name.h"   // IWYU pragma: export
 #include "agent_graph/tool.h"          // IWYU pragma: export
 #include "agent_graph/tool_sources.h"  // IWYU pragma: export
 #include "agent_graph/version.h"       // IWYU pragma: export

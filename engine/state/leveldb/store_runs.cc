@@ -16,6 +16,10 @@ Status Fenced() {
   return Status(StatusCode::kFenced, "the run lost its thread");
 }
 
+Status ThreadExists() {
+  return Status(StatusCode::kConflict, "there is a thread of that id already");
+}
+
 bool Holds(const LeaseRow& row, const std::string& client, const std::string& run_id) {
   return row.client == client && row.run_id == run_id;
 }
@@ -66,6 +70,7 @@ void Store::Begin(Waiter begin, uint32_t queue_max) {
     return Accept(begin.from, AnswerOf(lease.row, remote_tools_version_),
                   {.sync = false, .answer_again = false});
   }
+  if (begin.run.new_thread_only) return Refuse(begin.from, ThreadExists());
   if (!InScope(begin.run.scope, lease.thread.owner)) {
     return Refuse(begin.from,
                   Status(StatusCode::kPermissionDenied, "the thread belongs to another user"));
@@ -98,6 +103,10 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
   const BeginRun& run = begin.run;
   auto client = clients_.find(begin.from.client);
   if (client == clients_.end()) return Status(StatusCode::kUnavailable, "the client has gone");
+  if (run.new_thread_only) {
+    AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> existing, FindThread(transaction_, run.thread_id));
+    if (existing) return ThreadExists();
+  }
   bool created = false;
   AG_ASSIGN_OR_RETURN(ThreadRow thread, WritableThread(run.scope,
                                                        {run.thread_id, run.user_id, run.creation_id,
@@ -169,6 +178,7 @@ Result<ReplyRow> Store::Finish(const ReplyAddress& from, const FinishRun& finish
   editor.WriteSnapshot(finish.snapshot);
   editor.Save();
   RememberLease(lease->row, *thread);
+  if (thread->name.empty()) thread->name = finish.thread_name;
   TouchThread(transaction_, thread_id, *thread, micros);
   EndLease(thread_id);
   return ReplyRow{};

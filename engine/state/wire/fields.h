@@ -53,7 +53,7 @@ template <pack::SameAs<BeginRun> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.thread_id, s.user_id, s.creation_id, s.thread_name, s.run_id,
                   s.graph_name, s.graph_hash, s.window_max, s.enqueue_if_busy, s.wait_ms_max,
-                  s.queue_max);
+                  s.queue_max, s.new_thread_only);
 }
 template <pack::SameAs<BeginRunReply> T>
 auto Fields(T& s) {
@@ -70,7 +70,7 @@ auto Fields(T& s) {
 }
 template <pack::SameAs<FinishRun> T>
 auto Fields(T& s) {
-  return std::tie(s.append, s.snapshot, s.status);
+  return std::tie(s.append, s.snapshot, s.status, s.thread_name);
 }
 template <pack::SameAs<StopRequest> T>
 auto Fields(T& s) {

@@ -46,6 +46,7 @@ class FakeState : public state::Service {
     std::lock_guard lock(mutex_);
     state::BeginRunReply reply;
     reply.created = !threads_.contains(run.thread_id);
+    if (run.new_thread_only && !reply.created) return Status(StatusCode::kConflict, "exists");
     Thread& thread = threads_[run.thread_id];
     if (thread.leased) return Status(StatusCode::kBusy, "busy");
     thread.leased = true;
@@ -70,6 +71,7 @@ class FakeState : public state::Service {
     Thread& thread = threads_[finish.append.thread_id];
     thread.state.snapshot = finish.snapshot;
     thread.last_status = finish.status;
+    if (thread.state.record.name.empty()) thread.state.record.name = finish.thread_name;
     thread.leased = false;
     return Status::Ok();
   }

@@ -142,7 +142,7 @@ class RunTest : public testing::Test {
   Result<RunOutcome> Run(const RunRequest& request) {
     auto graph = graph::CompiledGraph::Compile(builder_, "test");
     if (!graph.ok()) return graph.status();
-    Runner::Options options;
+    Runner::Options options = options_;
     options.find_model = [this](const std::string& name) -> models::ModelProvider* {
       return name == "default" ? &model_ : nullptr;
     };
@@ -166,6 +166,7 @@ class RunTest : public testing::Test {
   ScriptedModel model_;
   RecordingSink sink_;
   GraphBuilder builder_;
+  Runner::Options options_;
 };
 
 }  // namespace agent_graph::run

@@ -102,6 +102,7 @@ class DispatchTest : public testing::Test {
     api_.graph = graph_.get();
     api_.runtime = &runtime_;
     api_.log = &outbox_;
+    api_.ids = &ids_;
     guard_ = auth::Guard::Create(settings_, {}).value();
     api_.guard = guard_.get();
   }
@@ -169,6 +170,7 @@ class DispatchTest : public testing::Test {
   }
 
   settings::Settings settings_;
+  const IdGenerator ids_;
   bridge::Outbox outbox_;
   runtime::Runtime runtime_;
   run::Runner runner_;

@@ -58,14 +58,13 @@ TEST(StreamChunkWriter, NamesTheEvents) {
 }
 
 TEST(StreamChunkWriter, EndsWithDone) {
-  run::RunStart start = Start();
-  json low = ParseLine(StreamChunkWriter(start).DoneLine("", 1));
+  const run::RunStart start = Start();
+  json low = ParseLine(StreamChunkWriter(start).DoneLine("", "", 1));
   EXPECT_EQ(low["event"], "updates");
   EXPECT_EQ(low["data"], json::parse(R"({"status":"done"})"));
   EXPECT_EQ(low["state"], nullptr);
   EXPECT_FALSE(low["metadata"].contains("thread_name"));
-  start.thread_name = "calm river";
-  json full = ParseLine(StreamChunkWriter(start).DoneLine(R"({"context":[]})", 1));
+  json full = ParseLine(StreamChunkWriter(start).DoneLine(R"({"context":[]})", "calm river", 1));
   EXPECT_EQ(full["state"], json::parse(R"({"context":[]})"));
   EXPECT_EQ(full["metadata"]["thread_name"], "calm river");
 }

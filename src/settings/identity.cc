@@ -1,0 +1,59 @@
+#include "settings/identity.h"
+
+#include <array>
+#include <limits>
+
+#include "base/json.h"
+#include "settings/access.h"
+
+#include <nlohmann/json.hpp>
+
+namespace agent_graph::settings {
+namespace {
+
+Status ReadIdKind(const Value& value, IdOptions& ids) {
+  static constexpr std::array<std::string_view, 4> kNames = {"uuid", "integer", "bigint",
+                                                             "snowflake"};
+  static constexpr std::array kKinds = {IdKind::kUuid, IdKind::kInteger, IdKind::kBigint,
+                                        IdKind::kSnowflake};
+  size_t index = 0;
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
+  ids.kind = kKinds[index];
+  return Status::Ok();
+}
+
+constexpr Key<IdOptions> kIdKeys[] = {
+    {"type", ReadIdKind},
+    {"node",
+     [](const Value& v, IdOptions& i) { return v.Read(0, IdOptions::kNodesMax - 1, i.node); }},
+    {"epoch_ms",
+     [](const Value& v, IdOptions& i) {
+       return v.Read(0, std::numeric_limits<int64_t>::max() / 1'000'000, i.epoch_millis);
+     }},
+};
+
+}  // namespace
+
+Status ReadIdGenerator(const Value& value, Settings& settings) {
+  if (value.IsNull()) return Status::Ok();
+  if (value.IsString()) return ReadIdKind(value, settings.ids);
+  return ReadObject(value, kIdKeys, settings.ids);
+}
+
+Status ReadThreadNames(const Value& value, Settings& settings) {
+  using Method = ThreadNameSettings::Method;
+  if (value.IsNull()) return Status::Ok();
+  std::string name;
+  AG_RETURN_IF_ERROR(value.ReadString(name));
+  if (name == "random") {
+    settings.thread_names.method = Method::kRandom;
+    return Status::Ok();
+  }
+  if (name.find(':') == std::string::npos) {
+    return value.Error(DumpJson(value.node()) + " is not one of random, <module>:<attribute>");
+  }
+  settings.thread_names.method = Method::kCustom;
+  return ReadExport(value, settings.directory, false, settings.thread_names.function);
+}
+
+}  // namespace agent_graph::settings

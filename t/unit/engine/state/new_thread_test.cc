@@ -1,0 +1,54 @@
+// Threads that a run creates: ids that must be new, and names that come later.
+#include <gtest/gtest.h>
+
+#include "fixture.h"
+#include "state/service.h"
+
+namespace agent_graph::state {
+namespace {
+
+class NewThreadTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    owner_ = StartOwner(directory_.path(), OwnerOptions::Type::kMemory);
+    client_ = StartClient(directory_.path());
+  }
+  static BeginRun NewRunOn(const std::string& thread_id, const std::string& user) {
+    BeginRun run = RunOn(thread_id, user);
+    run.new_thread_only = true;
+    return run;
+  }
+
+  TemporaryDirectory directory_;
+  std::unique_ptr<Owner> owner_;
+  std::unique_ptr<Client> client_;
+};
+
+TEST_F(NewThreadTest, AnIdThatMustBeNewIsNeverShared) {
+  BeginRun first = NewRunOn("t", "alice");
+  Result<BeginRunReply> begun = client_->Begin(first, nullptr);
+  ASSERT_TRUE(begun.ok()) << begun.status().ToString();
+  // While it runs, and afterwards; whoever owns it.
+  for (const char* user : {"alice", "bob"}) {
+    EXPECT_EQ(client_->Begin(NewRunOn("t", user), nullptr).status().code(), StatusCode::kConflict);
+  }
+  ASSERT_TRUE(client_->Finish(FinishOf(first, *begun)).ok());
+  for (const char* user : {"alice", "bob"}) {
+    EXPECT_EQ(client_->Begin(NewRunOn("t", user), nullptr).status().code(), StatusCode::kConflict);
+  }
+}
+
+TEST_F(NewThreadTest, AThreadIsNamedByTheEndOfARunOnce) {
+  for (const char* name : {"", "first", "second"}) {
+    BeginRun run = RunOn("t");
+    Result<BeginRunReply> begun = client_->Begin(run, nullptr);
+    ASSERT_TRUE(begun.ok());
+    FinishRun finish = FinishOf(run, *begun);
+    finish.thread_name = name;
+    ASSERT_TRUE(client_->Finish(finish).ok());
+  }
+  EXPECT_EQ(client_->GetThread(Scope::All(), "t")->name, "first");
+}
+
+}  // namespace
+}  // namespace agent_graph::state
