@@ -21,6 +21,15 @@ ToolNode* FindToolNode(GraphDefinition& definition, const std::string& name,
   return nullptr;
 }
 
+graph::Node* FindNode(GraphDefinition& definition, const std::string& name,
+                      const std::string& what) {
+  for (graph::Node& node : definition.nodes) {
+    if (node.name == name) return &node;
+  }
+  definition.mistakes.push_back(what + ": there is no node \"" + name + "\" yet");
+  return nullptr;
+}
+
 }  // namespace
 
 GraphBuilder::GraphBuilder() : definition_(std::make_unique<GraphDefinition>()) {}
@@ -85,6 +94,31 @@ GraphBuilder& GraphBuilder::AddGoTo(std::string from, std::vector<std::string> t
 
 GraphBuilder& GraphBuilder::AddField(StateField field) {
   definition_->fields.push_back(std::move(field));
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::AddSubgraph(std::string name, const GraphBuilder& graph) {
+  definition_->nodes.push_back(
+      {std::move(name),
+       graph::Subgraph{std::make_shared<const GraphDefinition>(graph.definition())}});
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::SetRetry(std::string node, RetryPolicy retry) {
+  if (graph::Node* found = FindNode(*definition_, node, "the retry policy")) found->retry = retry;
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::SetTimeout(std::string node, std::chrono::milliseconds timeout) {
+  graph::Node* found = FindNode(*definition_, node, "the timeout");
+  if (found == nullptr) return *this;
+  found->timeout = timeout;
+  if (auto* function = std::get_if<FunctionNode>(&found->kind)) function->timeout = timeout;
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::SetContext(ContextPolicy policy) {
+  definition_->context = std::move(policy);
   return *this;
 }
 

@@ -3,11 +3,15 @@
 #include <algorithm>
 
 #include "graph/content_hash.h"
+#include "graph/flatten.h"
 #include "graph/problems.h"
 #include "graph/state_schema.h"
 
 namespace agent_graph::graph {
 namespace {
+
+// A way that enters and leaves subgraphs more often than this leads nowhere.
+constexpr int kSubgraphHopsMax = 64;
 
 Status GraphStatus(std::string message) {
   return Status(StatusCode::kGraph, std::move(message));
@@ -50,7 +54,9 @@ Result<std::shared_ptr<const CompiledGraph>> CompiledGraph::Compile(const GraphB
     return GraphStatus(std::move(text));
   }
   std::shared_ptr<CompiledGraph> graph(new CompiledGraph);
-  graph->definition_ = builder.definition();
+  std::vector<std::string> subgraphs;
+  graph->definition_ = Flatten(builder.definition(), subgraphs);
+  graph->subgraphs_.insert(subgraphs.begin(), subgraphs.end());
   if (graph->definition_.name.empty()) graph->definition_.name = std::move(default_name);
   graph->hash_ = content_hash.empty() ? ContentHash(StructureText(graph->definition_))
                                       : std::move(content_hash);
@@ -68,9 +74,37 @@ const Node* CompiledGraph::FindNode(std::string_view name) const {
 std::vector<EdgeView> CompiledGraph::edges() const {
   std::vector<EdgeView> views;
   for (const OutgoingEdge& edge : definition_.edges) {
-    for (const std::string& target : edge.targets) views.push_back({edge.from, target});
+    // What leads into a subgraph, and on from it, is shown at the nodes it connects.
+    const bool inner = edge.from != START && FindNode(edge.from) == nullptr;
+    if (inner) continue;
+    for (const std::string& target : edge.targets) AddViews(edge.from, target, 0, views);
+  }
+  for (const Node& node : definition_.nodes) {
+    const std::string_view scope = ScopeOf(node.name);
+    if (scope.empty() || EdgeFrom(node.name) != nullptr) continue;
+    AddViews(node.name, std::string(scope) + END, 0, views);
   }
   return views;
+}
+
+void CompiledGraph::AddViews(const std::string& source, const std::string& target, int depth,
+                             std::vector<EdgeView>& views) const {
+  const std::string_view ended = EndedSubgraph(target);
+  const bool enters = subgraphs_.contains(target);
+  if (ended.empty() && !enters) {
+    const bool known = std::any_of(views.begin(), views.end(), [&](const EdgeView& view) {
+      return view.source == source && view.target == target;
+    });
+    if (!known) views.push_back({source, target});
+    return;
+  }
+  if (depth >= kSubgraphHopsMax) return;
+  const std::string from = enters ? target + kPathSeparator + START : std::string(ended);
+  const OutgoingEdge* edge = EdgeFrom(from);
+  if (edge == nullptr) {
+    return AddViews(source, std::string(ScopeOf(from)) + END, depth + 1, views);
+  }
+  for (const std::string& next : edge->targets) AddViews(source, next, depth + 1, views);
 }
 
 const OutgoingEdge* CompiledGraph::EdgeFrom(std::string_view from) const {
@@ -79,13 +113,35 @@ const OutgoingEdge* CompiledGraph::EdgeFrom(std::string_view from) const {
 }
 
 Result<std::string> CompiledGraph::Next(std::string_view from, const State& state) const {
+  AG_ASSIGN_OR_RETURN(std::string target, Follow(from, state));
+  return Settle(std::move(target), state);
+}
+
+Result<std::string> CompiledGraph::Settle(std::string target, const State& state) const {
+  if (subgraphs_.empty()) return target;
+  for (int hop = 0; hop < kSubgraphHopsMax; ++hop) {
+    const std::string_view ended = EndedSubgraph(target);
+    if (subgraphs_.contains(target)) {
+      AG_ASSIGN_OR_RETURN(target, Follow(target + kPathSeparator + START, state));
+    } else if (!ended.empty()) {
+      AG_ASSIGN_OR_RETURN(target, Follow(std::string(ended), state));
+    } else {
+      return target;
+    }
+  }
+  return GraphStatus("the way through the subgraphs never comes to a node");
+}
+
+Result<std::string> CompiledGraph::Follow(std::string_view from, const State& state) const {
   const OutgoingEdge* edge = EdgeFrom(from);
-  if (edge == nullptr) return std::string(END);
+  if (edge == nullptr) return std::string(ScopeOf(from)) + END;
   if (!edge->conditional) return edge->targets[0];
   std::string source(from);
   try {
     std::string target = edge->predicate(state);
-    if (Contains(edge->targets, target)) return target;
+    for (size_t i = 0; i < edge->targets.size(); ++i) {
+      if (edge->labels[i] == target) return edge->targets[i];
+    }
     return GraphStatus("the predicate after node \"" + source + "\" chose \"" + target +
                        "\", which is not a target of its edge");
   } catch (const std::exception& error) {
@@ -95,8 +151,12 @@ Result<std::string> CompiledGraph::Next(std::string_view from, const State& stat
   }
 }
 
-Status CompiledGraph::CheckGoTo(std::string_view from, std::string_view target) const {
-  if (target == END || FindNode(target) != nullptr) return Status::Ok();
+Result<std::string> CompiledGraph::Jump(std::string_view from, std::string_view target,
+                                        const State& state) const {
+  std::string path = std::string(ScopeOf(from)) + std::string(target);
+  if (target == END || FindNode(path) != nullptr || subgraphs_.contains(path)) {
+    return Settle(std::move(path), state);
+  }
   return GraphStatus("node \"" + std::string(from) + "\" jumps to \"" + std::string(target) +
                      "\", which is no node of the graph");
 }
@@ -115,7 +175,12 @@ const ToolNode* CompiledGraph::ToolsOf(const Agent& agent) const {
 }
 
 std::vector<std::string> CompiledGraph::ModelNames() const {
-  return ModelNamesOf<Agent>(definition_.nodes);
+  std::vector<std::string> names = ModelNamesOf<Agent>(definition_.nodes);
+  if (definition_.context && definition_.context->summarize &&
+      !Contains(names, definition_.context->summary_model)) {
+    names.push_back(definition_.context->summary_model);
+  }
+  return names;
 }
 
 const Node* CompiledGraph::live_root() const {

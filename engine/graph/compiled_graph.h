@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -34,23 +35,27 @@ class CompiledGraph {
 
   const std::vector<Node>& nodes() const { return definition_.nodes; }
   const Node* FindNode(std::string_view name) const;  // null: no such node
-  // Static edges and each target of each conditional edge, in the order they were added.
+  // Static edges and each target of each conditional edge, in the order they were added; those into
+  // and out of subgraphs from node to node.
   std::vector<EdgeView> edges() const;
+  const std::optional<ContextPolicy>& context() const { return definition_.context; }
   const std::vector<std::string>& interrupt_before() const { return definition_.interrupt_before; }
   const std::vector<std::string>& interrupt_after() const { return definition_.interrupt_after; }
 
   // The node after `from` (START for the first), or END. kGraph when a predicate throws or names
-  // no target of its edge. Ignores NodeResult::go_to: see CheckGoTo.
+  // no target of its edge. Ignores NodeResult::go_to: see Jump.
   Result<std::string> Next(std::string_view from, const State& state) const;
-  // Whether a node may jump to `target`: a node of this graph or END.
-  Status CheckGoTo(std::string_view from, std::string_view target) const;
+  // Where a node's NodeResult::go_to leads: `target` is a node beside `from`, or END, which for a
+  // node of a subgraph is what comes after that.
+  Result<std::string> Jump(std::string_view from, std::string_view target,
+                           const State& state) const;
 
   bool InterruptsBefore(std::string_view node) const;
   bool InterruptsAfter(std::string_view node) const;
 
   // The tools an agent's model is told about; null when it has none.
   const ToolNode* ToolsOf(const Agent& agent) const;
-  // Every `Agent::model`, once each: start-up checks that all are configured.
+  // Every model that is asked, once each: start-up checks that all are configured.
   std::vector<std::string> ModelNames() const;
 
   // The live agent at the root, null when the graph is not live.
@@ -81,6 +86,12 @@ class CompiledGraph {
   CompiledGraph() = default;
 
   const OutgoingEdge* EdgeFrom(std::string_view from) const;
+  // The target of an edge, or the end of the scope when there is no edge.
+  Result<std::string> Follow(std::string_view from, const State& state) const;
+  // Goes on from the name or the end of a subgraph to a node, or END of the whole.
+  Result<std::string> Settle(std::string target, const State& state) const;
+  void AddViews(const std::string& source, const std::string& target, int depth,
+                std::vector<EdgeView>& views) const;
   const StateField* FindField(std::string_view name) const;
 
   GraphDefinition definition_;
@@ -88,6 +99,7 @@ class CompiledGraph {
   std::string state_schema_json_;
   std::unordered_map<std::string_view, const Node*> nodes_;  // keys point into definition_
   std::unordered_map<std::string_view, const OutgoingEdge*> edges_;
+  std::unordered_set<std::string> subgraphs_;  // paths of those that were taken apart
 };
 
 }  // namespace agent_graph::graph

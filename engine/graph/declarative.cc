@@ -1,5 +1,7 @@
 #include "graph/declarative.h"
 
+#include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -13,6 +15,12 @@ namespace agent_graph::graph {
 namespace {
 
 using nlohmann::json;
+
+constexpr size_t kNestingMax = 16;
+constexpr int64_t kAttemptsMax = 100;
+constexpr int64_t kMillisecondsMax = 3'600'000;
+constexpr int64_t kMessagesMax = 10'000;
+constexpr int64_t kTokensMax = 100'000'000;
 
 struct Branch {
   Condition condition;
@@ -32,8 +40,12 @@ std::string NodeName(std::string name) {
 
 class DocumentReader {
  public:
-  DocumentReader(GraphBuilder& builder, const json& graph, std::string path)
-      : builder_(builder), top_(graph, std::move(path)) {}
+  // `within`: the keys of the graphs that this one is a part of, its own last.
+  DocumentReader(GraphBuilder& builder, const json& document, std::vector<std::string> within)
+      : builder_(builder),
+        document_(document),
+        within_(std::move(within)),
+        top_(document.at(within_.back()), within_.back()) {}
 
   Status Read() {
     AG_RETURN_IF_ERROR(top_.ok() ? Status::Ok() : top_.Finish());
@@ -42,6 +54,7 @@ class DocumentReader {
     AG_RETURN_IF_ERROR(ReadNodes());
     AG_RETURN_IF_ERROR(ReadEdges());
     AG_RETURN_IF_ERROR(ReadFields());
+    ReadContext();
     builder_.InterruptBefore(ReadNodeNames("interrupt_before"));
     builder_.InterruptAfter(ReadNodeNames("interrupt_after"));
     return top_.Finish();
@@ -91,12 +104,33 @@ class DocumentReader {
       ReadToolNode(reader, name);
     } else if (type == "reply") {
       ReadReply(reader, name);
+    } else if (type == "graph") {
+      AG_RETURN_IF_ERROR(ReadSubgraph(reader, name));
     } else if (type == "live_agent") {
       builder_.AddLiveAgent(name, ReadLiveAgent(reader));
     } else {
-      reader.Fail(reader.PathOf("type"), "must be one of agent, tools, reply, live_agent");
+      reader.Fail(reader.PathOf("type"), "must be one of agent, tools, reply, graph, live_agent");
     }
     return reader.Finish();
+  }
+
+  Status ReadSubgraph(ObjectReader& reader, const std::string& name) {
+    const std::string key = reader.RequiredText("graph");
+    if (!reader.ok()) return reader.Finish();
+    if (!document_.contains(key)) {
+      reader.Fail(reader.PathOf("graph"), "there is no graph \"" + key + "\" in the document");
+    } else if (std::find(within_.begin(), within_.end(), key) != within_.end()) {
+      reader.Fail(reader.PathOf("graph"), "graph \"" + key + "\" would be a part of itself");
+    } else if (within_.size() >= kNestingMax) {
+      reader.Fail(reader.PathOf("graph"), "graphs lie too deep in each other");
+    }
+    if (!reader.ok()) return reader.Finish();
+    GraphBuilder subgraph;
+    std::vector<std::string> within = within_;
+    within.push_back(key);
+    AG_RETURN_IF_ERROR(DocumentReader(subgraph, document_, std::move(within)).Read());
+    builder_.AddSubgraph(name, subgraph);
+    return Status::Ok();
   }
 
   void ReadAgent(ObjectReader& reader, const std::string& name) {
@@ -106,7 +140,53 @@ class DocumentReader {
     agent.tool_node = reader.Text("tool_node", "");
     agent.parameters_json = reader.ObjectText("parameters");
     agent.stream = reader.Bool("stream", true);
+    agent.output_field = reader.Text("output_field", "");
     builder_.AddAgent(name, std::move(agent));
+    if (reader.Value("timeout_ms") != nullptr) {
+      builder_.SetTimeout(name, ReadMilliseconds(reader, "timeout_ms", {}, 1));
+    }
+    if (const json* value = reader.Value("retry")) {
+      ObjectReader retry_reader(*value, reader.PathOf("retry"));
+      RetryPolicy retry;
+      retry.attempts_max = static_cast<int>(retry_reader.Integer("attempts", 3, 1, kAttemptsMax));
+      retry.delay = ReadMilliseconds(retry_reader, "delay_ms", retry.delay, 0);
+      retry.factor = static_cast<double>(retry_reader.Integer("factor", 2, 1, kAttemptsMax));
+      retry.delay_max = ReadMilliseconds(retry_reader, "delay_ms_max", retry.delay_max, 0);
+      PassOn(reader, retry_reader);
+      builder_.SetRetry(name, retry);
+    }
+  }
+
+  static std::chrono::milliseconds ReadMilliseconds(ObjectReader& reader, const char* key,
+                                                    std::chrono::milliseconds otherwise,
+                                                    int64_t minimum) {
+    return std::chrono::milliseconds(
+        reader.Integer(key, otherwise.count(), minimum, kMillisecondsMax));
+  }
+
+  // The first mistake of an inner object is one of the outer's.
+  static void PassOn(ObjectReader& outer, ObjectReader& inner) {
+    const Status status = inner.Finish();
+    if (status.ok()) return;
+    const size_t colon = status.message().find(": ");  // behind the path
+    outer.Fail(status.message().substr(0, colon), status.message().substr(colon + 2));
+  }
+
+  void ReadContext() {
+    const json* value = top_.Value("context");
+    if (value == nullptr) return;
+    ObjectReader reader(*value, top_.PathOf("context"));
+    ContextPolicy policy;
+    policy.messages_max = static_cast<size_t>(reader.Integer("messages_max", 0, 0, kMessagesMax));
+    policy.tokens_max = static_cast<size_t>(reader.Integer("tokens_max", 0, 0, kTokensMax));
+    policy.summarize = reader.Bool("summarize", false);
+    policy.summary_model = reader.Text("summary_model", policy.summary_model);
+    policy.summary_prompt = reader.Text("summary_prompt", "");
+    if (policy.messages_max == 0 && policy.tokens_max == 0) {
+      reader.Fail(reader.path(), "needs messages_max or tokens_max");
+    }
+    PassOn(top_, reader);
+    builder_.SetContext(std::move(policy));
   }
 
   void ReadToolNode(ObjectReader& reader, const std::string& name) {
@@ -116,7 +196,7 @@ class DocumentReader {
     for (const McpServer& server : node.mcp_servers) builder_.AddMcpServer(name, server);
   }
 
-  // A node without code: says a fixed text, sets fields, pauses.
+  // A node without code: says a fixed text, sets fields, rejects calls, pauses.
   void ReadReply(ObjectReader& reader, const std::string& name) {
     NodeResult result;
     if (std::string text = reader.Text("text", ""); !text.empty()) {
@@ -132,8 +212,25 @@ class DocumentReader {
       }
     }
     if (std::string reason = reader.Text("pause", ""); !reason.empty()) result.Pause(reason);
+    const std::string rejection = reader.Text("reject_calls", "");
     builder_.AddFunction(
-        name, [result](const State&, RunContext&) { return result; }, Execution::kNonBlocking);
+        name,
+        [result, rejection](const State& state, RunContext&) {
+          return rejection.empty() ? result : RejectCalls(state, rejection, result);
+        },
+        Execution::kNonBlocking);
+  }
+
+  // The open calls get a failed result that says why, before whatever else the node does.
+  static NodeResult RejectCalls(const State& state, const std::string& reason, NodeResult result) {
+    std::vector<Message> messages;
+    for (const ToolCallBlock* call : state.PendingToolCalls()) {
+      messages.push_back(
+          Message::ToolResult(call->id, DumpJson(json{{"error", reason}}), /*is_error=*/true));
+    }
+    messages.insert(messages.end(), result.messages.begin(), result.messages.end());
+    result.messages = std::move(messages);
+    return result;
   }
 
   Status ReadEdges() {
@@ -233,6 +330,8 @@ class DocumentReader {
   }
 
   GraphBuilder& builder_;
+  const json& document_;
+  const std::vector<std::string> within_;
   ObjectReader top_;
 };
 
@@ -251,7 +350,7 @@ Status ReadDocument(std::string_view text, const std::string& attribute, GraphBu
     return Status(StatusCode::kGraph,
                   "there is no graph \"" + attribute + "\"; the document has: " + JoinNames(names));
   }
-  return DocumentReader(builder, *graph, attribute).Read();
+  return DocumentReader(builder, *document, {attribute}).Read();
 }
 
 }  // namespace agent_graph::graph

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -30,11 +32,20 @@ struct ToolNode {
   const Tool* Find(std::string_view name) const;
 };
 
-using NodeKind = std::variant<FunctionNode, Agent, ToolNode, LiveAgent>;
+struct GraphDefinition;
+
+// A graph as a node of another. Taken apart when that is compiled; see flatten.h.
+struct Subgraph {
+  std::shared_ptr<const GraphDefinition> definition;
+};
+
+using NodeKind = std::variant<FunctionNode, Agent, ToolNode, LiveAgent, Subgraph>;
 
 struct Node {
   std::string name;
   NodeKind kind;
+  RetryPolicy retry = {};
+  std::chrono::milliseconds timeout{0};  // 0: the run's; a function node has its own
 };
 
 // Leaves `from`: to the only target, or, when conditional, to the one the predicate names.
@@ -43,6 +54,7 @@ struct OutgoingEdge {
   Predicate predicate;
   std::vector<std::string> targets;
   bool conditional = false;
+  std::vector<std::string> labels = {};  // what the predicate calls the targets; empty: by name
 };
 
 struct GraphDefinition {
@@ -51,6 +63,7 @@ struct GraphDefinition {
   std::vector<OutgoingEdge> edges;
   std::vector<OutgoingEdge> go_to;  // declared jumps, no predicate
   std::vector<StateField> fields;
+  std::optional<ContextPolicy> context;
   std::vector<std::string> interrupt_before;
   std::vector<std::string> interrupt_after;
   std::vector<std::string> mistakes;  // of calls that could not be carried out

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "graph/flatten.h"
 #include "graph/live_problems.h"
 #include "tools/http_tool.h"
 
@@ -16,6 +17,7 @@ using nlohmann::json;
 
 constexpr size_t kNameBytesMax = 128;
 constexpr size_t kToolNameBytesMax = 64;  // the bound of model providers
+constexpr int kAttemptsMax = 100;
 
 bool IsJsonOfType(const std::string& text, json::value_t type) {
   auto value = ParseJson(text);
@@ -48,6 +50,7 @@ class Inspector {
     if (problems_.empty()) CheckLiveAgents(definition_, problems_);
     if (problems_.empty()) CheckReachable();  // else it would only repeat what is wrong
     CheckFields();
+    CheckContext();
     CheckInterrupts("interrupt_before", definition_.interrupt_before);
     CheckInterrupts("interrupt_after", definition_.interrupt_after);
     return std::move(problems_);
@@ -66,6 +69,8 @@ class Inspector {
     for (const Node& node : definition_.nodes) {
       if (node.name.empty() || node.name.size() > kNameBytesMax) {
         Add("a node's name must have 1 to 128 bytes");
+      } else if (node.name.find(kPathSeparator) != std::string::npos) {
+        Add("node " + Quote(node.name) + ": a name holds no /, which stands in paths of subgraphs");
       } else if (node.name == START || node.name == END) {
         Add("no node may be named " + node.name);
       } else if (!nodes_.emplace(node.name, &node).second) {
@@ -73,7 +78,9 @@ class Inspector {
       }
     }
     for (const Node& node : definition_.nodes) {
-      std::visit([&](const auto& kind) { CheckKind("node " + Quote(node.name), kind); }, node.kind);
+      const std::string where = "node " + Quote(node.name);
+      std::visit([&](const auto& kind) { CheckKind(where, kind); }, node.kind);
+      CheckAttempts(where, node);
     }
   }
 
@@ -82,10 +89,54 @@ class Inspector {
     if (node.timeout.count() <= 0) Add(where + ": the timeout must be positive");
   }
 
+  void CheckAttempts(const std::string& where, const Node& node) {
+    const RetryPolicy& retry = node.retry;
+    if (retry.attempts_max < 1 || retry.attempts_max > kAttemptsMax) {
+      Add(where + ": a retry policy has 1 to " + std::to_string(kAttemptsMax) + " attempts");
+    }
+    if (retry.delay.count() < 0 || retry.delay_max.count() < 0 || !(retry.factor >= 1)) {
+      Add(where + ": delays of a retry policy are not negative and do not shrink");
+    }
+    const bool runs_once =
+        std::holds_alternative<ToolNode>(node.kind) || std::holds_alternative<Subgraph>(node.kind);
+    if (retry.attempts_max > 1 && runs_once) {
+      Add(where + ": only agents and functions are tried again");
+    }
+    if (node.timeout.count() < 0) Add(where + ": the timeout must be positive");
+    if (node.timeout.count() > 0 && std::holds_alternative<Subgraph>(node.kind)) {
+      Add(where + ": a subgraph's nodes have timeouts, not the subgraph");
+    }
+  }
+
+  void CheckKind(const std::string& where, const Subgraph& subgraph) {
+    for (const std::string& problem : FindProblems(*subgraph.definition)) {
+      Add(where + ": " + problem);
+    }
+    if (subgraph.definition->context)
+      Add(where + ": only the outermost graph has a context policy");
+  }
+
+  void CheckContext() {
+    if (!definition_.context) return;
+    const ContextPolicy& policy = *definition_.context;
+    if (policy.messages_max == 0 && policy.tokens_max == 0) {
+      Add("the context policy has no limit: set messages_max or tokens_max");
+    }
+    if (policy.summarize && policy.summary_model.empty()) {
+      Add("the context policy has no model for summaries");
+    }
+  }
+
   void CheckKind(const std::string& where, const Agent& agent) {
     if (agent.model.empty()) Add(where + ": the agent has no model");
     if (!IsJsonOfType(agent.parameters_json, json::value_t::object)) {
       Add(where + ": the parameters are not a JSON object");
+    }
+    if (IsBuiltInField(agent.output_field)) {
+      Add(where + ": the output field belongs to the state itself");
+    }
+    if (!agent.output_field.empty() && !agent.tool_node.empty()) {
+      Add(where + ": an agent whose reply goes into a field has no tools");
     }
     CheckToolNode(where, agent.tool_node);
   }
@@ -253,7 +304,11 @@ class Inspector {
 
   void CheckInterrupts(const std::string& list, const std::vector<std::string>& names) {
     for (const std::string& name : names) {
-      if (Find(name) == nullptr) Add(list + ": there is no node " + Quote(name));
+      const Node* node = Find(name);
+      if (node == nullptr) Add(list + ": there is no node " + Quote(name));
+      if (node != nullptr && std::holds_alternative<Subgraph>(node->kind)) {
+        Add(list + ": node " + Quote(name) + " is a subgraph, which names its own interrupts");
+      }
     }
   }
 

@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "models/model.h"
+#include "run/context_window.h"
 #include "run/model_conversation.h"
 #include "run/node_tools.h"
 
@@ -65,10 +66,33 @@ void Complete(models::ModelReply& reply, std::string message_id, const State& st
   MakeCallIdsUnique(message, state);
 }
 
-std::string ModelFinishedJson(const std::string& node, const models::ModelReply& reply) {
-  const Usage usage = reply.message.usage.value_or(Usage{});
+std::vector<Message> InContext(const std::optional<ContextPolicy>& policy,
+                               const std::vector<Message>& window) {
+  const size_t first = policy ? FirstInContext(window, *policy) : 0;
+  if (first == 0) return ModelConversation(window);
+  return ModelConversation({window.begin() + static_cast<ptrdiff_t>(first), window.end()});
+}
+
+std::string ModelCallJson(const std::string& node, const Agent& agent, int64_t started_micros) {
   std::string out = "{\"node\":";
   AppendJsonString(out, node);
+  out += ",\"model_name\":";
+  AppendJsonString(out, agent.model);
+  out += ",\"duration_micros\":" + std::to_string(UnixMicros() - started_micros);
+  return out;
+}
+
+std::string ModelFailedJson(std::string out, const Status& failure) {
+  out += ",\"code\":";
+  AppendJsonString(out, StatusCodeName(failure.code()));
+  out += ",\"reason\":";
+  AppendJsonString(out, failure.message());
+  out.push_back('}');
+  return out;
+}
+
+std::string ModelFinishedJson(std::string out, const models::ModelReply& reply) {
+  const Usage usage = reply.message.usage.value_or(Usage{});
   out += ",\"model\":";
   AppendJsonString(out, reply.model);
   out += ",\"stop_reason\":";
@@ -92,7 +116,7 @@ Result<NodeResult> RunAgentNode(const RunEnvironment& environment, const std::st
   }
   models::ModelRequest request;
   request.system_prompt = SystemPrompt(agent, state);
-  request.messages = ModelConversation(state.messages());
+  request.messages = InContext(environment.graph->context(), state.messages());
   if (!agent.tool_node.empty()) {
     request.tools = Declare(ToolsOf(environment.graph, agent.tool_node, environment.catalog,
                                     environment.cancellation, environment.deadline));
@@ -102,15 +126,21 @@ Result<NodeResult> RunAgentNode(const RunEnvironment& environment, const std::st
 
   const std::string message_id = environment.ids->Next();
   auto on_delta = [&](const models::ModelDelta& delta) {
-    if (!agent.stream) return Status::Ok();
+    if (!agent.stream || !agent.output_field.empty()) return Status::Ok();
     return emitter.EmitPiece(message_id, delta.text, delta.reasoning);
   };
+  const int64_t started_micros = UnixMicros();
   Result<models::ModelReply> reply =
       provider->Generate(request, environment.cancellation, on_delta);
-  if (!reply.ok()) return reply.status();
+  std::string call = ModelCallJson(name, agent, started_micros);
+  if (!reply.ok()) {
+    log.Add("model_failed", ModelFailedJson(std::move(call), reply.status()));
+    return reply.status();
+  }
   Complete(*reply, message_id, state);
-  log.Add("model_finished", ModelFinishedJson(name, *reply));
-  return NodeResult(std::move(reply->message));
+  log.Add("model_finished", ModelFinishedJson(std::move(call), *reply));
+  if (agent.output_field.empty()) return NodeResult(std::move(reply->message));
+  return NodeResult().Set(agent.output_field, reply->message.Text());
 }
 
 }  // namespace agent_graph::run

@@ -11,6 +11,7 @@ namespace agent_graph::run {
 void Emitter::SetNode(std::string node, int step) {
   node_ = std::move(node);
   step_ = step;
+  has_shown_pieces_ = false;
 }
 
 Status Emitter::Start(const RunStart& start) {
@@ -24,6 +25,7 @@ Status Emitter::Emit(const RunEvent& event) {
 Status Emitter::EmitPiece(std::string_view message_id, std::string_view text,
                           std::string_view reasoning) {
   if (!sink_.wants_deltas() || (text.empty() && reasoning.empty())) return Status::Ok();
+  has_shown_pieces_ = true;
   return Emit(
       DeltaEvent(message::DeltaJsonText(message_id, text, reasoning, UnixSeconds()), node_, step_));
 }

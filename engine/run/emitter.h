@@ -24,6 +24,8 @@ class Emitter {
   int step() const { return step_; }
   bool wants_deltas() const { return sink_.wants_deltas(); }
   bool wants_states() const { return sink_.wants_states(); }
+  // The node in progress has shown text that cannot be taken back.
+  bool has_shown_pieces() const { return has_shown_pieces_; }
 
   Status Start(const RunStart& start);
   Status Emit(const RunEvent& event);
@@ -37,6 +39,7 @@ class Emitter {
   const runtime::Cancellation& cancellation_;
   std::string node_;
   int step_ = 0;
+  bool has_shown_pieces_ = false;
 };
 
 // The emitter as a user function on another thread may use it: only until the run stops waiting for

@@ -1,7 +1,9 @@
 // RunLoop: how a run ends, whatever ended it.
 #include <utility>
 
+#include "base/clock.h"
 #include "base/json.h"
+#include "run/context_window.h"
 #include "run/events.h"
 #include "run/run_loop.h"
 #include "run/thread_name.h"
@@ -38,6 +40,7 @@ std::string InterruptedJson(const ExecutionMeta& meta) {
 
 // Nothing here waits on the run's cancellation: a cancelled run is written down and released, too.
 RunOutcome RunLoop::Conclude(Ending ending) {
+  if (ending.kind == Ending::Kind::kDone) ShortenWindow();
   NameThread();
   Status recorded = Record(ending);
   if (!recorded.ok() && ending.kind != Ending::Kind::kError) ending = Fail(recorded);
@@ -55,7 +58,22 @@ RunOutcome RunLoop::Conclude(Ending ending) {
   outcome.messages_json = thread_.VisibleMessages();
   outcome.state_json = thread_.AgentState(meta_, {});
   outcome.summary = thread_.state().summary();
+  Report(outcome);
   return outcome;
+}
+
+void RunLoop::Report(const RunOutcome& outcome) {
+  if (!environment_->on_finished) return;
+  RunRecord record;
+  record.thread_id = environment_->thread_id;
+  record.run_id = environment_->run_id;
+  record.graph_name = graph_.name();
+  record.trace_parent = request_.trace_parent;
+  record.status = outcome.status;
+  record.started_micros = started_micros_;
+  record.finished_micros = UnixMicros();
+  record.entries = log_.TakeRecord();
+  environment_->on_finished(std::move(record));
 }
 
 const char* RunLoop::EndingName(Ending::Kind kind) {
@@ -70,6 +88,33 @@ const char* RunLoop::EndingName(Ending::Kind kind) {
       return "interrupted";
   }
   return "error";
+}
+
+void RunLoop::ShortenWindow() {
+  if (!graph_.context()) return;
+  const ContextPolicy& policy = *graph_.context();
+  const std::vector<Message>& messages = thread_.state().messages();
+  const size_t count = FirstToKeep(messages, policy);
+  if (count == 0) return;
+  if (policy.summarize) {
+    // The answer is complete: the client may see it while the summary is made.
+    if (!log_.Flush(meta_.current_node, meta_.step).ok()) return;
+    EmitQueued();
+    Result<std::string> summary =
+        Summarize(*environment_, policy, thread_.state().summary().value_or(""),
+                  {messages.begin(), messages.begin() + static_cast<ptrdiff_t>(count)});
+    if (!summary.ok()) {
+      // Nothing is lost: the models see less, and the next run tries again.
+      environment_->Log(LogLevel::kWarning, "", "no summary: " + summary.status().ToString());
+      return;
+    }
+    NodeResult result;
+    result.summary = *std::move(summary);
+    (void)thread_.Update(result, "");
+  }
+  thread_.Forget(count);
+  log_.Add("context_trimmed", "{\"messages\":" + std::to_string(count) + "}");
+  log_.KeepInWindow(messages.size());
 }
 
 void RunLoop::NameThread() {

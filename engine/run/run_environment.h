@@ -25,6 +25,7 @@ struct RunEnvironment {
   bool show_exception_text = true;
   std::shared_ptr<const IdGenerator> ids;  // of threads and messages
   ThreadNamer name_thread;                 // may be empty
+  RunListener on_finished;                 // may be empty
 
   std::string thread_id;
   std::string run_id;

@@ -4,25 +4,28 @@
 
 #include "base/clock.h"
 #include "run/message_entry.h"
+#include "run/run_record.h"
 #include "state/service.h"
 
 namespace agent_graph::run {
 
 RunLog::RunLog(state::Service* state, std::string thread_id, std::string run_id,
-               uint64_t lease_epoch)
-    : state_(state) {
+               uint64_t lease_epoch, bool record)
+    : state_(state), recording_(record) {
   pending_.thread_id = std::move(thread_id);
   pending_.run_id = std::move(run_id);
   pending_.lease_epoch = lease_epoch;
 }
 
 void RunLog::Add(std::string kind, std::string json) {
-  if (state_ == nullptr) return;
-  pending_.entries.push_back({std::move(kind), std::move(json), UnixMicros()});
+  if (state_ == nullptr && !recording_) return;
+  state::LogEntry entry{std::move(kind), std::move(json), UnixMicros()};
+  if (recording_ && record_.size() < kRecordEntriesMax) record_.push_back(entry);
+  if (state_ != nullptr) pending_.entries.push_back(std::move(entry));
 }
 
 void RunLog::AddMessage(const Message& message, std::string message_json, std::string_view node) {
-  if (state_ == nullptr) return;
+  if (state_ == nullptr) return;  // exporters have no use for messages
   Add("message", MessageEntryJson(message, node));
   state::StoredMessage stored;
   stored.id = message.id;
@@ -56,6 +59,7 @@ Status RunLog::Finish(state::Snapshot snapshot, std::string status, std::string_
   finish.snapshot = std::move(snapshot);
   finish.status = std::move(status);
   finish.thread_name = thread_name;
+  finish.window_max = window_max_;
   Status result = state_->Finish(finish);
   pending_ = std::move(finish.append);
   pending_.entries.clear();

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "agent_graph/message.h"
 #include "base/status.h"
@@ -19,7 +22,9 @@ namespace agent_graph::run {
 // Used by the run's fiber only. Without a state service (no checkpointer) entries go nowhere.
 class RunLog {
  public:
-  RunLog(state::Service* state, std::string thread_id, std::string run_id, uint64_t lease_epoch);
+  // `record`: entries are kept for a listener, too; see TakeRecord.
+  RunLog(state::Service* state, std::string thread_id, std::string run_id, uint64_t lease_epoch,
+         bool record);
 
   // Buffers one entry; `json` is an object's text.
   void Add(std::string kind, std::string json);
@@ -32,6 +37,12 @@ class RunLog {
   // Somebody asked the run to stop, as of the last flush.
   bool stop_requested() const { return stop_requested_; }
 
+  // Every entry so far, or the first kRecordEntriesMax of them.
+  std::vector<state::LogEntry> TakeRecord() { return std::move(record_); }
+
+  // At most so many of the newest messages stay in the thread's window when the run has finished.
+  void KeepInWindow(uint64_t messages_max) { window_max_ = messages_max; }
+
   // The last append: what is buffered, the snapshot, a name for a thread without one (may be
   // empty), and the release of the lease.
   Status Finish(state::Snapshot snapshot, std::string status, std::string_view current_node,
@@ -43,6 +54,9 @@ class RunLog {
   state::Service* state_;
   state::AppendRun pending_;  // thread, run and epoch stay; the rest is filled and emptied
   bool stop_requested_ = false;
+  std::optional<uint64_t> window_max_;
+  const bool recording_;
+  std::vector<state::LogEntry> record_;
 };
 
 }  // namespace agent_graph::run

@@ -1,16 +1,20 @@
 #include "run/run_loop.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "run/agent_node.h"
 #include "run/events.h"
 #include "run/function_node.h"
 #include "run/tool_node.h"
+#include "runtime/runtime.h"
 #include "state/service.h"
 
 namespace agent_graph::run {
@@ -30,6 +34,23 @@ bool IsInstant(const graph::Node& node) {
   return function != nullptr && function->execution == Execution::kNonBlocking;
 }
 
+// Before the attempt that follows attempt number `attempt`.
+std::chrono::milliseconds DelayBefore(const RetryPolicy& retry, int attempt) {
+  const double delay =
+      static_cast<double>(retry.delay.count()) * std::pow(retry.factor, attempt - 1);
+  const auto longest = static_cast<double>(retry.delay_max.count());
+  return std::chrono::milliseconds(static_cast<int64_t>(std::min(delay, longest)));
+}
+
+std::string RetryJson(std::string_view node, int attempt, const Status& failure) {
+  std::string out = "{\"node\":";
+  AppendJsonString(out, node);
+  out += ",\"attempt\":" + std::to_string(attempt) + ",\"reason\":";
+  AppendJsonString(out, failure.message());
+  out.push_back('}');
+  return out;
+}
+
 std::string NodeJson(std::string_view node, int64_t step) {
   std::string out = "{\"node\":";
   AppendJsonString(out, node);
@@ -45,7 +66,9 @@ RunLoop::RunLoop(RunEnvironmentPtr environment, const RunRequest& request, state
       graph_(*environment_->graph),
       request_(request),
       start_{environment_->thread_id, environment_->run_id, begun.created, begun.state.record.name},
-      log_(state, environment_->thread_id, environment_->run_id, begun.lease_epoch),
+      started_micros_(UnixMicros()),
+      log_(state, environment_->thread_id, environment_->run_id, begun.lease_epoch,
+           environment_->on_finished != nullptr),
       thread_(
           graph_, environment_->thread_id, log_,
           MessageIds(*environment_->ids,
@@ -175,20 +198,62 @@ Status RunLoop::Step() {
 }
 
 Result<NodeResult> RunLoop::ExecuteNode(const graph::Node& node) {
+  for (int attempt = 1;; ++attempt) {
+    Result<NodeResult> result = Attempt(node);
+    if (result.ok() || !MayRepeat(node, result.status(), attempt)) return result;
+    const std::chrono::milliseconds delay = DelayBefore(node.retry, attempt);
+    environment_->Log(LogLevel::kWarning, node.name,
+                      "attempt " + std::to_string(attempt) + " of " +
+                          std::to_string(node.retry.attempts_max) +
+                          " failed: " + result.status().ToString());
+    log_.Add("node_retry", RetryJson(node.name, attempt, result.status()));
+    AG_RETURN_IF_ERROR(runtime::SleepFor(delay, &environment_->cancellation));
+  }
+}
+
+Result<NodeResult> RunLoop::Attempt(const graph::Node& node) {
+  RunEnvironmentPtr environment = environment_;
+  if (node.timeout.count() > 0) {
+    auto limited = std::make_shared<RunEnvironment>(*environment_);
+    limited->deadline = environment_->DeadlineOf(node.timeout);
+    environment = std::move(limited);
+  }
   if (const auto* agent = std::get_if<Agent>(&node.kind)) {
-    return RunAgentNode(*environment_, node.name, *agent, thread_.state(), emitter_, log_);
+    Result<NodeResult> result =
+        RunAgentNode(*environment, node.name, *agent, thread_.state(), emitter_, log_);
+    if (result.ok() || result.status().code() != StatusCode::kDeadlineExceeded) return result;
+    if (node.timeout.count() == 0 || MonotonicClock::now() < environment->deadline) return result;
+    return Status(StatusCode::kDeadlineExceeded, "node \"" + node.name +
+                                                     "\" did not finish within " +
+                                                     std::to_string(node.timeout.count()) + " ms");
   }
   if (std::holds_alternative<LiveAgent>(node.kind)) {
     return Status(StatusCode::kGraph, "the graph is live: use /v1/graph/live");
   }
   if (std::holds_alternative<graph::ToolNode>(node.kind)) {
-    return RunToolNode(environment_, node.name, thread_.state(), meta_.step, log_);
+    return RunToolNode(environment, node.name, thread_.state(), meta_.step, log_);
   }
   Result<NodeResult> result =
-      RunFunctionNode(environment_, node.name, std::get<graph::FunctionNode>(node.kind),
+      RunFunctionNode(environment, node.name, std::get<graph::FunctionNode>(node.kind),
                       thread_.shared_state(), emitter_);
   if (!result.ok()) thread_.Detach();
   return result;
+}
+
+bool RunLoop::MayRepeat(const graph::Node& node, const Status& failure, int attempt) const {
+  switch (failure.code()) {
+    case StatusCode::kGraph:
+    case StatusCode::kModel:
+    case StatusCode::kDeadlineExceeded:
+    case StatusCode::kUnavailable:
+    case StatusCode::kResourceExhausted:
+      break;
+    default:
+      return false;
+  }
+  const Deadline next = DeadlineAfter(DelayBefore(node.retry, attempt));
+  return attempt < node.retry.attempts_max && !emitter_.has_shown_pieces() &&
+         !environment_->cancellation.cancelled() && next < environment_->deadline;
 }
 
 Status RunLoop::TakeIn(const std::string& node, NodeResult result) {
@@ -202,8 +267,7 @@ Status RunLoop::TakeIn(const std::string& node, NodeResult result) {
   }
   AG_RETURN_IF_ERROR(thread_.Update(result, node));
   if (result.go_to) {
-    AG_RETURN_IF_ERROR(graph_.CheckGoTo(node, *result.go_to));
-    next_ = *result.go_to;
+    AG_ASSIGN_OR_RETURN(next_, graph_.Jump(node, *result.go_to, thread_.state()));
   } else {
     AG_ASSIGN_OR_RETURN(next_, graph_.Next(node, thread_.state()));
   }

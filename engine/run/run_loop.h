@@ -45,7 +45,10 @@ class RunLoop {
   Status Arrive();
   // Executes `next_`, takes its result in and chooses the node after it.
   Status Step();
+  // Again and again as the node's retry policy has it.
   Result<NodeResult> ExecuteNode(const graph::Node& node);
+  Result<NodeResult> Attempt(const graph::Node& node);
+  bool MayRepeat(const graph::Node& node, const Status& failure, int attempt) const;
   Status TakeIn(const std::string& node, NodeResult result);
   void CheckInterruptAfter(const std::string& node, const std::optional<Interrupt>& interrupt);
   Ending Pause(ExecutionMeta::Phase phase, std::string reason);
@@ -54,15 +57,20 @@ class RunLoop {
 
   static const char* EndingName(Ending::Kind kind);  // "done", "error", ...
   RunOutcome Conclude(Ending ending);
+  // What the graph's context policy leaves out leaves the working window.
+  void ShortenWindow();
   // A new thread is called something once its first run is over.
   void NameThread();
   Status Record(const Ending& ending);
   void EmitQueued();
+  // Tells the listener, if there is one, what the run did.
+  void Report(const RunOutcome& outcome);
 
   const RunEnvironmentPtr environment_;
   const graph::CompiledGraph& graph_;
   const RunRequest& request_;
   RunStart start_;
+  const int64_t started_micros_;
   RunLog log_;
   WorkingThread thread_;
   Emitter emitter_;

@@ -96,6 +96,7 @@ Result<std::shared_ptr<RunEnvironment>> Runner::MakeEnvironment(
   environment->show_exception_text = options_.show_exception_text;
   environment->ids = options_.ids;
   environment->name_thread = options_.name_thread;
+  environment->on_finished = options_.on_finished;
   environment->run_id = request.run_id.empty() ? NewUuid() : request.run_id;
   environment->user = std::make_shared<const json>(std::move(user));
   environment->config = std::make_shared<const json>(std::move(config));

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/id_generator.h"
 #include "base/status.h"
+#include "run/run_record.h"
 #include "runtime/cancellation.h"
 #include "state/types.h"
 
@@ -49,6 +50,7 @@ struct RunRequest {
   std::optional<std::string> initial_state_json;
   int recursion_limit = 25;
   Deadline deadline = kNoDeadline;
+  std::string trace_parent;  // W3C traceparent of the request, for exported traces; may be empty
 };
 
 // A run's events as they happen, already JSON where they go on the wire. The sink decides what a
@@ -118,6 +120,7 @@ class Runner {
     LogFunction log;                    // may be empty
     std::shared_ptr<const IdGenerator> ids;  // null: UUIDs
     ThreadNamer name_thread;                 // may be empty: threads have no names
+    RunListener on_finished;                 // may be empty
     // What a user's exception says goes to the client, not only to the log.
     bool show_exception_text = true;
   };

@@ -106,6 +106,12 @@ void WorkingThread::CloseOpenCalls(const std::vector<Message>& answers) {
   for (Message& result : results) Append(std::move(result), "");
 }
 
+void WorkingThread::Forget(size_t count) {
+  auto& messages = state_->mutable_messages();
+  messages.erase(messages.begin(), messages.begin() + static_cast<ptrdiff_t>(count));
+  texts_.erase(texts_.begin(), texts_.begin() + static_cast<ptrdiff_t>(count));
+}
+
 Status WorkingThread::Update(const NodeResult& result, std::string_view node) {
   if (result.updates.empty() && !result.summary) return Status::Ok();
   AG_RETURN_IF_ERROR(graph_.ApplyUpdates(result.updates, *state_));

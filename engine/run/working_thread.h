@@ -38,6 +38,8 @@ class WorkingThread {
   // Gives a failed result to each call that has none and that `answers` does not answer: its run
   // ended before its tool did.
   void CloseOpenCalls(const std::vector<Message>& answers);
+  // Takes the oldest messages out of the window; history keeps them.
+  void Forget(size_t count);
   // Merges a node's field updates and summary, and logs them.
   Status Update(const NodeResult& result, std::string_view node);
 

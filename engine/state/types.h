@@ -134,8 +134,9 @@ struct AppendRunReply {
 struct FinishRun {
   AppendRun append;
   Snapshot snapshot;
-  std::string status;       // done | error | stopped | interrupted
-  std::string thread_name;  // for a thread that has no name yet; empty: leaves it so
+  std::string status;                  // done | error | stopped | interrupted
+  std::string thread_name;             // for a thread that has no name yet; empty: leaves it so
+  std::optional<uint64_t> window_max;  // messages that stay in the window, if fewer than usual
 };
 
 struct StopRequest {

@@ -30,6 +30,11 @@ json Edges(const std::vector<graph::EdgeView>& views) {
   return edges;
 }
 
+json ContextType(const graph::CompiledGraph& graph) {
+  if (!graph.context()) return nullptr;
+  return graph.context()->summarize ? "SummaryContext" : "WindowContext";
+}
+
 json Info(const ApiContext& api, size_t edge_count) {
   const graph::CompiledGraph& graph = *api.graph;
   json info;
@@ -38,11 +43,11 @@ json Info(const ApiContext& api, size_t edge_count) {
   info["is_realtime"] = graph.live_root() != nullptr;
   info["checkpointer"] = api.state != nullptr;
   info["checkpointer_type"] = api.state != nullptr ? json(api.state->TypeName()) : json();
-  info["publisher"] = false;
+  info["publisher"] = api.settings->observability.enabled;
   info["store"] = api.memory != nullptr;
   info["interrupt_before"] = graph.interrupt_before();
   info["interrupt_after"] = graph.interrupt_after();
-  info["context_type"] = nullptr;
+  info["context_type"] = ContextType(graph);
   info["id_generator"] = api.ids->name();
   info["id_type"] = api.ids->type();
   info["state_type"] = "AgentState";

@@ -16,6 +16,9 @@ struct Agent {
   std::string tool_node = {};
   std::string parameters_json = "{}";  // temperature, max_tokens, ...: passed to the provider
   bool stream = true;                  // pieces are shown to the client as they arrive
+  // The state field that gets the reply's text instead of the conversation: for agents that decide
+  // or classify. Nothing of it is shown as a message. Not together with tools.
+  std::string output_field = {};
 };
 
 }  // namespace agent_graph

@@ -64,6 +64,27 @@ struct StateField {
 
 inline constexpr std::chrono::milliseconds kFunctionTimeoutDefault{300'000};
 
+// Whether a node that failed is tried again: a function that threw or took too long, a model that
+// did not answer. Not after it has shown text to the client, which would see it twice.
+struct RetryPolicy {
+  int attempts_max = 1;                  // the first one included
+  std::chrono::milliseconds delay{200};  // before the second attempt
+  double factor = 2;                     // how each delay grows over the one before
+  std::chrono::milliseconds delay_max{10'000};
+};
+
+// How much of a conversation the models see. Counted from the newest message and cut at a message
+// of the user, whose newest is always seen. Tokens are estimated: four bytes each.
+struct ContextPolicy {
+  size_t messages_max = 0;  // 0: no limit
+  size_t tokens_max = 0;    // 0: no limit
+  // At the end of a run that went beyond a limit the oldest half leaves the working window, and a
+  // model writes its summary to context_summary, which agents are told.
+  bool summarize = false;
+  std::string summary_model = "default";  // a key of `models` in service.json
+  std::string summary_prompt = {};        // what that model is told; empty: ours
+};
+
 // Mistakes are collected, not thrown: Problems() lists them, and a service refuses to start with
 // a graph that has any.
 class AGENT_GRAPH_API GraphBuilder {
@@ -97,6 +118,17 @@ class AGENT_GRAPH_API GraphBuilder {
   GraphBuilder& AddGoTo(std::string from, std::vector<std::string> targets);
 
   GraphBuilder& AddField(StateField field);
+
+  // `graph` as one node: entered at its START, left at its END. It works on the same messages and
+  // fields; its nodes are called "name/node" in logs and traces. Copies what `graph` holds now.
+  GraphBuilder& AddSubgraph(std::string name, const GraphBuilder& graph);
+
+  // Of a function or agent node that was added before.
+  GraphBuilder& SetRetry(std::string node, RetryPolicy retry);
+  // How long one attempt of a node may take; past it the run ends with an error.
+  GraphBuilder& SetTimeout(std::string node, std::chrono::milliseconds timeout);
+
+  GraphBuilder& SetContext(ContextPolicy policy);
 
   // The run pauses before (after) these nodes; the next invoke on the thread continues.
   GraphBuilder& InterruptBefore(std::vector<std::string> nodes);

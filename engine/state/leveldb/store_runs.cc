@@ -174,7 +174,8 @@ Result<ReplyRow> Store::Finish(const ReplyAddress& from, const FinishRun& finish
   if (!thread) return Fenced();
   ThreadEditor editor(transaction_, lease->thread);
   AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, finish.append, micros));
-  AG_RETURN_IF_ERROR(editor.TrimWindowTo(lease->window_max));
+  const uint64_t kept = std::min(lease->window_max, finish.window_max.value_or(kWindowItemsMax));
+  AG_RETURN_IF_ERROR(editor.TrimWindowTo(kept));
   editor.WriteSnapshot(finish.snapshot);
   editor.Save();
   RememberLease(lease->row, *thread);

@@ -70,7 +70,7 @@ auto Fields(T& s) {
 }
 template <pack::SameAs<FinishRun> T>
 auto Fields(T& s) {
-  return std::tie(s.append, s.snapshot, s.status, s.thread_name);
+  return std::tie(s.append, s.snapshot, s.status, s.thread_name, s.window_max);
 }
 template <pack::SameAs<StopRequest> T>
 auto Fields(T& s) {

@@ -115,10 +115,10 @@ TEST(CompiledGraphTest, GoToNeedsANodeOfTheGraph) {
   builder.AddFunction("A", Nothing).AddFunction("B", Nothing);
   builder.AddEdge(START, "A").AddGoTo("A", {"B"});
   auto graph = Compile(builder);
-  EXPECT_TRUE(graph->CheckGoTo("A", "B").ok());
-  EXPECT_TRUE(graph->CheckGoTo("A", END).ok());
-  EXPECT_FALSE(graph->CheckGoTo("A", "C").ok());
-  EXPECT_FALSE(graph->CheckGoTo("A", START).ok());
+  EXPECT_EQ(*graph->Jump("A", "B", State()), "B");
+  EXPECT_EQ(*graph->Jump("A", END, State()), END);
+  EXPECT_FALSE(graph->Jump("A", "C", State()).ok());
+  EXPECT_FALSE(graph->Jump("A", START, State()).ok());
 }
 
 // --- what is refused -------------------------------------------------------------------------

@@ -228,10 +228,10 @@ INSTANTIATE_TEST_SUITE_P(
         DocumentMistake{WithNode("5"), "app.nodes.0: must be an object"},
         DocumentMistake{WithNode(R"({"type":"agent"})"), "app.nodes.0.name: is required"},
         DocumentMistake{WithNode(R"({"name":"A","type":"robot"})"),
-                        "app.nodes.0.type: must be one of agent, tools, reply"},
+                        "app.nodes.0.type: must be one of agent, tools, reply, graph"},
         DocumentMistake{WithNode(R"({"name":"A","type":"agent","promt":"x"})"),
-                        "app.nodes.0.promt: unknown key; valid keys: model, name, parameters, "
-                        "stream, system_prompt, tool_node, type"},
+                        "app.nodes.0.promt: unknown key; valid keys: model, name, output_field, "
+                        "parameters, retry, stream, system_prompt, timeout_ms, tool_node, type"},
         DocumentMistake{WithNode(R"({"name":"A","type":"agent","model":7})"),
                         "app.nodes.0.model: must be a string"},
         DocumentMistake{WithNode(R"({"name":"A","type":"agent","stream":"yes"})"),

@@ -71,6 +71,10 @@ class FakeState : public state::Service {
     Thread& thread = threads_[finish.append.thread_id];
     thread.state.snapshot = finish.snapshot;
     thread.last_status = finish.status;
+    auto& window = thread.state.window;
+    if (finish.window_max && window.size() > *finish.window_max) {
+      window.erase(window.begin(), window.end() - static_cast<ptrdiff_t>(*finish.window_max));
+    }
     if (thread.state.record.name.empty()) thread.state.record.name = finish.thread_name;
     thread.leased = false;
     return Status::Ok();

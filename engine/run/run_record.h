@@ -1,0 +1,32 @@
+// What a run did, handed over at its end to whoever wants to know (exporters of traces).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "state/types.h"
+
+namespace agent_graph::run {
+
+inline constexpr size_t kRecordEntriesMax = 2000;
+
+struct RunRecord {
+  std::string thread_id;
+  std::string run_id;
+  std::string graph_name;
+  std::string trace_parent;  // W3C traceparent of the request; may be empty
+  std::string status;        // done | error | stopped | interrupted
+  int64_t started_micros = 0;
+  int64_t finished_micros = 0;
+  // The run's log; of one that is longer than kRecordEntriesMax the beginning.
+  std::vector<state::LogEntry> entries;
+
+  size_t Bytes() const;
+};
+
+// Called once for each run that started, on its fiber: it must neither wait nor throw.
+using RunListener = std::function<void(RunRecord record)>;
+
+}  // namespace agent_graph::run
