@@ -66,6 +66,7 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
   run.scope = context.caller().scope;
   run.user_id = context.caller().user_id;
   run.user_json = context.caller().user_json;
+  run.trace_parent = context.head().Header("traceparent");
   run.messages = ReadMessages(body, messages_key, context.message_limits(), problems);
   const json* config = FindMember(body, "config");
   if (config != nullptr) {

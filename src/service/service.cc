@@ -18,6 +18,7 @@
 #include "service/file_storage.h"
 #include "service/state_owner.h"
 #include "state/client.h"
+#include "telemetry/exporter.h"
 
 namespace agent_graph::service {
 namespace {
@@ -28,6 +29,8 @@ constexpr uint64_t kStandInGeneration = 0;
 // A run takes a fiber and may start others, for model calls of its functions and parallel tools.
 // Without room for those, runs that wait for them could fill the engine.
 constexpr size_t kFibersPerRun = 2;
+// How long a leaving worker tries to export the last traces.
+constexpr std::chrono::milliseconds kExportPatience{1000};
 // Of the service itself, such as connections it keeps.
 constexpr size_t kOwnFibers = 64;
 
@@ -74,6 +77,7 @@ struct Service::Implementation {
                               options.state_in_process ? getpid() : getppid(), runtime)),
         extractor(ExtractorProgram()),
         reports(settings->evaluation.reports_directory),
+        exporter(MakeExporter()),
         runner(agent.graph, checkpointer(), runtime, MakeRunnerOptions()),
         inbox(runtime, {settings->limits.runs_max, options.queue},
               [this](const bridge::ExchangePtr& exchange) { api::Dispatch(exchange, context); }) {
@@ -152,6 +156,11 @@ struct Service::Implementation {
     runner_options.catalog = agent.catalog.get();
     runner_options.ids = ids;
     runner_options.name_thread = agent.name_thread;
+    if (exporter != nullptr) {
+      runner_options.on_finished = [this](run::RunRecord record) {
+        exporter->Offer(std::move(record));
+      };
+    }
     runner_options.log = [this](LogLevel level, const std::string& line) {
       outbox.Log(ToLogLevel(level), line);
     };
@@ -163,6 +172,12 @@ struct Service::Implementation {
     IdOptions id_options = settings->ids;
     id_options.worker = options.worker;
     return std::make_shared<const IdGenerator>(id_options);
+  }
+
+  std::unique_ptr<telemetry::Exporter> MakeExporter() {
+    if (!settings->observability.enabled) return nullptr;
+    return std::make_unique<telemetry::Exporter>(
+        *settings, [this](const std::string& line) { outbox.Log(bridge::LogLevel::kWarn, line); });
   }
 
   // Nobody owns the state: this worker offers itself until the helper process is back.
@@ -189,12 +204,13 @@ struct Service::Implementation {
   const std::shared_ptr<const IdGenerator> ids;
   bridge::Outbox outbox;
   runtime::Runtime runtime;
-  std::unique_ptr<state::Client> state;        // null: nothing is kept
-  std::unique_ptr<memory::MemoryStore> store;  // null: no memory store
+  std::unique_ptr<state::Client> state;           // null: nothing is kept
+  std::unique_ptr<memory::MemoryStore> store;     // null: no memory store
   std::unique_ptr<auth::Guard> guard;
   std::unique_ptr<media::Storage> files;
   media::Extractor extractor;
   evals::ReportDirectory reports;
+  std::unique_ptr<telemetry::Exporter> exporter;  // null: nothing is exported
   run::Runner runner;
   live::LiveCounters live_counters;
   live::LiveContext live;
@@ -229,7 +245,9 @@ Status Service::Start() {
     service.StartOwnOwner(state::OwnerOptions::kNewest);
   }
   if (service.state != nullptr) AG_RETURN_IF_ERROR(service.state->Start());
-  return service.runtime.Start();
+  AG_RETURN_IF_ERROR(service.runtime.Start());
+  if (service.exporter != nullptr) service.exporter->Start(service.runtime);
+  return Status::Ok();
 }
 
 bridge::Inbox& Service::inbox() {
@@ -252,6 +270,9 @@ Status Service::Stop(Deadline deadline) {
   Drain();
   implementation_->agent.catalog->Close(implementation_->runtime);
   if (implementation_->agent.embedder != nullptr) implementation_->agent.embedder->Close();
+  if (implementation_->exporter != nullptr) {
+    implementation_->exporter->Close(implementation_->runtime, kExportPatience);
+  }
   Status stopped = implementation_->runtime.Stop(deadline);
   std::unique_ptr<state::Owner> owner;
   {

@@ -7,6 +7,7 @@
 #include "settings/access.h"
 #include "settings/identity.h"
 #include "settings/media.h"
+#include "settings/observability.h"
 #include "settings/rate_limit.h"
 #include "settings/store.h"
 
@@ -362,7 +363,7 @@ constexpr Key<Settings> kDocumentKeys[] = {
     {"store", ReadStore},
     {"embedding", ReadEmbedding},
     {"media", ReadMedia},
-    {"observability", RefuseUnlessNull},
+    {"observability", ReadObservability},
     {"evaluation", ReadEvaluation},
     {"remote_tools", RefuseUnlessNull},
     {"id_generator", ReadIdGenerator},

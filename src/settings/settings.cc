@@ -8,6 +8,7 @@
 #include "settings/access.h"
 #include "settings/environment.h"
 #include "settings/media.h"
+#include "settings/observability.h"
 #include "settings/schema.h"
 #include "settings/value.h"
 
@@ -58,6 +59,7 @@ Result<Settings> Load(const std::string& file, std::string_view text,
   ApplyModeToAccess(settings);
   settings.evaluation.reports_directory = settings.directory + "/eval_reports";
   AG_RETURN_IF_ERROR(ReadMediaVariables(settings));
+  AG_RETURN_IF_ERROR(ApplyEnvironmentToObservability(settings));
   AG_RETURN_IF_ERROR(ReadDocument(Value(*document, "", settings.environment), settings));
   WarnAboutAccess(settings);
   AG_RETURN_IF_ERROR(CompleteMedia(settings));

@@ -152,6 +152,18 @@ struct ThreadNameSettings {
   ExportSettings function;  // of kCustom
 };
 
+// Where finished runs are exported to.
+struct ObservabilitySettings {
+  bool enabled = false;
+  std::string endpoint = "http://127.0.0.1:4318/v1/traces";  // OTLP over HTTP
+  std::map<std::string, std::string> headers;                // expanded; never logged
+  std::string service_name = "agent_graph";
+  int64_t timeout_ms = 10'000;  // of one request
+  int64_t interval_ms = 1'000;  // how long a run waits for others to be sent with
+  uint64_t queue_bytes_max = 4 * 1024 * 1024;
+  uint64_t sample_millionths = 1'000'000;  // of the runs whose trace begins here
+};
+
 struct LimitSettings {
   uint64_t json_bytes_max = 10 * 1024 * 1024;
   uint32_t json_depth_max = 128;
@@ -187,6 +199,7 @@ struct Settings {
   LimitSettings limits;
   IdOptions ids;
   ThreadNameSettings thread_names;
+  ObservabilitySettings observability;
   std::optional<uint64_t> window_max = 100;
   Environment environment;            // with the `env` file merged in
   std::vector<std::string> warnings;  // accepted but without effect; logged once at start

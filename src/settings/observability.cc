@@ -1,0 +1,153 @@
+#include "settings/observability.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace agent_graph::settings {
+namespace {
+
+constexpr int64_t kTimeoutMillisecondsMax = 60'000;
+constexpr int64_t kQueueBytesMax = int64_t{1} << 30;
+constexpr std::string_view kTracesPath = "/v1/traces";
+
+Status Invalid(std::string message) {
+  return Status(StatusCode::kInvalidArgument, std::move(message));
+}
+
+std::string Lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+bool IsHttpUrl(const std::string& url) {
+  return (url.starts_with("http://") || url.starts_with("https://")) &&
+         std::ranges::none_of(url, [](char c) { return c <= ' ' || c == 0x7f; });
+}
+
+// Collectors are named by their base address; the path is the protocol's.
+std::string TracesUrl(std::string base) {
+  while (base.ends_with('/')) base.pop_back();
+  if (!base.ends_with(kTracesPath)) base += kTracesPath;
+  return base;
+}
+
+const std::string* Find(const Settings& settings, const char* name) {
+  auto found = settings.environment.find(name);
+  return found == settings.environment.end() || found->second.empty() ? nullptr : &found->second;
+}
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+// "name=value,name=value"
+Status ReadHeaderList(std::string_view list, std::map<std::string, std::string>& headers) {
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    const std::string_view pair = list.substr(0, comma);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    if (Trim(pair).empty()) continue;
+    const size_t equals = pair.find('=');
+    const std::string_view name = Trim(pair.substr(0, equals));
+    const bool bad = equals == std::string_view::npos || name.empty() ||
+                     std::ranges::any_of(pair, [](char c) { return c < ' ' || c == 0x7f; }) ||
+                     name.find_first_of(" :\"") != std::string_view::npos;
+    if (bad) return Invalid("OTEL_EXPORTER_OTLP_HEADERS: must be name=value, with commas between");
+    headers[std::string(name)] = Trim(pair.substr(equals + 1));
+  }
+  return Status::Ok();
+}
+
+Status ReadEndpoint(const Value& value, ObservabilitySettings& observability) {
+  std::string endpoint;
+  AG_RETURN_IF_ERROR(value.ReadString(endpoint));
+  if (!IsHttpUrl(endpoint)) return value.Error("must start with http:// or https://");
+  observability.endpoint = TracesUrl(std::move(endpoint));
+  return Status::Ok();
+}
+
+Status ReadSampleRatio(const Value& value, ObservabilitySettings& observability) {
+  const nlohmann::json& node = value.node();
+  const double ratio = node.is_number() ? node.get<double>() : -1;
+  if (!(ratio >= 0 && ratio <= 1)) return value.Error("must be a number from 0 to 1");
+  observability.sample_millionths = static_cast<uint64_t>(ratio * 1'000'000 + 0.5);
+  return Status::Ok();
+}
+
+constexpr Key<ObservabilitySettings> kKeys[] = {
+    {"enabled", [](const Value& v, ObservabilitySettings& o) { return v.ReadBoolean(o.enabled); }},
+    {"endpoint", ReadEndpoint},
+    {"headers", [](const Value& v, ObservabilitySettings& o) { return v.ReadHeaders(o.headers); }},
+    {"service_name",
+     [](const Value& v, ObservabilitySettings& o) { return v.ReadString(o.service_name); }},
+    {"timeout_ms",
+     [](const Value& v, ObservabilitySettings& o) {
+       return v.Read(1, kTimeoutMillisecondsMax, o.timeout_ms);
+     }},
+    {"interval_ms",
+     [](const Value& v, ObservabilitySettings& o) {
+       return v.Read(1, kTimeoutMillisecondsMax, o.interval_ms);
+     }},
+    {"queue_bytes_max",
+     [](const Value& v, ObservabilitySettings& o) {
+       return v.Read(64 * 1024, kQueueBytesMax, o.queue_bytes_max);
+     }},
+    {"sample_ratio", ReadSampleRatio},
+};
+
+// Keys of files that were written for other servers.
+constexpr std::string_view kForeignKeys[] = {"level", "logfire", "langsmith"};
+
+}  // namespace
+
+Status ApplyEnvironmentToObservability(Settings& settings) {
+  ObservabilitySettings& observability = settings.observability;
+  if (const std::string* enabled = Find(settings, "OTEL_ENABLED")) {
+    const std::string value = Lower(*enabled);
+    observability.enabled = value == "true" || value == "1" || value == "yes" || value == "on";
+    if (!observability.enabled && value != "false" && value != "0" && value != "no" &&
+        value != "off") {
+      return Invalid("OTEL_ENABLED: " + DumpJson(*enabled) + " is not one of true, false");
+    }
+  }
+  if (const std::string* base = Find(settings, "OTEL_EXPORTER_OTLP_ENDPOINT")) {
+    if (!IsHttpUrl(*base)) return Invalid("OTEL_EXPORTER_OTLP_ENDPOINT: must be an http(s) URL");
+    observability.endpoint = TracesUrl(*base);
+  }
+  if (const std::string* endpoint = Find(settings, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")) {
+    if (!IsHttpUrl(*endpoint)) {
+      return Invalid("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: must be an http(s) URL");
+    }
+    observability.endpoint = *endpoint;
+  }
+  if (const std::string* headers = Find(settings, "OTEL_EXPORTER_OTLP_HEADERS")) {
+    AG_RETURN_IF_ERROR(ReadHeaderList(*headers, observability.headers));
+  }
+  if (const std::string* name = Find(settings, "OTEL_SERVICE_NAME")) {
+    observability.service_name = *name;
+  }
+  return Status::Ok();
+}
+
+Status ReadObservability(const Value& value, Settings& settings) {
+  if (value.IsNull()) return Status::Ok();
+  AG_RETURN_IF_ERROR(value.CheckObject());
+  nlohmann::json own = nlohmann::json::object();
+  for (const std::string& key : value.Keys()) {
+    if (std::ranges::count(kForeignKeys, key) > 0) {
+      settings.warnings.push_back(value.path() + "." + key + ": has no effect in this service");
+    } else {
+      own[key] = value.node().at(key);
+    }
+  }
+  // Who writes where to send traces wants them sent, unless something says otherwise.
+  const bool decided = settings.environment.contains("OTEL_ENABLED") || own.empty();
+  if (!decided) settings.observability.enabled = true;
+  return ReadObject(Value(own, value.path(), value.environment()), kKeys, settings.observability);
+}
+
+}  // namespace agent_graph::settings

@@ -1,0 +1,202 @@
+#include "telemetry/exporter.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/ids.h"
+#include "net/retry_after.h"
+#include "runtime/runtime.h"
+#include "telemetry/otlp_json.h"
+
+namespace agent_graph::telemetry {
+namespace {
+
+constexpr size_t kBatchBytes = 256 * 1024;  // a queue this long is sent without waiting for more
+constexpr int kAttemptsMax = 4;
+constexpr std::chrono::milliseconds kRetryDelay{500};
+constexpr std::chrono::milliseconds kRetryDelayMax{30'000};
+constexpr std::chrono::minutes kWarningInterval{1};
+constexpr size_t kReplyBytesMax = 64 * 1024;
+constexpr uint64_t kSampleScale = 1'000'000;
+
+std::string ConventionalName(const std::string& provider) {
+  return provider == "gemini" ? "gcp.gemini" : provider;
+}
+
+ModelIdentities Identities(const settings::Settings& settings) {
+  ModelIdentities models;
+  for (const settings::ModelSettings& model : settings.models) {
+    models[model.name] = {ConventionalName(model.provider), model.model};
+  }
+  return models;
+}
+
+Attributes Resource(const settings::Settings& settings) {
+  const bool production = settings.mode == settings::Mode::kProduction;
+  return {{"service.name", settings.observability.service_name},
+          {"deployment.environment.name", std::string(production ? "production" : "development")},
+          {"process.pid", static_cast<int64_t>(getpid())},
+          {"telemetry.sdk.name", std::string("agent_graph")},
+          {"telemetry.sdk.language", std::string("cpp")}};
+}
+
+// What the specification of OTLP calls retryable.
+bool IsRetryable(int status) {
+  return status == 429 || status == 502 || status == 503 || status == 504;
+}
+
+}  // namespace
+
+Exporter::Exporter(const settings::Settings& settings, LogFunction warn)
+    : options_(settings.observability),
+      models_(Identities(settings)),
+      resource_(Resource(settings)),
+      client_(settings.environment),
+      warn_(std::move(warn)) {}
+
+void Exporter::Start(runtime::Runtime& runtime) {
+  runtime.Spawn([this, &runtime] { Run(runtime); });
+}
+
+void Exporter::Offer(run::RunRecord record) {
+  // Whoever began a trace decides about it.
+  const bool begins = record.trace_parent.empty();
+  if (begins && RandomUint64() % kSampleScale >= options_.sample_millionths) return;
+  const size_t bytes = record.Bytes();
+  bool full = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (closing_) return;
+    if (queue_.bytes + bytes > options_.queue_bytes_max) {
+      ++dropped_;
+      return;
+    }
+    full = queue_.bytes < kBatchBytes && queue_.bytes + bytes >= kBatchBytes;
+    queue_.bytes += bytes;
+    queue_.records.push_back(std::move(record));
+  }
+  if (full) wake_.Notify();
+}
+
+void Exporter::Close(runtime::Runtime& runtime, std::chrono::milliseconds patience) {
+  const Deadline close_by = DeadlineAfter(patience);
+  {
+    std::lock_guard lock(mutex_);
+    closing_ = true;
+    close_by_ = close_by;
+  }
+  wake_.Notify();
+  // A request that was under way before does not know of this deadline.
+  runtime.Spawn([this, close_by] {
+    ended_.Wait(nullptr, close_by);
+    cancellation_.Cancel(runtime::CancelReason::kShutdown);
+  });
+}
+
+// A timer tells when the interval is over; the signal, when there is enough or the end has come.
+bool Exporter::WaitForWork() {
+  wake_.Wait(nullptr, DeadlineAfter(std::chrono::milliseconds(options_.interval_ms)));
+  std::lock_guard lock(mutex_);
+  return !closing_;
+}
+
+Exporter::Batch Exporter::TakeBatch() {
+  std::lock_guard lock(mutex_);
+  Batch batch;
+  while (!queue_.records.empty() && batch.bytes < kBatchBytes) {
+    const size_t bytes = queue_.records.front().Bytes();
+    batch.records.push_back(std::move(queue_.records.front()));
+    queue_.records.pop_front();
+    batch.bytes += bytes;
+    queue_.bytes -= bytes;
+  }
+  return batch;
+}
+
+void Exporter::Run(runtime::Runtime& runtime) {
+  bool open = true;
+  while (open) {
+    open = WaitForWork();
+    for (Batch batch = TakeBatch(); !batch.records.empty(); batch = TakeBatch()) {
+      Send(batch, runtime);
+    }
+    ReportDropped();
+  }
+  ended_.Notify();
+}
+
+void Exporter::Send(const Batch& batch, runtime::Runtime& runtime) {
+  std::string body;
+  runtime.RunOnIoPool([&] {
+    std::vector<Span> spans;
+    for (const run::RunRecord& record : batch.records) {
+      std::vector<Span> more = SpansOf(record, models_);
+      std::move(more.begin(), more.end(), std::back_inserter(spans));
+    }
+    if (!spans.empty()) body = ExportRequestJson(resource_, spans);
+  });
+  if (body.empty()) return;
+  for (int attempt = 1;; ++attempt) {
+    bool again = false;
+    std::chrono::milliseconds delay = kRetryDelay * (1 << (attempt - 1));
+    const Status sent = Post(body, again, delay);
+    if (sent.ok()) return;
+    bool closing;
+    {
+      std::lock_guard lock(mutex_);
+      closing = closing_;
+    }
+    if (!again || closing || attempt == kAttemptsMax) {
+      std::lock_guard lock(mutex_);
+      dropped_ += batch.records.size();
+      if (warn_ && MonotonicClock::now() >= next_warning_) {
+        warn_("traces cannot be exported: " + sent.ToString());
+      }
+      return;
+    }
+    wake_.Wait(nullptr, DeadlineAfter(std::min(delay, kRetryDelayMax)));
+  }
+}
+
+Status Exporter::Post(const std::string& body, bool& again, std::chrono::milliseconds& delay) {
+  net::HttpRequest request;
+  request.url = options_.endpoint;
+  request.headers = {{"Content-Type", "application/json"}};
+  for (const auto& header : options_.headers) request.headers.push_back(header);
+  request.body = body;
+  const std::chrono::milliseconds timeout(options_.timeout_ms);
+  request.connect_timeout = request.first_byte_timeout = request.idle_timeout = timeout;
+  request.deadline = DeadlineAfter(timeout);
+  {
+    std::lock_guard lock(mutex_);
+    request.deadline = std::min(request.deadline, close_by_);
+  }
+  request.reply_bytes_max = kReplyBytesMax;
+  AG_ASSIGN_OR_RETURN(auto call, client_.Start(std::move(request), cancellation_));
+  Result<const net::HttpHead*> head = call->ReadHead();
+  if (!head.ok()) {
+    again = head.status().code() == StatusCode::kUnavailable;
+    return head.status();
+  }
+  const int status = (*head)->status;
+  const int64_t now = UnixMicros() / 1'000'000;
+  if (auto wanted = net::ParseRetryAfter((*head)->Header("retry-after"), now)) delay = *wanted;
+  call->Drain(std::chrono::milliseconds(100));
+  if (status >= 200 && status < 300) return Status::Ok();
+  again = IsRetryable(status);
+  return Status(StatusCode::kUnavailable, "the collector answered " + std::to_string(status));
+}
+
+void Exporter::ReportDropped() {
+  const Deadline now = MonotonicClock::now();
+  std::lock_guard lock(mutex_);
+  if (dropped_ == 0 || now < next_warning_) return;
+  if (warn_) warn_(std::to_string(dropped_) + " runs were left out of the export of traces");
+  dropped_ = 0;
+  next_warning_ = now + kWarningInterval;
+}
+
+}  // namespace agent_graph::telemetry

@@ -1,0 +1,31 @@
+// A span as OTLP has it. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace agent_graph::telemetry {
+
+// The numbers of opentelemetry.proto.trace.v1.Span.SpanKind.
+enum class SpanKind : uint8_t { kInternal = 1, kServer = 2, kClient = 3 };
+
+using AttributeValue = std::variant<std::string, int64_t, bool, std::vector<std::string>>;
+using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
+
+struct Span {
+  std::string trace_id;   // 32 hex digits
+  std::string span_id;    // 16
+  std::string parent_id;  // empty: none
+  std::string name;
+  SpanKind kind = SpanKind::kInternal;
+  int64_t start_micros = 0;  // since 1970
+  int64_t end_micros = 0;
+  Attributes attributes;
+  bool failed = false;
+  std::string error;  // what failed, with `failed`
+};
+
+}  // namespace agent_graph::telemetry

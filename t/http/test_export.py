@@ -1,0 +1,293 @@
+"""Export of traces to an OpenTelemetry collector."""
+
+import json
+import re
+import threading
+
+import pytest
+
+from harness import processes
+from harness.agents import DEMO, behaviour
+from harness.http_service import HttpService
+from harness.otlp import read_spans
+from harness.ports import free_port
+from harness.service import invocation
+from harness.waiting import wait_until
+
+_PRODUCTION = {"production.env": "MODE=production\n"}
+
+
+class Collector:
+    """A collector that keeps what it is sent; `statuses` are its next answers, then 200."""
+
+    def __init__(self):
+        self.statuses = []
+        self.headers = {}
+        self.gate = threading.Event()
+        self.gate.set()
+        self.service = HttpService(self._answer)
+
+    def _answer(self, *_):
+        self.gate.wait()
+        status = self.statuses.pop(0) if self.statuses else 200
+        return status, "application/json", "{}"
+
+    @property
+    def spans(self):
+        return [span for request in list(self.service.requests) for span in read_spans(request["body"])]
+
+    def wait_for_roots(self, count):
+        def roots():
+            found = [span for span in self.spans if "parentSpanId" not in span]
+            return found if len(found) >= count else None
+
+        return wait_until(roots, f"{count} runs are exported")
+
+    def trace(self):
+        """The spans of the only trace."""
+        (root,) = self.wait_for_roots(1)
+        return root, [span for span in self.spans if span["traceId"] == root["traceId"]]
+
+    def close(self):
+        self.gate.set()
+        self.service.close()
+
+
+@pytest.fixture
+def collector():
+    running = Collector()
+    yield running
+    running.close()
+
+
+def _exporting(collector, settings=DEMO, **more):
+    observability = {"endpoint": collector.service.url, "interval_ms": 50} | more
+    return settings | {"observability": observability}
+
+
+def _named(spans, pattern):
+    return [span for span in spans if re.fullmatch(pattern, span["name"])]
+
+
+def test_a_run_with_its_nodes_models_and_tools(start_service, start_mock_provider, collector):
+    call = {"name": "current_time", "id": "c1", "arguments": "{}"}
+    usage = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
+    mock = start_mock_provider(
+        [
+            {"match": {"hasToolResult": False}, "response": {"toolCalls": [call], "usage": usage}},
+            {"match": {"hasToolResult": True}, "response": {"content": "noon", "usage": usage}},
+        ]
+    )
+    model = {"provider": "openai", "model": "gpt-x", "base_url": mock.base_url}
+    settings = {"agent": "graphs/support.json:app", "models": {"default": model}}
+    service = start_service(_exporting(collector, settings, service_name="my-support"))
+    meta = service.invoke("the time?", config={"thread_id": "t"}).json()["data"]["meta"]
+    root, spans = collector.trace()
+    assert root["name"] == "invoke_agent support" and root["kind"] == 1
+    assert root["resource"]["service.name"] == "my-support"
+    attributes = root["attributes"]
+    assert attributes["gen_ai.operation.name"] == "invoke_agent"
+    assert attributes["gen_ai.agent.name"] == "support"
+    assert attributes["gen_ai.conversation.id"] == "t"
+    assert attributes["agent_graph.run.id"] == meta["run_id"]
+    assert attributes["agent_graph.run.status"] == "done"
+    assert attributes["gen_ai.usage.input_tokens"] == 14
+    assert attributes["gen_ai.usage.output_tokens"] == 10
+    nodes = _named(spans, "node .*")
+    assert [node["name"] for node in nodes] == ["node MAIN", "node TOOLS", "node MAIN"]
+    assert all(node["parentSpanId"] == root["spanId"] for node in nodes)
+    chats = _named(spans, "chat gpt-x")
+    assert [chat["parentSpanId"] for chat in chats] == [nodes[0]["spanId"], nodes[2]["spanId"]]
+    for chat, reason in zip(chats, ("tool_calls", "stop")):
+        assert chat["kind"] == 3
+        assert chat["attributes"]["gen_ai.operation.name"] == "chat"
+        assert chat["attributes"]["gen_ai.provider.name"] == "openai"
+        assert chat["attributes"]["gen_ai.request.model"] == "gpt-x"
+        assert chat["attributes"]["gen_ai.response.model"]
+        assert chat["attributes"]["gen_ai.response.finish_reasons"] == [reason]
+        assert chat["attributes"]["gen_ai.usage.input_tokens"] == 7
+    (tool,) = _named(spans, "execute_tool current_time")
+    assert tool["parentSpanId"] == nodes[1]["spanId"]
+    assert tool["attributes"]["gen_ai.operation.name"] == "execute_tool"
+    assert tool["attributes"]["gen_ai.tool.name"] == "current_time"
+    assert tool["attributes"]["gen_ai.tool.call.id"] == "c1"
+    assert tool["attributes"]["gen_ai.tool.type"] == "function"
+    assert len(spans) == 1 + 3 + 2 + 1 and not any("status" in span for span in spans)
+    for span in spans:  # children lie within their parents
+        parent = next((p for p in spans if p["spanId"] == span.get("parentSpanId")), span)
+        assert int(parent["startTimeUnixNano"]) <= int(span["startTimeUnixNano"])
+        assert int(span["endTimeUnixNano"]) <= int(parent["endTimeUnixNano"])
+    # What was said stays here.
+    assert "the time?" not in json.dumps(collector.service.requests[0]["body"])
+
+
+def test_a_failed_run(start_service, collector):
+    service = start_service(_exporting(collector, behaviour("throwing")))
+    assert service.invoke("x").status == 500
+    root, spans = collector.trace()
+    (node,) = _named(spans, "node BROKEN")
+    for span in (root, node):
+        assert span["status"]["code"] == 2
+        assert "always fails" in span["status"]["message"]
+        assert span["attributes"]["error.type"] == "GRAPH"
+    assert root["attributes"]["agent_graph.run.status"] == "error"
+
+
+def test_a_failed_model_call(start_service, collector):
+    model = {"provider": "openai", "model": "m", "base_url": f"http://127.0.0.1:{free_port()}",
+             "retries_max": 0}
+    settings = {"agent": "graphs/support.json:app", "models": {"default": model}}
+    service = start_service(_exporting(collector, settings))
+    assert service.invoke("x").status == 500
+    _, spans = collector.trace()
+    (chat,) = _named(spans, "chat m")
+    assert chat["status"]["code"] == 2 and chat["attributes"]["error.type"]
+
+
+def test_the_trace_of_the_caller_goes_on(start_service, collector):
+    service = start_service(_exporting(collector))
+    trace, parent = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+    for flags in ("00", "01"):
+        service.post(
+            "/v1/graph/invoke",
+            invocation("x"),
+            headers={"traceparent": f"00-{trace}-{parent}-{flags}"},
+        )
+    service.post("/v1/graph/invoke", invocation("y"), headers={"traceparent": "nonsense"})
+    wait_until(lambda: len(_named(collector.spans, "invoke_agent .*")) >= 2, "both are exported")
+    roots = _named(collector.spans, "invoke_agent .*")
+    assert len(roots) == 2  # whoever began the first one did not want it
+    assert [(r["traceId"], r.get("parentSpanId")) for r in roots][0] == (trace, parent)
+    assert roots[1]["traceId"] != trace and "parentSpanId" not in roots[1]
+
+
+def test_every_kind_of_run_on_every_worker(start_service, collector):
+    service = start_service(_exporting(collector), workers=2)
+    for _ in range(5):
+        service.invoke("x")
+        service.stream("x").read_all()
+    roots = collector.wait_for_roots(10)
+    assert len({root["traceId"] for root in roots}) == 10
+
+
+def test_without_a_checkpointer(start_service, collector):
+    service = start_service(_exporting(collector, DEMO | {"checkpointer": "none"}))
+    service.invoke("call current_time")
+    _, spans = collector.trace()
+    assert _named(spans, "execute_tool current_time")
+
+
+def test_production_exports_and_keeps_no_traces(start_service, collector):
+    """The memory of the workers does not grow with the runs they have done."""
+    service = start_service(
+        _exporting(collector, DEMO | {"env": "production.env"}), files=_PRODUCTION, workers=1
+    )
+
+    def run(count):
+        for i in range(count):
+            reply = service.invoke("call current_time " * 20, config={"thread_id": f"t{i % 4}"})
+            assert reply.status == 200
+
+    run(100)
+    collector.wait_for_roots(100)
+    (worker,) = service.workers()
+    before = processes.resident_bytes(worker.pid)
+    run(400)
+    collector.wait_for_roots(500)
+    grown = processes.resident_bytes(worker.pid) - before
+    assert grown < 3 * 1024 * 1024, f"{grown} bytes more after 400 runs"
+    trace = service.get("/v1/observability/t0").json()["data"]
+    assert (trace["run_count"], trace["run_ids"], trace["run"]) == (0, [], None)
+    assert service.get("/v1/graph").json()["data"]["info"]["publisher"] is True
+
+
+def test_variables_of_opentelemetry(start_service, collector):
+    variables = (
+        "OTEL_ENABLED=true\n"
+        f"OTEL_EXPORTER_OTLP_ENDPOINT={collector.service.url}/\n"
+        "OTEL_EXPORTER_OTLP_HEADERS=x-team=blue, authorization=Bearer abc\n"
+        "OTEL_SERVICE_NAME=from-the-environment\n"
+    )
+    service = start_service(DEMO | {"env": "otel.env"}, files={"otel.env": variables})
+    service.invoke("x")
+    root, _ = collector.trace()
+    assert root["resource"]["service.name"] == "from-the-environment"
+    request = collector.service.requests[0]
+    assert (request["method"], request["path"]) == ("POST", "/v1/traces")
+    assert request["headers"]["content-type"] == "application/json"
+    assert request["headers"]["x-team"] == "blue"
+    assert request["headers"]["authorization"] == "Bearer abc"
+
+
+@pytest.mark.parametrize(
+    "settings, variables, publisher",
+    [
+        ({}, "", False),
+        ({"observability": None}, "", False),
+        ({"observability": {}}, "", False),
+        ({"observability": {"service_name": "x"}}, "", True),
+        ({"observability": {"service_name": "x"}}, "OTEL_ENABLED=false\n", False),
+        ({"observability": {"enabled": False}}, "OTEL_ENABLED=true\n", False),
+        ({}, "OTEL_ENABLED=1\n", True),
+        ({"observability": {"level": "full", "logfire": {"enabled": True}}}, "", False),
+    ],
+)
+def test_who_switches_it_on(start_service, settings, variables, publisher):
+    service = start_service(DEMO | settings | {"env": "otel.env"}, files={"otel.env": variables})
+    info = service.get("/v1/graph").json()["data"]["info"]
+    assert info["publisher"] is publisher
+    assert service.invoke("x").status == 200  # nobody listens at the default address
+
+
+def test_refusals_are_retried_and_rejections_are_not(start_service, collector):
+    collector.statuses = [503, 429]
+    service = start_service(_exporting(collector), workers=1)
+    service.invoke("x")
+    wait_until(lambda: len(collector.service.requests) == 3, "the third attempt is made")
+    bodies = [request["body"] for request in collector.service.requests]
+    assert bodies[0] == bodies[1] == bodies[2]
+    collector.statuses = [400]
+    service.invoke("x")
+    wait_until(lambda: service.error_log.lines("answered 400"), "the rejection is logged")
+    service.invoke("x")
+    wait_until(lambda: len(collector.service.requests) == 5, "the next run is exported")
+
+
+def test_a_collector_that_hangs_delays_no_run(start_service, collector):
+    """Runs go on, the queue stays within its bound, and what was left out is told."""
+    collector.gate.clear()
+    settings = _exporting(collector, queue_bytes_max=65536, timeout_ms=60000)
+    service = start_service(settings, workers=1)
+    for _ in range(100):
+        assert service.invoke("call current_time " * 50).status == 200
+    collector.gate.set()
+    wait_until(lambda: service.error_log.lines("left out of the export"), "the loss is told", 30)
+    assert collector.wait_for_roots(1)
+
+
+def test_what_is_queued_leaves_with_the_worker(start_service, collector):
+    service = start_service(_exporting(collector, interval_ms=60000))
+    service.invoke("x")
+    assert not collector.service.requests
+    service.quit()
+    service.wait_until_gone()
+    assert len(collector.wait_for_roots(1)) == 1
+
+
+@pytest.mark.parametrize(
+    "observability, variables, reason",
+    [
+        ({"endpoint": "collector:4318"}, "", "observability.endpoint"),
+        ({"sample_ratio": 2}, "", "observability.sample_ratio"),
+        ({"endpiont": "http://x"}, "", "did you mean endpoint?"),
+        (None, "OTEL_ENABLED=maybe\n", "OTEL_ENABLED"),
+        (None, "OTEL_EXPORTER_OTLP_ENDPOINT=x\n", "OTEL_EXPORTER_OTLP_ENDPOINT"),
+        (None, "OTEL_EXPORTER_OTLP_HEADERS=secret\n", "OTEL_EXPORTER_OTLP_HEADERS"),
+    ],
+)
+def test_mistakes_are_found_by_nginx(make_service, observability, variables, reason):
+    settings = DEMO | {"observability": observability, "env": "otel.env"}
+    service = make_service(settings, files={"otel.env": variables})
+    service.error_log.allow(r"\[emerg\]")
+    accepted, printed = service.test_configuration()
+    assert not accepted and reason in printed
