@@ -49,9 +49,11 @@ test: build
 	$(PYTEST)
 	@echo 'make test: all unit and http tests passed'
 
-bench: build
+bench:
 	cmake/install-packages.sh bench
-	ninja -C $(BUILD) -j $(JOBS) state_at_scale
+	$(MAKE) build
+	ninja -C $(BUILD) -j $(JOBS) engine_steps state_at_scale
+	$(BUILD)/bench/engine_steps
 	/usr/bin/python3 bench/run.py $(BUILD)
 
 lint:
