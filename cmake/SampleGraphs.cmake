@@ -33,14 +33,25 @@ function(agent_graph_sample source output)
 endfunction()
 
 set(graphs ${CMAKE_BINARY_DIR}/graphs)
-agent_graph_sample(${CMAKE_SOURCE_DIR}/conf/graphs/support.cc ${graphs}/support.so)
-add_custom_command(OUTPUT ${graphs}/support.json
-  COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/conf/graphs/support.json ${graphs}/support.json
-  DEPENDS ${CMAKE_SOURCE_DIR}/conf/graphs/support.json VERBATIM)
+set(sample_outputs)
+file(GLOB samples CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/conf/graphs/*.cc)
+foreach(sample ${samples})
+  get_filename_component(name ${sample} NAME_WE)
+  agent_graph_sample(${sample} ${graphs}/${name}.so)
+  list(APPEND sample_outputs ${graphs}/${name}.so)
+endforeach()
+file(GLOB samples CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/conf/graphs/*.json)
+foreach(sample ${samples})
+  get_filename_component(name ${sample} NAME)
+  add_custom_command(OUTPUT ${graphs}/${name}
+    COMMAND ${CMAKE_COMMAND} -E copy ${sample} ${graphs}/${name}
+    DEPENDS ${sample} VERBATIM)
+  list(APPEND sample_outputs ${graphs}/${name})
+endforeach()
 agent_graph_sample(${CMAKE_SOURCE_DIR}/bench/graph.cc ${CMAKE_BINARY_DIR}/bench/graph.so)
 agent_graph_sample(${CMAKE_SOURCE_DIR}/conf/auth/api_keys.cc ${CMAKE_BINARY_DIR}/auth/api_keys.so)
 add_custom_target(sample_graphs ALL
-  DEPENDS ${CMAKE_BINARY_DIR}/auth/api_keys.so ${graphs}/support.so ${graphs}/support.json ${CMAKE_BINARY_DIR}/bench/graph.so)
+  DEPENDS ${CMAKE_BINARY_DIR}/auth/api_keys.so ${sample_outputs} ${CMAKE_BINARY_DIR}/bench/graph.so)
 
 # Graphs that only tests load.
 if(AGENT_GRAPH_TESTS)
