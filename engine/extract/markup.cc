@@ -61,14 +61,12 @@ void Walk(const xmlNode* node, Text& out, int depth) {
     if (node->type != XML_ELEMENT_NODE) continue;
     const std::string_view name = View(node->name);
     if (IsHidden(name) || depth == kDepthMax) continue;
-    const bool block = !IsInline(name);
+    const bool cell = name == "td" || name == "th";
+    const bool block = !cell && !IsInline(name);
     if (block) out.EndLine();
     Walk(node->children, out, depth + 1);
-    if (name == "td" || name == "th") {
-      out.Tab();
-    } else if (block) {
-      out.EndLine();
-    }
+    if (cell && xmlNextElementSibling(const_cast<xmlNode*>(node)) != nullptr) out.Tab();
+    if (block) out.EndLine();
   }
 }
 

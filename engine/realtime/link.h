@@ -21,16 +21,16 @@ inline constexpr int kInputRate = 16'000;   // what is sent to a link
 inline constexpr int kOutputRate = 24'000;  // what comes from it
 
 struct LinkConfig {
-  std::string model;  // the provider's name; empty: the configured one
-  std::string voice;
+  std::string model = {};  // the provider's name; empty: the configured one
+  std::string voice = {};
   Modality modality = Modality::kAudio;
-  std::string system_prompt;
-  std::vector<models::ToolDeclaration> tools;
-  VoiceActivity vad;
+  std::string system_prompt = {};
+  std::vector<models::ToolDeclaration> tools = {};
+  VoiceActivity vad = {};
   std::string parameters_json = "{}";
   // Continues that session of the provider; empty: a new one, told what was said before.
-  std::string resumption_handle;
-  std::vector<Message> history;
+  std::string resumption_handle = {};
+  std::vector<Message> history = {};
   bool respond = false;  // the model answers to the history without further input
 };
 

@@ -46,14 +46,14 @@ std::string FinishedJson(const run::RunEnvironment& environment, const std::stri
 Journal::Journal(Options options)
     : options_(std::move(options)),
       log_(options_.state, options_.environment->thread_id, options_.environment->run_id,
-           options_.begun.lease_epoch) {
+           options_.begun.lease_epoch, /*record=*/false) {
   log_.Add("run_started", StartedJson(*options_.environment));
   log_.Add("node_started", NodeJson(options_.node));
 }
 
 run::RunLog Journal::MakeLog() const {
   return {options_.state, options_.environment->thread_id, options_.environment->run_id,
-          options_.begun.lease_epoch};
+          options_.begun.lease_epoch, /*record=*/false};
 }
 
 void Journal::Append(Message message) {
@@ -136,7 +136,7 @@ void Journal::Finish(const std::string& status) {
   snapshot.execution_json = meta.ToJson();
   snapshot.graph_name = options_.environment->graph->name();
   snapshot.graph_hash = options_.environment->graph->hash();
-  const Status finished = log_.Finish(std::move(snapshot), status, "END", 1);
+  const Status finished = log_.Finish(std::move(snapshot), status, "END", 1, "");
   if (!finished.ok()) Lose(finished);
 }
 

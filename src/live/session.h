@@ -73,11 +73,11 @@ class Session {
   enum class Phase : uint8_t { kRunning, kDraining, kClosed };
 
   struct Options {
-    std::string agent;              // the live agent at the root
-    std::vector<Message> history;   // of the thread, oldest first
-    std::string resumption_handle;  // of an earlier session; may be refused
-    SessionTimes times;
-    UpstreamLimits upstream;
+    std::string agent = {};              // the live agent at the root
+    std::vector<Message> history = {};   // of the thread, oldest first
+    std::string resumption_handle = {};  // of an earlier session; may be refused
+    SessionTimes times = {};
+    UpstreamLimits upstream = {};
   };
 
   Session(SessionPorts& ports, Options options);

@@ -110,9 +110,9 @@ def test_barge_in(start_service):
     client = _client(service).start(thread_id="barge")
     client.type("a long story with very many words " * 5)
     for _ in range(4):
-        client.read_until("output_transcript")
+        client.read_to("output_transcript")
     client.say(speech(0.5))
-    events = client.read_until("interrupted")
+    events = client.read_to("interrupted")
     assert "turn_complete" not in types(events)
     assert events[-2] == {"type": "output_transcript", "text": "", "finished": True}
     heard = _wait_for_messages(service, "barge", 2)[1]
@@ -352,7 +352,7 @@ def test_a_cut_is_mended_with_the_handle(start_service, live_provider):
     assert client.read_event() == {"type": "session_update", "resumption_handle": "handle-1"}
     connection.hear("tell me")
     connection.say("Once upon", b"\0" * 4800)
-    client.read_until("output_transcript")
+    client.read_to("output_transcript")
     connection.abort()
     assert types(client.read_turn())[-1] == "turn_complete"
     client.say(speech(0.1))
@@ -400,9 +400,9 @@ def test_go_away_between_two_turns(start_service, live_provider):
     connection.accept_setup()
     connection.give_handle("h")
     connection.say("I am", b"\0" * 480)
-    client.read_until("output_transcript")
+    client.read_to("output_transcript")
     connection.send({"goAway": {"timeLeft": "30s"}})
-    assert client.read_until("go_away")[-1]["time_left"] == "30s"
+    assert client.read_to("go_away")[-1]["time_left"] == "30s"
     connection.say(" done")
     connection.complete_turn()
     client.read_turn()
@@ -420,7 +420,7 @@ def test_go_away_and_then_silence(start_service, live_provider):
     connection = live_provider.accept()
     connection.accept_setup()
     connection.say("I will not", b"\0" * 480)
-    client.read_until("output_transcript")
+    client.read_to("output_transcript")
     connection.send({"goAway": {"timeLeft": "2.5s"}})
     again = live_provider.accept()
     again.accept_setup()
@@ -476,9 +476,9 @@ def test_an_interruption_of_the_provider(start_service, live_provider):
     connection.accept_setup()
     for word in ("one", " two", " three"):
         connection.say(word, b"\0" * 2 * OUTPUT_RATE * 20)
-    client.read_until("output_transcript")
+    client.read_to("output_transcript")
     connection.send({"serverContent": {"interrupted": True}})
-    client.read_until("interrupted")
+    client.read_to("interrupted")
     assert len(client.sound) < 2 * OUTPUT_RATE * 60
     (heard,) = _wait_for_messages(service, "int", 1)
     assert _text(heard) == "one"
@@ -610,7 +610,7 @@ def test_without_a_checkpointer(start_service):
     client = _client(service).start(modalities="TEXT")
     client.type('call calculator {"expression": "2+3"}')
     assert transcript(client.read_turn()) == "5"
-    client.read_until("session_update")
+    client.read_to("session_update")
     client.send_json({"type": "close"})
     client.read_to_end()
     assert client.closed_with == 1000

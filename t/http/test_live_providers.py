@@ -74,7 +74,7 @@ def test_a_conversation(service):
 def test_a_tool(service):
     client = LiveClient(service.port).start(thread_id="t", modalities="TEXT")
     client.type("add two and three")
-    events = client.read_until("tool_result")
+    events = client.read_to("tool_result")
     while "It is five." not in transcript(events):
         events += client.read_turn()
     call, result = (next(e for e in events if e["type"] == t) for t in ("tool_call", "tool_result"))
@@ -91,7 +91,7 @@ def test_a_tool(service):
 def test_errors_of_the_provider(service):
     client = LiveClient(service.port).start(modalities="TEXT")
     client.type("break")
-    error = client.read_until("error")[-1]
+    error = client.read_to("error")[-1]
     assert error["fatal"] is False and error["message"] == "no more"
     client.type("hello")
     events = []

@@ -77,7 +77,7 @@ class LiveClient(WebSocket):
                 self.events.append(event)
                 return event
 
-    def read_until(self, kind):
+    def read_to(self, kind):
         """The events up to one of this type."""
         events = []
         while not events or events[-1]["type"] != kind:
@@ -87,7 +87,7 @@ class LiveClient(WebSocket):
         return events
 
     def read_turn(self):
-        return self.read_until("turn_complete")
+        return self.read_to("turn_complete")
 
     def read_to_end(self):
         """The events up to the close."""

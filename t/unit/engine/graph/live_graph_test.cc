@@ -94,7 +94,7 @@ std::string MistakeOf(std::string_view node) {
 TEST(LiveGraphTest, DeclarativeMistakesNameThePath) {
   EXPECT_EQ(MistakeOf(R"("modality":"VIDEO")"), "app.nodes.0.modality: must be one of AUDIO, TEXT");
   EXPECT_EQ(MistakeOf(R"("vad":{"silence_duration_ms":-1})"),
-            "app.nodes.0.vad.silence_duration_ms: must be 0 to 60000");
+            "app.nodes.0.vad.silence_duration_ms: must be an integer from 0 to 60000");
   EXPECT_EQ(MistakeOf(R"("vad":{"start_sensitivity":"loud"})"),
             "app.nodes.0.vad: vad.start_sensitivity must be \"high\" or \"low\"");
   EXPECT_EQ(MistakeOf(R"("sub_agents":["Z"])"), "app.nodes.0.sub_agents.0: there is no node \"Z\"");

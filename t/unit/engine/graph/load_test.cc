@@ -228,7 +228,7 @@ INSTANTIATE_TEST_SUITE_P(
         DocumentMistake{WithNode("5"), "app.nodes.0: must be an object"},
         DocumentMistake{WithNode(R"({"type":"agent"})"), "app.nodes.0.name: is required"},
         DocumentMistake{WithNode(R"({"name":"A","type":"robot"})"),
-                        "app.nodes.0.type: must be one of agent, tools, reply, graph"},
+                        "app.nodes.0.type: must be one of agent, tools, reply, graph, live_agent"},
         DocumentMistake{WithNode(R"({"name":"A","type":"agent","promt":"x"})"),
                         "app.nodes.0.promt: unknown key; valid keys: model, name, output_field, "
                         "parameters, retry, stream, system_prompt, timeout_ms, tool_node, type"},

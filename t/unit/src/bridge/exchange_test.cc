@@ -213,9 +213,9 @@ TEST_F(ExchangeOnAFiber, PiecesOfABodyFailWithTheBody) {
   exchange->DeliverBodyPiece("never taken", false);
   EXPECT_GT(outbox_.buffered_bytes(), 0u);
   exchange->FailBody(Status(StatusCode::kCancelled, "gone"));
-  Promise<Status> taken;
-  runtime_.Spawn([=] { taken.Set(exchange->TakeBodyPiece(kNoDeadline).status()); });
-  EXPECT_EQ(taken.Wait(nullptr, kNoDeadline).value().message(), "gone");
+  Promise<std::string> taken;
+  runtime_.Spawn([=] { taken.Set(exchange->TakeBodyPiece(kNoDeadline).status().message()); });
+  EXPECT_EQ(taken.Wait(nullptr, kNoDeadline).value(), "gone");
   LetFibersRun();
   exchange.reset();
   EXPECT_EQ(outbox_.buffered_bytes(), 0u);
