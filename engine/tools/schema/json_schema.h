@@ -1,0 +1,44 @@
+// JSON Schema as tools use it to describe their arguments: draft 4 to 2020-12 without what needs
+// other documents ($ref beyond the schema itself, $dynamicRef, unevaluated…). What is not
+// understood is not checked; `format` is an annotation.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "tools/schema/pattern.h"
+
+namespace agent_graph::tools {
+
+inline constexpr size_t kSchemaProblemsMax = 8;  // told of one value
+
+class JsonSchema;
+using JsonSchemaPtr = std::shared_ptr<const JsonSchema>;
+
+// Immutable and thread-safe.
+class JsonSchema {
+ public:
+  // kInvalidArgument names the place: "properties.city.type: must be …".
+  static Result<JsonSchemaPtr> Compile(std::string_view text);
+  ~JsonSchema();
+
+  // What is wrong with `value`, each as "city: must be a string"; empty when it is valid. Takes a
+  // bounded time: a value that cannot be judged within it is not valid.
+  std::vector<std::string> Check(const nlohmann::json& value) const;
+
+ private:
+  friend class SchemaReader;
+  friend class SchemaChecker;
+  JsonSchema();
+
+  std::unique_ptr<const nlohmann::json> root_;
+  std::unordered_map<std::string, const nlohmann::json*> references_;  // "#/…" → into root_
+  std::unordered_map<std::string, std::unique_ptr<const Pattern>> patterns_;
+};
+
+}  // namespace agent_graph::tools

@@ -1,0 +1,34 @@
+// Regular expressions of JSON Schema (ECMA-262 as far as PCRE2 reads it), matched within a bound: a
+// pattern that backtracks without end must not hold an engine thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+struct pcre2_real_code_8;
+
+namespace agent_graph::tools {
+
+inline constexpr size_t kPatternBytesMax = 4096;
+
+// Immutable and thread-safe.
+class Pattern {
+ public:
+  // Null: not a pattern that can be read.
+  static std::unique_ptr<const Pattern> Compile(const std::string& text);
+  ~Pattern();
+  Pattern(const Pattern&) = delete;
+  Pattern& operator=(const Pattern&) = delete;
+
+  // Whether it matches anywhere in `text`; nothing when finding out takes too long.
+  std::optional<bool> Matches(std::string_view text) const;
+
+ private:
+  explicit Pattern(pcre2_real_code_8* code) : code_(code) {}
+
+  pcre2_real_code_8* const code_;
+};
+
+}  // namespace agent_graph::tools

@@ -1,0 +1,173 @@
+#include "tools/schema/schema_checker.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+namespace agent_graph::tools {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kPlaceBytesMax = 200;  // of a value, in a problem
+
+}  // namespace
+
+struct SchemaChecker::Rule {
+  std::string_view keyword;
+  bool (SchemaChecker::*check)(const json& schema, const json& keyword, const json& value);
+};
+
+const SchemaChecker::Rule* SchemaChecker::FindRule(std::string_view keyword) {
+  using Self = SchemaChecker;
+  static constexpr std::array kRules = {
+      Rule{"$ref", &Self::Reference},
+      Rule{"additionalItems", &Self::AdditionalItems},
+      Rule{"additionalProperties", &Self::AdditionalProperties},
+      Rule{"allOf", &Self::AllOf},
+      Rule{"anyOf", &Self::AnyOf},
+      Rule{"const", &Self::Const},
+      Rule{"contains", &Self::Contains},
+      Rule{"dependencies", &Self::Dependencies},
+      Rule{"dependentRequired", &Self::Dependencies},
+      Rule{"dependentSchemas", &Self::Dependencies},
+      Rule{"enum", &Self::Enum},
+      Rule{"exclusiveMaximum", &Self::ExclusiveMaximum},
+      Rule{"exclusiveMinimum", &Self::ExclusiveMinimum},
+      Rule{"if", &Self::If},
+      Rule{"items", &Self::Items},
+      Rule{"maxItems", &Self::MaxItems},
+      Rule{"maxLength", &Self::MaxLength},
+      Rule{"maxProperties", &Self::MaxProperties},
+      Rule{"maximum", &Self::Maximum},
+      Rule{"minItems", &Self::MinItems},
+      Rule{"minLength", &Self::MinLength},
+      Rule{"minProperties", &Self::MinProperties},
+      Rule{"minimum", &Self::Minimum},
+      Rule{"multipleOf", &Self::MultipleOf},
+      Rule{"not", &Self::Not},
+      Rule{"oneOf", &Self::OneOf},
+      Rule{"pattern", &Self::MatchesPattern},
+      Rule{"patternProperties", &Self::PatternProperties},
+      Rule{"prefixItems", &Self::PrefixItems},
+      Rule{"properties", &Self::Properties},
+      Rule{"propertyNames", &Self::PropertyNames},
+      Rule{"required", &Self::Required},
+      Rule{"type", &Self::Type},
+      Rule{"uniqueItems", &Self::UniqueItems},
+  };
+  static_assert(std::ranges::is_sorted(kRules, {}, &Rule::keyword));
+  const auto* found = std::ranges::lower_bound(kRules, keyword, {}, &Rule::keyword);
+  return found != kRules.end() && found->keyword == keyword ? found : nullptr;
+}
+
+std::vector<std::string> SchemaChecker::Run(const json& value) {
+  const bool fits = Check(*schema_.root_, value);
+  if (gave_up_) {
+    problems_.resize(std::min(problems_.size(), kSchemaProblemsMax - 1));
+    problems_.emplace_back("too large, or too deeply nested, to be checked");
+  }
+  if (!fits && problems_.empty()) problems_.emplace_back("does not fit the schema");
+  return std::move(problems_);
+}
+
+bool SchemaChecker::Check(const json& schema, const json& value) {
+  if (schema.is_boolean()) return schema.get<bool>() || Fail("is not allowed");
+  if (!schema.is_object() || !Spend(1)) return !gave_up_;
+  if (depth_ == kSchemaDepthMax) {
+    gave_up_ = true;
+    return false;
+  }
+  ++depth_;
+  const bool fits = CheckKeywords(schema, value);
+  --depth_;
+  return fits;
+}
+
+bool SchemaChecker::CheckKeywords(const json& schema, const json& value) {
+  bool fits = true;
+  for (auto member = schema.begin(); member != schema.end(); ++member) {
+    const Rule* rule = FindRule(member.key());
+    if (rule == nullptr) continue;
+    if (!Spend(1)) return false;
+    fits = (this->*rule->check)(schema, *member, value) && fits;
+    if (!fits && (hushed_ > 0 || gave_up_)) break;
+  }
+  return fits;
+}
+
+bool SchemaChecker::Fits(const json& schema, const json& value) {
+  ++hushed_;
+  const bool fits = Check(schema, value);
+  --hushed_;
+  return fits;
+}
+
+bool SchemaChecker::CheckAt(const std::string& step, const json& schema, const json& value) {
+  if (hushed_ > 0) return Check(schema, value);
+  path_.push_back(step);
+  const bool fits = Check(schema, value);
+  path_.pop_back();
+  return fits;
+}
+
+bool SchemaChecker::Fail(std::string_view problem) {
+  if (hushed_ > 0 || problems_.size() == kSchemaProblemsMax) return false;
+  std::string text;
+  for (const std::string& step : path_) {
+    if (!text.empty()) text.push_back('.');
+    text += step;
+    if (text.size() > kPlaceBytesMax) break;
+  }
+  if (text.size() > kPlaceBytesMax) text.resize(kPlaceBytesMax);
+  if (text.empty()) text = "the whole";
+  problems_.push_back(text.append(": ").append(problem));
+  return false;
+}
+
+bool SchemaChecker::Spend(size_t steps) {
+  steps_ += steps;
+  gave_up_ = gave_up_ || steps_ > kSchemaStepsMax;
+  return !gave_up_;
+}
+
+// --- the keywords that combine schemas --------------------------------------------------------
+
+bool SchemaChecker::Reference(const json&, const json& keyword, const json& value) {
+  const auto found = schema_.references_.find(keyword.get_ref<const std::string&>());
+  return found == schema_.references_.end() || Check(*found->second, value);
+}
+
+bool SchemaChecker::AllOf(const json&, const json& keyword, const json& value) {
+  bool fits = true;
+  for (const json& schema : keyword) fits = Check(schema, value) && fits;
+  return fits;
+}
+
+bool SchemaChecker::AnyOf(const json&, const json& keyword, const json& value) {
+  if (keyword.size() == 1) return Check(keyword[0], value);
+  for (const json& schema : keyword) {
+    if (Fits(schema, value)) return true;
+  }
+  return Fail("fits none of the forms that are allowed");
+}
+
+bool SchemaChecker::OneOf(const json&, const json& keyword, const json& value) {
+  size_t fitting = 0;
+  for (const json& schema : keyword) fitting += Fits(schema, value) ? 1 : 0;
+  if (fitting == 1) return true;
+  return Fail(fitting == 0 ? "fits none of the forms that are allowed"
+                           : "fits more than one of the forms of which one is allowed");
+}
+
+bool SchemaChecker::Not(const json&, const json& keyword, const json& value) {
+  if (!Fits(keyword, value)) return !gave_up_;
+  return Fail("has a form that is not allowed");
+}
+
+bool SchemaChecker::If(const json& schema, const json& keyword, const json& value) {
+  const auto branch = schema.find(Fits(keyword, value) ? "then" : "else");
+  return !gave_up_ && (branch == schema.end() || Check(*branch, value));
+}
+
+}  // namespace agent_graph::tools

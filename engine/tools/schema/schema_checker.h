@@ -1,0 +1,87 @@
+// Walks a value along its schema.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/schema/json_schema.h"
+
+namespace agent_graph::tools {
+
+// Schemas within schemas that are looked into: each is some frames of a fiber's stack.
+inline constexpr int kSchemaDepthMax = 48;
+// Schemas and keywords that are looked at for one value, so that neither a large value nor a schema
+// that refers to itself holds an engine thread.
+inline constexpr size_t kSchemaStepsMax = 50'000;
+
+class SchemaChecker {
+ public:
+  explicit SchemaChecker(const JsonSchema& schema) : schema_(schema) {}
+
+  std::vector<std::string> Run(const nlohmann::json& value);
+
+ private:
+  using json = nlohmann::json;
+  struct Rule;
+  static const Rule* FindRule(std::string_view keyword);
+
+  // Each is whether the value fits; when it does not and nobody hushed it, a problem is noted.
+  bool Check(const json& schema, const json& value);
+  bool CheckKeywords(const json& schema, const json& value);
+  bool Fits(const json& schema, const json& value);  // hushed
+  bool CheckAt(const std::string& step, const json& schema, const json& value);
+  bool Fail(std::string_view problem);
+  bool Spend(size_t steps);
+
+  bool Reference(const json& schema, const json& keyword, const json& value);
+  bool Type(const json& schema, const json& keyword, const json& value);
+  bool Enum(const json& schema, const json& keyword, const json& value);
+  bool Const(const json& schema, const json& keyword, const json& value);
+  bool Minimum(const json& schema, const json& keyword, const json& value);
+  bool Maximum(const json& schema, const json& keyword, const json& value);
+  bool ExclusiveMinimum(const json& schema, const json& keyword, const json& value);
+  bool ExclusiveMaximum(const json& schema, const json& keyword, const json& value);
+  bool MultipleOf(const json& schema, const json& keyword, const json& value);
+  bool MinLength(const json& schema, const json& keyword, const json& value);
+  bool MaxLength(const json& schema, const json& keyword, const json& value);
+  bool MatchesPattern(const json& schema, const json& keyword, const json& value);
+  bool Properties(const json& schema, const json& keyword, const json& value);
+  bool PatternProperties(const json& schema, const json& keyword, const json& value);
+  bool AdditionalProperties(const json& schema, const json& keyword, const json& value);
+  bool PropertyNames(const json& schema, const json& keyword, const json& value);
+  bool Required(const json& schema, const json& keyword, const json& value);
+  bool MinProperties(const json& schema, const json& keyword, const json& value);
+  bool MaxProperties(const json& schema, const json& keyword, const json& value);
+  bool Dependencies(const json& schema, const json& keyword, const json& value);
+  bool Items(const json& schema, const json& keyword, const json& value);
+  bool PrefixItems(const json& schema, const json& keyword, const json& value);
+  bool AdditionalItems(const json& schema, const json& keyword, const json& value);
+  bool MinItems(const json& schema, const json& keyword, const json& value);
+  bool MaxItems(const json& schema, const json& keyword, const json& value);
+  bool UniqueItems(const json& schema, const json& keyword, const json& value);
+  bool Contains(const json& schema, const json& keyword, const json& value);
+  bool AllOf(const json& schema, const json& keyword, const json& value);
+  bool AnyOf(const json& schema, const json& keyword, const json& value);
+  bool OneOf(const json& schema, const json& keyword, const json& value);
+  bool Not(const json& schema, const json& keyword, const json& value);
+  bool If(const json& schema, const json& keyword, const json& value);
+
+  // Nothing matches a pattern of another dialect.
+  enum class Match { kYes, kNo, kUnknown };
+  Match MatchText(const std::string& pattern, const std::string& text);
+  bool CheckItemsFrom(size_t first, const json& schema, const json& value);
+  bool Names(const json& names, const json& value);
+
+  const JsonSchema& schema_;
+  std::vector<std::string> path_;
+  std::vector<std::string> problems_;
+  int hushed_ = 0;
+  int depth_ = 0;
+  size_t steps_ = 0;
+  bool gave_up_ = false;
+};
+
+}  // namespace agent_graph::tools

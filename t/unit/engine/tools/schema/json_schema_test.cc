@@ -1,0 +1,170 @@
+#include "tools/schema/json_schema.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "../../net/on_fiber.h"
+
+namespace agent_graph::tools {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<std::string> Check(const std::string& schema, const std::string& value) {
+  Result<JsonSchemaPtr> compiled = JsonSchema::Compile(schema);
+  EXPECT_TRUE(compiled.ok()) << schema << ": " << compiled.status().ToString();
+  return compiled.ok() ? (*compiled)->Check(json::parse(value)) : std::vector<std::string>{};
+}
+
+TEST(JsonSchemaTest, ProblemsNameThePlace) {
+  const char schema[] = R"({
+    "type": "object", "required": ["city", "days"], "additionalProperties": false,
+    "properties": {
+      "city": {"type": "string", "minLength": 2},
+      "days": {"type": "integer", "minimum": 1, "maximum": 7},
+      "units": {"enum": ["celsius", "kelvin"]},
+      "places": {"type": "array", "items": {"type": "object",
+                 "properties": {"lat": {"type": "number"}}, "required": ["lat"]}}}})";
+  EXPECT_THAT(Check(schema, R"({"city":"Rome","days":3,"units":"kelvin","places":[{"lat":1.5}]})"),
+              IsEmpty());
+  EXPECT_THAT(
+      Check(schema, R"({"city":5,"days":8,"units":"F","extra":1})"),
+      ElementsAre("extra: is not allowed", "city: must be a string", "days: must be at most 7",
+                  R"(units: must be one of ["celsius","kelvin"])"));
+  EXPECT_THAT(Check(schema, R"({"days":1.0,"places":[{"lat":0},{}]})"),
+              ElementsAre("places.1.lat: is missing", "city: is missing"));
+  EXPECT_THAT(Check(schema, R"([1])"), ElementsAre("the whole: must be an object"));
+}
+
+TEST(JsonSchemaTest, WhatIsNoSchemaIsRefused) {
+  auto refusal = [](const std::string& text) {
+    return JsonSchema::Compile(text).status().message();
+  };
+  EXPECT_THAT(refusal(R"({"properties":{"a":{"type":"text"}}})"),
+              HasSubstr("properties.a.type: must be one of array"));
+  EXPECT_EQ(refusal(R"({"required":"a"})"), "required: must be a list of names");
+  EXPECT_EQ(refusal(R"({"properties":[1]})"), "properties: must be an object");
+  EXPECT_EQ(refusal(R"({"anyOf":[]})"), "anyOf: must be a list of schemas");
+  EXPECT_EQ(refusal(R"({"items":3})"), "items: must be a schema: an object, true or false");
+  EXPECT_EQ(refusal(R"({"$ref":"#/$defs/nobody"})"), "$ref: there is no #/$defs/nobody");
+  EXPECT_EQ(refusal("[]"), "the schema: must be a schema: an object, true or false");
+  EXPECT_NE(refusal("{"), "");
+}
+
+TEST(JsonSchemaTest, WhatIsNotUnderstoodIsNotChecked) {
+  EXPECT_THAT(Check(R"({"$ref":"https://example.com/other.json","format":"email","x":1})", "5"),
+              IsEmpty());
+  EXPECT_THAT(Check(R"({"pattern":"(?<=a"})", R"("b")"), IsEmpty());
+}
+
+TEST(JsonSchemaTest, ProblemsAreBounded) {
+  std::string schema = R"({"items":{"type":"string"}})";
+  std::string value = "[";
+  for (int i = 0; i < 1000; ++i) value += i == 0 ? "1" : ",1";
+  EXPECT_EQ(Check(schema, value + "]").size(), kSchemaProblemsMax);
+}
+
+TEST(JsonSchemaTest, APatternThatBacktracksWithoutEndGivesUp) {
+  const std::string text = "\"" + std::string(50'000, 'a') + "!\"";
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_THAT(Check(R"({"pattern":"^(a+)+$"})", text), ElementsAre(HasSubstr("must match")));
+  EXPECT_THAT(Check(R"({"pattern":"(x+x+)+y"})", "\"" + std::string(5000, 'x') + "\""),
+              ElementsAre(HasSubstr("must match")));
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(5));
+}
+
+class OnSmallStack : public testing::OnFiber {};
+
+TEST_F(OnSmallStack, DepthAndTimeAreBounded) {
+  // Refers to itself without end, and doubles at each step.
+  const std::string endless = R"({"$ref":"#"})";
+  const std::string doubling = R"({"allOf":[{"$ref":"#"},{"$ref":"#"}]})";
+  const std::string tree = R"({"properties":{"x":{"$ref":"#"}},"required":["y"]})";
+  std::string deep = "1";
+  for (int i = 0; i < 100; ++i) deep = R"({"x":)" + deep + "}";
+  const std::string nested_groups =
+      R"({"pattern":")" + std::string(200, '(') + "a" + std::string(200, ')') + R"("})";
+  Run([&] {
+    EXPECT_THAT(Check(endless, "1"), ElementsAre(HasSubstr("too deeply nested")));
+    EXPECT_THAT(Check(doubling, "1"), ElementsAre(HasSubstr("too deeply nested")));
+    EXPECT_THAT(Check(tree, deep).back(), HasSubstr("too deeply nested"));
+    EXPECT_THAT(Check(nested_groups, R"("a")"), IsEmpty());
+    return true;
+  });
+  std::string wide = "[";
+  for (int i = 0; i < 60'000; ++i) wide += i == 0 ? "1" : ",1";
+  EXPECT_THAT(Check(R"({"items":{"type":"integer"}})", wide + "]"),
+              ElementsAre(HasSubstr("too large")));
+}
+
+// The public test suite of JSON Schema, from Debian's json-schema-test-suite.
+class SuiteTest : public ::testing::TestWithParam<std::string> {};
+
+// They need other documents, or names within this one.
+const std::set<std::string> kNotUnderstood = {"refRemote.json",
+                                              "definitions.json",
+                                              "optional",
+                                              "format.json",
+                                              "infinite-loop-detection.json",
+                                              "id.json",
+                                              "unknownKeyword.json"};
+const std::set<std::string> kGroupsNotUnderstood = {
+    "remote ref, containing refs itself",
+    "Recursive references between schemas",
+    "ref overrides any sibling keywords",
+    "Location-independent identifier",
+    "Location-independent identifier with absolute URI",
+    "Location-independent identifier with base URI change in subschema",
+    "refs with relative uris and defs",
+    "relative refs with absolute uris and defs",
+    "$ref prevents a sibling $id from changing the base uri",
+};
+
+TEST_P(SuiteTest, GivesTheVerdictsOfTheSuite) {
+  const std::filesystem::path folder = "/usr/share/json-schema-test-suite/tests/" + GetParam();
+  size_t verdicts = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (kNotUnderstood.contains(entry.path().filename().string())) continue;
+    std::ifstream file(entry.path());
+    for (const json& group : json::parse(file)) {
+      const std::string name = group.at("description");
+      if (kGroupsNotUnderstood.contains(name)) continue;
+      Result<JsonSchemaPtr> schema = JsonSchema::Compile(group.at("schema").dump());
+      ASSERT_TRUE(schema.ok()) << entry.path() << ": " << name << schema.status().ToString();
+      for (const json& test : group.at("tests")) {
+        const std::vector<std::string> problems = (*schema)->Check(test.at("data"));
+        EXPECT_EQ(problems.empty(), test.at("valid").get<bool>())
+            << entry.path() << ": " << name << ": " << test.at("description");
+        ++verdicts;
+      }
+    }
+  }
+  EXPECT_GT(verdicts, 250u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Drafts, SuiteTest, ::testing::Values("draft4", "draft6", "draft7"),
+                         [](const auto& info) { return info.param; });
+
+// What came with the later drafts.
+TEST(JsonSchemaTest, LaterKeywords) {
+  EXPECT_THAT(Check(R"({"prefixItems":[{"type":"integer"}],"items":false})", "[1]"), IsEmpty());
+  EXPECT_THAT(Check(R"({"prefixItems":[{"type":"integer"}],"items":false})", "[1,2]"),
+              ElementsAre("1: is not allowed"));
+  EXPECT_THAT(Check(R"({"dependentRequired":{"a":["b"]}})", R"({"a":1})"),
+              ElementsAre("b: is missing"));
+  EXPECT_THAT(Check(R"({"contains":{"const":1},"minContains":2})", "[1]").size(), 1u);
+  EXPECT_THAT(Check(R"({"contains":{"const":1},"maxContains":1})", "[1,1]").size(), 1u);
+  EXPECT_THAT(Check(R"({"$defs":{"n":{"type":"null"}},"$ref":"#/$defs/n"})", "1").size(), 1u);
+}
+
+}  // namespace
+}  // namespace agent_graph::tools
