@@ -5,6 +5,7 @@
 #include "api/rate_limit.h"
 #include "callback.h"
 #include "rate_limit.h"
+#include "state/leveldb/process.h"
 
 namespace agent_graph::nginx {
 namespace {
@@ -43,6 +44,12 @@ SocketOptions SocketOptionsOf(const RequestContext& context) {
   return options;
 }
 
+// The same in all workers, over reloads; another one after a restart.
+std::string NameOfNginx() {
+  const pid_t master = ngx_process == NGX_PROCESS_SINGLE ? getpid() : getppid();
+  return std::to_string(master) + ":" + std::to_string(state::ProcessStartTime(master));
+}
+
 bool IsLeaving(const ngx_connection_t* connection) {
   return ngx_terminate || (ngx_exiting && connection->close);
 }
@@ -64,6 +71,7 @@ Status WorkerService::Start(ngx_cycle_t* cycle, int threads, bool state_in_proce
   options.worker = static_cast<uint32_t>(ngx_process_slot);
   auto* core = reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(cycle->conf_ctx, ngx_core_module));
   options.state_user = core->user;
+  options.nginx = NameOfNginx();
   AG_ASSIGN_OR_RETURN(auto service, service::Service::Create(config_.settings, options));
   // Never destroyed: a thread that does not stop may still use them.
   port_ = std::make_unique<Port>(service->outbox(), *this);

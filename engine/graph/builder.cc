@@ -58,7 +58,7 @@ GraphBuilder& GraphBuilder::AddLiveAgent(std::string name, LiveAgent agent) {
 }
 
 GraphBuilder& GraphBuilder::AddToolNode(std::string name, std::vector<Tool> tools) {
-  definition_->nodes.push_back({std::move(name), ToolNode{std::move(tools), {}, {}}});
+  definition_->nodes.push_back({std::move(name), ToolNode{.tools = std::move(tools)}});
   return *this;
 }
 
@@ -72,6 +72,13 @@ GraphBuilder& GraphBuilder::AddHttpTool(std::string tool_node, HttpTool tool) {
 GraphBuilder& GraphBuilder::AddMcpServer(std::string tool_node, McpServer server) {
   if (ToolNode* node = FindToolNode(*definition_, tool_node, "MCP server \"" + server.name + '"')) {
     node->mcp_servers.push_back(std::move(server));
+  }
+  return *this;
+}
+
+GraphBuilder& GraphBuilder::AddRemoteTool(std::string tool_node, RemoteTool tool) {
+  if (ToolNode* node = FindToolNode(*definition_, tool_node, "remote tool \"" + tool.name + '"')) {
+    node->remote_tools.push_back(std::move(tool));
   }
   return *this;
 }

@@ -42,6 +42,14 @@ std::string StructureText(const GraphDefinition& definition) {
   return text;
 }
 
+// Problems() has found those that do not compile.
+void CompileSchemas(ToolNode& node) {
+  for (const Tool& tool : node.tools) {
+    Result<tools::JsonSchemaPtr> schema = tools::JsonSchema::Compile(tool.parameters_json);
+    node.schemas.push_back(schema.ok() ? *std::move(schema) : nullptr);
+  }
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const CompiledGraph>> CompiledGraph::Compile(const GraphBuilder& builder,
@@ -57,6 +65,9 @@ Result<std::shared_ptr<const CompiledGraph>> CompiledGraph::Compile(const GraphB
   std::vector<std::string> subgraphs;
   graph->definition_ = Flatten(builder.definition(), subgraphs);
   graph->subgraphs_.insert(subgraphs.begin(), subgraphs.end());
+  for (Node& node : graph->definition_.nodes) {
+    if (auto* tools = std::get_if<ToolNode>(&node.kind)) CompileSchemas(*tools);
+  }
   if (graph->definition_.name.empty()) graph->definition_.name = std::move(default_name);
   graph->hash_ = content_hash.empty() ? ContentHash(StructureText(graph->definition_))
                                       : std::move(content_hash);

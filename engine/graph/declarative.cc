@@ -194,6 +194,7 @@ class DocumentReader {
     builder_.AddToolNode(name, node.tools);
     for (const HttpTool& tool : node.http_tools) builder_.AddHttpTool(name, tool);
     for (const McpServer& server : node.mcp_servers) builder_.AddMcpServer(name, server);
+    for (const RemoteTool& tool : node.remote_tools) builder_.AddRemoteTool(name, tool);
   }
 
   // A node without code: says a fixed text, sets fields, rejects calls, pauses.

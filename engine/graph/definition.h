@@ -15,6 +15,7 @@
 #include "agent_graph/node.h"
 #include "agent_graph/tool.h"
 #include "agent_graph/tool_sources.h"
+#include "tools/schema/json_schema.h"
 
 namespace agent_graph::graph {
 
@@ -25,9 +26,11 @@ struct FunctionNode {
 };
 
 struct ToolNode {
-  std::vector<Tool> tools;
-  std::vector<HttpTool> http_tools;
-  std::vector<McpServer> mcp_servers;
+  std::vector<Tool> tools = {};
+  std::vector<HttpTool> http_tools = {};
+  std::vector<McpServer> mcp_servers = {};
+  std::vector<RemoteTool> remote_tools = {};
+  std::vector<tools::JsonSchemaPtr> schemas = {};  // of `tools`; empty before the graph is compiled
 
   const Tool* Find(std::string_view name) const;
 };

@@ -175,9 +175,7 @@ class Inspector {
       }
       if (!names.insert(tool.name).second) Add(tool_where + " is there twice");
       if (!tool.function) Add(tool_where + " has no function");
-      if (!IsJsonOfType(tool.parameters_json, json::value_t::object)) {
-        Add(tool_where + ": the parameters are not a JSON object");
-      }
+      CheckParameters(tool_where, tool.parameters_json);
       if (tool.timeout.count() <= 0) Add(tool_where + ": the timeout must be positive");
     }
     for (const HttpTool& tool : node.http_tools) {
@@ -188,9 +186,27 @@ class Inspector {
       if (!names.insert(tool.name).second) Add(tool_where + " is there twice");
       if (Status status = tools::CheckHttpTool(tool); !status.ok()) {
         Add(tool_where + ": " + status.message());
+      } else {
+        CheckParameters(tool_where, tool.parameters_json);
       }
     }
     CheckServers(where, node.mcp_servers);
+    for (const RemoteTool& tool : node.remote_tools) {
+      std::string tool_where = where + ", remote tool " + Quote(tool.name);
+      if (!IsToolName(tool.name)) {
+        Add(tool_where + ": a tool's name must be 1 to 64 letters, digits, _ or -");
+      }
+      if (!names.insert(tool.name).second) Add(tool_where + " is there twice");
+      CheckParameters(tool_where, tool.parameters_json);
+    }
+  }
+
+  void CheckParameters(const std::string& where, const std::string& schema) {
+    if (!IsJsonOfType(schema, json::value_t::object)) {
+      Add(where + ": the parameters are not a JSON object");
+    } else if (Status status = tools::JsonSchema::Compile(schema).status(); !status.ok()) {
+      Add(where + ": the parameters are no JSON Schema: " + status.message());
+    }
   }
 
   void CheckServers(const std::string& where, const std::vector<McpServer>& servers) {

@@ -68,6 +68,16 @@ McpServer ReadServer(ObjectReader& outer, const json& value, std::string path) {
   return server;
 }
 
+RemoteTool ReadRemoteTool(ObjectReader& outer, const json& value, std::string path) {
+  ObjectReader reader(value, std::move(path));
+  RemoteTool tool;
+  tool.name = reader.RequiredText("name");
+  tool.description = reader.Text("description", "");
+  if (reader.Value("parameters") != nullptr) tool.parameters_json = reader.ObjectText("parameters");
+  Check(outer, reader);
+  return tool;
+}
+
 }  // namespace
 
 ToolNode ReadTools(ObjectReader& reader) {
@@ -90,6 +100,11 @@ ToolNode ReadTools(ObjectReader& reader) {
   for (size_t i = 0; i < servers.size(); ++i) {
     node.mcp_servers.push_back(
         ReadServer(reader, *servers[i], reader.PathOf("mcp_servers") + "." + std::to_string(i)));
+  }
+  const std::vector<const json*> remote = reader.List("remote_tools");
+  for (size_t i = 0; i < remote.size(); ++i) {
+    node.remote_tools.push_back(ReadRemoteTool(
+        reader, *remote[i], reader.PathOf("remote_tools") + "." + std::to_string(i)));
   }
   return node;
 }

@@ -119,7 +119,8 @@ Result<NodeResult> RunAgentNode(const RunEnvironment& environment, const std::st
   request.messages = InContext(environment.graph->context(), state.messages());
   if (!agent.tool_node.empty()) {
     request.tools = Declare(ToolsOf(environment.graph, agent.tool_node, environment.catalog,
-                                    environment.cancellation, environment.deadline));
+                                    environment.remote_tools.get(), environment.cancellation,
+                                    environment.deadline));
   }
   request.parameters_json = agent.parameters_json;
   request.deadline = environment.deadline;

@@ -1,4 +1,4 @@
-// What a tool node offers at the moment: its own tools, and those of its catalog.
+// What a tool node offers at the moment: its own tools, those of its catalog, and remote ones.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "graph/compiled_graph.h"
+#include "run/remote_tools.h"
 #include "runtime/cancellation.h"
 #include "tools/catalog.h"
 
@@ -16,17 +17,19 @@ namespace agent_graph::run {
 struct OfferedTool {
   std::shared_ptr<const Tool> tool;
   tools::ToolOrigin origin = tools::ToolOrigin::kLocal;
+  tools::JsonSchemaPtr schema = nullptr;  // of its arguments; null: they are not checked
 };
 
 using OfferedTools = std::vector<OfferedTool>;
 
 // On a fiber; may wait as Catalog::ToolsOf does. No name twice. Nothing when `node` is no tool
-// node. `catalog` may be null.
+// node. `catalog` and `remote_tools` may be null.
 OfferedTools ToolsOf(const std::shared_ptr<const graph::CompiledGraph>& graph,
                      std::string_view node, tools::Catalog* catalog,
-                     const runtime::Cancellation& cancellation, Deadline deadline);
+                     const RemoteToolSet* remote_tools, const runtime::Cancellation& cancellation,
+                     Deadline deadline);
 
 // Null: there is no tool of that name.
-std::shared_ptr<const Tool> FindTool(const OfferedTools& tools, std::string_view name);
+const OfferedTool* FindTool(const OfferedTools& tools, std::string_view name);
 
 }  // namespace agent_graph::run

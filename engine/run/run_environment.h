@@ -15,12 +15,15 @@
 
 namespace agent_graph::run {
 
+class RemoteToolSet;
+
 // Immutable and shared, so that a user function that was written off never outlives what it uses.
 struct RunEnvironment {
   std::shared_ptr<const graph::CompiledGraph> graph;
   runtime::Runtime* runtime = nullptr;
   ModelLookup find_model;
   tools::Catalog* catalog = nullptr;
+  std::shared_ptr<const RemoteToolSet> remote_tools;  // null: none
   LogFunction log;
   bool show_exception_text = true;
   std::shared_ptr<const IdGenerator> ids;  // of threads and messages

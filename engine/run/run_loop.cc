@@ -130,6 +130,7 @@ Status RunLoop::Prepare(const state::ThreadState& loaded, const InitialState& in
   resumed_ = before.interrupted() && !before.resume_node.empty();
   if (resumed_) {
     next_ = before.resume_node;
+    thread_.CloseAbandonedCalls(request_.messages);
   } else {
     thread_.CloseOpenCalls(request_.messages);
   }

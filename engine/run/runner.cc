@@ -6,7 +6,9 @@
 
 #include "base/ids.h"
 #include "base/json.h"
+#include "run/client_results.h"
 #include "run/initial_state.h"
+#include "run/remote_tools.h"
 #include "run/run_environment.h"
 #include "run/run_loop.h"
 #include "state/service.h"
@@ -56,6 +58,21 @@ state::BeginRunReply BeginUnstored(const RunEnvironment& environment) {
   reply.created = true;
   reply.state.record.thread_id = environment.thread_id;
   return reply;
+}
+
+// Gives the thread back as it was found.
+void Abandon(const RunEnvironment& environment, const state::BeginRunReply& begun,
+             state::Service* state) {
+  if (state == nullptr) return;
+  state::FinishRun finish;
+  finish.append.thread_id = environment.thread_id;
+  finish.append.run_id = environment.run_id;
+  finish.append.lease_epoch = begun.lease_epoch;
+  finish.snapshot = begun.state.snapshot;
+  finish.status = "error";
+  if (Status status = state->Finish(finish); !status.ok()) {
+    environment.Log(LogLevel::kWarning, "", status.ToString());
+  }
 }
 
 }  // namespace
@@ -111,6 +128,9 @@ Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
                       MakeEnvironment(request, cancellation));
   BegunRun begun;
   AG_ASSIGN_OR_RETURN(begun.reply, Lease(request, *environment, cancellation));
+  if (options_.remote_tools != nullptr) {
+    environment->remote_tools = options_.remote_tools->AsOf(begun.reply.remote_tools_version);
+  }
   begun.environment = std::move(environment);
   return begun;
 }
@@ -121,10 +141,32 @@ Result<RunOutcome> Runner::Execute(const RunRequest& request,
     return Status(StatusCode::kInvalidArgument, "messages: must not be empty");
   }
   AG_ASSIGN_OR_RETURN(InitialState initial, ParseInitialState(request.initial_state_json));
+  AG_RETURN_IF_ERROR(CheckResults(request));
   AG_ASSIGN_OR_RETURN(BegunRun begun, Begin(request, cancellation));
   // From here on the thread's lease is ours, and the loop releases it.
-  RunLoop loop(std::move(begun.environment), request, state_, begun.reply, sink);
-  return loop.Execute(begun.reply.state, initial);
+  if (!BringResults(request.messages)) {
+    return RunLoop(std::move(begun.environment), request, state_, begun.reply, sink)
+        .Execute(begun.reply.state, initial);
+  }
+  RunRequest matched = request;
+  Status status = MatchResults(begun.reply.state.window, matched.messages);
+  if (!status.ok()) {
+    Abandon(*begun.environment, begun.reply, state_);
+    return status;
+  }
+  return RunLoop(std::move(begun.environment), matched, state_, begun.reply, sink)
+      .Execute(begun.reply.state, initial);
+}
+
+// Before a thread is made for it: where there is none, no call waits for a result.
+Status Runner::CheckResults(const RunRequest& request) const {
+  if (!BringResults(request.messages)) return Status::Ok();
+  if (state_ != nullptr && !request.thread_id.empty()) {
+    const Status found = state_->GetThread(request.scope, request.thread_id).status();
+    if (found.code() != StatusCode::kNotFound) return Status::Ok();
+  }
+  std::vector<Message> messages = request.messages;
+  return MatchResults({}, messages);
 }
 
 }  // namespace agent_graph::run

@@ -37,6 +37,7 @@ class Catalog;
 
 namespace agent_graph::run {
 
+class RemoteTools;
 struct RunEnvironment;
 
 struct RunRequest {
@@ -117,7 +118,8 @@ class Runner {
     std::chrono::milliseconds busy_wait_max{60'000};
     ModelLookup find_model;             // required by graphs that ask a model
     tools::Catalog* catalog = nullptr;  // of the graph's HTTP tools and MCP servers; outlives runs
-    LogFunction log;                    // may be empty
+    RemoteTools* remote_tools = nullptr;     // outlives runs
+    LogFunction log;                         // may be empty
     std::shared_ptr<const IdGenerator> ids;  // null: UUIDs
     ThreadNamer name_thread;                 // may be empty: threads have no names
     RunListener on_finished;                 // may be empty
@@ -130,7 +132,8 @@ class Runner {
          runtime::Runtime& runtime, Options options);
 
   // Runs on the calling fiber to the end. A failed Result means the run never started (nothing was
-  // written): validation, permission, busy. After OnStart failures are in the outcome.
+  // written): validation, a tool result that no call waits for, permission, busy. After OnStart
+  // failures are in the outcome.
   Result<RunOutcome> Execute(const RunRequest& request, const runtime::Cancellation& cancellation,
                              RunSink& sink);
 
@@ -143,6 +146,7 @@ class Runner {
   Result<BegunRun> Begin(const RunRequest& request, const runtime::Cancellation& cancellation);
 
  private:
+  Status CheckResults(const RunRequest& request) const;
   Result<std::shared_ptr<RunEnvironment>> MakeEnvironment(
       const RunRequest& request, const runtime::Cancellation& cancellation) const;
   Result<state::BeginRunReply> Lease(const RunRequest& request, RunEnvironment& environment,

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "run/concurrently.h"
+#include "run/handed_out_calls.h"
 #include "run/node_tools.h"
 #include "run/user_code.h"
 #include "run/user_context.h"
@@ -22,6 +23,8 @@ using nlohmann::json;
 struct PendingCall {
   RunEnvironmentPtr environment;
   std::shared_ptr<const Tool> tool;  // null: refused, `result` says why
+  bool remote = false;               // the client's to make; there is no result yet
+  bool handed_out = false;           // and the client was told
   ToolCallBlock block;
   std::string idempotency_key;
   json arguments;
@@ -44,10 +47,17 @@ ToolOutput Failure(const std::string& text) {
   return output;
 }
 
+// For the model, which may try again.
+std::string Describe(const std::string& tool, const std::vector<std::string>& problems) {
+  std::string text = "the arguments of \"" + tool + "\" do not fit its schema";
+  for (size_t i = 0; i < problems.size(); ++i) text += (i == 0 ? ": " : "; ") + problems[i];
+  return text;
+}
+
 // Finds the tool and reads the arguments; on failure the call has its result already.
 void Resolve(PendingCall& call, const OfferedTools& tools) {
-  std::shared_ptr<const Tool> tool = FindTool(tools, call.block.name);
-  if (tool == nullptr) {
+  const OfferedTool* offered = FindTool(tools, call.block.name);
+  if (offered == nullptr) {
     call.result = Failure("there is no tool named \"" + call.block.name + "\"");
     return;
   }
@@ -56,8 +66,16 @@ void Resolve(PendingCall& call, const OfferedTools& tools) {
     call.result = Failure("the arguments of \"" + call.block.name + "\" are not a JSON object");
     return;
   }
+  if (offered->schema != nullptr) {
+    const std::vector<std::string> problems = offered->schema->Check(*arguments);
+    if (!problems.empty()) {
+      call.result = Failure(Describe(call.block.name, problems));
+      return;
+    }
+  }
   call.arguments = std::move(*arguments);
-  call.tool = std::move(tool);
+  call.tool = offered->tool;
+  call.remote = offered->origin == tools::ToolOrigin::kRemote;
 }
 
 // The key is that of a place in the thread: the same call made again after a crash has it, too.
@@ -79,8 +97,11 @@ std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
   const Message* message = NewestCallingMessage(state);
   if (message == nullptr) return calls;
   const std::vector<const ToolCallBlock*> all = message->ToolCalls();
-  const OfferedTools tools = ToolsOf(environment->graph, node, environment->catalog,
-                                     environment->cancellation, environment->deadline);
+  if (pending.empty()) return calls;
+  const std::unordered_set<std::string> handed_out = HandedOutCalls(state);
+  const OfferedTools tools =
+      ToolsOf(environment->graph, node, environment->catalog, environment->remote_tools.get(),
+              environment->cancellation, environment->deadline);
   for (const ToolCallBlock* block : pending) {
     if (block->remote) continue;  // the client's to run
     auto call = std::make_shared<PendingCall>();
@@ -88,6 +109,7 @@ std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
     call->block = *block;
     size_t index = static_cast<size_t>(std::find(all.begin(), all.end(), block) - all.begin());
     call->idempotency_key = IdempotencyKey(message->id, index);
+    call->handed_out = handed_out.contains(block->id);
     if (calls.size() < kToolCallsMax) {
       Resolve(*call, tools);
     } else {
@@ -161,6 +183,7 @@ std::string CallJson(const std::string& node_name, const PendingCall& call) {
 std::string IntentJson(const std::string& node_name, const PendingCall& call) {
   std::string out = CallJson(node_name, call) + ",\"idempotency_key\":";
   AppendJsonString(out, call.idempotency_key);
+  if (call.remote) return out + ",\"remote\":true}";
   out += call.tool->idempotent ? ",\"idempotent\":true}" : ",\"idempotent\":false}";
   return out;
 }
@@ -188,6 +211,35 @@ Message ResultMessage(const PendingCall& call) {
   return message;
 }
 
+// What the client sees and runs.
+Message RemoteCallMessage(const PendingCall& call) {
+  Message message;
+  message.role = Role::kTool;
+  message.content.emplace_back(
+      ToolCallBlock{call.block.id, call.block.name, call.block.arguments_json, true});
+  message.metadata_json = "{\"is_remote\":true,\"tool_name\":";
+  AppendJsonString(message.metadata_json, call.block.name);
+  message.metadata_json.push_back('}');
+  return message;
+}
+
+// The run goes on with this node when the client has brought results.
+void PauseForClient(const std::vector<PendingCallPtr>& waiting, const std::string& node,
+                    NodeResult& result) {
+  Interrupt interrupt{"the client has tools to run", "{\"remote_tool_calls\":["};
+  for (const PendingCallPtr& call : waiting) {
+    if (call != waiting.front()) interrupt.data_json.push_back(',');
+    interrupt.data_json += "{\"id\":";
+    AppendJsonString(interrupt.data_json, call->block.id);
+    interrupt.data_json += ",\"name\":";
+    AppendJsonString(interrupt.data_json, call->block.name);
+    interrupt.data_json.push_back('}');
+  }
+  interrupt.data_json += "]}";
+  result.interrupt = std::move(interrupt);
+  result.go_to = node;
+}
+
 // Intents go into the log first; they are on disk before a tool that must not run twice starts.
 Status LogIntents(const std::vector<PendingCallPtr>& calls, const std::string& name, int64_t step,
                   RunLog& log) {
@@ -205,8 +257,9 @@ Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::
                                const State& state, int64_t step, RunLog& log) {
   const std::vector<PendingCallPtr> calls = CollectCalls(environment, name, state);
   std::vector<PendingCallPtr> runnable;
+  std::vector<PendingCallPtr> waiting;
   for (const PendingCallPtr& call : calls) {
-    if (call->tool != nullptr) runnable.push_back(call);
+    if (call->tool != nullptr) (call->remote ? waiting : runnable).push_back(call);
   }
   AG_RETURN_IF_ERROR(LogIntents(runnable, name, step, log));
   ForEachConcurrently(*environment->runtime, runnable.size(), kToolCallsAtOnce,
@@ -214,10 +267,17 @@ Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::
 
   NodeResult result;
   for (const PendingCallPtr& call : calls) {
+    if (call->remote) {
+      if (call->handed_out) continue;
+      log.Add("tool_intent", IntentJson(name, *call));
+      result.messages.push_back(RemoteCallMessage(*call));
+      continue;
+    }
     if (call->tool != nullptr) log.Add("tool_started", StartedJson(name, *call));
     log.Add("tool_finished", FinishedJson(name, *call));
     result.messages.push_back(ResultMessage(*call));
   }
+  if (!waiting.empty()) PauseForClient(waiting, name, result);
   return result;
 }
 

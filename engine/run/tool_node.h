@@ -15,8 +15,10 @@ inline constexpr size_t kToolCallsAtOnce = 16;          // run concurrently
 inline constexpr size_t kToolOutputBytesMax = 1 << 20;  // of one result
 
 // One tool message for each call, in the order of the calls, however they finish. A tool that
-// fails, is unknown or runs out of time gives a failed result, not a failed run; only the log can
-// fail. Intents are on disk before a tool that is not idempotent starts.
+// fails, is unknown or runs out of time gives a failed result, not a failed run, and so do
+// arguments that do not fit the tool's schema; only the log can fail. Intents are on disk before a
+// tool that is not idempotent starts. Calls of remote tools are handed to the client: the result
+// then pauses the run, which resumes at this node.
 Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::string& name,
                                const State& state, int64_t step, RunLog& log);
 

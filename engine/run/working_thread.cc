@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "message/codec.h"
 #include "run/agent_state.h"
+#include "run/handed_out_calls.h"
 
 namespace agent_graph::run {
 namespace {
@@ -16,6 +17,8 @@ using nlohmann::json;
 
 constexpr char kLostCallJson[] =
     R"({"error":"the run that made this call ended before the call did"})";
+
+constexpr char kAbandonedCallJson[] = R"({"error":"the client went on without making this call"})";
 
 std::unordered_set<std::string> AnsweredCalls(const std::vector<Message>& messages) {
   std::unordered_set<std::string> ids;
@@ -102,6 +105,18 @@ void WorkingThread::CloseOpenCalls(const std::vector<Message>& answers) {
   for (const ToolCallBlock* call : state_->PendingToolCalls()) {
     if (answered.contains(call->id)) continue;
     results.push_back(Message::ToolResult(call->id, kLostCallJson, true));
+  }
+  for (Message& result : results) Append(std::move(result), "");
+}
+
+void WorkingThread::CloseAbandonedCalls(const std::vector<Message>& answers) {
+  const std::unordered_set<std::string> answered = AnsweredCalls(answers);
+  const std::unordered_set<std::string> handed_out = HandedOutCalls(*state_);
+  std::vector<Message> results;
+  for (const ToolCallBlock* call : state_->PendingToolCalls()) {
+    if (answered.contains(call->id)) return;
+    if (!handed_out.contains(call->id)) continue;
+    results.push_back(Message::ToolResult(call->id, kAbandonedCallJson, true));
   }
   for (Message& result : results) Append(std::move(result), "");
 }

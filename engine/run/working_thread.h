@@ -40,6 +40,9 @@ class WorkingThread {
   void CloseOpenCalls(const std::vector<Message>& answers);
   // Takes the oldest messages out of the window; history keeps them.
   void Forget(size_t count);
+  // The same for calls that were handed to the client, when `answers` has no result at all: the
+  // client goes on without them.
+  void CloseAbandonedCalls(const std::vector<Message>& answers);
   // Merges a node's field updates and summary, and logs them.
   Status Update(const NodeResult& result, std::string_view node);
 

@@ -46,6 +46,7 @@ Result<std::unique_ptr<Catalog>> Catalog::Create(const std::vector<NodeSources>&
       }
       auto entry = std::make_shared<CatalogTool>();
       entry->tool = *std::move(tool);
+      AG_ASSIGN_OR_RETURN(entry->schema, JsonSchema::Compile(declared.parameters_json));
       tools.http_tools.push_back(std::move(entry));
     }
     for (const McpServer& server : node.mcp_servers) {

@@ -5,17 +5,20 @@
 #include <vector>
 
 #include "agent_graph/tool.h"
+#include "tools/schema/json_schema.h"
 
 namespace agent_graph::tools {
 
 enum class ToolOrigin : uint8_t {
-  kLocal,  // declared in the graph
-  kMcp,    // discovered from a server
+  kLocal,   // declared in the graph
+  kMcp,     // discovered from a server
+  kRemote,  // the client runs it; has no function
 };
 
 struct CatalogTool {
   Tool tool;
   ToolOrigin origin = ToolOrigin::kLocal;
+  JsonSchemaPtr schema = nullptr;  // of its arguments; null: they are not checked
 };
 
 using CatalogToolPtr = std::shared_ptr<const CatalogTool>;

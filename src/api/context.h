@@ -32,10 +32,14 @@ class Extractor;
 class Storage;
 }  // namespace agent_graph::media
 namespace agent_graph::run {
+class RemoteTools;
 class Runner;
-}
+}  // namespace agent_graph::run
 namespace agent_graph::runtime {
 class Runtime;
+}
+namespace agent_graph::tools {
+class Catalog;
 }
 
 namespace agent_graph::api {
@@ -46,7 +50,9 @@ struct ApiContext {
   run::Runner* runner = nullptr;
   state::Service* state = nullptr;        // null: no checkpointer
   memory::MemoryStore* memory = nullptr;  // null: no store
-  const graph::CompiledGraph* graph = nullptr;
+  std::shared_ptr<const graph::CompiledGraph> graph;
+  tools::Catalog* catalog = nullptr;
+  run::RemoteTools* remote_tools = nullptr;
   runtime::Runtime* runtime = nullptr;
   auth::Guard* guard = nullptr;
   const live::LiveContext* live = nullptr;  // of a graph with a live agent

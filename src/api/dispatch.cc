@@ -22,6 +22,12 @@ std::optional<ErrorInfo> CheckShape(HandlerContext& context, const Route& route)
 
 void Handle(HandlerContext& context, const Route& route) {
   if (!context.Admit(route)) return;
+  if (route.closed != nullptr) {
+    if (std::optional<ErrorInfo> error = route.closed(*context.api().settings)) {
+      context.Fail(*std::move(error));
+      return;
+    }
+  }
   if (route.resource == "checkpointer" && context.api().state == nullptr) {
     context.Fail(ErrorInfo{ApiError::kNotConfigured, "checkpointer not configured", {}});
     return;

@@ -1,8 +1,16 @@
 // The handlers the route table names, one file per resource. Each runs on a fiber of its own.
 #pragma once
 
+#include <optional>
+
+#include "api/errors.h"
+
 namespace agent_graph::bridge {
 struct SocketMessage;
+}
+
+namespace agent_graph::settings {
+struct Settings;
 }
 
 namespace agent_graph::api {
@@ -13,6 +21,9 @@ void InvokeGraph(HandlerContext& context);  // graph_invoke.cc
 void StreamGraph(HandlerContext& context);  // graph_stream.cc
 void GetGraph(HandlerContext& context);     // graph_info.cc
 void GetStateSchema(HandlerContext& context);
+void GetTools(HandlerContext& context);    // graph_tools.cc
+void SetUpTools(HandlerContext& context);  // graph_setup.cc
+std::optional<ErrorInfo> SetupIsClosed(const settings::Settings& settings);
 void StopGraph(HandlerContext& context);  // graph_stop.cc
 void FixGraph(HandlerContext& context);   // graph_fix.cc
 void GetTrace(HandlerContext& context);   // observability.cc

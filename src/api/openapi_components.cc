@@ -228,6 +228,49 @@ const std::string_view kAnswerSchemas = R"json({
     "required": ["run_id", "thread_id", "status", "duration_ms", "spans", "events", "usage",
                  "llm_calls", "tool_calls", "iterations"]
   },
+  "ToolList": {
+    "type": "object",
+    "properties": {
+      "node_count": {"type": "integer", "description": "Tool nodes, not all nodes"},
+      "tool_count": {"type": "integer"},
+      "nodes": {
+        "type": "array",
+        "items": {
+          "type": "object",
+          "properties": {
+            "node_name": {"type": "string"},
+            "tool_count": {"type": "integer"},
+            "tools": {
+              "type": "array",
+              "items": {
+                "type": "object",
+                "properties": {
+                  "name": {"type": "string"},
+                  "description": {"type": "string"},
+                  "source": {"enum": ["local", "mcp", "remote"]},
+                  "parameters": {"type": "object"}
+                },
+                "required": ["name", "description", "source", "parameters"]
+              }
+            }
+          },
+          "required": ["node_name", "tool_count", "tools"]
+        }
+      }
+    },
+    "required": ["node_count", "tool_count", "nodes"]
+  },
+  "SetupResult": {
+    "type": "object",
+    "properties": {
+      "success": {"type": "boolean"},
+      "status": {"type": "string"},
+      "message": {"type": "string"},
+      "details": {"type": "string"},
+      "registered_tools": {"type": "integer"}
+    },
+    "required": ["success", "message", "registered_tools"]
+  },
   "StopResult": {
     "type": "object",
     "properties": {

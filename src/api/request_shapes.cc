@@ -74,6 +74,29 @@ constexpr std::array kStopFields = {
 
 constexpr std::array kFixFields = {kRequiredThread, kConfig};
 
+constexpr std::array kRemoteToolFields = {
+    Field{.name = "node_name",
+          .type = kText,
+          .description = "A tool node of the graph",
+          .required = true},
+    Field{.name = "name",
+          .type = kText,
+          .description = "1 to 64 letters, digits, _ or -",
+          .required = true},
+    Field{.name = "description", .type = kText, .description = "What the model is told"},
+    Field{.name = "parameters", .type = kObject, .description = "JSON Schema of the arguments"},
+};
+
+constexpr Field kRemoteTool{.type = kObject, .required = true, .members = kRemoteToolFields};
+
+constexpr std::array kSetupFields = {
+    Field{.name = "tools",
+          .type = kArray,
+          .description = "They replace all remote tools of the nodes that they name",
+          .required = true,
+          .entry = &kRemoteTool},
+};
+
 constexpr std::array kConfigFields = {kConfig};
 
 constexpr std::array kStateMembers = {
@@ -135,6 +158,7 @@ const FieldTable kRunBody{"RunRequest", kRunFields};
 const FieldTable kRunFrame{"RunFrame", kRunFrameFields};
 const FieldTable kStopBody{"StopRequest", kStopFields};
 const FieldTable kFixBody{"FixRequest", kFixFields};
+const FieldTable kSetupBody{"SetupRequest", kSetupFields};
 const FieldTable kConfigBody{"ConfigRequest", kConfigFields};
 const FieldTable kStateBody{"StateRequest", kStateFields};
 const FieldTable kMessagesBody{"MessagesRequest", kMessagesFields};

@@ -39,6 +39,7 @@ extern const FieldTable kRunBody;   // invoke and stream
 extern const FieldTable kRunFrame;  // a frame of /v1/graph/ws
 extern const FieldTable kStopBody;
 extern const FieldTable kFixBody;
+extern const FieldTable kSetupBody;
 extern const FieldTable kConfigBody;  // nothing but a config
 extern const FieldTable kStateBody;
 extern const FieldTable kMessagesBody;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,10 @@
 
 namespace agent_graph::bridge {
 struct SocketMessage;
+}
+
+namespace agent_graph::settings {
+struct Settings;
 }
 
 namespace agent_graph::api {
@@ -47,6 +52,8 @@ struct Route {
   Transport transport = Transport::kHttp;
   // Of a WebSocket, whose `handler` is called once, when it was accepted: one message.
   void (*on_message)(HandlerContext&, bridge::SocketMessage&) = nullptr;
+  // Whether these settings close the route: asked after the guard, before the body is read.
+  std::optional<ErrorInfo> (*closed)(const settings::Settings&) = nullptr;
 };
 
 // `data` of a stream: chunks, not an envelope.

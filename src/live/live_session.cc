@@ -137,10 +137,12 @@ class LiveSession final : public SessionPorts {
   realtime::LinkConfig Configure(const std::string& agent) override {
     const LiveAgent& live_agent = *context_.graph->FindLiveAgent(agent);
     const run::RunEnvironment& environment = *journal_->environment();
-    tools_->Offer(live_agent.tool_node,
-                  FilterTools(run::ToolsOf(environment.graph, live_agent.tool_node,
-                                           environment.catalog, cancellation_, kNoDeadline),
-                              live_agent, init_));
+    tools_->Offer(
+        live_agent.tool_node,
+        // A live client runs no tools.
+        FilterTools(run::ToolsOf(environment.graph, live_agent.tool_node, environment.catalog,
+                                 nullptr, cancellation_, kNoDeadline),
+                    live_agent, init_));
     provider_ = context_.models->Find(live_agent.model);
     return ComposeConfig(*context_.graph, agent, init_, tools_->offered());
   }

@@ -1,11 +1,13 @@
 #include "service/agent.h"
 
 #include <chrono>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "graph/load.h"
 #include "graph/thread_names.h"
+#include "run/remote_tools.h"
 #include "run/thread_name.h"
 
 namespace agent_graph::service {
@@ -90,6 +92,28 @@ Result<run::ThreadNamer> ThreadNames(const settings::ThreadNameSettings& names) 
   return run::ThreadNamer();
 }
 
+Result<std::vector<state::RemoteTool>> CollectRemoteTools(const settings::Settings& settings,
+                                                          const graph::CompiledGraph& graph) {
+  std::vector<state::RemoteTool> tools = run::DeclaredRemoteTools(graph);
+  std::set<std::pair<std::string, std::string>> names;
+  for (const state::RemoteTool& tool : tools) names.emplace(tool.node, tool.name);
+  for (size_t i = 0; i < settings.remote_tools.size(); ++i) {
+    const settings::RemoteToolSettings& declared = settings.remote_tools[i];
+    state::RemoteTool tool{declared.node, declared.name, declared.description,
+                           declared.parameters_json};
+    auto problem = run::FindProblem(graph, tool);
+    if (!problem && !names.emplace(tool.node, tool.name).second) {
+      problem = {"name", "the node has another remote tool of that name"};
+    }
+    if (problem) {
+      return Status(StatusCode::kInvalidArgument, "remote_tools." + std::to_string(i) + "." +
+                                                      problem->field + ": " + problem->text);
+    }
+    tools.push_back(std::move(tool));
+  }
+  return tools;
+}
+
 }  // namespace
 
 Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file) {
@@ -114,6 +138,7 @@ Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file) {
                                                              settings.environment));
   }
   AG_ASSIGN_OR_RETURN(agent.name_thread, ThreadNames(settings.thread_names));
+  AG_ASSIGN_OR_RETURN(agent.remote_tools, CollectRemoteTools(settings, *agent.graph));
   return agent;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "base/status.h"
 #include "graph/compiled_graph.h"
@@ -12,6 +13,7 @@
 #include "realtime/registry.h"
 #include "run/runner.h"
 #include "settings/settings.h"
+#include "state/types.h"
 #include "tools/catalog.h"
 
 namespace agent_graph::service {
@@ -21,8 +23,9 @@ struct Agent {
   std::unique_ptr<models::Registry> models;
   std::unique_ptr<realtime::Registry> realtime;
   std::unique_ptr<tools::Catalog> catalog;
-  std::unique_ptr<memory::Embedder> embedder;  // null: no memory store
-  run::ThreadNamer name_thread;  // empty: threads have no names
+  std::unique_ptr<memory::Embedder> embedder;   // null: no memory store
+  run::ThreadNamer name_thread;                 // empty: threads have no names
+  std::vector<state::RemoteTool> remote_tools;  // of the graph and of service.json
 };
 
 // Runs user code (a shared object's builder). Starts no thread. A failure is one line that names

@@ -12,6 +12,7 @@
 #include "live/live_session.h"
 #include "media/extractor.h"
 #include "memory/memory_store.h"
+#include "run/remote_tools.h"
 #include "run/runner.h"
 #include "runtime/runtime.h"
 #include "service/agent.h"
@@ -78,6 +79,7 @@ struct Service::Implementation {
         extractor(ExtractorProgram()),
         reports(settings->evaluation.reports_directory),
         exporter(MakeExporter()),
+        remote_tools(agent.remote_tools, checkpointer(), options.nginx, ToLog()),
         runner(agent.graph, checkpointer(), runtime, MakeRunnerOptions()),
         inbox(runtime, {settings->limits.runs_max, options.queue},
               [this](const bridge::ExchangePtr& exchange) { api::Dispatch(exchange, context); }) {
@@ -85,7 +87,9 @@ struct Service::Implementation {
     context.runner = &runner;
     context.state = checkpointer();
     context.memory = store.get();
-    context.graph = agent.graph.get();
+    context.graph = agent.graph;
+    context.catalog = agent.catalog.get();
+    context.remote_tools = &remote_tools;
     context.runtime = &runtime;
     context.reports = &reports;
     context.files = files.get();
@@ -99,8 +103,11 @@ struct Service::Implementation {
     live.sessions_max = settings->limits.live_sessions_max;
     context.live = &live;
     context.ids = ids.get();
-    agent.catalog->LogTo(
-        [this](LogLevel level, const std::string& line) { outbox.Log(ToLogLevel(level), line); });
+    agent.catalog->LogTo(ToLog());
+  }
+
+  run::LogFunction ToLog() {
+    return [this](LogLevel level, const std::string& line) { outbox.Log(ToLogLevel(level), line); };
   }
 
   Status MakeGuard() {
@@ -154,6 +161,7 @@ struct Service::Implementation {
       return agent.models->Find(name);
     };
     runner_options.catalog = agent.catalog.get();
+    runner_options.remote_tools = &remote_tools;
     runner_options.ids = ids;
     runner_options.name_thread = agent.name_thread;
     if (exporter != nullptr) {
@@ -161,9 +169,7 @@ struct Service::Implementation {
         exporter->Offer(std::move(record));
       };
     }
-    runner_options.log = [this](LogLevel level, const std::string& line) {
-      outbox.Log(ToLogLevel(level), line);
-    };
+    runner_options.log = ToLog();
     runner_options.show_exception_text = settings->mode == settings::Mode::kDevelopment;
     return runner_options;
   }
@@ -204,13 +210,14 @@ struct Service::Implementation {
   const std::shared_ptr<const IdGenerator> ids;
   bridge::Outbox outbox;
   runtime::Runtime runtime;
-  std::unique_ptr<state::Client> state;           // null: nothing is kept
-  std::unique_ptr<memory::MemoryStore> store;     // null: no memory store
+  std::unique_ptr<state::Client> state;        // null: nothing is kept
+  std::unique_ptr<memory::MemoryStore> store;  // null: no memory store
   std::unique_ptr<auth::Guard> guard;
   std::unique_ptr<media::Storage> files;
   media::Extractor extractor;
   evals::ReportDirectory reports;
   std::unique_ptr<telemetry::Exporter> exporter;  // null: nothing is exported
+  run::RemoteTools remote_tools;
   run::Runner runner;
   live::LiveCounters live_counters;
   live::LiveContext live;

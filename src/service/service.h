@@ -24,6 +24,7 @@ struct ServiceOptions {
   bool state_in_process = false;  // master_process off: this process is the state owner, too
   // Tells this process from the others of its nginx that live at the same time, for ids.
   uint32_t worker = 0;
+  std::string nginx;  // names the nginx this worker belongs to, from its start to its end
   // The user nginx hands the state directory to; a single process of root serves it for that user.
   uid_t state_user = static_cast<uid_t>(-1);
 };

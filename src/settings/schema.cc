@@ -9,6 +9,7 @@
 #include "settings/media.h"
 #include "settings/observability.h"
 #include "settings/rate_limit.h"
+#include "settings/remote_tools.h"
 #include "settings/store.h"
 
 namespace agent_graph::settings {
@@ -323,12 +324,6 @@ Status ReadWindow(const Value& value, Settings& settings) {
   return Status::Ok();
 }
 
-// Refused rather than ignored: who writes such a key relies on what it does.
-Status RefuseUnlessNull(const Value& value, Settings&) {
-  if (value.IsNull()) return Status::Ok();
-  return value.Error("is not available in this build; only null is accepted");
-}
-
 Status AcceptWithoutEffect(const Value& value, Settings& settings) {
   settings.warnings.push_back(value.path() + ": has no effect in this service");
   return Status::Ok();
@@ -365,7 +360,7 @@ constexpr Key<Settings> kDocumentKeys[] = {
     {"media", ReadMedia},
     {"observability", ReadObservability},
     {"evaluation", ReadEvaluation},
-    {"remote_tools", RefuseUnlessNull},
+    {"remote_tools", ReadRemoteTools},
     {"id_generator", ReadIdGenerator},
     {"thread_name_generator", ReadThreadNames},
     {"injectq", AcceptWithoutEffect},

@@ -104,6 +104,14 @@ struct RedisSettings {
   std::string prefix = "svc:authz:owner";
 };
 
+// A tool of a tool node that clients run.
+struct RemoteToolSettings {
+  std::string node;
+  std::string name;
+  std::string description;
+  std::string parameters_json = R"({"type":"object","properties":{}})";  // JSON Schema
+};
+
 struct WebSocketSettings {
   uint32_t connections_max = 0;  // open ones of a worker; 0: as many as nginx has connections
   // Sub-protocols that mean the same as service-bearer.
@@ -193,6 +201,7 @@ struct Settings {
   AuthorizationSettings authorization;
   RedisSettings redis;
   WebSocketSettings websocket;
+  std::vector<RemoteToolSettings> remote_tools;
   std::optional<limits::RateLimitOptions> rate_limit;
   MediaSettings media;
   EvaluationSettings evaluation;

@@ -61,6 +61,15 @@ std::string_view Trim(std::string_view text) {
 
 }  // namespace
 
+Result<std::vector<Value>> Value::Elements() const {
+  if (!node_.is_array()) return Error("must be an array");
+  std::vector<Value> elements;
+  for (size_t i = 0; i < node_.size(); ++i) {
+    elements.emplace_back(node_[i], path_ + "." + std::to_string(i), environment_);
+  }
+  return elements;
+}
+
 bool Value::IsNull() const {
   return node_.is_null();
 }

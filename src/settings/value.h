@@ -24,8 +24,9 @@ class Value {
 
   bool IsNull() const;
   bool IsString() const;
-  Value Member(const std::string& key) const;  // of an object that has it
-  std::vector<std::string> Keys() const;       // of an object, in order; empty for anything else
+  Value Member(const std::string& key) const;   // of an object that has it
+  std::vector<std::string> Keys() const;        // of an object, in order; empty for anything else
+  Result<std::vector<Value>> Elements() const;  // of an array
 
   // "models.default.api_key: <reason>". Reasons quote the text as written, never expanded.
   Status Error(const std::string& reason) const;

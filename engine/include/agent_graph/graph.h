@@ -107,6 +107,8 @@ class AGENT_GRAPH_API GraphBuilder {
   // then HTTP tools, then those of MCP servers in their order.
   GraphBuilder& AddHttpTool(std::string tool_node, HttpTool tool);
   GraphBuilder& AddMcpServer(std::string tool_node, McpServer server);
+  // Comes after all of them.
+  GraphBuilder& AddRemoteTool(std::string tool_node, RemoteTool tool);
 
   // Exactly one edge or one conditional edge leaves START and each node; a node from which none
   // leaves ends the run.

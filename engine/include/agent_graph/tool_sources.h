@@ -49,6 +49,14 @@ struct HttpTool {
   size_t reply_bytes_max = kHttpToolReplyBytesDefault;
 };
 
+// A tool that the client runs. The model's call pauses the run after the tool node, with a
+// remote_tool_call block for the client; the next run on the thread brings the result and goes on.
+struct RemoteTool {
+  std::string name = {};  // letters, digits, '_' and '-', at most 64
+  std::string description = {};
+  std::string parameters_json = R"({"type":"object","properties":{}})";  // JSON Schema of arguments
+};
+
 inline constexpr std::chrono::milliseconds kMcpCallTimeoutDefault{60'000};
 inline constexpr std::chrono::milliseconds kMcpDiscoveryTimeoutDefault{5'000};
 inline constexpr std::chrono::milliseconds kMcpRefreshDefault{300'000};

@@ -173,6 +173,10 @@ CatalogToolPtr Source::MakeTool(const json& described, std::string& problem) con
     return Call(*client, server, name, arguments, context);
   };
   auto result = std::make_shared<CatalogTool>();
+  // A schema that cannot be understood is the server's own to check.
+  if (auto schema = JsonSchema::Compile(tool->parameters_json); schema.ok()) {
+    result->schema = *std::move(schema);
+  }
   result->tool = *std::move(tool);
   result->origin = ToolOrigin::kMcp;
   return result;

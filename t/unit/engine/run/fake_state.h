@@ -98,11 +98,23 @@ class FakeState : public state::Service {
   state::RemoteTools remote_tools;
   int remote_tools_reads = 0;
 
+  Result<state::ThreadRecord> GetThread(const state::Scope&,
+                                        const std::string& thread_id) override {
+    std::lock_guard lock(mutex_);
+    const auto found = threads_.find(thread_id);
+    if (found == threads_.end()) return Status(StatusCode::kNotFound, "no such thread");
+    return found->second.state.record;
+  }
+
+  Status Set(const state::SetRemoteTools& set) override {
+    ++remote_tools.version;
+    remote_tools.generation = set.generation;
+    remote_tools.tools = set.tools;
+    return Status::Ok();
+  }
+
   // Not part of a run.
   Result<state::StopReply> RequestStop(const state::StopRequest&) override { return Unused(); }
-  Result<state::ThreadRecord> GetThread(const state::Scope&, const std::string&) override {
-    return Unused();
-  }
   Result<state::ThreadPage> ListThreads(const state::Scope&, const state::PageRequest&) override {
     return Unused();
   }
@@ -122,7 +134,6 @@ class FakeState : public state::Service {
   Status Append(const state::AppendMessages&) override { return Unused(); }
   Status Remove(const state::RemoveMessages&) override { return Unused(); }
   Result<state::RunTraces> Read(const state::ReadRuns&) override { return Unused(); }
-  Status Set(const state::SetRemoteTools&) override { return Unused(); }
   Result<std::vector<state::LogEntry>> ReadLog(const state::Scope&, const std::string&, uint64_t,
                                                uint64_t) override {
     return Unused();

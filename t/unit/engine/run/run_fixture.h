@@ -17,6 +17,7 @@
 #include "fake_state.h"
 #include "graph/compiled_graph.h"
 #include "models/model.h"
+#include "run/remote_tools.h"
 #include "run/runner.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
@@ -146,6 +147,9 @@ class RunTest : public testing::Test {
     options.find_model = [this](const std::string& name) -> models::ModelProvider* {
       return name == "default" ? &model_ : nullptr;
     };
+    RemoteTools remote_tools(DeclaredRemoteTools(**graph), stored_ ? &state_ : nullptr, "nginx-1",
+                             {});
+    options.remote_tools = &remote_tools;
     auto runner =
         std::make_shared<Runner>(*graph, stored_ ? &state_ : nullptr, runtime_, std::move(options));
     std::promise<Result<RunOutcome>> done;

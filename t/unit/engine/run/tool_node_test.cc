@@ -92,6 +92,27 @@ TEST_F(ToolNodeTest, BadCallsGetFailedResults) {
   EXPECT_EQ(results[4].at("output").at("x"), 1);
 }
 
+TEST_F(ToolNodeTest, ArgumentsThatDoNotFitTheSchemaNeverReachTheTool) {
+  auto called = std::make_shared<std::atomic<int>>(0);
+  Tool tool = MakeTool("book", [called](const json&, ToolContext&) -> ToolOutput {
+    ++*called;
+    return "booked";
+  });
+  tool.parameters_json =
+      R"({"type":"object","properties":{"seats":{"type":"integer","minimum":1}},)"
+      R"("required":["seats"]})";
+  auto results = Results({tool}, {Call("c1", "book", R"({"seats":"two"})"), Call("c2", "book"),
+                                  Call("c3", "book", R"({"seats":2})")});
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(results[0].at("is_error"), true);
+  EXPECT_EQ(results[0].at("output").at("error"),
+            "the arguments of \"book\" do not fit its schema: seats: must be an integer");
+  EXPECT_EQ(results[1].at("output").at("error"),
+            "the arguments of \"book\" do not fit its schema: seats: is missing");
+  EXPECT_EQ(results[2].at("output"), "booked");
+  EXPECT_EQ(*called, 1);
+}
+
 TEST_F(ToolNodeTest, AToolPastItsTimeoutIsLeftBehind) {
   auto release = std::make_shared<std::promise<void>>();
   std::shared_future<void> released = release->get_future();

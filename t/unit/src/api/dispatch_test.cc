@@ -99,7 +99,7 @@ class DispatchTest : public testing::Test {
     api_.settings = &settings_;
     api_.runner = &runner_;
     api_.state = &state_;
-    api_.graph = graph_.get();
+    api_.graph = graph_;
     api_.runtime = &runtime_;
     api_.log = &outbox_;
     api_.ids = &ids_;

@@ -1,0 +1,14 @@
+// The calls of remote tools that a thread has handed to its client, answered or not.
+#pragma once
+
+#include <string>
+#include <unordered_set>
+
+#include "agent_graph/state.h"
+
+namespace agent_graph::run {
+
+// Their ids, of those made since the newest assistant message.
+std::unordered_set<std::string> HandedOutCalls(const State& state);
+
+}  // namespace agent_graph::run
