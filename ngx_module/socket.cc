@@ -29,6 +29,11 @@ Socket::Socket(ngx_http_request_t* request, const SocketOptions& options)
 void Socket::Begin() {
   request_->keepalive = 0;
   ngx_tcp_nodelay(connection_);
+  if (options_.unsent_bytes_max > 0) {
+    // Without it the worst is that an interruption is heard late.
+    (void)setsockopt(connection_->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &options_.unsent_bytes_max,
+                     sizeof(options_.unsent_bytes_max));
+  }
   ngx_buf_t* early = request_->header_in;
   unread_.assign(reinterpret_cast<char*>(early->pos), early->last - early->pos);
   early->pos = early->last;

@@ -17,6 +17,7 @@ struct SocketOptions {
   ngx_msec_t ping_interval;  // 0: no pings
   ngx_msec_t pong_timeout;
   ngx_msec_t close_timeout;
+  int unsent_bytes_max;  // of frames in the kernel; 0: as many as it takes
 };
 
 class SocketReceiver {

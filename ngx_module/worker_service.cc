@@ -27,8 +27,9 @@ void InRequest(ngx_http_request_t* request, Body&& body) {
 
 SocketOptions SocketOptionsOf(const RequestContext& context) {
   const LocationConfig& location = context.location;
-  SocketOptions options;
+  SocketOptions options{};
   if (context.transport == api::Transport::kLiveSocket) {
+    options.unsent_bytes_max = kLiveCreditHigh / 2;
     options.limits.frame_bytes_max = kLiveFrameBytesMax;
     options.limits.message_bytes_max = kLiveFrameBytesMax;
     options.limits.oversize = websocket::Oversize::kSkip;

@@ -140,6 +140,9 @@ Result<RunOutcome> Runner::Execute(const RunRequest& request,
   if (request.messages.empty()) {
     return Status(StatusCode::kInvalidArgument, "messages: must not be empty");
   }
+  if (graph_->live_root() != nullptr) {
+    return Status(StatusCode::kInvalidArgument, "the graph is live: use /v1/graph/live");
+  }
   AG_ASSIGN_OR_RETURN(InitialState initial, ParseInitialState(request.initial_state_json));
   AG_RETURN_IF_ERROR(CheckResults(request));
   AG_ASSIGN_OR_RETURN(BegunRun begun, Begin(request, cancellation));

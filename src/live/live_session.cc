@@ -166,6 +166,9 @@ class LiveSession final : public SessionPorts {
       news->signal.Notify();
     });
   }
+  void Warn(const std::string& line) override {
+    journal_->environment()->Log(LogLevel::kWarning, session_.agent(), line);
+  }
   void Close(uint16_t code, std::string reason, std::string outcome) override {
     status_ = outcome == "error" ? "error" : stopped_ ? "stopped" : "done";
     close_ = {code, std::move(reason), std::move(outcome)};

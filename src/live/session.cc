@@ -194,6 +194,7 @@ void Session::OnGoAway(milliseconds time_left, Deadline now) {
 }
 
 void Session::OnClosed(const realtime::Event& event, Deadline now) {
+  ports_.Warn("connection to the realtime provider: " + event.text);
   const bool was_connecting = !ready_;
   ready_ = false;
   ready_until_ = rotate_at_ = kNoDeadline;

@@ -49,6 +49,8 @@ class SessionPorts {
   // Answered by OnHandleStored.
   virtual void StoreHandle(std::string handle) = 0;
 
+  // A line for the operator.
+  virtual void Warn(const std::string& line) = 0;
   // The last call.
   virtual void Close(uint16_t code, std::string reason, std::string outcome) = 0;
 };

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import http
 import json
 import queue
 import threading
@@ -114,8 +115,8 @@ class LiveProvider:
 
     def _run(self, started):
         asyncio.set_event_loop(self._loop)
-        server = self._loop.run_until_complete(self._serve())
-        self.port = server.sockets[0].getsockname()[1]
+        self._server = self._loop.run_until_complete(self._serve())
+        self.port = self._server.sockets[0].getsockname()[1]
         started.set()
         self._loop.run_forever()
 
@@ -127,7 +128,7 @@ class LiveProvider:
     async def _answer(self, path, headers):
         self.attempts += 1
         if self.refuse_with is not None:
-            return self.refuse_with, [], b"refused"
+            return http.HTTPStatus(self.refuse_with), [], b"refused"
         return None
 
     async def _take(self, socket):
@@ -141,5 +142,10 @@ class LiveProvider:
         connection.messages.put(None)
 
     def close(self):
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
+
+    async def _end(self):
+        self._server.close()
+        await self._server.wait_closed()

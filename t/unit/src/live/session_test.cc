@@ -80,6 +80,7 @@ class SessionTest : public testing::Test, public SessionPorts {
     metadata_.push_back(message.metadata_json);
   }
   void StoreHandle(std::string handle) override { handles_.push_back(handle); }
+  void Warn(const std::string&) override {}
   void Close(uint16_t code, std::string, std::string outcome) override {
     close_code_ = code;
     outcome_ = outcome;
