@@ -58,6 +58,8 @@ enum class StatusCounter : uint8_t {
   kLiveSessions,
   kLiveRefused,
   kLiveReconnects,
+  kLiveFramesForwarded,
+  kLiveForwardMicros,
   kLiveFramesDropped,
   kLiveSoundDropped,
   kCount

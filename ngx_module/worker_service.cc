@@ -173,6 +173,8 @@ void WorkerService::Report(StatusRow& row) const {
   row.counters.Set(StatusCounter::kLiveSessions, live.sessions_total);
   row.counters.Set(StatusCounter::kLiveRefused, live.sessions_refused);
   row.counters.Set(StatusCounter::kLiveReconnects, live.reconnects);
+  row.counters.Set(StatusCounter::kLiveFramesForwarded, live.frames_forwarded);
+  row.counters.Set(StatusCounter::kLiveForwardMicros, live.forward_micros);
   row.counters.Set(StatusCounter::kLiveFramesDropped, live.upstream_dropped);
   row.counters.Set(StatusCounter::kLiveSoundDropped, live.downstream_dropped);
 }

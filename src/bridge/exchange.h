@@ -120,6 +120,9 @@ class Exchange {
   bool mailbox_closed() const;
   // The worker is leaving: the session should end soon.
   bool leaving() const { return leaving_; }
+  // What a session holds besides; undone by the caller.
+  void CountBuffered(int64_t bytes) { outbox_.CountBuffered(bytes); }
+  uint64_t worker_buffered_bytes() const { return outbox_.buffered_bytes(); }
   // Queued towards the client.
   int64_t queued_bytes() const { return queued_bytes_; }
   const CreditLimits& credit_limits() const { return credit_limits_; }

@@ -14,6 +14,7 @@
 #include "live/tool_calls.h"
 #include "message/codec.h"
 #include "realtime/registry.h"
+#include "runtime/runtime.h"
 #include "runtime/signal.h"
 #include "websocket/protocol.h"
 
@@ -25,6 +26,7 @@ using std::chrono::milliseconds;
 // Messages of the thread that a model is told when the provider does not remember them.
 constexpr size_t kHistoryMax = 100;
 constexpr std::chrono::seconds kToolsEndMax{5};
+constexpr size_t kParsedHereMax = 64 * 1024;  // larger JSON is parsed on the pool for such work
 
 std::string Frame(websocket::Opcode opcode, std::string_view payload) {
   std::string frame;
@@ -103,6 +105,7 @@ class LiveSession final : public SessionPorts {
   ~LiveSession() override {
     tools_->Abandon();
     exchange_.NotifyArrivals(nullptr);
+    exchange_.CountBuffered(-buffered_);
   }
 
   // Returns how the run ended.
@@ -129,6 +132,10 @@ class LiveSession final : public SessionPorts {
     if (!downstream_.AddEvent(std::move(event))) client_stuck_ = true;
   }
   void EmitAudio(std::string pcm) override {
+    if (!HasRoom()) {
+      ++context_.counters->downstream_dropped;
+      return;
+    }
     context_.counters->downstream_dropped += downstream_.AddAudio(std::move(pcm));
   }
   void FlushAudio() override { downstream_.FlushAudio(); }
@@ -196,14 +203,29 @@ class LiveSession final : public SessionPorts {
 
   void TakeFrames() {
     while (auto message = exchange_.TakeMessage()) {
-      std::optional<UpstreamFrame> frame = ReadUpstreamFrame(*std::move(message));
-      if (frame) {
-        session_.OnFrame(*std::move(frame), MonotonicClock::now());
-      } else {
+      std::optional<UpstreamFrame> frame = Read(*std::move(message));
+      if (!frame) {
         ++context_.counters->upstream_ignored;
+      } else if (frame->kind == UpstreamFrame::Kind::kAudio && !HasRoom()) {
+        ++context_.counters->upstream_dropped;
+      } else {
+        session_.OnFrame(*std::move(frame), MonotonicClock::now());
       }
     }
   }
+
+  std::optional<UpstreamFrame> Read(bridge::SocketMessage message) {
+    if (message.binary || message.payload.size() <= kParsedHereMax) {
+      return ReadUpstreamFrame(std::move(message));
+    }
+    std::optional<UpstreamFrame> frame;
+    journal_->environment()->runtime->RunOnIoPool(
+        [&] { frame = ReadUpstreamFrame(std::move(message)); });
+    return frame;
+  }
+
+  // Of the worker, for more sound.
+  bool HasRoom() const { return exchange_.worker_buffered_bytes() < context_.buffered_bytes_max; }
 
   void TakeEvents() {
     // A link that is replaced must not be destroyed while it is asked.
@@ -279,7 +301,12 @@ class LiveSession final : public SessionPorts {
     const SessionCounters& now = session_.counters();
     context_.counters->reconnects += now.reconnects - counted_.reconnects;
     context_.counters->upstream_dropped += now.frames_dropped - counted_.frames_dropped;
+    context_.counters->frames_forwarded += now.frames_forwarded - counted_.frames_forwarded;
+    context_.counters->forward_micros += now.forward_micros - counted_.forward_micros;
     counted_ = now;
+    const auto held = static_cast<int64_t>(session_.buffered_bytes() + downstream_.bytes());
+    exchange_.CountBuffered(held - buffered_);
+    buffered_ = held;
   }
 
   bridge::Exchange& exchange_;
@@ -298,6 +325,7 @@ class LiveSession final : public SessionPorts {
   Closing close_;
   bool client_stuck_ = false;
   SessionCounters counted_;
+  int64_t buffered_ = 0;  // counted for the worker
   Session session_;
 };
 

@@ -27,6 +27,7 @@ struct LiveContext {
   const realtime::Registry* models = nullptr;
   LiveCounters* counters = nullptr;
   uint64_t sessions_max = 1000;
+  uint64_t buffered_bytes_max = 256ull * 1024 * 1024;  // of the worker; sound beyond it is lost
 };
 
 // Runs the session to its end on the calling fiber, as part of the turn that its first frame began,

@@ -23,7 +23,9 @@ Session::Session(SessionPorts& ports, Options options)
       agent_(std::move(options.agent)),
       history_(std::move(options.history)),
       upstream_(options.upstream),
-      handle_(std::move(options.resumption_handle)) {}
+      handle_(std::move(options.resumption_handle)) {
+  TrimHistory();
+}
 
 void Session::Start(Deadline now) {
   Open(now);
@@ -51,6 +53,7 @@ void Session::OnFrame(UpstreamFrame frame, Deadline now) {
   if (frame.kind == UpstreamFrame::Kind::kClose) {
     return Drain(now, websocket::close_code::kNormal, "closed");
   }
+  frame.arrived = now;
   counters_.frames_dropped += upstream_.Push(std::move(frame));
 }
 
@@ -93,7 +96,11 @@ void Session::Forward(Deadline now) {
   if (phase_ == Phase::kClosed) return;
   realtime::Link* link = ports_.link();
   while (ready_ && link != nullptr && !upstream_.empty() && link->unsent_bytes() < kUnsentMax) {
-    Send(*upstream_.Pop());
+    const UpstreamFrame frame = *upstream_.Pop();
+    ++counters_.frames_forwarded;
+    counters_.forward_micros += static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(now - frame.arrived).count());
+    Send(frame);
   }
   if (phase_ == Phase::kDraining && Drained(now)) {
     Finish(close_code_, close_reason_,

@@ -68,6 +68,9 @@ struct SessionTimes {
 struct SessionCounters {
   uint64_t frames_dropped = 0;  // of the client, because the queue was full
   uint64_t reconnects = 0;
+  // Frames that went to the model, and how long they waited for it in all.
+  uint64_t frames_forwarded = 0;
+  uint64_t forward_micros = 0;
 };
 
 class Session {
@@ -136,6 +139,7 @@ class Session {
   void StoreUnheard(std::optional<std::chrono::milliseconds> heard);
   void StoreAnswer(std::string text, bool interrupted, bool after_input);
   void StoreMessage(Message message);
+  void TrimHistory();
   std::string Metadata(bool spoken, bool interrupted) const;
 
   SessionPorts& ports_;

@@ -14,7 +14,9 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr size_t kHistoryMax = 200;  // messages that a new link may be told
+// What a new link may be told.
+constexpr size_t kHistoryMax = 200;  // messages
+constexpr size_t kHistoryBytesMax = 1024 * 1024;
 constexpr size_t kHeldMax = 50;
 
 std::string TransferTarget(const realtime::ToolCall& call) {
@@ -38,6 +40,7 @@ void Session::Advance(Deadline now) {
   const bool rotate = rotate_at_ != kNoDeadline && (now >= rotate_at_ || !AnswerDue());
   if (phase_ == Phase::kRunning && ready_ && rotate) {
     if (speaking_) OnTurnComplete(now);
+    respond_ = answer_expected_;
     ports_.CloseLink();
     ++counters_.reconnects;
     Open(now);
@@ -123,9 +126,22 @@ void Session::StoreAnswer(std::string text, bool interrupted, bool after_input) 
 }
 
 void Session::StoreMessage(Message message) {
-  history_.push_back(message);
-  if (history_.size() > kHistoryMax) history_.erase(history_.begin());
+  if (!message.Text().empty()) {
+    history_.push_back(message);
+    TrimHistory();
+  }
   ports_.Store(std::move(message));
+}
+
+void Session::TrimHistory() {
+  size_t bytes = 0;
+  size_t kept = 0;
+  for (auto message = history_.rbegin(); message != history_.rend() && kept < kHistoryMax;
+       ++message, ++kept) {
+    bytes += message->Text().size();
+    if (bytes > kHistoryBytesMax) break;
+  }
+  history_.erase(history_.begin(), history_.end() - static_cast<std::ptrdiff_t>(kept));
 }
 
 // --- the end ----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "bridge/exchange.h"
 
 namespace agent_graph::live {
@@ -15,6 +16,7 @@ struct UpstreamFrame {
   enum class Kind : uint8_t { kAudio, kText, kActivityStart, kActivityEnd, kClose };
   Kind kind = Kind::kAudio;
   std::string payload = {};  // PCM16 at 16 kHz, or the text
+  Deadline arrived = {};
 };
 
 // Nothing for a frame that has no meaning here: it is ignored.
@@ -22,7 +24,7 @@ std::optional<UpstreamFrame> ReadUpstreamFrame(bridge::SocketMessage message);
 
 struct UpstreamLimits {
   size_t frames_max = 1000;
-  size_t bytes_max = 16 * 1024 * 1024;
+  size_t bytes_max = 4 * 1024 * 1024;
 };
 
 // Bounded: when it is full the oldest sound goes, or the oldest frame when no sound is queued.

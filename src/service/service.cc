@@ -101,6 +101,7 @@ struct Service::Implementation {
     live.models = agent.realtime.get();
     live.counters = &live_counters;
     live.sessions_max = settings->limits.live_sessions_max;
+    live.buffered_bytes_max = settings->limits.buffered_bytes_max;
     context.live = &live;
     context.ids = ids.get();
     agent.catalog->LogTo(ToLog());

@@ -1,6 +1,7 @@
 """WS /v1/graph/live against a real nginx, with the demo model and a provider that the test plays."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -492,6 +493,42 @@ def test_an_interruption_of_the_provider(start_service, live_provider):
     assert len(client.sound) < 2 * OUTPUT_RATE * 60
     (heard,) = _wait_for_messages(service, "int", 1)
     assert _text(heard) == "one"
+
+
+def test_a_secure_provider(directory, make_service, live_provider, start_nginx):
+    certificate, key = directory / "certificate.pem", directory / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+         "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+         "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    certificate.chmod(0o644)
+    nginx = start_nginx(
+        listen="ssl",
+        server=f'ssl_certificate "{certificate}"; ssl_certificate_key "{key}"; location / {{'
+        f" proxy_pass http://127.0.0.1:{live_provider.port}; proxy_http_version 1.1;"
+        ' proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade"; }',
+    )
+    settings = live_provider.settings(base_url=f"https://127.0.0.1:{nginx.port}/v1beta")
+    trusting = make_service(settings | {"env": ".env"})
+    trusting.write(".env", f"SSL_CERT_FILE={certificate}\n")
+    trusting.start()
+    client = _client(trusting).start()
+    connection = live_provider.accept()
+    connection.accept_setup()
+    connection.say("secret")
+    connection.complete_turn()
+    assert transcript(client.read_turn()) == "secret"
+    # Who does not know the certificate says nothing to that server.
+    distrusting = make_service(settings)
+    distrusting.start()
+    _client(distrusting).start()
+    wait_until(
+        lambda: distrusting.error_log.lines("no secure connection: certificate verify failed"),
+        "the certificate is refused",
+    )
+    assert not live_provider.has_connection()
 
 
 # The end

@@ -1,0 +1,203 @@
+// The WebSocket client against a server whose every byte the test decides.
+#include "net/websocket_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <openssl/evp.h>
+
+#include <deque>
+
+#include "on_fiber.h"
+#include "runtime/signal.h"
+#include "scripted_server.h"
+
+namespace agent_graph::net {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::ClosedPort;
+using testing::Connection;
+using testing::ScriptedServer;
+
+class Recorder : public WebSocketHandler {
+ public:
+  void OnOpen() override { Note("open"); }
+  void OnMessage(std::string text) override { Note("message " + text); }
+  void OnSent() override {}
+  void OnEnd(const WebSocketEnd& end) override {
+    end_ = end;
+    Note("end");
+  }
+
+  // Of the next thing that happens.
+  std::string Next() {
+    while (notes_.empty()) signal_.Wait(nullptr, DeadlineAfter(std::chrono::seconds(10)));
+    std::string note = notes_.front();
+    notes_.pop_front();
+    return note;
+  }
+  const WebSocketEnd& end() const { return end_; }
+
+ private:
+  void Note(std::string note) {
+    notes_.push_back(std::move(note));
+    signal_.Notify();
+  }
+
+  std::deque<std::string> notes_;
+  WebSocketEnd end_;
+  runtime::Signal signal_;
+};
+
+std::string AcceptKey(const std::string& request) {
+  const std::string name = "Sec-WebSocket-Key: ";
+  const size_t at = request.find(name) + name.size();
+  const std::string key =
+      request.substr(at, request.find("\r\n", at) - at) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+  unsigned char digest[20];
+  unsigned int length = 0;
+  EVP_Digest(key.data(), key.size(), digest, &length, EVP_sha1(), nullptr);
+  unsigned char text[32];
+  const int size = EVP_EncodeBlock(text, digest, static_cast<int>(length));
+  return {reinterpret_cast<char*>(text), static_cast<size_t>(size)};
+}
+
+// Answers the handshake; returns its request.
+std::string Accept(Connection& connection) {
+  const std::string request = connection.ReadRequest().value_or("");
+  if (request.empty()) return request;
+  connection.Send(
+      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+      "Sec-WebSocket-Accept: " +
+      AcceptKey(request) + "\r\n\r\n");
+  return request;
+}
+
+std::string TextFrame(const std::string& text) {
+  return std::string("\x81") + static_cast<char>(text.size()) + text;
+}
+
+class WebSocketClientTest : public testing::OnFiber {
+ protected:
+  WebSocketOptions Options(const ScriptedServer& server) {
+    WebSocketOptions options;
+    options.url = "ws" + server.url("/path?x=1").substr(4);
+    return options;
+  }
+
+  const WebSocketConnector connector_{Environment()};
+};
+
+TEST_F(WebSocketClientTest, SpeaksBothWays) {
+  std::string request;
+  ScriptedServer server([&](Connection& connection) {
+    request = Accept(connection);
+    connection.Send(TextFrame("hello"));
+    connection.WaitUntilPeerCloses();
+  });
+  Run([&] {
+    Recorder recorder;
+    WebSocketOptions options = Options(server);
+    options.headers = {{"Authorization", "Bearer key"}};
+    auto client = connector_.Open(options, recorder);
+    client->Send("early");
+    EXPECT_EQ(client->unsent_bytes(), 5u);
+    EXPECT_EQ(recorder.Next(), "open");
+    EXPECT_EQ(recorder.Next(), "message hello");
+  });
+  EXPECT_THAT(request, ::testing::HasSubstr("GET /path?x=1 HTTP/1.1"));
+  EXPECT_THAT(request, ::testing::HasSubstr("Authorization: Bearer key"));
+}
+
+TEST_F(WebSocketClientTest, TellsHowItWasRefused) {
+  ScriptedServer server([](Connection& connection) {
+    (void)connection.ReadRequest();
+    connection.Send("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno");
+  });
+  Run([&] {
+    Recorder recorder;
+    auto client = connector_.Open(Options(server), recorder);
+    EXPECT_EQ(recorder.Next(), "end");
+    EXPECT_EQ(recorder.end().http_status, 403);
+  });
+}
+
+TEST_F(WebSocketClientTest, TellsTheCodeOfTheClose) {
+  ScriptedServer server([](Connection& connection) {
+    Accept(connection);
+    connection.Send(
+        std::string("\x88\x05\x03\xef"
+                    "bad",
+                    7));  // 1007
+    connection.WaitUntilPeerCloses();
+  });
+  Run([&] {
+    Recorder recorder;
+    auto client = connector_.Open(Options(server), recorder);
+    EXPECT_EQ(recorder.Next(), "open");
+    EXPECT_EQ(recorder.Next(), "end");
+    EXPECT_EQ(recorder.end().close_code, 1007);
+    EXPECT_EQ(recorder.end().reason, "closed with 1007: bad");
+  });
+}
+
+TEST_F(WebSocketClientTest, GivesUpAPeerThatDoesNotAnswerPings) {
+  ScriptedServer server([](Connection& connection) {
+    Accept(connection);
+    connection.WaitUntilPeerCloses();  // reads the pings and says nothing
+  });
+  Run([&] {
+    Recorder recorder;
+    WebSocketOptions options = Options(server);
+    options.silence_max = milliseconds(300);
+    auto client = connector_.Open(options, recorder);
+    EXPECT_EQ(recorder.Next(), "open");
+    EXPECT_EQ(recorder.Next(), "end");
+    EXPECT_EQ(recorder.end().reason, "the peer is silent");
+  });
+}
+
+TEST_F(WebSocketClientTest, GivesUpAPeerThatDoesNotAnswerTheHandshake) {
+  ScriptedServer server([](Connection& connection) { connection.WaitUntilPeerCloses(); });
+  Run([&] {
+    Recorder recorder;
+    WebSocketOptions options = Options(server);
+    options.connect_timeout = milliseconds(300);
+    auto client = connector_.Open(options, recorder);
+    EXPECT_EQ(recorder.Next(), "end");
+    EXPECT_EQ(recorder.end().reason, "the peer did not answer in time");
+  });
+}
+
+TEST_F(WebSocketClientTest, AddressesThatLeadNowhere) {
+  const std::string closed = "ws://127.0.0.1:" + std::to_string(ClosedPort()) + "/";
+  Run([&] {
+    for (const std::string& url : {closed, std::string("http://x/"), std::string("ws://:80"),
+                                   std::string("ws://host.invalid/")}) {
+      Recorder recorder;
+      auto client = connector_.Open({.url = url, .headers = {}}, recorder);
+      EXPECT_EQ(recorder.Next(), "end") << url;
+      EXPECT_EQ(recorder.end().http_status, 0);
+      EXPECT_NE(recorder.end().reason, "");
+    }
+  });
+}
+
+TEST_F(WebSocketClientTest, MayBeLetGoAtAnyTime) {
+  ScriptedServer server([](Connection& connection) {
+    Accept(connection);
+    connection.Send(TextFrame("hello"));
+    connection.WaitUntilPeerCloses();
+  });
+  Run([&] {
+    for (int i = 0; i < 20; ++i) {
+      Recorder recorder;
+      auto client = connector_.Open(Options(server), recorder);
+      if (i % 2 == 0) (void)runtime::SleepFor(milliseconds(i / 4), nullptr);
+      client->Send(std::string(100'000, 'x'));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace agent_graph::net
