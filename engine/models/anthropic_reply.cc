@@ -1,6 +1,5 @@
 #include "models/anthropic_reply.h"
 
-#include <boost/json.hpp>
 #include <utility>
 
 #include "models/anthropic_signature.h"
@@ -10,8 +9,6 @@
 namespace agent_graph::models {
 namespace {
 
-namespace bj = boost::json;
-
 void AppendPiece(std::string& whole, std::string& delta, std::string_view piece) {
   whole += piece;
   delta += piece;
@@ -19,20 +16,20 @@ void AppendPiece(std::string& whole, std::string& delta, std::string_view piece)
 
 }  // namespace
 
-Status AnthropicReplyBuilder::Take(const bj::object& event, ModelDelta& delta) {
+Status AnthropicReplyBuilder::Take(const JsonNode& event, ModelDelta& delta) {
   const std::string_view type = StringAt(event, "type");
   const int64_t index = CountAt(&event, "index");
   if (type == "message_start") {
-    if (const bj::object* message = ObjectAt(event, "message")) TakeMessage(*message);
+    if (const JsonNode* message = ObjectAt(event, "message")) TakeMessage(*message);
   } else if (type == "content_block_start") {
-    if (const bj::object* block = ObjectAt(event, "content_block")) {
+    if (const JsonNode* block = ObjectAt(event, "content_block")) {
       return StartBlock(index, *block, delta);
     }
   } else if (type == "content_block_delta") {
-    if (const bj::object* piece = ObjectAt(event, "delta")) TakeDelta(index, *piece, delta);
+    if (const JsonNode* piece = ObjectAt(event, "delta")) TakeDelta(index, *piece, delta);
   } else if (type == "message_delta") {
-    if (const bj::object* usage = ObjectAt(event, "usage")) TakeUsage(*usage);
-    const bj::object* change = ObjectAt(event, "delta");
+    if (const JsonNode* usage = ObjectAt(event, "usage")) TakeUsage(*usage);
+    const JsonNode* change = ObjectAt(event, "delta");
     const std::string_view reason =
         change != nullptr ? StringAt(*change, "stop_reason") : std::string_view();
     if (!reason.empty()) Stop(reason);
@@ -44,19 +41,18 @@ Status AnthropicReplyBuilder::Take(const bj::object& event, ModelDelta& delta) {
   return Status::Ok();
 }
 
-void AnthropicReplyBuilder::TakeMessage(const bj::object& message) {
+void AnthropicReplyBuilder::TakeMessage(const JsonNode& message) {
   begun_ = true;
   model_ = StringAt(message, "model");
-  if (const bj::object* usage = ObjectAt(message, "usage")) TakeUsage(*usage);
+  if (const JsonNode* usage = ObjectAt(message, "usage")) TakeUsage(*usage);
 }
 
-Status AnthropicReplyBuilder::TakeWhole(const bj::object& message, ModelDelta& delta) {
+Status AnthropicReplyBuilder::TakeWhole(const JsonNode& message, ModelDelta& delta) {
   TakeMessage(message);
-  if (const bj::array* content = ArrayAt(message, "content")) {
+  if (const JsonNode* content = ArrayAt(message, "content")) {
     int64_t index = 0;
-    for (const bj::value& block : *content) {
-      const bj::object* object = block.if_object();
-      if (object != nullptr) AG_RETURN_IF_ERROR(StartBlock(index++, *object, delta));
+    for (const JsonNode& block : JsonItems(*content)) {
+      if (block.is_object()) AG_RETURN_IF_ERROR(StartBlock(index++, block, delta));
     }
   }
   const std::string_view reason = StringAt(message, "stop_reason");
@@ -65,8 +61,7 @@ Status AnthropicReplyBuilder::TakeWhole(const bj::object& message, ModelDelta& d
 }
 
 // In a stream a block starts empty; in a whole message it is complete.
-Status AnthropicReplyBuilder::StartBlock(int64_t index, const bj::object& piece,
-                                         ModelDelta& delta) {
+Status AnthropicReplyBuilder::StartBlock(int64_t index, const JsonNode& piece, ModelDelta& delta) {
   if (blocks_.size() >= kBlocksMax) return TooManyBlocks();
   begun_ = true;
   Block& block = blocks_.emplace_back();
@@ -87,13 +82,13 @@ Status AnthropicReplyBuilder::StartBlock(int64_t index, const bj::object& piece,
     block.kind = Kind::kCall;
     block.id = StringAt(piece, "id");
     block.name = StringAt(piece, "name");
-    const bj::object* input = ObjectAt(piece, "input");
-    if (input != nullptr && !input->empty()) block.text = bj::serialize(*input);
+    const JsonNode* input = ObjectAt(piece, "input");
+    if (input != nullptr && !input->empty()) block.text = JsonText(*input);
   }
   return Status::Ok();
 }
 
-void AnthropicReplyBuilder::TakeDelta(int64_t index, const bj::object& piece, ModelDelta& delta) {
+void AnthropicReplyBuilder::TakeDelta(int64_t index, const JsonNode& piece, ModelDelta& delta) {
   // Nearly always the last.
   for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
     if (block->index != index) continue;
@@ -111,7 +106,7 @@ void AnthropicReplyBuilder::TakeDelta(int64_t index, const bj::object& piece, Mo
 
 // Told at the start and, with the final counts, at the end; what the end leaves out stays. The
 // prompt is all that was read, from a cache or not.
-void AnthropicReplyBuilder::TakeUsage(const bj::object& usage) {
+void AnthropicReplyBuilder::TakeUsage(const JsonNode& usage) {
   if (!usage_) usage_.emplace();
   const auto update = [&](const char* key, int64_t& count) {
     if (const auto told = IntegerAt(usage, key)) count = *told;
@@ -122,7 +117,7 @@ void AnthropicReplyBuilder::TakeUsage(const bj::object& usage) {
   update("cache_creation_input_tokens", usage_->cache_creation_input_tokens);
   update("cache_read_input_tokens", usage_->cache_read_input_tokens);
   update("output_tokens", usage_->completion_tokens);
-  if (const bj::object* details = ObjectAt(usage, "output_tokens_details")) {
+  if (const JsonNode* details = ObjectAt(usage, "output_tokens_details")) {
     usage_->reasoning_tokens = CountAt(details, "thinking_tokens");
   }
   usage_->prompt_tokens =

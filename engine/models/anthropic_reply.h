@@ -3,7 +3,6 @@
 // as they came. Events and blocks of other kinds are passed over.
 #pragma once
 
-#include <boost/json/fwd.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,7 +14,7 @@ namespace agent_graph::models {
 
 class AnthropicReplyBuilder : public ReplyBuilder {
  protected:
-  Status Take(const boost::json::object& event, ModelDelta& delta) override;
+  Status Take(const JsonNode& event, ModelDelta& delta) override;
   Status MoveContent(std::vector<ContentBlock>& content) override;
 
  private:
@@ -29,11 +28,11 @@ class AnthropicReplyBuilder : public ReplyBuilder {
     std::string name;
   };
 
-  void TakeMessage(const boost::json::object& message);
-  Status TakeWhole(const boost::json::object& message, ModelDelta& delta);
-  Status StartBlock(int64_t index, const boost::json::object& piece, ModelDelta& delta);
-  void TakeDelta(int64_t index, const boost::json::object& piece, ModelDelta& delta);
-  void TakeUsage(const boost::json::object& usage);
+  void TakeMessage(const JsonNode& message);
+  Status TakeWhole(const JsonNode& message, ModelDelta& delta);
+  Status StartBlock(int64_t index, const JsonNode& piece, ModelDelta& delta);
+  void TakeDelta(int64_t index, const JsonNode& piece, ModelDelta& delta);
+  void TakeUsage(const JsonNode& usage);
 
   std::vector<Block> blocks_;
   size_t calls_ = 0;

@@ -1,6 +1,5 @@
 #include "models/chat_reply.h"
 
-#include <boost/json.hpp>
 #include <utility>
 
 #include "models/json_fields.h"
@@ -8,20 +7,18 @@
 namespace agent_graph::models {
 namespace {
 
-namespace bj = boost::json;
-
 // Text given as a string, or as an array of text parts.
-void AppendText(std::string& out, const bj::object& message, std::string_view key) {
-  const bj::value* value = message.if_contains(key);
+void AppendText(std::string& out, const JsonNode& message, std::string_view key) {
+  const JsonNode* value = FindMember(message, key);
   if (value == nullptr) return;
-  if (value->is_string()) out += TextOf(value->get_string());
+  if (value->is_string()) out += value->text;
   if (!value->is_array()) return;
-  for (const bj::value& part : value->get_array()) {
-    if (const bj::object* object = part.if_object()) out += StringAt(*object, "text");
+  for (const JsonNode& part : JsonItems(*value)) {
+    if (part.is_object()) out += StringAt(part, "text");
   }
 }
 
-Usage ReadUsage(const bj::object& object) {
+Usage ReadUsage(const JsonNode& object) {
   Usage usage;
   usage.prompt_tokens = CountAt(&object, "prompt_tokens");
   usage.completion_tokens = CountAt(&object, "completion_tokens");
@@ -37,25 +34,24 @@ Usage ReadUsage(const bj::object& object) {
   return usage;
 }
 
-const bj::object* FirstChoice(const bj::object& chunk) {
-  const bj::array* choices = ArrayAt(chunk, "choices");
+const JsonNode* FirstChoice(const JsonNode& chunk) {
+  const JsonNode* choices = ArrayAt(chunk, "choices");
   if (choices == nullptr) return nullptr;
-  for (const bj::value& choice : *choices) {
-    const bj::object* object = choice.if_object();
-    if (object != nullptr && CountAt(object, "index") == 0) return object;
+  for (const JsonNode& choice : JsonItems(*choices)) {
+    if (choice.is_object() && CountAt(&choice, "index") == 0) return &choice;
   }
   return nullptr;
 }
 
 }  // namespace
 
-Status ChatReplyBuilder::Take(const bj::object& chunk, ModelDelta& delta) {
+Status ChatReplyBuilder::Take(const JsonNode& chunk, ModelDelta& delta) {
   if (model_.empty()) model_ = StringAt(chunk, "model");
-  if (const bj::object* usage = ObjectAt(chunk, "usage")) usage_ = ReadUsage(*usage);
-  const bj::object* choice = FirstChoice(chunk);
+  if (const JsonNode* usage = ObjectAt(chunk, "usage")) usage_ = ReadUsage(*usage);
+  const JsonNode* choice = FirstChoice(chunk);
   if (choice == nullptr) return Status::Ok();
   begun_ = true;
-  const bj::object* message = ObjectAt(*choice, "delta");
+  const JsonNode* message = ObjectAt(*choice, "delta");
   if (message == nullptr) message = ObjectAt(*choice, "message");
   if (message != nullptr) AG_RETURN_IF_ERROR(TakeMessage(*message, delta));
   const std::string_view reason = StringAt(*choice, "finish_reason");
@@ -63,33 +59,33 @@ Status ChatReplyBuilder::Take(const bj::object& chunk, ModelDelta& delta) {
   return Status::Ok();
 }
 
-Status ChatReplyBuilder::TakeMessage(const bj::object& message, ModelDelta& delta) {
+Status ChatReplyBuilder::TakeMessage(const JsonNode& message, ModelDelta& delta) {
   AppendText(delta.text, message, "content");
   AppendText(delta.text, message, "refusal");
   AppendText(delta.reasoning, message, "reasoning_content");
   if (delta.reasoning.empty()) AppendText(delta.reasoning, message, "reasoning");
   text_ += delta.text;
   reasoning_ += delta.reasoning;
-  const bj::array* calls = ArrayAt(message, "tool_calls");
+  const JsonNode* calls = ArrayAt(message, "tool_calls");
   if (calls == nullptr) return Status::Ok();
-  for (const bj::value& piece : *calls) {
-    if (const bj::object* object = piece.if_object()) AG_RETURN_IF_ERROR(TakeCall(*object));
+  for (const JsonNode& piece : JsonItems(*calls)) {
+    if (piece.is_object()) AG_RETURN_IF_ERROR(TakeCall(piece));
   }
   return Status::Ok();
 }
 
-Status ChatReplyBuilder::TakeCall(const bj::object& piece) {
-  const bj::object* function = ObjectAt(piece, "function");
+Status ChatReplyBuilder::TakeCall(const JsonNode& piece) {
+  const JsonNode* function = ObjectAt(piece, "function");
   if (function == nullptr) return Status::Ok();
   const std::string_view name = StringAt(*function, "name");
   Call* call = FindCall(IntegerAt(piece, "index"), StringAt(piece, "id"), !name.empty());
   if (call == nullptr) return TooManyCalls();
   if (call->id.empty()) call->id = StringAt(piece, "id");
   if (call->name.empty()) call->name = name;
-  const bj::value* arguments = function->if_contains("arguments");
+  const JsonNode* arguments = FindMember(*function, "arguments");
   if (arguments == nullptr) return Status::Ok();
-  if (arguments->is_string()) call->arguments += TextOf(arguments->get_string());
-  if (arguments->is_object()) call->arguments += bj::serialize(*arguments);
+  if (arguments->is_string()) call->arguments += arguments->text;
+  if (arguments->is_object()) call->arguments += JsonText(*arguments);
   return Status::Ok();
 }
 

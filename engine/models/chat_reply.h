@@ -5,7 +5,6 @@
 // `reasoning` for `reasoning_content`, usage on any chunk (the last wins), keys of any other kind.
 #pragma once
 
-#include <boost/json/fwd.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,7 +17,7 @@ namespace agent_graph::models {
 
 class ChatReplyBuilder : public ReplyBuilder {
  protected:
-  Status Take(const boost::json::object& chunk, ModelDelta& delta) override;
+  Status Take(const JsonNode& chunk, ModelDelta& delta) override;
   Status MoveContent(std::vector<ContentBlock>& content) override;
 
  private:
@@ -30,8 +29,8 @@ class ChatReplyBuilder : public ReplyBuilder {
   };
 
   Call* FindCall(std::optional<int64_t> index, std::string_view id, bool named);
-  Status TakeCall(const boost::json::object& piece);
-  Status TakeMessage(const boost::json::object& message, ModelDelta& delta);
+  Status TakeCall(const JsonNode& piece);
+  Status TakeMessage(const JsonNode& message, ModelDelta& delta);
 
   std::string text_;
   std::string reasoning_;

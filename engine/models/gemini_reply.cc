@@ -1,6 +1,5 @@
 #include "models/gemini_reply.h"
 
-#include <boost/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -11,10 +10,8 @@
 namespace agent_graph::models {
 namespace {
 
-namespace bj = boost::json;
-
 // Thoughts are counted beside the answer there; with us they are part of it.
-Usage ReadUsage(const bj::object& object) {
+Usage ReadUsage(const JsonNode& object) {
   Usage usage;
   usage.reasoning_tokens = CountAt(&object, "thoughtsTokenCount");
   usage.prompt_tokens =
@@ -26,43 +23,41 @@ Usage ReadUsage(const bj::object& object) {
   return usage;
 }
 
-const bj::object* FirstCandidate(const bj::object& chunk) {
-  const bj::array* candidates = ArrayAt(chunk, "candidates");
+const JsonNode* FirstCandidate(const JsonNode& chunk) {
+  const JsonNode* candidates = ArrayAt(chunk, "candidates");
   if (candidates == nullptr) return nullptr;
-  for (const bj::value& candidate : *candidates) {
-    const bj::object* object = candidate.if_object();
-    if (object != nullptr && CountAt(object, "index") == 0) return object;
+  for (const JsonNode& candidate : JsonItems(*candidates)) {
+    if (candidate.is_object() && CountAt(&candidate, "index") == 0) return &candidate;
   }
   return nullptr;
 }
 
 }  // namespace
 
-Status GeminiReplyBuilder::Take(const bj::object& chunk, ModelDelta& delta) {
+Status GeminiReplyBuilder::Take(const JsonNode& chunk, ModelDelta& delta) {
   if (model_.empty()) model_ = StringAt(chunk, "modelVersion");
-  if (const bj::object* usage = ObjectAt(chunk, "usageMetadata")) usage_ = ReadUsage(*usage);
-  if (const bj::object* feedback = ObjectAt(chunk, "promptFeedback")) {
+  if (const JsonNode* usage = ObjectAt(chunk, "usageMetadata")) usage_ = ReadUsage(*usage);
+  if (const JsonNode* feedback = ObjectAt(chunk, "promptFeedback")) {
     const std::string_view reason = StringAt(*feedback, "blockReason");
     if (!reason.empty()) {
       return Status(StatusCode::kModel,
                     "the model provider blocked the prompt: " + std::string(reason));
     }
   }
-  const bj::object* candidate = FirstCandidate(chunk);
+  const JsonNode* candidate = FirstCandidate(chunk);
   if (candidate == nullptr) return Status::Ok();
   begun_ = true;
-  const bj::object* content = ObjectAt(*candidate, "content");
-  const bj::array* parts = content != nullptr ? ArrayAt(*content, "parts") : nullptr;
+  const JsonNode* content = ObjectAt(*candidate, "content");
+  const JsonNode* parts = content != nullptr ? ArrayAt(*content, "parts") : nullptr;
   if (parts != nullptr) {
-    for (const bj::value& part : *parts) {
-      const bj::object* object = part.if_object();
-      if (object != nullptr) AG_RETURN_IF_ERROR(TakePart(*object, delta));
+    for (const JsonNode& part : JsonItems(*parts)) {
+      if (part.is_object()) AG_RETURN_IF_ERROR(TakePart(part, delta));
     }
   }
   return TakeFinish(*candidate);
 }
 
-Status GeminiReplyBuilder::TakeFinish(const bj::object& candidate) {
+Status GeminiReplyBuilder::TakeFinish(const JsonNode& candidate) {
   const std::string_view reason = StringAt(candidate, "finishReason");
   if (reason.empty() || reason == "FINISH_REASON_UNSPECIFIED") return Status::Ok();
   if (reason == "MALFORMED_FUNCTION_CALL" || reason == "UNEXPECTED_TOOL_CALL") {
@@ -72,7 +67,7 @@ Status GeminiReplyBuilder::TakeFinish(const bj::object& candidate) {
   return Status::Ok();
 }
 
-Status GeminiReplyBuilder::TakePart(const bj::object& part, ModelDelta& delta) {
+Status GeminiReplyBuilder::TakePart(const JsonNode& part, ModelDelta& delta) {
   if (content_.size() >= kBlocksMax) return TooManyBlocks();
   const std::string_view text = StringAt(part, "text");
   const std::string_view signature = StringAt(part, "thoughtSignature");
@@ -82,7 +77,7 @@ Status GeminiReplyBuilder::TakePart(const bj::object& part, ModelDelta& delta) {
     return Status::Ok();
   }
   if (!signature.empty()) SignNext(signature);
-  if (const bj::object* function = ObjectAt(part, "functionCall")) return TakeCall(*function);
+  if (const JsonNode* function = ObjectAt(part, "functionCall")) return TakeCall(*function);
   delta.text += text;
   TakeText(text, !signature.empty());
   return Status::Ok();
@@ -118,14 +113,14 @@ void GeminiReplyBuilder::TakeText(std::string_view text, bool is_signed) {
   text_open_ = !is_signed;
 }
 
-Status GeminiReplyBuilder::TakeCall(const bj::object& function) {
+Status GeminiReplyBuilder::TakeCall(const JsonNode& function) {
   if (++calls_ > kToolCallsMax) return TooManyCalls();
   text_open_ = false;
-  const bj::object* arguments = ObjectAt(function, "args");
+  const JsonNode* arguments = ObjectAt(function, "args");
   AG_ASSIGN_OR_RETURN(
       ToolCallBlock call,
       MakeToolCall(std::string(StringAt(function, "id")), std::string(StringAt(function, "name")),
-                   arguments != nullptr ? bj::serialize(*arguments) : ""));
+                   arguments != nullptr ? JsonText(*arguments) : ""));
   content_.emplace_back(std::move(call));
   return Status::Ok();
 }

@@ -3,7 +3,6 @@
 // came. Parts of other kinds are passed over.
 #pragma once
 
-#include <boost/json/fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,16 +13,16 @@ namespace agent_graph::models {
 
 class GeminiReplyBuilder : public ReplyBuilder {
  protected:
-  Status Take(const boost::json::object& chunk, ModelDelta& delta) override;
+  Status Take(const JsonNode& chunk, ModelDelta& delta) override;
   Status MoveContent(std::vector<ContentBlock>& content) override;
 
  private:
-  Status TakeFinish(const boost::json::object& candidate);
-  Status TakePart(const boost::json::object& part, ModelDelta& delta);
+  Status TakeFinish(const JsonNode& candidate);
+  Status TakePart(const JsonNode& part, ModelDelta& delta);
   ReasoningBlock& UnsignedReasoning();
   void TakeThought(std::string_view text, std::string_view signature);
   void TakeText(std::string_view text, bool is_signed);
-  Status TakeCall(const boost::json::object& function);
+  Status TakeCall(const JsonNode& function);
   void SignNext(std::string_view signature);
 
   std::vector<ContentBlock> content_;

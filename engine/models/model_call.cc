@@ -100,11 +100,11 @@ Result<ModelReply> ModelCall::ReadReply(net::HttpCall& call) {
 Result<ModelReply> ModelCall::ReadStream(net::HttpCall& call) {
   net::SseParser parser;
   for (bool end = false; !end;) {
-    const Result<std::string> piece = call.Read();
+    Result<std::string> piece = call.Read();
     if (!piece.ok() && builder_.complete()) break;
     if (!piece.ok()) return TransportStatus(piece.status());
     end = piece->empty();
-    end ? parser.Finish() : parser.Feed(*piece);
+    end ? parser.Finish() : parser.Feed(std::move(*piece));
     net::SseEvent event;
     for (;;) {
       const Result<bool> next = parser.Next(event);

@@ -1,7 +1,6 @@
 #include "models/reply_builder.h"
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -15,9 +14,6 @@
 namespace agent_graph::models {
 namespace {
 
-namespace bj = boost::json;
-
-constexpr size_t kChunkDepthMax = 32;
 constexpr size_t kErrorTextBytesMax = 300;
 
 // Kinds of errors that pass, as providers name them within a stream whose status was 200.
@@ -26,7 +22,7 @@ constexpr std::string_view kPassingErrors[] = {
     "api_error",        "server_error",     "timeout_error",
 };
 
-bool MayPass(const bj::object& error) {
+bool MayPass(const JsonNode& error) {
   for (const char* key : {"code", "status"}) {
     const std::optional<int64_t> status = IntegerAt(error, key);
     if (status && *status >= 100 && *status < 600) return IsRetryable(static_cast<int>(*status));
@@ -36,32 +32,6 @@ bool MayPass(const bj::object& error) {
          std::end(kPassingErrors);
 }
 
-bj::parse_options ChunkOptions() {
-  bj::parse_options options;
-  options.max_depth = kChunkDepthMax;
-  options.allow_invalid_utf8 = true;  // replaced where the text is written
-  return options;
-}
-
-// What parsing one chunk needs, kept for the next. One per thread and not on the stack: nothing
-// suspends between a chunk's parsing and its end, and thousands of fibers wait with their stacks
-// and builders as they were at their largest.
-struct ChunkParser {
-  static constexpr size_t kScratchBytes = 4096;
-
-  unsigned char scratch[kScratchBytes];  // memory of one parsed chunk
-  unsigned char nesting[kScratchBytes];  // of the parser itself
-  bj::parser parser{{}, ChunkOptions(), nesting};
-
-  bj::value Parse(std::string_view json, bj::monotonic_resource& memory, bj::error_code& failure) {
-    parser.reset(&memory);
-    parser.write({json.data(), json.size()}, failure);
-    if (!failure) return parser.release();
-    parser.reset();
-    return nullptr;
-  }
-};
-
 Status Malformed() {
   return Status(StatusCode::kModel, "the model provider sent a malformed chunk");
 }
@@ -69,28 +39,28 @@ Status Malformed() {
 }  // namespace
 
 Result<ModelDelta> ReplyBuilder::Add(std::string_view json) {
-  thread_local ChunkParser chunk_parser;
+  // One per thread and not the builder's: nothing suspends between a chunk's parsing and its end,
+  // and thousands of fibers wait with their builders as they were at their largest.
+  thread_local JsonTree tree;
   try {
-    bj::monotonic_resource memory(chunk_parser.scratch, sizeof chunk_parser.scratch);
-    bj::error_code failure;
-    const bj::value chunk = chunk_parser.Parse(json, memory, failure);
-    if (failure || !chunk.is_object()) return Malformed();
-    const bj::value* error = chunk.get_object().if_contains("error");
-    if (error != nullptr && !error->is_null()) return ReportedError(*error);
+    const JsonNode* chunk = tree.Parse(json);
+    if (chunk == nullptr || !chunk->is_object()) return Malformed();
+    const JsonNode* error = FindMember(*chunk, "error");
+    if (error != nullptr && error->type != JsonNode::Type::kNull) return ReportedError(*error);
     ModelDelta delta;
-    AG_RETURN_IF_ERROR(Take(chunk.get_object(), delta));
+    AG_RETURN_IF_ERROR(Take(*chunk, delta));
     return delta;
   } catch (const std::exception& failure) {
     return Malformed().WithDetail(failure.what());
   }
 }
 
-Status ReplyBuilder::ReportedError(const bj::value& error) {
+Status ReplyBuilder::ReportedError(const JsonNode& error) {
   std::string text;
-  if (error.is_string()) text = TextOf(error.get_string());
-  if (const bj::object* object = error.if_object()) {
-    text = StringAt(*object, "message");
-    failure_may_pass_ = MayPass(*object);
+  if (error.is_string()) text = error.text;
+  if (error.is_object()) {
+    text = StringAt(error, "message");
+    failure_may_pass_ = MayPass(error);
   }
   const std::string reported = "the model provider reported an error";
   if (text.empty()) return Status(StatusCode::kModel, reported);

@@ -2,7 +2,6 @@
 // What all providers have in common is here; each has a subclass for its own chunks.
 #pragma once
 
-#include <boost/json/fwd.hpp>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "models/json_tree.h"
 #include "models/model.h"
 
 namespace agent_graph::models {
@@ -38,7 +38,7 @@ class ReplyBuilder {
 
  protected:
   // Takes a chunk that is no error, and appends to `delta` what it adds.
-  virtual Status Take(const boost::json::object& chunk, ModelDelta& delta) = 0;
+  virtual Status Take(const JsonNode& chunk, ModelDelta& delta) = 0;
   // Moves the blocks of the complete reply to `content`.
   virtual Status MoveContent(std::vector<ContentBlock>& content) = 0;
 
@@ -58,7 +58,7 @@ class ReplyBuilder {
   std::optional<Usage> usage_;
 
  private:
-  Status ReportedError(const boost::json::value& error);
+  Status ReportedError(const JsonNode& error);
 
   std::string stop_reason_;
   bool ended_ = false;

@@ -1,6 +1,7 @@
 #include "net/curl_loop.h"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -144,6 +145,16 @@ void CurlLoop::Arm(const std::shared_ptr<Socket>& socket) {
 }
 
 void CurlLoop::SetTimer(long timeout_ms) {
+  // Whenever a call is added. A timer would cost two system calls before its first byte is sent.
+  if (timeout_ms == 0) {
+    timeout_at_ = kNoDeadline;
+    if (std::exchange(turn_posted_, true)) return;
+    boost::asio::post(loop_, [this] {
+      turn_posted_ = false;
+      Act(CURL_SOCKET_TIMEOUT, 0);
+    });
+    return;
+  }
   timeout_at_ = timeout_ms < 0 ? kNoDeadline : DeadlineAfter(std::chrono::milliseconds(timeout_ms));
   ArmTimer();
 }

@@ -57,6 +57,7 @@ class CurlLoop : public boost::asio::execution_context::service {
   boost::asio::steady_timer timer_;
   Deadline timer_at_ = kNoDeadline;    // when it rings
   Deadline timeout_at_ = kNoDeadline;  // when libcurl wants to be called
+  bool turn_posted_ = false;           // libcurl is called at the loop's next turn
   CURLM* multi_;
   std::unordered_map<curl_socket_t, std::shared_ptr<Socket>> sockets_;
   std::vector<CURL*> free_handles_;

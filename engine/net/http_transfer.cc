@@ -8,8 +8,9 @@
 namespace agent_graph::net {
 namespace {
 
-// A model's tokens come in small pieces, and thousands of calls may wait for theirs at once.
-constexpr long kReceiveBufferBytes = 4 * 1024;
+// libcurl reads once a turn, with a poll and a recv. Of the buffer of a call whose tokens come in
+// small pieces only the first page is ever touched.
+constexpr long kReceiveBufferBytes = 16 * 1024;
 
 std::string_view TrimLine(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
@@ -82,6 +83,7 @@ bool HttpCall::Transfer::SetHeaders() {
     line += value.empty() ? ";" : ": ";
     if (!append(line += value)) return false;
   }
+  std::exchange(request_.headers, {});  // libcurl has its own copy
   return true;
 }
 

@@ -7,6 +7,7 @@ namespace agent_graph::net {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr size_t kJoinedBytesKept = 4096;
 
 // Position of the first line ending, or npos. find_first_of looks at each byte by a call.
 size_t FindLineEnd(std::string_view text, size_t from) {
@@ -18,14 +19,29 @@ size_t FindLineEnd(std::string_view text, size_t from) {
 
 SseParser::SseParser(size_t event_bytes_max) : event_bytes_max_(event_bytes_max) {}
 
-void SseParser::Feed(std::string_view bytes) {
+void SseParser::Feed(std::string bytes) {
   if (failed_) return;
-  if (start_ > 0) {
-    buffer_.erase(0, start_);
-    scanned_ -= start_;
-    start_ = 0;
+  Drop();
+  if (has_data_ && data_.data() != joined_.data()) {
+    joined_ = data_;  // its line is about to move
+    data_ = joined_;
   }
-  buffer_ += bytes;
+  if (start_ == buffer_.size()) {
+    buffer_ = std::move(bytes);
+  } else {
+    buffer_.erase(0, start_);
+    buffer_ += bytes;
+  }
+  scanned_ -= start_;
+  start_ = 0;
+}
+
+// Forgets an event that was delivered.
+void SseParser::Drop() {
+  if (!std::exchange(delivered_, false)) return;
+  has_data_ = false;
+  type_.clear();
+  if (joined_.capacity() > kJoinedBytesKept) std::string().swap(joined_);
 }
 
 void SseParser::Finish() {
@@ -70,26 +86,35 @@ void SseParser::ReadField(std::string_view line) {
   std::string_view value = colon == std::string_view::npos ? "" : line.substr(colon + 1);
   if (value.starts_with(' ')) value.remove_prefix(1);
   if (name == "data") {
-    if (has_data_) pending_.data.push_back('\n');
-    has_data_ = true;
-    pending_.data += value;
+    if (!std::exchange(has_data_, true)) {
+      data_ = value;
+      return;
+    }
+    if (data_.data() != joined_.data()) joined_ = data_;
+    joined_ += '\n';
+    joined_ += value;
+    data_ = joined_;
   } else if (name == "event") {
-    pending_.type = value;
+    type_ = value;
   }
 }
 
 Result<bool> SseParser::Next(SseEvent& event) {
+  Drop();
   if (SkipByteOrderMark()) {
     std::string_view line;
     while (!failed_ && TakeLine(line)) {
       if (!line.empty()) {
-        failed_ = line.size() + pending_.data.size() > event_bytes_max_;
+        failed_ = line.size() + (has_data_ ? data_.size() : 0) > event_bytes_max_;
         if (!failed_) ReadField(line);
         continue;
       }
-      SseEvent complete = std::exchange(pending_, SseEvent());
-      if (!std::exchange(has_data_, false)) continue;
-      event = std::move(complete);
+      delivered_ = true;
+      if (!has_data_) {
+        Drop();
+        continue;
+      }
+      event = {type_, data_};
       return true;
     }
     failed_ = failed_ || buffer_.size() - start_ > event_bytes_max_;
@@ -98,8 +123,9 @@ Result<bool> SseParser::Next(SseEvent& event) {
     return Status(StatusCode::kResourceExhausted,
                   "an event is larger than " + std::to_string(event_bytes_max_) + " bytes");
   }
-  if (finished_ && std::exchange(has_data_, false)) {
-    event = std::exchange(pending_, SseEvent());
+  if (finished_ && has_data_) {
+    delivered_ = true;
+    event = {type_, data_};
     return true;
   }
   return false;

@@ -15,9 +15,10 @@ namespace agent_graph::net {
 
 inline constexpr size_t kSseEventBytesMax = 1024 * 1024;
 
+// Lives until the next call of its parser.
 struct SseEvent {
-  std::string type;  // empty: "message"
-  std::string data;  // several data lines are joined by a newline
+  std::string_view type;  // empty: "message"
+  std::string_view data;  // several data lines are joined by a newline
 };
 
 // One stream; one thread at a time. Feed a piece, then take events until there is none.
@@ -26,7 +27,7 @@ class SseParser {
   // Bounds a line and the data of one event.
   explicit SseParser(size_t event_bytes_max = kSseEventBytesMax);
 
-  void Feed(std::string_view bytes);
+  void Feed(std::string bytes);
   // The stream has ended: what came after the last line end counts as a line, and an event without
   // its blank line as complete.
   void Finish();
@@ -35,6 +36,7 @@ class SseParser {
   Result<bool> Next(SseEvent& event);
 
  private:
+  void Drop();
   bool SkipByteOrderMark();
   bool TakeLine(std::string_view& line);
   void ReadField(std::string_view line);
@@ -48,8 +50,12 @@ class SseParser {
   bool finished_ = false;
   bool failed_ = false;
 
-  SseEvent pending_;
+  // The event of which lines were read.
+  bool delivered_ = false;
   bool has_data_ = false;
+  std::string type_;
+  std::string_view data_;  // a line in buffer_, or joined_
+  std::string joined_;
 };
 
 }  // namespace agent_graph::net

@@ -1,7 +1,6 @@
 #include "realtime/gemini.h"
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -14,9 +13,10 @@
 namespace agent_graph::realtime {
 namespace {
 
-namespace bj = boost::json;
 using models::ArrayAt;
 using models::IsTrueAt;
+using models::JsonItems;
+using models::JsonNode;
 using models::ObjectAt;
 using models::StringAt;
 using nlohmann::json;
@@ -141,23 +141,23 @@ class GeminiProtocol final : public Protocol {
   void OnOpen() override { Say(std::move(setup_)); }
 
   void OnMessage(std::string_view text) override {
-    boost::system::error_code error;
-    const bj::value value = bj::parse(bj::string_view(text.data(), text.size()), error);
-    const bj::object* message = error ? nullptr : value.if_object();
+    models::JsonTree tree;
+    const JsonNode* message = tree.Parse(text);
+    if (message != nullptr && !message->is_object()) message = nullptr;
     if (message == nullptr) return;
-    if (message->contains("setupComplete")) TakeReady();
-    if (const bj::object* content = ObjectAt(*message, "serverContent")) TakeContent(*content);
-    if (const bj::object* call = ObjectAt(*message, "toolCall")) TakeCalls(*call);
-    if (const bj::object* update = ObjectAt(*message, "sessionResumptionUpdate")) {
+    if (models::FindMember(*message, "setupComplete") != nullptr) TakeReady();
+    if (const JsonNode* content = ObjectAt(*message, "serverContent")) TakeContent(*content);
+    if (const JsonNode* call = ObjectAt(*message, "toolCall")) TakeCalls(*call);
+    if (const JsonNode* update = ObjectAt(*message, "sessionResumptionUpdate")) {
       const std::string_view handle = StringAt(*update, "newHandle");
       if (IsTrueAt(*update, "resumable") && !handle.empty()) {
         Push({.kind = Kind::kResumption, .text = std::string(handle)});
       }
     }
-    if (const bj::object* leaving = ObjectAt(*message, "goAway")) {
+    if (const JsonNode* leaving = ObjectAt(*message, "goAway")) {
       Push({.kind = Kind::kGoAway, .time_left = Seconds(StringAt(*leaving, "timeLeft"))});
     }
-    if (const bj::object* fault = ObjectAt(*message, "error")) TakeError(*fault);
+    if (const JsonNode* fault = ObjectAt(*message, "error")) TakeError(*fault);
   }
 
   void SendAudio(std::string_view pcm) override {
@@ -203,32 +203,32 @@ class GeminiProtocol final : public Protocol {
     Push({.kind = Kind::kReady});
   }
 
-  void TakeContent(const bj::object& content) {
+  void TakeContent(const JsonNode& content) {
     if (IsTrueAt(content, "interrupted")) Push({.kind = Kind::kInterrupted});
-    if (const bj::object* input = ObjectAt(content, "inputTranscription")) {
+    if (const JsonNode* input = ObjectAt(content, "inputTranscription")) {
       TakeTranscript(Kind::kInputTranscript, *input);
     }
     // Before the sound that speaks it.
-    if (const bj::object* output = ObjectAt(content, "outputTranscription")) {
+    if (const JsonNode* output = ObjectAt(content, "outputTranscription")) {
       TakeTranscript(Kind::kOutputTranscript, *output);
     }
-    if (const bj::object* turn = ObjectAt(content, "modelTurn")) {
-      if (const bj::array* parts = ArrayAt(*turn, "parts")) {
-        for (const bj::value& part : *parts) {
-          if (const bj::object* object = part.if_object()) TakePart(*object);
+    if (const JsonNode* turn = ObjectAt(content, "modelTurn")) {
+      if (const JsonNode* parts = ArrayAt(*turn, "parts")) {
+        for (const JsonNode& part : JsonItems(*parts)) {
+          if (part.is_object()) TakePart(part);
         }
       }
     }
     if (IsTrueAt(content, "turnComplete")) Push({.kind = Kind::kTurnComplete});
   }
 
-  void TakeTranscript(Kind kind, const bj::object& transcription) {
+  void TakeTranscript(Kind kind, const JsonNode& transcription) {
     const std::string_view text = StringAt(transcription, "text");
     if (!text.empty()) Push({.kind = kind, .text = std::string(text)});
   }
 
-  void TakePart(const bj::object& part) {
-    if (const bj::object* data = ObjectAt(part, "inlineData")) {
+  void TakePart(const JsonNode& part) {
+    if (const JsonNode* data = ObjectAt(part, "inlineData")) {
       const std::string_view type = StringAt(*data, "mimeType");
       std::optional<std::string> pcm = models::DecodeBase64(StringAt(*data, "data"));
       if (!type.starts_with("audio/") || !pcm || pcm->empty()) return;
@@ -244,22 +244,22 @@ class GeminiProtocol final : public Protocol {
     }
   }
 
-  void TakeCalls(const bj::object& call) {
+  void TakeCalls(const JsonNode& call) {
     Event event{.kind = Kind::kToolCalls};
-    if (const bj::array* list = ArrayAt(call, "functionCalls")) {
-      for (const bj::value& value : *list) {
-        const bj::object* entry = value.if_object();
+    if (const JsonNode* list = ArrayAt(call, "functionCalls")) {
+      for (const JsonNode& value : JsonItems(*list)) {
+        const JsonNode* entry = value.is_object() ? &value : nullptr;
         if (entry == nullptr) continue;
-        const bj::object* arguments = ObjectAt(*entry, "args");
+        const JsonNode* arguments = ObjectAt(*entry, "args");
         event.calls.push_back({std::string(StringAt(*entry, "id")),
                                std::string(StringAt(*entry, "name")),
-                               arguments != nullptr ? bj::serialize(*arguments) : "{}"});
+                               arguments != nullptr ? models::JsonText(*arguments) : "{}"});
       }
     }
     if (!event.calls.empty()) Push(std::move(event));
   }
 
-  void TakeError(const bj::object& fault) {
+  void TakeError(const JsonNode& fault) {
     Event event{.kind = ready_ ? Kind::kError : Kind::kClosed};
     event.text = StringAt(fault, "message");
     event.code = StringAt(fault, "status");

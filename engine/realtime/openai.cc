@@ -1,7 +1,6 @@
 #include "realtime/openai.h"
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -13,8 +12,9 @@
 namespace agent_graph::realtime {
 namespace {
 
-namespace bj = boost::json;
 using models::ArrayAt;
+using models::JsonItems;
+using models::JsonNode;
 using models::ObjectAt;
 using models::StringAt;
 using nlohmann::json;
@@ -84,9 +84,9 @@ class OpenAiProtocol final : public Protocol {
   void OnOpen() override {}
 
   void OnMessage(std::string_view text) override {
-    boost::system::error_code error;
-    const bj::value message = bj::parse(bj::string_view(text.data(), text.size()), error);
-    const bj::object* object = error ? nullptr : message.if_object();
+    models::JsonTree tree;
+    const JsonNode* object = tree.Parse(text);
+    if (object != nullptr && !object->is_object()) object = nullptr;
     if (object != nullptr) Take(StringAt(*object, "type"), *object);
   }
 
@@ -154,7 +154,7 @@ class OpenAiProtocol final : public Protocol {
   }
 
  private:
-  void Take(std::string_view type, const bj::object& message) {
+  void Take(std::string_view type, const JsonNode& message) {
     if (type == "session.created") {
       Say(DumpJson(
           {{"type", "session.update"}, {"session", SessionJson(config_, parameters_json_)}}));
@@ -176,8 +176,8 @@ class OpenAiProtocol final : public Protocol {
     Push({.kind = Kind::kReady});
   }
 
-  void TakeError(const bj::object& message) {
-    const bj::object* error = ObjectAt(message, "error");
+  void TakeError(const JsonNode& message) {
+    const JsonNode* error = ObjectAt(message, "error");
     if (error == nullptr) return;
     std::string code(StringAt(*error, "code"));
     if (std::ranges::find(kHarmless, code) != std::end(kHarmless)) return;
@@ -188,7 +188,7 @@ class OpenAiProtocol final : public Protocol {
     Push({.kind = Kind::kClosed, .text = text, .code = code, .retry = code == "server_error"});
   }
 
-  void TakeInput(std::string_view type, const bj::object& message) {
+  void TakeInput(std::string_view type, const JsonNode& message) {
     if (type == "input_audio_buffer.speech_started") {
       speech_ = true;
       if (!response_id_.empty()) Interrupt();
@@ -209,14 +209,14 @@ class OpenAiProtocol final : public Protocol {
     }
   }
 
-  void TakeResponse(std::string_view type, const bj::object& message) {
+  void TakeResponse(std::string_view type, const JsonNode& message) {
     if (type == "created") {
-      const bj::object* response = ObjectAt(message, "response");
+      const JsonNode* response = ObjectAt(message, "response");
       if (response != nullptr) response_id_ = StringAt(*response, "id");
       return;
     }
     if (type == "done") {
-      const bj::object* response = ObjectAt(message, "response");
+      const JsonNode* response = ObjectAt(message, "response");
       if (response != nullptr) TakeDone(*response);
       return;
     }
@@ -237,7 +237,7 @@ class OpenAiProtocol final : public Protocol {
     }
   }
 
-  void TakeAudio(const bj::object& message) {
+  void TakeAudio(const JsonNode& message) {
     std::optional<std::string> pcm = models::DecodeBase64(StringAt(message, "delta"));
     if (!pcm || pcm->empty()) return;
     const std::string_view item_id = StringAt(message, "item_id");
@@ -249,15 +249,15 @@ class OpenAiProtocol final : public Protocol {
     Push({.kind = Kind::kAudio, .text = *std::move(pcm)});
   }
 
-  void TakeDone(const bj::object& response) {
+  void TakeDone(const JsonNode& response) {
     if (StringAt(response, "id") != response_id_) return;
     response_id_.clear();
     const std::string_view status = StringAt(response, "status");
     if (status == "cancelled") return Push({.kind = Kind::kInterrupted});
     Event calls{.kind = Kind::kToolCalls};
-    if (const bj::array* output = ArrayAt(response, "output")) {
-      for (const bj::value& value : *output) {
-        const bj::object* item = value.if_object();
+    if (const JsonNode* output = ArrayAt(response, "output")) {
+      for (const JsonNode& value : JsonItems(*output)) {
+        const JsonNode* item = value.is_object() ? &value : nullptr;
         if (item == nullptr || StringAt(*item, "type") != "function_call") continue;
         std::string arguments(StringAt(*item, "arguments"));
         Result<json> parsed = ParseJson(arguments);
@@ -271,9 +271,9 @@ class OpenAiProtocol final : public Protocol {
     Push(std::move(calls));
   }
 
-  void TakeFailure(const bj::object& response) {
-    const bj::object* details = ObjectAt(response, "status_details");
-    const bj::object* error = details != nullptr ? ObjectAt(*details, "error") : nullptr;
+  void TakeFailure(const JsonNode& response) {
+    const JsonNode* details = ObjectAt(response, "status_details");
+    const JsonNode* error = details != nullptr ? ObjectAt(*details, "error") : nullptr;
     Event event{.kind = Kind::kError, .text = "the model could not answer"};
     if (error != nullptr) {
       event.code = StringAt(*error, "code");

@@ -236,9 +236,9 @@ Result<json> Client::ReadStream(net::HttpCall& call, int64_t id, const Session* 
                                 const Patience& patience) {
   net::SseParser parser(kReplyBytesMax);
   for (bool end = false; !end;) {
-    AG_ASSIGN_OR_RETURN(const std::string piece, call.Read());
+    AG_ASSIGN_OR_RETURN(std::string piece, call.Read());
     end = piece.empty();
-    end ? parser.Finish() : parser.Feed(piece);
+    end ? parser.Finish() : parser.Feed(std::move(piece));
     net::SseEvent event;
     for (;;) {
       AG_ASSIGN_OR_RETURN(const bool found, parser.Next(event));
@@ -307,9 +307,9 @@ Status Client::Listen(const Patience& patience) {
   }
   net::SseParser parser(kReplyBytesMax);
   for (;;) {
-    AG_ASSIGN_OR_RETURN(const std::string piece, call->Read());
+    AG_ASSIGN_OR_RETURN(std::string piece, call->Read());
     if (piece.empty()) return Status::Ok();
-    parser.Feed(piece);
+    parser.Feed(std::move(piece));
     net::SseEvent event;
     for (;;) {
       AG_ASSIGN_OR_RETURN(const bool found, parser.Next(event));

@@ -21,11 +21,11 @@ Events Parse(std::string_view text, size_t size, bool finish = false) {
       const Result<bool> next = parser.Next(event);
       EXPECT_TRUE(next.ok());
       if (!next.ok() || !*next) return;
-      events.push_back(event.type + "|" + event.data);
+      events.push_back(std::string(event.type) + "|" + std::string(event.data));
     }
   };
   for (; !text.empty(); text.remove_prefix(std::min(size, text.size()))) {
-    parser.Feed(text.substr(0, size));
+    parser.Feed(std::string(text.substr(0, size)));
     take();
   }
   if (finish) parser.Finish();

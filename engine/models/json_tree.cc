@@ -1,0 +1,205 @@
+#include "models/json_tree.h"
+
+#include <boost/json/basic_parser_impl.hpp>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "base/json.h"
+
+namespace agent_graph::models {
+namespace {
+
+namespace bj = boost::json;
+
+constexpr size_t kDepthMax = 32;
+constexpr size_t kNodesMax = 100'000;
+// What one unusually large text needed is given back.
+constexpr size_t kNodesKept = 1024;
+constexpr size_t kDecodedBytesKept = 64 * 1024;
+
+bj::parse_options Options() {
+  bj::parse_options options;
+  options.max_depth = kDepthMax;
+  options.allow_invalid_utf8 = true;  // replaced where the text is written
+  return options;
+}
+
+// What Boost.JSON's parser calls for each thing it meets.
+class TreeBuilder {
+ public:
+  static constexpr size_t max_object_size = std::numeric_limits<size_t>::max();
+  static constexpr size_t max_array_size = std::numeric_limits<size_t>::max();
+  static constexpr size_t max_key_size = std::numeric_limits<size_t>::max();
+  static constexpr size_t max_string_size = std::numeric_limits<size_t>::max();
+
+  void Begin(std::string_view text) {
+    if (nodes_.capacity() > kNodesKept) std::vector<JsonNode>().swap(nodes_);
+    if (decoded_.capacity() > kDecodedBytesKept) std::string().swap(decoded_);
+    nodes_.clear();
+    decoded_.clear();
+    open_.clear();
+    key_ = {};
+    text_ = text;
+  }
+  const JsonNode* root() const { return nodes_.data(); }
+
+  bool on_document_begin(bj::error_code&) { return true; }
+  bool on_document_end(bj::error_code&) { return true; }
+  bool on_object_begin(bj::error_code& error) { return Open(JsonNode::Type::kObject, error); }
+  bool on_object_end(size_t, bj::error_code&) { return Close(); }
+  bool on_array_begin(bj::error_code& error) { return Open(JsonNode::Type::kArray, error); }
+  bool on_array_end(size_t, bj::error_code&) { return Close(); }
+  bool on_key_part(bj::string_view part, size_t, bj::error_code&) { return AddPart(part); }
+  bool on_key(bj::string_view last, size_t size, bj::error_code&) {
+    key_ = Whole(last, size);
+    return true;
+  }
+  bool on_string_part(bj::string_view part, size_t, bj::error_code&) { return AddPart(part); }
+  bool on_string(bj::string_view last, size_t size, bj::error_code& error) {
+    JsonNode* node = Add(JsonNode::Type::kString, error);
+    if (node != nullptr) node->text = Whole(last, size);
+    return node != nullptr;
+  }
+  // Never in parts: a text is parsed in one go.
+  bool on_number_part(bj::string_view, bj::error_code&) { return true; }
+  bool on_int64(int64_t number, bj::string_view text, bj::error_code& error) {
+    return AddNumber(text, true, number, error);
+  }
+  bool on_uint64(uint64_t, bj::string_view text, bj::error_code& error) {
+    return AddNumber(text, false, 0, error);  // larger than an int64_t
+  }
+  bool on_double(double number, bj::string_view text, bj::error_code& error) {
+    // 2^63 is the first that does not fit; -2^63 is a double, too.
+    const bool fits = number >= -0x1p63 && number < 0x1p63 &&
+                      static_cast<double>(static_cast<int64_t>(number)) == number;
+    return AddNumber(text, fits, fits ? static_cast<int64_t>(number) : 0, error);
+  }
+  bool on_bool(bool value, bj::error_code& error) {
+    return Add(value ? JsonNode::Type::kTrue : JsonNode::Type::kFalse, error) != nullptr;
+  }
+  bool on_null(bj::error_code& error) { return Add(JsonNode::Type::kNull, error) != nullptr; }
+  bool on_comment_part(bj::string_view, bj::error_code&) { return true; }
+  bool on_comment(bj::string_view, bj::error_code&) { return true; }
+
+ private:
+  JsonNode* Add(JsonNode::Type type, bj::error_code& error) {
+    if (nodes_.size() == kNodesMax) {
+      error = bj::error::array_too_large;
+      return nullptr;
+    }
+    JsonNode& node = nodes_.emplace_back();
+    node.type = type;
+    node.key = std::exchange(key_, {});
+    return &node;
+  }
+  bool AddNumber(bj::string_view text, bool is_integer, int64_t integer, bj::error_code& error) {
+    JsonNode* node = Add(JsonNode::Type::kNumber, error);
+    if (node == nullptr) return false;
+    node->text = {text.data(), text.size()};
+    node->is_integer = is_integer;
+    node->integer = integer;
+    return true;
+  }
+  bool Open(JsonNode::Type type, bj::error_code& error) {
+    if (Add(type, error) == nullptr) return false;
+    open_.push_back(nodes_.size() - 1);
+    return true;
+  }
+  bool Close() {
+    nodes_[open_.back()].nodes = static_cast<uint32_t>(nodes_.size() - open_.back());
+    open_.pop_back();
+    return true;
+  }
+  // A string with escapes comes decoded and in parts. Decoding makes none longer, so that views of
+  // what was decoded stay valid.
+  bool AddPart(bj::string_view part) {
+    if (decoded_.capacity() < text_.size()) decoded_.reserve(text_.size());
+    decoded_.append(part.data(), part.size());
+    return true;
+  }
+  std::string_view Whole(bj::string_view last, size_t size) {
+    if (IsInText(last) && last.size() == size) return {last.data(), last.size()};
+    AddPart(last);
+    return std::string_view(decoded_).substr(decoded_.size() - size);
+  }
+  // Else it is in a buffer of the parser's, decoded.
+  bool IsInText(bj::string_view part) const {
+    return std::less_equal<>()(text_.data(), part.data()) &&
+           std::less_equal<>()(part.data() + part.size(), text_.data() + text_.size());
+  }
+
+  std::string_view text_;
+  std::string_view key_;
+  std::vector<JsonNode> nodes_;
+  std::vector<size_t> open_;  // objects and arrays around the next value
+  std::string decoded_;
+};
+
+void AppendText(std::string& out, const JsonNode& value) {
+  switch (value.type) {
+    case JsonNode::Type::kNull:
+      out += "null";
+      return;
+    case JsonNode::Type::kFalse:
+      out += "false";
+      return;
+    case JsonNode::Type::kTrue:
+      out += "true";
+      return;
+    case JsonNode::Type::kNumber:
+      out += value.text;
+      return;
+    case JsonNode::Type::kString:
+      AppendJsonString(out, value.text);
+      return;
+    case JsonNode::Type::kArray:
+    case JsonNode::Type::kObject:
+      break;
+  }
+  bool first = true;
+  out += value.is_object() ? '{' : '[';
+  for (const JsonNode& item : JsonItems(value)) {
+    if (!std::exchange(first, false)) out += ',';
+    if (value.is_object()) {
+      AppendJsonString(out, item.key);
+      out += ':';
+    }
+    AppendText(out, item);
+  }
+  out += value.is_object() ? '}' : ']';
+}
+
+}  // namespace
+
+const JsonNode* FindMember(const JsonNode& object, std::string_view key) {
+  for (const JsonNode& member : JsonItems(object)) {
+    if (member.key == key) return &member;
+  }
+  return nullptr;
+}
+
+std::string JsonText(const JsonNode& value) {
+  std::string out;
+  AppendText(out, value);
+  return out;
+}
+
+struct JsonTree::Parser {
+  bj::basic_parser<TreeBuilder> parser{Options()};
+};
+
+JsonTree::JsonTree() : parser_(std::make_unique<Parser>()) {}
+JsonTree::~JsonTree() = default;
+
+const JsonNode* JsonTree::Parse(std::string_view text) {
+  auto& parser = parser_->parser;
+  parser.reset();
+  parser.handler().Begin(text);
+  bj::error_code failure;
+  const size_t parsed = parser.write_some(false, text.data(), text.size(), failure);
+  return failure || parsed < text.size() ? nullptr : parser.handler().root();
+}
+
+}  // namespace agent_graph::models
