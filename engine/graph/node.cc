@@ -7,6 +7,9 @@
 namespace agent_graph {
 
 RunContext::~RunContext() = default;
+MemoryAccess& RunContext::memories() {
+  throw MemoryError("there is no memory store");
+}
 ModelError::~ModelError() = default;
 RunCancelled::~RunCancelled() = default;
 

@@ -30,8 +30,12 @@ struct RunEnvironment {
   ThreadNamer name_thread;                 // may be empty
   RunListener on_finished;                 // may be empty
 
+  memory::MemoryStore* memories = nullptr;  // null: there is none
+
   std::string thread_id;
   std::string run_id;
+  state::Scope scope;
+  std::string user_id;                           // empty: nobody
   std::shared_ptr<const nlohmann::json> user;    // an object
   std::shared_ptr<const nlohmann::json> config;  // an object, `user` included
   runtime::Cancellation cancellation;

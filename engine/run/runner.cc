@@ -114,6 +114,9 @@ Result<std::shared_ptr<RunEnvironment>> Runner::MakeEnvironment(
   environment->ids = options_.ids;
   environment->name_thread = options_.name_thread;
   environment->on_finished = options_.on_finished;
+  environment->memories = options_.memories;
+  environment->scope = request.scope;
+  environment->user_id = request.user_id;
   environment->run_id = request.run_id.empty() ? NewUuid() : request.run_id;
   environment->user = std::make_shared<const json>(std::move(user));
   environment->config = std::make_shared<const json>(std::move(config));

@@ -34,6 +34,9 @@ class ModelProvider;
 namespace agent_graph::tools {
 class Catalog;
 }
+namespace agent_graph::memory {
+class MemoryStore;
+}
 
 namespace agent_graph::run {
 
@@ -116,7 +119,8 @@ class Runner {
     bool enqueue_if_busy = true;
     uint32_t queue_max = 16;
     std::chrono::milliseconds busy_wait_max{60'000};
-    ModelLookup find_model;             // required by graphs that ask a model
+    ModelLookup find_model;                   // required by graphs that ask a model
+    memory::MemoryStore* memories = nullptr;  // of functions and tools; null: there is none
     tools::Catalog* catalog = nullptr;  // of the graph's HTTP tools and MCP servers; outlives runs
     RemoteTools* remote_tools = nullptr;     // outlives runs
     LogFunction log;                         // may be empty

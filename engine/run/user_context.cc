@@ -39,7 +39,8 @@ FunctionContext::FunctionContext(RunEnvironmentPtr environment, std::string node
     : environment_(std::move(environment)),
       node_(std::move(node)),
       deadline_(deadline),
-      emission_(std::move(emission)) {}
+      emission_(std::move(emission)),
+      memories_(environment_, deadline_) {}
 
 bool FunctionContext::SleepFor(std::chrono::milliseconds duration) {
   return SleepUntilDeadline(duration, *environment_, deadline_);
@@ -101,7 +102,8 @@ CallContext::CallContext(RunEnvironmentPtr environment, std::string node, std::s
       node_(std::move(node)),
       call_id_(std::move(call_id)),
       idempotency_key_(std::move(idempotency_key)),
-      deadline_(deadline) {}
+      deadline_(deadline),
+      memories_(environment_, deadline_) {}
 
 bool CallContext::SleepFor(std::chrono::milliseconds duration) {
   return SleepUntilDeadline(duration, *environment_, deadline_);

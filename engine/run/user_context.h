@@ -9,6 +9,7 @@
 #include "agent_graph/tool.h"
 #include "models/model.h"
 #include "run/emitter.h"
+#include "run/memory_access.h"
 #include "run/run_environment.h"
 #include "tools/engine_call.h"
 
@@ -29,6 +30,7 @@ class FunctionContext : public RunContext, public std::enable_shared_from_this<F
   bool EmitText(std::string_view piece) override;
   Message CallModel(const ModelCall& call) override;
   void Log(LogLevel level, std::string_view text) override;
+  MemoryAccess& memories() override { return memories_; }
 
   // Id of the message that EmitText's pieces belong to; empty when nothing was emitted.
   const std::string& emitted_message_id() const { return emitted_message_id_; }
@@ -41,6 +43,7 @@ class FunctionContext : public RunContext, public std::enable_shared_from_this<F
   const std::string node_;
   const Deadline deadline_;
   const std::shared_ptr<UserEmission> emission_;
+  RunMemories memories_;
   std::string emitted_message_id_;
 };
 
@@ -60,6 +63,7 @@ class CallContext : public tools::EngineToolContext {
   void Log(LogLevel level, std::string_view text) override;
   const runtime::Cancellation& cancellation() const override { return environment_->cancellation; }
   Deadline deadline() const override { return deadline_; }
+  MemoryAccess& memories() override { return memories_; }
 
  private:
   const RunEnvironmentPtr environment_;
@@ -67,6 +71,7 @@ class CallContext : public tools::EngineToolContext {
   const std::string call_id_;
   const std::string idempotency_key_;
   const Deadline deadline_;
+  RunMemories memories_;
 };
 
 }  // namespace agent_graph::run

@@ -12,6 +12,8 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kOffsetMinutesMax = 24 * 60;
+constexpr uint32_t kRecalledDefault = 5;
+constexpr uint32_t kRecalledMax = 100;
 
 ToolOutput RunCalculator(const json& arguments, ToolContext&) {
   auto expression = arguments.find("expression");
@@ -43,6 +45,45 @@ ToolOutput RunCurrentTime(const json& arguments, ToolContext&) {
   return json{{"time", std::string(text, length)}, {"utc_offset_minutes", offset_minutes}};
 }
 
+ToolOutput RunRemember(const json& arguments, ToolContext& context) {
+  const auto content = arguments.find("content");
+  if (content == arguments.end() || !content->is_string()) {
+    return ToolOutput::Error("content: must be a string");
+  }
+  NewMemory memory;
+  memory.content = content->get<std::string>();
+  if (const auto category = arguments.find("category"); category != arguments.end()) {
+    if (!category->is_string()) return ToolOutput::Error("category: must be a string");
+    memory.category = category->get<std::string>();
+  }
+  return json{{"memory_id", context.memories().Store(memory)}};
+}
+
+ToolOutput RunRecall(const json& arguments, ToolContext& context) {
+  const auto query = arguments.find("query");
+  if (query == arguments.end() || !query->is_string()) {
+    return ToolOutput::Error("query: must be a string");
+  }
+  MemorySearch search;
+  search.query = query->get<std::string>();
+  search.strategy = "hybrid";
+  search.limit = kRecalledDefault;
+  if (const auto limit = arguments.find("limit"); limit != arguments.end()) {
+    if (!limit->is_number_integer() || *limit < 1 || *limit > kRecalledMax) {
+      return ToolOutput::Error("limit: must be an integer from 1 to 100");
+    }
+    search.limit = limit->get<uint32_t>();
+  }
+  json memories = json::array();
+  for (const FoundMemory& memory : context.memories().Search(search)) {
+    memories.push_back({{"content", memory.content},
+                        {"category", memory.category},
+                        {"score", memory.score},
+                        {"timestamp", IsoTimestamp(static_cast<int64_t>(memory.timestamp * 1e6))}});
+  }
+  return json{{"memories", std::move(memories)}};
+}
+
 const std::vector<Tool>& Builtins() {
   static const auto* tools = new std::vector<Tool>{
       Tool{
@@ -59,6 +100,21 @@ const std::vector<Tool>& Builtins() {
           .parameters_json =
               R"({"type":"object","properties":{"utc_offset_minutes":{"type":"integer","description":"distance from UTC, 0 by default"}}})",
           .function = RunCurrentTime,
+          .idempotent = true,
+          .execution = Execution::kNonBlocking},
+      Tool{
+          .name = "remember",
+          .description = "Keeps something about the user for later conversations.",
+          .parameters_json =
+              R"({"type":"object","properties":{"content":{"type":"string","description":"one sentence that will be understood without this conversation"},"category":{"type":"string"}},"required":["content"]})",
+          .function = RunRemember,
+          .execution = Execution::kNonBlocking},
+      Tool{
+          .name = "recall",
+          .description = "Finds what was kept about the user in earlier conversations.",
+          .parameters_json =
+              R"({"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer","description":"5 by default"}},"required":["query"]})",
+          .function = RunRecall,
           .idempotent = true,
           .execution = Execution::kNonBlocking}};
   return *tools;

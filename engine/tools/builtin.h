@@ -3,6 +3,11 @@
 //   calculator    {"expression": "2 * (3 + 4)"} → 14
 //   current_time  {"utc_offset_minutes": 120}   → {"time": "2026-06-16T14:00:00",
 //                                                  "utc_offset_minutes": 120}
+//   remember      {"content": "likes tea", "category": "taste"} → {"memory_id": "…"}
+//   recall        {"query": "which tea?", "limit": 3} → {"memories": [{"content": …, "category": …,
+//                                                        "score": …, "timestamp": …}]}
+//
+// The last two need a memory store; what they keep belongs to the user of the run.
 #pragma once
 
 #include <string>

@@ -6,7 +6,12 @@
 
 namespace agent_graph {
 
+MemoryAccess::~MemoryAccess() = default;
+MemoryError::~MemoryError() = default;
 ToolContext::~ToolContext() = default;
+MemoryAccess& ToolContext::memories() {
+  throw MemoryError("there is no memory store");
+}
 
 ToolOutput::ToolOutput(const nlohmann::json& value) : json(DumpJson(value)) {}
 

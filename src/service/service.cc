@@ -163,6 +163,7 @@ struct Service::Implementation {
     };
     runner_options.catalog = agent.catalog.get();
     runner_options.remote_tools = &remote_tools;
+    runner_options.memories = store.get();
     runner_options.ids = ids;
     runner_options.name_thread = agent.name_thread;
     if (exporter != nullptr) {

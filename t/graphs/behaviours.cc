@@ -95,8 +95,40 @@ void BuildAsking(GraphBuilder& graph) {
   graph.AddEdge(START, "ASK").AddEdge("ASK", "ACT");
 }
 
+// "keep X" stores a memory, "drop ID" deletes one, "read ID" shows one; anything else is looked up.
+NodeResult Remember(const State& state, RunContext& context) {
+  const std::string text = state.LastUserText();
+  const std::string word = text.substr(0, 5);
+  const std::string rest = text.size() > 5 ? text.substr(5) : "";
+  if (word == "keep ") {
+    return Message::Assistant(context.memories().Store({.content = rest, .category = "kept"}));
+  }
+  if (word == "drop ") {
+    return Message::Assistant(context.memories().Delete(rest) ? "dropped" : "unknown");
+  }
+  if (word == "read ") {
+    const auto memory = context.memories().Get(rest);
+    return Message::Assistant(memory ? memory->user_id + ": " + memory->content : "unknown");
+  }
+  std::string found;
+  for (const FoundMemory& memory : context.memories().Search({.query = text, .category = "kept"})) {
+    found += memory.content + ";";
+  }
+  return Message::Assistant(found);
+}
+
+void BuildRemembering(GraphBuilder& graph) {
+  graph.AddFunction("REMEMBER", Remember).AddEdge(START, "REMEMBER");
+}
+
+void BuildRememberingOnFiber(GraphBuilder& graph) {
+  graph.AddFunction("REMEMBER", Remember, Execution::kNonBlocking).AddEdge(START, "REMEMBER");
+}
+
 }  // namespace
 
+AGENT_GRAPH_EXPORT(remembering, BuildRemembering)
+AGENT_GRAPH_EXPORT(remembering_on_fiber, BuildRememberingOnFiber)
 AGENT_GRAPH_EXPORT(echo, BuildEcho)
 AGENT_GRAPH_EXPORT(throwing, BuildThrowing)
 AGENT_GRAPH_EXPORT(sleeping, BuildSleeping)

@@ -1,8 +1,10 @@
 """The memory routes against a real nginx."""
 
+import json
+
 import pytest
 
-from harness.agents import behaviour
+from harness.agents import behaviour, texts
 from harness.openapi import OpenApi
 from harness.tokens import JWT_ENVIRONMENT, bearer
 
@@ -361,3 +363,61 @@ def test_a_provider_that_fails_is_503(start_service, start_mock_provider):
     reply = service.post(_MEMORIES, {"content": "tea"})
     assert reply.status == 503 and "the embedding provider" in reply.json()["detail"]
     assert _list(service) == []
+
+
+# From graphs
+
+
+def _say(service, text, headers=()):
+    message = {"role": "user", "content": text}
+    reply = service.post("/v1/graph/invoke", {"messages": [message]}, headers=headers)
+    return texts(_data(reply)["messages"])[-1]
+
+
+@pytest.mark.parametrize("graph", ["remembering", "remembering_on_fiber"])
+def test_nodes_remember(start_service, graph):
+    service = start_service(behaviour(graph, auth="jwt", env="secrets.env", **_STORE), files=_FILES)
+    alice, bob = bearer("alice"), bearer("bob")
+    memory_id = _say(service, "keep I drink green tea", alice)
+    assert _say(service, "which tea", alice) == "I drink green tea;"
+    assert _say(service, "read " + memory_id, alice) == "alice: I drink green tea"
+    # Everybody's runs have memories of their own, also where all may see all.
+    assert _say(service, "which tea", bob) == ""
+    assert _say(service, "read " + memory_id, bob) == "unknown"
+    assert _say(service, "drop " + memory_id, bob) == "unknown"
+    assert _ids(_list(service, headers=alice)) == [memory_id]
+    assert _say(service, "drop " + memory_id, alice) == "dropped"
+    assert _list(service, headers=alice) == []
+
+
+def test_nodes_without_a_store(start_service):
+    service = start_service(behaviour("remembering"))
+    service.error_log.allow(r"no memory store")
+    message = {"role": "user", "content": "keep this"}
+    reply = service.post("/v1/graph/invoke", {"messages": [message]})
+    assert reply.status == 500 and "no memory store is configured" in reply.text
+
+
+def test_tools_remember_and_recall(start_service):
+    graph = {
+        "app": {
+            "nodes": [
+                {"name": "MAIN", "type": "agent", "tool_node": "TOOLS"},
+                {"name": "TOOLS", "type": "tools", "tools": ["remember", "recall"]},
+            ],
+            "edges": [
+                {"from": "START", "to": "MAIN"},
+                {"from": "MAIN", "when": [{"tool_calls_pending": True, "to": "TOOLS"}], "otherwise": "END"},
+                {"from": "TOOLS", "to": "MAIN"},
+            ],
+        }
+    }
+    service = start_service(
+        {"agent": "memory.json:app", "models": {"default": {"provider": "demo"}}} | _STORE,
+        files={"memory.json": json.dumps(graph)},
+    )
+    stored = _say(service, 'call remember {"content": "likes green tea", "category": "taste"}')
+    assert json.loads(stored)["memory_id"] == _ids(_list(service))[0]
+    found = json.loads(_say(service, 'call recall {"query": "tea"}'))["memories"]
+    assert [memory["content"] for memory in found] == ["likes green tea"]
+    assert found[0]["category"] == "taste" and found[0]["score"] > 0

@@ -7,6 +7,7 @@
 #include "agent_graph/export.h"        // IWYU pragma: export
 #include "agent_graph/graph.h"         // IWYU pragma: export
 #include "agent_graph/live_agent.h"    // IWYU pragma: export
+#include "agent_graph/memory.h"        // IWYU pragma: export
 #include "agent_graph/message.h"       // IWYU pragma: export
 #include "agent_graph/node.h"          // IWYU pragma: export
 #include "agent_graph/plugin.h"        // IWYU pragma: export

@@ -16,6 +16,13 @@ class AGENT_GRAPH_API ModelError : public std::runtime_error {
   ~ModelError() override;
 };
 
+// The memory store failed, or there is none; what() is safe to show to a client.
+class AGENT_GRAPH_API MemoryError : public std::runtime_error {
+ public:
+  explicit MemoryError(const std::string& what) : std::runtime_error(what) {}
+  ~MemoryError() override;
+};
+
 // The run was cancelled (client gone, stop, deadline, shutdown) while the call was waiting.
 class AGENT_GRAPH_API RunCancelled : public std::runtime_error {
  public:

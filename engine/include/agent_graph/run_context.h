@@ -10,6 +10,7 @@
 
 #include "agent_graph/error.h"
 #include "agent_graph/export.h"
+#include "agent_graph/memory.h"
 #include "agent_graph/message.h"
 
 namespace agent_graph {
@@ -52,6 +53,8 @@ class AGENT_GRAPH_API RunContext {
   virtual Message CallModel(const ModelCall& call) = 0;
   // To the server's error log, marked with run and node.
   virtual void Log(LogLevel level, std::string_view text) = 0;
+  // Throws MemoryError when the service has no memory store.
+  virtual MemoryAccess& memories();
 };
 
 }  // namespace agent_graph

@@ -56,6 +56,8 @@ class AGENT_GRAPH_API ToolContext {
   // False when the run was cancelled meanwhile.
   virtual bool SleepFor(std::chrono::milliseconds duration) = 0;
   virtual void Log(LogLevel level, std::string_view text) = 0;
+  // Throws MemoryError when the service has no memory store.
+  virtual MemoryAccess& memories();
 };
 
 // `arguments` is always a JSON object. Throwing, or running past the timeout, gives a failed

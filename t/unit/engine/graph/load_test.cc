@@ -244,7 +244,7 @@ INSTANTIATE_TEST_SUITE_P(
                         "app.nodes.0.tool_node: \"A\" is not a node of type tools"},
         DocumentMistake{WithNode(R"({"name":"A","type":"tools","tools":["rm"]})"),
                         "app.nodes.0.tools.0: there is no tool \"rm\"; valid names: calculator, "
-                        "current_time"},
+                        "current_time, remember, recall"},
         DocumentMistake{WithNode(R"({"name":"A","type":"tools","tools":[1]})"),
                         "app.nodes.0.tools.0: must be the name of a built-in tool, or an object"},
         DocumentMistake{WithNode(R"({"name":"A","type":"tools","tools":[{"name":"t"}]})"),

@@ -31,6 +31,13 @@ ToolOutput Call(const char* tool, const json& arguments) {
   return FindBuiltin(tool)->function(arguments, context);
 }
 
+TEST(BuiltinTest, MemoriesNeedAStoreAndSensibleArguments) {
+  EXPECT_TRUE(Call("remember", {{"content", 5}}).is_error);
+  EXPECT_TRUE(Call("recall", json::object()).is_error);
+  EXPECT_TRUE(Call("recall", {{"query", "x"}, {"limit", 0}}).is_error);
+  EXPECT_THROW(Call("remember", {{"content", "x"}}), MemoryError);
+}
+
 TEST(BuiltinTest, EveryToolDescribesItself) {
   for (const std::string& name : BuiltinNames()) {
     const Tool* tool = FindBuiltin(name);
