@@ -5,6 +5,7 @@
 
 #include "runtime/cancellation.h"
 #include "state/client/link.h"
+#include "state/leveldb/maintenance.h"
 #include "state/wire/protocol.h"
 
 namespace agent_graph::state {
@@ -193,6 +194,15 @@ Status Client::Set(const SetRemoteTools& set) {
 Result<RemoteTools> Client::GetRemoteTools() {
   return Decode<RemoteTools>(
       link_->Call(Request(Operation::kGetRemoteTools, wire::NoBody{}), nullptr));
+}
+
+Result<VerifyReport> Client::Verify() {
+  return Decode<VerifyReport>(link_->Call(Request(Operation::kVerify, wire::NoBody{}), nullptr));
+}
+
+Result<BackupReport> Client::Backup(const std::string& name) {
+  return Decode<BackupReport>(
+      link_->Call(Request(Operation::kBackup, wire::BackupBody{name}), nullptr));
 }
 
 Status Client::Store(const StoreMemory& store) {

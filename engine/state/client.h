@@ -20,6 +20,8 @@
 namespace agent_graph::state {
 
 class Link;
+struct BackupReport;
+struct VerifyReport;
 
 struct ClientOptions {
   std::string directory;                            // the state directory
@@ -81,6 +83,10 @@ class Client : public Service, public Memories {
   Result<MemoryPage> List(const ListMemories& list) override;
   Result<RemovedMemories> Remove(const RemoveMemories& remove) override;
   Result<MemoryHits> Search(const SearchMemories& search) override;
+
+  // For administrators, who are patient: options.operation_timeout bounds these, too.
+  Result<VerifyReport> Verify();
+  Result<BackupReport> Backup(const std::string& name);
 
   // Cuts the connection as a network fault would; the client comes back by itself.
   void DropConnectionForTest();

@@ -80,6 +80,12 @@ Result<std::string> Reader::Execute(wire::Operation operation, pack::Unpacker& u
     if (!wire::ReadBody(unpacker, search)) return Malformed();
     return Packed(memories_.Search(search));
   }
+  if (operation == wire::Operation::kVerify) return Packed(Verify(database_, &stopping_));
+  if (operation == wire::Operation::kBackup) {
+    wire::BackupBody body;
+    if (!wire::ReadBody(unpacker, body)) return Malformed();
+    return Packed(MakeBackup(body));
+  }
   DatabaseSnapshot snapshot(database_);
   switch (operation) {
     case wire::Operation::kGetThread:
@@ -107,6 +113,16 @@ Result<std::string> Reader::Execute(wire::Operation operation, pack::Unpacker& u
   }
 }
 
+Result<BackupReport> Reader::MakeBackup(const wire::BackupBody& body) const {
+  if (!IsBackupName(body.name)) {
+    return Status(StatusCode::kInvalidArgument, "not the name of a backup");
+  }
+  if (backup_directory_.empty()) {
+    return Status(StatusCode::kNotConfigured, "state that is kept in memory has no backups");
+  }
+  return Backup(database_, backup_directory_ + "/" + body.name, &stopping_);
+}
+
 Result<std::string> Reader::Load(const ReplyRow& reply) const {
   if (reply.load == ReplyRow::Load::kNothing) return reply.body;
   DatabaseSnapshot snapshot(database_);
@@ -122,6 +138,9 @@ Reader::Cost Reader::CostOf(wire::Operation operation, pack::Unpacker unpacker) 
   switch (operation) {
     case wire::Operation::kReadRuns:
       return Cost::kRows;
+    case wire::Operation::kVerify:
+    case wire::Operation::kBackup:
+      return Cost::kEverything;
     case wire::Operation::kSearchMemories:
       return Cost::kVectors;
     case wire::Operation::kListMemories: {

@@ -1,12 +1,14 @@
 // Executes the reading operations, each on its own snapshot of the database.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
 #include "base/status.h"
 #include "state/leveldb/clients.h"
 #include "state/leveldb/database.h"
+#include "state/leveldb/maintenance.h"
 #include "state/leveldb/rows.h"
 #include "state/search/memory_index.h"
 #include "state/types.h"
@@ -24,21 +26,30 @@ inline constexpr uint64_t kRowsPassedMax = 100'000;
 // Thread-safe; for the read pool.
 class Reader {
  public:
-  Reader(const Database& database, MemoryIndex& memories)
-      : database_(database), memories_(memories) {}
+  // Backups are written below `backup_directory`; empty: none.
+  Reader(const Database& database, MemoryIndex& memories, std::string backup_directory)
+      : database_(database), memories_(memories), backup_directory_(std::move(backup_directory)) {}
 
   // The packed reply body of a reading operation whose body stands at `unpacker`.
   Result<std::string> Execute(wire::Operation operation, pack::Unpacker& unpacker) const;
   // The packed reply body of a mutating operation that answers with a thread's state.
   Result<std::string> Load(const ReplyRow& reply) const;
 
-  // How an operation may delay others: hardly, by passing over many rows, by comparing vectors.
-  enum class Cost { kSmall, kRows, kVectors };
+  // Ends what reads everything.
+  void Stop() { stopping_ = true; }
+
+  // How an operation may delay others: hardly, by passing over many rows, by comparing vectors,
+  // by reading everything.
+  enum class Cost { kSmall, kRows, kVectors, kEverything };
   static Cost CostOf(wire::Operation operation, pack::Unpacker unpacker);
 
  private:
+  Result<BackupReport> MakeBackup(const wire::BackupBody& body) const;
+
   const Database& database_;
   MemoryIndex& memories_;
+  const std::string backup_directory_;
+  std::atomic<bool> stopping_{false};
 };
 
 }  // namespace agent_graph::state

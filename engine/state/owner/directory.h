@@ -4,6 +4,7 @@
 //                       process, and a second open of the file does not release it)
 //   owner.<epoch>.sock  the owner's socket; owner.sock is a symlink to the newest
 //   db/                 LevelDB
+//   backups/            copies of db/ made on demand
 //   index/              search indexes that save the time of building them; made from db/
 #pragma once
 
@@ -30,6 +31,7 @@ class StateDirectory {
   const std::string& path() const { return path_; }
   std::string database_path() const { return path_ + "/db"; }
   std::string index_path() const { return path_ + "/index"; }
+  std::string backup_path() const { return path_ + "/backups"; }
 
   // Takes owner.lock, without waiting. kBusy: another process is the owner.
   Result<FileDescriptor> TryLock() const;

@@ -183,10 +183,12 @@ Status Role::Reign() {
     failure_ = Status::Ok();
     clients_ = 0;
   }
-  const bool in_memory = options_.type == OwnerOptions::Type::kMemory;
-  Session session(std::move(database),
-                  {epoch, options_.sync, in_memory ? std::string() : directory_.index_path()},
-                  std::move(events));
+  SessionOptions options{epoch, options_.sync, {}, {}};
+  if (options_.type == OwnerOptions::Type::kLevelDb) {
+    options.index_directory = directory_.index_path();
+    options.backup_directory = directory_.backup_path();
+  }
+  Session session(std::move(database), std::move(options), std::move(events));
   AG_RETURN_IF_ERROR(session.Start(std::move(listener)));
   Log(OwnerOptions::LogLevel::kNotice,
       "owns the state of " + directory_.path() + ", epoch " + std::to_string(epoch));

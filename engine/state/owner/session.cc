@@ -7,8 +7,8 @@
 #include <exception>
 #include <utility>
 
-#include "runtime/thread.h"
 #include "base/process.h"
+#include "runtime/thread.h"
 
 namespace agent_graph::state {
 namespace {
@@ -27,7 +27,7 @@ Session::Session(std::unique_ptr<Database> database, SessionOptions options, Ses
       events_(std::move(events)),
       store_(*database_, options_.sync),
       memories_(*database_, options_.index_directory),
-      reader_(*database_, memories_) {}
+      reader_(*database_, memories_, options_.backup_directory) {}
 
 Session::~Session() {
   Stop(Farewell::kNone);
@@ -40,6 +40,7 @@ Status Session::Start(FileDescriptor listener) {
   for (int i = 0; i < kReadThreads; ++i) {
     AG_RETURN_IF_ERROR(AddThread("state-read", [this] { Read(reads_); }));
   }
+  AG_RETURN_IF_ERROR(AddThread("state-maintain", [this] { Read(maintenance_); }));
   for (int i = 0; i < kMemoryThreads; ++i) {
     AG_RETURN_IF_ERROR(AddThread("state-memory", [this] { Read(memory_searches_); }));
   }
@@ -61,6 +62,8 @@ void Session::Stop(Farewell farewell) {
   reads_.Stop();
   searches_.Stop();
   memory_searches_.Stop();
+  maintenance_.Stop();
+  reader_.Stop();
   memories_.Stop();
   for (std::thread& thread : threads_) {
     if (thread.joinable()) thread.join();
@@ -150,6 +153,8 @@ WorkQueue<Session::ReadItem>& Session::QueueOf(Reader::Cost cost) {
       return searches_;
     case Reader::Cost::kVectors:
       return memory_searches_;
+    case Reader::Cost::kEverything:
+      return maintenance_;
   }
   return reads_;
 }

@@ -3,7 +3,8 @@
 // The socket thread only sorts requests: mutating ones to the write thread, which executes all that
 // have gathered and commits them as one batch (one fsync when any of them needs it); reads to two
 // read threads; searches and deep offsets to a thread of their own, and searches through memories
-// to two others, so that they delay nobody.
+// to two others, so that they delay nobody; what reads everything, for an administrator, has one,
+// too.
 #pragma once
 
 #include <condition_variable>
@@ -84,7 +85,8 @@ struct SessionEvents {
 struct SessionOptions {
   uint64_t epoch = 0;
   SyncLevel sync = SyncLevel::kRun;
-  std::string index_directory;  // see MemoryIndex
+  std::string index_directory;   // see MemoryIndex
+  std::string backup_directory;  // see Reader
 };
 
 class Session : private ServerEvents {
@@ -144,6 +146,7 @@ class Session : private ServerEvents {
   WorkQueue<ReadItem> reads_;
   WorkQueue<ReadItem> searches_;
   WorkQueue<ReadItem> memory_searches_;
+  WorkQueue<ReadItem> maintenance_;
   std::unique_ptr<Server> server_;
   std::vector<std::thread> threads_;
 };

@@ -121,6 +121,7 @@ Status MemoryIndex::Build(Entry& entry, const Scope& scope, const std::string& s
   entry.partition.reset();
   auto partition = std::make_shared<Partition>(space);
   auto within_bounds = [&] {
+    if (stopping_) return Status(StatusCode::kUnavailable, "the state owner is leaving");
     if (partition->bytes() <= bytes_max_) return Status::Ok();
     return Status(StatusCode::kResourceExhausted,
                   "there are too many memories here to search through them");

@@ -5,6 +5,7 @@
 // The database stays the only truth: a partition may be dropped at any time.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -40,8 +41,8 @@ class MemoryIndex {
 
   Result<MemoryHits> Search(const SearchMemories& search);
 
-  // The work of a thread of its own, until Stop: gets the vectors of large partitions into their
-  // approximate indexes, and those into files.
+  // The work of a thread of its own, until Stop, which also ends the building of partitions: gets
+  // the vectors of large partitions into their approximate indexes, and those into files.
   void KeepIndexes();
   void Stop();
 
@@ -88,7 +89,7 @@ class MemoryIndex {
 
   std::mutex mutex_;
   std::condition_variable work_to_do_;
-  bool stopping_ = false;                                             // guarded by mutex_
+  std::atomic<bool> stopping_{false};                                 // set under mutex_
   std::unordered_map<std::string, std::shared_ptr<Entry>> by_owner_;  // guarded by mutex_
   std::shared_ptr<Entry> all_;                                        // the same, of all owners
   uint64_t uses_ = 0;

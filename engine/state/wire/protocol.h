@@ -82,6 +82,9 @@ enum class Operation : uint8_t {
   kGetMemory = 48,
   kListMemories = 49,
   kSearchMemories = 50,
+  // Of an administrator.
+  kVerify = 60,
+  kBackup = 61,
 };
 
 inline bool IsMutating(Operation operation) {
@@ -170,6 +173,15 @@ struct ReleaseBody {
   std::string run_id;
 };
 
+// Writes a copy of the database under this name; see IsBackupName.
+struct BackupBody {
+  std::string name;
+};
+
+template <pack::SameAs<BackupBody> T>
+auto Fields(T& s) {
+  return std::tie(s.name);
+}
 template <pack::SameAs<Hello> T>
 auto Fields(T& s) {
   return std::tie(s.magic, s.protocol_min, s.protocol_max, s.client, s.process, s.process_start,

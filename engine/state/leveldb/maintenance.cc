@@ -1,0 +1,296 @@
+#include "state/leveldb/maintenance.h"
+
+#include <leveldb/db.h>
+#include <leveldb/options.h>
+#include <leveldb/write_batch.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "state/leveldb/memories.h"
+#include "state/leveldb/rows.h"
+#include "state/leveldb/thread_read.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr size_t kBatchBytes = 4 * 1024 * 1024;
+
+bool IsSet(const std::atomic<bool>* flag) {
+  return flag != nullptr && *flag;
+}
+Status Interrupted() {
+  return Status(StatusCode::kUnavailable, "the state owner is leaving");
+}
+
+std::string Readable(std::string_view key) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (char c : key.substr(0, 64)) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (byte >= 0x20 && byte < 0x7f) {
+      text.push_back(c);
+    } else {
+      text += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return text;
+}
+
+class Verifier {
+ public:
+  Verifier(const Database& database, const std::atomic<bool>* stopping)
+      : snapshot_(database), stopping_(stopping) {}
+
+  Result<VerifyReport> Run() {
+    AG_RETURN_IF_ERROR(snapshot_.Scan({}, {}, [&](std::string_view key, std::string_view value) {
+      ++report_.rows;
+      Check(key, value);
+      if (IsSet(stopping_)) failure_ = Interrupted();
+      return failure_.ok();
+    }));
+    AG_RETURN_IF_ERROR(failure_);
+    return std::move(report_);
+  }
+
+ private:
+  void Problem(std::string_view key, const char* what) {
+    if (report_.problem_count++ < VerifyReport::kProblemsMax) {
+      report_.problems.push_back(Readable(key) + ": " + what);
+    }
+  }
+
+  template <typename Row>
+  std::optional<Row> Find(const std::string& key) {
+    Result<std::optional<std::string>> bytes = snapshot_.Get(key);
+    if (!bytes.ok()) {
+      failure_ = bytes.status();
+      return std::nullopt;
+    }
+    Row row;
+    if (!*bytes || !pack::FromBytes(**bytes, row)) return std::nullopt;
+    return row;
+  }
+  bool Exists(const std::string& key) {
+    Result<std::optional<std::string>> bytes = snapshot_.Get(key);
+    if (!bytes.ok()) failure_ = bytes.status();
+    return bytes.ok() && *bytes;
+  }
+
+  void Check(std::string_view key, std::string_view value) {
+    using keys::Table;
+    const auto table = static_cast<Table>(key.empty() ? 0 : key[0]);
+    keys::Parser parser(key, table);
+    switch (table) {
+      case Table::kThread:
+        return CheckThread(key, value, parser);
+      case Table::kListingByOwner:
+      case Table::kListing:
+        return CheckListing(key, table, parser);
+      case Table::kCounters:
+        return CheckRow<CountersRow>(key, value, parser.Thread(), parser);
+      case Table::kSnapshot:
+        return CheckRow<Snapshot>(key, value, parser.Thread(), parser);
+      case Table::kWindow:
+        return CheckRow<WindowRow>(key, value, parser.Thread(), parser);
+      case Table::kLease:
+        return CheckRow<LeaseRow>(key, value, parser.Thread(), parser);
+      case Table::kLog:
+        return CheckNumbered<LogRow>(key, value, parser);
+      case Table::kMessage:
+        return CheckNumbered<MessageRow>(key, value, parser);
+      case Table::kMemory:
+        return CheckMemory(key, value, parser);
+      case Table::kMemoryPlace:
+        return CheckPlace(key, value);
+      default:
+        return;
+    }
+  }
+
+  template <typename Row>
+  void CheckRow(std::string_view key, std::string_view value, const keys::ThreadKey&,
+                const keys::Parser& parser) {
+    Row row;
+    if (!parser.ok() || !parser.at_end()) return Problem(key, "the key cannot be read");
+    if (!pack::FromBytes(value, row)) Problem(key, "the row cannot be read");
+  }
+
+  template <typename Row>
+  void CheckNumbered(std::string_view key, std::string_view value, keys::Parser& parser) {
+    const keys::ThreadKey thread = parser.Thread();
+    parser.Integer();
+    CheckRow<Row>(key, value, thread, parser);
+  }
+
+  void CheckThread(std::string_view key, std::string_view value, keys::Parser& parser) {
+    const std::string id = parser.Text();
+    ThreadRow thread;
+    if (!parser.ok() || !parser.at_end()) return Problem(key, "the key cannot be read");
+    if (!pack::FromBytes(value, thread)) return Problem(key, "the row cannot be read");
+    ++report_.threads;
+    const bool listed = Exists(keys::Listing(thread.updated_micros, id)) &&
+                        (thread.owner.empty() ||
+                         Exists(keys::ListingByOwner(thread.owner, thread.updated_micros, id)));
+    if (!listed) Problem(key, "the thread is in no listing");
+  }
+
+  void CheckListing(std::string_view key, keys::Table table, keys::Parser& parser) {
+    const std::string owner = table == keys::Table::kListingByOwner ? parser.Text() : "";
+    const int64_t updated = parser.NewestFirst();
+    const std::string id = parser.Text();
+    if (!parser.ok() || !parser.at_end()) return Problem(key, "the key cannot be read");
+    const auto thread = Find<ThreadRow>(keys::Thread(id));
+    const bool right = thread && thread->updated_micros == updated &&
+                       (table == keys::Table::kListing || thread->owner == owner);
+    if (!right) Problem(key, "a listing names a thread that is not so");
+  }
+
+  void CheckMemory(std::string_view key, std::string_view value, keys::Parser& parser) {
+    const keys::MemoryKey memory = parser.Memory();
+    MemoryRecord record;
+    if (!parser.ok() || !parser.at_end()) return Problem(key, "the key cannot be read");
+    if (!pack::FromBytes(value, record)) return Problem(key, "the row cannot be read");
+    ++report_.memories;
+    const auto place = Find<keys::MemoryKey>(keys::MemoryPlace(record.id));
+    if (!place || !(*place == memory)) Problem(key, "the memory is not found by its id");
+    if (!Exists(keys::MemoryListing(memory.number))) Problem(key, "the memory is in no listing");
+  }
+
+  void CheckPlace(std::string_view key, std::string_view value) {
+    keys::MemoryKey memory;
+    if (!pack::FromBytes(value, memory)) return Problem(key, "the row cannot be read");
+    if (!Exists(keys::Memory(memory))) Problem(key, "an id names a memory that is not there");
+  }
+
+  const DatabaseSnapshot snapshot_;
+  const std::atomic<bool>* stopping_;
+  VerifyReport report_;
+  Status failure_;
+};
+
+// Makes the rows anew that can be told from others.
+Status RebuildListings(Database& database) {
+  leveldb::WriteBatch batch;
+  const DatabaseSnapshot snapshot(database);
+  using keys::Table;
+  auto clear = [&](Table table) {
+    const std::string prefix = keys::TablePrefix(table);
+    return snapshot.Scan(prefix, keys::PrefixEnd(prefix),
+                         [&](std::string_view key, std::string_view) {
+                           batch.Delete({key.data(), key.size()});
+                           return true;
+                         });
+  };
+  for (Table table :
+       {Table::kListing, Table::kListingByOwner, Table::kMemoryListing, Table::kMemoryPlace}) {
+    AG_RETURN_IF_ERROR(clear(table));
+  }
+  Status written = database.Write(batch, true);
+  batch.Clear();
+  auto flush = [&](bool last) {
+    if (!written.ok() || (!last && batch.ApproximateSize() < kBatchBytes)) return;
+    written = database.Write(batch, last);
+    batch.Clear();
+  };
+  const std::string threads = keys::TablePrefix(Table::kThread);
+  AG_RETURN_IF_ERROR(snapshot.Scan(
+      threads, keys::PrefixEnd(threads), [&](std::string_view key, std::string_view value) {
+        keys::Parser parser(key, Table::kThread);
+        const std::string id = parser.Text();
+        ThreadRow thread;
+        if (!parser.ok() || !pack::FromBytes(value, thread)) {
+          batch.Delete({key.data(), key.size()});
+          return true;
+        }
+        batch.Put(keys::Listing(thread.updated_micros, id), {});
+        if (!thread.owner.empty()) {
+          batch.Put(keys::ListingByOwner(thread.owner, thread.updated_micros, id), {});
+        }
+        flush(false);
+        return written.ok();
+      }));
+  const std::string memories = keys::TablePrefix(Table::kMemory);
+  AG_RETURN_IF_ERROR(snapshot.Scan(memories, keys::PrefixEnd(memories),
+                                   [&](std::string_view key, std::string_view value) {
+                                     keys::Parser parser(key, Table::kMemory);
+                                     const keys::MemoryKey memory = parser.Memory();
+                                     MemoryRecord record;
+                                     if (!parser.ok() || !pack::FromBytes(value, record)) {
+                                       batch.Delete({key.data(), key.size()});
+                                       return true;
+                                     }
+                                     batch.Put(keys::MemoryPlace(record.id), pack::ToBytes(memory));
+                                     batch.Put(keys::MemoryListing(memory.number), memory.owner);
+                                     flush(false);
+                                     return written.ok();
+                                   }));
+  flush(true);
+  return written;
+}
+
+}  // namespace
+
+bool IsBackupName(std::string_view name) {
+  constexpr size_t kNameBytesMax = 64;
+  if (name.empty() || name.size() > kNameBytesMax || name[0] == '.') return false;
+  return std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  });
+}
+
+Result<VerifyReport> Verify(const Database& database, const std::atomic<bool>* stopping) {
+  return Verifier(database, stopping).Run();
+}
+
+Result<BackupReport> Backup(const Database& database, const std::string& directory,
+                            const std::atomic<bool>* stopping) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::exists(directory, error) || error) {
+    return Status(StatusCode::kConflict, "a backup of this name exists");
+  }
+  const std::string draft = directory + ".draft";
+  fs::remove_all(draft, error);
+  fs::create_directories(fs::path(draft).parent_path(), error);
+  fs::permissions(fs::path(draft).parent_path(), fs::perms::owner_all, error);
+  BackupReport report;
+  {
+    AG_ASSIGN_OR_RETURN(const std::unique_ptr<Database> copy, Database::OpenDirectory(draft));
+    leveldb::WriteBatch batch;
+    Status written;
+    const DatabaseSnapshot snapshot(database);
+    AG_RETURN_IF_ERROR(snapshot.Scan({}, {}, [&](std::string_view key, std::string_view value) {
+      batch.Put({key.data(), key.size()}, {value.data(), value.size()});
+      ++report.rows;
+      report.bytes += key.size() + value.size();
+      if (IsSet(stopping)) written = Interrupted();
+      if (!written.ok()) return false;
+      if (batch.ApproximateSize() < kBatchBytes) return true;
+      written = copy->Write(batch, false);
+      batch.Clear();
+      return written.ok();
+    }));
+    AG_RETURN_IF_ERROR(written);
+    AG_RETURN_IF_ERROR(copy->Write(batch, true));
+  }
+  fs::rename(draft, directory, error);
+  if (error) return Status(StatusCode::kUnavailable, "the backup cannot be put into its place");
+  return report;
+}
+
+Status Repair(const std::string& database_directory) {
+  const leveldb::Status repaired = leveldb::RepairDB(database_directory, leveldb::Options());
+  if (!repaired.ok()) {
+    return Status(StatusCode::kDataLoss, "LevelDB cannot repair the database")
+        .WithDetail(repaired.ToString());
+  }
+  AG_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
+                      Database::OpenDirectory(database_directory));
+  return RebuildListings(*database);
+}
+
+}  // namespace agent_graph::state
