@@ -10,18 +10,24 @@ mkdir -p "$directory.fetch"
 cd "$directory.fetch"
 
 mkdir -p lists/partial archives/partial
-cat >sources.list <<LIST
-deb-src http://deb.debian.org/debian bookworm main
-deb-src http://deb.debian.org/debian-security bookworm-security main
-LIST
 apt_source() {
   apt-get -q -o Dir::Etc::SourceList="$PWD/sources.list" -o Dir::Etc::SourceParts=/dev/null \
     -o Dir::State::Lists="$PWD/lists" -o Dir::Cache="$PWD" \
     -o APT::Sandbox::User="$(id -un)" "$@" </dev/null
 }
+main='deb-src http://deb.debian.org/debian bookworm main'
+security='deb-src http://deb.debian.org/debian-security bookworm-security main'
+printf '%s\n' "$main" "$security" >sources.list
 apt_source update
-apt_source source --download-only "nginx=$(dpkg-query -W -f='${Version}' nginx)" ||
+if ! apt_source source --download-only "nginx=$(dpkg-query -W -f='${Version}' nginx)"; then
+  # A mirror that keeps no security sources, or no longer those of the installed package: the same
+  # nginx, a few patches older.
+  rm -rf lists nginx_*
+  mkdir -p lists/partial
+  echo "$main" >sources.list
+  apt_source update
   apt_source source --download-only nginx
+fi
 dpkg-source --no-check --extract ./nginx_*.dsc unpacked
 cd - >/dev/null
 mv "$directory.fetch/unpacked" "$directory"
