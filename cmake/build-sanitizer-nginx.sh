@@ -9,6 +9,10 @@ objects=objs-$sanitizer
 mkdir -p build
 cmake/fetch-debian-nginx.sh build/nginx-source
 cd build/nginx-source
+# On TERM a master kills what has not left after a second. A worker looks for leaks when it leaves,
+# which takes longer on a busy machine; the tests have a deadline of their own.
+sed -i 's/if (delay > 1000) {/if (delay > 60000) {/' src/os/unix/ngx_process_cycle.c
+grep -q 'if (delay > 60000) {' src/os/unix/ngx_process_cycle.c
 if [ -x "$objects/nginx" ]; then exit 0; fi
 
 case "$sanitizer" in
