@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/errno_text.h"
 #include "callback.h"
 #include "config.h"
 #include "service_zone.h"
@@ -93,7 +94,7 @@ bool FullName(ngx_conf_t* cf, std::string_view text, bool beside_configuration, 
 bool ReadWholeFile(const std::string& path, std::string& text, std::string& reason) {
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
-    reason = strerror(errno);
+    reason = ErrnoText(errno);
     return false;
   }
   char buffer[16 * 1024 - 256];
@@ -105,7 +106,7 @@ bool ReadWholeFile(const std::string& path, std::string& text, std::string& reas
       break;
     }
   }
-  if (count < 0) reason = strerror(errno);
+  if (count < 0) reason = ErrnoText(errno);
   close(fd);
   return reason.empty();
 }
@@ -145,7 +146,7 @@ char* LoadSettings(ngx_conf_t* cf, ServiceConfig& service) {
   service.graph_file = open(settings->agent_module.c_str(), O_RDONLY | O_CLOEXEC);
   if (service.graph_file < 0) {
     return RefuseFile(cf, service,
-                      "agent: cannot open " + settings->agent_module + ": " + strerror(errno));
+                      "agent: cannot open " + settings->agent_module + ": " + ErrnoText(errno));
   }
   service.settings = std::move(settings);
   return NGX_CONF_OK;

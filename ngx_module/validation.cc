@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/errno_text.h"
 #include "callback.h"
 #include "config.h"
 #include "service/service.h"
@@ -62,11 +63,10 @@ bool KeepOnly(int report, int graph) {
 }
 
 std::string ValidateAsWorker(const ServiceConfig& service, const ngx_core_conf_t* core) {
-  if (!BecomeWorkersUser(core))
-    return std::string("cannot become the workers' user: ") + strerror(errno);
+  if (!BecomeWorkersUser(core)) return "cannot become the workers' user: " + ErrnoText(errno);
   if (core->working_directory.len > 0 &&
       chdir(reinterpret_cast<const char*>(core->working_directory.data)) != 0) {
-    return std::string("cannot enter working_directory: ") + strerror(errno);
+    return "cannot enter working_directory: " + ErrnoText(errno);
   }
   if (ngx_set_environment(service.cycle, nullptr) == nullptr) return "out of memory";
   int graph = service.graph_file >= 0 ? kGraphFile : -1;
@@ -119,7 +119,8 @@ std::string Judge(bool in_time, const std::string& report, bool reaped, int wait
   if (!in_time) return "loading the graph takes longer than 10 seconds";
   if (!report.empty()) return report[0] == kReportOk ? "" : report.substr(1);
   if (reaped && WIFSIGNALED(wait_status)) {
-    return std::string("loading the graph crashed (") + strsignal(WTERMSIG(wait_status)) + ")";
+    const char* what = sigdescr_np(WTERMSIG(wait_status));
+    return std::string("loading the graph crashed (") + (what != nullptr ? what : "a signal") + ")";
   }
   return "loading the graph ended the process";
 }
@@ -128,7 +129,7 @@ std::string ValidateInChild(const ServiceConfig& service, [[maybe_unused]] ngx_l
   auto* core =
       reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(service.cycle->conf_ctx, ngx_core_module));
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return std::string("no pipe: ") + strerror(errno);
+  if (pipe2(ends, O_CLOEXEC) != 0) return "no pipe: " + ErrnoText(errno);
 
   // nginx's handler would reap the child first.
   sigset_t children, previous;
@@ -140,7 +141,7 @@ std::string ValidateInChild(const ServiceConfig& service, [[maybe_unused]] ngx_l
   close(ends[1]);
   std::string fault;
   if (child < 0) {
-    fault = std::string("cannot fork: ") + strerror(errno);
+    fault = "cannot fork: " + ErrnoText(errno);
   } else {
     std::string report;
     bool in_time = ReadReport(ends[0], report);

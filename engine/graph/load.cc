@@ -6,8 +6,8 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 
+#include "base/errno_text.h"
 #include "graph/content_hash.h"
 #include "graph/declarative.h"
 #include "graph/shared_object.h"
@@ -40,7 +40,7 @@ class File {
   Result<std::string> Read(int64_t bytes_max) const {
     struct stat status{};
     if (fd_ < 0 || fstat(fd_, &status) != 0) {
-      return GraphStatus(std::string("cannot be opened: ") + std::strerror(errno));
+      return GraphStatus("cannot be opened: " + ErrnoText(errno));
     }
     if (!S_ISREG(status.st_mode)) return GraphStatus("is not a regular file");
     if (status.st_size > bytes_max) {
@@ -52,7 +52,7 @@ class File {
       ssize_t count =
           pread(fd_, content.data() + done, content.size() - done, static_cast<off_t>(done));
       if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return GraphStatus(std::string("cannot be read: ") + std::strerror(errno));
+      if (count < 0) return GraphStatus("cannot be read: " + ErrnoText(errno));
       if (count == 0) break;
       done += static_cast<size_t>(count);
     }

@@ -1,11 +1,11 @@
 #include "settings/environment.h"
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 
 #include "base/environment.h"
+#include "base/errno_text.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -53,7 +53,7 @@ Status MergeEnvironmentText(std::string_view text, Environment& environment) {
 
 Status MergeEnvironmentFile(const std::string& path, Environment& environment) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return Invalid("cannot read " + path + ": " + std::strerror(errno));
+  if (!file) return Invalid("cannot read " + path + ": " + ErrnoText(errno));
   std::string text(kEnvironmentFileBytesMax + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad() || (file.fail() && !file.eof())) return Invalid("cannot read " + path);

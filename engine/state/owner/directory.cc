@@ -12,6 +12,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/errno_text.h"
+
 namespace agent_graph::state {
 namespace {
 
@@ -25,7 +27,7 @@ std::string SocketName(uint64_t epoch) {
 }
 
 Status SystemError(StatusCode code, const std::string& what) {
-  return Status(code, what + ": " + std::strerror(errno));
+  return Status(code, what + ": " + ErrnoText(errno));
 }
 
 Status CheckAccess(const std::string& path, int fd, uid_t root_serves) {

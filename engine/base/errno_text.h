@@ -1,0 +1,11 @@
+// The system's words for an errno.
+#pragma once
+
+#include <string>
+
+namespace agent_graph {
+
+// Thread-safe, always in English.
+std::string ErrnoText(int error);
+
+}  // namespace agent_graph
