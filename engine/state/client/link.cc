@@ -73,6 +73,7 @@ Result<std::string> Link::Call(std::string frame, const runtime::Cancellation* c
   }
   runtime::Promise<Reply> answer;
   uint64_t sequence = 0;
+  const auto started = MonotonicClock::now();
   {
     std::lock_guard lock(mutex_);
     if (stopping_ || outage_) return Unavailable();
@@ -83,7 +84,7 @@ Result<std::string> Link::Call(std::string frame, const runtime::Cancellation* c
     sequence = Number(frame);
     if (ready_) Write(frame);
     pending_bytes_ += frame.size();
-    pending_.emplace(sequence, Pending{std::move(frame), answer, {}, MonotonicClock::now()});
+    pending_.emplace(sequence, Pending{std::move(frame), answer, {}, started});
   }
   const Deadline deadline = DeadlineAfter(options_.operation_timeout);
   Result<Reply> reply = answer.Wait(cancellation, deadline);
@@ -100,8 +101,17 @@ Result<std::string> Link::Call(std::string frame, const runtime::Cancellation* c
       pending_bytes_ -= given_up->second.frame.size();
       pending_.erase(given_up);
     }
+    if (reply.status().code() == StatusCode::kCancelled) return reply.status();
+    if (heard_ < started) GiveUpOnOwner();
   }
-  return reply.status().code() == StatusCode::kCancelled ? reply.status() : Unavailable();
+  return Unavailable();
+}
+
+// An owner that has been silent for a whole operation would make the next one wait as long. It is
+// believed again when it has answered a new Hello.
+void Link::GiveUpOnOwner() {
+  outage_ = true;
+  if (socket_) shutdown(socket_.get(), SHUT_RDWR);
 }
 
 void Link::Hold(const std::string& thread_id, const std::string& run_id,
@@ -269,6 +279,10 @@ bool Link::Receive(wire::FrameReader& reader) {
   const ssize_t received = recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
   if (received < 0) return errno == EAGAIN || errno == EINTR;
   if (received == 0) return false;
+  {
+    std::lock_guard lock(mutex_);
+    heard_ = MonotonicClock::now();
+  }
   reader.Add({buffer_.data(), static_cast<size_t>(received)});
   std::string payload;
   while (reader.Next(payload)) {

@@ -95,6 +95,7 @@ class Link : public std::enable_shared_from_this<Link> {
 
   // Under mutex_.
   void Forget(const HeldRun& run);
+  void GiveUpOnOwner();
   std::string MakeHello() const;
   uint64_t Number(std::string& frame);
   // Sends at once, or, on an engine thread, when the fibers that can run have run: what they ask
@@ -113,7 +114,8 @@ class Link : public std::enable_shared_from_this<Link> {
   FileDescriptor socket_;
   bool ready_ = false;     // the owner said Welcome on this connection
   bool welcomed_ = false;  // the same, still known after it ended
-  bool outage_ = false;    // no owner for operation_timeout: calls fail at once
+  bool outage_ = false;    // no owner, or a silent one, for operation_timeout: calls fail at once
+  MonotonicClock::time_point heard_;  // when the owner last said anything
   uint64_t epoch_ = 0;
   uint64_t next_sequence_ = 1;
   std::map<uint64_t, Pending> pending_;  // by sequence number

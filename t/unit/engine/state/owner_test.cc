@@ -41,6 +41,7 @@ class ChildProcess {
   ~ChildProcess() { Kill(); }
   // Stops it as a debugger would: it answers nothing and frees nothing.
   void Freeze() { kill(process_, SIGSTOP); }
+  void Thaw() { kill(process_, SIGCONT); }
   void Kill() {
     if (process_ == 0) return;
     kill(process_, SIGKILL);
@@ -361,6 +362,26 @@ TEST(Client, FailsInTimeAgainstAnOwnerThatHangs) {
   run.wait_ms_max = 3'600'000;  // counts only once the owner has queued it
   EXPECT_EQ(client.Begin(run, nullptr).status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(client.GetThread(Scope::All(), "t").status().code(), StatusCode::kUnavailable);
+}
+
+// Were each to wait for itself, the test would take longer than it may.
+TEST(Client, WaitsOnceForAnOwnerThatHangs) {
+  TemporaryDirectory directory;
+  ChildProcess owner("Child.DISABLED_Owns", directory.path());
+  auto patient = StartClient(directory.path());
+  RunTurn(*patient, "t", "", {UserMessage("m1")});
+  ClientOptions options;
+  options.directory = directory.path();
+  options.operation_timeout = std::chrono::milliseconds(3000);
+  Client client(options);
+  ASSERT_TRUE(client.Start().ok());
+  ASSERT_TRUE(client.GetThread(Scope::All(), "t").ok());
+  owner.Freeze();
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(client.GetThread(Scope::All(), "t").status().code(), StatusCode::kUnavailable);
+  }
+  owner.Thaw();
+  while (!client.GetThread(Scope::All(), "t").ok()) std::this_thread::yield();
 }
 
 TEST(Client, QueuedRunMayWaitLongerThanOtherOperations) {
