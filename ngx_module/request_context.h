@@ -31,6 +31,7 @@ struct RequestContext {
   api::Transport transport = api::Transport::kHttp;
   std::unique_ptr<Socket> socket;  // once a WebSocket was accepted
   bool counted_socket = false;     // in the worker's number of open ones
+  size_t socket_input_bytes = 0;   // of it, counted as buffered
 
   // A body that the engine asks for only once it knows the caller.
   enum class LateBody : uint8_t { kNone, kUnread, kWanted, kReading };

@@ -59,6 +59,8 @@ class Socket {
   uint64_t TakeReleased() { return std::exchange(released_, 0); }
   // Frames that will never leave.
   uint64_t DiscardUnsent();
+  // Input that is no whole message yet, or waits for room.
+  size_t input_bytes() const { return unread_.size() + endpoint_.buffered_bytes(); }
   // Input waits for room.
   bool paused() const { return paused_; }
   const websocket::Endpoint& endpoint() const { return endpoint_; }

@@ -374,6 +374,7 @@ void WorkerService::OnRequestGone(void* data) noexcept {
       context->worker->RequestGone(*context);
     }
     context->worker->CountSocket(*context, false);
+    context->worker->CountSocketInput(*context, 0);
   });
 }
 

@@ -71,6 +71,7 @@ class WorkerService final : public PortReceiver {
   static void OnSocketReadable(ngx_http_request_t* request) noexcept;
   static void OnSocketWritable(ngx_http_request_t* request) noexcept;
   void CountSocket(RequestContext& context, bool open);
+  void CountSocketInput(RequestContext& context, size_t bytes);
   void TakeForSocket(ExchangeSlot& slot, bridge::OutboxPayload& payload);
   void WriteSocket(ExchangeSlot& slot);
   Socket::Life UpgradeToSocket(ExchangeSlot& slot);

@@ -14,6 +14,7 @@ constexpr size_t kMailboxBytesMax = 256 * 1024;
 constexpr ngx_msec_t kOverdueGrace = 5000;
 
 constexpr std::string_view kReload = "server reload";
+constexpr std::string_view kNoRoom = "the server is busy";
 
 }  // namespace
 
@@ -39,8 +40,21 @@ void WorkerService::CountSocket(RequestContext& context, bool open) {
   open ? ++sockets_ : --sockets_;
 }
 
-// False: the mailbox is full.
+// What a socket has read and not handed over counts like a request's body.
+void WorkerService::CountSocketInput(RequestContext& context, size_t bytes) {
+  if (bytes == context.socket_input_bytes) return;
+  service_->outbox().CountBuffered(static_cast<int64_t>(bytes) -
+                                   static_cast<int64_t>(context.socket_input_bytes));
+  context.socket_input_bytes = bytes;
+}
+
+// False: the mailbox is full, or the socket is closed because the worker has no room.
 bool WorkerService::TakeMessage(ExchangeSlot& slot, bridge::SocketMessage message) {
+  CountSocketInput(*slot.context, 0);  // it has become this message
+  if (!HasRoomFor(message.mailbox_bytes())) {
+    slot.context->socket->Close(websocket::close_code::kTryAgainLater, kNoRoom);
+    return true;
+  }
   slot.mailbox_bytes += message.mailbox_bytes();
   if (slot.exchange->DeliverMessage(std::move(message))) {
     ++slot.turns;
@@ -149,6 +163,14 @@ void WorkerService::Settle(RequestContext& context, Socket::Life life) {
     ExchangeSlot* slot = exchanges_.Find(*context.address);
     uint64_t released = context.socket->TakeReleased();
     if (slot != nullptr && released > 0) slot->exchange->ReturnCredit(released);
+  }
+  size_t input = context.socket->input_bytes();
+  bool grows = input > context.socket_input_bytes;
+  CountSocketInput(context, input);
+  if (life == Socket::Life::kOpen && grows && !HasRoomFor(0) && context.socket->endpoint().open()) {
+    context.socket->Close(websocket::close_code::kTryAgainLater, kNoRoom);
+    CountSocketInput(context, context.socket->input_bytes());
+    life = context.socket->Write();
   }
   if (life != Socket::Life::kOpen) EndSocket(context, life);
 }

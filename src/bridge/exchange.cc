@@ -19,7 +19,7 @@ Exchange::Exchange(ExchangeAddress address, RequestHead head, Outbox& outbox, Cr
 Exchange::~Exchange() {
   End("error");
   if (body_file_ >= 0) close(body_file_);
-  outbox_.CountBuffered(-body_bytes_ - queued_bytes_);
+  outbox_.CountBuffered(-body_bytes_ - queued_bytes_ - mailbox_bytes_ - taken_bytes_);
 }
 
 void Exchange::DeliverBody(Body body) {
@@ -89,6 +89,7 @@ void Exchange::Cancel(runtime::CancelReason reason) {
 bool Exchange::DeliverMessage(SocketMessage message) {
   std::lock_guard lock(mutex_);
   if (mailbox_closed_) return false;
+  CountMailbox(static_cast<int64_t>(message.mailbox_bytes()));
   mailbox_.push_back(std::move(message));
   if (arrival_ != nullptr) arrival_->Notify();
   return !std::exchange(turn_running_, true);
@@ -99,6 +100,7 @@ void Exchange::CloseMailbox() {
   mailbox_closed_ = true;
   if (arrival_ == nullptr) {
     mailbox_.clear();
+    CountMailbox(-mailbox_bytes_);
   } else {
     arrival_->Notify();
   }
@@ -245,10 +247,9 @@ std::optional<SocketMessage> Exchange::TakeMessage() {
   std::optional<SocketMessage> message;
   {
     std::lock_guard lock(mutex_);
+    ForgetTakenMessage();
     if (mailbox_.empty()) return std::nullopt;
-    message = std::move(mailbox_.front());
-    mailbox_.pop_front();
-    ++messages_taken_;
+    message = PopMessage();
   }
   Push(ReadBody{message->mailbox_bytes()});
   return message;
@@ -263,12 +264,11 @@ std::optional<SocketMessage> Exchange::NextMessage() {
   std::optional<SocketMessage> message;
   {
     std::lock_guard lock(mutex_);
+    ForgetTakenMessage();
     if (mailbox_.empty() || cancellation_.cancelled()) {
       turn_running_ = false;
     } else {
-      message = std::move(mailbox_.front());
-      mailbox_.pop_front();
-      ++messages_taken_;
+      message = PopMessage();
       message_cancellation_.emplace();
     }
   }
@@ -284,6 +284,24 @@ void Exchange::CloseSocket(uint16_t code, std::string reason, std::string outcom
   if (ended_) return;
   Push(bridge::CloseSocket{code, std::move(reason)});
   End(std::move(outcome));
+}
+
+SocketMessage Exchange::PopMessage() {
+  SocketMessage message = std::move(mailbox_.front());
+  mailbox_.pop_front();
+  taken_bytes_ = static_cast<int64_t>(message.mailbox_bytes());
+  mailbox_bytes_ -= taken_bytes_;
+  ++messages_taken_;
+  return message;
+}
+
+void Exchange::ForgetTakenMessage() {
+  outbox_.CountBuffered(-std::exchange(taken_bytes_, 0));
+}
+
+void Exchange::CountMailbox(int64_t bytes) {
+  mailbox_bytes_ += bytes;
+  outbox_.CountBuffered(bytes);
 }
 
 void Exchange::PushChunk(std::string bytes) {

@@ -142,6 +142,10 @@ class Exchange {
   void NotifyArrival();
   void Push(OutboxPayload payload);
   void PushChunk(std::string bytes);
+  // With mutex_ held.
+  SocketMessage PopMessage();
+  void ForgetTakenMessage();
+  void CountMailbox(int64_t bytes);
 
   const ExchangeAddress address_;
   const RequestHead head_;
@@ -170,9 +174,12 @@ class Exchange {
   runtime::Signal credit_signal_;
 
   std::deque<SocketMessage> mailbox_;  // guarded by mutex_
-  bool mailbox_closed_ = false;        // guarded by mutex_
-  bool turn_running_ = true;           // guarded by mutex_; the handshake is a turn
-  uint64_t messages_taken_ = 0;        // guarded by mutex_
+  // Of the mailbox and of the message taken last, which is somewhere in its run; guarded by mutex_.
+  int64_t mailbox_bytes_ = 0;
+  int64_t taken_bytes_ = 0;
+  bool mailbox_closed_ = false;  // guarded by mutex_
+  bool turn_running_ = true;     // guarded by mutex_; the handshake is a turn
+  uint64_t messages_taken_ = 0;  // guarded by mutex_
   // Replaced under mutex_ by the engine side; none before the first message.
   std::optional<runtime::Cancellation> message_cancellation_;
 

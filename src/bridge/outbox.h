@@ -94,7 +94,8 @@ class Outbox {
   // loop takes them are dropped and counted.
   void Log(LogLevel level, std::string text);
 
-  // What all exchanges together hold: bodies of requests, and replies that have not left nginx.
+  // What all exchanges together hold: bodies of requests, messages of WebSockets, and replies that
+  // have not left nginx.
   void CountBuffered(int64_t bytes) { buffered_bytes_ += bytes; }
   uint64_t buffered_bytes() const { return static_cast<uint64_t>(buffered_bytes_); }
 

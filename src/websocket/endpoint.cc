@@ -49,6 +49,7 @@ void Endpoint::Fail(ParserEvent& event) {
 void Endpoint::Close(uint16_t code, std::string_view reason) {
   if (std::exchange(close_begun_, true)) return;
   close_pending_ = true;
+  parser_.DropMessages();
   sent_code_ = code;
   sent_reason_ = reason;
   close_code_ = code;

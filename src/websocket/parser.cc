@@ -64,6 +64,12 @@ bool Parser::TakeHeader(std::span<char>& input) {
   return header_size_ == header_needed_;
 }
 
+void Parser::DropMessages() {
+  dropping_ = true;
+  skipping_ = true;
+  std::string().swap(message_);
+}
+
 bool Parser::CheckFirstBytes(ParserEvent& event) {
   uint8_t opcode = header_[0] & kOpcodeBits;
   if ((header_[0] & kReservedBits) != 0) {
@@ -121,7 +127,7 @@ bool Parser::BeginFrame(ParserEvent& event) {
 bool Parser::BeginDataFrame(ParserEvent& event) {
   if (!in_message_) {
     in_message_ = true;
-    skipping_ = false;
+    skipping_ = dropping_;
     message_opcode_ = opcode_;
     utf8_.Reset();
   }

@@ -51,6 +51,9 @@ class Parser {
   // kClose or kFailed it swallows everything.
   ParserEvent Next(std::span<char>& input);
 
+  // Messages are read over from now on, the one that is open included; frames keep their rules.
+  void DropMessages();
+
   // A message or frame is open: the bytes so far are not all of it.
   bool in_message() const { return in_message_ || state_ != State::kHeader || header_size_ > 0; }
   // The part of a message that waits for its rest.
@@ -88,6 +91,7 @@ class Parser {
   // The message its data belongs to.
   bool in_message_ = false;
   bool skipping_ = false;
+  bool dropping_ = false;  // every message
   Opcode message_opcode_ = Opcode::kText;
   std::string message_;
   Utf8Validator utf8_;

@@ -372,6 +372,26 @@ def test_slow_reader_holds_the_provider_back(start_service):
         provider.close()
 
 
+def test_messages_are_bounded_over_all_sockets(start_service, gated_provider):
+    settings = _gated(gated_provider) | {"limits": {"buffered_bytes_max": 1024 * 1024}}
+    service = start_service(settings, workers=1)
+    first, second = _open(service), _open(service)
+    whole = frame(TEXT, json.dumps(invocation("x" * 700_000)))
+    first.send(whole[:600_000])
+    # What has arrived of a message counts, also for requests.
+    wait_until(lambda: service.invoke("x" * 600_000).status == 503, "the message is read")
+    second.send(whole[:600_000])
+    closed = second.read_close()
+    assert closed.close_code == 1013 and closed.reason == "the server is busy"
+    first.send(whole[600_000:])
+    gated_provider.wait_for_waiting(1)
+    # And so does one that is worked on.
+    assert service.invoke("x" * 600_000).status == 503
+    gated_provider.open_gate()
+    assert first.read_run()[-1]["data"]["status"] == "done"
+    wait_until(lambda: service.invoke("x" * 600_000).status == 200, "there is room again")
+
+
 # Reload
 
 

@@ -393,6 +393,30 @@ TEST(Exchange, ATurnMayTakeManyMessagesAsTheyCome) {
   EXPECT_FALSE(exchange->TakeMessage());
 }
 
+TEST(Exchange, CountsMessagesUntilTheNextIsTaken) {
+  Outbox outbox;
+  auto exchange = MakeExchange(outbox);
+  const SocketMessage message{false, "12345"};
+  const uint64_t size = message.mailbox_bytes();
+  EXPECT_FALSE(exchange->DeliverMessage(message));  // the handshake's turn is not over
+  EXPECT_FALSE(exchange->DeliverMessage(message));
+  EXPECT_EQ(outbox.buffered_bytes(), 2 * size);
+  ASSERT_TRUE(exchange->NextMessage());
+  EXPECT_EQ(outbox.buffered_bytes(), 2 * size);  // the first is being worked on
+  ASSERT_TRUE(exchange->NextMessage());
+  EXPECT_EQ(outbox.buffered_bytes(), size);
+  EXPECT_FALSE(exchange->NextMessage());
+  EXPECT_EQ(outbox.buffered_bytes(), 0u);
+
+  EXPECT_TRUE(exchange->DeliverMessage(message));
+  EXPECT_FALSE(exchange->DeliverMessage(message));
+  ASSERT_TRUE(exchange->NextMessage());
+  exchange->CloseMailbox();
+  EXPECT_EQ(outbox.buffered_bytes(), size);
+  exchange.reset();
+  EXPECT_EQ(outbox.buffered_bytes(), 0u);
+}
+
 TEST(Exchange, LastLinesReachAClientThatIsStillThere) {
   Outbox outbox;
   auto timed_out = MakeExchange(outbox, {}, {1, 1});

@@ -62,6 +62,18 @@ TEST_F(EndpointTest, ClosesAndWaitsForTheAnswer) {
   EXPECT_FALSE(endpoint_.closed_by_peer());
 }
 
+TEST_F(EndpointTest, StoresNothingOnceItCloses) {
+  EXPECT_TRUE(Feed(Encode({.payload = "the beginning", .final = false})).empty());
+  EXPECT_EQ(endpoint_.buffered_bytes(), 13u);
+  endpoint_.Close(close_code::kTryAgainLater, "busy");
+  EXPECT_EQ(endpoint_.buffered_bytes(), 0u);
+  Feed(Encode({.opcode = 0, .payload = "more", .final = false}));
+  EXPECT_EQ(endpoint_.buffered_bytes(), 0u);
+  Feed(Encode({.opcode = 0, .payload = "end"}) + Encode({.payload = "next", .final = false}));
+  EXPECT_EQ(endpoint_.buffered_bytes(), 0u);
+  EXPECT_EQ(Feed(Encode({.opcode = 8, .payload = ClosePayload(1013)})), Kinds{Kind::kEnding});
+}
+
 TEST_F(EndpointTest, OnlyTheFirstCloseCounts) {
   endpoint_.Close(1008, "first");
   endpoint_.Close(1011, "second");
