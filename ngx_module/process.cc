@@ -17,6 +17,9 @@ namespace {
 cpu_set_t master_processors;
 bool master_processors_known = false;
 
+// Each is a thread with its stack and whatever it holds or spins on.
+constexpr size_t kWrittenOffThreadsMax = 16;
+
 // Of this worker; never freed, because a thread that does not stop may still use them.
 std::vector<std::unique_ptr<WorkerService>>* worker_services = nullptr;
 
@@ -125,6 +128,19 @@ void ReportStatus(uint64_t loop_delay_micros) {
     if (row == nullptr) continue;
     if (loop_delay_micros > 0) row->Set(StatusGauge::kLoopDelayMicros, loop_delay_micros);
     service->Report(*row);
+  }
+}
+
+void RetireIfWornOut() {
+  if (worker_services == nullptr || ngx_process != NGX_PROCESS_WORKER || ngx_exiting) return;
+  for (const auto& service : *worker_services) {
+    const size_t lost = service->written_off_threads();
+    if (lost < kWrittenOffThreadsMax) continue;
+    Log(ngx_cycle->log, NGX_LOG_WARN,
+        "service \"" + service->config().name + "\": " + std::to_string(lost) +
+            " user functions did not come back after their deadline, this worker retires");
+    raise(ngx_signal_value(NGX_SHUTDOWN_SIGNAL));
+    return;
   }
 }
 

@@ -20,6 +20,10 @@ ngx_msec_t ShutdownJitter();
 // Brings this worker's status rows up to date.
 void ReportStatus(uint64_t loop_delay_micros);
 
+// Lets this worker leave, as if the master had told it to quit, when user functions have taken too
+// many threads for good; the master starts another.
+void RetireIfWornOut();
+
 // Threads created while this lives take no signal, which are nginx's, and are not bound to the one
 // processor that worker_cpu_affinity gave nginx's thread.
 class EngineThreadScope {

@@ -34,6 +34,10 @@ class WorkerService final : public PortReceiver {
   // when submitted, else that of the refusal.
   ngx_int_t Submit(RequestContext& context, std::optional<bridge::Body> body);
 
+  size_t written_off_threads() const {
+    return service_ == nullptr ? 0 : service_->written_off_threads();
+  }
+
   // WebSockets that are open or about to be.
   size_t sockets() const { return sockets_; }
 

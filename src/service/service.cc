@@ -271,6 +271,10 @@ const live::LiveCounters& Service::live() const {
   return implementation_->live_counters;
 }
 
+size_t Service::written_off_threads() const {
+  return implementation_->runtime.written_off_threads();
+}
+
 void Service::Drain() {
   implementation_->inbox.Close();
 }

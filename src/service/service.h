@@ -43,6 +43,9 @@ class Service {
   bridge::Outbox& outbox();
   const live::LiveCounters& live() const;
 
+  // Threads that user functions have taken for good: given up, and not come back since.
+  size_t written_off_threads() const;
+
   // Refuses new work; runs in flight go on.
   void Drain();
   // Cancels what is left, waits for fibers, joins threads. kDeadlineExceeded: somebody is stuck.

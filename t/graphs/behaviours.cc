@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <thread>
 
 using namespace agent_graph;
 
@@ -19,6 +20,11 @@ NodeResult Throw(const State&, RunContext&) {
 NodeResult Sleep(const State&, RunContext& context) {
   context.SleepFor(std::chrono::milliseconds(context.config().value("sleep_ms", 1000)));
   return Message::Assistant(context.cancelled() ? "woken early" : "slept well");
+}
+
+// Looks neither at its cancellation nor at the clock.
+NodeResult Hang(const State&, RunContext&) {
+  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
 NodeResult Stream(const State&, RunContext& context) {
@@ -48,6 +54,11 @@ void BuildThrowing(GraphBuilder& graph) {
 
 void BuildSleeping(GraphBuilder& graph) {
   graph.AddFunction("SLEEP", Sleep).AddEdge(START, "SLEEP");
+}
+
+void BuildHanging(GraphBuilder& graph) {
+  graph.AddFunction("HANG", Hang, Execution::kBlocking, std::chrono::milliseconds(100));
+  graph.AddEdge(START, "HANG");
 }
 
 void BuildStreaming(GraphBuilder& graph) {
@@ -132,6 +143,7 @@ AGENT_GRAPH_EXPORT(remembering_on_fiber, BuildRememberingOnFiber)
 AGENT_GRAPH_EXPORT(echo, BuildEcho)
 AGENT_GRAPH_EXPORT(throwing, BuildThrowing)
 AGENT_GRAPH_EXPORT(sleeping, BuildSleeping)
+AGENT_GRAPH_EXPORT(hanging, BuildHanging)
 AGENT_GRAPH_EXPORT(streaming, BuildStreaming)
 AGENT_GRAPH_EXPORT(endless, BuildEndless)
 AGENT_GRAPH_EXPORT(pausing, BuildPausing)

@@ -5,6 +5,7 @@ import signal
 import pytest
 
 from harness import http1, http2, processes
+from harness.agents import behaviour
 from harness.service import invocation
 from harness.stream import is_done
 from harness.waiting import wait_until
@@ -278,6 +279,19 @@ def test_client_abort_stops_the_model_call(start_service, gated_provider):
     stream.read_line()
     stream.close()
     wait_until(lambda: gated_provider.aborted == 1, "the model call is stopped", timeout=1)
+
+
+def test_a_worker_that_lost_its_threads_is_replaced(start_service):
+    service = start_service(behaviour("hanging"), workers=1)
+    old = {worker.pid for worker in service.workers()}
+    for _ in range(15):
+        assert service.invoke("hello").status == 504
+    assert {worker.pid for worker in service.workers()} == old
+    assert service.invoke("hello").status == 504
+    service.wait_for_workers(other_than=old)
+    assert service.error_log.lines("16 user functions did not come back .* this worker retires")
+    assert service.error_log.lines("did not stop: .*HANG")
+    assert service.invoke("hello").status == 504
 
 
 def test_reloads_leak_neither_descriptors_nor_processes(start_service):
