@@ -130,6 +130,20 @@ char* RefuseFile(ngx_conf_t* cf, const ServiceConfig& service, const std::string
   return kFailed;
 }
 
+// Workers load what lies there now, also when they are started again later.
+Status OpenBackend(std::string_view key, settings::ExportSettings& backend) {
+  if (backend.module.empty()) return Status::Ok();
+  backend.file = open(backend.module.c_str(), O_RDONLY | O_CLOEXEC);
+  if (backend.file >= 0) return Status::Ok();
+  return Status(StatusCode::kInvalidArgument,
+                std::string(key) + ": cannot open " + backend.module + ": " + strerror(errno));
+}
+
+Status OpenBackends(settings::Settings& settings) {
+  AG_RETURN_IF_ERROR(OpenBackend("auth.path", settings.authentication.backend));
+  return OpenBackend("authorization", settings.authorization.backend);
+}
+
 // Reads service.json with the master's environment (workers have none) and opens the graph's file.
 char* LoadSettings(ngx_conf_t* cf, ServiceConfig& service) {
   std::string text;
@@ -137,6 +151,9 @@ char* LoadSettings(ngx_conf_t* cf, ServiceConfig& service) {
   if (!ReadWholeFile(service.file, text, reason)) return RefuseFile(cf, service, reason);
   Result<settings::Settings> loaded = settings::Load(service.file, text, CaptureEnvironment());
   if (!loaded.ok()) return RefuseFile(cf, service, loaded.status().message());
+  if (Status opened = OpenBackends(*loaded); !opened.ok()) {
+    return RefuseFile(cf, service, opened.message());
+  }
   auto settings = std::make_shared<const settings::Settings>(std::move(loaded).value());
   for (const std::string& warning : settings->warnings) {
     ngx_str_t line = Reference(warning);
@@ -235,6 +252,11 @@ char* DeclareService(ngx_conf_t* cf, MainConfig& main) {
 
 ServiceConfig::~ServiceConfig() {
   if (graph_file >= 0) close(graph_file);
+  if (settings == nullptr) return;
+  for (const auto* backend :
+       {&settings->authentication.backend, &settings->authorization.backend}) {
+    if (backend->file >= 0) close(backend->file);
+  }
 }
 
 char* ServiceDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <tuple>
 
 #include "base/clock.h"
 #include "base/errno_text.h"
@@ -28,7 +30,7 @@ constexpr size_t kReportBytesMax = 4096;
 constexpr char kReportOk = '+';
 constexpr char kReportFailed = '-';
 constexpr int kReportFile = 3;  // where the child moves its end of the pipe
-constexpr int kGraphFile = 4;
+constexpr int kCodeFiles = 4;   // and its files of code
 
 // The user workers run as; unset until nginx has read the whole file.
 bool BecomeWorkersUser(const ngx_core_conf_t* core) {
@@ -47,39 +49,50 @@ void ResetSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Leaves the pipe as 3, the graph as 4, the null device as 0 to 2, and nothing else.
-bool KeepOnly(int report, int graph) {
-  int high_report = fcntl(report, F_DUPFD, kGraphFile + 1);
-  int high_graph = graph < 0 ? -1 : fcntl(graph, F_DUPFD, kGraphFile + 1);
+// Files of code by descriptor; -1: there is none.
+using CodeFiles = std::array<int*, 3>;
+
+// Leaves the pipe as 3, the files of code behind it, the null device as 0 to 2, and nothing else.
+bool KeepOnly(int report, const CodeFiles& files) {
+  constexpr int kHigh = kCodeFiles + static_cast<int>(std::tuple_size_v<CodeFiles>);
+  int high_report = fcntl(report, F_DUPFD, kHigh);
   int null = open("/dev/null", O_RDWR);
-  if (high_report < 0 || (graph >= 0 && high_graph < 0) || null < 0) return false;
+  if (high_report < 0 || null < 0) return false;
+  for (int* file : files) {
+    if (*file >= 0 && (*file = fcntl(*file, F_DUPFD, kHigh)) < 0) return false;
+  }
   for (int standard = 0; standard < 3; ++standard) {
     if (dup2(null, standard) < 0) return false;
   }
   if (dup2(high_report, kReportFile) < 0) return false;
-  if (graph >= 0 && dup2(high_graph, kGraphFile) < 0) return false;
-  unsigned first = graph >= 0 ? kGraphFile + 1 : kReportFile + 1;
-  return syscall(SYS_close_range, first, ~0U, 0) == 0;
+  int next = kCodeFiles;
+  for (int* file : files) {
+    if (*file >= 0 && (*file = dup2(*file, next++)) < 0) return false;
+  }
+  return syscall(SYS_close_range, static_cast<unsigned>(next), ~0U, 0) == 0;
 }
 
-std::string ValidateAsWorker(const ServiceConfig& service, const ngx_core_conf_t* core) {
+std::string ValidateAsWorker(const ServiceConfig& service, const ngx_core_conf_t* core,
+                             const settings::Settings& settings, int graph) {
   if (!BecomeWorkersUser(core)) return "cannot become the workers' user: " + ErrnoText(errno);
   if (core->working_directory.len > 0 &&
       chdir(reinterpret_cast<const char*>(core->working_directory.data)) != 0) {
     return "cannot enter working_directory: " + ErrnoText(errno);
   }
   if (ngx_set_environment(service.cycle, nullptr) == nullptr) return "out of memory";
-  int graph = service.graph_file >= 0 ? kGraphFile : -1;
-  Status status = service::Validate(*service.settings, graph);
+  Status status = service::Validate(settings, graph);
   return status.ok() ? "" : status.message();
 }
 
 [[noreturn]] void RunChild(const ServiceConfig& service, const ngx_core_conf_t* core, int report) {
   ResetSignals();
   std::string fault = "cannot prepare the validation process";
-  if (KeepOnly(report, service.graph_file)) {
+  settings::Settings settings = *service.settings;
+  int graph = service.graph_file;
+  if (KeepOnly(report, {&graph, &settings.authentication.backend.file,
+                        &settings.authorization.backend.file})) {
     try {
-      fault = ValidateAsWorker(service, core);
+      fault = ValidateAsWorker(service, core, settings, graph);
     } catch (const std::exception& error) {
       fault = std::string("unexpected exception: ") + error.what();
     } catch (...) {

@@ -9,6 +9,7 @@
 #include <agent_graph/auth.h>
 #include <dlfcn.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -22,11 +23,14 @@ struct Entry {
   nlohmann::json user;
 };
 
+// The server loads this library by a descriptor; the link behind that says where it lay.
 std::string FilePath() {
   Dl_info info{};
   dladdr(reinterpret_cast<void*>(&FilePath), &info);
-  std::string library = info.dli_fname == nullptr ? "" : info.dli_fname;
-  return library.substr(0, library.rfind('/') + 1) + "api_keys.txt";
+  std::filesystem::path library = info.dli_fname == nullptr ? "" : info.dli_fname;
+  std::error_code none;
+  std::filesystem::path target = std::filesystem::read_symlink(library, none);
+  return ((none ? library : target).parent_path() / "api_keys.txt").string();
 }
 
 nlohmann::json ReadScopes(const std::string& text) {

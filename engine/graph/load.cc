@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 
 #include "base/errno_text.h"
@@ -64,13 +63,6 @@ class File {
   int fd_;
   bool owned_;
 };
-
-// The dynamic linker takes a name it has seen before for the same file, but a descriptor's number
-// is used again for other files: each load gets its own spelling of the path.
-std::string DescriptorPath(int fd) {
-  static std::atomic<unsigned> loads{0};
-  return "/proc/self/fd/" + std::string(loads++, '/') + std::to_string(fd);
-}
 
 Status Build(const std::string& module, const std::string& attribute, const File& file,
              std::string& content, GraphBuilder& builder) {

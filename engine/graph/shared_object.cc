@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <iterator>
 
@@ -78,6 +79,11 @@ Status CompareAbi(const AbiRecord& graph, const AbiRecord& server) {
     return GraphStatus("built with other type layouts than the server" + kAgain);
   }
   return Status::Ok();
+}
+
+std::string DescriptorPath(int fd) {
+  static std::atomic<unsigned> loads{0};
+  return "/proc/self/fd/" + std::string(loads++, '/') + std::to_string(fd);
 }
 
 Result<const void*> FindExport(const std::string& path, const std::string& symbol) {

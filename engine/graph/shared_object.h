@@ -19,6 +19,11 @@ Status BuildFromSharedObject(const std::string& path, const std::string& attribu
 // of that name.
 Result<const void*> FindExport(const std::string& path, const std::string& symbol);
 
+// A path for LoadGraph's and FindExport's linker: the dynamic linker takes a name it has seen
+// before for the same file, but a descriptor's number is used again for other files, so each load
+// gets its own spelling.
+std::string DescriptorPath(int fd);
+
 // What is different, in a sentence that says what to do; Ok when the graph may be called.
 Status CompareAbi(const AbiRecord& graph, const AbiRecord& server);
 

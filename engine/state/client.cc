@@ -50,9 +50,9 @@ Result<Reply> Decode(Result<std::string> body) {
 
 Client::Client(ClientOptions options)
     : options_(std::move(options)),
-      link_(std::make_shared<Link>(LinkOptions{options_.directory, options_.root_serves,
-                                               options_.operation_timeout, options_.owner_wait,
-                                               options_.on_owner_missing})) {}
+      link_(std::make_shared<Link>(LinkOptions{
+          options_.directory, options_.root_serves, options_.operation_timeout, options_.owner_wait,
+          options_.on_owner_missing, options_.on_thread_deleted})) {}
 
 Client::~Client() = default;
 

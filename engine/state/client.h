@@ -32,6 +32,9 @@ struct ClientOptions {
   // thread: the moment for a worker to start a candidate of generation 0.
   std::chrono::milliseconds owner_wait{3'000};
   std::function<void()> on_owner_missing;
+  // A thread was deleted, by whichever client; what happens while the connection is down is missed.
+  // On the client's thread.
+  std::function<void(const std::string& thread_id)> on_thread_deleted;
 };
 
 inline constexpr size_t kIdBytesMax = 1024;

@@ -177,6 +177,10 @@ std::optional<Refusal> Guard::Confirm(const Permission& permission, const std::s
 
 void Guard::Evict(const std::string& thread_id) {
   if (implementation_->owners != nullptr) implementation_->owners->Evict(thread_id);
+}
+
+void Guard::Forget(const std::string& thread_id) {
+  if (implementation_->owners != nullptr) implementation_->owners->Forget(thread_id);
   if (implementation_->authorizer != nullptr) implementation_->authorizer->Evict(thread_id);
 }
 

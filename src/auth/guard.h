@@ -77,8 +77,10 @@ class Guard {
   std::optional<Refusal> Confirm(const Permission& permission, const std::string& thread_id,
                                  const Caller& caller);
 
-  // A thread was deleted. Sent to Redis and to the backend, not awaited.
+  // A thread was deleted here: it leaves the caches, Redis too; not awaited.
   void Evict(const std::string& thread_id);
+  // A thread was deleted somewhere: it leaves what this worker and its backend remember.
+  void Forget(const std::string& thread_id);
   // Once, after the last call.
   void Close(Deadline deadline);
 

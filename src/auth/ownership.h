@@ -36,6 +36,8 @@ class OwnerLookup {
   // The same without what is remembered.
   Ownership Read(const std::string& user_id, const std::string& thread_id);
   void Evict(const std::string& thread_id);
+  // The same in this worker alone.
+  void Forget(const std::string& thread_id) { owners_.Evict(thread_id); }
 
  private:
   const ReadThread read_;

@@ -138,6 +138,9 @@ struct Service::Implementation {
                            ? "memory"
                            : "leveldb";
     client.on_owner_missing = [this] { StandIn(); };
+    client.on_thread_deleted = [this](const std::string& thread_id) {
+      runtime.Spawn([this, thread_id] { guard->Forget(thread_id); });
+    };
     return std::make_unique<state::Client>(std::move(client));
   }
 

@@ -78,6 +78,8 @@ struct BusyThreadSettings {
 struct ExportSettings {
   std::string module;  // absolute
   std::string attribute;
+  int file =
+      -1;  // the module as it was opened with the configuration; -1: opened when it is loaded
 };
 
 struct AuthenticationSettings {

@@ -1,6 +1,8 @@
 // Backends that do what a test's request tells them to.
 #include <agent_graph/auth.h>
 
+#include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 using namespace agent_graph;
@@ -72,9 +74,31 @@ class Open : public AuthorizationBackend {
   }
 };
 
+// A thread is whose name came first with it, until the thread is deleted.
+class FirstComes : public AuthorizationBackend {
+ public:
+  bool Authorize(const nlohmann::json& user, const std::string&, const std::string&,
+                 const std::optional<std::string>& resource_id, const nlohmann::json&) override {
+    if (!resource_id) return true;
+    std::lock_guard lock(mutex_);
+    std::string who = user.value("user_id", "");
+    return first_.try_emplace(*resource_id, who).first->second == who;
+  }
+  Isolation IsolationScope() override { return Isolation::kNone; }
+  void Evict(const std::string& thread_id) override {
+    std::lock_guard lock(mutex_);
+    first_.erase(thread_id);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> first_;
+};
+
 }  // namespace
 
 AGENT_GRAPH_EXPORT_AUTHENTICATION(ByHeader, ByHeader)
 AGENT_GRAPH_EXPORT_AUTHENTICATION(NeverMade, NeverMade)
 AGENT_GRAPH_EXPORT_AUTHORIZATION(ByUser, ByUser)
 AGENT_GRAPH_EXPORT_AUTHORIZATION(Open, Open)
+AGENT_GRAPH_EXPORT_AUTHORIZATION(FirstComes, FirstComes)

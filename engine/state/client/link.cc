@@ -304,6 +304,8 @@ bool Link::OnFrame(std::string_view payload) {
       return unpacker.ok();
     case wire::FrameType::kCancelRun:
       return OnCancelRun(unpacker);
+    case wire::FrameType::kThreadDeleted:
+      return OnThreadDeleted(unpacker);
     case wire::FrameType::kRefused:
     case wire::FrameType::kGoAway:
       return false;
@@ -342,6 +344,13 @@ bool Link::OnCancelRun(pack::Unpacker& unpacker) {
     }
   }
   for (const runtime::Cancellation& run : cancelled) run.Cancel(runtime::CancelReason::kStopped);
+  return true;
+}
+
+bool Link::OnThreadDeleted(pack::Unpacker& unpacker) {
+  wire::ThreadDeleted deleted;
+  if (!wire::ReadBody(unpacker, deleted)) return false;
+  if (options_.on_thread_deleted) options_.on_thread_deleted(deleted.thread_id);
   return true;
 }
 

@@ -29,6 +29,7 @@ struct LinkOptions {
   std::chrono::milliseconds operation_timeout{10'000};
   std::chrono::milliseconds owner_wait{3'000};
   std::function<void()> on_owner_missing;
+  std::function<void(const std::string&)> on_thread_deleted;
 };
 
 // Thread-safe.
@@ -86,6 +87,7 @@ class Link : public std::enable_shared_from_this<Link> {
   bool OnFrame(std::string_view payload);
   bool OnWelcome(pack::Unpacker& unpacker);
   bool OnCancelRun(pack::Unpacker& unpacker);
+  bool OnThreadDeleted(pack::Unpacker& unpacker);
   void OnReply(pack::Unpacker& unpacker, std::string_view payload);
   void OnQueued(pack::Unpacker& unpacker);
   bool IsQueued(uint64_t sequence);

@@ -162,6 +162,7 @@ class Store {
   void LoseLease(const std::string& thread_id);
   Status StageLostRun(const Lease& lease);
   void NoticeCancel(const LeaseRow& lease);
+  void NoticeDeleted(const std::string& thread_id);  // to every client
   void LoseLeasesOf(const std::string& client, const std::vector<std::string>& except_runs);
   void AdmitWaiters();
   void CancelWaiters(Lease& lease, const Status& reason);

@@ -90,7 +90,16 @@ Result<ReplyRow> Store::Delete(const wire::ThreadBody& body) {
   }
   DeleteThread(transaction_, body.thread_id, thread);
   wants_sweep_ = true;
+  NoticeDeleted(body.thread_id);
   return ReplyRow{};
+}
+
+void Store::NoticeDeleted(const std::string& thread_id) {
+  const std::string frame =
+      wire::MakeFrame(wire::FrameType::kThreadDeleted, wire::ThreadDeleted{thread_id});
+  for (const auto& [name, client] : clients_) {
+    if (client.connection != 0) notices_.push_back({client.connection, frame});
+  }
 }
 
 Result<ReplyRow> Store::DeleteOneMessage(const wire::MessageBody& body) {

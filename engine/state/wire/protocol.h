@@ -13,6 +13,7 @@
 //                    Queued   sequence number of a Begin that waits for its busy thread
 //                    GoAway   hand-over: reconnect and send again what was not answered
 //                    CancelRun  thread and run: a run of this client is to end at once
+//                    ThreadDeleted  thread: whatever was remembered of it is no longer true
 //
 // Every request carries a sequence number of its client. The owner stores, in the same batch as the
 // effect of a mutating operation, what it answered, until a later request says by
@@ -50,6 +51,7 @@ enum class FrameType : uint8_t {
   kYield = 8,
   kQueued = 9,
   kCancelRun = 10,
+  kThreadDeleted = 11,
 };
 
 enum class Operation : uint8_t {
@@ -138,6 +140,10 @@ struct CancelRun {
   std::string run_id;
 };
 
+struct ThreadDeleted {
+  std::string thread_id;
+};
+
 // Bodies of operations that have no struct in types.h.
 struct NoBody {};
 struct ThreadBody {
@@ -206,6 +212,10 @@ auto Fields(T& s) {
 template <pack::SameAs<CancelRun> T>
 auto Fields(T& s) {
   return std::tie(s.thread_id, s.run_id);
+}
+template <pack::SameAs<ThreadDeleted> T>
+auto Fields(T& s) {
+  return std::tie(s.thread_id);
 }
 template <pack::SameAs<NoBody> T>
 auto Fields(T&) {
