@@ -145,6 +145,8 @@ ngx_int_t Limit(ngx_http_request_t* request) {
   if (location.enabled != 1 || request != request->main) return NGX_DECLINED;
   const settings::Settings& settings = *location.service->settings;
   if (!settings.rate_limit || request->method == NGX_HTTP_OPTIONS) return NGX_DECLINED;
+  // Asked by the engine.
+  if (settings.rate_limit->backend == RateLimitOptions::Backend::kRedis) return NGX_DECLINED;
   std::optional<RequestTarget> target = LocateTarget(request, location.base_path);
   std::string_view path = target ? std::string_view(target->path) : std::string_view();
   if (limits::IsExcluded(*settings.rate_limit, path)) return NGX_DECLINED;

@@ -24,7 +24,9 @@ size_t Aligned(size_t bytes) {
 const RateLimitOptions* SharedLimit(const ServiceConfig& service) {
   if (service.settings == nullptr || !service.settings->rate_limit) return nullptr;
   const RateLimitOptions& options = *service.settings->rate_limit;
-  return options.scope == RateLimitOptions::Scope::kNginx ? &options : nullptr;
+  bool here = options.scope == RateLimitOptions::Scope::kNginx &&
+              options.backend == RateLimitOptions::Backend::kMemory;
+  return here ? &options : nullptr;
 }
 
 ngx_slab_pool_t* PoolOf(const ngx_shm_zone_t* zone) {

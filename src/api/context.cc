@@ -6,6 +6,9 @@
 #include "api/headers.h"
 #include "api/rate_limit.h"
 #include "api/run_request.h"
+#include "base/clock.h"
+#include "limits/key.h"
+#include "limits/shared_rate.h"
 #include "runtime/cancellation.h"
 
 namespace agent_graph::api {
@@ -30,16 +33,55 @@ auth::GuardRequest HandlerContext::Ask(const Route& route) const {
   return request;
 }
 
+bool HandlerContext::CountShared(const std::string& user_id) {
+  const limits::RateLimitOptions& options = *api_.settings->rate_limit;
+  if (limits::IsExcluded(options, head().path)) return true;
+  std::string forwarded;
+  for (const auto& [name, value] : head().headers) {
+    if (name != "x-forwarded-for") continue;
+    if (!forwarded.empty()) forwarded += ',';
+    forwarded += value;
+  }
+  std::string address = limits::ClientAddress(options, head().peer_address, forwarded);
+  std::optional<limits::RateDecision> decision =
+      api_.shared_rate->Check(limits::BucketKey(options, address, user_id));
+  if (!decision && options.fail_open) return true;
+  if (!decision)
+    decision = {.admitted = false,
+                .limit = options.requests,
+                .reset_after_seconds = options.window_seconds};
+  for (auto& [name, value] : DescribeRateLimit(*decision, static_cast<int64_t>(UnixSeconds()))) {
+    guard_headers_.emplace_back(name, std::move(value));
+  }
+  if (decision->admitted) return true;
+  rate_refusal_ = RateLimitedReply(options, *decision, head().websocket, head().request_id);
+  return false;
+}
+
 bool HandlerContext::Admit(const Route& route) {
+  const bool by_user = route.access == Access::kGuarded && CountsByUser(*api_.settings);
+  const bool shared = api_.shared_rate != nullptr;
+  if (shared && !by_user && !CountShared("")) {
+    Send(*std::move(rate_refusal_), "rejected");
+    return false;
+  }
   if (route.access == Access::kPublic) return true;
   auth::GuardRequest request = Ask(route);
-  if (CountsByUser(*api_.settings)) {
+  if (by_user && shared) {
+    request.admit = [this](const std::string& user_id) {
+      return CountShared(user_id) ? Status::Ok() : Status(StatusCode::kResourceExhausted, "");
+    };
+  } else if (by_user) {
     request.admit = [this](const std::string& user_id) {
       return exchange_.Admit(user_id, DeadlineAfter(kAdmissionTimeout));
     };
   }
   auth::GuardOutcome outcome = api_.guard->Check(request);
-  guard_headers_ = std::move(outcome.headers);
+  guard_headers_.insert(guard_headers_.end(), outcome.headers.begin(), outcome.headers.end());
+  if (rate_refusal_) {
+    Send(*std::move(rate_refusal_), "rejected");
+    return false;
+  }
   if (outcome.refusal) {
     Fail(ErrorOf(*std::move(outcome.refusal)));
     return false;

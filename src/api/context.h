@@ -31,6 +31,9 @@ namespace agent_graph::media {
 class Extractor;
 class Storage;
 }  // namespace agent_graph::media
+namespace agent_graph::limits {
+class SharedRate;
+}
 namespace agent_graph::run {
 class RemoteTools;
 class Runner;
@@ -59,6 +62,7 @@ struct ApiContext {
   evals::ReportDirectory* reports = nullptr;
   media::Storage* files = nullptr;
   media::Extractor* extractor = nullptr;
+  limits::SharedRate* shared_rate = nullptr;  // null: the loop counts, or nobody
   bridge::Outbox* log = nullptr;
   const IdGenerator* ids = nullptr;  // of threads and messages
 };
@@ -110,6 +114,8 @@ class HandlerContext {
  private:
   void Send(Reply reply, std::string outcome);
   auth::GuardRequest Ask(const Route& route) const;
+  // False: over a limit that Redis counts, and `rate_refusal_` is the answer.
+  bool CountShared(const std::string& user_id);
 
   bridge::Exchange& exchange_;
   const ApiContext& api_;
@@ -117,6 +123,7 @@ class HandlerContext {
   auth::Permission permission_;
   std::string guarded_thread_;        // the thread the guard was asked about
   bridge::HeaderList guard_headers_;  // of every answer to this request
+  std::optional<Reply> rate_refusal_;
   std::unique_ptr<nlohmann::json> body_;
   size_t body_bytes_ = 0;
 };

@@ -43,9 +43,12 @@ size_t OwnerCache::size() const {
   return entries_.size();
 }
 
-SharedOwnerCache::SharedOwnerCache(net::RedisEndpoint endpoint, std::string prefix, Warn warn)
+SharedOwnerCache::SharedOwnerCache(net::RedisEndpoint endpoint, std::string prefix,
+                                   net::RedisLink::Warn warn)
     : prefix_(std::move(prefix)),
-      link_(std::make_shared<Link>(std::move(endpoint), std::move(warn))) {}
+      link_(std::make_shared<net::RedisLink>(std::move(endpoint), "the shared owner cache",
+                                             "owners are read from the checkpointer",
+                                             std::move(warn))) {}
 
 std::optional<std::string> SharedOwnerCache::Find(const std::string& thread_id) {
   std::optional<net::RedisReply> reply = link_->Call({"GET", Key(thread_id)});
@@ -68,22 +71,6 @@ void SharedOwnerCache::Send(std::vector<std::string> arguments) {
   if (runtime == nullptr || link_->paused()) return;
   runtime->Spawn([link = link_, arguments = std::move(arguments)] { link->Call(arguments); },
                  /*here=*/true);
-}
-
-std::optional<net::RedisReply> SharedOwnerCache::Link::Call(
-    const std::vector<std::string>& arguments) {
-  if (paused()) return std::nullopt;
-  Result<net::RedisReply> reply = client.Call(arguments, DeadlineAfter(kSharedOwnerTimeout));
-  if (reply.ok() && reply->type != net::RedisReply::Type::kError) {
-    if (failing.exchange(false)) warn("the shared owner cache answers again");
-    return *std::move(reply);
-  }
-  paused_until = DeadlineAfter(kSharedOwnerPause).time_since_epoch().count();
-  if (!failing.exchange(true)) {
-    warn("the shared owner cache fails, owners are read from the checkpointer: " +
-         (reply.ok() ? reply->text : reply.status().ToString()));
-  }
-  return std::nullopt;
 }
 
 }  // namespace agent_graph::auth

@@ -4,11 +4,8 @@
 // service below, which is given the caller's scope, and a denial is confirmed by a read.
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -17,7 +14,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "net/redis.h"
+#include "net/redis_link.h"
 
 namespace agent_graph::auth {
 
@@ -47,17 +44,11 @@ class OwnerCache {
   std::unordered_map<std::string_view, Entries::iterator> places_;
 };
 
-inline constexpr std::chrono::milliseconds kSharedOwnerTimeout{100};
-// Redis is left alone for so long after it failed, so that it costs nobody else its timeout.
-inline constexpr std::chrono::milliseconds kSharedOwnerPause{2'000};
-
 // The second tier: `<prefix>:<thread_id>` → owner, without expiry. Errors are misses. Thread-safe;
 // on fibers.
 class SharedOwnerCache {
  public:
-  using Warn = std::function<void(const std::string&)>;
-
-  SharedOwnerCache(net::RedisEndpoint endpoint, std::string prefix, Warn warn);
+  SharedOwnerCache(net::RedisEndpoint endpoint, std::string prefix, net::RedisLink::Warn warn);
 
   std::optional<std::string> Find(const std::string& thread_id);
   // Sent, not awaited.
@@ -65,24 +56,11 @@ class SharedOwnerCache {
   void Evict(const std::string& thread_id);
 
  private:
-  // Shared with the fibers that outlive a call.
-  struct Link {
-    Link(net::RedisEndpoint endpoint, Warn warn_in)
-        : client(std::move(endpoint)), warn(std::move(warn_in)) {}
-    std::optional<net::RedisReply> Call(const std::vector<std::string>& arguments);
-    bool paused() const { return MonotonicClock::now().time_since_epoch().count() < paused_until; }
-
-    net::RedisClient client;
-    const Warn warn;
-    std::atomic<int64_t> paused_until{0};  // ticks of MonotonicClock
-    std::atomic<bool> failing{false};      // told already
-  };
-
   std::string Key(const std::string& thread_id) const { return prefix_ + ":" + thread_id; }
   void Send(std::vector<std::string> arguments);
 
   const std::string prefix_;
-  const std::shared_ptr<Link> link_;
+  const std::shared_ptr<net::RedisLink> link_;  // shared with the fibers that outlive a call
 };
 
 }  // namespace agent_graph::auth

@@ -12,11 +12,16 @@ namespace agent_graph::limits {
 struct RateLimitOptions {
   enum class By : uint8_t { kAddress, kUser, kGlobal };
   enum class Scope : uint8_t { kNginx, kWorker };
+  enum class Backend : uint8_t { kMemory, kRedis };
 
   uint32_t requests = 100;  // per window
   uint32_t window_seconds = 60;
   By by = By::kAddress;
   Scope scope = Scope::kNginx;
+  Backend backend = Backend::kMemory;
+  std::string redis_url;  // of kRedis; never logged
+  std::string redis_prefix = "svc:rate-limit";
+  bool fail_open = true;                      // while Redis does not answer
   std::vector<std::string> exclude_paths;     // compared as a whole
   bool trusted_proxy_headers = false;         // X-Forwarded-For names the client
   uint32_t trusted_proxy_hops = 1;            // counted from the right

@@ -9,6 +9,7 @@
 #include "api/dispatch.h"
 #include "auth/guard.h"
 #include "evals/directory.h"
+#include "limits/shared_rate.h"
 #include "live/live_session.h"
 #include "media/extractor.h"
 #include "memory/memory_store.h"
@@ -129,6 +130,16 @@ struct Service::Implementation {
     return Status::Ok();
   }
 
+  Status MakeSharedRate() {
+    if (!settings->rate_limit) return Status::Ok();
+    AG_ASSIGN_OR_RETURN(shared_rate, limits::SharedRate::Create(
+                                         *settings->rate_limit, [this](const std::string& line) {
+                                           outbox.Log(bridge::LogLevel::kWarn, line);
+                                         }));
+    context.shared_rate = shared_rate.get();
+    return Status::Ok();
+  }
+
   std::unique_ptr<state::Client> MakeState() {
     if (!NeedsState(*settings)) return nullptr;
     state::ClientOptions client;
@@ -223,6 +234,7 @@ struct Service::Implementation {
   evals::ReportDirectory reports;
   std::unique_ptr<telemetry::Exporter> exporter;  // null: nothing is exported
   run::RemoteTools remote_tools;
+  std::unique_ptr<limits::SharedRate> shared_rate;
   run::Runner runner;
   live::LiveCounters live_counters;
   live::LiveContext live;
@@ -247,6 +259,7 @@ Result<std::unique_ptr<Service>> Service::Create(std::shared_ptr<const settings:
     return Status(StatusCode::kUnavailable, "no eventfd for the engine's doorbell");
   }
   AG_RETURN_IF_ERROR(implementation->MakeGuard());
+  AG_RETURN_IF_ERROR(implementation->MakeSharedRate());
   return std::unique_ptr<Service>(new Service(std::move(implementation)));
 }
 
@@ -307,6 +320,9 @@ Status Validate(const settings::Settings& settings, int graph_file) {
   AG_RETURN_IF_ERROR(api::CheckRouteGuards());
   AG_RETURN_IF_ERROR(CheckFileStorage(settings));
   AG_RETURN_IF_ERROR(BuildAgent(settings, graph_file).status());
+  if (settings.rate_limit) {
+    AG_RETURN_IF_ERROR(limits::SharedRate::Create(*settings.rate_limit, {}).status());
+  }
   return auth::Guard::Create(settings, {}).status();
 }
 

@@ -212,14 +212,18 @@ Status ReadAuthorization(const Value& value, Settings& settings) {
 }
 
 Status ReadRedis(const Value& value, Settings& settings) {
+  return ReadRedisBlock(value, settings.redis);
+}
+
+Status ReadRedisBlock(const Value& value, RedisSettings& redis) {
   static constexpr Key<RedisSettings> kKeys[] = {
       {"url", [](const Value& v, RedisSettings& r) { return v.ReadString(r.url); }},
       {"prefix", [](const Value& v, RedisSettings& r) { return v.ReadString(r.prefix); }},
   };
   if (value.IsNull()) return Status::Ok();
-  if (value.IsString()) return value.ReadString(settings.redis.url);
-  AG_RETURN_IF_ERROR(ReadObject(value, kKeys, settings.redis));
-  return settings.redis.url.empty() ? value.Error("needs a url") : Status::Ok();
+  if (value.IsString()) return value.ReadString(redis.url);
+  AG_RETURN_IF_ERROR(ReadObject(value, kKeys, redis));
+  return redis.url.empty() ? value.Error("needs a url") : Status::Ok();
 }
 
 void ApplyModeToAccess(Settings& settings) {

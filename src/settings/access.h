@@ -10,6 +10,8 @@ namespace agent_graph::settings {
 Status ReadAuthentication(const Value& value, Settings& settings);
 Status ReadAuthorization(const Value& value, Settings& settings);
 Status ReadRedis(const Value& value, Settings& settings);
+// A URL, or {"url": …, "prefix": …}.
+Status ReadRedisBlock(const Value& value, RedisSettings& redis);
 
 // What absent keys mean: owners are kept apart in production, REDIS_URL names the shared cache. To
 // be called before the document is read.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "settings/access.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -33,12 +34,25 @@ Status ReadEnabled(const Value& value, Block& block) {
   return Status::Ok();
 }
 
-Status ReadBackend(const Value& value, Block&) {
+Status ReadBackend(const Value& value, Block& block) {
   static constexpr std::array<std::string_view, 3> kNames = {"memory", "redis", "custom"};
   size_t index = 0;
   AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  if (index == 0) return Status::Ok();
-  return value.Error(DumpJson(value.node()) + " is not available in this build; use memory");
+  if (index == 2) {
+    return value.Error(DumpJson(value.node()) + " is not available in this build; use memory");
+  }
+  block.options.backend =
+      index == 1 ? RateLimitOptions::Backend::kRedis : RateLimitOptions::Backend::kMemory;
+  return Status::Ok();
+}
+
+Status ReadSharedRedis(const Value& value, Block& block) {
+  RedisSettings redis;
+  redis.prefix = block.options.redis_prefix;
+  AG_RETURN_IF_ERROR(ReadRedisBlock(value, redis));
+  block.options.redis_url = std::move(redis.url);
+  block.options.redis_prefix = std::move(redis.prefix);
+  return Status::Ok();
 }
 
 Status ReadBy(const Value& value, Block& block) {
@@ -89,11 +103,6 @@ Status ReadTrustedProxies(const Value& value, Block& block) {
   return Status::Ok();
 }
 
-// What only the Redis backend reads.
-Status AcceptForRedis(const Value&, Block&) {
-  return Status::Ok();
-}
-
 constexpr Key<Block> kKeys[] = {
     {"enabled", ReadEnabled},
     {"backend", ReadBackend},
@@ -109,8 +118,8 @@ constexpr Key<Block> kKeys[] = {
     {"trusted_proxy_hops",
      [](const Value& v, Block& b) { return v.Read(1, kHopsMax, b.options.trusted_proxy_hops); }},
     {"trusted_proxies", ReadTrustedProxies},
-    {"redis", AcceptForRedis},
-    {"fail_open", AcceptForRedis},
+    {"redis", ReadSharedRedis},
+    {"fail_open", [](const Value& v, Block& b) { return v.ReadBoolean(b.options.fail_open); }},
 };
 
 }  // namespace
@@ -121,6 +130,18 @@ Status ReadRateLimit(const Value& value, Settings& settings) {
   AG_RETURN_IF_ERROR(ReadObject(value, kKeys, block));
   if (block.enabled) settings.rate_limit = std::move(block.options);
   return Status::Ok();
+}
+
+Status FinishRateLimit(Settings& settings) {
+  if (!settings.rate_limit) return Status::Ok();
+  RateLimitOptions& options = *settings.rate_limit;
+  if (options.backend != RateLimitOptions::Backend::kRedis || !options.redis_url.empty()) {
+    return Status::Ok();
+  }
+  options.redis_url = settings.redis.url;
+  if (!options.redis_url.empty()) return Status::Ok();
+  return Status(StatusCode::kInvalidArgument,
+                "rate_limit.redis: the redis backend needs a URL, here, in redis or in REDIS_URL");
 }
 
 }  // namespace agent_graph::settings

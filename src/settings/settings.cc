@@ -9,6 +9,7 @@
 #include "settings/environment.h"
 #include "settings/media.h"
 #include "settings/observability.h"
+#include "settings/rate_limit.h"
 #include "settings/schema.h"
 #include "settings/value.h"
 
@@ -61,6 +62,7 @@ Result<Settings> Load(const std::string& file, std::string_view text,
   AG_RETURN_IF_ERROR(ReadMediaVariables(settings));
   AG_RETURN_IF_ERROR(ApplyEnvironmentToObservability(settings));
   AG_RETURN_IF_ERROR(ReadDocument(Value(*document, "", settings.environment), settings));
+  AG_RETURN_IF_ERROR(FinishRateLimit(settings));
   WarnAboutAccess(settings);
   AG_RETURN_IF_ERROR(CompleteMedia(settings));
   return settings;

@@ -1,0 +1,45 @@
+"""A real redis-server of a test, on a port of its own and without persistence."""
+
+import socket
+import subprocess
+
+from .ports import free_port
+from .waiting import wait_until
+
+
+class RedisServer:
+    def __init__(self, directory):
+        self.port = free_port()
+        self._directory = directory
+        self.start()
+
+    @property
+    def url(self):
+        return f"redis://127.0.0.1:{self.port}"
+
+    def start(self):
+        self._process = subprocess.Popen(
+            ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
+             "--appendonly", "no"],
+            cwd=self._directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_until(self._answers, "redis-server answers")
+
+    def _answers(self):
+        try:
+            with socket.create_connection(("127.0.0.1", self.port)) as connection:
+                connection.sendall(b"PING\r\n")
+                return connection.recv(16).startswith(b"+PONG")
+        except ConnectionError:
+            return False
+
+    def stop(self):
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+
+    def signal(self, number):
+        self._process.send_signal(number)

@@ -1,0 +1,103 @@
+"""One rate limit for several hosts, kept in Redis."""
+
+import signal
+import threading
+
+import pytest
+
+from harness.agents import DEMO
+from harness.redis import RedisServer
+from harness.tokens import JWT_ENVIRONMENT, bearer
+from harness.waiting import wait_until
+from harness.websocket import handshake_headers
+
+_TARGET = "/v1/graph"
+
+
+@pytest.fixture
+def redis(directory):
+    server = RedisServer(directory)
+    yield server
+    server.stop()
+
+
+def _limited(redis, requests, **other):
+    block = {"backend": "redis", "redis": redis.url, "requests": requests, "window": 60}
+    return DEMO | {"rate_limit": block | other}
+
+
+def test_two_hosts_share_a_limit_exactly(start_service, redis):
+    hosts = [start_service(_limited(redis, 40), workers=2) for _ in range(2)]
+    statuses, faults = [], []
+
+    def hammer(host):
+        try:
+            for _ in range(20):
+                statuses.append(host.get(_TARGET).status)
+        except Exception as error:  # noqa: BLE001 - a thread's failure must fail the test
+            faults.append(error)
+
+    clients = [threading.Thread(target=hammer, args=(hosts[n % 2],)) for n in range(6)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    assert not faults
+    assert statuses.count(200) == 40 and statuses.count(429) == 80
+    # Without the engine's part there is nothing to count.
+    assert hosts[0].get("/ping").status == 200
+
+
+def test_answers_and_handshakes_tell_the_limit(start_service, redis):
+    service = start_service(_limited(redis, 2, exclude_paths=["/v1/threads"]))
+    for left in ("1", "0"):
+        reply = service.get(_TARGET)
+        assert reply.status == 200
+        assert reply.header("X-RateLimit-Limit") == "2"
+        assert reply.header("X-RateLimit-Remaining") == left
+        assert reply.header("X-RateLimit-Reset-After") == "60"
+    for target, headers in ((_TARGET, []), ("/v1/graph/ws", handshake_headers())):
+        reply = service.get(target, headers=headers)
+        assert reply.status == 429
+        assert 1 <= int(reply.header("Retry-After")) <= 61
+        assert reply.json()["error"]["code"] == "RATE_LIMIT_EXCEEDED"
+        assert reply.header("X-WS-Close-Code") == ("1013" if headers else None)
+    reply = service.get("/v1/threads")
+    assert reply.status == 200 and reply.header("X-RateLimit-Limit") is None
+
+
+def test_by_user(start_service, redis):
+    settings = _limited(redis, 1, by="user") | {"auth": "jwt", "env": "secrets.env"}
+    service = start_service(settings, files={"secrets.env": JWT_ENVIRONMENT})
+    for user in ("anna", "bert"):
+        assert [service.get(_TARGET, headers=bearer(user)).status for _ in range(2)] == [200, 429]
+    assert [service.get(_TARGET).status for _ in range(2)] == [403, 429]
+
+
+@pytest.mark.parametrize("fail_open, expected", [(True, 200), (False, 429)])
+def test_without_redis(start_service, redis, fail_open, expected):
+    service = start_service(_limited(redis, 100, fail_open=fail_open), workers=1)
+    assert service.get(_TARGET).status == 200
+    redis.stop()
+    for _ in range(3):
+        reply = service.get(_TARGET)
+        assert reply.status == expected
+        assert reply.header("Retry-After") == (None if fail_open else "60")
+    assert service.error_log.lines("the shared rate limit fails")
+    redis.start()
+    wait_until(
+        lambda: service.get(_TARGET).header("X-RateLimit-Remaining") is not None
+        and service.get(_TARGET).status == 200,
+        "Redis is asked again",
+    )
+
+
+def test_a_redis_that_hangs_costs_little(start_service, redis):
+    service = start_service(_limited(redis, 100), workers=1)
+    assert service.get(_TARGET).status == 200
+    redis.signal(signal.SIGSTOP)
+    try:
+        for _ in range(20):
+            assert service.get(_TARGET).status == 200
+    finally:
+        redis.signal(signal.SIGCONT)

@@ -1,0 +1,103 @@
+#include "limits/shared_rate.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <mutex>
+
+#include "../../engine/net/on_fiber.h"
+#include "../../engine/net/redis_server.h"
+
+namespace agent_graph::limits {
+namespace {
+
+using agent_graph::testing::RedisServer;
+
+class SharedRateTest : public agent_graph::testing::OnFiber {
+ protected:
+  RateLimitOptions Options(const std::string& url, uint32_t requests, uint32_t window_seconds) {
+    RateLimitOptions options;
+    options.backend = RateLimitOptions::Backend::kRedis;
+    options.redis_url = url;
+    options.requests = requests;
+    options.window_seconds = window_seconds;
+    return options;
+  }
+  std::unique_ptr<SharedRate> Make(const RateLimitOptions& options) {
+    return SharedRate::Create(options,
+                              [this](const std::string& line) {
+                                std::lock_guard lock(mutex_);
+                                warnings_.push_back(line);
+                              })
+        .value();
+  }
+  std::optional<RateDecision> Check(SharedRate& rate, const std::string& key) {
+    return Run([&] { return rate.Check(key); });
+  }
+
+  std::mutex mutex_;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(SharedRateTest, HostsShareOneWindow) {
+  RedisServer server;
+  RateLimitOptions options = Options(server.Url(), 3, 60);
+  auto one = Make(options);
+  auto other = Make(options);
+  for (uint32_t left : {2u, 1u, 0u}) {
+    std::optional<RateDecision> decision = Check(left == 1 ? *other : *one, "ip:1");
+    ASSERT_TRUE(decision);
+    EXPECT_TRUE(decision->admitted);
+    EXPECT_EQ(decision->remaining, left);
+    EXPECT_EQ(decision->reset_after_seconds, 60u);
+    EXPECT_EQ(decision->limit, 3u);
+  }
+  for (SharedRate* host : {one.get(), other.get()}) {
+    std::optional<RateDecision> refused = Check(*host, "ip:1");
+    ASSERT_TRUE(refused);
+    EXPECT_FALSE(refused->admitted);
+    EXPECT_GE(refused->reset_after_seconds, 1u);
+    EXPECT_LE(refused->reset_after_seconds, 61u);
+  }
+  EXPECT_TRUE(Check(*one, "ip:2")->admitted);
+}
+
+TEST_F(SharedRateTest, PrefixesAreKeptApart) {
+  RedisServer server;
+  RateLimitOptions first = Options(server.Url(), 1, 60);
+  RateLimitOptions second = first;
+  second.redis_prefix = "other";
+  auto one = Make(first);
+  auto other = Make(second);
+  EXPECT_TRUE(Check(*one, "k")->admitted);
+  EXPECT_FALSE(Check(*one, "k")->admitted);
+  EXPECT_TRUE(Check(*other, "k")->admitted);
+}
+
+TEST_F(SharedRateTest, AWindowPasses) {
+  RedisServer server;
+  RateLimitOptions options = Options(server.Url(), 1, 1);
+  auto rate = Make(options);
+  std::optional<RateDecision> decision = Check(*rate, "k");
+  ASSERT_TRUE(decision->admitted);
+  auto begin = std::chrono::steady_clock::now();
+  do decision = Check(*rate, "k");
+  while (!decision->admitted);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(900));
+}
+
+TEST_F(SharedRateTest, NothingIsSaidWithoutRedis) {
+  RateLimitOptions options = Options("unix://" + RedisServer::NewSocketPath(), 1, 60);
+  auto rate = Make(options);
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(Check(*rate, "k"));
+  ASSERT_EQ(warnings_.size(), 1u);
+  EXPECT_TRUE(warnings_[0].starts_with("the shared rate limit fails, requests are let through"));
+}
+
+TEST_F(SharedRateTest, OtherBackendsHaveNone) {
+  EXPECT_EQ(SharedRate::Create(RateLimitOptions(), {}).value(), nullptr);
+  EXPECT_FALSE(SharedRate::Create(Options("nonsense://x", 1, 1), {}).ok());
+}
+
+}  // namespace
+}  // namespace agent_graph::limits
