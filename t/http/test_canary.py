@@ -1,0 +1,106 @@
+"""Whatever users do, in whatever order, no answer to one of them holds what another one wrote."""
+
+import json
+import random
+import re
+
+import pytest
+
+from harness.agents import behaviour
+from harness.openapi import Generator, OpenApi
+from harness.tokens import JWT_ENVIRONMENT, bearer
+from harness.websocket import WebSocket, handshake_headers
+
+_USERS = ("alice", "bob", "carol")
+_THREADS = ("shared-1", "shared-2", "shared-3")
+_REQUESTS = 500
+_IDS = ("message_id", "memory_id", "file_id", "run_id")
+_CANARY = re.compile(r"canary-(\w+?)-")
+# Texts that an answer may show again.
+_SHOWN = {"text", "content", "context_summary", "filename", "category", "description", "summary"}
+
+_ISOLATED = {
+    "ownership": "ownership",
+    "roles": {"type": "rbac", "roles": {"admin": ["*"], "user": ["*"]}},
+}
+
+
+class Crowd:
+    """Users that know each other's ids and send whatever the interface takes."""
+
+    def __init__(self, service, seed):
+        self.service = service
+        self.openapi = OpenApi(service.get("/openapi.json").json())
+        self.random = random.Random(seed)
+        self.generator = Generator(self.openapi, seed)
+        self.operations = [
+            (method, path, operation)
+            for method, path, operation in self.openapi.operations()
+            if "x-permission" in operation
+        ]
+        self.known = {name: ["unknown"] for name in _IDS} | {"thread_id": list(_THREADS)}
+        self.statuses = {}
+
+    def act(self):
+        user = self.random.choice(_USERS)
+        method, path, operation = self.random.choice(self.operations)
+        headers = bearer(user, roles=[self.random.choice(["admin", "user"])])
+        if "x-websocket" in operation:
+            if path.endswith("/ws"):
+                self._over_socket(user, operation, headers)
+            return
+        target = re.sub(r"\{(\w+)\}", lambda name: self.random.choice(self.known[name[1]]), path)
+        if operation.get("parameters", [{}])[-1].get("in") == "query":
+            target += self.random.choice(["", "?limit=100", "?search=canary", "?search=alice"])
+        schema = self.openapi.body_schema(operation)
+        body = schema and self._marked(self.generator.value(schema), user)
+        reply = self.service.request(method, target, body, headers=headers)
+        self.statuses[reply.status] = self.statuses.get(reply.status, 0) + 1
+        self._check(user, f"{method} {target} {body}", reply.body.decode(errors="replace"))
+
+    def _over_socket(self, user, operation, headers):
+        frame = self.generator.value(operation["x-websocket"]["clientFrame"])
+        with WebSocket(self.service.port) as socket:
+            socket.upgrade_with("/v1/graph/ws", handshake_headers() + headers)
+            socket.send_json(self._marked(frame, user))
+            self._check(user, f"WS {frame}", json.dumps(socket.read_run()))
+
+    def _marked(self, value, user, key=None):
+        """The same value, signed by the user and about threads that everybody knows."""
+        if isinstance(value, dict):
+            marked = {name: self._marked(member, user, name) for name, member in value.items()}
+            if "thread_id" in marked:
+                marked["thread_id"] = self.random.choice(_THREADS)
+            if key in ("metadata", "state", "initial_state"):
+                marked["note"] = self._canary(user)
+            return marked
+        if isinstance(value, list):
+            return [self._marked(entry, user, key) for entry in value]
+        if isinstance(value, str) and key in _SHOWN:
+            return self._canary(user)
+        return value
+
+    def _canary(self, user):
+        return f"canary-{user}-{self.random.randrange(10**6)}"
+
+    def _check(self, user, request, text):
+        others = set(_CANARY.findall(text)) - {user}
+        assert not others, f"{user} sees what {others} wrote: {request}\n{text}"
+        for name in _IDS:
+            for found in re.findall(rf'"{name}": ?"([^"]+)"', text):
+                self.known[name] = (self.known[name] + [found])[-30:]
+
+
+@pytest.mark.parametrize("authorization", _ISOLATED)
+@pytest.mark.parametrize("seed", range(2))
+def test_nobody_sees_what_others_wrote(start_service, authorization, seed):
+    settings = behaviour("echo", auth="jwt", env="secrets.env")
+    settings["authorization"] = _ISOLATED[authorization]
+    service = start_service(settings, files={"secrets.env": JWT_ENVIRONMENT}, workers=2)
+    crowd = Crowd(service, seed)
+    for _ in range(_REQUESTS):
+        crowd.act()
+    # It happened: things were written, read, refused and deleted.
+    assert crowd.statuses.get(200, 0) > _REQUESTS / 10, crowd.statuses
+    assert crowd.statuses.get(403, 0) > _REQUESTS / 50, crowd.statuses
+    assert not {status for status in crowd.statuses if status >= 500 and status != 503}

@@ -1,0 +1,210 @@
+"""Clients that are slow, endless or oversized: each is bounded, and nobody else notices."""
+
+import json
+
+import pytest
+
+from harness import http1, http2
+from harness.agents import DEMO, behaviour
+from harness.gated_provider import GatedProvider
+from harness.service import invocation
+from harness.tokens import JWT_ENVIRONMENT, bearer
+from harness.waiting import wait_until
+
+_INVOKE = "/v1/graph/invoke"
+_GUARDED = {"auth": "jwt", "env": "secrets.env"}
+_FILES = {"secrets.env": JWT_ENVIRONMENT}
+
+# The lines that the documentation gives for errors that happen before there is a location.
+_ERROR_PAGES = """
+        error_page 400 494 @bad_request;
+        error_page 414 @long_uri;
+        location @bad_request {
+            default_type application/json;
+            return 400 '{"detail":"bad request","error":{"code":"BAD_REQUEST","message":"bad request","details":[]},"metadata":{"request_id":"$request_id","timestamp":"$time_iso8601","message":"bad request"}}';
+        }
+        location @long_uri {
+            default_type application/json;
+            return 414 '{"detail":"the URI is too long","error":{"code":"BAD_REQUEST","message":"the URI is too long","details":[]},"metadata":{"request_id":"$request_id","timestamp":"$time_iso8601","message":"the URI is too long"}}';
+        }
+"""
+
+
+def _still_serves(service, **options):
+    assert service.get("/v1/graph", **options).status == 200
+
+
+# Slow
+
+
+def test_a_slow_head_is_cut_off(start_service):
+    service = start_service(DEMO, http="client_header_timeout 300ms;")
+    waiting = [service.connect() for _ in range(50)]
+    for connection in waiting:
+        connection.send(b"POST /v1/graph/invoke HTTP/1.1\r\nHost: a\r\nX-Slow: ")
+    _still_serves(service)
+    for connection in waiting:
+        assert connection.is_closed_by_server()
+
+
+@pytest.mark.parametrize("settings, headers", [({}, []), (_GUARDED, bearer())], ids=["open", "late"])
+@pytest.mark.parametrize("framing", ["Content-Length: 1000", "Transfer-Encoding: chunked"])
+def test_a_slow_body_is_cut_off(start_service, settings, headers, framing):
+    service = start_service(DEMO | settings, files=_FILES, location="client_body_timeout 300ms;")
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    head = f"POST {_INVOKE} HTTP/1.1\r\nHost: a\r\n{lines}{framing}\r\n\r\n".encode()
+    piece = b'5\r\n{"mes\r\n' if "chunked" in framing else b'{"mes'
+    waiting = [service.connect() for _ in range(20)]
+    for connection in waiting:
+        connection.send(head + piece)
+    _still_serves(service, headers=headers)
+    for connection in waiting:
+        assert connection.is_closed_by_server()
+    _still_serves(service, headers=headers)
+
+
+def test_a_reader_that_stops_is_cut_off_and_its_run_ends(start_service):
+    provider = GatedProvider(["x" * 16384] * 400, before_gate=None, send_buffer=64 * 1024)
+    try:
+        model = {"provider": "openai", "model": "m", "base_url": provider.base_url, "api_key": "k"}
+        service = start_service(
+            DEMO | {"models": {"default": model}}, location="send_timeout 500ms;", listen="sndbuf=64k"
+        )
+        streams = [service.stream("much", receive_buffer=4096) for _ in range(5)]
+        for stream in streams:
+            assert stream.read_head().status == 200
+        wait_until(lambda: provider.open_connections == 0, "the model calls have ended", 30)
+        assert provider.finished == 0
+        _still_serves(service)
+    finally:
+        provider.close()
+
+
+# Oversized
+
+
+def test_heads_have_limits_and_their_refusals_a_body(start_service):
+    service = start_service(
+        DEMO,
+        http="client_header_buffer_size 1k; large_client_header_buffers 2 2k;",
+        server=_ERROR_PAGES,
+    )
+    cases = [
+        (f"GET /v1/threads?search={'x' * 3000} HTTP/1.1\r\nHost: a\r\n\r\n", 414),
+        (f"GET /ping HTTP/1.1\r\nHost: a\r\nX-Large: {'x' * 3000}\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\r\n" + "X-Many: 1234567890\r\n" * 400 + "\r\n", 400),
+        ("GET /ping HTTP/1.1\r\n\r\n", 400),
+        ("GET /pi ng HTTP/9\r\nHost: a\r\n\r\n", 400),
+        ("POST /ping HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", 400),
+        ("POST /ping HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+    ]
+    for request, status in cases:
+        with service.connect() as connection:
+            connection.send(request.encode())
+            reply = connection.read_reply()
+        assert reply.status == status, request[:60]
+        assert reply.header("Content-Type") == "application/json"
+        body = reply.json()
+        assert body["detail"] == body["error"]["message"] and body["metadata"]["request_id"]
+    _still_serves(service)
+
+
+def _nested(depth):
+    """A body whose innermost bracket is the given number of levels deep."""
+    return '{"messages":[],"x":' + "[" * (depth - 1) + "]" * (depth - 1) + "}"
+
+
+def test_nesting_is_bounded(start_service):
+    service = start_service(DEMO)
+    for body, problem in [
+        (_nested(128), "must hold at least one message"),
+        (_nested(129), "nest"),
+        (_nested(100_000), "nest"),
+        ('{"messages":' + "[" * 5_000_000, "nest"),
+        ('{"a":' * 1_000_000, "nest"),
+    ]:
+        reply = service.post(_INVOKE, body)
+        assert reply.status == 422, reply.text
+        assert problem in reply.text, (body[:20], reply.text)
+    _still_serves(service)
+
+
+def test_numbers_of_values_and_large_numbers_are_bounded(start_service):
+    service = start_service(behaviour("echo"))
+    many = json.dumps({"messages": [1] * 200_000})
+    assert service.post(_INVOKE, many).status == 422
+    for number in ("1e999", "-1e999", "9" * 5000, "0." + "1" * 5000, "1e-999"):
+        body = '{"messages":[{"role":"user","content":"x"}],"recursion_limit":%s}' % number
+        reply = service.post(_INVOKE, body)
+        assert reply.status == 422, (number[:10], reply.text)
+    for text in (b"\xff", b"\xed\xa0\x80", b"\\ud800", b"\\u12", b"\x00", b"\x1f"):
+        body = b'{"messages":[{"role":"user","content":"' + text + b'"}]}'
+        reply = service.post(_INVOKE, body)
+        assert reply.status in (200, 422), reply.text
+        json.loads(reply.body.decode())
+    _still_serves(service)
+
+
+def test_one_key_twice_cannot_name_two_threads(start_service):
+    service = start_service(DEMO | _GUARDED | {"authorization": "ownership"}, files=_FILES)
+    mine = invocation("x", config={"thread_id": "alices"})
+    assert service.post(_INVOKE, mine, headers=bearer("alice")).status == 200
+    for config in (
+        '{"thread_id":"bobs","thread_id":"alices"}',
+        '{"thread_id":"alices","thread_id":"bobs"}',
+    ):
+        body = '{"messages":[{"role":"user","content":"x"}],"config":%s}' % config
+        service.post(_INVOKE, body, headers=bearer("bob"))
+    messages = service.get("/v1/threads/alices/messages", headers=bearer("alice")).json()
+    assert len(messages["data"]["messages"]) == 2
+
+
+# HTTP/2
+
+
+def test_late_bodies_over_http2(start_service):
+    service = start_service(DEMO | _GUARDED, files=_FILES, http2=True)
+    body = json.dumps(invocation("x" * 300_000)).encode()
+    with http2.Http2Connection(service.http2_port) as connection:
+        # In pieces, of two requests at a time.
+        streams = [connection.request("POST", _INVOKE, bearer(), end=False) for _ in range(2)]
+        for start in range(0, len(body), 10_000):
+            end = start + 10_000 >= len(body)
+            for stream in streams:
+                connection.send_data(stream, body[start : start + 10_000], end)
+        for stream in streams:
+            assert connection.read_reply(stream).status == 200
+        # A stranger is answered before the body; the connection goes on.
+        stranger = connection.request("POST", _INVOKE, end=False)
+        assert connection.read_reply(stranger).status == 403
+        known = connection.request("POST", _INVOKE, bearer(), body=b"{}")
+        assert connection.read_reply(known).status == 422
+
+
+def test_a_client_may_reset_its_stream_within_a_late_body(start_service):
+    service = start_service(DEMO | _GUARDED, files=_FILES, http2=True)
+    with http2.Http2Connection(service.http2_port) as connection:
+        for _ in range(20):
+            stream = connection.request("POST", _INVOKE, bearer(), end=False)
+            connection.send_data(stream, b'{"messages"', False)
+            connection.cancel(stream)
+        known = connection.request("POST", _INVOKE, bearer(), body=b"{}")
+        assert connection.read_reply(known).status == 422
+    _still_serves(service, headers=bearer())
+
+
+# Ambiguous
+
+
+def test_pipelined_requests_are_answered_in_order(start_service):
+    service = start_service(DEMO | _GUARDED, files=_FILES)
+    body = json.dumps(invocation("hello")).encode()
+    requests = [
+        http1.request_bytes("GET", "/ping"),
+        http1.request_bytes("POST", _INVOKE, bearer(), body),
+        http1.request_bytes("POST", _INVOKE, [], body),
+        http1.request_bytes("GET", "/v1/graph", bearer()),
+    ]
+    with service.connect() as connection:
+        connection.send(b"".join(requests * 3))
+        assert [connection.read_reply().status for _ in range(12)] == [200, 200, 403, 200] * 3
