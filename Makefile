@@ -55,6 +55,7 @@ bench:
 	ninja -C $(BUILD) -j $(JOBS) engine_steps state_at_scale
 	$(BUILD)/bench/engine_steps
 	/usr/bin/python3 bench/run.py $(BUILD)
+	/usr/bin/python3 bench/access.py $(BUILD)
 
 lint:
 	cmake/install-packages.sh build lint

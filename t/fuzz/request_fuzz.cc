@@ -1,0 +1,76 @@
+// What a request holds, whatever its bytes are: paths, queries and bodies are read without harm, what
+// the tables let through is within their bounds, and every refusal is a JSON text.
+#include <cstdint>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "api/body_thread.h"
+#include "api/envelope.h"
+#include "api/query.h"
+#include "api/request_shapes.h"
+#include "api/routes.h"
+#include "base/json.h"
+
+namespace {
+
+using namespace agent_graph;
+using namespace agent_graph::api;
+
+constexpr size_t kMessageBytesMax = 64 * 1024;
+
+void Require(bool condition) {
+  if (!condition) std::abort();
+}
+
+void TryPath(std::string_view path) {
+  for (std::string_view method : {"GET", "POST", "DELETE"}) {
+    RouteMatch match = MatchRoute(method, path);
+    if (match.kind != RouteMatch::Kind::kFound) continue;
+    for (const std::string& parameter : match.path_parameters) {
+      Require(parameter != "." && parameter != ".." && !parameter.starts_with("../"));
+      (void)ThreadIdProblem(parameter);
+      (void)MessageIdProblem(parameter);
+    }
+  }
+}
+
+void TryQuery(std::string_view text) {
+  Problems problems;
+  state::PageRequest page = ReadPage(Query(text), problems);
+  if (problems.empty()) Require(page.limit >= 1 && page.limit <= kPageLimitMax);
+}
+
+void RefusalIsJson(Problems problems) {
+  Require(nlohmann::json::accept(ErrorEnvelope(std::move(problems).Error(), "id")));
+}
+
+void TryBody(const nlohmann::json& body, const FieldTable& table, size_t bytes) {
+  Problems problems;
+  CheckFields(body, table.fields, {"body"}, problems);
+  (void)BodyThreadId(body, problems);
+  if (!problems.empty()) return RefusalIsJson(std::move(problems));
+  int64_t steps = IntegerOf(body, kRecursionLimit);
+  if (&table == &kRunBody) Require(steps >= 1 && steps <= 100);
+  Require(ChoiceOf(body, kResponseGranularity) < kGranularities.size());
+  ReadMessages(body, "messages", {bytes, kMessageBytesMax}, problems);
+  if (!problems.empty()) RefusalIsJson(std::move(problems));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  TryPath(text);
+  TryQuery(text);
+  Result<nlohmann::json> body = ParseJson(text);
+  if (!body.ok()) return 0;
+  Require(nlohmann::json::accept(DumpJson(*body)));
+  if (!body->is_object()) return 0;
+  for (const FieldTable* table : {&kRunBody, &kRunFrame, &kStopBody, &kFixBody, &kConfigBody,
+                                  &kStateBody, &kMessagesBody}) {
+    TryBody(*body, *table, size);
+  }
+  return 0;
+}

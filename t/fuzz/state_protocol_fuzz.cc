@@ -1,0 +1,76 @@
+// The state owner's protocol, as a peer that is not ours would speak it: any stream of bytes is cut
+// and unpacked without harm, the same however it arrives, and what could be unpacked packs again.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "state/types.h"
+#include "state/wire/protocol.h"
+
+namespace {
+
+using namespace agent_graph::state;
+
+void Require(bool condition) {
+  if (!condition) std::abort();
+}
+
+template <typename T>
+void Try(std::string_view bytes) {
+  T value;
+  if (!pack::FromBytes(bytes, value)) return;
+  const std::string packed = pack::ToBytes(value);
+  T again;
+  Require(pack::FromBytes(packed, again));
+  Require(pack::ToBytes(again) == packed);
+}
+
+void TryStructs(std::string_view bytes) {
+  Try<wire::Hello>(bytes);
+  Try<wire::Welcome>(bytes);
+  Try<wire::Refused>(bytes);
+  Try<wire::ThreadDeleted>(bytes);
+  Try<wire::ListMessagesBody>(bytes);
+  Try<wire::LogBody>(bytes);
+  Try<BeginRun>(bytes);
+  Try<AppendRun>(bytes);
+  Try<FinishRun>(bytes);
+  Try<PutState>(bytes);
+  Try<AppendMessages>(bytes);
+  Try<BeginRunReply>(bytes);
+  Try<ThreadState>(bytes);
+  Try<ThreadPage>(bytes);
+}
+
+std::vector<std::string> Payloads(std::string_view bytes, size_t piece) {
+  wire::FrameReader reader;
+  std::vector<std::string> payloads;
+  std::string payload;
+  for (size_t at = 0; at < bytes.size(); at += piece) {
+    reader.Add(bytes.substr(at, piece));
+    while (reader.Next(payload)) payloads.push_back(payload);
+  }
+  return payloads;
+}
+
+void TryPayload(std::string_view payload) {
+  pack::Unpacker unpacker(payload);
+  const wire::FrameType type = wire::ReadFrameType(unpacker);
+  if (type == wire::FrameType::kRequest) (void)wire::ReadRequestHeader(unpacker);
+  if (type == wire::FrameType::kReply) (void)wire::ReadReplyHeader(unpacker);
+  if (unpacker.ok()) TryStructs(payload.substr(payload.size() - unpacker.remaining()));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  std::vector<std::string> payloads = Payloads(bytes, size + 1);
+  Require(payloads == Payloads(bytes, 1));
+  for (const std::string& payload : payloads) TryPayload(payload);
+  TryPayload(bytes);
+  TryStructs(bytes);
+  return 0;
+}
