@@ -136,7 +136,7 @@ Status OpenBackend(std::string_view key, settings::ExportSettings& backend) {
   backend.file = open(backend.module.c_str(), O_RDONLY | O_CLOEXEC);
   if (backend.file >= 0) return Status::Ok();
   return Status(StatusCode::kInvalidArgument,
-                std::string(key) + ": cannot open " + backend.module + ": " + strerror(errno));
+                std::string(key) + ": cannot open " + backend.module + ": " + ErrnoText(errno));
 }
 
 Status OpenBackends(settings::Settings& settings) {

@@ -13,12 +13,12 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <system_error>
 
 #include "base/clock.h"
+#include "base/errno_text.h"
 #include "state/client.h"
 #include "state/leveldb/maintenance.h"
 #include "state/owner/directory.h"
@@ -50,7 +50,7 @@ int Failed(const Status& status) {
 Status BecomeOwnerOf(const std::string& directory) {
   struct stat info{};
   if (stat(directory.c_str(), &info) != 0) {
-    return Status(StatusCode::kNotFound, directory + ": " + std::strerror(errno));
+    return Status(StatusCode::kNotFound, directory + ": " + ErrnoText(errno));
   }
   if (geteuid() != 0 || info.st_uid == 0) return Status::Ok();
   if (setgroups(0, nullptr) != 0 || setgid(info.st_gid) != 0 || setuid(info.st_uid) != 0) {

@@ -9,6 +9,7 @@ import pytest
 from harness.agents import behaviour
 from harness.openapi import Generator, OpenApi
 from harness.tokens import JWT_ENVIRONMENT, bearer
+from harness.uploads import file_form
 from harness.websocket import WebSocket, handshake_headers
 
 _USERS = ("alice", "bob", "carol")
@@ -54,6 +55,9 @@ class Crowd:
             target += self.random.choice(["", "?limit=100", "?search=canary", "?search=alice"])
         schema = self.openapi.body_schema(operation)
         body = schema and self._marked(self.generator.value(schema), user)
+        if path == "/v1/files/upload":
+            more, body = file_form(self._canary(user).encode())
+            headers += list(more.items())
         reply = self.service.request(method, target, body, headers=headers)
         self.statuses[reply.status] = self.statuses.get(reply.status, 0) + 1
         self._check(user, f"{method} {target} {body}", reply.body.decode(errors="replace"))
@@ -94,7 +98,9 @@ class Crowd:
 @pytest.mark.parametrize("authorization", _ISOLATED)
 @pytest.mark.parametrize("seed", range(2))
 def test_nobody_sees_what_others_wrote(start_service, authorization, seed):
-    settings = behaviour("echo", auth="jwt", env="secrets.env")
+    settings = behaviour(
+        "echo", auth="jwt", env="secrets.env", store="leveldb", embedding="hash", media="memory"
+    )
     settings["authorization"] = _ISOLATED[authorization]
     service = start_service(settings, files={"secrets.env": JWT_ENVIRONMENT}, workers=2)
     crowd = Crowd(service, seed)
