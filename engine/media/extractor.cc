@@ -92,7 +92,7 @@ bool Start(const char* program, const char* format, int input, int output) {
 // Everything up to the end of the pipe, or as much as is wanted.
 std::string ReadUntil(int pipe, Deadline deadline) {
   std::string bytes;
-  char piece[16 * 1024];
+  char piece[8 * 1024];
   for (;;) {
     auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - MonotonicClock::now());

@@ -61,7 +61,7 @@ Result<std::string> ReadSmallFile(int folder, const std::string& name, size_t by
     return FileError("opening a file");
   }
   std::string text;
-  char piece[16 * 1024];
+  char piece[8 * 1024];
   for (;;) {
     ssize_t got = read(file.get(), piece, sizeof piece);
     if (got < 0 && errno == EINTR) continue;
