@@ -91,6 +91,19 @@ std::string Spool::Sha256() {
   return hex;
 }
 
+Status Spool::ReadAll(std::string& bytes) const {
+  bytes.resize(size_);
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got =
+        pread(file_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return FileError("read");
+    done += static_cast<size_t>(got);
+  }
+  return Status::Ok();
+}
+
 Status Spool::Keep(int target, const std::string& name) {
   if (fsync(file_.get()) != 0) return FileError("fsync");
   if (renameat(folder_, name_.c_str(), target, name.c_str()) != 0) return FileError("rename");

@@ -26,6 +26,8 @@ class Spool {
   std::string_view first_bytes() const { return first_bytes_; }  // kSniffedBytes at most
   std::string Sha256();                                          // hex; nothing is written after it
   int file() const { return file_.get(); }
+  // Everything written, again.
+  Status ReadAll(std::string& bytes) const;
 
   // Makes it durable and gives it the name `name` in `target`.
   Status Keep(int target, const std::string& name);

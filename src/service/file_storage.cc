@@ -2,12 +2,32 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
 #include "media/local_storage.h"
+#include "media/s3/storage.h"
 
 namespace agent_graph::service {
+namespace {
+
+media::s3::StorageOptions CloudOptions(const settings::MediaSettings& settings) {
+  const settings::CloudSettings& cloud = settings.cloud;
+  media::s3::StorageOptions options;
+  options.endpoint = cloud.endpoint;
+  options.bucket = cloud.bucket;
+  options.prefix =
+      settings.path.substr(std::min(settings.path.find_first_not_of('/'), settings.path.size()));
+  options.region = cloud.region;
+  options.credentials = {cloud.access_key_id, cloud.secret_access_key, cloud.session_token};
+  options.url_lifetime_seconds = cloud.url_lifetime_seconds;
+  options.url_refresh_seconds = cloud.url_refresh_seconds;
+  return options;
+}
+
+}  // namespace
+
 using Storage = settings::MediaSettings::Storage;
 
 std::unique_ptr<media::Storage> MakeFileStorage(const settings::Settings& settings,
@@ -24,7 +44,16 @@ std::unique_ptr<media::Storage> MakeFileStorage(const settings::Settings& settin
   } else {
     options.directory = state_directory + "/" + settings.media.path;
   }
-  return std::make_unique<media::LocalStorage>(std::move(options), runtime);
+  if (settings.media.storage != Storage::kCloud) {
+    return std::make_unique<media::LocalStorage>(std::move(options), runtime);
+  }
+  // Files pass through a folder of this machine: their length and hash go ahead of them.
+  options.directory = state_directory + "/uploads";
+  options.total_bytes_max.reset();
+  return std::make_unique<media::s3::S3Storage>(
+      CloudOptions(settings.media),
+      std::make_unique<media::LocalStorage>(std::move(options), runtime),
+      net::HttpClient(settings.environment), runtime);
 }
 
 std::string ExtractorProgram() {

@@ -17,12 +17,12 @@ constexpr uint64_t kMemoryTotalDefault = 256ull * 1024 * 1024;
 Status ReadStorage(const Value& value, MediaSettings& media) {
   using Storage = MediaSettings::Storage;
   static constexpr std::array<std::string_view, 4> kNames = {"memory", "local", "cloud", "pg"};
-  static constexpr std::array kStorages = {Storage::kMemory, Storage::kLocal};
+  static constexpr std::array kStorages = {Storage::kMemory, Storage::kLocal, Storage::kCloud};
   size_t index = 0;
   AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
   if (index >= kStorages.size()) {
     return value.Error("\"" + std::string(kNames[index]) +
-                       "\" is not available in this build; use memory or local");
+                       "\" is not available in this build; use memory, local or cloud");
   }
   media.storage = kStorages[index];
   return Status::Ok();

@@ -1,0 +1,247 @@
+#include "media/s3/storage.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/clock.h"
+#include "runtime/runtime.h"
+
+namespace agent_graph::media::s3 {
+namespace {
+
+constexpr std::chrono::minutes kTransferMax{10};
+constexpr std::chrono::seconds kIdleMax{30};
+constexpr size_t kRecordBytesMax = 64 * 1024;
+constexpr size_t kErrorBytesMax = 2048;
+constexpr size_t kKnownMax = 4096;
+constexpr int kAttempts = 3;
+constexpr size_t kRepeatedBytesMax = 1024 * 1024;
+constexpr int kSendingMax = 2;
+constexpr std::chrono::minutes kTurnMax{2};
+constexpr std::chrono::milliseconds kTurnInterval{20};
+
+Status NoSuchFile() {
+  return Status(StatusCode::kNotFound, "file not found");
+}
+
+Status StorageFault(const std::string& detail) {
+  return Status(StatusCode::kUnavailable, "the file storage failed").WithDetail(detail);
+}
+
+int64_t UnixNow() {
+  return UnixMicros() / 1'000'000;
+}
+
+// Worth another try; the requests may all be repeated.
+bool IsPassing(int status) {
+  return status == 429 || status >= 500;
+}
+
+class CallStream : public ByteStream {
+ public:
+  CallStream(std::unique_ptr<net::HttpCall> call, uint64_t length)
+      : call_(std::move(call)), left_(length) {}
+
+  Result<std::string> Read() override {
+    AG_ASSIGN_OR_RETURN(std::string piece, call_->Read());
+    if (piece.size() > left_ || (piece.empty() && left_ > 0)) {
+      return StorageFault("an object of another length");
+    }
+    left_ -= piece.size();
+    return piece;
+  }
+
+ private:
+  std::unique_ptr<net::HttpCall> call_;
+  uint64_t left_;
+};
+
+}  // namespace
+
+S3Storage::S3Storage(StorageOptions options, std::unique_ptr<Storage> spool, net::HttpClient client,
+                     runtime::Runtime& runtime)
+    : options_(std::move(options)),
+      spool_(std::move(spool)),
+      client_(std::move(client)),
+      runtime_(runtime) {
+  if (options_.endpoint.empty()) {
+    host_ = options_.bucket + ".s3." + options_.region + ".amazonaws.com";
+    base_url_ = "https://" + host_;
+    base_path_ = "/";
+  } else {
+    host_ = options_.endpoint.substr(options_.endpoint.find("://") + 3);
+    base_url_ = options_.endpoint;
+    base_path_ = "/" + options_.bucket + "/";
+  }
+  if (!options_.prefix.empty()) base_path_ += options_.prefix + "/";
+}
+
+S3Storage::~S3Storage() = default;
+
+Request S3Storage::MakeRequest(std::string method, const std::string& name) const {
+  Request request;
+  request.method = std::move(method);
+  request.host = host_;
+  request.path = base_path_ + name;
+  request.payload_hash = kEmptyPayload;
+  return request;
+}
+
+// The reply's head has been read. Failures that may pass are tried again.
+Result<std::unique_ptr<net::HttpCall>> S3Storage::Send(const Request& request,
+                                                       net::HttpRequest http) const {
+  http.method = request.method;
+  http.url = base_url_ + EncodePath(request.path);
+  http.idle_timeout = kIdleMax;
+  // The reply to a PUT begins when all of it was sent.
+  http.first_byte_timeout = request.method == "PUT" ? kTransferMax : kIdleMax;
+  http.deadline = DeadlineAfter(kTransferMax);
+  Status failure;
+  // A large body is not copied for the sake of another try.
+  const int attempts = http.body.size() > kRepeatedBytesMax ? 1 : kAttempts;
+  for (int attempt = 1; attempt <= attempts; ++attempt) {
+    http.headers = SignedHeaders(request, options_.credentials, options_.region, UnixNow());
+    AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call,
+                        client_.Start(attempt == attempts ? std::move(http) : http, never_));
+    Result<const net::HttpHead*> head = call->ReadHead();
+    if (!head.ok()) {
+      failure = StorageFault(head.status().ToString());
+      if (head.status().code() != StatusCode::kUnavailable) return failure;
+      continue;
+    }
+    const int status = (*head)->status;
+    if (status >= 200 && status < 300) return call;
+    if (status == 404) return NoSuchFile();
+    Result<std::string> text = call->ReadRest(kErrorBytesMax);
+    failure = StorageFault(request.method + " answered " + std::to_string(status) + ": " +
+                           (text.ok() ? *text : ""));
+    if (!IsPassing(status)) return failure;
+  }
+  return failure;
+}
+
+Status S3Storage::Put(const std::string& name, net::HttpRequest http, std::string hash,
+                      const std::string& content_type) const {
+  Request request = MakeRequest("PUT", name);
+  request.payload_hash = std::move(hash);
+  request.headers.emplace_back("content-type", content_type);
+  AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call, Send(request, std::move(http)));
+  call->Drain(kIdleMax);
+  return Status::Ok();
+}
+
+Result<std::string> S3Storage::Get(const std::string& name, size_t bytes_max) const {
+  net::HttpRequest http;
+  http.reply_bytes_max = bytes_max;
+  AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call,
+                      Send(MakeRequest("GET", name), std::move(http)));
+  Result<std::string> text = call->ReadRest(bytes_max);
+  if (!text.ok()) return StorageFault(text.status().ToString());
+  return text;
+}
+
+Status S3Storage::Keep(Spool& spool, FileRecord& record, const std::optional<std::string>& text) {
+  record.size_bytes = spool.size();
+  record.sha256 = spool.Sha256();
+  record.has_text = text.has_value();
+  AG_RETURN_IF_ERROR(SendBytes(spool, record));
+  if (text) {
+    net::HttpRequest http;
+    http.body = *text;
+    AG_RETURN_IF_ERROR(
+        Put(record.file_id + ".txt", std::move(http), Sha256Hex(*text), "text/plain"));
+  }
+  net::HttpRequest http;
+  http.body = ToText(record);
+  std::string hash = Sha256Hex(http.body);
+  AG_RETURN_IF_ERROR(
+      Put(record.file_id + ".json", std::move(http), std::move(hash), "application/json"));
+  Remember(record);
+  return Status::Ok();
+}
+
+// The bytes are in memory while they are sent, so few files are sent at a time.
+Status S3Storage::SendBytes(const Spool& spool, const FileRecord& record) {
+  const Deadline deadline = DeadlineAfter(kTurnMax);
+  while (sending_.fetch_add(1) >= kSendingMax) {
+    --sending_;
+    if (MonotonicClock::now() >= deadline) {
+      return Status(StatusCode::kResourceExhausted, "too many files are being stored");
+    }
+    AG_RETURN_IF_ERROR(runtime::SleepFor(kTurnInterval, nullptr));
+  }
+  net::HttpRequest http;
+  Status sent;
+  runtime_.RunOnIoPool([&] { sent = spool.ReadAll(http.body); });
+  if (sent.ok()) sent = Put(record.file_id, std::move(http), record.sha256, record.mime_type);
+  --sending_;
+  return sent;
+}
+
+Result<FileRecord> S3Storage::Find(const Reader& reader, const std::string& file_id) {
+  if (!IsFileId(file_id)) return NoSuchFile();
+  std::optional<FileRecord> known = Recall(file_id);
+  if (!known) {
+    AG_ASSIGN_OR_RETURN(std::string text, Get(file_id + ".json", kRecordBytesMax));
+    AG_ASSIGN_OR_RETURN(known, RecordFromText(text));
+    Remember(*known);
+  }
+  if (!MayRead(reader, *known)) return NoSuchFile();
+  return *std::move(known);
+}
+
+Result<Content> S3Storage::Open(const FileRecord& record, uint64_t first, uint64_t length) {
+  Request request = MakeRequest("GET", record.file_id);
+  if (length != record.size_bytes) {
+    request.headers.emplace_back(
+        "range", "bytes=" + std::to_string(first) + "-" + std::to_string(first + length - 1));
+  }
+  net::HttpRequest http;
+  http.reply_bytes_max = static_cast<size_t>(length) + 1;
+  AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call, Send(request, std::move(http)));
+  Content content;
+  content.stream = std::make_unique<CallStream>(std::move(call), length);
+  return content;
+}
+
+Result<std::string> S3Storage::ReadText(const FileRecord& record) {
+  return Get(record.file_id + ".txt", kExtractedTextBytesMax + 1);
+}
+
+std::optional<DirectUrl> S3Storage::UrlOf(const FileRecord& record) {
+  const int64_t now = UnixNow();
+  std::lock_guard lock(mutex_);
+  auto known = known_.find(record.file_id);
+  if (known != known_.end() && known->second.url &&
+      known->second.url->expires - now > options_.url_refresh_seconds) {
+    return known->second.url;
+  }
+  DirectUrl url;
+  const Request request = MakeRequest("GET", record.file_id);
+  url.expires = now + options_.url_lifetime_seconds;
+  url.url = base_url_ + EncodePath(request.path) + "?" +
+            PresignedQuery(request, options_.credentials, options_.region, now,
+                           options_.url_lifetime_seconds);
+  if (known != known_.end()) known->second.url = url;
+  return url;
+}
+
+std::optional<FileRecord> S3Storage::Recall(const std::string& file_id) {
+  std::lock_guard lock(mutex_);
+  auto known = known_.find(file_id);
+  if (known == known_.end()) return std::nullopt;
+  ages_.splice(ages_.begin(), ages_, known->second.age);
+  return known->second.record;
+}
+
+void S3Storage::Remember(const FileRecord& record) {
+  std::lock_guard lock(mutex_);
+  if (known_.contains(record.file_id)) return;
+  ages_.push_front(record.file_id);
+  known_.emplace(record.file_id, Known{record, {}, ages_.begin()});
+  if (known_.size() <= kKnownMax) return;
+  known_.erase(ages_.back());
+  ages_.pop_back();
+}
+
+}  // namespace agent_graph::media::s3

@@ -1,0 +1,79 @@
+// Files in a bucket of an object storage that speaks S3.
+//
+// Under the prefix a file is the object <id>, its record <id>.json and the text in it <id>.txt.
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "media/s3/signature.h"
+#include "media/storage.h"
+#include "net/http_client.h"
+
+namespace agent_graph::runtime {
+class Runtime;
+}
+
+namespace agent_graph::media::s3 {
+
+struct StorageOptions {
+  std::string endpoint;  // "https://host[:port]": path-style; empty: Amazon's, virtual-hosted
+  std::string bucket;
+  std::string prefix;  // of keys, without a slash at its ends
+  std::string region;
+  Credentials credentials;
+  int64_t url_lifetime_seconds = 3600;
+  int64_t url_refresh_seconds = 60;
+};
+
+class S3Storage : public Storage {
+ public:
+  // `spool` only receives files, before they are sent on.
+  S3Storage(StorageOptions options, std::unique_ptr<Storage> spool, net::HttpClient client,
+            runtime::Runtime& runtime);
+  ~S3Storage() override;
+
+  Result<Spool> Receive() override { return spool_->Receive(); }
+  Status Keep(Spool& spool, FileRecord& record, const std::optional<std::string>& text) override;
+  Result<FileRecord> Find(const Reader& reader, const std::string& file_id) override;
+  Result<Content> Open(const FileRecord& record, uint64_t first, uint64_t length) override;
+  Result<std::string> ReadText(const FileRecord& record) override;
+  std::optional<DirectUrl> UrlOf(const FileRecord& record) override;
+
+ private:
+  struct Known {
+    FileRecord record;
+    std::optional<DirectUrl> url;
+    std::list<std::string>::iterator age;
+  };
+
+  Request MakeRequest(std::string method, const std::string& name) const;
+  Result<std::unique_ptr<net::HttpCall>> Send(const Request& request, net::HttpRequest http) const;
+  Status SendBytes(const Spool& spool, const FileRecord& record);
+  Status Put(const std::string& name, net::HttpRequest http, std::string hash,
+             const std::string& content_type) const;
+  Result<std::string> Get(const std::string& name, size_t bytes_max) const;
+  std::optional<FileRecord> Recall(const std::string& file_id);
+  void Remember(const FileRecord& record);
+
+  const StorageOptions options_;
+  const std::unique_ptr<Storage> spool_;
+  const net::HttpClient client_;
+  runtime::Runtime& runtime_;
+  const runtime::Cancellation never_;
+  std::atomic<int> sending_{0};
+  std::string base_url_;   // scheme and host
+  std::string host_;       // as signed
+  std::string base_path_;  // up to the prefix's slash
+
+  // Records never change, so each is read once while it is remembered.
+  std::mutex mutex_;
+  std::unordered_map<std::string, Known> known_;  // guarded by mutex_
+  std::list<std::string> ages_;                   // guarded by mutex_; the latest first
+};
+
+}  // namespace agent_graph::media::s3

@@ -1,0 +1,116 @@
+"""Files in a bucket, on a third party's S3 server."""
+
+import pytest
+
+from harness import http1
+from harness.agents import behaviour
+from harness.s3_server import S3Server
+from harness.uploads import upload, uploaded
+
+_ECHO = behaviour("echo")
+
+
+@pytest.fixture
+def s3(directory):
+    server = S3Server(directory / "s3", "files")
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def serve(start_service, s3):
+    def start(**media):
+        cloud = {"endpoint": s3.endpoint, "bucket": "files", "access_key_id": s3.ACCESS_KEY,
+                 "secret_access_key": "${S3_SECRET}"} | media.pop("cloud", {})
+        settings = _ECHO | {"env": "env", "media": {"storage_type": "cloud", "storage_path": "up/load",
+                                                    "cloud": cloud} | media}
+        return start_service(settings, files={"env": f"S3_SECRET={s3.SECRET_KEY}\n"})
+
+    return start
+
+
+def test_upload_and_download(serve, s3):
+    service = serve()
+    data = bytes(range(256)) * 5000
+    record = uploaded(service, data, "a b.png", "image/png")
+    assert record["direct_url"].startswith(s3.endpoint + "/files/up/load/")
+    for _ in range(4):
+        reply = service.get(record["url"])
+        assert reply.status == 200 and reply.body == data
+    assert reply.header("Content-Type") == "image/png"
+    part = service.get(record["url"], headers={"Range": "bytes=1000-1009"})
+    assert part.status == 206 and part.body == data[1000:1010]
+    assert part.header("Content-Range") == f"bytes 1000-1009/{len(data)}"
+    assert service.request("HEAD", record["url"]).header("Content-Length") == str(len(data))
+    assert service.get(record["url"], headers={"If-None-Match": reply.header("ETag")}).status == 304
+    assert service.get("/v1/files/" + "0" * 32).status == 404
+    info = service.get(record["url"] + "/info").json()["data"]
+    assert info["direct_url"].startswith(s3.endpoint)
+    config = service.get("/v1/config/multimodal").json()["data"]
+    assert (config["media_storage_type"], config["media_storage_path"]) == ("cloud", "up/load")
+
+
+def test_signed_urls_work_and_are_kept(serve, s3):
+    service = serve(cloud={"signed_url_ttl_seconds": 1000})
+    record = uploaded(service, b"direct", "a.txt", "text/plain")
+    url = service.get(record["url"] + "/url").json()["data"]
+    assert url["file_id"] == record["file_id"] and url["mime_type"] == "text/plain"
+    assert isinstance(url["expires_at"], int)
+    target = url["url"].removeprefix(s3.endpoint)
+    fetched = http1.fetch(s3.port, "GET", target, {"Host": s3.host})
+    assert fetched.status == 200 and fetched.body == b"direct"
+    forged = target[:-4] + ("0000" if not target.endswith("0000") else "1111")
+    assert http1.fetch(s3.port, "GET", forged, {"Host": s3.host}).status == 403
+
+
+def test_documents_and_messages(serve):
+    service = serve()
+    record = uploaded(service, b"the text", "a.txt", "text/plain")
+    assert record["extracted_text"] == "the text"
+    assert service.get(record["url"] + "/info").json()["data"]["extracted_text"] == "the text"
+    body = {"messages": [{"role": "user", "content": [
+        {"type": "document", "file_id": record["file_id"]}]}]}
+    reply = service.post("/v1/graph/invoke", body)
+    assert reply.json()["data"]["messages"][0]["content"][0]["text"] == "the text"
+
+
+def test_files_survive_a_restart(serve):
+    service = serve()
+    record = uploaded(service, b"x")
+    service.stop()
+    service.wait_until_gone()
+    service.start()
+    assert service.get(record["url"]).body == b"x"
+
+
+def test_a_storage_that_is_down(serve, s3):
+    service = serve()
+    record = uploaded(service, b"x")
+    s3.close()
+    assert upload(service, b"y").status == 503
+    assert service.get(record["url"]).status == 503
+    assert service.get("/ping").status == 200
+
+
+def test_wrong_keys_are_told_in_the_log_only(serve):
+    service = serve(cloud={"secret_access_key": "not-the-secret-of-anybody"})
+    reply = upload(service, b"x")
+    assert reply.status == 503 and reply.json()["detail"] == "the file storage failed"
+    log = service.error_log.text()
+    assert "403" in log and "not-the-secret-of-anybody" not in log
+
+
+@pytest.mark.parametrize(
+    "cloud, told",
+    [
+        ({}, 'media.cloud: storage "cloud" needs bucket'),
+        ({"bucket": "a b"}, "media.cloud.bucket: is not the name of a bucket"),
+        ({"bucket": "b", "endpoint": "s3.local"}, "media.cloud.endpoint: must be http://"),
+        ({"bucket": "b", "access_key_id": "k"}, 'media.cloud: storage "cloud" needs secret_access_key'),
+        ({"provider": "gcp"}, 'media.cloud.provider: "gcp" is not available'),
+    ],
+)
+def test_unusable_settings(make_service, cloud, told):
+    service = make_service(_ECHO | {"media": {"storage_type": "cloud", "cloud": cloud}})
+    accepted, printed = service.test_configuration()
+    assert not accepted and told in printed
