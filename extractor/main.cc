@@ -47,7 +47,9 @@ void LimitSelf(pid_t parent) {
   if (getppid() != parent) _exit(1);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   Limit(RLIMIT_CPU, kProcessorSecondsMax);
-  Limit(RLIMIT_AS, kMemoryBytesMax);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  Limit(RLIMIT_AS, kMemoryBytesMax);  // less than the shadow of a sanitizer
+#endif
   Limit(RLIMIT_CORE, 0);
   Limit(RLIMIT_FSIZE, 0);
   Limit(RLIMIT_NOFILE, kFilesMax);

@@ -25,7 +25,6 @@ bool ReadParagraphs(std::string_view xml, Text& out) {
   handler.on_end = [&](std::string_view name) {
     if (name == "t") in_text = false;
     if (name == "p") out.EndLine();
-    if (name == "tc") out.Tab();
   };
   handler.on_text = [&](std::string_view text) {
     if (in_text) out.Append(text);
