@@ -1,6 +1,5 @@
 """Uploading and reading files through a real nginx."""
 
-import os
 import random
 
 import pytest
