@@ -36,7 +36,7 @@ ngx_module_t ngx_http_agent_graph_module = {
     nullptr,      // init_thread
     nullptr,      // exit_thread
     ExitProcess,  // in workers
-    nullptr,      // exit_master
+    ExitMaster,
     NGX_MODULE_V1_PADDING,
 };
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "callback.h"
+#include "service/file_storage.h"
 #include "status_rows.h"
 #include "status_timer.h"
 #include "worker_service.h"
@@ -119,6 +120,21 @@ void ExitProcess(ngx_cycle_t* cycle) noexcept {
   });
   // No destructor may run under a running thread.
   if (stuck) _exit(0);
+}
+
+// Its workers have gone. What of theirs was in memory must not outlive nginx.
+void ExitMaster(ngx_cycle_t* cycle) noexcept {
+  Guarded(cycle->log, [&] {
+    const MainConfig* main = FindMainConfig(cycle);
+    if (main == nullptr) return;
+    auto* core = reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(cycle->conf_ctx, ngx_core_module));
+    bool hands_over = geteuid() == 0 && core->user != static_cast<ngx_uid_t>(NGX_CONF_UNSET_UINT);
+    for (const auto& config : *main->services) {
+      if (config->settings == nullptr) continue;
+      service::ForgetFiles(*config->settings, config->state_directory,
+                           hands_over ? core->user : geteuid(), ngx_pid);
+    }
+  });
 }
 
 void ReportStatus(uint64_t loop_delay_micros) {

@@ -10,6 +10,7 @@ class WorkerService;
 ngx_int_t InitModule(ngx_cycle_t* cycle) noexcept;
 ngx_int_t InitProcess(ngx_cycle_t* cycle) noexcept;
 void ExitProcess(ngx_cycle_t* cycle) noexcept;
+void ExitMaster(ngx_cycle_t* cycle) noexcept;
 
 // The running form of a service in this worker; null when there is none.
 WorkerService* FindWorkerService(const ServiceConfig& config);

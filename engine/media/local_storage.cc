@@ -269,11 +269,21 @@ Status CheckDirectory(const std::string& directory) {
                 directory + " cannot be used: " + std::generic_category().message(error));
 }
 
-std::string MemoryDirectory(const std::string& state_directory) {
+void RemoveInstance(const std::string& directory, uid_t user, const std::string& instance) {
+  Result<FileDescriptor> folder = OpenFolder(AT_FDCWD, directory.c_str(), O_NOFOLLOW);
+  struct stat info{};
+  if (!folder.ok() || fstat(folder->get(), &info) != 0 || info.st_uid != user) return;
+  Result<std::string> owner = ReadSmallFile(folder->get(), kInstanceName, kRecordBytesMax);
+  if (!owner.ok() || *owner != instance) return;
+  std::error_code ignored;  // a start finds what is left
+  std::filesystem::remove_all(directory, ignored);
+}
+
+std::string MemoryDirectory(const std::string& state_directory, uid_t user) {
   uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (unsigned char c : state_directory) hash = (hash ^ c) * 0x100000001b3;
   std::ostringstream name;
-  name << "/dev/shm/agent-graph-" << geteuid() << "-" << std::hex << hash;
+  name << "/dev/shm/agent-graph-" << user << "-" << std::hex << hash;
   return name.str();
 }
 

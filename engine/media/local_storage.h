@@ -8,7 +8,8 @@
 //   instance, lock    of storage "memory": the nginx whose files these are
 #pragma once
 
-#include <atomic>
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -64,7 +65,9 @@ class LocalStorage : public Storage {
 Status CheckDirectory(const std::string& directory);
 
 // The directory for storage "memory" of the service with this state directory.
-std::string MemoryDirectory(const std::string& state_directory);
+std::string MemoryDirectory(const std::string& state_directory, uid_t user);
+// Removes it when it belongs to `user` and its files are of this instance.
+void RemoveInstance(const std::string& directory, uid_t user, const std::string& instance);
 // The value of LocalStorageOptions::instance for a process; empty when it does not run.
 std::string InstanceOf(int64_t process);
 

@@ -1,6 +1,7 @@
 #include "service/file_storage.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -36,7 +37,7 @@ std::unique_ptr<media::Storage> MakeFileStorage(const settings::Settings& settin
   media::LocalStorageOptions options;
   options.total_bytes_max = settings.media.total_bytes_max;
   if (settings.media.storage == Storage::kMemory) {
-    options.directory = media::MemoryDirectory(state_directory);
+    options.directory = media::MemoryDirectory(state_directory, geteuid());
     options.must_be_ours = true;
     options.instance = media::InstanceOf(master);
   } else if (settings.media.path.starts_with('/')) {
@@ -54,6 +55,13 @@ std::unique_ptr<media::Storage> MakeFileStorage(const settings::Settings& settin
       CloudOptions(settings.media),
       std::make_unique<media::LocalStorage>(std::move(options), runtime),
       net::HttpClient(settings.environment), runtime);
+}
+
+void ForgetFiles(const settings::Settings& settings, const std::string& state_directory, uid_t user,
+                 int64_t master) {
+  if (settings.media.storage != Storage::kMemory) return;
+  media::RemoveInstance(media::MemoryDirectory(state_directory, user), user,
+                        media::InstanceOf(master));
 }
 
 std::string ExtractorProgram() {

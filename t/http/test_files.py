@@ -1,5 +1,6 @@
 """Uploading and reading files through a real nginx."""
 
+import pathlib
 import random
 
 import pytest
@@ -320,8 +321,10 @@ def test_files_in_memory_end_with_nginx(start_service):
     assert service.get(url).body == _PNG
     service.reload()
     assert service.get(url).body == _PNG
+    before = set(pathlib.Path("/dev/shm").glob("agent-graph-*"))
     service.stop()
     service.wait_until_gone()
+    assert len(before - set(pathlib.Path("/dev/shm").glob("agent-graph-*"))) == 1, "it is removed"
     service.start()
     assert service.get(url).status == 404
 

@@ -162,6 +162,17 @@ TEST_F(LocalStorageTest, FilesOfAnInstanceEndWithIt) {
   EXPECT_TRUE(upgraded.Find({}, record.file_id).ok()) << "the instance before still runs";
 }
 
+TEST_F(LocalStorageTest, AnInstanceIsRemovedByItselfOnly) {
+  options_.instance = InstanceOf(getpid());
+  LocalStorage storage(options_, runtime_);
+  ASSERT_TRUE(Keep(storage, "x").ok());
+  RemoveInstance(options_.directory, geteuid(), InstanceOf(getppid()));
+  RemoveInstance(options_.directory, geteuid() + 1, options_.instance);
+  EXPECT_TRUE(fs::exists(options_.directory));
+  RemoveInstance(options_.directory, geteuid(), options_.instance);
+  EXPECT_FALSE(fs::exists(options_.directory));
+}
+
 TEST_F(LocalStorageTest, RefusesADirectoryThatOthersMayWriteTo) {
   options_.must_be_ours = true;
   fs::create_directory(options_.directory);
