@@ -99,6 +99,7 @@ ReportSummary ReadSummary(std::string id, const json& document) {
   summary.set_id = Text(Member(document, "eval_set_id"));
   summary.set_name = Text(Member(document, "eval_set_name"));
   if (summary.label().empty()) summary.set_name = id;
+  if (summary.set_id.empty()) summary.set_id = summary.set_name;
   summary.id = std::move(id);
   summary.timestamp = std::clamp(Number(Member(document, "timestamp")), 0.0, 1e11);
   summary.cases = Count(Member(counts, "total_cases"));
