@@ -56,6 +56,22 @@ std::string PlaceholderText(const MediaReference& media) {
   return "[attached file" + (name.empty() ? "" : " " + name) + " is not readable here]";
 }
 
+std::string EncodeBase64(std::string_view bytes) {
+  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t bits = 0;
+    for (size_t j = 0; j < 3; ++j) {
+      bits = bits << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0u);
+    }
+    for (size_t j = 0; j < 4; ++j) {
+      out.push_back(i + j <= bytes.size() ? kDigits[bits >> (18 - 6 * j) & 63] : '=');
+    }
+  }
+  return out;
+}
+
 std::optional<std::string> DecodeBase64(std::string_view text) {
   while (text.ends_with('=')) text.remove_suffix(1);
   if (text.size() % 4 == 1) return std::nullopt;

@@ -19,6 +19,7 @@ struct InlineData {
 std::optional<InlineData> InlineDataOf(const MediaBlock& block);
 // Names what the model cannot be shown, so that it can say so.
 std::string PlaceholderText(const MediaReference& media);
+std::string EncodeBase64(std::string_view bytes);
 // Nothing when the text is not base64.
 std::optional<std::string> DecodeBase64(std::string_view text);
 

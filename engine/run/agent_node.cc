@@ -117,6 +117,10 @@ Result<NodeResult> RunAgentNode(const RunEnvironment& environment, const std::st
   models::ModelRequest request;
   request.system_prompt = SystemPrompt(agent, state);
   request.messages = InContext(environment.graph->context(), state.messages());
+  std::shared_ptr<void> shown;
+  if (environment.show_files) {
+    AG_ASSIGN_OR_RETURN(shown, environment.show_files(environment, request.messages));
+  }
   if (!agent.tool_node.empty()) {
     request.tools = Declare(ToolsOf(environment.graph, agent.tool_node, environment.catalog,
                                     environment.remote_tools.get(), environment.cancellation,

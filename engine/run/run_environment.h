@@ -24,6 +24,7 @@ struct RunEnvironment {
   ModelLookup find_model;
   tools::Catalog* catalog = nullptr;
   std::shared_ptr<const RemoteToolSet> remote_tools;  // null: none
+  FileShower show_files;
   LogFunction log;
   bool show_exception_text = true;
   std::shared_ptr<const IdGenerator> ids;  // of threads and messages

@@ -109,6 +109,7 @@ Result<std::shared_ptr<RunEnvironment>> Runner::MakeEnvironment(
   environment->runtime = &runtime_;
   environment->find_model = options_.find_model;
   environment->catalog = options_.catalog;
+  environment->show_files = options_.show_files;
   environment->log = options_.log;
   environment->show_exception_text = options_.show_exception_text;
   environment->ids = options_.ids;

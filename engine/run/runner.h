@@ -111,6 +111,12 @@ using ThreadNamer = std::function<std::string(const std::vector<std::string>& te
 // A line for the operator's log. Called from any thread.
 using LogFunction = std::function<void(LogLevel level, const std::string& line)>;
 
+struct RunEnvironment;
+// Puts the bytes of files that messages refer to into what a model is sent. On a fiber. What it
+// returns is kept while the model is asked.
+using FileShower = std::function<Result<std::shared_ptr<void>>(const RunEnvironment& environment,
+                                                               std::vector<Message>& messages)>;
+
 // Thread-safe: one instance serves all fibers of a worker.
 class Runner {
  public:
@@ -123,6 +129,7 @@ class Runner {
     memory::MemoryStore* memories = nullptr;  // of functions and tools; null: there is none
     tools::Catalog* catalog = nullptr;  // of the graph's HTTP tools and MCP servers; outlives runs
     RemoteTools* remote_tools = nullptr;     // outlives runs
+    FileShower show_files;                   // may be empty: models are told the names of files only
     LogFunction log;                         // may be empty
     std::shared_ptr<const IdGenerator> ids;  // null: UUIDs
     ThreadNamer name_thread;                 // may be empty: threads have no names

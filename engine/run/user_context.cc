@@ -79,6 +79,10 @@ Result<models::ModelReply> FunctionContext::Generate(models::ModelProvider& prov
   models::ModelRequest request;
   request.system_prompt = call.system_prompt;
   request.messages = ModelConversation(call.messages);
+  std::shared_ptr<void> shown;
+  if (environment_->show_files) {
+    AG_ASSIGN_OR_RETURN(shown, environment_->show_files(*environment_, request.messages));
+  }
   request.parameters_json = call.parameters_json;
   request.deadline = deadline_;
   auto on_delta = [&](const models::ModelDelta& delta) {

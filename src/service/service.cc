@@ -18,6 +18,7 @@
 #include "runtime/runtime.h"
 #include "service/agent.h"
 #include "service/file_storage.h"
+#include "service/shown_files.h"
 #include "service/state_owner.h"
 #include "state/client.h"
 #include "telemetry/exporter.h"
@@ -77,6 +78,7 @@ struct Service::Implementation {
         store(MakeStore()),
         files(MakeFileStorage(*settings, options.state_directory,
                               options.state_in_process ? getpid() : getppid(), runtime)),
+        shown_files(*files, runtime, !settings->media.require_owner),
         extractor(ExtractorProgram()),
         reports(settings->evaluation.reports_directory),
         exporter(MakeExporter()),
@@ -185,6 +187,10 @@ struct Service::Implementation {
         exporter->Offer(std::move(record));
       };
     }
+    runner_options.show_files = [this](const run::RunEnvironment& environment,
+                                       std::vector<Message>& messages) {
+      return shown_files.Show(environment, messages);
+    };
     runner_options.log = ToLog();
     runner_options.show_exception_text = settings->mode == settings::Mode::kDevelopment;
     return runner_options;
@@ -230,6 +236,7 @@ struct Service::Implementation {
   std::unique_ptr<memory::MemoryStore> store;  // null: no memory store
   std::unique_ptr<auth::Guard> guard;
   std::unique_ptr<media::Storage> files;
+  ShownFiles shown_files;
   media::Extractor extractor;
   evals::ReportDirectory reports;
   std::unique_ptr<telemetry::Exporter> exporter;  // null: nothing is exported

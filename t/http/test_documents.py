@@ -1,12 +1,14 @@
 """Text of documents, and files that messages refer to."""
 
+import base64
+import json
 import os
 import pathlib
 
 import pytest
 
 from harness import documents
-from harness.agents import behaviour
+from harness.agents import behaviour, texts
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.uploads import uploaded
 from harness.waiting import wait_until
@@ -193,3 +195,24 @@ def test_references_are_bounded(start_service):
     record = uploaded(service, b"x", "a.png", "image/png")
     assert _invoke(service, *[_reference(record)] * 64).status == 200
     assert _invoke(service, *[_reference(record)] * 65).status == 422
+
+
+def test_a_model_is_shown_the_file(start_service, start_mock_provider):
+    mock = start_mock_provider([{"match": {}, "response": {"content": "A cat."}}])
+    settings = {
+        "agent": "graphs/support.json:app",
+        "models": {"default": {"provider": "openai", "model": "m", "api_key": "k",
+                               "base_url": mock.base_url}},
+    }
+    service = start_service(settings)
+    data = bytes(range(256)) * 40
+    record = uploaded(service, data, "cat.png", "image/png")
+    reply = _invoke(service, _reference(record), config={"thread_id": "t"})
+    assert texts(reply.json()["data"]["messages"])[-1] == "A cat."
+    sent = json.dumps(mock.requests()[-1]["body"])
+    assert "data:image/png;base64," + base64.b64encode(data).decode() in sent
+    # The thread keeps the reference, not the bytes; the next turn shows them again.
+    stored = service.get("/v1/threads/t/messages").text
+    assert record["file_id"] in stored and len(stored) < 5000
+    assert service.invoke("and now?", config={"thread_id": "t"}).status == 200
+    assert base64.b64encode(data).decode() in json.dumps(mock.requests()[-1]["body"])

@@ -38,5 +38,14 @@ TEST(Media, DecodesBase64) {
   }
 }
 
+TEST(EncodeBase64, IsWhatDecodes) {
+  EXPECT_EQ(EncodeBase64(""), "");
+  EXPECT_EQ(EncodeBase64("f"), "Zg==");
+  EXPECT_EQ(EncodeBase64("fo"), "Zm8=");
+  EXPECT_EQ(EncodeBase64("foobar"), "Zm9vYmFy");
+  const std::string bytes("\x00\xff\xfe\x7f", 4);
+  EXPECT_EQ(DecodeBase64(EncodeBase64(bytes)), bytes);
+}
+
 }  // namespace
 }  // namespace agent_graph::models
