@@ -128,9 +128,9 @@ class Runner {
     ModelLookup find_model;                   // required by graphs that ask a model
     memory::MemoryStore* memories = nullptr;  // of functions and tools; null: there is none
     tools::Catalog* catalog = nullptr;  // of the graph's HTTP tools and MCP servers; outlives runs
-    RemoteTools* remote_tools = nullptr;     // outlives runs
-    FileShower show_files;                   // may be empty: models are told the names of files only
-    LogFunction log;                         // may be empty
+    RemoteTools* remote_tools = nullptr;  // outlives runs
+    FileShower show_files;                // may be empty: models are told the names of files only
+    LogFunction log;                      // may be empty
     std::shared_ptr<const IdGenerator> ids;  // null: UUIDs
     ThreadNamer name_thread;                 // may be empty: threads have no names
     RunListener on_finished;                 // may be empty
