@@ -31,7 +31,7 @@ async def provide(socket):
         message = json.loads(text)
         if "setup" in message:
             await socket.send('{"setupComplete":{}}')
-        elif "realtimeInput" in message:
+        elif "audio" in message.get("realtimeInput", {}):
             data = message["realtimeInput"]["audio"]["data"]
             await socket.send(
                 '{"serverContent":{"modelTurn":{"parts":[{"inlineData":'
@@ -115,7 +115,7 @@ worker_processes 1; worker_rlimit_nofile 32768;
 error_log {directory}/error.log notice; pid {directory}/nginx.pid;
 events {{ worker_connections 8192; }}
 http {{
-    access_log off; {paths}
+    access_log off; client_max_body_size 26m; {paths}
     agent_graph_service live {directory}/service.json threads=1 state={directory}/state;
     server {{ listen 127.0.0.1:{port}; location / {{ agent_graph live; }} }}
 }}

@@ -293,7 +293,7 @@ void Session::OnInterrupted() {
   if (std::exchange(output_shown_, false)) ports_.Emit(OutputTranscriptEvent("", true));
   if (audio > milliseconds(0)) output_.Cut(heard);
   StoreUnheard(std::nullopt);
-  StoreAnswer(output_.Take(), true, input_expected_);
+  StoreAnswer({output_.Take(), audio > milliseconds(0), /*interrupted=*/true, input_expected_});
   ports_.Emit(InterruptedEvent());
   speaking_ = false;
   answer_expected_ = true;

@@ -115,6 +115,14 @@ class Session {
     bool after_input = false;  // it answers words of the user that are still to come
   };
 
+  // What the model has said.
+  struct Answer {
+    std::string text;
+    bool spoken = false;
+    bool interrupted = false;
+    bool after_input = false;  // as in Unheard
+  };
+
   void Open(Deadline now);
   void Forward(Deadline now);
   void Send(const UpstreamFrame& frame);
@@ -137,7 +145,7 @@ class Session {
   void HandOver(const realtime::ToolCall& call, Deadline now);
   void FinishInput();
   void StoreUnheard(std::optional<std::chrono::milliseconds> heard);
-  void StoreAnswer(std::string text, bool interrupted, bool after_input);
+  void StoreAnswer(Answer answer);
   void StoreMessage(Message message);
   void TrimHistory();
   std::string Metadata(bool spoken, bool interrupted) const;

@@ -111,14 +111,15 @@ void Session::StoreUnheard(std::optional<milliseconds> heard) {
   if (!unheard_) return;
   Unheard unheard = *std::exchange(unheard_, std::nullopt);
   if (heard && unheard.audio > milliseconds(0)) unheard.utterance.Cut(*heard);
-  StoreAnswer(unheard.utterance.Take(), heard.has_value(), unheard.after_input);
+  StoreAnswer({unheard.utterance.Take(), unheard.audio > milliseconds(0), heard.has_value(),
+               unheard.after_input});
 }
 
-void Session::StoreAnswer(std::string text, bool interrupted, bool after_input) {
-  if (text.empty()) return;
-  Message message = Message::Assistant(std::move(text));
-  message.metadata_json = Metadata(true, interrupted);
-  if (after_input && held_.size() < kHeldMax) {
+void Session::StoreAnswer(Answer answer) {
+  if (answer.text.empty()) return;
+  Message message = Message::Assistant(std::move(answer.text));
+  message.metadata_json = Metadata(answer.spoken, answer.interrupted);
+  if (answer.after_input && held_.size() < kHeldMax) {
     held_.push_back(std::move(message));
   } else {
     StoreMessage(std::move(message));
@@ -157,7 +158,7 @@ void Session::Finish(uint16_t code, std::string reason, std::string outcome) {
   if (std::exchange(output_shown_, false)) ports_.Emit(OutputTranscriptEvent("", true));
   FinishInput();
   StoreUnheard(std::nullopt);
-  StoreAnswer(output_.Take(), true, false);
+  StoreAnswer({output_.Take(), turn_audio_ > milliseconds(0), /*interrupted=*/true});
   ports_.CloseLink();
   ports_.Close(code, std::move(reason), std::move(outcome));
 }

@@ -95,6 +95,12 @@ def test_text_and_tools(start_service):
     assert client.sound == b""
     messages = _wait_for_messages(service, "tools", 4)
     assert [m["role"] for m in messages] == ["user", "assistant", "tool", "assistant"]
+    assert "modality" not in messages[-1]["metadata"]  # it was not spoken
+    client.send_json({"type": "close"})
+    client.read_to_end()
+    run = service.get("/v1/observability/tools").json()["data"]["run"]
+    assert (run["status"], run["tool_calls"]) == ("done", 1)
+    assert {"node: VOICE", "node: TOOLS"} <= {span["name"] for span in run["spans"]}
 
 
 def test_tools_tags_hide_tools(start_service):
