@@ -143,6 +143,7 @@ class Session {
   void OnClosed(const realtime::Event& event, Deadline now);
 
   void HandOver(const realtime::ToolCall& call, Deadline now);
+  void EndTranscripts();
   void FinishInput();
   void StoreUnheard(std::optional<std::chrono::milliseconds> heard);
   void StoreAnswer(Answer answer);

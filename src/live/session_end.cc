@@ -149,14 +149,19 @@ void Session::TrimHistory() {
 
 void Session::Fail(const std::string& code, const std::string& message, uint16_t close_code) {
   if (phase_ == Phase::kClosed) return;
-  ports_.Emit(ErrorEvent(code, message, true));
+  EndTranscripts();
+  ports_.Emit(ErrorEvent(code, message, true));  // the last event
   Finish(close_code, code, close_code == websocket::close_code::kInternal ? "error" : "rejected");
+}
+
+void Session::EndTranscripts() {
+  if (std::exchange(output_shown_, false)) ports_.Emit(OutputTranscriptEvent("", true));
+  FinishInput();
 }
 
 void Session::Finish(uint16_t code, std::string reason, std::string outcome) {
   phase_ = Phase::kClosed;
-  if (std::exchange(output_shown_, false)) ports_.Emit(OutputTranscriptEvent("", true));
-  FinishInput();
+  EndTranscripts();
   StoreUnheard(std::nullopt);
   StoreAnswer({output_.Take(), turn_audio_ > milliseconds(0), /*interrupted=*/true});
   ports_.CloseLink();

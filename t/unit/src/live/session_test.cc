@@ -415,6 +415,21 @@ TEST_F(SessionTest, ErrorsOfTheProvider) {
   EXPECT_EQ(close_code_, 1011);
 }
 
+TEST_F(SessionTest, AFatalErrorIsTheLastEvent) {
+  BeginReady();
+  Hear("hello");
+  Say("Good");
+  TakeEvents();
+  session_->Fail("stopped", "the session was stopped", 1000);
+  EXPECT_THAT(
+      TakeEvents(),
+      ElementsAre(
+          R"({"type":"output_transcript","text":"","finished":true})",
+          R"({"type":"input_transcript","text":"","finished":true})",
+          R"({"type":"error","code":"stopped","message":"the session was stopped","fatal":true})"));
+  EXPECT_THAT(stored_, ElementsAre("user: hello", "assistant: Good"));
+}
+
 // --- the end --------------------------------------------------------------------------------
 
 TEST_F(SessionTest, ClosesAtOnceWhenNothingIsDue) {
