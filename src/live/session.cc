@@ -272,6 +272,11 @@ void Session::OnOutputTranscript(const realtime::Event& event) {
 
 void Session::OnTurnComplete(Deadline now) {
   OnContent();
+  // Some providers end a turn that the user has interrupted: he is still speaking.
+  if (std::exchange(interrupted_, false) && !speaking_) {
+    ports_.Emit(TurnCompleteEvent());
+    return;
+  }
   if (!input_expected_) FinishInput();
   speaking_ = answer_expected_ = sound_sent_ = false;
   if (std::exchange(output_shown_, false)) ports_.Emit(OutputTranscriptEvent("", true));
@@ -296,7 +301,7 @@ void Session::OnInterrupted() {
   StoreAnswer({output_.Take(), audio > milliseconds(0), /*interrupted=*/true, input_expected_});
   ports_.Emit(InterruptedEvent());
   speaking_ = false;
-  answer_expected_ = true;
+  answer_expected_ = interrupted_ = true;
 }
 
 // --- tools ------------------------------------------------------------------------------------

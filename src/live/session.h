@@ -173,6 +173,7 @@ class Session {
   // The turn.
   bool speaking_ = false;         // the model has begun to answer
   bool answer_expected_ = false;  // the user has said something
+  bool interrupted_ = false;      // the last answer was
   bool sound_sent_ = false;       // since the last answer
   size_t tools_running_ = 0;
   std::chrono::milliseconds turn_audio_{0};  // emitted

@@ -207,6 +207,21 @@ TEST_F(SessionTest, AnInterruptionTakesBackWhatWasNotHeard) {
   EXPECT_THAT(metadata_, ElementsAre(HasSubstr(R"("interrupted":true)")));
 }
 
+TEST_F(SessionTest, TheEndOfAnInterruptedTurnIsNotTheAnswerToTheInterruption) {
+  BeginReady();
+  Say("one");
+  Give({.kind = Kind::kInterrupted});
+  TakeEvents();
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_THAT(TakeEvents(), ElementsAre(R"({"type":"turn_complete"})"));
+  Client(kClose);
+  EXPECT_EQ(close_code_, 0);  // the user's words are still to be answered
+  Say("two");
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_EQ(close_code_, 1000);
+  EXPECT_THAT(stored_, ElementsAre("assistant: one", "assistant: two"));
+}
+
 TEST_F(SessionTest, SpeechIntoThePlayingEndOfACompleteAnswerInterruptsIt) {
   BeginReady();
   Say("one");
