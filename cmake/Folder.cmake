@@ -54,7 +54,10 @@ function(agent_graph_folder folder)
     target_link_libraries(test_${target} PRIVATE agent_graph_flags ${libraries} GTest::gtest
                           GTest::gmock GTest::gtest_main)
     # A test runs once where it is compiled again and again; what it tests keeps its optimisation.
-    set_source_files_properties(${tests} PROPERTIES COMPILE_OPTIONS -O0)
+    target_compile_options(test_${target} PRIVATE $<$<CONFIG:Release>:-O0>)
+    if(AGENT_GRAPH_SANITIZER)
+      set_source_files_properties(${tests} PROPERTIES COMPILE_OPTIONS -O0)
+    endif()
     # User graphs loaded by a test resolve the SDK from the test program.
     set_target_properties(test_${target} PROPERTIES ENABLE_EXPORTS ON)
     gtest_discover_tests(test_${target} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)

@@ -5,7 +5,7 @@
 #include "api/rate_limit.h"
 #include "callback.h"
 #include "rate_limit.h"
-#include "state/leveldb/process.h"
+#include "base/process.h"
 
 namespace agent_graph::nginx {
 namespace {
@@ -48,7 +48,7 @@ SocketOptions SocketOptionsOf(const RequestContext& context) {
 // The same in all workers, over reloads; another one after a restart.
 std::string NameOfNginx() {
   const pid_t master = ngx_process == NGX_PROCESS_SINGLE ? getpid() : getppid();
-  return std::to_string(master) + ":" + std::to_string(state::ProcessStartTime(master));
+  return std::to_string(master) + ":" + std::to_string(ProcessStartTime(master));
 }
 
 bool IsLeaving(const ngx_connection_t* connection) {
