@@ -164,6 +164,14 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
   void Open() {
     open_ = true;
     if (handler_ == nullptr) return Close();
+    // Beast ends a read only when the peer has closed the connection, too; some take their time. Our
+    // own Close frame is on its way by the time the posted function runs.
+    stream_.control_callback([this](websocket::frame_type kind, beast::string_view) {
+      if (kind != websocket::frame_type::close) return;
+      asio::post(stream_.get_executor(), [self = this->shared_from_this()] {
+        self->End("", websocket::error::closed);
+      });
+    });
     handler_->OnOpen();
     Read();
     Write();

@@ -13,7 +13,7 @@ class RemoteToolsTest : public RunTest {
     add.name = "add";
     add.idempotent = true;
     add.function = [](const json& arguments, ToolContext&) -> ToolOutput {
-      return std::to_string(arguments.at("a").get<int>() + 1);
+      return json(arguments.at("a").get<int>() + 1);
     };
     AddAgentWithTools({add});
     builder_.AddRemoteTool(
