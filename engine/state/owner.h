@@ -7,6 +7,7 @@
 // connection, come back to the new owner and send again what was not answered.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,6 +28,8 @@ struct OwnerOptions {
   uid_t root_serves = StateDirectory::kNobodyElse;  // whose it may be when we are root
   Type type = Type::kLevelDb;
   SyncLevel sync = SyncLevel::kRun;
+  // Threads that nothing has happened on for so long are deleted; zero: none are.
+  std::chrono::seconds thread_ttl{0};
   // An owner yields to a candidate of a higher generation. kNewest: the time of start, so that a
   // reloaded nginx wins; 0 for a worker that only stands in.
   static constexpr uint64_t kNewest = ~uint64_t{0};

@@ -16,6 +16,7 @@ namespace agent_graph::settings {
 namespace {
 
 constexpr int64_t kMillisecondsMax = 24 * 60 * 60 * 1000;
+constexpr int64_t kSecondsMax = int64_t{100} * 365 * 24 * 60 * 60;
 constexpr int64_t kBytesMax = int64_t{1} << 40;
 constexpr int64_t kMessageBytesMax = int64_t{64} << 20;
 constexpr int64_t kWindowMax = 10'000;  // messages
@@ -64,6 +65,10 @@ Status ReadSync(const Value& value, CheckpointerSettings& checkpointer) {
 constexpr Key<CheckpointerSettings> kCheckpointerKeys[] = {
     {"type", ReadCheckpointerType},
     {"sync", ReadSync},
+    {"ttl",
+     [](const Value& v, CheckpointerSettings& c) {
+       return v.IsNull() ? Status::Ok() : v.Read(1, kSecondsMax, c.ttl_seconds);
+     }},
 };
 
 Status ReadCheckpointer(const Value& value, Settings& settings) {

@@ -26,6 +26,7 @@ struct CheckpointerSettings {
   enum class Sync : uint8_t { kRun, kAlways, kNone };
   Type type = Type::kLevelDb;
   Sync sync = Sync::kRun;
+  int64_t ttl_seconds = 0;  // of a thread that nothing happens on; 0: for ever
 };
 
 // One entry of `models`: a provider under a name that graphs refer to.

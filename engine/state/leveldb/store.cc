@@ -21,8 +21,8 @@ Result<Body> Decode(pack::Unpacker& unpacker) {
 
 }  // namespace
 
-Store::Store(Database& database, SyncLevel sync)
-    : database_(database), sync_(sync), transaction_(database) {}
+Store::Store(Database& database, SyncLevel sync, std::chrono::seconds thread_ttl)
+    : database_(database), sync_(sync), thread_ttl_(thread_ttl), transaction_(database) {}
 
 Status Store::Load() {
   AG_RETURN_IF_ERROR(LoadLeases());
@@ -32,6 +32,7 @@ Status Store::Load() {
   for (auto& [id, entry] : clients_) entry.disconnected = now;
   if (!clients_.empty()) next_client_check_ = now;
   wants_sweep_ = true;
+  if (thread_ttl_.count() > 0) next_expiry_ = now;
   return Status::Ok();
 }
 
@@ -214,6 +215,7 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const wire::RequestHea
 void Store::Tick(MonotonicClock::time_point now) {
   if (now >= next_waiter_) ExpireWaiters(now);
   if (now >= next_client_check_) CheckClients(now);
+  if (now >= next_expiry_) ExpireThreads(now);
   AdmitWaiters();
 }
 

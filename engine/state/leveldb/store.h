@@ -57,7 +57,8 @@ class Store {
   // Runs that wait for a busy thread, over all threads.
   static constexpr size_t kWaitersMax = 65'536;
 
-  Store(Database& database, SyncLevel sync);
+  // Threads that were last changed `thread_ttl` ago are deleted; zero: none are.
+  Store(Database& database, SyncLevel sync, std::chrono::seconds thread_ttl);
 
   Status Load();
 
@@ -75,7 +76,7 @@ class Store {
   // Ends waits that are over, frees leases of lost processes, forgets clients.
   void Tick(MonotonicClock::time_point now);
   // When Tick has something to do next.
-  Deadline next_tick() const { return std::min(next_waiter_, next_client_check_); }
+  Deadline next_tick() const { return std::min({next_waiter_, next_client_check_, next_expiry_}); }
   // Deletes a portion of the rows of deleted threads; for when nothing else is to do.
   void Sweep();
   bool wants_sweep() const { return wants_sweep_; }
@@ -169,6 +170,8 @@ class Store {
   void DropWaitersOf(const std::string& client);
   void ExpireWaiters(MonotonicClock::time_point now);
   void CheckClients(MonotonicClock::time_point now);
+  // Deletes a portion of the threads that have outlived the time they may have (store_threads.cc).
+  void ExpireThreads(MonotonicClock::time_point now);
 
   // Existing thread in the scope; kNotFound otherwise.
   Result<ThreadRow> ReadableThread(const Scope& scope, const std::string& thread_id) const;
@@ -183,11 +186,13 @@ class Store {
 
   Database& database_;
   const SyncLevel sync_;
+  const std::chrono::seconds thread_ttl_;
   Transaction transaction_;
   std::unordered_map<std::string, Lease> leases_;  // by thread id
   size_t waiters_ = 0;
   Deadline next_waiter_ = kNoDeadline;  // no wait ends earlier
   Deadline next_client_check_ = kNoDeadline;
+  Deadline next_expiry_ = kNoDeadline;
   std::vector<std::deque<Waiter>> admissions_;  // waiters of leases that ended
   ClientTable clients_;
   std::vector<StoreReply> replies_;

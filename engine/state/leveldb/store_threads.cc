@@ -7,6 +7,12 @@
 namespace agent_graph::state {
 namespace {
 
+// Threads deleted together because of their age, and the time others have between two such
+// portions.
+constexpr size_t kExpiredAtOnce = 100;
+constexpr std::chrono::milliseconds kExpiryBreath{50};
+constexpr std::chrono::seconds kExpiryInterval{60};
+
 constexpr size_t kRemoteToolsMax = 1024;  // over all tool nodes
 
 Status NotFound() {
@@ -100,6 +106,37 @@ void Store::NoticeDeleted(const std::string& thread_id) {
   for (const auto& [name, client] : clients_) {
     if (client.connection != 0) notices_.push_back({client.connection, frame});
   }
+}
+
+void Store::ExpireThreads(MonotonicClock::time_point now) {
+  const int64_t cutoff =
+      UnixMicros() - std::chrono::duration_cast<std::chrono::microseconds>(thread_ttl_).count();
+  std::vector<std::string> expired;
+  bool more = false;
+  const std::string listing = keys::TablePrefix(keys::Table::kListing);
+  // The oldest are at the end.
+  const Status scanned = database_.ScanBackwards(listing, keys::PrefixEnd(listing), nullptr,
+                                                 [&](std::string_view key, std::string_view) {
+                                                   keys::Parser parser(key, keys::Table::kListing);
+                                                   if (parser.NewestFirst() > cutoff) return false;
+                                                   more = expired.size() == kExpiredAtOnce;
+                                                   if (!more) expired.push_back(parser.Text());
+                                                   return !more;
+                                                 });
+  for (const std::string& thread_id : expired) {
+    Result<std::optional<ThreadRow>> thread = FindThread(transaction_, thread_id);
+    // A run keeps its thread; changes that wait for the commit do, too.
+    const bool keeps = !thread.ok() || !*thread || (*thread)->updated_micros > cutoff ||
+                       leases_.contains(thread_id);
+    if (keeps) continue;
+    DeleteThread(transaction_, thread_id, **thread);
+    transaction_.Accept(false);
+    NoticeDeleted(thread_id);
+    wants_sweep_ = true;
+  }
+  const auto pause =
+      std::clamp<std::chrono::seconds>(thread_ttl_ / 10, std::chrono::seconds(1), kExpiryInterval);
+  next_expiry_ = scanned.ok() && more ? now + kExpiryBreath : now + pause;
 }
 
 Result<ReplyRow> Store::DeleteOneMessage(const wire::MessageBody& body) {

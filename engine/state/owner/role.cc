@@ -183,7 +183,7 @@ Status Role::Reign() {
     failure_ = Status::Ok();
     clients_ = 0;
   }
-  SessionOptions options{epoch, options_.sync, {}, {}};
+  SessionOptions options{epoch, options_.sync, options_.thread_ttl, {}, {}};
   if (options_.type == OwnerOptions::Type::kLevelDb) {
     options.index_directory = directory_.index_path();
     options.backup_directory = directory_.backup_path();

@@ -25,7 +25,7 @@ Session::Session(std::unique_ptr<Database> database, SessionOptions options, Ses
     : database_(std::move(database)),
       options_(std::move(options)),
       events_(std::move(events)),
-      store_(*database_, options_.sync),
+      store_(*database_, options_.sync, options_.thread_ttl),
       memories_(*database_, options_.index_directory),
       reader_(*database_, memories_, options_.backup_directory) {}
 

@@ -7,6 +7,7 @@
 // too.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -85,8 +86,9 @@ struct SessionEvents {
 struct SessionOptions {
   uint64_t epoch = 0;
   SyncLevel sync = SyncLevel::kRun;
-  std::string index_directory;   // see MemoryIndex
-  std::string backup_directory;  // see Reader
+  std::chrono::seconds thread_ttl{0};  // see OwnerOptions
+  std::string index_directory;         // see MemoryIndex
+  std::string backup_directory;        // see Reader
 };
 
 class Session : private ServerEvents {

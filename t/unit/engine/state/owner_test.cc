@@ -415,5 +415,32 @@ TEST(Client, RunThatNobodyWaitsForIsReleased) {
   EXPECT_TRUE(other->Begin(RunOn("t"), nullptr).ok());
 }
 
+TEST(Owner, DeletesThreadsThatNothingHappensOn) {
+  TemporaryDirectory directory;
+  OwnerOptions options;
+  options.directory = directory.path();
+  options.thread_ttl = std::chrono::seconds(1);
+  auto owner = Owner::Start(options);
+  ASSERT_TRUE(owner.ok());
+  auto client = StartClient(directory.path());
+  BeginRun held = RunOn("held", "alice");
+  auto begun = client->Begin(held, nullptr);
+  ASSERT_TRUE(begun.ok());
+  for (int i = 0; i < 150; ++i) {
+    RunTurn(*client, Numbered("t", i), "alice", {UserMessage("m")});
+  }
+  const Deadline patience = DeadlineAfter(kPatience);
+  for (size_t left = 0; left != 1 && MonotonicClock::now() < patience;) {
+    auto page = client->ListThreads(Scope::Owner("alice"), Page(0));
+    ASSERT_TRUE(page.ok());
+    left = page->threads.size();
+  }
+  // A run keeps its thread, and nothing but that thread is left.
+  EXPECT_TRUE(client->GetThread(Scope::All(), "held").ok());
+  EXPECT_EQ(client->GetState(Scope::All(), "t0").status().code(), StatusCode::kNotFound);
+  EXPECT_TRUE(client->Finish(FinishOf(held, *begun, {UserMessage("m")})).ok());
+  client->Stop();
+}
+
 }  // namespace
 }  // namespace agent_graph::state

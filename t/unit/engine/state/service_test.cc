@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "fixture.h"
@@ -394,6 +395,30 @@ TEST_P(ServiceTest, ThreadsAreListedNewestFirstByScope) {
   EXPECT_THAT(list(Scope::Owner(""), {}), IsEmpty());
   EXPECT_THAT(list(Scope::Owner("ali"), {}), IsEmpty());
   EXPECT_THAT(list(Scope::All(), Page(1, 2)), ElementsAre("n1", "a2"));
+}
+
+TEST_P(ServiceTest, ThreadPagesStayRightWhileThreadsAreWritten) {
+  for (int i = 0; i < 30; ++i) RunTurn(service(), Numbered("t", i), "alice", {UserMessage("m")});
+  for (const Scope& scope : {Scope::Owner("alice"), Scope::All()}) {
+    std::vector<std::string> seen;
+    PageRequest request = Page(0, 7);
+    do {
+      Result<ThreadPage> page = service().ListThreads(scope, request);
+      ASSERT_TRUE(page.ok());
+      for (const ThreadRecord& thread : page->threads) seen.push_back(thread.thread_id);
+      request.cursor = page->next_cursor;
+      // One that was seen moves to the head, one appears there, one that was seen goes.
+      RunTurn(service(), seen[0], "alice", {UserMessage("again")});
+      RunTurn(service(), "new " + NewUuid(), "alice", {UserMessage("m")});
+      if (scope.kind == Scope::Kind::kOwner) continue;
+      ASSERT_TRUE(service().DeleteThread(Scope::All(), seen.back()).ok());
+    } while (!request.cursor.empty());
+    // The newest first, each once, none passed over.
+    std::erase_if(seen, [](const std::string& id) { return id.starts_with("new "); });
+    ASSERT_EQ(seen.size(), 30u);
+    std::sort(seen.begin(), seen.end());
+    EXPECT_EQ(std::unique(seen.begin(), seen.end()), seen.end());
+  }
 }
 
 TEST_P(ServiceTest, ThreadPagesGoOnFromTheCursor) {

@@ -44,6 +44,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "memory or none"},
         ErrorCase{R"("checkpointer": {"sync": "sometimes"})",
                   "checkpointer.sync: \"sometimes\" is not one of run, always, none"},
+        ErrorCase{R"("checkpointer": {"ttl": 0})",
+                  "checkpointer.ttl: must be an integer from 1 to 3153600000"},
         ErrorCase{R"("checkpointer": 5)", "checkpointer: must be an object"},
         ErrorCase{R"("checkpionter": {})", "checkpionter: unknown key; did you mean checkpointer?"},
         ErrorCase{R"("limits": {"json_depth": 5})",
