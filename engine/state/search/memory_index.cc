@@ -13,6 +13,9 @@
 namespace agent_graph::state {
 namespace {
 
+// What an entry takes besides its partition.
+constexpr size_t kEntryBytes = 1024;
+
 // Vectors that get into an index between two looks at what else is to do.
 constexpr size_t kWorkPortion = 32;
 // Changes after which a file is written again: so many, and this part of the whole.
@@ -79,6 +82,11 @@ std::shared_ptr<MemoryIndex::Entry> MemoryIndex::Find(const Scope& scope) {
   return entry;
 }
 
+bool MemoryIndex::IsKept(const std::string& owner, const Entry& entry) const {
+  auto place = by_owner_.find(owner);
+  return place != by_owner_.end() && place->second.get() == &entry;
+}
+
 bool MemoryIndex::IsCurrent(Entry& entry, const std::string& space) {
   std::lock_guard lock(mutex_);
   return entry.partition != nullptr && entry.changes.empty() && !entry.stale &&
@@ -98,7 +106,7 @@ Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const std::string&
     build = true;
   }
   Status status = build ? Build(entry, scope, space) : TakeChanges(*entry.partition, changes);
-  const size_t bytes = status.ok() ? entry.partition->bytes() : 0;
+  const size_t bytes = status.ok() ? entry.partition->bytes() + kEntryBytes : 0;
   if (status.ok() && bytes > bytes_max_) {
     status = Status(StatusCode::kResourceExhausted,
                     "there are too many memories here to search through them");
@@ -109,6 +117,11 @@ Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const std::string&
     return status;
   }
   std::lock_guard lock(mutex_);
+  // One that was dropped meanwhile is used to the end of its search and counts no more.
+  const bool kept =
+      scope.kind == Scope::Kind::kOwner ? IsKept(scope.user_id, entry) : all_.get() == &entry;
+  if (!kept) return Status::Ok();
+  bytes_ += bytes - entry.bytes;
   entry.bytes = bytes;
   entry.wants_work = entry.partition->wants_nearest();
   if (entry.wants_work) work_to_do_.notify_one();
@@ -163,16 +176,21 @@ Status MemoryIndex::TakeChanges(Partition& partition,
 void MemoryIndex::Forget(const Scope& scope) {
   std::lock_guard lock(mutex_);
   if (scope.kind == Scope::Kind::kOwner) {
-    by_owner_.erase(scope.user_id);
-  } else {
+    auto place = by_owner_.find(scope.user_id);
+    if (place != by_owner_.end()) Drop(place);
+  } else if (all_ != nullptr) {
+    bytes_ -= all_->bytes;
     all_.reset();
   }
 }
 
+void MemoryIndex::Drop(std::unordered_map<std::string, std::shared_ptr<Entry>>::iterator place) {
+  bytes_ -= place->second->bytes;
+  by_owner_.erase(place);
+}
+
 void MemoryIndex::MakeRoom(const Entry& kept) {
-  size_t bytes = all_ != nullptr ? all_->bytes : 0;
-  for (const auto& [owner, entry] : by_owner_) bytes += entry->bytes;
-  while (bytes > bytes_max_) {
+  while (bytes_ > bytes_max_) {
     auto oldest = by_owner_.end();
     for (auto it = by_owner_.begin(); it != by_owner_.end(); ++it) {
       if (it->second.get() == &kept) continue;
@@ -184,11 +202,10 @@ void MemoryIndex::MakeRoom(const Entry& kept) {
         all_ != nullptr && all_.get() != &kept &&
         (oldest == by_owner_.end() || all_->last_used < oldest->second->last_used);
     if (drop_all) {
-      bytes -= all_->bytes;
+      bytes_ -= all_->bytes;
       all_.reset();
     } else if (oldest != by_owner_.end()) {
-      bytes -= oldest->second->bytes;
-      by_owner_.erase(oldest);
+      Drop(oldest);
     } else {
       return;
     }

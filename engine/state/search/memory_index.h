@@ -68,6 +68,9 @@ class MemoryIndex {
   Status Build(Entry& entry, const Scope& scope, const std::string& space) const;
   Status TakeChanges(Partition& partition, const std::vector<keys::MemoryKey>& changes) const;
   void Forget(const Scope& scope);
+  // Under mutex_.
+  bool IsKept(const std::string& owner, const Entry& entry) const;
+  void Drop(std::unordered_map<std::string, std::shared_ptr<Entry>>::iterator place);
   void MakeRoom(const Entry& kept);
   // Waits for an entry with work to do; null once stopped.
   std::shared_ptr<Entry> NextToIndex();
@@ -92,6 +95,7 @@ class MemoryIndex {
   std::atomic<bool> stopping_{false};                                 // set under mutex_
   std::unordered_map<std::string, std::shared_ptr<Entry>> by_owner_;  // guarded by mutex_
   std::shared_ptr<Entry> all_;                                        // the same, of all owners
+  size_t bytes_ = 0;                                                  // of all entries
   uint64_t uses_ = 0;
 };
 

@@ -1,0 +1,213 @@
+// Search through many memories: the approximate index, its file, and the bounds of memory.
+#include "state/search/memory_index.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "fixture.h"
+#include "state/leveldb/memories.h"
+#include "state/leveldb/transaction.h"
+
+namespace agent_graph::state {
+namespace {
+
+using testing::SizeIs;
+
+constexpr size_t kDimensions = 16;
+constexpr size_t kMany = Partition::kNearestMin + 500;
+
+std::string Bytes(const std::vector<float>& values) {
+  std::string bytes(values.size() * sizeof(float), '\0');
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+class MemoryIndexTest : public testing::Test {
+ protected:
+  MemoryIndexTest() : database_(*Database::OpenMemory()), transaction_(*database_) {}
+
+  // Of length 1: cosine and dot product have the same order.
+  std::vector<float> RandomVector() {
+    std::vector<float> vector(kDimensions);
+    float square = 0;
+    for (float& value : vector) {
+      value = normal_(random_);
+      square += value * value;
+    }
+    for (float& value : vector) value /= std::sqrt(square);
+    return vector;
+  }
+
+  keys::MemoryKey Put(const std::string& owner, uint64_t number, const std::vector<float>& vector,
+                      const std::string& content = "x") {
+    const keys::MemoryKey key{owner, number};
+    MemoryRecord record;
+    record.id = std::to_string(number);
+    record.owner = owner;
+    record.content = content;
+    transaction_.PutRow(keys::Memory(key), record);
+    transaction_.PutRow(keys::MemoryVector(key), Embedding{"test", Bytes(vector)});
+    return key;
+  }
+  void Commit() {
+    transaction_.Accept(false);
+    ASSERT_TRUE(transaction_.Commit().ok());
+  }
+
+  static SearchMemories Query(const std::string& owner, const std::vector<float>& vector,
+                              Metric metric = Metric::kCosine) {
+    SearchMemories search;
+    search.scope = Scope::Owner(owner);
+    search.embedding = {"test", Bytes(vector)};
+    search.metric = metric;
+    return search;
+  }
+  static std::set<std::string> Found(MemoryIndex& index, const SearchMemories& search) {
+    Result<MemoryHits> hits = index.Search(search);
+    EXPECT_TRUE(hits.ok()) << hits.status().ToString();
+    std::set<std::string> ids;
+    if (!hits.ok()) return ids;
+    for (const MemoryHit& hit : hits->hits) ids.insert(hit.memory.id);
+    return ids;
+  }
+  // Of what the exact search finds, the part that the approximate one finds, too.
+  double Recall(MemoryIndex& index) {
+    size_t same = 0;
+    size_t all = 0;
+    for (int i = 0; i < 50; ++i) {
+      const std::vector<float> query = RandomVector();
+      const auto exact = Found(index, Query("alice", query, Metric::kDotProduct));
+      for (const std::string& id : Found(index, Query("alice", query))) same += exact.count(id);
+      all += exact.size();
+    }
+    return static_cast<double>(same) / static_cast<double>(all);
+  }
+  static bool HasSeal(const std::string& directory) {
+    std::error_code ignored;
+    for (const auto& file : std::filesystem::directory_iterator(directory, ignored)) {
+      if (file.path().extension() == ".seal") return true;
+    }
+    return false;
+  }
+
+  std::unique_ptr<Database> database_;
+  Transaction transaction_;
+  std::mt19937 random_{42};
+  std::normal_distribution<float> normal_;
+};
+
+// Keeps an index's files as the owner's thread does.
+class Keeper {
+ public:
+  explicit Keeper(MemoryIndex& index) : index_(index), thread_([this] { index_.KeepIndexes(); }) {}
+  ~Keeper() {
+    index_.Stop();
+    thread_.join();
+  }
+
+ private:
+  MemoryIndex& index_;
+  std::thread thread_;
+};
+
+TEST_F(MemoryIndexTest, ManyVectorsAreFoundByTheApproximateIndexToo) {
+  TemporaryDirectory directory;
+  const std::string files = directory.path() + "/index";
+  std::vector<float> known;
+  for (size_t i = 1; i <= kMany; ++i) {
+    known = RandomVector();
+    Put("alice", i, known);
+  }
+  Commit();
+  {
+    MemoryIndex index(*database_, files);
+    Keeper keeper(index);
+    EXPECT_EQ(Found(index, Query("alice", known)).count(std::to_string(kMany)), 1u);
+    const Deadline patience = DeadlineAfter(std::chrono::minutes(1));
+    while (!HasSeal(files) && MonotonicClock::now() < patience) std::this_thread::yield();
+    ASSERT_TRUE(HasSeal(files));
+    EXPECT_GE(Recall(index), 0.95);
+    // Filters and changes are honoured all the same.
+    SearchMemories filtered = Query("alice", known);
+    filtered.filter.equals = {{"content", "\"rare\""}};
+    EXPECT_THAT(Found(index, filtered), SizeIs(0));
+    index.Changed({Put("alice", kMany + 1, known, "rare")});
+    Commit();
+    EXPECT_EQ(Found(index, filtered), std::set<std::string>{std::to_string(kMany + 1)});
+    transaction_.Delete(keys::Memory({"alice", kMany}));
+    Commit();
+    index.Changed({{"alice", kMany}});
+    EXPECT_EQ(Found(index, Query("alice", known)).count(std::to_string(kMany)), 0u);
+    EXPECT_EQ(Found(index, Query("alice", known)).count(std::to_string(kMany + 1)), 1u);
+  }
+  {
+    MemoryIndex index(*database_, files);  // from the file, which knows nothing of the changes
+    Keeper keeper(index);
+    EXPECT_GE(Recall(index), 0.95);
+    EXPECT_EQ(Found(index, Query("alice", known)).count(std::to_string(kMany)), 0u);
+    EXPECT_EQ(Found(index, Query("alice", known)).count(std::to_string(kMany + 1)), 1u);
+  }
+}
+
+TEST(NearestIndex, AFileIsTakenWholeOrNotAtAll) {
+  TemporaryDirectory directory;
+  const std::string file = directory.path() + "/vectors";
+  NearestIndex index(2, 10);
+  const float east[] = {1, 0};
+  const float north[] = {0, 2};
+  ASSERT_TRUE(index.Add(1, east).ok());
+  ASSERT_TRUE(index.Add(2, north).ok());
+  ASSERT_TRUE(index.Add(3, north).ok());
+  index.Remove(3);
+  ASSERT_TRUE(index.Save(file, "here").ok());
+  auto loaded = NearestIndex::Load(file, "here", 2);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+  auto nearest = (*loaded)->Nearest(north, 2, 10);
+  ASSERT_THAT(nearest, SizeIs(2));
+  EXPECT_EQ(nearest[0].label, 2u);
+  EXPECT_NEAR(nearest[0].cosine, 1, 1e-6);
+  EXPECT_TRUE((*loaded)->Holds(1, east));
+  EXPECT_FALSE((*loaded)->Holds(1, north));
+  EXPECT_FALSE((*loaded)->Holds(3, north));
+  EXPECT_EQ(NearestIndex::Load(file, "there", 2).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(NearestIndex::Load(file, "here", 3).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(NearestIndex::Load(file + "x", "here", 2).status().code(), StatusCode::kNotFound);
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+  EXPECT_EQ(NearestIndex::Load(file, "here", 2).status().code(), StatusCode::kDataLoss);
+  std::ofstream(file + ".seal") << "nonsense";
+  EXPECT_EQ(NearestIndex::Load(file, "here", 2).status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(MemoryIndexTest, MemoryIsBounded) {
+  const std::vector<float> vector = RandomVector();
+  for (size_t i = 1; i <= 3000; ++i) Put("many", i, vector);
+  for (size_t i = 1; i <= 20; ++i) Put(Numbered("user", static_cast<int>(i)), 10'000 + i, vector);
+  Commit();
+  MemoryIndex index(*database_, "", 150'000);
+  EXPECT_EQ(index.Search(Query("many", vector)).status().code(), StatusCode::kResourceExhausted);
+  // What does not fit together takes turns.
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 1; i <= 20; ++i) {
+      EXPECT_EQ(Found(index, Query(Numbered("user", i), vector)),
+                std::set<std::string>{std::to_string(10'000 + i)});
+    }
+  }
+}
+
+TEST_F(MemoryIndexTest, SearchesEndWhenTheOwnerLeaves) {
+  Put("alice", 1, RandomVector());
+  Commit();
+  MemoryIndex index(*database_, "");
+  index.Stop();
+  EXPECT_EQ(index.Search(Query("alice", RandomVector())).status().code(), StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace agent_graph::state
