@@ -46,11 +46,17 @@ uint32_t Partition::OwnerIndex(const std::string& owner) {
   return place->second;
 }
 
-const float* Partition::VectorAt(uint32_t index) const {
-  return chunks_[index / kChunkVectors].get() + index % kChunkVectors * dimensions_;
-}
-float* Partition::VectorAt(uint32_t index) {
-  return chunks_[index / kChunkVectors].get() + index % kChunkVectors * dimensions_;
+float* Partition::NewVector() {
+  if (chunk_left_ == 0) {
+    chunk_left_ = std::clamp(vectors_.size(), kChunkVectorsMin, kChunkVectorsMax);
+    chunks_.push_back(std::make_unique_for_overwrite<float[]>(chunk_left_ * dimensions_));
+    chunk_bytes_ += chunk_left_ * dimensions_ * sizeof(float);
+    vectors_.push_back(chunks_.back().get());
+  } else {
+    vectors_.push_back(vectors_.back() + dimensions_);
+  }
+  --chunk_left_;
+  return vectors_.back();
 }
 
 void Partition::Put(const keys::MemoryKey& key, const MemoryRecord& record) {
@@ -74,11 +80,8 @@ void Partition::PutVector(const keys::MemoryKey& key, const Embedding& embedding
   if (place == slot_of_.end() || embedding.space != space_ || dimensions == 0) return;
   if (dimensions_ == 0) dimensions_ = dimensions;
   if (dimensions != dimensions_) return;
-  const auto index = static_cast<uint32_t>(lengths_.size());
-  if (index % kChunkVectors == 0) {
-    chunks_.push_back(std::make_unique_for_overwrite<float[]>(kChunkVectors * dimensions_));
-  }
-  float* vector = VectorAt(index);
+  const auto index = static_cast<uint32_t>(vectors_.size());
+  float* vector = NewVector();
   std::memcpy(vector, embedding.values.data(), embedding.values.size());
   lengths_.push_back(std::sqrt(DotProduct(vector, vector, dimensions_)));
   slots_[place->second].vector = index;
@@ -97,10 +100,10 @@ void Partition::Remove(uint64_t number) {
 
 size_t Partition::bytes() const {
   return slots_.capacity() * sizeof(Slot) + slot_of_.size() * kMapEntryBytes +
-         hashes_.capacity() * sizeof(uint64_t) + owner_bytes_ +
-         chunks_.size() * kChunkVectors * dimensions_ * sizeof(float) +
-         lengths_.capacity() * sizeof(float) + words_.bytes() +
-         unindexed_.capacity() * sizeof(uint32_t) + (nearest_ != nullptr ? nearest_->bytes() : 0);
+         hashes_.capacity() * sizeof(uint64_t) + owner_bytes_ + chunk_bytes_ +
+         vectors_.capacity() * sizeof(float*) + lengths_.capacity() * sizeof(float) +
+         words_.bytes() + unindexed_.capacity() * sizeof(uint32_t) +
+         (nearest_ != nullptr ? nearest_->bytes() : 0);
 }
 
 bool Partition::worn() const {
@@ -119,7 +122,7 @@ Partition::Work Partition::NextWork(size_t count) const {
   for (size_t i = unindexed_.size(); i-- > 0 && work.additions.size() < count;) {
     const Slot& slot = slots_[unindexed_[i]];
     if (!slot.live) continue;
-    const float* vector = VectorAt(slot.vector);
+    const float* vector = vectors_[slot.vector];
     work.additions.push_back({unindexed_[i], slot.number, {vector, vector + dimensions_}});
   }
   return work;
@@ -143,7 +146,7 @@ std::vector<uint32_t> Partition::SlotsIn(const NearestIndex& nearest) const {
     auto place = slot_of_.find(label);
     if (place == slot_of_.end()) continue;
     const Slot& slot = slots_[place->second];
-    if (slot.vector != kNone && nearest.Holds(label, VectorAt(slot.vector))) {
+    if (slot.vector != kNone && nearest.Holds(label, vectors_[slot.vector])) {
       slots.push_back(place->second);
     }
   }
@@ -183,7 +186,7 @@ std::vector<float> Partition::QueryVector(const Embedding& embedding) const {
 
 float Partition::Likeness(const std::vector<float>& query, float query_length, Metric metric,
                           const Slot& slot) const {
-  const float* vector = VectorAt(slot.vector);
+  const float* vector = vectors_[slot.vector];
   switch (metric) {
     case Metric::kCosine: {
       const float lengths = query_length * lengths_[slot.vector];

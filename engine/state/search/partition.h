@@ -68,7 +68,9 @@ class Partition {
 
  private:
   static constexpr uint32_t kNone = ~0u;
-  static constexpr size_t kChunkVectors = 1024;
+  // Vectors that are given room together: as many again as there are, within these bounds.
+  static constexpr size_t kChunkVectorsMin = 8;
+  static constexpr size_t kChunkVectorsMax = 1024;
 
   struct Slot {
     uint64_t number = 0;
@@ -87,8 +89,7 @@ class Partition {
   using Ranked = std::vector<Scored>;
 
   uint32_t OwnerIndex(const std::string& owner);
-  const float* VectorAt(uint32_t index) const;
-  float* VectorAt(uint32_t index);
+  float* NewVector();
   bool Matches(const Slot& slot, const FilterMatcher& filter) const;
   std::vector<uint32_t> Matching(const FilterMatcher& filter) const;
   float Likeness(const std::vector<float>& query, float query_length, Metric metric,
@@ -114,8 +115,11 @@ class Partition {
   std::vector<std::string> owners_;
   std::unordered_map<std::string, uint32_t> owner_index_;
   size_t owner_bytes_ = 0;
-  // Vectors, kChunkVectors to a chunk, and the length of each.
+  // Vectors, where they are and how long.
   std::vector<std::unique_ptr<float[]>> chunks_;
+  size_t chunk_left_ = 0;  // vectors that the last chunk has room for
+  size_t chunk_bytes_ = 0;
+  std::vector<float*> vectors_;
   std::vector<float> lengths_;
   TextIndex words_;  // a text's number is its slot
   std::shared_ptr<NearestIndex> nearest_;

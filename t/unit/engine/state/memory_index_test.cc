@@ -190,7 +190,7 @@ TEST_F(MemoryIndexTest, MemoryIsBounded) {
   for (size_t i = 1; i <= 3000; ++i) Put("many", i, vector);
   for (size_t i = 1; i <= 20; ++i) Put(Numbered("user", static_cast<int>(i)), 10'000 + i, vector);
   Commit();
-  MemoryIndex index(*database_, "", 150'000);
+  MemoryIndex index(*database_, "", 30'000);
   EXPECT_EQ(index.Search(Query("many", vector)).status().code(), StatusCode::kResourceExhausted);
   // What does not fit together takes turns.
   for (int round = 0; round < 2; ++round) {
