@@ -30,6 +30,8 @@ struct OwnerOptions {
   SyncLevel sync = SyncLevel::kRun;
   // Threads that nothing has happened on for so long are deleted; zero: none are.
   std::chrono::seconds thread_ttl{0};
+  // Memory that search through memories may take; see MemoryIndex.
+  size_t memory_index_bytes_max = size_t{1} << 30;
   // An owner yields to a candidate of a higher generation. kNewest: the time of start, so that a
   // reloaded nginx wins; 0 for a worker that only stands in.
   static constexpr uint64_t kNewest = ~uint64_t{0};

@@ -47,6 +47,7 @@ Result<std::unique_ptr<state::Owner>> StartOwner(const settings::Settings& setti
   options.type =
       in_memory ? state::OwnerOptions::Type::kMemory : state::OwnerOptions::Type::kLevelDb;
   options.sync = ToSyncLevel(settings.checkpointer.sync);
+  options.memory_index_bytes_max = settings.store.index_bytes_max;
   options.thread_ttl = std::chrono::seconds(settings.checkpointer.ttl_seconds);
   options.generation = generation;
   if (log != nullptr) {

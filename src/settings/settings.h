@@ -49,6 +49,7 @@ struct ModelSettings {
 struct StoreSettings {
   enum class Type : uint8_t { kNone, kLevelDb, kMemory };
   Type type = Type::kNone;
+  uint64_t index_bytes_max = uint64_t{1} << 30;
 };
 
 // How memories become vectors.

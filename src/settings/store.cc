@@ -8,6 +8,8 @@ namespace {
 constexpr int64_t kDimensionsMax = 8192;
 constexpr int64_t kTimeoutMax = 10 * 60 * 1000;
 constexpr int64_t kBatchMax = 2048;
+constexpr int64_t kIndexBytesMin = int64_t{1} << 20;
+constexpr int64_t kIndexBytesMax = int64_t{1} << 40;
 constexpr char kOpenAiUrl[] = "https://api.openai.com/v1";
 constexpr char kOpenAiVariable[] = "OPENAI_API_KEY";
 
@@ -25,7 +27,13 @@ Status ReadStoreType(const Value& value, StoreSettings& store) {
   return Status::Ok();
 }
 
-constexpr Key<StoreSettings> kStoreKeys[] = {{"type", ReadStoreType}};
+constexpr Key<StoreSettings> kStoreKeys[] = {
+    {"type", ReadStoreType},
+    {"index_bytes_max",
+     [](const Value& v, StoreSettings& s) {
+       return v.Read(kIndexBytesMin, kIndexBytesMax, s.index_bytes_max);
+     }},
+};
 
 Status ReadProvider(const Value& value, EmbeddingSettings& embedding) {
   static constexpr std::array<std::string_view, 2> kNames = {"hash", "openai"};

@@ -183,7 +183,11 @@ Status Role::Reign() {
     failure_ = Status::Ok();
     clients_ = 0;
   }
-  SessionOptions options{epoch, options_.sync, options_.thread_ttl, {}, {}};
+  SessionOptions options;
+  options.epoch = epoch;
+  options.sync = options_.sync;
+  options.thread_ttl = options_.thread_ttl;
+  options.memory_index_bytes_max = options_.memory_index_bytes_max;
   if (options_.type == OwnerOptions::Type::kLevelDb) {
     options.index_directory = directory_.index_path();
     options.backup_directory = directory_.backup_path();

@@ -26,7 +26,7 @@ Session::Session(std::unique_ptr<Database> database, SessionOptions options, Ses
       options_(std::move(options)),
       events_(std::move(events)),
       store_(*database_, options_.sync, options_.thread_ttl),
-      memories_(*database_, options_.index_directory),
+      memories_(*database_, options_.index_directory, options_.memory_index_bytes_max),
       reader_(*database_, memories_, options_.backup_directory) {}
 
 Session::~Session() {

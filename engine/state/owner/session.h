@@ -87,8 +87,9 @@ struct SessionOptions {
   uint64_t epoch = 0;
   SyncLevel sync = SyncLevel::kRun;
   std::chrono::seconds thread_ttl{0};  // see OwnerOptions
-  std::string index_directory;         // see MemoryIndex
-  std::string backup_directory;        // see Reader
+  size_t memory_index_bytes_max = size_t{1} << 30;
+  std::string index_directory;   // see MemoryIndex
+  std::string backup_directory;  // see Reader
 };
 
 class Session : private ServerEvents {

@@ -27,13 +27,12 @@ namespace agent_graph::state {
 // Thread-safe.
 class MemoryIndex {
  public:
-  // Of all partitions together; a single one that needs more is not searched.
-  static constexpr size_t kBytesMax = size_t{2} << 30;
   // Changes noted for one partition; with more it is built anew.
   static constexpr size_t kChangesMax = 65'536;
 
+  // `bytes_max` bounds all partitions together; a single one that needs more is not searched.
   // Approximate indexes of large partitions are kept in `directory`; empty: in memory only.
-  MemoryIndex(const Database& database, std::string directory, size_t bytes_max = kBytesMax)
+  MemoryIndex(const Database& database, std::string directory, size_t bytes_max)
       : database_(database), directory_(std::move(directory)), bytes_max_(bytes_max) {}
 
   // These were committed. Short; never waits for a search.

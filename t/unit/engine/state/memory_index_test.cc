@@ -21,6 +21,7 @@ namespace {
 using testing::SizeIs;
 
 constexpr size_t kDimensions = 16;
+constexpr size_t kPlenty = size_t{1} << 30;
 constexpr size_t kMany = Partition::kNearestMin + 500;
 
 std::string Bytes(const std::vector<float>& values) {
@@ -127,7 +128,7 @@ TEST_F(MemoryIndexTest, ManyVectorsAreFoundByTheApproximateIndexToo) {
   }
   Commit();
   {
-    MemoryIndex index(*database_, files);
+    MemoryIndex index(*database_, files, kPlenty);
     Keeper keeper(index);
     EXPECT_EQ(Found(index, Query("alice", known)).count(std::to_string(kMany)), 1u);
     const Deadline patience = DeadlineAfter(std::chrono::minutes(1));
@@ -148,7 +149,8 @@ TEST_F(MemoryIndexTest, ManyVectorsAreFoundByTheApproximateIndexToo) {
     EXPECT_EQ(Found(index, Query("alice", known)).count(std::to_string(kMany + 1)), 1u);
   }
   {
-    MemoryIndex index(*database_, files);  // from the file, which knows nothing of the changes
+    MemoryIndex index(*database_, files,
+                      kPlenty);  // from the file, which knows nothing of the changes
     Keeper keeper(index);
     EXPECT_GE(Recall(index), 0.95);
     EXPECT_EQ(Found(index, Query("alice", known)).count(std::to_string(kMany)), 0u);
@@ -204,7 +206,7 @@ TEST_F(MemoryIndexTest, MemoryIsBounded) {
 TEST_F(MemoryIndexTest, SearchesEndWhenTheOwnerLeaves) {
   Put("alice", 1, RandomVector());
   Commit();
-  MemoryIndex index(*database_, "");
+  MemoryIndex index(*database_, "", kPlenty);
   index.Stop();
   EXPECT_EQ(index.Search(Query("alice", RandomVector())).status().code(), StatusCode::kUnavailable);
 }
