@@ -53,6 +53,7 @@ def test_verify_backup_and_restore(start_service):
     assert "in use" in _admin("restore", _state(service), _state(service) / "backups/first", code=1)
     assert "in use" in _admin("repair", _state(service), code=1)
     service.stop()
+    service.wait_until_gone()
     _admin("restore", _state(service), _state(service) / "backups/first")
     assert "1 threads, 1 memories, 0 problems" in _admin("verify", _state(service))
     service.start()
@@ -66,6 +67,7 @@ def test_repair(start_service):
         _run(service, f"t{number}", "hello")
         _remember(service, f"memory {number}")
     service.stop()
+    service.wait_until_gone()
     database = _state(service) / "db"
     for file in [*database.glob("MANIFEST-*"), database / "CURRENT"]:
         file.write_bytes(b"damaged")

@@ -316,6 +316,7 @@ def test_memories_survive_restart_and_killed_owner(start_service):
     service = start_service(behaviour("echo", **_STORE))
     memory_id = _store(service, "green tea")
     service.stop()
+    service.wait_until_gone()
     service.start()
     assert _ids(_search(service, "tea")) == [memory_id]
     (owner,) = service.cache_managers()
