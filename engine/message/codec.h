@@ -27,8 +27,8 @@ Result<Message> FromJsonText(std::string_view text);
 
 // A streamed piece of `message_id`: {"…","delta":true,"content":[{"type":"text","text":piece}]}.
 // Written directly: this is the token path.
-std::string DeltaJsonText(std::string_view message_id, std::string_view text_piece,
-                          std::string_view reasoning_piece, double timestamp);
+void AppendDeltaJson(std::string& out, std::string_view message_id, std::string_view text_piece,
+                     std::string_view reasoning_piece, int64_t unix_micros);
 
 // Text that GET …/messages?search= looks at: text blocks and tool results.
 std::string SearchText(std::string_view stored_message);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/seconds.h"
 #include "message/codec.h"
 
 namespace agent_graph::message {
@@ -274,10 +275,8 @@ json ToJson(const Message& message) {
   return std::move(ParseJson(ToJsonText(message), kOwnTextLimits)).value();
 }
 
-std::string DeltaJsonText(std::string_view message_id, std::string_view text_piece,
-                          std::string_view reasoning_piece, double timestamp) {
-  std::string out;
-  out.reserve(224 + message_id.size() + text_piece.size() + reasoning_piece.size());
+void AppendDeltaJson(std::string& out, std::string_view message_id, std::string_view text_piece,
+                     std::string_view reasoning_piece, int64_t unix_micros) {
   out += R"({"message_id":)";
   AppendJsonString(out, message_id);
   out += R"(,"role":"assistant","content":[)";
@@ -293,9 +292,8 @@ std::string DeltaJsonText(std::string_view message_id, std::string_view text_pie
     AppendJsonString(out, reasoning_piece);
   }
   out += R"(,"timestamp":)";
-  AppendNumber(out, timestamp);
+  AppendShortSeconds(out, unix_micros);
   out += R"(,"metadata":{},"usages":null,"raw":null})";
-  return out;
 }
 
 }  // namespace agent_graph::message

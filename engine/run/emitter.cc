@@ -2,10 +2,6 @@
 
 #include <utility>
 
-#include "base/clock.h"
-#include "message/codec.h"
-#include "run/events.h"
-
 namespace agent_graph::run {
 
 void Emitter::SetNode(std::string node, int step) {
@@ -26,8 +22,7 @@ Status Emitter::EmitPiece(std::string_view message_id, std::string_view text,
                           std::string_view reasoning) {
   if (!sink_.wants_deltas() || (text.empty() && reasoning.empty())) return Status::Ok();
   has_shown_pieces_ = true;
-  return Emit(
-      DeltaEvent(message::DeltaJsonText(message_id, text, reasoning, UnixSeconds()), node_, step_));
+  return Check(sink_.OnDelta({message_id, text, reasoning, node_, step_}));
 }
 
 Status Emitter::Check(Status status) {

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "base/clock.h"
 #include "base/json.h"
+#include "message/codec.h"
 
 namespace agent_graph::run {
 
@@ -15,10 +17,16 @@ RunEvent MessageEvent(std::string message_json, std::string node, int step) {
   return event;
 }
 
-RunEvent DeltaEvent(std::string delta_json, std::string node, int step) {
-  RunEvent event = MessageEvent(std::move(delta_json), std::move(node), step);
+RunEvent DeltaEvent(const RunDelta& delta) {
+  RunEvent event = MessageEvent({}, std::string(delta.node), delta.step);
   event.kind = RunEvent::Kind::kMessageDelta;
+  message::AppendDeltaJson(event.message_json, delta.message_id, delta.text, delta.reasoning,
+                           UnixMicros());
   return event;
+}
+
+Status RunSink::OnDelta(const RunDelta& delta) {
+  return OnEvent(DeltaEvent(delta));
 }
 
 RunEvent NodeEvent(std::string state_json, std::string node, int step, int steps_max) {

@@ -10,7 +10,7 @@
 namespace agent_graph::run {
 
 RunEvent MessageEvent(std::string message_json, std::string node, int step);
-RunEvent DeltaEvent(std::string delta_json, std::string node, int step);
+RunEvent DeltaEvent(const RunDelta& delta);
 // A node has run: `updates` with the state after it.
 RunEvent NodeEvent(std::string state_json, std::string node, int step, int steps_max);
 // The failure that ends the run; its text is for the client.

@@ -139,30 +139,45 @@ Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
   return begun;
 }
 
-Result<RunOutcome> Runner::Execute(const RunRequest& request,
-                                   const runtime::Cancellation& cancellation, RunSink& sink) {
+struct Runner::Opening {
+  InitialState initial;
+  BegunRun begun;
+  std::optional<RunRequest> matched;  // when the client brings results of calls
+};
+
+// Not inlined: its frame is gone while the run executes.
+[[gnu::noinline]] Result<std::unique_ptr<Runner::Opening>> Runner::Open(
+    const RunRequest& request, const runtime::Cancellation& cancellation) {
   if (request.messages.empty()) {
     return Status(StatusCode::kInvalidArgument, "messages: must not be empty");
   }
   if (graph_->live_root() != nullptr) {
     return Status(StatusCode::kInvalidArgument, "the graph is live: use /v1/graph/live");
   }
-  AG_ASSIGN_OR_RETURN(InitialState initial, ParseInitialState(request.initial_state_json));
+  auto opening = std::make_unique<Opening>();
+  AG_ASSIGN_OR_RETURN(opening->initial, ParseInitialState(request.initial_state_json));
   AG_RETURN_IF_ERROR(CheckResults(request));
-  AG_ASSIGN_OR_RETURN(BegunRun begun, Begin(request, cancellation));
+  AG_ASSIGN_OR_RETURN(opening->begun, Begin(request, cancellation));
+  if (!BringResults(request.messages)) return opening;
+  BegunRun& begun = opening->begun;
+  opening->matched = request;
+  Status status = MatchResults(begun.reply.state.window, opening->matched->messages);
+  if (status.ok()) return opening;
+  Abandon(*begun.environment, begun.reply, state_);
+  return status;
+}
+
+Result<RunOutcome> Runner::Execute(const RunRequest& request,
+                                   const runtime::Cancellation& cancellation, RunSink& sink) {
+  // On the heap: a fiber keeps every page of its stack that it once touched, and most of a run's
+  // time is spent waiting for a model.
+  AG_ASSIGN_OR_RETURN(const std::unique_ptr<Opening> opening, Open(request, cancellation));
+  BegunRun& begun = opening->begun;
+  const RunRequest& wanted = opening->matched ? *opening->matched : request;
   // From here on the thread's lease is ours, and the loop releases it.
-  if (!BringResults(request.messages)) {
-    return RunLoop(std::move(begun.environment), request, state_, begun.reply, sink)
-        .Execute(begun.reply.state, initial);
-  }
-  RunRequest matched = request;
-  Status status = MatchResults(begun.reply.state.window, matched.messages);
-  if (!status.ok()) {
-    Abandon(*begun.environment, begun.reply, state_);
-    return status;
-  }
-  return RunLoop(std::move(begun.environment), matched, state_, begun.reply, sink)
-      .Execute(begun.reply.state, initial);
+  const auto loop =
+      std::make_unique<RunLoop>(std::move(begun.environment), wanted, state_, begun.reply, sink);
+  return loop->Execute(begun.reply.state, opening->initial);
 }
 
 // Before a thread is made for it: where there is none, no call waits for a result.

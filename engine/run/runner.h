@@ -69,6 +69,15 @@ struct RunEvent {
   int step = 0;
 };
 
+// A piece of a message as the model produces it. What it refers to lives for the call only.
+struct RunDelta {
+  std::string_view message_id;
+  std::string_view text;
+  std::string_view reasoning;
+  std::string_view node;  // that asked the model
+  int step = 0;
+};
+
 // Known before the first node runs.
 struct RunStart {
   std::string thread_id;
@@ -85,6 +94,8 @@ class RunSink {
   virtual ~RunSink() = default;
   virtual Status OnStart(const RunStart& start) = 0;  // after this, failures are error events
   virtual Status OnEvent(const RunEvent& event) = 0;
+  // By far the most frequent call. Without an own implementation it becomes an event.
+  virtual Status OnDelta(const RunDelta& delta);
   // False: deltas and state snapshots need not be produced (invoke).
   virtual bool wants_deltas() const = 0;
   virtual bool wants_states() const = 0;
@@ -157,6 +168,10 @@ class Runner {
   Result<BegunRun> Begin(const RunRequest& request, const runtime::Cancellation& cancellation);
 
  private:
+  struct Opening;
+
+  Result<std::unique_ptr<Opening>> Open(const RunRequest& request,
+                                        const runtime::Cancellation& cancellation);
   Status CheckResults(const RunRequest& request) const;
   Result<std::shared_ptr<RunEnvironment>> MakeEnvironment(
       const RunRequest& request, const runtime::Cancellation& cancellation) const;

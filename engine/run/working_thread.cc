@@ -59,8 +59,9 @@ WorkingThread::WorkingThread(const graph::CompiledGraph& graph, std::string thre
     : graph_(graph), thread_id_(std::move(thread_id)), log_(log), ids_(std::move(ids)) {}
 
 Status WorkingThread::Load(const state::ThreadState& loaded) {
-  texts_.reserve(loaded.window.size() + 8);
-  state_->mutable_messages().reserve(loaded.window.size() + 8);
+  // A turn mostly adds what the user says and one answer.
+  texts_.reserve(loaded.window.size() + 2);
+  state_->mutable_messages().reserve(loaded.window.size() + 2);
   for (const state::StoredMessage& stored : loaded.window) {
     AG_ASSIGN_OR_RETURN(Message message, message::FromJsonText(stored.json));
     ids_.Reserve(message.id);

@@ -83,7 +83,7 @@ bool PassOn(HandlerContext& context, media::ByteStream& stream) {
       return false;
     }
     if (piece->empty()) return true;
-    Status sent = context.exchange().Send(*std::move(piece), DeadlineAfter(kSendWaitMax));
+    Status sent = context.exchange().Send(*piece, kSendWaitMax);
     if (!sent.ok()) return false;
   }
 }

@@ -1,4 +1,6 @@
 // POST /v1/graph/invoke: a run to its end, answered in one piece.
+#include <nlohmann/json.hpp>
+
 #include "api/file_references.h"
 #include "api/handlers.h"
 #include "api/run_request.h"
@@ -66,6 +68,7 @@ void InvokeGraph(HandlerContext& context) {
   if (auto error = ResolveFiles(context, request.run.messages)) {
     return context.Fail(*std::move(error));
   }
+  context.SetBody(nlohmann::json::object(), 0);  // it was read, and a run may be long
   InvokeSink sink(context.exchange());
   Result<run::RunOutcome> outcome =
       context.api().runner->Execute(request.run, context.exchange().cancellation(), sink);

@@ -1,6 +1,7 @@
 // POST /v1/graph/stream: a run as it happens, one JSON object a line.
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "api/file_references.h"
 #include "api/handlers.h"
@@ -44,10 +45,10 @@ class HttpStream : public StreamSink {
     context_.exchange().SendHead(
         context_.MakeHead(200, StreamHeaders(context_.head().Header("accept"))));
   }
-  Status Send(std::string line) override {
-    return context_.exchange().Send(std::move(line), DeadlineAfter(kSendWaitMax));
+  Status Send(std::string_view line) override {
+    return context_.exchange().Send(line, kSendWaitMax);
   }
-  void SendLast(std::string line) override { context_.exchange().SendLast(std::move(line)); }
+  void SendLast(std::string_view line) override { context_.exchange().SendLast(line); }
 
   HandlerContext& context_;
 };
@@ -61,6 +62,7 @@ void StreamGraph(HandlerContext& context) {
   if (auto error = ResolveFiles(context, request.run.messages)) {
     return context.Fail(*std::move(error));
   }
+  context.SetBody(nlohmann::json::object(), 0);  // it was read, and a run may be long
   HttpStream sink(context, request.granularity);
   bridge::Exchange& exchange = context.exchange();
   Result<run::RunOutcome> outcome =

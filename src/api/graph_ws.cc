@@ -42,10 +42,8 @@ class SocketStream : public StreamSink {
   void Begin(const run::RunStart& start) override {
     exchange_.Annotate(start.thread_id, start.run_id);
   }
-  Status Send(std::string line) override {
-    return exchange_.Send(Frame(line), DeadlineAfter(kSendWaitMax));
-  }
-  void SendLast(std::string line) override { exchange_.SendLast(Frame(line)); }
+  Status Send(std::string_view line) override { return exchange_.Send(Frame(line), kSendWaitMax); }
+  void SendLast(std::string_view line) override { exchange_.SendLast(Frame(line)); }
 
   bridge::Exchange& exchange_;
 };

@@ -77,7 +77,7 @@ void DispatchSocket(bridge::Exchange& exchange, const ApiContext& api) {
 void SendText(bridge::Exchange& exchange, std::string_view text) {
   std::string frame;
   websocket::AppendFrame(frame, websocket::Opcode::kText, text);
-  exchange.SendLast(std::move(frame));
+  exchange.SendLast(frame);
 }
 
 }  // namespace agent_graph::api

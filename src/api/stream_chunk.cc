@@ -3,6 +3,8 @@
 #include <charconv>
 
 #include "base/json.h"
+#include "base/seconds.h"
+#include "message/codec.h"
 
 namespace agent_graph::api {
 namespace {
@@ -71,6 +73,17 @@ std::string StreamChunkWriter::Line(const run::RunEvent& event, double timestamp
   return Write(chunk, timestamp);
 }
 
+void StreamChunkWriter::AppendLine(std::string& out, const run::RunDelta& delta,
+                                   int64_t unix_micros) const {
+  out += R"({"event":"message","message":)";
+  message::AppendDeltaJson(out, delta.message_id, delta.text, delta.reasoning, unix_micros);
+  out += R"(,"state":null,"data":null)";
+  AppendMetadata(out, delta.node, delta.step);
+  out += R"(},"timestamp":)";
+  AppendSeconds(out, unix_micros);
+  out += "}\n";
+}
+
 std::string StreamChunkWriter::DoneLine(std::string_view state_json, std::string_view thread_name,
                                         double timestamp) const {
   Chunk chunk;
@@ -91,12 +104,7 @@ std::string StreamChunkWriter::Write(const Chunk& chunk, double timestamp) const
   AppendMember(out, "message", chunk.message);
   AppendMember(out, "state", chunk.state);
   AppendMember(out, "data", chunk.data);
-  out += identity_;
-  if (!chunk.node.empty()) {
-    out += ",\"node\":";
-    AppendJsonString(out, chunk.node);
-  }
-  if (chunk.step >= 0) out += ",\"step\":" + std::to_string(chunk.step);
+  AppendMetadata(out, chunk.node, chunk.step);
   if (!chunk.thread_name.empty()) {
     out += ",\"thread_name\":";
     AppendJsonString(out, chunk.thread_name);
@@ -105,6 +113,19 @@ std::string StreamChunkWriter::Write(const Chunk& chunk, double timestamp) const
   AppendTimestamp(out, timestamp);
   out += "}\n";
   return out;
+}
+
+void StreamChunkWriter::AppendMetadata(std::string& out, std::string_view node, int step) const {
+  out += identity_;
+  if (!node.empty()) {
+    out += ",\"node\":";
+    AppendJsonString(out, node);
+  }
+  if (step >= 0) {
+    char text[16];
+    out += ",\"step\":";
+    out.append(text, std::to_chars(text, text + sizeof text, step).ptr);
+  }
 }
 
 }  // namespace agent_graph::api

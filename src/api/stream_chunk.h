@@ -3,6 +3,7 @@
 // Written directly, without a JSON tree: a line costs little more than the copy of its bytes.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,8 @@ class StreamChunkWriter {
   explicit StreamChunkWriter(const run::RunStart& start);
 
   std::string Line(const run::RunEvent& event, double timestamp) const;
+  // The same for a piece of a message, as often as a model produces one.
+  void AppendLine(std::string& out, const run::RunDelta& delta, int64_t unix_micros) const;
   // The last line: updates with data.status "done". `state_json` and `thread_name` may be empty.
   std::string DoneLine(std::string_view state_json, std::string_view thread_name,
                        double timestamp) const;
@@ -30,6 +33,7 @@ class StreamChunkWriter {
     std::string_view thread_name;
   };
   std::string Write(const Chunk& chunk, double timestamp) const;
+  void AppendMetadata(std::string& out, std::string_view node, int step) const;
 
   std::string identity_;  // `,"thread_id":…,"run_id":…,"metadata":{"is_new_thread":…,"thread_id":…`
 };

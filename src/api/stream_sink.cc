@@ -3,6 +3,11 @@
 #include "base/clock.h"
 
 namespace agent_graph::api {
+namespace {
+
+constexpr size_t kLineBytesKept = 16 * 1024;
+
+}  // namespace
 
 Status StreamSink::OnStart(const run::RunStart& start) {
   writer_.emplace(start);
@@ -12,10 +17,20 @@ Status StreamSink::OnStart(const run::RunStart& start) {
 
 Status StreamSink::OnEvent(const run::RunEvent& event) {
   if (!Shows(event.kind)) return Status::Ok();
-  std::string line = writer_->Line(event, UnixSeconds());
-  if (event.kind != run::RunEvent::Kind::kError) return Send(std::move(line));
-  SendLast(std::move(line));
+  const std::string line = writer_->Line(event, UnixSeconds());
+  if (event.kind != run::RunEvent::Kind::kError) return Send(line);
+  SendLast(line);
   return Status::Ok();
+}
+
+Status StreamSink::OnDelta(const run::RunDelta& delta) {
+  // One for all streams of the thread: what is sent is copied before anything suspends.
+  thread_local std::string line;
+  line.clear();
+  writer_->AppendLine(line, delta, UnixMicros());
+  Status status = Send(line);
+  if (line.capacity() > kLineBytesKept) std::string().swap(line);
+  return status;
 }
 
 void StreamSink::Finish(const run::RunOutcome& outcome) {

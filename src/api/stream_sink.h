@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "api/run_request.h"
 #include "api/stream_chunk.h"
@@ -17,6 +18,7 @@ class StreamSink : public run::RunSink {
 
   Status OnStart(const run::RunStart& start) final;
   Status OnEvent(const run::RunEvent& event) final;
+  Status OnDelta(const run::RunDelta& delta) final;
   bool wants_deltas() const final { return true; }
   bool wants_states() const final { return granularity_ != Granularity::kLow; }
 
@@ -30,8 +32,8 @@ class StreamSink : public run::RunSink {
  private:
   virtual void Begin(const run::RunStart& start) = 0;
   // Both get a line with its newline. SendLast never suspends: it is for what ends a stream.
-  virtual Status Send(std::string line) = 0;
-  virtual void SendLast(std::string line) = 0;
+  virtual Status Send(std::string_view line) = 0;
+  virtual void SendLast(std::string_view line) = 0;
 
   bool Shows(run::RunEvent::Kind kind) const;
 

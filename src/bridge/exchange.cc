@@ -194,33 +194,46 @@ void Exchange::SendFile(FileDescriptor file, uint64_t offset, uint64_t length) {
   Push(bridge::SendFile{std::move(file), offset, length});
 }
 
-Status Exchange::Send(std::string bytes, Deadline deadline) {
+Status Exchange::Send(std::string_view bytes, std::chrono::milliseconds wait_max) {
   if (ended_) return Status(StatusCode::kInternal, "the reply has ended");
   const runtime::Cancellation& cancellation = active_cancellation();
   if (cancellation.cancelled()) {
     return WakeStatus(runtime::WakeReason::kCancelled, &cancellation);
   }
-  if (queued_bytes_ >= static_cast<int64_t>(credit_limits_.high)) {
-    outbox_.CountCreditStall();
-    while (queued_bytes_ > static_cast<int64_t>(credit_limits_.low)) {
-      const runtime::WakeReason reason = credit_signal_.Wait(&cancellation, deadline);
-      if (reason != runtime::WakeReason::kNotified) return WakeStatus(reason, &cancellation);
-    }
+  if (queued_bytes_ < static_cast<int64_t>(credit_limits_.high)) {
+    PushChunk(bytes);
+    return Status::Ok();
   }
-  PushChunk(std::move(bytes));
+  const std::string kept(bytes);
+  AG_RETURN_IF_ERROR(WaitForCredit(cancellation, wait_max));
+  PushChunk(kept);
   return Status::Ok();
 }
 
-void Exchange::SendLast(std::string bytes) {
+Status Exchange::WaitForCredit(const runtime::Cancellation& cancellation,
+                               std::chrono::milliseconds wait_max) {
+  outbox_.CountCreditStall();
+  const Deadline deadline = DeadlineAfter(wait_max);
+  while (queued_bytes_ > static_cast<int64_t>(credit_limits_.low)) {
+    const runtime::WakeReason reason = credit_signal_.Wait(&cancellation, deadline);
+    if (reason != runtime::WakeReason::kNotified) return WakeStatus(reason, &cancellation);
+  }
+  return Status::Ok();
+}
+
+void Exchange::SendLast(std::string_view bytes) {
   if (ended_ || cancellation_.reason() == runtime::CancelReason::kClientGone) return;
-  PushChunk(std::move(bytes));
+  PushChunk(bytes);
 }
 
 void Exchange::Reply(ReplyHead head, std::string body, std::string outcome) {
   if (head_sent_ || ended_) return;
   if (head.content_length < 0) head.content_length = static_cast<int64_t>(body.size());
   SendHead(std::move(head));
-  PushChunk(std::move(body));
+  if (!body.empty()) {
+    CountQueued(body.size());
+    Push(SendChunk{std::move(body)});
+  }
   End(std::move(outcome));
 }
 
@@ -304,12 +317,15 @@ void Exchange::CountMailbox(int64_t bytes) {
   outbox_.CountBuffered(bytes);
 }
 
-void Exchange::PushChunk(std::string bytes) {
+void Exchange::PushChunk(std::string_view bytes) {
   if (bytes.empty()) return;
-  const auto size = static_cast<int64_t>(bytes.size());
-  queued_bytes_ += size;
-  outbox_.CountBuffered(size);
-  Push(SendChunk{std::move(bytes)});
+  CountQueued(bytes.size());
+  outbox_.PushChunk(address_, bytes);
+}
+
+void Exchange::CountQueued(size_t bytes) {
+  queued_bytes_ += static_cast<int64_t>(bytes);
+  outbox_.CountBuffered(static_cast<int64_t>(bytes));
 }
 
 void Exchange::Push(OutboxPayload payload) {

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -93,12 +95,13 @@ class Exchange {
   void SendHead(ReplyHead head);
   // Queues a part of a file as the body, or the rest of it; never suspends.
   void SendFile(FileDescriptor file, uint64_t offset, uint64_t length);
-  // Queues bytes; suspends while the exchange is out of credit, so that what is queued exceeds the
-  // high mark by less than one call's bytes. kCancelled when the client is gone.
-  Status Send(std::string bytes, Deadline deadline);
+  // Queues a copy of the bytes; suspends while the exchange is out of credit, at most for
+  // `wait_max`, so that what is queued exceeds the high mark by less than one call's bytes.
+  // kCancelled when the client is gone. Does not look at `bytes` again after it suspended.
+  Status Send(std::string_view bytes, std::chrono::milliseconds wait_max);
   // The closing lines of a streamed reply: never suspends, and a run that was cancelled while its
   // client is still there can tell why.
-  void SendLast(std::string bytes);
+  void SendLast(std::string_view bytes);
   // Head, body and end of a complete reply; never suspends. Ignored once a head was sent.
   void Reply(ReplyHead head, std::string body, std::string outcome);
   void Annotate(std::string thread_id, std::string run_id);
@@ -141,7 +144,10 @@ class Exchange {
   }
   void NotifyArrival();
   void Push(OutboxPayload payload);
-  void PushChunk(std::string bytes);
+  Status WaitForCredit(const runtime::Cancellation& cancellation,
+                       std::chrono::milliseconds wait_max);
+  void PushChunk(std::string_view bytes);
+  void CountQueued(size_t bytes);
   // With mutex_ held.
   SocketMessage PopMessage();
   void ForgetTakenMessage();
@@ -173,7 +179,8 @@ class Exchange {
   std::atomic<int64_t> queued_bytes_{0};
   runtime::Signal credit_signal_;
 
-  std::deque<SocketMessage> mailbox_;  // guarded by mutex_
+  // A list takes no memory while it is empty, as it is in most exchanges for good.
+  std::list<SocketMessage> mailbox_;  // guarded by mutex_
   // Of the mailbox and of the message taken last, which is somewhere in its run; guarded by mutex_.
   int64_t mailbox_bytes_ = 0;
   int64_t taken_bytes_ = 0;

@@ -18,15 +18,13 @@ bool SameExchange(const ExchangeAddress& a, const ExchangeAddress& b) {
   return a.slot == b.slot && a.generation == b.generation;
 }
 
-// Appends a chunk to the chunk of the same exchange that was queued last.
-bool JoinChunk(std::vector<OutboxItem>& items, OutboxItem& item) {
-  if (items.empty() || !SameExchange(items.back().address, item.address)) return false;
-  auto* const queued = std::get_if<SendChunk>(&items.back().payload);
-  auto* const chunk = std::get_if<SendChunk>(&item.payload);
-  if (queued == nullptr || chunk == nullptr) return false;
-  if (queued->bytes.size() + chunk->bytes.size() > kJoinedChunkBytesMax) return false;
-  queued->bytes += chunk->bytes;
-  return true;
+// Where more bytes of an exchange may be appended: the chunk that was queued last, if it is the
+// exchange's and has room.
+std::string* OpenChunk(std::vector<OutboxItem>& items, ExchangeAddress address, size_t bytes) {
+  if (items.empty() || !SameExchange(items.back().address, address)) return nullptr;
+  auto* const chunk = std::get_if<SendChunk>(&items.back().payload);
+  if (chunk == nullptr || chunk->bytes.size() + bytes > kJoinedChunkBytesMax) return nullptr;
+  return &chunk->bytes;
 }
 
 }  // namespace
@@ -42,11 +40,29 @@ void Outbox::Push(OutboxItem item) {
   {
     std::lock_guard lock(mutex_);
     queued = items_.size();
-    if (!JoinChunk(items_, item)) items_.push_back(std::move(item));
+    items_.push_back(std::move(item));
   }
-  // The loop is woken once for what the fibers of one turn have to say, unless that is much.
-  if (queued == 0) runtime::AtEndOfTurn([this] { RingDoorbell(); });
-  if (queued == kItemsUnannouncedMax) RingDoorbell();
+  Announce(queued);
+}
+
+void Outbox::PushChunk(ExchangeAddress address, std::string_view bytes) {
+  size_t queued;
+  {
+    std::lock_guard lock(mutex_);
+    queued = items_.size();
+    if (std::string* chunk = OpenChunk(items_, address, bytes.size())) {
+      chunk->append(bytes);
+      return;  // the queue was not empty
+    }
+    items_.push_back({address, SendChunk{std::string(bytes)}});
+  }
+  Announce(queued);
+}
+
+// The loop is woken once for what the fibers of one turn have to say, unless that is much.
+void Outbox::Announce(size_t queued_before) {
+  if (queued_before == 0) runtime::AtEndOfTurn([this] { RingDoorbell(); });
+  if (queued_before == kItemsUnannouncedMax) RingDoorbell();
 }
 
 void Outbox::Log(LogLevel level, std::string text) {

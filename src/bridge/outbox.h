@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -90,6 +91,8 @@ class Outbox {
   int doorbell() const { return doorbell_; }
 
   void Push(OutboxItem item);
+  // A SendChunk of a copy of these bytes.
+  void PushChunk(ExchangeAddress address, std::string_view bytes);
   // A line for the worker's error log, from any engine thread. Lines that come faster than the
   // loop takes them are dropped and counted.
   void Log(LogLevel level, std::string text);
@@ -113,6 +116,7 @@ class Outbox {
  private:
   static constexpr size_t kQueuedLogLinesMax = 1024;
 
+  void Announce(size_t queued_before);
   void RingDoorbell() const;
 
   const int doorbell_;

@@ -153,7 +153,8 @@ TEST(CodecTest, OddPartsFromUserCodeStayReadable) {
 }
 
 TEST(CodecTest, DeltaIsOneLineWithEveryKey) {
-  std::string text = DeltaJsonText("m\"1", "a\nb", "", 12.5);
+  std::string text;
+  AppendDeltaJson(text, "m\"1", "a\nb", "", 12'500'000);
   EXPECT_EQ(text.find('\n'), std::string::npos);
   json value = json::parse(text);
   json full = ToJson(Message::Assistant("a\nb"));
@@ -161,7 +162,9 @@ TEST(CodecTest, DeltaIsOneLineWithEveryKey) {
   full["delta"] = true;
   full["timestamp"] = 12.5;
   EXPECT_EQ(value, full);
-  json reasoning = json::parse(DeltaJsonText("m", "", "hm", 1));
+  text.clear();
+  AppendDeltaJson(text, "m", "", "hm", 1'000'000);
+  json reasoning = json::parse(text);
   EXPECT_EQ(reasoning["reasoning"], "hm");
   EXPECT_EQ(reasoning["content"], json::array());
 }

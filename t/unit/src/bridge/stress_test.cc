@@ -14,6 +14,8 @@
 namespace agent_graph::bridge {
 namespace {
 
+constexpr std::chrono::minutes kLong{10};
+
 using runtime::CancelReason;
 using runtime::Runtime;
 using runtime::RuntimeOptions;
@@ -76,7 +78,7 @@ class Loop {
       if (i % 16 == 0) {
         static_cast<void>(runtime::SleepFor(std::chrono::milliseconds(1), nullptr));
       }
-      if (!exchange.Send(body->bytes + std::to_string(i) + ";", kNoDeadline).ok()) {
+      if (!exchange.Send(body->bytes + std::to_string(i) + ";", kLong).ok()) {
         return exchange.End("cancelled");
       }
     }

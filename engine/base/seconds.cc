@@ -1,0 +1,25 @@
+#include "base/seconds.h"
+
+#include <charconv>
+
+namespace agent_graph {
+
+void AppendSeconds(std::string& out, int64_t unix_micros) {
+  char text[32];
+  char* const point = std::to_chars(text, text + 20, unix_micros / 1'000'000).ptr;
+  *point = '.';
+  auto micros = static_cast<int>(unix_micros % 1'000'000);
+  for (char* digit = point + 6; digit > point; --digit) {
+    *digit = static_cast<char>('0' + micros % 10);
+    micros /= 10;
+  }
+  out.append(text, point + 7);
+}
+
+void AppendShortSeconds(std::string& out, int64_t unix_micros) {
+  AppendSeconds(out, unix_micros);
+  while (out.back() == '0') out.pop_back();
+  if (out.back() == '.') out.pop_back();
+}
+
+}  // namespace agent_graph
