@@ -11,7 +11,7 @@ FUZZ_SECONDS ?= 60
 BUILD := build/release
 PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini t/http
 
-.PHONY: deps build docs module run test bench lint asan tsan fuzz clean
+.PHONY: deps build docs module run test bench conformance lint asan tsan fuzz clean
 
 # Every package that any target needs; each target installs only its own.
 deps:
@@ -60,6 +60,13 @@ bench:
 lint:
 	cmake/install-packages.sh build lint
 	cmake/lint.sh
+
+# The case tables of WebSocket conformance suites, against a build that has WS /echo.
+conformance:
+	cmake/install-packages.sh build test
+	cmake -S . -B build/echo -G Ninja -DCMAKE_BUILD_TYPE=Release -DAGENT_GRAPH_ECHO=ON -DAGENT_GRAPH_TESTS=OFF
+	ninja -C build/echo -j $(JOBS)
+	AGENT_GRAPH_BUILD=build/echo $(PYTEST)/test_conformance.py
 
 # The same suites with nginx and everything else under a sanitizer.
 asan:

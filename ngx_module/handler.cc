@@ -183,7 +183,7 @@ ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   }
   const api::Route& route = api::Routes()[match.route];
   context.route = route.pattern;
-  if (route.access == api::Access::kDocumentation) {
+  if (route.native && route.access == api::Access::kDocumentation) {
     return SendDocumentation(context, match.path_parameters.empty()
                                           ? std::string(route.pattern)
                                           : "/docs/" + match.path_parameters[0]);

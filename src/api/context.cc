@@ -65,7 +65,7 @@ bool HandlerContext::Admit(const Route& route) {
     Send(*std::move(rate_refusal_), "rejected");
     return false;
   }
-  if (route.access == Access::kPublic) return true;
+  if (route.access != Access::kGuarded) return true;
   auth::GuardRequest request = Ask(route);
   if (by_user && shared) {
     request.admit = [this](const std::string& user_id) {

@@ -64,4 +64,9 @@ void GetMultimodalConfig(HandlerContext& context);  // config.cc
 void ListEvalRuns(HandlerContext& context);  // evals.cc
 void GetEvalRun(HandlerContext& context);
 
+#ifdef AGENT_GRAPH_ECHO
+void OpenEcho(HandlerContext& context);  // echo.cc
+void EchoMessage(HandlerContext& context, bridge::SocketMessage& message);
+#endif
+
 }  // namespace agent_graph::api

@@ -17,6 +17,20 @@ constexpr size_t kSegmentsMax = 8;  // of a path; longer paths match nothing
 // Where several patterns fit a path, the first one with the method wins: literal segments go above
 // parameters.
 constexpr std::array kRoutes = {
+#ifdef AGENT_GRAPH_ECHO
+    Route{Method::kGet,
+          "/echo",
+          Access::kDocumentation,
+          "",
+          "",
+          BodyKind::kNone,
+          false,
+          OpenEcho,
+          "Every message back, for conformance suites",
+          {},
+          Transport::kSocket,
+          EchoMessage},
+#endif
     Route{Method::kGet,
           "/ping",
           Access::kPublic,

@@ -43,7 +43,13 @@ def frame(opcode, payload=b"", *, final=True, reserved=0, masked=True, length=No
         head += bytes([mask | 127]) + struct.pack(">Q", size)
     if not masked:
         return head + payload
-    return head + _MASK + bytes(byte ^ _MASK[i % 4] for i, byte in enumerate(payload))
+    return head + _MASK + mask_bytes(payload)
+
+
+def mask_bytes(payload):
+    """As one large number: messages of megabytes, too."""
+    key = (_MASK * (len(payload) // 4 + 1))[: len(payload)]
+    return (int.from_bytes(payload) ^ int.from_bytes(key)).to_bytes(len(payload))
 
 
 def close_frame(code=None, reason=b""):

@@ -1,0 +1,30 @@
+// WS /echo, only in builds with AGENT_GRAPH_ECHO: for conformance suites, which expect their
+// messages back. It asks for no credential.
+#ifdef AGENT_GRAPH_ECHO
+#include <chrono>
+
+#include "api/context.h"
+#include "api/handlers.h"
+#include "base/clock.h"
+#include "websocket/protocol.h"
+
+namespace agent_graph::api {
+namespace {
+
+constexpr std::chrono::minutes kSendWaitMax{10};
+
+}  // namespace
+
+void OpenEcho(HandlerContext&) {}
+
+void EchoMessage(HandlerContext& context, bridge::SocketMessage& message) {
+  std::string frame;
+  websocket::AppendFrame(frame,
+                         message.binary ? websocket::Opcode::kBinary : websocket::Opcode::kText,
+                         message.payload);
+  message.payload = {};
+  (void)context.exchange().Send(std::move(frame), DeadlineAfter(kSendWaitMax));
+}
+
+}  // namespace agent_graph::api
+#endif

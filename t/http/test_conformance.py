@@ -1,0 +1,50 @@
+"""The case tables of WebSocket conformance suites, against WS /echo of a build with AGENT_GRAPH_ECHO
+(`make conformance`). Where TCP cuts and how the engine is timed must not matter."""
+
+import pytest
+
+from harness.agents import DEMO
+from harness.http1 import ConnectionClosed
+from harness.websocket import CLOSE, WebSocket, handshake_headers
+from harness.websocket_cases import CASES, EMPTY_CLOSE
+
+
+@pytest.fixture
+def echo(start_service):
+    service = start_service(
+        DEMO, location="agent_graph_ws_max_message 17m; agent_graph_ws_ping off;"
+    )
+    if service.get("/echo", headers=handshake_headers()).status == 404:
+        pytest.skip("this build has no WS /echo")
+    return service
+
+
+def _run(service, case):
+    with WebSocket(service.port) as socket:
+        socket.upgrade("/echo")
+        try:
+            if case.piece:
+                socket.send_split(case.sent, case.piece)
+            else:
+                socket.send(case.sent)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the server had heard enough; what it said is read below
+        for opcode, payload in case.answers:
+            answer = socket.read_frame()
+            assert answer.opcode == opcode, f"{case.name}: {answer.opcode} {answer.payload[:60]}"
+            assert answer.payload == payload, case.name
+        closing = socket.read_frame()
+        assert closing.opcode == CLOSE, f"{case.name}: {closing.opcode} {closing.payload[:60]}"
+        wanted = None if case.code is EMPTY_CLOSE else case.code
+        assert closing.close_code in (wanted, 1000 if wanted is None else wanted), case.name
+
+
+def test_cases(echo):
+    failures = []
+    for case in CASES:
+        try:
+            _run(echo, case)
+        except (AssertionError, ConnectionClosed) as failure:
+            failures.append(f"{case.name}: {failure}")
+    assert not failures, "\n".join(failures)
+    assert len(CASES) > 300
