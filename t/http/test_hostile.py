@@ -17,13 +17,15 @@ _FILES = {"secrets.env": JWT_ENVIRONMENT}
 
 # The lines that the documentation gives for errors that happen before there is a location.
 _ERROR_PAGES = """
-        error_page 400 494 @bad_request;
-        error_page 414 @long_uri;
-        location @bad_request {
+        error_page 400 494 /-bad-request;
+        error_page 414 /-long-uri;
+        location = /-bad-request {
+            internal;
             default_type application/json;
             return 400 '{"detail":"bad request","error":{"code":"BAD_REQUEST","message":"bad request","details":[]},"metadata":{"request_id":"$request_id","timestamp":"$time_iso8601","message":"bad request"}}';
         }
-        location @long_uri {
+        location = /-long-uri {
+            internal;
             default_type application/json;
             return 414 '{"detail":"the URI is too long","error":{"code":"BAD_REQUEST","message":"the URI is too long","details":[]},"metadata":{"request_id":"$request_id","timestamp":"$time_iso8601","message":"the URI is too long"}}';
         }
