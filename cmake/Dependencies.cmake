@@ -19,9 +19,6 @@ target_compile_options(agent_graph_flags INTERFACE
 target_compile_definitions(agent_graph_flags INTERFACE
   BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_ARRAY
   BOOST_COROUTINES_NO_DEPRECATION_WARNING)
-if(AGENT_GRAPH_ECHO)
-  target_compile_definitions(agent_graph_flags INTERFACE AGENT_GRAPH_ECHO)
-endif()
 target_link_libraries(agent_graph_flags INTERFACE Threads::Threads nlohmann_json::nlohmann_json
                       Boost::headers)
 

@@ -18,10 +18,14 @@ struct Sample {
   uint64_t value = 0;
 };
 
+constexpr uint64_t kMicrosPerSecond = 1'000'000;
+constexpr size_t kMicrosDigits = 6;
+
 struct Family {
   std::string_view name;
   std::string_view help;
   bool counter = true;
+  bool seconds = false;  // its samples are microseconds, shown as seconds
   std::vector<Sample> samples = {};
 };
 
@@ -125,8 +129,8 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
       {"agent_graph_live_sessions_total", "Live sessions, by what became of the wish."},
       {"agent_graph_live_reconnects_total", "New connections of live sessions to their provider."},
       {"agent_graph_live_frames_forwarded_total", "Frames of clients that went to a live model."},
-      {"agent_graph_live_forward_microseconds_total",
-       "How long these frames waited for the model in all."},
+      {"agent_graph_live_forward_seconds_total",
+       "How long these frames waited for the model in all.", true, true},
       {"agent_graph_live_drops_total", "Frames of live sessions that a full queue lost, by way."},
       {"agent_graph_workers", "Worker processes, by state.", false},
       {"agent_graph_requests_in_flight", "Requests the engine has not ended.", false},
@@ -135,8 +139,8 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
       {"agent_graph_outbox_items", "Items on their way from the engine to event loops.", false},
       {"agent_graph_websockets", "Open WebSocket connections.", false},
       {"agent_graph_live_sessions", "Open live sessions.", false},
-      {"agent_graph_event_loop_delay_microseconds",
-       "Longest delay of an event loop in the last minute.", false},
+      {"agent_graph_event_loop_delay_seconds", "Longest delay of an event loop in the last minute.",
+       false, true},
   };
   for (const ServiceStatus& service : services) {
     const StatusCounters& counters = *service.counters;
@@ -181,6 +185,13 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
   return families;
 }
 
+std::string ValueOf(const Family& family, const Sample& sample) {
+  if (!family.seconds) return std::to_string(sample.value);
+  std::string micros = std::to_string(sample.value % kMicrosPerSecond);
+  return std::to_string(sample.value / kMicrosPerSecond) + '.' +
+         std::string(kMicrosDigits - micros.size(), '0') + micros;
+}
+
 std::string WritePrometheus(const std::vector<ServiceStatus>& services) {
   std::string out;
   for (const Family& family : Describe(services)) {
@@ -189,7 +200,7 @@ std::string WritePrometheus(const std::vector<ServiceStatus>& services) {
     out += "# HELP " + name + ' ' + std::string(family.help) + '\n';
     out += "# TYPE " + name + (family.counter ? " counter\n" : " gauge\n");
     for (const Sample& sample : family.samples) {
-      out += name + '{' + sample.labels + "} " + std::to_string(sample.value) + '\n';
+      out += name + '{' + sample.labels + "} " + ValueOf(family, sample) + '\n';
     }
   }
   return out;
@@ -227,14 +238,14 @@ void AppendFamilyJson(std::string& out, const Family& family) {
   AppendJsonString(out, ShortName(family.name));
   out += ':';
   if (family.samples.size() == 1 && family.samples[0].json_name.empty()) {
-    out += std::to_string(family.samples[0].value);
+    out += ValueOf(family, family.samples[0]);
     return;
   }
   out += '{';
   for (size_t i = 0; i < family.samples.size(); ++i) {
     if (i > 0) out += ',';
     AppendJsonString(out, family.samples[i].json_name);
-    out += ':' + std::to_string(family.samples[i].value);
+    out += ':' + ValueOf(family, family.samples[i]);
   }
   out += '}';
 }
@@ -275,7 +286,7 @@ std::string WriteText(std::vector<ServiceStatus> services) {
       for (const Sample& sample : family.samples) {
         if (!sample.json_name.empty() && sample.value == 0) continue;
         out += ' ' + sample.json_name + (sample.json_name.empty() ? "" : "=") +
-               std::to_string(sample.value);
+               ValueOf(family, sample);
       }
       out += '\n';
     }

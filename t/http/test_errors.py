@@ -145,7 +145,7 @@ def test_double_slash_of_a_base_url(start_service):
     ({"checkpionter": {}}, ["checkpionter", "checkpointer"]),
     ({"checkpointer": {"type": "postgres"}}, ["checkpointer.type", "postgres", "not available"]),
     ({"websocket": {"max_connections": -1}}, ["websocket.max_connections"]),
-    ({"store": {"type": "pg"}}, ["store", "not available"]),
+    ({"store": {"type": "pg"}}, ["store.type", "pg", "leveldb, memory, none"]),
     ({"rate_limit": {"backend": "redis"}}, ["rate_limit.redis", "REDIS_URL"]),
     ({"rate_limit": {"backend": "redis", "redis": "http://x"}}, ["rate_limit.redis"]),
     ({"rate_limit": {"backend": "custom"}}, ["rate_limit.backend", "not available"]),

@@ -79,8 +79,7 @@ def _ask(service, method, path, socket, headers):
 
 def test_routes_ask_for_what_they_should(guarded):
     found = {(method, path): permission for method, path, permission, _ in _operations(guarded)}
-    for route, permission in found.items():
-        assert PERMISSIONS[route] == permission, route
+    assert found == PERMISSIONS
 
 
 def test_each_route_wants_its_own_scope_and_no_other(guarded):
