@@ -1,5 +1,6 @@
 """Uploading and reading files through a real nginx."""
 
+import contextlib
 import pathlib
 import random
 
@@ -312,6 +313,31 @@ def test_files_survive_kill_reload_and_restart(start_service):
     service.wait_until_gone()
     service.start()
     assert service.get(url).body == _PNG
+
+
+def test_an_acknowledged_file_survives_kill_9_of_everything(start_service):
+    service = start_service(_ECHO)
+    url = uploaded(service, _PNG)["url"]
+    service.kill(service.master_pid)
+    for process in service.processes():
+        with contextlib.suppress(ProcessLookupError):
+            service.kill(process.pid)
+    service.start()
+    assert service.get(url).body == _PNG
+
+
+def test_a_client_that_waits_to_be_told_to_go_on(start_service):
+    service = start_service(_ECHO | {"auth": "jwt", "env": "env"}, files={"env": JWT_ENVIRONMENT})
+    headers, body = file_form(bytes(2 * _MEGABYTE))
+    expecting = [*headers.items(), ("Content-Length", str(len(body))), ("Expect", "100-continue")]
+    with service.connect() as connection:
+        connection.request("POST", _UPLOAD, expecting)
+        assert connection.read_head().status == 403
+    with service.connect() as connection:
+        connection.request("POST", _UPLOAD, expecting + bearer())
+        assert connection.read_head().status == 100
+        connection.send(body)
+        assert connection.read_reply().status == 200
 
 
 def test_files_in_memory_end_with_nginx(start_service):

@@ -127,6 +127,45 @@ TEST(Parser, RefusesWhatIsMalformed) {
   }
 }
 
+// Random sequences of what matters to the parser; the cuts must not.
+TEST(Parser, SeesTheSameInAnyCuts) {
+  constexpr std::string_view kWords[] = {
+      "\r\n",
+      "\r",
+      "\n",
+      "--XX",
+      "\r\n--XX",
+      "\r\n--XX--",
+      "--",
+      "-",
+      "X",
+      " ",
+      "\t",
+      "data",
+      "\r\n\r\n",
+      "--XX\r\nContent-Disposition: form-data; name=a\r\n\r\n",
+      "\r\n--XX\r\ncontent-disposition: form-data; name=\"f\"; filename=\"x\"\r\n\r\n"};
+  uint32_t random = 1;
+  auto next = [&] { return random = random * 1664525 + 1013904223, random >> 8; };
+  size_t ended = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text = round % 2 == 0 ? "" : std::string(kWords[13]);
+    for (uint32_t words = next() % 12; words > 0; --words) text += kWords[next() % 15];
+    Seen whole = Parse(text, text.size() + 1);
+    for (size_t size : {size_t{1}, size_t{2}, size_t{3 + next() % 7}}) {
+      Seen cut = Parse(text, size);
+      ASSERT_EQ(cut.ended, whole.ended) << text;
+      ASSERT_EQ(cut.error, whole.error) << text;
+      ASSERT_EQ(cut.parts.size(), whole.parts.size()) << text;
+      for (size_t i = 0; whole.ended && i < whole.parts.size(); ++i) {
+        ASSERT_EQ(cut.parts[i].second, whole.parts[i].second) << text;
+      }
+    }
+    if (whole.ended) ++ended;
+  }
+  EXPECT_GT(ended, 1000u);
+}
+
 TEST(Parser, BoundsTheNumberOfParts) {
   std::string text;
   for (int i = 0; i < 3; ++i) text += "--XX\r\nContent-Disposition: form-data; name=a\r\n\r\nx\r\n";
