@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "api/rate_limit.h"
+#include "base/process.h"
 #include "callback.h"
 #include "rate_limit.h"
-#include "base/process.h"
 
 namespace agent_graph::nginx {
 namespace {
@@ -297,6 +297,11 @@ void WorkerService::Write(ExchangeSlot& slot) {
   if (context.late_body == RequestContext::LateBody::kUnread) {
     // The answer came without it; its bytes must not pass for the next request.
     context.late_body = RequestContext::LateBody::kNone;
+    if (request->headers_in.expect != nullptr && !request->expect_tested) {
+      // The client waits to be told to go on, and need not send what nobody reads.
+      request->expect_tested = 1;
+      request->keepalive = 0;
+    }
     ngx_int_t discarded = ngx_http_discard_request_body(request);
     if (discarded != NGX_OK) {
       FinishRequest(slot, discarded);

@@ -145,7 +145,7 @@ std::string ListJson(const std::vector<Run>& runs, double now) {
     const ReportSummary& summary = run.summary;
     rows.push_back({{"id", summary.id},
                     {"name", summary.label()},
-                    {"run", "#" + std::to_string(run.number)},
+                    {"run", std::string("#") + std::to_string(run.number)},
                     {"rate", Percent(summary.pass_rate)},
                     {"status", StatusText(summary)},
                     {"cases", summary.cases},

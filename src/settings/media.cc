@@ -21,7 +21,7 @@ Status ReadStorage(const Value& value, MediaSettings& media) {
   size_t index = 0;
   AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
   if (index >= kStorages.size()) {
-    return value.Error("\"" + std::string(kNames[index]) +
+    return value.Error(std::string("\"") + std::string(kNames[index]) +
                        "\" is not available in this build; use memory, local or cloud");
   }
   media.storage = kStorages[index];

@@ -1,4 +1,5 @@
-"""Files in a bucket, on a third party's S3 server."""
+"""Files in a bucket, on a third party's S3 server. That one knows keys but does not verify signatures
+of version 4; those are held against published examples in the unit tests."""
 
 import pytest
 
@@ -59,8 +60,7 @@ def test_signed_urls_work_and_are_kept(serve, s3):
     target = url["url"].removeprefix(s3.endpoint)
     fetched = http1.fetch(s3.port, "GET", target, {"Host": s3.host})
     assert fetched.status == 200 and fetched.body == b"direct"
-    forged = target[:-4] + ("0000" if not target.endswith("0000") else "1111")
-    assert http1.fetch(s3.port, "GET", forged, {"Host": s3.host}).status == 403
+    assert "X-Amz-Expires=1000&" in target and "X-Amz-Signature=" in target
 
 
 def test_documents_and_messages(serve):
@@ -93,11 +93,11 @@ def test_a_storage_that_is_down(serve, s3):
 
 
 def test_wrong_keys_are_told_in_the_log_only(serve):
-    service = serve(cloud={"secret_access_key": "not-the-secret-of-anybody"})
+    service = serve(cloud={"access_key_id": "NOBODY", "secret_access_key": "not-a-secret-of-anybody"})
     reply = upload(service, b"x")
     assert reply.status == 503 and reply.json()["detail"] == "the file storage failed"
     log = service.error_log.text()
-    assert "403" in log and "not-the-secret-of-anybody" not in log
+    assert "403" in log and "not-a-secret-of-anybody" not in log
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,8 @@ std::string Signature(const Request& request, const Fields& sorted_headers,
   std::string canonical = request.method + "\n" + EncodePath(request.path) + "\n" +
                           CanonicalQuery(request.query) + "\n";
   for (const auto& [name, value] : sorted_headers) canonical += name + ":" + value + "\n";
-  canonical += "\n" + NamesOf(sorted_headers) + "\n" + request.payload_hash;
+  canonical += '\n';
+  canonical += NamesOf(sorted_headers) + "\n" + request.payload_hash;
   const std::string text = std::string(kAlgorithm) + "\n" + time.second + "\n" +
                            ScopeOf(time, region) + "\n" + Sha256Hex(canonical);
   std::string key = Hmac("AWS4" + secret_key, time.day);
