@@ -22,6 +22,7 @@ namespace {
 constexpr size_t kDocumentsMax = 2;  // at a time
 // The program ends itself before that.
 constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kTurnMax{30};
 constexpr std::string_view kTrailer("\0ok", 3);
 
 struct KnownFormat {
@@ -158,7 +159,11 @@ Extractor::~Extractor() = default;
 std::optional<std::string> Extractor::Extract(int file, std::string_view format) {
   if (format.empty() || program_.empty()) return std::nullopt;
   std::optional<std::string> text;
-  pool_.Run([&] { text = Run(program_, file, std::string(format)); });
+  // Documents that take long must not make others wait without end.
+  const Deadline turn = DeadlineAfter(kTurnMax);
+  pool_.Run([&] {
+    if (MonotonicClock::now() < turn) text = Run(program_, file, std::string(format));
+  });
   return text;
 }
 

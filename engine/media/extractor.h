@@ -21,8 +21,9 @@ class Extractor {
   explicit Extractor(std::string program);
   ~Extractor();
 
-  // Suspends the calling fiber. Nothing when the document cannot be read, takes too long, or is of
-  // no known format. `file` is read from its beginning; its own position does not matter.
+  // Suspends the calling fiber. Nothing when the document cannot be read, takes too long, is of no
+  // known format, or had to wait for its turn too long. `file` is read from its beginning; its own
+  // position does not matter.
   std::optional<std::string> Extract(int file, std::string_view format);
 
  private:
