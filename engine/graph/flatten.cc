@@ -11,9 +11,9 @@ class Flattening {
 
   void Add(const GraphDefinition& definition, const std::string& scope) {
     for (const StateField& field : definition.fields) AddField(field);
-    for (const Node& node : definition.nodes) AddNode(node, scope);
     for (const OutgoingEdge& edge : definition.edges) flat_.edges.push_back(Moved(edge, scope));
     for (const OutgoingEdge& jump : definition.go_to) flat_.go_to.push_back(Moved(jump, scope));
+    for (const Node& node : definition.nodes) AddNode(node, scope);
     for (const std::string& name : definition.interrupt_before) {
       flat_.interrupt_before.push_back(scope + name);
     }
