@@ -7,6 +7,7 @@
 
 #include "callback.h"
 #include "service/file_storage.h"
+#include "spawners.h"
 #include "status_rows.h"
 #include "status_timer.h"
 #include "worker_service.h"
@@ -23,13 +24,6 @@ constexpr size_t kWrittenOffThreadsMax = 16;
 
 // Of this worker; never freed, because a thread that does not stop may still use them.
 std::vector<std::unique_ptr<WorkerService>>* worker_services = nullptr;
-
-MainConfig* FindMainConfig(ngx_cycle_t* cycle) {
-  // Null without an http block.
-  if (cycle->conf_ctx[ngx_http_module.index] == nullptr) return nullptr;
-  return static_cast<MainConfig*>(
-      ngx_http_cycle_get_module_main_conf(cycle, ngx_http_agent_graph_module));
-}
 
 // This worker's share of the processors.
 int ShareOfProcessors(ngx_cycle_t* cycle) {
@@ -61,8 +55,14 @@ void StartServices(ngx_cycle_t* cycle, const MainConfig& main) {
 
 }  // namespace
 
+MainConfig* FindMainConfig(const ngx_cycle_t& cycle) {
+  if (cycle.conf_ctx[ngx_http_module.index] == nullptr) return nullptr;
+  return static_cast<MainConfig*>(
+      ngx_http_cycle_get_module_main_conf((&cycle), ngx_http_agent_graph_module));
+}
+
 ngx_msec_t ShutdownJitter() {
-  return FindMainConfig(const_cast<ngx_cycle_t*>(ngx_cycle))->shutdown_jitter;
+  return FindMainConfig(const_cast<ngx_cycle_t&>(*ngx_cycle))->shutdown_jitter;
 }
 
 EngineThreadScope::EngineThreadScope() {
@@ -94,8 +94,9 @@ ngx_int_t InitProcess(ngx_cycle_t* cycle) noexcept {
   // Also called in the cache manager and loader.
   if (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE) return NGX_OK;
   Guarded(cycle->log, [&] {
-    MainConfig* main = FindMainConfig(cycle);
+    MainConfig* main = FindMainConfig(*cycle);
     if (main == nullptr) return;
+    if (ngx_process == NGX_PROCESS_SINGLE) ForkSpawners(*cycle);
     StartServices(cycle, *main);
     if (!main->services->empty()) StartStatusTimer(cycle);
   });
@@ -107,7 +108,7 @@ void ExitProcess(ngx_cycle_t* cycle) noexcept {
   bool stuck = Guarded(cycle->log, true, [&] {
     bool any = false;
     Deadline deadline =
-        DeadlineAfter(std::chrono::milliseconds(FindMainConfig(cycle)->exit_timeout));
+        DeadlineAfter(std::chrono::milliseconds(FindMainConfig(*cycle)->exit_timeout));
     for (const auto& service : *worker_services) {
       Status stopped = service->Stop(deadline);
       ReleaseStatusRow(service->config());
@@ -125,7 +126,7 @@ void ExitProcess(ngx_cycle_t* cycle) noexcept {
 // Its workers have gone. What of theirs was in memory must not outlive nginx.
 void ExitMaster(ngx_cycle_t* cycle) noexcept {
   Guarded(cycle->log, [&] {
-    const MainConfig* main = FindMainConfig(cycle);
+    const MainConfig* main = FindMainConfig(*cycle);
     if (main == nullptr) return;
     auto* core = reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(cycle->conf_ctx, ngx_core_module));
     bool hands_over = geteuid() == 0 && core->user != static_cast<ngx_uid_t>(NGX_CONF_UNSET_UINT);

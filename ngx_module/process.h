@@ -12,6 +12,9 @@ ngx_int_t InitProcess(ngx_cycle_t* cycle) noexcept;
 void ExitProcess(ngx_cycle_t* cycle) noexcept;
 void ExitMaster(ngx_cycle_t* cycle) noexcept;
 
+// Null without an http block.
+MainConfig* FindMainConfig(const ngx_cycle_t& cycle);
+
 // The running form of a service in this worker; null when there is none.
 WorkerService* FindWorkerService(const ServiceConfig& config);
 

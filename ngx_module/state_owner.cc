@@ -10,6 +10,7 @@
 #include "port.h"
 #include "process.h"
 #include "service/service.h"
+#include "spawners.h"
 
 namespace agent_graph::nginx {
 namespace {
@@ -61,6 +62,7 @@ void FinishOwners() noexcept {
 
 void StartOwner(const ServiceConfig& config) {
   if (owners == nullptr) {
+    ForkSpawners(*config.cycle);  // this process still has one thread
     owners = new std::vector<Owner*>;
     if (atexit(FinishOwners) != 0) {
       Log(ngx_cycle->log, NGX_LOG_ALERT, "atexit failed, the state owner may end early");

@@ -1,0 +1,213 @@
+#include "process/spawner.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "process/program.h"
+#include "process/spawn_protocol.h"
+#include "process/spawner_socket.h"
+
+namespace agent_graph::process {
+namespace {
+
+constexpr std::chrono::seconds kEndGrace{2};  // between asking a program to end and making it
+constexpr size_t kClientsMax = kProgramsMax + 16;
+
+// One connection, and the program that it asked for.
+struct Client {
+  int socket = -1;    // -1: closed, the program is still to end
+  pid_t program = 0;  // 0: none yet, or it has ended
+  Deadline kill_at = kNoDeadline;
+};
+
+class Spawner {
+ public:
+  Spawner(int listener, int lifeline) : listener_(listener), lifeline_(lifeline) {}
+
+  void Run() {
+    sigset_t children;
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &children, nullptr);
+    child_signals_ = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+    while (lifeline_ >= 0 || !clients_.empty()) Turn();
+  }
+
+ private:
+  void Turn() {
+    std::vector<pollfd> waits = {{child_signals_, POLLIN, 0}};
+    waits.push_back({lifeline_, POLLIN, 0});  // a negative descriptor is passed over
+    waits.push_back({clients_.size() < kClientsMax ? listener_ : -1, POLLIN, 0});
+    const size_t first = waits.size();
+    for (const Client& client : clients_) waits.push_back({client.socket, POLLIN, 0});
+    if (poll(waits.data(), waits.size(), PollTimeout()) < 0 && errno != EINTR) _exit(1);
+    for (size_t i = first; i < waits.size(); ++i) {
+      if (waits[i].revents != 0) Hear(clients_[i - first]);
+    }
+    if (waits[0].revents != 0) Reap();
+    if (waits[1].revents != 0) LoseParent();
+    if (waits[2].revents != 0) Accept();
+    KillLate();
+    std::erase_if(clients_,
+                  [](const Client& client) { return client.socket < 0 && client.program == 0; });
+  }
+
+  int PollTimeout() const {
+    Deadline next = kNoDeadline;
+    for (const Client& client : clients_) next = std::min(next, client.kill_at);
+    if (next == kNoDeadline) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - MonotonicClock::now());
+    return static_cast<int>(std::max<int64_t>(left.count(), 0));
+  }
+
+  // The helper process is gone, or goes: its successor has a spawner of its own.
+  void LoseParent() {
+    close(listener_);
+    close(lifeline_);
+    listener_ = lifeline_ = -1;
+  }
+
+  void Accept() {
+    const int socket = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (socket < 0) return;
+    if (IsTrustedPeer(socket)) {
+      clients_.push_back({socket});
+    } else {
+      close(socket);
+    }
+  }
+
+  void Hear(Client& client) {
+    const std::optional<std::string> packet = ReceivePacket(client.socket);
+    if (!packet) return;
+    if (packet->empty() || client.program != 0) return Leave(client);
+    StartReply reply;
+    Descriptors pipes = {-1, -1, -1};
+    const Result<ProcessOptions> options = ReadOptions(*packet);
+    if (!options.ok()) {
+      reply.error = options.status().message();
+    } else if (Programs() >= kProgramsMax) {
+      reply.error = "more than " + std::to_string(kProgramsMax) + " programs";
+      reply.full = true;
+    } else {
+      Result<Program> program = StartProgram(*options);
+      if (program.ok()) {
+        reply.pid = client.program = program->pid;
+        pipes = program->pipes;
+      } else {
+        reply.error = program.status().message();
+      }
+    }
+    const bool sent = SendPacket(client.socket, ToPacket(reply), reply.pid != 0 ? &pipes : nullptr);
+    for (int pipe : pipes) {
+      if (pipe >= 0) close(pipe);
+    }
+    if (!sent || reply.pid == 0) Leave(client);
+  }
+
+  size_t Programs() const {
+    return static_cast<size_t>(
+        std::count_if(clients_.begin(), clients_.end(),
+                      [](const Client& client) { return client.program != 0; }));
+  }
+
+  // The worker wants no more of it, or is gone.
+  void Leave(Client& client) {
+    close(client.socket);
+    client.socket = -1;
+    if (client.program == 0) return;
+    kill(-client.program, SIGTERM);
+    client.kill_at = DeadlineAfter(kEndGrace);
+  }
+
+  void KillLate() {
+    const auto now = MonotonicClock::now();
+    for (Client& client : clients_) {
+      if (client.kill_at > now) continue;
+      if (client.program != 0) kill(-client.program, SIGKILL);
+      client.kill_at = kNoDeadline;
+    }
+  }
+
+  void Reap() {
+    signalfd_siginfo ignored;
+    while (read(child_signals_, &ignored, sizeof ignored) > 0) {
+    }
+    siginfo_t info{};
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+      const pid_t pid = info.si_pid;
+      // What it started and left behind goes with it, while its id is still its own.
+      kill(-pid, SIGKILL);
+      int status = 0;
+      waitpid(pid, &status, 0);
+      TellEnd(pid, status);
+      info = {};
+    }
+  }
+
+  void TellEnd(pid_t pid, int status) {
+    for (Client& client : clients_) {
+      if (client.program != pid) continue;
+      client.program = 0;
+      if (client.socket < 0) return;
+      ProcessEnd end;
+      if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+      if (WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
+      (void)SendPacket(client.socket, ToPacket(end));
+      Leave(client);
+      return;
+    }
+  }
+
+  int listener_;
+  int lifeline_;
+  int child_signals_ = -1;
+  std::vector<Client> clients_;
+};
+
+// Leaves the null device as 0 to 2, the listener as 3, the lifeline as 4, and nothing else.
+bool KeepOnly(int& listener, int& lifeline) {
+  const int high_listener = fcntl(listener, F_DUPFD, 5);
+  const int high_lifeline = fcntl(lifeline, F_DUPFD, 5);
+  const int null = open("/dev/null", O_RDWR);
+  if (high_listener < 0 || high_lifeline < 0 || null < 0) return false;
+  for (int standard = 0; standard < 3; ++standard) {
+    if (dup2(null, standard) < 0) return false;
+  }
+  listener = dup3(high_listener, 3, O_CLOEXEC);
+  lifeline = dup3(high_lifeline, 4, O_CLOEXEC);
+  return listener >= 0 && lifeline >= 0 && syscall(SYS_close_range, 5U, ~0U, 0) == 0;
+}
+
+}  // namespace
+
+void RunSpawner(int listener, int lifeline) {
+  for (int number = 1; number < NSIG; ++number) {
+    if (number != SIGKILL && number != SIGSTOP) signal(number, SIG_DFL);
+  }
+  // The terminal's and nginx's business; the end of the lifeline is ours.
+  for (int ignored : {SIGPIPE, SIGINT, SIGHUP, SIGQUIT, SIGTERM}) signal(ignored, SIG_IGN);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (!KeepOnly(listener, lifeline)) _exit(1);
+  Spawner(listener, lifeline).Run();
+  _exit(0);
+}
+
+}  // namespace agent_graph::process

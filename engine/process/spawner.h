@@ -1,0 +1,21 @@
+// The process that starts programs for a service's workers; see process.h for why.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+
+namespace agent_graph::process {
+
+inline constexpr size_t kProgramsMax = 256;  // at once, of one spawner
+
+// A listening socket in `state_directory` under a name of its own, made the current one; the
+// directory is made when it is missing. For the process that will fork the spawner.
+Result<int> ListenForSpawner(const std::string& state_directory);
+
+// The spawner's life, in a process forked for it while that had one thread. Keeps only the socket
+// `listener` and the pipe `lifeline`. Serves until the other end of the lifeline is closed and the
+// last client is gone, then ends the process.
+[[noreturn]] void RunSpawner(int listener, int lifeline);
+
+}  // namespace agent_graph::process

@@ -1,0 +1,49 @@
+#include "spawners.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "callback.h"
+#include "config.h"
+#include "process.h"
+#include "process/spawner.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+char kTitle[] = "agent graph spawner";
+
+void ForkSpawner(const ServiceConfig& service, ngx_log_t* log) {
+  Result<int> listener = process::ListenForSpawner(service.state_directory);
+  if (!listener.ok()) {
+    Log(log, NGX_LOG_ERR, "service \"" + service.name + "\": " + listener.status().ToString());
+    return;
+  }
+  int lifeline[2];
+  if (pipe2(lifeline, O_CLOEXEC) != 0) {
+    close(*listener);
+    Log(log, NGX_LOG_ERR, "service \"" + service.name + "\": no pipe for the spawner");
+    return;
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    ngx_setproctitle(kTitle);
+    process::RunSpawner(*listener, lifeline[0]);
+  }
+  close(*listener);
+  close(lifeline[0]);
+  // The other end stays open for as long as this process lives.
+  if (child > 0) return;
+  close(lifeline[1]);
+  Log(log, NGX_LOG_ERR, "service \"" + service.name + "\": cannot fork the spawner");
+}
+
+}  // namespace
+
+void ForkSpawners(const ngx_cycle_t& cycle) {
+  const MainConfig* main = FindMainConfig(cycle);
+  if (main == nullptr) return;
+  for (const auto& service : *main->services) ForkSpawner(*service, cycle.log);
+}
+
+}  // namespace agent_graph::nginx

@@ -1,0 +1,251 @@
+#include "process/process.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <thread>
+
+#include "../net/on_fiber.h"
+#include "process/spawner.h"
+
+namespace agent_graph::process {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::chrono::seconds kPatience{20};
+
+class ProcessTest : public testing::OnFiber {
+ protected:
+  // Forks before the runtime's threads exist.
+  void SetUp() override {
+    char name[] = "/tmp/spawner-test-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    directory_ = name;
+    Result<int> listener = ListenForSpawner(directory_);
+    ASSERT_TRUE(listener.ok()) << listener.status().ToString();
+    ASSERT_EQ(pipe2(lifeline_, O_CLOEXEC), 0);
+    spawner_ = fork();
+    ASSERT_GE(spawner_, 0);
+    if (spawner_ == 0) RunSpawner(*listener, lifeline_[0]);
+    close(*listener);
+    close(lifeline_[0]);
+    OnFiber::SetUp();
+  }
+  void TearDown() override {
+    OnFiber::TearDown();
+    CutLifeline();
+    int status = 0;
+    EXPECT_EQ(waitpid(spawner_, &status, 0), spawner_);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    std::filesystem::remove_all(directory_);
+  }
+  void CutLifeline() {
+    if (lifeline_[1] >= 0) close(lifeline_[1]);
+    lifeline_[1] = -1;
+  }
+
+  static ProcessOptions Shell(std::string script) {
+    ProcessOptions options;
+    options.arguments = {"sh", "-c", std::move(script)};
+    options.environment = {{"PATH", "/usr/bin:/bin"}};
+    return options;
+  }
+  Result<std::unique_ptr<Process>> Start(const ProcessOptions& options) {
+    return Launcher(directory_).Start(options, never_, DeadlineAfter(kPatience));
+  }
+  std::string ReadAll(Process& process) {
+    std::string text;
+    for (;;) {
+      Result<std::string> piece = process.ReadOutput(never_, DeadlineAfter(kPatience));
+      EXPECT_TRUE(piece.ok()) << piece.status().ToString();
+      if (!piece.ok() || piece->empty()) return text;
+      text += *piece;
+    }
+  }
+  // What a shell script prints until it ends.
+  std::string OutputOf(const ProcessOptions& options) {
+    return Run([&]() -> std::string {
+      Result<std::unique_ptr<Process>> process = Start(options);
+      EXPECT_TRUE(process.ok()) << process.status().ToString();
+      return process.ok() ? ReadAll(**process) : "";
+    });
+  }
+  std::string EndOf(const std::string& script) {
+    return Run([&] {
+      auto process = Start(Shell(script));
+      return (*process)->Wait(never_, DeadlineAfter(kPatience)).value().ToString();
+    });
+  }
+  static void AwaitGone(pid_t pid) {
+    for (int i = 0; i < 2000 && kill(pid, 0) == 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_NE(kill(pid, 0), 0) << pid;
+  }
+
+  const runtime::Cancellation never_;
+  std::string directory_;
+  int lifeline_[2] = {-1, -1};
+  pid_t spawner_ = 0;
+};
+
+TEST_F(ProcessTest, Streams) {
+  Run([&] {
+    auto process = Start(Shell("cat; echo trouble >&2"));
+    EXPECT_TRUE(process.ok());
+    const std::string large(1 << 20, 'x');  // more than a pipe holds
+    std::string echoed;
+    runtime::Promise<bool> read;
+    runtime_.Spawn(
+        [&] {
+          echoed = ReadAll(**process);
+          read.Set(true);
+        },
+        /*here=*/true);
+    EXPECT_TRUE((*process)->Write(large, never_, DeadlineAfter(kPatience)).ok());
+    (*process)->CloseInput();
+    EXPECT_TRUE(read.Wait(nullptr, DeadlineAfter(kPatience)).ok());
+    EXPECT_EQ(echoed, large);
+    EXPECT_EQ((*process)->ReadErrors(never_, DeadlineAfter(kPatience)).value(), "trouble\n");
+    EXPECT_EQ((*process)->Wait(never_, DeadlineAfter(kPatience)).value().exit_code, 0);
+    return true;
+  });
+}
+
+TEST_F(ProcessTest, HowAProgramEnds) {
+  EXPECT_EQ(EndOf("exit 3"), "exited with code 3");
+  EXPECT_EQ(EndOf("kill -9 $$"), "was ended by signal 9");
+}
+
+TEST_F(ProcessTest, ItGetsWhatItWasGivenAndNothingElse) {
+  ProcessOptions options = Shell("pwd; ls /proc/self/fd | wc -l; env | sort; ulimit -c; ulimit -n");
+  options.environment["GREETING"] = "hello world";
+  options.directory = "/usr";
+  options.limits.descriptors = 99;
+  const std::string output = OutputOf(options);
+  // 0 to 2, and the one that ls itself opens.
+  EXPECT_THAT(output, HasSubstr("/usr\n4\n"));
+  EXPECT_THAT(output, HasSubstr("GREETING=hello world\n"));
+  EXPECT_THAT(output, ::testing::Not(HasSubstr("HOME=")));
+  EXPECT_THAT(output, ::testing::EndsWith("0\n99\n"));
+}
+
+TEST_F(ProcessTest, Limits) {
+  ProcessOptions options = Shell("ulimit -v; ulimit -t; ulimit -f");
+  options.limits.memory_bytes = 512 << 20;
+  options.limits.cpu_seconds = 7;
+  options.limits.file_bytes = 1 << 20;
+  EXPECT_EQ(OutputOf(options), "524288\n7\n2048\n");
+}
+
+TEST_F(ProcessTest, ItsWholeGroupGoesWithIt) {
+  std::istringstream pids(Run([&] {
+    auto process = Start(Shell("sleep 1000 & echo $$ $!; wait"));
+    std::string text;
+    while (text.find('\n') == std::string::npos) {
+      text += (*process)->ReadOutput(never_, DeadlineAfter(kPatience)).value();
+    }
+    EXPECT_EQ(getpgid((*process)->pid()), (*process)->pid());
+    return text;
+  }));  // destroyed: nobody wants it any more
+  pid_t shell = 0;
+  pid_t sleeper = 0;
+  pids >> shell >> sleeper;
+  ASSERT_GT(sleeper, 0);
+  AwaitGone(shell);
+  AwaitGone(sleeper);
+}
+
+TEST_F(ProcessTest, WhatItLeavesBehindGoesWithIt) {
+  std::istringstream pids(Run([&] {
+    auto process = Start(Shell("sleep 1000 >/dev/null 2>&1 & echo $!"));
+    EXPECT_TRUE((*process)->Wait(never_, DeadlineAfter(kPatience)).ok());
+    return (*process)->ReadOutput(never_, DeadlineAfter(kPatience)).value();
+  }));
+  pid_t sleeper = 0;
+  pids >> sleeper;
+  ASSERT_GT(sleeper, 0);
+  AwaitGone(sleeper);
+}
+
+TEST_F(ProcessTest, OneThatDoesNotWantToEndIsMadeTo) {
+  const pid_t pid = Run([&] {
+    auto process = Start(Shell("trap '' TERM; echo ready; while :; do sleep 0.1; done"));
+    EXPECT_EQ((*process)->ReadOutput(never_, DeadlineAfter(kPatience)).value(), "ready\n");
+    return (*process)->pid();
+  });
+  AwaitGone(pid);
+}
+
+TEST_F(ProcessTest, AWaitMayBeGivenUp) {
+  Run([&] {
+    auto process = Start(Shell("exec sleep 1000"));
+    const Deadline soon = DeadlineAfter(std::chrono::milliseconds(20));
+    EXPECT_EQ((*process)->ReadOutput(never_, soon).status().code(), StatusCode::kDeadlineExceeded);
+    EXPECT_EQ((*process)->Wait(never_, soon).status().code(), StatusCode::kDeadlineExceeded);
+    (*process)->Kill();
+    EXPECT_EQ((*process)->ReadOutput(never_, DeadlineAfter(kPatience)).value(), "");
+    EXPECT_FALSE((*process)->Wait(never_, DeadlineAfter(kPatience)).ok());
+    return true;
+  });
+}
+
+TEST_F(ProcessTest, WhatCannotBeStarted) {
+  const auto failure = [&](const ProcessOptions& options) {
+    return Run([&] { return Start(options).status(); });
+  };
+  ProcessOptions options = Shell("true");
+  options.arguments[0] = "no-such-program";
+  EXPECT_EQ(failure(options).code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(failure(options).message(), HasSubstr("No such file"));
+  options = Shell("true");
+  options.directory = "/no/such/directory";
+  EXPECT_THAT(failure(options).message(), HasSubstr("cannot enter its directory"));
+  options = Shell(std::string(200'000, ' '));
+  EXPECT_EQ(failure(options).code(), StatusCode::kInvalidArgument);
+  const Status nobody = Run([&] {
+    return Launcher("/tmp/no-such-state")
+        .Start(Shell("true"), never_, DeadlineAfter(kPatience))
+        .status();
+  });
+  EXPECT_EQ(nobody.code(), StatusCode::kUnavailable);
+}
+
+TEST_F(ProcessTest, ManyAtOnceButNotWithoutEnd) {
+  Run([&] {
+    std::vector<std::unique_ptr<Process>> processes;
+    for (size_t i = 0; i < kProgramsMax; ++i) {
+      auto process = Start(Shell("read x"));
+      EXPECT_TRUE(process.ok()) << i << process.status().ToString();
+      if (!process.ok()) return false;
+      processes.push_back(*std::move(process));
+    }
+    EXPECT_EQ(Start(Shell("true")).status().code(), StatusCode::kResourceExhausted);
+    return true;
+  });
+}
+
+TEST_F(ProcessTest, TheSpawnerServesItsClientsToTheEnd) {
+  Run([&] {
+    auto process = Start(Shell("read x; echo $x"));
+    CutLifeline();
+    // It takes no new clients once it has noticed.
+    while (Start(Shell("true")).ok()) {
+      EXPECT_TRUE(runtime::SleepFor(std::chrono::milliseconds(1), nullptr).ok());
+    }
+    EXPECT_TRUE((*process)->Write("still here\n", never_, DeadlineAfter(kPatience)).ok());
+    EXPECT_EQ(ReadAll(**process), "still here\n");
+    return true;
+  });
+}
+
+}  // namespace
+}  // namespace agent_graph::process
