@@ -9,7 +9,7 @@ PORT ?= 8000
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 BUILD := build/release
-PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini t/http
+PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini t/http t/faults
 
 .PHONY: deps build docs module run test bench conformance lint asan tsan fuzz clean
 

@@ -1,5 +1,6 @@
 #include "run/run_log.h"
 
+#include <iterator>
 #include <utility>
 
 #include "base/clock.h"
@@ -42,12 +43,34 @@ void RunLog::Place(std::string_view current_node, int64_t step, bool durable) {
 Status RunLog::Flush(std::string_view current_node, int64_t step, bool durable) {
   if (state_ == nullptr) return Status::Ok();
   Place(current_node, step, durable);
-  Result<state::AppendRunReply> reply = state_->Append(pending_);
-  if (!reply.ok()) return reply.status();
-  pending_.entries.clear();
-  pending_.messages.clear();
+  // What is added while this waits comes with the next one.
+  state::AppendRun append = Take();
+  Result<state::AppendRunReply> reply = state_->Append(append);
+  if (!reply.ok()) {
+    PutBack(std::move(append));
+    return reply.status();
+  }
   stop_requested_ = reply->stop_requested;
   return Status::Ok();
+}
+
+state::AppendRun RunLog::Take() {
+  std::vector<state::LogEntry> entries = std::exchange(pending_.entries, {});
+  std::vector<state::StoredMessage> messages = std::exchange(pending_.messages, {});
+  state::AppendRun append = pending_;
+  append.entries = std::move(entries);
+  append.messages = std::move(messages);
+  return append;
+}
+
+void RunLog::PutBack(state::AppendRun append) {
+  const auto prepend = [](auto& before, auto& list) {
+    before.insert(before.end(), std::make_move_iterator(list.begin()),
+                  std::make_move_iterator(list.end()));
+    list.swap(before);
+  };
+  prepend(append.entries, pending_.entries);
+  prepend(append.messages, pending_.messages);
 }
 
 Status RunLog::Finish(state::Snapshot snapshot, std::string status, std::string_view current_node,

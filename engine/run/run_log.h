@@ -19,7 +19,8 @@ class Service;
 
 namespace agent_graph::run {
 
-// Used by the run's fiber only. Without a state service (no checkpointer) entries go nowhere.
+// Used by fibers of one engine thread, the run's and those of its tool calls; one of them flushes
+// at a time. Without a state service (no checkpointer) entries go nowhere.
 class RunLog {
  public:
   // `record`: entries are kept for a listener, too; see TakeRecord.
@@ -49,6 +50,8 @@ class RunLog {
                 int64_t step, const std::string& thread_name);
 
  private:
+  state::AppendRun Take();
+  void PutBack(state::AppendRun append);
   void Place(std::string_view current_node, int64_t step, bool durable);
 
   state::Service* state_;

@@ -65,6 +65,7 @@ RunLoop::RunLoop(RunEnvironmentPtr environment, const RunRequest& request, state
     : environment_(std::move(environment)),
       graph_(*environment_->graph),
       request_(request),
+      state_(state),
       start_{environment_->thread_id, environment_->run_id, begun.created, begun.state.record.name},
       started_micros_(UnixMicros()),
       log_(state, environment_->thread_id, environment_->run_id, begun.lease_epoch,
@@ -132,11 +133,26 @@ Status RunLoop::Prepare(const state::ThreadState& loaded, const InitialState& in
     next_ = before.resume_node;
     thread_.CloseAbandonedCalls(request_.messages);
   } else {
-    thread_.CloseOpenCalls(request_.messages);
+    CloseOpenCalls(loaded.record.last_run_id);
   }
   AG_RETURN_IF_ERROR(thread_.Apply(initial));
   AppendRequest();
   return ChooseFirstNode();
+}
+
+// After a worker died in the middle of a tool node: what is known of its calls is in the log.
+void RunLoop::CloseOpenCalls(const std::string& last_run_id) {
+  if (!thread_.HasOpenCalls(request_.messages)) return;
+  std::vector<state::LogEntry> entries;
+  if (state_ != nullptr && !last_run_id.empty()) {
+    state::ReadRuns read;
+    read.scope = request_.scope;
+    read.thread_id = environment_->thread_id;
+    read.run_id = last_run_id;
+    Result<state::RunTraces> traces = state_->Read(read);
+    if (traces.ok()) entries = std::move(traces->entries);
+  }
+  thread_.CloseOpenCalls(request_.messages, entries);
 }
 
 // What the user says is not echoed. Results that a client brings for calls it was asked to run are

@@ -39,6 +39,7 @@ class RunLoop {
 
   Ending Drive(const state::ThreadState& loaded, const InitialState& initial);
   Status Prepare(const state::ThreadState& loaded, const InitialState& initial);
+  void CloseOpenCalls(const std::string& last_run_id);
   void AppendRequest();
   Status ChooseFirstNode();
   // Appends what is buffered and says that `next_` comes now.
@@ -69,6 +70,7 @@ class RunLoop {
   const RunEnvironmentPtr environment_;
   const graph::CompiledGraph& graph_;
   const RunRequest& request_;
+  state::Service* const state_;
   RunStart start_;
   const int64_t started_micros_;
   RunLog log_;

@@ -192,12 +192,14 @@ std::string StartedJson(const std::string& node_name, const PendingCall& call) {
   return CallJson(node_name, call) + ",\"micros\":" + std::to_string(call.started_micros) + "}";
 }
 
-std::string FinishedJson(const std::string& node_name, const PendingCall& call) {
+std::string FinishedJson(const std::string& node_name, const PendingCall& call, bool with_output) {
   std::string out = CallJson(node_name, call);
   out += call.result.is_error ? ",\"is_error\":true" : ",\"is_error\":false";
   if (call.started_micros > 0) {
     out += ",\"micros\":" + std::to_string(call.finished_micros);
     out += ",\"duration_micros\":" + std::to_string(call.finished_micros - call.started_micros);
+    // Until the message with it is written, too.
+    if (with_output) out += ",\"output\":" + call.result.json;
   }
   out.push_back('}');
   return out;
@@ -251,6 +253,39 @@ Status LogIntents(const std::vector<PendingCallPtr>& calls, const std::string& n
   return durable ? log.Flush(name, step, /*durable=*/true) : Status::Ok();
 }
 
+// Tells the log how each call ended while others still run, so that a worker's death costs only
+// those. The calls' fibers are on one thread: whoever finds nobody flushing does it for all.
+class EndLog {
+ public:
+  EndLog(const std::string& node, int64_t step, size_t calls, RunLog& log)
+      : node_(node), step_(step), running_(calls), log_(log) {}
+
+  void Ended(const PendingCall& call) {
+    log_.Add("tool_started", StartedJson(node_, call));
+    --running_;
+    log_.Add("tool_finished", FinishedJson(node_, call, running_ > 0));
+    dirty_ = true;
+    if (flushing_) return;
+    flushing_ = true;
+    // The last one's end goes out with the node's.
+    while (dirty_ && running_ > 0 && status_.ok()) {
+      dirty_ = false;
+      status_ = log_.Flush(node_, step_);
+    }
+    flushing_ = false;
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  const std::string& node_;
+  const int64_t step_;
+  size_t running_;
+  RunLog& log_;
+  bool dirty_ = false;
+  bool flushing_ = false;
+  Status status_;
+};
+
 }  // namespace
 
 Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::string& name,
@@ -262,8 +297,12 @@ Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::
     if (call->tool != nullptr) (call->remote ? waiting : runnable).push_back(call);
   }
   AG_RETURN_IF_ERROR(LogIntents(runnable, name, step, log));
-  ForEachConcurrently(*environment->runtime, runnable.size(), kToolCallsAtOnce,
-                      [&](size_t index) { Execute(runnable[index], name); });
+  EndLog ends(name, step, runnable.size(), log);
+  ForEachConcurrently(*environment->runtime, runnable.size(), kToolCallsAtOnce, [&](size_t index) {
+    Execute(runnable[index], name);
+    ends.Ended(*runnable[index]);
+  });
+  AG_RETURN_IF_ERROR(ends.status());
 
   NodeResult result;
   for (const PendingCallPtr& call : calls) {
@@ -273,8 +312,7 @@ Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::
       result.messages.push_back(RemoteCallMessage(*call));
       continue;
     }
-    if (call->tool != nullptr) log.Add("tool_started", StartedJson(name, *call));
-    log.Add("tool_finished", FinishedJson(name, *call));
+    if (call->tool == nullptr) log.Add("tool_finished", FinishedJson(name, *call, false));
     result.messages.push_back(ResultMessage(*call));
   }
   if (!waiting.empty()) PauseForClient(waiting, name, result);

@@ -9,14 +9,12 @@
 #include "message/codec.h"
 #include "run/agent_state.h"
 #include "run/handed_out_calls.h"
+#include "run/lost_calls.h"
 
 namespace agent_graph::run {
 namespace {
 
 using nlohmann::json;
-
-constexpr char kLostCallJson[] =
-    R"({"error":"the run that made this call ended before the call did"})";
 
 constexpr char kAbandonedCallJson[] = R"({"error":"the client went on without making this call"})";
 
@@ -100,12 +98,20 @@ const std::string& WorkingThread::Append(Message message, std::string_view node)
   return texts_.back();
 }
 
-void WorkingThread::CloseOpenCalls(const std::vector<Message>& answers) {
+bool WorkingThread::HasOpenCalls(const std::vector<Message>& answers) const {
   const std::unordered_set<std::string> answered = AnsweredCalls(answers);
+  const std::vector<const ToolCallBlock*> pending = state_->PendingToolCalls();
+  return std::any_of(pending.begin(), pending.end(),
+                     [&](const ToolCallBlock* call) { return !answered.contains(call->id); });
+}
+
+void WorkingThread::CloseOpenCalls(const std::vector<Message>& answers,
+                                   const std::vector<state::LogEntry>& entries) {
+  const std::unordered_set<std::string> answered = AnsweredCalls(answers);
+  const LostCalls lost(entries);
   std::vector<Message> results;
   for (const ToolCallBlock* call : state_->PendingToolCalls()) {
-    if (answered.contains(call->id)) continue;
-    results.push_back(Message::ToolResult(call->id, kLostCallJson, true));
+    if (!answered.contains(call->id)) results.push_back(lost.ResultOf(call->id));
   }
   for (Message& result : results) Append(std::move(result), "");
 }

@@ -35,9 +35,11 @@ class WorkingThread {
   // Appends a message to the window and the log; `node` is empty for the request's. Returns its
   // JSON text.
   const std::string& Append(Message message, std::string_view node);
-  // Gives a failed result to each call that has none and that `answers` does not answer: its run
-  // ended before its tool did.
-  void CloseOpenCalls(const std::vector<Message>& answers);
+  // Whether there are calls without a result that `answers` does not answer either.
+  bool HasOpenCalls(const std::vector<Message>& answers) const;
+  // Gives each of them what `entries`, the log of the run that made it, says of it.
+  void CloseOpenCalls(const std::vector<Message>& answers,
+                      const std::vector<state::LogEntry>& entries);
   // Takes the oldest messages out of the window; history keeps them.
   void Forget(size_t count);
   // The same for calls that were handed to the client, when `answers` has no result at all: the

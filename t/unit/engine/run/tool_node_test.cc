@@ -128,6 +128,36 @@ TEST_F(ToolNodeTest, AToolPastItsTimeoutIsLeftBehind) {
   release->set_value();
 }
 
+// A worker that dies now loses the second call only.
+TEST_F(ToolNodeTest, EachEndIsWrittenWhileOthersRun) {
+  auto written = std::make_shared<std::promise<void>>();
+  std::shared_future<void> first_is_written = written->get_future();
+  state_.before_append = [&](const state::AppendRun& append) {
+    for (const auto& entry : append.entries) {
+      if (entry.kind != "tool_finished") continue;
+      const json fields = json::parse(entry.json);
+      if (fields.at("call_id") != "c1") continue;
+      EXPECT_EQ(fields.at("output"), "1");
+      written->set_value();
+    }
+    return Status::Ok();
+  };
+  auto results =
+      Results({MakeTool("first", [](const json&, ToolContext&) -> ToolOutput { return "1"; }),
+               MakeTool("second",
+                        [first_is_written](const json&, ToolContext&) -> ToolOutput {
+                          first_is_written.wait();
+                          return "2";
+                        })},
+              {Call("c1", "first"), Call("c2", "second")});
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].at("output"), "1");
+  EXPECT_EQ(results[1].at("output"), "2");
+  const auto kinds = state_.Kinds("t1");
+  EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "tool_started"), 2);
+  EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "tool_finished"), 2);
+}
+
 TEST_F(ToolNodeTest, ANonBlockingToolRunsOnTheEngineThread) {
   Tool quick = MakeTool(
       "quick", [](const json&, ToolContext&) -> ToolOutput { return json(runtime::OnFiber()); });

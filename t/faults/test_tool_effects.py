@@ -1,0 +1,232 @@
+"""kill -9 of a worker at each point of a run with tools: nothing is done twice, what is known is
+kept, what is not known is said to be unknown, and the thread goes on at once."""
+
+import json
+import threading
+
+import pytest
+
+from harness.agents import texts
+from harness.http_service import HttpService
+from harness.waiting import wait_until
+
+_PARAMETERS = {"type": "object", "properties": {"item": {"type": "string"}}}
+
+
+def _tool(shop, name, **other):
+    return {
+        "name": name,
+        "method": "POST",
+        "url": f"{shop.url}/{name}",
+        "parameters": _PARAMETERS,
+    } | other
+
+
+class Shop(HttpService):
+    """Counts what it was made to do, and holds its answer where the test says so."""
+
+    def __init__(self):
+        self.effects = []
+        self.hold = None  # "before" the effect, or "after" it: of the next order of a held item
+        self.held = threading.Event()
+        self.release = threading.Event()
+        super().__init__(self._answer)
+
+    def _answer(self, _, path, body):
+        item = json.loads(body)["item"]
+        held = item.startswith("held")
+        if held and self.hold == "before":
+            self._wait()
+            # The caller is gone: the order is dropped, as it would be in a queue.
+            return 503, "text/plain", "too late"
+        self.effects.append((path, item))
+        if held and self.hold == "after":
+            self._wait()
+        return 200, "application/json", json.dumps({"ordered": item})
+
+    def _wait(self):
+        self.held.set()
+        assert self.release.wait(30)
+
+
+@pytest.fixture
+def shop():
+    service = Shop()
+    yield service
+    service.release.set()
+    service.close()
+
+
+def _asks(text, *calls):
+    tool_calls = [
+        {"name": name, "arguments": json.dumps({"item": item}), "id": f"call_{item}"}
+        for name, item in calls
+    ]
+    match = {"userMessage": text}
+    return [
+        {"match": match | {"hasToolResult": True}, "response": {"content": "done"}},
+        {"match": match, "response": {"toolCalls": tool_calls}},
+    ]
+
+
+@pytest.fixture
+def serve(make_service, start_mock_provider, shop):
+    def start(*calls, answer=None, **model):
+        """`answer` is another provider, which speaks after the tools."""
+        mock = start_mock_provider(
+            [
+                *_asks("order", *calls),
+                {"match": {"userMessage": "go on"}, "response": {"content": "going on"}},
+            ]
+        )
+        model = {"provider": "openai", "model": "m", "base_url": mock.base_url} | model
+        models = {"default": model}
+        if answer is not None:
+            models["answer"] = model | {"base_url": answer.base_url}
+        tools = [_tool(shop, "order"), _tool(shop, "look", idempotent=True)]
+        graph = {
+            "nodes": [
+                {"name": "MAIN", "type": "agent", "tool_node": "TOOLS"},
+                {"name": "TOOLS", "type": "tools", "tools": tools},
+                *([{"name": "ANSWER", "type": "agent", "model": "answer"}] if answer else []),
+            ],
+            "edges": [
+                {"from": "START", "to": "MAIN"},
+                {
+                    "from": "MAIN",
+                    "when": [{"tool_calls_pending": True, "to": "TOOLS"}],
+                    "otherwise": "END",
+                },
+                {"from": "TOOLS", "to": "ANSWER" if answer else "MAIN"},
+            ],
+        }
+        return make_service(
+            {"agent": "graph.json:app", "models": models},
+            files={"graph.json": json.dumps({"app": graph})},
+            workers=1,
+        ).start()
+
+    return start
+
+
+def _order(service):
+    """A run on thread t whose answer nobody will get."""
+    connection = service.connect()
+    body = {
+        "messages": [{"role": "user", "content": "order"}],
+        "config": {"thread_id": "t", "run_id": "lost"},
+    }
+    connection.request("POST", "/v1/graph/invoke", [], body)
+    return connection
+
+
+def _go_on(service):
+    """The next turn on the thread: the results of the calls of the lost run."""
+    reply = service.invoke("go on", config={"thread_id": "t"})
+    assert reply.status == 200, reply.text
+    messages = reply.json()["data"]["messages"]
+    assert texts(messages)[-1] == "going on"
+    return {
+        block["call_id"]: (block["output"], block["is_error"])
+        for message in messages
+        for block in message["content"]
+        if block["type"] == "tool_result"
+    }
+
+
+def _lost_run(service):
+    return service.get("/v1/observability/t?run_id=lost").json()["data"]["run"]
+
+
+def test_before_the_intent(serve, shop, gated_provider):
+    """The model still speaks: nothing was going to be done yet."""
+    service = serve(base_url=gated_provider.base_url)
+    with _order(service):
+        gated_provider.wait_for_waiting(1)
+        service.kill_worker()
+    gated_provider.open_gate()
+    reply = service.invoke("go on", config={"thread_id": "t"})
+    assert reply.status == 200 and shop.effects == []
+    assert _lost_run(service)["status"] == "error"
+
+
+@pytest.mark.parametrize(("hold", "effects"), [("before", 0), ("after", 1)])
+def test_between_intent_and_result(serve, shop, hold, effects):
+    """Before its effect and after it: the worker cannot tell, and does not try again."""
+    service = serve(("order", "held"))
+    shop.hold = hold
+    with _order(service):
+        assert shop.held.wait(20)
+        service.kill_worker()
+    results = _go_on(service)
+    assert list(results) == ["call_held"]
+    output, failed = results["call_held"]
+    assert failed and "whether it took effect is unknown" in output["error"]
+    shop.release.set()
+    assert len(shop.effects) == effects and len(shop.requests) == 1, "not repeated"
+    assert _lost_run(service)["status"] == "error"
+
+
+def test_some_calls_have_ended_and_another_has_not(serve, shop):
+    """What ended before the worker died keeps its result. Sixteen calls run at once, so that the
+    last one begins when another one's end is being written."""
+    quick = [f"quick{index}" for index in range(16)]
+    service = serve(*(("order", item) for item in [*quick, "held"]))
+    shop.hold = "after"
+    with _order(service):
+        assert shop.held.wait(20)
+        service.kill_worker()
+    results = _go_on(service)
+    output, failed = results["call_held"]
+    assert failed and "unknown" in output["error"]
+    kept = [item for item in quick if not results[f"call_{item}"][1]]
+    assert kept, results
+    assert all(results[f"call_{item}"][0] == {"ordered": item} for item in kept)
+    assert sorted(item for _, item in shop.effects) == sorted([*quick, "held"])
+    shop.release.set()
+
+
+def test_after_the_result(serve, shop):
+    """A worker that dies between two runs takes nothing along."""
+    service = serve(("order", "quick"))
+    with _order(service) as connection:
+        assert connection.read_head().status == 200
+    service.kill_worker()
+    assert _go_on(service)["call_quick"] == ({"ordered": "quick"}, False)
+    assert shop.effects == [("/order", "quick")]
+
+
+def test_while_the_model_hears_of_the_result(serve, shop, gated_provider):
+    """The node's results are on disk before the model is asked about them."""
+    service = serve(("order", "quick"), answer=gated_provider)
+    with _order(service):
+        gated_provider.wait_for_waiting(1)
+        service.kill_worker()
+    gated_provider.open_gate()
+    reply = service.invoke("go on", config={"thread_id": "t"})
+    blocks = [b for m in reply.json()["data"]["messages"] for b in m["content"]]
+    [result] = [block for block in blocks if block["type"] == "tool_result"]
+    assert result["output"] == {"ordered": "quick"} and not result["is_error"]
+    assert shop.effects == [("/order", "quick")]
+
+
+def test_every_moment_of_a_run(serve, shop):
+    """Killed at moments that nobody chose: nothing is ever done twice."""
+    service = serve(("order", "one"), ("order", "two"))
+    for attempt in range(6):
+        thread = f"t{attempt}"
+        before = len(shop.effects)
+        connection = service.connect()
+        body = {
+            "messages": [{"role": "user", "content": "order"}],
+            "config": {"thread_id": thread},
+        }
+        connection.request("POST", "/v1/graph/invoke", [], body)
+        if attempt:
+            wait_until(lambda: len(shop.effects) >= before + attempt % 3, "some effects")
+        service.kill_worker()
+        connection.close()
+        reply = service.invoke("go on", config={"thread_id": thread})
+        assert reply.status == 200, reply.text
+        items = [item for _, item in shop.effects[before:]]
+        assert len(items) == len(set(items)), items
