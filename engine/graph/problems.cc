@@ -215,7 +215,11 @@ class Inspector {
       std::string server_where = where + ", MCP server " + Quote(server.name);
       if (server.name.empty()) Add(server_where + ": a server needs a name");
       if (!names.insert(server.name).second) Add(server_where + " is there twice");
-      if (server.url.empty()) Add(server_where + " has no URL");
+      if (server.url.empty() == server.command.empty()) {
+        Add(server_where + " needs either a URL or a command");
+      }
+      if (!server.directory.starts_with('/'))
+        Add(server_where + ": the directory must be absolute");
       if (!server.prefix.empty() && !IsToolName(server.prefix)) {
         Add(server_where + ": the prefix must be letters, digits, _ or -");
       }

@@ -56,8 +56,16 @@ McpServer ReadServer(ObjectReader& outer, const json& value, std::string path) {
   ObjectReader reader(value, std::move(path));
   McpServer server;
   server.name = reader.RequiredText("name");
-  server.url = reader.RequiredText("url");
+  server.url = reader.Text("url", "");
   server.headers = reader.TextMap("headers");
+  server.command = reader.Text("command", "");
+  server.arguments = reader.TextList("args");
+  server.environment = reader.TextMap("env");
+  server.directory = reader.Text("cwd", server.directory);
+  if (server.url.empty() == server.command.empty()) {
+    reader.Fail(reader.path(), "needs either a url or a command");
+  }
+  if (!server.directory.starts_with('/')) reader.Fail(reader.PathOf("cwd"), "must be absolute");
   server.prefix = reader.Text("prefix", "");
   server.tools = reader.TextList("tools");
   server.timeout = ReadTimeout(reader, "timeout_ms", server.timeout);

@@ -3,9 +3,13 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/environment.h"
 #include "net/http_client.h"
+#include "process/process.h"
 #include "tools/http_tool.h"
 #include "tools/mcp/source.h"
+#include "tools/mcp/stdio_client.h"
+#include "tools/mcp/streamable_client.h"
 #include "tools/url_template.h"
 
 namespace agent_graph::tools {
@@ -16,8 +20,14 @@ Status Explain(const std::string& node, const std::string& what, const Status& s
                 "node \"" + node + "\", " + what + ": " + status.message());
 }
 
-Result<mcp::Client::Options> ConnectionOf(const McpServer& server, const Environment& environment) {
-  mcp::Client::Options options;
+// What every program expects to find; the rest of our environment is nobody's business.
+constexpr std::string_view kPassedOn[] = {"PATH", "HOME",   "USER",   "LOGNAME", "LANG",
+                                          "TZ",   "TMPDIR", "LC_ALL", "SHELL"};
+constexpr char kDefaultPath[] = "/usr/local/bin:/usr/bin:/bin";
+
+Result<mcp::StreamableClient::Options> ConnectionOf(const McpServer& server,
+                                                    const Environment& environment) {
+  mcp::StreamableClient::Options options;
   Result<UrlTemplate> url = UrlTemplate::Parse(server.url, environment, options.secrets);
   if (!url.ok()) {
     return Status(StatusCode::kInvalidArgument, "url: " + url.status().message());
@@ -30,10 +40,47 @@ Result<mcp::Client::Options> ConnectionOf(const McpServer& server, const Environ
   return options;
 }
 
+Result<mcp::StdioClient::Options> ProgramOf(const McpServer& server,
+                                            const Environment& environment) {
+  mcp::StdioClient::Options options;
+  options.start_timeout = server.discovery_timeout;
+  process::ProcessOptions& program = options.program;
+  program.directory = server.directory;
+  program.arguments.push_back(server.command);
+  for (const std::string& argument : server.arguments) {
+    AG_ASSIGN_OR_RETURN(std::string text, ExpandVariables(argument, environment, &options.secrets));
+    program.arguments.push_back(std::move(text));
+  }
+  program.environment["PATH"] = kDefaultPath;
+  for (std::string_view name : kPassedOn) {
+    const auto found = environment.find(name);
+    if (found != environment.end()) program.environment[found->first] = found->second;
+  }
+  for (const auto& [name, value] : server.environment) {
+    AG_ASSIGN_OR_RETURN(program.environment[name],
+                        ExpandVariables(value, environment, &options.secrets));
+  }
+  return options;
+}
+
+Result<std::shared_ptr<mcp::Source>> MakeSource(const McpServer& server,
+                                                const Environment& environment,
+                                                std::shared_ptr<const net::HttpClient> http,
+                                                std::shared_ptr<const process::Launcher> launcher,
+                                                std::shared_ptr<const Catalog::LogFunction> log) {
+  if (server.command.empty()) {
+    AG_ASSIGN_OR_RETURN(mcp::StreamableClient::Options options, ConnectionOf(server, environment));
+    return mcp::Source::Create(server, std::move(options), std::move(http), std::move(log));
+  }
+  AG_ASSIGN_OR_RETURN(mcp::StdioClient::Options options, ProgramOf(server, environment));
+  return mcp::Source::Create(server, std::move(options), std::move(launcher), std::move(log));
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Catalog>> Catalog::Create(const std::vector<NodeSources>& nodes,
-                                                 const Environment& environment) {
+Result<std::unique_ptr<Catalog>> Catalog::Create(
+    const std::vector<NodeSources>& nodes, const Environment& environment,
+    std::shared_ptr<const process::Launcher> launcher) {
   const auto client = std::make_shared<const net::HttpClient>(environment);
   std::unique_ptr<Catalog> catalog(new Catalog);
   for (const NodeSources& node : nodes) {
@@ -50,12 +97,11 @@ Result<std::unique_ptr<Catalog>> Catalog::Create(const std::vector<NodeSources>&
       tools.http_tools.push_back(std::move(entry));
     }
     for (const McpServer& server : node.mcp_servers) {
-      Result<mcp::Client::Options> connection = ConnectionOf(server, environment);
-      if (!connection.ok()) {
-        return Explain(node.node, "MCP server \"" + server.name + "\"", connection.status());
+      auto source = MakeSource(server, environment, client, launcher, catalog->log_);
+      if (!source.ok()) {
+        return Explain(node.node, "MCP server \"" + server.name + "\"", source.status());
       }
-      tools.servers.push_back(
-          mcp::Source::Create(server, *std::move(connection), client, catalog->log_));
+      tools.servers.push_back(*std::move(source));
     }
   }
   return catalog;

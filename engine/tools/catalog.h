@@ -17,6 +17,9 @@
 #include "runtime/cancellation.h"
 #include "tools/catalog_tool.h"
 
+namespace agent_graph::process {
+class Launcher;
+}
 namespace agent_graph::runtime {
 class Runtime;
 }
@@ -40,8 +43,10 @@ class Catalog {
   using LogFunction = std::function<void(LogLevel level, const std::string& line)>;
 
   // kInvalidArgument names node and tool or server: a variable is not set, or a URL is not usable.
-  static Result<std::unique_ptr<Catalog>> Create(const std::vector<NodeSources>& nodes,
-                                                 const Environment& environment);
+  // `launcher` starts the programs of servers; null when nothing will be asked.
+  static Result<std::unique_ptr<Catalog>> Create(
+      const std::vector<NodeSources>& nodes, const Environment& environment,
+      std::shared_ptr<const process::Launcher> launcher = nullptr);
   ~Catalog();
 
   // Before the first call of ToolsOf. `log` is called on engine threads.

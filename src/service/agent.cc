@@ -116,7 +116,8 @@ Result<std::vector<state::RemoteTool>> CollectRemoteTools(const settings::Settin
 
 }  // namespace
 
-Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file) {
+Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file,
+                         std::shared_ptr<const process::Launcher> launcher) {
   std::vector<models::ProviderOptions> providers;
   for (const settings::ModelSettings& model : settings.models) {
     providers.push_back(ToProviderOptions(model));
@@ -127,7 +128,8 @@ Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file) {
   AG_ASSIGN_OR_RETURN(
       agent.graph, graph::LoadGraph(settings.agent_module, settings.agent_attribute, graph_file));
   AG_RETURN_IF_ERROR(CheckModels(*agent.graph, *agent.models, *agent.realtime));
-  auto catalog = tools::Catalog::Create(ToolSources(*agent.graph), settings.environment);
+  auto catalog =
+      tools::Catalog::Create(ToolSources(*agent.graph), settings.environment, std::move(launcher));
   if (!catalog.ok()) {
     return Status(StatusCode::kGraph, settings.agent_module + ": " + settings.agent_attribute +
                                           ": " + catalog.status().message());

@@ -10,6 +10,7 @@
 #include "graph/compiled_graph.h"
 #include "memory/embedder.h"
 #include "models/registry.h"
+#include "process/process.h"
 #include "realtime/registry.h"
 #include "run/runner.h"
 #include "settings/settings.h"
@@ -30,6 +31,8 @@ struct Agent {
 
 // Runs user code (a shared object's builder). Starts no thread. A failure is one line that names
 // the file or key and the reason.
-Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file);
+// `launcher` starts programs; null where nothing is run.
+Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file,
+                         std::shared_ptr<const process::Launcher> launcher);
 
 }  // namespace agent_graph::service

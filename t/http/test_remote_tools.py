@@ -360,8 +360,8 @@ def test_remote_tools_of_service_json(serve):
         ({"node": "NOBODY"}, 'remote_tools.0.node: there is no node "NOBODY"'),
         ({"node": "MAIN"}, 'remote_tools.0.node: "MAIN" is no tool node'),
         ({"parameters": {"type": "x"}}, "remote_tools.0.parameters: type: must be one of"),
-        ({"name": "calculator"}, "remote_tools.0.name: the node has a tool of its own"),
-        ({"colour": "red"}, "remote_tools.0: unknown key"),
+        ({"name": "current_time"}, "remote_tools.0.name: the node has a tool of its own"),
+        ({"colour": "red"}, "remote_tools.0.colour: unknown key"),
     ],
 )
 def test_mistakes_in_service_json(make_service, changed, problem):

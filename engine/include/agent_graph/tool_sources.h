@@ -61,13 +61,22 @@ inline constexpr std::chrono::milliseconds kMcpCallTimeoutDefault{60'000};
 inline constexpr std::chrono::milliseconds kMcpDiscoveryTimeoutDefault{5'000};
 inline constexpr std::chrono::milliseconds kMcpRefreshDefault{300'000};
 
-// A server of the Model Context Protocol, over streamable HTTP. Each worker asks it for its tools
-// when they are first needed, again when it says that they changed, and after `refresh`. While it
-// fails it contributes no tools, and nothing else happens.
+// A server of the Model Context Protocol: reached over streamable HTTP, or a program that each
+// worker has run for it and speaks with over standard input and output. Each worker asks it for its
+// tools when they are first needed, again when it says that they changed, and after `refresh`.
+// While it fails it contributes no tools, and nothing else happens.
 struct McpServer {
   std::string name = {};  // in logs
+  // Either where it is,
   std::string url = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
+  // or the program: a path, or a name that is looked up in PATH. It gets PATH, HOME, LANG, TZ and
+  // their like from the environment that service.json sees, and what is named here; ${NAME} in an
+  // argument or a value is a variable of that environment.
+  std::string command = {};
+  std::vector<std::string> arguments = {};
+  std::vector<std::pair<std::string, std::string>> environment = {};
+  std::string directory = "/";  // where it starts
   std::string prefix = {};              // put before the name of each of its tools
   std::vector<std::string> tools = {};  // only these, by the server's names; empty: all
   std::chrono::milliseconds timeout = kMcpCallTimeoutDefault;  // of one call

@@ -44,15 +44,31 @@ ToolOutput Call(Client& client, const McpServer& server, const std::string& name
 
 }  // namespace
 
-std::shared_ptr<Source> Source::Create(McpServer server, Client::Options options,
+std::shared_ptr<Source> Source::Create(McpServer server, StreamableClient::Options options,
                                        std::shared_ptr<const net::HttpClient> http,
                                        std::shared_ptr<const LogFunction> log) {
   std::shared_ptr<Source> source(new Source(std::move(server), std::move(log)));
-  options.on_tools_changed = [weak = std::weak_ptr<Source>(source)] {
+  options.on_tools_changed = MarkerOf(source);
+  source->client_ = std::make_shared<StreamableClient>(std::move(options), std::move(http));
+  return source;
+}
+
+std::shared_ptr<Source> Source::Create(McpServer server, StdioClient::Options options,
+                                       std::shared_ptr<const process::Launcher> launcher,
+                                       std::shared_ptr<const LogFunction> log) {
+  std::shared_ptr<Source> source(new Source(std::move(server), std::move(log)));
+  options.on_tools_changed = MarkerOf(source);
+  options.log = [weak = std::weak_ptr<Source>(source)](LogLevel level, const std::string& text) {
+    if (const auto self = weak.lock()) self->Log(level, text);
+  };
+  source->client_ = std::make_shared<StdioClient>(std::move(options), std::move(launcher));
+  return source;
+}
+
+std::function<void()> Source::MarkerOf(const std::shared_ptr<Source>& source) {
+  return [weak = std::weak_ptr<Source>(source)] {
     if (const auto self = weak.lock()) self->MarkChanged();
   };
-  source->client_ = std::make_shared<Client>(std::move(options), std::move(http));
-  return source;
 }
 
 Source::Source(McpServer server, std::shared_ptr<const LogFunction> log)
@@ -124,7 +140,7 @@ void Source::Accept(const Result<std::vector<json>>& listed, uint64_t changes) {
       tools.push_back(std::move(tool));
     }
   }
-  const bool listen = listed.ok() && client_->announces_changes();
+  const bool listen = listed.ok() && client_->wants_listener();
   bool tell_failure = false;
   bool tell_recovery = false;
   bool start_listening = false;

@@ -16,6 +16,8 @@
 #include "runtime/signal.h"
 #include "tools/catalog_tool.h"
 #include "tools/mcp/client.h"
+#include "tools/mcp/stdio_client.h"
+#include "tools/mcp/streamable_client.h"
 
 namespace agent_graph::runtime {
 class Runtime;
@@ -31,9 +33,12 @@ using LogFunction = std::function<void(LogLevel level, const std::string& line)>
 // it for the others.
 class Source : public std::enable_shared_from_this<Source> {
  public:
-  // `options` has the URL and headers, expanded.
-  static std::shared_ptr<Source> Create(McpServer server, Client::Options options,
+  // `options` has what connects to the server, expanded.
+  static std::shared_ptr<Source> Create(McpServer server, StreamableClient::Options options,
                                         std::shared_ptr<const net::HttpClient> http,
+                                        std::shared_ptr<const LogFunction> log);
+  static std::shared_ptr<Source> Create(McpServer server, StdioClient::Options options,
+                                        std::shared_ptr<const process::Launcher> launcher,
                                         std::shared_ptr<const LogFunction> log);
 
   // On a fiber. Starts discovery when it is due and comes back at once; Tools then waits for it.
@@ -48,6 +53,7 @@ class Source : public std::enable_shared_from_this<Source> {
  private:
   Source(McpServer server, std::shared_ptr<const LogFunction> log);
 
+  static std::function<void()> MarkerOf(const std::shared_ptr<Source>& source);
   bool IsDue(Deadline now) const;
   bool MustWait() const;
   void Discover();

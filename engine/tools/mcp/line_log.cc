@@ -1,0 +1,60 @@
+#include "tools/mcp/line_log.h"
+
+#include <algorithm>
+
+namespace agent_graph::tools::mcp {
+namespace {
+
+constexpr std::chrono::seconds kWindow{10};
+
+// One line of printable text, cut at a character.
+std::string Printable(std::string_view line) {
+  std::string text(line.substr(0, kLogLineBytesMax));
+  while (line.size() > text.size() && !text.empty() &&
+         (static_cast<unsigned char>(line[text.size()]) & 0xc0) == 0x80) {
+    text.pop_back();
+  }
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  while (text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+void LineLog::Feed(std::string_view bytes) {
+  for (size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+    partial_.append(bytes.substr(0, std::min(end, kLogLineBytesMax)));
+    Line(partial_);
+    partial_.clear();
+    bytes.remove_prefix(end + 1);
+  }
+  // What is behind a line's bound is never shown.
+  const size_t room = kLogLineBytesMax + 1 - std::min(partial_.size(), kLogLineBytesMax + 1);
+  partial_.append(bytes.substr(0, room));
+}
+
+void LineLog::Line(std::string_view line) {
+  std::string text = Printable(line);
+  if (text.empty()) return;
+  last_ = text;
+  if (MayWrite()) write_(text);
+}
+
+bool LineLog::MayWrite() {
+  const auto now = MonotonicClock::now();
+  if (now >= window_end_) {
+    if (left_out_ > 0) write_("(" + std::to_string(left_out_) + " lines left out)");
+    window_end_ = now + kWindow;
+    written_ = left_out_ = 0;
+  }
+  if (written_ == kLogLinesMax) {
+    ++left_out_;
+    return false;
+  }
+  ++written_;
+  return true;
+}
+
+}  // namespace agent_graph::tools::mcp

@@ -1,0 +1,68 @@
+// A session with a program that speaks the protocol over its standard input and output, one
+// JSON-RPC message a line. Started when it is first needed, and again, with pauses, when it has
+// ended.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "agent_graph/run_context.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "process/process.h"
+#include "runtime/signal.h"
+#include "tools/mcp/client.h"
+
+namespace agent_graph::tools::mcp {
+
+class StdioSession;
+
+class StdioClient : public Client, public std::enable_shared_from_this<StdioClient> {
+ public:
+  struct Options {
+    process::ProcessOptions program;
+    std::vector<std::string> secrets;  // never in a failure's text or a line of the log
+    std::chrono::milliseconds start_timeout{5'000};  // until it has answered "initialize"
+    // The server says that its tools are others now, or it has ended. On any fiber.
+    std::function<void()> on_tools_changed;
+    std::function<void(LogLevel level, const std::string& text)> log;
+  };
+
+  StdioClient(Options options, std::shared_ptr<const process::Launcher> launcher);
+  ~StdioClient() override;
+
+  bool wants_listener() const override { return false; }
+  Status Listen(const Patience& patience) override;
+  void End(const Patience& patience) override;
+
+ private:
+  using SessionPtr = std::shared_ptr<StdioSession>;
+
+  Result<nlohmann::json> Request(const char* method, const nlohmann::json& params,
+                                 const Patience& patience) override;
+  Result<SessionPtr> Connect(const Patience& patience);
+  void StartInBackground();
+  Result<SessionPtr> StartSession();
+  void Started(Result<SessionPtr> session);
+  void SessionEnded(const SessionPtr& session, const std::string& how);
+  void Log(LogLevel level, std::string text) const;
+
+  const Options options_;
+  const std::shared_ptr<const process::Launcher> launcher_;
+  const runtime::Cancellation ending_;
+
+  std::mutex mutex_;  // guards what follows
+  SessionPtr session_;
+  bool starting_ = false;
+  Status failure_;  // of the last start
+  std::chrono::milliseconds pause_{0};
+  Deadline not_before_ = Deadline::min();
+  Deadline session_began_ = Deadline::min();
+  std::vector<std::shared_ptr<runtime::Signal>> waiting_;  // for the start
+};
+
+}  // namespace agent_graph::tools::mcp

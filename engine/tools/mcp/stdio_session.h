@@ -1,0 +1,70 @@
+// One run of an MCP server's program: what goes in, what comes out, and who waits for it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <unordered_map>
+
+#include "agent_graph/run_context.h"
+#include "base/status.h"
+#include "process/process.h"
+#include "runtime/signal.h"
+#include "tools/mcp/client.h"
+#include "tools/mcp/line_log.h"
+
+namespace agent_graph::tools::mcp {
+
+inline constexpr size_t kOutgoingBytesMax = 8 * 1024 * 1024;  // that the program has not read yet
+inline constexpr size_t kPendingRequestsMax = 1024;
+
+// Fibers of the engine thread that made it read and write; requests come from any fiber.
+class StdioSession : public std::enable_shared_from_this<StdioSession> {
+ public:
+  struct Events {
+    std::function<void()> on_tools_changed;
+    // Once; `how` is for the log.
+    std::function<void(const std::shared_ptr<StdioSession>&, const std::string& how)> on_end;
+    std::function<void(LogLevel level, const std::string& text)> log;
+  };
+
+  StdioSession(std::unique_ptr<process::Process> program, Events events);
+  ~StdioSession();
+
+  // On the engine thread of `program`.
+  void Run();
+  // kUnavailable when the program has ended or ends meanwhile.
+  Result<nlohmann::json> Request(const char* method, const nlohmann::json& params,
+                                 const Patience& patience);
+  Status Notify(const char* method, const nlohmann::json& params);
+  // The program ends soon, and with it all who wait.
+  void End();
+
+ private:
+  void ReadOutput();
+  void ReadErrors();
+  void WriteInput();
+  void TakeLine(std::string_view line);
+  Status Send(const nlohmann::json& message);
+  void Close(const std::string& how);
+  Status Ended() const;  // under mutex_
+
+  const std::unique_ptr<process::Process> program_;
+  const Events events_;
+  const runtime::Cancellation ending_;
+  LineLog errors_;
+  LineLog noise_;
+
+  std::mutex mutex_;  // guards what follows
+  int64_t next_id_ = 1;
+  std::unordered_map<int64_t, runtime::Promise<nlohmann::json>> pending_;
+  std::string outgoing_;
+  bool closed_ = false;
+  std::string how_it_ended_;
+  runtime::Signal has_outgoing_;
+};
+
+}  // namespace agent_graph::tools::mcp

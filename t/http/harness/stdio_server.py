@@ -1,0 +1,80 @@
+"""An MCP server over standard input and output that misbehaves as its first argument says. A test
+runs it as a program; it needs nothing but Python."""
+
+import json
+import os
+import sys
+import time
+
+MODE = sys.argv[1] if len(sys.argv) > 1 else "good"
+
+
+def send(message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0"} | message) + "\n")
+    sys.stdout.flush()
+
+
+def tools():
+    names = ["echo", "environment", "pid"]
+    if MODE == "dies":
+        names.append("die")
+    if MODE == "grows" and grown:
+        names.append("grown")
+    return [{"name": name, "inputSchema": {"type": "object"}} for name in names]
+
+
+def call(name, arguments):
+    global grown
+    if name == "die":
+        sys.stderr.write("my last words\n")
+        sys.stderr.flush()
+        os._exit(3)
+    if name == "environment":
+        return {
+            "variables": dict(os.environ),
+            "directory": os.getcwd(),
+            "descriptors": sorted(int(fd) for fd in os.listdir("/proc/self/fd")),
+            "group": os.getpgid(0) == os.getpid(),
+        }
+    if name == "pid":
+        return {"pid": os.getpid()}
+    if MODE == "grows":
+        grown = True
+        send({"method": "notifications/tools/list_changed"})
+    if MODE == "chatty":
+        for number in range(2000):
+            sys.stderr.write(f"line {number} " + "x" * 2000 + "\n")
+            sys.stderr.flush()
+        print("this is no message", flush=True)
+    if MODE == "asks":
+        send({"id": "q1", "method": "roots/list"})
+        answer = json.loads(sys.stdin.readline())
+        assert answer["id"] == "q1" and answer["error"]["code"] == -32601, answer
+        send({"id": "q2", "method": "ping"})
+        answer = json.loads(sys.stdin.readline())
+        assert answer == {"jsonrpc": "2.0", "id": "q2", "result": {}}, answer
+    return arguments
+
+
+grown = False
+if MODE == "silent":
+    time.sleep(3600)
+if MODE == "ends":
+    sys.exit(7)
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" not in request:
+        continue
+    method, params = request["method"], request.get("params", {})
+    if method == "initialize":
+        result = {
+            "protocolVersion": params["protocolVersion"],
+            "capabilities": {"tools": {"listChanged": True}},
+            "serverInfo": {"name": "script", "version": "1"},
+        }
+    elif method == "tools/list":
+        result = {"tools": tools()}
+    else:
+        value = call(params["name"], params["arguments"])
+        result = {"content": [], "structuredContent": value}
+    send({"id": request["id"], "result": result})

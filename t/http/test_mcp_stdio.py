@@ -1,0 +1,240 @@
+"""MCP servers that are programs: started by the spawner, spoken with over standard input and
+output."""
+
+import json
+import pathlib
+import re
+
+import pytest
+
+from harness import environment, mock_provider
+from harness.agents import texts
+from harness.waiting import wait_until
+
+_PROGRAM = pathlib.Path(__file__).resolve().parent / "harness" / "stdio_server.py"
+_SCRIPT = {"name": "script", "command": "python3"}
+
+
+def _server(mode, **other):
+    return _SCRIPT | {"args": [str(_PROGRAM), mode]} | other
+
+
+def _everything():
+    program = environment.NODE_MODULES / "@modelcontextprotocol" / "server-everything"
+    return {
+        "name": "everything",
+        "command": str(mock_provider.node()),
+        "args": [str(program / "dist" / "index.js"), "stdio"],
+        "prefix": "ev_",
+        "discovery_timeout_ms": 30000,
+    }
+
+
+def _graph(**tools_node):
+    return {
+        "app": {
+            "nodes": [
+                {"name": "MAIN", "type": "agent", "tool_node": "TOOLS"},
+                {"name": "TOOLS", "type": "tools"} | tools_node,
+            ],
+            "edges": [
+                {"from": "START", "to": "MAIN"},
+                {
+                    "from": "MAIN",
+                    "when": [{"tool_calls_pending": True, "to": "TOOLS"}],
+                    "otherwise": "END",
+                },
+                {"from": "TOOLS", "to": "MAIN"},
+            ],
+        }
+    }
+
+
+def _asks(text, *calls):
+    tool_calls = [
+        {"name": name, "arguments": json.dumps(arguments), "id": f"call_{index}"}
+        for index, (name, arguments) in enumerate(calls)
+    ]
+    match = {"userMessage": text}
+    return [
+        {"match": match | {"hasToolResult": True}, "response": {"content": "done"}},
+        {"match": match, "response": {"toolCalls": tool_calls}},
+    ]
+
+
+_FIXTURES = [
+    *_asks("everything", ("ev_echo", {"message": "hi"}), ("ev_get-sum", {"a": 2, "b": 3})),
+    *_asks("wrong", ("ev_get-sum", {"a": "x"})),
+    *_asks("echo", ("echo", {"a": 1})),
+    *_asks("die", ("die", {})),
+    *_asks("environment", ("environment", {})),
+    *_asks("pid", ("pid", {})),
+]
+
+
+@pytest.fixture
+def serve(make_service, start_mock_provider):
+    def start(*servers, workers=1, variables="", **tools_node):
+        mock = start_mock_provider(_FIXTURES)
+        model = {"provider": "openai", "model": "m", "base_url": mock.base_url}
+        settings = {"agent": "tools.json:app", "env": ".env", "models": {"default": model}}
+        graph = _graph(mcp_servers=list(servers), tools=["calculator"], **tools_node)
+        service = make_service(settings, files={"tools.json": json.dumps(graph)}, workers=workers)
+        service.write(".env", variables)
+        return service.start()
+
+    return start
+
+
+def _results(service, text):
+    reply = service.invoke(text)
+    assert reply.status == 200, reply.text
+    messages = reply.json()["data"]["messages"]
+    assert texts(messages)[-1] == "done"
+    return [
+        (block["output"], block["is_error"])
+        for message in messages
+        for block in message["content"]
+        if block["type"] == "tool_result"
+    ]
+
+
+def _tools(service):
+    [node] = service.get("/v1/graph/tools").json()["data"]["nodes"]
+    return {tool["name"]: tool["source"] for tool in node["tools"]}
+
+
+def _log(service):
+    return service.error_log.text()
+
+
+def _programs(service):
+    return [process.pid for process in service.processes() if "stdio" in process.title]
+
+
+def _spawners(service):
+    return [p for p in service.processes() if "agent graph spawner" in p.title]
+
+
+def test_a_third_partys_server(serve):
+    service = serve(_everything())
+    assert _results(service, "everything") == [
+        ("Echo: hi", False),
+        ("The sum of 2 and 3 is 5.", False),
+    ]
+    tools = _tools(service)
+    assert tools["ev_echo"] == "mcp" and tools["calculator"] == "local"
+    [(output, failed)] = _results(service, "wrong")
+    assert failed and "a: must be a number" in output["error"], "never sent to the server"
+
+
+def test_programs_live_as_long_as_their_workers(serve):
+    service = serve(_server("good"), workers=2)
+    first = _results(service, "pid")[0][0]["pid"]
+    for _ in range(30):
+        if len(_programs(service)) == 2:
+            break
+        _results(service, "pid")
+    before = _programs(service)
+    assert len(before) == 2 and first in before, "one for each worker"
+    for worker in {process.pid for process in service.workers()}:
+        service.error_log.allow(rf"worker process {worker} exited on signal 9")
+        service.kill(worker)
+    wait_until(lambda: not set(before) & set(_programs(service)), "they end with their workers")
+    service.wait_for_workers()
+    after = _results(service, "pid")[0][0]["pid"]
+    service.reload()
+    wait_until(lambda: after not in _programs(service), "the old worker's program has ended")
+    assert not _results(service, "pid")[0][1]
+    service.quit()
+    service.wait_until_gone()
+
+
+def test_the_spawner_goes_with_its_helper(serve):
+    service = serve(_server("good"))
+    assert not _results(service, "pid")[0][1]
+    [spawner] = _spawners(service)
+    [helper] = service.cache_managers()
+    assert spawner.parent == helper.pid
+    service.error_log.allow(rf"cache manager process {helper.pid} exited on signal 9")
+    service.kill(helper.pid)
+    wait_until(lambda: len(_spawners(service)) == 2, "the new helper has a spawner of its own")
+    assert not _results(service, "pid")[0][1], "the old one serves its client"
+    service.kill_worker()
+    wait_until(lambda: len(_spawners(service)) == 1, "nobody needs the old one any more")
+    assert not _results(service, "pid")[0][1]
+
+
+def test_a_program_that_dies_and_is_started_again(serve):
+    service = serve(_server("dies"))
+    assert _results(service, "echo") == [({"a": 1}, False)]
+    [(output, failed)] = _results(service, "die")
+    assert failed and "the server's program exited with code 3" in output
+    wait_until(lambda: _tools(service).get("echo") == "mcp", "its tools are back", 30)
+    assert _results(service, "echo") == [({"a": 1}, False)]
+    assert "its program exited with code 3; its last words: my last words" in _log(service)
+
+
+@pytest.mark.parametrize(
+    ("server", "reason"),
+    [
+        (_server("silent", discovery_timeout_ms=300), "contributes no tools"),
+        (_server("ends"), "the server's program exited with code 7"),
+        (_SCRIPT | {"command": "/does/not/exist"}, "/does/not/exist: cannot be started: No such"),
+        (_server("good", cwd="/does/not/exist"), "cannot enter its directory: No such"),
+    ],
+)
+def test_programs_that_never_work(serve, server, reason):
+    service = serve(server, _server("good", name="other", prefix="other_"))
+    tools = _tools(service)
+    assert "other_echo" in tools and "echo" not in tools and "calculator" in tools
+    assert re.search(reason, _log(service)), _log(service)
+
+
+def test_changes_of_the_tools(serve):
+    service = serve(_server("grows"))
+    assert "grown" not in _tools(service)
+    assert _results(service, "echo") == [({"a": 1}, False)]
+    wait_until(lambda: "grown" in _tools(service), "the new tool is offered")
+
+
+def test_what_the_program_says_is_bounded(serve):
+    service = serve(_server("chatty"))
+    assert _results(service, "echo") == [({"a": 1}, False)]
+    wait_until(lambda: "wrote what is no message: this is no message" in _log(service), "told")
+    said = [line for line in _log(service).splitlines() if "says: line" in line]
+    assert 0 < len(said) <= 40 and max(len(line) for line in said) < 1000
+
+
+def test_requests_of_the_server_are_answered(serve):
+    assert _results(serve(_server("asks")), "echo") == [({"a": 1}, False)]
+
+
+def test_what_a_program_gets(serve, directory):
+    server = _server("good", cwd="/usr", env={"TOKEN": "${SECRET}", "PLAIN": "a b"})
+    service = serve(server, variables="SECRET=from-the-environment\nOTHER=private\n")
+    [(seen, failed)] = _results(service, "environment")
+    assert not failed
+    variables = seen["variables"]
+    assert variables["TOKEN"] == "from-the-environment" and variables["PLAIN"] == "a b" and "PATH" in variables
+    assert "OTHER" not in variables and "SECRET" not in variables
+    assert seen["directory"] == "/usr" and seen["group"] is True
+    assert len([fd for fd in seen["descriptors"] if fd > 2]) <= 1, "its own look at the folder"
+
+
+def test_mistakes_in_the_graph(make_service, start_mock_provider):
+    for changed, problem in (
+        ({"url": "http://h/"}, "needs either a url or a command"),
+        ({"cwd": "here"}, "cwd: must be absolute"),
+        ({"env": {"A": "${NOBODY}"}}, "environment variable NOBODY is not set"),
+    ):
+        mock = start_mock_provider([])
+        model = {"provider": "openai", "model": "m", "base_url": mock.base_url}
+        graph = _graph(mcp_servers=[_server("good", **changed)])
+        service = make_service(
+            {"agent": "tools.json:app", "models": {"default": model}},
+            files={"tools.json": json.dumps(graph)},
+        )
+        accepted, printed = service.test_configuration()
+        service.error_log.allow(r"\[emerg\]")
+        assert not accepted and problem in printed, printed
