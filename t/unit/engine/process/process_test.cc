@@ -14,6 +14,7 @@
 
 #include "../net/on_fiber.h"
 #include "process/spawner.h"
+#include "runtime/signal.h"
 
 namespace agent_graph::process {
 namespace {
