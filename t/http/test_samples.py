@@ -7,6 +7,7 @@ import pytest
 from harness.agents import texts
 from harness.service import invocation
 from harness.stream import is_done
+from harness.websocket import WebSocket
 
 _THREAD = {"thread_id": "t"}
 
@@ -190,3 +191,56 @@ def test_approval(start_service, start_mock_provider, graph, call, paused_at, an
     # The model saw the call with its result, and the answer behind it.
     roles = [message["role"] for message in mock.requests()[-1]["body"]["messages"]]
     assert roles == ["system", "user", "assistant", "tool", "user"]
+
+
+# Tools of the client
+
+
+@pytest.mark.parametrize(
+    "graph, local, output",
+    [
+        ("remote.json", _call("calculator", "c1", expression="6*7"), 42),
+        (
+            "remote.so",
+            _call("distance", "c1", from_latitude=52.52, from_longitude=13.4,
+                  to_latitude=48.86, to_longitude=2.35),
+            {"km": 877},
+        ),
+    ],
+)
+@pytest.mark.parametrize("route", ["invoke", "ws"])
+def test_the_client_is_asked(start_service, start_mock_provider, graph, local, output, route):
+    calls = [local, _call("get_location", "c2", precise=True)]
+    mock = start_mock_provider(
+        [
+            {"match": {"hasToolResult": False}, "response": {"toolCalls": calls}},
+            {"match": {"hasToolResult": True}, "response": {"content": "You are in Berlin."}},
+        ]
+    )
+    service = _serve(start_service, mock, graph)
+    tools = service.get("/v1/graph/tools").json()["data"]["nodes"][0]["tools"]
+    assert {tool["name"]: tool["source"] for tool in tools} == {
+        local["name"]: "local",
+        "get_location": "remote",
+    }
+    paused = _ask(service, "where am I?")
+    assert paused["state"]["execution_meta"]["is_interrupted"]
+    (asked,) = _blocks(paused["messages"], "remote_tool_call")
+    assert (asked["id"], asked["name"], asked["args"]) == ("c2", "get_location", {"precise": True})
+    (result,) = _blocks(paused["messages"], "tool_result")
+    assert (result["call_id"], result["output"]) == ("c1", output)
+    block = {"type": "tool_result", "call_id": "c2", "output": {"city": "Berlin"}}
+    answer = [{"role": "tool", "message_id": "0", "content": [block]}]
+    if route == "invoke":
+        reply = service.post("/v1/graph/invoke", {"messages": answer, "config": _THREAD})
+        messages = reply.json()["data"]["messages"]
+        assert _blocks(messages, "remote_tool_call") == []
+    else:
+        with WebSocket(service.port) as socket:
+            socket.upgrade()
+            socket.send_json({"invoke_type": "resume", "tool_result": answer, "config": _THREAD})
+            messages = [chunk["message"] for chunk in socket.read_run() if chunk["message"]]
+        messages = [message for message in messages if not message["delta"]]
+    assert texts(messages)[-1] == "You are in Berlin."
+    told = [m for m in mock.requests()[-1]["body"]["messages"] if m["role"] == "tool"]
+    assert [m["tool_call_id"] for m in told] == ["c1", "c2"]
