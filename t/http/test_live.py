@@ -532,12 +532,13 @@ def test_a_secure_provider(directory, make_service, live_provider, start_nginx):
     # Who does not know the certificate says nothing to that server.
     distrusting = make_service(settings)
     distrusting.start()
-    _client(distrusting).start()
+    refused = _client(distrusting).start()
     wait_until(
         lambda: distrusting.error_log.lines("no secure connection: certificate verify failed"),
         "the certificate is refused",
     )
     assert not live_provider.has_connection()
+    refused.close()
 
 
 # The end
