@@ -1,5 +1,6 @@
 """WS /v1/graph/live against a real nginx, with the demo model and a provider that the test plays."""
 
+import base64
 import json
 import subprocess
 
@@ -342,6 +343,21 @@ def test_what_the_provider_is_told(start_service, live_provider):
     }
 
 
+def test_the_client_tells_when_it_speaks(start_service, live_provider):
+    service = start_service(live_provider.settings())
+    client = _client(service).start(vad={"enabled": False})
+    connection = live_provider.accept()
+    setup = connection.accept_setup()
+    detection = setup["realtimeInputConfig"]["automaticActivityDetection"]
+    assert detection == {"disabled": True, "silenceDurationMs": 500}
+    client.send_json({"type": "activity_start"})
+    client.say(speech(0.1))
+    client.send_json({"type": "activity_end"})
+    assert connection.receive_until("realtimeInput") == {"activityStart": {}}
+    assert connection.received_sound() == speech(0.1)
+    assert connection.receive_until("realtimeInput") == {"activityEnd": {}}
+
+
 def test_tool_calls_while_sound_goes_on(start_service, live_provider):
     service = start_service(live_provider.settings())
     client = _client(service).start()
@@ -539,6 +555,43 @@ def test_a_secure_provider(directory, make_service, live_provider, start_nginx):
     )
     assert not live_provider.has_connection()
     refused.close()
+
+
+def test_a_spoken_turn_with_openai(start_service, live_provider):
+    base_url = f"http://127.0.0.1:{live_provider.port}/v1"
+    settings = live_provider.settings(provider="openai", base_url=base_url, model="gpt-realtime")
+    service = start_service(settings)
+    client = _client(service).start(thread_id="openai", voice="marin")
+    connection = live_provider.accept()
+    assert connection.path == "/v1/realtime?model=gpt-realtime"
+    assert connection.headers["Authorization"] == "Bearer secret-key"
+    session = connection.accept_session()
+    assert session["audio"]["output"]["voice"] == "marin"
+    assert session["audio"]["input"]["turn_detection"]["silence_duration_ms"] == 500
+    client.say(speech(0.1))
+    sent = connection.receive_type("input_audio_buffer.append")
+    assert len(base64.b64decode(sent["audio"])) == OUTPUT_RATE // 10 * 2  # it wants 24 kHz
+    for kind in ("speech_started", "speech_stopped", "committed"):
+        connection.send({"type": f"input_audio_buffer.{kind}", "item_id": "i1"})
+    connection.send({"type": "response.created", "response": {"id": "r1"}})
+    piece = {"response_id": "r1", "item_id": "a1"}
+    words = ["Well,", " that is", " a story"]
+    for word in words:
+        connection.send({"type": "response.output_audio_transcript.delta", "delta": word} | piece)
+        sound = base64.b64encode(bytes(2 * OUTPUT_RATE * 10)).decode()
+        connection.send({"type": "response.output_audio.delta", "delta": sound} | piece)
+    while transcript(client.events) != "".join(words):
+        client.read_event()
+    # The words of the user come late, and he speaks again.
+    said = {"item_id": "i1", "transcript": "Tell me"}
+    connection.send({"type": "conversation.item.input_audio_transcription.completed"} | said)
+    connection.send({"type": "input_audio_buffer.speech_started"})
+    connection.send({"type": "response.done", "response": {"id": "r1", "status": "cancelled"}})
+    client.read_to("interrupted")
+    cut = connection.receive_type("conversation.item.truncate")
+    assert cut["item_id"] == "a1" and 0 <= cut["audio_end_ms"] < 10_000
+    user_words, answer = _wait_for_messages(service, "openai", 2)
+    assert (_text(user_words), _text(answer)) == ("Tell me", "Well,")
 
 
 # The end

@@ -75,6 +75,22 @@ class ProviderConnection:
         while self.receive() is not None:
             pass
 
+    # OpenAI's words
+
+    def accept_session(self):
+        self.send({"type": "session.created", "session": {}})
+        session = self.receive_until("session")
+        self.send({"type": "session.updated", "session": session})
+        return session
+
+    def receive_type(self, kind):
+        """The next message of this type; those before it are dropped."""
+        while True:
+            message = self.receive()
+            assert message is not None, f"the connection ended before {kind}"
+            if message["type"] == kind:
+                return message
+
     def received_sound(self):
         """The sound of the next message of sound."""
         while True:
