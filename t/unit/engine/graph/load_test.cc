@@ -261,7 +261,7 @@ INSTANTIATE_TEST_SUITE_P(
                         "app.nodes.0.tools.0.headers.A: must be a string"},
         DocumentMistake{WithNode(R"({"name":"A","type":"tools","mcp_servers":[
                                       {"name":"m","uri":"http://h/"}]})"),
-                        "app.nodes.0.mcp_servers.0.url: is required"},
+                        "app.nodes.0.mcp_servers.0: needs either a url or a command"},
         DocumentMistake{WithNode(R"({"name":"A","type":"reply","set":{"context":[]}})"),
                         "app.nodes.0.set.context: belongs to the state itself"},
         DocumentMistake{WithNode(R"({"name":"A","type":"reply"},{"name":"A","type":"reply"})"),
