@@ -24,6 +24,7 @@ build:
 	ninja -C $(BUILD) -j $(JOBS)
 	ln -sfn release/ngx_http_agent_graph_module.so build/ngx_http_agent_graph_module.so
 	ln -sfn release/graphs build/graphs
+	ln -sfn release/agent-extract build/agent-extract
 
 # The viewers that /docs and /redoc show, in build/docs/. The service does without them, too.
 docs:
