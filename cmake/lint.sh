@@ -9,7 +9,7 @@ list() { find engine src ngx_module conf t -type f "$@" -print0; }
 
 list \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) | xargs -0 clang-format-19 --dry-run -Werror
 
-for script in .ci/run cmake/*.sh conf/*.sh; do sh -n "$script"; done
+for script in .ci/run cmake/*.sh conf/*.sh; do bash -n "$script"; done
 
 # The compiler's own flags are not all clang's; those are ignored, its warnings are g++'s business.
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release >/dev/null

@@ -26,17 +26,13 @@ ngx_http_module_t module_context = {
 extern "C" {
 
 ngx_module_t ngx_http_agent_graph_module = {
-    NGX_MODULE_V1,
-    &module_context,
-    kDirectives,
-    NGX_HTTP_MODULE,
+    NGX_MODULE_V1, &module_context,       kDirectives, NGX_HTTP_MODULE,
     nullptr,      // init_master
     InitModule,   // in the master
     InitProcess,  // in each process
     nullptr,      // init_thread
     nullptr,      // exit_thread
     ExitProcess,  // in workers
-    ExitMaster,
-    NGX_MODULE_V1_PADDING,
+    ExitMaster,    NGX_MODULE_V1_PADDING,
 };
 }

@@ -17,8 +17,8 @@ inline Deadline DeadlineAfter(std::chrono::milliseconds timeout) {
   return MonotonicClock::now() + timeout;
 }
 
-int64_t UnixMicros();                       // wall clock, microseconds since 1970
-double UnixSeconds();                       // the same as fractional seconds (message timestamps)
+int64_t UnixMicros();  // wall clock, microseconds since 1970
+double UnixSeconds();  // the same as fractional seconds (message timestamps)
 std::string IsoTimestamp(int64_t unix_micros);  // "2026-06-16T12:00:00.123456Z"
 std::string IsoTimestampNow();
 

@@ -6,8 +6,8 @@
 
 namespace agent_graph {
 
-std::string NewUuid();      // random UUID version 4, lower case with dashes
-std::string NewHexId();     // 32 lower-case hex digits (16 random bytes)
+std::string NewUuid();   // random UUID version 4, lower case with dashes
+std::string NewHexId();  // 32 lower-case hex digits (16 random bytes)
 uint64_t RandomUint64();
 
 }  // namespace agent_graph

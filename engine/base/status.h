@@ -68,12 +68,12 @@ class [[nodiscard]] Status {
   std::string detail_;
 };
 
-// Either a value or a failed Status. Using the value of a failure aborts: it is a bug of the caller.
+// Either a value or a failed Status. Using the value of a failure aborts: it is the caller's bug.
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}           // NOLINT
-  Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {}    // NOLINT
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}         // NOLINT
+  Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {}  // NOLINT
 
   bool ok() const { return state_.index() == 0; }
   Status status() const { return ok() ? Status() : std::get<1>(state_); }
@@ -94,8 +94,8 @@ class [[nodiscard]] Result {
 }  // namespace agent_graph
 
 // Returns from the calling function when `expression` is a failed Status.
-#define AG_RETURN_IF_ERROR(expression)                          \
-  do {                                                          \
+#define AG_RETURN_IF_ERROR(expression)                                                     \
+  do {                                                                                     \
     if (::agent_graph::Status ag_status = (expression); !ag_status.ok()) return ag_status; \
   } while (false)
 

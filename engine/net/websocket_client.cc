@@ -3,10 +3,10 @@
 
 #include <array>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/ssl/impl/src.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/ssl.hpp>
 #include <boost/beast/websocket.hpp>
@@ -164,13 +164,12 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
   void Open() {
     open_ = true;
     if (handler_ == nullptr) return Close();
-    // Beast ends a read only when the peer has closed the connection, too; some take their time. Our
-    // own Close frame is on its way by the time the posted function runs.
+    // Beast ends a read only when the peer has closed the connection, too; some take their time.
+    // Our own Close frame is on its way by the time the posted function runs.
     stream_.control_callback([this](websocket::frame_type kind, beast::string_view) {
       if (kind != websocket::frame_type::close) return;
-      asio::post(stream_.get_executor(), [self = this->shared_from_this()] {
-        self->End("", websocket::error::closed);
-      });
+      asio::post(stream_.get_executor(),
+                 [self = this->shared_from_this()] { self->End("", websocket::error::closed); });
     });
     handler_->OnOpen();
     Read();

@@ -1,5 +1,5 @@
-// What a request holds, whatever its bytes are: paths, queries and bodies are read without harm, what
-// the tables let through is within their bounds, and every refusal is a JSON text.
+// What a request holds, whatever its bytes are: paths, queries and bodies are read without harm,
+// what the tables let through is within their bounds, and every refusal is a JSON text.
 #include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -68,8 +68,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!body.ok()) return 0;
   Require(nlohmann::json::accept(DumpJson(*body)));
   if (!body->is_object()) return 0;
-  for (const FieldTable* table : {&kRunBody, &kRunFrame, &kStopBody, &kFixBody, &kConfigBody,
-                                  &kStateBody, &kMessagesBody}) {
+  for (const FieldTable* table :
+       {&kRunBody, &kRunFrame, &kStopBody, &kFixBody, &kConfigBody, &kStateBody, &kMessagesBody}) {
     TryBody(*body, *table, size);
   }
   return 0;

@@ -76,7 +76,7 @@ struct McpServer {
   std::string command = {};
   std::vector<std::string> arguments = {};
   std::vector<std::pair<std::string, std::string>> environment = {};
-  std::string directory = "/";  // where it starts
+  std::string directory = "/";          // where it starts
   std::string prefix = {};              // put before the name of each of its tools
   std::vector<std::string> tools = {};  // only these, by the server's names; empty: all
   std::chrono::milliseconds timeout = kMcpCallTimeoutDefault;  // of one call
