@@ -11,7 +11,7 @@ MODULE = pathlib.Path(_module).resolve() if _module else None
 GRAPHS = BUILD / "graphs"
 GRAPH_DOCUMENTS = ROOT / "conf" / "graphs"
 NGINX_BINARY = os.environ.get("NGINX_BINARY", "/usr/sbin/nginx")
-NODE_MODULES = ROOT / "build" / "node" / "node_modules"
+NODE_MODULES = (ROOT / "build" / "node").resolve() / "node_modules"
 
 # Empty, address or thread.
 SANITIZER = os.environ.get("AGENT_GRAPH_SANITIZER", "")
