@@ -5,7 +5,6 @@
 
 #include "api/context.h"
 #include "api/handlers.h"
-#include "base/clock.h"
 #include "websocket/protocol.h"
 
 namespace agent_graph::api {
@@ -23,7 +22,7 @@ void EchoMessage(HandlerContext& context, bridge::SocketMessage& message) {
                          message.binary ? websocket::Opcode::kBinary : websocket::Opcode::kText,
                          message.payload);
   message.payload = {};
-  (void)context.exchange().Send(std::move(frame), DeadlineAfter(kSendWaitMax));
+  (void)context.exchange().Send(frame, kSendWaitMax);
 }
 
 }  // namespace agent_graph::api
