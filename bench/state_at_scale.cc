@@ -139,7 +139,7 @@ void Report(const char* what, const std::vector<double>& many, const std::vector
               theirs, ours / theirs);
 }
 
-int Threads(const std::string& directory, size_t count) {
+int MeasureThreads(const std::string& directory, size_t count) {
   Service large(directory + "/large");
   Service small(directory + "/small");
   auto fill = [](Client& client, size_t threads) {
@@ -263,7 +263,7 @@ std::vector<double> ReadsDuring(Client& client, const std::function<void()>& wor
   return times;
 }
 
-int Memories(const std::string& directory, size_t count, size_t dimensions) {
+int MeasureMemories(const std::string& directory, size_t count, size_t dimensions) {
   Service service(directory);
   Client& client = *service.client;
   Vectors vectors(dimensions, std::max<size_t>(count / 100, 1));
@@ -312,9 +312,9 @@ int Memories(const std::string& directory, size_t count, size_t dimensions) {
 
 int main(int argc, char** argv) {
   const std::string part = argc > 2 ? argv[2] : "";
-  if (part == "threads" && argc == 4) return Threads(argv[1], std::stoul(argv[3]));
+  if (part == "threads" && argc == 4) return MeasureThreads(argv[1], std::stoul(argv[3]));
   if (part == "memories" && argc == 5) {
-    return Memories(argv[1], std::stoul(argv[3]), std::stoul(argv[4]));
+    return MeasureMemories(argv[1], std::stoul(argv[3]), std::stoul(argv[4]));
   }
   std::fprintf(stderr,
                "usage: state_at_scale DIRECTORY threads COUNT | memories COUNT DIMENSIONS\n");
