@@ -57,6 +57,7 @@ bench:
 	$(BUILD)/bench/engine_steps
 	/usr/bin/python3 bench/run.py $(BUILD)
 	/usr/bin/python3 bench/access.py $(BUILD)
+	/usr/bin/python3 bench/live.py $(BUILD)
 
 lint:
 	cmake/install-packages.sh build lint

@@ -15,7 +15,7 @@ packages_of() {
                python3-websockets python3-jsonschema json-schema-test-suite ;;
     lint) echo clang-19 clang-format-19 clang-tidy-19 ;;
     fuzz) echo libclang-rt-19-dev ;;
-    bench) echo wrk python3 libbenchmark-dev ;;
+    bench) echo wrk python3 python3-websockets libbenchmark-dev ;;
     sanitizer) echo dpkg-dev libasan8 libubsan1 libtsan2 ;;
     *) echo "install-packages.sh: unknown group $1" >&2; exit 2 ;;
   esac
