@@ -9,7 +9,7 @@ PORT ?= 8000
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 BUILD := build/release
-PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini t/http t/faults
+PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini
 
 .PHONY: deps build docs module run test bench conformance lint asan tsan fuzz clean
 
@@ -47,7 +47,7 @@ test: build
 	cmake/install-mock-provider.sh
 	cmake/install-docs-viewers.sh
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error
-	$(PYTEST)
+	$(PYTEST) t/http t/faults
 	@echo 'make test: all unit and http tests passed'
 
 bench:
@@ -68,7 +68,7 @@ conformance:
 	cmake/install-packages.sh build test
 	cmake -S . -B build/echo -G Ninja -DCMAKE_BUILD_TYPE=Release -DAGENT_GRAPH_ECHO=ON -DAGENT_GRAPH_TESTS=OFF
 	ninja -C build/echo -j $(JOBS)
-	AGENT_GRAPH_BUILD=build/echo $(PYTEST)/test_conformance.py
+	AGENT_GRAPH_BUILD=build/echo $(PYTEST) t/http/test_conformance.py
 
 # The same suites with nginx and everything else under a sanitizer.
 asan:
