@@ -133,22 +133,23 @@ Status RunLoop::Prepare(const state::ThreadState& loaded, const InitialState& in
     next_ = before.resume_node;
     thread_.CloseAbandonedCalls(request_.messages);
   } else {
-    CloseOpenCalls(loaded.record.last_run_id);
+    CloseOpenCalls();
   }
   AG_RETURN_IF_ERROR(thread_.Apply(initial));
   AppendRequest();
   return ChooseFirstNode();
 }
 
-// After a worker died in the middle of a tool node: what is known of its calls is in the log.
-void RunLoop::CloseOpenCalls(const std::string& last_run_id) {
+// After a worker died in the middle of a tool node: what is known of its calls is in the log of the
+// newest run, since this one has written nothing yet.
+void RunLoop::CloseOpenCalls() {
   if (!thread_.HasOpenCalls(request_.messages)) return;
   std::vector<state::LogEntry> entries;
-  if (state_ != nullptr && !last_run_id.empty()) {
+  if (state_ != nullptr) {
     state::ReadRuns read;
     read.scope = request_.scope;
     read.thread_id = environment_->thread_id;
-    read.run_id = last_run_id;
+    read.runs_max = 1;
     Result<state::RunTraces> traces = state_->Read(read);
     if (traces.ok()) entries = std::move(traces->entries);
   }

@@ -39,7 +39,7 @@ class RunLoop {
 
   Ending Drive(const state::ThreadState& loaded, const InitialState& initial);
   Status Prepare(const state::ThreadState& loaded, const InitialState& initial);
-  void CloseOpenCalls(const std::string& last_run_id);
+  void CloseOpenCalls();
   void AppendRequest();
   Status ChooseFirstNode();
   // Appends what is buffered and says that `next_` comes now.
