@@ -40,7 +40,11 @@ class ChildProcess {
   }
   ~ChildProcess() { Kill(); }
   // Stops it as a debugger would: it answers nothing and frees nothing.
-  void Freeze() { kill(process_, SIGSTOP); }
+  void Freeze() {
+    kill(process_, SIGSTOP);
+    // The signal is only sent by then: a thread on another core may still answer.
+    waitpid(process_, nullptr, WUNTRACED);
+  }
   void Thaw() { kill(process_, SIGCONT); }
   void Kill() {
     if (process_ == 0) return;
