@@ -62,21 +62,21 @@ GraphBuilder& GraphBuilder::AddToolNode(std::string name, std::vector<Tool> tool
   return *this;
 }
 
-GraphBuilder& GraphBuilder::AddHttpTool(std::string tool_node, HttpTool tool) {
+GraphBuilder& GraphBuilder::AddHttpTool(const std::string& tool_node, HttpTool tool) {
   if (ToolNode* node = FindToolNode(*definition_, tool_node, "HTTP tool \"" + tool.name + '"')) {
     node->http_tools.push_back(std::move(tool));
   }
   return *this;
 }
 
-GraphBuilder& GraphBuilder::AddMcpServer(std::string tool_node, McpServer server) {
+GraphBuilder& GraphBuilder::AddMcpServer(const std::string& tool_node, McpServer server) {
   if (ToolNode* node = FindToolNode(*definition_, tool_node, "MCP server \"" + server.name + '"')) {
     node->mcp_servers.push_back(std::move(server));
   }
   return *this;
 }
 
-GraphBuilder& GraphBuilder::AddRemoteTool(std::string tool_node, RemoteTool tool) {
+GraphBuilder& GraphBuilder::AddRemoteTool(const std::string& tool_node, RemoteTool tool) {
   if (ToolNode* node = FindToolNode(*definition_, tool_node, "remote tool \"" + tool.name + '"')) {
     node->remote_tools.push_back(std::move(tool));
   }

@@ -125,12 +125,14 @@ void UserPool::GiveUp(Task& task) {
 }
 
 size_t UserPool::written_off() const {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return last_written_off_;
   const Deadline since = MonotonicClock::now() - options_.write_off_grace;
-  return static_cast<size_t>(
+  last_written_off_ = static_cast<size_t>(
       std::count_if(workers_.begin(), workers_.end(), [&](const Worker& worker) {
         return worker.written_off && !worker.exited && worker.written_off_at <= since;
       }));
+  return last_written_off_;
 }
 
 void UserPool::RunWorker(Worker& worker) {

@@ -1,6 +1,7 @@
 // Threads for user functions, which may block, wait or never come back.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -43,7 +44,8 @@ class UserPool {
   Status Run(std::shared_ptr<std::function<void()>> work, const std::string& name,
              const Cancellation& cancellation, Deadline deadline);
 
-  // Functions nobody waits for any more that have not come back within the grace since then.
+  // Functions nobody waits for any more that have not come back within the grace since then. Never
+  // waits, because nginx's thread asks: while the pool is busy it is the number of the last time.
   size_t written_off() const;
 
   // Refuses new functions, waits for the running ones and joins their threads. The names of the
@@ -74,6 +76,7 @@ class UserPool {
   const Options options_;
 
   mutable std::mutex mutex_;
+  mutable std::atomic<size_t> last_written_off_{0};
   std::condition_variable work_available_;
   std::condition_variable worker_exited_;
   std::deque<std::shared_ptr<Task>> queue_;  // guarded by mutex_, like the rest

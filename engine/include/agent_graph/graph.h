@@ -105,10 +105,10 @@ class AGENT_GRAPH_API GraphBuilder {
   GraphBuilder& AddToolNode(std::string name, std::vector<Tool> tools);
   // To a tool node that was added before. Of tools with the same name the first is used: yours,
   // then HTTP tools, then those of MCP servers in their order.
-  GraphBuilder& AddHttpTool(std::string tool_node, HttpTool tool);
-  GraphBuilder& AddMcpServer(std::string tool_node, McpServer server);
+  GraphBuilder& AddHttpTool(const std::string& tool_node, HttpTool tool);
+  GraphBuilder& AddMcpServer(const std::string& tool_node, McpServer server);
   // Comes after all of them.
-  GraphBuilder& AddRemoteTool(std::string tool_node, RemoteTool tool);
+  GraphBuilder& AddRemoteTool(const std::string& tool_node, RemoteTool tool);
 
   // Exactly one edge or one conditional edge leaves START and each node; a node from which none
   // leaves ends the run.
