@@ -9,6 +9,7 @@ import pytest
 
 from harness import environment, mock_provider
 from harness.agents import texts
+from harness.tool_graph import asks, tool_graph
 from harness.waiting import wait_until
 
 _PROGRAM = pathlib.Path(__file__).resolve().parent / "harness" / "stdio_server.py"
@@ -30,45 +31,13 @@ def _everything():
     }
 
 
-def _graph(**tools_node):
-    return {
-        "app": {
-            "nodes": [
-                {"name": "MAIN", "type": "agent", "tool_node": "TOOLS"},
-                {"name": "TOOLS", "type": "tools"} | tools_node,
-            ],
-            "edges": [
-                {"from": "START", "to": "MAIN"},
-                {
-                    "from": "MAIN",
-                    "when": [{"tool_calls_pending": True, "to": "TOOLS"}],
-                    "otherwise": "END",
-                },
-                {"from": "TOOLS", "to": "MAIN"},
-            ],
-        }
-    }
-
-
-def _asks(text, *calls):
-    tool_calls = [
-        {"name": name, "arguments": json.dumps(arguments), "id": f"call_{index}"}
-        for index, (name, arguments) in enumerate(calls)
-    ]
-    match = {"userMessage": text}
-    return [
-        {"match": match | {"hasToolResult": True}, "response": {"content": "done"}},
-        {"match": match, "response": {"toolCalls": tool_calls}},
-    ]
-
-
 _FIXTURES = [
-    *_asks("everything", ("ev_echo", {"message": "hi"}), ("ev_get-sum", {"a": 2, "b": 3})),
-    *_asks("wrong", ("ev_get-sum", {"a": "x"})),
-    *_asks("echo", ("echo", {"a": 1})),
-    *_asks("die", ("die", {})),
-    *_asks("environment", ("environment", {})),
-    *_asks("pid", ("pid", {})),
+    *asks("everything", ("ev_echo", {"message": "hi"}), ("ev_get-sum", {"a": 2, "b": 3})),
+    *asks("wrong", ("ev_get-sum", {"a": "x"})),
+    *asks("echo", ("echo", {"a": 1})),
+    *asks("die", ("die", {})),
+    *asks("environment", ("environment", {})),
+    *asks("pid", ("pid", {})),
 ]
 
 
@@ -78,7 +47,7 @@ def serve(make_service, start_mock_provider):
         mock = start_mock_provider(_FIXTURES)
         model = {"provider": "openai", "model": "m", "base_url": mock.base_url}
         settings = {"agent": "tools.json:app", "env": ".env", "models": {"default": model}}
-        graph = _graph(mcp_servers=list(servers), tools=["calculator"], **tools_node)
+        graph = tool_graph(mcp_servers=list(servers), tools=["calculator"], **tools_node)
         service = make_service(settings, files={"tools.json": json.dumps(graph)}, workers=workers)
         service.write(".env", variables)
         return service.start()
@@ -230,7 +199,7 @@ def test_mistakes_in_the_graph(make_service, start_mock_provider):
     ):
         mock = start_mock_provider([])
         model = {"provider": "openai", "model": "m", "base_url": mock.base_url}
-        graph = _graph(mcp_servers=[_server("good", **changed)])
+        graph = tool_graph(mcp_servers=[_server("good", **changed)])
         service = make_service(
             {"agent": "tools.json:app", "models": {"default": model}},
             files={"tools.json": json.dumps(graph)},

@@ -7,6 +7,7 @@ import pytest
 from harness.agents import behaviour, texts
 from harness.openapi import OpenApi
 from harness.tokens import JWT_ENVIRONMENT, bearer
+from harness.tool_graph import tool_graph
 
 _STORE = {"store": "leveldb", "embedding": "hash"}
 _MEMORIES = "/v1/store/memories"
@@ -400,19 +401,7 @@ def test_nodes_without_a_store(start_service):
 
 
 def test_tools_remember_and_recall(start_service):
-    graph = {
-        "app": {
-            "nodes": [
-                {"name": "MAIN", "type": "agent", "tool_node": "TOOLS"},
-                {"name": "TOOLS", "type": "tools", "tools": ["remember", "recall"]},
-            ],
-            "edges": [
-                {"from": "START", "to": "MAIN"},
-                {"from": "MAIN", "when": [{"tool_calls_pending": True, "to": "TOOLS"}], "otherwise": "END"},
-                {"from": "TOOLS", "to": "MAIN"},
-            ],
-        }
-    }
+    graph = tool_graph(tools=["remember", "recall"])
     service = start_service(
         {"agent": "memory.json:app", "models": {"default": {"provider": "demo"}}} | _STORE,
         files={"memory.json": json.dumps(graph)},

@@ -1,12 +1,12 @@
 """The model providers: a third party's mock and its chaos, through a real nginx."""
 
 import json
-import subprocess
 import time
 
 import pytest
 
 from harness.agents import texts
+from harness.certificate import self_signed
 from harness.stream import is_done
 from harness.waiting import wait_until
 
@@ -500,14 +500,7 @@ def test_half_of_the_calls_of_other_providers_fail(serve_provider, mock, provide
 @pytest.fixture
 def secure_mock(directory, mock, start_nginx):
     """The mock behind TLS; yields the address and the certificate's file."""
-    certificate, key = directory / "certificate.pem", directory / "key.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-         "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
-         "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    certificate.chmod(0o644)
+    certificate, key = self_signed(directory)
     nginx = start_nginx(
         listen="ssl",
         server=f'ssl_certificate "{certificate}"; ssl_certificate_key "{key}";'

@@ -7,6 +7,7 @@ import pytest
 from harness.agents import DEMO, texts, user
 from harness.stream import is_done
 from harness.tokens import JWT_ENVIRONMENT, bearer
+from harness.tool_graph import asks, tool_graph
 from harness.websocket import WebSocket
 
 _WEATHER = {
@@ -21,37 +22,8 @@ _WEATHER = {
 _SETUP = {"tools": [{"node_name": "TOOLS"} | _WEATHER]}
 
 
-def _graph(**tools_node):
-    return {
-        "app": {
-            "nodes": [
-                {"name": "MAIN", "type": "agent", "tool_node": "TOOLS"},
-                {"name": "TOOLS", "type": "tools"} | tools_node,
-            ],
-            "edges": [
-                {"from": "START", "to": "MAIN"},
-                {
-                    "from": "MAIN",
-                    "when": [{"tool_calls_pending": True, "to": "TOOLS"}],
-                    "otherwise": "END",
-                },
-                {"from": "TOOLS", "to": "MAIN"},
-            ],
-        }
-    }
-
-
 def _asks(text, *calls):
-    """Fixtures of the mock: to `text` it answers with these calls, and to their results "done"."""
-    tool_calls = [
-        {"name": name, "arguments": json.dumps(arguments), "id": f"call_{text}_{index}"}
-        for index, (name, arguments) in enumerate(calls)
-    ]
-    match = {"userMessage": text}
-    return [
-        {"match": match | {"hasToolResult": True}, "response": {"content": "done"}},
-        {"match": match, "response": {"toolCalls": tool_calls}},
-    ]
+    return asks(text, *calls, id_prefix=f"call_{text}")
 
 
 _FIXTURES = [
@@ -73,7 +45,7 @@ def serve(make_service, start_mock_provider):
         tools_node = tools_node or {"tools": ["calculator"], "remote_tools": [_WEATHER]}
         service = make_service(
             {"agent": "graph.json:app", "models": {"default": model}} | (settings or {}),
-            files={"graph.json": json.dumps(_graph(**tools_node))},
+            files={"graph.json": json.dumps(tool_graph(**tools_node))},
         ).start()
         service.mock = mock
         return service

@@ -7,6 +7,7 @@ import pytest
 from harness.agents import texts
 from harness.http_service import HttpService
 from harness.ports import free_port
+from harness.tool_graph import asks, tool_graph
 from harness.waiting import wait_until
 
 _SECRET = "token-that-nobody-may-see"
@@ -35,39 +36,6 @@ _CANCEL = {
         "properties": {"order_id": {"type": "string"}, "reason": {"type": "string"}},
     },
 }
-
-
-def _graph(**tools_node):
-    return {
-        "app": {
-            "nodes": [
-                {"name": "MAIN", "type": "agent", "tool_node": "TOOLS"},
-                {"name": "TOOLS", "type": "tools"} | tools_node,
-            ],
-            "edges": [
-                {"from": "START", "to": "MAIN"},
-                {
-                    "from": "MAIN",
-                    "when": [{"tool_calls_pending": True, "to": "TOOLS"}],
-                    "otherwise": "END",
-                },
-                {"from": "TOOLS", "to": "MAIN"},
-            ],
-        }
-    }
-
-
-def _asks(text, *calls):
-    """Fixtures of the mock: to `text` it answers with these calls, and to their results "done"."""
-    tool_calls = [
-        {"name": name, "arguments": json.dumps(arguments), "id": f"call_{index}"}
-        for index, (name, arguments) in enumerate(calls)
-    ]
-    match = {"userMessage": text}
-    return [
-        {"match": match | {"hasToolResult": True}, "response": {"content": "done"}},
-        {"match": match, "response": {"toolCalls": tool_calls} if calls else {"content": "done"}},
-    ]
 
 
 def _settings(mock, environment="", **other):
@@ -113,7 +81,7 @@ def serve(make_service):
 
     def start(mock, shop_url="http://127.0.0.1:1", nginx=None, **tools_node):
         service = make_service(
-            _settings(mock), files={"tools.json": json.dumps(_graph(**tools_node))}, **(nginx or {})
+            _settings(mock), files={"tools.json": json.dumps(tool_graph(**tools_node))}, **(nginx or {})
         )
         service.write(".env", f"SHOP={shop_url}\nSHOP_TOKEN={_SECRET}\n")
         return service.start()
@@ -126,7 +94,7 @@ def serve(make_service):
 
 def test_http_tools(serve, start_mock_provider, shop):
     mock = start_mock_provider(
-        _asks(
+        asks(
             "orders",
             ("get_order", {"order_id": "7", "fields": "a b", "limit": 2, "made_up": "x"}),
             ("get_order", {"order_id": "../../admin?x=1#", "fields": "&y=2"}),
@@ -155,14 +123,14 @@ def test_http_tools(serve, start_mock_provider, shop):
 
 
 def test_a_service_that_is_down(serve, start_mock_provider):
-    mock = start_mock_provider(_asks("orders", ("get_order", {"order_id": "7"})))
+    mock = start_mock_provider(asks("orders", ("get_order", {"order_id": "7"})))
     results = _results(serve(mock, f"http://127.0.0.1:{free_port()}", tools=[_ORDER]), "orders")
     assert results == [("the service failed: the server could not be connected", True)]
 
 
 def test_a_variable_that_is_not_set_is_found_by_the_check(make_service, start_mock_provider):
     mock = start_mock_provider([])
-    service = make_service(_settings(mock), files={"tools.json": json.dumps(_graph(tools=[_ORDER]))})
+    service = make_service(_settings(mock), files={"tools.json": json.dumps(tool_graph(tools=[_ORDER]))})
     service.write(".env", "SHOP=http://127.0.0.1:1\n")
     accepted, printed = service.test_configuration()
     service.error_log.allow(r"\[emerg\]")
@@ -179,9 +147,9 @@ def test_a_variable_that_is_not_set_is_found_by_the_check(make_service, start_mo
 def test_mcp_tools(serve, start_mock_provider, start_mcp_server):
     server = start_mcp_server()
     mock = start_mock_provider(
-        _asks("ask", ("ev_echo", {"message": "hi"}), ("ev_get-sum", {"a": 2, "b": 3}))
-        + _asks("wrong", ("ev_get-sum", {"a": "x"}))
-        + _asks("slowly", ("ev_trigger-long-running-operation", {"duration": 1, "steps": 2}))
+        asks("ask", ("ev_echo", {"message": "hi"}), ("ev_get-sum", {"a": 2, "b": 3}))
+        + asks("wrong", ("ev_get-sum", {"a": "x"}))
+        + asks("slowly", ("ev_trigger-long-running-operation", {"duration": 1, "steps": 2}))
     )
     service = serve(mock, mcp_servers=[{"name": "everything", "url": server.url, "prefix": "ev_"}])
     assert _results(service, "ask") == [("Echo: hi", False), ("The sum of 2 and 3 is 5.", False)]
@@ -196,7 +164,7 @@ def test_mcp_tools(serve, start_mock_provider, start_mcp_server):
 def test_some_mcp_tools_and_several_servers(serve, start_mock_provider, start_mcp_server):
     """A server that is down contributes nothing, and nothing else happens."""
     server = start_mcp_server()
-    mock = start_mock_provider(_asks("ask", ("echo", {"message": "hi"})))
+    mock = start_mock_provider(asks("ask", ("echo", {"message": "hi"})))
     down = {"name": "down", "url": f"http://127.0.0.1:{free_port()}/mcp"}
     service = serve(
         mock,
@@ -211,7 +179,7 @@ def test_some_mcp_tools_and_several_servers(serve, start_mock_provider, start_mc
 
 def test_an_mcp_server_that_goes_and_returns(serve, start_mock_provider, start_mcp_server):
     server = start_mcp_server()
-    mock = start_mock_provider(_asks("ask", ("echo", {"message": "hi"})) + _asks("nothing"))
+    mock = start_mock_provider(asks("ask", ("echo", {"message": "hi"})) + asks("nothing"))
     service = serve(
         mock,
         nginx={"workers": 1},
@@ -234,7 +202,7 @@ def test_an_mcp_server_that_goes_and_returns(serve, start_mock_provider, start_m
 def test_an_mcp_session_that_was_lost(serve, start_mock_provider, start_mcp_server):
     """The server restarts unnoticed, between two calls."""
     server = start_mcp_server()
-    mock = start_mock_provider(_asks("ask", ("echo", {"message": "hi"})))
+    mock = start_mock_provider(asks("ask", ("echo", {"message": "hi"})))
     service = serve(
         mock,
         nginx={"workers": 1},
@@ -251,7 +219,7 @@ def test_an_mcp_session_that_was_lost(serve, start_mock_provider, start_mcp_serv
 def test_a_worker_leaves_in_time(serve, start_mock_provider, start_mcp_server):
     """What listens to the server does not keep a worker from leaving, and the session ends."""
     server = start_mcp_server()
-    mock = start_mock_provider(_asks("ask", ("echo", {"message": "hi"})))
+    mock = start_mock_provider(asks("ask", ("echo", {"message": "hi"})))
     service = serve(
         mock,
         nginx={"workers": 1},

@@ -1,0 +1,37 @@
+"""An agent with tools, as a document, and what the mock answers so that it calls them."""
+
+import json
+
+
+def tool_graph(**tools_node):
+    """The document `app`: an agent MAIN and its node TOOLS with these keys."""
+    return {
+        "app": {
+            "nodes": [
+                {"name": "MAIN", "type": "agent", "tool_node": "TOOLS"},
+                {"name": "TOOLS", "type": "tools"} | tools_node,
+            ],
+            "edges": [
+                {"from": "START", "to": "MAIN"},
+                {
+                    "from": "MAIN",
+                    "when": [{"tool_calls_pending": True, "to": "TOOLS"}],
+                    "otherwise": "END",
+                },
+                {"from": "TOOLS", "to": "MAIN"},
+            ],
+        }
+    }
+
+
+def asks(text, *calls, id_prefix="call"):
+    """Fixtures of the mock: to `text` it answers with these calls, and to their results "done"."""
+    tool_calls = [
+        {"name": name, "arguments": json.dumps(arguments), "id": f"{id_prefix}_{index}"}
+        for index, (name, arguments) in enumerate(calls)
+    ]
+    match = {"userMessage": text}
+    return [
+        {"match": match | {"hasToolResult": True}, "response": {"content": "done"}},
+        {"match": match, "response": {"toolCalls": tool_calls} if calls else {"content": "done"}},
+    ]
