@@ -9,6 +9,6 @@ if cmp -s t/package-lock.json "$installed"; then exit 0; fi
 
 mkdir -p build/node
 cp t/package.json t/package-lock.json build/node/
-npm ci --prefix build/node --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null
+npm ci --prefix build/node --fetch-retries=5 --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null
 for node in build/node/node_modules/node-linux-*/bin/node; do "$node" --version; done
 cp t/package-lock.json "$installed"
