@@ -95,7 +95,8 @@ def test_run_serves_what_it_prints_twice_in_a_row(checkout, user):
         try:
             advice = server.wait_for_advice()
             assert len(advice) == 3
-            assert len(server.workers()) == 2
+            # The first worker answers while the master may still be starting the second.
+            wait_until(lambda: len(server.workers()) == 2, "both workers run")
             for line in advice:
                 done = subprocess.run(["sh", "-c", line], capture_output=True, check=False)
                 assert done.returncode == 0 and b'"detail"' not in done.stdout, done.stdout
