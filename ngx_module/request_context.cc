@@ -37,6 +37,13 @@ bool IsHttps(const ngx_http_request_t* request) {
 #endif
 }
 
+// Reading has begun and not come to the end. nginx discards nothing of such a body.
+bool IsHalfRead(const ngx_http_request_t* request) {
+  if (request->request_body == nullptr || request->discard_body) return false;
+  bool has_body = request->headers_in.chunked || request->headers_in.content_length_n > 0;
+  return has_body && request->request_body->rest != 0;
+}
+
 }  // namespace
 
 int64_t MonotonicMicros() {
@@ -71,12 +78,31 @@ RequestContext* FindContext(ngx_http_request_t* request) {
       ngx_http_get_module_ctx(request, ngx_http_agent_graph_module));
 }
 
+ngx_int_t DropBody(RequestContext& context) {
+  ngx_http_request_t* request = context.request;
+  if (context.late_body == RequestContext::LateBody::kReading) {
+    request->read_event_handler = ngx_http_block_reading;
+  }
+  context.late_body = RequestContext::LateBody::kNone;
+  context.body_stalled = false;
+  if (request->headers_in.expect != nullptr && !request->expect_tested) {
+    // The client waits to be told to go on, and need not send what nobody reads.
+    request->expect_tested = 1;
+    request->keepalive = 0;
+  }
+  if (IsHalfRead(request)) {
+    request->keepalive = 0;
+    request->lingering_close = 1;  // or the client might never see the answer
+    return NGX_OK;
+  }
+  return ngx_http_discard_request_body(request);
+}
+
 ngx_int_t SendNativeReply(RequestContext& context, api::Reply reply, std::string_view outcome,
                           std::string_view lasting) {
   context.outcome = outcome;
   context.ended = MonotonicMicros();
-  // A body nobody reads; also keeps the connection usable.
-  ngx_int_t rc = ngx_http_discard_request_body(context.request);
+  ngx_int_t rc = DropBody(context);
   if (rc != NGX_OK) return rc;
   bridge::ReplyHead head;
   head.status = reply.status;

@@ -73,6 +73,11 @@ struct RequestContext {
 RequestContext* OpenContext(ngx_http_request_t* request, const LocationConfig& location);
 RequestContext* FindContext(ngx_http_request_t* request);
 
+// Before an answer that does not wait for the end of the body: nginx throws the rest away, or the
+// connection ends with the answer. None of it may pass for the next request. NGX_OK, or what to
+// finalize the request with instead.
+ngx_int_t DropBody(RequestContext& context);
+
 // Sends a whole answer made in the loop. The result is for ngx_http_finalize_request. `lasting` is
 // its body where that outlives the request and need not be copied.
 ngx_int_t SendNativeReply(RequestContext& context, api::Reply reply, std::string_view outcome,

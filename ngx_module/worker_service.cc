@@ -294,27 +294,13 @@ void WorkerService::Write(ExchangeSlot& slot) {
   if (!context.writer.has_head()) return;
   // A client that has its whole reply may go at once; the end, which is on its way, comes first.
   if (!slot.ended && context.writer.complete()) return;
-  if (context.late_body == RequestContext::LateBody::kUnread) {
-    // The answer came without it; its bytes must not pass for the next request.
-    context.late_body = RequestContext::LateBody::kNone;
-    if (request->headers_in.expect != nullptr && !request->expect_tested) {
-      // The client waits to be told to go on, and need not send what nobody reads.
-      request->expect_tested = 1;
-      request->keepalive = 0;
-    }
-    ngx_int_t discarded = ngx_http_discard_request_body(request);
-    if (discarded != NGX_OK) {
-      FinishRequest(slot, discarded);
+  if (context.late_body != RequestContext::LateBody::kNone) {
+    // The answer came without the body, or before its end.
+    ngx_int_t dropped = DropBody(context);
+    if (dropped != NGX_OK) {
+      FinishRequest(slot, dropped);
       return;
     }
-  }
-  if (context.late_body == RequestContext::LateBody::kReading) {
-    // The answer came before the end of the body: what is still under way is thrown away by nginx,
-    // and with it the connection.
-    context.late_body = RequestContext::LateBody::kNone;
-    context.body_stalled = false;
-    request->read_event_handler = ngx_http_block_reading;
-    request->keepalive = 0;
   }
   ngx_int_t rc = context.writer.Flush();
   if (uint64_t released = context.writer.TakeReleased(); released > 0) {
