@@ -41,7 +41,10 @@ void WorkerService::OnBodyStream(ngx_http_request_t* request) noexcept {
         if (context == nullptr || !context->address) return NGX_DONE;
         WorkerService& worker = *context->worker;
         ExchangeSlot* slot = worker.exchanges_.Find(*context->address);
-        return slot == nullptr ? NGX_DONE : worker.PassBodyOn(*context, *slot);
+        if (slot == nullptr) return NGX_DONE;
+        // nginx had it already, or all of it at once. Others may still need what they have read.
+        if (!request->request_body_no_buffering) return worker.DeliverLateBody(*context, *slot);
+        return worker.PassBodyOn(*context, *slot);
       });
   if (rc != NGX_DONE) ngx_http_finalize_request(request, rc);
 }
@@ -86,7 +89,9 @@ void WorkerService::AbandonLateBody(RequestContext& context) {
 
 ngx_int_t WorkerService::DeliverLateBody(RequestContext& context, ExchangeSlot& slot) {
   context.late_body = RequestContext::LateBody::kNone;
-  Result<bridge::Body> body = TakeBody(context.request, BodyBytesMax(context.location));
+  // What is passed on in pieces nginx has bounded.
+  const uint64_t bytes_max = context.streams_body ? UINT64_MAX : BodyBytesMax(context.location);
+  Result<bridge::Body> body = TakeBody(context.request, bytes_max);
   if (!body.ok()) {
     return body.status().code() == StatusCode::kResourceExhausted
                ? NGX_HTTP_REQUEST_ENTITY_TOO_LARGE

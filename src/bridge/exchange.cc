@@ -2,14 +2,21 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <limits>
 #include <utility>
+
+#include "runtime/runtime.h"
 
 namespace agent_graph::bridge {
 namespace {
 
 // How much a body may have is the loop's decision; the engine asks for all of it.
 constexpr uint64_t kWholeBody = std::numeric_limits<uint64_t>::max();
+
+// Of a body in a file, for those who take it in pieces.
+constexpr uint64_t kStoredPieceBytes = 64 * 1024;
 
 }  // namespace
 
@@ -168,10 +175,37 @@ Result<std::string> Exchange::TakeBodyPiece(Deadline deadline) {
       return piece;
     }
     if (body_complete_) return std::string();
+    const bool whole = body_present_;
     lock.unlock();
+    if (whole) return TakeStoredPiece();
     const runtime::WakeReason reason = body_signal_.Wait(&cancellation_, deadline);
     if (reason != runtime::WakeReason::kNotified) return WakeStatus(reason, &cancellation_);
   }
+}
+
+// Of a body that was delivered whole.
+Result<std::string> Exchange::TakeStoredPiece() {
+  const uint64_t size = std::min(kStoredPieceBytes, body_.size() - body_taken_bytes_);
+  if (body_file_ < 0) {
+    return body_.bytes.substr(std::exchange(body_taken_bytes_, body_taken_bytes_ + size), size);
+  }
+  std::string piece(size, '\0');
+  ssize_t got = 0;
+  auto read = [&] {
+    do {
+      got = pread(body_file_, piece.data(), piece.size(), static_cast<off_t>(body_taken_bytes_));
+    } while (got < 0 && errno == EINTR);
+  };
+  if (piece.empty()) return piece;
+  if (runtime::Runtime* const runtime = runtime::Runtime::Current()) {
+    runtime->RunOnIoPool(read);
+  } else {
+    read();
+  }
+  if (got <= 0) return Status(StatusCode::kInternal, "the request body cannot be read back");
+  piece.resize(static_cast<size_t>(got));
+  body_taken_bytes_ += piece.size();
+  return piece;
 }
 
 Status Exchange::Admit(std::string user_id, Deadline deadline) {

@@ -89,7 +89,7 @@ class Exchange {
   // the exchange's: read it while holding the exchange and do not close it.
   Result<Body> TakeBody(Deadline deadline);
   // The next piece of a body that nobody keeps whole, empty at its end. The loop reads as fast as
-  // pieces are taken and holds kBodyWindowBytes at most besides.
+  // pieces are taken and holds kBodyWindowBytes at most besides. On a fiber.
   Result<std::string> TakeBodyPiece(Deadline deadline);
   // Counts the request for a user and waits for the decision. kCancelled: it is answered already.
   Status Admit(std::string user_id, Deadline deadline);
@@ -147,6 +147,7 @@ class Exchange {
   void Push(OutboxPayload payload);
   Status WaitForCredit(const runtime::Cancellation& cancellation,
                        std::chrono::milliseconds wait_max);
+  Result<std::string> TakeStoredPiece();
   void PushChunk(std::string_view bytes);
   void CountQueued(size_t bytes);
   // With mutex_ held.
@@ -171,8 +172,9 @@ class Exchange {
   runtime::Signal body_signal_;
   std::deque<std::string> body_pieces_;  // guarded by mutex_
   bool body_complete_ = false;           // guarded by mutex_; the last piece has come
-  uint64_t body_taken_bytes_ = 0;        // engine side only; not asked for again yet
-  bool body_asked_ = false;              // engine side only
+  // Engine side only: not asked for again yet; or where the next piece of a file begins.
+  uint64_t body_taken_bytes_ = 0;
+  bool body_asked_ = false;  // engine side only
   std::atomic<bool> admitted_{false};
   runtime::Signal admission_signal_;
 
