@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "runtime/thread.h"
+#include "runtime/yield.h"
 
 namespace agent_graph::runtime {
 namespace {
@@ -42,6 +43,12 @@ void Suspend() {
   std::memset(globals, 0, sizeof saved);
   fiber->scheduler = std::move(fiber->scheduler).resume();
   std::memcpy(globals, &saved, sizeof saved);
+}
+
+void Yield() {
+  if (current_fiber == nullptr) return;
+  current_fiber->thread.Ready(current_fiber);  // from the loop, not in this call
+  Suspend();
 }
 
 EngineThread::EngineThread(Events events)

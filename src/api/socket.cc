@@ -1,15 +1,20 @@
 #include "api/socket.h"
 
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <utility>
 
 #include "auth/credential.h"
+#include "runtime/yield.h"
 #include "websocket/handshake.h"
 #include "websocket/protocol.h"
 
 namespace agent_graph::api {
 namespace {
+
+// nginx ends a connection whose client stopped reading; this bounds a wait that it does not see.
+constexpr std::chrono::minutes kReaderWaitMax{10};
 
 // What is kept between two turns.
 class Session final : public bridge::SocketState {
@@ -45,6 +50,14 @@ Session* Open(bridge::Exchange& exchange, const ApiContext& api) {
   return opened;
 }
 
+// The next message waits until the client has read what was said about those before: what ends a
+// run and what refuses a frame is sent without waiting.
+void AwaitReader(bridge::Exchange& exchange) {
+  if (exchange.ended() || exchange.AwaitRoom(kReaderWaitMax).ok()) return;
+  if (exchange.cancellation().cancelled()) return;
+  exchange.CloseSocket(websocket::close_code::kPolicy, "the client does not read", "timeout");
+}
+
 void TakeTurn(bridge::Exchange& exchange, const ApiContext& api) {
   auto* session = static_cast<Session*>(exchange.socket_state());
   if (session == nullptr) session = Open(exchange, api);
@@ -53,6 +66,8 @@ void TakeTurn(bridge::Exchange& exchange, const ApiContext& api) {
     std::optional<bridge::SocketMessage> message = exchange.NextMessage();
     if (!message) return;
     session->route.on_message(session->context, *message);
+    AwaitReader(exchange);
+    runtime::Yield();  // a client can send faster than its messages are refused
   }
 }
 

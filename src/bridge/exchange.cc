@@ -234,18 +234,23 @@ Status Exchange::Send(std::string_view bytes, std::chrono::milliseconds wait_max
   if (cancellation.cancelled()) {
     return WakeStatus(runtime::WakeReason::kCancelled, &cancellation);
   }
-  if (queued_bytes_ < static_cast<int64_t>(credit_limits_.high)) {
+  if (HasCredit()) {
     PushChunk(bytes);
     return Status::Ok();
   }
   const std::string kept(bytes);
-  AG_RETURN_IF_ERROR(WaitForCredit(cancellation, wait_max));
+  AG_RETURN_IF_ERROR(AwaitRoom(wait_max));
   PushChunk(kept);
   return Status::Ok();
 }
 
-Status Exchange::WaitForCredit(const runtime::Cancellation& cancellation,
-                               std::chrono::milliseconds wait_max) {
+bool Exchange::HasCredit() const {
+  return queued_bytes_ < static_cast<int64_t>(credit_limits_.high);
+}
+
+Status Exchange::AwaitRoom(std::chrono::milliseconds wait_max) {
+  if (HasCredit()) return Status::Ok();
+  const runtime::Cancellation& cancellation = active_cancellation();
   outbox_.CountCreditStall();
   const Deadline deadline = DeadlineAfter(wait_max);
   while (queued_bytes_ > static_cast<int64_t>(credit_limits_.low)) {

@@ -100,6 +100,8 @@ class Exchange {
   // `wait_max`, so that what is queued exceeds the high mark by less than one call's bytes.
   // kCancelled when the client is gone. Does not look at `bytes` again after it suspended.
   Status Send(std::string_view bytes, std::chrono::milliseconds wait_max);
+  // Suspends while the exchange is out of credit, as Send does.
+  Status AwaitRoom(std::chrono::milliseconds wait_max);
   // The closing lines of a streamed reply: never suspends, and a run that was cancelled while its
   // client is still there can tell why.
   void SendLast(std::string_view bytes);
@@ -145,8 +147,7 @@ class Exchange {
   }
   void NotifyArrival();
   void Push(OutboxPayload payload);
-  Status WaitForCredit(const runtime::Cancellation& cancellation,
-                       std::chrono::milliseconds wait_max);
+  bool HasCredit() const;
   Result<std::string> TakeStoredPiece();
   void PushChunk(std::string_view bytes);
   void CountQueued(size_t bytes);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/signal.h"
+#include "runtime/yield.h"
 
 namespace agent_graph::runtime {
 namespace {
@@ -101,6 +102,30 @@ TEST(Runtime, ThousandsOfFibersWaitAtOnce) {
   cancellation.Cancel(CancelReason::kShutdown);
   ASSERT_TRUE(runtime.Stop(kNoDeadline).ok());
   EXPECT_EQ(cancelled, kFibers);
+}
+
+TEST(Runtime, AFiberCanGiveWayToTheOthersOfItsThread) {
+  Runtime runtime({.threads = 1});
+  ASSERT_TRUE(runtime.Start().ok());
+  Yield();  // of no fiber
+  std::string order;
+  const Promise<bool> done;
+  runtime.Spawn([&] {
+    for (char name : {'a', 'b'}) {
+      runtime.Spawn(
+          [&, name] {
+            for (int i = 0; i < 2; ++i) {
+              order += name;
+              Yield();
+            }
+            if (name == 'b') done.Set(true);
+          },
+          true);
+    }
+  });
+  EXPECT_TRUE(done.Wait(nullptr, kNoDeadline).ok());
+  ASSERT_TRUE(runtime.Stop(kNoDeadline).ok());
+  EXPECT_EQ(order, "abab");
 }
 
 TEST(Runtime, ReportsAnExceptionNobodyCaughtAndGoesOn) {
