@@ -45,7 +45,7 @@ RunEvent NodeEvent(std::string state_json, std::string node, int step, int steps
 RunEvent ErrorEvent(const Status& error, std::string node, int step) {
   RunEvent event;
   event.kind = RunEvent::Kind::kError;
-  event.data_json = ErrorJson(error, node, step);
+  event.error = error;
   event.node = std::move(node);
   event.step = step;
   return event;

@@ -13,10 +13,10 @@ RunEvent MessageEvent(std::string message_json, std::string node, int step);
 RunEvent DeltaEvent(const RunDelta& delta);
 // A node has run: `updates` with the state after it.
 RunEvent NodeEvent(std::string state_json, std::string node, int step, int steps_max);
-// The failure that ends the run; its text is for the client.
+// The failure that ends the run.
 RunEvent ErrorEvent(const Status& error, std::string node, int step);
 
-// {"code":"MODEL","reason":"…","node":…,"step":…}: of the error event and of the log's entry.
+// {"code":"MODEL","reason":"…","node":…,"step":…}: the log's entry.
 std::string ErrorJson(const Status& error, std::string_view node, int64_t step);
 
 }  // namespace agent_graph::run

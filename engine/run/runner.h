@@ -64,7 +64,8 @@ struct RunEvent {
   Kind kind = Kind::kMessage;
   std::string message_json;  // kMessageDelta, kMessage: the message object
   std::string state_json;    // kUpdate, kState: the AgentState after a node
-  std::string data_json;     // kUpdate, kError: the data object ("" = null)
+  std::string data_json;     // kUpdate: the data object ("" = null)
+  Status error;              // kError: what ends the run; its text is for the client
   std::string node;          // node that caused it, may be empty
   int step = 0;
 };

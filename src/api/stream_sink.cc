@@ -1,11 +1,26 @@
 #include "api/stream_sink.h"
 
+#include "api/errors.h"
 #include "base/clock.h"
+#include "base/json.h"
 
 namespace agent_graph::api {
 namespace {
 
 constexpr size_t kLineBytesKept = 16 * 1024;
+
+// With the code that the answer to the same failure has where nothing is streamed.
+std::string ErrorData(const run::RunEvent& event) {
+  const ErrorInfo error = ErrorOf(event.error);
+  std::string data = R"({"status":"error","code":)";
+  AppendJsonString(data, CodeOf(error));
+  data += R"(,"reason":)";
+  AppendJsonString(data, error.message.empty() ? Describe(error.error).message : error.message);
+  data += R"(,"node":)";
+  AppendJsonString(data, event.node);
+  data += ",\"step\":" + std::to_string(event.step) + '}';
+  return data;
+}
 
 }  // namespace
 
@@ -17,9 +32,10 @@ Status StreamSink::OnStart(const run::RunStart& start) {
 
 Status StreamSink::OnEvent(const run::RunEvent& event) {
   if (!Shows(event.kind)) return Status::Ok();
-  const std::string line = writer_->Line(event, UnixSeconds());
-  if (event.kind != run::RunEvent::Kind::kError) return Send(line);
-  SendLast(line);
+  if (event.kind != run::RunEvent::Kind::kError) return Send(writer_->Line(event, UnixSeconds()));
+  run::RunEvent told = event;
+  told.data_json = ErrorData(event);
+  SendLast(writer_->Line(told, UnixSeconds()));
   return Status::Ok();
 }
 

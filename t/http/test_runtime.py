@@ -60,7 +60,7 @@ def test_a_node_past_its_time_limit(start_service, gated_provider):
     assert reply.status == 504 and reply.json()["error"]["code"] == "TIMEOUT"
     assert reply.json()["detail"] == 'node "MAIN" did not finish within 100 ms'
     lines = service.post("/v1/graph/stream", invocation("x", config=_THREAD)).lines()
-    assert lines[-2]["data"]["code"] == "DEADLINE_EXCEEDED" and is_done(lines[-1])
+    assert lines[-2]["data"]["code"] == "TIMEOUT" and is_done(lines[-1])
     assert 'node "MAIN"' in lines[-2]["data"]["reason"]
     state = service.get("/v1/threads/t/state").json()["data"]["state"]
     assert state["execution_meta"]["is_running"] is False

@@ -6,6 +6,7 @@ from harness import http1, http2
 from harness.agents import DEMO, behaviour, user
 from harness.service import invocation
 from harness.stream import is_done
+from harness.websocket import WebSocket
 
 _STREAM = "/v1/graph/stream"
 _KEYS = {"event", "message", "state", "data", "thread_id", "run_id", "metadata", "timestamp"}
@@ -127,6 +128,21 @@ def test_failing_node_ends_with_error_and_done(start_service):
     assert lines[-2]["event"] == "error" and lines[-2]["data"]["reason"]
     assert is_done(lines[-1])
     assert sum(line["event"] == "error" for line in lines) == 1
+
+
+@pytest.mark.parametrize(
+    "agent, fields", [("throwing", {}), ("endless", {"recursion_limit": 3})], ids=["graph", "recursion"]
+)
+def test_an_error_has_the_code_that_invoke_answers(start_service, agent, fields):
+    service = start_service(behaviour(agent))
+    error = service.invoke("x", **fields).json()["error"]
+    with WebSocket(service.port) as socket:
+        socket.upgrade().send_json(invocation("x", **fields))
+        framed = socket.read_run()
+    for lines in (service.post(_STREAM, invocation("x", **fields)).lines(), framed):
+        assert lines[-2]["event"] == "error" and is_done(lines[-1])
+        assert lines[-2]["data"]["code"] == error["code"]
+        assert lines[-2]["data"]["reason"] == error["message"]
 
 
 def test_recursion_limit_ends_with_error_and_done(start_service):

@@ -93,10 +93,14 @@ class RecordingSink : public RunSink {
     std::vector<json> found;
     for (const RunEvent& event : events) {
       if (event.kind != kind) continue;
-      const std::string& text = kind == RunEvent::Kind::kError ? event.data_json
-                                : kind == RunEvent::Kind::kUpdate || kind == RunEvent::Kind::kState
-                                    ? event.state_json
-                                    : event.message_json;
+      if (kind == RunEvent::Kind::kError) {
+        found.push_back({{"code", StatusCodeName(event.error.code())},
+                         {"reason", event.error.message()},
+                         {"node", event.node}});
+        continue;
+      }
+      bool message = kind != RunEvent::Kind::kUpdate && kind != RunEvent::Kind::kState;
+      const std::string& text = message ? event.message_json : event.state_json;
       found.push_back(json::parse(text));
     }
     return found;
