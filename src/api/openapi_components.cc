@@ -342,7 +342,7 @@ const std::string_view kAnswerSchemas = R"json({
     "type": "object",
     "properties": {
       "messages": {"type": "array", "items": {"$ref": "#/components/schemas/Message"}},
-      "next_offset": {"type": "integer", "description": "Only where the page ended early"}
+      "next_offset": {"type": "integer", "description": "Where the next page begins; only when more follow"}
     },
     "required": ["messages"]
   },

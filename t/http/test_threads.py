@@ -50,6 +50,38 @@ def test_page_parameters(start_service, route):
     assert service.get(f"{route}?offset=99999999999999999999").status in (200, 422)
 
 
+def _pages(service, query):
+    """The sizes of all pages of a list of messages, each from where the one before says."""
+    sizes, offset = [], 0
+    while offset is not None:
+        data = _data(service.get(f"/v1/threads/t/messages?offset={offset}&{query}"))
+        sizes.append(len(data["messages"]))
+        assert sizes[-1] > 0 and data.get("next_offset", offset + sizes[-1]) == offset + sizes[-1]
+        offset = data.get("next_offset")
+    return sizes
+
+
+def test_pages_of_messages_tell_where_to_go_on(start_service):
+    service = start_service(_ECHO)
+    messages = [user(f"m{n} {'odd' if n % 2 else 'even'}") for n in range(2000)]
+    assert service.post("/v1/threads/t/messages", {"messages": messages}).status == 200
+    assert _pages(service, "limit=999") == [999, 999, 2]
+    assert _pages(service, "limit=1000") == [1000, 1000]
+    assert _pages(service, "limit=400&search=odd") == [400, 400, 200]
+    assert _pages(service, "limit=500&search=odd") == [500, 500]
+
+
+def test_large_pages_of_messages_end_early_and_tell_it(start_service):
+    service = start_service(_ECHO)
+    for _ in range(2):
+        messages = [user("x" * 950_000) for _ in range(5)]
+        assert service.post("/v1/threads/t/messages", {"messages": messages}).status == 200
+    assert _pages(service, "limit=100") == [8, 2]
+    assert _pages(service, "limit=9") == [8, 2]
+    assert _pages(service, "limit=8") == [8, 2]
+    assert _pages(service, "limit=5") == [5, 5]
+
+
 def test_limit_is_clamped(start_service):
     service = start_service(_ECHO)
     messages = [user(f"m{n}") for n in range(1001)]
