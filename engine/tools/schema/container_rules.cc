@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
 #include "tools/schema/schema_checker.h"
 
 namespace agent_graph::tools {
@@ -69,8 +68,9 @@ bool SchemaChecker::PropertyNames(const json&, const json& keyword, const json& 
   if (!value.is_object()) return true;
   bool fits = true;
   for (auto member = value.begin(); member != value.end(); ++member) {
+    if (!SpendOn(member.key())) return false;
     if (!Fits(keyword, member.key()))
-      fits = Fail("has the property " + DumpJson(member.key()) + ", whose name is not allowed");
+      fits = Fail("has the property " + Shown(member.key()) + ", whose name is not allowed");
   }
   return fits;
 }
@@ -95,18 +95,19 @@ bool SchemaChecker::Required(const json&, const json& keyword, const json& value
 
 bool SchemaChecker::MinProperties(const json&, const json& keyword, const json& value) {
   return !value.is_object() || IsAtLeast(value.size(), keyword) ||
-         Fail("must have at least " + DumpJson(keyword) + " properties");
+         Fail("must have at least " + Shown(keyword) + " properties");
 }
 
 bool SchemaChecker::MaxProperties(const json&, const json& keyword, const json& value) {
   return !value.is_object() || IsAtMost(value.size(), keyword) ||
-         Fail("must have at most " + DumpJson(keyword) + " properties");
+         Fail("must have at most " + Shown(keyword) + " properties");
 }
 
 bool SchemaChecker::Dependencies(const json&, const json& keyword, const json& value) {
   if (!value.is_object()) return true;
   bool fits = true;
   for (auto dependency = keyword.begin(); dependency != keyword.end(); ++dependency) {
+    if (!Spend(1)) return false;
     if (!value.contains(dependency.key())) continue;
     fits = (dependency->is_array() ? Names(*dependency, value) : Check(*dependency, value)) && fits;
   }
@@ -149,17 +150,18 @@ bool SchemaChecker::AdditionalItems(const json& schema, const json& keyword, con
 
 bool SchemaChecker::MinItems(const json&, const json& keyword, const json& value) {
   return !value.is_array() || IsAtLeast(value.size(), keyword) ||
-         Fail("must have at least " + DumpJson(keyword) + " items");
+         Fail("must have at least " + Shown(keyword) + " items");
 }
 
 bool SchemaChecker::MaxItems(const json&, const json& keyword, const json& value) {
   return !value.is_array() || IsAtMost(value.size(), keyword) ||
-         Fail("must have at most " + DumpJson(keyword) + " items");
+         Fail("must have at most " + Shown(keyword) + " items");
 }
 
 bool SchemaChecker::UniqueItems(const json&, const json& keyword, const json& value) {
   if (!value.is_array() || keyword == false) return true;
-  if (!Spend(value.size())) return false;
+  // Sorting looks at each item some times.
+  if (!Spend(value.size() + 4 * StepsToCompare(value))) return false;
   std::vector<const json*> items;
   items.reserve(value.size());
   for (const json& item : value) items.push_back(&item);

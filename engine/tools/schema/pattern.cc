@@ -51,6 +51,11 @@ Pattern::~Pattern() {
   pcre2_code_free(code_);
 }
 
+size_t Pattern::compiled_bytes() const {
+  size_t bytes = 0;
+  return pcre2_pattern_info(code_, PCRE2_INFO_SIZE, &bytes) == 0 ? bytes : 0;
+}
+
 std::optional<bool> Pattern::Matches(std::string_view text) const {
   pcre2_match_context* context = MatchContext();
   pcre2_match_data* data = pcre2_match_data_create(1, nullptr);

@@ -25,6 +25,8 @@ class Pattern {
   // Whether it matches anywhere in `text`; nothing when finding out takes too long.
   std::optional<bool> Matches(std::string_view text) const;
 
+  size_t compiled_bytes() const;
+
  private:
   explicit Pattern(pcre2_real_code_8* code) : code_(code) {}
 

@@ -4,12 +4,17 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+
 namespace agent_graph::tools {
 namespace {
 
 using nlohmann::json;
 
 constexpr size_t kPlaceBytesMax = 200;  // of a value, in a problem
+constexpr size_t kShownBytesMax = 200;
+constexpr size_t kTextBytesPerStep = 1024;
+constexpr size_t kComparedValuesPerStep = 8;
 
 }  // namespace
 
@@ -72,8 +77,9 @@ std::vector<std::string> SchemaChecker::Run(const json& value) {
 }
 
 bool SchemaChecker::Check(const json& schema, const json& value) {
+  if (!Spend(1)) return false;
   if (schema.is_boolean()) return schema.get<bool>() || Fail("is not allowed");
-  if (!schema.is_object() || !Spend(1)) return !gave_up_;
+  if (!schema.is_object()) return true;
   if (depth_ == kSchemaDepthMax) {
     gave_up_ = true;
     return false;
@@ -105,7 +111,7 @@ bool SchemaChecker::Fits(const json& schema, const json& value) {
 
 bool SchemaChecker::CheckAt(const std::string& step, const json& schema, const json& value) {
   if (hushed_ > 0) return Check(schema, value);
-  path_.push_back(step);
+  path_.push_back(step.substr(0, kPlaceBytesMax));
   const bool fits = Check(schema, value);
   path_.pop_back();
   return fits;
@@ -129,6 +135,35 @@ bool SchemaChecker::Spend(size_t steps) {
   steps_ += steps;
   gave_up_ = gave_up_ || steps_ > kSchemaStepsMax;
   return !gave_up_;
+}
+
+bool SchemaChecker::SpendOn(const std::string& text) {
+  return Spend(1 + text.size() / kTextBytesPerStep);
+}
+
+size_t SchemaChecker::StepsToCompare(const json& value) {
+  size_t values = 0;
+  std::vector<const json*> pending{&value};
+  while (!pending.empty() && values < kSchemaStepsMax * kComparedValuesPerStep) {
+    const json& next = *pending.back();
+    pending.pop_back();
+    ++values;
+    if (next.is_string()) {
+      values += next.get_ref<const std::string&>().size() / kTextBytesPerStep;
+    } else if (next.is_structured()) {
+      for (const json& inner : next) pending.push_back(&inner);
+    }
+  }
+  return 1 + values / kComparedValuesPerStep;
+}
+
+std::string SchemaChecker::Shown(const json& value) const {
+  if (hushed_ > 0 || problems_.size() == kSchemaProblemsMax) return "";
+  std::string text = DumpJson(value);
+  if (text.size() <= kShownBytesMax) return text;
+  size_t end = kShownBytesMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end) + "…";
 }
 
 // --- the keywords that combine schemas --------------------------------------------------------

@@ -35,6 +35,11 @@ class SchemaChecker {
   bool CheckAt(const std::string& step, const json& schema, const json& value);
   bool Fail(std::string_view problem);
   bool Spend(size_t steps);
+  bool SpendOn(const std::string& text);  // what reading it once costs
+  // The steps of comparing it with something, at most kSchemaStepsMax.
+  static size_t StepsToCompare(const json& value);
+  // For a problem; empty when none would be noted.
+  std::string Shown(const json& value) const;
 
   bool Reference(const json& schema, const json& keyword, const json& value);
   bool Type(const json& schema, const json& keyword, const json& value);

@@ -1,10 +1,15 @@
 // Checks that a schema is one, and collects its patterns and references.
+//
+// Schemas come from servers and clients, and are read on a fiber's small stack: nothing here
+// recurses, since a chain of references is as long as its writer likes.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "tools/schema/json_schema.h"
 #include "tools/schema/keywords.h"
@@ -18,19 +23,39 @@ class SchemaReader {
  public:
   explicit SchemaReader(JsonSchema& schema) : schema_(schema) {}
 
-  Status Read() { return ReadSchema(*schema_.root_, ""); }
+  Status Read();
 
  private:
-  Status ReadSchema(const nlohmann::json& schema, const std::string& path);
-  Status ReadKeyword(KeywordForm form, const nlohmann::json& value, const std::string& path);
-  Status ReadScalar(KeywordForm form, const nlohmann::json& value, const std::string& path);
-  Status ReadSchemaList(const nlohmann::json& list, const std::string& path);
-  Status ReadSchemaMap(KeywordForm form, const nlohmann::json& map, const std::string& path);
-  Status ReadReference(const nlohmann::json& value, const std::string& path);
-  void AddPattern(const std::string& text);
+  using json = nlohmann::json;
+  // Where a schema stands: a member or an element of another place. Spelled out only in a refusal,
+  // because keys may be long and places many.
+  struct Place {
+    size_t parent;
+    std::string_view member;
+    size_t element = 0;  // of a list, which has no member's name
+  };
+  struct Unread {
+    const json* schema;
+    size_t place;
+  };
+
+  void Enqueue(const json& schema, const Place& place);
+  Status ReadSchema(const json& schema, size_t place);
+  Status ReadKeyword(KeywordForm form, const json& value, const Place& place);
+  Status ReadScalar(KeywordForm form, const json& value, const Place& place);
+  void EnqueueList(const json& list, const Place& place);
+  Status ReadSchemaMap(KeywordForm form, const json& map, const Place& place);
+  Status ReadReference(const json& value, const Place& place);
+  Status AddPattern(const std::string& text, const Place& place);
+  size_t Keep(const Place& place);
+  Status Refuse(const Place& place, const std::string& problem) const;
 
   JsonSchema& schema_;
-  std::unordered_set<const nlohmann::json*> read_;
+  std::vector<Place> places_;
+  std::vector<Unread> unread_;
+  std::unordered_set<const json*> known_;
+  size_t patterns_ = 0;
+  size_t pattern_bytes_ = 0;
 };
 
 }  // namespace agent_graph::tools

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
 #include "tools/schema/schema_checker.h"
 
 namespace agent_graph::tools {
@@ -11,8 +10,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kShownBytesMax = 200;
 constexpr size_t kPatternBytesPerStep = 64;
+constexpr size_t kStepsOfMatch = 8;  // most take less; a hostile one, as long as it may
 constexpr size_t kStepsOfHardMatch = 200;
 
 bool IsInteger(const json& value) {
@@ -28,14 +27,6 @@ bool HasType(const json& value, std::string_view type) {
   if (type == "integer") return IsInteger(value);
   if (type == "boolean") return value.is_boolean();
   return value.is_null();
-}
-
-std::string Shown(const json& value) {
-  std::string text = DumpJson(value);
-  if (text.size() <= kShownBytesMax) return text;
-  size_t end = kShownBytesMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end) + "…";
 }
 
 size_t CodePoints(const std::string& text) {
@@ -57,6 +48,7 @@ bool SchemaChecker::Type(const json&, const json& keyword, const json& value) {
     const auto& type = keyword.get_ref<const std::string&>();
     return HasType(value, type) || Fail("must be " + Article(type));
   }
+  if (!Spend(keyword.size())) return false;
   std::string wanted;
   for (const json& type : keyword) {
     if (HasType(value, type.get_ref<const std::string&>())) return true;
@@ -67,12 +59,13 @@ bool SchemaChecker::Type(const json&, const json& keyword, const json& value) {
 }
 
 bool SchemaChecker::Enum(const json&, const json& keyword, const json& value) {
-  if (!Spend(keyword.size() / 8)) return false;
+  if (!Spend((keyword.size() / 8 + 1) * StepsToCompare(value))) return false;
   if (std::find(keyword.begin(), keyword.end(), value) != keyword.end()) return true;
   return Fail("must be one of " + Shown(keyword));
 }
 
 bool SchemaChecker::Const(const json&, const json& keyword, const json& value) {
+  if (!Spend(StepsToCompare(value))) return false;
   return value == keyword || Fail("must be " + Shown(keyword));
 }
 
@@ -122,6 +115,7 @@ bool SchemaChecker::MultipleOf(const json&, const json& keyword, const json& val
 
 bool SchemaChecker::MinLength(const json&, const json& keyword, const json& value) {
   if (!value.is_string()) return true;
+  if (!SpendOn(value.get_ref<const std::string&>())) return false;
   const auto length = static_cast<double>(CodePoints(value.get_ref<const std::string&>()));
   return length >= keyword.get<double>() ||
          Fail("must have at least " + Shown(keyword) + " characters");
@@ -129,15 +123,17 @@ bool SchemaChecker::MinLength(const json&, const json& keyword, const json& valu
 
 bool SchemaChecker::MaxLength(const json&, const json& keyword, const json& value) {
   if (!value.is_string()) return true;
+  if (!SpendOn(value.get_ref<const std::string&>())) return false;
   const auto length = static_cast<double>(CodePoints(value.get_ref<const std::string&>()));
   return length <= keyword.get<double>() ||
          Fail("must have at most " + Shown(keyword) + " characters");
 }
 
 SchemaChecker::Match SchemaChecker::MatchText(const std::string& pattern, const std::string& text) {
+  if (!SpendOn(pattern)) return Match::kNo;
   const auto found = schema_.patterns_.find(pattern);
   if (found == schema_.patterns_.end()) return Match::kUnknown;
-  if (!Spend(1 + text.size() / kPatternBytesPerStep)) return Match::kNo;
+  if (!Spend(kStepsOfMatch + text.size() / kPatternBytesPerStep)) return Match::kNo;
   const std::optional<bool> matches = found->second->Matches(text);
   if (!matches) (void)Spend(kStepsOfHardMatch);
   return matches.value_or(false) ? Match::kYes : Match::kNo;

@@ -106,6 +106,78 @@ TEST_F(OnSmallStack, DepthAndTimeAreBounded) {
               ElementsAre(HasSubstr("too large")));
 }
 
+// {"a0": {"$ref": "#/$defs/a1"}, …}: as long as a server or client likes to make it.
+std::string ChainOfReferences(int links) {
+  std::string schema = R"({"$ref":"#/$defs/a0","$defs":{)";
+  for (int i = 0; i < links; ++i) {
+    schema +=
+        "\"a" + std::to_string(i) + R"(":{"$ref":"#/$defs/a)" + std::to_string(i + 1) + "\"},";
+  }
+  return schema + "\"a" + std::to_string(links) + R"(":{"type":"string"}}})";
+}
+
+TEST_F(OnSmallStack, SchemasAreReadWithoutRecursion) {
+  Run([&] {
+    EXPECT_THAT(Check(ChainOfReferences(20'000), "1"), ElementsAre(HasSubstr("too deeply nested")));
+    EXPECT_THAT(Check(ChainOfReferences(20), "1"), ElementsAre("the whole: must be a string"));
+    EXPECT_THAT(Check(R"({"$ref":"#/x/y","x":{"y":{"$ref":"#/x/z"},"z":{"$ref":"#/x/y"}}})", "1"),
+                ElementsAre(HasSubstr("too deeply nested")));
+    std::string deep = "true";
+    for (int i = 0; i < 128; ++i) deep = R"({"not":)" + deep + "}";
+    EXPECT_THAT(Check(deep, "1"), ElementsAre(HasSubstr("too deeply nested")));
+    EXPECT_FALSE(JsonSchema::Compile(R"({"not":)" + deep + "}").ok());
+    return true;
+  });
+}
+
+TEST(JsonSchemaTest, ARefusalNamesThePlaceAlsoBehindAReference) {
+  auto refusal = [](const std::string& text) {
+    return JsonSchema::Compile(text).status().message();
+  };
+  EXPECT_EQ(refusal(R"({"properties":{"a":{"anyOf":[{},{"items":5}]}}})"),
+            "properties.a.anyOf.1.items: must be a schema: an object, true or false");
+  EXPECT_EQ(refusal(R"({"$ref":"#/x","x":{"type":7}})").substr(0, 9), "#/x.type:");
+  const std::string long_key(100'000, 'k');
+  EXPECT_LT(refusal(R"({"properties":{")" + long_key + R"(":{"type":7}}})").size(), 1000);
+}
+
+TEST(JsonSchemaTest, PatternsAreBounded) {
+  std::string many = R"({"patternProperties":{)";
+  for (int i = 0; i < 1000; ++i)
+    many += (i == 0 ? "\"^p" : ",\"^p") + std::to_string(i) + "\":true";
+  EXPECT_THAT(JsonSchema::Compile(many + "}}").status().message(), HasSubstr("patterns"));
+  // Each of these is small as text and large when compiled.
+  std::string large = R"({"allOf":[)";
+  for (int i = 0; i < 200; ++i) {
+    const std::string pattern = "((x" + std::to_string(i) + "){30}){30}";
+    large += (i == 0 ? "{" : ",{") + ("\"pattern\":\"" + pattern + "\"}");
+  }
+  EXPECT_THAT(JsonSchema::Compile(large + "]}").status().message(),
+              HasSubstr("patterns are too large"));
+}
+
+// Each would keep a thread busy for long if what it does were not counted.
+TEST(JsonSchemaTest, WhatCostsMuchIsCounted) {
+  auto repeated = [](const std::string& schema) {
+    std::string all = R"({"$defs":{"s":)" + schema + R"(},"allOf":[)";
+    for (int i = 0; i < 10'000; ++i)
+      all += (i == 0 ? "" : ",") + std::string(R"({"$ref":"#/$defs/s"})");
+    return all + "]}";
+  };
+  std::string list = "[";
+  for (int i = 0; i < 20'000; ++i) list += i == 0 ? "1" : ",1";
+  list += "]";
+  std::string names = R"({"n0":[])";
+  for (int i = 1; i < 20'000; ++i) names += ",\"n" + std::to_string(i) + "\":[]";
+  names += "}";
+  const std::string text = "\"" + std::string(1'000'000, 'x') + "\"";
+  const auto too_large = ElementsAre(HasSubstr("too large"));
+  EXPECT_THAT(Check(repeated(R"({"const":)" + list + "}"), list), too_large);
+  EXPECT_THAT(Check(repeated(R"({"enum":[)" + list + "]}"), list), too_large);
+  EXPECT_THAT(Check(repeated(R"({"dependentRequired":)" + names + "}"), R"({"a":1})"), too_large);
+  EXPECT_THAT(Check(repeated(R"({"maxLength":2000000})"), text), too_large);
+}
+
 // The public test suite of JSON Schema, from Debian's json-schema-test-suite.
 class SuiteTest : public ::testing::TestWithParam<std::string> {};
 
