@@ -11,7 +11,8 @@
 namespace agent_graph::nginx {
 namespace {
 
-char kTitle[] = "agent graph spawner";
+char kKeeperTitle[] = "agent graph keeper";
+char kSpawnerTitle[] = "agent graph spawner";
 
 void ForkSpawner(const ServiceConfig& service, ngx_log_t* log) {
   Result<int> listener = process::ListenForSpawner(service.state_directory);
@@ -27,8 +28,8 @@ void ForkSpawner(const ServiceConfig& service, ngx_log_t* log) {
   }
   const pid_t child = fork();
   if (child == 0) {
-    ngx_setproctitle(kTitle);
-    process::RunSpawner(*listener, lifeline[0]);
+    ngx_setproctitle(kKeeperTitle);
+    process::KeepSpawner(*listener, lifeline[0], [] { ngx_setproctitle(kSpawnerTitle); });
   }
   close(*listener);
   close(lifeline[0]);

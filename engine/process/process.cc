@@ -22,6 +22,7 @@ using boost::system::error_code;
 using Descriptor = boost::asio::posix::stream_descriptor;
 
 constexpr size_t kReadBytes = 64 * 1024;
+constexpr int kAsksMax = 3;
 
 Status Unavailable(const std::string& text) {
   return Status(StatusCode::kUnavailable, text);
@@ -156,6 +157,25 @@ class SpawnedProcess : public Process {
   std::atomic<bool> killed_{false};
 };
 
+// What the spawner answered; empty when it went away before it did.
+struct Answer {
+  StreamPtr control;
+  std::string packet;
+  Descriptors pipes = {-1, -1, -1};
+};
+
+Result<Answer> Ask(const std::string& state_directory, const std::string& packet,
+                   boost::asio::io_context& loop, const runtime::Cancellation& cancellation,
+                   Deadline deadline) {
+  Answer answer;
+  AG_ASSIGN_OR_RETURN(const int socket, ConnectToSpawner(state_directory));
+  answer.control = std::make_shared<Stream>(loop, socket);
+  if (!SendPacket(socket, packet)) return answer;
+  AG_ASSIGN_OR_RETURN(answer.packet,
+                      answer.control->Receive(&answer.pipes, cancellation, deadline));
+  return answer;
+}
+
 }  // namespace
 
 std::string ProcessEnd::ToString() const {
@@ -172,16 +192,19 @@ Result<std::unique_ptr<Process>> Launcher::Start(const ProcessOptions& options,
   if (options.arguments.empty() || packet.size() > kPacketBytesMax) {
     return Status(StatusCode::kInvalidArgument, "the program's arguments are too large");
   }
-  AG_ASSIGN_OR_RETURN(const int socket, ConnectToSpawner(state_directory_));
-  const auto control = std::make_shared<Stream>(*loop, socket);
-  if (!SendPacket(socket, packet)) return Unavailable("the spawner does not take the request");
-  Descriptors pipes = {-1, -1, -1};
-  AG_ASSIGN_OR_RETURN(const std::string answer, control->Receive(&pipes, cancellation, deadline));
-  Result<StartReply> reply = ReadStartReply(answer);
+  // A spawner that dies takes along what it may have started, and another one follows.
+  Result<Answer> answer = Answer{};
+  for (int ask = 0; ask < kAsksMax && answer.ok() && answer->packet.empty(); ++ask) {
+    answer = Ask(state_directory_, packet, *loop, cancellation, deadline);
+  }
+  if (!answer.ok()) return answer.status();
+  if (answer->packet.empty()) return Unavailable("the spawner does not answer");
+  const Descriptors& pipes = answer->pipes;
+  Result<StartReply> reply = ReadStartReply(answer->packet);
   const bool whole = pipes[0] >= 0 && pipes[1] >= 0 && pipes[2] >= 0;
   if (reply.ok() && reply->error.empty() && whole) {
     return std::unique_ptr<Process>(
-        std::make_unique<SpawnedProcess>(*loop, reply->pid, control, pipes));
+        std::make_unique<SpawnedProcess>(*loop, reply->pid, answer->control, pipes));
   }
   for (int pipe : pipes) {
     if (pipe >= 0) close(pipe);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -26,6 +27,9 @@ namespace agent_graph::process {
 namespace {
 
 constexpr std::chrono::seconds kEndGrace{2};  // between asking a program to end and making it
+// Between the death of a spawner and the next one; doubled while they die young.
+constexpr std::chrono::milliseconds kRestartPauseMin{20};
+constexpr std::chrono::milliseconds kRestartPauseMax{5'000};
 constexpr size_t kClientsMax = kProgramsMax + 16;
 
 // One connection, and the program that it asked for.
@@ -35,16 +39,30 @@ struct Client {
   Deadline kill_at = kNoDeadline;
 };
 
+int OpenChildSignals() {
+  sigset_t children;
+  sigemptyset(&children);
+  sigaddset(&children, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &children, nullptr);
+  return signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+// 0: none has ended.
+pid_t ReapChild(int& status) {
+  siginfo_t info{};
+  if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return 0;
+  // What it started and left behind goes with it, while its id is still its own.
+  kill(-info.si_pid, SIGKILL);
+  waitpid(info.si_pid, &status, 0);
+  return info.si_pid;
+}
+
 class Spawner {
  public:
   Spawner(int listener, int lifeline) : listener_(listener), lifeline_(lifeline) {}
 
   void Run() {
-    sigset_t children;
-    sigemptyset(&children);
-    sigaddset(&children, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &children, nullptr);
-    child_signals_ = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+    child_signals_ = OpenChildSignals();
     while (lifeline_ >= 0 || !clients_.empty()) Turn();
   }
 
@@ -148,16 +166,8 @@ class Spawner {
     signalfd_siginfo ignored;
     while (read(child_signals_, &ignored, sizeof ignored) > 0) {
     }
-    siginfo_t info{};
-    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
-      const pid_t pid = info.si_pid;
-      // What it started and left behind goes with it, while its id is still its own.
-      kill(-pid, SIGKILL);
-      int status = 0;
-      waitpid(pid, &status, 0);
-      TellEnd(pid, status);
-      info = {};
-    }
+    int status = 0;
+    while (const pid_t pid = ReapChild(status)) TellEnd(pid, status);
   }
 
   void TellEnd(pid_t pid, int status) {
@@ -194,20 +204,102 @@ bool KeepOnly(int& listener, int& lifeline) {
   return listener >= 0 && lifeline >= 0 && syscall(SYS_close_range, 5U, ~0U, 0) == 0;
 }
 
-}  // namespace
-
-void RunSpawner(int listener, int lifeline) {
+// Of nginx's process, and of its terminal, nothing is left; the end of the lifeline is ours.
+void TakeOver(int& listener, int& lifeline) {
   for (int number = 1; number < NSIG; ++number) {
     if (number != SIGKILL && number != SIGSTOP) signal(number, SIG_DFL);
   }
-  // The terminal's and nginx's business; the end of the lifeline is ours.
   for (int ignored : {SIGPIPE, SIGINT, SIGHUP, SIGQUIT, SIGTERM}) signal(ignored, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   if (!KeepOnly(listener, lifeline)) _exit(1);
+}
+
+// Forks the spawner, and another one when it dies early.
+class Keeper {
+ public:
+  Keeper(int listener, int lifeline, void (*on_start)())
+      : listener_(listener), lifeline_(lifeline), on_start_(on_start) {
+    child_signals_ = OpenChildSignals();
+  }
+
+  [[noreturn]] void Run() {
+    // A dead spawner's programs, which die with it, become our children; so do those they started.
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    for (;;) {
+      if (spawner_ == 0 && lifeline_ < 0) _exit(0);
+      if (spawner_ == 0 && MonotonicClock::now() >= start_at_) Start();
+      pollfd waits[] = {{child_signals_, POLLIN, 0}, {lifeline_, POLLIN, 0}};
+      const int timeout = spawner_ == 0 ? static_cast<int>(pause_.count()) : -1;
+      if (poll(waits, 2, timeout) < 0 && errno != EINTR) _exit(1);
+      if (waits[0].revents != 0) Reap();
+      if (waits[1].revents != 0) LoseParent();
+    }
+  }
+
+ private:
+  void Start() {
+    started_ = MonotonicClock::now();
+    const pid_t child = fork();
+    if (child == 0) {
+      on_start_();
+      RunSpawner(listener_, lifeline_);
+    }
+    if (child > 0) {
+      spawner_ = child;
+    } else {
+      Rest();
+    }
+  }
+
+  void Rest() {
+    const bool lived = MonotonicClock::now() - started_ > kRestartPauseMax;
+    pause_ = lived ? kRestartPauseMin : std::min(pause_ * 2, kRestartPauseMax);
+    start_at_ = DeadlineAfter(pause_);
+  }
+
+  // Nobody shall wait on a socket that no spawner listens on any more.
+  void LoseParent() {
+    close(listener_);
+    close(lifeline_);
+    listener_ = lifeline_ = -1;
+  }
+
+  void Reap() {
+    signalfd_siginfo ignored;
+    while (read(child_signals_, &ignored, sizeof ignored) > 0) {
+    }
+    int status = 0;
+    while (const pid_t pid = ReapChild(status)) {
+      if (pid != spawner_) continue;
+      if (WIFEXITED(status) && WEXITSTATUS(status) == 0) _exit(0);
+      spawner_ = 0;
+      Rest();
+    }
+  }
+
+  int listener_;
+  int lifeline_;
+  void (*const on_start_)();
+  int child_signals_ = -1;
+  pid_t spawner_ = 0;
+  Deadline started_{};
+  Deadline start_at_{};
+  std::chrono::milliseconds pause_ = kRestartPauseMin;
+};
+
+}  // namespace
+
+void RunSpawner(int listener, int lifeline) {
+  TakeOver(listener, lifeline);
   Spawner(listener, lifeline).Run();
   _exit(0);
+}
+
+void KeepSpawner(int listener, int lifeline, void (*on_start)()) {
+  TakeOver(listener, lifeline);
+  Keeper(listener, lifeline, on_start).Run();
 }
 
 }  // namespace agent_graph::process

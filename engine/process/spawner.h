@@ -18,4 +18,10 @@ Result<int> ListenForSpawner(const std::string& state_directory);
 // last client is gone, then ends the process.
 [[noreturn]] void RunSpawner(int listener, int lifeline);
 
+// The life of the spawner's keeper, forked in the same way: forks the spawner, and another one
+// whenever it dies early, on the same socket, so that whoever asks meanwhile only waits. What the
+// programs of a dead spawner left behind is ended. `on_start` is called first in each spawner. Ends
+// with the spawner whose lifeline was cut.
+[[noreturn]] void KeepSpawner(int listener, int lifeline, void (*on_start)());
+
 }  // namespace agent_graph::process

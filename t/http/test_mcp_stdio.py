@@ -123,8 +123,9 @@ def test_the_spawner_goes_with_its_helper(serve):
     service = serve(_server("good"))
     assert not _results(service, "pid")[0][1]
     [spawner] = _spawners(service)
+    [keeper] = [p for p in service.processes() if p.pid == spawner.parent]
     [helper] = service.cache_managers()
-    assert spawner.parent == helper.pid
+    assert keeper.parent == helper.pid
     service.error_log.allow(rf"cache manager process {helper.pid} exited on signal 9")
     service.kill(helper.pid)
     wait_until(lambda: len(_spawners(service)) == 2, "the new helper has a spawner of its own")
@@ -132,6 +133,22 @@ def test_the_spawner_goes_with_its_helper(serve):
     service.kill_worker()
     wait_until(lambda: len(_spawners(service)) == 1, "nobody needs the old one any more")
     assert not _results(service, "pid")[0][1]
+
+
+def test_a_killed_spawner_is_started_again(serve):
+    service = serve(_server("good"))
+    before = _results(service, "pid")[0][0]["pid"]
+    for _ in range(3):
+        [spawner] = wait_until(lambda: _spawners(service), "there is a spawner")
+        service.kill(spawner.pid)
+        wait_until(lambda: before not in _programs(service), "its programs went with it")
+        wait_until(
+            lambda: not _results(service, "pid")[0][1], "the next spawner starts them again", 60
+        )
+        before = _results(service, "pid")[0][0]["pid"]
+    service.quit()
+    service.wait_until_gone()
+    assert not _spawners(service)
 
 
 def test_a_program_that_dies_and_is_started_again(serve):

@@ -35,7 +35,7 @@ class ProcessTest : public testing::OnFiber {
     ASSERT_EQ(pipe2(lifeline_, O_CLOEXEC), 0);
     spawner_ = fork();
     ASSERT_GE(spawner_, 0);
-    if (spawner_ == 0) RunSpawner(*listener, lifeline_[0]);
+    if (spawner_ == 0) KeepSpawner(*listener, lifeline_[0], [] {});
     close(*listener);
     close(lifeline_[0]);
     OnFiber::SetUp();
@@ -95,7 +95,7 @@ class ProcessTest : public testing::OnFiber {
   const runtime::Cancellation never_;
   std::string directory_;
   int lifeline_[2] = {-1, -1};
-  pid_t spawner_ = 0;
+  pid_t spawner_ = 0;  // its keeper
 };
 
 TEST_F(ProcessTest, Streams) {
@@ -246,6 +246,31 @@ TEST_F(ProcessTest, TheSpawnerServesItsClientsToTheEnd) {
     EXPECT_EQ(ReadAll(**process), "still here\n");
     return true;
   });
+}
+
+TEST_F(ProcessTest, AKilledSpawnerIsStartedAgain) {
+  std::istringstream pids(Run([&] {
+    // The parent of a program is the spawner.
+    auto process = Start(Shell("sleep 1000 >/dev/null 2>&1 & echo $PPID $!; wait"));
+    std::string text = (*process)->ReadOutput(never_, DeadlineAfter(kPatience)).value();
+    EXPECT_EQ(kill(static_cast<pid_t>(std::stol(text)), SIGKILL), 0);
+    EXPECT_FALSE((*process)->Wait(never_, DeadlineAfter(kPatience)).ok());
+    for (int i = 0; i < 20; ++i) {
+      // Killed again and again, also while it has hardly begun.
+      auto next = Start(Shell("echo $PPID"));
+      EXPECT_TRUE(next.ok()) << next.status().ToString();
+      if (!next.ok()) break;
+      const std::string parent = ReadAll(**next);
+      EXPECT_NE(parent, "");
+      if (i % 7 == 0 && parent != "") kill(static_cast<pid_t>(std::stol(parent)), SIGKILL);
+    }
+    return text;
+  }));
+  pid_t first_spawner = 0;
+  pid_t sleeper = 0;
+  pids >> first_spawner >> sleeper;
+  ASSERT_GT(sleeper, 0);
+  AwaitGone(sleeper);
 }
 
 }  // namespace
