@@ -63,11 +63,27 @@ HttpCall::Transfer::~Transfer() {
 
 Status HttpCall::Transfer::Start(const HttpRoute& route) {
   AG_RETURN_IF_ERROR(CheckStillWanted());
+  if (!HeadersAreSafe()) {
+    return Status(StatusCode::kInvalidArgument, "a header of the call holds control characters");
+  }
   handle_ = loop_.TakeHandle();
   if (handle_ == nullptr || !SetHeaders()) return TransferStatus(CURLE_OUT_OF_MEMORY);
   SetOptions(route);
   added_ = loop_.Add(handle_, this);
   return added_ ? Status::Ok() : TransferStatus(CURLE_OUT_OF_MEMORY);
+}
+
+// What would end its line, and begin one that nobody meant to send.
+bool HttpCall::Transfer::HeadersAreSafe() const {
+  const auto is_safe = [](const std::string& text) {
+    return std::none_of(text.begin(), text.end(), [](char c) {
+      return (static_cast<unsigned char>(c) < 32 && c != '\t') || c == 127;
+    });
+  };
+  return std::all_of(request_.headers.begin(), request_.headers.end(), [&](const auto& header) {
+    return is_safe(header.first) && is_safe(header.second) &&
+           header.first.find_first_of(": \t") == std::string::npos && !header.first.empty();
+  });
 }
 
 bool HttpCall::Transfer::SetHeaders() {

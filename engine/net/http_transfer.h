@@ -35,6 +35,7 @@ class HttpCall::Transfer : public CurlTransfer {
   static size_t OnBody(char* data, size_t size, size_t count, void* self);
 
   void SetOptions(const HttpRoute& route);
+  bool HeadersAreSafe() const;
   bool SetHeaders();
   size_t TakeHeaderLine(std::string_view line);
   size_t TakeBody(std::string_view piece);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "run/concurrently.h"
 #include "run/handed_out_calls.h"
 #include "run/node_tools.h"
@@ -18,6 +19,8 @@ namespace agent_graph::run {
 namespace {
 
 using nlohmann::json;
+
+constexpr size_t kIdempotencyKeyDigits = 32;
 
 // Everything one call touches, so that a tool that was given up may outlive its run.
 struct PendingCall {
@@ -78,9 +81,13 @@ void Resolve(PendingCall& call, const OfferedTools& tools) {
   call.remote = offered->origin == tools::ToolOrigin::kRemote;
 }
 
-// The key is that of a place in the thread: the same call made again after a crash has it, too.
-std::string IdempotencyKey(const std::string& message_id, size_t index) {
-  return message_id + ":" + std::to_string(index);
+// The key is that of a place in the thread: the same call made again after a crash has it, too. A
+// digest, because clients choose ids: a key goes into headers, and one thread must not have the key
+// of another one.
+std::string IdempotencyKey(const std::string& thread_id, const std::string& message_id,
+                           size_t index) {
+  const std::string place = thread_id + '\0' + message_id + '\0' + std::to_string(index);
+  return Sha256Hex(place).substr(0, kIdempotencyKeyDigits);
 }
 
 const Message* NewestCallingMessage(const State& state) {
@@ -108,7 +115,7 @@ std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
     call->environment = environment;
     call->block = *block;
     size_t index = static_cast<size_t>(std::find(all.begin(), all.end(), block) - all.begin());
-    call->idempotency_key = IdempotencyKey(message->id, index);
+    call->idempotency_key = IdempotencyKey(environment->thread_id, message->id, index);
     call->handed_out = handed_out.contains(block->id);
     if (calls.size() < kToolCallsMax) {
       Resolve(*call, tools);

@@ -18,6 +18,7 @@ constexpr std::string_view kMethods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"
 constexpr char kIdempotencyHeader[] = "Idempotency-Key";
 constexpr std::chrono::milliseconds kConnectTimeout{10'000};
 constexpr std::chrono::milliseconds kRefusalPatience{5'000};
+constexpr size_t kUrlBytesMax = 64 * 1024;
 constexpr size_t kRefusalBytesMax = 2000;  // of an error page, for the model
 
 Status Invalid(std::string message) {
@@ -134,6 +135,10 @@ class Endpoint {
       if (!request.body.empty() && !is_set("content-type")) {
         request.headers.emplace_back("Content-Type", "application/json");
       }
+    }
+    if (request.url.size() > kUrlBytesMax) {
+      return Invalid("the arguments make the URL longer than " + std::to_string(kUrlBytesMax) +
+                     " bytes");
     }
     request.connect_timeout = std::min(kConnectTimeout, tool_.timeout);
     request.first_byte_timeout = tool_.timeout;

@@ -1,6 +1,7 @@
 """HTTP tools and the tools of a third party's MCP server, through a real nginx."""
 
 import json
+import re
 
 import pytest
 
@@ -115,11 +116,59 @@ def test_http_tools(serve, start_mock_provider, shop):
     assert len(shop.requests) == 4, "the refused call never left"
     posted = [request for request in shop.requests if request["method"] == "POST"][0]
     assert posted["path"] == "/orders/7/cancel" and posted["body"] == {"reason": "late"}
-    assert posted["headers"]["idempotency-key"].endswith(":4")
+    assert re.fullmatch("[0-9a-f]{32}", posted["headers"]["idempotency-key"])
     gotten = [request for request in shop.requests if request["method"] == "GET"]
     assert all(r["headers"]["authorization"] == f"Bearer {_SECRET}" for r in gotten)
     log = (service.directory / "logs" / "error.log").read_text()
     assert _SECRET not in log + json.dumps(results)
+
+
+def test_arguments_cannot_make_a_url_without_end(serve, start_mock_provider, shop):
+    mock = start_mock_provider(asks("long", ("get_order", {"order_id": "7" * 70_000})))
+    [(output, failed)] = _results(serve(mock, shop.url, tools=[_ORDER]), "long")
+    assert failed and "longer than 65536 bytes" in output
+    assert not shop.requests
+
+
+def test_a_place_in_a_thread_has_an_idempotency_key_of_its_own(serve, start_mock_provider, shop):
+    """A client chooses ids of threads and messages: neither line ends in them nor equal ids of
+    messages in two threads may show in the header."""
+    mock = start_mock_provider(asks("x", ("cancel_order", {"order_id": "7"})))
+    service = serve(mock, shop.url, tools=[_CANCEL])
+    service.write(
+        "tools.json",
+        json.dumps(
+            {
+                "app": {
+                    "nodes": [
+                        {"name": "TOOLS", "type": "tools", "tools": [_CANCEL]},
+                        {"name": "BYE", "type": "reply", "text": "bye"},
+                    ],
+                    "edges": [
+                        {"from": "START", "to": "TOOLS"},
+                        {"from": "TOOLS", "to": "BYE"},
+                    ],
+                }
+            }
+        ),
+    )
+    service.reload()
+    calls = {
+        "message_id": "m\r\nX-Evil: 1",
+        "role": "assistant",
+        "content": [
+            {"type": "tool_call", "id": f"c{i}", "name": "cancel_order", "args": {"order_id": "7"}}
+            for i in range(2)
+        ],
+    }
+    for thread in ("one", "two\r\nX-Evil: 2"):
+        body = {"messages": [calls], "config": {"thread_id": thread}}
+        reply = service.post("/v1/graph/invoke", body)
+        assert reply.status == 200, reply.text
+    keys = [request["headers"]["idempotency-key"] for request in shop.requests]
+    assert len(keys) == 4 and len(set(keys)) == 4
+    assert all(re.fullmatch("[0-9a-f]{32}", key) for key in keys)
+    assert not any("x-evil" in request["headers"] for request in shop.requests)
 
 
 def test_a_service_that_is_down(serve, start_mock_provider):

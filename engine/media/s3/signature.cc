@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include "base/sha256.h"
+
 namespace agent_graph::media::s3 {
 namespace {
 
@@ -106,13 +108,6 @@ std::string Signature(const Request& request, const Fields& sorted_headers,
 }
 
 }  // namespace
-
-std::string Sha256Hex(std::string_view bytes) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int length = 0;
-  EVP_Digest(bytes.data(), bytes.size(), digest, &length, EVP_sha256(), nullptr);
-  return Hex({reinterpret_cast<const char*>(digest), length});
-}
 
 std::string EncodePath(std::string_view path) {
   return Encode(path, true);

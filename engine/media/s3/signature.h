@@ -45,6 +45,4 @@ std::string PresignedQuery(const Request& request, const Credentials& credential
 std::string EncodePath(std::string_view path);
 std::string EncodeQuery(std::string_view text);
 
-std::string Sha256Hex(std::string_view bytes);
-
 }  // namespace agent_graph::media::s3

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/sha256.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::media::s3 {

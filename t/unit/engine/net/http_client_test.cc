@@ -211,6 +211,21 @@ TEST_F(HttpClientTest, UnusableAddress) {
   EXPECT_EQ(Fetch(Post("http://")).status().code(), StatusCode::kInvalidArgument);
 }
 
+TEST_F(HttpClientTest, AHeaderThatWouldEndItsLineIsNeverSent) {
+  // Nobody listens: what was sent would fail otherwise.
+  for (const std::string& value : {std::string("a\r\nEvil: 1"), std::string("a\nb"),
+                                   std::string("a\rb"), std::string("a\0b", 3)}) {
+    HttpRequest request = Post("http://127.0.0.1:1/");
+    request.headers.emplace_back("X-Thing", value);
+    EXPECT_EQ(Fetch(request).status().code(), StatusCode::kInvalidArgument);
+  }
+  for (const char* name : {"", "X:", "X Y", "X\r\nEvil"}) {
+    HttpRequest request = Post("http://127.0.0.1:1/");
+    request.headers.emplace_back(name, "1");
+    EXPECT_EQ(Fetch(request).status().code(), StatusCode::kInvalidArgument) << name;
+  }
+}
+
 TEST_F(HttpClientTest, ConnectionClosedBeforeTheHead) {
   ScriptedServer server([&](Connection& connection) { connection.ReadRequest(); });
   EXPECT_EQ(Fetch(Post(server.url())).status().code(), StatusCode::kUnavailable);

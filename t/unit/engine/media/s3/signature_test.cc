@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sha256.h"
+
 namespace agent_graph::media::s3 {
 namespace {
 
