@@ -11,7 +11,7 @@
 namespace agent_graph::run {
 
 inline constexpr size_t kToolCallsMax = 128;            // of one message; more are refused
-inline constexpr size_t kToolCallsAtOnce = 16;          // run concurrently
+inline constexpr size_t kToolCallsAtOnce = 64;          // run concurrently
 inline constexpr size_t kToolOutputBytesMax = 1 << 20;  // of one result
 
 // One tool message for each call, in the order of the calls, however they finish. A tool that

@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 
 import pytest
 
@@ -169,6 +170,25 @@ def test_a_place_in_a_thread_has_an_idempotency_key_of_its_own(serve, start_mock
     assert len(keys) == 4 and len(set(keys)) == 4
     assert all(re.fullmatch("[0-9a-f]{32}", key) for key in keys)
     assert not any("x-evil" in request["headers"] for request in shop.requests)
+
+
+def test_many_calls_of_one_host_overlap(serve, start_mock_provider):
+    """The service answers nobody before fifty requests are there."""
+    everybody = threading.Barrier(50)
+
+    def answer(_, path, __):
+        everybody.wait(120)
+        return 200, "application/json", json.dumps({"order": path})
+
+    service = HttpService(answer)
+    try:
+        calls = [("get_order", {"order_id": str(i)}) for i in range(50)]
+        results = _results(
+            serve(start_mock_provider(asks("all", *calls)), service.url, tools=[_ORDER]), "all"
+        )
+        assert results == [(f"/orders/{i}", False) for i in range(50)]
+    finally:
+        service.close()
 
 
 def test_a_service_that_is_down(serve, start_mock_provider):

@@ -1,6 +1,7 @@
 #include <atomic>
 #include <set>
 
+#include "run/tool_node.h"
 #include "run_fixture.h"
 
 namespace agent_graph::run {
@@ -204,16 +205,16 @@ TEST_F(ToolNodeTest, TheIdempotencyKeyIsThatOfTheCallAndDiffersBetweenCalls) {
 TEST_F(ToolNodeTest, MoreCallsThanRunAtOnceAllEnd) {
   auto running = std::make_shared<std::atomic<int>>(0);
   std::vector<ToolCallBlock> calls;
-  for (int i = 0; i < 60; ++i) calls.push_back(Call(CallId(i), "echo"));
+  for (int i = 0; i < 100; ++i) calls.push_back(Call(CallId(i), "echo"));
   auto results = Results({MakeTool("echo",
                                    [running](const json&, ToolContext&) -> ToolOutput {
-                                     EXPECT_LE(++*running, 16);
+                                     EXPECT_LE(++*running, static_cast<int>(kToolCallsAtOnce));
                                      --*running;
                                      return "ok";
                                    })},
                          calls);
-  ASSERT_EQ(results.size(), 60u);
-  for (int i = 0; i < 60; ++i) {
+  ASSERT_EQ(results.size(), 100u);
+  for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(results[static_cast<size_t>(i)].at("call_id"), CallId(i));
   }
 }
