@@ -1,10 +1,9 @@
 #include "message/codec.h"
 
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
-#include "base/json.h"
+#include "base/own_json.h"
 #include "message/reader.h"
 
 namespace agent_graph::message {
@@ -12,9 +11,6 @@ namespace {
 
 using nlohmann::json;
 
-// What the writer wrote may be as large as the message is: only nesting stays bounded.
-constexpr JsonLimits kStoredTextLimits{.depth_max = 160,
-                                       .values_max = std::numeric_limits<size_t>::max()};
 constexpr size_t kIdBytesMax = 1024;
 // Unix seconds stay below this until the year 5138; above it a client meant milliseconds.
 constexpr double kSecondsMax = 1e11;
@@ -203,7 +199,7 @@ Result<Message> FromJson(const json& value, const std::string& location) {
 }
 
 Result<Message> FromJsonText(std::string_view text) {
-  auto value = ParseJson(text, kStoredTextLimits);
+  auto value = ParseJson(text, kOwnJsonLimits);
   if (!value.ok()) return NotStoredText(value.status());
   auto message = Read(*value, "", ReadMode::kStored);
   if (!message.ok()) return NotStoredText(message.status());

@@ -2,10 +2,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
+#include "base/own_json.h"
 #include "base/seconds.h"
 #include "message/codec.h"
 
@@ -13,11 +12,6 @@ namespace agent_graph::message {
 namespace {
 
 using nlohmann::json;
-
-// Text by this writer may be as large as its message: only nesting is bounded (a part may use the
-// parser's 128 levels and sits a few levels deep).
-constexpr JsonLimits kOwnTextLimits{.depth_max = 160,
-                                    .values_max = std::numeric_limits<size_t>::max()};
 
 template <typename Number>
 void AppendNumber(std::string& out, Number number) {
@@ -272,7 +266,7 @@ std::string ToJsonText(const Message& message) {
 }
 
 json ToJson(const Message& message) {
-  return std::move(ParseJson(ToJsonText(message), kOwnTextLimits)).value();
+  return std::move(ParseJson(ToJsonText(message), kOwnJsonLimits)).value();
 }
 
 void AppendDeltaJson(std::string& out, std::string_view message_id, std::string_view text_piece,

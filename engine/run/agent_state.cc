@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
+#include "base/own_json.h"
 #include "run/runner.h"
 
 namespace agent_graph::run {
@@ -10,7 +10,7 @@ namespace {
 
 void AppendCustomFields(std::string& out, std::string_view fields_json) {
   if (fields_json.empty() || fields_json == "{}") return;
-  Result<nlohmann::json> fields = ParseJson(fields_json);
+  Result<nlohmann::json> fields = ParseJson(fields_json, kOwnJsonLimits);
   if (!fields.ok() || !fields->is_object()) return;
   for (const auto& [name, value] : fields->items()) {
     if (IsReservedField(name)) continue;

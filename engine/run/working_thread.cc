@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "base/json.h"
+#include "base/own_json.h"
 #include "message/codec.h"
 #include "run/agent_state.h"
 #include "run/handed_out_calls.h"
@@ -67,7 +67,7 @@ Status WorkingThread::Load(const state::ThreadState& loaded) {
     texts_.push_back(stored.json);
   }
   state_->set_summary(loaded.snapshot.summary);
-  Result<json> fields = ParseJson(loaded.snapshot.fields_json);
+  Result<json> fields = ParseJson(loaded.snapshot.fields_json, kOwnJsonLimits);
   if (!fields.ok() || !fields->is_object()) {
     return Status(StatusCode::kDataLoss, "the thread's stored state cannot be read");
   }

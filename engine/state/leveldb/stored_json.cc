@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
+#include "base/own_json.h"
 
 namespace agent_graph::state {
 namespace {
@@ -29,12 +29,12 @@ bool IsSpace(char byte) {
 
 Result<std::string> MergeJsonObjects(const std::string& base, const std::string& patch,
                                      const char* what) {
-  AG_ASSIGN_OR_RETURN(json changes, ParseJson(patch));
+  AG_ASSIGN_OR_RETURN(json changes, ParseJson(patch, kOwnJsonLimits));
   if (!changes.is_object()) {
     return Status(StatusCode::kInvalidArgument, std::string(what) + " must be an object");
   }
   if (changes.empty()) return base;
-  Result<json> merged = ParseJson(base);
+  Result<json> merged = ParseJson(base, kOwnJsonLimits);
   if (!merged.ok() || !merged->is_object()) {
     return Status(StatusCode::kDataLoss, "stored state cannot be read back").WithDetail(what);
   }
