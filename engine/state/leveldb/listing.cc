@@ -94,6 +94,10 @@ class Listing {
 
 }  // namespace
 
+std::string CursorBehind(const ThreadRecord& thread) {
+  return ToCursor({thread.updated_micros, thread.thread_id});
+}
+
 Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
                                   const wire::ListThreadsBody& body) {
   const PageRequest& request = body.page;

@@ -1,6 +1,8 @@
 // Pages of threads, newest first, of one row owner or of all.
 #pragma once
 
+#include <string>
+
 #include "base/status.h"
 #include "state/leveldb/database.h"
 #include "state/types.h"
@@ -12,5 +14,8 @@ namespace agent_graph::state {
 // over too many returns what it has and a cursor. kInvalidArgument for a cursor that is not ours.
 Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
                                   const wire::ListThreadsBody& body);
+
+// The cursor of the page behind a thread.
+std::string CursorBehind(const ThreadRecord& thread);
 
 }  // namespace agent_graph::state

@@ -86,12 +86,15 @@ Result<std::string> Reader::Execute(wire::Operation operation, pack::Unpacker& u
     if (!wire::ReadBody(unpacker, body)) return Malformed();
     return Packed(MakeBackup(body));
   }
+  if (operation == wire::Operation::kListThreads) {
+    wire::ListThreadsBody body;
+    if (!wire::ReadBody(unpacker, body)) return Malformed();
+    return Packed(ListThreads(body));
+  }
   DatabaseSnapshot snapshot(database_);
   switch (operation) {
     case wire::Operation::kGetThread:
       return Run(GetThread, snapshot, unpacker);
-    case wire::Operation::kListThreads:
-      return Run(ReadThreadPage, snapshot, unpacker);
     case wire::Operation::kGetState:
       return Run(GetState, snapshot, unpacker);
     case wire::Operation::kListMessages:
@@ -111,6 +114,11 @@ Result<std::string> Reader::Execute(wire::Operation operation, pack::Unpacker& u
     default:
       return Status(StatusCode::kInvalidArgument, "unknown state operation");
   }
+}
+
+Result<ThreadPage> Reader::ListThreads(const wire::ListThreadsBody& body) const {
+  if (ListingHeads::MayHold(body)) return heads_.Read(body);
+  return ReadThreadPage(DatabaseSnapshot(database_), body);
 }
 
 Result<BackupReport> Reader::MakeBackup(const wire::BackupBody& body) const {

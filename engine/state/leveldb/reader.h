@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "state/leveldb/clients.h"
 #include "state/leveldb/database.h"
+#include "state/leveldb/listing_heads.h"
 #include "state/leveldb/maintenance.h"
 #include "state/leveldb/rows.h"
 #include "state/search/memory_index.h"
@@ -27,8 +28,12 @@ inline constexpr uint64_t kRowsPassedMax = 100'000;
 class Reader {
  public:
   // Backups are written below `backup_directory`; empty: none.
-  Reader(const Database& database, MemoryIndex& memories, std::string backup_directory)
-      : database_(database), memories_(memories), backup_directory_(std::move(backup_directory)) {}
+  Reader(const Database& database, ListingHeads& heads, MemoryIndex& memories,
+         std::string backup_directory)
+      : database_(database),
+        heads_(heads),
+        memories_(memories),
+        backup_directory_(std::move(backup_directory)) {}
 
   // The packed reply body of a reading operation whose body stands at `unpacker`.
   Result<std::string> Execute(wire::Operation operation, pack::Unpacker& unpacker) const;
@@ -44,9 +49,11 @@ class Reader {
   static Cost CostOf(wire::Operation operation, pack::Unpacker unpacker);
 
  private:
+  Result<ThreadPage> ListThreads(const wire::ListThreadsBody& body) const;
   Result<BackupReport> MakeBackup(const wire::BackupBody& body) const;
 
   const Database& database_;
+  ListingHeads& heads_;
   MemoryIndex& memories_;
   const std::string backup_directory_;
   std::atomic<bool> stopping_{false};

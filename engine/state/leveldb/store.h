@@ -94,6 +94,8 @@ class Store {
   std::vector<keys::MemoryKey> TakeChangedMemories() {
     return std::exchange(changed_memories_, {});
   }
+  // The threads whose records the last Commit wrote or deleted, in order.
+  std::vector<ThreadChange> TakeChangedThreads() { return transaction_.TakeNoted(); }
   // Writes everything applied since the last Commit. When that fails nothing was done and the store
   // must be abandoned: what it holds in memory is ahead of the database.
   Result<std::vector<StoreReply>> Commit();

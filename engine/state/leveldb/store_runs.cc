@@ -193,7 +193,7 @@ Result<ReplyRow> Store::Release(const ReplyAddress& from, const wire::ReleaseBod
                         FindThread(transaction_, release.thread_id));
     if (thread) {
       RememberLease(found->second.row, *thread);
-      transaction_.PutRow(keys::Thread(release.thread_id), *thread);
+      SaveThread(transaction_, release.thread_id, *thread);
     }
     EndLease(release.thread_id);
     return ReplyRow{};

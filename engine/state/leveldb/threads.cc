@@ -41,8 +41,14 @@ Result<ThreadRow> CreateThread(Transaction& transaction, const NewThread& thread
   return row;
 }
 
+void SaveThread(Transaction& transaction, const std::string& thread_id, const ThreadRow& row) {
+  transaction.PutRow(keys::Thread(thread_id), row);
+  transaction.Note({thread_id, row.owner, row.updated_micros, row.Record(thread_id)});
+}
+
 void TouchThread(Transaction& transaction, const std::string& thread_id, ThreadRow& row,
                  int64_t micros) {
+  const int64_t listed_micros = row.updated_micros;
   micros = std::max(micros, row.updated_micros);
   if (micros != row.updated_micros) {
     // A new thread has not been listed before.
@@ -54,12 +60,14 @@ void TouchThread(Transaction& transaction, const std::string& thread_id, ThreadR
     }
   }
   transaction.PutRow(keys::Thread(thread_id), row);
+  transaction.Note({thread_id, row.owner, listed_micros, row.Record(thread_id)});
 }
 
 void DeleteThread(Transaction& transaction, const std::string& thread_id, const ThreadRow& row) {
   transaction.Delete(keys::Thread(thread_id));
   Unlist(transaction, thread_id, row);
   transaction.Put(keys::Deleted(row.key()), {});
+  transaction.Note({thread_id, row.owner, row.updated_micros, std::nullopt});
 }
 
 Result<bool> SweepDeletedThread(const Database& database, Transaction& transaction,

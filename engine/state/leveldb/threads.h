@@ -25,6 +25,9 @@ struct NewThread {
 };
 Result<ThreadRow> CreateThread(Transaction& transaction, const NewThread& thread);
 
+// Writes the record; the listings keep the thread where it is.
+void SaveThread(Transaction& transaction, const std::string& thread_id, const ThreadRow& row);
+
 // Writes the record and moves the thread to the head of the listings.
 void TouchThread(Transaction& transaction, const std::string& thread_id, ThreadRow& row,
                  int64_t micros);

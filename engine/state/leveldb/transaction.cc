@@ -2,6 +2,8 @@
 
 #include <leveldb/write_batch.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace agent_graph::state {
@@ -63,10 +65,13 @@ void Transaction::Accept(bool sync) {
     }
   }
   staged_unread_.clear();
+  std::ranges::move(staged_threads_, std::back_inserter(accepted_threads_));
+  staged_threads_.clear();
 }
 
 void Transaction::Reject() {
   staged_.clear();
+  staged_threads_.clear();
   staged_unread_.clear();
 }
 

@@ -11,8 +11,17 @@
 #include "base/status.h"
 #include "state/leveldb/database.h"
 #include "state/pack/fields.h"
+#include "state/types.h"
 
 namespace agent_graph::state {
+
+// A thread's record was written, or deleted: what follows from it is kept elsewhere, too.
+struct ThreadChange {
+  std::string thread_id;
+  std::string owner;
+  int64_t listed_micros = 0;  // where the listings had it before; 0: nowhere
+  std::optional<ThreadRecord> record;
+};
 
 // Single-threaded. Changes of an operation are staged; Accept keeps them, Reject forgets them, so
 // that an operation that fails halfway leaves nothing. Commit writes all accepted ones at once.
@@ -29,6 +38,9 @@ class Transaction {
   // For rows that the write thread never reads (bodies of messages, log entries, listings, kept
   // answers); written before what else the operation does.
   void PutUnread(std::string key, std::string value);
+  // To be known after the commit.
+  void Note(ThreadChange change) { staged_threads_.push_back(std::move(change)); }
+  std::vector<ThreadChange> TakeNoted() { return std::exchange(accepted_threads_, {}); }
 
   template <typename Row>
   Result<std::optional<Row>> GetRow(const std::string& key) const {
@@ -66,6 +78,8 @@ class Transaction {
 
   Changes staged_;
   std::vector<std::pair<std::string, std::string>> staged_unread_;
+  std::vector<ThreadChange> staged_threads_;
+  std::vector<ThreadChange> accepted_threads_;
   Changes accepted_;  // by this batch and by the latest before it
   size_t accepted_bytes_ = 0;
   Changes older_;  // committed, and not changed since

@@ -26,8 +26,9 @@ Session::Session(std::unique_ptr<Database> database, SessionOptions options, Ses
       options_(std::move(options)),
       events_(std::move(events)),
       store_(*database_, options_.sync, options_.thread_ttl),
+      heads_(*database_),
       memories_(*database_, options_.index_directory, options_.memory_index_bytes_max),
-      reader_(*database_, memories_, options_.backup_directory) {}
+      reader_(*database_, heads_, memories_, options_.backup_directory) {}
 
 Session::~Session() {
   Stop(Farewell::kNone);
@@ -186,9 +187,11 @@ void Session::Write() {
 }
 
 bool Session::Commit() {
+  heads_.CommitBegins();
   Result<std::vector<StoreReply>> replies = store_.Commit();
   if (replies.ok()) {
     // First, so that who was answered finds what it stored.
+    heads_.CommitEnds(store_.TakeChangedThreads());
     memories_.Changed(store_.TakeChangedMemories());
     SendReplies(std::move(*replies));
     for (Store::Notice& notice : store_.TakeNotices()) {

@@ -21,6 +21,7 @@
 
 #include "base/status.h"
 #include "state/leveldb/database.h"
+#include "state/leveldb/listing_heads.h"
 #include "state/leveldb/reader.h"
 #include "state/leveldb/store.h"
 #include "state/owner/server.h"
@@ -136,6 +137,7 @@ class Session : private ServerEvents {
   const SessionOptions options_;
   const SessionEvents events_;
   Store store_;  // write thread, after Start
+  ListingHeads heads_;
   MemoryIndex memories_;
   Reader reader_;  // thread-safe
   // Connections by id, for replies; a Begin is answered long after its request. Write thread.

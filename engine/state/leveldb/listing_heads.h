@@ -1,0 +1,91 @@
+// The first rows of listings in memory: in a large database the newest threads of a listing lie
+// scattered, and a page of them would cost as many reads from cold files as it has rows.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "state/leveldb/database.h"
+#include "state/leveldb/transaction.h"
+#include "state/types.h"
+#include "state/wire/protocol.h"
+
+namespace agent_graph::state {
+
+// Thread-safe. A head is read from the database when it is first asked for, and changed by each
+// commit from then on; those that were not asked for the longest are forgotten first.
+class ListingHeads {
+ public:
+  static constexpr uint64_t kReach = 100;                // rows of the longest page held
+  static constexpr uint64_t kRowsMax = 128;              // of one head
+  static constexpr size_t kHeadBytesMax = 1024 * 1024;   // of one head
+  static constexpr size_t kBytesMax = 32 * 1024 * 1024;  // of all
+  static constexpr size_t kMissedChangesMax = 4096;      // while a head is being read
+
+  explicit ListingHeads(const Database& database) : database_(database) {}
+
+  // Whether a page may lie in the head of its listing.
+  static bool MayHold(const wire::ListThreadsBody& body);
+  // The page, as ReadThreadPage would read it.
+  Result<ThreadPage> Read(const wire::ListThreadsBody& body);
+
+  // Around each commit: a snapshot that is taken meanwhile may hold it or not.
+  void CommitBegins();
+  void CommitEnds(const std::vector<ThreadChange>& changes);
+
+ private:
+  struct Place {
+    int64_t updated_micros = 0;
+    std::string thread_id;
+
+    // As the keys of a listing are ordered.
+    friend bool operator<(const Place& a, const Place& b) {
+      return a.updated_micros != b.updated_micros ? a.updated_micros > b.updated_micros
+                                                  : a.thread_id < b.thread_id;
+    }
+  };
+  struct Head {
+    enum class Phase : uint8_t { kReading, kAwaitingCommit, kServing };
+
+    std::string owner;  // empty: the listing of everybody's threads
+    uint64_t reading = 0;
+    Phase phase = Phase::kReading;
+    std::map<Place, ThreadRecord> rows;
+    size_t bytes = 0;
+    bool whole = false;  // there are no rows behind these
+    bool large = false;  // rows were left out because of their size
+    std::vector<ThreadChange> missed;
+  };
+  using Heads = std::list<Head>;  // the latest asked for first
+
+  // Under mutex_.
+  std::optional<ThreadPage> PageOf(const Head& head, uint64_t offset, uint64_t limit) const;
+  Heads::iterator Find(const std::string& owner);
+  Heads::iterator StartReading(const std::string& owner);
+  void Install(Heads::iterator head, const ThreadPage& rows, uint64_t commits_seen);
+  void Serve(Head& head);
+  bool Change(Heads::iterator head, const ThreadChange& change);
+  void Insert(Head& head, Place place, const ThreadRecord& record);
+  void Erase(Head& head, const Place& place);
+  void Shrink(Head& head);
+  void Drop(Heads::iterator head);
+  void DropOldest();
+
+  const Database& database_;
+  std::mutex mutex_;
+  Heads heads_;
+  std::unordered_map<std::string, Heads::iterator> by_owner_;
+  size_t bytes_ = 0;
+  uint64_t readings_ = 0;
+  uint64_t commits_ = 0;  // begun
+  bool committing_ = false;
+};
+
+}  // namespace agent_graph::state
