@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -155,6 +156,16 @@ void StayOnOneProcessor() {
   sched_setaffinity(0, sizeof processors, &processors);
 }
 
+// Waits until LevelDB has put in order what was written.
+void Settle() {
+  constexpr std::chrono::milliseconds kLook{500};
+  for (std::clock_t used = 0, before = std::clock();; before = used) {
+    std::this_thread::sleep_for(kLook);
+    used = std::clock();
+    if (used - before < CLOCKS_PER_SEC / 100) return;
+  }
+}
+
 int MeasureThreads(const std::string& directory, size_t count) {
   StayOnOneProcessor();
   Service large(directory + "/large");
@@ -166,6 +177,7 @@ int MeasureThreads(const std::string& directory, size_t count) {
   };
   fill(*large.client, count);
   fill(*small.client, 20);
+  Settle();
   const Scope scope = Scope::Owner("user-0");
   const std::string deep =
       CursorBehind(*large.client, scope, std::clamp<size_t>(count / 4000, 1, 100), 1000);
