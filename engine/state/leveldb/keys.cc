@@ -62,6 +62,9 @@ std::string Lease(const ThreadKey& thread) {
 std::string Deleted(const ThreadKey& thread) {
   return ThreadPrefix(Table::kDeleted, thread);
 }
+std::string LogCut(const ThreadKey& thread) {
+  return ThreadPrefix(Table::kLogCut, thread);
+}
 std::string LogEntry(const ThreadKey& thread, uint64_t index) {
   return Builder(Table::kLog).Thread(thread).Integer(index).Take();
 }

@@ -30,6 +30,7 @@ enum class Table : uint8_t {
   kListing = 0x19,         // newest first, thread id
   kDeleted = 0x1a,         // owner, number: rows that wait to be swept
   kReply = 0x1b,           // client, operation sequence number → reply
+  kLogCut = 0x1c,          // owner, number: log entries that wait to be swept
   kMemoryPlace = 0x30,     // memory id → owner, number
   kMemory = 0x31,          // owner, number
   kMemoryVector = 0x32,    // owner, number
@@ -55,6 +56,7 @@ std::string Message(const ThreadKey& thread, uint64_t sequence);
 std::string MessageId(const ThreadKey& thread, std::string_view message_id);
 std::string Lease(const ThreadKey& thread);
 std::string Deleted(const ThreadKey& thread);
+std::string LogCut(const ThreadKey& thread);
 std::string ListingByOwner(std::string_view owner, int64_t updated_micros,
                            std::string_view thread_id);
 std::string ListingByOwnerPrefix(std::string_view owner);

@@ -97,6 +97,8 @@ class Verifier {
         return CheckRow<WindowRow>(key, value, parser.Thread(), parser);
       case Table::kLease:
         return CheckRow<LeaseRow>(key, value, parser.Thread(), parser);
+      case Table::kLogCut:
+        return CheckRow<LogCutRow>(key, value, parser.Thread(), parser);
       case Table::kLog:
         return CheckNumbered<LogRow>(key, value, parser);
       case Table::kMessage:

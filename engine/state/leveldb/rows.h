@@ -34,6 +34,21 @@ struct CountersRow {
   uint64_t next_sequence = 1;
   uint64_t next_log_index = 0;
   uint64_t messages = 0;  // stored ones; equal to next_sequence - 1 until one is deleted
+  // Where in the log every kRunsPerMark-th run began, oldest first, and the runs since the newest.
+  std::vector<uint64_t> log_marks;
+  uint64_t runs_since_mark = 0;
+  bool log_is_cut = false;
+};
+
+// The log keeps this many of a thread's latest runs, and up to half as many more; older entries are
+// cut off at a mark.
+inline constexpr uint64_t kRunsKept = 32;
+inline constexpr uint64_t kRunsPerMark = kRunsKept / 2;
+
+// Entries from `from` up to, without, `to` are to be deleted.
+struct LogCutRow {
+  uint64_t from = 0;
+  uint64_t to = 0;
 };
 
 struct MessageRow {
@@ -78,7 +93,12 @@ auto Fields(T& row) {
 }
 template <pack::SameAs<CountersRow> T>
 auto Fields(T& row) {
-  return std::tie(row.next_sequence, row.next_log_index, row.messages);
+  return std::tie(row.next_sequence, row.next_log_index, row.messages, row.log_marks,
+                  row.runs_since_mark, row.log_is_cut);
+}
+template <pack::SameAs<LogCutRow> T>
+auto Fields(T& row) {
+  return std::tie(row.from, row.to);
 }
 template <pack::SameAs<MessageRow> T>
 auto Fields(T& row) {
@@ -98,6 +118,9 @@ template <pack::SameAs<LogRow> T>
 auto Fields(T& row) {
   return std::tie(row.entries);
 }
+
+// The kind of a run's first log entry.
+inline constexpr char kRunStarted[] = "run_started";
 
 // Name of the Meta row that holds RemoteTools.
 inline constexpr char kRemoteToolsName[] = "remote_tools";

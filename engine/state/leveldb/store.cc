@@ -5,7 +5,7 @@
 namespace agent_graph::state {
 namespace {
 
-constexpr size_t kSweepRows = 1000;
+constexpr size_t kSweepRows = 256;
 // How soon a lost process is noticed when its connection ended before the process did.
 constexpr std::chrono::milliseconds kOrphanCheckInterval{20};
 constexpr std::chrono::seconds kClientCheckInterval{1};
@@ -245,6 +245,7 @@ void Store::CheckClients(MonotonicClock::time_point now) {
 
 void Store::Sweep() {
   Result<bool> more = SweepDeletedThread(database_, transaction_, kSweepRows);
+  if (more.ok() && !*more) more = SweepCutLog(database_, transaction_, kSweepRows);
   wants_sweep_ = more.ok() && *more;
   if (more.ok()) {
     transaction_.Accept(false);

@@ -77,7 +77,7 @@ class Store {
   void Tick(MonotonicClock::time_point now);
   // When Tick has something to do next.
   Deadline next_tick() const { return std::min({next_waiter_, next_client_check_, next_expiry_}); }
-  // Deletes a portion of the rows of deleted threads; for when nothing else is to do.
+  // Deletes a portion of the rows of deleted threads and of the logs that were cut.
   void Sweep();
   bool wants_sweep() const { return wants_sweep_; }
 

@@ -150,6 +150,7 @@ Result<Store::Lease*> Store::FencedLease(const ReplyAddress& from, const AppendR
 Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRun& append,
                           int64_t micros) {
   AG_RETURN_IF_ERROR(editor.AppendLog(append.entries, micros));
+  wants_sweep_ = wants_sweep_ || editor.has_cut_log();
   AG_RETURN_IF_ERROR(editor.AddMessages(append.messages, ThreadEditor::Existing::kKeep));
   if (!append.current_node.empty()) lease.row.current_node = append.current_node;
   lease.row.step = append.step;

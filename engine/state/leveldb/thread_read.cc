@@ -13,8 +13,8 @@ namespace {
 // A window with more holes than this per message is read row by row.
 constexpr uint64_t kScanSpanPerItem = 4;
 
-// Bounds of a trace, whatever the caller asks for.
-constexpr size_t kTracedRunsMax = 1000;
+// Bounds of a trace, whatever the caller asks for. Of older runs the log may be cut off.
+constexpr size_t kTracedRunsMax = kRunsKept;
 constexpr size_t kTracedEntriesMax = 10'000;
 constexpr size_t kTracedBytesMax = 32 * 1024 * 1024;  // of the log passed over
 
@@ -105,7 +105,7 @@ class TraceCollector {
 
   // False when nothing older is wanted.
   bool Take(LogEntry entry) {
-    if (entry.kind != "run_started") {
+    if (entry.kind != kRunStarted) {
       if (newest_first_.size() < entries_max_) newest_first_.push_back(std::move(entry));
       return true;
     }

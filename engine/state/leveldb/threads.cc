@@ -9,9 +9,29 @@
 namespace agent_graph::state {
 namespace {
 
-constexpr keys::Table kSweptTables[] = {keys::Table::kLog,       keys::Table::kMessage,
-                                        keys::Table::kMessageId, keys::Table::kCounters,
-                                        keys::Table::kSnapshot,  keys::Table::kWindow};
+constexpr keys::Table kSweptTables[] = {
+    keys::Table::kLog,      keys::Table::kMessage, keys::Table::kMessageId, keys::Table::kCounters,
+    keys::Table::kSnapshot, keys::Table::kWindow,  keys::Table::kLogCut};
+
+Status Damaged() {
+  return Status(StatusCode::kDataLoss, "stored state cannot be read back");
+}
+
+// The thread of the first row of a table that is keyed by thread; nullopt when the table is empty.
+Result<std::optional<keys::ThreadKey>> FirstThreadOf(const Database& database, keys::Table table) {
+  std::optional<keys::ThreadKey> thread;
+  bool readable = true;
+  const std::string prefix = keys::TablePrefix(table);
+  AG_RETURN_IF_ERROR(database.Scan(prefix, keys::PrefixEnd(prefix), nullptr,
+                                   [&](std::string_view key, std::string_view) {
+                                     keys::Parser parser(key, table);
+                                     thread = parser.Thread();
+                                     readable = parser.ok();
+                                     return false;
+                                   }));
+  if (!readable) return Damaged();
+  return thread;
+}
 
 // Nobody asks for the listing of no owner, so there is none.
 void Unlist(Transaction& transaction, const std::string& thread_id, const ThreadRow& row) {
@@ -72,20 +92,12 @@ void DeleteThread(Transaction& transaction, const std::string& thread_id, const 
 
 Result<bool> SweepDeletedThread(const Database& database, Transaction& transaction,
                                 size_t rows_max) {
-  std::string marker;
-  const std::string deleted = keys::TablePrefix(keys::Table::kDeleted);
-  AG_RETURN_IF_ERROR(database.Scan(deleted, keys::PrefixEnd(deleted), nullptr,
-                                   [&](std::string_view key, std::string_view) {
-                                     marker = key;
-                                     return false;
-                                   }));
-  if (marker.empty()) return false;
-  keys::Parser parser(marker, keys::Table::kDeleted);
-  keys::ThreadKey thread = parser.Thread();
-  if (!parser.ok()) return Status(StatusCode::kDataLoss, "stored state cannot be read back");
+  AG_ASSIGN_OR_RETURN(std::optional<keys::ThreadKey> thread,
+                      FirstThreadOf(database, keys::Table::kDeleted));
+  if (!thread) return false;
   size_t rows = 0;
   for (keys::Table table : kSweptTables) {
-    const std::string prefix = keys::ThreadPrefix(table, thread);
+    const std::string prefix = keys::ThreadPrefix(table, *thread);
     AG_RETURN_IF_ERROR(database.Scan(prefix, keys::PrefixEnd(prefix), nullptr,
                                      [&](std::string_view key, std::string_view) {
                                        if (rows == rows_max) return false;
@@ -94,7 +106,35 @@ Result<bool> SweepDeletedThread(const Database& database, Transaction& transacti
                                        return true;
                                      }));
   }
-  if (rows < rows_max) transaction.Delete(marker);
+  if (rows < rows_max) transaction.Delete(keys::Deleted(*thread));
+  return true;
+}
+
+Result<bool> SweepCutLog(const Database& database, Transaction& transaction, size_t rows_max) {
+  AG_ASSIGN_OR_RETURN(std::optional<keys::ThreadKey> thread,
+                      FirstThreadOf(database, keys::Table::kLogCut));
+  if (!thread) return false;
+  const std::string marker = keys::LogCut(*thread);
+  // As the changes that are not committed yet leave it.
+  AG_ASSIGN_OR_RETURN(std::optional<LogCutRow> cut, transaction.GetRow<LogCutRow>(marker));
+  if (!cut) return true;
+  size_t rows = 0;
+  AG_RETURN_IF_ERROR(database.Scan(keys::LogEntry(*thread, cut->from),
+                                   keys::LogEntry(*thread, cut->to), nullptr,
+                                   [&](std::string_view key, std::string_view) {
+                                     if (rows == rows_max) return false;
+                                     keys::Parser parser(key, keys::Table::kLog);
+                                     parser.Thread();
+                                     cut->from = parser.Integer() + 1;
+                                     transaction.Delete(std::string(key));
+                                     ++rows;
+                                     return true;
+                                   }));
+  if (rows < rows_max) {
+    transaction.Delete(marker);
+  } else {
+    transaction.PutRow(marker, *cut);
+  }
   return true;
 }
 
@@ -121,10 +161,32 @@ Status ThreadEditor::AppendLog(const std::vector<LogEntry>& entries, int64_t mic
   LogRow row{entries};
   for (LogEntry& entry : row.entries) {
     if (entry.micros == 0) entry.micros = micros;
+    if (entry.kind == kRunStarted) AG_RETURN_IF_ERROR(MarkRun(counters_->next_log_index));
   }
   counters_->next_log_index += entries.size();
   transaction_.PutUnread(keys::LogEntry(thread_, counters_->next_log_index - 1),
                          pack::ToBytes(row));
+  return Status::Ok();
+}
+
+// `index`: of the first entry in the row that says that a run began.
+Status ThreadEditor::MarkRun(uint64_t index) {
+  std::vector<uint64_t>& marks = counters_->log_marks;
+  if (!marks.empty() && ++counters_->runs_since_mark < kRunsPerMark) return Status::Ok();
+  counters_->runs_since_mark = 0;
+  marks.push_back(index);
+  if (marks.size() <= 1 + kRunsKept / kRunsPerMark) return Status::Ok();
+  const uint64_t oldest = marks.front();
+  marks.erase(marks.begin());
+  // What an earlier cut has left is added to this one. The first also takes what an owner of
+  // before, which set no marks, has written.
+  const std::string key = keys::LogCut(thread_);
+  AG_ASSIGN_OR_RETURN(std::optional<LogCutRow> cut, transaction_.GetRow<LogCutRow>(key));
+  if (!cut) cut = LogCutRow{counters_->log_is_cut ? oldest : 0, 0};
+  cut->to = marks.front();
+  counters_->log_is_cut = true;
+  transaction_.PutRow(key, *cut);
+  has_cut_log_ = true;
   return Status::Ok();
 }
 

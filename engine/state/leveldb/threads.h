@@ -39,6 +39,9 @@ void DeleteThread(Transaction& transaction, const std::string& thread_id, const 
 Result<bool> SweepDeletedThread(const Database& database, Transaction& transaction,
                                 size_t rows_max);
 
+// Deletes up to `rows_max` log rows that were cut off. False when there is nothing left to cut.
+Result<bool> SweepCutLog(const Database& database, Transaction& transaction, size_t rows_max);
+
 // Changes the log, messages, window and snapshot of one thread. Save stages what has changed.
 class ThreadEditor {
  public:
@@ -46,6 +49,8 @@ class ThreadEditor {
 
   // Entries without a time get `micros`.
   Status AppendLog(const std::vector<LogEntry>& entries, int64_t micros);
+  // It left entries for SweepCutLog.
+  bool has_cut_log() const { return has_cut_log_; }
   enum class Existing { kKeep, kReplace };
   // Appends to history and window. A message whose id exists stays where it is and is left alone,
   // or gets the new content and a place in the window.
@@ -66,6 +71,7 @@ class ThreadEditor {
  private:
   Status LoadCounters();
   Status LoadWindow();
+  Status MarkRun(uint64_t index);
   void PutInWindow(uint64_t sequence, bool from_user);
 
   Transaction& transaction_;
@@ -73,6 +79,7 @@ class ThreadEditor {
   std::optional<CountersRow> counters_;
   std::optional<WindowRow> window_;
   bool window_changed_ = false;
+  bool has_cut_log_ = false;
 };
 
 }  // namespace agent_graph::state

@@ -15,6 +15,8 @@ namespace {
 
 constexpr size_t kBatchOperationsMax = 512;
 constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;
+// However much there is to write, what is to be swept gets its turn that often.
+constexpr std::chrono::milliseconds kSweepInterval{50};
 constexpr int kReadThreads = 2;
 constexpr int kMemoryThreads = 2;
 constexpr int kIndexNiceness = 10;
@@ -170,6 +172,7 @@ void Session::OnClosed(const std::shared_ptr<Connection>& connection) {
 }
 
 void Session::Write() {
+  auto next_sweep = MonotonicClock::now();
   while (!writes_.stopped()) {
     const Deadline wake = store_.wants_sweep() ? MonotonicClock::now() : store_.next_tick();
     std::vector<WriteItem> items = writes_.Take(kBatchOperationsMax, wake);
@@ -178,7 +181,10 @@ void Session::Write() {
       if (store_.batch_bytes() > kBatchBytesMax && !Commit()) return;
     }
     store_.Tick(MonotonicClock::now());
-    if (items.empty() && store_.wants_sweep()) store_.Sweep();
+    if (store_.wants_sweep() && (items.empty() || MonotonicClock::now() >= next_sweep)) {
+      store_.Sweep();
+      next_sweep = MonotonicClock::now() + kSweepInterval;
+    }
     if (!Commit()) return;
     for (const WriteItem& item : items) {
       if (item.kind == WriteItem::Kind::kRequest) item.connection->Executed(item.payload.size());

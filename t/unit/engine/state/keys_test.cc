@@ -25,8 +25,9 @@ class TextMaker {
 };
 
 constexpr int kRounds = 20'000;
-constexpr Table kThreadTables[] = {Table::kCounters, Table::kSnapshot,  Table::kWindow, Table::kLog,
-                                   Table::kMessage,  Table::kMessageId, Table::kLease};
+constexpr Table kThreadTables[] = {Table::kCounters, Table::kSnapshot, Table::kWindow,
+                                   Table::kLog,      Table::kMessage,  Table::kMessageId,
+                                   Table::kLease,    Table::kLogCut};
 
 int Sign(int value) {
   return (value > 0) - (value < 0);

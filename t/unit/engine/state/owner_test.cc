@@ -3,9 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "child_process.h"
 #include "fixture.h"
 #include "runtime/signal.h"
 
@@ -21,46 +20,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-// The directory a child process of these tests works in.
-constexpr char kDirectoryVariable[] = "AGENT_GRAPH_STATE_TEST_DIRECTORY";
-
-// This program again, executing one of the disabled tests below, until it is killed.
-class ChildProcess {
- public:
-  ChildProcess(const std::string& test, const std::string& directory) {
-    std::string filter = "--gtest_filter=" + test;
-    std::string variable = std::string(kDirectoryVariable) + "=" + directory;
-    char program[] = "/proc/self/exe";
-    char disabled[] = "--gtest_also_run_disabled_tests";
-    char brief[] = "--gtest_brief=1";
-    char* arguments[] = {program, filter.data(), disabled, brief, nullptr};
-    char* environment[] = {variable.data(), nullptr};
-    EXPECT_EQ(posix_spawn(&process_, program, nullptr, nullptr, arguments, environment), 0);
-  }
-  ~ChildProcess() { Kill(); }
-  // Stops it as a debugger would: it answers nothing and frees nothing.
-  void Freeze() {
-    kill(process_, SIGSTOP);
-    // The signal is only sent by then: a thread on another core may still answer.
-    waitpid(process_, nullptr, WUNTRACED);
-  }
-  void Thaw() { kill(process_, SIGCONT); }
-  void Kill() {
-    if (process_ == 0) return;
-    kill(process_, SIGKILL);
-    waitpid(process_, nullptr, 0);
-    process_ = 0;
-  }
-
- private:
-  pid_t process_ = 0;
-};
-
-std::string ChildDirectory() {
-  const char* directory = getenv(kDirectoryVariable);
-  return directory == nullptr ? "" : directory;
-}
 
 TEST(Child, DISABLED_Owns) {
   ASSERT_NE(ChildDirectory(), "");
