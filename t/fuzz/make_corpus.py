@@ -1,4 +1,4 @@
-"""Writes the seeds of the WebSocket fuzzers into t/fuzz/corpus/; run it after adding a case."""
+"""Writes the seeds of the fuzzers of binary formats into t/fuzz/corpus/; run it after adding a case."""
 import pathlib
 import struct
 
@@ -48,7 +48,48 @@ HANDSHAKE = {
     "old-version": b"upgrade:websocket\nconnection:upgrade\nsec-websocket-version:8\n",
 }
 
-for folder, seeds, prefix in (("websocket", WEBSOCKET, b"\x05"), ("handshake", HANDSHAKE, b"")):
+
+def pack(value):
+    """MessagePack as the state owner's protocol uses it."""
+    if value is None or isinstance(value, bool):
+        return {None: b"\xc0", False: b"\xc2", True: b"\xc3"}[value]
+    if isinstance(value, int):
+        return bytes([value]) if value < 128 else b"\xcf" + struct.pack(">Q", value)
+    if isinstance(value, float):
+        return b"\xcb" + struct.pack(">d", value)
+    if isinstance(value, str):
+        text = value.encode()
+        return b"\xd9" + bytes([len(text)]) + text
+    return bytes([0x90 | len(value)]) + b"".join(map(pack, value))
+
+
+def message(*items):
+    payload = pack(items)
+    return struct.pack("<I", len(payload)) + payload
+
+
+SCOPE = [1, "user"]
+EMBEDDING = ["hash 256", "\x01\x02\x03\x04"]
+RECORD = ["id", "user", "agent", "t", "episodic", "general", "tea", "{}", 1, 2]
+
+STATE_PROTOCOL = {
+    "hello": message(1, "agent-graph-state", 1, 1, "client", 7, 99, ["r1", "r2"]),
+    "welcome": message(2, 1, 3),
+    "refused": message(3, 5, "no"),
+    "begin": message(4, 1, 0, 1, 1700000000000000, [SCOPE, "t", "r", 0, None]),
+    "list-messages": message(4, 2, 1, 35, 5, [SCOPE, "t", [100, 0], ""]),
+    "reply": message(5, 1, 0, "", "", [RECORD]),
+    "two": message(9, 1) + message(11, "t"),
+    "cut": message(10, "t", "r")[:-3],
+    "too-long": struct.pack("<I", 2**31) + b"\x91\x01",
+    "deep": struct.pack("<I", 4000) + b"\x91" * 4000,
+    "store-memory": pack([SCOPE, RECORD, EMBEDDING]),
+    "search": pack([SCOPE, [[["category", '"x"']]], "tea", EMBEDDING, 2, 0, 10, 0.5]),
+    "hits": pack([[[RECORD, 0.25]]]),
+}
+
+for folder, seeds, prefix in (("websocket", WEBSOCKET, b"\x05"), ("handshake", HANDSHAKE, b""),
+                              ("state_protocol", STATE_PROTOCOL, b"")):
     (CORPUS / folder).mkdir(parents=True, exist_ok=True)
     for name, data in seeds.items():
         (CORPUS / folder / name).write_bytes(prefix + data)

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "state/memories.h"
 #include "state/types.h"
 #include "state/wire/protocol.h"
 
@@ -42,6 +43,12 @@ void TryStructs(std::string_view bytes) {
   Try<BeginRunReply>(bytes);
   Try<ThreadState>(bytes);
   Try<ThreadPage>(bytes);
+  Try<StoreMemory>(bytes);
+  Try<UpdateMemory>(bytes);
+  Try<RemoveMemories>(bytes);
+  Try<SearchMemories>(bytes);
+  Try<MemoryPage>(bytes);
+  Try<MemoryHits>(bytes);
 }
 
 std::vector<std::string> Payloads(std::string_view bytes, size_t piece) {
