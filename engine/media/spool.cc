@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -35,6 +36,20 @@ Status WriteAll(int file, std::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return Status::Ok();
+}
+
+Result<std::string> ReadExactly(int file, uint64_t offset, size_t bytes) {
+  std::string text(bytes, '\0');
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t got =
+        pread(file, text.data() + done, text.size() - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return FileError("read");
+    if (got == 0) return Status(StatusCode::kDataLoss, "a file is shorter than it was");
+    done += static_cast<size_t>(got);
+  }
+  return text;
 }
 
 Result<Spool> Spool::Create(int folder) {
@@ -91,17 +106,9 @@ std::string Spool::Sha256() {
   return hex;
 }
 
-Status Spool::ReadAll(std::string& bytes) const {
-  bytes.resize(size_);
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got =
-        pread(file_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return FileError("read");
-    done += static_cast<size_t>(got);
-  }
-  return Status::Ok();
+Result<std::string> Spool::ReadAt(uint64_t offset, size_t bytes_max) const {
+  return ReadExactly(file_.get(), offset,
+                     static_cast<size_t>(std::min<uint64_t>(size_ - offset, bytes_max)));
 }
 
 Status Spool::Keep(int target, const std::string& name) {

@@ -26,8 +26,8 @@ class Spool {
   std::string_view first_bytes() const { return first_bytes_; }  // kSniffedBytes at most
   std::string Sha256();                                          // hex; nothing is written after it
   int file() const { return file_.get(); }
-  // Everything written, again.
-  Status ReadAll(std::string& bytes) const;
+  // At most `bytes_max` of what was written, from `offset` on.
+  Result<std::string> ReadAt(uint64_t offset, size_t bytes_max) const;
 
   // Makes it durable and gives it the name `name` in `target`.
   Status Keep(int target, const std::string& name);
@@ -46,6 +46,8 @@ class Spool {
 
 // Writes all of it; kResourceExhausted when the disk is full.
 Status WriteAll(int file, std::string_view bytes);
+// `bytes` from `offset` on; kDataLoss when there are fewer.
+Result<std::string> ReadExactly(int file, uint64_t offset, size_t bytes);
 Status FileError(const char* what);  // of errno
 
 }  // namespace agent_graph::media

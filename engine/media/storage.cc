@@ -1,29 +1,8 @@
 #include "media/storage.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-
 #include "runtime/runtime.h"
 
 namespace agent_graph::media {
-namespace {
-
-Result<std::string> ReadWhole(int file, uint64_t length) {
-  std::string bytes(length, '\0');
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got =
-        pread(file, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return FileError("read");
-    if (got == 0) return Status(StatusCode::kDataLoss, "a file is shorter than its record says");
-    done += static_cast<size_t>(got);
-  }
-  return bytes;
-}
-
-}  // namespace
 
 Result<std::string> ReadFile(Storage& storage, runtime::Runtime& runtime, const Reader& reader,
                              const std::string& file_id, uint64_t bytes_max) {
@@ -34,7 +13,7 @@ Result<std::string> ReadFile(Storage& storage, runtime::Runtime& runtime, const 
   AG_ASSIGN_OR_RETURN(Content content, storage.Open(record, 0, record.size_bytes));
   Result<std::string> bytes = std::string();
   if (content.stream == nullptr) {
-    runtime.RunOnIoPool([&] { bytes = ReadWhole(content.file.get(), record.size_bytes); });
+    runtime.RunOnIoPool([&] { bytes = ReadExactly(content.file.get(), 0, record.size_bytes); });
     return bytes;
   }
   for (;;) {

@@ -72,6 +72,10 @@ std::string_view HttpHead::Header(std::string_view name) const {
 HttpCall::HttpCall(std::unique_ptr<Transfer> transfer) : transfer_(std::move(transfer)) {}
 HttpCall::~HttpCall() = default;
 
+Status HttpCall::Write(std::string piece) {
+  return transfer_->Write(std::move(piece));
+}
+
 Result<const HttpHead*> HttpCall::ReadHead() {
   return transfer_->ReadHead();
 }

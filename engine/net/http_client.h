@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,6 +33,7 @@ struct HttpRequest {
   std::string url;  // http or https
   HttpHeaders headers;
   std::string body;
+  std::optional<uint64_t> upload_bytes;  // so many are given by HttpCall::Write, in place of `body`
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds first_byte_timeout{60'000};  // from the start until the head is there
   std::chrono::milliseconds idle_timeout{60'000};        // of one Read
@@ -60,6 +62,9 @@ class HttpCall {
   HttpCall(const HttpCall&) = delete;
   HttpCall& operator=(const HttpCall&) = delete;
 
+  // The next piece of a body of `upload_bytes`; waits until the one before it was taken. What the
+  // server does not want any more, because it has answered or is gone, is dropped: ReadHead tells.
+  Status Write(std::string piece);
   // Waits for status line and headers. Valid as long as the call.
   Result<const HttpHead*> ReadHead();
   // Waits for the next piece of the body; empty at its end.

@@ -110,7 +110,12 @@ void HttpCall::Transfer::SetOptions(const HttpRoute& route) {
   set(CURLOPT_URL, request_.url.c_str());
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  if (request_.method == "POST" || !request_.body.empty()) {
+  if (request_.upload_bytes) {
+    set(CURLOPT_UPLOAD, 1L);
+    set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(*request_.upload_bytes));
+    set(CURLOPT_READFUNCTION, &OnUpload);
+    set(CURLOPT_READDATA, this);
+  } else if (request_.method == "POST" || !request_.body.empty()) {
     set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
     set(CURLOPT_POSTFIELDS, request_.body.c_str());
   }
@@ -154,6 +159,10 @@ size_t HttpCall::Transfer::OnBody(char* data, size_t size, size_t count, void* s
   }
 }
 
+size_t HttpCall::Transfer::OnUpload(char* data, size_t size, size_t count, void* self) {
+  return static_cast<Transfer*>(self)->GiveUpload(data, size * count);
+}
+
 size_t HttpCall::Transfer::TakeHeaderLine(std::string_view line) {
   if (head_complete_) return line.size();  // trailers
   head_bytes_ += line.size();
@@ -194,6 +203,31 @@ size_t HttpCall::Transfer::TakeBody(std::string_view piece) {
   body_ += piece;
   progress_.Notify();
   return piece.size();
+}
+
+size_t HttpCall::Transfer::GiveUpload(char* data, size_t room) {
+  if (upload_taken_ == upload_.size()) {
+    upload_paused_ = true;
+    return CURL_READFUNC_PAUSE;
+  }
+  const size_t given = upload_.copy(data, room, upload_taken_);
+  upload_taken_ += given;
+  if (upload_taken_ == upload_.size()) progress_.Notify();
+  return given;
+}
+
+Status HttpCall::Transfer::Write(std::string piece) {
+  while (upload_taken_ < upload_.size() && !head_complete_ && !done_) {
+    AG_RETURN_IF_ERROR(CheckStillWanted());
+    AG_RETURN_IF_ERROR(
+        WaitUntil(DeadlineAfter(request_.idle_timeout), "took nothing for", request_.idle_timeout));
+  }
+  if (head_complete_ || done_) return Status::Ok();
+  upload_ = std::move(piece);
+  upload_taken_ = 0;
+  // May call GiveUpload at once.
+  if (std::exchange(upload_paused_, false)) curl_easy_pause(handle_, CURLPAUSE_CONT);
+  return Status::Ok();
 }
 
 void HttpCall::Transfer::OnDone(CURLcode result) {

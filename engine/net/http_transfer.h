@@ -24,6 +24,7 @@ class HttpCall::Transfer : public CurlTransfer {
   ~Transfer() override;
 
   Status Start(const HttpRoute& route);
+  Status Write(std::string piece);
   Result<const HttpHead*> ReadHead();
   Result<std::string> Read();
   void LimitDeadline(Deadline deadline);
@@ -33,12 +34,14 @@ class HttpCall::Transfer : public CurlTransfer {
  private:
   static size_t OnHeader(char* data, size_t size, size_t count, void* self);
   static size_t OnBody(char* data, size_t size, size_t count, void* self);
+  static size_t OnUpload(char* data, size_t size, size_t count, void* self);
 
   void SetOptions(const HttpRoute& route);
   bool HeadersAreSafe() const;
   bool SetHeaders();
   size_t TakeHeaderLine(std::string_view line);
   size_t TakeBody(std::string_view piece);
+  size_t GiveUpload(char* data, size_t room);
   Status CheckStillWanted() const;
   Status WaitUntil(Deadline deadline, const char* what, std::chrono::milliseconds timeout);
   Status Failure() const;
@@ -53,6 +56,10 @@ class HttpCall::Transfer : public CurlTransfer {
   curl_slist* header_list_ = nullptr;
   bool added_ = false;
   char error_text_[CURL_ERROR_SIZE] = {};
+
+  std::string upload_;       // the piece that is being sent
+  size_t upload_taken_ = 0;  // of it
+  bool upload_paused_ = false;
 
   HttpHead head_;
   size_t head_bytes_ = 0;

@@ -1,14 +1,17 @@
-"""Files in a bucket, on a third party's S3 server. That one knows keys but does not verify signatures
-of version 4; those are held against published examples in the unit tests."""
+"""Files in a bucket: on a third party's S3 server, which knows keys but does not verify signatures of
+version 4, and on a server of ours, which does."""
 
 import pytest
 
-from harness import http1
+from harness import environment, http1, processes
 from harness.agents import behaviour
+from harness.bucket import Bucket
 from harness.s3_server import S3Server
-from harness.uploads import upload, uploaded
+from harness.uploads import file_form, upload, uploaded
+from harness.waiting import wait_until
 
 _ECHO = behaviour("echo")
+_MEGABYTE = 1024 * 1024
 
 
 @pytest.fixture
@@ -19,15 +22,77 @@ def s3(directory):
 
 
 @pytest.fixture
-def serve(start_service, s3):
-    def start(**media):
-        cloud = {"endpoint": s3.endpoint, "bucket": "files", "access_key_id": s3.ACCESS_KEY,
-                 "secret_access_key": "${S3_SECRET}"} | media.pop("cloud", {})
-        settings = _ECHO | {"env": "env", "media": {"storage_type": "cloud", "storage_path": "up/load",
-                                                    "cloud": cloud} | media}
-        return start_service(settings, files={"env": f"S3_SECRET={s3.SECRET_KEY}\n"})
+def bucket():
+    server = Bucket()
+    yield server
+    server.close()
 
-    return start
+
+def _start(start_service, server, workers=2, cloud=()):
+    keys = {"endpoint": server.endpoint, "bucket": "files", "access_key_id": server.ACCESS_KEY,
+            "secret_access_key": "${S3_SECRET}"} | dict(cloud)
+    settings = _ECHO | {"env": "env", "media": {"storage_type": "cloud", "storage_path": "up/load",
+                                                "cloud": keys}}
+    files = {"env": f"S3_SECRET={server.SECRET_KEY}\n"}
+    return start_service(settings, files=files, workers=workers)
+
+
+@pytest.fixture
+def serve(start_service, s3):
+    return lambda cloud=(): _start(start_service, s3, cloud=cloud)
+
+
+def test_every_request_is_signed(start_service, bucket):
+    service = _start(start_service, bucket)
+    data = bytes(range(256)) * 2000
+    record = uploaded(service, data, "a.txt", "text/plain")
+    assert bucket.objects[f"/files/up/load/{record['file_id']}"] == ("text/plain", data)
+    for _ in range(4):
+        assert service.get(record["url"]).body == data
+    info = service.get(record["url"] + "/info").json()["data"]
+    direct = http1.fetch(int(bucket.host.split(":")[1]), "GET",
+                         info["direct_url"].removeprefix(bucket.endpoint), {"Host": bucket.host})
+    assert direct.status == 200 and direct.body == data
+    assert bucket.refused == []
+
+
+def test_a_wrong_secret_is_refused(start_service, bucket):
+    service = _start(start_service, bucket, cloud={"secret_access_key": "of-somebody-else"})
+    reply = upload(service, b"x" * 100_000)
+    assert reply.status == 503 and reply.json()["detail"] == "the file storage failed"
+    assert bucket.objects == {} and "signature" in bucket.refused[0]
+
+
+@pytest.mark.timeout(600)
+def test_many_large_files_are_sent_at_once_in_little_memory(start_service, bucket):
+    count, data = 20, bytes(10 * _MEGABYTE)
+    service = _start(start_service, bucket, workers=1)
+    uploaded(service, data)
+    (worker,) = service.workers()
+    before = processes.resident_bytes(worker.pid)
+    bucket.go_on.clear()
+    begun = bucket.begun
+    headers, body = file_form(data)
+    connections = []
+    for _ in range(count):
+        connection = service.connect()
+        connection.request("POST", "/v1/files/upload", headers, body)
+        connections.append(connection)
+    wait_until(lambda: bucket.begun == begun + count, "all are being sent", 300)
+    grown = processes.resident_bytes(worker.pid) - before
+    assert service.get("/ping").status == 200
+    bucket.go_on.set()
+    records = []
+    for connection in connections:
+        reply = connection.read_reply()
+        assert reply.status == 200, reply.text
+        records.append(reply.json()["data"]["file_id"])
+        connection.close()
+    for file_id in records:
+        assert bucket.objects[f"/files/up/load/{file_id}"][1] == data
+    assert bucket.refused == []
+    if not environment.SANITIZER:
+        assert grown < count * _MEGABYTE, f"{grown} bytes for {count} files of {len(data)}"
 
 
 def test_upload_and_download(serve, s3):

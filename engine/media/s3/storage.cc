@@ -16,10 +16,7 @@ constexpr size_t kRecordBytesMax = 64 * 1024;
 constexpr size_t kErrorBytesMax = 2048;
 constexpr size_t kKnownMax = 4096;
 constexpr int kAttempts = 3;
-constexpr size_t kRepeatedBytesMax = 1024 * 1024;
-constexpr int kSendingMax = 2;
-constexpr std::chrono::minutes kTurnMax{2};
-constexpr std::chrono::milliseconds kTurnInterval{20};
+constexpr size_t kPieceBytes = 64 * 1024;  // of a file that is sent
 
 Status NoSuchFile() {
   return Status(StatusCode::kNotFound, "file not found");
@@ -90,21 +87,22 @@ Request S3Storage::MakeRequest(std::string method, const std::string& name) cons
 
 // The reply's head has been read. Failures that may pass are tried again.
 Result<std::unique_ptr<net::HttpCall>> S3Storage::Send(const Request& request,
-                                                       net::HttpRequest http) const {
+                                                       const net::HttpRequest& wanted,
+                                                       const Spool* upload) const {
+  net::HttpRequest http = wanted;
   http.method = request.method;
   http.url = base_url_ + EncodePath(request.path);
   http.idle_timeout = kIdleMax;
   // The reply to a PUT begins when all of it was sent.
   http.first_byte_timeout = request.method == "PUT" ? kTransferMax : kIdleMax;
   http.deadline = DeadlineAfter(kTransferMax);
+  if (upload != nullptr) http.upload_bytes = upload->size();
   Status failure;
-  // A large body is not copied for the sake of another try.
-  const int attempts = http.body.size() > kRepeatedBytesMax ? 1 : kAttempts;
-  for (int attempt = 1; attempt <= attempts; ++attempt) {
+  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
     http.headers = SignedHeaders(request, options_.credentials, options_.region, UnixNow());
-    AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call,
-                        client_.Start(attempt == attempts ? std::move(http) : http, never_));
-    Result<const net::HttpHead*> head = call->ReadHead();
+    AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call, client_.Start(http, never_));
+    const Status uploaded = upload != nullptr ? Upload(*call, *upload) : Status::Ok();
+    Result<const net::HttpHead*> head = uploaded.ok() ? call->ReadHead() : uploaded;
     if (!head.ok()) {
       failure = StorageFault(head.status().ToString());
       if (head.status().code() != StatusCode::kUnavailable) return failure;
@@ -121,12 +119,23 @@ Result<std::unique_ptr<net::HttpCall>> S3Storage::Send(const Request& request,
   return failure;
 }
 
-Status S3Storage::Put(const std::string& name, net::HttpRequest http, std::string hash,
-                      const std::string& content_type) const {
+Status S3Storage::Upload(net::HttpCall& call, const Spool& spool) const {
+  for (uint64_t sent = 0; sent < spool.size();) {
+    Result<std::string> piece = std::string();
+    runtime_.RunOnIoPool([&] { piece = spool.ReadAt(sent, kPieceBytes); });
+    if (!piece.ok()) return piece.status();
+    sent += piece->size();
+    AG_RETURN_IF_ERROR(call.Write(*std::move(piece)));
+  }
+  return Status::Ok();
+}
+
+Status S3Storage::Put(const std::string& name, const net::HttpRequest& http, std::string hash,
+                      const std::string& content_type, const Spool* upload) const {
   Request request = MakeRequest("PUT", name);
   request.payload_hash = std::move(hash);
   request.headers.emplace_back("content-type", content_type);
-  AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call, Send(request, std::move(http)));
+  AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call, Send(request, http, upload));
   call->Drain(kIdleMax);
   return Status::Ok();
 }
@@ -134,8 +143,7 @@ Status S3Storage::Put(const std::string& name, net::HttpRequest http, std::strin
 Result<std::string> S3Storage::Get(const std::string& name, size_t bytes_max) const {
   net::HttpRequest http;
   http.reply_bytes_max = bytes_max;
-  AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call,
-                      Send(MakeRequest("GET", name), std::move(http)));
+  AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call, Send(MakeRequest("GET", name), http));
   Result<std::string> text = call->ReadRest(bytes_max);
   if (!text.ok()) return StorageFault(text.status().ToString());
   return text;
@@ -145,38 +153,18 @@ Status S3Storage::Keep(Spool& spool, FileRecord& record, const std::optional<std
   record.size_bytes = spool.size();
   record.sha256 = spool.Sha256();
   record.has_text = text.has_value();
-  AG_RETURN_IF_ERROR(SendBytes(spool, record));
+  AG_RETURN_IF_ERROR(Put(record.file_id, {}, record.sha256, record.mime_type, &spool));
   if (text) {
     net::HttpRequest http;
     http.body = *text;
-    AG_RETURN_IF_ERROR(
-        Put(record.file_id + ".txt", std::move(http), Sha256Hex(*text), "text/plain"));
+    AG_RETURN_IF_ERROR(Put(record.file_id + ".txt", http, Sha256Hex(*text), "text/plain"));
   }
   net::HttpRequest http;
   http.body = ToText(record);
   std::string hash = Sha256Hex(http.body);
-  AG_RETURN_IF_ERROR(
-      Put(record.file_id + ".json", std::move(http), std::move(hash), "application/json"));
+  AG_RETURN_IF_ERROR(Put(record.file_id + ".json", http, std::move(hash), "application/json"));
   Remember(record);
   return Status::Ok();
-}
-
-// The bytes are in memory while they are sent, so few files are sent at a time.
-Status S3Storage::SendBytes(const Spool& spool, const FileRecord& record) {
-  const Deadline deadline = DeadlineAfter(kTurnMax);
-  while (sending_.fetch_add(1) >= kSendingMax) {
-    --sending_;
-    if (MonotonicClock::now() >= deadline) {
-      return Status(StatusCode::kResourceExhausted, "too many files are being stored");
-    }
-    AG_RETURN_IF_ERROR(runtime::SleepFor(kTurnInterval, nullptr));
-  }
-  net::HttpRequest http;
-  Status sent;
-  runtime_.RunOnIoPool([&] { sent = spool.ReadAll(http.body); });
-  if (sent.ok()) sent = Put(record.file_id, std::move(http), record.sha256, record.mime_type);
-  --sending_;
-  return sent;
 }
 
 Result<FileRecord> S3Storage::Find(const Reader& reader, const std::string& file_id) {
@@ -199,7 +187,7 @@ Result<Content> S3Storage::Open(const FileRecord& record, uint64_t first, uint64
   }
   net::HttpRequest http;
   http.reply_bytes_max = static_cast<size_t>(length) + 1;
-  AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call, Send(request, std::move(http)));
+  AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call, Send(request, http));
   Content content;
   content.stream = std::make_unique<CallStream>(std::move(call), length);
   return content;

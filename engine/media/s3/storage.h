@@ -3,7 +3,6 @@
 // Under the prefix a file is the object <id>, its record <id>.json and the text in it <id>.txt.
 #pragma once
 
-#include <atomic>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -52,10 +51,12 @@ class S3Storage : public Storage {
   };
 
   Request MakeRequest(std::string method, const std::string& name) const;
-  Result<std::unique_ptr<net::HttpCall>> Send(const Request& request, net::HttpRequest http) const;
-  Status SendBytes(const Spool& spool, const FileRecord& record);
-  Status Put(const std::string& name, net::HttpRequest http, std::string hash,
-             const std::string& content_type) const;
+  // `upload`: what the body is read from, if it is not in `http`.
+  Result<std::unique_ptr<net::HttpCall>> Send(const Request& request, const net::HttpRequest& http,
+                                              const Spool* upload = nullptr) const;
+  Status Upload(net::HttpCall& call, const Spool& spool) const;
+  Status Put(const std::string& name, const net::HttpRequest& http, std::string hash,
+             const std::string& content_type, const Spool* upload = nullptr) const;
   Result<std::string> Get(const std::string& name, size_t bytes_max) const;
   std::optional<FileRecord> Recall(const std::string& file_id);
   void Remember(const FileRecord& record);
@@ -65,7 +66,6 @@ class S3Storage : public Storage {
   const net::HttpClient client_;
   runtime::Runtime& runtime_;
   const runtime::Cancellation never_;
-  std::atomic<int> sending_{0};
   std::string base_url_;   // scheme and host
   std::string host_;       // as signed
   std::string base_path_;  // up to the prefix's slash

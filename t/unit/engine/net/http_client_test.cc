@@ -303,6 +303,82 @@ TEST_F(HttpClientTest, BuffersLittleWhileNobodyReads) {
   });
 }
 
+TEST_F(HttpClientTest, SendsABodyPieceByPiece) {
+  constexpr size_t kPieces = 50;
+  constexpr size_t kPieceBytes = 30'000;
+  std::promise<std::string> received;
+  ScriptedServer server([&](Connection& connection) {
+    received.set_value(connection.ReadRequest().value_or(""));
+    connection.Send(kOk);
+  });
+  Run([&] {
+    HttpRequest request;
+    request.method = "PUT";
+    request.url = server.url();
+    request.upload_bytes = kPieces * kPieceBytes;
+    auto call = client_.Start(request, {});
+    ASSERT_TRUE(call.ok());
+    for (size_t i = 0; i < kPieces; ++i) {
+      ASSERT_TRUE((*call)->Write(std::string(kPieceBytes, static_cast<char>('A' + i % 26))).ok());
+    }
+    ASSERT_TRUE((*call)->ReadHead().ok());
+    EXPECT_EQ(*(*call)->ReadRest(100), "hello");
+  });
+  const std::string request = received.get_future().get();
+  EXPECT_TRUE(request.starts_with("PUT / HTTP/1.1\r\n")) << request.substr(0, 200);
+  EXPECT_NE(request.find("Content-Length: 1500000\r\n"), std::string::npos);
+  const std::string body = request.substr(request.find("\r\n\r\n") + 4);
+  ASSERT_EQ(body.size(), kPieces * kPieceBytes);
+  for (size_t i = 0; i < kPieces; ++i) {
+    EXPECT_EQ(body.find_first_not_of(static_cast<char>('A' + i % 26), i * kPieceBytes),
+              i + 1 < kPieces ? (i + 1) * kPieceBytes : std::string::npos);
+  }
+}
+
+TEST_F(HttpClientTest, AnAnswerAheadOfTheBodyEndsTheUpload) {
+  constexpr char kNo[] = "HTTP/1.1 403 No\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno";
+  ScriptedServer server([&](Connection& connection) {
+    connection.Send(kNo);
+    connection.WaitUntilPeerCloses();
+  });
+  Run([&] {
+    HttpRequest request;
+    request.method = "PUT";
+    request.url = server.url();
+    request.upload_bytes = uint64_t{1} << 40;
+    auto call = client_.Start(request, {});
+    ASSERT_TRUE(call.ok());
+    // Far more than all buffers on the way would take.
+    for (int i = 0; i < 1000; ++i) {
+      ASSERT_TRUE((*call)->Write(std::string(64 * 1024, 'x')).ok());
+    }
+    auto head = (*call)->ReadHead();
+    ASSERT_TRUE(head.ok()) << head.status().ToString();
+    EXPECT_EQ((*head)->status, 403);
+  });
+}
+
+TEST_F(HttpClientTest, AServerThatTakesNothingEndsTheUpload) {
+  std::promise<void> over;
+  ScriptedServer server([&](Connection&) { over.get_future().wait(); });
+  Run([&] {
+    HttpRequest request;
+    request.method = "PUT";
+    request.url = server.url();
+    request.upload_bytes = uint64_t{1} << 40;
+    request.idle_timeout = milliseconds(100);
+    auto call = client_.Start(request, {});
+    ASSERT_TRUE(call.ok());
+    Status status;
+    for (int i = 0; i < 10'000 && status.ok(); ++i) {
+      status = (*call)->Write(std::string(64 * 1024, 'x'));
+    }
+    EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+    EXPECT_NE(status.message().find("took nothing for 100 ms"), std::string::npos);
+  });
+  over.set_value();
+}
+
 TEST_F(HttpClientTest, GoesThroughTheProxyOfItsEnvironment) {
   std::promise<std::string> received;
   ScriptedServer proxy([&](Connection& connection) {
