@@ -120,6 +120,9 @@ int main(int argc, char** argv) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  // What libraries complain of is nobody's business, and nobody may read it.
+  const int nothing = open("/dev/null", O_WRONLY);
+  if (nothing < 0 || dup2(nothing, STDERR_FILENO) < 0) return 1;
   const pid_t self = getpid();
   child = fork();
   if (child < 0) return 1;

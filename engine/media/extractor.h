@@ -1,13 +1,23 @@
 // The text in documents, read by another program: documents are hostile.
 #pragma once
 
-#include <chrono>
+#include <cstddef>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "runtime/io_pool.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "runtime/cancellation.h"
+#include "runtime/signal.h"
+
+namespace agent_graph::process {
+class Launcher;
+class Process;
+}  // namespace agent_graph::process
 
 namespace agent_graph::media {
 
@@ -17,8 +27,8 @@ std::string_view FormatOf(std::string_view mime_type, std::string_view filename)
 // Thread-safe.
 class Extractor {
  public:
-  // `program`: the path of agent-extract.
-  explicit Extractor(std::string program);
+  // `program`: the path of agent-extract, which `launcher` starts.
+  Extractor(std::string program, std::shared_ptr<const process::Launcher> launcher);
   ~Extractor();
 
   // Suspends the calling fiber. Nothing when the document cannot be read, takes too long, is of no
@@ -27,8 +37,23 @@ class Extractor {
   std::optional<std::string> Extract(int file, std::string_view format);
 
  private:
+  using Turn = runtime::Promise<bool>;
+
+  // False when it would take too long.
+  bool TakeTurn();
+  void EndTurn();
+  Result<std::unique_ptr<process::Process>> StartProgram(int file, std::string_view format,
+                                                         Deadline deadline) const;
+  // All that it writes, or somewhat more than is wanted.
+  Result<std::string> RunProgram(int file, std::string_view format) const;
+
   const std::string program_;
-  runtime::IoPool pool_;  // as many documents at a time
+  const std::shared_ptr<const process::Launcher> launcher_;
+  const runtime::Cancellation never_;
+
+  std::mutex mutex_;
+  size_t running_ = 0;                         // guarded by mutex_
+  std::deque<std::shared_ptr<Turn>> waiting_;  // guarded by mutex_; of calls that wait
 };
 
 }  // namespace agent_graph::media

@@ -164,13 +164,14 @@ struct Answer {
   Descriptors pipes = {-1, -1, -1};
 };
 
-Result<Answer> Ask(const std::string& state_directory, const std::string& packet,
+Result<Answer> Ask(const std::string& state_directory, const std::string& packet, int input,
                    boost::asio::io_context& loop, const runtime::Cancellation& cancellation,
                    Deadline deadline) {
   Answer answer;
   AG_ASSIGN_OR_RETURN(const int socket, ConnectToSpawner(state_directory));
   answer.control = std::make_shared<Stream>(loop, socket);
-  if (!SendPacket(socket, packet)) return answer;
+  const Descriptors sent = {input, -1, -1};
+  if (!SendPacket(socket, packet, input >= 0 ? &sent : nullptr)) return answer;
   AG_ASSIGN_OR_RETURN(answer.packet,
                       answer.control->Receive(&answer.pipes, cancellation, deadline));
   return answer;
@@ -195,7 +196,7 @@ Result<std::unique_ptr<Process>> Launcher::Start(const ProcessOptions& options,
   // A spawner that dies takes along what it may have started, and another one follows.
   Result<Answer> answer = Answer{};
   for (int ask = 0; ask < kAsksMax && answer.ok() && answer->packet.empty(); ++ask) {
-    answer = Ask(state_directory_, packet, *loop, cancellation, deadline);
+    answer = Ask(state_directory_, packet, options.input, *loop, cancellation, deadline);
   }
   if (!answer.ok()) return answer.status();
   if (answer->packet.empty()) return Unavailable("the spawner does not answer");

@@ -34,6 +34,8 @@ struct ProcessOptions {
   std::map<std::string, std::string> environment;  // all of it
   std::string directory = "/";                     // where it starts
   ProcessLimits limits;
+  // An open file, the caller's: the program's standard input, in place of a pipe. -1: none.
+  int input = -1;
 };
 
 // How a program ended.
@@ -51,7 +53,7 @@ class Process {
 
   virtual pid_t pid() const = 0;
 
-  // Waits until all of `bytes` is in the pipe. kUnavailable: nobody reads any more.
+  // Waits until all of `bytes` is in the pipe. kUnavailable: nobody reads, or not any more.
   virtual Status Write(std::string_view bytes, const runtime::Cancellation& cancellation,
                        Deadline deadline) = 0;
   virtual void CloseInput() = 0;

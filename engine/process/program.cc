@@ -71,9 +71,9 @@ struct Failure {
   _exit(127);
 }
 
-void MoveDescriptors(Pipes& pipes) {
-  const int from[] = {pipes.input.ends[0], pipes.output.ends[1], pipes.errors.ends[1],
-                      pipes.report.ends[1]};
+void MoveDescriptors(int input, Pipes& pipes) {
+  const int from[] = {input >= 0 ? input : pipes.input.ends[0], pipes.output.ends[1],
+                      pipes.errors.ends[1], pipes.report.ends[1]};
   int high[4];
   for (int i = 0; i < 4; ++i) {
     high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 16);
@@ -90,7 +90,7 @@ void MoveDescriptors(Pipes& pipes) {
                          char* const* arguments, char* const* environment) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != starter) _exit(127);
-  MoveDescriptors(pipes);
+  MoveDescriptors(options.input, pipes);
   if (setpgid(0, 0) != 0) Report("setpgid");
   for (int number = 1; number < NSIG; ++number) {
     if (number != SIGKILL && number != SIGSTOP) signal(number, SIG_DFL);

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -107,13 +108,15 @@ bool SendPacket(int socket, std::string_view packet, const Descriptors* descript
   message.msg_iovlen = 1;
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(Descriptors))] = {};
   if (descriptors != nullptr) {
+    const auto end = std::find(descriptors->begin(), descriptors->end(), -1);
+    const size_t bytes = static_cast<size_t>(end - descriptors->begin()) * sizeof(int);
     message.msg_control = control;
-    message.msg_controllen = sizeof control;
+    message.msg_controllen = CMSG_SPACE(bytes);
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(Descriptors));
-    std::memcpy(CMSG_DATA(header), descriptors->data(), sizeof(Descriptors));
+    header->cmsg_len = CMSG_LEN(bytes);
+    std::memcpy(CMSG_DATA(header), descriptors->data(), bytes);
   }
   ssize_t sent;
   do {

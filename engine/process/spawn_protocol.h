@@ -1,7 +1,8 @@
 // What a worker and the spawner say to each other, over a SOCK_SEQPACKET socket; one connection per
 // program.
 //
-//   worker:  {"arguments":[…],"environment":{…},"directory":"/","limits":{…}}
+//   worker:  {"arguments":[…],"environment":{…},"directory":"/","limits":{…}}, perhaps with a file
+//            that is to be the program's standard input
 //   spawner: {"pid":7} with the worker's ends of standard input, output and errors
 //            or {"error":"…","full":false}, and the connection ends
 //   spawner: {"exit_code":0,"signal":0} when the program has ended
@@ -36,7 +37,7 @@ Result<StartReply> ReadStartReply(std::string_view packet);
 std::string ToPacket(const ProcessEnd& end);
 Result<ProcessEnd> ReadEnd(std::string_view packet);
 
-// Descriptors that travel with a packet: standard input, output and errors; -1: none.
+// Descriptors that travel with a packet, up to the first -1: standard input, output and errors.
 using Descriptors = std::array<int, 3>;
 
 // errno is set when false.

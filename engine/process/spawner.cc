@@ -111,18 +111,34 @@ class Spawner {
   }
 
   void Hear(Client& client) {
-    const std::optional<std::string> packet = ReceivePacket(client.socket);
+    Descriptors sent_along = {-1, -1, -1};
+    const std::optional<std::string> packet = ReceivePacket(client.socket, &sent_along);
     if (!packet) return;
-    if (packet->empty() || client.program != 0) return Leave(client);
+    if (packet->empty() || client.program != 0) {
+      Leave(client);
+    } else {
+      Serve(client, *packet, sent_along[0]);
+    }
+    Close(sent_along);
+  }
+
+  static void Close(const Descriptors& descriptors) {
+    for (int descriptor : descriptors) {
+      if (descriptor >= 0) close(descriptor);
+    }
+  }
+
+  void Serve(Client& client, const std::string& packet, int input) {
     StartReply reply;
     Descriptors pipes = {-1, -1, -1};
-    const Result<ProcessOptions> options = ReadOptions(*packet);
+    Result<ProcessOptions> options = ReadOptions(packet);
     if (!options.ok()) {
       reply.error = options.status().message();
     } else if (Programs() >= kProgramsMax) {
       reply.error = "more than " + std::to_string(kProgramsMax) + " programs";
       reply.full = true;
     } else {
+      options->input = input;
       Result<Program> program = StartProgram(*options);
       if (program.ok()) {
         reply.pid = client.program = program->pid;
@@ -132,9 +148,7 @@ class Spawner {
       }
     }
     const bool sent = SendPacket(client.socket, ToPacket(reply), reply.pid != 0 ? &pipes : nullptr);
-    for (int pipe : pipes) {
-      if (pipe >= 0) close(pipe);
-    }
+    Close(pipes);
     if (!sent || reply.pid == 0) Leave(client);
   }
 

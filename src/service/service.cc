@@ -79,7 +79,7 @@ struct Service::Implementation {
         files(MakeFileStorage(*settings, options.state_directory,
                               options.state_in_process ? getpid() : getppid(), runtime)),
         shown_files(*files, runtime, !settings->media.require_owner),
-        extractor(ExtractorProgram()),
+        extractor(ExtractorProgram(), std::make_shared<process::Launcher>(options.state_directory)),
         reports(settings->evaluation.reports_directory),
         exporter(MakeExporter()),
         remote_tools(agent.remote_tools, checkpointer(), options.nginx, ToLog()),

@@ -104,6 +104,15 @@ def test_readers_of_documents_are_nobody_s_burden(start_service):
         line for line in service.error_log.text().splitlines() if "unknown process" in line)
 
 
+def test_documents_are_read_again_once_the_helper_process_is_back(start_service):
+    service = start_service(_ECHO)
+    assert uploaded(service, documents.pdf(), "a.pdf", None)["extracted_text"] == documents.TEXT
+    [helper] = service.cache_managers()
+    service.error_log.allow(rf"cache manager process {helper.pid} exited on signal 9")
+    service.kill(helper.pid)
+    assert uploaded(service, documents.pdf(), "a.pdf", None)["extracted_text"] == documents.TEXT
+
+
 def _reference(record, kind="image", nested=False, **fields):
     if nested:
         return {"type": kind, "media": {"kind": "file_id", "file_id": record["file_id"]} | fields}

@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -97,6 +98,23 @@ class ProcessTest : public testing::OnFiber {
   int lifeline_[2] = {-1, -1};
   pid_t spawner_ = 0;  // its keeper
 };
+
+TEST_F(ProcessTest, ReadsAFileInPlaceOfAPipe) {
+  const std::string name = directory_ + "/input";
+  std::ofstream(name) << "what stands in the file";
+  const int file = open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(file, 0);
+  Run([&] {
+    ProcessOptions options = Shell("test -f /proc/self/fd/0 && cat");
+    options.input = file;
+    auto process = Start(options);
+    ASSERT_TRUE(process.ok()) << process.status().ToString();
+    EXPECT_EQ((*process)->Write("ignored", never_, DeadlineAfter(kPatience)).code(),
+              StatusCode::kUnavailable);
+    EXPECT_EQ(ReadAll(**process), "what stands in the file");
+  });
+  close(file);
+}
 
 TEST_F(ProcessTest, Streams) {
   Run([&] {
