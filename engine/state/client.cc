@@ -6,6 +6,7 @@
 #include "runtime/cancellation.h"
 #include "state/client/link.h"
 #include "state/leveldb/maintenance.h"
+#include "state/reembedding.h"
 #include "state/wire/protocol.h"
 
 namespace agent_graph::state {
@@ -232,6 +233,16 @@ Result<MemoryPage> Client::List(const ListMemories& list) {
 
 Result<RemovedMemories> Client::Remove(const RemoveMemories& remove) {
   return Decode<RemovedMemories>(link_->Call(Request(Operation::kRemoveMemories, remove), nullptr));
+}
+
+Result<UnembeddedPage> Client::List(const ListUnembedded& list) {
+  return Decode<UnembeddedPage>(link_->Call(Request(Operation::kListUnembedded, list), nullptr));
+}
+
+Result<uint64_t> Client::Put(const PutVectors& put) {
+  AG_ASSIGN_OR_RETURN(const VectorsPut done, Decode<VectorsPut>(link_->Call(
+                                                 Request(Operation::kPutVectors, put), nullptr)));
+  return done.count;
 }
 
 Result<MemoryHits> Client::Search(const SearchMemories& search) {

@@ -21,6 +21,9 @@ namespace agent_graph::state {
 
 class Link;
 struct BackupReport;
+struct ListUnembedded;
+struct PutVectors;
+struct UnembeddedPage;
 struct VerifyReport;
 
 struct ClientOptions {
@@ -90,6 +93,9 @@ class Client : public Service, public Memories {
   // For administrators, who are patient: options.operation_timeout bounds these, too.
   Result<VerifyReport> Verify();
   Result<BackupReport> Backup(const std::string& name);
+  Result<UnembeddedPage> List(const ListUnembedded& list);
+  // How many were put.
+  Result<uint64_t> Put(const PutVectors& put);
 
   // Cuts the connection as a network fault would; the client comes back by itself.
   void DropConnectionForTest();

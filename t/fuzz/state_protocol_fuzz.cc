@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "state/memories.h"
+#include "state/reembedding.h"
 #include "state/types.h"
 #include "state/wire/protocol.h"
 
@@ -49,6 +50,8 @@ void TryStructs(std::string_view bytes) {
   Try<SearchMemories>(bytes);
   Try<MemoryPage>(bytes);
   Try<MemoryHits>(bytes);
+  Try<ListUnembedded>(bytes);
+  Try<PutVectors>(bytes);
 }
 
 std::vector<std::string> Payloads(std::string_view bytes, size_t piece) {

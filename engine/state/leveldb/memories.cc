@@ -122,4 +122,24 @@ Result<MemoryPage> ReadMemoryPage(const DatabaseSnapshot& snapshot, const ListMe
   return page;
 }
 
+Result<UnembeddedPage> ReadUnembedded(const DatabaseSnapshot& snapshot,
+                                      const ListUnembedded& list) {
+  AG_ASSIGN_OR_RETURN(MemoryPage memories,
+                      ReadMemoryPage(snapshot, {Scope::All(), {}, list.limit, list.cursor}));
+  UnembeddedPage page;
+  page.looked_at = memories.memories.size();
+  page.next_cursor = std::move(memories.next_cursor);
+  for (MemoryRecord& record : memories.memories) {
+    AG_ASSIGN_OR_RETURN(std::optional<keys::MemoryKey> place,
+                        ReadRow<keys::MemoryKey>(snapshot, keys::MemoryPlace(record.id)));
+    if (!place) continue;
+    AG_ASSIGN_OR_RETURN(std::optional<Embedding> embedding,
+                        ReadRow<Embedding>(snapshot, keys::MemoryVector(*place)));
+    const bool right = embedding && embedding->space == list.space &&
+                       embedding->values.size() == list.dimensions * sizeof(float);
+    if (!right) page.memories.push_back({std::move(record.id), std::move(record.content)});
+  }
+  return page;
+}
+
 }  // namespace agent_graph::state

@@ -6,6 +6,7 @@
 #include "state/leveldb/thread_read.h"
 #include "state/memories.h"
 #include "state/pack/fields.h"
+#include "state/reembedding.h"
 #include "state/wire/memory_fields.h"
 
 namespace agent_graph::state::keys {
@@ -29,5 +30,8 @@ Result<MemoryRecord> ReadMemory(const DatabaseSnapshot& snapshot, const MemoryNa
 // Cost: the rows of the page and those that the filter passes over. A page that passed over too
 // many ends early, with a cursor.
 Result<MemoryPage> ReadMemoryPage(const DatabaseSnapshot& snapshot, const ListMemories& list);
+
+// Cost: that of a page of all memories, and reading their vectors.
+Result<UnembeddedPage> ReadUnembedded(const DatabaseSnapshot& snapshot, const ListUnembedded& list);
 
 }  // namespace agent_graph::state

@@ -111,6 +111,8 @@ Result<std::string> Reader::Execute(wire::Operation operation, pack::Unpacker& u
       return Run(ReadMemory, snapshot, unpacker);
     case wire::Operation::kListMemories:
       return Run(ReadMemoryPage, snapshot, unpacker);
+    case wire::Operation::kListUnembedded:
+      return Run(ReadUnembedded, snapshot, unpacker);
     default:
       return Status(StatusCode::kInvalidArgument, "unknown state operation");
   }
@@ -145,6 +147,7 @@ Reader::Cost Reader::CostOf(wire::Operation operation, pack::Unpacker unpacker) 
   PageRequest page;
   switch (operation) {
     case wire::Operation::kReadRuns:
+    case wire::Operation::kListUnembedded:
       return Cost::kRows;
     case wire::Operation::kVerify:
     case wire::Operation::kBackup:

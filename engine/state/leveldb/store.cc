@@ -199,6 +199,10 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const wire::RequestHea
       AG_ASSIGN_OR_RETURN(UpdateMemory update, Decode<UpdateMemory>(unpacker));
       return ChangeMemory(update, header.micros);
     }
+    case Operation::kPutVectors: {
+      AG_ASSIGN_OR_RETURN(PutVectors put, Decode<PutVectors>(unpacker));
+      return ReplaceVectors(put);
+    }
     case Operation::kDeleteMemory: {
       AG_ASSIGN_OR_RETURN(MemoryName name, Decode<MemoryName>(unpacker));
       return DeleteMemory(name);

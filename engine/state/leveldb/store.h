@@ -23,6 +23,7 @@
 #include "state/leveldb/rows.h"
 #include "state/leveldb/threads.h"
 #include "state/leveldb/transaction.h"
+#include "state/reembedding.h"
 #include "state/wire/protocol.h"
 
 namespace agent_graph::state {
@@ -143,6 +144,7 @@ class Store {
   Result<ReplyRow> ChangeMemory(const UpdateMemory& update, int64_t micros);
   Result<ReplyRow> DeleteMemory(const MemoryName& name);
   Result<ReplyRow> DeleteMemories(const RemoveMemories& remove);
+  Result<ReplyRow> ReplaceVectors(const PutVectors& put);
 
   // Memories (store_memories.cc).
   struct Memory {

@@ -82,6 +82,22 @@ Result<ReplyRow> Store::ChangeMemory(const UpdateMemory& update, int64_t micros)
   return ReplyRow{};
 }
 
+Result<ReplyRow> Store::ReplaceVectors(const PutVectors& put) {
+  if (put.vectors.size() > kPageItemsMax) {
+    return Status(StatusCode::kInvalidArgument, "too many memories at once");
+  }
+  VectorsPut done;
+  for (const NewVector& vector : put.vectors) {
+    AG_ASSIGN_OR_RETURN(std::optional<Memory> memory, FindMemory(Scope::All(), "", vector.id));
+    if (!memory || memory->record.content != vector.content) continue;
+    PutVector(memory->key, vector.embedding);
+    ++done.count;
+  }
+  ReplyRow reply;
+  reply.body = pack::ToBytes(done);
+  return reply;
+}
+
 Result<ReplyRow> Store::DeleteMemory(const MemoryName& name) {
   AG_ASSIGN_OR_RETURN(std::optional<Memory> memory, FindMemory(name.scope, name.agent_id, name.id));
   if (!memory) return NotFound();

@@ -26,6 +26,16 @@ Status Damaged() {
   return Status(StatusCode::kDataLoss, "stored state cannot be read back");
 }
 
+size_t DimensionsOf(const Embedding& embedding) {
+  return embedding.values.size() / sizeof(float);
+}
+
+// Vectors of the same space and length are compared with each other, no others.
+bool Serves(const Partition& partition, const Embedding& wanted) {
+  return wanted.values.empty() ||
+         (wanted.space == partition.space() && DimensionsOf(wanted) == partition.dimensions());
+}
+
 std::string Prefix(keys::Table table, const Scope& scope) {
   return scope.kind == Scope::Kind::kOwner ? keys::MemoryPrefix(table, scope.user_id)
                                            : keys::TablePrefix(table);
@@ -87,13 +97,13 @@ bool MemoryIndex::IsKept(const std::string& owner, const Entry& entry) const {
   return place != by_owner_.end() && place->second.get() == &entry;
 }
 
-bool MemoryIndex::IsCurrent(Entry& entry, const std::string& space) {
+bool MemoryIndex::IsCurrent(Entry& entry, const Embedding& wanted) {
   std::lock_guard lock(mutex_);
   return entry.partition != nullptr && entry.changes.empty() && !entry.stale &&
-         !entry.partition->worn() && (space.empty() || space == entry.partition->space());
+         !entry.partition->worn() && Serves(*entry.partition, wanted);
 }
 
-Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const std::string& space) {
+Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const Embedding& wanted) {
   std::vector<keys::MemoryKey> changes;
   bool build;
   {
@@ -101,11 +111,10 @@ Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const std::string&
     changes.swap(entry.changes);
     build = std::exchange(entry.stale, false);
   }
-  if (entry.partition == nullptr || entry.partition->worn() ||
-      (!space.empty() && space != entry.partition->space())) {
+  if (entry.partition == nullptr || entry.partition->worn() || !Serves(*entry.partition, wanted)) {
     build = true;
   }
-  Status status = build ? Build(entry, scope, space) : TakeChanges(*entry.partition, changes);
+  Status status = build ? Build(entry, scope, wanted) : TakeChanges(*entry.partition, changes);
   const size_t bytes = status.ok() ? entry.partition->bytes() + kEntryBytes : 0;
   if (status.ok() && bytes > bytes_max_) {
     status = Status(StatusCode::kResourceExhausted,
@@ -129,10 +138,10 @@ Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const std::string&
   return Status::Ok();
 }
 
-Status MemoryIndex::Build(Entry& entry, const Scope& scope, const std::string& space) const {
+Status MemoryIndex::Build(Entry& entry, const Scope& scope, const Embedding& wanted) const {
   const DatabaseSnapshot snapshot(database_);
   entry.partition.reset();
-  auto partition = std::make_shared<Partition>(space);
+  auto partition = std::make_shared<Partition>(wanted.space, DimensionsOf(wanted));
   auto within_bounds = [&] {
     if (stopping_) return Status(StatusCode::kUnavailable, "the state owner is leaving");
     if (partition->bytes() <= bytes_max_) return Status::Ok();
@@ -319,13 +328,12 @@ Result<std::vector<Candidate>> MemoryIndex::SearchPartition(Entry& entry,
                                                             const SearchMemories& search,
                                                             const FilterMatcher& filter,
                                                             size_t limit) {
-  const std::string& space = search.embedding.space;
   {
     std::shared_lock lock(entry.mutex);
-    if (IsCurrent(entry, space)) return entry.partition->Search(search, filter, limit);
+    if (IsCurrent(entry, search.embedding)) return entry.partition->Search(search, filter, limit);
   }
   std::unique_lock lock(entry.mutex);
-  AG_RETURN_IF_ERROR(Refresh(entry, search.scope, space));
+  AG_RETURN_IF_ERROR(Refresh(entry, search.scope, search.embedding));
   // Under the same lock: an unending stream of changes must not keep a search from its turn.
   return entry.partition->Search(search, filter, limit);
 }

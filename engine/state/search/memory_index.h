@@ -61,10 +61,11 @@ class MemoryIndex {
   };
 
   std::shared_ptr<Entry> Find(const Scope& scope);
-  bool IsCurrent(Entry& entry, const std::string& space);
+  // `wanted`: the vector that is searched for; empty when any partition serves.
+  bool IsCurrent(Entry& entry, const Embedding& wanted);
   // Builds the partition or takes the noted changes over; the entry's mutex is held.
-  Status Refresh(Entry& entry, const Scope& scope, const std::string& space);
-  Status Build(Entry& entry, const Scope& scope, const std::string& space) const;
+  Status Refresh(Entry& entry, const Scope& scope, const Embedding& wanted);
+  Status Build(Entry& entry, const Scope& scope, const Embedding& wanted) const;
   Status TakeChanges(Partition& partition, const std::vector<keys::MemoryKey>& changes) const;
   void Forget(const Scope& scope);
   // Under mutex_.

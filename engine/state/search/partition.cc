@@ -76,10 +76,10 @@ void Partition::Put(const keys::MemoryKey& key, const MemoryRecord& record) {
 
 void Partition::PutVector(const keys::MemoryKey& key, const Embedding& embedding) {
   auto place = slot_of_.find(key.number);
-  const size_t dimensions = embedding.values.size() / sizeof(float);
-  if (place == slot_of_.end() || embedding.space != space_ || dimensions == 0) return;
-  if (dimensions_ == 0) dimensions_ = dimensions;
-  if (dimensions != dimensions_) return;
+  if (place == slot_of_.end() || embedding.values.empty() || embedding.space != space_ ||
+      embedding.values.size() != dimensions_ * sizeof(float)) {
+    return;
+  }
   const auto index = static_cast<uint32_t>(vectors_.size());
   float* vector = NewVector();
   std::memcpy(vector, embedding.values.data(), embedding.values.size());
@@ -279,12 +279,11 @@ Partition::Ranked Partition::RankByAge(const SearchMemories& search, const Filte
                     [this](uint32_t a, uint32_t b) { return slots_[a].number > slots_[b].number; });
   Ranked ranked;
   const std::vector<float> query = QueryVector(search.embedding);
-  if (query.empty()) return ranked;
   const float length = std::sqrt(DotProduct(query.data(), query.data(), query.size()));
   for (uint32_t slot : slots) {
     if (ranked.size() == limit) break;
-    if (slots_[slot].vector == kNone) continue;
-    const float score = Likeness(query, length, search.metric, slots_[slot]);
+    const bool comparable = !query.empty() && slots_[slot].vector != kNone;
+    const float score = comparable ? Likeness(query, length, search.metric, slots_[slot]) : 0;
     if (!search.score_min || score >= *search.score_min) ranked.push_back({slot, score});
   }
   return ranked;

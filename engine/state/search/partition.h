@@ -24,8 +24,9 @@ struct Candidate {
 // Reads may be concurrent with each other, not with changes.
 class Partition {
  public:
-  // Vectors of another space are passed over; the first one of the space decides on the dimension.
-  explicit Partition(std::string space) : space_(std::move(space)) {}
+  // Vectors of another space or another length are passed over.
+  Partition(std::string space, size_t dimensions)
+      : space_(std::move(space)), dimensions_(dimensions) {}
 
   // A new or changed memory, to be followed by its vector.
   void Put(const keys::MemoryKey& key, const MemoryRecord& record);
@@ -108,7 +109,7 @@ class Partition {
   std::vector<float> QueryVector(const Embedding& embedding) const;
 
   const std::string space_;
-  size_t dimensions_ = 0;
+  const size_t dimensions_;
   std::vector<Slot> slots_;  // in order of change
   std::unordered_map<uint64_t, uint32_t> slot_of_;
   std::vector<uint64_t> hashes_;

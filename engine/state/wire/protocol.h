@@ -72,6 +72,7 @@ enum class Operation : uint8_t {
   kUpdateMemory = 17,
   kDeleteMemory = 18,
   kRemoveMemories = 19,
+  kPutVectors = 20,
   // Reading, executed on a snapshot.
   kGetThread = 32,
   kListThreads = 33,
@@ -87,6 +88,7 @@ enum class Operation : uint8_t {
   // Of an administrator.
   kVerify = 60,
   kBackup = 61,
+  kListUnembedded = 62,
 };
 
 inline bool IsMutating(Operation operation) {

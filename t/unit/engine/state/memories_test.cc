@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "fixture.h"
+#include "state/reembedding.h"
 
 namespace agent_graph::state {
 namespace {
@@ -303,6 +304,55 @@ TEST_P(MemoriesTest, VectorsOfAnotherSpaceAreNotCompared) {
   EXPECT_THAT(Found(search), UnorderedElementsAre("old", "new"));
   // A vector of another length in the same space fits nothing.
   EXPECT_THAT(Found(QueryOf("", {1, 0, 0})), IsEmpty());
+  // The newest are the newest, also those that cannot be compared.
+  search.ranking = Ranking::kNewest;
+  EXPECT_THAT(Found(search), ElementsAre("new", "old"));
+  search.score_min = 0.5;
+  EXPECT_THAT(Found(search), ElementsAre("new"));
+}
+
+TEST_P(MemoriesTest, VectorsOfAnotherLengthAreNotCompared) {
+  Add("short", "", "tea", {1, 0});
+  Add("long", "", "tea", {1, 0, 0});
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(Found(QueryOf("", {1, 0})), ElementsAre("short"));
+    EXPECT_THAT(Found(QueryOf("", {1, 0, 0})), ElementsAre("long"));
+  }
+}
+
+TEST_P(MemoriesTest, AreEmbeddedAnew) {
+  Add("a", "alice", "tea", {1, 0});
+  Add("b", "bob", "coffee", {0, 1});
+  Add("c", "", "milk", {});
+  Add("d", "alice", "water", {1, 0, 0});
+  const auto unembedded = [&](uint64_t limit) {
+    std::vector<std::string> ids;
+    ListUnembedded list{"test", 3, limit, {}};
+    do {
+      const Result<UnembeddedPage> page = client_->List(list);
+      EXPECT_TRUE(page.ok()) << page.status().ToString();
+      if (!page.ok()) break;
+      for (const UnembeddedMemory& memory : page->memories) ids.push_back(memory.id);
+      list.cursor = page->next_cursor;
+    } while (!list.cursor.empty());
+    return ids;
+  };
+  EXPECT_THAT(unembedded(100), ElementsAre("c", "b", "a"));
+  EXPECT_THAT(unembedded(1), ElementsAre("c", "b", "a"));
+  EXPECT_THAT(Found(QueryOf("alice", {1, 0, 0})), ElementsAre("d"));
+
+  PutVectors put;
+  put.vectors = {{"a", "tea", VectorOf({1, 0, 0})},
+                 {"b", "what it said before", VectorOf({0, 1, 0})},
+                 {"gone", "x", VectorOf({0, 1, 0})}};
+  EXPECT_EQ(client_->Put(put).value(), 1u);
+  EXPECT_THAT(unembedded(100), ElementsAre("c", "b"));
+  EXPECT_THAT(Found(QueryOf("alice", {1, 0, 0})), UnorderedElementsAre("a", "d"));
+  EXPECT_THAT(Found(QueryOf("alice", {1, 0})), IsEmpty());
+  // All else is as it was.
+  const MemoryRecord record = memories().GetMemory({ScopeOf("alice"), "a", ""}).value();
+  EXPECT_EQ(record.content, "tea");
+  EXPECT_EQ(record.created_micros, record.updated_micros);
 }
 
 TEST_P(MemoriesTest, PagesGoOnWhereTheyEndedWhateverIsWrittenMeanwhile) {

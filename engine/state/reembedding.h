@@ -1,0 +1,73 @@
+// What an administrator asks of the memories after a change of the embedding: those whose vectors
+// are of another space, or of another length, and new vectors for them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "state/memories.h"
+#include "state/wire/memory_fields.h"
+
+namespace agent_graph::state {
+
+struct ListUnembedded {
+  std::string space;
+  uint64_t dimensions = 0;
+  uint64_t limit = 100;
+  std::string cursor;  // from an earlier page
+};
+
+struct UnembeddedMemory {
+  std::string id;
+  std::string content;
+};
+
+struct UnembeddedPage {
+  std::vector<UnembeddedMemory> memories;  // newest first; may be empty before the end
+  uint64_t looked_at = 0;
+  std::string next_cursor;  // empty: no more
+};
+
+struct NewVector {
+  std::string id;
+  std::string
+      content;  // that it was made of: a memory that says something else by now is passed over
+  Embedding embedding;
+};
+
+struct PutVectors {
+  std::vector<NewVector> vectors;
+};
+
+struct VectorsPut {
+  uint64_t count = 0;
+};
+
+template <pack::SameAs<ListUnembedded> T>
+auto Fields(T& s) {
+  return std::tie(s.space, s.dimensions, s.limit, s.cursor);
+}
+template <pack::SameAs<UnembeddedMemory> T>
+auto Fields(T& s) {
+  return std::tie(s.id, s.content);
+}
+template <pack::SameAs<UnembeddedPage> T>
+auto Fields(T& s) {
+  return std::tie(s.memories, s.looked_at, s.next_cursor);
+}
+template <pack::SameAs<NewVector> T>
+auto Fields(T& s) {
+  return std::tie(s.id, s.content, s.embedding);
+}
+template <pack::SameAs<PutVectors> T>
+auto Fields(T& s) {
+  return std::tie(s.vectors);
+}
+template <pack::SameAs<VectorsPut> T>
+auto Fields(T& s) {
+  return std::tie(s.count);
+}
+
+}  // namespace agent_graph::state
