@@ -1,43 +1,44 @@
 // agent-graph-admin: looks after a service's state directory.
 //
-//   verify  DIRECTORY          reads every row; 1 when something is wrong
-//   backup  DIRECTORY NAME     a consistent copy, in DIRECTORY/backups/NAME
-//   restore DIRECTORY BACKUP   puts a copy in the place of the database, which is kept aside
-//   repair  DIRECTORY          mends a damaged database as far as it can be read
+//   verify  DIRECTORY                    reads every row; 1 when something is wrong
+//   backup  DIRECTORY NAME [UPLOADS]     a consistent copy, in DIRECTORY/backups/NAME
+//   restore DIRECTORY BACKUP [UPLOADS]   puts a copy in the place of what is there, which is kept
+//   repair  DIRECTORY                    mends a damaged database as far as it can be read
+//   reembed DIRECTORY SERVICE.JSON       makes vectors of memories anew for another embedding
 //
-// verify and backup ask the state owner when there is one, so that nginx need not be stopped;
-// restore and repair want it stopped.
-#include <grp.h>
-#include <sys/stat.h>
+// verify, backup and reembed ask the state owner when there is one, so that nginx need not be
+// stopped; restore and repair want it stopped.
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
-#include <system_error>
+#include <string_view>
+#include <vector>
 
-#include "base/clock.h"
-#include "base/errno_text.h"
-#include "state/client.h"
+#include "admin/backup.h"
+#include "admin/reembed.h"
+#include "admin/state_access.h"
+#include "settings/settings.h"
 #include "state/leveldb/maintenance.h"
-#include "state/owner/directory.h"
 
 namespace {
 
 using namespace agent_graph;
-using namespace agent_graph::state;
-namespace fs = std::filesystem;
-
-constexpr std::chrono::hours kPatience{24};
+using admin::StateAccess;
 
 int Usage() {
   std::fprintf(stderr,
                "usage: agent-graph-admin verify DIRECTORY\n"
-               "       agent-graph-admin backup DIRECTORY NAME\n"
-               "       agent-graph-admin restore DIRECTORY BACKUP\n"
+               "       agent-graph-admin backup DIRECTORY NAME [UPLOADS]\n"
+               "       agent-graph-admin restore DIRECTORY BACKUP [UPLOADS]\n"
                "       agent-graph-admin repair DIRECTORY\n"
-               "DIRECTORY is the service's state=\n");
+               "       agent-graph-admin reembed DIRECTORY SERVICE.JSON\n"
+               "DIRECTORY is the service's state=; UPLOADS is where it keeps files, if not in\n"
+               "DIRECTORY/uploads\n");
   return 2;
 }
 
@@ -46,139 +47,115 @@ int Failed(const Status& status) {
   return 1;
 }
 
-// What root makes in the directory the workers could not open.
-Status BecomeOwnerOf(const std::string& directory) {
-  struct stat info{};
-  if (stat(directory.c_str(), &info) != 0) {
-    return Status(StatusCode::kNotFound, directory + ": " + ErrnoText(errno));
-  }
-  if (geteuid() != 0 || info.st_uid == 0) return Status::Ok();
-  if (setgroups(0, nullptr) != 0 || setgid(info.st_gid) != 0 || setuid(info.st_uid) != 0) {
-    return Status(StatusCode::kPermissionDenied, "cannot become the owner of " + directory);
-  }
-  return Status::Ok();
+unsigned long long Number(uint64_t value) {
+  return value;
 }
 
-class Admin {
- public:
-  static Result<Admin> Open(const std::string& path) {
-    AG_RETURN_IF_ERROR(BecomeOwnerOf(path));
-    AG_ASSIGN_OR_RETURN(StateDirectory directory, StateDirectory::Open(path));
-    Admin admin(std::move(directory));
-    Result<FileDescriptor> lock = admin.directory_.TryLock();
-    if (lock.ok()) {
-      admin.lock_ = std::move(*lock);
-    } else if (lock.status().code() != StatusCode::kBusy) {
-      return lock.status();
-    }
-    return admin;
+int RunVerify(StateAccess& state) {
+  Result<state::VerifyReport> report = Status(StatusCode::kInternal, "");
+  if (state.stopped()) {
+    auto database = state::Database::OpenDirectory(state.directory().database_path());
+    if (!database.ok()) return Failed(database.status());
+    report = state::Verify(**database);
+  } else {
+    report = state.Ask([](state::Client& client) { return client.Verify(); });
   }
+  if (!report.ok()) return Failed(report.status());
+  for (const std::string& problem : report->problems) std::printf("%s\n", problem.c_str());
+  std::printf("%llu rows, %llu threads, %llu memories, %llu problems\n", Number(report->rows),
+              Number(report->threads), Number(report->memories), Number(report->problem_count));
+  return report->problem_count == 0 ? 0 : 1;
+}
 
-  int RunVerify() {
-    Result<VerifyReport> report = Status(StatusCode::kInternal, "");
-    if (stopped()) {
-      auto database = Database::OpenDirectory(directory_.database_path());
-      if (!database.ok()) return Failed(database.status());
-      report = Verify(**database);
-    } else {
-      report = Ask([](Client& client) { return client.Verify(); });
-    }
-    if (!report.ok()) return Failed(report.status());
-    for (const std::string& problem : report->problems) std::printf("%s\n", problem.c_str());
-    std::printf("%llu rows, %llu threads, %llu memories, %llu problems\n", Number(report->rows),
-                Number(report->threads), Number(report->memories), Number(report->problem_count));
-    return report->problem_count == 0 ? 0 : 1;
+std::string UploadsOf(const StateAccess& state, const std::vector<std::string>& arguments) {
+  return arguments.size() > 2 ? arguments[2] : state.directory().path() + "/uploads";
+}
+
+int RunBackup(StateAccess& state, const std::vector<std::string>& arguments) {
+  const auto made = admin::MakeBackup(state, arguments[1], UploadsOf(state, arguments));
+  if (!made.ok()) return Failed(made.status());
+  std::printf("%s: %llu rows, %llu bytes; %llu files, %llu bytes\n", made->place.c_str(),
+              Number(made->database.rows), Number(made->database.bytes), Number(made->files.files),
+              Number(made->files.bytes));
+  return 0;
+}
+
+int RunRestore(StateAccess& state, const std::vector<std::string>& arguments) {
+  const auto replaced = admin::RestoreBackup(state, arguments[1], UploadsOf(state, arguments));
+  if (!replaced.ok()) return Failed(replaced.status());
+  std::printf("restored, %llu files; what was there before is %s and %s\n",
+              Number(replaced->files.files), replaced->database.c_str(), replaced->uploads.c_str());
+  return 0;
+}
+
+int RunRepair(StateAccess& state) {
+  if (!state.stopped()) {
+    return Failed(Status(StatusCode::kBusy, "the state is in use: stop nginx first"));
   }
-
-  int RunBackup(const std::string& name) {
-    if (!IsBackupName(name)) {
-      return Failed(Status(StatusCode::kInvalidArgument,
-                           "NAME has letters, digits, '-', '_' and '.', at most 64"));
-    }
-    const std::string target = directory_.backup_path() + "/" + name;
-    Result<BackupReport> report = Status(StatusCode::kInternal, "");
-    if (stopped()) {
-      auto database = Database::OpenDirectory(directory_.database_path());
-      if (!database.ok()) return Failed(database.status());
-      report = Backup(**database, target);
-    } else {
-      report = Ask([&](Client& client) { return client.Backup(name); });
-    }
-    if (!report.ok()) return Failed(report.status());
-    std::printf("%s: %llu rows, %llu bytes\n", target.c_str(), Number(report->rows),
-                Number(report->bytes));
-    return 0;
+  if (Status repaired = state::Repair(state.directory().database_path()); !repaired.ok()) {
+    return Failed(repaired);
   }
+  return RunVerify(state);
+}
 
-  int RunRestore(const std::string& backup) {
-    if (!stopped()) return Failed(InUse());
-    const std::string database = directory_.database_path();
-    const std::string draft = database + ".restored";
-    std::error_code error;
-    if (!fs::exists(backup + "/CURRENT", error)) {
-      return Failed(Status(StatusCode::kNotFound, backup + ": is no backup"));
-    }
-    fs::remove_all(draft, error);
-    fs::copy(backup, draft, fs::copy_options::recursive, error);
-    if (error) return Failed(Status(StatusCode::kUnavailable, backup + ": " + error.message()));
-    if (auto copy = Database::OpenDirectory(draft); !copy.ok()) return Failed(copy.status());
-    const std::string aside = database + "." + std::to_string(UnixMicros());
-    if (fs::exists(database, error)) fs::rename(database, aside, error);
-    if (!error) fs::rename(draft, database, error);
-    if (error) return Failed(Status(StatusCode::kUnavailable, database + ": " + error.message()));
-    // Made from the database that was here before.
-    fs::remove_all(directory_.index_path(), error);
-    std::printf("%s: restored; what was there before is %s\n", database.c_str(), aside.c_str());
-    return 0;
+Result<settings::Settings> LoadSettings(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  if (!in) return Status(StatusCode::kNotFound, file + ": cannot be read");
+  settings::Environment environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view pair(*variable);
+    const size_t equals = pair.find('=');
+    if (equals == std::string_view::npos) continue;
+    environment[std::string(pair.substr(0, equals))] = pair.substr(equals + 1);
   }
+  auto loaded = settings::Load(std::filesystem::absolute(file).string(), text, environment);
+  if (loaded.ok()) return loaded;
+  return Status(loaded.status().code(), file + ": " + loaded.status().message());
+}
 
-  int RunRepair() {
-    if (!stopped()) return Failed(InUse());
-    if (Status repaired = Repair(directory_.database_path()); !repaired.ok()) {
-      return Failed(repaired);
-    }
-    return RunVerify();
-  }
+int RunReembed(StateAccess& state, const settings::Settings& settings) {
+  const auto done = admin::Reembed(state, settings);
+  if (!done.ok()) return Failed(done.status());
+  std::printf("%llu memories, %llu embedded anew, %llu changed meanwhile, %llu refused\n",
+              Number(done->looked_at), Number(done->embedded), Number(done->changed),
+              Number(done->failed));
+  return done->failed == 0 ? 0 : 1;
+}
 
- private:
-  explicit Admin(StateDirectory directory) : directory_(std::move(directory)) {}
-
-  // No owner is running, and none can start while we are here.
-  bool stopped() const { return static_cast<bool>(lock_); }
-
-  static Status InUse() {
-    return Status(StatusCode::kBusy, "the state is in use: stop nginx first");
-  }
-  static unsigned long long Number(uint64_t value) { return value; }
-
-  template <typename Use>
-  auto Ask(const Use& use) -> decltype(use(std::declval<Client&>())) {
-    ClientOptions options;
-    options.directory = directory_.path();
-    options.operation_timeout = kPatience;
-    Client client(options);
-    AG_RETURN_IF_ERROR(client.Start());
-    auto answer = use(client);
-    client.Stop();
-    return answer;
-  }
-
-  StateDirectory directory_;
-  FileDescriptor lock_;
+struct Command {
+  std::string_view name;
+  size_t arguments_min;
+  size_t arguments_max;
 };
+constexpr Command kCommands[] = {
+    {"verify", 1, 1}, {"backup", 2, 3}, {"restore", 2, 3}, {"repair", 1, 1}, {"reembed", 2, 2},
+};
+
+bool IsUsable(std::string_view command, size_t arguments) {
+  for (const Command& known : kCommands) {
+    if (known.name == command) {
+      return arguments >= known.arguments_min && arguments <= known.arguments_max;
+    }
+  }
+  return false;
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) return Usage();
-  const std::string command = argv[1];
-  const int wanted = command == "backup" || command == "restore" ? 4 : 3;
-  if (argc != wanted) return Usage();
-  Result<Admin> admin = Admin::Open(argv[2]);
-  if (!admin.ok()) return Failed(admin.status());
-  if (command == "verify") return admin->RunVerify();
-  if (command == "backup") return admin->RunBackup(argv[3]);
-  if (command == "restore") return admin->RunRestore(argv[3]);
-  if (command == "repair") return admin->RunRepair();
-  return Usage();
+  const std::string command = argc > 1 ? argv[1] : "";
+  const std::vector<std::string> arguments(argv + std::min(argc, 2), argv + argc);
+  if (!IsUsable(command, arguments.size())) return Usage();
+  // Before root becomes another user, who may not be able to read it.
+  Result<settings::Settings> settings = settings::Settings();
+  if (command == "reembed") settings = LoadSettings(arguments[1]);
+  if (!settings.ok()) return Failed(settings.status());
+  Result<StateAccess> state = StateAccess::Open(arguments[0]);
+  if (!state.ok()) return Failed(state.status());
+  if (command == "verify") return RunVerify(*state);
+  if (command == "backup") return RunBackup(*state, arguments);
+  if (command == "restore") return RunRestore(*state, arguments);
+  if (command == "reembed") return RunReembed(*state, *settings);
+  return RunRepair(*state);
 }

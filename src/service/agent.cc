@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "embedding/embedding.h"
 #include "graph/load.h"
 #include "graph/thread_names.h"
 #include "run/remote_tools.h"
@@ -27,20 +28,6 @@ models::ProviderOptions ToProviderOptions(const settings::ModelSettings& model) 
   options.reply_bytes_max = static_cast<size_t>(model.reply_bytes_max);
   options.retries_max = model.retries_max;
   options.parameters_json = model.parameters_json;
-  return options;
-}
-
-memory::EmbeddingOptions ToEmbeddingOptions(const settings::EmbeddingSettings& embedding) {
-  memory::EmbeddingOptions options;
-  options.provider = embedding.provider;
-  options.dimensions = embedding.dimensions;
-  options.model = embedding.model;
-  options.base_url = embedding.base_url;
-  options.api_key = embedding.api_key;
-  options.headers = embedding.headers;
-  options.timeout = std::chrono::milliseconds(embedding.timeout_ms);
-  options.retries_max = embedding.retries_max;
-  options.batch_max = embedding.batch_max;
   return options;
 }
 
@@ -136,8 +123,7 @@ Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file,
   }
   agent.catalog = *std::move(catalog);
   if (settings.store.type != settings::StoreSettings::Type::kNone) {
-    AG_ASSIGN_OR_RETURN(agent.embedder, memory::MakeEmbedder(ToEmbeddingOptions(settings.embedding),
-                                                             settings.environment));
+    AG_ASSIGN_OR_RETURN(agent.embedder, embedding::MakeEmbedder(settings));
   }
   AG_ASSIGN_OR_RETURN(agent.name_thread, ThreadNames(settings.thread_names));
   AG_ASSIGN_OR_RETURN(agent.remote_tools, CollectRemoteTools(settings, *agent.graph));

@@ -1,11 +1,14 @@
 """agent-graph-admin on the state of a real nginx."""
 
+import json
 import subprocess
 
 import pytest
 
 from harness import environment
 from harness.agents import behaviour, texts
+from harness.http_service import HttpService
+from harness.uploads import uploaded
 
 _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
 _ADMIN = environment.BUILD / "agent-graph-admin"
@@ -79,10 +82,176 @@ def test_repair(start_service):
     assert _run(service, "t3", "again")[0] == "hello"
 
 
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_files_are_part_of_a_backup(start_service, elsewhere):
+    service = start_service(_SETTINGS | {"media": {"storage_path": "media/files"} if elsewhere else {}})
+    uploads = [_state(service) / "media/files"] if elsewhere else []
+    kept = [uploaded(service, b"text %d" % number, "a.txt", "text/plain") for number in range(5)]
+    _run(service, "t", "hello")
+    assert "5 files, 30 bytes" in _admin("backup", _state(service), "b", *uploads)
+    later = uploaded(service, b"later")
+    service.stop()
+    service.wait_until_gone()
+    where = uploads[0] if elsewhere else _state(service) / "uploads"
+    for record in kept[:2]:
+        file_id = record["file_id"]
+        (where / file_id[:2] / file_id[2:4] / file_id).unlink()
+    assert "5 files" in _admin("restore", _state(service), _state(service) / "backups/b", *uploads)
+    service.start()
+    for number, record in enumerate(kept):
+        assert service.get(record["url"]).body == b"text %d" % number
+        info = service.get(record["url"] + "/info").json()["data"]
+        assert info["extracted_text"] == f"text {number}" and info["filename"] == "a.txt"
+    assert service.get(later["url"]).status == 404, "it is younger than the backup"
+    assert uploaded(service, b"new")
+    # The backup is whole still.
+    assert "exists" in _admin("backup", _state(service), "b", *uploads, code=1)
+    assert len([*(_state(service) / "backups/b/uploads").glob("??/??/*.json")]) == 5
+
+
+def test_a_backup_holds_nothing_but_files(start_service, directory):
+    service = start_service(_SETTINGS)
+    record = uploaded(service, b"x")
+    secret = directory / "secret"
+    secret.write_text("not for backups")
+    uploads = _state(service) / "uploads"
+    (uploads / "link").symlink_to(directory)
+    (uploads / "zz").symlink_to(directory)
+    folder = uploads / record["file_id"][:2] / record["file_id"][2:4]
+    (folder / "other").write_text("x")
+    (folder / "notes.json").symlink_to(secret)
+    assert "1 files" in _admin("backup", _state(service), "first")
+    copied = {path.name for path in (_state(service) / "backups/first/uploads").rglob("*") if not path.is_dir()}
+    assert copied == {record["file_id"], record["file_id"] + ".json"}
+    # A record that names what is no file of its own is a fault, not a way out.
+    (folder / record["file_id"]).unlink()
+    (folder / record["file_id"]).symlink_to(secret)
+    assert "is no file" in _admin("backup", _state(service), "second", code=1)
+    assert not (_state(service) / "backups/second").exists()
+    (folder / record["file_id"]).unlink()
+    (folder / record["file_id"]).write_bytes(b"x")
+    _admin("backup", _state(service), "second")
+
+
+def test_no_restore_from_what_is_no_backup(start_service, directory):
+    service = start_service(_SETTINGS)
+    url = uploaded(service, b"x")["url"]
+    service.stop()
+    service.wait_until_gone()
+    for backup in (directory, directory / "nowhere", _state(service)):
+        assert "is no backup" in _admin("restore", _state(service), backup, code=1)
+    service.start()
+    assert service.get(url).body == b"x"
+
+
+def _vector(text, dimensions):
+    """Texts of the same first letter are near each other."""
+    vector = [0.01] * dimensions
+    vector[ord(text[0].lower()) % dimensions] = 1.0
+    return vector
+
+
+@pytest.fixture
+def embeddings():
+    server_state = {"dimensions": 32, "refused": None}
+
+    def answer(_method, _path, body):
+        texts_in = json.loads(body)["input"]
+        if server_state["refused"] in texts_in:
+            return 400, "application/json", "{}"
+        data = [{"index": i, "embedding": _vector(text, server_state["dimensions"])}
+                for i, text in enumerate(texts_in)]
+        return 200, "application/json", json.dumps({"data": data})
+
+    server = HttpService(answer)
+    server.state = server_state
+    yield server
+    server.close()
+
+
+def _search(service, query, **fields):
+    reply = service.post("/v1/store/search", {"query": query, "limit": 50} | fields)
+    assert reply.status == 200, reply.text
+    return [result["content"] for result in reply.json()["data"]["results"]]
+
+
+def _reembed(service, code=0):
+    return _admin("reembed", _state(service), service.directory / "conf" / "service.json", code=code)
+
+
+@pytest.mark.parametrize("online", [True, False])
+def test_memories_are_embedded_anew(start_service, embeddings, online):
+    service = start_service(_SETTINGS)
+    words = ["apple", "banana", "cherry", "avocado"]
+    for word in words:
+        _remember(service, word)
+    hashed = _search(service, "apple")
+    assert set(hashed) == set(words) and hashed[0] == "apple"
+
+    service.write_settings(_SETTINGS | {"embedding": {
+        "provider": "openai", "model": "m", "base_url": embeddings.url, "api_key": "k"}})
+    service.reload()
+    # Until then: no likeness is made up between two spaces; words and age find all of them.
+    assert _search(service, "apple") == []
+    assert _search(service, "apple", retrieval_strategy="hybrid") == ["apple"]
+    assert _search(service, "apple", retrieval_strategy="relevance") == ["apple"]
+    assert _search(service, "apple", retrieval_strategy="temporal") == words[::-1]
+    _remember(service, "almond")
+    assert _search(service, "apple") == ["almond"]
+    before = service.post("/v1/store/memories/list").json()["data"]["memories"]
+
+    if not online:
+        service.stop()
+        service.wait_until_gone()
+    assert "5 memories, 4 embedded anew, 0 changed meanwhile, 0 refused" in _reembed(service)
+    assert "5 memories, 0 embedded anew" in _reembed(service)
+    if not online:
+        service.start()
+    found = _search(service, "apple")
+    assert set(found) == {*words, "almond"} and set(found[:3]) == {"apple", "avocado", "almond"}
+    assert service.post("/v1/store/memories/list").json()["data"]["memories"] == before
+
+    # The same name, vectors of another length.
+    embeddings.state["dimensions"] = 48
+    service.reload()
+    assert _search(service, "banana") == []
+    assert "5 embedded anew" in _reembed(service)
+    assert _search(service, "banana")[0] == "banana"
+
+
+def test_texts_that_a_provider_refuses_leave_the_others(start_service, embeddings):
+    service = start_service(_SETTINGS)
+    for word in ("apple", "poison", "banana"):
+        _remember(service, word)
+    service.write_settings(_SETTINGS | {"embedding": {
+        "provider": "openai", "model": "m", "base_url": embeddings.url, "api_key": "k", "retries_max": 0}})
+    service.reload()
+    embeddings.state["refused"] = "poison"
+    assert "2 embedded anew, 0 changed meanwhile, 1 refused" in _reembed(service, code=1)
+    assert set(_search(service, "apple")) == {"apple", "banana"}
+    embeddings.state["refused"] = None
+    assert "1 embedded anew" in _reembed(service)
+    assert len(_search(service, "apple")) == 3
+
+
+def test_reembed_tells_what_is_wrong(start_service, embeddings):
+    service = start_service(_SETTINGS)
+    _remember(service, "apple")
+    embeddings.close()
+    service.write("other.json", json.dumps(_SETTINGS | {"embedding": {
+        "provider": "openai", "model": "m", "base_url": embeddings.url, "api_key": "secret-key",
+        "retries_max": 0}}))
+    told = _admin("reembed", _state(service), service.directory / "conf" / "other.json", code=1)
+    assert "could not be connected" in told and "secret-key" not in told
+    service.write("other.json", "{")
+    assert "other.json" in _admin("reembed", _state(service), service.directory / "conf" / "other.json", code=1)
+    _admin("reembed", _state(service), service.directory / "conf" / "nowhere.json", code=1)
+    assert _search(service, "apple") == ["apple"]
+
+
 @pytest.mark.parametrize("arguments", [[], ["verify"], ["verify", "a", "b"], ["drop", "a"], ["backup", "a"]])
 def test_usage(arguments):
-    code = 1 if arguments[:2] == ["drop", "a"] else 2
-    _admin(*arguments, code=code)
+    _admin(*arguments, code=2)
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "x" * 65])

@@ -1,0 +1,179 @@
+#include "media/file_copies.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "media/record.h"
+#include "media/spool.h"
+
+namespace agent_graph::media {
+namespace {
+
+constexpr std::string_view kRecordSuffix = ".json";
+constexpr uint64_t kRecordBytesMax = 64 * 1024;
+constexpr size_t kPieceBytes = 256 * 1024;
+
+Result<FileDescriptor> OpenFolder(int parent, const std::string& name) {
+  FileDescriptor folder(
+      openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (!folder) return FileError(name.c_str());
+  return folder;
+}
+
+Result<FileDescriptor> MakeFolder(int parent, const std::string& name) {
+  if (mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) return FileError(name.c_str());
+  return OpenFolder(parent, name);
+}
+
+Result<std::vector<std::string>> NamesIn(int folder) {
+  const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (again < 0) return FileError("opening a folder");
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(again), closedir);
+  if (entries == nullptr) {
+    close(again);
+    return FileError("reading a folder");
+  }
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(entries.get())) names.emplace_back(entry->d_name);
+  return names;
+}
+
+bool IsHexPair(std::string_view name) {
+  return name.size() == 2 && std::ranges::all_of(name, [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+Result<std::vector<std::string>> HexFoldersIn(int folder) {
+  AG_ASSIGN_OR_RETURN(std::vector<std::string> names, NamesIn(folder));
+  std::erase_if(names, [](const std::string& name) { return !IsHexPair(name); });
+  return names;
+}
+
+struct Source {
+  FileDescriptor file;
+  uint64_t bytes = 0;
+};
+
+Result<Source> OpenSource(int folder, const std::string& name) {
+  Source source;
+  source.file =
+      FileDescriptor(openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat info{};
+  if (!source.file || fstat(source.file.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    return Status(StatusCode::kDataLoss, name + ": a stored file is missing, or is no file");
+  }
+  source.bytes = static_cast<uint64_t>(info.st_size);
+  return source;
+}
+
+Status CopyBytes(const Source& source, int folder, const std::string& name) {
+  const FileDescriptor copy(
+      openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!copy) return FileError(name.c_str());
+  for (uint64_t done = 0; done < source.bytes;) {
+    const size_t size = static_cast<size_t>(std::min<uint64_t>(source.bytes - done, kPieceBytes));
+    AG_ASSIGN_OR_RETURN(const std::string piece, ReadExactly(source.file.get(), done, size));
+    AG_RETURN_IF_ERROR(WriteAll(copy.get(), piece));
+    done += piece.size();
+  }
+  return fsync(copy.get()) == 0 ? Status::Ok() : FileError("fsync");
+}
+
+Status CopyOne(const Source& source, int folder, const std::string& name) {
+  // What is open is linked, whatever bears its name by now.
+  const std::string open_file = "/proc/self/fd/" + std::to_string(source.file.get());
+  if (linkat(AT_FDCWD, open_file.c_str(), folder, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+    return Status::Ok();
+  }
+  return CopyBytes(source, folder, name);
+}
+
+class Copier {
+ public:
+  Copier(int from, int to) : from_(from), to_(to) {}
+
+  Result<CopiedFiles> Run() {
+    AG_ASSIGN_OR_RETURN(const std::vector<std::string> firsts, HexFoldersIn(from_));
+    for (const std::string& first : firsts) {
+      AG_ASSIGN_OR_RETURN(const FileDescriptor outer, OpenFolder(from_, first));
+      AG_ASSIGN_OR_RETURN(const std::vector<std::string> seconds, HexFoldersIn(outer.get()));
+      for (const std::string& second : seconds) {
+        AG_ASSIGN_OR_RETURN(const FileDescriptor inner, OpenFolder(outer.get(), second));
+        AG_RETURN_IF_ERROR(CopyFolder(inner.get(), first, second));
+      }
+    }
+    if (syncfs(to_) != 0) return FileError("syncfs");
+    return copied_;
+  }
+
+ private:
+  Status CopyFolder(int folder, const std::string& first, const std::string& second) {
+    AG_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesIn(folder));
+    FileDescriptor target;
+    for (const std::string& name : names) {
+      // A file without a record does not exist.
+      if (!name.ends_with(kRecordSuffix)) continue;
+      const std::string id = name.substr(0, name.size() - kRecordSuffix.size());
+      if (!IsFileId(id) || !id.starts_with(first + second)) continue;
+      if (!target) {
+        AG_ASSIGN_OR_RETURN(const FileDescriptor outer, MakeFolder(to_, first));
+        AG_ASSIGN_OR_RETURN(target, MakeFolder(outer.get(), second));
+      }
+      AG_RETURN_IF_ERROR(CopyFile(folder, target.get(), id));
+    }
+    return Status::Ok();
+  }
+
+  Status CopyFile(int folder, int target, const std::string& id) {
+    const std::string record_name = id + std::string(kRecordSuffix);
+    AG_ASSIGN_OR_RETURN(const Source record_file, OpenSource(folder, record_name));
+    const size_t record_bytes = static_cast<size_t>(std::min(record_file.bytes, kRecordBytesMax));
+    AG_ASSIGN_OR_RETURN(const std::string text,
+                        ReadExactly(record_file.file.get(), 0, record_bytes));
+    AG_ASSIGN_OR_RETURN(const FileRecord record, RecordFromText(text));
+    AG_ASSIGN_OR_RETURN(const Source bytes, OpenSource(folder, id));
+    if (bytes.bytes != record.size_bytes) {
+      return Status(StatusCode::kDataLoss,
+                    id + ": a stored file is not as long as its record says");
+    }
+    AG_RETURN_IF_ERROR(CopyOne(bytes, target, id));
+    if (record.has_text) {
+      AG_ASSIGN_OR_RETURN(const Source extracted, OpenSource(folder, id + ".txt"));
+      AG_RETURN_IF_ERROR(CopyOne(extracted, target, id + ".txt"));
+    }
+    AG_RETURN_IF_ERROR(CopyOne(record_file, target, record_name));
+    ++copied_.files;
+    copied_.bytes += bytes.bytes;
+    return Status::Ok();
+  }
+
+  const int from_;
+  const int to_;
+  CopiedFiles copied_;
+};
+
+}  // namespace
+
+Result<CopiedFiles> CopyFiles(const std::string& from, const std::string& to) {
+  if (mkdir(to.c_str(), 0700) != 0) {
+    if (errno == EEXIST) return Status(StatusCode::kConflict, to + " exists");
+    return FileError(to.c_str());
+  }
+  const FileDescriptor source(open(from.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!source && errno == ENOENT) return CopiedFiles();
+  if (!source) return FileError(from.c_str());
+  AG_ASSIGN_OR_RETURN(const FileDescriptor target, OpenFolder(AT_FDCWD, to));
+  return Copier(source.get(), target.get()).Run();
+}
+
+}  // namespace agent_graph::media

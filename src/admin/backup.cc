@@ -1,0 +1,130 @@
+#include "admin/backup.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "base/clock.h"
+#include "media/file_lock.h"
+
+namespace agent_graph::admin {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a backup is made under; one is made at a time. The owner writes the database.
+constexpr char kDatabaseDraft[] = "unfinished-database";
+constexpr char kDraft[] = ".unfinished";
+constexpr char kLock[] = ".lock";
+constexpr char kDatabase[] = "/db";
+constexpr char kUploads[] = "/uploads";
+
+Status Failed(const std::string& what, const std::error_code& error) {
+  return Status(StatusCode::kUnavailable, what + ": " + error.message());
+}
+
+Status Rename(const std::string& from, const std::string& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  return error ? Failed(to, error) : Status::Ok();
+}
+
+Result<FileDescriptor> LockBackups(const std::string& folder) {
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Failed(folder, std::error_code(errno, std::generic_category()));
+  }
+  const FileDescriptor open_folder(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!open_folder) return Failed(folder, std::error_code(errno, std::generic_category()));
+  return media::LockFile(open_folder.get(), kLock);
+}
+
+Result<state::BackupReport> CopyDatabase(StateAccess& state, const std::string& name) {
+  const state::StateDirectory& directory = state.directory();
+  if (!state.stopped()) {
+    return state.Ask([&](state::Client& client) { return client.Backup(name); });
+  }
+  AG_ASSIGN_OR_RETURN(const std::unique_ptr<state::Database> database,
+                      state::Database::OpenDirectory(directory.database_path()));
+  return state::Backup(*database, directory.backup_path() + "/" + name);
+}
+
+// A plain folder of plain files, as LevelDB has it.
+Status CopyDatabaseFiles(const std::string& from, const std::string& to) {
+  std::error_code error;
+  fs::create_directory(to, error);
+  if (error) return Failed(to, error);
+  for (fs::directory_iterator entry(from, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (!entry->is_regular_file() || entry->is_symlink()) continue;
+    fs::copy_file(entry->path(), fs::path(to) / entry->path().filename(), error);
+    if (error) break;
+  }
+  return error ? Failed(from, error) : Status::Ok();
+}
+
+}  // namespace
+
+Result<BackupContents> MakeBackup(StateAccess& state, const std::string& name,
+                                  const std::string& uploads) {
+  if (!state::IsBackupName(name) || name == kDatabaseDraft) {
+    return Status(StatusCode::kInvalidArgument,
+                  "NAME has letters, digits, '-', '_' and '.', at most 64");
+  }
+  const std::string folder = state.directory().backup_path();
+  AG_ASSIGN_OR_RETURN(const FileDescriptor lock, LockBackups(folder));
+  BackupContents contents;
+  contents.place = folder + "/" + name;
+  std::error_code error;
+  if (fs::exists(fs::symlink_status(contents.place, error))) {
+    return Status(StatusCode::kConflict, "a backup of this name exists");
+  }
+  const std::string draft = folder + "/" + kDraft;
+  fs::remove_all(draft, error);
+  fs::remove_all(folder + "/" + kDatabaseDraft, error);
+  // The database first: every file that it names was there before, and files are never removed.
+  AG_ASSIGN_OR_RETURN(contents.database, CopyDatabase(state, kDatabaseDraft));
+  fs::create_directory(draft, error);
+  if (error) return Failed(draft, error);
+  AG_RETURN_IF_ERROR(Rename(folder + "/" + kDatabaseDraft, draft + kDatabase));
+  AG_ASSIGN_OR_RETURN(contents.files, media::CopyFiles(uploads, draft + kUploads));
+  AG_RETURN_IF_ERROR(Rename(draft, contents.place));
+  return contents;
+}
+
+Result<Replaced> RestoreBackup(StateAccess& state, const std::string& backup,
+                               const std::string& uploads) {
+  if (!state.stopped()) {
+    return Status(StatusCode::kBusy, "the state is in use: stop nginx first");
+  }
+  std::error_code error;
+  // A state directory looks like one, but its database may be in use.
+  if (!fs::exists(backup + kDatabase + "/CURRENT", error) ||
+      fs::exists(backup + "/owner.lock", error)) {
+    return Status(StatusCode::kNotFound, backup + ": is no backup");
+  }
+  const std::string database = state.directory().database_path();
+  const std::string database_draft = database + ".restored";
+  const std::string uploads_draft = uploads + ".restored";
+  fs::remove_all(database_draft, error);
+  fs::remove_all(uploads_draft, error);
+  AG_RETURN_IF_ERROR(CopyDatabaseFiles(backup + kDatabase, database_draft));
+  AG_RETURN_IF_ERROR(state::Database::OpenDirectory(database_draft).status());
+  Replaced replaced;
+  AG_ASSIGN_OR_RETURN(replaced.files, media::CopyFiles(backup + kUploads, uploads_draft));
+  const std::string time = std::to_string(UnixMicros());
+  replaced.database = database + "." + time;
+  replaced.uploads = uploads + "." + time;
+  if (fs::exists(database, error)) AG_RETURN_IF_ERROR(Rename(database, replaced.database));
+  if (fs::exists(uploads, error)) AG_RETURN_IF_ERROR(Rename(uploads, replaced.uploads));
+  AG_RETURN_IF_ERROR(Rename(uploads_draft, uploads));
+  AG_RETURN_IF_ERROR(Rename(database_draft, database));
+  // Made from the database that was here before.
+  fs::remove_all(state.directory().index_path(), error);
+  return replaced;
+}
+
+}  // namespace agent_graph::admin

@@ -1,0 +1,44 @@
+#include "admin/state_access.h"
+
+#include <grp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/errno_text.h"
+
+namespace agent_graph::admin {
+namespace {
+
+Status BecomeOwnerOf(const std::string& directory) {
+  struct stat info{};
+  if (stat(directory.c_str(), &info) != 0) {
+    return Status(StatusCode::kNotFound, directory + ": " + ErrnoText(errno));
+  }
+  if (geteuid() != 0 || info.st_uid == 0) return Status::Ok();
+  if (setgroups(0, nullptr) != 0 || setgid(info.st_gid) != 0 || setuid(info.st_uid) != 0) {
+    return Status(StatusCode::kPermissionDenied, "cannot become the owner of " + directory);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<StateAccess> StateAccess::Open(const std::string& path) {
+  AG_RETURN_IF_ERROR(BecomeOwnerOf(path));
+  AG_ASSIGN_OR_RETURN(state::StateDirectory directory, state::StateDirectory::Open(path));
+  Result<FileDescriptor> lock = directory.TryLock();
+  if (!lock.ok() && lock.status().code() != StatusCode::kBusy) return lock.status();
+  return StateAccess(std::move(directory), lock.ok() ? std::move(*lock) : FileDescriptor());
+}
+
+Result<std::unique_ptr<state::Owner>> StateAccess::BeOwner() {
+  lock_.Reset();
+  state::OwnerOptions options;
+  options.directory = directory_.path();
+  AG_ASSIGN_OR_RETURN(std::unique_ptr<state::Owner> owner, state::Owner::Start(options));
+  return owner;
+}
+
+}  // namespace agent_graph::admin
