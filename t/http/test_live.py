@@ -128,7 +128,8 @@ def test_agents_hand_over(start_service):
 def test_barge_in(start_service):
     service = start_service(LIVE)
     client = _client(service).start(thread_id="barge")
-    client.type("a long story with very many words " * 5)
+    story = "a long story with very many words " * 50  # a minute, of which little will be heard
+    client.type(story)
     for _ in range(4):
         client.read_to("output_transcript")
     client.say(speech(0.5))
@@ -137,7 +138,7 @@ def test_barge_in(start_service):
     assert events[-2] == {"type": "output_transcript", "text": "", "finished": True}
     heard = _wait_for_messages(service, "barge", 2)[1]
     assert heard["metadata"]["interrupted"] is True
-    assert len(_text(heard)) < 100
+    assert len(_text(heard)) < len(story) / 2
     client.say(silence(0.8))
     client.read_turn()
 
@@ -282,11 +283,12 @@ def test_frames_over_a_mebibyte_are_dropped(start_service, live_provider):
 def test_the_oldest_sound_goes_when_the_provider_stalls(start_service, live_provider):
     status = "location = /status.json { agent_graph_status format=json; }"
     service = start_service(live_provider.settings(), workers=1, server=status)
+    # Made before: the provider may not keep the session waiting for long.
+    flood = b"".join(frame(BINARY, i.to_bytes(2, "little") * 1600) for i in range(1001))
     client = _client(service).start()
     connection = live_provider.accept()
     connection.receive_until("setup")
-    for i in range(1001):
-        client.send(frame(BINARY, i.to_bytes(2, "little") * 1600))
+    client.send(flood)
     client.type("last")
     wait_until(lambda: _dropped(service) >= 2, "two frames had to go")
     connection.send({"setupComplete": {}})
@@ -498,7 +500,7 @@ def test_a_storm_of_closes_ends_the_session(start_service, live_provider):
     service = start_service(live_provider.settings(connect_timeout_ms=2000))
     client = _client(service).start()
     for _ in range(6):
-        connection = live_provider.accept(timeout=20)
+        connection = live_provider.accept()
         connection.accept_setup()
         connection.close(1007, "no")
     (error,) = client.read_to_end()
@@ -506,7 +508,8 @@ def test_a_storm_of_closes_ends_the_session(start_service, live_provider):
 
 
 def test_an_interruption_of_the_provider(start_service, live_provider):
-    service = start_service(live_provider.settings())
+    # Neither kernel buffer grows: sound that the client does not read stays in the session.
+    service = start_service(live_provider.settings(), listen="sndbuf=65536")
     client = LiveClient(service.port, receive_buffer=16384).start(thread_id="int")
     connection = live_provider.accept()
     connection.accept_setup()
@@ -572,7 +575,7 @@ def test_a_spoken_turn_with_openai(start_service, live_provider):
     words = ["Well,", " that is", " a story"]
     for word in words:
         connection.send({"type": "response.output_audio_transcript.delta", "delta": word} | piece)
-        sound = base64.b64encode(bytes(2 * OUTPUT_RATE * 10)).decode()
+        sound = base64.b64encode(bytes(2 * OUTPUT_RATE * 20)).decode()
         connection.send({"type": "response.output_audio.delta", "delta": sound} | piece)
     while transcript(client.events) != "".join(words):
         client.read_event()
@@ -583,7 +586,7 @@ def test_a_spoken_turn_with_openai(start_service, live_provider):
     connection.send({"type": "response.done", "response": {"id": "r1", "status": "cancelled"}})
     client.read_to("interrupted")
     cut = connection.receive_type("conversation.item.truncate")
-    assert cut["item_id"] == "a1" and 0 <= cut["audio_end_ms"] < 10_000
+    assert cut["item_id"] == "a1" and 0 <= cut["audio_end_ms"] < 20_000
     user_words, answer = _wait_for_messages(service, "openai", 2)
     assert (_text(user_words), _text(answer)) == ("Tell me", "Well,")
 

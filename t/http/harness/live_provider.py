@@ -11,6 +11,9 @@ import websockets
 
 from . import environment
 
+# Generous: a machine may be loaded.
+_PATIENCE = 30 * environment.TIME_SCALE
+
 
 class ProviderConnection:
     """One connection of the server under test, seen from the provider."""
@@ -23,11 +26,11 @@ class ProviderConnection:
         self.messages = queue.Queue()
 
     def _call(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(10)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(_PATIENCE)
 
-    def receive(self, timeout=10):
+    def receive(self):
         """The next message; None once the connection is over."""
-        return self.messages.get(timeout=timeout * environment.TIME_SCALE)
+        return self.messages.get(timeout=_PATIENCE)
 
     def receive_until(self, key):
         """The next message that has this key; those before it are dropped."""
@@ -123,8 +126,8 @@ class LiveProvider:
         }
         return {"agent": "graphs/live.json:app", "models": {"default": provider | model}}
 
-    def accept(self, timeout=10):
-        return self._connections.get(timeout=timeout * environment.TIME_SCALE)
+    def accept(self):
+        return self._connections.get(timeout=_PATIENCE)
 
     def has_connection(self):
         return not self._connections.empty()
@@ -158,7 +161,7 @@ class LiveProvider:
         connection.messages.put(None)
 
     def close(self):
-        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(_PATIENCE)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
