@@ -13,17 +13,6 @@ namespace {
 
 constexpr char kSystemCaFile[] = "/etc/ssl/certs/ca-certificates.crt";
 
-using Environment = std::map<std::string, std::string, std::less<>>;
-
-// The first of `names` that is set and not empty.
-std::string FirstOf(const Environment& environment, std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    const auto found = environment.find(std::string_view(name));
-    if (found != environment.end() && !found->second.empty()) return found->second;
-  }
-  return {};
-}
-
 bool StartsWithIgnoringCase(std::string_view text, std::string_view lower_case_prefix) {
   return text.size() >= lower_case_prefix.size() &&
          std::equal(lower_case_prefix.begin(), lower_case_prefix.end(), text.begin(),
@@ -34,13 +23,9 @@ bool StartsWithIgnoringCase(std::string_view text, std::string_view lower_case_p
 
 }  // namespace
 
-HttpClient::HttpClient(const Environment& environment) {
+HttpClient::HttpClient(const Environment& environment) : proxies_(environment) {
   static std::once_flag initialised;
   std::call_once(initialised, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
-  // HTTP_PROXY in capitals is what a CGI server makes of a request header, hence not read.
-  http_proxy_ = FirstOf(environment, {"http_proxy", "all_proxy", "ALL_PROXY"});
-  https_proxy_ = FirstOf(environment, {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"});
-  no_proxy_ = FirstOf(environment, {"no_proxy", "NO_PROXY"});
   ca_file_ = FirstOf(environment, {"CURL_CA_BUNDLE", "SSL_CERT_FILE"});
   if (ca_file_.empty()) ca_file_ = kSystemCaFile;
 }
@@ -51,14 +36,14 @@ Result<std::unique_ptr<HttpCall>> HttpClient::Start(
   if (loop == nullptr) {
     return Status(StatusCode::kInternal, "an HTTP call was made outside an engine thread");
   }
-  const bool secure = StartsWithIgnoringCase(request.url, "https://");
-  if (!secure && !StartsWithIgnoringCase(request.url, "http://")) {
+  if (!StartsWithIgnoringCase(request.url, "https://") &&
+      !StartsWithIgnoringCase(request.url, "http://")) {
     return Status(StatusCode::kInvalidArgument, "the address of the server is not usable");
   }
+  const std::string proxy = proxies_.For(request.url);
   auto transfer =
       std::make_unique<HttpCall::Transfer>(CurlLoop::Of(*loop), std::move(request), cancellation);
-  AG_RETURN_IF_ERROR(transfer->Start(
-      {.proxy = secure ? https_proxy_ : http_proxy_, .no_proxy = no_proxy_, .ca_file = ca_file_}));
+  AG_RETURN_IF_ERROR(transfer->Start({.proxy = proxy, .ca_file = ca_file_}));
   return std::unique_ptr<HttpCall>(new HttpCall(std::move(transfer)));
 }
 

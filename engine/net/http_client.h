@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,7 +17,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/status.h"
+#include "net/proxies.h"
 #include "runtime/cancellation.h"
 
 namespace agent_graph::net {
@@ -84,21 +85,18 @@ class HttpCall {
   std::unique_ptr<Transfer> transfer_;
 };
 
-// Immutable, hence thread-safe. Proxies (http_proxy, https_proxy, all_proxy, no_proxy, upper case
-// too save for the first) and the CA file (CURL_CA_BUNDLE, SSL_CERT_FILE) come from `environment`,
-// never from the process's own.
+// Immutable, hence thread-safe. Proxies and the CA file (CURL_CA_BUNDLE, SSL_CERT_FILE) come from
+// `environment`, never from the process's own.
 class HttpClient {
  public:
-  explicit HttpClient(const std::map<std::string, std::string, std::less<>>& environment);
+  explicit HttpClient(const Environment& environment);
 
   // On a fiber. Returns at once; failures of the connection come with ReadHead.
   Result<std::unique_ptr<HttpCall>> Start(HttpRequest request,
                                           const runtime::Cancellation& cancellation) const;
 
  private:
-  std::string http_proxy_;
-  std::string https_proxy_;
-  std::string no_proxy_;
+  Proxies proxies_;
   std::string ca_file_;
 };
 

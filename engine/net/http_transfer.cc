@@ -123,7 +123,7 @@ void HttpCall::Transfer::SetOptions(const HttpRoute& route) {
   set(CURLOPT_HTTPHEADER, header_list_);
   // Set even when empty: libcurl would else look into the process's environment.
   set(CURLOPT_PROXY, route.proxy.c_str());
-  set(CURLOPT_NOPROXY, route.no_proxy.c_str());
+  set(CURLOPT_NOPROXY, "");  // the route has none where it must not
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   // Debian's default CA directory switches off libcurl's cache of the parsed store, which then
   // costs each new connection tens of milliseconds of this thread.

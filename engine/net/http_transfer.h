@@ -14,7 +14,6 @@ namespace agent_graph::net {
 
 struct HttpRoute {
   std::string proxy;  // empty: none
-  std::string no_proxy;
   std::string ca_file;
 };
 

@@ -7,13 +7,17 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/ssl/impl/src.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
 #include <boost/beast/websocket.hpp>
 #include <boost/beast/websocket/ssl.hpp>
 #include <deque>
 #include <optional>
 
+#include "net/proxies.h"
+#include "net/url.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::net {
@@ -21,67 +25,51 @@ namespace {
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
+namespace http = beast::http;
 namespace websocket = beast::websocket;
 using tcp = asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::chrono::seconds kCloseMax{3};
 
-struct Target {
-  bool tls = false;
-  std::string host;
-  std::string port;
-  std::string path;
-};
-
-std::optional<Target> ParseUrl(std::string_view url) {
-  Target target;
-  if (url.starts_with("wss://")) {
-    target.tls = true;
-    url.remove_prefix(6);
-  } else if (url.starts_with("ws://")) {
-    url.remove_prefix(5);
-  } else {
-    return std::nullopt;
-  }
-  const size_t slash = url.find_first_of("/?");
-  std::string_view authority = url.substr(0, slash);
-  target.path = slash == std::string_view::npos ? "/" : url.substr(slash);
-  if (target.path.starts_with('?')) target.path.insert(0, "/");
-  const size_t bracket = authority.rfind(']');  // an IPv6 address
-  const size_t colon = authority.rfind(':');
-  const bool has_port =
-      colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
-  target.port = has_port ? std::string(authority.substr(colon + 1)) : target.tls ? "443" : "80";
-  if (has_port) authority = authority.substr(0, colon);
-  if (authority.starts_with('[') && authority.ends_with(']')) {
-    authority = authority.substr(1, authority.size() - 2);
-  }
-  target.host = authority;
-  if (target.host.empty() || target.port.empty()) return std::nullopt;
-  return target;
+std::string BasicCredentials(const std::string& user_and_password) {
+  std::string text(4 * ((user_and_password.size() + 2) / 3) + 1, '\0');
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                   reinterpret_cast<const unsigned char*>(user_and_password.data()),
+                                   static_cast<int>(user_and_password.size()));
+  text.resize(static_cast<size_t>(size));
+  return "Basic " + text;
 }
 
 using PlainStream = websocket::stream<beast::tcp_stream>;
 using TlsStream = websocket::stream<beast::ssl_stream<beast::tcp_stream>>;
+
+struct Route {
+  Url target;
+  std::optional<Url> proxy;
+};
 
 // Lives while an operation of it is under way; tells nobody once it was let go.
 template <typename Stream>
 class Connection : public std::enable_shared_from_this<Connection<Stream>> {
  public:
   template <typename... Arguments>
-  Connection(asio::io_context& loop, Target target, WebSocketOptions options,
+  Connection(asio::io_context& loop, Route route, WebSocketOptions options,
              WebSocketHandler& handler, Arguments&... arguments)
-      : target_(std::move(target)),
+      : target_(std::move(route.target)),
+        proxy_(std::move(route.proxy)),
         options_(std::move(options)),
         handler_(&handler),
         resolver_(loop),
+        give_up_(loop),
         stream_(loop, arguments...) {}
 
+  // A resolver has no deadline of its own.
   void Start() {
-    deadline().expires_after(options_.connect_timeout);
+    GiveUpAfter(options_.connect_timeout);
+    const Url& first = proxy_ ? *proxy_ : target_;
     resolver_.async_resolve(
-        target_.host, target_.port,
+        first.host, first.port,
         [self = this->shared_from_this()](error_code error, tcp::resolver::results_type addresses) {
           if (error) return self->End("no address: ", error);
           self->Connect(addresses);
@@ -89,7 +77,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
   }
 
   void Send(std::string text) {
-    if (ended_) return;
+    if (ended_ || leaving_) return;
     unsent_ += text.size();
     queue_.push_back(std::move(text));
     if (open_) Write();
@@ -97,32 +85,80 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
 
   size_t unsent_bytes() const { return unsent_; }
 
+  // What waits is not sent any more.
+  void Leave() {
+    if (ended_ || std::exchange(leaving_, true)) return;
+    GiveUpAfter(2 * kCloseMax);
+    if (open_ && !writing_) Close();
+  }
+
   void LetGo() {
     handler_ = nullptr;
-    if (open_ && !ended_ && !writing_) {
-      Close();
-    } else if (!open_) {
-      resolver_.cancel();
-      beast::get_lowest_layer(stream_).close();
-    }
+    if (ended_) return;
+    if (open_) return Leave();
+    resolver_.cancel();
+    beast::get_lowest_layer(stream_).close();
   }
 
  private:
   beast::tcp_stream& deadline() { return beast::get_lowest_layer(stream_); }
 
+  // Whatever the peer does.
+  void GiveUpAfter(std::chrono::milliseconds time) {
+    give_up_.expires_after(time);
+    give_up_.async_wait([self = this->weak_from_this()](error_code error) {
+      const auto connection = self.lock();
+      if (!error && connection) connection->End("", beast::error::timeout);
+    });
+  }
+
   void Connect(const tcp::resolver::results_type& addresses) {
-    if (handler_ == nullptr) return;
+    if (handler_ == nullptr || ended_) return;
+    give_up_.cancel();
     deadline().expires_after(options_.connect_timeout);
     deadline().async_connect(
         addresses, [self = this->shared_from_this()](error_code error, const tcp::endpoint&) {
           if (error) return self->End("no connection: ", error);
           error_code ignored;
           self->deadline().socket().set_option(tcp::no_delay(true), ignored);
-          self->Secure();
+          self->proxy_ ? self->AskProxy() : self->Secure();
         });
   }
 
+  // RFC 9110, 9.3.6: after a 2xx the connection is one with the target.
+  void AskProxy() {
+    if (handler_ == nullptr || ended_) return;
+    const std::string authority = HostAndPort(target_);
+    connect_ = http::request<http::empty_body>(http::verb::connect, authority, 11);
+    connect_.set(http::field::host, authority);
+    if (std::string user; PercentDecode(proxy_->userinfo, user) && !user.empty()) {
+      connect_.set(http::field::proxy_authorization, BasicCredentials(user));
+    }
+    deadline().expires_after(options_.connect_timeout);
+    http::async_write(deadline(), connect_,
+                      [self = this->shared_from_this()](error_code error, std::size_t) {
+                        if (error) return self->End("the proxy: ", error);
+                        self->ReadProxyAnswer();
+                      });
+  }
+
+  void ReadProxyAnswer() {
+    if (handler_ == nullptr || ended_) return;
+    proxy_answer_.skip(true);  // a 2xx has no body, whatever its headers say
+    http::async_read_header(deadline(), buffer_, proxy_answer_,
+                            [self = this->shared_from_this()](error_code error, std::size_t) {
+                              if (error) return self->End("the proxy: ", error);
+                              const auto status =
+                                  static_cast<int>(self->proxy_answer_.get().result_int());
+                              if (status / 100 != 2) return self->EndAtProxy(status);
+                              // The target speaks second.
+                              self->buffer_.consume(self->buffer_.size());
+                              self->Secure();
+                            });
+  }
+
   void Secure() {
+    if (handler_ == nullptr || ended_) return;
     if constexpr (std::is_same_v<Stream, TlsStream>) {
       auto& tls = stream_.next_layer();
       SSL_set_tlsext_host_name(tls.native_handle(), target_.host.c_str());
@@ -153,9 +189,8 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
         }));
     stream_.read_message_max(options_.message_bytes_max);
     stream_.auto_fragment(false);
-    const bool standard = target_.port == (target_.tls ? "443" : "80");
-    stream_.async_handshake(response_, standard ? target_.host : target_.host + ":" + target_.port,
-                            target_.path, [self = this->shared_from_this()](error_code error) {
+    stream_.async_handshake(response_, HostHeader(target_), target_.path,
+                            [self = this->shared_from_this()](error_code error) {
                               if (error) return self->End("no WebSocket: ", error);
                               self->Open();
                             });
@@ -163,7 +198,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
 
   void Open() {
     open_ = true;
-    if (handler_ == nullptr) return Close();
+    if (handler_ == nullptr || leaving_) return Close();
     // Beast ends a read only when the peer has closed the connection, too; some take their time.
     // Our own Close frame is on its way by the time the posted function runs.
     stream_.control_callback([this](websocket::frame_type kind, beast::string_view) {
@@ -177,7 +212,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
   }
 
   void Read() {
-    if (handler_ == nullptr || ended_) return;
+    if (ended_) return;
     stream_.async_read(buffer_, [self = this->shared_from_this()](error_code error, std::size_t) {
       if (error) return self->End("", error);
       std::string message = beast::buffers_to_string(self->buffer_.data());
@@ -197,27 +232,35 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
                           if (error) return self->End("", error);
                           self->unsent_ -= self->queue_.front().size();
                           self->queue_.pop_front();
-                          if (self->handler_ == nullptr) return self->Close();
+                          if (self->leaving_) return self->Close();
                           self->handler_->OnSent();
                           self->Write();
                         });
   }
 
-  // Nobody waits for the answer.
   void Close() {
     if (ended_) return;
-    ended_ = true;
-    auto timeout = websocket::stream_base::timeout{kCloseMax, kCloseMax, false};
+    const websocket::stream_base::timeout timeout{kCloseMax, kCloseMax, false};
     stream_.set_option(timeout);
     stream_.async_close(websocket::close_code::normal,
-                        [self = this->shared_from_this()](error_code) {});
+                        [self = this->shared_from_this()](error_code error) {
+                          self->End("", error ? error : error_code(websocket::error::closed));
+                        });
+  }
+
+  void EndAtProxy(int status) {
+    refused_by_proxy_ = status;
+    End("", http::error::bad_status);
   }
 
   void End(const char* what, error_code error) {
     if (ended_) return;
     ended_ = true;
+    give_up_.cancel();
     WebSocketEnd end;
-    if (error == websocket::error::upgrade_declined) {
+    if (refused_by_proxy_ != 0) {
+      end.reason = "the proxy refused: HTTP " + std::to_string(refused_by_proxy_);
+    } else if (error == websocket::error::upgrade_declined) {
       end.http_status = static_cast<int>(response_.result_int());
       end.reason = "HTTP " + std::to_string(end.http_status);
     } else if (error == websocket::error::closed) {
@@ -235,17 +278,23 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
     if (handler_ != nullptr) handler_->OnEnd(end);
   }
 
-  const Target target_;
+  const Url target_;
+  const std::optional<Url> proxy_;
   const WebSocketOptions options_;
   WebSocketHandler* handler_;  // null once it was let go
   tcp::resolver resolver_;
+  asio::steady_timer give_up_;
   Stream stream_;
   websocket::response_type response_;
   beast::flat_buffer buffer_;
+  http::request<http::empty_body> connect_;
+  http::response_parser<http::empty_body> proxy_answer_;
+  int refused_by_proxy_ = 0;  // its status
   std::deque<std::string> queue_;
   size_t unsent_ = 0;
   bool open_ = false;
   bool writing_ = false;
+  bool leaving_ = false;
   bool ended_ = false;
 };
 
@@ -259,6 +308,7 @@ class Client final : public WebSocketClient {
   ~Client() override { connection_->LetGo(); }
 
   void Send(std::string text) override { connection_->Send(std::move(text)); }
+  void Leave() override { connection_->Leave(); }
   size_t unsent_bytes() const override { return connection_->unsent_bytes(); }
 
  private:
@@ -268,12 +318,13 @@ class Client final : public WebSocketClient {
 // For an address that cannot be used.
 class NoClient final : public WebSocketClient {
  public:
-  NoClient(asio::io_context& loop, WebSocketHandler& handler) {
-    asio::post(loop, [alive = std::weak_ptr<int>(alive_), &handler] {
-      if (alive.lock()) handler.OnEnd({0, 0, "the address is not a ws:// or wss:// URL"});
+  NoClient(asio::io_context& loop, WebSocketHandler& handler, const char* reason) {
+    asio::post(loop, [alive = std::weak_ptr<int>(alive_), &handler, reason] {
+      if (alive.lock()) handler.OnEnd({0, 0, reason});
     });
   }
   void Send(std::string) override {}
+  void Leave() override {}
   size_t unsent_bytes() const override { return 0; }
 
  private:
@@ -283,22 +334,24 @@ class NoClient final : public WebSocketClient {
 }  // namespace
 
 struct WebSocketConnector::Implementation {
+  explicit Implementation(const Environment& environment) : proxies(environment) {}
+
+  const Proxies proxies;
   // Shared by all engine threads: connections only read it.
   asio::ssl::context tls{asio::ssl::context::tls_client};
 };
 
 WebSocketConnector::WebSocketConnector(const Environment& environment)
-    : implementation_(std::make_unique<Implementation>()) {
+    : implementation_(std::make_unique<Implementation>(environment)) {
   asio::ssl::context& tls = implementation_->tls;
   error_code ignored;
   tls.set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
                       asio::ssl::context::no_tlsv1_1,
                   ignored);
   tls.set_verify_mode(asio::ssl::verify_peer, ignored);
-  for (const char* name : {"CURL_CA_BUNDLE", "SSL_CERT_FILE"}) {
-    const auto file = environment.find(name);
-    if (file == environment.end() || file->second.empty()) continue;
-    tls.load_verify_file(file->second, ignored);
+  if (const std::string file = FirstOf(environment, {"CURL_CA_BUNDLE", "SSL_CERT_FILE"});
+      !file.empty()) {
+    tls.load_verify_file(file, ignored);
     return;
   }
   tls.set_default_verify_paths(ignored);
@@ -309,14 +362,23 @@ WebSocketConnector::~WebSocketConnector() = default;
 std::unique_ptr<WebSocketClient> WebSocketConnector::Open(const WebSocketOptions& options,
                                                           WebSocketHandler& handler) const {
   asio::io_context& loop = *runtime::Runtime::CurrentLoop();
-  const std::optional<Target> target = ParseUrl(options.url);
-  if (!target) return std::make_unique<NoClient>(loop, handler);
-  if (target->tls) {
+  const std::optional<Url> target = ParseUrl(options.url);
+  if (!target || (target->scheme != "ws" && target->scheme != "wss")) {
+    return std::make_unique<NoClient>(loop, handler, "the address is not a ws:// or wss:// URL");
+  }
+  Route route{*target, std::nullopt};
+  if (const std::string proxy = implementation_->proxies.For(options.url); !proxy.empty()) {
+    route.proxy = ParseUrl(proxy);
+    if (!route.proxy || route.proxy->scheme != "http") {
+      return std::make_unique<NoClient>(loop, handler, "the proxy is not an http:// one");
+    }
+  }
+  if (target->scheme == "wss") {
     return std::make_unique<Client<TlsStream>>(std::make_shared<Connection<TlsStream>>(
-        loop, *target, options, handler, implementation_->tls));
+        loop, std::move(route), options, handler, implementation_->tls));
   }
   return std::make_unique<Client<PlainStream>>(
-      std::make_shared<Connection<PlainStream>>(loop, *target, options, handler));
+      std::make_shared<Connection<PlainStream>>(loop, std::move(route), options, handler));
 }
 
 }  // namespace agent_graph::net

@@ -17,10 +17,11 @@ namespace agent_graph::net {
 struct WebSocketOptions {
   std::string url;  // ws:// or wss://
   std::vector<std::pair<std::string, std::string>> headers;
-  std::chrono::milliseconds connect_timeout{10'000};  // name, connection, TLS and handshake each
+  std::chrono::milliseconds connect_timeout{
+      10'000};  // of each: name, connection, proxy, TLS, handshake
   // A peer of which nothing is heard this long, no pong either, is gone; it is pinged after half.
   std::chrono::milliseconds silence_max{20'000};
-  size_t message_bytes_max = 16 * 1024 * 1024;
+  size_t message_bytes_max = 4 * 1024 * 1024;
 };
 
 // Why a connection is over.
@@ -48,6 +49,8 @@ class WebSocketClient {
   virtual ~WebSocketClient() = default;
   // Before OnOpen it waits; after the end it is ignored.
   virtual void Send(std::string text) = 0;
+  // Nothing is sent any more; OnEnd tells when the peer has closed, too, or took too long.
+  virtual void Leave() = 0;
   virtual size_t unsent_bytes() const = 0;
 };
 
@@ -55,6 +58,7 @@ class WebSocketClient {
 class WebSocketConnector {
  public:
   // Certificates to trust: CURL_CA_BUNDLE or SSL_CERT_FILE of the environment, else the system's.
+  // Proxies: those of the environment (proxies.h), as far as their address begins with http://.
   explicit WebSocketConnector(const Environment& environment);
   ~WebSocketConnector();
 

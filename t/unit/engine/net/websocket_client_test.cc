@@ -183,6 +183,98 @@ TEST_F(WebSocketClientTest, AddressesThatLeadNowhere) {
   });
 }
 
+TEST_F(WebSocketClientTest, LeavesAndHearsTheRest) {
+  ScriptedServer server([](Connection& connection) {
+    Accept(connection);
+    connection.Send(TextFrame("hello"));
+    connection.Send(std::string("\x88\x02\x03\xe8", 4));  // 1000
+    connection.WaitUntilPeerCloses();
+  });
+  Run([&] {
+    Recorder recorder;
+    auto client = connector_.Open(Options(server), recorder);
+    EXPECT_EQ(recorder.Next(), "open");
+    client->Leave();
+    client->Send("too late");
+    EXPECT_EQ(client->unsent_bytes(), 0u);
+    EXPECT_EQ(recorder.Next(), "message hello");
+    EXPECT_EQ(recorder.Next(), "end");
+  });
+}
+
+TEST_F(WebSocketClientTest, GoesThroughTheProxyOfItsEnvironment) {
+  std::string asked;
+  std::string request;
+  ScriptedServer proxy([&](Connection& connection) {
+    asked = connection.ReadRequest().value_or("");
+    connection.Send("HTTP/1.1 200 Connection established\r\n\r\n");
+    request = Accept(connection);
+    connection.Send(TextFrame("hello"));
+    connection.WaitUntilPeerCloses();
+  });
+  const std::string address = proxy.url().substr(7);
+  const WebSocketConnector connector({{"HTTP_PROXY", "http://me:p%40ss@" + address}});
+  Run([&] {
+    Recorder recorder;
+    auto client = connector.Open({.url = "ws://model.invalid/path", .headers = {}}, recorder);
+    EXPECT_EQ(recorder.Next(), "open") << recorder.end().reason;
+    EXPECT_EQ(recorder.Next(), "message hello");
+  });
+  EXPECT_TRUE(asked.starts_with("CONNECT model.invalid:80 HTTP/1.1\r\n")) << asked;
+  EXPECT_THAT(asked, ::testing::HasSubstr("Host: model.invalid:80\r\n"));
+  EXPECT_THAT(asked, ::testing::HasSubstr("Proxy-Authorization: Basic bWU6cEBzcw==\r\n"));
+  EXPECT_TRUE(request.starts_with("GET /path HTTP/1.1\r\n")) << request;
+  EXPECT_THAT(request, ::testing::Not(::testing::HasSubstr("Proxy-Authorization")));
+}
+
+TEST_F(WebSocketClientTest, LeavesTheProxyOutWhereTheEnvironmentSaysSo) {
+  ScriptedServer server([](Connection& connection) {
+    Accept(connection);
+    connection.WaitUntilPeerCloses();
+  });
+  const WebSocketConnector connector(
+      {{"http_proxy", "http://127.0.0.1:" + std::to_string(ClosedPort())},
+       {"no_proxy", "127.0.0.0/8"}});
+  Run([&] {
+    Recorder recorder;
+    auto client = connector.Open(Options(server), recorder);
+    EXPECT_EQ(recorder.Next(), "open") << recorder.end().reason;
+  });
+}
+
+TEST_F(WebSocketClientTest, ProxiesThatDoNotHelp) {
+  ScriptedServer refusing([](Connection& connection) {
+    (void)connection.ReadRequest();
+    connection.Send("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n");
+    connection.WaitUntilPeerCloses();
+  });
+  ScriptedServer silent([](Connection& connection) { connection.WaitUntilPeerCloses(); });
+  ScriptedServer babbling([](Connection& connection) {
+    connection.Send(std::string(100'000, 'x'));
+    connection.WaitUntilPeerCloses();
+  });
+  const std::pair<std::string, std::string> cases[] = {
+      {refusing.url(), "the proxy refused: HTTP 407"},
+      {silent.url(), "the peer did not answer in time"},
+      {babbling.url(), "the proxy: "},
+      {"socks5://127.0.0.1:1080", "the proxy is not an http:// one"},
+      {"http://127.0.0.1:" + std::to_string(ClosedPort()), "no connection: "},
+  };
+  Run([&] {
+    for (const auto& [proxy, reason] : cases) {
+      const WebSocketConnector connector({{"all_proxy", proxy}});
+      Recorder recorder;
+      WebSocketOptions options;
+      options.url = "wss://model.invalid/";
+      options.connect_timeout = milliseconds(500);
+      auto client = connector.Open(options, recorder);
+      EXPECT_EQ(recorder.Next(), "end");
+      EXPECT_TRUE(recorder.end().reason.starts_with(reason)) << recorder.end().reason;
+      EXPECT_EQ(recorder.end().http_status, 0);  // which would be the provider's
+    }
+  });
+}
+
 TEST_F(WebSocketClientTest, MayBeLetGoAtAnyTime) {
   ScriptedServer server([](Connection& connection) {
     Accept(connection);

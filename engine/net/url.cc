@@ -1,0 +1,98 @@
+#include "net/url.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace agent_graph::net {
+namespace {
+
+std::string Lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return out;
+}
+
+std::string UsualPort(std::string_view scheme) {
+  if (scheme == "https" || scheme == "wss") return "443";
+  return scheme == "http" || scheme == "ws" ? "80" : "";
+}
+
+bool IsPort(std::string_view text) {
+  unsigned int port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc() && end == text.data() + text.size() && port > 0 && port < 65536;
+}
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+bool PercentDecode(std::string_view text, std::string& out) {
+  out.clear();
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out.push_back(text[i]);
+      continue;
+    }
+    if (i + 2 >= text.size()) return false;
+    int high = HexDigit(text[i + 1]);
+    int low = HexDigit(text[i + 2]);
+    if (high < 0 || low < 0) return false;
+    out.push_back(static_cast<char>(high * 16 + low));
+    i += 2;
+  }
+  return true;
+}
+
+std::optional<Url> ParseUrl(std::string_view url) {
+  const size_t scheme = url.find("://");
+  if (scheme == 0 || scheme == std::string_view::npos) return std::nullopt;
+  Url parts;
+  parts.scheme = Lower(url.substr(0, scheme));
+  url.remove_prefix(scheme + 3);
+  const size_t end = std::min(url.find_first_of("/?#"), url.size());
+  std::string_view authority = url.substr(0, end);
+  parts.path = url.substr(end, url.find('#') - end);
+  if (!parts.path.starts_with('/')) parts.path.insert(parts.path.begin(), '/');
+  if (const size_t at = authority.rfind('@'); at != std::string_view::npos) {
+    parts.userinfo = authority.substr(0, at);
+    authority.remove_prefix(at + 1);
+  }
+  const size_t bracket = authority.rfind(']');  // of an IPv6 address
+  const size_t colon = authority.rfind(':');
+  parts.port = UsualPort(parts.scheme);
+  if (colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket)) {
+    parts.port = authority.substr(colon + 1);
+    authority = authority.substr(0, colon);
+  }
+  if (authority.starts_with('[') && authority.ends_with(']')) {
+    authority = authority.substr(1, authority.size() - 2);
+  }
+  parts.host = Lower(authority);
+  if (parts.host.empty() || !IsPort(parts.port)) return std::nullopt;
+  return parts;
+}
+
+std::string HostAndPort(const Url& url) {
+  std::string text = url.host;
+  if (text.find(':') != std::string::npos) {
+    text.insert(text.begin(), '[');
+    text.push_back(']');
+  }
+  text.push_back(':');
+  return text += url.port;
+}
+
+std::string HostHeader(const Url& url) {
+  std::string text = HostAndPort(url);
+  if (url.port == UsualPort(url.scheme)) text.resize(text.size() - url.port.size() - 1);
+  return text;
+}
+
+}  // namespace agent_graph::net
