@@ -63,7 +63,11 @@ SpeechDetectorOptions DetectorOptions(const VoiceActivity& vad) {
 class DemoLink : public Link {
  public:
   explicit DemoLink(const LinkConfig& config)
-      : config_(config), detector_(DetectorOptions(config.vad)), history_(config.history) {
+      : config_(config), detector_(DetectorOptions(config.vad)) {}
+
+  void Begin(const LinkConfig& config) override {
+    config_ = config;
+    history_ = config.history;
     Push(Event::Kind::kReady);
     if (config.resumption_handle.starts_with(kHandle)) {
       const std::string_view count =
@@ -72,6 +76,8 @@ class DemoLink : public Link {
     }
     if (config.respond) Answer();
   }
+
+  void Leave() override { Push(Event::Kind::kClosed); }
 
   void SendAudio(std::string_view pcm) override {
     if (!config_.vad.enabled.value_or(true)) {
@@ -237,7 +243,7 @@ class DemoLink : public Link {
 
 }  // namespace
 
-std::unique_ptr<Link> DemoProvider::Open(const LinkConfig& config, std::function<void()>) {
+std::unique_ptr<Link> DemoProvider::Prepare(const LinkConfig& config, std::function<void()>) {
   return std::make_unique<DemoLink>(config);
 }
 

@@ -15,7 +15,7 @@ namespace agent_graph::realtime {
 
 class DemoProvider : public Provider {
  public:
-  std::unique_ptr<Link> Open(const LinkConfig& config, std::function<void()> wake) override;
+  std::unique_ptr<Link> Prepare(const LinkConfig& config, std::function<void()> wake) override;
 };
 
 }  // namespace agent_graph::realtime

@@ -135,10 +135,20 @@ int RateOf(std::string_view mime_type) {
 
 class GeminiProtocol final : public Protocol {
  public:
-  GeminiProtocol(const models::ProviderOptions& options, const LinkConfig& config)
-      : config_(config), setup_(DumpJson({{"setup", Setup(options, config)}})) {}
+  explicit GeminiProtocol(const models::ProviderOptions& options) : options_(options) {}
 
-  void OnOpen() override { Say(std::move(setup_)); }
+  // The first message says what is continued, so it waits for that to be known.
+  void Begin(const LinkConfig& config) override {
+    config_ = config;
+    begun_ = true;
+    if (open_) SayFirst();
+  }
+
+  void OnOpen() override {
+    open_ = true;
+    if (begun_) return SayFirst();
+    Push({.kind = Kind::kPrepared});
+  }
 
   void OnMessage(std::string_view text) override {
     models::JsonTree tree;
@@ -197,8 +207,10 @@ class GeminiProtocol final : public Protocol {
   bool Reconfigure(const LinkConfig&) override { return false; }
 
  private:
+  void SayFirst() { Say(DumpJson({{"setup", Setup(options_, config_)}})); }
+
   void TakeReady() {
-    if (std::exchange(ready_, true)) return;
+    if (!begun_ || std::exchange(ready_, true)) return;
     if (!config_.history.empty()) SendTurns(config_.history, config_.respond);
     Push({.kind = Kind::kReady});
   }
@@ -273,8 +285,10 @@ class GeminiProtocol final : public Protocol {
     Say(DumpJson({{"clientContent", {{"turns", std::move(turns)}, {"turnComplete", complete}}}}));
   }
 
-  const LinkConfig config_;
-  std::string setup_;
+  const models::ProviderOptions options_;
+  LinkConfig config_;
+  bool begun_ = false;
+  bool open_ = false;
   bool ready_ = false;
   int rate_ = kOutputRate;
   std::optional<Resampler> resampler_;  // none while the rates are equal
@@ -293,9 +307,12 @@ net::WebSocketOptions Connect(const models::ProviderOptions& options, const Link
 }  // namespace
 
 Dialect GeminiDialect() {
-  return {&Connect, [](const models::ProviderOptions& options, const LinkConfig& config) {
-            return std::unique_ptr<Protocol>(std::make_unique<GeminiProtocol>(options, config));
-          }};
+  return {&Connect,
+          [](const models::ProviderOptions& options, const LinkConfig&) {
+            return std::unique_ptr<Protocol>(std::make_unique<GeminiProtocol>(options));
+          },
+          // A handle names a session, which is on one connection.
+          /*one_link_at_a_time=*/true};
 }
 
 }  // namespace agent_graph::realtime

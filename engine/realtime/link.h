@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "agent_graph/live_agent.h"
@@ -49,6 +50,7 @@ struct ToolReply {
 
 struct Event {
   enum class Kind : uint8_t {
+    kPrepared,          // before Begin: everything that is possible without it is done
     kReady,             // the provider has accepted the configuration
     kSpeechStarted,     // of the user, as the provider hears it
     kInputExpected,     // the user's words will follow, maybe later than the answer
@@ -68,6 +70,7 @@ struct Event {
   std::string code = {};
   bool finished = false;
   bool retry = true;
+  bool connected = true;  // kClosed: the provider itself ended it
   std::chrono::milliseconds time_left{0};
   std::vector<ToolCall> calls = {};
 };
@@ -76,6 +79,12 @@ struct Event {
 class Link {
  public:
   virtual ~Link() = default;
+
+  // Once: the session starts. `config` differs from that of Prepare in what was said meanwhile
+  // only.
+  virtual void Begin(const LinkConfig& config) = 0;
+  // Nothing more is sent; kClosed tells that the provider knows of the end, or does not answer.
+  virtual void Leave() = 0;
 
   // Before kReady and after kClosed these are ignored.
   virtual void SendAudio(std::string_view pcm) = 0;  // at kInputRate
@@ -102,9 +111,18 @@ class Provider {
  public:
   virtual ~Provider() = default;
 
-  // Never fails: what goes wrong is a kClosed event. `wake` is called on the calling engine thread
-  // when Next or unsent_bytes may have something new; never after the link was destroyed.
-  virtual std::unique_ptr<Link> Open(const LinkConfig& config, std::function<void()> wake) = 0;
+  // Connects, ahead of Begin. Never fails: what goes wrong is a kClosed event. `wake` is called on
+  // the calling engine thread when Next or unsent_bytes may have something new; never after the
+  // link was destroyed.
+  virtual std::unique_ptr<Link> Prepare(const LinkConfig& config, std::function<void()> wake) = 0;
+  // A session goes on over another link only when the one before has ended.
+  virtual bool one_link_at_a_time() const { return false; }
+
+  std::unique_ptr<Link> Open(const LinkConfig& config, std::function<void()> wake) {
+    std::unique_ptr<Link> link = Prepare(config, std::move(wake));
+    link->Begin(config);
+    return link;
+  }
 };
 
 }  // namespace agent_graph::realtime

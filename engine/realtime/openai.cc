@@ -81,6 +81,13 @@ class OpenAiProtocol final : public Protocol {
   OpenAiProtocol(const models::ProviderOptions& options, const LinkConfig& config)
       : parameters_json_(options.parameters_json), config_(config), upsampler_(kInputRate, kRate) {}
 
+  // A session is new on each connection; what was said goes into it when it is to start.
+  void Begin(const LinkConfig& config) override {
+    config_ = config;
+    begun_ = true;
+    if (updated_) Start();
+  }
+
   void OnOpen() override {}
 
   void OnMessage(std::string_view text) override {
@@ -159,7 +166,7 @@ class OpenAiProtocol final : public Protocol {
       Say(DumpJson(
           {{"type", "session.update"}, {"session", SessionJson(config_, parameters_json_)}}));
     } else if (type == "session.updated") {
-      TakeReady();
+      TakeUpdated();
     } else if (type == "error") {
       TakeError(message);
     } else if (type.starts_with("input_audio_buffer.") || type.starts_with("conversation.item.")) {
@@ -169,8 +176,13 @@ class OpenAiProtocol final : public Protocol {
     }
   }
 
-  void TakeReady() {
-    if (std::exchange(ready_, true)) return;
+  void TakeUpdated() {
+    if (std::exchange(updated_, true)) return;
+    if (begun_) return Start();
+    Push({.kind = Kind::kPrepared});
+  }
+
+  void Start() {
     for (const Message& message : config_.history) CreateItem(TextItem(message));
     if (config_.respond) Respond();
     Push({.kind = Kind::kReady});
@@ -183,7 +195,7 @@ class OpenAiProtocol final : public Protocol {
     if (std::ranges::find(kHarmless, code) != std::end(kHarmless)) return;
     if (code.empty()) code = StringAt(*error, "type");
     std::string text(StringAt(*error, "message"));
-    if (ready_) return Push({.kind = Kind::kError, .text = text, .code = code});
+    if (updated_) return Push({.kind = Kind::kError, .text = text, .code = code});
     // The configuration was refused: nothing will come any more.
     Push({.kind = Kind::kClosed, .text = text, .code = code, .retry = code == "server_error"});
   }
@@ -312,7 +324,8 @@ class OpenAiProtocol final : public Protocol {
   const std::string parameters_json_;
   LinkConfig config_;
   Resampler upsampler_;
-  bool ready_ = false;
+  bool begun_ = false;
+  bool updated_ = false;      // the provider has accepted the configuration
   bool speech_ = false;       // the user speaks
   bool uncommitted_ = false;  // sound that is in no item yet
   std::string response_id_;   // of the answer under way

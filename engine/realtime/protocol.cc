@@ -13,6 +13,11 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
   }
 
   // --- Link ---
+  void Begin(const LinkConfig& config) override {
+    protocol_->Begin(config);
+    Flush();
+  }
+  void Leave() override { client_->Leave(); }
   void SendAudio(std::string_view pcm) override {
     protocol_->SendAudio(pcm);
     Flush();
@@ -53,8 +58,10 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
 
   // --- WebSocketHandler ---
   void OnOpen() override {
+    connected_ = true;
     protocol_->OnOpen();
     Flush();
+    wake_();
   }
   void OnMessage(std::string text) override {
     protocol_->OnMessage(text);
@@ -66,7 +73,8 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
     protocol_->events().push_back({.kind = Event::Kind::kClosed,
                                    .text = end.reason,
                                    .code = CodeOf(end),
-                                   .retry = protocol_->MayRetry(end)});
+                                   .retry = protocol_->MayRetry(end),
+                                   .connected = connected_});
     wake_();
   }
 
@@ -84,6 +92,7 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
   const std::unique_ptr<Protocol> protocol_;
   const std::function<void()> wake_;
   std::unique_ptr<net::WebSocketClient> client_;
+  bool connected_ = false;
 };
 
 }  // namespace
@@ -93,7 +102,8 @@ bool Protocol::MayRetry(const net::WebSocketEnd& end) const {
   return status == 0 || status >= 500 || status == 408 || status == 429;
 }
 
-std::unique_ptr<Link> RemoteProvider::Open(const LinkConfig& config, std::function<void()> wake) {
+std::unique_ptr<Link> RemoteProvider::Prepare(const LinkConfig& config,
+                                              std::function<void()> wake) {
   auto link = std::make_unique<RemoteLink>(dialect_.make(options_, config), std::move(wake));
   net::WebSocketOptions connection = dialect_.connect(options_, config);
   for (const auto& [name, value] : options_.headers) connection.headers.emplace_back(name, value);

@@ -20,6 +20,8 @@ class Protocol {
  public:
   virtual ~Protocol() = default;
 
+  // The session may start, once the connection is there.
+  virtual void Begin(const LinkConfig& config) = 0;
   // The connection is there.
   virtual void OnOpen() = 0;
   // A message of the provider; one that makes no sense is ignored.
@@ -54,6 +56,7 @@ struct Dialect {
                                    const LinkConfig& config) = nullptr;
   std::unique_ptr<Protocol> (*make)(const models::ProviderOptions& options,
                                     const LinkConfig& config) = nullptr;
+  bool one_link_at_a_time = false;  // as in Provider
 };
 
 // A provider behind a WebSocket.
@@ -63,7 +66,8 @@ class RemoteProvider : public Provider {
                  std::shared_ptr<const net::WebSocketConnector> connector)
       : options_(std::move(options)), dialect_(dialect), connector_(std::move(connector)) {}
 
-  std::unique_ptr<Link> Open(const LinkConfig& config, std::function<void()> wake) override;
+  std::unique_ptr<Link> Prepare(const LinkConfig& config, std::function<void()> wake) override;
+  bool one_link_at_a_time() const override { return dialect_.one_link_at_a_time; }
 
  private:
   const models::ProviderOptions options_;

@@ -10,6 +10,7 @@
 #include "live/downstream.h"
 #include "live/events.h"
 #include "live/journal.h"
+#include "live/links.h"
 #include "live/session.h"
 #include "live/tool_calls.h"
 #include "message/codec.h"
@@ -97,6 +98,7 @@ class LiveSession final : public SessionPorts {
         journal_(std::move(journal)),
         tools_(std::make_shared<ToolCalls>(journal_, [news = news_] { news->signal.Notify(); })),
         downstream_({}),
+        links_([news = news_] { news->signal.Notify(); }),
         session_(*this, SessionOptions(context, begun, init)) {
     exchange_.NotifyArrivals(&news_->signal);
     journal_->OnStop([news = news_] { news->signal.Notify(); });
@@ -120,9 +122,8 @@ class LiveSession final : public SessionPorts {
       Write();
       CountNews();
       if (session_.phase() == Session::Phase::kClosed) break;
-      Deadline wake = session_.wake_at();
-      if (link_ != nullptr) wake = std::min(wake, link_->wake_at());
-      news_->signal.Wait(&cancellation_, wake);
+      const Deadline wake = session_.wake_at();
+      news_->signal.Wait(&cancellation_, std::min(wake, links_.wake_at()));
     }
     return status_;
   }
@@ -150,18 +151,19 @@ class LiveSession final : public SessionPorts {
         FilterTools(run::ToolsOf(environment.graph, live_agent.tool_node, environment.catalog,
                                  nullptr, cancellation_, kNoDeadline),
                     live_agent, init_));
-    provider_ = context_.models->Find(live_agent.model);
+    links_.Use(context_.models->Find(live_agent.model));
     return ComposeConfig(*context_.graph, agent, init_, tools_->offered());
   }
   std::vector<std::string> HandoverTargets(const std::string& agent) override {
     return context_.graph->HandoverTargets(agent);
   }
-  void OpenLink(const realtime::LinkConfig& config) override {
-    link_.reset();  // some providers allow one connection for a session
-    link_ = provider_->Open(config, [news = news_] { news->signal.Notify(); });
-  }
-  void CloseLink() override { closing_link_ = std::move(link_); }
-  realtime::Link* link() override { return link_.get(); }
+  void OpenLink(const realtime::LinkConfig& config) override { links_.Open(config); }
+  void CloseLink() override { links_.Close(); }
+  realtime::Link* link() override { return links_.present(); }
+  void PrepareNextLink(const realtime::LinkConfig& config) override { links_.PrepareNext(config); }
+  void BeginNextLink(const realtime::LinkConfig& config) override { links_.BeginNext(config); }
+  void DropNextLink() override { links_.DropNext(); }
+  bool OneLinkAtATime() override { return links_.one_at_a_time(); }
 
   void CallTools(std::vector<realtime::ToolCall> calls, uint64_t link_number) override {
     tools_->Call(std::move(calls), link_number);
@@ -228,15 +230,14 @@ class LiveSession final : public SessionPorts {
   bool HasRoom() const { return exchange_.worker_buffered_bytes() < context_.buffered_bytes_max; }
 
   void TakeEvents() {
-    // A link that is replaced must not be destroyed while it is asked.
-    while (link_ != nullptr) {
-      std::optional<realtime::Event> event = link_->Next();
-      if (!event) break;
+    while (auto event = links_.TakeEvent()) {
       session_.OnLinkEvent(*std::move(event), MonotonicClock::now());
       session_.Advance(MonotonicClock::now());
-      closing_link_.reset();
     }
-    closing_link_.reset();
+    while (auto event = links_.TakeEventOfNext()) {
+      session_.OnNextLinkEvent(*event);
+      session_.Advance(MonotonicClock::now());
+    }
   }
 
   void TakeResults() {
@@ -317,9 +318,7 @@ class LiveSession final : public SessionPorts {
   const std::shared_ptr<News> news_ = std::make_shared<News>();
   const std::shared_ptr<ToolCalls> tools_;
   Downstream downstream_;
-  realtime::Provider* provider_ = nullptr;
-  std::unique_ptr<realtime::Link> link_;
-  std::unique_ptr<realtime::Link> closing_link_;
+  Links links_;
   std::string status_ = "error";
   bool stopped_ = false;
   Closing close_;

@@ -31,23 +31,6 @@ void Session::Start(Deadline now) {
   Open(now);
 }
 
-void Session::Open(Deadline now) {
-  ready_ = false;
-  reconnect_at_ = rotate_at_ = kNoDeadline;
-  ready_until_ = now + times_.ready_max;
-  ++link_number_;
-  tools_running_ = 0;
-  realtime::LinkConfig config = ports_.Configure(agent_);
-  handle_in_use_ = !handle_.empty();
-  if (handle_in_use_) {
-    config.resumption_handle = handle_;
-  } else {
-    config.history = history_;
-    config.respond = std::exchange(respond_, false);
-  }
-  ports_.OpenLink(config);
-}
-
 void Session::OnFrame(UpstreamFrame frame, Deadline now) {
   if (phase_ != Phase::kRunning) return;
   if (frame.kind == UpstreamFrame::Kind::kClose) {
@@ -70,6 +53,7 @@ void Session::Drain(Deadline now, uint16_t code, std::string reason) {
   phase_ = Phase::kDraining;
   drain_until_ = now + times_.drain_max;
   rotate_at_ = kNoDeadline;
+  if (!leaving()) DropNext();
   close_code_ = code;
   close_reason_ = std::move(reason);
 }
@@ -80,7 +64,8 @@ bool Session::Drained(Deadline now) {
   if (now >= quiet_until_) quiet_until_ = kNoDeadline;
   const bool something_left = !upstream_.empty() || AnswerDue() || sound_sent_;
   if (!ready_) {
-    const bool connecting = ready_until_ != kNoDeadline || reconnect_at_ != kNoDeadline;
+    const bool connecting =
+        leaving() || ready_until_ != kNoDeadline || reconnect_at_ != kNoDeadline;
     return !connecting || !something_left;
   }
   if (!upstream_.empty()) return false;
@@ -134,11 +119,12 @@ void Session::Send(const UpstreamFrame& frame) {
 void Session::OnLinkEvent(realtime::Event event, Deadline now) {
   using Kind = realtime::Event::Kind;
   if (phase_ == Phase::kClosed) return;
+  if (leaving()) return OnLeftLinkEvent(event, now);
   switch (event.kind) {
-    case Kind::kReady:
-      ready_ = true;
-      ready_until_ = kNoDeadline;
+    case Kind::kPrepared:
       return;
+    case Kind::kReady:
+      return OnReady(now);
     case Kind::kSpeechStarted:
       return OnSpeechStarted();
     case Kind::kInputExpected:
@@ -171,59 +157,6 @@ void Session::OnLinkEvent(realtime::Event event, Deadline now) {
     case Kind::kClosed:
       return OnClosed(event, now);
   }
-}
-
-// --- links ------------------------------------------------------------------------------------
-
-// The provider works: what failed before counts no more.
-void Session::OnContent() {
-  failures_ = 0;
-}
-
-void Session::OnResumption(const std::string& handle) {
-  if (handle.empty() || handle == handle_) return;
-  handle_ = handle;
-  ports_.StoreHandle(handle);
-}
-
-void Session::OnHandleStored(const std::string& handle) {
-  if (phase_ != Phase::kClosed) ports_.Emit(SessionUpdateEvent(handle));
-}
-
-void Session::OnGoAway(milliseconds time_left, Deadline now) {
-  std::string text = std::to_string(time_left.count() / 1000);
-  if (const auto rest = time_left.count() % 1000; rest != 0) {
-    text += "." + std::to_string(1000 + rest).substr(1);
-  }
-  ports_.Emit(GoAwayEvent(text + "s"));
-  if (phase_ != Phase::kRunning) return;
-  rotate_at_ = now + std::max(time_left - times_.go_away_margin, milliseconds(0));
-}
-
-void Session::OnClosed(const realtime::Event& event, Deadline now) {
-  ports_.Warn("connection to the realtime provider: " + event.text);
-  const bool was_connecting = !ready_;
-  ready_ = false;
-  ready_until_ = rotate_at_ = kNoDeadline;
-  ports_.CloseLink();
-  tools_running_ = 0;
-  // The rest of an answer is lost; what was said stays.
-  if (speaking_) OnTurnComplete(now);
-  if (phase_ == Phase::kDraining && upstream_.empty() && !answer_expected_) return;
-  if (!event.retry) {
-    return Fail(event.code.empty() ? "provider_error" : event.code, event.text,
-                websocket::close_code::kInternal);
-  }
-  // A handle that was not accepted is of no use any more.
-  if (was_connecting && handle_in_use_) handle_.clear();
-  if (failures_ >= times_.reconnects_max) {
-    return Fail("reconnect_failed", "the provider could not be reached: " + event.text,
-                websocket::close_code::kInternal);
-  }
-  respond_ = answer_expected_;
-  reconnect_at_ = now + std::min(times_.reconnect_first * (1 << failures_), times_.reconnect_last);
-  ++failures_;
-  ++counters_.reconnects;
 }
 
 // --- turns ------------------------------------------------------------------------------------
@@ -341,7 +274,7 @@ void Session::OnToolReplies(const std::vector<realtime::ToolReply>& replies, uin
     ports_.Emit(ToolResultEvent(reply.id, reply.output_json));
   }
   // Another link has not made these calls.
-  if (link_number != link_number_ || ports_.link() == nullptr) return;
+  if (link_number != link_number_ || ports_.link() == nullptr || leaving()) return;
   if (tools_running_ > 0) --tools_running_;
   speaking_ = false;
   answer_expected_ = true;

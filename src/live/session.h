@@ -5,6 +5,7 @@
 //      └──────────────── fatal error ──────────────────────────────────────────────►┘
 //
 // While it runs, its link to the provider comes and goes: connecting, ready, waiting to reconnect.
+// When the provider says that it will go, the next link is prepared beside the present one.
 #pragma once
 
 #include <chrono>
@@ -35,12 +36,17 @@ class SessionPorts {
   // Sound that was emitted and that the client cannot have played yet.
   virtual std::chrono::milliseconds Unplayed() = 0;
 
-  // To the model. OpenLink replaces the present link; Configure may suspend the caller.
+  // To the model. Configure may suspend the caller.
   virtual realtime::LinkConfig Configure(const std::string& agent) = 0;
   virtual std::vector<std::string> HandoverTargets(const std::string& agent) = 0;
-  virtual void OpenLink(const realtime::LinkConfig& config) = 0;
+  virtual void OpenLink(const realtime::LinkConfig& config) = 0;  // instead of the present one
   virtual void CloseLink() = 0;
   virtual realtime::Link* link() = 0;  // null: none is open
+  // A link beside the present one, which it replaces when it begins.
+  virtual void PrepareNextLink(const realtime::LinkConfig& config) = 0;
+  virtual void BeginNextLink(const realtime::LinkConfig& config) = 0;
+  virtual void DropNextLink() = 0;
+  virtual bool OneLinkAtATime() = 0;  // of those that have begun
 
   // Answered by OnToolReplies with the same `link_number`.
   virtual void CallTools(std::vector<realtime::ToolCall> calls, uint64_t link_number) = 0;
@@ -63,6 +69,8 @@ struct SessionTimes {
   std::chrono::milliseconds reconnect_last{10'000};
   int reconnects_max = 5;
   std::chrono::milliseconds go_away_margin{2'000};
+  std::chrono::milliseconds leave_max{3'000};      // for a provider to agree to the end of a link
+  std::chrono::milliseconds proven_after{60'000};  // a link that stood so long has not failed
 };
 
 struct SessionCounters {
@@ -93,6 +101,7 @@ class Session {
   // The worker is leaving: the client comes back to another one, with its thread.
   void OnLeave(Deadline now);
   void OnLinkEvent(realtime::Event event, Deadline now);
+  void OnNextLinkEvent(const realtime::Event& event);
   void OnToolReplies(const std::vector<realtime::ToolReply>& replies, uint64_t link_number);
   void OnHandleStored(const std::string& handle);
   // Ends the session with a fatal error event.
@@ -123,7 +132,19 @@ class Session {
     bool after_input = false;  // as in Unheard
   };
 
+  // The link after the present one.
+  enum class Next : uint8_t { kNone, kConnecting, kPrepared };
+
   void Open(Deadline now);
+  void OnReady(Deadline now);
+  void Prepare();
+  void DropNext();
+  bool RotationDue(Deadline now) const;
+  void Rotate(Deadline now);
+  void Replace(Deadline now);
+  bool CountFailure(Deadline now, const std::string& reason);
+  std::chrono::milliseconds Pause() const;
+  bool leaving() const { return leave_until_ != kNoDeadline; }
   void Forward(Deadline now);
   void Send(const UpstreamFrame& frame);
   void Drain(Deadline now, uint16_t code, std::string reason);
@@ -140,6 +161,7 @@ class Session {
   void OnInterrupted();
   void OnResumption(const std::string& handle);
   void OnGoAway(std::chrono::milliseconds time_left, Deadline now);
+  void OnLeftLinkEvent(const realtime::Event& event, Deadline now);
   void OnClosed(const realtime::Event& event, Deadline now);
 
   void HandOver(const realtime::ToolCall& call, Deadline now);
@@ -165,7 +187,10 @@ class Session {
   Deadline ready_until_ = kNoDeadline;   // set while a link connects
   Deadline reconnect_at_ = kNoDeadline;  // set while there is none
   Deadline rotate_at_ = kNoDeadline;     // set after the provider said that it will go
-  int failures_ = 0;                     // in a row
+  Deadline leave_until_ = kNoDeadline;   // set while a link that was left ends
+  Deadline proven_at_ = kNoDeadline;     // set while a link is ready
+  Next next_ = Next::kNone;
+  int failures_ = 0;  // in a row
   std::string handle_;
   bool handle_in_use_ = false;  // by the link that connects
   bool respond_ = false;        // the next link is to answer the history

@@ -37,19 +37,13 @@ void Session::Advance(Deadline now) {
     OnClosed(late, now);
   }
   if (now >= reconnect_at_) Open(now);
-  const bool rotate = rotate_at_ != kNoDeadline && (now >= rotate_at_ || !AnswerDue());
-  if (phase_ == Phase::kRunning && ready_ && rotate) {
-    if (speaking_) OnTurnComplete(now);
-    respond_ = answer_expected_;
-    ports_.CloseLink();
-    ++counters_.reconnects;
-    Open(now);
-  }
+  if (now >= leave_until_) Replace(now);
+  if (RotationDue(now)) Rotate(now);
   Forward(now);
 }
 
 Deadline Session::wake_at() const {
-  Deadline wake = std::min({ready_until_, reconnect_at_, rotate_at_, drain_until_});
+  Deadline wake = std::min({ready_until_, reconnect_at_, rotate_at_, leave_until_, drain_until_});
   if (unheard_) wake = std::min(wake, unheard_->heard_at);
   if (phase_ == Phase::kDraining) wake = std::min(wake, quiet_until_);
   return wake;
@@ -71,11 +65,13 @@ void Session::HandOver(const realtime::ToolCall& call, Deadline now) {
   speaking_ = false;
   answer_expected_ = true;
   if (link != nullptr && link->Reconfigure(ports_.Configure(target))) {
+    if (next_ != Next::kNone) Prepare();
     return link->SendToolReplies({{call.id, call.name, R"({"result":"ok"})", false}});
   }
   // The provider's session belongs to the agent before.
   handle_.clear();
   respond_ = true;
+  DropNext();
   ports_.CloseLink();
   Open(now);
 }
@@ -164,6 +160,7 @@ void Session::Finish(uint16_t code, std::string reason, std::string outcome) {
   EndTranscripts();
   StoreUnheard(std::nullopt);
   StoreAnswer({output_.Take(), turn_audio_ > milliseconds(0), /*interrupted=*/true});
+  DropNext();
   ports_.CloseLink();
   ports_.Close(code, std::move(reason), std::move(outcome));
 }

@@ -59,6 +59,7 @@ class OpenAiTest : public testing::Test {
  protected:
   void Begin(LinkConfig config = {}) {
     protocol_ = OpenAiDialect().make(Options("https://api.openai.com/v1"), config);
+    protocol_->Begin(config);
     protocol_->OnOpen();
     Receive({{"type", "session.created"}});
     session_ = Messages(*protocol_)[0]["session"];
@@ -111,6 +112,18 @@ TEST_F(OpenAiTest, Session) {
   EXPECT_EQ(session_["max_output_tokens"], 100);
   EXPECT_EQ(session_["tools"][0]["name"], "add");
   EXPECT_THAT(Sent(), ElementsAre("conversation.item.create", "conversation.item.create"));
+  EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kReady));
+}
+
+TEST_F(OpenAiTest, IsPreparedUpToWhatWasSaid) {
+  protocol_ = OpenAiDialect().make(Options("https://api.openai.com/v1"), {});
+  protocol_->OnOpen();
+  Receive({{"type", "session.created"}});
+  EXPECT_THAT(Sent(), ElementsAre("session.update"));
+  Receive({{"type", "session.updated"}});
+  EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kPrepared));
+  protocol_->Begin({.history = {Message::User("before")}, .respond = true});
+  EXPECT_THAT(Sent(), ElementsAre("conversation.item.create", "response.create"));
   EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kReady));
 }
 
@@ -245,6 +258,7 @@ class GeminiTest : public testing::Test {
   void Begin(const LinkConfig& config = {}) {
     protocol_ =
         GeminiDialect().make(Options("https://generativelanguage.googleapis.com/v1beta"), config);
+    protocol_->Begin(config);
     protocol_->OnOpen();
     setup_ = Messages(*protocol_)[0]["setup"];
   }
@@ -265,6 +279,19 @@ TEST_F(GeminiTest, Address) {
   EXPECT_EQ(connection.url,
             "wss://generativelanguage.googleapis.com/ws/"
             "google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent");
+}
+
+TEST_F(GeminiTest, IsPreparedUpToTheHandle) {
+  protocol_ = GeminiDialect().make(Options("https://host/v1beta"), {});
+  protocol_->OnOpen();
+  EXPECT_THAT(Messages(*protocol_), IsEmpty());
+  EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kPrepared));
+  Receive({{"setupComplete", json::object()}});
+  EXPECT_THAT(Kinds(*protocol_), IsEmpty());
+  protocol_->Begin({.resumption_handle = "h"});
+  EXPECT_EQ(Messages(*protocol_)[0]["setup"]["sessionResumption"], json({{"handle", "h"}}));
+  Receive({{"setupComplete", json::object()}});
+  EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kReady));
 }
 
 TEST_F(GeminiTest, SetupOfATextSession) {

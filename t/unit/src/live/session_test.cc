@@ -24,6 +24,8 @@ class FakeLink : public realtime::Link {
  public:
   explicit FakeLink(std::vector<std::string>& sent) : sent_(sent) {}
 
+  void Begin(const realtime::LinkConfig&) override {}
+  void Leave() override { sent_.push_back("leave"); }
   void SendAudio(std::string_view pcm) override { sent_.push_back("audio " + std::string(pcm)); }
   void SendText(const std::string& text) override { sent_.push_back("text " + text); }
   void SendActivity(bool start) override { sent_.push_back(start ? "start" : "end"); }
@@ -68,6 +70,16 @@ class SessionTest : public testing::Test, public SessionPorts {
   }
   void CloseLink() override { link_.reset(); }
   realtime::Link* link() override { return link_.get(); }
+  void PrepareNextLink(const realtime::LinkConfig&) override {
+    next_ = std::make_unique<FakeLink>(sent_);
+    ++prepared_;
+  }
+  void BeginNextLink(const realtime::LinkConfig& config) override {
+    configs_.push_back(config);
+    link_ = std::move(next_);
+  }
+  void DropNextLink() override { next_.reset(); }
+  bool OneLinkAtATime() override { return one_link_; }
   void CallTools(std::vector<realtime::ToolCall> calls, uint64_t link_number) override {
     for (const auto& call : calls) called_.push_back(call.name);
     called_link_ = link_number;
@@ -101,6 +113,10 @@ class SessionTest : public testing::Test, public SessionPorts {
     session_->OnLinkEvent(std::move(event), now_);
     session_->Advance(now_);
   }
+  void GiveNext(Event event) {
+    session_->OnNextLinkEvent(event);
+    session_->Advance(now_);
+  }
   void Say(const std::string& text) { Give({.kind = Kind::kOutputTranscript, .text = text}); }
   void Hear(const std::string& text, bool finished = false) {
     Give({.kind = Kind::kInputTranscript, .text = text, .finished = finished});
@@ -121,7 +137,9 @@ class SessionTest : public testing::Test, public SessionPorts {
 
   Deadline now_ = MonotonicClock::now();
   std::optional<Session> session_;
-  std::unique_ptr<FakeLink> link_;
+  std::unique_ptr<FakeLink> link_, next_;
+  int prepared_ = 0;
+  bool one_link_ = false;
   std::vector<std::string> events_, sent_, stored_, metadata_, handles_, called_, targets_;
   std::vector<realtime::LinkConfig> configs_;
   milliseconds audio_{0}, unplayed_{0};
@@ -363,6 +381,13 @@ TEST_F(SessionTest, ResumesWithTheNewestHandle) {
   EXPECT_EQ(configs_[1].resumption_handle, "new");
 }
 
+TEST_F(SessionTest, AHandleOutlivesAProviderThatCannotBeReached) {
+  Begin({.resumption_handle = "h"});
+  Give({.kind = Kind::kClosed, .connected = false});
+  After(milliseconds(500));
+  EXPECT_EQ(configs_[1].resumption_handle, "h");
+}
+
 TEST_F(SessionTest, ARefusedHandleIsReplacedByWhatWasSaid) {
   Begin({.history = {Message::User("earlier")}, .resumption_handle = "stale"});
   EXPECT_THAT(configs_[0].history, IsEmpty());
@@ -377,10 +402,113 @@ TEST_F(SessionTest, LeavesAConnectionThatWillGoBetweenTwoTurns) {
   Say("I am");
   Give({.kind = Kind::kGoAway, .time_left = milliseconds(9500)});
   EXPECT_THAT(TakeEvents(), testing::Contains(R"({"type":"go_away","time_left":"9.500s"})"));
+  EXPECT_EQ(prepared_, 1);
+  GiveNext({.kind = Kind::kPrepared});
   EXPECT_EQ(configs_.size(), 1u);
   Give({.kind = Kind::kTurnComplete});
-  EXPECT_EQ(configs_.size(), 2u);
+  ASSERT_EQ(configs_.size(), 2u);
   EXPECT_EQ(configs_[1].resumption_handle, "h");
+  EXPECT_FALSE(next_);
+}
+
+TEST_F(SessionTest, TheOldConnectionServesUntilTheNextIsPrepared) {
+  BeginReady();
+  Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
+  Client(kAudio, "1");
+  EXPECT_THAT(sent_, ElementsAre("audio 1"));
+  EXPECT_EQ(configs_.size(), 1u);
+  GiveNext({.kind = Kind::kPrepared});
+  EXPECT_EQ(configs_.size(), 2u);
+  Client(kAudio, "2");
+  EXPECT_THAT(sent_, ElementsAre("audio 1"));
+  Give({.kind = Kind::kReady});
+  EXPECT_THAT(sent_, ElementsAre("audio 1", "audio 2"));
+}
+
+TEST_F(SessionTest, EndsTheOldConnectionFirstWhereOnlyOneIsAllowed) {
+  one_link_ = true;
+  BeginReady({.resumption_handle = "old"});
+  Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
+  GiveNext({.kind = Kind::kPrepared});
+  EXPECT_THAT(sent_, ElementsAre("leave"));
+  EXPECT_EQ(configs_.size(), 1u);
+  Client(kAudio, "1");
+  Give({.kind = Kind::kResumption, .text = "new"});
+  Give({.kind = Kind::kClosed});
+  ASSERT_EQ(configs_.size(), 2u);
+  EXPECT_EQ(configs_[1].resumption_handle, "new");
+  Give({.kind = Kind::kReady});
+  EXPECT_THAT(sent_, ElementsAre("leave", "audio 1"));
+}
+
+TEST_F(SessionTest, AConnectionThatDoesNotEndIsNotWaitedForLong) {
+  one_link_ = true;
+  BeginReady();
+  Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
+  GiveNext({.kind = Kind::kPrepared});
+  EXPECT_EQ(session_->wake_at(), now_ + seconds(3));
+  After(seconds(3));
+  EXPECT_EQ(configs_.size(), 2u);
+}
+
+TEST_F(SessionTest, ClosingWhileTheOldConnectionEndsLosesNothing) {
+  one_link_ = true;
+  BeginReady();
+  Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
+  GiveNext({.kind = Kind::kPrepared});
+  Client(kText, "a question");
+  Client(kClose);
+  EXPECT_EQ(close_code_, 0);
+  Give({.kind = Kind::kClosed});
+  Give({.kind = Kind::kReady});
+  EXPECT_THAT(sent_, ElementsAre("leave", "text a question"));
+}
+
+TEST_F(SessionTest, ANextConnectionThatFailsIsNotNeeded) {
+  BeginReady();
+  Say("I am");
+  Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
+  GiveNext({.kind = Kind::kClosed});
+  Give({.kind = Kind::kGoAway, .time_left = seconds(50)});
+  EXPECT_EQ(prepared_, 1);
+  EXPECT_EQ(close_code_, 0);
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_EQ(configs_.size(), 2u);
+}
+
+TEST_F(SessionTest, ACutAfterTheWarningIsMendedAtOnce) {
+  BeginReady({.resumption_handle = "h"});
+  Say("Half of");
+  Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
+  GiveNext({.kind = Kind::kPrepared});
+  Give({.kind = Kind::kClosed});
+  ASSERT_EQ(configs_.size(), 2u);
+  EXPECT_EQ(configs_[1].resumption_handle, "h");
+  EXPECT_THAT(stored_, ElementsAre("assistant: Half of"));
+}
+
+TEST_F(SessionTest, AProviderThatSendsEverybodyAwayAtOnceIsGivenUp) {
+  Begin();
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(close_code_, 0);
+    Give({.kind = Kind::kReady});
+    Give({.kind = Kind::kGoAway});
+    After(seconds(10));
+  }
+  EXPECT_EQ(configs_.size(), 6u);
+  EXPECT_EQ(close_code_, 1011);
+}
+
+TEST_F(SessionTest, ALongSilenceIsNoFailure) {
+  Begin();
+  for (int i = 0; i < 10; ++i) {
+    Give({.kind = Kind::kReady});
+    After(seconds(600));
+    Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
+    GiveNext({.kind = Kind::kPrepared});
+  }
+  EXPECT_EQ(configs_.size(), 11u);
+  EXPECT_EQ(close_code_, 0);
 }
 
 TEST_F(SessionTest, LeavesAConnectionThatWillGoBeforeItDoes) {

@@ -1,0 +1,41 @@
+#include "live/links.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace agent_graph::live {
+
+void Links::Open(const realtime::LinkConfig& config) {
+  present_.reset();  // some providers allow one connection for a session
+  present_ = provider_->Open(config, wake_);
+}
+
+void Links::PrepareNext(const realtime::LinkConfig& config) {
+  next_.reset();
+  next_ = provider_->Prepare(config, wake_);
+}
+
+void Links::BeginNext(const realtime::LinkConfig& config) {
+  gone_ = std::exchange(present_, std::move(next_));
+  present_->Begin(config);
+}
+
+std::optional<realtime::Event> Links::TakeEvent() {
+  gone_.reset();
+  return present_ != nullptr ? present_->Next() : std::nullopt;
+}
+
+std::optional<realtime::Event> Links::TakeEventOfNext() {
+  gone_.reset();
+  return next_ != nullptr ? next_->Next() : std::nullopt;
+}
+
+Deadline Links::wake_at() const {
+  Deadline wake = kNoDeadline;
+  for (const auto* link : {&present_, &next_}) {
+    if (*link != nullptr) wake = std::min(wake, (*link)->wake_at());
+  }
+  return wake;
+}
+
+}  // namespace agent_graph::live

@@ -1,0 +1,165 @@
+// Session: the link to the provider, how it is replaced when the provider says that it will go, and
+// what happens when it is lost.
+#include <algorithm>
+#include <utility>
+
+#include "live/events.h"
+#include "live/session.h"
+#include "websocket/protocol.h"
+
+namespace agent_graph::live {
+
+using std::chrono::milliseconds;
+
+// Over the link that was prepared, if there is one.
+void Session::Open(Deadline now) {
+  ready_ = false;
+  reconnect_at_ = rotate_at_ = leave_until_ = proven_at_ = kNoDeadline;
+  ready_until_ = now + times_.ready_max;
+  ++link_number_;
+  tools_running_ = 0;
+  realtime::LinkConfig config = ports_.Configure(agent_);
+  handle_in_use_ = !handle_.empty();
+  if (handle_in_use_) {
+    config.resumption_handle = handle_;
+  } else {
+    config.history = history_;
+    config.respond = std::exchange(respond_, false);
+  }
+  if (std::exchange(next_, Next::kNone) == Next::kNone) return ports_.OpenLink(config);
+  ports_.BeginNextLink(config);
+}
+
+void Session::OnReady(Deadline now) {
+  ready_ = true;
+  ready_until_ = kNoDeadline;
+  proven_at_ = now + times_.proven_after;
+}
+
+// The provider works: what failed before counts no more.
+void Session::OnContent() {
+  failures_ = 0;
+}
+
+void Session::OnResumption(const std::string& handle) {
+  if (handle.empty() || handle == handle_) return;
+  handle_ = handle;
+  ports_.StoreHandle(handle);
+}
+
+void Session::OnHandleStored(const std::string& handle) {
+  if (phase_ != Phase::kClosed) ports_.Emit(SessionUpdateEvent(handle));
+}
+
+// --- a link that will go ----------------------------------------------------------------------
+
+void Session::OnGoAway(milliseconds time_left, Deadline now) {
+  std::string text = std::to_string(time_left.count() / 1000);
+  if (const auto rest = time_left.count() % 1000; rest != 0) {
+    text += "." + std::to_string(1000 + rest).substr(1);
+  }
+  ports_.Emit(GoAwayEvent(text + "s"));
+  if (phase_ != Phase::kRunning) return;
+  const bool told_before = rotate_at_ != kNoDeadline;
+  rotate_at_ = now + std::max(time_left - times_.go_away_margin, milliseconds(0));
+  if (!told_before) Prepare();
+}
+
+void Session::Prepare() {
+  next_ = Next::kConnecting;
+  ports_.PrepareNextLink(ports_.Configure(agent_));
+}
+
+void Session::DropNext() {
+  if (std::exchange(next_, Next::kNone) != Next::kNone) ports_.DropNextLink();
+}
+
+void Session::OnNextLinkEvent(const realtime::Event& event) {
+  if (next_ == Next::kNone) return;
+  if (event.kind == realtime::Event::Kind::kPrepared) {
+    next_ = Next::kPrepared;
+  } else if (event.kind == realtime::Event::Kind::kClosed) {
+    ports_.Warn("the next connection to the realtime provider: " + event.text);
+    DropNext();
+  }
+}
+
+// Between two turns once the next link is prepared, at the latest shortly before the provider goes.
+bool Session::RotationDue(Deadline now) const {
+  if (phase_ != Phase::kRunning || !ready_ || rotate_at_ == kNoDeadline) return false;
+  return now >= rotate_at_ || (!AnswerDue() && next_ != Next::kConnecting);
+}
+
+void Session::Rotate(Deadline now) {
+  if (speaking_) OnTurnComplete(now);
+  respond_ = answer_expected_;
+  ready_ = false;
+  rotate_at_ = kNoDeadline;
+  ++counters_.reconnects;
+  if (!ports_.OneLinkAtATime()) return Replace(now);
+  leave_until_ = now + times_.leave_max;
+  ports_.link()->Leave();
+}
+
+// Of a link that is being left only what it still says of the session counts.
+void Session::OnLeftLinkEvent(const realtime::Event& event, Deadline now) {
+  if (event.kind == realtime::Event::Kind::kResumption) OnResumption(event.text);
+  if (event.kind == realtime::Event::Kind::kClosed) Replace(now);
+}
+
+void Session::Replace(Deadline now) {
+  leave_until_ = kNoDeadline;
+  ports_.CloseLink();
+  if (!CountFailure(now, "it sends its clients away")) return;
+  // A provider that sends everybody away at once is not asked all the time.
+  if (failures_ > 1) {
+    reconnect_at_ = now + Pause();
+  } else {
+    Open(now);
+  }
+}
+
+// --- a link that is lost ----------------------------------------------------------------------
+
+void Session::OnClosed(const realtime::Event& event, Deadline now) {
+  ports_.Warn("connection to the realtime provider: " + event.text);
+  const bool was_connecting = !ready_;
+  ready_ = false;
+  ready_until_ = rotate_at_ = kNoDeadline;
+  ports_.CloseLink();
+  tools_running_ = 0;
+  // The rest of an answer is lost; what was said stays.
+  if (speaking_) OnTurnComplete(now);
+  if (phase_ == Phase::kDraining && upstream_.empty() && !answer_expected_) return;
+  if (!event.retry) {
+    return Fail(event.code.empty() ? "provider_error" : event.code, event.text,
+                websocket::close_code::kInternal);
+  }
+  // A handle that was not accepted is of no use any more.
+  if (was_connecting && handle_in_use_ && event.connected) handle_.clear();
+  if (!CountFailure(now, event.text)) return;
+  respond_ = answer_expected_;
+  const bool at_once = next_ != Next::kNone && failures_ == 1;
+  reconnect_at_ = at_once ? now : now + Pause();
+  ++counters_.reconnects;
+}
+
+// False: it was one too many.
+bool Session::CountFailure(Deadline now, const std::string& reason) {
+  if (now >= proven_at_) failures_ = 0;
+  proven_at_ = kNoDeadline;
+  if (failures_ >= times_.reconnects_max) {
+    Fail("reconnect_failed", "the provider could not be reached: " + reason,
+         websocket::close_code::kInternal);
+    return false;
+  }
+  ++failures_;
+  return true;
+}
+
+// Before the next attempt; grows with each failure.
+milliseconds Session::Pause() const {
+  return std::min(times_.reconnect_first * (1 << (failures_ - 1)), times_.reconnect_last);
+}
+
+}  // namespace agent_graph::live
