@@ -430,42 +430,6 @@ def test_a_refused_handle_is_replaced_by_the_conversation(start_service, live_pr
     assert transcript(second.read_turn()) == "Ada."
 
 
-def test_go_away_between_two_turns(start_service, live_provider):
-    service = start_service(live_provider.settings())
-    client = _client(service).start()
-    connection = live_provider.accept()
-    connection.accept_setup()
-    connection.give_handle("h")
-    connection.say("I am", b"\0" * 480)
-    client.read_to("output_transcript")
-    connection.send({"goAway": {"timeLeft": "30s"}})
-    assert client.read_to("go_away")[-1]["time_left"] == "30s"
-    connection.say(" done")
-    connection.complete_turn()
-    client.read_turn()
-    again = live_provider.accept()
-    assert again.accept_setup()["sessionResumption"] == {"handle": "h"}
-    assert connection.receive_until_end() is None
-    again.say("here")
-    again.complete_turn()
-    assert transcript(client.read_turn()) == "here"
-
-
-def test_go_away_and_then_silence(start_service, live_provider):
-    service = start_service(live_provider.settings())
-    client = _client(service).start()
-    connection = live_provider.accept()
-    connection.accept_setup()
-    connection.say("I will not", b"\0" * 480)
-    client.read_to("output_transcript")
-    connection.send({"goAway": {"timeLeft": "2.5s"}})
-    again = live_provider.accept()
-    again.accept_setup()
-    client.type("hello?")
-    said = [again.receive_until("clientContent")["turns"][-1]["parts"] for _ in range(2)]
-    assert said == [[{"text": "I will not"}], [{"text": "hello?"}]]
-
-
 def test_a_provider_that_refuses_the_key(start_service, live_provider):
     live_provider.refuse_with = 403
     service = start_service(live_provider.settings())

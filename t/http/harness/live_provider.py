@@ -49,6 +49,10 @@ class ProviderConnection:
     def abort(self):
         self._loop.call_soon_threadsafe(self._socket.transport.abort)
 
+    def fall_silent(self):
+        """Reads no more, hence answers no ping."""
+        self._loop.call_soon_threadsafe(self._socket.transport.pause_reading)
+
     # Gemini's words
 
     def accept_setup(self):
