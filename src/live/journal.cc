@@ -1,11 +1,15 @@
 #include "live/journal.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/ids.h"
 #include "base/json.h"
 #include "message/codec.h"
 #include "run/execution_meta.h"
+#include "run/run_record.h"
+#include "run/thread_name.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
 
@@ -13,6 +17,7 @@ namespace agent_graph::live {
 namespace {
 
 constexpr std::chrono::seconds kFinishMax{20};
+constexpr size_t kNamingMessagesMax = 20;
 
 std::string StartedJson(const run::RunEnvironment& environment) {
   std::string out = "{\"run_id\":";
@@ -21,6 +26,19 @@ std::string StartedJson(const run::RunEnvironment& environment) {
   AppendJsonString(out, environment.graph->name());
   out += ",\"graph_hash\":";
   AppendJsonString(out, environment.graph->hash());
+  out.push_back('}');
+  return out;
+}
+
+// As of a model that is asked by a node.
+std::string ModelCallJson(const std::string& agent, const std::string& model, int64_t micros,
+                          std::string_view stop_reason) {
+  std::string out = "{\"node\":";
+  AppendJsonString(out, agent);
+  out += ",\"model_name\":";
+  AppendJsonString(out, model);
+  out += ",\"duration_micros\":" + std::to_string(micros) + ",\"stop_reason\":";
+  AppendJsonString(out, stop_reason);
   out.push_back('}');
   return out;
 }
@@ -46,26 +64,50 @@ std::string FinishedJson(const run::RunEnvironment& environment, const std::stri
 Journal::Journal(Options options)
     : options_(std::move(options)),
       log_(options_.state, options_.environment->thread_id, options_.environment->run_id,
-           options_.begun.lease_epoch, /*record=*/false) {
+           options_.begun.lease_epoch, options_.environment->on_finished != nullptr),
+      started_micros_(UnixMicros()) {
   log_.Add("run_started", StartedJson(*options_.environment));
   log_.Add("node_started", NodeJson(options_.node));
 }
 
 run::RunLog Journal::MakeLog() const {
   return {options_.state, options_.environment->thread_id, options_.environment->run_id,
-          options_.begun.lease_epoch, /*record=*/false};
+          options_.begun.lease_epoch, options_.environment->on_finished != nullptr};
+}
+
+void Journal::TakeBack(run::RunLog& log) {
+  for (state::LogEntry& entry : log.TakeRecord()) {
+    if (tools_recorded_.size() >= run::kRecordEntriesMax) return;
+    tools_recorded_.push_back(std::move(entry));
+  }
 }
 
 void Journal::Append(Message message) {
   if (message.id.empty()) message.id = NewUuid();
   if (message.timestamp == 0) message.timestamp = UnixSeconds();
-  queue_.push_back({std::move(message), {}, {}});
+  if (options_.environment->name_thread && first_messages_.size() < kNamingMessagesMax) {
+    first_messages_.push_back(message);
+  }
+  queue_.push_back({std::move(message), {}, {}, {}});
+  Wake();
+}
+
+void Journal::AddModelCall(const std::string& agent, const std::string& model, Duration duration,
+                           std::string_view stop_reason) {
+  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
+  queue_.push_back({{}, ModelCallJson(agent, model, micros, stop_reason), {}, {}});
   Wake();
 }
 
 void Journal::StoreHandle(std::string handle, std::function<void()> done) {
-  queue_.push_back({{}, std::move(handle), std::move(done)});
+  queue_.push_back({{}, {}, std::move(handle), std::move(done)});
   Wake();
+}
+
+void Journal::AddToLog(Entry& entry) {
+  if (!entry.model_call.empty()) return log_.Add("model_finished", std::move(entry.model_call));
+  log_.AddMessage(entry.message, message::ToJsonText(entry.message),
+                  entry.message.role == Role::kUser ? "" : options_.node);
 }
 
 void Journal::Wake() {
@@ -79,9 +121,7 @@ void Journal::Write() {
     Status status;
     if (queue_.front().handle.empty()) {
       while (!queue_.empty() && queue_.front().handle.empty()) {
-        const Message& message = queue_.front().message;
-        log_.AddMessage(message, message::ToJsonText(message),
-                        message.role == Role::kUser ? "" : options_.node);
+        AddToLog(queue_.front());
         queue_.pop_front();
       }
       if (!lost_) status = log_.Flush(options_.node, 1);
@@ -124,7 +164,11 @@ void Journal::Finish(const std::string& status) {
   changed_ = nullptr;
   const Deadline deadline = DeadlineAfter(kFinishMax);
   while (writing_ && MonotonicClock::now() < deadline) idle_.Wait(nullptr, deadline);
-  if (options_.state == nullptr || lost_ || writing_) return;
+  if (!lost_ && !writing_) Release(status);
+  Report(status);
+}
+
+void Journal::Release(const std::string& status) {
   log_.Add("node_finished", NodeJson(options_.node));
   log_.Add("run_finished", FinishedJson(*options_.environment, status));
   state::Snapshot snapshot = options_.begun.state.snapshot;
@@ -136,8 +180,31 @@ void Journal::Finish(const std::string& status) {
   snapshot.execution_json = meta.ToJson();
   snapshot.graph_name = options_.environment->graph->name();
   snapshot.graph_hash = options_.environment->graph->hash();
-  const Status finished = log_.Finish(std::move(snapshot), status, "END", 1, "");
+  const Status finished = log_.Finish(std::move(snapshot), status, "END", 1, NameThread());
   if (!finished.ok()) Lose(finished);
+}
+
+std::string Journal::NameThread() {
+  const bool named = !options_.begun.state.record.name.empty();
+  if (options_.state == nullptr || !options_.begun.created || named) return "";
+  return run::NameThread(*options_.environment, first_messages_);
+}
+
+void Journal::Report(const std::string& status) {
+  if (!options_.environment->on_finished) return;
+  run::RunRecord record;
+  record.thread_id = options_.environment->thread_id;
+  record.run_id = options_.environment->run_id;
+  record.graph_name = options_.environment->graph->name();
+  record.trace_parent = options_.request.trace_parent;
+  record.status = status;
+  record.started_micros = started_micros_;
+  record.finished_micros = UnixMicros();
+  record.entries = log_.TakeRecord();
+  std::move(tools_recorded_.begin(), tools_recorded_.end(), std::back_inserter(record.entries));
+  std::stable_sort(record.entries.begin(), record.entries.end(),
+                   [](const auto& one, const auto& other) { return one.micros < other.micros; });
+  options_.environment->on_finished(std::move(record));
 }
 
 }  // namespace agent_graph::live

@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "agent_graph/message.h"
 #include "base/clock.h"
@@ -32,34 +34,47 @@ class Journal : public std::enable_shared_from_this<Journal> {
   explicit Journal(Options options);
 
   void Append(Message message);
+  // An answer of the model that took so long, up to now.
+  void AddModelCall(const std::string& agent, const std::string& model, Duration duration,
+                    std::string_view stop_reason);
   // `done` is called on the writer's fiber when the handle is in the thread's metadata.
   void StoreHandle(std::string handle, std::function<void()> done);
   // Somebody asked the run to stop, or its lease is lost; `changed` tells when that becomes true.
   bool stop_requested() const { return stop_requested_; }
   void OnStop(std::function<void()> changed) { changed_ = std::move(changed); }
 
-  // Writes what is left and releases the lease; suspends. `status` as of state::FinishRun.
+  // Writes what is left, names a thread that is new, releases the lease, and hands what happened to
+  // exporters; suspends. `status` as of state::FinishRun.
   void Finish(const std::string& status);
 
-  // For tools, which write between the messages.
+  // For tools, which write between the messages; taken back when they are done.
   run::RunLog MakeLog() const;
+  void TakeBack(run::RunLog& log);
   const run::RunEnvironmentPtr& environment() const { return options_.environment; }
 
  private:
   struct Entry {
     Message message;
-    std::string handle;  // not empty: this instead
+    std::string model_call;  // not empty: this entry of the log instead
+    std::string handle;      // not empty: this instead
     std::function<void()> done;
   };
 
+  void AddToLog(Entry& entry);
   void Wake();
   void Write();
   Status WriteHandle(const std::string& handle);
   void Lose(const Status& status);
+  void Release(const std::string& status);
+  std::string NameThread();
+  void Report(const std::string& status);
 
   const Options options_;
   run::RunLog log_;
   std::deque<Entry> queue_;
+  std::vector<Message> first_messages_;          // what a new thread is named after
+  std::vector<state::LogEntry> tools_recorded_;  // for exporters
+  int64_t started_micros_ = 0;
   std::function<void()> changed_;
   bool writing_ = false;
   bool stop_requested_ = false;

@@ -169,6 +169,11 @@ class LiveSession final : public SessionPorts {
     tools_->Call(std::move(calls), link_number);
   }
   void Store(Message message) override { journal_->Append(std::move(message)); }
+  void RecordAnswer(Deadline since, std::string_view stop_reason) override {
+    const Deadline now = MonotonicClock::now();
+    journal_->AddModelCall(session_.agent(), context_.graph->FindLiveAgent(session_.agent())->model,
+                           now - std::min(since, now), stop_reason);
+  }
   void StoreHandle(std::string handle) override {
     journal_->StoreHandle(handle, [news = news_, handle] {
       news->stored_handles.push_back(handle);

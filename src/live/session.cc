@@ -203,6 +203,10 @@ void Session::OnOutputTranscript(const realtime::Event& event) {
   ports_.Emit(OutputTranscriptEvent(piece, false));
 }
 
+void Session::RecordAnswer(std::string_view stop_reason) {
+  ports_.RecordAnswer(std::exchange(asked_at_, kNoDeadline), stop_reason);
+}
+
 void Session::OnTurnComplete(Deadline now) {
   OnContent();
   // Some providers end a turn that the user has interrupted: he is still speaking.
@@ -211,6 +215,7 @@ void Session::OnTurnComplete(Deadline now) {
     return;
   }
   if (!input_expected_) FinishInput();
+  RecordAnswer("stop");
   speaking_ = answer_expected_ = sound_sent_ = false;
   if (std::exchange(output_shown_, false)) ports_.Emit(OutputTranscriptEvent("", true));
   StoreUnheard(std::nullopt);
@@ -224,6 +229,7 @@ void Session::OnInterrupted() {
   OnContent();
   if (!speaking_ && turn_audio_ == milliseconds(0) && output_.text().empty()) return;
   if (!input_expected_) FinishInput();
+  RecordAnswer("interrupted");
   const milliseconds audio = std::exchange(turn_audio_, milliseconds(0));
   const milliseconds heard = std::max(audio - ports_.Unplayed(), milliseconds(0));
   if (realtime::Link* link = ports_.link()) link->Truncate(heard);
@@ -242,6 +248,7 @@ void Session::OnInterrupted() {
 void Session::OnToolCalls(std::vector<realtime::ToolCall> calls, Deadline now) {
   OnContent();
   if (!input_expected_) FinishInput();
+  RecordAnswer("tool_calls");
   speaking_ = true;
   const bool may_transfer = !ports_.HandoverTargets(agent_).empty();
   std::vector<realtime::ToolCall> to_run;
@@ -276,6 +283,7 @@ void Session::OnToolReplies(const std::vector<realtime::ToolReply>& replies, uin
   // Another link has not made these calls.
   if (link_number != link_number_ || ports_.link() == nullptr || leaving()) return;
   if (tools_running_ > 0) --tools_running_;
+  asked_at_ = kNoDeadline;
   speaking_ = false;
   answer_expected_ = true;
   ports_.link()->SendToolReplies(replies);

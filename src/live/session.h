@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent_graph/message.h"
@@ -52,6 +53,8 @@ class SessionPorts {
   virtual void CallTools(std::vector<realtime::ToolCall> calls, uint64_t link_number) = 0;
   // To the thread, in this order.
   virtual void Store(Message message) = 0;
+  // The model has answered, or asked for tools; `since`: when that began to be expected.
+  virtual void RecordAnswer(Deadline since, std::string_view stop_reason) = 0;
   // Answered by OnHandleStored.
   virtual void StoreHandle(std::string handle) = 0;
 
@@ -153,6 +156,7 @@ class Session {
   void Finish(uint16_t code, std::string reason, std::string outcome);
 
   void OnContent();
+  void RecordAnswer(std::string_view stop_reason);
   void OnInputTranscript(const realtime::Event& event);
   void OnOutputTranscript(const realtime::Event& event);
   void OnSpeechStarted();
@@ -196,10 +200,11 @@ class Session {
   bool respond_ = false;        // the next link is to answer the history
 
   // The turn.
-  bool speaking_ = false;         // the model has begun to answer
-  bool answer_expected_ = false;  // the user has said something
-  bool interrupted_ = false;      // the last answer was
-  bool sound_sent_ = false;       // since the last answer
+  bool speaking_ = false;            // the model has begun to answer
+  bool answer_expected_ = false;     // the user has said something
+  Deadline asked_at_ = kNoDeadline;  // set while an answer is due
+  bool interrupted_ = false;         // the last answer was
+  bool sound_sent_ = false;          // since the last answer
   size_t tools_running_ = 0;
   std::chrono::milliseconds turn_audio_{0};  // emitted
   Utterance input_;

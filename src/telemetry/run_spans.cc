@@ -139,7 +139,9 @@ class RunSpans {
     if (entry.kind == "model_failed") {
       return Fail(span, TextAt(fields, "code"), TextAt(fields, "reason"));
     }
-    span.attributes.emplace_back("gen_ai.response.model", TextAt(fields, "model"));
+    if (std::string model = TextAt(fields, "model"); !model.empty()) {
+      span.attributes.emplace_back("gen_ai.response.model", std::move(model));
+    }
     span.attributes.emplace_back("gen_ai.response.finish_reasons",
                                  std::vector<std::string>{TextAt(fields, "stop_reason")});
     const int64_t input = IntegerAt(fields, "input_tokens");

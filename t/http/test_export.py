@@ -9,6 +9,7 @@ import pytest
 from harness import processes
 from harness.agents import DEMO, behaviour
 from harness.http_service import HttpService
+from harness.live import LIVE, LiveClient
 from harness.otlp import read_spans
 from harness.ports import free_port
 from harness.service import invocation
@@ -169,6 +170,30 @@ def test_every_kind_of_run_on_every_worker(start_service, collector):
         service.stream("x").read_all()
     roots = collector.wait_for_roots(10)
     assert len({root["traceId"] for root in roots}) == 10
+
+
+def test_a_live_session_is_named_and_exported(start_service, collector):
+    settings = LIVE | {"thread_name_generator": "random"}
+    service = start_service(_exporting(collector, settings))
+    parent = f"00-{'ab' * 16}-{'cd' * 8}-01"
+    client = LiveClient(service.port).start(
+        headers={"traceparent": parent}, thread_id="told", modalities="TEXT"
+    )
+    client.type('call calculator {"expression": "6*7"}')
+    client.read_turn()
+    client.send_json({"type": "close"})
+    client.read_to_end()
+    thread = service.get("/v1/threads/told").json()["data"]["thread_data"]
+    assert len(thread["thread_name"].split("-")) == 3
+    spans = wait_until(lambda: collector.spans, "the session is exported")
+    assert {span["traceId"] for span in spans} == {"ab" * 16}
+    root, node = (next(s for s in spans if s["name"] == n) for n in ("invoke_agent app", "node VOICE"))
+    assert root["parentSpanId"] == "cd" * 8
+    assert root["attributes"]["gen_ai.conversation.id"] == "told"
+    assert root["attributes"]["agent_graph.run.status"] == "done"
+    below = [span for span in spans if span["parentSpanId"] == node["spanId"]]
+    assert [span["name"].split()[0] for span in below] == ["chat", "execute_tool", "chat"]
+    assert below[1]["attributes"]["gen_ai.tool.name"] == "calculator"
 
 
 def test_without_a_checkpointer(start_service, collector):

@@ -91,6 +91,11 @@ class SessionTest : public testing::Test, public SessionPorts {
     stored_.push_back(text);
     metadata_.push_back(message.metadata_json);
   }
+  void RecordAnswer(Deadline since, std::string_view stop_reason) override {
+    const auto took = since == kNoDeadline ? Duration::zero() : now_ - since;
+    answers_.push_back(std::string(stop_reason) + " " +
+                       std::to_string(std::chrono::duration_cast<milliseconds>(took).count()));
+  }
   void StoreHandle(std::string handle) override { handles_.push_back(handle); }
   void Warn(const std::string&) override {}
   void Close(uint16_t code, std::string, std::string outcome) override {
@@ -138,6 +143,7 @@ class SessionTest : public testing::Test, public SessionPorts {
   Deadline now_ = MonotonicClock::now();
   std::optional<Session> session_;
   std::unique_ptr<FakeLink> link_, next_;
+  std::vector<std::string> answers_;
   int prepared_ = 0;
   bool one_link_ = false;
   std::vector<std::string> events_, sent_, stored_, metadata_, handles_, called_, targets_;
@@ -322,6 +328,23 @@ TEST_F(SessionTest, NobodyIsHandedOverToAStranger) {
   EXPECT_THAT(TakeEvents(), IsEmpty());
   EXPECT_THAT(sent_, ElementsAre(HasSubstr("error")));
   EXPECT_EQ(session_->agent(), "VOICE");
+}
+
+TEST_F(SessionTest, AnswersAreRecordedWithTheirTime) {
+  BeginReady();
+  Client(kText, "a question");
+  After(milliseconds(100));
+  Give({.kind = Kind::kToolCalls, .calls = {{"c1", "add", "{}"}}});
+  After(seconds(5));
+  session_->OnToolReplies({{"c1", "add", "3", false}}, called_link_);
+  After(milliseconds(1));
+  After(milliseconds(200));
+  Say("three");
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_THAT(answers_, ElementsAre("tool_calls 100", "stop 200"));
+  Say("and");
+  Give({.kind = Kind::kInterrupted});
+  EXPECT_EQ(answers_.back(), "interrupted 0");
 }
 
 // --- connections --------------------------------------------------------------------------
