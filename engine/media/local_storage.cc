@@ -22,7 +22,7 @@ namespace {
 
 constexpr char kInstanceName[] = "instance";
 constexpr char kLockName[] = "lock";
-constexpr time_t kAbandonedSeconds = 3600;  // an upload does not take that long
+constexpr time_t kAbandonedSeconds = 1800;  // an upload does not take that long
 constexpr size_t kRecordBytesMax = 64 * 1024;
 constexpr size_t kTextFileBytesMax = kExtractedTextBytesMax + 16;
 
@@ -166,12 +166,24 @@ Result<Spool> LocalStorage::Receive() {
   runtime_.RunOnIoPool([&] {
     Result<std::shared_ptr<Folders>> folders = Open();
     if (folders.ok()) {
-      spool.emplace(Spool::Create((*folders)->temporary.get()));
+      spool.emplace(Spool::Create((*folders)->temporary.get(), AdmitInto(*folders)));
     } else {
       spool.emplace(folders.status());
     }
   });
   return *std::move(spool);
+}
+
+Spool::Admit LocalStorage::AdmitInto(std::shared_ptr<Folders> folders) const {
+  if (!options_.total_bytes_max) return nullptr;
+  return [folders = std::move(folders), bytes_max = *options_.total_bytes_max](uint64_t bytes) {
+    const int root = folders->root.get();
+    const int temporary = folders->temporary.get();
+    Status room = CheckRoom(root, temporary, bytes, bytes_max);
+    if (room.ok()) return room;
+    RemoveAbandoned(temporary);
+    return CheckRoom(root, temporary, bytes, bytes_max);
+  };
 }
 
 Status LocalStorage::Keep(Spool& spool, FileRecord& record,
@@ -189,8 +201,11 @@ Status LocalStorage::KeepBlocking(Spool& spool, FileRecord& record,
   record.has_text = text.has_value();
   const int root = folders->root.get();
   const int temporary = folders->temporary.get();
+  const std::string record_text = ToText(record);
+  const uint64_t room =
+      RoomOf(record.size_bytes) + RoomOf(record_text.size()) + (text ? RoomOf(text->size()) : 0);
   if (options_.total_bytes_max) {
-    AG_RETURN_IF_ERROR(Reserve(root, record.size_bytes, *options_.total_bytes_max));
+    AG_RETURN_IF_ERROR(Reserve(root, room, *options_.total_bytes_max));
   }
   auto store = [&]() -> Status {
     AG_ASSIGN_OR_RETURN(FileDescriptor first, MakeFolder(root, record.file_id.substr(0, 2)));
@@ -200,7 +215,7 @@ Status LocalStorage::KeepBlocking(Spool& spool, FileRecord& record,
     Status rest;
     if (text) rest = WriteSmallFile(temporary, folder.get(), record.file_id + ".txt", *text);
     if (rest.ok()) {
-      rest = WriteSmallFile(temporary, folder.get(), record.file_id + ".json", ToText(record));
+      rest = WriteSmallFile(temporary, folder.get(), record.file_id + ".json", record_text);
     }
     if (rest.ok() && fsync(folder.get()) != 0) rest = FileError("fsync");
     if (!rest.ok()) {
@@ -211,7 +226,7 @@ Status LocalStorage::KeepBlocking(Spool& spool, FileRecord& record,
     return rest;
   };
   Status stored = store();
-  if (!stored.ok() && options_.total_bytes_max) Release(root, record.size_bytes);
+  if (!stored.ok() && options_.total_bytes_max) Release(root, room);
   return stored;
 }
 

@@ -52,6 +52,8 @@ class LocalStorage : public Storage {
 
   // Opened at the first use, and again while that fails: a disk may be mounted late.
   Result<std::shared_ptr<Folders>> Open();
+  // Null when what is kept has no bound.
+  Spool::Admit AdmitInto(std::shared_ptr<Folders> folders) const;
   Status KeepBlocking(Spool& spool, FileRecord& record, const std::optional<std::string>& text);
   Result<FileRecord> FindBlocking(const std::string& file_id);
 

@@ -52,13 +52,13 @@ Result<std::string> ReadExactly(int file, uint64_t offset, size_t bytes) {
   return text;
 }
 
-Result<Spool> Spool::Create(int folder) {
+Result<Spool> Spool::Create(int folder, Admit admit) {
   std::string name = NewHexId() + ".part";
   FileDescriptor file(
       openat(folder, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) return FileError("creating a temporary file");
   auto hash = std::make_unique<Hash>();
-  Spool spool(folder, std::move(name), std::move(file), std::move(hash));
+  Spool spool(folder, std::move(name), std::move(file), std::move(hash), std::move(admit));
   if (spool.hash_->context == nullptr ||
       EVP_DigestInit_ex(spool.hash_->context.get(), EVP_sha256(), nullptr) != 1) {
     return Status(StatusCode::kInternal, "no SHA-256");
@@ -66,14 +66,20 @@ Result<Spool> Spool::Create(int folder) {
   return spool;
 }
 
-Spool::Spool(int folder, std::string name, FileDescriptor file, std::unique_ptr<Hash> hash)
-    : folder_(folder), name_(std::move(name)), file_(std::move(file)), hash_(std::move(hash)) {}
+Spool::Spool(int folder, std::string name, FileDescriptor file, std::unique_ptr<Hash> hash,
+             Admit admit)
+    : folder_(folder),
+      name_(std::move(name)),
+      file_(std::move(file)),
+      hash_(std::move(hash)),
+      admit_(std::move(admit)) {}
 
 Spool::Spool(Spool&& other) noexcept
     : folder_(other.folder_),
       name_(std::exchange(other.name_, {})),
       file_(std::move(other.file_)),
       hash_(std::move(other.hash_)),
+      admit_(std::move(other.admit_)),
       size_(other.size_),
       first_bytes_(std::move(other.first_bytes_)) {}
 
@@ -82,6 +88,7 @@ Spool::~Spool() {
 }
 
 Status Spool::Write(std::string_view bytes) {
+  if (admit_ != nullptr) AG_RETURN_IF_ERROR(admit_(bytes.size()));
   if (first_bytes_.size() < kSniffedBytes) {
     first_bytes_ += bytes.substr(0, kSniffedBytes - first_bytes_.size());
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,8 +16,11 @@ namespace agent_graph::media {
 // One thread at a time. Blocks: for the io pool.
 class Spool {
  public:
+  // Whether so many bytes more may be written.
+  using Admit = std::function<Status(uint64_t bytes)>;
+
   // In `folder`, which must outlive it and be on the file system that the file is to stay on.
-  static Result<Spool> Create(int folder);
+  static Result<Spool> Create(int folder, Admit admit = nullptr);
   ~Spool();
   Spool(Spool&&) noexcept;
   Spool& operator=(Spool&&) = delete;
@@ -34,12 +38,13 @@ class Spool {
 
  private:
   struct Hash;
-  Spool(int folder, std::string name, FileDescriptor file, std::unique_ptr<Hash> hash);
+  Spool(int folder, std::string name, FileDescriptor file, std::unique_ptr<Hash> hash, Admit admit);
 
   int folder_;
   std::string name_;  // empty: kept
   FileDescriptor file_;
   std::unique_ptr<Hash> hash_;
+  Admit admit_;
   uint64_t size_ = 0;
   std::string first_bytes_;
 };

@@ -6,17 +6,32 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <system_error>
 
 #include "base/file_descriptor.h"
 #include "media/file_lock.h"
+#include "media/record.h"
 #include "media/spool.h"
 
 namespace agent_graph::media {
 namespace {
 
 constexpr char kName[] = "usage";
-constexpr size_t kFileIdBytes = 32;  // of the names of files; other names are not counted
+constexpr size_t kFileIdBytes = 32;
+constexpr uint64_t kBlockBytes = 4096;
+
+// Of a file, its record or its text.
+bool IsCounted(std::string_view name) {
+  if (!IsFileId(name.substr(0, kFileIdBytes))) return false;
+  name.remove_prefix(kFileIdBytes);
+  return name.empty() || name == ".json" || name == ".txt";
+}
+
+Status Full() {
+  return Status(StatusCode::kResourceExhausted, "the file storage is full");
+}
 
 uint64_t CountFiles(int root) {
   namespace fs = std::filesystem;
@@ -27,9 +42,9 @@ uint64_t CountFiles(int root) {
        entry.increment(error)) {
     std::error_code gone;
     if (!entry->is_regular_file(gone)) continue;
-    if (entry->path().filename().native().size() != kFileIdBytes) continue;
-    uint64_t size = entry->file_size(gone);
-    if (!gone) bytes += size;
+    if (!IsCounted(entry->path().filename().native())) continue;
+    const uint64_t size = entry->file_size(gone);
+    if (!gone) bytes += RoomOf(size);
   }
   return bytes;
 }
@@ -69,13 +84,32 @@ class Counter {
 
 }  // namespace
 
+uint64_t RoomOf(uint64_t size) {
+  return (size + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+}
+
+Status CheckRoom(int root, int temporary, uint64_t bytes, uint64_t bytes_max) {
+  Counter counter(root);
+  AG_RETURN_IF_ERROR(counter.Open());
+  uint64_t used = counter.Read() + bytes;
+  std::error_code error;
+  const std::string path = "/proc/self/fd/" + std::to_string(temporary) + "/";
+  for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code gone;
+    const uint64_t size = entry->file_size(gone);
+    if (!gone) used += RoomOf(size);
+  }
+  return used <= bytes_max ? Status::Ok() : Full();
+}
+
 Status Reserve(int root, uint64_t bytes, uint64_t bytes_max) {
   Counter counter(root);
   AG_RETURN_IF_ERROR(counter.Open());
   uint64_t used = counter.Read();
   if (used > bytes_max || bytes > bytes_max - used) {
     AG_RETURN_IF_ERROR(counter.Write(used));
-    return Status(StatusCode::kResourceExhausted, "the file storage is full");
+    return Full();
   }
   return counter.Write(used + bytes);
 }

@@ -117,14 +117,35 @@ TEST_F(LocalStorageTest, RemovesWhatAKilledProcessLeft) {
 }
 
 TEST_F(LocalStorageTest, BoundsAllFilesTogether) {
-  options_.total_bytes_max = 10;
+  options_.total_bytes_max = 20'000;
   LocalStorage storage(options_, runtime_);
-  EXPECT_TRUE(Keep(storage, "123456").ok());
-  Status full = Keep(storage, "12345").status();
+  EXPECT_TRUE(Keep(storage, "123456").ok());  // takes two blocks of 4096, with its record
+  Status full = Keep(storage, std::string(5000, 'x')).status();
   EXPECT_EQ(full.code(), StatusCode::kResourceExhausted);
   EXPECT_EQ(full.message(), "the file storage is full");
   EXPECT_TRUE(Keep(storage, "1234").ok());
   EXPECT_EQ(Files(), 4u);
+}
+
+TEST_F(LocalStorageTest, BoundsTextsToo) {
+  options_.total_bytes_max = 20'000;
+  LocalStorage storage(options_, runtime_);
+  EXPECT_FALSE(Keep(storage, "x", "", std::string(12'000, 'x')).ok());
+  EXPECT_TRUE(Keep(storage, "x", "", std::string(8'000, 'x')).ok());
+}
+
+TEST_F(LocalStorageTest, BoundsWhatIsBeingReceived) {
+  options_.total_bytes_max = 20'000;
+  LocalStorage storage(options_, runtime_);
+  const std::string half(10'000, 'x');
+  {
+    Spool first = storage.Receive().value();
+    EXPECT_TRUE(first.Write(half).ok());
+    Spool second = storage.Receive().value();
+    EXPECT_EQ(second.Write(half).code(), StatusCode::kResourceExhausted);
+  }
+  Spool third = storage.Receive().value();
+  EXPECT_TRUE(third.Write(half).ok());
 }
 
 TEST_F(LocalStorageTest, CountsWhatWasThereBeforeTheBound) {
@@ -132,9 +153,9 @@ TEST_F(LocalStorageTest, CountsWhatWasThereBeforeTheBound) {
     LocalStorage storage(options_, runtime_);
     EXPECT_TRUE(Keep(storage, "123456").ok());
   }
-  options_.total_bytes_max = 10;
+  options_.total_bytes_max = 20'000;
   LocalStorage storage(options_, runtime_);
-  EXPECT_FALSE(Keep(storage, "12345").ok());
+  EXPECT_FALSE(Keep(storage, std::string(5000, 'x')).ok());
   EXPECT_TRUE(Keep(storage, "1234").ok());
 }
 
