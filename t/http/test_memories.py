@@ -145,10 +145,15 @@ def test_defaults_and_the_text_of_a_message(service):
         (_LIST, {"limit": 0}, ["body", "limit"]),
         (_LIST, {"limit": -5}, ["body", "limit"]),
         (_LIST, {"config": []}, ["body", "config"]),
+        (_LIST, {"cursor": 5}, ["body", "cursor"]),
+        (_LIST, {"cursor": "x" * 33}, ["body", "cursor"]),
         (_FORGET, {"memory_type": ""}, ["body", "memory_type"]),
         (_FORGET, {"category": ""}, ["body", "category"]),
         (_FORGET, {"category": None}, ["body", "category"]),
         (_FORGET, {"filters": {"source": ""}}, ["body", "filters", "source"]),
+        (_FORGET, {"filters": "all"}, ["body", "filters"]),
+        (_FORGET, {"filters": None}, ["body", "filters"]),
+        (_FORGET, {"filters": {str(number): 1 for number in range(33)}}, ["body", "filters"]),
         (_MEMORIES + "/%20", None, ["path", "memory_id"]),
     ],
 )
@@ -242,7 +247,13 @@ def test_updates(service):
     memory = _data(service.post(f"{_MEMORIES}/{memory_id}"))["memory"]
     assert memory["metadata"] == {"c": 4, "category": "drinks"} and memory["category"] == "drinks"
     assert _search(service, "coffee")[0]["score"] > 0.99
-    assert _problem(service.request("PUT", f"{_MEMORIES}/{memory_id}", {})) == ["body", "content"]
+    for body, location in (({}, "content"), ({"content": " "}, "content"), ({"content": "x", "metadata": []}, "metadata"),
+                           ({"content": "x", "options": []}, "options")):
+        assert _problem(service.request("PUT", f"{_MEMORIES}/{memory_id}", body)) == ["body", location]
+    for method in ("PUT", "DELETE"):
+        assert _problem(service.request(method, f"{_MEMORIES}/%20", {"content": "x"})) == ["path", "memory_id"]
+    reply = service.post(_LIST, {"cursor": "nonsense"})
+    assert reply.status == 422 and "cursor" in reply.json()["detail"]
 
 
 def test_forget_deletes_only_what_matches_every_filter(service):

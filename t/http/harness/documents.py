@@ -17,6 +17,11 @@ def pdf(text=TEXT):
         b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
+    return pdf_of(objects)
+
+
+def pdf_of(objects):
+    """A file of these objects, numbered from 1; the first is the catalog."""
     out, offsets = b"%PDF-1.4\n", []
     for number, content in enumerate(objects, 1):
         offsets.append(len(out))

@@ -1,0 +1,183 @@
+"""Uploads that want to be a burden: tiny pieces, tricks with boundaries, documents that never end."""
+
+import random
+
+import pytest
+
+from harness import documents, environment, processes
+from harness.agents import behaviour
+from harness.uploads import file_form, form, part, upload, uploaded
+
+_ECHO = behaviour("echo")
+_UPLOAD = "/v1/files/upload"
+_MEGABYTE = 1024 * 1024
+
+
+def _chunks(body, size):
+    return b"".join(b"%x\r\n%s\r\n" % (len(body[at : at + size]), body[at : at + size])
+                    for at in range(0, len(body), size))
+
+
+@pytest.mark.timeout(600)
+def test_the_largest_file_in_tiny_pieces(start_service):
+    service = start_service(_ECHO, workers=1)
+    uploaded(service, bytes(_MEGABYTE))
+    (worker,) = service.workers()
+    before = processes.resident_bytes(worker.pid)
+    data = random.Random(3).randbytes(25 * _MEGABYTE)
+    headers, body = file_form(data)
+    with service.connect() as connection:
+        connection.request("POST", _UPLOAD, headers | {"Transfer-Encoding": "chunked"})
+        # Beginning and end byte by byte, in packets that end anywhere; between them what is usual.
+        for start, stop, size in ((0, 50_000, 1), (50_000, len(body) - 50_000, 65_521),
+                                  (len(body) - 50_000, len(body), 1)):
+            wire = _chunks(body[start:stop], size)
+            for at in range(0, len(wire), 40_009):
+                connection.send(wire[at : at + 40_009])
+            assert service.get("/ping").status == 200
+        grown = processes.resident_bytes(worker.pid) - before
+        connection.send(b"0\r\n\r\n")
+        reply = connection.read_reply()
+    assert reply.status == 200, reply.text
+    assert service.get(reply.json()["data"]["url"]).body == data
+    if not environment.SANITIZER:
+        assert grown < 8 * _MEGABYTE
+
+
+@pytest.mark.timeout(600)
+def test_two_hundred_uploads_at_once_take_bounded_memory(start_service):
+    count = 200
+    service = start_service(_ECHO, workers=1)
+    uploaded(service, bytes(_MEGABYTE))
+    (worker,) = service.workers()
+    before = processes.resident_bytes(worker.pid)
+    headers, body = file_form(bytes(_MEGABYTE))
+    connections = []
+    for _ in range(count):
+        connection = service.connect()
+        connection.request("POST", _UPLOAD, headers | {"Content-Length": str(len(body))})
+        connection.send(body[:-100])
+        connections.append(connection)
+    grown = processes.resident_bytes(worker.pid) - before
+    assert service.get("/ping").status == 200
+    for connection in connections:
+        connection.send(body[-100:])
+        assert connection.read_reply().status == 200
+        connection.close()
+    if not environment.SANITIZER:
+        assert grown < count * 600 * 1024, f"{grown} bytes for {count} uploads of 1 MiB"
+
+
+_BOUNDARY = "b0undary"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\r\n--" + _BOUNDARY.encode()[:-1],
+        b"\r\n--b\r\n--b0\r\n--b0undar\r\n-",
+        b"\r\n" * 5000 + b"\r",
+        b"x--" + _BOUNDARY.encode() + b"--",
+        b"\n--" + _BOUNDARY.encode() + b"--\n",
+        b"\r\n\r\n--\r\n----\r\n",
+        b"Content-Disposition: form-data; name=\"file\"; filename=\"b\"\r\n\r\n",
+    ],
+)
+def test_data_that_looks_like_a_boundary(start_service, data):
+    service = start_service(_ECHO)
+    headers, body = form(part("file", data, "a"), boundary=_BOUNDARY)
+    for preamble, epilogue in ((b"", b""), (b"before\r\n", b"after\r\n--" + _BOUNDARY.encode())):
+        reply = service.post(_UPLOAD, preamble + body + epilogue, headers=headers)
+        assert reply.status == 200, reply.text
+        assert service.get(reply.json()["data"]["url"]).body == data
+
+
+def test_boundaries(start_service):
+    service = start_service(_ECHO)
+    for given, used, status in (
+        ('"a b"', "a b", 200), ("x" * 70, "x" * 70, 200), ("x; charset=utf-8", "x", 200),
+        ("x" * 71, "x" * 71, 400), ("", "", 400), ('""', "", 400), ("x", "y", 400),
+        ('"a\\"b"', 'a"b', 400),
+    ):
+        _, body = form(part("file", b"data", "a"), boundary=used)
+        reply = service.post(_UPLOAD, body,
+                             headers={"Content-Type": f"multipart/form-data; boundary={given}"})
+        assert reply.status == status, (given, reply.text)
+    assert service.get("/ping").status == 200
+
+
+def test_forms_without_measure_are_refused(start_service):
+    service = start_service(_ECHO)
+    many = form(*(part("f", b"") for _ in range(5000)), part("file", b"x", "a"))
+    long_head = form(part("file", b"x", "a" * 200_000))
+    long_line = (form(b"")[0], b"------test-boundary-7f" + b" " * 100_000 + b"\r\n\r\n")
+    after_another = form(part("file", b"x", "a"), b"Content-Disposition: form-data\r\n\r\nx")
+    inside = b"--inner\r\n" + part("file", b"x", "a") + b"\r\n--inner--\r\n"
+    nested = form(part("other", inside, content_type="multipart/mixed; boundary=inner"))
+    for headers, body in (many, long_head, long_line, after_another, nested):
+        reply = service.post(_UPLOAD, body, headers=headers)
+        assert reply.status == 400, reply.text
+    assert service.get("/ping").status == 200
+
+
+def _endless_pdf():
+    """A page that draws a form, that draws thirty forms, each of which draws thirty."""
+    objects = [b"<< /Type /Catalog /Pages 2 0 R >>",
+               b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+               b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R "
+               b"/Resources << /XObject << /F 5 0 R >> >> >>",
+               b"<< /Length 5 >>\nstream\n/F Do\nendstream"]
+    draw = b"/F Do " * 30
+    levels = 12
+    for level in range(levels):
+        body = draw if level < levels - 1 else b"0 0 m 1 1 l S"
+        objects.append(b"<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Length %d "
+                       b"/Resources << /XObject << /F %d 0 R >> >> >>\nstream\n%s\nendstream"
+                       % (len(body), 6 + level, body))
+    return documents.pdf_of(objects)
+
+
+@pytest.mark.timeout(600)
+def test_documents_that_never_end_harm_nobody(start_service):
+    service = start_service(_ECHO, workers=1)
+    headers, body = file_form(_endless_pdf(), "a.pdf", "application/pdf")
+    with service.connect() as connection:
+        connection.request("POST", _UPLOAD, headers, body)
+        # The other reader of documents is free, and nothing else waits for one.
+        record = uploaded(service, documents.pdf(), "b.pdf", "application/pdf")
+        assert record["extracted_text"] == documents.TEXT
+        assert uploaded(service, b"x", "c.png", "image/png")
+        reply = connection.read_reply()
+    assert reply.status == 200 and reply.json()["data"]["extracted_text"] is None
+    assert service.get(reply.json()["data"]["url"]).body == _endless_pdf()
+
+
+_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "data, content_type",
+    [
+        (b"<div>" * 1_000_000, "text/html"),
+        (b"<p>" + b"<!-- " * 500_000, "text/html"),
+        (b"<a>" * 500_000, "application/xml"),
+        (b"<!DOCTYPE a [" + b"<!ENTITY e0 'xxxxxxxxxx'>" + b"".join(
+            b"<!ENTITY e%d '%s'>" % (n, b"&e%d;" % (n - 1) * 10) for n in range(1, 10)) + b"]><a>&e9;</a>",
+         "application/xml"),
+        (b"<!DOCTYPE a [<!ENTITY f SYSTEM 'file:///etc/passwd'>]><a>&f;</a>", "application/xml"),
+        (documents.archive({"word/document.xml": b"<a>" + b"<t>\x01" * 100}), _DOCX),
+        (documents.archive({"../../../../tmp/escaped": "x", "word/document.xml": "<a/>"}), _DOCX),
+        (b"PK\x05\x06" + b"\xff" * 18, _DOCX),
+        (b"\x00" * _MEGABYTE, "application/pdf"),
+    ],
+)
+def test_hostile_documents_are_stored_and_no_more(start_service, data, content_type):
+    service = start_service(_ECHO, workers=1)
+    reply = upload(service, data, "a", content_type)
+    assert reply.status == 200, reply.text
+    record = reply.json()["data"]
+    text = record["extracted_text"] or ""
+    assert "root:" not in text and len(text) <= 512 * 1024
+    assert service.get(record["url"]).body == data
+    assert uploaded(service, documents.docx(), "b.docx", _DOCX)["extracted_text"] == documents.TEXT
