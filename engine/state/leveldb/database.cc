@@ -7,6 +7,8 @@
 #include <leveldb/helpers/memenv.h>
 #include <leveldb/write_batch.h>
 
+#include "state/leveldb/synced_env.h"
+
 namespace agent_graph::state {
 namespace {
 
@@ -54,9 +56,11 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path, bool i
   std::unique_ptr<Database> database(new Database);
   leveldb::Options options;
   if (in_memory) {
-    database->memory_.reset(leveldb::NewMemEnv(leveldb::Env::Default()));
-    options.env = database->memory_.get();
+    database->env_.reset(leveldb::NewMemEnv(leveldb::Env::Default()));
+  } else {
+    database->env_ = std::make_unique<SyncedEnv>(leveldb::Env::Default());
   }
+  options.env = database->env_.get();
   database->cache_.reset(leveldb::NewLRUCache(kBlockCacheBytes));
   database->filter_.reset(leveldb::NewBloomFilterPolicy(kBloomBitsPerKey));
   options.create_if_missing = true;

@@ -49,7 +49,7 @@ class Database {
   Database();
   static Result<std::unique_ptr<Database>> Open(const std::string& path, bool in_memory);
 
-  std::unique_ptr<leveldb::Env> memory_;
+  std::unique_ptr<leveldb::Env> env_;
   std::unique_ptr<leveldb::Cache> cache_;
   std::unique_ptr<const leveldb::FilterPolicy> filter_;
   std::unique_ptr<leveldb::DB> db_;
