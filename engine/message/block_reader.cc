@@ -79,15 +79,15 @@ Result<MediaReference> ReadMedia(const json& object, const std::string& location
 // Nested {"media": {...}}, or flat {"file_id": ...} with the reference beside `type`.
 Result<ContentBlock> ReadMediaBlock(MediaBlock::Type type, const json& value,
                                     const std::string& location) {
-  static const std::set<std::string_view> kReference = {
-      "kind", "url", "file_id", "data_base64", "mime_type", "filename", "size_bytes"};
+  const std::set<std::string_view> reference = {"kind",      "url",      "file_id",   "data_base64",
+                                                "mime_type", "filename", "size_bytes"};
   MediaBlock block;
   block.type = type;
   if (const json* media = FindMember(value, "media")) {
     std::string media_location = MemberLocation(location, "media");
     if (!media->is_object()) return InvalidField(media_location, "must be an object");
     AG_ASSIGN_OR_RETURN(block.media, ReadMedia(*media, media_location));
-    block.media.extra_json = OtherMembers(*media, kReference);
+    block.media.extra_json = OtherMembers(*media, reference);
     block.extra_json = OtherMembers(value, {"type", "media"});
     return ContentBlock(std::move(block));
   }
@@ -96,7 +96,7 @@ Result<ContentBlock> ReadMediaBlock(MediaBlock::Type type, const json& value,
     return InvalidField(MemberLocation(location, "media"), "is required");
   }
   AG_ASSIGN_OR_RETURN(block.media, ReadMedia(value, location));
-  std::set<std::string_view> known = kReference;
+  std::set<std::string_view> known = reference;
   known.insert({"type", "media"});
   block.extra_json = OtherMembers(value, known);
   return ContentBlock(std::move(block));

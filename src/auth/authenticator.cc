@@ -13,8 +13,8 @@ constexpr char kChallenge[] = "Bearer realm=\"agent-graph\"";
 }  // namespace
 
 std::optional<std::string> IncomingRequest::Credential() const {
-  static const std::vector<std::string> kNone;
-  return FindCredential(head, websocket, bearer_protocols == nullptr ? kNone : *bearer_protocols);
+  const std::vector<std::string> none;
+  return FindCredential(head, websocket, bearer_protocols == nullptr ? none : *bearer_protocols);
 }
 
 std::optional<Refusal> JwtAuthenticator::Authenticate(const IncomingRequest& request,

@@ -15,10 +15,10 @@ constexpr JsonLimits kReportLimits{128, 1'000'000};
 constexpr double kCountMax = 1e15;
 
 const json& Member(const json& object, const char* name) {
-  static const json kNothing;
-  if (!object.is_object()) return kNothing;
+  static const json* const nothing = new json();  // threads may outlive static objects
+  if (!object.is_object()) return *nothing;
   auto found = object.find(name);
-  return found == object.end() ? kNothing : *found;
+  return found == object.end() ? *nothing : *found;
 }
 
 std::string Text(const json& value) {

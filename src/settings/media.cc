@@ -213,8 +213,8 @@ Status ReadVariables(const Settings& settings, const Key<Target> (&rows)[kRows],
     if (found == settings.environment.end() || found->second.empty()) continue;
     const nlohmann::json text = found->second;
     // Taken as it is: what stands in a variable is not expanded again.
-    static const Environment kNone;
-    AG_RETURN_IF_ERROR(row.read(Value(text, std::string(row.name), kNone), target));
+    const Environment none;
+    AG_RETURN_IF_ERROR(row.read(Value(text, std::string(row.name), none), target));
   }
   return Status::Ok();
 }
