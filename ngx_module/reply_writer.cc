@@ -146,6 +146,16 @@ uint64_t ReplyWriter::DiscardUnsent() {
   return bytes;
 }
 
+uint64_t ReplyWriter::unsent_bytes() const {
+  uint64_t bytes = 0;
+  for (const PieceList* list : {&pending_, &busy_}) {
+    for (const Piece* piece = list->first; piece != nullptr; piece = piece->next) {
+      bytes += static_cast<uint64_t>(ngx_buf_size(&piece->buffer));
+    }
+  }
+  return bytes;
+}
+
 ngx_int_t ReplyWriter::SendHead() {
   const bridge::ReplyHead& head = *head_;
   head_sent_ = true;

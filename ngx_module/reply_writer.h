@@ -39,6 +39,9 @@ class ReplyWriter {
   // For a client that is gone: the size of what has not left nginx and never will.
   uint64_t DiscardUnsent();
 
+  // Of the body, on their way through nginx or to it.
+  uint64_t unsent_bytes() const;
+
   bool has_head() const { return head_.has_value(); }
   bool head_sent() const { return head_sent_; }
   // A reply of known length is all here and only its end is missing.

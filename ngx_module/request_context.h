@@ -46,6 +46,7 @@ struct RequestContext {
   std::optional<bridge::ExchangeAddress> address;
   // After its end: its bytes count as buffered until nginx has sent the last of them.
   std::shared_ptr<bridge::Exchange> finished;
+  ngx_event_t reply_deadline{};  // of the client, for what is left then
 
   // For the access log. Times are monotonic microseconds, 0 when it did not happen.
   std::string_view route;  // pattern in the route table

@@ -6,6 +6,7 @@
 #include "base/process.h"
 #include "callback.h"
 #include "rate_limit.h"
+#include "reply_deadline.h"
 
 namespace agent_graph::nginx {
 namespace {
@@ -333,6 +334,7 @@ void WorkerService::FinishRequest(ExchangeSlot& slot, ngx_int_t rc) {
     context.address.reset();
     context.finished = slot.exchange;
     exchanges_.Release(slot);
+    if (rc == NGX_AGAIN) SetReplyDeadline(context);
   }
   // Otherwise the request's cleanup cancels the run.
   ngx_http_finalize_request(context.request, rc);
@@ -364,6 +366,7 @@ void WorkerService::OnRequestGone(void* data) noexcept {
       context->worker->AbandonLateBody(*context);
       context->worker->RequestGone(*context);
     }
+    ClearReplyDeadline(*context);
     context->worker->CountSocket(*context, false);
     context->worker->CountSocketInput(*context, 0);
   });

@@ -82,6 +82,26 @@ def test_a_reader_that_stops_is_cut_off_and_its_run_ends(start_service):
         provider.close()
 
 
+def test_a_reader_that_takes_byte_by_byte_is_cut_off(start_service):
+    service = start_service(
+        behaviour("echo"),
+        http="log_format outcome '$uri $agent_graph_outcome'; access_log logs/outcome.log outcome;",
+        location="agent_graph_run_timeout 1s;",
+        listen="sndbuf=16k",
+    )
+    log = service.directory / "logs" / "outcome.log"
+    with service.connect(receive_buffer=4096) as connection:
+        connection.request("POST", _INVOKE, body=invocation("x" * 100_000))
+        assert connection.read_head().status == 200
+
+        def cut_off():
+            connection.socket.recv(1)
+            return "timeout" in log.read_text()
+
+        wait_until(cut_off, "the reader is cut off", 60)
+    _still_serves(service)
+
+
 # Oversized
 
 
