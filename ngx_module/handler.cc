@@ -6,6 +6,7 @@
 #include "callback.h"
 #include "documentation.h"
 #include "process.h"
+#include "rate_limit.h"
 #include "request_context.h"
 #include "request_target.h"
 #include "websocket/handshake.h"
@@ -32,8 +33,14 @@ api::ErrorInfo NoRoom() {
   return {api::ApiError::kOverloaded, "this worker buffers as much as it may", {}};
 }
 
+// A request whose caller nobody asked for counts all the same.
+ngx_int_t Refuse(RequestContext& context, api::Reply reply) {
+  std::optional<api::Reply> limited = CountRefusal(context);
+  return SendNativeReply(context, limited ? *std::move(limited) : std::move(reply), "rejected");
+}
+
 ngx_int_t Refuse(RequestContext& context, const api::ErrorInfo& error) {
-  return SendNativeReply(context, api::ErrorReply(error, context.request_id), "rejected");
+  return Refuse(context, api::ErrorReply(error, context.request_id));
 }
 
 // The body is complete.
@@ -123,11 +130,11 @@ ngx_int_t RefuseUpgrade(RequestContext& context, const websocket::HandshakeFault
     reply.headers.emplace_back("Upgrade", "websocket");
     reply.headers.emplace_back("Sec-WebSocket-Version", "13");
   }
-  return SendNativeReply(context, std::move(reply), "rejected");
+  return Refuse(context, std::move(reply));
 }
 
 ngx_int_t RefuseSocket(RequestContext& context, const api::ErrorInfo& error) {
-  return SendNativeReply(context, api::HandshakeRefusal(error, context.request_id), "rejected");
+  return Refuse(context, api::HandshakeRefusal(error, context.request_id));
 }
 
 // What can be said of a handshake before anybody looks at its credentials.
@@ -135,8 +142,7 @@ ngx_int_t OpenSocket(RequestContext& context) {
   ngx_http_request_t* request = context.request;
   const settings::Settings& settings = *context.location.service->settings;
   if (request->method != NGX_HTTP_GET) {
-    return SendNativeReply(context, api::MethodNotAllowedReply("GET, OPTIONS", context.request_id),
-                           "rejected");
+    return Refuse(context, api::MethodNotAllowedReply("GET, OPTIONS", context.request_id));
   }
   if (request->http_version != NGX_HTTP_VERSION_11) {
     return RefuseUpgrade(context, {NGX_HTTP_BAD_REQUEST, "a WebSocket begins with HTTP/1.1"});
@@ -178,8 +184,7 @@ ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   }
   if (match.kind == api::RouteMatch::Kind::kMethodNotAllowed) {
     if (request->method == NGX_HTTP_OPTIONS) return AnswerPreflight(context, match);
-    return SendNativeReply(context, api::MethodNotAllowedReply(match.allow, context.request_id),
-                           "rejected");
+    return Refuse(context, api::MethodNotAllowedReply(match.allow, context.request_id));
   }
   const api::Route& route = api::Routes()[match.route];
   context.route = route.pattern;

@@ -139,29 +139,40 @@ bool IsCountedLater(const settings::Settings& settings, std::string_view method,
          api::Routes()[match.route].access == api::Access::kGuarded;
 }
 
+// Whether this process decides about the request, at one time or another; not with Redis, which the
+// engine asks.
+bool IsCountedHere(const ngx_http_request_t* request, const settings::Settings& settings,
+                   std::string_view path) {
+  if (!settings.rate_limit || request->method == NGX_HTTP_OPTIONS) return false;
+  if (settings.rate_limit->backend == RateLimitOptions::Backend::kRedis) return false;
+  return !limits::IsExcluded(*settings.rate_limit, path) && !WasCounted(request);
+}
+
+// Counts for the address. Null: admitted.
+std::optional<api::Reply> CountForAddress(RequestContext& context) {
+  ngx_http_request_t* request = context.request;
+  RateDecision decision = Count(request, context.location, "");
+  if (decision.admitted) return std::nullopt;
+  bool handshake = IsHandshake(request);
+  if (handshake) request->keepalive = 0;
+  return api::RateLimitedReply(*context.location.service->settings->rate_limit, decision, handshake,
+                               context.request_id);
+}
+
 ngx_int_t Limit(ngx_http_request_t* request) {
   const auto& location = *static_cast<LocationConfig*>(
       ngx_http_get_module_loc_conf(request, ngx_http_agent_graph_module));
   if (location.enabled != 1 || request != request->main) return NGX_DECLINED;
   const settings::Settings& settings = *location.service->settings;
-  if (!settings.rate_limit || request->method == NGX_HTTP_OPTIONS) return NGX_DECLINED;
-  // Asked by the engine.
-  if (settings.rate_limit->backend == RateLimitOptions::Backend::kRedis) return NGX_DECLINED;
   std::optional<RequestTarget> target = LocateTarget(request, location.base_path);
   std::string_view path = target ? std::string_view(target->path) : std::string_view();
-  if (limits::IsExcluded(*settings.rate_limit, path)) return NGX_DECLINED;
+  if (!IsCountedHere(request, settings, path)) return NGX_DECLINED;
   if (IsCountedLater(settings, View(request->method_name), path)) return NGX_DECLINED;
-  if (WasCounted(request)) return NGX_DECLINED;
-
-  RateDecision decision = Count(request, location, "");
-  if (decision.admitted) return NGX_DECLINED;
   RequestContext* context = OpenContext(request, location);
   if (context == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
-  bool handshake = IsHandshake(request);
-  if (handshake) request->keepalive = 0;
-  api::Reply reply =
-      api::RateLimitedReply(*settings.rate_limit, decision, handshake, context->request_id);
-  ngx_http_finalize_request(request, SendNativeReply(*context, std::move(reply), "rejected"));
+  std::optional<api::Reply> refusal = CountForAddress(*context);
+  if (!refusal) return NGX_DECLINED;
+  ngx_http_finalize_request(request, SendNativeReply(*context, *std::move(refusal), "rejected"));
   return NGX_DONE;
 }
 
@@ -189,6 +200,14 @@ ngx_int_t AddRateLimit(ngx_conf_t* cf) noexcept {
   std::copy_backward(first, first + handlers.nelts - 1, first + handlers.nelts);
   *first = HandlePreaccess;
   return NGX_OK;
+}
+
+std::optional<api::Reply> CountRefusal(RequestContext& context) {
+  ngx_http_request_t* request = context.request;
+  std::optional<RequestTarget> target = LocateTarget(request, context.location.base_path);
+  std::string_view path = target ? std::string_view(target->path) : std::string_view();
+  if (!IsCountedHere(request, *context.location.service->settings, path)) return std::nullopt;
+  return CountForAddress(context);
 }
 
 RateDecision CountForUser(ngx_http_request_t* request, const LocationConfig& location,

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from harness import http1
 from harness.agents import DEMO
 from harness.tokens import JWT_ENVIRONMENT, bearer
 
@@ -142,6 +143,34 @@ def test_a_changed_limit_begins_anew(start_service):
         service.write_settings(_limited(requests))
         service.reload()
         assert service.get("/ping").header("X-RateLimit-Remaining") == str(requests - 1)
+
+
+@pytest.mark.parametrize(
+    "method, target, headers, status",
+    [
+        ("POST", "/v1/graph/invoke", [("Content-Length", "99999999")], 413),
+        ("GET", "/v1/graph/ws", [("Upgrade", "h2c")], 426),
+        ("GET", "/v1/graph/ws", [("Content-Length", "5")], 400),
+    ],
+    ids=["too-large", "no-handshake", "handshake-with-a-body"],
+)
+def test_by_user_refusals_without_a_user_count_for_the_address(
+    start_service, method, target, headers, status
+):
+    settings = _limited(2, by="user") | {"auth": "jwt", "env": "secrets.env"}
+    service = start_service(
+        settings, files={"secrets.env": JWT_ENVIRONMENT}, location="client_max_body_size 0;"
+    )
+
+    def refused():
+        with service.connect() as connection:
+            connection.send(http1.request_bytes(method, target, headers))
+            return connection.read_reply()
+
+    replies = [refused() for _ in range(3)]
+    assert [reply.status for reply in replies] == [status, status, 429]
+    assert replies[1].header("X-RateLimit-Remaining") == "0"
+    assert service.get("/v1/graph", headers=bearer("alice")).status == 200
 
 
 def test_scope_worker_counts_in_each_worker(start_service):
