@@ -17,6 +17,7 @@
 #include "realtime/registry.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
+#include "runtime/yield.h"
 #include "websocket/protocol.h"
 
 namespace agent_graph::live {
@@ -27,6 +28,8 @@ using std::chrono::milliseconds;
 // Messages of the thread that a model is told when the provider does not remember them.
 constexpr size_t kHistoryMax = 100;
 constexpr std::chrono::seconds kToolsEndMax{5};
+// A client can send as fast as its frames are taken.
+constexpr int kFramesInARow = 64;
 constexpr size_t kParsedHereMax = 64 * 1024;  // larger JSON is parsed on the pool for such work
 
 std::string Frame(websocket::Opcode opcode, std::string_view payload) {
@@ -114,7 +117,7 @@ class LiveSession final : public SessionPorts {
   std::string Run() {
     session_.Start(MonotonicClock::now());
     while (session_.phase() != Session::Phase::kClosed) {
-      TakeFrames();
+      const bool took_all = TakeFrames();
       TakeEvents();
       TakeResults();
       CheckEnd();
@@ -122,6 +125,10 @@ class LiveSession final : public SessionPorts {
       Write();
       CountNews();
       if (session_.phase() == Session::Phase::kClosed) break;
+      if (!took_all && !cancellation_.cancelled()) {
+        runtime::Yield();
+        continue;
+      }
       const Deadline wake = session_.wake_at();
       news_->signal.Wait(&cancellation_, std::min(wake, links_.wake_at()));
     }
@@ -208,8 +215,11 @@ class LiveSession final : public SessionPorts {
     std::string outcome = "error";
   };
 
-  void TakeFrames() {
-    while (auto message = exchange_.TakeMessage()) {
+  // False: there may be more, and it is the turn of others.
+  bool TakeFrames() {
+    for (int taken = 0; taken < kFramesInARow; ++taken) {
+      auto message = exchange_.TakeMessage();
+      if (!message) return true;
       std::optional<UpstreamFrame> frame = Read(*std::move(message));
       if (!frame) {
         ++context_.counters->upstream_ignored;
@@ -219,6 +229,7 @@ class LiveSession final : public SessionPorts {
         session_.OnFrame(*std::move(frame), MonotonicClock::now());
       }
     }
+    return false;
   }
 
   std::optional<UpstreamFrame> Read(bridge::SocketMessage message) {
