@@ -128,9 +128,10 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
       {"agent_graph_doorbells_total", "Wake-ups of event loops by engine threads."},
       {"agent_graph_live_sessions_total", "Live sessions, by what became of the wish."},
       {"agent_graph_live_reconnects_total", "New connections of live sessions to their provider."},
-      {"agent_graph_live_frames_forwarded_total", "Frames of clients that went to a live model."},
+      {"agent_graph_live_frames_forwarded_total",
+       "Frames that went on, to a live model or from it to its client, by way."},
       {"agent_graph_live_forward_seconds_total",
-       "How long these frames waited for the model in all.", true, true},
+       "How long these frames stayed in the service in all, by way.", true, true},
       {"agent_graph_live_drops_total", "Frames of live sessions that a full queue lost, by way."},
       {"agent_graph_workers", "Worker processes, by state.", false},
       {"agent_graph_requests_in_flight", "Requests the engine has not ended.", false},
@@ -165,8 +166,12 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
     named("decision", "refused", StatusCounter::kLiveRefused);
     ++next;
     plain(counters.Get(StatusCounter::kLiveReconnects));
-    plain(counters.Get(StatusCounter::kLiveFramesForwarded));
-    plain(counters.Get(StatusCounter::kLiveForwardMicros));
+    named("way", "upstream", StatusCounter::kLiveFramesForwarded);
+    named("way", "downstream", StatusCounter::kLiveSoundForwarded);
+    ++next;
+    named("way", "upstream", StatusCounter::kLiveForwardMicros);
+    named("way", "downstream", StatusCounter::kLiveSoundMicros);
+    ++next;
     named("way", "upstream", StatusCounter::kLiveFramesDropped);
     named("way", "downstream", StatusCounter::kLiveSoundDropped);
     ++next;

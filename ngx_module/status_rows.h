@@ -60,6 +60,8 @@ enum class StatusCounter : uint8_t {
   kLiveReconnects,
   kLiveFramesForwarded,
   kLiveForwardMicros,
+  kLiveSoundForwarded,
+  kLiveSoundMicros,
   kLiveFramesDropped,
   kLiveSoundDropped,
   kCount

@@ -73,6 +73,7 @@ struct Event {
   bool connected = true;  // kClosed: the provider itself ended it
   std::chrono::milliseconds time_left{0};
   std::vector<ToolCall> calls = {};
+  Deadline arrived{};  // from the network; of links without one not set
 };
 
 // Used on the fiber that opened it; nothing here suspends. Destroying it closes the connection.

@@ -64,7 +64,11 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
     wake_();
   }
   void OnMessage(std::string text) override {
+    std::deque<Event>& events = protocol_->events();
+    const size_t known = events.size();
     protocol_->OnMessage(text);
+    const Deadline now = MonotonicClock::now();
+    for (size_t i = known; i < events.size(); ++i) events[i].arrived = now;
     Flush();
     wake_();
   }

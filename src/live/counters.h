@@ -15,6 +15,9 @@ struct LiveCounters {
   // Frames that went to a model, and how long they waited for it in all.
   std::atomic<uint64_t> frames_forwarded{0};
   std::atomic<uint64_t> forward_micros{0};
+  // Pieces of sound that went to clients, and how long that took since they came from the model.
+  std::atomic<uint64_t> sound_forwarded{0};
+  std::atomic<uint64_t> sound_micros{0};
   std::atomic<uint64_t> upstream_dropped{0};    // frames of clients
   std::atomic<uint64_t> upstream_ignored{0};    // frames that mean nothing
   std::atomic<uint64_t> downstream_dropped{0};  // pieces of sound for clients

@@ -16,11 +16,11 @@ milliseconds AudioDuration(size_t bytes) {
 bool Downstream::AddEvent(std::string event) {
   if (event_bytes_ + event.size() > limits_.event_bytes_max) return false;
   event_bytes_ += event.size();
-  items_.push_back({false, std::move(event)});
+  items_.push_back({false, std::move(event), {}});
   return true;
 }
 
-size_t Downstream::AddAudio(std::string pcm) {
+size_t Downstream::AddAudio(std::string pcm, Deadline arrived) {
   size_t dropped = 0;
   while (audio_bytes_ > 0 && audio_bytes_ + pcm.size() > limits_.audio_bytes_max) {
     auto oldest =
@@ -30,7 +30,7 @@ size_t Downstream::AddAudio(std::string pcm) {
     ++dropped;
   }
   audio_bytes_ += pcm.size();
-  items_.push_back({true, std::move(pcm)});
+  items_.push_back({true, std::move(pcm), arrived});
   return dropped;
 }
 

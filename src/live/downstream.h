@@ -24,6 +24,7 @@ class Downstream {
   struct Item {
     bool audio = false;
     std::string payload;  // PCM16 at 24 kHz, or an event
+    Deadline arrived{};   // of sound, from the model
   };
 
   explicit Downstream(DownstreamLimits limits) : limits_(limits) {}
@@ -31,7 +32,7 @@ class Downstream {
   // False: too much waits, the client does not read.
   [[nodiscard]] bool AddEvent(std::string event);
   // How many pieces of sound, the oldest ones, had to go for it.
-  size_t AddAudio(std::string pcm);
+  size_t AddAudio(std::string pcm, Deadline arrived);
   // Takes all sound back that has not been taken; what was taken before is in the client's hands,
   // which forgets it.
   void FlushAudio();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/json.h"
@@ -12,8 +11,8 @@
 #include "live/journal.h"
 #include "live/links.h"
 #include "live/session.h"
+#include "live/thread_memory.h"
 #include "live/tool_calls.h"
-#include "message/codec.h"
 #include "realtime/registry.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
@@ -25,8 +24,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Messages of the thread that a model is told when the provider does not remember them.
-constexpr size_t kHistoryMax = 100;
 constexpr std::chrono::seconds kToolsEndMax{5};
 // A client can send as fast as its frames are taken.
 constexpr int kFramesInARow = 64;
@@ -37,29 +34,6 @@ std::string Frame(websocket::Opcode opcode, std::string_view payload) {
   frame.reserve(payload.size() + 10);
   websocket::AppendFrame(frame, opcode, payload);
   return frame;
-}
-
-// What was said; calls and their results are of no use to another model.
-std::vector<Message> History(const state::ThreadState& thread) {
-  std::vector<Message> history;
-  for (const state::StoredMessage& stored : thread.window) {
-    Result<Message> message = message::FromJsonText(stored.json);
-    if (!message.ok() || message->Text().empty()) continue;
-    if (message->role == Role::kUser || message->role == Role::kAssistant) {
-      history.push_back(*std::move(message));
-    }
-  }
-  if (history.size() > kHistoryMax) {
-    history.erase(history.begin(), history.end() - static_cast<std::ptrdiff_t>(kHistoryMax));
-  }
-  return history;
-}
-
-std::string StoredHandle(const state::ThreadRecord& thread) {
-  Result<nlohmann::json> metadata = ParseJson(thread.metadata_json);
-  if (!metadata.ok() || !metadata->is_object()) return "";
-  auto handle = metadata->find("resumption_handle");
-  return handle != metadata->end() && handle->is_string() ? handle->get<std::string>() : "";
 }
 
 Session::Options SessionOptions(const LiveContext& context, const run::Runner::BegunRun& begun,
@@ -144,7 +118,7 @@ class LiveSession final : public SessionPorts {
       ++context_.counters->downstream_dropped;
       return;
     }
-    context_.counters->downstream_dropped += downstream_.AddAudio(std::move(pcm));
+    context_.counters->downstream_dropped += downstream_.AddAudio(std::move(pcm), arrived_);
   }
   void FlushAudio() override { downstream_.FlushAudio(); }
   milliseconds Unplayed() override { return downstream_.Unplayed(MonotonicClock::now()); }
@@ -247,6 +221,7 @@ class LiveSession final : public SessionPorts {
 
   void TakeEvents() {
     while (auto event = links_.TakeEvent()) {
+      arrived_ = event->arrived;
       session_.OnLinkEvent(*std::move(event), MonotonicClock::now());
       session_.Advance(MonotonicClock::now());
     }
@@ -310,6 +285,12 @@ class LiveSession final : public SessionPorts {
   }
 
   void SendItem(const Downstream::Item& item) {
+    if (item.arrived != Deadline()) {
+      const auto stay = std::chrono::duration_cast<std::chrono::microseconds>(
+          MonotonicClock::now() - item.arrived);
+      ++context_.counters->sound_forwarded;
+      context_.counters->sound_micros += static_cast<uint64_t>(stay.count());
+    }
     exchange_.SendLast(
         Frame(item.audio ? websocket::Opcode::kBinary : websocket::Opcode::kText, item.payload));
   }
@@ -339,6 +320,7 @@ class LiveSession final : public SessionPorts {
   bool stopped_ = false;
   Closing close_;
   bool client_stuck_ = false;
+  Deadline arrived_{};  // of the event that is being handled
   SessionCounters counted_;
   int64_t buffered_ = 0;  // counted for the worker
   Session session_;

@@ -684,3 +684,25 @@ def test_without_a_checkpointer(start_service):
     client.send_json({"type": "close"})
     client.read_to_end()
     assert client.closed_with == 1000
+
+
+def test_how_long_sound_stays_in_the_service(start_service, live_provider):
+    status = "location = /status.json { agent_graph_status format=json; }"
+    service = start_service(live_provider.settings(), workers=1, server=status)
+    client = _client(service).start()
+    connection = live_provider.accept()
+    connection.accept_setup()
+    client.say(b"\1" * 3200)
+    connection.received_sound()
+    connection.say("hello", b"\0" * 480)
+    connection.complete_turn()
+    client.read_turn()
+
+    def ways():
+        counts = service.get("/status.json").json()["services"][0]
+        frames, seconds = counts["live_frames_forwarded"], counts["live_forward_seconds"]
+        done = min(frames.values()) == 1 and min(seconds.values()) > 0
+        return done and (frames, seconds)
+
+    frames, seconds = wait_until(ways, "both ways are counted")
+    assert set(frames) == set(seconds) == {"upstream", "downstream"}

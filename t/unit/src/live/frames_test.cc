@@ -124,10 +124,10 @@ TEST(UpstreamQueueTest, BytesAreBounded) {
 
 TEST(DownstreamTest, EventsStaySoundMayGo) {
   Downstream downstream({.audio_bytes_max = 8, .event_bytes_max = 6});
-  EXPECT_EQ(downstream.AddAudio("1111"), 0u);
+  EXPECT_EQ(downstream.AddAudio("1111", {}), 0u);
   EXPECT_TRUE(downstream.AddEvent("event"));
-  EXPECT_EQ(downstream.AddAudio("2222"), 0u);
-  EXPECT_EQ(downstream.AddAudio("3333"), 1u);
+  EXPECT_EQ(downstream.AddAudio("2222", {}), 0u);
+  EXPECT_EQ(downstream.AddAudio("3333", {}), 1u);
   EXPECT_FALSE(downstream.AddEvent("event"));
   const Deadline now = MonotonicClock::now();
   EXPECT_EQ(downstream.Take(now)->payload, "event");
@@ -140,8 +140,8 @@ TEST(DownstreamTest, EventsStaySoundMayGo) {
 TEST(DownstreamTest, KnowsWhatCannotHaveBeenPlayed) {
   Downstream downstream({});
   const Deadline now = MonotonicClock::now();
-  (void)downstream.AddAudio(std::string(48'000, 's'));
-  (void)downstream.AddAudio(std::string(24'000, 's'));
+  (void)downstream.AddAudio(std::string(48'000, 's'), {});
+  (void)downstream.AddAudio(std::string(24'000, 's'), {});
   EXPECT_EQ(downstream.Unplayed(now), milliseconds(1500));
   (void)downstream.Take(now);
   EXPECT_EQ(downstream.Unplayed(now), milliseconds(1500));

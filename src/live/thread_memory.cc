@@ -1,0 +1,39 @@
+#include "live/thread_memory.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/json.h"
+#include "message/codec.h"
+
+namespace agent_graph::live {
+namespace {
+
+// Messages of the thread that a model is told when the provider does not remember them.
+constexpr size_t kHistoryMax = 100;
+
+}  // namespace
+
+std::vector<Message> History(const state::ThreadState& thread) {
+  std::vector<Message> history;
+  for (const state::StoredMessage& stored : thread.window) {
+    Result<Message> message = message::FromJsonText(stored.json);
+    if (!message.ok() || message->Text().empty()) continue;
+    if (message->role == Role::kUser || message->role == Role::kAssistant) {
+      history.push_back(*std::move(message));
+    }
+  }
+  if (history.size() > kHistoryMax) {
+    history.erase(history.begin(), history.end() - static_cast<std::ptrdiff_t>(kHistoryMax));
+  }
+  return history;
+}
+
+std::string StoredHandle(const state::ThreadRecord& thread) {
+  Result<nlohmann::json> metadata = ParseJson(thread.metadata_json);
+  if (!metadata.ok() || !metadata->is_object()) return "";
+  auto handle = metadata->find("resumption_handle");
+  return handle != metadata->end() && handle->is_string() ? handle->get<std::string>() : "";
+}
+
+}  // namespace agent_graph::live
