@@ -140,7 +140,7 @@ class Copier {
     const size_t record_bytes = static_cast<size_t>(std::min(record_file.bytes, kRecordBytesMax));
     AG_ASSIGN_OR_RETURN(const std::string text,
                         ReadExactly(record_file.file.get(), 0, record_bytes));
-    AG_ASSIGN_OR_RETURN(const FileRecord record, RecordFromText(text));
+    AG_ASSIGN_OR_RETURN(const FileRecord record, RecordFromText(text, id));
     AG_ASSIGN_OR_RETURN(const Source bytes, OpenSource(folder, id));
     if (bytes.bytes != record.size_bytes) {
       return Status(StatusCode::kDataLoss,

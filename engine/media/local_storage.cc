@@ -235,7 +235,7 @@ Result<FileRecord> LocalStorage::FindBlocking(const std::string& file_id) {
   AG_ASSIGN_OR_RETURN(FileDescriptor folder, OpenFolderOf(folders->root.get(), file_id));
   AG_ASSIGN_OR_RETURN(std::string text,
                       ReadSmallFile(folder.get(), file_id + ".json", kRecordBytesMax));
-  return RecordFromText(text);
+  return RecordFromText(text, file_id);
 }
 
 Result<FileRecord> LocalStorage::Find(const Reader& reader, const std::string& file_id) {

@@ -58,7 +58,7 @@ std::string ToText(const FileRecord& record) {
                    {"has_text", record.has_text}});
 }
 
-Result<FileRecord> RecordFromText(std::string_view text) {
+Result<FileRecord> RecordFromText(std::string_view text, std::string_view file_id) {
   AG_ASSIGN_OR_RETURN(nlohmann::json json, ParseJson(text));
   try {
     FileRecord record;
@@ -71,7 +71,9 @@ Result<FileRecord> RecordFromText(std::string_view text) {
     json.at("created_micros").get_to(record.created_micros);
     json.at("active").get_to(record.active);
     json.at("has_text").get_to(record.has_text);
-    return record;
+    // Names of files are made of it.
+    if (record.file_id == file_id) return record;
+    return Status(StatusCode::kDataLoss, "a file's record is that of another file");
   } catch (const nlohmann::json::exception& fault) {
     return Status(StatusCode::kDataLoss, "a file's record cannot be read back")
         .WithDetail(fault.what());

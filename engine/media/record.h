@@ -44,6 +44,7 @@ std::string CleanFileName(std::string_view name);
 
 // The text that is stored beside a file.
 std::string ToText(const FileRecord& record);
-Result<FileRecord> RecordFromText(std::string_view text);
+// kDataLoss when it is damaged, or of another file.
+Result<FileRecord> RecordFromText(std::string_view text, std::string_view file_id);
 
 }  // namespace agent_graph::media

@@ -45,13 +45,17 @@ def serve(start_service, s3):
 def test_every_request_is_signed(start_service, bucket):
     service = _start(start_service, bucket)
     data = bytes(range(256)) * 2000
+    page = uploaded(service, b"<html>", "a.html", "text/html")
+    target = page["direct_url"].removeprefix(bucket.endpoint)
+    port = int(bucket.host.split(":")[1])
+    assert http1.fetch(port, "GET", target, {"Host": bucket.host}).body == b"<html>"
     record = uploaded(service, data, "a.txt", "text/plain")
     assert bucket.objects[f"/files/up/load/{record['file_id']}"] == ("text/plain", data)
     for _ in range(4):
         assert service.get(record["url"]).body == data
     info = service.get(record["url"] + "/info").json()["data"]
-    direct = http1.fetch(int(bucket.host.split(":")[1]), "GET",
-                         info["direct_url"].removeprefix(bucket.endpoint), {"Host": bucket.host})
+    target = info["direct_url"].removeprefix(bucket.endpoint)
+    direct = http1.fetch(port, "GET", target, {"Host": bucket.host})
     assert direct.status == 200 and direct.body == data
     assert bucket.refused == []
 
@@ -126,6 +130,17 @@ def test_signed_urls_work_and_are_kept(serve, s3):
     fetched = http1.fetch(s3.port, "GET", target, {"Host": s3.host})
     assert fetched.status == 200 and fetched.body == b"direct"
     assert "X-Amz-Expires=1000&" in target and "X-Amz-Signature=" in target
+
+
+def test_a_signed_url_only_offers_active_content_for_saving(serve, s3):
+    service = serve()
+    for data, name, content_type, disposition in (
+        (b"<html>", "a.html", "text/html", "attachment"), (b"GIF89a", "a.gif", "image/gif", None)):
+        record = uploaded(service, data, name, content_type)
+        target = record["direct_url"].removeprefix(s3.endpoint)
+        fetched = http1.fetch(s3.port, "GET", target, {"Host": s3.host})
+        assert fetched.status == 200 and fetched.body == data
+        assert fetched.header("Content-Disposition") == disposition
 
 
 def test_documents_and_messages(serve):

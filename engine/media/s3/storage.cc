@@ -172,7 +172,7 @@ Result<FileRecord> S3Storage::Find(const Reader& reader, const std::string& file
   std::optional<FileRecord> known = Recall(file_id);
   if (!known) {
     AG_ASSIGN_OR_RETURN(std::string text, Get(file_id + ".json", kRecordBytesMax));
-    AG_ASSIGN_OR_RETURN(known, RecordFromText(text));
+    AG_ASSIGN_OR_RETURN(known, RecordFromText(text, file_id));
     Remember(*known);
   }
   if (!MayRead(reader, *known)) return NoSuchFile();
@@ -206,7 +206,9 @@ std::optional<DirectUrl> S3Storage::UrlOf(const FileRecord& record) {
     return known->second.url;
   }
   DirectUrl url;
-  const Request request = MakeRequest("GET", record.file_id);
+  Request request = MakeRequest("GET", record.file_id);
+  // What a browser would run is only offered for saving there, too.
+  if (record.active) request.query.emplace_back("response-content-disposition", "attachment");
   url.expires = now + options_.url_lifetime_seconds;
   url.url = base_url_ + EncodePath(request.path) + "?" +
             PresignedQuery(request, options_.credentials, options_.region, now,
