@@ -1,0 +1,118 @@
+"""A ledger outside of nginx: what was acknowledged is found afterwards exactly once and in order,
+whatever was killed meanwhile."""
+
+import threading
+
+from .agents import user
+from .http1 import ConnectionClosed
+from .waiting import wait_until
+
+
+class Writer(threading.Thread):
+    """Appends numbered messages to a thread of its own and stores numbered memories, and notes
+    which of them were acknowledged."""
+
+    def __init__(self, service, name):
+        super().__init__(name=name)
+        self._service = service
+        self._stopping = threading.Event()
+        self.messages = []
+        self.memories = []
+        self.refused = 0
+
+    def run(self):
+        number = 0
+        while not self._stopping.is_set():
+            number += 1
+            message_id = f"{self.name}-{number}"
+            body = {"messages": [user(message_id, message_id=message_id)]}
+            if self._sent(f"/v1/threads/{self.name}/messages", body):
+                self.messages.append(message_id)
+            if number % 3 == 0 and self._sent("/v1/store/memories", {"content": message_id}):
+                self.memories.append(message_id)
+
+    def _sent(self, path, body):
+        try:
+            reply = self._service.post(path, body)
+        except (OSError, ConnectionClosed):
+            return False
+        assert reply.status in (200, 503), reply.text
+        self.refused += reply.status == 503
+        return reply.status == 200
+
+    def stop(self):
+        self._stopping.set()
+
+
+def _stored_messages(service, thread_id):
+    found, offset = [], 0
+    while True:
+        reply = service.get(f"/v1/threads/{thread_id}/messages?limit=1000&offset={offset}")
+        if reply.status == 404:
+            return found
+        assert reply.status == 200, reply.text
+        page = [message["message_id"] for message in reply.json()["data"]["messages"]]
+        found += page
+        offset += len(page)
+        if len(page) < 1000:
+            return found
+
+
+def _stored_memories(service):
+    found, cursor = [], None
+    while True:
+        reply = service.post("/v1/store/memories/list", {"limit": 1000, "cursor": cursor})
+        assert reply.status == 200, reply.text
+        data = reply.json()["data"]
+        found += [memory["content"] for memory in data["memories"]]
+        cursor = data["next_cursor"]
+        if cursor is None:
+            return found
+
+
+def settle(service):
+    """Waits until the service answers again; an owner that failed tries again after seconds."""
+    wait_until(lambda: service.get("/v1/threads?limit=1").status == 200, "state is served", 30)
+
+
+def judge(service, writers):
+    memories = _stored_memories(service)
+    assert len(memories) == len(set(memories)), "a memory is there twice"
+    for writer in writers:
+        assert writer.messages, "nothing was acknowledged"
+        found = _stored_messages(service, writer.name)
+        assert len(found) == len(set(found)), "a message is there twice"
+        missing = set(writer.messages) - set(found)
+        assert not missing, f"acknowledged and gone: {sorted(missing)[:5]}"
+        # Of what was cut off nobody promises when it arrives.
+        acknowledged = set(writer.messages)
+        in_order = [message for message in found if message in acknowledged]
+        assert in_order == writer.messages, "messages are out of order"
+        missing = set(writer.memories) - set(memories)
+        assert not missing, f"acknowledged and gone: {sorted(missing)[:5]}"
+
+
+def run_writers(service, count, faults):
+    writers = [Writer(service, f"ledger{number}") for number in range(count)]
+    for writer in writers:
+        writer.start()
+    try:
+        # The storm begins when everybody has been answered once.
+        wait_until(lambda: all(writer.messages for writer in writers), "writers are at work", 30)
+        faults(writers)
+    finally:
+        for writer in writers:
+            writer.stop()
+        for writer in writers:
+            writer.join(60)
+    return writers
+
+
+def progress(writers):
+    """Waits until every writer was acknowledged once more."""
+    before = [len(writer.messages) for writer in writers]
+    wait_until(
+        lambda: all(len(writer.messages) > count for writer, count in zip(writers, before)),
+        "writers are answered again",
+        30,
+    )
