@@ -1,0 +1,85 @@
+"""A disk that is really full: a small file system of its own holds the state."""
+
+import contextlib
+import os
+import subprocess
+
+import pytest
+
+from harness import environment
+from harness.agents import behaviour, user
+from harness.ledger import judge, progress, run_writers, settle
+from harness.waiting import wait_until
+
+_MEGABYTES = 96
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """mount(directory) puts a small file system there."""
+    mounted = []
+
+    def mount(directory):
+        directory.mkdir(exist_ok=True)
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={_MEGABYTES}m,mode=0755", "none", directory],
+            capture_output=True, text=True, check=False,
+        )
+        if done.returncode != 0:
+            pytest.skip(f"needs the right to mount: {done.stderr.strip()}")
+        mounted.append(directory)
+
+    yield mount
+    for directory in mounted:
+        subprocess.run(["umount", "-l", directory], check=True)
+
+
+def _fill(directory):
+    """Leaves not one byte free."""
+    filler = directory / "filler"
+    with open(filler, "wb", buffering=0) as file:
+        for portion in (1 << 20, 4096):
+            with contextlib.suppress(OSError):
+                while file.write(bytes(portion)):
+                    pass
+    assert os.statvfs(directory).f_bavail == 0
+    return filler
+
+
+@pytest.mark.timeout(240)
+def test_a_full_disk_is_503_and_passes_when_there_is_room(make_service, small_disk):
+    service = make_service(behaviour("echo", store="leveldb", embedding="hash"))
+    disk = service.directory / "state"
+    small_disk(disk)
+    service.start()
+    service.error_log.allow(r"is not available|No space left on device")
+    before = {process.pid for process in service.workers() + service.cache_managers()}
+
+    def fill_up(writers):
+        for _ in range(2):
+            filler = _fill(disk)
+            # What LevelDB has reserved of a page is used up first.
+            refused = [writer.refused for writer in writers]
+            wait_until(
+                lambda: all(w.refused > count for w, count in zip(writers, refused)),
+                "writes are refused",
+                60,
+            )
+            reply = service.post("/v1/threads/another/messages", {"messages": [user("x")]})
+            assert reply.status == 503 and reply.header("Retry-After"), reply.text
+            assert reply.json()["error"]["code"] == "SERVICE_UNAVAILABLE"
+            reply = service.invoke("hello", config={"thread_id": "another"})
+            assert reply.status == 503, reply.text
+            assert service.get("/ping").status == 200
+            filler.unlink()
+            progress(writers)
+
+    writers = run_writers(service, 4, fill_up)
+    settle(service)
+    judge(service, writers)
+    assert before == {p.pid for p in service.workers() + service.cache_managers()}, "no restart"
+    verified = subprocess.run(
+        [environment.BUILD / "agent-graph-admin", "verify", disk / "test"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )
+    assert verified.returncode == 0, verified.stdout + verified.stderr
