@@ -1,0 +1,93 @@
+"""What an operator does, or happens to him, while clients write; see test_storm.py for kills and
+test_full_disk.py for the disk."""
+
+import pytest
+
+from harness import processes
+from harness.agents import behaviour
+from harness.ledger import judge, progress, run_writers, settle
+from harness.waiting import wait_until
+
+_SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
+_WRITERS = 4
+
+pytestmark = pytest.mark.timeout(180)
+
+
+@pytest.fixture
+def under_load(start_service):
+    """Runs `faults(service, writers)` and judges what the writers were promised."""
+
+    def run(faults):
+        service = start_service(_SETTINGS, workers=4)
+
+        def strike(writers):
+            faults(service, writers)
+            progress(writers)
+
+        writers = run_writers(service, _WRITERS, strike)
+        settle(service)
+        judge(service, writers)
+        return writers
+
+    return run
+
+
+def test_a_reload_with_a_bad_configuration_changes_nothing(under_load):
+    def faults(service, writers):
+        before = {p.pid for p in service.workers() + service.cache_managers()}
+        service.error_log.allow(r"\[emerg\]")
+        service.write_settings("{")
+        for _ in range(3):
+            service.refused_reload()
+            progress(writers)
+        assert before == {p.pid for p in service.workers() + service.cache_managers()}
+
+    writers = under_load(faults)
+    assert sum(writer.refused for writer in writers) == 0
+
+
+def test_reload_after_reload(under_load):
+    def faults(service, writers):
+        for _ in range(5):
+            service.reload()
+            progress(writers)
+
+    under_load(faults)
+
+
+def test_the_owner_is_killed_again_and_again(under_load):
+    """As fast as the master replaces it."""
+
+    def faults(service, _):
+        service.error_log.allow(r"exited on signal 9")
+        for _ in range(10):
+            (owner,) = wait_until(service.cache_managers, "there is an owner")
+            service.kill(owner.pid)
+
+    under_load(faults)
+
+
+def test_the_binary_is_upgraded(under_load):
+    def faults(service, writers):
+        old = service.master_pid
+        service.upgrade()
+        wait_until(lambda: not processes.is_alive(old), "the old master has gone", 30)
+        progress(writers)
+
+    under_load(faults)
+
+
+def test_without_their_master_the_processes_go_on(under_load):
+    def faults(service, writers):
+        service.kill(service.master_pid)
+        for _ in range(3):
+            progress(writers)
+        # A new nginx needs the port; what is left of the old one is ended, as service managers do.
+        for process in service.processes():
+            service.kill(process.pid)
+        service.wait_until_gone()
+        (service.directory / "logs" / "nginx.pid").unlink()
+        service.start()
+
+    under_load(faults)

@@ -1,0 +1,81 @@
+"""Every role killed at random under load. STORM_SECONDS=300 makes it a long one, STORM_SEED another
+one."""
+
+import os
+import random
+import signal
+import time
+
+import pytest
+
+from harness.agents import behaviour
+from harness.ledger import judge, progress, run_writers, settle
+
+_SECONDS = float(os.environ.get("STORM_SECONDS", "20"))
+_SEED = int(os.environ.get("STORM_SEED", "4711"))
+_WORKERS = 8
+
+
+class Storm:
+    def __init__(self, service, chance):
+        self._service = service
+        self._chance = chance
+        self.faults = []
+
+    def strike(self):
+        fault = self._chance.choice(
+            [self.worker, self.worker, self.owner, self.owner, self.both, self.reload, self.master]
+        )
+        self.faults.append(fault.__name__)
+        fault()
+
+    def worker(self):
+        self._kill_one(self._service.workers())
+
+    def owner(self):
+        self._kill_one(self._service.cache_managers())
+
+    def both(self):
+        self.owner()
+        self.worker()
+
+    def reload(self):
+        self._service.signal(signal.SIGHUP)
+
+    def master(self):
+        """And what it leaves behind, as a service manager does, which then starts it again."""
+        for process in self._service.masters() + self._service.processes():
+            self._kill(process.pid)
+        self._service.wait_until_gone()
+        (self._service.directory / "logs" / "nginx.pid").unlink(missing_ok=True)
+        self._service.start()
+
+    def _kill_one(self, processes):
+        # There is none while it is being replaced.
+        if processes:
+            self._kill(self._chance.choice(processes).pid)
+
+    def _kill(self, pid):
+        # A reload may have ended it meanwhile.
+        try:
+            self._service.kill(pid)
+        except ProcessLookupError:
+            pass
+
+
+@pytest.mark.timeout(180 + 2 * _SECONDS)
+def test_what_was_acknowledged_is_there_once_and_in_order(start_service):
+    service = start_service(behaviour("echo", store="leveldb", embedding="hash"), workers=_WORKERS)
+    service.error_log.allow(r"exited on signal 9")
+    storm = Storm(service, random.Random(_SEED))
+
+    def rage(writers):
+        end = time.monotonic() + _SECONDS
+        while time.monotonic() < end:
+            storm.strike()
+            progress(writers)
+
+    writers = run_writers(service, 2 * _WORKERS, rage)
+    settle(service)
+    print(f"{len(storm.faults)} faults, {sum(len(w.messages) for w in writers)} messages")
+    judge(service, writers)
