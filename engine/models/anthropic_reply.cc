@@ -18,7 +18,7 @@ void AppendPiece(std::string& whole, std::string& delta, std::string_view piece)
 
 Status AnthropicReplyBuilder::Take(const JsonNode& event, ModelDelta& delta) {
   const std::string_view type = StringAt(event, "type");
-  const int64_t index = CountAt(&event, "index");
+  const int64_t index = IntegerAt(event, "index").value_or(0);
   if (type == "message_start") {
     if (const JsonNode* message = ObjectAt(event, "message")) TakeMessage(*message);
   } else if (type == "content_block_start") {
@@ -109,7 +109,7 @@ void AnthropicReplyBuilder::TakeDelta(int64_t index, const JsonNode& piece, Mode
 void AnthropicReplyBuilder::TakeUsage(const JsonNode& usage) {
   if (!usage_) usage_.emplace();
   const auto update = [&](const char* key, int64_t& count) {
-    if (const auto told = IntegerAt(usage, key)) count = *told;
+    if (IntegerAt(usage, key)) count = CountAt(&usage, key);
   };
   int64_t fresh =
       usage_->prompt_tokens - usage_->cache_creation_input_tokens - usage_->cache_read_input_tokens;

@@ -38,7 +38,7 @@ const JsonNode* FirstChoice(const JsonNode& chunk) {
   const JsonNode* choices = ArrayAt(chunk, "choices");
   if (choices == nullptr) return nullptr;
   for (const JsonNode& choice : JsonItems(*choices)) {
-    if (choice.is_object() && CountAt(&choice, "index") == 0) return &choice;
+    if (choice.is_object() && IntegerAt(choice, "index").value_or(0) == 0) return &choice;
   }
   return nullptr;
 }

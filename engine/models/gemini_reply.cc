@@ -3,12 +3,15 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "models/gemini_signature.h"
 #include "models/json_fields.h"
 #include "models/signature.h"
 
 namespace agent_graph::models {
 namespace {
+
+constexpr size_t kReasonBytesMax = 300;
 
 // Thoughts are counted beside the answer there; with us they are part of it.
 Usage ReadUsage(const JsonNode& object) {
@@ -27,7 +30,7 @@ const JsonNode* FirstCandidate(const JsonNode& chunk) {
   const JsonNode* candidates = ArrayAt(chunk, "candidates");
   if (candidates == nullptr) return nullptr;
   for (const JsonNode& candidate : JsonItems(*candidates)) {
-    if (candidate.is_object() && CountAt(&candidate, "index") == 0) return &candidate;
+    if (candidate.is_object() && IntegerAt(candidate, "index").value_or(0) == 0) return &candidate;
   }
   return nullptr;
 }
@@ -41,7 +44,7 @@ Status GeminiReplyBuilder::Take(const JsonNode& chunk, ModelDelta& delta) {
     const std::string_view reason = StringAt(*feedback, "blockReason");
     if (!reason.empty()) {
       return Status(StatusCode::kModel,
-                    "the model provider blocked the prompt: " + std::string(reason));
+                    "the model provider blocked the prompt: " + OneLine(reason, kReasonBytesMax));
     }
   }
   const JsonNode* candidate = FirstCandidate(chunk);

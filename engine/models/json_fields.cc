@@ -1,5 +1,7 @@
 #include "models/json_fields.h"
 
+#include <algorithm>
+
 namespace agent_graph::models {
 
 std::string_view StringAt(const JsonNode& object, std::string_view key) {
@@ -23,7 +25,8 @@ std::optional<int64_t> IntegerAt(const JsonNode& object, std::string_view key) {
 }
 
 int64_t CountAt(const JsonNode* object, std::string_view key) {
-  return object != nullptr ? IntegerAt(*object, key).value_or(0) : 0;
+  const int64_t count = object != nullptr ? IntegerAt(*object, key).value_or(0) : 0;
+  return std::clamp<int64_t>(count, 0, kCountMax);
 }
 
 bool IsTrueAt(const JsonNode& object, std::string_view key) {

@@ -9,6 +9,8 @@
 
 namespace agent_graph::models {
 
+inline constexpr int64_t kCountMax = 1'000'000'000'000;
+
 // Empty when it is absent, null or no string.
 std::string_view StringAt(const JsonNode& object, std::string_view key);
 // Null when it is absent or no object.
@@ -16,7 +18,8 @@ const JsonNode* ObjectAt(const JsonNode& object, std::string_view key);
 // Null when it is absent or no array.
 const JsonNode* ArrayAt(const JsonNode& object, std::string_view key);
 std::optional<int64_t> IntegerAt(const JsonNode& object, std::string_view key);
-// 0 when it is absent or no number, or when there is no object.
+// At most kCountMax, so that counts may be added up; 0 when it is absent, negative or no number, or
+// when there is no object.
 int64_t CountAt(const JsonNode* object, std::string_view key);
 bool IsTrueAt(const JsonNode& object, std::string_view key);
 

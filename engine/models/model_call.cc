@@ -1,11 +1,12 @@
 #include "models/model_call.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "models/retry.h"
 #include "net/retry_after.h"
 #include "net/sse.h"
@@ -25,13 +26,6 @@ bool IsBlank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-void BlotOut(std::string& text, const std::string& secret) {
-  if (secret.empty()) return;
-  for (size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at)) {
-    text.replace(at, secret.size(), "***");
-  }
-}
-
 // "error.message" of the provider's JSON, which Gemini may put into an array; empty when the body
 // is something else, e.g. HTML.
 std::string ErrorText(const std::string& body) {
@@ -48,19 +42,6 @@ std::string ErrorText(const std::string& body) {
     text = &*message;
   }
   return text->is_string() ? text->get<std::string>() : std::string();
-}
-
-// Cut at a character, on one line.
-std::string Shorten(std::string text) {
-  if (text.size() > kRefusalTextBytesMax) {
-    size_t end = kRefusalTextBytesMax;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-    text.resize(end);
-  }
-  std::replace_if(
-      text.begin(), text.end(), [](char letter) { return static_cast<unsigned char>(letter) < 32; },
-      ' ');
-  return text;
 }
 
 }  // namespace
@@ -162,7 +143,8 @@ Status ModelCall::RefusalOf(net::HttpCall& call, const net::HttpHead& head) {
   call.LimitDeadline(DeadlineAfter(kRefusalPatience));
   const Result<std::string> body = call.ReadRest(kRefusalBytesMax);
   if (!body.ok() && body.status().code() == StatusCode::kCancelled) return body.status();
-  const std::string reason = body.ok() ? Shorten(ErrorText(*body)) : std::string();
+  const std::string reason =
+      body.ok() ? OneLine(ErrorText(*body), kRefusalTextBytesMax) : std::string();
   // What is said about a credential is for the operator alone.
   if (head.status == 401 || head.status == 403) {
     return Status(StatusCode::kModel, text).WithDetail(reason);
@@ -182,8 +164,8 @@ Status ModelCall::TransportStatus(const Status& status) const {
 Status ModelCall::WithoutSecret(const Status& status) const {
   std::string message = status.message();
   std::string detail = status.detail();
-  BlotOut(message, secret_);
-  BlotOut(detail, secret_);
+  BlotOut({secret_}, message);
+  BlotOut({secret_}, detail);
   return Status(status.code(), std::move(message)).WithDetail(std::move(detail));
 }
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 #include <utility>
 
 #include "base/ids.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "models/json_fields.h"
 #include "models/retry.h"
 #include "models/stop_reason.h"
@@ -15,6 +17,9 @@ namespace agent_graph::models {
 namespace {
 
 constexpr size_t kErrorTextBytesMax = 300;
+constexpr size_t kModelNameBytesMax = 256;
+constexpr size_t kCallIdBytesMax = 1024;
+constexpr size_t kToolNameShown = 64;
 
 // Kinds of errors that pass, as providers name them within a stream whose status was 200.
 constexpr std::string_view kPassingErrors[] = {
@@ -30,6 +35,17 @@ bool MayPass(const JsonNode& error) {
   const std::string_view type = StringAt(error, "type");
   return std::find(std::begin(kPassingErrors), std::end(kPassingErrors), type) !=
          std::end(kPassingErrors);
+}
+
+// Results find their calls by them.
+void MakeIdsDistinct(Message& message) {
+  std::unordered_set<std::string> ids;
+  for (ContentBlock& block : message.content) {
+    auto* call = std::get_if<ToolCallBlock>(&block);
+    if (call == nullptr || ids.insert(call->id).second) continue;
+    call->id = "call_" + NewHexId();
+    ids.insert(call->id);
+  }
 }
 
 Status Malformed() {
@@ -57,14 +73,13 @@ Result<ModelDelta> ReplyBuilder::Add(std::string_view json) {
 
 Status ReplyBuilder::ReportedError(const JsonNode& error) {
   std::string text;
-  if (error.is_string()) text = error.text;
+  if (error.is_string()) text = OneLine(error.text, kErrorTextBytesMax);
   if (error.is_object()) {
-    text = StringAt(error, "message");
+    text = OneLine(StringAt(error, "message"), kErrorTextBytesMax);
     failure_may_pass_ = MayPass(error);
   }
   const std::string reported = "the model provider reported an error";
   if (text.empty()) return Status(StatusCode::kModel, reported);
-  text.resize(std::min(text.size(), kErrorTextBytesMax));
   return Status(StatusCode::kModel, reported + ": " + text);
 }
 
@@ -77,8 +92,9 @@ Result<ModelReply> ReplyBuilder::Finish(bool ended) {
   ModelReply reply;
   reply.message.role = Role::kAssistant;
   reply.message.usage = usage_;
-  reply.model = std::move(model_);
+  reply.model = CutAtCharacter(model_, kModelNameBytesMax);
   AG_RETURN_IF_ERROR(MoveContent(reply.message.content));
+  MakeIdsDistinct(reply.message);
   const bool calls = !reply.message.ToolCalls().empty();
   // Some providers say that the model just stopped when it made calls.
   const bool stopped = stop_reason_.empty() || stop_reason_ == "stop";
@@ -108,10 +124,14 @@ Status ReplyBuilder::TooManyBlocks() {
 Result<ToolCallBlock> ReplyBuilder::MakeToolCall(std::string id, std::string name,
                                                  std::string arguments) {
   if (name.empty()) return Status(StatusCode::kModel, "the model made a tool call without a name");
+  if (id.size() > kCallIdBytesMax) {
+    return Status(StatusCode::kModel, "the model made a tool call with an id of more than " +
+                                          std::to_string(kCallIdBytesMax) + " bytes");
+  }
   if (arguments.empty()) arguments = "{}";
   const Result<nlohmann::json> parsed = ParseJson(arguments);
   if (!parsed.ok() || !parsed->is_object()) {
-    return Status(StatusCode::kModel, "the model called tool \"" + name +
+    return Status(StatusCode::kModel, "the model called tool \"" + OneLine(name, kToolNameShown) +
                                           "\" with arguments that are not a JSON object");
   }
   if (id.empty()) id = "call_" + NewHexId();

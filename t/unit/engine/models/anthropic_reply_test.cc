@@ -138,5 +138,26 @@ TEST_F(AnthropicReplyTest, WhatCannotBeUsedIsPassedOver) {
   EXPECT_EQ(builder_.Finish(true)->message.content.size(), 1u);
 }
 
+TEST_F(AnthropicReplyTest, CountsAndIndicesAreBounded) {
+  Add(R"({"type":"message_start","message":{"model":"big","usage":{
+      "input_tokens":9223372036854775807,"cache_read_input_tokens":9223372036854775807,
+      "cache_creation_input_tokens":-9223372036854775808}}})");
+  Add(R"({"type":"content_block_start","index":4000000000,
+          "content_block":{"type":"text","text":"a"}})");
+  EXPECT_EQ(Add(R"({"type":"content_block_delta","index":-1,
+                    "delta":{"type":"text_delta","text":"lost"}})")
+                .text,
+            "");
+  EXPECT_EQ(Add(R"({"type":"content_block_delta","index":4000000000,
+                    "delta":{"type":"text_delta","text":"b"}})")
+                .text,
+            "b");
+  Stop("end_turn", R"({"output_tokens":9223372036854775807})");
+  const Result<ModelReply> reply = builder_.Finish(true);
+  ASSERT_TRUE(reply.ok());
+  EXPECT_GT(reply->message.usage->total_tokens, 0);
+  EXPECT_EQ(reply->message.Text(), "ab");
+}
+
 }  // namespace
 }  // namespace agent_graph::models

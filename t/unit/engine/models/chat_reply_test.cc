@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "models/json_fields.h"
+
 namespace agent_graph::models {
 namespace {
 
@@ -216,6 +218,69 @@ TEST_F(ChatReplyTest, EmptyReply) {
 TEST_F(ChatReplyTest, EndMarkerWithoutAReason) {
   AddText("Hello");
   EXPECT_EQ(builder_.Finish(true)->stop_reason, "stop");
+}
+
+// What a provider that means harm, or is broken, may send.
+TEST_F(ChatReplyTest, HostileCalls) {
+  AddCalls({R"({"index":4000000000,"id":"a","function":{"name":"f","arguments":"{}"}})",
+            R"({"index":-9223372036854775808,"id":"b","function":{"name":"g"}})"});
+  EXPECT_EQ(Calls(), (std::vector<std::string>{"a f {}", "b g {}"}));
+}
+
+TEST_F(ChatReplyTest, CallsWithoutEndAreRefused) {
+  Status status;
+  for (int i = 0; i <= static_cast<int>(kToolCallsMax) && status.ok(); ++i) {
+    status = AddDelta(R"({"tool_calls":[{"index":)" + std::to_string(i) +
+                      R"(,"function":{"name":"f"}}]})")
+                 .status();
+  }
+  EXPECT_EQ(status.code(), StatusCode::kModel);
+}
+
+TEST_F(ChatReplyTest, CallsWithTheSameIdAreToldApart) {
+  AddCalls({R"({"index":0,"id":"same","function":{"name":"f"}})",
+            R"({"index":1,"id":"same","function":{"name":"g"}})"});
+  const std::vector<std::string> calls = Calls();
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0], "same f {}");
+  EXPECT_TRUE(calls[1].starts_with("call_")) << calls[1];
+}
+
+TEST_F(ChatReplyTest, LongIdsAndNames) {
+  AddCalls({R"({"index":0,"id":")" + std::string(2000, 'x') + R"(","function":{"name":"f"}})"});
+  EXPECT_EQ(builder_.Finish(true).status().code(), StatusCode::kModel);
+  ChatReplyBuilder named;
+  ASSERT_TRUE(named
+                  .Add(R"({"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"[",)"
+                       R"("name":")" +
+                       std::string(100'000, 'n') + R"("}}]}}]})")
+                  .ok());
+  EXPECT_LT(named.Finish(true).status().message().size(), 300u);
+}
+
+TEST_F(ChatReplyTest, CountsAreBounded) {
+  ASSERT_TRUE(Add(R"({"choices":[{"delta":{"content":"x"}}],"usage":{
+      "prompt_tokens":9223372036854775807,"completion_tokens":9223372036854775807,
+      "prompt_tokens_details":{"cached_tokens":-5}}})")
+                  .ok());
+  const Result<ModelReply> reply = builder_.Finish(true);
+  ASSERT_TRUE(reply.ok());
+  EXPECT_EQ(reply->message.usage->total_tokens, 2 * kCountMax);
+  EXPECT_EQ(reply->message.usage->cache_read_input_tokens, 0);
+}
+
+TEST_F(ChatReplyTest, AnErrorsTextIsOneShortLine) {
+  std::string text = R"(line\nnext\u0007)";
+  for (int i = 0; i < 500; ++i) text += "é";
+  const Status status = Add(R"({"error":{"message":")" + text + "\"}}").status();
+  EXPECT_LT(status.message().size(), 400u);
+  EXPECT_EQ(status.message().find('\n'), std::string::npos);
+  EXPECT_TRUE(status.message().ends_with("é"));
+}
+
+TEST_F(ChatReplyTest, WhatIsNoNumber) {
+  EXPECT_FALSE(Add(R"({"usage":{"prompt_tokens":NaN}})").ok());
+  EXPECT_FALSE(Add(R"({"usage":{"prompt_tokens":Infinity}})").ok());
 }
 
 }  // namespace

@@ -150,5 +150,21 @@ TEST_F(GeminiReplyTest, WhatCannotBeUsedIsPassedOver) {
   EXPECT_EQ(std::get<TextBlock>(content[0]).text, "x");
 }
 
+TEST_F(GeminiReplyTest, CountsAndReasonsAreBounded) {
+  Add(R"({"usageMetadata":{"promptTokenCount":9223372036854775807,
+          "toolUsePromptTokenCount":9223372036854775807,"candidatesTokenCount":-7,
+          "thoughtsTokenCount":9223372036854775807}})");
+  AddPart(R"({"text":"x"})");
+  Stop("STOP");
+  const Result<ModelReply> reply = builder_.Finish(false);
+  ASSERT_TRUE(reply.ok());
+  EXPECT_GT(reply->message.usage->total_tokens, 0);
+  GeminiReplyBuilder blocked;
+  const std::string reason(100'000, 'x');
+  const Status status =
+      blocked.Add(R"({"promptFeedback":{"blockReason":")" + reason + R"("}})").status();
+  EXPECT_LT(status.message().size(), 500u);
+}
+
 }  // namespace
 }  // namespace agent_graph::models

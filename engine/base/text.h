@@ -1,0 +1,16 @@
+// Text that comes from elsewhere, cut and cleaned to be shown.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace agent_graph {
+
+// The beginning of `text` (UTF-8), at most `bytes_max` long, cut between characters.
+std::string_view CutAtCharacter(std::string_view text, size_t bytes_max);
+
+// The same, with blanks for control characters: a line of a log stays one.
+std::string OneLine(std::string_view text, size_t bytes_max);
+
+}  // namespace agent_graph

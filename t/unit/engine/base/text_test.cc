@@ -1,0 +1,23 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+namespace agent_graph {
+namespace {
+
+TEST(TextTest, CutsBetweenCharacters) {
+  EXPECT_EQ(CutAtCharacter("abc", 3), "abc");
+  EXPECT_EQ(CutAtCharacter("abc", 2), "ab");
+  EXPECT_EQ(CutAtCharacter("aéb", 2), "a");
+  EXPECT_EQ(CutAtCharacter("€", 2), "");
+  // Not UTF-8 at all.
+  EXPECT_EQ(CutAtCharacter("\x80\x80\x80", 2), "");
+}
+
+TEST(TextTest, OneLineHasNoControlCharacters) {
+  EXPECT_EQ(OneLine(std::string("a\r\nb\0c\x1b[0m\x7f", 11), 100), "a  b c [0m ");
+  EXPECT_EQ(OneLine("aé", 2), "a");
+}
+
+}  // namespace
+}  // namespace agent_graph
