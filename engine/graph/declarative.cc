@@ -9,6 +9,7 @@
 #include "graph/definition.h"
 #include "graph/live_declaration.h"
 #include "graph/object_reader.h"
+#include "graph/reducers.h"
 #include "graph/tool_declarations.h"
 
 namespace agent_graph::graph {
@@ -292,16 +293,16 @@ class DocumentReader {
       ObjectReader reader(value, top_.PathOf("fields") + "." + name);
       if (IsBuiltInField(name)) reader.Fail(reader.path(), "the name belongs to the state itself");
       StateField field{.name = name};
-      std::string reducer = reader.Text("reducer", "replace");
-      if (reducer == "append") {
-        field.reducer = Reducer::kAppend;
-      } else if (reducer != "replace") {
-        reader.Fail(reader.PathOf("reducer"), "must be one of replace, append");
+      if (const auto reducer = FindReducer(reader.Text("reducer", "replace"))) {
+        field.reducer = *reducer;
+      } else {
+        reader.Fail(reader.PathOf("reducer"), "must be one of " + JoinNames(ReducerNames()));
       }
       if (const json* preset = reader.Value("default")) {
         field.default_json = DumpJson(*preset);
-        if (field.reducer == Reducer::kAppend && !preset->is_array()) {
-          reader.Fail(reader.PathOf("default"), "must be an array");
+        if (!FitsReducer(field.reducer, *preset)) {
+          reader.Fail(reader.PathOf("default"),
+                      "must be of type " + std::string(ValueTypeOf(field.reducer)));
         }
       }
       field.schema_json = reader.ObjectText("schema");

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "graph/flatten.h"
 #include "graph/live_problems.h"
+#include "graph/reducers.h"
 #include "tools/http_tool.h"
 
 namespace agent_graph::graph {
@@ -313,8 +314,9 @@ class Inspector {
       auto value = ParseJson(field.default_json);
       if (!value.ok()) {
         Add(where + ": the default is not JSON");
-      } else if (field.reducer == Reducer::kAppend && !value->is_null() && !value->is_array()) {
-        Add(where + ": the default of a list must be an array");
+      } else if (!value->is_null() && !FitsReducer(field.reducer, *value)) {
+        Add(where + ": with its reducer the default must be of type " +
+            std::string(ValueTypeOf(field.reducer)));
       }
       if (!IsJsonOfType(field.schema_json, json::value_t::object)) {
         Add(where + ": the schema is not a JSON object");

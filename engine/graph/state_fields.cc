@@ -1,46 +1,18 @@
-// Custom state fields: defaults and reducers.
+// Custom state fields of a graph's state.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
 #include "graph/compiled_graph.h"
+#include "graph/reducers.h"
 
 namespace agent_graph::graph {
 namespace {
 
 using nlohmann::json;
 
-json DefaultOf(const StateField& field) {
-  auto value = ParseJson(field.default_json);  // checked when the graph was compiled
-  json result = value.ok() ? std::move(*value) : json();
-  if (field.reducer == Reducer::kAppend && result.is_null()) result = json::array();
-  return result;
-}
-
 Status FieldStatus(const std::string& name, const std::string& problem) {
   return Status(StatusCode::kGraph, "state field \"" + name + "\": " + problem);
-}
-
-// A list that holds anything else (set by a client) becomes a list first.
-void Append(json& current, json update) {
-  if (current.is_null()) current = json::array();
-  if (!current.is_array()) current = json::array({std::move(current)});
-  if (!update.is_array()) {
-    current.push_back(std::move(update));
-    return;
-  }
-  for (json& element : update) current.push_back(std::move(element));
-}
-
-Status ApplyCustom(const StateField& field, json& current, const json& update) {
-  try {
-    current = field.custom(current, update);
-    return Status::Ok();
-  } catch (const std::exception& error) {
-    return FieldStatus(field.name, std::string("the reducer failed: ") + error.what());
-  } catch (...) {
-    return FieldStatus(field.name, "the reducer failed");
-  }
 }
 
 }  // namespace
@@ -69,12 +41,10 @@ Status CompiledGraph::ApplyUpdates(const std::vector<FieldUpdate>& updates, Stat
     if (!value.ok()) return FieldStatus(update.name, value.status().message());
     const StateField* field = FindField(update.name);
     json& current = fields[update.name];
-    if (field == nullptr || field->reducer == Reducer::kReplace) {
+    if (field == nullptr) {
       current = std::move(*value);
-    } else if (field->reducer == Reducer::kAppend) {
-      Append(current, std::move(*value));
     } else {
-      AG_RETURN_IF_ERROR(ApplyCustom(*field, current, *value));
+      AG_RETURN_IF_ERROR(Reduce(*field, current, std::move(*value)));
     }
   }
   return Status::Ok();

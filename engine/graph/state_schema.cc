@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "graph/reducers.h"
 
 namespace agent_graph::graph {
 namespace {
@@ -96,9 +97,11 @@ std::string StateSchemaJson(const std::vector<StateField>& fields) {
     json property = ParseJson(field.schema_json).value();
     if (!property.contains("title")) property["title"] = field.name;
     if (!property.contains("default")) property["default"] = ParseJson(field.default_json).value();
-    if (field.reducer == Reducer::kAppend) {
-      if (!property.contains("type")) property["type"] = "array";
-      if (property["default"].is_null()) property["default"] = json::array();
+    if (property["default"].is_null()) property["default"] = DefaultOf(field);
+    const std::string_view type = ValueTypeOf(field.reducer);
+    // Of a field without a first value null is one, too.
+    if (!type.empty() && !property["default"].is_null() && !property.contains("type")) {
+      property["type"] = type;
     }
     schema["properties"][field.name] = std::move(property);
   }

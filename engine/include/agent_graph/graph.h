@@ -48,6 +48,12 @@ enum class Reducer : uint8_t {
   kReplace,  // the new value
   kAppend,   // a list: an array is appended element by element, anything else as one element
   kCustom,   // your function
+  kUnion,    // like kAppend, without elements that the list has already
+  // With a new value of another kind the run ends with an error; null changes nothing.
+  kSum,    // numbers: the sum; of integers an integer
+  kMin,    // numbers: the smaller one
+  kMax,    // numbers: the larger one
+  kMerge,  // objects: member by member, deeply; a member that becomes null is removed
 };
 
 using ReducerFunction =
@@ -58,7 +64,8 @@ struct StateField {
   std::string name = {};
   Reducer reducer = Reducer::kReplace;
   ReducerFunction custom = {};        // with Reducer::kCustom; runs on the engine thread
-  std::string default_json = "null";  // with kAppend an unset default is []
+  // With kAppend and kUnion an unset default is [], with kSum 0, with kMerge {}.
+  std::string default_json = "null";
   std::string schema_json = "{}";     // JSON Schema of the field, for GET /v1/graph:StateSchema
 };
 

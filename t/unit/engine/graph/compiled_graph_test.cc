@@ -257,6 +257,63 @@ TEST(StateFieldsTest, DefaultsAndReducers) {
   EXPECT_TRUE(state.Field("nothing").is_null());
 }
 
+TEST(StateFieldsTest, ReducersWithoutCode) {
+  struct Case {
+    Reducer reducer;
+    const char* preset;  // null: none
+    std::vector<std::string> updates;
+    const char* result;
+  };
+  const Case cases[] = {
+      {Reducer::kSum, "null", {"1", "null", "2"}, "3"},
+      {Reducer::kSum, "10", {"-3", "0.5"}, "7.5"},
+      {Reducer::kSum, "9223372036854775807", {"1"}, "9223372036854775808.0"},
+      {Reducer::kSum, "18446744073709551615", {"1"}, "18446744073709551616.0"},
+      {Reducer::kMin, "null", {"3", "2.5", "4", "null"}, "2.5"},
+      {Reducer::kMax, "null", {"3", "2.5", "4", "null"}, "4"},
+      {Reducer::kMax, "5", {"4"}, "5"},
+      {Reducer::kUnion, "null", {"1", "[1,2,2]", "[[1]]", "[[1]]"}, "[1,2,[1]]"},
+      {Reducer::kMerge,
+       "null",
+       {R"({"a":{"b":1,"c":2}})", R"({"a":{"b":null,"d":3}})", "null"},
+       R"({"a":{"c":2,"d":3}})"},
+  };
+  for (const Case& test : cases) {
+    GraphBuilder builder;
+    AddAgentAndTools(builder);
+    builder.AddField({.name = "f", .reducer = test.reducer, .default_json = test.preset});
+    auto graph = Compile(builder);
+    State state;
+    graph->AddMissingFields(state);
+    for (const std::string& update : test.updates) {
+      const Status status = graph->ApplyUpdates({{"f", update}}, state);
+      EXPECT_TRUE(status.ok()) << status.ToString();
+    }
+    EXPECT_EQ(state.Field("f"), json::parse(test.result)) << test.result;
+  }
+}
+
+TEST(StateFieldsTest, UpdatesOfAnotherKind) {
+  GraphBuilder builder;
+  AddAgentAndTools(builder);
+  builder.AddField({.name = "n", .reducer = Reducer::kSum, .default_json = "1e308"});
+  builder.AddField({.name = "o", .reducer = Reducer::kMerge});
+  auto graph = Compile(builder);
+  State state;
+  graph->AddMissingFields(state);
+  EXPECT_EQ(graph->ApplyUpdates({{"n", "\"1\""}}, state).message(),
+            "state field \"n\": the update is no number");
+  EXPECT_EQ(graph->ApplyUpdates({{"n", "1e308"}}, state).message(),
+            "state field \"n\": the sum is out of range");
+  EXPECT_EQ(graph->ApplyUpdates({{"o", "[]"}}, state).message(),
+            "state field \"o\": the update is no object");
+  // What a client put there counts as nothing.
+  ASSERT_TRUE(graph->SetFields(json::parse(R"({"n":"x","o":[1]})"), state).ok());
+  ASSERT_TRUE(graph->ApplyUpdates({{"n", "5"}, {"o", R"({"a":1})"}}, state).ok());
+  EXPECT_EQ(state.Field("n"), 5);
+  EXPECT_EQ(state.Field("o"), json::parse(R"({"a":1})"));
+}
+
 TEST(StateFieldsTest, AppendMakesAListOfWhatAClientSet) {
   auto graph = GraphWithFields();
   State state;

@@ -229,9 +229,10 @@ INSTANTIATE_TEST_SUITE_P(
         DocumentMistake{WithNode(R"({"type":"agent"})"), "app.nodes.0.name: is required"},
         DocumentMistake{WithNode(R"({"name":"A","type":"robot"})"),
                         "app.nodes.0.type: must be one of agent, tools, reply, graph, live_agent"},
-        DocumentMistake{WithNode(R"({"name":"A","type":"agent","promt":"x"})"),
-                        "app.nodes.0.promt: unknown key; valid keys: model, name, output_field, "
-                        "parameters, retry, stream, system_prompt, timeout_ms, tool_node, type"},
+        DocumentMistake{
+            WithNode(R"({"name":"A","type":"agent","promt":"x"})"),
+            "app.nodes.0.promt: unknown key; valid keys: model, name, output_field, "
+            "parameters, retry, stream, system_prompt, timeout_ms, tool_node, type"},
         DocumentMistake{WithNode(R"({"name":"A","type":"agent","model":7})"),
                         "app.nodes.0.model: must be a string"},
         DocumentMistake{WithNode(R"({"name":"A","type":"agent","stream":"yes"})"),
@@ -296,10 +297,11 @@ INSTANTIATE_TEST_SUITE_P(
         DocumentMistake{WithEdges(R"({"from":"START","to":"A"})"),
                         "app: node \"B\" cannot be reached"},
         DocumentMistake{WithKey(R"("fields":[])"), "app.fields: must be an object"},
-        DocumentMistake{WithKey(R"("fields":{"f":{"reducer":"sum"}})"),
-                        "app.fields.f.reducer: must be one of replace, append"},
+        DocumentMistake{
+            WithKey(R"("fields":{"f":{"reducer":"product"}})"),
+            "app.fields.f.reducer: must be one of replace, append, sum, min, max, union, merge"},
         DocumentMistake{WithKey(R"("fields":{"f":{"reducer":"append","default":1}})"),
-                        "app.fields.f.default: must be an array"},
+                        "app.fields.f.default: must be of type array"},
         DocumentMistake{WithKey(R"("fields":{"execution_meta":{}})"),
                         "app.fields.execution_meta: the name belongs to the state itself"},
         DocumentMistake{WithKey(R"("interrupt_before":["Z"])"),

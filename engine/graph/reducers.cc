@@ -1,0 +1,170 @@
+#include "graph/reducers.h"
+
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+#include <utility>
+
+#include "base/json.h"
+
+namespace agent_graph::graph {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::pair<std::string_view, Reducer> kNamedReducers[] = {
+    {"replace", Reducer::kReplace}, {"append", Reducer::kAppend}, {"sum", Reducer::kSum},
+    {"min", Reducer::kMin},         {"max", Reducer::kMax},       {"union", Reducer::kUnion},
+    {"merge", Reducer::kMerge}};
+
+Status FieldStatus(const StateField& field, const std::string& problem) {
+  return Status(StatusCode::kGraph, "state field \"" + field.name + "\": " + problem);
+}
+
+// A list that holds anything else (set by a client) becomes a list first.
+json& AsList(json& current) {
+  if (current.is_null()) current = json::array();
+  if (!current.is_array()) current = json::array({std::move(current)});
+  return current;
+}
+
+json ElementsOf(json update) {
+  return update.is_array() ? std::move(update) : json::array({std::move(update)});
+}
+
+void Append(json& current, json update) {
+  json& list = AsList(current);
+  for (json& element : ElementsOf(std::move(update))) list.push_back(std::move(element));
+}
+
+void Unite(json& current, json update) {
+  json& list = AsList(current);
+  std::unordered_set<std::string> there;
+  for (const json& element : list) there.insert(DumpJson(element));
+  json elements = ElementsOf(std::move(update));
+  for (json& element : elements) {
+    if (there.insert(DumpJson(element)).second) list.push_back(std::move(element));
+  }
+}
+
+bool IsInt64(const json& value) {
+  return value.is_number_integer() &&
+         (!value.is_number_unsigned() || value.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX));
+}
+
+Status Add(const StateField& field, json& current, const json& update) {
+  int64_t whole = 0;
+  if (IsInt64(current) && IsInt64(update) &&
+      !__builtin_add_overflow(current.get<int64_t>(), update.get<int64_t>(), &whole)) {
+    current = whole;
+    return Status::Ok();
+  }
+  const double sum = current.get<double>() + update.get<double>();
+  if (!std::isfinite(sum)) return FieldStatus(field, "the sum is out of range");
+  current = sum;
+  return Status::Ok();
+}
+
+Status ApplyCustom(const StateField& field, json& current, const json& update) {
+  try {
+    current = field.custom(current, update);
+    return Status::Ok();
+  } catch (const std::exception& error) {
+    return FieldStatus(field, std::string("the reducer failed: ") + error.what());
+  } catch (...) {
+    return FieldStatus(field, "the reducer failed");
+  }
+}
+
+// Of numbers and objects. What a client put there instead counts as nothing.
+Status Combine(const StateField& field, json& current, json update) {
+  if (update.is_null()) return Status::Ok();
+  if (!FitsReducer(field.reducer, update)) {
+    return FieldStatus(field, "the update is no " + std::string(ValueTypeOf(field.reducer)));
+  }
+  if (!FitsReducer(field.reducer, current)) {
+    current = field.reducer == Reducer::kMerge ? json::object() : update;
+    if (field.reducer != Reducer::kMerge) return Status::Ok();
+  }
+  switch (field.reducer) {
+    case Reducer::kSum:
+      return Add(field, current, update);
+    case Reducer::kMin:
+      if (update < current) current = std::move(update);
+      return Status::Ok();
+    case Reducer::kMax:
+      if (update > current) current = std::move(update);
+      return Status::Ok();
+    default:
+      current.merge_patch(update);
+      return Status::Ok();
+  }
+}
+
+}  // namespace
+
+std::optional<Reducer> FindReducer(std::string_view name) {
+  for (const auto& [known, reducer] : kNamedReducers) {
+    if (known == name) return reducer;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> ReducerNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, reducer] : kNamedReducers) names.emplace_back(name);
+  return names;
+}
+
+std::string_view ValueTypeOf(Reducer reducer) {
+  switch (reducer) {
+    case Reducer::kAppend:
+    case Reducer::kUnion:
+      return "array";
+    case Reducer::kSum:
+    case Reducer::kMin:
+    case Reducer::kMax:
+      return "number";
+    case Reducer::kMerge:
+      return "object";
+    default:
+      return "";
+  }
+}
+
+bool FitsReducer(Reducer reducer, const json& value) {
+  const std::string_view type = ValueTypeOf(reducer);
+  if (type == "array") return value.is_array();
+  if (type == "number") return value.is_number();
+  return type != "object" || value.is_object();
+}
+
+json DefaultOf(const StateField& field) {
+  auto value = ParseJson(field.default_json);  // checked when the graph was compiled
+  json preset = value.ok() ? std::move(*value) : json();
+  if (!preset.is_null()) return preset;
+  if (ValueTypeOf(field.reducer) == "array") return json::array();
+  if (field.reducer == Reducer::kMerge) return json::object();
+  return field.reducer == Reducer::kSum ? json(0) : json();
+}
+
+Status Reduce(const StateField& field, json& current, json update) {
+  switch (field.reducer) {
+    case Reducer::kReplace:
+      current = std::move(update);
+      return Status::Ok();
+    case Reducer::kAppend:
+      Append(current, std::move(update));
+      return Status::Ok();
+    case Reducer::kUnion:
+      Unite(current, std::move(update));
+      return Status::Ok();
+    case Reducer::kCustom:
+      return ApplyCustom(field, current, update);
+    default:
+      return Combine(field, current, std::move(update));
+  }
+}
+
+}  // namespace agent_graph::graph
