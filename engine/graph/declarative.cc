@@ -139,6 +139,7 @@ class DocumentReader {
     agent.model = reader.Text("model", agent.model);
     agent.system_prompt = reader.Text("system_prompt", "");
     agent.tool_node = reader.Text("tool_node", "");
+    agent.tools_tags = reader.TextList("tools_tags");
     agent.parameters_json = reader.ObjectText("parameters");
     agent.stream = reader.Bool("stream", true);
     agent.output_field = reader.Text("output_field", "");

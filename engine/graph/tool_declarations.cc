@@ -39,6 +39,7 @@ HttpTool ReadHttpTool(ObjectReader& outer, const json& value, std::string path) 
   tool.result_pointer = reader.Text("result", "");
   tool.idempotent = reader.Bool("idempotent", false);
   tool.timeout = ReadTimeout(reader, "timeout_ms", tool.timeout);
+  tool.tags = reader.TextList("tags");
   tool.reply_bytes_max = static_cast<size_t>(reader.Integer(
       "reply_bytes_max", static_cast<int64_t>(tool.reply_bytes_max), 1, kReplyBytesMax));
   if (reader.ok()) {
@@ -68,6 +69,7 @@ McpServer ReadServer(ObjectReader& outer, const json& value, std::string path) {
   if (!server.directory.starts_with('/')) reader.Fail(reader.PathOf("cwd"), "must be absolute");
   server.prefix = reader.Text("prefix", "");
   server.tools = reader.TextList("tools");
+  server.tags = reader.TextList("tags");
   server.timeout = ReadTimeout(reader, "timeout_ms", server.timeout);
   server.discovery_timeout =
       ReadTimeout(reader, "discovery_timeout_ms", server.discovery_timeout, 60'000);

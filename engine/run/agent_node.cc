@@ -122,9 +122,10 @@ Result<NodeResult> RunAgentNode(const RunEnvironment& environment, const std::st
     AG_ASSIGN_OR_RETURN(shown, environment.show_files(environment, request.messages));
   }
   if (!agent.tool_node.empty()) {
-    request.tools = Declare(ToolsOf(environment.graph, agent.tool_node, environment.catalog,
-                                    environment.remote_tools.get(), environment.cancellation,
-                                    environment.deadline));
+    request.tools = Declare(WithTags(
+        ToolsOf(environment.graph, agent.tool_node, environment.catalog,
+                environment.remote_tools.get(), environment.cancellation, environment.deadline),
+        agent.tools_tags));
   }
   request.parameters_json = agent.parameters_json;
   request.deadline = environment.deadline;

@@ -1,5 +1,6 @@
 #include "run/node_tools.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace agent_graph::run {
@@ -27,6 +28,15 @@ OfferedTools ToolsOf(const std::shared_ptr<const graph::CompiledGraph>& graph,
   if (catalog != nullptr) add(catalog->ToolsOf(node, cancellation, deadline));
   if (remote_tools != nullptr) add(remote_tools->Of(node));
   return offered;
+}
+
+OfferedTools WithTags(OfferedTools tools, const std::vector<std::string>& tags) {
+  if (tags.empty()) return tools;
+  std::erase_if(tools, [&](const OfferedTool& offered) {
+    const std::vector<std::string>& own = offered.tool->tags;
+    return std::find_first_of(own.begin(), own.end(), tags.begin(), tags.end()) == own.end();
+  });
+  return tools;
 }
 
 const OfferedTool* FindTool(const OfferedTools& tools, std::string_view name) {

@@ -29,6 +29,9 @@ OfferedTools ToolsOf(const std::shared_ptr<const graph::CompiledGraph>& graph,
                      const RemoteToolSet* remote_tools, const runtime::Cancellation& cancellation,
                      Deadline deadline);
 
+// Those with one of `tags`; all when there are none.
+OfferedTools WithTags(OfferedTools tools, const std::vector<std::string>& tags);
+
 // Null: there is no tool of that name.
 const OfferedTool* FindTool(const OfferedTools& tools, std::string_view name);
 

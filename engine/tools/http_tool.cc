@@ -285,7 +285,8 @@ Result<Tool> MakeHttpTool(const HttpTool& tool, const Environment& environment,
                              ToolContext& context) { return endpoint->Call(arguments, context); },
       .idempotent = tool.idempotent || tool.method == "GET",
       .execution = Execution::kNonBlocking,
-      .timeout = tool.timeout};
+      .timeout = tool.timeout,
+      .tags = tool.tags};
 }
 
 }  // namespace agent_graph::tools

@@ -42,6 +42,7 @@ json Describe(const run::OfferedTool& offered) {
   return {{"name", offered.tool->name},
           {"description", offered.tool->description},
           {"source", SourceName(offered.origin)},
+          {"tags", offered.tool->tags},
           {"parameters", parameters.ok() ? *std::move(parameters) : json::object()}};
 }
 

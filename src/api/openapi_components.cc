@@ -248,9 +248,10 @@ const std::string_view kAnswerSchemas = R"json({
                   "name": {"type": "string"},
                   "description": {"type": "string"},
                   "source": {"enum": ["local", "mcp", "remote"]},
+                  "tags": {"type": "array", "items": {"type": "string"}},
                   "parameters": {"type": "object"}
                 },
-                "required": ["name", "description", "source", "parameters"]
+                "required": ["name", "description", "source", "tags", "parameters"]
               }
             }
           },

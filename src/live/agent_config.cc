@@ -1,6 +1,5 @@
 #include "live/agent_config.h"
 
-#include <algorithm>
 
 #include "base/json.h"
 #include "live/session.h"
@@ -45,16 +44,7 @@ models::ToolDeclaration TransferTool(const graph::CompiledGraph& graph,
 run::OfferedTools FilterTools(const run::OfferedTools& offered, const LiveAgent& agent,
                               const InitFrame& init) {
   const std::vector<std::string>& tags = init.tools_tags ? *init.tools_tags : agent.tools_tags;
-  if (tags.empty()) return offered;
-  run::OfferedTools kept;
-  for (const run::OfferedTool& entry : offered) {
-    const std::vector<std::string>& own = entry.tool->tags;
-    const bool tagged = std::any_of(own.begin(), own.end(), [&](const std::string& tag) {
-      return std::find(tags.begin(), tags.end(), tag) != tags.end();
-    });
-    if (tagged) kept.push_back(entry);
-  }
-  return kept;
+  return run::WithTags(offered, tags);
 }
 
 realtime::LinkConfig ComposeConfig(const graph::CompiledGraph& graph, const std::string& agent_name,

@@ -131,6 +131,36 @@ def test_arguments_cannot_make_a_url_without_end(serve, start_mock_provider, sho
     assert not shop.requests
 
 
+def test_agents_are_told_of_tools_with_their_tags(serve, start_mock_provider, start_mcp_server):
+    mock = start_mock_provider(asks("hello"))
+    everything = {"name": "everything", "url": start_mcp_server().url, "prefix": "ev_"}
+    tools_node = {
+        "tools": ["calculator", _ORDER | {"tags": ["shop", "read"]}, _CANCEL | {"tags": ["shop"]}],
+        "mcp_servers": [everything | {"tools": ["echo"], "tags": ["read", "demo"]}],
+    }
+    service = serve(mock, **tools_node)
+    [node] = service.get("/v1/graph/tools").json()["data"]["nodes"]
+    assert {tool["name"]: tool["tags"] for tool in node["tools"]} == {
+        "calculator": [],
+        "get_order": ["shop", "read"],
+        "cancel_order": ["shop"],
+        "ev_echo": ["read", "demo"],
+    }
+    graph = tool_graph(**tools_node)
+    for tags, offered in [
+        (["shop"], ["get_order", "cancel_order"]),
+        (["read"], ["get_order", "ev_echo"]),
+        (["demo", "shop"], ["get_order", "cancel_order", "ev_echo"]),
+        ([], ["calculator", "get_order", "cancel_order", "ev_echo"]),
+        (["nobody's"], []),
+    ]:
+        graph["app"]["nodes"][0]["tools_tags"] = tags
+        service.write("tools.json", json.dumps(graph))
+        service.reload()
+        assert service.invoke("hello").status == 200
+        assert _offered(mock) == offered
+
+
 def test_a_place_in_a_thread_has_an_idempotency_key_of_its_own(serve, start_mock_provider, shop):
     """A client chooses ids of threads and messages: neither line ends in them nor equal ids of
     messages in two threads may show in the header."""

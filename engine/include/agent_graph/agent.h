@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "agent_graph/export.h"
 
@@ -14,6 +15,7 @@ struct Agent {
   // Name of the tool node whose tools the model is told about; empty: no tools. Calling them is
   // the tool node's work, so lead there with ToolCallsPending (graph.h).
   std::string tool_node = {};
+  std::vector<std::string> tools_tags = {};  // only tools with one of these tags; empty: all
   std::string parameters_json = "{}";  // temperature, max_tokens, ...: passed to the provider
   bool stream = true;                  // pieces are shown to the client as they arrive
   // The state field that gets the reply's text instead of the conversation: for agents that decide

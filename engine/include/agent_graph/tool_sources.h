@@ -47,6 +47,7 @@ struct HttpTool {
   bool idempotent = false;
   std::chrono::milliseconds timeout = kHttpToolTimeoutDefault;
   size_t reply_bytes_max = kHttpToolReplyBytesDefault;
+  std::vector<std::string> tags = {};
 };
 
 // A tool that the client runs. The model's call pauses the run after the tool node, with a
@@ -83,6 +84,7 @@ struct McpServer {
   // How long a run waits for the list of tools.
   std::chrono::milliseconds discovery_timeout = kMcpDiscoveryTimeoutDefault;
   std::chrono::milliseconds refresh = kMcpRefreshDefault;
+  std::vector<std::string> tags = {};  // of each of its tools
 };
 
 }  // namespace agent_graph

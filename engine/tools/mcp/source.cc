@@ -184,6 +184,7 @@ CatalogToolPtr Source::MakeTool(const json& described, std::string& problem) con
   }
   tool->execution = Execution::kNonBlocking;  // it waits as a fiber does
   tool->timeout = server_.timeout;
+  tool->tags = server_.tags;
   tool->function = [client = client_, server = server_, name](const json& arguments,
                                                               ToolContext& context) {
     return Call(*client, server, name, arguments, context);
