@@ -12,14 +12,14 @@ namespace agent_graph::run {
 namespace {
 
 std::string FinishedJson(const std::string& run_id, const std::string& status,
-                         const runtime::Cancellation& cancellation) {
+                         runtime::CancelReason reason) {
   std::string out = "{\"run_id\":";
   AppendJsonString(out, run_id);
   out += ",\"status\":";
   AppendJsonString(out, status);
-  if (cancellation.cancelled()) {
+  if (reason != runtime::CancelReason::kNone) {
     out += ",\"reason\":";
-    AppendJsonString(out, runtime::CancelReasonName(cancellation.reason()));
+    AppendJsonString(out, runtime::CancelReasonName(reason));
   }
   out.push_back('}');
   return out;
@@ -140,7 +140,7 @@ Status RunLoop::Record(const Ending& ending) {
       break;
   }
   const std::string status = EndingName(ending.kind);
-  log_.Add("run_finished", FinishedJson(environment_->run_id, status, environment_->cancellation));
+  log_.Add("run_finished", FinishedJson(environment_->run_id, status, ending.reason));
   // A lease that was lost is not ours to release, and its thread not ours to write.
   if (fenced_) return ending.error;
   return log_.Finish(thread_.Snapshot(meta_), status, meta_.current_node, meta_.step,

@@ -93,7 +93,10 @@ RunLoop::Ending RunLoop::Drive(const state::ThreadState& loaded, const InitialSt
   (void)emitter_.Start(start_);
   if (Status status = Prepare(loaded, initial); !status.ok()) return Fail(std::move(status));
   for (;;) {
-    if (paused_) return {Ending::Kind::kInterrupted, {}};
+    // What is cancelled has not ended normally, whatever its last node returned: a function that
+    // was cut short returns like any other.
+    if (IsCutShort()) return EndCancelled();
+    if (paused_) return {Ending::Kind::kInterrupted, {}, {}};
     if (next_ == END) return {};
     if (graph_.InterruptsBefore(next_) && !resumed_) {
       return Pause(ExecutionMeta::Phase::kInterruptedBefore, "before node " + next_);
@@ -105,7 +108,7 @@ RunLoop::Ending RunLoop::Drive(const state::ThreadState& loaded, const InitialSt
     }
     if (Status status = Arrive(); !status.ok()) return Fail(std::move(status));
     if (environment_->cancellation.cancelled()) return EndCancelled();
-    if (log_.stop_requested()) return {Ending::Kind::kStopped, {}};
+    if (log_.stop_requested()) return {Ending::Kind::kStopped, {}, {}};
     if (MonotonicClock::now() >= request_.deadline) {
       return Fail(Status(StatusCode::kDeadlineExceeded, "the run took longer than it may"));
     }
@@ -312,24 +315,39 @@ RunLoop::Ending RunLoop::Pause(ExecutionMeta::Phase phase, std::string reason) {
   meta_.interrupted_node = next_;
   meta_.interrupt_reason = std::move(reason);
   meta_.resume_node = next_;
-  return {Ending::Kind::kInterrupted, {}};
+  return {Ending::Kind::kInterrupted, {}, {}};
+}
+
+// A client that leaves while the run pauses finds it paused when it comes back.
+bool RunLoop::IsCutShort() const {
+  const runtime::CancelReason reason = environment_->cancellation.reason();
+  if (paused_ && reason == runtime::CancelReason::kClientGone) return false;
+  return reason != runtime::CancelReason::kNone;
 }
 
 RunLoop::Ending RunLoop::EndCancelled() {
-  switch (environment_->cancellation.reason()) {
+  // Asked once: the reason that is recorded is the one that decided.
+  const runtime::CancelReason reason = environment_->cancellation.reason();
+  meta_.phase = ExecutionMeta::Phase::kCompleted;
+  Ending ending{Ending::Kind::kStopped, {}, reason};
+  switch (reason) {
     case runtime::CancelReason::kDeadline:
-      return Fail(Status(StatusCode::kDeadlineExceeded, "the run took longer than it may"));
+      ending = Fail(Status(StatusCode::kDeadlineExceeded, "the run took longer than it may"));
+      break;
     case runtime::CancelReason::kShutdown:
-      return Fail(Status(StatusCode::kUnavailable, "the service is shutting down"));
+      ending = Fail(Status(StatusCode::kUnavailable, "the service is shutting down"));
+      break;
     default:
-      return {Ending::Kind::kStopped, {}};
+      break;
   }
+  ending.reason = reason;
+  return ending;
 }
 
 RunLoop::Ending RunLoop::Fail(Status status) {
   if (status.code() == StatusCode::kFenced) fenced_ = true;
   environment_->Log(LogLevel::kError, meta_.current_node, status.ToString());
-  return {Ending::Kind::kError, std::move(status)};
+  return {Ending::Kind::kError, std::move(status), {}};
 }
 
 }  // namespace agent_graph::run

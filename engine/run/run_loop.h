@@ -12,6 +12,7 @@
 #include "run/run_log.h"
 #include "run/runner.h"
 #include "run/working_thread.h"
+#include "runtime/cancellation.h"
 #include "state/types.h"
 
 namespace agent_graph::run {
@@ -35,6 +36,8 @@ class RunLoop {
     enum class Kind { kDone, kError, kStopped, kInterrupted };
     Kind kind = Kind::kDone;
     Status error;
+    // Of the cancellation that ended it; what is cancelled later ended nothing.
+    runtime::CancelReason reason = runtime::CancelReason::kNone;
   };
 
   Ending Drive(const state::ThreadState& loaded, const InitialState& initial);
@@ -53,6 +56,7 @@ class RunLoop {
   Status TakeIn(const std::string& node, NodeResult result);
   void CheckInterruptAfter(const std::string& node, const std::optional<Interrupt>& interrupt);
   Ending Pause(ExecutionMeta::Phase phase, std::string reason);
+  bool IsCutShort() const;
   Ending EndCancelled();
   Ending Fail(Status status);
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/clock.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::run {
@@ -12,9 +13,15 @@ namespace {
 // Shared with the thread that runs the work, which may outlive the wait for it.
 struct GuardedWork {
   std::function<void()> work;
-  std::optional<std::string> failure;  // read only after the work has returned
+  std::optional<std::string> failure;  // read only after the work has returned, like the rest
+  MonotonicClock::time_point returned;
 
   void Run() {
+    Call();
+    returned = MonotonicClock::now();
+  }
+
+  void Call() {
     try {
       work();
     } catch (const std::exception& exception) {
@@ -37,6 +44,10 @@ Status CallUserCode(const RunEnvironment& environment, Execution execution,
                                                             environment.cancellation, deadline));
   } else {
     guarded->Run();
+  }
+  // Whoever looks first, the one who waits or the one who returns: late is late.
+  if (guarded->returned >= deadline) {
+    return Status(StatusCode::kDeadlineExceeded, "the deadline passed");
   }
   if (guarded->failure) return Status(StatusCode::kGraph, *guarded->failure);
   return Status::Ok();

@@ -13,18 +13,15 @@
 namespace agent_graph::run {
 namespace {
 
-// Sleeps no longer than the function has time; false when it was cut short.
+constexpr std::chrono::hours kSleepMax{24 * 365};
+
+// Sleeps no longer than the function has time; false when it was cut short. It never returns false
+// before the deadline, so that who returns after that is known to be late.
 bool SleepUntilDeadline(std::chrono::milliseconds duration, const RunEnvironment& environment,
                         Deadline deadline) {
-  bool complete = true;
-  if (deadline != kNoDeadline) {
-    auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - MonotonicClock::now());
-    left = std::max(left, std::chrono::milliseconds(0));
-    complete = duration <= left;
-    duration = std::min(duration, left);
-  }
-  return runtime::SleepFor(duration, &environment.cancellation).ok() && complete;
+  const Deadline end = DeadlineAfter(std::min<std::chrono::milliseconds>(duration, kSleepMax));
+  return runtime::SleepUntil(std::min(end, deadline), &environment.cancellation).ok() &&
+         end <= deadline;
 }
 
 [[noreturn]] void ThrowModelFailure(const Status& status) {

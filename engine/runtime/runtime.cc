@@ -241,10 +241,14 @@ void AtEndOfTurn(std::function<void()> work) {
   boost::asio::post(thread->loop(), std::move(work));
 }
 
-Status SleepFor(std::chrono::milliseconds duration, const Cancellation* cancellation) {
+Status SleepUntil(Deadline end, const Cancellation* cancellation) {
   Signal never;
-  const WakeReason reason = never.Wait(cancellation, DeadlineAfter(duration));
+  const WakeReason reason = never.Wait(cancellation, end);
   return reason == WakeReason::kDeadline ? Status::Ok() : WakeStatus(reason, cancellation);
+}
+
+Status SleepFor(std::chrono::milliseconds duration, const Cancellation* cancellation) {
+  return SleepUntil(DeadlineAfter(duration), cancellation);
 }
 
 }  // namespace agent_graph::runtime

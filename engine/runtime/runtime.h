@@ -90,6 +90,7 @@ bool OnFiber();
 void AtEndOfTurn(std::function<void()> work);
 
 // Sleeps the calling fiber (or thread). kCancelled when cancelled first.
+Status SleepUntil(Deadline end, const Cancellation* cancellation);
 Status SleepFor(std::chrono::milliseconds duration, const Cancellation* cancellation);
 
 }  // namespace agent_graph::runtime
