@@ -57,7 +57,7 @@ std::string AgentStateJson(const state::ThreadState& state) {
     execution.current_node = state.in_flight->current_node;
     if (execution.current_node.empty()) execution.current_node = "START";
     execution.step = state.in_flight->step;
-    parts.flags = {true, state.in_flight->stop_requested};
+    parts.flags = {true, state.in_flight->stop_requested, state.in_flight->queued_runs};
   }
   parts.thread_id = state.record.thread_id;
   parts.messages.reserve(state.window.size());

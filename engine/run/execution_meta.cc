@@ -122,7 +122,12 @@ void AppendExecutionMeta(std::string& out, const ExecutionMeta& meta, const Live
     if (meta.interrupt_data_json != "null") out += ",\"data\":" + meta.interrupt_data_json;
     out.push_back('}');
   }
-  out += ",\"interrupted_node\":";
+  out += ",\"queued_runs\":[";
+  for (const std::string& run_id : flags.queued_runs) {
+    if (out.back() != '[') out.push_back(',');
+    AppendJsonString(out, run_id);
+  }
+  out += "],\"interrupted_node\":";
   AppendTextOrNull(out, paused ? meta.interrupted_node : "");
   out += ",\"interrupt_reason\":";
   AppendTextOrNull(out, paused ? meta.interrupt_reason : "");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace agent_graph::run {
 
@@ -38,6 +39,7 @@ const char* PhaseName(ExecutionMeta::Phase phase);  // "completed", "interrupted
 struct LiveFlags {
   bool running = false;
   bool stop_requested = false;
+  std::vector<std::string> queued_runs = {};  // ids, in the order of their turns
 };
 
 // Appends the `execution_meta` object as clients read it.

@@ -114,7 +114,6 @@ void RunLoop::ShortenWindow() {
   }
   thread_.Forget(count);
   log_.Add("context_trimmed", "{\"messages\":" + std::to_string(count) + "}");
-  log_.KeepInWindow(messages.size());
 }
 
 void RunLoop::NameThread() {
@@ -143,8 +142,10 @@ Status RunLoop::Record(const Ending& ending) {
   log_.Add("run_finished", FinishedJson(environment_->run_id, status, ending.reason));
   // A lease that was lost is not ours to release, and its thread not ours to write.
   if (fenced_) return ending.error;
-  return log_.Finish(thread_.Snapshot(meta_), status, meta_.current_node, meta_.step,
-                     start_.thread_name);
+  state::FinishRun finish = thread_.Finish(meta_);
+  finish.status = status;
+  finish.thread_name = start_.thread_name;
+  return log_.Finish(std::move(finish), meta_.current_node, meta_.step);
 }
 
 // What a node did reaches the client after it has reached the log.

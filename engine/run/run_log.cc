@@ -73,16 +73,10 @@ void RunLog::PutBack(state::AppendRun append) {
   prepend(append.messages, pending_.messages);
 }
 
-Status RunLog::Finish(state::Snapshot snapshot, std::string status, std::string_view current_node,
-                      int64_t step, const std::string& thread_name) {
+Status RunLog::Finish(state::FinishRun finish, std::string_view current_node, int64_t step) {
   if (state_ == nullptr) return Status::Ok();
   Place(current_node, step, true);
-  state::FinishRun finish;
   finish.append = std::move(pending_);
-  finish.snapshot = std::move(snapshot);
-  finish.status = std::move(status);
-  finish.thread_name = thread_name;
-  finish.window_max = window_max_;
   Status result = state_->Finish(finish);
   pending_ = std::move(finish.append);
   pending_.entries.clear();

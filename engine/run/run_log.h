@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,13 +40,9 @@ class RunLog {
   // Every entry so far, or the first kRecordEntriesMax of them.
   std::vector<state::LogEntry> TakeRecord() { return std::move(record_); }
 
-  // At most so many of the newest messages stay in the thread's window when the run has finished.
-  void KeepInWindow(uint64_t messages_max) { window_max_ = messages_max; }
-
-  // The last append: what is buffered, the snapshot, a name for a thread without one (may be
-  // empty), and the release of the lease.
-  Status Finish(state::Snapshot snapshot, std::string status, std::string_view current_node,
-                int64_t step, const std::string& thread_name);
+  // The last append: what is buffered is added to that of `finish`, of which the caller has filled
+  // in all that is not the log's, and the lease is released.
+  Status Finish(state::FinishRun finish, std::string_view current_node, int64_t step);
 
  private:
   state::AppendRun Take();
@@ -57,7 +52,6 @@ class RunLog {
   state::Service* state_;
   state::AppendRun pending_;  // thread, run and epoch stay; the rest is filled and emptied
   bool stop_requested_ = false;
-  std::optional<uint64_t> window_max_;
   const bool recording_;
   std::vector<state::LogEntry> record_;
 };

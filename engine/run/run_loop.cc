@@ -76,10 +76,10 @@ RunLoop::RunLoop(RunEnvironmentPtr environment, const RunRequest& request, state
                      HistoryLookup(state, request.scope, environment_->thread_id, begun.created))),
       emitter_(sink, environment_->cancellation) {}
 
-RunOutcome RunLoop::Execute(const state::ThreadState& loaded, const InitialState& initial) {
+RunOutcome RunLoop::Execute(state::ThreadState loaded, InitialState initial) {
   Ending ending;
   try {
-    ending = Drive(loaded, initial);
+    ending = Drive(std::move(loaded), std::move(initial));
   } catch (const std::exception& failure) {
     ending = Fail(Status(StatusCode::kInternal, "the run failed").WithDetail(failure.what()));
   } catch (...) {
@@ -88,10 +88,12 @@ RunOutcome RunLoop::Execute(const state::ThreadState& loaded, const InitialState
   return Conclude(std::move(ending));
 }
 
-RunLoop::Ending RunLoop::Drive(const state::ThreadState& loaded, const InitialState& initial) {
+RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, InitialState&& initial) {
   // A client that has gone already has cancelled the run; that is looked at below.
   (void)emitter_.Start(start_);
-  if (Status status = Prepare(loaded, initial); !status.ok()) return Fail(std::move(status));
+  if (Status status = Prepare(std::move(loaded), std::exchange(initial, {})); !status.ok()) {
+    return Fail(std::move(status));
+  }
   for (;;) {
     // What is cancelled has not ended normally, whatever its last node returned: a function that
     // was cut short returns like any other.
@@ -119,7 +121,7 @@ RunLoop::Ending RunLoop::Drive(const state::ThreadState& loaded, const InitialSt
   }
 }
 
-Status RunLoop::Prepare(const state::ThreadState& loaded, const InitialState& initial) {
+Status RunLoop::Prepare(state::ThreadState loaded, const InitialState& initial) {
   std::string started = "{\"run_id\":";
   AppendJsonString(started, environment_->run_id);
   started += ",\"graph\":";
@@ -129,8 +131,8 @@ Status RunLoop::Prepare(const state::ThreadState& loaded, const InitialState& in
   started.push_back('}');
   log_.Add("run_started", std::move(started));
 
-  AG_RETURN_IF_ERROR(thread_.Load(loaded));
   const ExecutionMeta before = ExecutionMeta::FromJson(loaded.snapshot.execution_json);
+  AG_RETURN_IF_ERROR(thread_.Load(std::move(loaded)));
   resumed_ = before.interrupted() && !before.resume_node.empty();
   if (resumed_) {
     next_ = before.resume_node;

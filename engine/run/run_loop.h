@@ -28,7 +28,7 @@ class RunLoop {
           const state::BeginRunReply& begun, RunSink& sink);
 
   // Never fails and lets no exception out before the lease is released.
-  RunOutcome Execute(const state::ThreadState& loaded, const InitialState& initial);
+  RunOutcome Execute(state::ThreadState loaded, InitialState initial);
 
  private:
   // How a run ends.
@@ -40,8 +40,9 @@ class RunLoop {
     runtime::CancelReason reason = runtime::CancelReason::kNone;
   };
 
-  Ending Drive(const state::ThreadState& loaded, const InitialState& initial);
-  Status Prepare(const state::ThreadState& loaded, const InitialState& initial);
+  Ending Drive(state::ThreadState&& loaded, InitialState&& initial);
+  // Consumes both: a run may be long, and what it works on is kept once.
+  Status Prepare(state::ThreadState loaded, const InitialState& initial);
   void CloseOpenCalls();
   void AppendRequest();
   Status ChooseFirstNode();

@@ -68,8 +68,8 @@ void Abandon(const RunEnvironment& environment, const state::BeginRunReply& begu
   finish.append.thread_id = environment.thread_id;
   finish.append.run_id = environment.run_id;
   finish.append.lease_epoch = begun.lease_epoch;
-  finish.snapshot = begun.state.snapshot;
   finish.status = "error";
+  finish.state_unread = true;
   if (Status status = state->Finish(finish); !status.ok()) {
     environment.Log(LogLevel::kWarning, "", status.ToString());
   }
@@ -93,6 +93,7 @@ Result<state::BeginRunReply> Runner::Lease(const RunRequest& request, RunEnviron
     Result<state::BeginRunReply> begun =
         state_->Begin(BeginOf(request, environment, options_), &cancellation);
     if (begun.ok() || begun.status().code() != StatusCode::kConflict) return begun;
+    if (!request.thread_id.empty()) return begun;  // a run of that id is in flight on the thread
     taken = begun.status();
   }
   return taken;
@@ -177,7 +178,7 @@ Result<RunOutcome> Runner::Execute(const RunRequest& request,
   // From here on the thread's lease is ours, and the loop releases it.
   const auto loop =
       std::make_unique<RunLoop>(std::move(begun.environment), wanted, state_, begun.reply, sink);
-  return loop->Execute(begun.reply.state, opening->initial);
+  return loop->Execute(std::move(begun.reply.state), std::move(opening->initial));
 }
 
 // Before a thread is made for it: where there is none, no call waits for a result.

@@ -56,15 +56,15 @@ WorkingThread::WorkingThread(const graph::CompiledGraph& graph, std::string thre
                              MessageIds ids)
     : graph_(graph), thread_id_(std::move(thread_id)), log_(log), ids_(std::move(ids)) {}
 
-Status WorkingThread::Load(const state::ThreadState& loaded) {
+Status WorkingThread::Load(state::ThreadState loaded) {
   // A turn mostly adds what the user says and one answer.
-  texts_.reserve(loaded.window.size() + 2);
+  stored_.reserve(loaded.window.size() + 2);
   state_->mutable_messages().reserve(loaded.window.size() + 2);
-  for (const state::StoredMessage& stored : loaded.window) {
+  for (state::StoredMessage& stored : loaded.window) {
     AG_ASSIGN_OR_RETURN(Message message, message::FromJsonText(stored.json));
     ids_.Reserve(message.id);
     state_->mutable_messages().push_back(std::move(message));
-    texts_.push_back(stored.json);
+    stored_.push_back({std::move(stored.json), stored.sequence});
   }
   state_->set_summary(loaded.snapshot.summary);
   Result<json> fields = ParseJson(loaded.snapshot.fields_json, kOwnJsonLimits);
@@ -73,12 +73,19 @@ Status WorkingThread::Load(const state::ThreadState& loaded) {
   }
   state_->mutable_fields() = std::move(*fields);
   graph_.AddMissingFields(*state_);
+  loaded_ = true;
   return Status::Ok();
 }
 
 Status WorkingThread::Apply(const InitialState& initial) {
-  if (initial.fields) AG_RETURN_IF_ERROR(graph_.SetFields(*initial.fields, *state_));
-  if (initial.summary_present) state_->set_summary(initial.summary);
+  if (initial.fields) {
+    AG_RETURN_IF_ERROR(graph_.SetFields(*initial.fields, *state_));
+    for (const auto& [name, value] : initial.fields->items()) changed_fields_.insert(name);
+  }
+  if (initial.summary_present) {
+    state_->set_summary(initial.summary);
+    summary_changed_ = true;
+  }
   for (const Message& message : initial.context) {
     // A client may send back what it has read before.
     if (message.id.empty() || !ids_.IsTaken(message.id)) Append(message, "");
@@ -92,10 +99,10 @@ void WorkingThread::Detach() {
 
 const std::string& WorkingThread::Append(Message message, std::string_view node) {
   ids_.Assign(message);
-  texts_.push_back(message::ToJsonText(message));
-  log_.AddMessage(message, texts_.back(), node);
+  stored_.push_back({message::ToJsonText(message), 0});
+  log_.AddMessage(message, stored_.back().text, node);
   state_->mutable_messages().push_back(std::move(message));
-  return texts_.back();
+  return stored_.back().text;
 }
 
 bool WorkingThread::HasOpenCalls(const std::vector<Message>& answers) const {
@@ -130,32 +137,50 @@ void WorkingThread::CloseAbandonedCalls(const std::vector<Message>& answers) {
 
 void WorkingThread::Forget(size_t count) {
   auto& messages = state_->mutable_messages();
+  for (size_t i = 0; i < count; ++i) {
+    // Not by their number: somebody else may have added messages during the run.
+    if (stored_[i].sequence > 0) {
+      forgotten_.through = std::max(forgotten_.through, stored_[i].sequence);
+    } else {
+      forgotten_.ids.push_back(messages[i].id);
+    }
+  }
   messages.erase(messages.begin(), messages.begin() + static_cast<ptrdiff_t>(count));
-  texts_.erase(texts_.begin(), texts_.begin() + static_cast<ptrdiff_t>(count));
+  stored_.erase(stored_.begin(), stored_.begin() + static_cast<ptrdiff_t>(count));
 }
 
 Status WorkingThread::Update(const NodeResult& result, std::string_view node) {
   if (result.updates.empty() && !result.summary) return Status::Ok();
   AG_RETURN_IF_ERROR(graph_.ApplyUpdates(result.updates, *state_));
-  if (result.summary) state_->set_summary(result.summary);
+  for (const auto& update : result.updates) changed_fields_.insert(update.name);
+  if (result.summary) {
+    state_->set_summary(result.summary);
+    summary_changed_ = true;
+  }
   log_.Add("state_update", UpdateJson(result, node));
   return Status::Ok();
 }
 
-state::Snapshot WorkingThread::Snapshot(const ExecutionMeta& meta) const {
-  state::Snapshot snapshot;
+state::FinishRun WorkingThread::Finish(const ExecutionMeta& meta) const {
+  state::FinishRun finish;
+  finish.changed_fields.assign(changed_fields_.begin(), changed_fields_.end());
+  finish.summary_changed = summary_changed_;
+  finish.state_unread = !loaded_;
+  finish.forgotten = forgotten_;
+  state::Snapshot& snapshot = finish.snapshot;
   snapshot.fields_json = DumpJson(state_->fields());
   snapshot.summary = state_->summary();
   snapshot.execution_json = meta.ToJson();
   snapshot.graph_name = graph_.name();
   snapshot.graph_hash = graph_.hash();
-  return snapshot;
+  return finish;
 }
 
 std::string WorkingThread::AgentState(const ExecutionMeta& meta, const LiveFlags& flags) const {
   AgentStateParts parts;
   parts.thread_id = thread_id_;
-  parts.messages.assign(texts_.begin(), texts_.end());
+  parts.messages.reserve(stored_.size());
+  for (const Stored& stored : stored_) parts.messages.emplace_back(stored.text);
   parts.summary = &state_->summary();
   const std::string fields = DumpJson(state_->fields());
   parts.fields_json = fields;
@@ -167,14 +192,14 @@ std::string WorkingThread::AgentState(const ExecutionMeta& meta, const LiveFlags
 std::vector<std::string> WorkingThread::VisibleMessages() const {
   const std::unordered_set<std::string> answered = AnsweredCalls(state_->messages());
   std::vector<std::string> out;
-  out.reserve(texts_.size());
-  for (size_t i = 0; i < texts_.size(); ++i) {
+  out.reserve(stored_.size());
+  for (size_t i = 0; i < stored_.size(); ++i) {
     const Message& message = state_->messages()[i];
     auto is_answered = [&](const ContentBlock& block) {
       return IsAnsweredRemoteCall(block, answered);
     };
     if (std::none_of(message.content.begin(), message.content.end(), is_answered)) {
-      out.push_back(texts_[i]);
+      out.push_back(stored_[i].text);
       continue;
     }
     Message rest = message;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,8 @@ class WorkingThread {
   WorkingThread(const graph::CompiledGraph& graph, std::string thread_id, RunLog& log,
                 MessageIds ids);
 
-  // Takes over what was loaded. kDataLoss when a stored message cannot be read.
-  Status Load(const state::ThreadState& loaded);
+  // Takes over what was loaded. kDataLoss when it cannot be read; then Finish leaves it as it is.
+  Status Load(state::ThreadState loaded);
   Status Apply(const InitialState& initial);
 
   const State& state() const { return *state_; }
@@ -48,7 +49,8 @@ class WorkingThread {
   // Merges a node's field updates and summary, and logs them.
   Status Update(const NodeResult& result, std::string_view node);
 
-  state::Snapshot Snapshot(const ExecutionMeta& meta) const;
+  // What the run leaves behind, with what it has changed of it.
+  state::FinishRun Finish(const ExecutionMeta& meta) const;
   std::string AgentState(const ExecutionMeta& meta, const LiveFlags& flags) const;
   // The window as invoke returns it: without remote calls that have their result, which a client
   // would run again.
@@ -60,7 +62,16 @@ class WorkingThread {
   RunLog& log_;
   MessageIds ids_;
   std::shared_ptr<State> state_ = std::make_shared<State>();
-  std::vector<std::string> texts_;  // JSON of state_->messages(), one each
+  struct Stored {
+    std::string text;       // JSON
+    uint64_t sequence = 0;  // 0: the run's own
+  };
+
+  std::vector<Stored> stored_;  // of state_->messages(), one each
+  bool loaded_ = false;
+  std::set<std::string> changed_fields_;
+  bool summary_changed_ = false;
+  state::ForgottenMessages forgotten_;
 };
 
 }  // namespace agent_graph::run

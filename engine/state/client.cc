@@ -72,20 +72,26 @@ Result<BeginRunReply> Client::Begin(const BeginRun& run,
   AG_RETURN_IF_ERROR(CheckId(run.thread_id, "thread_id"));
   AG_RETURN_IF_ERROR(CheckId(run.run_id, "run_id"));
   AG_RETURN_IF_ERROR(CheckUser(run.user_id));
-  link_->Hold(run.thread_id, run.run_id, cancellation);
+  if (!link_->Hold(run.thread_id, run.run_id, cancellation)) {
+    // Two runs under one name could not be told apart when one of them is released.
+    return Status(StatusCode::kConflict, "a run of that id is in flight on this thread already");
+  }
   const auto busy_wait = std::chrono::milliseconds(std::max<int64_t>(run.wait_ms_max, 0));
   Result<std::string> body = link_->Call(Request(Operation::kBegin, run), cancellation, busy_wait);
-  if (body.ok()) return Decode<BeginRunReply>(std::move(body));
-  switch (body.status().code()) {
-    // The owner may have granted it, or may do so yet.
-    case StatusCode::kCancelled:
-    case StatusCode::kUnavailable:
-      link_->Release(run.thread_id, run.run_id);
+  Result<BeginRunReply> reply = Decode<BeginRunReply>(std::move(body));
+  if (reply.ok()) return reply;
+  switch (reply.status().code()) {
+    case StatusCode::kBusy:
+    case StatusCode::kConflict:
+    case StatusCode::kPermissionDenied:
+      link_->Unhold(run.thread_id, run.run_id);
       break;
     default:
-      link_->Unhold(run.thread_id, run.run_id);
+      // The owner may have granted it, or may do so yet; perhaps what the thread holds could not be
+      // read after that.
+      link_->Release(run.thread_id, run.run_id);
   }
-  return body.status();
+  return reply;
 }
 
 Result<AppendRunReply> Client::Append(const AppendRun& append) {

@@ -27,7 +27,8 @@ class Service {
                                       const runtime::Cancellation* cancellation) = 0;
   virtual Result<AppendRunReply> Append(const AppendRun& append) = 0;
   virtual Status Finish(const FinishRun& finish) = 0;
-  // No live lease: running = false and nothing is stored. With `cancel` the cancellation the run's
+  // No live lease, or none of the run that is named: running = false and nothing is stored. A run
+  // that is still queued ends with kCancelled. With `cancel` the cancellation the run's
   // Begin was given is cancelled with kStopped, in whichever process that was.
   virtual Result<StopReply> RequestStop(const StopRequest& stop) = 0;
 

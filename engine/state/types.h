@@ -53,6 +53,7 @@ struct RunInFlight {
   std::string current_node;
   int64_t step = 0;
   bool stop_requested = false;
+  std::vector<std::string> queued_runs = {};  // that wait for it to end, in the order of turns
 };
 
 // A thread's state as GET …/state and a new run see it.
@@ -89,7 +90,8 @@ struct LogEntry {
 
 // --- operations ----------------------------------------------------------------------------
 
-// Takes the thread's lease and loads what a run needs, in one round trip.
+// Takes the thread's lease and loads what a run needs, in one round trip. kConflict while another
+// run of that id is in flight on the thread or waits for it.
 struct BeginRun {
   Scope scope;
   std::string thread_id;
@@ -130,19 +132,30 @@ struct AppendRunReply {
   bool stop_requested = false;
 };
 
-// The last append of a run: snapshot and release.
+// What a run takes out of the window; history keeps it.
+struct ForgottenMessages {
+  uint64_t through = 0;          // those it has loaded, up to this sequence number
+  std::vector<std::string> ids;  // and of its own
+};
+
+// The last append of a run: snapshot and release. Where somebody else has changed the state during
+// the run, only what the run has changed, too, is written over it.
 struct FinishRun {
   AppendRun append;
   Snapshot snapshot;
-  std::string status;                  // done | error | stopped | interrupted
-  std::string thread_name;             // for a thread that has no name yet; empty: leaves it so
-  std::optional<uint64_t> window_max;  // messages that stay in the window, if fewer than usual
+  std::string status;       // done | error | stopped | interrupted
+  std::string thread_name;  // for a thread that has no name yet; empty: leaves it so
+  std::vector<std::string> changed_fields;  // of snapshot.fields_json
+  bool summary_changed = false;
+  bool state_unread = false;  // the run could not read the state: the snapshot stays as it is
+  ForgottenMessages forgotten;
 };
 
 struct StopRequest {
   Scope scope;
   std::string thread_id;
-  bool cancel = false;  // do not wait for the node in progress either
+  bool cancel = false;      // do not wait for the node in progress either
+  std::string run_id = {};  // only this run, in flight or queued; empty: all of the thread
 };
 
 struct StopReply {

@@ -19,6 +19,11 @@ bool CancelOf(const json& body) {
   return cancel != nullptr && cancel->get<bool>();
 }
 
+std::string RunIdOf(const json& body) {
+  const json* run_id = FindMember(body, "run_id");
+  return run_id != nullptr ? run_id->get<std::string>() : "";
+}
+
 // The form of the documents and that of the clients, in one.
 json StopData(const std::string& thread_id, const state::StopReply& stop, const char* reason) {
   json data;
@@ -41,6 +46,7 @@ void StopGraph(HandlerContext& context) {
   stop.scope = context.caller().scope;
   stop.thread_id = OwnThreadId(context.body());
   stop.cancel = CancelOf(context.body());
+  stop.run_id = RunIdOf(context.body());
   // Without a checkpointer a run has a thread of its own, which nobody else can name.
   if (context.api().state == nullptr) {
     return context.Succeed(DumpJson(StopData(stop.thread_id, {}, "no-checkpointer")));

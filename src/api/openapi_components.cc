@@ -50,6 +50,11 @@ const std::string_view kAnswerSchemas = R"json({
       "is_running": {"type": "boolean"},
       "is_interrupted": {"type": "boolean"},
       "is_stopped_requested": {"type": "boolean"},
+      "queued_runs": {
+        "type": "array",
+        "description": "Ids of the runs that wait for the one in flight, in the order of their turns",
+        "items": {"type": "string"}
+      },
       "interrupt": {
         "type": "object",
         "description": "Only while paused",
@@ -279,6 +284,7 @@ const std::string_view kAnswerSchemas = R"json({
       "status": {"const": "stopped"},
       "success": {"type": "boolean"},
       "running": {"type": "boolean", "description": "Whether there was anything to stop"},
+      "run_id": {"type": ["string", "null"], "description": "The run that was stopped"},
       "message": {"type": "string"},
       "stopped_at": {"type": ["string", "null"]}
     },

@@ -66,6 +66,9 @@ constexpr std::array kStopConfigFields = {
 
 constexpr std::array kStopFields = {
     kRequiredThread,
+    Field{.name = "run_id",
+          .type = kText,
+          .description = "Only this run of the thread, whether it is in flight or queued"},
     Field{.name = "config",
           .type = kObject,
           .description = kConfig.description,

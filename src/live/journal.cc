@@ -171,7 +171,10 @@ void Journal::Finish(const std::string& status) {
 void Journal::Release(const std::string& status) {
   log_.Add("node_finished", NodeJson(options_.node));
   log_.Add("run_finished", FinishedJson(*options_.environment, status));
-  state::Snapshot snapshot = options_.begun.state.snapshot;
+  state::FinishRun finish;  // a session changes no fields
+  finish.status = status;
+  state::Snapshot& snapshot = finish.snapshot;
+  snapshot = options_.begun.state.snapshot;
   run::ExecutionMeta meta;
   meta.current_node = "END";
   meta.step = 1;
@@ -180,7 +183,8 @@ void Journal::Release(const std::string& status) {
   snapshot.execution_json = meta.ToJson();
   snapshot.graph_name = options_.environment->graph->name();
   snapshot.graph_hash = options_.environment->graph->hash();
-  const Status finished = log_.Finish(std::move(snapshot), status, "END", 1, NameThread());
+  finish.thread_name = NameThread();
+  const Status finished = log_.Finish(std::move(finish), "END", 1);
   if (!finished.ok()) Lose(finished);
 }
 

@@ -114,12 +114,12 @@ void Link::GiveUpOnOwner() {
   if (socket_) shutdown(socket_.get(), SHUT_RDWR);
 }
 
-void Link::Hold(const std::string& thread_id, const std::string& run_id,
+bool Link::Hold(const std::string& thread_id, const std::string& run_id,
                 const runtime::Cancellation* cancellation) {
   std::optional<runtime::Cancellation> held;
   if (cancellation != nullptr) held = *cancellation;
   std::lock_guard lock(mutex_);
-  held_runs_.emplace(HeldRun{thread_id, run_id}, std::move(held));
+  return held_runs_.try_emplace({thread_id, run_id}, std::move(held)).second;
 }
 
 void Link::Unhold(const std::string& thread_id, const std::string& run_id) {
@@ -128,7 +128,7 @@ void Link::Unhold(const std::string& thread_id, const std::string& run_id) {
 }
 
 void Link::Forget(const HeldRun& run) {
-  if (auto held = held_runs_.find(run); held != held_runs_.end()) held_runs_.erase(held);
+  held_runs_.erase(run);
 }
 
 void Link::Release(const std::string& thread_id, const std::string& run_id) {
@@ -335,15 +335,13 @@ bool Link::OnWelcome(pack::Unpacker& unpacker) {
 bool Link::OnCancelRun(pack::Unpacker& unpacker) {
   wire::CancelRun cancel;
   if (!wire::ReadBody(unpacker, cancel)) return false;
-  std::vector<runtime::Cancellation> cancelled;
+  std::optional<runtime::Cancellation> cancelled;
   {
     std::lock_guard lock(mutex_);
-    auto [run, end] = held_runs_.equal_range(HeldRun{cancel.thread_id, cancel.run_id});
-    for (; run != end; ++run) {
-      if (run->second) cancelled.push_back(*run->second);
-    }
+    auto run = held_runs_.find({cancel.thread_id, cancel.run_id});
+    if (run != held_runs_.end()) cancelled = run->second;
   }
-  for (const runtime::Cancellation& run : cancelled) run.Cancel(runtime::CancelReason::kStopped);
+  if (cancelled) cancelled->Cancel(runtime::CancelReason::kStopped);
   return true;
 }
 

@@ -52,7 +52,8 @@ class Link : public std::enable_shared_from_this<Link> {
 
   // Runs this client holds or is asking for; told to a new owner, which frees all others.
   // `cancellation`, which may be null, is cancelled when the owner says that the run is to end.
-  void Hold(const std::string& thread_id, const std::string& run_id,
+  // False when it holds a run of that id on that thread already.
+  bool Hold(const std::string& thread_id, const std::string& run_id,
             const runtime::Cancellation* cancellation);
   void Unhold(const std::string& thread_id, const std::string& run_id);
   // Gives up a run nobody waits for, as soon as an owner listens; needs no waiter. When very many
@@ -122,8 +123,7 @@ class Link : public std::enable_shared_from_this<Link> {
   uint64_t next_sequence_ = 1;
   std::map<uint64_t, Pending> pending_;  // by sequence number
   size_t pending_bytes_ = 0;
-  // A client may give two runs of one thread the same id.
-  std::multimap<HeldRun, std::optional<runtime::Cancellation>> held_runs_;
+  std::map<HeldRun, std::optional<runtime::Cancellation>> held_runs_;
   std::string unsent_;
   size_t unsent_start_ = 0;
   bool flush_posted_ = false;

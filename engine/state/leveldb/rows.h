@@ -79,6 +79,8 @@ struct LeaseRow {
   int64_t step = 0;
   uint64_t last_append = 0;  // the client's sequence number of it: sent again, it is not repeated
   bool cancel_requested = false;
+  bool state_changed = false;  // by somebody else, since the run has loaded it
+  std::vector<std::string> queued_runs;
 };
 
 // The entries of one append, under the index of the last of them.
@@ -112,7 +114,7 @@ template <pack::SameAs<LeaseRow> T>
 auto Fields(T& row) {
   return std::tie(row.thread_id, row.client, row.process, row.process_start, row.run_id, row.epoch,
                   row.created_thread, row.stop_requested, row.current_node, row.step,
-                  row.last_append, row.cancel_requested);
+                  row.last_append, row.cancel_requested, row.state_changed, row.queued_runs);
 }
 template <pack::SameAs<LogRow> T>
 auto Fields(T& row) {

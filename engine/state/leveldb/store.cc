@@ -48,6 +48,7 @@ Status Store::LoadLeases() {
           damage = Status(StatusCode::kDataLoss, "a lease cannot be read back");
           return false;
         }
+        lease.row.queued_runs.clear();  // whoever waits asks again
         ClientEntry& client = clients_[lease.row.client];
         client.process = lease.row.process;
         client.process_start = lease.row.process_start;

@@ -162,6 +162,12 @@ class Store {
   Result<ReplyRow> Grant(const Waiter& begin);
   Result<Lease*> FencedLease(const ReplyAddress& from, const AppendRun& append);
   Status ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRun& append, int64_t micros);
+  // The state of a thread is changed from outside: a run in flight must not write over that.
+  void NoteStateChange(const std::string& thread_id);
+  Status WriteBack(const Lease& lease, ThreadEditor& editor, const FinishRun& finish);
+  bool IsQueued(const Lease& lease, const std::string& run_id) const;
+  // Stages the ids of the waiting runs, for those who read the thread's state.
+  void SaveQueue(Lease& lease);
   // Forgets the lease; the next waiter gets its turn once the operation is accepted.
   void EndLease(const std::string& thread_id);
   void LoseLease(const std::string& thread_id);
@@ -170,7 +176,8 @@ class Store {
   void NoticeDeleted(const std::string& thread_id);  // to every client
   void LoseLeasesOf(const std::string& client, const std::vector<std::string>& except_runs);
   void AdmitWaiters();
-  void CancelWaiters(Lease& lease, const Status& reason);
+  // Those of `run_id`; empty: all.
+  void CancelWaiters(Lease& lease, const Status& reason, const std::string& run_id = {});
   void DropWaitersOf(const std::string& client);
   void ExpireWaiters(MonotonicClock::time_point now);
   void CheckClients(MonotonicClock::time_point now);

@@ -16,6 +16,10 @@ Status Fenced() {
   return Status(StatusCode::kFenced, "the run lost its thread");
 }
 
+Status SameRunId() {
+  return Status(StatusCode::kConflict, "a run of that id is in flight on this thread already");
+}
+
 Status ThreadExists() {
   return Status(StatusCode::kConflict, "there is a thread of that id already");
 }
@@ -75,6 +79,9 @@ void Store::Begin(Waiter begin, uint32_t queue_max) {
     return Refuse(begin.from,
                   Status(StatusCode::kPermissionDenied, "the thread belongs to another user"));
   }
+  if (lease.row.run_id == begin.run.run_id || IsQueued(lease, begin.run.run_id)) {
+    return Refuse(begin.from, SameRunId());
+  }
   if (!begin.run.enqueue_if_busy || lease.waiters.size() >= queue_max) {
     return Refuse(begin.from, Status(StatusCode::kBusy, "the thread has a run in flight"));
   }
@@ -88,6 +95,19 @@ void Store::Begin(Waiter begin, uint32_t queue_max) {
   replies_.push_back({begin.from, Status::Ok(), {}, /*queued=*/true});
   lease.waiters.push_back(std::move(begin));
   ++waiters_;
+  SaveQueue(lease);
+  transaction_.Accept(false);
+}
+
+bool Store::IsQueued(const Lease& lease, const std::string& run_id) const {
+  return std::any_of(lease.waiters.begin(), lease.waiters.end(),
+                     [&](const Waiter& waiter) { return waiter.run.run_id == run_id; });
+}
+
+void Store::SaveQueue(Lease& lease) {
+  lease.row.queued_runs.clear();
+  for (const Waiter& waiter : lease.waiters) lease.row.queued_runs.push_back(waiter.run.run_id);
+  transaction_.PutRow(keys::Lease(lease.thread), lease.row);
 }
 
 void Store::Start(const Waiter& begin) {
@@ -175,15 +195,38 @@ Result<ReplyRow> Store::Finish(const ReplyAddress& from, const FinishRun& finish
   if (!thread) return Fenced();
   ThreadEditor editor(transaction_, lease->thread);
   AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, finish.append, micros));
-  const uint64_t kept = std::min(lease->window_max, finish.window_max.value_or(kWindowItemsMax));
-  AG_RETURN_IF_ERROR(editor.TrimWindowTo(kept));
-  editor.WriteSnapshot(finish.snapshot);
+  AG_RETURN_IF_ERROR(editor.Forget(finish.forgotten));
+  AG_RETURN_IF_ERROR(editor.TrimWindowTo(lease->window_max));
+  AG_RETURN_IF_ERROR(WriteBack(*lease, editor, finish));
   editor.Save();
   RememberLease(lease->row, *thread);
   if (thread->name.empty()) thread->name = finish.thread_name;
   TouchThread(transaction_, thread_id, *thread, micros);
   EndLease(thread_id);
   return ReplyRow{};
+}
+
+void Store::NoteStateChange(const std::string& thread_id) {
+  auto lease = leases_.find(thread_id);
+  if (lease == leases_.end() || lease->second.row.state_changed) return;
+  lease->second.row.state_changed = true;
+  transaction_.PutRow(keys::Lease(lease->second.thread), lease->second.row);
+}
+
+Status Store::WriteBack(const Lease& lease, ThreadEditor& editor, const FinishRun& finish) {
+  if (finish.state_unread) return Status::Ok();
+  if (!lease.row.state_changed) {
+    editor.WriteSnapshot(finish.snapshot);
+    return Status::Ok();
+  }
+  AG_ASSIGN_OR_RETURN(const Snapshot stored, editor.ReadSnapshot());
+  Snapshot merged = finish.snapshot;
+  AG_ASSIGN_OR_RETURN(
+      merged.fields_json,
+      OverlayJsonMembers(stored.fields_json, finish.snapshot.fields_json, finish.changed_fields));
+  if (!finish.summary_changed) merged.summary = stored.summary;
+  editor.WriteSnapshot(merged);
+  return Status::Ok();
 }
 
 Result<ReplyRow> Store::Release(const ReplyAddress& from, const wire::ReleaseBody& release) {
@@ -199,9 +242,11 @@ Result<ReplyRow> Store::Release(const ReplyAddress& from, const wire::ReleaseBod
     EndLease(release.thread_id);
     return ReplyRow{};
   }
-  waiters_ -= std::erase_if(found->second.waiters, [&](const Waiter& waiter) {
+  const size_t left = std::erase_if(found->second.waiters, [&](const Waiter& waiter) {
     return waiter.from.client == from.client && waiter.run.run_id == release.run_id;
   });
+  waiters_ -= left;
+  if (left > 0) SaveQueue(found->second);
   return ReplyRow{};
 }
 
@@ -218,12 +263,17 @@ Result<ReplyRow> Store::RequestStop(const StopRequest& stop) {
   auto found = leases_.find(stop.thread_id);
   if (found != leases_.end() && InScope(stop.scope, found->second.thread.owner)) {
     Lease& lease = found->second;
-    lease.row.stop_requested = true;
-    lease.row.cancel_requested = lease.row.cancel_requested || stop.cancel;
-    transaction_.PutRow(keys::Lease(lease.thread), lease.row);
-    CancelWaiters(lease, Status(StatusCode::kCancelled, "the thread was asked to stop"));
-    if (stop.cancel) NoticeCancel(lease.row);
-    answer = {true, lease.row.run_id};
+    if (stop.run_id.empty() || stop.run_id == lease.row.run_id) {
+      lease.row.stop_requested = true;
+      lease.row.cancel_requested = lease.row.cancel_requested || stop.cancel;
+      if (stop.cancel) NoticeCancel(lease.row);
+      answer = {true, lease.row.run_id};
+    } else if (IsQueued(lease, stop.run_id)) {
+      answer = {true, stop.run_id};
+    }
+    // Whom no run is named stops them all.
+    CancelWaiters(lease, Status(StatusCode::kCancelled, "the run was asked to stop"), stop.run_id);
+    SaveQueue(lease);
   }
   ReplyRow reply;
   reply.body = pack::ToBytes(answer);
@@ -287,38 +337,47 @@ void Store::AdmitWaiters() {
       } else {
         lease->second.waiters.push_back(std::move(waiter));
         ++waiters_;
+        SaveQueue(lease->second);
+        transaction_.Accept(false);
       }
     }
   }
 }
 
-void Store::CancelWaiters(Lease& lease, const Status& reason) {
-  for (const Waiter& waiter : lease.waiters) Refuse(waiter.from, reason);
-  waiters_ -= lease.waiters.size();
-  lease.waiters.clear();
+void Store::CancelWaiters(Lease& lease, const Status& reason, const std::string& run_id) {
+  waiters_ -= std::erase_if(lease.waiters, [&](const Waiter& waiter) {
+    if (!run_id.empty() && waiter.run.run_id != run_id) return false;
+    Refuse(waiter.from, reason);
+    return true;
+  });
 }
 
 void Store::DropWaitersOf(const std::string& client) {
   if (waiters_ == 0) return;
   for (auto& [thread_id, lease] : leases_) {
-    waiters_ -= std::erase_if(lease.waiters,
-                              [&](const Waiter& waiter) { return waiter.from.client == client; });
+    const size_t left = std::erase_if(
+        lease.waiters, [&](const Waiter& waiter) { return waiter.from.client == client; });
+    waiters_ -= left;
+    if (left > 0) SaveQueue(lease);
   }
+  transaction_.Accept(false);
 }
 
 void Store::ExpireWaiters(MonotonicClock::time_point now) {
   next_waiter_ = kNoDeadline;
   for (auto& [thread_id, lease] : leases_) {
-    std::erase_if(lease.waiters, [&](const Waiter& waiter) {
+    const size_t left = std::erase_if(lease.waiters, [&](const Waiter& waiter) {
       if (waiter.deadline > now) {
         next_waiter_ = std::min(next_waiter_, waiter.deadline);
         return false;
       }
       Refuse(waiter.from, Status(StatusCode::kBusy, "the thread has a run in flight"));
-      --waiters_;
       return true;
     });
+    waiters_ -= left;
+    if (left > 0) SaveQueue(lease);
   }
+  transaction_.Accept(false);
 }
 
 }  // namespace agent_graph::state

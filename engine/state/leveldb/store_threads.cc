@@ -56,6 +56,7 @@ Result<ReplyRow> Store::Put(const PutState& put, int64_t micros) {
   AG_RETURN_IF_ERROR(editor.AddMessages(put.messages, ThreadEditor::Existing::kReplace));
   editor.WriteSnapshot(snapshot);
   editor.Save();
+  NoteStateChange(put.thread_id);
   TouchThread(transaction_, put.thread_id, thread, micros);
   ReplyRow reply;
   reply.load = ReplyRow::Load::kThreadState;
@@ -84,6 +85,7 @@ Result<ReplyRow> Store::Clear(const wire::ThreadBody& clear, int64_t micros) {
   editor.ClearWindow();
   editor.WriteSnapshot({});
   editor.Save();
+  NoteStateChange(clear.thread_id);
   TouchThread(transaction_, clear.thread_id, thread, micros);
   return ReplyRow{};
 }

@@ -21,6 +21,12 @@ size_t SkipString(std::string_view text, size_t position) {
   return std::string_view::npos;
 }
 
+Result<json> ParseStored(const std::string& text, const char* what) {
+  Result<json> stored = ParseJson(text, kOwnJsonLimits);
+  if (stored.ok() && stored->is_object()) return stored;
+  return Status(StatusCode::kDataLoss, "stored state cannot be read back").WithDetail(what);
+}
+
 bool IsSpace(char byte) {
   return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
 }
@@ -34,18 +40,31 @@ Result<std::string> MergeJsonObjects(const std::string& base, const std::string&
     return Status(StatusCode::kInvalidArgument, std::string(what) + " must be an object");
   }
   if (changes.empty()) return base;
-  Result<json> merged = ParseJson(base, kOwnJsonLimits);
-  if (!merged.ok() || !merged->is_object()) {
-    return Status(StatusCode::kDataLoss, "stored state cannot be read back").WithDetail(what);
-  }
-  merged->merge_patch(changes);
-  std::string text = DumpJson(*merged);
+  AG_ASSIGN_OR_RETURN(json merged, ParseStored(base, what));
+  merged.merge_patch(changes);
+  std::string text = DumpJson(merged);
   if (text.size() > kThreadJsonBytesMax) {
     return Status(StatusCode::kInvalidArgument, std::string(what) +
                                                     " of this thread would be larger than " +
                                                     std::to_string(kThreadJsonBytesMax) + " bytes");
   }
   return text;
+}
+
+Result<std::string> OverlayJsonMembers(const std::string& base, const std::string& changed,
+                                       const std::vector<std::string>& names) {
+  if (names.empty()) return base;
+  AG_ASSIGN_OR_RETURN(json merged, ParseStored(base, "state"));
+  AG_ASSIGN_OR_RETURN(json changes, ParseStored(changed, "the run's state"));
+  for (const std::string& name : names) {
+    auto member = changes.find(name);
+    if (member != changes.end()) {
+      merged[name] = std::move(*member);
+    } else {
+      merged.erase(name);
+    }
+  }
+  return DumpJson(merged);
 }
 
 std::string WorkerLostExecution(const std::string& current_node, int64_t step) {

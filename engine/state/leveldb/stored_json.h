@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 
@@ -15,6 +16,11 @@ inline constexpr size_t kThreadJsonBytesMax = 4 * 1024 * 1024;
 // removes. kInvalidArgument names `what` when the patch is no object or the result is too large.
 Result<std::string> MergeJsonObjects(const std::string& base, const std::string& patch,
                                      const char* what);
+
+// `base` with the members `names` as they are in `changed`, or without those that it lacks. A base
+// that cannot be read is kDataLoss.
+Result<std::string> OverlayJsonMembers(const std::string& base, const std::string& changed,
+                                       const std::vector<std::string>& names);
 
 // The execution meta of a run whose process died: an error with reason worker_lost.
 std::string WorkerLostExecution(const std::string& current_node, int64_t step);

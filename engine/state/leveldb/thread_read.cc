@@ -158,8 +158,8 @@ Result<ThreadState> ReadState(const DatabaseSnapshot& snapshot, const std::strin
                       ReadRow<LeaseRow>(snapshot, keys::Lease(thread.key())));
   if (lease) {
     state.record.last_run_id = lease->run_id;
-    state.in_flight =
-        RunInFlight{lease->run_id, lease->current_node, lease->step, lease->stop_requested};
+    state.in_flight = RunInFlight{lease->run_id, lease->current_node, lease->step,
+                                  lease->stop_requested, std::move(lease->queued_runs)};
   }
   return state;
 }

@@ -1,6 +1,7 @@
 #include "state/leveldb/threads.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/ids.h"
 #include "state/leveldb/stored_json.h"
@@ -251,6 +252,23 @@ Status ThreadEditor::TrimWindowTo(uint64_t items_max) {
   const size_t before = window_->items.size();
   TrimWindow(*window_, items_max);
   if (window_->items.size() != before) window_changed_ = true;
+  return Status::Ok();
+}
+
+Status ThreadEditor::Forget(const ForgottenMessages& forgotten) {
+  if (forgotten.through == 0 && forgotten.ids.empty()) return Status::Ok();
+  AG_RETURN_IF_ERROR(LoadWindow());
+  std::unordered_set<uint64_t> own;
+  for (const std::string& id : forgotten.ids) {
+    AG_ASSIGN_OR_RETURN(std::optional<uint64_t> sequence,
+                        transaction_.GetRow<uint64_t>(keys::MessageId(thread_, id)));
+    if (sequence) own.insert(*sequence);
+  }
+  std::erase_if(window_->items, [&](uint64_t item) {
+    const uint64_t sequence = WindowRow::Sequence(item);
+    return sequence <= forgotten.through || own.contains(sequence);
+  });
+  window_changed_ = true;
   return Status::Ok();
 }
 

@@ -62,6 +62,8 @@ class ThreadEditor {
     window_changed_ = true;
   }
   Status TrimWindowTo(uint64_t items_max);
+  // Takes messages out of the window only.
+  Status Forget(const ForgottenMessages& forgotten);
 
   Result<Snapshot> ReadSnapshot() const;
   void WriteSnapshot(const Snapshot& snapshot);

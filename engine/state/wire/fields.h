@@ -27,7 +27,7 @@ auto Fields(T& s) {
 }
 template <pack::SameAs<RunInFlight> T>
 auto Fields(T& s) {
-  return std::tie(s.run_id, s.current_node, s.step, s.stop_requested);
+  return std::tie(s.run_id, s.current_node, s.step, s.stop_requested, s.queued_runs);
 }
 template <pack::SameAs<ThreadState> T>
 auto Fields(T& s) {
@@ -68,13 +68,18 @@ template <pack::SameAs<AppendRunReply> T>
 auto Fields(T& s) {
   return std::tie(s.stop_requested);
 }
+template <pack::SameAs<ForgottenMessages> T>
+auto Fields(T& s) {
+  return std::tie(s.through, s.ids);
+}
 template <pack::SameAs<FinishRun> T>
 auto Fields(T& s) {
-  return std::tie(s.append, s.snapshot, s.status, s.thread_name, s.window_max);
+  return std::tie(s.append, s.snapshot, s.status, s.thread_name, s.changed_fields,
+                  s.summary_changed, s.state_unread, s.forgotten);
 }
 template <pack::SameAs<StopRequest> T>
 auto Fields(T& s) {
-  return std::tie(s.scope, s.thread_id, s.cancel);
+  return std::tie(s.scope, s.thread_id, s.cancel, s.run_id);
 }
 template <pack::SameAs<StopReply> T>
 auto Fields(T& s) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ class FakeState : public state::Service {
     std::vector<std::string> places;  // current_node of each append
     bool leased = false;
     uint64_t epoch = 0;
+    uint64_t sequence = 0;  // of the newest message
     std::string last_status;
   };
 
@@ -69,12 +71,13 @@ class FakeState : public state::Service {
     std::lock_guard lock(mutex_);
     AG_RETURN_IF_ERROR(Apply(finish.append));
     Thread& thread = threads_[finish.append.thread_id];
-    thread.state.snapshot = finish.snapshot;
+    if (!finish.state_unread) thread.state.snapshot = finish.snapshot;
     thread.last_status = finish.status;
-    auto& window = thread.state.window;
-    if (finish.window_max && window.size() > *finish.window_max) {
-      window.erase(window.begin(), window.end() - static_cast<ptrdiff_t>(*finish.window_max));
-    }
+    const std::set<std::string> own(finish.forgotten.ids.begin(), finish.forgotten.ids.end());
+    std::erase_if(thread.state.window, [&](const state::StoredMessage& message) {
+      const bool loaded = message.sequence > 0 && message.sequence <= finish.forgotten.through;
+      return loaded || own.contains(message.id);
+    });
     if (thread.state.record.name.empty()) thread.state.record.name = finish.thread_name;
     thread.leased = false;
     return Status::Ok();
@@ -150,7 +153,10 @@ class FakeState : public state::Service {
     }
     thread.places.push_back(append.current_node);
     thread.log.insert(thread.log.end(), append.entries.begin(), append.entries.end());
-    for (const auto& message : append.messages) thread.state.window.push_back(message);
+    for (const auto& message : append.messages) {
+      thread.state.window.push_back(message);
+      thread.state.window.back().sequence = ++thread.sequence;
+    }
     return Status::Ok();
   }
 

@@ -489,15 +489,6 @@ TEST_P(ServiceTest, IdsAreBytesOfAnyKind) {
   EXPECT_EQ(service().GetThread(Scope::All(), "").status().code(), StatusCode::kInvalidArgument);
 }
 
-TEST_P(ServiceTest, BeginWithTheSameRunIdIsTheSameRun) {
-  BeginRun run = RunOn("t");
-  Result<BeginRunReply> first = service().Begin(run, nullptr);
-  Result<BeginRunReply> second = service().Begin(run, nullptr);
-  ASSERT_TRUE(first.ok() && second.ok());
-  EXPECT_EQ(first->lease_epoch, second->lease_epoch);
-  EXPECT_TRUE(second->created);
-}
-
 TEST_P(ServiceTest, ManyThreadsInParallel) {
   constexpr int kWorkers = 8;
   constexpr int kTurns = 20;

@@ -1,0 +1,210 @@
+// A thread that more than its run wants: changes from outside during a run, runs that wait for it,
+// runs of one name.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "fixture.h"
+#include "runtime/runtime.h"
+#include "state/service.h"
+
+namespace agent_graph::state {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class SharedThreadTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    owner_ = StartOwner(directory_.path(), OwnerOptions::Type::kMemory);
+    client_ = StartClient(directory_.path());
+    other_ = StartClient(directory_.path());
+  }
+
+  BeginRunReply Begin(const BeginRun& run) {
+    Result<BeginRunReply> begun = client_->Begin(run, nullptr);
+    EXPECT_TRUE(begun.ok()) << begun.status().ToString();
+    return begun.ok() ? *begun : BeginRunReply();
+  }
+  ThreadState StateOf(const std::string& thread_id) {
+    Result<ThreadState> state = client_->GetState(Scope::All(), thread_id);
+    EXPECT_TRUE(state.ok()) << state.status().ToString();
+    return state.ok() ? *state : ThreadState();
+  }
+  json Fields() { return json::parse(StateOf("t").snapshot.fields_json); }
+  void Put(const std::string& fields_json, const std::optional<std::string>& summary = {}) {
+    PutState put = PutOn("t", "");
+    put.fields_json = fields_json;
+    put.summary_present = summary.has_value();
+    put.summary = summary;
+    ASSERT_TRUE(other_->Put(put).ok());
+  }
+  void AwaitQueue(const std::vector<std::string>& run_ids) {
+    const Deadline deadline = DeadlineAfter(kPatience);
+    std::vector<std::string> queued;
+    while (MonotonicClock::now() < deadline) {
+      const std::optional<RunInFlight> in_flight = StateOf("t").in_flight;
+      queued = in_flight ? in_flight->queued_runs : std::vector<std::string>();
+      if (queued == run_ids) return;
+      std::this_thread::yield();
+    }
+    EXPECT_EQ(queued, run_ids);
+  }
+
+  TemporaryDirectory directory_;
+  std::unique_ptr<Owner> owner_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<Client> other_;
+};
+
+TEST_F(SharedThreadTest, WhatOthersPutDuringARunOutlivesIt) {
+  Put(R"({"a":1,"b":1,"gone":1})", "before");
+  BeginRun run = RunOn("t");
+  FinishRun finish = FinishOf(run, Begin(run));
+  Put(R"({"a":2,"c":{"d":3},"gone":null})", "meanwhile");
+  finish.snapshot.fields_json = R"({"a":1,"b":5,"gone":1,"own":[]})";
+  finish.snapshot.summary = "before";
+  finish.changed_fields = {"b", "own"};
+  ASSERT_TRUE(client_->Finish(finish).ok());
+  EXPECT_EQ(Fields(), json::parse(R"({"a":2,"b":5,"c":{"d":3},"own":[]})"));
+  EXPECT_EQ(StateOf("t").snapshot.summary, "meanwhile");
+  EXPECT_EQ(StateOf("t").snapshot.execution_json, finish.snapshot.execution_json);
+}
+
+TEST_F(SharedThreadTest, WhatTheRunChangedIsWrittenOverIt) {
+  Put(R"({"a":1})");
+  BeginRun run = RunOn("t");
+  FinishRun finish = FinishOf(run, Begin(run));
+  Put(R"({"a":2})", "meanwhile");
+  finish.snapshot.fields_json = R"({"a":3})";
+  finish.snapshot.summary = "the run's";
+  finish.changed_fields = {"a"};
+  finish.summary_changed = true;
+  ASSERT_TRUE(client_->Finish(finish).ok());
+  EXPECT_EQ(Fields(), json::parse(R"({"a":3})"));
+  EXPECT_EQ(StateOf("t").snapshot.summary, "the run's");
+}
+
+TEST_F(SharedThreadTest, AStateClearedDuringARunStaysCleared) {
+  Put(R"({"a":1,"b":1})", "before");
+  BeginRun run = RunOn("t");
+  FinishRun finish = FinishOf(run, Begin(run));
+  ASSERT_TRUE(other_->ClearState(Scope::All(), "t").ok());
+  finish.snapshot.fields_json = R"({"a":1,"b":2})";
+  finish.snapshot.summary = "before";
+  finish.changed_fields = {"b"};
+  ASSERT_TRUE(client_->Finish(finish).ok());
+  EXPECT_EQ(Fields(), json::parse(R"({"b":2})"));
+  EXPECT_FALSE(StateOf("t").snapshot.summary);
+}
+
+TEST_F(SharedThreadTest, ANewOwnerKnowsThatTheStateWasChanged) {
+  Put(R"({"a":1})");
+  BeginRun run = RunOn("t");
+  FinishRun finish = FinishOf(run, Begin(run));
+  Put(R"({"a":2})");
+  client_->DropConnectionForTest();
+  finish.snapshot.fields_json = R"({"a":1})";
+  ASSERT_TRUE(client_->Finish(finish).ok());
+  EXPECT_EQ(Fields(), json::parse(R"({"a":2})"));
+}
+
+TEST_F(SharedThreadTest, ARunThatCouldNotReadTheStateLeavesItAsItIs) {
+  Put(R"({"a":1})", "before");
+  const Snapshot before = StateOf("t").snapshot;
+  BeginRun run = RunOn("t");
+  FinishRun finish = FinishOf(run, Begin(run));
+  finish.state_unread = true;
+  ASSERT_TRUE(client_->Finish(finish).ok());
+  EXPECT_EQ(StateOf("t").snapshot.fields_json, before.fields_json);
+  EXPECT_EQ(StateOf("t").snapshot.summary, "before");
+  EXPECT_FALSE(StateOf("t").in_flight);
+}
+
+TEST_F(SharedThreadTest, OnlyWhatTheRunHasSeenLeavesTheWindow) {
+  RunTurn(*client_, "t", "", {UserMessage("u1"), AssistantMessage("a1"), UserMessage("u2")});
+  BeginRun run = RunOn("t");
+  const BeginRunReply begun = Begin(run);
+  ASSERT_TRUE(other_->Append(MessagesOn("t", "", {UserMessage("posted")})).ok());
+  ASSERT_TRUE(client_->Append(AppendOf(run, begun, {AssistantMessage("own")})).ok());
+  ASSERT_TRUE(other_->DeleteMessage(Scope::All(), "t", "u2").ok());
+  FinishRun finish = FinishOf(run, begun, {AssistantMessage("last")});
+  finish.forgotten = {begun.state.window[1].sequence, {"own"}};
+  ASSERT_TRUE(client_->Finish(finish).ok());
+  EXPECT_THAT(Ids(StateOf("t").window), ElementsAre("posted", "last"));
+  EXPECT_EQ(client_->ListMessages(Scope::All(), "t", {})->messages.size(), 5u);
+}
+
+TEST_F(SharedThreadTest, ARunIdIsTakenWhileItsRunIsInFlight) {
+  BeginRun run = RunOn("t");
+  const BeginRunReply begun = Begin(run);
+  EXPECT_EQ(client_->Begin(run, nullptr).status().code(), StatusCode::kConflict);
+  EXPECT_EQ(other_->Begin(run, nullptr).status().code(), StatusCode::kConflict);
+  // The run that has the id is none the worse for it.
+  client_->DropConnectionForTest();
+  EXPECT_TRUE(client_->Append(AppendOf(run, begun)).ok());
+  BeginRun elsewhere = run;
+  elsewhere.thread_id = "another thread";
+  EXPECT_TRUE(client_->Finish(FinishOf(elsewhere, Begin(elsewhere))).ok());
+  ASSERT_TRUE(client_->Finish(FinishOf(run, begun)).ok());
+  EXPECT_EQ(Begin(run).lease_epoch, begun.lease_epoch + 1);
+}
+
+TEST_F(SharedThreadTest, ARunIdIsTakenWhileItsRunIsQueued) {
+  BeginRun first = RunOn("t");
+  FinishRun finish = FinishOf(first, Begin(first));
+  BeginRun queued = RunOn("t");
+  std::thread waiting([&] { EXPECT_TRUE(client_->Begin(queued, nullptr).ok()); });
+  AwaitQueue({queued.run_id});
+  EXPECT_EQ(client_->Begin(queued, nullptr).status().code(), StatusCode::kConflict);
+  EXPECT_EQ(other_->Begin(queued, nullptr).status().code(), StatusCode::kConflict);
+  EXPECT_TRUE(client_->Finish(finish).ok());
+  waiting.join();
+}
+
+TEST_F(SharedThreadTest, QueuedRunsAreShownAndStoppedOneByOne) {
+  BeginRun first = RunOn("t");
+  FinishRun finish = FinishOf(first, Begin(first));
+  std::vector<BeginRun> queued;
+  std::vector<std::thread> waiting;
+  std::vector<std::string> ids;
+  std::vector<StatusCode> ends(3, StatusCode::kInternal);
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const BeginRun run = RunOn("t");
+    ids.push_back(run.run_id);
+    waiting.emplace_back([this, run, &end = ends[i]] {
+      Result<BeginRunReply> begun = client_->Begin(run, nullptr);
+      end = begun.status().code();
+      if (!begun.ok()) return;
+      EXPECT_TRUE(client_->Finish(FinishOf(run, *begun)).ok());
+    });
+    AwaitQueue(ids);
+  }
+  Result<StopReply> stop = other_->RequestStop({Scope::All(), "t", false, ids[1]});
+  ASSERT_TRUE(stop.ok());
+  EXPECT_TRUE(stop->running);
+  EXPECT_EQ(stop->run_id, ids[1]);
+  waiting[1].join();
+  EXPECT_EQ(ends[1], StatusCode::kCancelled);
+  AwaitQueue({ids[0], ids[2]});
+  EXPECT_FALSE(StateOf("t").in_flight->stop_requested);
+
+  EXPECT_FALSE(other_->RequestStop({Scope::All(), "t", true, "unknown"})->running);
+  EXPECT_FALSE(other_->RequestStop({Scope::Owner("bob"), "t", true, ids[0]})->running);
+  stop = other_->RequestStop({Scope::All(), "t", false, first.run_id});
+  EXPECT_EQ(stop->run_id, first.run_id);
+  EXPECT_TRUE(StateOf("t").in_flight->stop_requested);
+  AwaitQueue({ids[0], ids[2]});
+
+  EXPECT_TRUE(client_->Finish(finish).ok());
+  waiting[0].join();
+  waiting[2].join();
+  EXPECT_THAT(ends, ElementsAre(StatusCode::kOk, StatusCode::kCancelled, StatusCode::kOk));
+  EXPECT_FALSE(StateOf("t").in_flight);
+}
+
+}  // namespace
+}  // namespace agent_graph::state
