@@ -42,6 +42,11 @@ struct Runtime::Implementation {
                                     .threads_max = AtLeastOne(options.user_threads_max),
                                     .write_off_grace = options.write_off_grace,
                                     .thread_name = options.name + "-user",
+                                    .on_start = on_start}),
+        auth_pool(UserPool::Options{.active_max = AtLeastOne(options.auth_threads_max),
+                                    .threads_max = AtLeastOne(options.auth_threads_max),
+                                    .write_off_grace = options.write_off_grace,
+                                    .thread_name = options.name + "-auth",
                                     .on_start = on_start}) {
     io_pool = std::make_unique<IoPool>(AtLeastOne(options.io_threads_max), options.name + "-io",
                                        on_start);
@@ -56,6 +61,7 @@ struct Runtime::Implementation {
   const RuntimeOptions options;
   const std::function<void()> on_start;
   UserPool user_pool;
+  UserPool auth_pool;
   std::unique_ptr<IoPool> io_pool;  // null once stopped
 
   mutable std::mutex mutex;
@@ -193,8 +199,10 @@ Status Runtime::Stop(Deadline deadline) {
   if (self.clean) return Status::Ok();
   Status status = self.StopFibers(deadline);
   std::string running;
-  for (const std::string& name : self.user_pool.Stop(deadline)) {
-    running += (running.empty() ? "" : ", ") + name;
+  for (UserPool* pool : {&self.user_pool, &self.auth_pool}) {
+    for (const std::string& name : pool->Stop(deadline)) {
+      running += (running.empty() ? "" : ", ") + name;
+    }
   }
   if (!running.empty()) {
     status = Status(StatusCode::kDeadlineExceeded,
@@ -214,12 +222,14 @@ void Runtime::RunOnIoPool(const std::function<void()>& work) {
 
 Status Runtime::RunUserFunction(std::shared_ptr<std::function<void()>> work,
                                 const std::string& name, const Cancellation& cancellation,
-                                Deadline deadline) {
-  return implementation_->user_pool.Run(std::move(work), name, cancellation, deadline);
+                                Deadline deadline, UserShare share) {
+  UserPool& pool =
+      share == UserShare::kAuth ? implementation_->auth_pool : implementation_->user_pool;
+  return pool.Run(std::move(work), name, cancellation, deadline);
 }
 
 size_t Runtime::written_off_threads() const {
-  return implementation_->user_pool.written_off();
+  return implementation_->user_pool.written_off() + implementation_->auth_pool.written_off();
 }
 
 boost::asio::io_context* Runtime::CurrentLoop() {

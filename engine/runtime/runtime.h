@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,12 +28,17 @@ struct RuntimeOptions {
   int io_threads_max = 4;        // pool for our own blocking work (files, large JSON)
   int user_threads_active = 64;  // user functions running at once (waiting ones do not count)
   int user_threads_max = 512;    // threads of the user pool, waiting and written-off ones included
+  int auth_threads_max = 16;     // beside them: functions that decide who may ask
   // A function that was given up counts as written off when it has not come back for this long.
   std::chrono::milliseconds write_off_grace{1000};
   std::string name = "agent";  // thread name prefix, at most 8 characters
   // Called on an engine thread with one line for the operator's log; null: standard error.
   std::function<void(const std::string&)> on_uncaught = nullptr;
 };
+
+// Whose threads a user function takes. However many functions of runs are at work, requests are
+// authenticated, and the other way round.
+enum class UserShare : uint8_t { kRuns, kAuth };
 
 class Runtime {
  public:
@@ -67,7 +73,8 @@ class Runtime {
   // An exception of the user's comes back as kGraph with its text. Called by a user function, it
   // runs `work` on the calling thread.
   Status RunUserFunction(std::shared_ptr<std::function<void()>> work, const std::string& name,
-                         const Cancellation& cancellation, Deadline deadline);
+                         const Cancellation& cancellation, Deadline deadline,
+                         UserShare share = UserShare::kRuns);
   // Functions given up that have not come back; at 16 the worker should retire.
   size_t written_off_threads() const;
 

@@ -88,7 +88,7 @@ Status RunOnPool(runtime::Runtime& runtime, const std::shared_ptr<Call>& call, c
                  const runtime::Cancellation& cancellation) {
   auto work = std::make_shared<std::function<void()>>([call] { call->Run(); });
   return runtime.RunUserFunction(std::move(work), name, cancellation,
-                                 DeadlineAfter(kBackendTimeout));
+                                 DeadlineAfter(kBackendTimeout), runtime::UserShare::kAuth);
 }
 
 // A header that would end its line early is not sent.
@@ -175,9 +175,9 @@ void CustomAuthorizer::Evict(const std::string& thread_id) {
       [backend = backend_, thread_id, &runtime = runtime_, warn = warn_] {
         auto work = std::make_shared<std::function<void()>>(
             [backend, thread_id] { backend->Evict(thread_id); });
-        Status status =
-            runtime.RunUserFunction(std::move(work), "evict of the authorization backend",
-                                    runtime::Cancellation(), DeadlineAfter(kBackendTimeout));
+        Status status = runtime.RunUserFunction(
+            std::move(work), "evict of the authorization backend", runtime::Cancellation(),
+            DeadlineAfter(kBackendTimeout), runtime::UserShare::kAuth);
         if (!status.ok()) warn("evict of the authorization backend failed: " + status.ToString());
       },
       /*here=*/true);

@@ -107,6 +107,31 @@ TEST(RunUserFunction, NoMoreThanTheBoundRunAtOnce) {
   EXPECT_LE(most, 2);
 }
 
+TEST(RunUserFunction, RunsDoNotKeepAuthenticationWaiting) {
+  RuntimeOptions options = SmallPool();
+  options.user_threads_max = 2;
+  Runtime runtime(options);
+  ASSERT_TRUE(runtime.Start().ok());
+  std::promise<void> release;
+  std::shared_future<void> released = release.get_future();
+  for (int i = 0; i < 5; ++i) {
+    runtime.Spawn([&] {
+      EXPECT_TRUE(runtime
+                      .RunUserFunction(Function([released] { released.wait(); }), "slow",
+                                       Cancellation(), kNoDeadline)
+                      .ok());
+    });
+  }
+  std::promise<Status> asked;
+  runtime.Spawn([&] {
+    asked.set_value(runtime.RunUserFunction(Function([] {}), "auth", Cancellation(), kNoDeadline,
+                                            UserShare::kAuth));
+  });
+  EXPECT_TRUE(asked.get_future().get().ok());
+  release.set_value();
+  ASSERT_TRUE(runtime.Stop(kNoDeadline).ok());
+}
+
 TEST(RunUserFunction, CalledByAUserFunctionRunsOnItsThread) {
   RuntimeOptions options = SmallPool();
   options.user_threads_active = 1;
