@@ -1,6 +1,7 @@
 #include "telemetry/run_spans.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -36,6 +37,16 @@ int64_t IntegerAt(const json& object, const char* key) {
 bool IsTrueAt(const json& object, const char* key) {
   auto found = object.find(key);
   return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
+// `error.type` as the semantic conventions have it: their own words where they have one, else a
+// name of few values.
+std::string ErrorType(const std::string& code) {
+  if (code.empty() || code == "INTERNAL" || code == "UNKNOWN") return "_OTHER";
+  if (code == "DEADLINE_EXCEEDED") return "timeout";
+  std::string type = code;
+  std::ranges::transform(type, type.begin(), [](unsigned char c) { return std::tolower(c); });
+  return type;
 }
 
 // Follows one run through its log.
@@ -102,11 +113,11 @@ class RunSpans {
     return spans_.back();
   }
 
-  static void Fail(Span& span, const std::string& type, const std::string& text) {
+  static void Fail(Span& span, const std::string& code, const std::string& text) {
     if (span.failed) return;
     span.failed = true;
     span.error = text;
-    span.attributes.emplace_back("error.type", type.empty() ? std::string("_OTHER") : type);
+    span.attributes.emplace_back("error.type", ErrorType(code));
   }
 
   void StartNode(const json& fields, int64_t micros) {

@@ -130,7 +130,7 @@ def test_a_failed_run(start_service, collector):
     for span in (root, node):
         assert span["status"]["code"] == 2
         assert "always fails" in span["status"]["message"]
-        assert span["attributes"]["error.type"] == "GRAPH"
+        assert span["attributes"]["error.type"] == "graph"
     assert root["attributes"]["agent_graph.run.status"] == "error"
 
 
