@@ -27,6 +27,7 @@ struct RunEnvironment {
   FileShower show_files;
   LogFunction log;
   bool show_exception_text = true;
+  size_t run_bytes_max = kRunBytesMax;
   std::shared_ptr<const IdGenerator> ids;  // of threads and messages
   ThreadNamer name_thread;                 // may be empty
   RunListener on_finished;                 // may be empty

@@ -71,7 +71,7 @@ RunLoop::RunLoop(RunEnvironmentPtr environment, const RunRequest& request, state
       log_(state, environment_->thread_id, environment_->run_id, begun.lease_epoch,
            environment_->on_finished != nullptr),
       thread_(
-          graph_, environment_->thread_id, log_,
+          graph_, environment_->thread_id, environment_->run_bytes_max, log_,
           MessageIds(*environment_->ids,
                      HistoryLookup(state, request.scope, environment_->thread_id, begun.created))),
       emitter_(sink, environment_->cancellation) {}
@@ -136,19 +136,19 @@ Status RunLoop::Prepare(state::ThreadState loaded, const InitialState& initial) 
   resumed_ = before.interrupted() && !before.resume_node.empty();
   if (resumed_) {
     next_ = before.resume_node;
-    thread_.CloseAbandonedCalls(request_.messages);
+    AG_RETURN_IF_ERROR(thread_.CloseAbandonedCalls(request_.messages));
   } else {
-    CloseOpenCalls();
+    AG_RETURN_IF_ERROR(CloseOpenCalls());
   }
   AG_RETURN_IF_ERROR(thread_.Apply(initial));
-  AppendRequest();
+  AG_RETURN_IF_ERROR(AppendRequest());
   return ChooseFirstNode();
 }
 
 // After a worker died in the middle of a tool node: what is known of its calls is in the log of the
 // newest run, since this one has written nothing yet.
-void RunLoop::CloseOpenCalls() {
-  if (!thread_.HasOpenCalls(request_.messages)) return;
+Status RunLoop::CloseOpenCalls() {
+  if (!thread_.HasOpenCalls(request_.messages)) return Status::Ok();
   std::vector<state::LogEntry> entries;
   if (state_ != nullptr) {
     state::ReadRuns read;
@@ -158,12 +158,12 @@ void RunLoop::CloseOpenCalls() {
     Result<state::RunTraces> traces = state_->Read(read);
     if (traces.ok()) entries = std::move(traces->entries);
   }
-  thread_.CloseOpenCalls(request_.messages, entries);
+  return thread_.CloseOpenCalls(request_.messages, entries);
 }
 
 // What the user says is not echoed. Results that a client brings for calls it was asked to run are
 // shown like those of any other tool.
-void RunLoop::AppendRequest() {
+Status RunLoop::AppendRequest() {
   std::unordered_set<std::string> open;
   for (const ToolCallBlock* call : thread_.state().PendingToolCalls()) open.insert(call->id);
   for (const Message& message : request_.messages) {
@@ -171,9 +171,10 @@ void RunLoop::AppendRequest() {
     const bool answers = std::any_of(results.begin(), results.end(), [&](const auto* result) {
       return open.contains(result->call_id);
     });
-    const std::string& text = thread_.Append(message, "");
-    if (answers) queued_.push_back(MessageEvent(text, "", 0));
+    AG_ASSIGN_OR_RETURN(std::string_view text, thread_.Append(message, ""));
+    if (answers) queued_.push_back(MessageEvent(std::string(text), "", 0));
   }
+  return Status::Ok();
 }
 
 Status RunLoop::ChooseFirstNode() {
@@ -285,8 +286,8 @@ Status RunLoop::TakeIn(const std::string& node, NodeResult result) {
                                           std::to_string(kMessagesPerNodeMax) + " messages");
   }
   for (Message& message : result.messages) {
-    queued_.push_back(
-        MessageEvent(thread_.Append(std::move(message), node), node, emitter_.step()));
+    AG_ASSIGN_OR_RETURN(std::string_view text, thread_.Append(std::move(message), node));
+    queued_.push_back(MessageEvent(std::string(text), node, emitter_.step()));
   }
   AG_RETURN_IF_ERROR(thread_.Update(result, node));
   if (result.go_to) {

@@ -43,8 +43,8 @@ class RunLoop {
   Ending Drive(state::ThreadState&& loaded, InitialState&& initial);
   // Consumes both: a run may be long, and what it works on is kept once.
   Status Prepare(state::ThreadState loaded, const InitialState& initial);
-  void CloseOpenCalls();
-  void AppendRequest();
+  Status CloseOpenCalls();
+  Status AppendRequest();
   Status ChooseFirstNode();
   // Appends what is buffered and says that `next_` comes now.
   Status Arrive();

@@ -113,6 +113,7 @@ Result<std::shared_ptr<RunEnvironment>> Runner::MakeEnvironment(
   environment->show_files = options_.show_files;
   environment->log = options_.log;
   environment->show_exception_text = options_.show_exception_text;
+  environment->run_bytes_max = options_.run_bytes_max;
   environment->ids = options_.ids;
   environment->name_thread = options_.name_thread;
   environment->on_finished = options_.on_finished;

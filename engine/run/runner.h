@@ -43,6 +43,9 @@ namespace agent_graph::run {
 class RemoteTools;
 struct RunEnvironment;
 
+// What one run may hold of its thread: window, state and what nodes add to them, as JSON.
+inline constexpr size_t kRunBytesMax = 64 * 1024 * 1024;
+
 struct RunRequest {
   state::Scope scope;
   std::string user_id;
@@ -148,6 +151,7 @@ class Runner {
     RunListener on_finished;                 // may be empty
     // What a user's exception says goes to the client, not only to the log.
     bool show_exception_text = true;
+    size_t run_bytes_max = kRunBytesMax;
   };
 
   // `state` may be null: no checkpointer, each run starts empty and nothing is kept.

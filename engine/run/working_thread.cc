@@ -52,9 +52,27 @@ std::string UpdateJson(const NodeResult& result, std::string_view node) {
 
 }  // namespace
 
-WorkingThread::WorkingThread(const graph::CompiledGraph& graph, std::string thread_id, RunLog& log,
-                             MessageIds ids)
-    : graph_(graph), thread_id_(std::move(thread_id)), log_(log), ids_(std::move(ids)) {}
+WorkingThread::WorkingThread(const graph::CompiledGraph& graph, std::string thread_id,
+                             size_t bytes_max, RunLog& log, MessageIds ids)
+    : graph_(graph),
+      thread_id_(std::move(thread_id)),
+      bytes_max_(bytes_max),
+      log_(log),
+      ids_(std::move(ids)) {}
+
+Status WorkingThread::Admit(size_t bytes) {
+  if (message_bytes_ + fields_bytes_ + bytes <= bytes_max_) return Status::Ok();
+  return Status(StatusCode::kGraph, "the run would hold more than " + std::to_string(bytes_max_) +
+                                        " bytes of messages and state (limits.run_bytes_max)");
+}
+
+// Values that replace others are counted beside them until that matters.
+Status WorkingThread::AdmitUpdate(size_t bytes) {
+  if (!Admit(bytes).ok()) fields_bytes_ = DumpJson(state_->fields()).size();
+  AG_RETURN_IF_ERROR(Admit(bytes));
+  fields_bytes_ += bytes;
+  return Status::Ok();
+}
 
 Status WorkingThread::Load(state::ThreadState loaded) {
   // A turn mostly adds what the user says and one answer.
@@ -64,8 +82,11 @@ Status WorkingThread::Load(state::ThreadState loaded) {
     AG_ASSIGN_OR_RETURN(Message message, message::FromJsonText(stored.json));
     ids_.Reserve(message.id);
     state_->mutable_messages().push_back(std::move(message));
+    message_bytes_ += stored.json.size();
     stored_.push_back({std::move(stored.json), stored.sequence});
   }
+  fields_bytes_ = loaded.snapshot.fields_json.size();
+  AG_RETURN_IF_ERROR(Admit(0));
   state_->set_summary(loaded.snapshot.summary);
   Result<json> fields = ParseJson(loaded.snapshot.fields_json, kOwnJsonLimits);
   if (!fields.ok() || !fields->is_object()) {
@@ -79,6 +100,7 @@ Status WorkingThread::Load(state::ThreadState loaded) {
 
 Status WorkingThread::Apply(const InitialState& initial) {
   if (initial.fields) {
+    AG_RETURN_IF_ERROR(AdmitUpdate(DumpJson(*initial.fields).size()));
     AG_RETURN_IF_ERROR(graph_.SetFields(*initial.fields, *state_));
     for (const auto& [name, value] : initial.fields->items()) changed_fields_.insert(name);
   }
@@ -88,7 +110,8 @@ Status WorkingThread::Apply(const InitialState& initial) {
   }
   for (const Message& message : initial.context) {
     // A client may send back what it has read before.
-    if (message.id.empty() || !ids_.IsTaken(message.id)) Append(message, "");
+    if (!message.id.empty() && ids_.IsTaken(message.id)) continue;
+    AG_RETURN_IF_ERROR(Append(message, "").status());
   }
   return Status::Ok();
 }
@@ -97,12 +120,22 @@ void WorkingThread::Detach() {
   state_ = std::make_shared<State>(*state_);
 }
 
-const std::string& WorkingThread::Append(Message message, std::string_view node) {
+Result<std::string_view> WorkingThread::Append(Message message, std::string_view node) {
   ids_.Assign(message);
-  stored_.push_back({message::ToJsonText(message), 0});
+  std::string text = message::ToJsonText(message);
+  AG_RETURN_IF_ERROR(Admit(text.size()));
+  message_bytes_ += text.size();
+  stored_.push_back({std::move(text), 0});
   log_.AddMessage(message, stored_.back().text, node);
   state_->mutable_messages().push_back(std::move(message));
-  return stored_.back().text;
+  return std::string_view(stored_.back().text);
+}
+
+Status WorkingThread::AppendAll(std::vector<Message> messages) {
+  for (Message& message : messages) {
+    AG_RETURN_IF_ERROR(Append(std::move(message), "").status());
+  }
+  return Status::Ok();
 }
 
 bool WorkingThread::HasOpenCalls(const std::vector<Message>& answers) const {
@@ -112,27 +145,27 @@ bool WorkingThread::HasOpenCalls(const std::vector<Message>& answers) const {
                      [&](const ToolCallBlock* call) { return !answered.contains(call->id); });
 }
 
-void WorkingThread::CloseOpenCalls(const std::vector<Message>& answers,
-                                   const std::vector<state::LogEntry>& entries) {
+Status WorkingThread::CloseOpenCalls(const std::vector<Message>& answers,
+                                     const std::vector<state::LogEntry>& entries) {
   const std::unordered_set<std::string> answered = AnsweredCalls(answers);
   const LostCalls lost(entries);
   std::vector<Message> results;
   for (const ToolCallBlock* call : state_->PendingToolCalls()) {
     if (!answered.contains(call->id)) results.push_back(lost.ResultOf(call->id));
   }
-  for (Message& result : results) Append(std::move(result), "");
+  return AppendAll(std::move(results));
 }
 
-void WorkingThread::CloseAbandonedCalls(const std::vector<Message>& answers) {
+Status WorkingThread::CloseAbandonedCalls(const std::vector<Message>& answers) {
   const std::unordered_set<std::string> answered = AnsweredCalls(answers);
   const std::unordered_set<std::string> handed_out = HandedOutCalls(*state_);
   std::vector<Message> results;
   for (const ToolCallBlock* call : state_->PendingToolCalls()) {
-    if (answered.contains(call->id)) return;
+    if (answered.contains(call->id)) return Status::Ok();
     if (!handed_out.contains(call->id)) continue;
     results.push_back(Message::ToolResult(call->id, kAbandonedCallJson, true));
   }
-  for (Message& result : results) Append(std::move(result), "");
+  return AppendAll(std::move(results));
 }
 
 void WorkingThread::Forget(size_t count) {
@@ -144,6 +177,7 @@ void WorkingThread::Forget(size_t count) {
     } else {
       forgotten_.ids.push_back(messages[i].id);
     }
+    message_bytes_ -= stored_[i].text.size();
   }
   messages.erase(messages.begin(), messages.begin() + static_cast<ptrdiff_t>(count));
   stored_.erase(stored_.begin(), stored_.begin() + static_cast<ptrdiff_t>(count));
@@ -151,6 +185,9 @@ void WorkingThread::Forget(size_t count) {
 
 Status WorkingThread::Update(const NodeResult& result, std::string_view node) {
   if (result.updates.empty() && !result.summary) return Status::Ok();
+  size_t bytes = 0;
+  for (const auto& update : result.updates) bytes += update.name.size() + update.value_json.size();
+  AG_RETURN_IF_ERROR(AdmitUpdate(bytes));
   AG_RETURN_IF_ERROR(graph_.ApplyUpdates(result.updates, *state_));
   for (const auto& update : result.updates) changed_fields_.insert(update.name);
   if (result.summary) {

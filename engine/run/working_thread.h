@@ -20,8 +20,9 @@ namespace agent_graph::run {
 
 class WorkingThread {
  public:
-  WorkingThread(const graph::CompiledGraph& graph, std::string thread_id, RunLog& log,
-                MessageIds ids);
+  // Holds no more than `bytes_max`: what would go beyond is kGraph and is not taken.
+  WorkingThread(const graph::CompiledGraph& graph, std::string thread_id, size_t bytes_max,
+                RunLog& log, MessageIds ids);
 
   // Takes over what was loaded. kDataLoss when it cannot be read; then Finish leaves it as it is.
   Status Load(state::ThreadState loaded);
@@ -34,18 +35,18 @@ class WorkingThread {
   void Detach();
 
   // Appends a message to the window and the log; `node` is empty for the request's. Returns its
-  // JSON text.
-  const std::string& Append(Message message, std::string_view node);
+  // JSON text, which stays until the next call.
+  Result<std::string_view> Append(Message message, std::string_view node);
   // Whether there are calls without a result that `answers` does not answer either.
   bool HasOpenCalls(const std::vector<Message>& answers) const;
   // Gives each of them what `entries`, the log of the run that made it, says of it.
-  void CloseOpenCalls(const std::vector<Message>& answers,
-                      const std::vector<state::LogEntry>& entries);
+  Status CloseOpenCalls(const std::vector<Message>& answers,
+                        const std::vector<state::LogEntry>& entries);
   // Takes the oldest messages out of the window; history keeps them.
   void Forget(size_t count);
   // The same for calls that were handed to the client, when `answers` has no result at all: the
   // client goes on without them.
-  void CloseAbandonedCalls(const std::vector<Message>& answers);
+  Status CloseAbandonedCalls(const std::vector<Message>& answers);
   // Merges a node's field updates and summary, and logs them.
   Status Update(const NodeResult& result, std::string_view node);
 
@@ -57,8 +58,14 @@ class WorkingThread {
   std::vector<std::string> VisibleMessages() const;
 
  private:
+  Status AppendAll(std::vector<Message> messages);
+  // Whether there is room for that much more.
+  Status Admit(size_t bytes);
+  Status AdmitUpdate(size_t bytes);
+
   const graph::CompiledGraph& graph_;
   const std::string thread_id_;
+  const size_t bytes_max_;
   RunLog& log_;
   MessageIds ids_;
   std::shared_ptr<State> state_ = std::make_shared<State>();
@@ -68,6 +75,8 @@ class WorkingThread {
   };
 
   std::vector<Stored> stored_;  // of state_->messages(), one each
+  size_t message_bytes_ = 0;
+  size_t fields_bytes_ = 0;  // at most so many
   bool loaded_ = false;
   std::set<std::string> changed_fields_;
   bool summary_changed_ = false;

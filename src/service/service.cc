@@ -192,6 +192,7 @@ struct Service::Implementation {
       return shown_files.Show(environment, messages);
     };
     runner_options.log = ToLog();
+    runner_options.run_bytes_max = settings->limits.run_bytes_max;
     runner_options.show_exception_text = settings->mode == settings::Mode::kDevelopment;
     return runner_options;
   }

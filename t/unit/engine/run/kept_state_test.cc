@@ -1,4 +1,4 @@
-// What a run leaves of its thread.
+// What a run leaves of its thread, and how much of it a run may hold.
 #include "run_fixture.h"
 
 namespace agent_graph::run {
@@ -40,6 +40,43 @@ TEST_F(KeptStateTest, ARunSaysWhatItHasChanged) {
   EXPECT_EQ(finished.changed_fields, (std::vector<std::string>{"city", "notes"}));
   EXPECT_FALSE(finished.summary_changed);
   EXPECT_FALSE(finished.state_unread);
+}
+
+TEST_F(KeptStateTest, ARunHoldsNoMoreThanItMay) {
+  options_.run_bytes_max = 8 * 1024;
+  builder_.AddField({.name = "note"});
+  builder_.AddFunction("A", [](const State& state, RunContext&) -> NodeResult {
+    const std::string text(static_cast<size_t>(std::stoi(state.LastUserText())), 'x');
+    return NodeResult(Message::Assistant(state.LastUserText())).Set("note", text);
+  });
+  builder_.AddFunction("B", [](const State& state, RunContext&) -> NodeResult {
+    return Message::Assistant(state.Field("note").get<std::string>());
+  });
+  builder_.AddEdge(START, "A").AddEdge("A", "B");
+  // As long as the new value and the one before fit beside each other.
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(RunOk(Ask("1000")).status, "done");
+    state_.At("t1").state.window.clear();
+  }
+  for (const std::string bytes : {"4000", "9000"}) {
+    const RunOutcome outcome = RunOk(Ask(bytes));
+    EXPECT_EQ(outcome.error.code(), StatusCode::kGraph);
+    EXPECT_NE(outcome.error.message().find("limits.run_bytes_max"), std::string::npos);
+    EXPECT_EQ(sink_.Of(RunEvent::Kind::kError).back().at("reason"), outcome.error.message());
+  }
+  // What was taken before it is kept: the message of A and its note, but not that of B.
+  const json fields = json::parse(state_.At("t1").state.snapshot.fields_json);
+  EXPECT_EQ(fields.at("note").get<std::string>().size(), 4000u);
+  EXPECT_EQ(RunOk(Ask("10")).status, "done");
+}
+
+TEST_F(KeptStateTest, AThreadThatHoldsTooMuchIsLeftAsItIs) {
+  options_.run_bytes_max = 1024;
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  const std::string stored = json{{"note", std::string(2000, 'x')}}.dump();
+  state_.At("t1").state.snapshot.fields_json = stored;
+  EXPECT_EQ(RunOk(Ask("hi")).error.code(), StatusCode::kGraph);
+  EXPECT_EQ(state_.At("t1").state.snapshot.fields_json, stored);
 }
 
 }  // namespace
