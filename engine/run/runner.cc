@@ -190,7 +190,11 @@ Status Runner::CheckResults(const RunRequest& request) const {
     if (found.code() != StatusCode::kNotFound) return Status::Ok();
   }
   std::vector<Message> messages = request.messages;
-  return MatchResults({}, messages);
+  Status matched = MatchResults({}, messages);
+  if (matched.ok() || !request.thread_id.empty()) return matched;
+  return Status(
+      matched.code(),
+      "config.thread_id: must name the thread that waits for the result; " + matched.message());
 }
 
 }  // namespace agent_graph::run
