@@ -20,6 +20,9 @@
 namespace agent_graph::run {
 namespace {
 
+// Nodes that a run executes before other fibers of its thread have their turn.
+constexpr int64_t kStepsPerTurn = 8;
+
 MessageIds::Lookup HistoryLookup(state::Service* state, const state::Scope& scope,
                                  const std::string& thread_id, bool created) {
   if (state == nullptr || created) return {};
@@ -115,6 +118,8 @@ RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, InitialState&& initi
       return Fail(Status(StatusCode::kDeadlineExceeded, "the run took longer than it may"));
     }
     Status status = Step();
+    // Nodes that need not wait for anything would keep all others from this thread.
+    if (meta_.step % kStepsPerTurn == 0) runtime::Yield();
     if (status.ok()) continue;
     if (environment_->cancellation.cancelled()) return EndCancelled();
     return Fail(std::move(status));

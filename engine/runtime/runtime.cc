@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/engine_thread.h"
+#include "runtime/fiber.h"
 #include "runtime/io_pool.h"
 #include "runtime/signal.h"
 #include "runtime/user_pool.h"
@@ -243,6 +244,14 @@ Runtime* Runtime::Current() {
 
 bool OnFiber() {
   return Fiber::Current() != nullptr;
+}
+
+// Not ready at once: its thread would resume it before it looks at a socket.
+void Yield() {
+  Fiber* const fiber = Fiber::Current();
+  if (fiber == nullptr) return;
+  boost::asio::post(fiber->thread.loop(), [fiber] { fiber->thread.Ready(fiber); });
+  Suspend();
 }
 
 void AtEndOfTurn(std::function<void()> work) {

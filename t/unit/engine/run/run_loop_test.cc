@@ -228,6 +228,22 @@ TEST_F(RunLoopTest, ShutdownIsAnError) {
   EXPECT_EQ(RunOk(Ask("hi")).error.code(), StatusCode::kUnavailable);
 }
 
+TEST_F(RunLoopTest, ALoopThatNeverWaitsLetsOthersRun) {
+  bool other_ran = false;
+  bool spawned = false;
+  builder_.AddFunction(
+      "A",
+      [&](const State&, RunContext&) -> NodeResult {
+        if (!std::exchange(spawned, true)) runtime_.Spawn([&] { other_ran = true; });
+        return other_ran ? NodeResult().GoTo(END) : NodeResult();
+      },
+      Execution::kNonBlocking);
+  builder_.AddEdge(START, "A").AddEdge("A", "A");
+  RunRequest request = Ask("hi");
+  request.recursion_limit = 100;
+  EXPECT_EQ(RunOk(request).status, "done");
+}
+
 TEST_F(RunLoopTest, GoToJumpsAndMayEnd) {
   builder_.AddFunction("A", [](const State&, RunContext&) -> NodeResult {
     return NodeResult(Message::Assistant("one")).GoTo("C");
