@@ -1,4 +1,5 @@
 // RunLoop: how a run ends, whatever ended it.
+#include <exception>
 #include <utility>
 
 #include "base/clock.h"
@@ -25,6 +26,16 @@ std::string FinishedJson(const std::string& run_id, const std::string& status,
   return out;
 }
 
+// The run is over whatever happens to its summary.
+Result<std::string> TrySummarize(const RunEnvironment& environment, const ContextPolicy& policy,
+                                 const std::string& before, const std::vector<Message>& messages) {
+  try {
+    return Summarize(environment, policy, before, messages);
+  } catch (const std::exception& failure) {
+    return Status(StatusCode::kModel, "the model call failed").WithDetail(failure.what());
+  }
+}
+
 std::string InterruptedJson(const ExecutionMeta& meta) {
   std::string out = "{\"node\":";
   AppendJsonString(out, meta.interrupted_node);
@@ -46,8 +57,10 @@ RunOutcome RunLoop::Conclude(Ending ending) {
   if (!recorded.ok() && ending.kind != Ending::Kind::kError) ending = Fail(recorded);
   if (recorded.ok()) EmitQueued();
   if (ending.kind == Ending::Kind::kError) {
-    meta_.phase = ExecutionMeta::Phase::kError;
-    meta_.error = ending.error.message();
+    if (!StaysPaused(ending)) {
+      meta_.phase = ExecutionMeta::Phase::kError;
+      meta_.error = ending.error.message();
+    }
     (void)emitter_.Emit(ErrorEvent(ending.error, emitter_.node(), emitter_.step()));
   }
 
@@ -101,8 +114,8 @@ void RunLoop::ShortenWindow() {
     if (!log_.Flush(meta_.current_node, meta_.step).ok()) return;
     EmitQueued();
     Result<std::string> summary =
-        Summarize(*environment_, policy, thread_.state().summary().value_or(""),
-                  {messages.begin(), messages.begin() + static_cast<ptrdiff_t>(count)});
+        TrySummarize(*environment_, policy, thread_.state().summary().value_or(""),
+                     {messages.begin(), messages.begin() + static_cast<ptrdiff_t>(count)});
     if (!summary.ok()) {
       // Nothing is lost: the models see less, and the next run tries again.
       environment_->Log(LogLevel::kWarning, "", "no summary: " + summary.status().ToString());
@@ -138,6 +151,7 @@ Status RunLoop::Record(const Ending& ending) {
       log_.Add("interrupted", InterruptedJson(meta_));
       break;
   }
+  if (StaysPaused(ending)) meta_ = paused_before_;
   const std::string status = EndingName(ending.kind);
   log_.Add("run_finished", FinishedJson(environment_->run_id, status, ending.reason));
   // A lease that was lost is not ours to release, and its thread not ours to write.

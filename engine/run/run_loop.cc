@@ -136,11 +136,11 @@ Status RunLoop::Prepare(state::ThreadState loaded, const InitialState& initial) 
   started.push_back('}');
   log_.Add("run_started", std::move(started));
 
-  const ExecutionMeta before = ExecutionMeta::FromJson(loaded.snapshot.execution_json);
+  paused_before_ = ExecutionMeta::FromJson(loaded.snapshot.execution_json);
   AG_RETURN_IF_ERROR(thread_.Load(std::move(loaded)));
-  resumed_ = before.interrupted() && !before.resume_node.empty();
+  resumed_ = paused_before_.interrupted() && !paused_before_.resume_node.empty();
   if (resumed_) {
-    next_ = before.resume_node;
+    next_ = paused_before_.resume_node;
     AG_RETURN_IF_ERROR(thread_.CloseAbandonedCalls(request_.messages));
   } else {
     AG_RETURN_IF_ERROR(CloseOpenCalls());
@@ -331,6 +331,13 @@ bool RunLoop::IsCutShort() const {
   const runtime::CancelReason reason = environment_->cancellation.reason();
   if (paused_ && reason == runtime::CancelReason::kClientGone) return false;
   return reason != runtime::CancelReason::kNone;
+}
+
+// A pause at a node that the graph no longer has is one that nobody could end.
+bool RunLoop::StaysPaused(const Ending& ending) const {
+  return resumed_ &&
+         (ending.kind == Ending::Kind::kStopped || ending.kind == Ending::Kind::kError) &&
+         ending.error.code() != StatusCode::kGraph;
 }
 
 RunLoop::Ending RunLoop::EndCancelled() {

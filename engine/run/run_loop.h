@@ -58,6 +58,8 @@ class RunLoop {
   void CheckInterruptAfter(const std::string& node, const std::optional<Interrupt>& interrupt);
   Ending Pause(ExecutionMeta::Phase phase, std::string reason);
   bool IsCutShort() const;
+  // It ended before it did anything: the thread stays as paused as it was.
+  bool StaysPaused(const Ending& ending) const;
   Ending EndCancelled();
   Ending Fail(Status status);
 
@@ -83,6 +85,7 @@ class RunLoop {
   Emitter emitter_;
 
   ExecutionMeta meta_;
+  ExecutionMeta paused_before_;   // as the thread was found; when resumed_
   std::string next_;              // node that comes next
   bool resumed_ = false;          // next_ is where a paused thread goes on
   bool took_time_ = false;        // a node since the last append was not instant

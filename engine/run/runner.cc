@@ -61,13 +61,12 @@ state::BeginRunReply BeginUnstored(const RunEnvironment& environment) {
 }
 
 // Gives the thread back as it was found.
-void Abandon(const RunEnvironment& environment, const state::BeginRunReply& begun,
-             state::Service* state) {
+void Abandon(const RunEnvironment& environment, uint64_t lease_epoch, state::Service* state) {
   if (state == nullptr) return;
   state::FinishRun finish;
   finish.append.thread_id = environment.thread_id;
   finish.append.run_id = environment.run_id;
-  finish.append.lease_epoch = begun.lease_epoch;
+  finish.append.lease_epoch = lease_epoch;
   finish.status = "error";
   finish.state_unread = true;
   if (Status status = state->Finish(finish); !status.ok()) {
@@ -141,6 +140,22 @@ Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
   return begun;
 }
 
+// Whatever goes wrong once the thread is leased, it is given back.
+template <typename Work>
+auto Runner::WhileLeased(const BegunRun& begun, Work work) -> decltype(work()) {
+  Status failure(StatusCode::kInternal, "the run failed");
+  try {
+    return work();
+  } catch (const std::exception& exception) {
+    failure.WithDetail(exception.what());
+  } catch (...) {
+  }
+  // Not in the handler: a fiber that waits there keeps the exception.
+  begun.environment->Log(LogLevel::kError, "", failure.ToString());
+  Abandon(*begun.environment, begun.reply.lease_epoch, state_);
+  return failure;
+}
+
 struct Runner::Opening {
   InitialState initial;
   BegunRun begun;
@@ -162,11 +177,14 @@ struct Runner::Opening {
   AG_ASSIGN_OR_RETURN(opening->begun, Begin(request, cancellation));
   if (!BringResults(request.messages)) return opening;
   BegunRun& begun = opening->begun;
-  opening->matched = request;
-  Status status = MatchResults(begun.reply.state.window, opening->matched->messages);
-  if (status.ok()) return opening;
-  Abandon(*begun.environment, begun.reply, state_);
-  return status;
+  const auto match = [&]() -> Status {
+    opening->matched = request;
+    Status status = MatchResults(begun.reply.state.window, opening->matched->messages);
+    if (!status.ok()) Abandon(*begun.environment, begun.reply.lease_epoch, state_);
+    return status;
+  };
+  AG_RETURN_IF_ERROR(WhileLeased(begun, match));
+  return opening;
 }
 
 Result<RunOutcome> Runner::Execute(const RunRequest& request,
@@ -177,9 +195,11 @@ Result<RunOutcome> Runner::Execute(const RunRequest& request,
   BegunRun& begun = opening->begun;
   const RunRequest& wanted = opening->matched ? *opening->matched : request;
   // From here on the thread's lease is ours, and the loop releases it.
-  const auto loop =
-      std::make_unique<RunLoop>(std::move(begun.environment), wanted, state_, begun.reply, sink);
-  return loop->Execute(std::move(begun.reply.state), std::move(opening->initial));
+  return WhileLeased(begun, [&]() -> Result<RunOutcome> {
+    const auto loop =
+        std::make_unique<RunLoop>(begun.environment, wanted, state_, begun.reply, sink);
+    return loop->Execute(std::move(begun.reply.state), std::move(opening->initial));
+  });
 }
 
 // Before a thread is made for it: where there is none, no call waits for a result.

@@ -178,6 +178,8 @@ class Runner {
   Result<std::unique_ptr<Opening>> Open(const RunRequest& request,
                                         const runtime::Cancellation& cancellation);
   Status CheckResults(const RunRequest& request) const;
+  template <typename Work>
+  auto WhileLeased(const BegunRun& begun, Work work) -> decltype(work());
   Result<std::shared_ptr<RunEnvironment>> MakeEnvironment(
       const RunRequest& request, const runtime::Cancellation& cancellation) const;
   Result<state::BeginRunReply> Lease(const RunRequest& request, RunEnvironment& environment,

@@ -77,6 +77,34 @@ TEST_F(RunEndingTest, ACancelledPauseIsNoPauseUnlessTheClientLeft) {
   EXPECT_EQ(json::parse(outcome.state_json).at("execution_meta").at("is_interrupted"), true);
 }
 
+TEST_F(RunEndingTest, AResumedRunThatIsCancelledAtOnceStaysPaused) {
+  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B").InterruptBefore({"B"});
+  EXPECT_EQ(RunOk(Ask("hi")).status, "interrupted");
+  for (runtime::CancelReason reason :
+       {runtime::CancelReason::kClientGone, runtime::CancelReason::kDeadline}) {
+    cancellation_ = runtime::Cancellation();
+    cancellation_.Cancel(reason);
+    const RunOutcome outcome = RunOk(Ask("on"));
+    EXPECT_NE(outcome.status, "done");
+    EXPECT_EQ(json::parse(outcome.state_json).at("execution_meta").at("interrupted_node"), "B");
+  }
+  cancellation_ = runtime::Cancellation();
+  const RunOutcome outcome = RunOk(Ask("on"));
+  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "two");
+}
+
+TEST_F(RunEndingTest, AnExceptionAfterTheLastNodeStillReleasesTheLease) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  state_.before_finish = [armed = true](const state::FinishRun&) mutable {
+    if (std::exchange(armed, false)) throw std::runtime_error("bug");
+    return Status::Ok();
+  };
+  EXPECT_EQ(Run(Ask("hi")).status().code(), StatusCode::kInternal);
+  EXPECT_FALSE(state_.AnyLease());
+}
+
 TEST_F(RunEndingTest, WhatCancelsAfterTheEndIsNotItsReason) {
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
   state_.before_finish = [this](const state::FinishRun&) {
