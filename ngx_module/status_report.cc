@@ -126,6 +126,11 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
       {"agent_graph_rate_limit_evictions_total", "Callers the rate limit forgot for want of room."},
       {"agent_graph_credit_stalls_total", "Times a producer waited for a slow client."},
       {"agent_graph_doorbells_total", "Wake-ups of event loops by engine threads."},
+      {"agent_graph_model_calls_total", "Calls of models that ended, by how."},
+      {"agent_graph_model_seconds_total", "How long these calls took in all.", true, true},
+      {"agent_graph_model_tokens_total", "Tokens that models told, by kind."},
+      {"agent_graph_state_operations_total", "Operations that the state owner answered."},
+      {"agent_graph_state_seconds_total", "How long these operations took in all.", true, true},
       {"agent_graph_live_sessions_total", "Live sessions, by what became of the wish."},
       {"agent_graph_live_reconnects_total", "New connections of live sessions to their provider."},
       {"agent_graph_live_frames_forwarded_total",
@@ -162,6 +167,15 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
       families[next].samples.push_back(
           {label + ',' + Label(name, value), value, counters.Get(counter)});
     };
+    named("outcome", "ok", StatusCounter::kModelReplies);
+    named("outcome", "error", StatusCounter::kModelFailures);
+    ++next;
+    plain(counters.Get(StatusCounter::kModelMicros));
+    named("kind", "input", StatusCounter::kModelInputTokens);
+    named("kind", "output", StatusCounter::kModelOutputTokens);
+    ++next;
+    plain(counters.Get(StatusCounter::kStateAnswers));
+    plain(counters.Get(StatusCounter::kStateMicros));
     named("decision", "opened", StatusCounter::kLiveSessions);
     named("decision", "refused", StatusCounter::kLiveRefused);
     ++next;

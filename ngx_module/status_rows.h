@@ -64,6 +64,13 @@ enum class StatusCounter : uint8_t {
   kLiveSoundMicros,
   kLiveFramesDropped,
   kLiveSoundDropped,
+  kModelReplies,
+  kModelFailures,
+  kModelMicros,
+  kModelInputTokens,
+  kModelOutputTokens,
+  kStateAnswers,
+  kStateMicros,
   kCount
 };
 // What is now, or was worst lately.

@@ -169,6 +169,16 @@ void WorkerService::Report(StatusRow& row) const {
   row.Set(StatusGauge::kSockets, sockets_);
   row.counters.Set(StatusCounter::kCreditStalls, outbox.credit_stalls());
   row.counters.Set(StatusCounter::kDoorbells, outbox.doorbells());
+  const models::ModelCounters& models = service_->models();
+  row.counters.Set(StatusCounter::kModelReplies, models.replies);
+  row.counters.Set(StatusCounter::kModelFailures, models.failures);
+  row.counters.Set(StatusCounter::kModelMicros, models.micros);
+  row.counters.Set(StatusCounter::kModelInputTokens, models.input_tokens);
+  row.counters.Set(StatusCounter::kModelOutputTokens, models.output_tokens);
+  if (const state::ClientCounters* state = service_->state()) {
+    row.counters.Set(StatusCounter::kStateAnswers, state->answers);
+    row.counters.Set(StatusCounter::kStateMicros, state->micros);
+  }
   const live::LiveCounters& live = service_->live();
   row.Set(StatusGauge::kLiveOpen, live.sessions);
   row.counters.Set(StatusCounter::kLiveSessions, live.sessions_total);

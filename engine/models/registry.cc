@@ -45,11 +45,16 @@ Result<std::unique_ptr<Registry>> Registry::Create(const std::vector<ProviderOpt
       return Status(StatusCode::kInvalidArgument,
                     "models." + entry.name + ": " + provider.status().message());
     }
-    registry->models_[entry.name] = *std::move(provider);
+    registry->Add(entry.name, *std::move(provider));
   }
-  registry->models_.try_emplace("demo", std::make_unique<DemoModel>());
-  if (options.empty()) registry->models_["default"] = std::make_unique<DemoModel>();
+  registry->Add("demo", std::make_unique<DemoModel>());
+  if (options.empty()) registry->Add("default", std::make_unique<DemoModel>());
   return registry;
+}
+
+// The first of a name stays.
+void Registry::Add(const std::string& name, std::unique_ptr<ModelProvider> model) {
+  models_.try_emplace(name, Metered(std::move(model), counters_));
 }
 
 ModelProvider* Registry::Find(std::string_view name) const {

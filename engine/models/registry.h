@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "models/metered.h"
 #include "models/model.h"
 
 namespace agent_graph::models {
@@ -36,7 +37,8 @@ struct ProviderOptions {
 // The captured environment: proxies and the CA file come from it.
 using Environment = std::map<std::string, std::string, std::less<>>;
 
-// Immutable, hence thread-safe. Starts nothing: connections are made when a model is called.
+// Immutable but for what it counts, hence thread-safe. Starts nothing: connections are made when a
+// model is called.
 class Registry {
  public:
   // A failure names the model and the reason.
@@ -46,8 +48,12 @@ class Registry {
   // Null when there is no such model. `demo` always exists; while nothing at all is configured,
   // `default` is the demo model, too.
   ModelProvider* Find(std::string_view name) const;
+  const ModelCounters& counters() const { return counters_; }
 
  private:
+  void Add(const std::string& name, std::unique_ptr<ModelProvider> model);
+
+  ModelCounters counters_;  // outlives the models
   std::map<std::string, std::unique_ptr<ModelProvider>, std::less<>> models_;
 };
 

@@ -57,6 +57,10 @@ Client::Client(ClientOptions options)
 
 Client::~Client() = default;
 
+const ClientCounters& Client::counters() const {
+  return link_->counters();
+}
+
 Status Client::Start() {
   return link_->Start();
 }

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "state/client_counters.h"
 #include "state/memories.h"
 #include "state/owner/directory.h"
 #include "state/service.h"
@@ -46,6 +47,8 @@ class Client : public Service, public Memories {
  public:
   explicit Client(ClientOptions options);
   ~Client() override;
+
+  const ClientCounters& counters() const;
 
   // Starts the thread; the owner may come later. Call after fork.
   Status Start();

@@ -297,6 +297,14 @@ const live::LiveCounters& Service::live() const {
   return implementation_->live_counters;
 }
 
+const models::ModelCounters& Service::models() const {
+  return implementation_->agent.models->counters();
+}
+
+const state::ClientCounters* Service::state() const {
+  return implementation_->state == nullptr ? nullptr : &implementation_->state->counters();
+}
+
 size_t Service::written_off_threads() const {
   return implementation_->runtime.written_off_threads();
 }

@@ -11,7 +11,9 @@
 #include "bridge/inbox.h"
 #include "bridge/outbox.h"
 #include "live/counters.h"
+#include "models/metered.h"
 #include "settings/settings.h"
+#include "state/client_counters.h"
 
 namespace agent_graph::service {
 
@@ -42,6 +44,9 @@ class Service {
   bridge::Inbox& inbox();
   bridge::Outbox& outbox();
   const live::LiveCounters& live() const;
+  const models::ModelCounters& models() const;
+  // Null: nothing is kept.
+  const state::ClientCounters* state() const;
 
   // Threads that user functions have taken for good: given up, and not come back since.
   size_t written_off_threads() const;

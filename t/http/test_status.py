@@ -8,12 +8,14 @@ import pytest
 
 from harness.agents import DEMO
 from harness.waiting import wait_until
+from harness.websocket import WebSocket
 
 _PAGES = """
         location = /status { agent_graph_status; }
         location = /status.json { agent_graph_status format=json; }
         location = /metrics { agent_graph_status format=prometheus; }
 """
+_SOCKETS = 'agent_graph_websockets{service="test"}'
 _LIMITED = DEMO | {"rate_limit": {"requests": 1000}}
 
 _NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
@@ -80,6 +82,47 @@ def test_counts_requests_runs_refusals_and_the_rate_limit(start_service):
     assert samples['agent_graph_refusals_total{service="test",reason="invalid"}'] == 1
     assert samples['agent_graph_rate_limit_decisions_total{service="test",decision="admitted"}'] == 6
     assert samples['agent_graph_workers{service="test",state="serving"}'] == 2
+
+
+def test_counts_what_models_and_the_state_take(start_service):
+    lost = {"provider": "openai", "model": "m", "base_url": "http://127.0.0.1:1", "api_key": "k"}
+    service = start_service(DEMO, server=_PAGES)
+    usages = [
+        service.invoke(text).json()["data"]["messages"][-1]["usages"] for text in ("one", "two words")
+    ]
+    service.write_settings(DEMO | {"models": {"default": lost | {"retries_max": 0}}})
+    service.reload()
+    assert service.invoke("x").status == 500
+
+    def counted():
+        samples = _metrics(service)
+        return samples['agent_graph_model_calls_total{service="test",outcome="error"}'] and samples
+
+    samples = wait_until(counted, "everything is counted")
+    assert samples['agent_graph_model_calls_total{service="test",outcome="ok"}'] == 2
+    assert samples['agent_graph_model_calls_total{service="test",outcome="error"}'] == 1
+    for kind, name in (("input", "prompt_tokens"), ("output", "completion_tokens")):
+        tokens = samples[f'agent_graph_model_tokens_total{{service="test",kind="{kind}"}}']
+        assert tokens == sum(usage[name] for usage in usages) > 0
+    assert samples['agent_graph_model_seconds_total{service="test"}'] > 0
+    assert samples['agent_graph_state_operations_total{service="test"}'] >= 6
+    assert samples['agent_graph_state_seconds_total{service="test"}'] > 0
+
+
+def test_open_sockets_are_counted_over_a_reload(start_service):
+    service = start_service(
+        _LIMITED, server=_PAGES, workers=1, http="agent_graph_shutdown_jitter 60s;"
+    )
+    old = WebSocket(service.port).upgrade()
+    wait_until(lambda: _metrics(service)[_SOCKETS] == 1, "the socket is counted")
+    service.reload()
+    new = WebSocket(service.port).upgrade()
+    wait_until(lambda: _metrics(service)[_SOCKETS] == 2, "both sockets are counted")
+    decisions = 'agent_graph_rate_limit_decisions_total{service="test",decision="admitted"}'
+    assert _metrics(service)[decisions] == 2
+    old.reset()
+    wait_until(lambda: _metrics(service)[_SOCKETS] == 1, "the old socket has gone")
+    new.reset()
 
 
 def test_all_formats_say_the_same(start_service):

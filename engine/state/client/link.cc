@@ -364,6 +364,12 @@ void Link::OnReply(pack::Unpacker& unpacker, std::string_view payload) {
     auto found = pending_.find(header.sequence);
     if (found == pending_.end()) return;  // its caller gave up
     if (found->second.released) Forget(*found->second.released);
+    if (!found->second.queued) {
+      const auto took = MonotonicClock::now() - found->second.started;
+      ++counters_.answers;
+      counters_.micros += static_cast<uint64_t>(
+          std::chrono::duration_cast<std::chrono::microseconds>(took).count());
+    }
     answer = found->second.answer;
     pending_bytes_ -= found->second.frame.size();
     pending_.erase(found);

@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "runtime/cancellation.h"
 #include "runtime/signal.h"
+#include "state/client_counters.h"
 #include "state/owner/directory.h"
 #include "state/wire/protocol.h"
 
@@ -61,6 +62,8 @@ class Link : public std::enable_shared_from_this<Link> {
   void Release(const std::string& thread_id, const std::string& run_id);
 
   void DropConnection();
+
+  const ClientCounters& counters() const { return counters_; }
 
  private:
   struct Reply {
@@ -128,6 +131,7 @@ class Link : public std::enable_shared_from_this<Link> {
   size_t unsent_start_ = 0;
   bool flush_posted_ = false;
   std::string buffer_;  // bytes just received; the link's thread only
+  ClientCounters counters_;
 };
 
 }  // namespace agent_graph::state
