@@ -1,0 +1,140 @@
+"""Illegal sequences of HTTP/2 frames against a location of ours: nginx ends the connection or the
+stream exactly as it does for a location of its own, and goes on serving others."""
+
+import contextlib
+import socket
+import struct
+
+import hpack
+
+from harness import environment, http2
+from harness.agents import DEMO
+from harness.service import invocation
+
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+_DATA, _HEADERS, _PRIORITY, _RST, _SETTINGS, _PUSH, _PING, _GOAWAY, _WINDOW, _CONTINUATION = range(10)
+_END_STREAM, _END_HEADERS, _PADDED = 0x1, 0x4, 0x8
+_STOCK = "        location /stock/ { client_max_body_size 26m; proxy_pass http://127.0.0.1:1; }"
+
+
+def _frame(kind, flags=0, stream=0, payload=b"", length=None):
+    size = len(payload) if length is None else length
+    return struct.pack(">I", size)[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def _head(*extra, leave_out=()):
+    """A function of the target's path that gives the encoded header block."""
+
+    def encode(target):
+        fields = [(":method", "POST"), (":scheme", "http"), (":path", target), (":authority", "a")]
+        fields = [field for field in fields if field[0] not in leave_out]
+        return hpack.Encoder().encode([*fields, *extra], huffman=False)
+
+    return encode
+
+
+def _open(flags=_END_HEADERS, stream=1, head=None):
+    """A function of the path: a HEADERS frame that begins a request."""
+    block = head or _head()
+    return lambda target: _frame(_HEADERS, flags, stream, block(target))
+
+
+def _raw(data):
+    return lambda target: data
+
+
+_BODY = b'{"messages":[{"role":"user","content":"x"}]}'
+
+# What follows the preface and the client's SETTINGS.
+_SEQUENCES = {
+    "data on no stream": [_raw(_frame(_DATA, 0, 0, b"x"))],
+    "data on an idle stream": [_raw(_frame(_DATA, 0, 5, b"x"))],
+    "data behind the end": [_open(_END_HEADERS | _END_STREAM), _raw(_frame(_DATA, _END_STREAM, 1, _BODY))],
+    "headers on no stream": [_open(stream=0)],
+    "headers on an even stream": [_open(stream=2)],
+    "a stream number that goes back": [_open(stream=5), _open(stream=3)],
+    "padding beyond the frame": [_open(), _raw(_frame(_DATA, _PADDED, 1, b"\xff" + b"x"))],
+    "padding of headers beyond the frame": [_raw(_frame(_HEADERS, _END_HEADERS | _PADDED, 1, b"\xff\x82"))],
+    "no continuation of headers": [_open(flags=0), _raw(_frame(_PING, 0, 0, b"x" * 8))],
+    "continuation of nothing": [_raw(_frame(_CONTINUATION, _END_HEADERS, 1, b"\x82"))],
+    "continuation of another stream": [_open(flags=0), _raw(_frame(_CONTINUATION, _END_HEADERS, 3, b"\x82"))],
+    "an impossible header block": [_raw(_frame(_HEADERS, _END_HEADERS, 1, b"\xff\xff\xff\xff\xff\xff"))],
+    "a frame beyond the size": [_raw(_frame(_DATA, 0, 1, length=0xFFFFFF))],
+    "priority of a wrong size": [_open(), _raw(_frame(_PRIORITY, 0, 1, b"abc"))],
+    "a stream that depends on itself": [_open(), _raw(_frame(_PRIORITY, 0, 1, struct.pack(">IB", 1, 0)))],
+    "reset of a wrong size": [_open(), _raw(_frame(_RST, 0, 1, b"abc"))],
+    "reset of no stream": [_raw(_frame(_RST, 0, 0, struct.pack(">I", 8)))],
+    "settings of a wrong size": [_raw(_frame(_SETTINGS, 0, 0, b"abc"))],
+    "settings on a stream": [_raw(_frame(_SETTINGS, 0, 1))],
+    "a window beyond the largest": [_raw(_frame(_SETTINGS, 0, 0, struct.pack(">HI", 4, 0xFFFFFFFF)))],
+    "acknowledged settings with content": [_raw(_frame(_SETTINGS, 1, 0, struct.pack(">HI", 4, 1)))],
+    "a push": [_open(), _raw(_frame(_PUSH, _END_HEADERS, 1, struct.pack(">I", 2)))],
+    "a ping of a wrong size": [_raw(_frame(_PING, 0, 0, b"abc"))],
+    "a ping on a stream": [_raw(_frame(_PING, 0, 1, b"x" * 8))],
+    "a window update of nothing": [_raw(_frame(_WINDOW, 0, 0, struct.pack(">I", 0)))],
+    "a window update of nothing on a stream": [_open(), _raw(_frame(_WINDOW, 0, 1, struct.pack(">I", 0)))],
+    "a window that overflows": [_raw(_frame(_WINDOW, 0, 0, struct.pack(">I", 0x7FFFFFFF)))],
+    "a stream's window that overflows": [_open(), _raw(_frame(_WINDOW, 0, 1, struct.pack(">I", 0x7FFFFFFF)))],
+    "a window update of a wrong size": [_raw(_frame(_WINDOW, 0, 0, b"abc"))],
+    "no method": [_open(head=_head(leave_out=(":method",)))],
+    "no path": [_open(head=_head(leave_out=(":path",)))],
+    "upper case in a name": [_open(head=_head(("X-Upper", "1")))],
+    "more than was announced": [
+        _open(head=_head(("content-length", "3"))), _raw(_frame(_DATA, _END_STREAM, 1, _BODY)),
+    ],
+    "less than was announced": [
+        _open(head=_head(("content-length", "300"))), _raw(_frame(_DATA, _END_STREAM, 1, _BODY)),
+    ],
+    "an unknown frame": [_raw(_frame(0xEE, 0xFF, 1, b"what"))],
+    "a goodbye": [_raw(_frame(_GOAWAY, 0, 0, struct.pack(">II", 0, 0)))],
+}
+
+
+def _receive(connection):
+    """All the server sends."""
+    received = b""
+    with contextlib.suppress(ConnectionResetError):
+        while data := connection.recv(65536):
+            received += data
+    return received
+
+
+def _verdicts(received):
+    """What the server says of the connection and its streams, in order. Not the answers: whether one
+    still comes is chance when the client has gone."""
+    verdicts = []
+    while received:
+        size = int.from_bytes(received[:3])
+        kind, stream = received[3], struct.unpack(">I", received[5:9])[0]
+        payload, received = received[9 : 9 + size], received[9 + size :]
+        if kind == _GOAWAY:
+            verdicts.append(("goaway", struct.unpack(">I", payload[4:8])[0]))
+        elif kind == _RST:
+            verdicts.append(("reset", stream, struct.unpack(">I", payload)[0]))
+    return verdicts
+
+
+def _play(port, sequence, target):
+    """Ends the client's side behind the sequence, so that the server has to end the connection."""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.settimeout(20 * environment.TIME_SCALE)
+        data = _PREFACE + _frame(_SETTINGS) + b"".join(step(target) for step in sequence)
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+        return _verdicts(_receive(connection))
+
+
+def test_illegal_frames_are_answered_as_by_nginx_alone(start_service):
+    service = start_service(DEMO, server=_STOCK, http2=True, workers=1)
+    (worker,) = service.workers()
+    verdicts = {
+        name: [_play(service.http2_port, steps, path) for path in ("/stock/", "/v1/graph/invoke")]
+        for name, steps in _SEQUENCES.items()
+    }
+    assert {name: pair for name, pair in verdicts.items() if pair[0] != pair[1]} == {}
+    # Most are faults that nginx names.
+    assert sum(pair[0] not in ([], [("goaway", 0)]) for pair in verdicts.values()) > 20
+    reply = http2.fetch(service.http2_port, "POST", "/v1/graph/invoke", body=invocation("x"))
+    assert reply.status == 200
+    assert [one.pid for one in service.workers()] == [worker.pid]
