@@ -10,8 +10,9 @@ from harness.waiting import wait_until
 _STREAMS = 100 if environment.SANITIZER else 1000
 _CHUNK = "x" * 16 * 1024
 _CHUNKS = 240
-# A stream's credit (256 KiB), and the reply so far as the provider and the run keep it, with slack.
-_BYTES_PER_STREAM = 1280 * 1024
+# A stream's credit (256 KiB), and the reply so far as the provider and the run keep it: 1,005 KiB were
+# measured, and what the allocator rounds up differs a little.
+_BYTES_PER_STREAM = 1120 * 1024
 _UNCHANGED_LOOKS = 50
 
 
@@ -40,7 +41,9 @@ def test_a_thousand_slow_readers(start_service, large_provider):
     model = {"provider": "openai", "model": "m", "base_url": large_provider.base_url, "api_key": "k"}
     # A small send buffer: what the kernel would take off nginx says nothing about us.
     service = start_service(
-        {"agent": "graphs/support.json:app", "models": {"default": model}}, listen="sndbuf=64k"
+        {"agent": "graphs/support.json:app", "models": {"default": model}},
+        listen="sndbuf=64k",
+        location="send_timeout 10m;",  # however long it takes until all have stalled
     )
 
     before = sum(processes.resident_bytes(worker.pid) for worker in service.workers())
