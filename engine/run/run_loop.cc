@@ -15,6 +15,7 @@
 #include "run/function_node.h"
 #include "run/tool_node.h"
 #include "runtime/runtime.h"
+#include "runtime/yield.h"
 #include "state/service.h"
 
 namespace agent_graph::run {

@@ -46,8 +46,10 @@ void Suspend() {
 }
 
 void Yield() {
-  if (current_fiber == nullptr) return;
-  current_fiber->thread.Ready(current_fiber);  // from the loop, not in this call
+  Fiber* const fiber = current_fiber;
+  if (fiber == nullptr) return;
+  // Not ready at once: its thread would resume it before it looks at a socket.
+  boost::asio::post(fiber->thread.loop(), [fiber] { fiber->thread.Ready(fiber); });
   Suspend();
 }
 

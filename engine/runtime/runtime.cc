@@ -246,14 +246,6 @@ bool OnFiber() {
   return Fiber::Current() != nullptr;
 }
 
-// Not ready at once: its thread would resume it before it looks at a socket.
-void Yield() {
-  Fiber* const fiber = Fiber::Current();
-  if (fiber == nullptr) return;
-  boost::asio::post(fiber->thread.loop(), [fiber] { fiber->thread.Ready(fiber); });
-  Suspend();
-}
-
 void AtEndOfTurn(std::function<void()> work) {
   EngineThread* const thread = EngineThread::Current();
   if (thread == nullptr) return work();

@@ -91,10 +91,6 @@ class Runtime {
 // True on a fiber of an engine thread.
 bool OnFiber();
 
-// Lets other fibers, sockets and timers of the calling engine thread have a turn; nothing
-// elsewhere.
-void Yield();
-
 // Runs `work` once the fibers that can run on the calling engine thread have run, so that what they
 // have to tell another thread wakes it once; on any other thread at once. It is short and does not
 // throw. Not called when the runtime stops first.
