@@ -1,17 +1,24 @@
 #!/usr/bin/env python3
-"""What the module adds to a spoken conversation: sessions at the rate of real time.
+"""What the module adds to a spoken conversation, and how many of them a worker carries.
 
-Each session sends 100 ms of sound every 100 ms to a provider that sends it back, through the module
-(one worker) and then without it. The difference of the round trips is what the module adds, both
-ways together; the CPU time of the worker says how many sessions one core carries.
-Usage: bench/live.py BUILD_DIRECTORY [SESSIONS [SECONDS]]
+A provider that sends sound back is reached through the module (one worker) and directly, in turns
+and within the same seconds, so that both meet the same machine. Packets carry the times at which the
+client sent them and the provider got and returned them: each way is measured by itself.
+
+1. added latency of either way, few sessions
+2. CPU time of the worker at the rate of real time, 100 ms of sound every 100 ms
+3. memory of open sessions, and how the worker refuses those beyond its cap
+
+Usage: bench/live.py BUILD_DIRECTORY [SESSIONS [SECONDS [CAP]]]
 """
 import asyncio
 import base64
 import json
 import os
 import pathlib
+import resource
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -22,70 +29,130 @@ import websockets
 
 INTERVAL = 0.1
 FRAME_BYTES = 3200
+TIMES = struct.Struct("<ddd")  # sent by the client, received and returned by the provider
 SERVICE = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
+LATENCY_SESSIONS = 4
+REFUSED = 5  # sessions tried beyond the cap
 
 
-async def provide(socket):
+async def provide(connection):
     """Gemini's protocol, as far as an echo needs it."""
-    async for text in socket:
+    async for text in connection:
+        received = time.monotonic()
         message = json.loads(text)
         if "setup" in message:
-            await socket.send('{"setupComplete":{}}')
+            await connection.send('{"setupComplete":{}}')
+        elif "audioStreamEnd" in message.get("realtimeInput", {}):
+            await connection.send('{"serverContent":{"turnComplete":true}}')
         elif "audio" in message.get("realtimeInput", {}):
-            data = message["realtimeInput"]["audio"]["data"]
-            await socket.send(
+            pcm = base64.b64decode(message["realtimeInput"]["audio"]["data"])
+            sent, _, _ = TIMES.unpack_from(pcm)
+            stamped = TIMES.pack(sent, received, time.monotonic()) + pcm[TIMES.size :]
+            data = base64.b64encode(stamped).decode()
+            await connection.send(
                 '{"serverContent":{"modelTurn":{"parts":[{"inlineData":'
                 '{"mimeType":"audio/pcm;rate=24000","data":"' + data + '"}}]}}}'
             )
 
 
-def packet():
-    return struct.pack("<d", time.monotonic()) + b"\1" * (FRAME_BYTES - 8)
+class Through:
+    """A session of the module."""
+
+    def __init__(self, port):
+        self.url, self.first = f"ws://127.0.0.1:{port}/v1/graph/live", "{}"
+
+    def wrap(self, pcm):
+        return pcm
+
+    def unwrap(self, message):
+        return message if isinstance(message, bytes) else None
 
 
-def encode(pcm):
-    data = base64.b64encode(pcm).decode()
-    return '{"realtimeInput":{"audio":{"mimeType":"audio/pcm;rate=16000","data":"' + data + '"}}}'
+class Direct:
+    """The same sound without the module."""
+
+    def __init__(self, port):
+        self.url, self.first = f"ws://127.0.0.1:{port}{SERVICE}", '{"setup":{}}'
+
+    def wrap(self, pcm):
+        data = base64.b64encode(pcm).decode()
+        return '{"realtimeInput":{"audio":{"mimeType":"audio/pcm;rate=16000","data":"' + data + '"}}}'
+
+    def unwrap(self, message):
+        content = json.loads(message).get("serverContent")
+        return content and base64.b64decode(content["modelTurn"]["parts"][0]["inlineData"]["data"])
 
 
-def decode(text):
-    content = json.loads(text).get("serverContent")
-    return content and base64.b64decode(content["modelTurn"]["parts"][0]["inlineData"]["data"])
-
-
-async def converse(url, first, wrap, unwrap, seconds, delay):
-    """One session; returns the round trips in seconds."""
+async def converse(way, seconds, delay, interval=INTERVAL):
+    """One session; returns the seconds that each packet took up and down."""
     await asyncio.sleep(delay)
     trips = []
-    async with websockets.connect(url, max_queue=None, ping_interval=None) as socket:
-        await socket.send(first)
+    async with websockets.connect(way.url, max_queue=None, ping_interval=None) as connection:
+        await connection.send(way.first)
 
         async def listen():
-            async for message in socket:
-                pcm = unwrap(message)
-                if pcm:
-                    trips.append(time.monotonic() - struct.unpack("<d", pcm[:8])[0])
+            async for message in connection:
+                now = time.monotonic()
+                if pcm := way.unwrap(message):
+                    sent, received, returned = TIMES.unpack_from(pcm)
+                    trips.append((received - sent, now - returned))
 
         listener = asyncio.create_task(listen())
         start = time.monotonic()
-        for count in range(int(seconds / INTERVAL)):
-            await socket.send(wrap(packet()))
-            await asyncio.sleep(max(0, start + (count + 1) * INTERVAL - time.monotonic()))
+        for count in range(int(seconds / interval)):
+            rest = b"\1" * (FRAME_BYTES - TIMES.size)
+            await connection.send(way.wrap(TIMES.pack(time.monotonic(), 0, 0) + rest))
+            await asyncio.sleep(max(0, start + (count + 1) * interval - time.monotonic()))
         await asyncio.sleep(0.5)
         listener.cancel()
-    return trips
+    return trips[int(1 / interval) :]  # in the first second connections open
 
 
-async def measure(url, first, wrap, unwrap, sessions, seconds):
-    """The round trips of all sessions; those of the first second, in which they open, are left out."""
-    runs = [
-        converse(url, first, wrap, unwrap, seconds, i * INTERVAL * 10 / sessions)
-        for i in range(sessions)
-    ]
-    trips = []
-    for one in await asyncio.gather(*runs):
-        trips += one[10:]
-    return sorted(trips)
+async def measure_latency(through, direct, seconds):
+    """Sessions of both kinds side by side, never two packets at once."""
+    step = INTERVAL / (2 * LATENCY_SESSIONS)
+    runs = []
+    for i in range(LATENCY_SESSIONS):
+        runs.append(converse(through, seconds, 2 * i * step))
+        runs.append(converse(direct, seconds, (2 * i + 1) * step))
+    trips = await asyncio.gather(*runs)
+    ours, theirs = sum(trips[::2], []), sum(trips[1::2], [])
+    for index, name in enumerate(("client to provider", "provider to client")):
+        one, other = (sorted(trip[index] for trip in side) for side in (ours, theirs))
+        for label, share in (("p50", 0.5), ("p99", 0.99)):
+            a, b = percentile(one, share), percentile(other, share)
+            print(f"{name} {label}: {a:.2f} ms through the module, {b:.2f} ms without, added {a - b:.2f} ms")
+
+
+async def measure_cpu(through, sessions, seconds, worker):
+    before = cpu_seconds(worker)
+    runs = [converse(through, seconds, i * INTERVAL / sessions) for i in range(sessions)]
+    trips = sum(await asyncio.gather(*runs), [])
+    used = cpu_seconds(worker) - before
+    expected = sessions * (int(seconds / INTERVAL) - int(1 / INTERVAL))
+    print(f"{sessions} sessions, {seconds:g} s at the rate of real time: {len(trips)} of {expected} packets "
+          f"came back, {used / seconds / sessions * 1000:.3f} ms of CPU per session and second: one core "
+          f"carries {sessions * seconds / used:.0f}")
+
+
+async def measure_memory(through, cap, worker):
+    """Opens sessions until the worker refuses; each speaks once, and then they are idle."""
+    before = private_bytes(worker)
+    opened, refused = [], []
+    for _ in range(cap + REFUSED):
+        connection = await websockets.connect(through.url, max_queue=None, ping_interval=None)
+        await connection.send(through.first)
+        await connection.send(TIMES.pack(time.monotonic(), 0, 0) + bytes(FRAME_BYTES - TIMES.size))
+        answer = await asyncio.wait_for(connection.recv(), 30)
+        if isinstance(answer, bytes):
+            opened.append(connection)
+            continue
+        await connection.wait_closed()
+        refused.append((json.loads(answer)["code"], connection.close_code))
+    each = (private_bytes(worker) - before) / len(opened)
+    print(f"{len(opened)} sessions open on one worker, {each / 1024:.1f} KiB of private memory each; "
+          f"{len(refused)} beyond the cap were told {set(refused)}")
+    await asyncio.gather(*(connection.close() for connection in opened))
 
 
 def percentile(values, share):
@@ -97,14 +164,19 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def write_configuration(directory, build, port, provider_port):
+def private_bytes(pid):
+    rows = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(row.split()[1]) * 1024 for row in rows if row.startswith("Private_Dirty:"))
+
+
+def write_configuration(directory, build, port, provider_port, cap):
     user = "user root;" if os.getuid() == 0 else ""
     (directory / "live.json").write_text(json.dumps({"app": {
         "nodes": [{"name": "VOICE", "type": "live_agent"}],
         "edges": [{"from": "START", "to": "VOICE"}]}}))
     (directory / "service.json").write_text(json.dumps({
         "agent": "live.json:app",
-        "limits": {"live_sessions_max": 8000},
+        "limits": {"live_sessions_max": cap},
         "models": {"default": {"provider": "gemini", "model": "bench", "api_key": "none",
                                "base_url": f"http://127.0.0.1:{provider_port}/v1beta"}}}))
     paths = "".join(f"{name}_temp_path {directory}/{name};"
@@ -117,60 +189,77 @@ events {{ worker_connections 8192; }}
 http {{
     access_log off; client_max_body_size 26m; {paths}
     agent_graph_service live {directory}/service.json threads=1 state={directory}/state;
-    server {{ listen 127.0.0.1:{port}; location / {{ agent_graph live; }} }}
+    server {{ listen 127.0.0.1:{port} backlog=4096; location / {{ agent_graph live; }} }}
 }}
 """)
 
 
-async def run(build, directory, sessions, seconds):
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+async def wait_for_worker(nginx, port):
+    deadline = time.monotonic() + 60
+    while True:
+        found = subprocess.run(["pgrep", "-P", str(nginx.pid), "-f", "worker process"],
+                               capture_output=True, text=True, check=False).stdout.split()
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.close()
+            if found:
+                return int(found[0])
+        except OSError:
+            pass
+        if time.monotonic() > deadline:
+            sys.exit("nginx does not start")
+        await asyncio.sleep(0.1)
+
+
+async def run(build, directory, sessions, seconds, cap):
     # In a process of its own, or it would compete with the clients for one interpreter.
     provider = subprocess.Popen([sys.executable, __file__, "--provider"], stdout=subprocess.PIPE)
-    provider_port = int(provider.stdout.readline())
-    port = provider_port + 1
-    write_configuration(directory, build, port, provider_port)
+    provider_port, port = int(provider.stdout.readline()), free_port()
+    write_configuration(directory, build, port, provider_port, cap)
     nginx = subprocess.Popen(["nginx", "-p", directory, "-c", directory / "nginx.conf",
                               "-g", "daemon off;"])
     try:
-        await asyncio.sleep(3)
-        (worker,) = subprocess.run(["pgrep", "-P", str(nginx.pid), "-f", "worker process"],
-                                   capture_output=True, text=True, check=True).stdout.split()
-        direct = await measure(f"ws://127.0.0.1:{provider_port}{SERVICE}", '{"setup":{}}', encode,
-                               decode, sessions, seconds)
-        before = cpu_seconds(worker)
-        through = await measure(f"ws://127.0.0.1:{port}/v1/graph/live", "{}", lambda pcm: pcm,
-                                lambda pcm: pcm if isinstance(pcm, bytes) else None, sessions,
-                                seconds)
-        used = cpu_seconds(worker) - before
+        worker = await wait_for_worker(nginx, port)
+        through = Through(port)
+        await measure_latency(through, Direct(provider_port), seconds)
+        await measure_cpu(through, sessions, seconds, worker)
+        await measure_memory(through, cap, worker)
     finally:
         nginx.send_signal(signal.SIGTERM)
-        nginx.wait(20)
+        nginx.wait(60)
         provider.kill()
-    expected = sessions * (int(seconds / INTERVAL) - 10)
-    print(f"{sessions} sessions, {seconds:g} s, {len(through)} of {expected} packets came back")
-    for name, share in (("p50", 0.5), ("p99", 0.99)):
-        ours, theirs = percentile(through, share), percentile(direct, share)
-        print(f"round trip {name}: {ours:.2f} ms through the module, {theirs:.2f} ms without, "
-              f"added {ours - theirs:.2f} ms")
-    print(f"CPU: {used / seconds / sessions * 1000:.3f} ms per session and second; one core carries "
-          f"{sessions * seconds / used:.0f} sessions")
 
 
 async def serve():
+    raise_descriptor_limit()
     async with websockets.serve(provide, "127.0.0.1", 0, max_queue=None, ping_interval=None) as server:
         print(server.sockets[0].getsockname()[1], flush=True)
         await asyncio.Future()
 
 
+def raise_descriptor_limit():
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 def main():
     if sys.argv[1] == "--provider":
         return asyncio.run(serve())
+    raise_descriptor_limit()
     build = pathlib.Path(sys.argv[1]).resolve()
     sessions = int(sys.argv[2]) if len(sys.argv) > 2 else 50
     seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 10
+    cap = int(sys.argv[4]) if len(sys.argv) > 4 else 1000
     with tempfile.TemporaryDirectory(prefix="agent-graph-bench-") as name:
         directory = pathlib.Path(name)
         directory.chmod(0o755)
-        asyncio.run(run(build, directory, sessions, seconds))
+        asyncio.run(run(build, directory, sessions, seconds, cap))
 
 
 if __name__ == "__main__":
