@@ -573,6 +573,18 @@ def test_closing_waits_for_the_answer(start_service, live_provider):
     assert client.closed_with == 1000
 
 
+def test_closing_waits_for_half_a_minute_at_most(start_service, live_provider):
+    service = start_service(live_provider.settings())
+    client = LiveClient(service.port, timeout=60).start(thread_id="late")
+    connection = live_provider.accept()
+    connection.accept_setup()
+    client.type("a question that nobody answers")
+    client.send_json({"type": "close"})
+    assert client.read_to_end() == []
+    assert client.closed_with == 1000
+    assert [_text(m) for m in _messages(service, "late")] == ["a question that nobody answers"]
+
+
 def test_a_client_that_goes_leaves_the_answer_in_the_thread(start_service, live_provider):
     service = start_service(live_provider.settings())
     client = _client(service).start(thread_id="gone")
@@ -614,7 +626,9 @@ def test_a_leaving_worker_sends_clients_to_the_next(start_service, live_provider
     assert transcript(back.read_turn()) == "back"
 
 
-def test_a_killed_worker_costs_a_gap(start_service, live_provider):
+@pytest.mark.parametrize("told", [{}, {"resumption_handle": "h"}])
+def test_a_killed_worker_costs_a_gap(start_service, live_provider, told):
+    """The client comes back with its thread, and with the handle if it kept that."""
     service = start_service(live_provider.settings(), workers=1)
     client = _client(service).start(thread_id="killed")
     connection = live_provider.accept()
@@ -626,12 +640,14 @@ def test_a_killed_worker_costs_a_gap(start_service, live_provider):
     client.read_turn()
     _wait_for_messages(service, "killed", 2)
     service.kill_worker()
-    back = _client(service).start(thread_id="killed")
+    back = _client(service).start(thread_id="killed", **told)
     connection = live_provider.accept()
     assert connection.accept_setup()["sessionResumption"] == {"handle": "h"}
     connection.say("still here")
     connection.complete_turn()
     assert transcript(back.read_turn()) == "still here"
+    texts = [_text(m) for m in _wait_for_messages(service, "killed", 3)]
+    assert texts == ["remember this", "I will", "still here"]
 
 
 def test_one_session_a_thread(start_service):
