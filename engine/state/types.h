@@ -66,7 +66,11 @@ struct ThreadState {
 
 struct MessagePage {
   std::vector<StoredMessage> messages;  // ascending
+  std::string next_cursor;              // empty: no more
 };
+
+// The cursor of the page that begins at a message; `skip` more that are found are passed over.
+std::string CursorOfMessage(uint64_t sequence, uint64_t skip = 0);
 
 struct ThreadPage {
   std::vector<ThreadRecord> threads;  // newest first

@@ -349,7 +349,8 @@ const std::string_view kAnswerSchemas = R"json({
     "type": "object",
     "properties": {
       "messages": {"type": "array", "items": {"$ref": "#/components/schemas/Message"}},
-      "next_offset": {"type": "integer", "description": "Where the next page begins; only when more follow"}
+      "next_offset": {"type": "integer", "description": "Where the next page begins; only when more follow"},
+      "next_cursor": {"type": "string", "description": "Only when more follow"}
     },
     "required": ["messages"]
   },

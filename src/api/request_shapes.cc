@@ -148,7 +148,9 @@ constexpr std::array kPageFields = {
           .has_fallback = true},
     Field{.name = "cursor",
           .type = kText,
-          .description = "`next_cursor` of the page before, instead of an offset"},
+          .description =
+              "`next_cursor` of the page before, instead of an offset. A search that has "
+              "looked at 100,000 entries ends its page, even an empty one, with it"},
 };
 
 constexpr std::array kTraceFields = {

@@ -11,31 +11,8 @@
 namespace agent_graph::api {
 namespace {
 
-// A smaller page is whole; the state ends a larger one early.
-constexpr uint64_t kWholePageBytes = 2 * 1024 * 1024;
-
-// Whether messages follow a page that was asked for with one more than `limit`, which is left out.
-Result<bool> MoreFollow(HandlerContext& context, const std::string& thread_id,
-                        const state::PageRequest& request, uint64_t limit,
-                        state::MessagePage& page) {
-  if (page.messages.size() > limit) {
-    page.messages.resize(limit);
-    return true;
-  }
-  uint64_t bytes = context.api().settings->limits.message_bytes_max;
-  for (const state::StoredMessage& message : page.messages) bytes += message.json.size();
-  bool may_be_cut = page.messages.size() == kPageLimitMax || bytes > kWholePageBytes;
-  if (page.messages.empty() || !may_be_cut) return false;
-  state::PageRequest rest = request;
-  rest.offset += page.messages.size();
-  rest.limit = 1;
-  AG_ASSIGN_OR_RETURN(state::MessagePage following,
-                      context.state().ListMessages(context.caller().scope, thread_id, rest));
-  return !following.messages.empty();
-}
-
-// A page that would be larger than the limit ends early, too.
-std::string MessagesData(const state::MessagePage& page, uint64_t offset, bool more,
+// A page that would be larger than the limit ends early, and each tells where to go on.
+std::string MessagesData(const state::MessagePage& page, const state::PageRequest& request,
                          uint64_t bytes_max) {
   std::string data = "{\"messages\":[";
   size_t taken = 0;
@@ -46,8 +23,17 @@ std::string MessagesData(const state::MessagePage& page, uint64_t offset, bool m
     ++taken;
   }
   data += ']';
-  if (more || taken < page.messages.size()) {
-    data += ",\"next_offset\":" + std::to_string(offset + taken);
+  std::string next_cursor = page.next_cursor;
+  if (taken < page.messages.size()) {
+    next_cursor = state::CursorOfMessage(page.messages[taken].sequence);
+  }
+  if (!next_cursor.empty()) {
+    // An offset counts from the cursor it was given with, and what a search found: from a page that
+    // began at one, or that ended because it had passed over so much, only the cursor leads on.
+    if (request.cursor.empty() && taken > 0) {
+      data += ",\"next_offset\":" + std::to_string(request.offset + taken);
+    }
+    data += ",\"next_cursor\":\"" + next_cursor + '"';
   }
   data += '}';
   return data;
@@ -60,14 +46,10 @@ void ListMessages(HandlerContext& context) {
   const std::string& thread_id = context.ThreadId(problems);
   state::PageRequest request = ReadPage(Query(context.head().query), problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  const uint64_t limit = request.limit++;
   Result<state::MessagePage> page =
       context.state().ListMessages(context.caller().scope, thread_id, request);
   if (!page.ok()) return context.Fail(page.status());
-  Result<bool> more = MoreFollow(context, thread_id, request, limit, *page);
-  if (!more.ok()) return context.Fail(more.status());
-  context.Succeed(
-      MessagesData(*page, request.offset, *more, context.api().settings->limits.page_bytes_max));
+  context.Succeed(MessagesData(*page, request, context.api().settings->limits.page_bytes_max));
 }
 
 void AddMessages(HandlerContext& context) {

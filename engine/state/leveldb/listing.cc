@@ -13,11 +13,12 @@ namespace {
 struct Place {
   int64_t updated_micros = 0;
   std::string thread_id;
+  uint64_t skip = 0;  // what is left of an offset
 };
 
 template <pack::SameAs<Place> T>
 auto Fields(T& place) {
-  return std::tie(place.updated_micros, place.thread_id);
+  return std::tie(place.updated_micros, place.thread_id, place.skip);
 }
 
 std::string ToCursor(const Place& place) {
@@ -95,7 +96,7 @@ class Listing {
 }  // namespace
 
 std::string CursorBehind(const ThreadRecord& thread) {
-  return ToCursor({thread.updated_micros, thread.thread_id});
+  return ToCursor({thread.updated_micros, thread.thread_id, 0});
 }
 
 Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
@@ -109,11 +110,12 @@ Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
   }
   Listing listing(body.scope);
   std::string begin = listing.begin();
+  uint64_t skip = request.offset;
   if (!request.cursor.empty()) {
     AG_ASSIGN_OR_RETURN(Place place, FromCursor(request.cursor));
     begin = listing.After(place);
+    skip += std::min(place.skip, ~skip);
   }
-  uint64_t skip = request.offset;
   uint64_t passed = 0;
   size_t bytes = 0;
   Place last;
@@ -144,7 +146,10 @@ Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
         return true;
       }));
   if (!damage.ok()) return Status(StatusCode::kDataLoss, "stored state cannot be read back");
-  if (more) page.next_cursor = ToCursor(last);
+  if (more) {
+    last.skip = skip;
+    page.next_cursor = ToCursor(last);
+  }
   return page;
 }
 

@@ -1,6 +1,9 @@
 #include "state/leveldb/thread_read.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
+#include <utility>
 
 #include "message/codec.h"
 #include "state/leveldb/reader.h"
@@ -95,6 +98,32 @@ Result<std::vector<StoredMessage>> ReadWindow(const DatabaseSnapshot& snapshot,
   return messages;
 }
 
+// Where a page of messages begins.
+struct MessagePlace {
+  uint64_t sequence = 1;
+  uint64_t skip = 0;
+};
+
+Result<MessagePlace> PlaceOf(const PageRequest& page) {
+  MessagePlace place;
+  if (!page.cursor.empty()) {
+    const char* const end = page.cursor.data() + page.cursor.size();
+    auto parsed = std::from_chars(page.cursor.data(), end, place.sequence);
+    if (parsed.ec == std::errc() && parsed.ptr != end && *parsed.ptr == '-') {
+      parsed = std::from_chars(parsed.ptr + 1, end, place.skip);
+    }
+    if (parsed.ec != std::errc() || parsed.ptr != end) {
+      return Status(StatusCode::kInvalidArgument, "cursor: not one that this service gave");
+    }
+  }
+  place.skip += std::min(page.offset, ~place.skip);
+  return place;
+}
+
+bool Matches(const StoredMessage& message, const std::string& search) {
+  return search.empty() || ContainsIgnoringCase(message::SearchText(message.json), search);
+}
+
 // Cuts a thread's log, read from its end, into runs.
 class TraceCollector {
  public:
@@ -175,27 +204,37 @@ Result<StoredMessage> ReadMessage(const DatabaseSnapshot& snapshot, const keys::
   return ToMessage(*value, *sequence);
 }
 
+std::string CursorOfMessage(uint64_t sequence, uint64_t skip) {
+  std::string cursor = std::to_string(sequence);
+  if (skip > 0) cursor += '-' + std::to_string(skip);
+  return cursor;
+}
+
 Result<MessagePage> ReadMessages(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
                                  const PageRequest& page) {
   AG_ASSIGN_OR_RETURN(std::optional<CountersRow> counters,
                       ReadRow<CountersRow>(snapshot, keys::Counters(thread)));
+  AG_ASSIGN_OR_RETURN(MessagePlace place, PlaceOf(page));
   MessagePage result;
   if (!counters) return result;
   const uint64_t limit = std::min(page.limit, kPageItemsMax);
-  uint64_t skip = page.offset;
-  uint64_t first = 0;
+  uint64_t skip = place.skip;
   if (skip >= counters->messages || limit == 0) return result;
   // Without holes a position is a sequence number.
   if (page.search.empty() && counters->messages + 1 == counters->next_sequence) {
-    first = skip + 1;
-    skip = 0;
+    place.sequence += std::exchange(skip, 0);
   }
   uint64_t passed = 0;
   size_t bytes = 0;
   Status damage;
-  AG_RETURN_IF_ERROR(
-      ScanMessages(snapshot, thread, first, [&](uint64_t sequence, std::string_view value) {
-        if (++passed > kRowsPassedMax + limit) return false;
+  AG_RETURN_IF_ERROR(ScanMessages(
+      snapshot, thread, place.sequence, [&](uint64_t sequence, std::string_view value) {
+        const bool more =
+            result.messages.size() == limit || bytes > kPageBytesMax || passed++ == kRowsPassedMax;
+        if (more) {
+          result.next_cursor = CursorOfMessage(sequence, skip);
+          return false;
+        }
         if (page.search.empty() && skip > 0) {
           --skip;
           return true;
@@ -205,17 +244,18 @@ Result<MessagePage> ReadMessages(const DatabaseSnapshot& snapshot, const keys::T
           damage = message.status();
           return false;
         }
-        if (!page.search.empty()) {
-          if (!ContainsIgnoringCase(message::SearchText(message->json), page.search)) return true;
-          if (skip > 0) {
-            --skip;
-            return true;
-          }
+        if (!Matches(*message, page.search)) return true;
+        if (skip > 0) {
+          --skip;
+          return true;
         }
         bytes += message->json.size();
-        if (bytes > kPageBytesMax && !result.messages.empty()) return false;
+        if (bytes > kPageBytesMax && !result.messages.empty()) {
+          result.next_cursor = CursorOfMessage(sequence);
+          return false;
+        }
         result.messages.push_back(std::move(*message));
-        return result.messages.size() < limit;
+        return true;
       }));
   AG_RETURN_IF_ERROR(damage);
   return result;

@@ -35,7 +35,7 @@ auto Fields(T& s) {
 }
 template <pack::SameAs<MessagePage> T>
 auto Fields(T& s) {
-  return std::tie(s.messages);
+  return std::tie(s.messages, s.next_cursor);
 }
 template <pack::SameAs<ThreadPage> T>
 auto Fields(T& s) {

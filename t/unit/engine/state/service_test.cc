@@ -375,6 +375,34 @@ TEST_P(ServiceTest, MessagePagesAndSearch) {
   EXPECT_THAT(page(Page(0, 100, "message_id")), IsEmpty());
 }
 
+TEST_P(ServiceTest, MessagePagesGoOnFromTheCursor) {
+  std::vector<StoredMessage> messages;
+  for (int i = 0; i < 10; ++i) messages.push_back(UserMessage(Numbered("m", i), "text"));
+  RunTurn(service(), "t", "", messages);
+  ASSERT_TRUE(service().DeleteMessage(Scope::All(), "t", "m4").ok());
+  for (const std::string search : {"", "text"}) {
+    std::vector<std::string> found;
+    PageRequest request = Page(1, 3, search);
+    for (;;) {
+      Result<MessagePage> page = service().ListMessages(Scope::All(), "t", request);
+      ASSERT_TRUE(page.ok());
+      for (const std::string& id : Ids(page->messages)) found.push_back(id);
+      if (page->next_cursor.empty()) break;
+      ASSERT_EQ(page->messages.size(), 3u);
+      request.offset = 0;
+      request.cursor = page->next_cursor;
+    }
+    EXPECT_THAT(found, ElementsAre("m1", "m2", "m3", "m5", "m6", "m7", "m8", "m9"));
+  }
+  for (const std::string cursor : {"x", "1x", "1-", "-1", "1--1", "99999999999999999999"}) {
+    PageRequest request = Page(0, 3);
+    request.cursor = cursor;
+    EXPECT_EQ(service().ListMessages(Scope::All(), "t", request).status().code(),
+              StatusCode::kInvalidArgument)
+        << cursor;
+  }
+}
+
 TEST_P(ServiceTest, ThreadsAreListedNewestFirstByScope) {
   for (const char* id : {"a1", "b1", "a2", "n1"}) {
     RunTurn(service(), id, id[0] == 'a' ? "alice" : id[0] == 'b' ? "bob" : "", {UserMessage("m")});

@@ -535,12 +535,12 @@ TEST_F(DispatchTest, AddsMessages) {
 TEST_F(DispatchTest, ReadsListsAndDeletesMessages) {
   EXPECT_CALL(state_, ListMessages(_, "a", _))
       .WillRepeatedly(Return(state::MessagePage{
-          {{"1", 1, R"({"message_id":"1"})"}, {"2", 2, R"({"message_id":"2"})"}}}));
+          {{"1", 1, R"({"message_id":"1"})"}, {"2", 2, R"({"message_id":"2"})"}}, ""}));
   EXPECT_EQ(Send("GET", "/v1/threads/a/messages?search=").Data(),
             json::parse(R"({"messages":[{"message_id":"1"},{"message_id":"2"}]})"));
   settings_.limits.page_bytes_max = 20;
   EXPECT_EQ(Send("GET", "/v1/threads/a/messages?offset=5").Data(),
-            json::parse(R"({"messages":[{"message_id":"1"}],"next_offset":6})"));
+            json::parse(R"({"messages":[{"message_id":"1"}],"next_offset":6,"next_cursor":"2"})"));
 
   EXPECT_CALL(state_, GetMessage(_, "a", "m/1"))
       .WillOnce(Return(state::StoredMessage{"m/1", 1, R"({"message_id":"m/1"})"}));

@@ -1,0 +1,109 @@
+// Searches that pass over more rows than one page may: they say where to go on.
+#include <gtest/gtest.h>
+#include <leveldb/write_batch.h>
+
+#include "fixture.h"
+#include "state/leveldb/listing.h"
+#include "state/leveldb/reader.h"
+#include "state/leveldb/thread_read.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr uint64_t kRows = 2 * kRowsPassedMax + 1000;
+
+bool IsNeedle(uint64_t row) {
+  return row == 10 || row == kRowsPassedMax + 10 || row == kRows;
+}
+std::string Name(uint64_t row) {
+  return (IsNeedle(row) ? "needle" : "straw") + std::to_string(row);
+}
+
+class LongSearch : public testing::Test {
+ protected:
+  void SetUp() override {
+    Result<std::unique_ptr<Database>> database = Database::OpenMemory();
+    ASSERT_TRUE(database.ok());
+    database_ = *std::move(database);
+  }
+
+  template <typename Row>
+  void Fill(Row row) {
+    leveldb::WriteBatch batch;
+    for (uint64_t i = 1; i <= kRows; ++i) row(batch, i);
+    ASSERT_TRUE(database_->Write(batch, false).ok());
+  }
+  // The names found from page to page.
+  template <typename Read>
+  std::vector<std::string> SearchAll(uint64_t offset, int& pages, Read read) {
+    PageRequest request = Page(offset, 2, "NEEDLE");
+    std::vector<std::string> found;
+    for (pages = 0; pages < 10;) {
+      ++pages;
+      request.cursor = read(request, found);
+      request.offset = 0;
+      if (request.cursor.empty()) break;
+    }
+    return found;
+  }
+
+  std::unique_ptr<Database> database_;
+};
+
+TEST_F(LongSearch, ThroughMessagesGoesOnByCursor) {
+  const keys::ThreadKey thread{"", 1};
+  Fill([&](leveldb::WriteBatch& batch, uint64_t row) {
+    const StoredMessage message = UserMessage(std::to_string(row), Name(row));
+    batch.Put(keys::Message(thread, row), pack::ToBytes(MessageRow{message.id, message.json}));
+  });
+  CountersRow counters;
+  counters.next_sequence = kRows + 1;
+  counters.messages = kRows;
+  leveldb::WriteBatch batch;
+  batch.Put(keys::Counters(thread), pack::ToBytes(counters));
+  ASSERT_TRUE(database_->Write(batch, false).ok());
+
+  const DatabaseSnapshot snapshot(*database_);
+  auto read = [&](const PageRequest& request, std::vector<std::string>& found) {
+    Result<MessagePage> page = ReadMessages(snapshot, thread, request);
+    EXPECT_TRUE(page.ok());
+    for (const StoredMessage& message : page->messages) found.push_back(message.id);
+    return page->next_cursor;
+  };
+  int pages = 0;
+  const std::vector<std::string> all{"10", std::to_string(kRowsPassedMax + 10),
+                                     std::to_string(kRows)};
+  EXPECT_EQ(SearchAll(0, pages, read), all);
+  EXPECT_EQ(pages, 3);
+  EXPECT_EQ(SearchAll(2, pages, read), std::vector<std::string>{all[2]})
+      << "an offset counts over pages";
+}
+
+TEST_F(LongSearch, ThroughThreadsGoesOnByCursor) {
+  Fill([&](leveldb::WriteBatch& batch, uint64_t row) {
+    ThreadRow thread;
+    thread.number = row;
+    thread.name = Name(row);
+    // The newest come first.
+    thread.created_micros = thread.updated_micros = static_cast<int64_t>(kRows - row + 1);
+    const std::string id = std::to_string(row);
+    batch.Put(keys::Thread(id), pack::ToBytes(thread));
+    batch.Put(keys::Listing(thread.updated_micros, id), "");
+  });
+  const DatabaseSnapshot snapshot(*database_);
+  auto read = [&](const PageRequest& request, std::vector<std::string>& found) {
+    Result<ThreadPage> page = ReadThreadPage(snapshot, {Scope::All(), request});
+    EXPECT_TRUE(page.ok());
+    for (const ThreadRecord& thread : page->threads) found.push_back(thread.name);
+    return page->next_cursor;
+  };
+  int pages = 0;
+  const std::vector<std::string> all{Name(10), Name(kRowsPassedMax + 10), Name(kRows)};
+  EXPECT_EQ(SearchAll(0, pages, read), all);
+  EXPECT_EQ(pages, 3);
+  EXPECT_EQ(SearchAll(2, pages, read), std::vector<std::string>{all[2]})
+      << "an offset counts over pages";
+}
+
+}  // namespace
+}  // namespace agent_graph::state
