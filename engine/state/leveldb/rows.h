@@ -77,7 +77,7 @@ struct LeaseRow {
   bool stop_requested = false;
   std::string current_node;
   int64_t step = 0;
-  uint64_t last_append = 0;  // the client's sequence number of it: sent again, it is not repeated
+  uint64_t last_append = 0;  // its client's sequence number: up to here nothing is done again
   bool cancel_requested = false;
   bool state_changed = false;  // by somebody else, since the run has loaded it
   std::vector<std::string> queued_runs;

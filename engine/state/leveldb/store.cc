@@ -249,13 +249,14 @@ void Store::CheckClients(MonotonicClock::time_point now) {
 }
 
 void Store::Sweep() {
-  Result<bool> more = SweepDeletedThread(database_, transaction_, kSweepRows);
+  Result<bool> more = SweepDeletedThread(database_, transaction_, kSweepRows, sweep_);
   if (more.ok() && !*more) more = SweepCutLog(database_, transaction_, kSweepRows);
   wants_sweep_ = more.ok() && *more;
   if (more.ok()) {
     transaction_.Accept(false);
   } else {
     transaction_.Reject();
+    sweep_ = {};
   }
 }
 

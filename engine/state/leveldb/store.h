@@ -212,6 +212,7 @@ class Store {
   std::vector<keys::MemoryKey> changed_memories_;
   uint64_t remote_tools_version_ = 0;
   bool wants_sweep_ = false;
+  SweepPosition sweep_;
 };
 
 }  // namespace agent_graph::state

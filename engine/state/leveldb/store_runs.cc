@@ -179,7 +179,8 @@ Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRun& a
 
 Result<ReplyRow> Store::Append(const ReplyAddress& from, const AppendRun& append, int64_t micros) {
   AG_ASSIGN_OR_RETURN(Lease * lease, FencedLease(from, append));
-  if (lease->row.last_append == from.sequence) return AnswerOfAppend(lease->row);
+  // Several appends of a run may be under way; they come, and come again, in their order.
+  if (from.sequence <= lease->row.last_append) return AnswerOfAppend(lease->row);
   ThreadEditor editor(transaction_, lease->thread);
   AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, append, micros));
   editor.Save();

@@ -91,23 +91,29 @@ void DeleteThread(Transaction& transaction, const std::string& thread_id, const 
   transaction.Note({thread_id, row.owner, row.updated_micros, std::nullopt});
 }
 
-Result<bool> SweepDeletedThread(const Database& database, Transaction& transaction,
-                                size_t rows_max) {
+Result<bool> SweepDeletedThread(const Database& database, Transaction& transaction, size_t rows_max,
+                                SweepPosition& position) {
   AG_ASSIGN_OR_RETURN(std::optional<keys::ThreadKey> thread,
                       FirstThreadOf(database, keys::Table::kDeleted));
   if (!thread) return false;
+  if (position.thread != *thread) position = {*thread, 0, {}};
   size_t rows = 0;
-  for (keys::Table table : kSweptTables) {
-    const std::string prefix = keys::ThreadPrefix(table, *thread);
-    AG_RETURN_IF_ERROR(database.Scan(prefix, keys::PrefixEnd(prefix), nullptr,
+  for (; position.table < std::size(kSweptTables); ++position.table, position.from.clear()) {
+    const std::string prefix = keys::ThreadPrefix(kSweptTables[position.table], *thread);
+    AG_RETURN_IF_ERROR(database.Scan(position.from.empty() ? prefix : position.from,
+                                     keys::PrefixEnd(prefix), nullptr,
                                      [&](std::string_view key, std::string_view) {
-                                       if (rows == rows_max) return false;
+                                       if (rows == rows_max) {
+                                         position.from = key;
+                                         return false;
+                                       }
                                        transaction.Delete(std::string(key));
                                        ++rows;
                                        return true;
                                      }));
+    if (rows == rows_max) return true;
   }
-  if (rows < rows_max) transaction.Delete(keys::Deleted(*thread));
+  transaction.Delete(keys::Deleted(*thread));
   return true;
 }
 

@@ -35,9 +35,18 @@ void TouchThread(Transaction& transaction, const std::string& thread_id, ThreadR
 // Forgets the record; everything below its number is left for SweepDeletedThread.
 void DeleteThread(Transaction& transaction, const std::string& thread_id, const ThreadRow& row);
 
-// Deletes up to `rows_max` rows of one deleted thread. False when no deleted thread is left.
-Result<bool> SweepDeletedThread(const Database& database, Transaction& transaction,
-                                size_t rows_max);
+// How far the rows of a deleted thread have been swept: what is deleted already would otherwise be
+// passed over again by each portion.
+struct SweepPosition {
+  keys::ThreadKey thread;
+  size_t table = 0;
+  std::string from;  // empty: the first row of the table
+};
+
+// Deletes up to `rows_max` rows of one deleted thread. False when no deleted thread is left. When
+// it fails `position` must be forgotten.
+Result<bool> SweepDeletedThread(const Database& database, Transaction& transaction, size_t rows_max,
+                                SweepPosition& position);
 
 // Deletes up to `rows_max` log rows that were cut off. False when there is nothing left to cut.
 Result<bool> SweepCutLog(const Database& database, Transaction& transaction, size_t rows_max);

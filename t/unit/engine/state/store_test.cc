@@ -1,0 +1,109 @@
+// The store by itself: what is sent again, and what is swept.
+#include "state/leveldb/store.h"
+
+#include <gtest/gtest.h>
+
+#include "fixture.h"
+#include "state/leveldb/thread_read.h"
+
+namespace agent_graph::state {
+namespace {
+
+class StoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    Result<std::unique_ptr<Database>> database = Database::OpenMemory();
+    ASSERT_TRUE(database.ok());
+    database_ = *std::move(database);
+    Open();
+  }
+  // As an owner that takes over does.
+  void Open() {
+    store_ = std::make_unique<Store>(*database_, SyncLevel::kNone, std::chrono::seconds(0));
+    ASSERT_TRUE(store_->Load().ok());
+    wire::Hello hello;
+    hello.client = "client";
+    hello.process = getpid();
+    hello.runs = {"run"};
+    store_->Connect(hello, 1);
+  }
+
+  template <typename Body>
+  void Apply(uint64_t sequence, wire::Operation operation, const Body& body) {
+    const std::string bytes = pack::ToBytes(body);
+    pack::Unpacker unpacker(bytes);
+    store_->Apply({"client", 1, sequence}, {sequence, 0, operation, 1'000'000}, unpacker);
+  }
+  std::vector<StoreReply> Commit() {
+    Result<std::vector<StoreReply>> replies = store_->Commit();
+    EXPECT_TRUE(replies.ok());
+    return replies.ok() ? *std::move(replies) : std::vector<StoreReply>();
+  }
+
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(StoreTest, AppendsThatWereUnderWayTogetherAreDoneOnce) {
+  const BeginRun run = RunOn("t", "", "run");
+  Apply(1, wire::Operation::kBegin, run);
+  ASSERT_TRUE(Commit().at(0).status.ok());
+  BeginRunReply begun;
+  begun.lease_epoch = 1;
+  auto append = [&](uint64_t sequence) {
+    AppendRun step = AppendOf(run, begun);
+    step.entries = {{"step", std::to_string(sequence), 0}};
+    Apply(sequence, wire::Operation::kAppend, step);
+  };
+  append(2);
+  append(3);
+  append(4);
+  Commit();
+  // Nobody heard of it.
+  Open();
+  for (uint64_t sequence : {2, 3, 4, 5}) append(sequence);
+  for (const StoreReply& reply : Commit()) {
+    EXPECT_TRUE(reply.status.ok()) << reply.status.ToString();
+  }
+  const DatabaseSnapshot snapshot(*database_);
+  Result<ThreadRow> thread = ReadThread(snapshot, Scope::All(), "t");
+  ASSERT_TRUE(thread.ok());
+  Result<std::vector<LogEntry>> log = ReadLogEntries(snapshot, thread->key(), 0, 100);
+  ASSERT_TRUE(log.ok());
+  std::vector<std::string> steps;
+  for (const LogEntry& entry : *log) steps.push_back(entry.json);
+  EXPECT_EQ(steps, (std::vector<std::string>{"2", "3", "4", "5"}));
+}
+
+TEST_F(StoreTest, DeletedThreadsAreSweptToTheLastRow) {
+  uint64_t sequence = 0;
+  // 256 rows are swept at once: fewer, exactly so many in a table, and more.
+  for (const int messages : {3, 256, 1000}) {
+    std::vector<StoredMessage> all;
+    for (int i = 0; i < messages; ++i) all.push_back(UserMessage(Numbered("m", i)));
+    const std::string thread_id = Numbered("t", messages);
+    Apply(++sequence, wire::Operation::kAppendMessages, MessagesOn(thread_id, "", all));
+    Apply(++sequence, wire::Operation::kDeleteThread, wire::ThreadBody{Scope::All(), thread_id});
+    Commit();
+  }
+  for (int portion = 0; store_->wants_sweep(); ++portion) {
+    ASSERT_LT(portion, 100);
+    store_->Sweep();
+    Commit();
+  }
+  std::vector<keys::Table> left;
+  ASSERT_TRUE(database_
+                  ->Scan({}, {}, nullptr,
+                         [&](std::string_view key, std::string_view) {
+                           left.push_back(static_cast<keys::Table>(key[0]));
+                           return true;
+                         })
+                  .ok());
+  for (keys::Table table : left) {
+    EXPECT_TRUE(table == keys::Table::kMeta || table == keys::Table::kReply)
+        << static_cast<int>(table);
+  }
+}
+
+}  // namespace
+}  // namespace agent_graph::state
