@@ -44,9 +44,10 @@ class Storm:
 
     def master(self):
         """And what it leaves behind, as a service manager does, which then starts it again."""
-        for process in self._service.masters() + self._service.processes():
-            self._kill(process.pid)
-        self._service.wait_until_gone()
+        # The master first: it would replace the others. It may just have started one.
+        while processes := self._service.masters() or self._service.processes():
+            for process in processes:
+                self._kill(process.pid)
         (self._service.directory / "logs" / "nginx.pid").unlink(missing_ok=True)
         self._service.start()
 

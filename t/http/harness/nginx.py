@@ -1,5 +1,6 @@
 """One nginx instance of a test: its folder, its processes, its log."""
 
+import contextlib
 import os
 import pathlib
 import pwd
@@ -200,7 +201,9 @@ class Nginx:
 
     def _end(self, number):
         for master in self.masters():
-            self.signal(number, master.pid)
+            # Named so too: a child of the master that tries a configuration, and soon ends.
+            with contextlib.suppress(ProcessLookupError):
+                self.signal(number, master.pid)
 
     def wait_until_gone(self, timeout=15):
         wait_until(lambda: not self.processes(), "all processes of nginx have gone", timeout)
