@@ -1,5 +1,7 @@
 #include "ngx.h"
 
+#include "base/text.h"
+
 namespace agent_graph::nginx {
 
 ngx_str_t CopyToPool(ngx_pool_t* pool, std::string_view text) {
@@ -39,7 +41,9 @@ std::string_view FindRequestHeader(const ngx_http_request_t* request, std::strin
 }
 
 void Log(ngx_log_t* log, ngx_uint_t level, std::string_view text) {
-  ngx_str_t line = Reference(text);
+  // Parts of it come from models, tools and clients.
+  const std::string shown = OneLine(text, NGX_MAX_ERROR_STR);
+  ngx_str_t line = Reference(shown);
   ngx_log_error(level, log, 0, "agent_graph: %V", &line);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "tools/engine_call.h"
 #include "tools/url_template.h"
 
@@ -54,14 +55,6 @@ Result<std::vector<std::string>> DeclaredNames(const std::string& parameters_jso
   if (!properties->is_object()) return Invalid("\"properties\" must be an object");
   for (const auto& [name, value] : properties->items()) names.push_back(name);
   return names;
-}
-
-// Cut at a character.
-std::string Shorten(std::string text, size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  while (bytes_max > 0 && (static_cast<unsigned char>(text[bytes_max]) & 0xc0) == 0x80) --bytes_max;
-  text.resize(bytes_max);
-  return text + "...";
 }
 
 bool IsText(std::string_view content_type) {
@@ -180,7 +173,8 @@ class Endpoint {
     const std::string_view type = head.Header("content-type");
     if (body.ok() && !body->empty() && (IsText(type) || type.find("json") != type.npos)) {
       BlotOut(secrets_, *body);
-      text += ": " + Shorten(*std::move(body), kRefusalBytesMax - 8);
+      const std::string_view shown = CutAtCharacter(*body, kRefusalBytesMax - 8);
+      text += ": " + std::string(shown) + (shown.size() < body->size() ? "..." : "");
     }
     return ToolOutput::Error(text);
   }

@@ -4,6 +4,7 @@ output."""
 import json
 import pathlib
 import re
+import time
 
 import pytest
 
@@ -36,6 +37,7 @@ _FIXTURES = [
     *asks("wrong", ("ev_get-sum", {"a": "x"})),
     *asks("echo", ("echo", {"a": 1})),
     *asks("die", ("die", {})),
+    *asks("break the log", ("die_now", {})),
     *asks("environment", ("environment", {})),
     *asks("pid", ("pid", {})),
 ]
@@ -190,6 +192,31 @@ def test_what_the_program_says_is_bounded(serve):
     wait_until(lambda: "wrote what is no message: this is no message" in _log(service), "told")
     said = [line for line in _log(service).splitlines() if "says: line" in line]
     assert 0 < len(said) <= 40 and max(len(line) for line in said) < 1000
+
+
+def test_a_program_that_never_stops_talking(serve):
+    began = time.monotonic()
+    service = serve(_server("endless"))
+    for _ in range(5):
+        assert _results(service, "echo") == [({"a": 1}, False)]
+    said = [line for line in _log(service).splitlines() if "says: without end" in line]
+    windows = (time.monotonic() - began) / 10 + 1
+    assert len(said) <= 20 * windows + 20
+
+
+def test_a_name_cannot_begin_a_line_of_the_log(serve):
+    service = serve(_server("dies"))
+    [(_, failed)] = _results(service, "break the log")
+    assert failed
+    wait_until(lambda: "tool die now:" in _log(service), "the failure is told")
+    assert not any(line.startswith("now") for line in _log(service).splitlines())
+
+
+def test_a_line_without_end(serve):
+    service = serve(_server("large"))
+    [(output, failed)] = _results(service, "echo")
+    assert failed and "more than 4194304 bytes" in json.dumps(output)
+    assert service.get("/ping").status == 200
 
 
 def test_requests_of_the_server_are_answered(serve):

@@ -16,6 +16,8 @@ class Runtime;
 namespace agent_graph::tools::mcp {
 
 inline constexpr size_t kListPagesMax = 32;
+inline constexpr size_t kListedToolsMax = 4096;
+inline constexpr size_t kListBytesMax = 8 * 1024 * 1024;  // of all pages as JSON
 
 // What the caller of a request is ready to wait for.
 struct Patience {

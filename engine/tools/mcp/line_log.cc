@@ -2,21 +2,15 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace agent_graph::tools::mcp {
 namespace {
 
 constexpr std::chrono::seconds kWindow{10};
 
-// One line of printable text, cut at a character.
 std::string Printable(std::string_view line) {
-  std::string text(line.substr(0, kLogLineBytesMax));
-  while (line.size() > text.size() && !text.empty() &&
-         (static_cast<unsigned char>(line[text.size()]) & 0xc0) == 0x80) {
-    text.pop_back();
-  }
-  std::replace_if(
-      text.begin(), text.end(),
-      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  std::string text = OneLine(line, kLogLineBytesMax);
   while (text.ends_with(' ')) text.pop_back();
   return text;
 }

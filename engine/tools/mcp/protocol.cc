@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent_graph/version.h"
+#include "base/text.h"
 
 namespace agent_graph::tools::mcp {
 namespace {
@@ -88,12 +89,7 @@ std::string ErrorText(const json& error) {
   if (error.is_object() && error.contains("message") && error["message"].is_string()) {
     text = error["message"].get<std::string>();
   }
-  if (text.size() > kErrorTextBytesMax) {
-    size_t end = kErrorTextBytesMax;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-    text.resize(end);
-  }
-  return text;
+  return OneLine(text, kErrorTextBytesMax);
 }
 
 }  // namespace agent_graph::tools::mcp

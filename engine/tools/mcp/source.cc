@@ -18,6 +18,7 @@ constexpr std::chrono::milliseconds kRetryDelayMin{1'000};
 constexpr std::chrono::milliseconds kRetryDelayMax{60'000};
 constexpr std::chrono::milliseconds kListenAgainMin{500};
 constexpr std::chrono::milliseconds kEndTimeout{1'000};
+constexpr size_t kProblemsTold = 8;
 
 ToolOutput Call(Client& client, const McpServer& server, const std::string& name,
                 const json& arguments, ToolContext& context) {
@@ -167,7 +168,13 @@ void Source::Accept(const Result<std::vector<json>>& listed, uint64_t changes) {
     Log(LogLevel::kWarning, "contributes no tools: " + listed.status().ToString());
   }
   if (tell_recovery) Log(LogLevel::kInfo, "contributes its tools again");
-  for (const std::string& problem : problems) Log(LogLevel::kWarning, problem);
+  for (size_t i = 0; i < std::min(problems.size(), kProblemsTold); ++i) {
+    Log(LogLevel::kWarning, problems[i]);
+  }
+  if (problems.size() > kProblemsTold) {
+    Log(LogLevel::kWarning,
+        "and " + std::to_string(problems.size() - kProblemsTold) + " more such problems");
+  }
   if (start_listening) ListenInBackground();
 }
 

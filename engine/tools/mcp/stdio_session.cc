@@ -13,6 +13,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr size_t kFloodBytes = 32 * 1024;  // read at once
+constexpr std::chrono::milliseconds kFloodPause{20};
 constexpr std::chrono::seconds kEndPatience{3};     // for the news that the program has ended
 constexpr std::chrono::seconds kWritePatience{60};  // a program that reads nothing for so long
 
@@ -102,6 +104,9 @@ void StdioSession::ReadErrors() {
     Result<std::string> bytes = program_->ReadErrors(ending_, kNoDeadline);
     if (!bytes.ok() || bytes->empty()) return;
     errors_.Feed(*bytes);
+    // One that writes without end waits for us rather than the engine thread for it.
+    if (bytes->size() < kFloodBytes) continue;
+    if (!runtime::SleepFor(kFloodPause, &ending_).ok()) return;
   }
 }
 

@@ -167,6 +167,11 @@ Result<json> StreamableClient::ReadReply(net::HttpCall& call, const net::HttpHea
   }
   Result<json> reply = ParseJson(body);
   if (!reply.ok() || !reply->is_object()) return Unavailable("the server's reply is not valid");
+  // A refusal may not have understood which request it was.
+  const json replied = reply->value("id", json());
+  if (replied != id && !(replied.is_null() && reply->contains("error"))) {
+    return Unavailable("the server's reply is one to another request");
+  }
   return ReadResult(*std::move(reply));
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace agent_graph::tools::mcp {
 namespace {
@@ -31,12 +32,6 @@ bool IsIdempotent(const json& described) {
   return IsTrue(*annotations, "readOnlyHint") || IsTrue(*annotations, "idempotentHint");
 }
 
-void CutAtCharacter(std::string& text, size_t bytes_max) {
-  if (text.size() <= bytes_max) return;
-  while (bytes_max > 0 && (static_cast<unsigned char>(text[bytes_max]) & 0xc0) == 0x80) --bytes_max;
-  text.resize(bytes_max);
-}
-
 }  // namespace
 
 Result<Tool> ToTool(const json& described, const std::string& prefix) {
@@ -46,7 +41,7 @@ Result<Tool> ToTool(const json& described, const std::string& prefix) {
   tool.name = prefix + name;
   if (name.empty()) return Invalid("a tool has no name");
   if (tool.name.size() > kToolNameBytesMax) {
-    return Invalid("the name of tool " + name.substr(0, kToolNameBytesMax) + " is too long");
+    return Invalid("the name of tool " + OneLine(name, kToolNameBytesMax) + " is too long");
   }
   std::replace_if(
       tool.name.begin(), tool.name.end(),
@@ -57,7 +52,7 @@ Result<Tool> ToTool(const json& described, const std::string& prefix) {
       '_');
   tool.description = TextOf(described, "description");
   if (tool.description.empty()) tool.description = TextOf(described, "title");
-  CutAtCharacter(tool.description, kDescriptionBytesMax);
+  tool.description.resize(CutAtCharacter(tool.description, kDescriptionBytesMax).size());
   if (const auto schema = described.find("inputSchema");
       schema != described.end() && schema->is_object()) {
     tool.parameters_json = DumpJson(*schema);

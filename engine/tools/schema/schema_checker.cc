@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace agent_graph::tools {
 namespace {
@@ -125,7 +126,7 @@ bool SchemaChecker::Fail(std::string_view problem) {
     text += step;
     if (text.size() > kPlaceBytesMax) break;
   }
-  if (text.size() > kPlaceBytesMax) text.resize(kPlaceBytesMax);
+  text.resize(CutAtCharacter(text, kPlaceBytesMax).size());
   if (text.empty()) text = "the whole";
   problems_.push_back(text.append(": ").append(problem));
   return false;
@@ -161,9 +162,7 @@ std::string SchemaChecker::Shown(const json& value) const {
   if (hushed_ > 0 || problems_.size() == kSchemaProblemsMax) return "";
   std::string text = DumpJson(value);
   if (text.size() <= kShownBytesMax) return text;
-  size_t end = kShownBytesMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end) + "…";
+  return std::string(CutAtCharacter(text, kShownBytesMax)) + "…";
 }
 
 // --- the keywords that combine schemas --------------------------------------------------------

@@ -10,7 +10,7 @@ using nlohmann::json;
 
 constexpr size_t kRoot = static_cast<size_t>(-1);  // the parent of what stands in nothing
 constexpr size_t kPatternsMax = 256;
-constexpr size_t kPatternBytesInAllMax = size_t{1} << 20;  // compiled
+constexpr size_t kPatternBytesInAllMax = 256 * 1024;  // compiled
 constexpr size_t kPlaceBytesMax = 200;
 
 bool IsTextList(const json& value) {

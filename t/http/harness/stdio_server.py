@@ -17,7 +17,7 @@ def send(message):
 def tools():
     names = ["echo", "environment", "pid"]
     if MODE == "dies":
-        names.append("die")
+        names += ["die", "die\nnow"]
     if MODE == "grows" and grown:
         names.append("grown")
     return [{"name": name, "inputSchema": {"type": "object"}} for name in names]
@@ -25,7 +25,7 @@ def tools():
 
 def call(name, arguments):
     global grown
-    if name == "die":
+    if name.startswith("die"):
         sys.stderr.write("my last words\n")
         sys.stderr.flush()
         os._exit(3)
@@ -46,6 +46,14 @@ def call(name, arguments):
             sys.stderr.write(f"line {number} " + "x" * 2000 + "\n")
             sys.stderr.flush()
         print("this is no message", flush=True)
+    if MODE == "endless" and not grown:
+        grown = True
+        if os.fork() == 0:  # of our process group
+            while True:
+                os.write(2, b"without end\n" * 4096)
+    if MODE == "large":
+        for _ in range(1024):  # a gigabyte in one line, or as much of it as anybody reads
+            sys.stdout.write("x" * (1 << 20))
     if MODE == "asks":
         send({"id": "q1", "method": "roots/list"})
         answer = json.loads(sys.stdin.readline())

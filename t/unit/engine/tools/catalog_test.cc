@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "../net/on_fiber.h"
 #include "call_context.h"
 #include "mcp_server.h"
+#include "tools/mcp/client.h"
+#include "tools/mcp/source.h"
 #include "tools/mcp/tool_result.h"
 
 namespace agent_graph::tools {
@@ -163,6 +166,37 @@ TEST_F(CatalogTest, AServerThatFailsContributesNothing) {
   EXPECT_THAT(Names(), ElementsAre("a"));
   EXPECT_NE(log().find("MCP server broken: contributes no tools"), std::string::npos);
   EXPECT_NE(log().find("MCP server closed: contributes no tools"), std::string::npos);
+}
+
+TEST_F(CatalogTest, AListWithoutEndIsRefused) {
+  ScriptedMcpServer server;
+  const std::vector<std::string> page(mcp::kListedToolsMax / 4, "a");
+  server.SetPages({page, page, page, page, page});
+  MakeWith(server);
+  EXPECT_TRUE(List().empty());
+  EXPECT_NE(log().find("the list of tools is too long"), std::string::npos) << log();
+}
+
+TEST_F(CatalogTest, ManyToolsWithMistakesAreFewLinesOfTheLog) {
+  ScriptedMcpServer server;
+  std::vector<std::string> page(2000, std::string(100, 'x') + "\nnext line");
+  for (int i = 0; i < 1000; ++i) page.push_back("t" + std::to_string(i));
+  server.SetPages({page});
+  MakeWith(server);
+  EXPECT_EQ(List().size(), mcp::kToolsMax);
+  const std::string lines = log();
+  EXPECT_LT(std::count(lines.begin(), lines.end(), '\n'), 20) << lines;
+}
+
+TEST_F(CatalogTest, AReplyToAnotherRequestIsNone) {
+  ScriptedMcpServer server;
+  server.wrong_id = true;
+  server.SetPages({{"a"}});
+  MakeWith(server);
+  EXPECT_TRUE(Call("a").is_error);
+  // A stream that has only such ends without a reply.
+  server.stream = true;
+  EXPECT_TRUE(Call("a").is_error);
 }
 
 TEST_F(CatalogTest, AServerThatNeverAnswersIsNotWaitedForLong) {

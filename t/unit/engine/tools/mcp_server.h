@@ -49,6 +49,7 @@ class ScriptedMcpServer {
   std::atomic<bool> stream{false};  // replies are events, with a ping and a notification before
   std::atomic<bool> broken{false};  // answers HTTP 500
   std::atomic<bool> silent{false};  // never answers tools/call
+  std::atomic<bool> wrong_id{false};  // replies to a request that nobody made
   std::atomic<int> lost_status{404};
 
  private:
@@ -86,7 +87,7 @@ class ScriptedMcpServer {
     }
     json reply = Reply(message);
     reply["jsonrpc"] = "2.0";
-    reply["id"] = message["id"];
+    reply["id"] = wrong_id && method == "tools/call" ? json(4'000'000'000) : message["id"];
     const std::string head = "Mcp-Session-Id: " + session + "\r\nContent-Type: ";
     if (!stream) return Send(connection, "200 OK", head + "application/json\r\n", reply.dump());
     return Send(
