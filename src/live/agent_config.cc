@@ -1,6 +1,5 @@
 #include "live/agent_config.h"
 
-
 #include "base/json.h"
 #include "live/session.h"
 

@@ -16,8 +16,8 @@ struct Agent {
   // the tool node's work, so lead there with ToolCallsPending (graph.h).
   std::string tool_node = {};
   std::vector<std::string> tools_tags = {};  // only tools with one of these tags; empty: all
-  std::string parameters_json = "{}";  // temperature, max_tokens, ...: passed to the provider
-  bool stream = true;                  // pieces are shown to the client as they arrive
+  std::string parameters_json = "{}";        // temperature, max_tokens, ...: passed to the provider
+  bool stream = true;                        // pieces are shown to the client as they arrive
   // The state field that gets the reply's text instead of the conversation: for agents that decide
   // or classify. Nothing of it is shown as a message. Not together with tools.
   std::string output_field = {};

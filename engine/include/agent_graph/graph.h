@@ -63,10 +63,10 @@ using ReducerFunction =
 struct StateField {
   std::string name = {};
   Reducer reducer = Reducer::kReplace;
-  ReducerFunction custom = {};        // with Reducer::kCustom; runs on the engine thread
+  ReducerFunction custom = {};  // with Reducer::kCustom; runs on the engine thread
   // With kAppend and kUnion an unset default is [], with kSum 0, with kMerge {}.
   std::string default_json = "null";
-  std::string schema_json = "{}";     // JSON Schema of the field, for GET /v1/graph:StateSchema
+  std::string schema_json = "{}";  // JSON Schema of the field, for GET /v1/graph:StateSchema
 };
 
 inline constexpr std::chrono::milliseconds kFunctionTimeoutDefault{300'000};

@@ -46,9 +46,9 @@ class ScriptedMcpServer {
     return !listeners_.empty();
   }
 
-  std::atomic<bool> stream{false};  // replies are events, with a ping and a notification before
-  std::atomic<bool> broken{false};  // answers HTTP 500
-  std::atomic<bool> silent{false};  // never answers tools/call
+  std::atomic<bool> stream{false};    // replies are events, with a ping and a notification before
+  std::atomic<bool> broken{false};    // answers HTTP 500
+  std::atomic<bool> silent{false};    // never answers tools/call
   std::atomic<bool> wrong_id{false};  // replies to a request that nobody made
   std::atomic<int> lost_status{404};
 
