@@ -32,6 +32,7 @@ struct RequestContext {
   std::unique_ptr<Socket> socket;  // once a WebSocket was accepted
   bool counted_socket = false;     // in the worker's number of open ones
   size_t socket_input_bytes = 0;   // of it, counted as buffered
+  ngx_event_t message_deadline{};  // of the client, for a message that has begun
 
   // A body that the engine asks for only once it knows the caller.
   enum class LateBody : uint8_t { kNone, kUnread, kWanted, kReading };

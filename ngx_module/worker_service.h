@@ -81,6 +81,9 @@ class WorkerService final : public PortReceiver {
   Socket::Life UpgradeToSocket(ExchangeSlot& slot);
   bool TakeMessage(ExchangeSlot& slot, bridge::SocketMessage message);
   void Settle(RequestContext& context, Socket::Life life);
+  static void WatchMessage(RequestContext& context);
+  static void ForgetMessage(RequestContext& context);
+  static void OnMessageOverdue(ngx_event_t* event) noexcept;
   void EndSocket(RequestContext& context, Socket::Life life);
   void SocketOverdue(ExchangeSlot& slot);
   void CloseIdleSockets();

@@ -25,6 +25,7 @@ class WorkerService::MessageTaker final : public SocketReceiver {
 
   bool OnMessage(bool binary, std::string payload) override {
     WorkerService& worker = *context_.worker;
+    ForgetMessage(context_);
     if (!context_.address) return true;  // the engine has ended it
     ExchangeSlot* slot = worker.exchanges_.Find(*context_.address);
     return slot == nullptr || worker.TakeMessage(*slot, {binary, std::move(payload)});
@@ -172,7 +173,37 @@ void WorkerService::Settle(RequestContext& context, Socket::Life life) {
     CountSocketInput(context, context.socket->input_bytes());
     life = context.socket->Write();
   }
-  if (life != Socket::Life::kOpen) EndSocket(context, life);
+  if (life != Socket::Life::kOpen) return EndSocket(context, life);
+  WatchMessage(context);
+}
+
+// A message that comes byte by byte would keep its room for ever: nobody else reads a clock for it.
+void WorkerService::WatchMessage(RequestContext& context) {
+  const Socket& socket = *context.socket;
+  const bool waits = socket.endpoint().open() && socket.endpoint().in_message() && !socket.paused();
+  if (!waits) return ForgetMessage(context);
+  ngx_event_t& deadline = context.message_deadline;
+  if (deadline.timer_set) return;
+  deadline.handler = OnMessageOverdue;
+  deadline.data = &context;
+  deadline.log = ngx_cycle->log;
+  deadline.cancelable = 1;
+  ngx_add_timer(&deadline, context.location.run_timeout);
+}
+
+void WorkerService::ForgetMessage(RequestContext& context) {
+  if (context.message_deadline.timer_set) ngx_del_timer(&context.message_deadline);
+}
+
+void WorkerService::OnMessageOverdue(ngx_event_t* event) noexcept {
+  Guarded(ngx_cycle->log, [&] {
+    auto* context = static_cast<RequestContext*>(event->data);
+    ngx_connection_t* connection = context->request->connection;
+    ngx_http_set_log_request(connection->log, context->request);
+    context->socket->Close(websocket::close_code::kPolicy, "the message took too long");
+    context->worker->Settle(*context, context->socket->Write());
+    ngx_http_run_posted_requests(connection);  // the request may be gone by now
+  });
 }
 
 void WorkerService::EndSocket(RequestContext& context, Socket::Life life) {
@@ -184,6 +215,7 @@ void WorkerService::EndSocket(RequestContext& context, Socket::Life life) {
     ngx_log_error(NGX_LOG_INFO, request->connection->log, 0,
                   "agent_graph: websocket client broke a rule: %V", &fault);
   }
+  ForgetMessage(context);
   CountSocket(context, false);
   if (context.address) {
     ExchangeSlot* slot = exchanges_.Find(*context.address);

@@ -96,6 +96,19 @@ def test_pings_of_who_does_not_read_take_no_memory(start_service):
         assert most - before < 8 * 1024 * 1024
 
 
+def test_a_message_that_never_ends_closes_its_socket(start_service):
+    service = start_service(DEMO, location="agent_graph_run_timeout 500ms;")
+    whole = frame(TEXT, b'{"messages":[]}')
+    for begun in (whole[:1], whole[:-1], frame(TEXT, b"[", final=False), whole + whole[:9]):
+        socket = WebSocket(service.port).upgrade()
+        socket.send(begun)
+        if begun.startswith(whole):
+            assert socket.read_json()["event"] == "error"
+            assert socket.read_json()["data"]["status"] == "done"
+        assert socket.read_close().close_code == 1008
+        socket.close()
+
+
 def test_a_flood_leaves_its_thread_to_others(start_service):
     """One engine thread, and a client that sends and reads without end."""
     service = start_service(DEMO, workers=1, service_options="threads=1")
