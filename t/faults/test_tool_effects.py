@@ -2,11 +2,13 @@
 kept, what is not known is said to be unknown, and the thread goes on at once."""
 
 import json
+import pathlib
+import tempfile
 import threading
 
 import pytest
 
-from harness.agents import texts
+from harness.agents import ordering, texts
 from harness.http_service import HttpService
 from harness.waiting import wait_until
 
@@ -109,12 +111,12 @@ def serve(make_service, start_mock_provider, shop):
     return start
 
 
-def _order(service):
+def _order(service, **config):
     """A run on thread t whose answer nobody will get."""
     connection = service.connect()
     body = {
         "messages": [{"role": "user", "content": "order"}],
-        "config": {"thread_id": "t", "run_id": "lost"},
+        "config": {"thread_id": "t", "run_id": "lost"} | config,
     }
     connection.request("POST", "/v1/graph/invoke", [], body)
     return connection
@@ -231,3 +233,67 @@ def test_every_moment_of_a_run(serve, shop):
         assert reply.status == 200, reply.text
         items = [item for _, item in shop.effects[before:]]
         assert len(items) == len(set(items)), items
+
+
+# A tool that is a C++ function of the graph
+
+
+@pytest.fixture
+def ledger():
+    with tempfile.TemporaryDirectory(prefix="ledger-") as directory:
+        path = pathlib.Path(directory)
+        path.chmod(0o777)  # a worker may be another user
+        yield path
+
+
+@pytest.fixture
+def serve_function(make_service, start_mock_provider):
+    def start():
+        mock = start_mock_provider(
+            [
+                *_asks("order", ("order", "it")),
+                {"match": {"userMessage": "go on"}, "response": {"content": "going on"}},
+            ]
+        )
+        model = {"provider": "openai", "model": "m", "base_url": mock.base_url, "api_key": "k"}
+        return make_service(ordering(models={"default": model}), workers=1).start()
+
+    return start
+
+
+def _effects(ledger):
+    path = ledger / "effects"
+    return path.read_text().split() if path.exists() else []
+
+
+@pytest.mark.parametrize(("hold", "effects"), [("before", []), ("after", ["it"])])
+def test_a_function_between_intent_and_result(serve_function, ledger, hold, effects):
+    service = serve_function()
+    with _order(service, directory=str(ledger), hold=hold):
+        wait_until(lambda: (ledger / "held").exists(), "the function waits")
+        service.kill_worker()
+    output, failed = _go_on(service)["call_it"]
+    assert failed and "whether it took effect is unknown" in output["error"]
+    assert _effects(ledger) == effects, "not repeated"
+    assert _lost_run(service)["status"] == "error"
+
+
+def test_a_function_after_its_result(serve_function, ledger):
+    service = serve_function()
+    with _order(service, directory=str(ledger), hold="nowhere") as connection:
+        assert connection.read_head().status == 200
+    service.kill_worker()
+    assert _go_on(service)["call_it"] == ({"ordered": "it"}, False)
+    assert _effects(ledger) == ["it"]
+
+
+def test_a_function_before_its_intent(make_service, ledger, gated_provider):
+    model = {"provider": "openai", "model": "m", "base_url": gated_provider.base_url}
+    service = make_service(ordering(models={"default": model}), workers=1).start()
+    with _order(service, directory=str(ledger), hold="nowhere"):
+        gated_provider.wait_for_waiting(1)
+        service.kill_worker()
+    gated_provider.open_gate()
+    assert service.invoke("go on", config={"thread_id": "t"}).status == 200
+    assert _effects(ledger) == []
+    assert _lost_run(service)["status"] == "error"

@@ -2,9 +2,15 @@
 
 from . import environment
 
-_BEHAVIOURS = environment.BUILD / "t" / "graphs" / "behaviours.so"
+_TEST_GRAPHS = environment.BUILD / "t" / "graphs"
+_BEHAVIOURS = _TEST_GRAPHS / "behaviours.so"
 
 DEMO = {"agent": "graphs/support.json:app", "models": {"default": {"provider": "demo"}}}
+
+
+def ordering(**other):
+    """The agent of t/graphs/ordering.cc, whose tool is a C++ function."""
+    return {"agent": f"{_TEST_GRAPHS / 'ordering.so'}:app"} | other
 
 
 def behaviour(name, **other):

@@ -1,0 +1,45 @@
+// A tool whose effect is a line in a file, so that it can be counted after the worker has died.
+#include <agent_graph/agent_graph.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+using namespace agent_graph;
+
+namespace {
+
+void Mark(const std::string& path, const std::string& line) {
+  std::ofstream(path, std::ios::app) << line << std::endl;
+}
+
+// `config` says where the files are and where to wait for the end of the worker.
+ToolOutput Order(const nlohmann::json& arguments, ToolContext& context) {
+  const std::string directory = context.config().at("directory");
+  const std::string hold = context.config().at("hold");
+  const auto wait_at = [&](const char* place) {
+    if (hold != place) return;
+    Mark(directory + "/held", place);
+    while (context.SleepFor(std::chrono::milliseconds(100))) continue;
+  };
+  wait_at("before");
+  Mark(directory + "/effects", arguments.at("item").get<std::string>());
+  wait_at("after");
+  return nlohmann::json{{"ordered", arguments.at("item")}};
+}
+
+void Build(GraphBuilder& graph) {
+  graph.AddAgent("MAIN", {.model = "default", .tool_node = "TOOLS"});
+  graph.AddToolNode(
+      "TOOLS", {{.name = "order",
+                 .description = "Orders an item.",
+                 .parameters_json = R"({"type":"object","properties":{"item":{"type":"string"}}})",
+                 .function = Order}});
+  graph.AddEdge(START, "MAIN");
+  graph.AddConditionalEdge("MAIN", ToolCallsPending("TOOLS"), {"TOOLS", END});
+  graph.AddEdge("TOOLS", "MAIN");
+}
+
+}  // namespace
+
+AGENT_GRAPH_EXPORT(app, Build)
