@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/file_descriptor.h"
@@ -83,40 +84,46 @@ Extractor::Extractor(std::string program, std::shared_ptr<const process::Launche
 
 Extractor::~Extractor() = default;
 
-std::optional<std::string> Extractor::Extract(int file, std::string_view format) {
-  if (format.empty() || program_.empty() || !TakeTurn()) return std::nullopt;
+std::optional<std::string> Extractor::Extract(int file, std::string_view format,
+                                              const std::string& user) {
+  if (format.empty() || program_.empty() || !TakeTurn(user)) return std::nullopt;
   Result<std::string> output = RunProgram(file, format);
-  EndTurn();
+  EndTurn(user);
   if (!output.ok()) return std::nullopt;
   return TextOf(*std::move(output));
 }
 
-bool Extractor::TakeTurn() {
+bool Extractor::TakeTurn(const std::string& user) {
   const auto turn = std::make_shared<Turn>();
   {
     std::lock_guard lock(mutex_);
-    if (running_ < kDocumentsMax) {
-      ++running_;
+    if (running_.size() < kDocumentsMax) {
+      running_.insert(user);
       return true;
     }
     if (waiting_.size() >= kWaitingMax) return false;
-    waiting_.push_back(turn);
+    waiting_.push_back({user, turn});
   }
   // Documents that take long must not make others wait without end.
   if (turn->Wait(nullptr, DeadlineAfter(kTurnMax)).ok()) return true;
   std::lock_guard lock(mutex_);
   // Not among them any more: the turn came at the last moment.
-  return std::erase(waiting_, turn) == 0;
+  return std::erase_if(waiting_, [&](const Waiting& one) { return one.turn == turn; }) == 0;
 }
 
-void Extractor::EndTurn() {
-  std::lock_guard lock(mutex_);
-  if (waiting_.empty()) {
-    --running_;
-    return;
+void Extractor::EndTurn(const std::string& user) {
+  std::shared_ptr<Turn> next;
+  {
+    std::lock_guard lock(mutex_);
+    running_.erase(running_.find(user));
+    if (waiting_.empty()) return;
+    // The first of those who have the fewest: nobody fills all turns while others wait.
+    const auto chosen = std::ranges::min_element(
+        waiting_, {}, [this](const Waiting& one) { return running_.count(one.user); });
+    running_.insert(chosen->user);
+    next = std::move(chosen->turn);
+    waiting_.erase(chosen);
   }
-  const std::shared_ptr<Turn> next = std::move(waiting_.front());
-  waiting_.pop_front();
   next->Set(true);
 }
 

@@ -1,11 +1,11 @@
 // The text in documents, read by another program: documents are hostile.
 #pragma once
 
-#include <cstddef>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -33,15 +33,20 @@ class Extractor {
 
   // Suspends the calling fiber. Nothing when the document cannot be read, takes too long, is of no
   // known format, or had to wait for its turn too long. `file` is read from its beginning; its own
-  // position does not matter.
-  std::optional<std::string> Extract(int file, std::string_view format);
+  // position does not matter. Turns are shared out fairly among users.
+  std::optional<std::string> Extract(int file, std::string_view format, const std::string& user);
 
  private:
   using Turn = runtime::Promise<bool>;
 
+  struct Waiting {
+    std::string user;
+    std::shared_ptr<Turn> turn;
+  };
+
   // False when it would take too long.
-  bool TakeTurn();
-  void EndTurn();
+  bool TakeTurn(const std::string& user);
+  void EndTurn(const std::string& user);
   Result<std::unique_ptr<process::Process>> StartProgram(int file, std::string_view format,
                                                          Deadline deadline) const;
   // All that it writes, or somewhat more than is wanted.
@@ -52,8 +57,8 @@ class Extractor {
   const runtime::Cancellation never_;
 
   std::mutex mutex_;
-  size_t running_ = 0;                         // guarded by mutex_
-  std::deque<std::shared_ptr<Turn>> waiting_;  // guarded by mutex_; of calls that wait
+  std::multiset<std::string> running_;  // guarded by mutex_; users whose documents are read
+  std::deque<Waiting> waiting_;         // guarded by mutex_; the first came first
 };
 
 }  // namespace agent_graph::media

@@ -157,8 +157,8 @@ std::optional<ErrorInfo> FileUpload::Finish() {
   record_.active =
       media::IsActiveType(record_.mime_type) || media::LooksActive(spool_->first_bytes());
   if (media_.documents == settings::MediaSettings::Documents::kExtractText) {
-    text_ = context_.api().extractor->Extract(spool_->file(),
-                                              media::FormatOf(record_.mime_type, record_.filename));
+    text_ = context_.api().extractor->Extract(
+        spool_->file(), media::FormatOf(record_.mime_type, record_.filename), record_.owner);
   }
   Status kept = context_.api().files->Keep(*spool_, record_, text_);
   if (!kept.ok()) return context_.Explain(kept);

@@ -6,7 +6,9 @@ import pytest
 
 from harness import documents, environment, processes
 from harness.agents import behaviour
+from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.uploads import file_form, form, part, upload, uploaded
+from harness.waiting import wait_until
 
 _ECHO = behaviour("echo")
 _UPLOAD = "/v1/files/upload"
@@ -150,6 +152,24 @@ def test_documents_that_never_end_harm_nobody(start_service):
         reply = connection.read_reply()
     assert reply.status == 200 and reply.json()["data"]["extracted_text"] is None
     assert service.get(reply.json()["data"]["url"]).body == _endless_pdf()
+
+
+@pytest.mark.timeout(600)
+def test_nobody_s_documents_keep_those_of_others_waiting(start_service):
+    settings = {"auth": "jwt", "env": "env", "authorization": "allow_all"}
+    service = start_service(_ECHO | settings, workers=1, files={"env": JWT_ENVIRONMENT})
+    headers, body = file_form(_endless_pdf(), "a.pdf", "application/pdf")
+    hers = []
+    for _ in range(8):
+        connection = service.connect()
+        connection.request("POST", _UPLOAD, [*headers.items(), *bearer("alice")], body)
+        hers.append(connection)
+    spools = service.directory / "state" / "test" / "uploads" / "tmp"
+    wait_until(lambda: len(list(spools.glob("*"))) == len(hers), "all of hers have arrived", 60)
+    record = uploaded(service, documents.pdf(), "b.pdf", "application/pdf", headers=bearer("bob"))
+    assert record["extracted_text"] == documents.TEXT
+    for connection in hers:
+        connection.reset()
 
 
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
