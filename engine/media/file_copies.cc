@@ -1,14 +1,15 @@
 #include "media/file_copies.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
+#include <filesystem>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/file_descriptor.h"
@@ -35,16 +36,15 @@ Result<FileDescriptor> MakeFolder(int parent, const std::string& name) {
 }
 
 Result<std::vector<std::string>> NamesIn(int folder) {
-  const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (again < 0) return FileError("opening a folder");
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(again), closedir);
-  if (entries == nullptr) {
-    close(again);
-    return FileError("reading a folder");
-  }
   std::vector<std::string> names;
-  while (const dirent* entry = readdir(entries.get())) names.emplace_back(entry->d_name);
-  return names;
+  std::error_code error;
+  const std::string path = "/proc/self/fd/" + std::to_string(folder) + "/";
+  for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  if (!error) return names;
+  return Status(StatusCode::kUnavailable, "the file storage failed").WithDetail(error.message());
 }
 
 bool IsHexPair(std::string_view name) {

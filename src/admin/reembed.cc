@@ -60,8 +60,10 @@ class Reembedder {
   // One request takes many texts; when it fails each is tried by itself.
   Status Take(const std::vector<state::UnembeddedMemory>& memories) {
     std::vector<Pending> pending;
+    pending.reserve(memories.size());
     for (const state::UnembeddedMemory& memory : memories) pending.push_back(Begin(memory.content));
     std::vector<Vector> vectors;
+    vectors.reserve(memories.size());
     for (const Pending& one : pending) vectors.push_back(one.Wait());
     state::PutVectors put;
     for (size_t i = 0; i < memories.size(); ++i) {
