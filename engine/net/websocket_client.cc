@@ -78,6 +78,11 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
 
   void Send(std::string text) {
     if (ended_ || leaving_) return;
+    if (unsent_ + text.size() > options_.unsent_bytes_max) {
+      return asio::post(stream_.get_executor(), [self = this->shared_from_this()] {
+        self->End("the peer does not read", error_code());
+      });
+    }
     unsent_ += text.size();
     queue_.push_back(std::move(text));
     if (open_) Write();
@@ -272,7 +277,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
     } else if (error == beast::error::timeout) {
       end.reason = open_ ? "the peer is silent" : "the peer did not answer in time";
     } else {
-      end.reason = what + error.message();
+      end.reason = what + (error ? error.message() : "");
     }
     beast::get_lowest_layer(stream_).close();
     if (handler_ != nullptr) handler_->OnEnd(end);

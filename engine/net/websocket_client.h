@@ -22,6 +22,7 @@ struct WebSocketOptions {
   // A peer of which nothing is heard this long, no pong either, is gone; it is pinged after half.
   std::chrono::milliseconds silence_max{20'000};
   size_t message_bytes_max = 4 * 1024 * 1024;
+  size_t unsent_bytes_max = 16 * 1024 * 1024;  // a peer that leaves more unread is gone
 };
 
 // Why a connection is over.

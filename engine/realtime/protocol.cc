@@ -1,7 +1,12 @@
 #include "realtime/protocol.h"
 
+#include <algorithm>
+
 namespace agent_graph::realtime {
 namespace {
+
+// Of events that the session has not taken; it takes all each time it looks.
+constexpr size_t kWaitingMax = 16 * 1024 * 1024;
 
 class RemoteLink final : public Link, public net::WebSocketHandler {
  public:
@@ -53,6 +58,7 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
     if (events.empty()) return std::nullopt;
     Event event = std::move(events.front());
     events.pop_front();
+    waiting_bytes_ -= std::min(waiting_bytes_, BytesOf(event));
     return event;
   }
 
@@ -64,16 +70,22 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
     wake_();
   }
   void OnMessage(std::string text) override {
+    if (over_) return;
     std::deque<Event>& events = protocol_->events();
     const size_t known = events.size();
     protocol_->OnMessage(text);
     const Deadline now = MonotonicClock::now();
-    for (size_t i = known; i < events.size(); ++i) events[i].arrived = now;
+    for (size_t i = known; i < events.size(); ++i) {
+      events[i].arrived = now;
+      waiting_bytes_ += BytesOf(events[i]);
+    }
+    if (waiting_bytes_ > kWaitingMax) return GiveUp();
     Flush();
     wake_();
   }
   void OnSent() override { wake_(); }
   void OnEnd(const net::WebSocketEnd& end) override {
+    if (std::exchange(over_, true)) return;
     protocol_->events().push_back({.kind = Event::Kind::kClosed,
                                    .text = end.reason,
                                    .code = CodeOf(end),
@@ -89,6 +101,18 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
     return "provider_unreachable";
   }
 
+  static size_t BytesOf(const Event& event) {
+    size_t bytes = sizeof(Event) + event.text.size();
+    for (const ToolCall& call : event.calls) bytes += call.arguments_json.size();
+    return bytes;
+  }
+
+  void GiveUp() {
+    client_->Leave();
+    protocol_->events().clear();
+    OnEnd({0, 0, "the provider sends more than can be taken"});
+  }
+
   void Flush() {
     for (std::string& message : protocol_->TakeMessages()) client_->Send(std::move(message));
   }
@@ -97,6 +121,8 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
   const std::function<void()> wake_;
   std::unique_ptr<net::WebSocketClient> client_;
   bool connected_ = false;
+  bool over_ = false;
+  size_t waiting_bytes_ = 0;  // of events
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "live/session.h"
 
 namespace agent_graph::live {
 namespace {
@@ -11,7 +12,6 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kNameBytesMax = 256;
-constexpr size_t kHandleBytesMax = 64 * 1024;
 constexpr size_t kTagsMax = 100;
 constexpr int64_t kMillisecondsMax = 60'000;
 constexpr JsonLimits kJsonLimits = {32, 10'000};

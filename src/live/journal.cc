@@ -88,25 +88,41 @@ void Journal::Append(Message message) {
   if (options_.environment->name_thread && first_messages_.size() < kNamingMessagesMax) {
     first_messages_.push_back(message);
   }
-  queue_.push_back({std::move(message), {}, {}, {}});
-  Wake();
+  std::string json = message::ToJsonText(message);
+  Push({.message = std::move(message), .message_json = std::move(json)});
 }
 
 void Journal::AddModelCall(const std::string& agent, const std::string& model, Duration duration,
                            std::string_view stop_reason) {
   const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
-  queue_.push_back({{}, ModelCallJson(agent, model, micros, stop_reason), {}, {}});
-  Wake();
+  Push({.model_call = ModelCallJson(agent, model, micros, stop_reason)});
 }
 
 void Journal::StoreHandle(std::string handle, std::function<void()> done) {
-  queue_.push_back({{}, {}, std::move(handle), std::move(done)});
+  Push({.handle = std::move(handle), .done = std::move(done)});
+}
+
+size_t Journal::Entry::bytes() const {
+  return sizeof(Entry) + message_json.size() + model_call.size() + handle.size();
+}
+
+void Journal::Push(Entry entry) {
+  queued_bytes_ += entry.bytes();
+  queue_.push_back(std::move(entry));
   Wake();
 }
 
-void Journal::AddToLog(Entry& entry) {
+Journal::Entry Journal::Pop() {
+  Entry entry = std::move(queue_.front());
+  queue_.pop_front();
+  queued_bytes_ -= entry.bytes();
+  return entry;
+}
+
+void Journal::AddToLog(Entry entry) {
+  logged_bytes_ += entry.bytes();
   if (!entry.model_call.empty()) return log_.Add("model_finished", std::move(entry.model_call));
-  log_.AddMessage(entry.message, message::ToJsonText(entry.message),
+  log_.AddMessage(entry.message, std::move(entry.message_json),
                   entry.message.role == Role::kUser ? "" : options_.node);
 }
 
@@ -121,13 +137,12 @@ void Journal::Write() {
     Status status;
     if (queue_.front().handle.empty()) {
       while (!queue_.empty() && queue_.front().handle.empty()) {
-        AddToLog(queue_.front());
-        queue_.pop_front();
+        AddToLog(Pop());
       }
       if (!lost_) status = log_.Flush(options_.node, 1);
+      if (status.ok()) logged_bytes_ = 0;
     } else {
-      const Entry entry = std::move(queue_.front());
-      queue_.pop_front();
+      const Entry entry = Pop();
       status = WriteHandle(entry.handle);
       entry.done();
     }

@@ -39,6 +39,8 @@ class Journal : public std::enable_shared_from_this<Journal> {
                     std::string_view stop_reason);
   // `done` is called on the writer's fiber when the handle is in the thread's metadata.
   void StoreHandle(std::string handle, std::function<void()> done);
+  // What waits for the state service. Nothing bounds it but the caller.
+  size_t unwritten_bytes() const { return queued_bytes_ + logged_bytes_; }
   // Somebody asked the run to stop, or its lease is lost; `changed` tells when that becomes true.
   bool stop_requested() const { return stop_requested_; }
   void OnStop(std::function<void()> changed) { changed_ = std::move(changed); }
@@ -54,13 +56,18 @@ class Journal : public std::enable_shared_from_this<Journal> {
 
  private:
   struct Entry {
-    Message message;
-    std::string model_call;  // not empty: this entry of the log instead
-    std::string handle;      // not empty: this instead
-    std::function<void()> done;
+    Message message = {};
+    std::string message_json = {};
+    std::string model_call = {};  // not empty: this entry of the log instead
+    std::string handle = {};      // not empty: this instead
+    std::function<void()> done = {};
+
+    size_t bytes() const;
   };
 
-  void AddToLog(Entry& entry);
+  void Push(Entry entry);
+  Entry Pop();
+  void AddToLog(Entry entry);
   void Wake();
   void Write();
   Status WriteHandle(const std::string& handle);
@@ -72,6 +79,8 @@ class Journal : public std::enable_shared_from_this<Journal> {
   const Options options_;
   run::RunLog log_;
   std::deque<Entry> queue_;
+  size_t queued_bytes_ = 0;
+  size_t logged_bytes_ = 0;                      // in log_, not yet appended
   std::vector<Message> first_messages_;          // what a new thread is named after
   std::vector<state::LogEntry> tools_recorded_;  // for exporters
   int64_t started_micros_ = 0;

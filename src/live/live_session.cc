@@ -25,6 +25,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kToolsEndMax{5};
+constexpr std::chrono::seconds kToolsListMax{10};
+constexpr size_t kUnwrittenMax = 8 * 1024 * 1024;  // waits for the state service
 // A client can send as fast as its frames are taken.
 constexpr int kFramesInARow = 64;
 constexpr size_t kParsedHereMax = 64 * 1024;  // larger JSON is parsed on the pool for such work
@@ -130,7 +132,7 @@ class LiveSession final : public SessionPorts {
         live_agent.tool_node,
         // A live client runs no tools.
         FilterTools(run::ToolsOf(environment.graph, live_agent.tool_node, environment.catalog,
-                                 nullptr, cancellation_, kNoDeadline),
+                                 nullptr, cancellation_, DeadlineAfter(kToolsListMax)),
                     live_agent, init_));
     links_.Use(context_.models->Find(live_agent.model));
     return ComposeConfig(*context_.graph, agent, init_, tools_->offered());
@@ -255,6 +257,10 @@ class LiveSession final : public SessionPorts {
     }
     if (exchange_.leaving()) session_.OnLeave(now);
     if (exchange_.mailbox_closed()) session_.OnDisconnect(now);
+    if (journal_->unwritten_bytes() > kUnwrittenMax) {
+      session_.Fail("storage_unavailable", "what is said cannot be kept",
+                    websocket::close_code::kInternal);
+    }
     if (client_stuck_) {
       session_.Fail("slow_client", "the client does not read", websocket::close_code::kPolicy);
     }
@@ -302,7 +308,8 @@ class LiveSession final : public SessionPorts {
     context_.counters->frames_forwarded += now.frames_forwarded - counted_.frames_forwarded;
     context_.counters->forward_micros += now.forward_micros - counted_.forward_micros;
     counted_ = now;
-    const auto held = static_cast<int64_t>(session_.buffered_bytes() + downstream_.bytes());
+    const auto held = static_cast<int64_t>(session_.buffered_bytes() + downstream_.bytes() +
+                                           journal_->unwritten_bytes());
     exchange_.CountBuffered(held - buffered_);
     buffered_ = held;
   }

@@ -204,6 +204,7 @@ void Session::OnOutputTranscript(const realtime::Event& event) {
 }
 
 void Session::RecordAnswer(std::string_view stop_reason) {
+  if (asked_at_ == kNoDeadline && !speaking_) return;
   ports_.RecordAnswer(std::exchange(asked_at_, kNoDeadline), stop_reason);
 }
 

@@ -26,6 +26,9 @@ namespace agent_graph::live {
 // The model calls it to hand the conversation over: {"agent": name}.
 inline constexpr char kTransferTool[] = "transfer_to_agent";
 
+// Of a provider's handle; a longer one is none.
+inline constexpr size_t kHandleBytesMax = 64 * 1024;
+
 class SessionPorts {
  public:
   virtual ~SessionPorts() = default;

@@ -42,7 +42,7 @@ void Session::OnContent() {
 }
 
 void Session::OnResumption(const std::string& handle) {
-  if (handle.empty() || handle == handle_) return;
+  if (handle.empty() || handle.size() > kHandleBytesMax || handle == handle_) return;
   handle_ = handle;
   ports_.StoreHandle(handle);
 }
@@ -56,7 +56,8 @@ void Session::OnHandleStored(const std::string& handle) {
 void Session::OnGoAway(milliseconds time_left, Deadline now) {
   std::string text = std::to_string(time_left.count() / 1000);
   if (const auto rest = time_left.count() % 1000; rest != 0) {
-    text += "." + std::to_string(1000 + rest).substr(1);
+    text.push_back('.');
+    text += std::to_string(1000 + rest).substr(1);
   }
   ports_.Emit(GoAwayEvent(text + "s"));
   if (phase_ != Phase::kRunning) return;

@@ -43,6 +43,10 @@ class ProviderConnection:
     def send(self, message):
         self._call(self._socket.send(json.dumps(message)))
 
+    def send_bytes(self, message):
+        """As a binary message."""
+        self._call(self._socket.send(message))
+
     def close(self, code=1000, reason=""):
         self._call(self._socket.close(code, reason))
 

@@ -157,6 +157,24 @@ TEST_F(WebSocketClientTest, GivesUpAPeerThatDoesNotAnswerPings) {
   });
 }
 
+TEST_F(WebSocketClientTest, GivesUpAPeerThatLeavesTooMuchUnread) {
+  ScriptedServer server([](Connection& connection) {
+    Accept(connection);
+    connection.WaitUntilPeerCloses();
+  });
+  Run([&] {
+    Recorder recorder;
+    WebSocketOptions options = Options(server);
+    options.unsent_bytes_max = 100'000;
+    auto client = connector_.Open(options, recorder);
+    client->Send(std::string(60'000, 'x'));
+    client->Send(std::string(60'000, 'x'));
+    EXPECT_EQ(client->unsent_bytes(), 60'000u);
+    EXPECT_EQ(recorder.Next(), "end");
+    EXPECT_EQ(recorder.end().reason, "the peer does not read");
+  });
+}
+
 TEST_F(WebSocketClientTest, GivesUpAPeerThatDoesNotAnswerTheHandshake) {
   ScriptedServer server([](Connection& connection) { connection.WaitUntilPeerCloses(); });
   Run([&] {
