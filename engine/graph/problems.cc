@@ -110,9 +110,8 @@ class Inspector {
   }
 
   void CheckKind(const std::string& where, const Subgraph& subgraph) {
-    for (const std::string& problem : FindProblems(*subgraph.definition)) {
-      Add(where + ": " + problem);
-    }
+    const std::string prefix = where + ": ";
+    for (const std::string& problem : FindProblems(*subgraph.definition)) Add(prefix + problem);
     if (subgraph.definition->context)
       Add(where + ": only the outermost graph has a context policy");
   }
@@ -164,7 +163,8 @@ class Inspector {
         Add(where + ": there is no live agent " + Quote(name));
       }
     }
-    for (const std::string& problem : VoiceActivityProblems(agent.vad)) Add(where + ": " + problem);
+    const std::string prefix = where + ": ";
+    for (const std::string& problem : VoiceActivityProblems(agent.vad)) Add(prefix + problem);
   }
 
   void CheckKind(const std::string& where, const ToolNode& node) {

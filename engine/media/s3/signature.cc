@@ -58,7 +58,7 @@ std::string CanonicalQuery(const Fields& query) {
   std::string out;
   for (const auto& [name, value] : encoded) {
     if (!out.empty()) out += '&';
-    out += name + "=" + value;
+    out.append(name).append("=").append(value);
   }
   return out;
 }
@@ -95,7 +95,9 @@ std::string Signature(const Request& request, const Fields& sorted_headers,
                       const std::string& secret_key, const std::string& region, const Time& time) {
   std::string canonical = request.method + "\n" + EncodePath(request.path) + "\n" +
                           CanonicalQuery(request.query) + "\n";
-  for (const auto& [name, value] : sorted_headers) canonical += name + ":" + value + "\n";
+  for (const auto& [name, value] : sorted_headers) {
+    canonical.append(name).append(":").append(value).append("\n");
+  }
   canonical += '\n';
   canonical += NamesOf(sorted_headers) + "\n" + request.payload_hash;
   const std::string text = std::string(kAlgorithm) + "\n" + time.second + "\n" +
