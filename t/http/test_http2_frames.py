@@ -14,7 +14,8 @@ from harness.service import invocation
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _PRIORITY, _RST, _SETTINGS, _PUSH, _PING, _GOAWAY, _WINDOW, _CONTINUATION = range(10)
 _END_STREAM, _END_HEADERS, _PADDED = 0x1, 0x4, 0x8
-_STOCK = "        location /stock/ { client_max_body_size 26m; proxy_pass http://127.0.0.1:1; }"
+# One sequence waits for more until nginx gives it up.
+_STOCK = "        client_header_timeout 3s; location /stock/ { client_max_body_size 26m; proxy_pass http://127.0.0.1:1; }"
 
 
 def _frame(kind, flags=0, stream=0, payload=b"", length=None):
@@ -90,39 +91,53 @@ _SEQUENCES = {
 }
 
 
-def _receive(connection):
-    """All the server sends."""
+def _frames(connection):
+    """The frames the server sends until it closes, each as it comes: (kind, flags, stream, payload)."""
     received = b""
-    with contextlib.suppress(ConnectionResetError):
-        while data := connection.recv(65536):
-            received += data
-    return received
+    while True:
+        while len(received) >= 9 and len(received) >= 9 + int.from_bytes(received[:3]):
+            size = int.from_bytes(received[:3])
+            yield received[3], received[4], struct.unpack(">I", received[5:9])[0], received[9 : 9 + size]
+            received = received[9 + size :]
+        try:
+            data = connection.recv(65536)
+        except ConnectionResetError:
+            return
+        if not data:
+            return
+        received += data
 
 
-def _verdicts(received):
-    """What the server says of the connection and its streams, in order. Not the answers: whether one
-    still comes is chance when the client has gone."""
-    verdicts = []
-    while received:
-        size = int.from_bytes(received[:3])
-        kind, stream = received[3], struct.unpack(">I", received[5:9])[0]
-        payload, received = received[9 : 9 + size], received[9 + size :]
-        if kind == _GOAWAY:
-            verdicts.append(("goaway", struct.unpack(">I", payload[4:8])[0]))
-        elif kind == _RST:
-            verdicts.append(("reset", stream, struct.unpack(">I", payload)[0]))
-    return verdicts
+def _verdict(kind, stream, payload):
+    """What the server says of the connection or a stream; None for all else, answers included."""
+    if kind == _GOAWAY:
+        return "goaway", struct.unpack(">I", payload[4:8])[0]
+    if kind == _RST:
+        return "reset", stream, struct.unpack(">I", payload)[0]
+    return None
 
 
 def _play(port, sequence, target):
-    """Ends the client's side behind the sequence, so that the server has to end the connection."""
+    """What the server says until it says goodbye, closes, or has answered a ping behind the sequence
+    and another: a client that closes its side at once may do so before the server has written."""
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.settimeout(20 * environment.TIME_SCALE)
-        data = _PREFACE + _frame(_SETTINGS) + b"".join(step(target) for step in sequence)
+        verdicts = []
+        pings = [b"behind 1", b"behind 2"]
         with contextlib.suppress(ConnectionError):
-            connection.sendall(data)
-            connection.shutdown(socket.SHUT_WR)
-        return _verdicts(_receive(connection))
+            steps = b"".join(step(target) for step in sequence)
+            connection.sendall(_PREFACE + _frame(_SETTINGS) + steps + _frame(_PING, payload=pings[0]))
+            for kind, _, stream, payload in _frames(connection):
+                verdict = _verdict(kind, stream, payload)
+                verdicts += [verdict] if verdict else []
+                if kind == _GOAWAY:
+                    break
+                if kind == _PING and payload == pings[0]:
+                    pings.pop(0)
+                    if not pings:
+                        break
+                    connection.sendall(_frame(_PING, payload=pings[0]))
+        return verdicts
 
 
 def test_illegal_frames_are_answered_as_by_nginx_alone(start_service):

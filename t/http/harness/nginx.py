@@ -96,9 +96,9 @@ class Nginx:
     def master_pid(self):
         return wait_until(self._read_pid, "nginx has written its pid file")
 
-    def _read_pid(self):
+    def _read_pid(self, name="nginx.pid"):
         try:
-            return int((self.directory / "logs" / "nginx.pid").read_text())
+            return int((self.directory / "logs" / name).read_text())
         except (FileNotFoundError, ValueError):
             return None
 
@@ -199,9 +199,17 @@ class Nginx:
         """TERM: fast."""
         self._end(signal.SIGTERM)
 
+    def _children_that_try(self):
+        """Those of a master that try a configuration: called masters too, but in no pid file."""
+        masters = self.masters()
+        parents = {master.pid for master in masters}
+        known = (self._read_pid(), self._read_pid("nginx.pid.oldbin"))
+        return [one for one in masters if one.parent in parents and one.pid not in known]
+
     def _end(self, number):
+        # Ended by a signal, such a child would report a graph that crashes.
+        wait_until(lambda: not self._children_that_try(), "no configuration is being tried")
         for master in self.masters():
-            # Named so too: a child of the master that tries a configuration, and soon ends.
             with contextlib.suppress(ProcessLookupError):
                 self.signal(number, master.pid)
 
