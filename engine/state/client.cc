@@ -76,14 +76,17 @@ Result<BeginRunReply> Client::Begin(const BeginRun& run,
   AG_RETURN_IF_ERROR(CheckId(run.thread_id, "thread_id"));
   AG_RETURN_IF_ERROR(CheckId(run.run_id, "run_id"));
   AG_RETURN_IF_ERROR(CheckUser(run.user_id));
-  if (!link_->Hold(run.thread_id, run.run_id, cancellation)) {
-    // Two runs under one name could not be told apart when one of them is released.
-    return Status(StatusCode::kConflict, "a run of that id is in flight on this thread already");
-  }
+  AG_RETURN_IF_ERROR(link_->Hold(run.thread_id, run.run_id, cancellation));
   const auto busy_wait = std::chrono::milliseconds(std::max<int64_t>(run.wait_ms_max, 0));
-  Result<std::string> body = link_->Call(Request(Operation::kBegin, run), cancellation, busy_wait);
+  bool taken = false;
+  Result<std::string> body =
+      link_->Call(Request(Operation::kBegin, run), cancellation, busy_wait, &taken);
   Result<BeginRunReply> reply = Decode<BeginRunReply>(std::move(body));
   if (reply.ok()) return reply;
+  if (!taken) {
+    link_->Unhold(run.thread_id, run.run_id);
+    return reply;
+  }
   switch (reply.status().code()) {
     case StatusCode::kBusy:
     case StatusCode::kConflict:

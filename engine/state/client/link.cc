@@ -67,7 +67,8 @@ void Link::Wake() {
 }
 
 Result<std::string> Link::Call(std::string frame, const runtime::Cancellation* cancellation,
-                               std::chrono::milliseconds queued_wait) {
+                               std::chrono::milliseconds queued_wait, bool* taken) {
+  if (taken != nullptr) *taken = false;
   if (frame.empty()) {
     return Status(StatusCode::kInvalidArgument, "too large for the state service");
   }
@@ -86,6 +87,7 @@ Result<std::string> Link::Call(std::string frame, const runtime::Cancellation* c
     pending_bytes_ += frame.size();
     pending_.emplace(sequence, Pending{std::move(frame), answer, {}, started});
   }
+  if (taken != nullptr) *taken = true;
   const Deadline deadline = DeadlineAfter(options_.operation_timeout);
   Result<Reply> reply = answer.Wait(cancellation, deadline);
   if (!reply.ok() && queued_wait.count() > 0 && IsQueued(sequence)) {
@@ -114,12 +116,18 @@ void Link::GiveUpOnOwner() {
   if (socket_) shutdown(socket_.get(), SHUT_RDWR);
 }
 
-bool Link::Hold(const std::string& thread_id, const std::string& run_id,
-                const runtime::Cancellation* cancellation) {
-  std::optional<runtime::Cancellation> held;
-  if (cancellation != nullptr) held = *cancellation;
+Status Link::Hold(const std::string& thread_id, const std::string& run_id,
+                  const runtime::Cancellation* cancellation) {
+  Holding holding;
+  if (cancellation != nullptr) holding.cancellation = *cancellation;
   std::lock_guard lock(mutex_);
-  return held_runs_.try_emplace({thread_id, run_id}, std::move(held)).second;
+  const auto [held, is_new] = held_runs_.try_emplace({thread_id, run_id}, std::move(holding));
+  if (is_new) return Status::Ok();
+  // Two runs under one name could not be told apart when one of them is released.
+  if (held->second.released) {
+    return Status(StatusCode::kUnavailable, "a run of that id has failed and is not cleared yet");
+  }
+  return Status(StatusCode::kConflict, "a run of that id is in flight on this thread already");
 }
 
 void Link::Unhold(const std::string& thread_id, const std::string& run_id) {
@@ -143,6 +151,9 @@ void Link::Release(const std::string& thread_id, const std::string& run_id) {
   const uint64_t sequence = Number(frame);
   if (ready_) Write(frame);
   pending_bytes_ += frame.size();
+  if (auto held = held_runs_.find({thread_id, run_id}); held != held_runs_.end()) {
+    held->second.released = true;
+  }
   pending_.emplace(
       sequence, Pending{std::move(frame), {}, HeldRun{thread_id, run_id}, MonotonicClock::now()});
 }
@@ -339,7 +350,7 @@ bool Link::OnCancelRun(pack::Unpacker& unpacker) {
   {
     std::lock_guard lock(mutex_);
     auto run = held_runs_.find({cancel.thread_id, cancel.run_id});
-    if (run != held_runs_.end()) cancelled = run->second;
+    if (run != held_runs_.end()) cancelled = run->second.cancellation;
   }
   if (cancelled) cancelled->Cancel(runtime::CancelReason::kStopped);
   return true;
@@ -399,7 +410,7 @@ std::string Link::MakeHello() const {
   hello.protocol_max = wire::kProtocolMax;
   hello.client = id_;
   hello.process = getpid();
-  for (const auto& [run, cancellation] : held_runs_) hello.runs.push_back(run.run_id);
+  for (const auto& [run, holding] : held_runs_) hello.runs.push_back(run.run_id);
   return wire::MakeFrame(wire::FrameType::kHello, hello);
 }
 

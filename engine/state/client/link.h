@@ -47,15 +47,17 @@ class Link : public std::enable_shared_from_this<Link> {
 
   // Sends a request made by wire::MakeRequest and waits for its answer; the packed reply body.
   // Fails after operation_timeout; what the owner has queued until then may take `queued_wait`
-  // longer.
+  // longer. `taken`, which may be null, becomes false when it failed before any owner could have
+  // seen it, else true.
   Result<std::string> Call(std::string frame, const runtime::Cancellation* cancellation,
-                           std::chrono::milliseconds queued_wait = {});
+                           std::chrono::milliseconds queued_wait = {}, bool* taken = nullptr);
 
   // Runs this client holds or is asking for; told to a new owner, which frees all others.
   // `cancellation`, which may be null, is cancelled when the owner says that the run is to end.
-  // False when it holds a run of that id on that thread already.
-  bool Hold(const std::string& thread_id, const std::string& run_id,
-            const runtime::Cancellation* cancellation);
+  // kConflict when it holds a run of that id on that thread already, kUnavailable when it is still
+  // giving one up.
+  Status Hold(const std::string& thread_id, const std::string& run_id,
+              const runtime::Cancellation* cancellation);
   void Unhold(const std::string& thread_id, const std::string& run_id);
   // Gives up a run nobody waits for, as soon as an owner listens; needs no waiter. When very many
   // operations are waiting it is left to the next owner, which frees what Hello does not name.
@@ -75,6 +77,10 @@ class Link : public std::enable_shared_from_this<Link> {
     std::string run_id;
 
     friend auto operator<=>(const HeldRun&, const HeldRun&) = default;
+  };
+  struct Holding {
+    std::optional<runtime::Cancellation> cancellation;
+    bool released = false;  // a Release is on its way
   };
   struct Pending {
     std::string frame;
@@ -126,7 +132,7 @@ class Link : public std::enable_shared_from_this<Link> {
   uint64_t next_sequence_ = 1;
   std::map<uint64_t, Pending> pending_;  // by sequence number
   size_t pending_bytes_ = 0;
-  std::map<HeldRun, std::optional<runtime::Cancellation>> held_runs_;
+  std::map<HeldRun, Holding> held_runs_;
   std::string unsent_;
   size_t unsent_start_ = 0;
   bool flush_posted_ = false;

@@ -378,6 +378,53 @@ TEST(Client, RunThatNobodyWaitsForIsReleased) {
   EXPECT_TRUE(other->Begin(RunOn("t"), nullptr).ok());
 }
 
+// Asks again as a client does that was told to try later.
+void ExpectThatItBegins(Client& client, const BeginRun& run) {
+  for (;;) {
+    const Status status = client.Begin(run, nullptr).status();
+    if (status.ok()) return;
+    ASSERT_EQ(status.code(), StatusCode::kUnavailable) << status.ToString();
+    std::this_thread::yield();
+  }
+}
+
+TEST(Client, RunThatFailedForWantOfAnOwnerMayBeAskedForAgain) {
+  TemporaryDirectory directory;
+  ClientOptions options;
+  options.directory = directory.path();
+  options.operation_timeout = std::chrono::milliseconds(1000);
+  Client client(options);
+  ASSERT_TRUE(client.Start().ok());
+  const BeginRun waited = RunOn("waited");
+  const BeginRun refused = RunOn("refused");  // at once: there was no owner for too long already
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(client.Begin(waited, nullptr).status().code(), StatusCode::kUnavailable);
+    EXPECT_EQ(client.Begin(refused, nullptr).status().code(), StatusCode::kUnavailable);
+  }
+  auto owner = StartOwner(directory.path());
+  ExpectThatItBegins(client, waited);
+  ExpectThatItBegins(client, refused);
+}
+
+TEST(Client, RunWhoseEndWasNotAnsweredMayBeAskedForAgain) {
+  TemporaryDirectory directory;
+  ChildProcess owner("Child.DISABLED_Owns", directory.path());
+  RunTurn(*StartClient(directory.path()), "t", "", {UserMessage("m1")});
+  ClientOptions options;
+  options.directory = directory.path();
+  options.operation_timeout = std::chrono::milliseconds(1000);
+  Client client(options);
+  ASSERT_TRUE(client.Start().ok());
+  const BeginRun run = RunOn("t");
+  Result<BeginRunReply> begun = client.Begin(run, nullptr);
+  while (!begun.ok()) begun = client.Begin(run, nullptr);
+  owner.Freeze();
+  EXPECT_EQ(client.Finish(FinishOf(run, *begun)).code(), StatusCode::kUnavailable);
+  EXPECT_EQ(client.Begin(run, nullptr).status().code(), StatusCode::kUnavailable);
+  owner.Thaw();
+  ExpectThatItBegins(client, run);
+}
+
 TEST(Owner, DeletesThreadsThatNothingHappensOn) {
   TemporaryDirectory directory;
   OwnerOptions options;
