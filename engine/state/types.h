@@ -147,8 +147,9 @@ struct ForgottenMessages {
 struct FinishRun {
   AppendRun append;
   Snapshot snapshot;
-  std::string status;       // done | error | stopped | interrupted
-  std::string thread_name;  // for a thread that has no name yet; empty: leaves it so
+  std::string status;               // done | error | stopped | interrupted
+  std::string thread_name;          // for a thread that has no name yet; empty: leaves it so
+  std::optional<uint64_t> retired;  // a place in the frame: workers of another build fill it
   std::vector<std::string> changed_fields;  // of snapshot.fields_json
   bool summary_changed = false;
   bool state_unread = false;  // the run could not read the state: the snapshot stays as it is

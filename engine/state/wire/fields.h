@@ -1,4 +1,5 @@
-// Field lists of the shapes in types.h, for rows and frames. New fields go to the end.
+// Field lists of the shapes in types.h, for rows and frames. New fields go to the end, and no field
+// changes its type: workers of two builds share an owner while the binary is replaced.
 #pragma once
 
 #include <tuple>
@@ -74,7 +75,7 @@ auto Fields(T& s) {
 }
 template <pack::SameAs<FinishRun> T>
 auto Fields(T& s) {
-  return std::tie(s.append, s.snapshot, s.status, s.thread_name, s.changed_fields,
+  return std::tie(s.append, s.snapshot, s.status, s.thread_name, s.retired, s.changed_fields,
                   s.summary_changed, s.state_unread, s.forgotten);
 }
 template <pack::SameAs<StopRequest> T>

@@ -76,6 +76,50 @@ TEST(Pack, MissingFieldsAreDefaultsAndSurplusOnesAreSkipped) {
   EXPECT_TRUE(reply.stop_requested);
 }
 
+TEST(Pack, AFinishOfAnotherBuildIsRead) {
+  for (const bool trims : {false, true}) {
+    std::string bytes;
+    pack::Packer packer(bytes);
+    packer.Array(5);
+    AppendRun append;
+    append.run_id = "r";
+    pack::Pack(packer, append);
+    Snapshot snapshot;
+    snapshot.fields_json = R"({"a":1})";
+    pack::Pack(packer, snapshot);
+    packer.Text("done");
+    packer.Text("name");
+    pack::Pack(packer, trims ? std::optional<uint64_t>(20) : std::nullopt);  // its window_max
+    FinishRun finish;
+    ASSERT_TRUE(pack::FromBytes(bytes, finish));
+    EXPECT_EQ(finish.append.run_id, "r");
+    EXPECT_EQ(finish.snapshot.fields_json, snapshot.fields_json);
+    EXPECT_EQ(finish.thread_name, "name");
+    EXPECT_TRUE(finish.changed_fields.empty());
+    EXPECT_FALSE(finish.state_unread);
+  }
+}
+
+// It expects a number or nothing where this build has nothing to say, and skips what follows.
+TEST(Pack, AnotherBuildReadsAFinish) {
+  FinishRun finish;
+  finish.status = "done";
+  finish.changed_fields = {"a", "b"};
+  finish.forgotten = {7, {"m"}};
+  const std::string bytes = pack::ToBytes(finish);
+  pack::Unpacker unpacker(bytes);
+  const size_t count = unpacker.Array();
+  ASSERT_GT(count, 5u);
+  unpacker.Skip();
+  unpacker.Skip();
+  EXPECT_EQ(unpacker.Text(), "done");
+  unpacker.Skip();
+  std::optional<uint64_t> window_max = 1;
+  pack::Unpack(unpacker, window_max);
+  EXPECT_TRUE(unpacker.ok());
+  EXPECT_FALSE(window_max);
+}
+
 TEST(Pack, EveryCutIsNoticed) {
   ThreadState state;
   state.record.thread_id = "t";
