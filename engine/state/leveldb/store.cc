@@ -48,13 +48,17 @@ Status Store::LoadLeases() {
           damage = Status(StatusCode::kDataLoss, "a lease cannot be read back");
           return false;
         }
-        lease.row.queued_runs.clear();  // whoever waits asks again
+        if (!lease.row.queued_runs.empty()) {
+          lease.row.queued_runs.clear();  // whoever waits asks again
+          transaction_.PutRow(std::string(key), lease.row);
+        }
         ClientEntry& client = clients_[lease.row.client];
         client.process = lease.row.process;
         client.process_start = lease.row.process_start;
         leases_.emplace(lease.row.thread_id, std::move(lease));
         return true;
       }));
+  transaction_.Accept(false);
   return damage;
 }
 

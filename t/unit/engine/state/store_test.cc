@@ -75,6 +75,25 @@ TEST_F(StoreTest, AppendsThatWereUnderWayTogetherAreDoneOnce) {
   EXPECT_EQ(steps, (std::vector<std::string>{"2", "3", "4", "5"}));
 }
 
+TEST_F(StoreTest, RunsThatWaitedForTheOwnerBeforeAreNotShown) {
+  Apply(1, wire::Operation::kBegin, RunOn("t", "", "run"));
+  Apply(2, wire::Operation::kBegin, RunOn("t", "", "waiting"));
+  Commit();
+  auto queued_runs = [this] {
+    const DatabaseSnapshot snapshot(*database_);
+    Result<ThreadRow> thread = ReadThread(snapshot, Scope::All(), "t");
+    Result<ThreadState> state =
+        thread.ok() ? ReadState(snapshot, "t", *thread) : Result<ThreadState>(thread.status());
+    EXPECT_TRUE(state.ok() && state->in_flight);
+    return state.ok() && state->in_flight ? state->in_flight->queued_runs
+                                          : std::vector<std::string>{"unread"};
+  };
+  EXPECT_EQ(queued_runs(), std::vector<std::string>{"waiting"});
+  Open();
+  Commit();
+  EXPECT_EQ(queued_runs(), std::vector<std::string>());
+}
+
 TEST_F(StoreTest, DeletedThreadsAreSweptToTheLastRow) {
   uint64_t sequence = 0;
   // 256 rows are swept at once: fewer, exactly so many in a table, and more.
