@@ -102,11 +102,14 @@ TEST_F(SharedThreadTest, AStateClearedDuringARunStaysCleared) {
 }
 
 TEST_F(SharedThreadTest, ANewOwnerKnowsThatTheStateWasChanged) {
+  owner_.reset();
+  owner_ = StartOwner(directory_.path());  // one that keeps what it has
   Put(R"({"a":1})");
   BeginRun run = RunOn("t");
   FinishRun finish = FinishOf(run, Begin(run));
   Put(R"({"a":2})");
-  client_->DropConnectionForTest();
+  owner_.reset();
+  owner_ = StartOwner(directory_.path());
   finish.snapshot.fields_json = R"({"a":1})";
   ASSERT_TRUE(client_->Finish(finish).ok());
   EXPECT_EQ(Fields(), json::parse(R"({"a":2})"));
