@@ -44,7 +44,7 @@ struct Runtime::Implementation {
                                     .write_off_grace = options.write_off_grace,
                                     .thread_name = options.name + "-user",
                                     .on_start = on_start}),
-        auth_pool(UserPool::Options{.active_max = AtLeastOne(options.auth_threads_max),
+        auth_pool(UserPool::Options{.active_max = AtLeastOne(options.auth_threads_active),
                                     .threads_max = AtLeastOne(options.auth_threads_max),
                                     .write_off_grace = options.write_off_grace,
                                     .thread_name = options.name + "-auth",

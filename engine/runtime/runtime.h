@@ -28,7 +28,10 @@ struct RuntimeOptions {
   int io_threads_max = 4;        // pool for our own blocking work (files, large JSON)
   int user_threads_active = 64;  // user functions running at once (waiting ones do not count)
   int user_threads_max = 512;    // threads of the user pool, waiting and written-off ones included
-  int auth_threads_max = 16;     // beside them: functions that decide who may ask
+  // Beside them the same for functions that decide who may ask. Constants like those above: each
+  // request waits for its answer, so these are short, and threads are started only when needed.
+  int auth_threads_active = 16;
+  int auth_threads_max = 128;
   // A function that was given up counts as written off when it has not come back for this long.
   std::chrono::milliseconds write_off_grace{1000};
   std::string name = "agent";  // thread name prefix, at most 8 characters

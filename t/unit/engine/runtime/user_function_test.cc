@@ -132,6 +132,42 @@ TEST(RunUserFunction, RunsDoNotKeepAuthenticationWaiting) {
   ASSERT_TRUE(runtime.Stop(kNoDeadline).ok());
 }
 
+TEST(RunUserFunction, AuthenticationThatWaitsOrHangsKeepsNoOtherWaiting) {
+  RuntimeOptions options;
+  options.auth_threads_active = 1;
+  Runtime runtime(options);
+  ASSERT_TRUE(runtime.Start().ok());
+  const Promise<bool> parks;
+  auto wake = std::make_shared<Signal>();
+  runtime.Spawn([&, parks, wake] {
+    const Status status =
+        runtime.RunUserFunction(Function([parks, wake] {
+                                  parks.Set(true);
+                                  wake->Wait(nullptr, kNoDeadline);
+                                }),
+                                "parked", Cancellation(), kNoDeadline, UserShare::kAuth);
+    EXPECT_TRUE(status.ok());
+  });
+  ASSERT_TRUE(parks.Wait(nullptr, kNoDeadline).ok());
+  const Cancellation cancellation;
+  auto release = std::make_shared<std::promise<void>>();
+  const auto released = std::make_shared<std::shared_future<void>>(release->get_future());
+  const Status stuck =
+      runtime.RunUserFunction(Function([cancellation, released] {
+                                cancellation.Cancel(CancelReason::kClientGone);
+                                released->wait();
+                              }),
+                              "stuck", cancellation, kNoDeadline, UserShare::kAuth);
+  EXPECT_EQ(stuck.code(), StatusCode::kCancelled);
+  EXPECT_TRUE(runtime
+                  .RunUserFunction(Function([] {}), "next", Cancellation(),
+                                   DeadlineAfter(std::chrono::seconds(60)), UserShare::kAuth)
+                  .ok());
+  wake->Notify();
+  release->set_value();
+  EXPECT_TRUE(runtime.Stop(kNoDeadline).ok());
+}
+
 TEST(RunUserFunction, CalledByAUserFunctionRunsOnItsThread) {
   RuntimeOptions options = SmallPool();
   options.user_threads_active = 1;
