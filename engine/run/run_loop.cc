@@ -189,6 +189,7 @@ Status RunLoop::ChooseFirstNode() {
     return Status::Ok();
   }
   if (graph_.FindNode(next_) == nullptr) {
+    resume_node_gone_ = true;
     return Status(StatusCode::kGraph, "GRAPH_CHANGED: the thread was paused before node \"" +
                                           next_ + "\", which the graph no longer has");
   }
@@ -336,9 +337,8 @@ bool RunLoop::IsCutShort() const {
 
 // A pause at a node that the graph no longer has is one that nobody could end.
 bool RunLoop::StaysPaused(const Ending& ending) const {
-  return resumed_ &&
-         (ending.kind == Ending::Kind::kStopped || ending.kind == Ending::Kind::kError) &&
-         ending.error.code() != StatusCode::kGraph;
+  return resumed_ && !resume_node_gone_ &&
+         (ending.kind == Ending::Kind::kStopped || ending.kind == Ending::Kind::kError);
 }
 
 RunLoop::Ending RunLoop::EndCancelled() {

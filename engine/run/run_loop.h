@@ -85,9 +85,10 @@ class RunLoop {
   Emitter emitter_;
 
   ExecutionMeta meta_;
-  ExecutionMeta paused_before_;   // as the thread was found; when resumed_
-  std::string next_;              // node that comes next
-  bool resumed_ = false;          // next_ is where a paused thread goes on
+  ExecutionMeta paused_before_;  // as the thread was found; when resumed_
+  std::string next_;             // node that comes next
+  bool resumed_ = false;         // next_ is where a paused thread goes on
+  bool resume_node_gone_ = false;
   bool took_time_ = false;        // a node since the last append was not instant
   bool paused_ = false;           // meta_ holds an interrupt after the last node
   bool fenced_ = false;           // the lease is somebody else's

@@ -70,6 +70,20 @@ TEST_F(KeptStateTest, ARunHoldsNoMoreThanItMay) {
   EXPECT_EQ(RunOk(Ask("10")).status, "done");
 }
 
+TEST_F(KeptStateTest, ARequestThatIsTooLargeLeavesAPausedThreadPaused) {
+  options_.run_bytes_max = 8 * 1024;
+  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B").InterruptBefore({"B"});
+  EXPECT_EQ(RunOk(Ask("hi")).status, "interrupted");
+  const std::string paused = state_.At("t1").state.snapshot.execution_json;
+  const RunOutcome outcome = RunOk(Ask(std::string(9000, 'x')));
+  EXPECT_EQ(outcome.error.code(), StatusCode::kGraph);
+  EXPECT_EQ(state_.At("t1").state.snapshot.execution_json, paused);
+  const RunOutcome resumed = RunOk(Ask("go on"));
+  EXPECT_EQ(resumed.status, "done");
+  EXPECT_EQ(TextOf(json::parse(resumed.messages_json.back())), "two");
+}
+
 TEST_F(KeptStateTest, AThreadThatHoldsTooMuchIsLeftAsItIs) {
   options_.run_bytes_max = 1024;
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
