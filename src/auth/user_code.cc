@@ -175,9 +175,10 @@ void CustomAuthorizer::Evict(const std::string& thread_id) {
       [backend = backend_, thread_id, &runtime = runtime_, warn = warn_] {
         auto work = std::make_shared<std::function<void()>>(
             [backend, thread_id] { backend->Evict(thread_id); });
+        // Nobody waits for it: threads that go by the hundred must not keep logins waiting.
         Status status = runtime.RunUserFunction(
             std::move(work), "evict of the authorization backend", runtime::Cancellation(),
-            DeadlineAfter(kBackendTimeout), runtime::UserShare::kAuth);
+            DeadlineAfter(kBackendTimeout), runtime::UserShare::kRuns);
         if (!status.ok()) warn("evict of the authorization backend failed: " + status.ToString());
       },
       /*here=*/true);
