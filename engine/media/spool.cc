@@ -80,6 +80,7 @@ Spool::Spool(Spool&& other) noexcept
       file_(std::move(other.file_)),
       hash_(std::move(other.hash_)),
       admit_(std::move(other.admit_)),
+      admitted_(other.admitted_),
       size_(other.size_),
       first_bytes_(std::move(other.first_bytes_)) {}
 
@@ -87,8 +88,21 @@ Spool::~Spool() {
   if (!name_.empty()) unlinkat(folder_, name_.c_str(), 0);
 }
 
+Status Spool::AdmitThrough(uint64_t end) {
+  if (end <= admitted_) return Status::Ok();
+  // What was admitted and is not written yet is not seen by the one who looks.
+  uint64_t wanted = std::max(end, size_ + kAdmittedAtOnce);
+  Status admitted = admit_(wanted - size_);
+  if (admitted.code() == StatusCode::kResourceExhausted && wanted > end) {
+    wanted = end;
+    admitted = admit_(wanted - size_);
+  }
+  if (admitted.ok()) admitted_ = wanted;
+  return admitted;
+}
+
 Status Spool::Write(std::string_view bytes) {
-  if (admit_ != nullptr) AG_RETURN_IF_ERROR(admit_(bytes.size()));
+  if (admit_ != nullptr) AG_RETURN_IF_ERROR(AdmitThrough(size_ + bytes.size()));
   if (first_bytes_.size() < kSniffedBytes) {
     first_bytes_ += bytes.substr(0, kSniffedBytes - first_bytes_.size());
   }

@@ -16,7 +16,11 @@ namespace agent_graph::media {
 // One thread at a time. Blocks: for the io pool.
 class Spool {
  public:
-  // Whether so many bytes more may be written.
+  static constexpr uint64_t kAdmittedAtOnce = 1024 * 1024;
+
+  // Whether so many bytes more may be written. Asked for kAdmittedAtOnce, because looking takes
+  // time, and where they do not fit for what is to be written: files that are received at a time
+  // may together go beyond a bound by so much each.
   using Admit = std::function<Status(uint64_t bytes)>;
 
   // In `folder`, which must outlive it and be on the file system that the file is to stay on.
@@ -38,6 +42,7 @@ class Spool {
 
  private:
   struct Hash;
+  Status AdmitThrough(uint64_t end);
   Spool(int folder, std::string name, FileDescriptor file, std::unique_ptr<Hash> hash, Admit admit);
 
   int folder_;
@@ -45,6 +50,7 @@ class Spool {
   FileDescriptor file_;
   std::unique_ptr<Hash> hash_;
   Admit admit_;
+  uint64_t admitted_ = 0;
   uint64_t size_ = 0;
   std::string first_bytes_;
 };

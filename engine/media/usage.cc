@@ -59,13 +59,16 @@ class Counter {
     return Status::Ok();
   }
 
-  uint64_t Read() {
+  // Counts, once, for a file that is new or damaged.
+  Result<uint64_t> Read() {
     char text[24];
     ssize_t got = pread(file_.get(), text, sizeof text, 0);
     uint64_t value = 0;
     auto [end, error] = std::from_chars(text, text + std::max<ssize_t>(got, 0), value);
-    // A new file, or one that is damaged.
-    return error == std::errc() ? value : CountFiles(root_);
+    if (error == std::errc()) return value;
+    value = CountFiles(root_);
+    AG_RETURN_IF_ERROR(Write(value));
+    return value;
   }
 
   Status Write(uint64_t value) {
@@ -91,7 +94,8 @@ uint64_t RoomOf(uint64_t size) {
 Status CheckRoom(int root, int temporary, uint64_t bytes, uint64_t bytes_max) {
   Counter counter(root);
   AG_RETURN_IF_ERROR(counter.Open());
-  uint64_t used = counter.Read() + bytes;
+  AG_ASSIGN_OR_RETURN(uint64_t used, counter.Read());
+  used += bytes;
   std::error_code error;
   const std::string path = "/proc/self/fd/" + std::to_string(temporary) + "/";
   for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
@@ -106,19 +110,16 @@ Status CheckRoom(int root, int temporary, uint64_t bytes, uint64_t bytes_max) {
 Status Reserve(int root, uint64_t bytes, uint64_t bytes_max) {
   Counter counter(root);
   AG_RETURN_IF_ERROR(counter.Open());
-  uint64_t used = counter.Read();
-  if (used > bytes_max || bytes > bytes_max - used) {
-    AG_RETURN_IF_ERROR(counter.Write(used));
-    return Full();
-  }
+  AG_ASSIGN_OR_RETURN(const uint64_t used, counter.Read());
+  if (used > bytes_max || bytes > bytes_max - used) return Full();
   return counter.Write(used + bytes);
 }
 
 void Release(int root, uint64_t bytes) {
   Counter counter(root);
   if (!counter.Open().ok()) return;
-  uint64_t used = counter.Read();
-  (void)counter.Write(used - std::min(used, bytes));
+  const Result<uint64_t> used = counter.Read();
+  if (used.ok()) (void)counter.Write(*used - std::min(*used, bytes));
 }
 
 }  // namespace agent_graph::media

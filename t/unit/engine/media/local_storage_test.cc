@@ -1,5 +1,6 @@
 #include "media/local_storage.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -146,6 +147,50 @@ TEST_F(LocalStorageTest, BoundsWhatIsBeingReceived) {
   }
   Spool third = storage.Receive().value();
   EXPECT_TRUE(third.Write(half).ok());
+}
+
+TEST_F(LocalStorageTest, CountsOnceForAllThatIsReceived) {
+  FileRecord kept;
+  {
+    LocalStorage storage(options_, runtime_);
+    kept = Keep(storage, std::string(30'000, 'x')).value();
+  }
+  const std::string path = options_.directory + "/" + kept.file_id.substr(0, 2) + "/" +
+                           kept.file_id.substr(2, 2) + "/" + kept.file_id;
+  options_.total_bytes_max = 60'000;
+  LocalStorage storage(options_, runtime_);
+  {
+    Spool spool = storage.Receive().value();
+    ASSERT_TRUE(spool.Write("x").ok());
+  }
+  // Behind its back: whoever counts again comes to another result.
+  ASSERT_TRUE(fs::remove(path));
+  Spool spool = storage.Receive().value();
+  EXPECT_EQ(spool.Write(std::string(30'000, 'x')).code(), StatusCode::kResourceExhausted);
+}
+
+TEST_F(LocalStorageTest, AsksForRoomInSteps) {
+  ASSERT_TRUE(fs::create_directory(options_.directory));
+  const FileDescriptor folder(open(options_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  uint64_t room = 2 * Spool::kAdmittedAtOnce;
+  uint64_t written = 0;
+  std::vector<uint64_t> asked;
+  Spool spool = Spool::Create(folder.get(), [&](uint64_t bytes) {
+                  asked.push_back(bytes);
+                  return written + bytes <= room ? Status::Ok()
+                                                 : Status(StatusCode::kResourceExhausted, "full");
+                }).value();
+  const std::string piece(Spool::kAdmittedAtOnce / 4, 'x');
+  for (; written < Spool::kAdmittedAtOnce; written += piece.size()) {
+    ASSERT_TRUE(spool.Write(piece).ok());
+  }
+  EXPECT_EQ(asked, (std::vector<uint64_t>{Spool::kAdmittedAtOnce}));
+  // The last bytes of the room may be used, too.
+  room = written + piece.size();
+  ASSERT_TRUE(spool.Write(piece).ok());
+  written += piece.size();
+  EXPECT_EQ(asked.back(), piece.size());
+  EXPECT_EQ(spool.Write("x").code(), StatusCode::kResourceExhausted);
 }
 
 TEST_F(LocalStorageTest, CountsWhatWasThereBeforeTheBound) {
