@@ -87,8 +87,13 @@ Extractor::~Extractor() = default;
 std::optional<std::string> Extractor::Extract(int file, std::string_view format,
                                               const std::string& user) {
   if (format.empty() || program_.empty() || !TakeTurn(user)) return std::nullopt;
+  // However reading ends, by an exception too: somebody else's document is next.
+  struct HeldTurn {
+    Extractor& extractor;
+    const std::string& user;
+    ~HeldTurn() { extractor.EndTurn(user); }
+  } const held{*this, user};
   Result<std::string> output = RunProgram(file, format);
-  EndTurn(user);
   if (!output.ok()) return std::nullopt;
   return TextOf(*std::move(output));
 }
