@@ -127,19 +127,6 @@ Result<std::shared_ptr<RunEnvironment>> Runner::MakeEnvironment(
   return environment;
 }
 
-Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
-                                       const runtime::Cancellation& cancellation) {
-  AG_ASSIGN_OR_RETURN(std::shared_ptr<RunEnvironment> environment,
-                      MakeEnvironment(request, cancellation));
-  BegunRun begun;
-  AG_ASSIGN_OR_RETURN(begun.reply, Lease(request, *environment, cancellation));
-  if (options_.remote_tools != nullptr) {
-    environment->remote_tools = options_.remote_tools->AsOf(begun.reply.remote_tools_version);
-  }
-  begun.environment = std::move(environment);
-  return begun;
-}
-
 // Whatever goes wrong once the thread is leased, it is given back.
 template <typename Work>
 auto Runner::WhileLeased(const BegunRun& begun, Work work) -> decltype(work()) {
@@ -154,6 +141,22 @@ auto Runner::WhileLeased(const BegunRun& begun, Work work) -> decltype(work()) {
   begun.environment->Log(LogLevel::kError, "", failure.ToString());
   Abandon(*begun.environment, begun.reply.lease_epoch, state_);
   return failure;
+}
+
+Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
+                                       const runtime::Cancellation& cancellation) {
+  AG_ASSIGN_OR_RETURN(std::shared_ptr<RunEnvironment> environment,
+                      MakeEnvironment(request, cancellation));
+  BegunRun begun;
+  AG_ASSIGN_OR_RETURN(begun.reply, Lease(request, *environment, cancellation));
+  begun.environment = environment;
+  if (options_.remote_tools == nullptr) return begun;
+  const auto find_tools = [&]() -> Status {
+    environment->remote_tools = options_.remote_tools->AsOf(begun.reply.remote_tools_version);
+    return Status::Ok();
+  };
+  AG_RETURN_IF_ERROR(WhileLeased(begun, find_tools));
+  return begun;
 }
 
 struct Runner::Opening {

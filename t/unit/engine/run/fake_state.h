@@ -96,8 +96,10 @@ class FakeState : public state::Service {
 
   Result<state::RemoteTools> GetRemoteTools() override {
     ++remote_tools_reads;
+    if (on_remote_tools_read) on_remote_tools_read();
     return remote_tools;
   }
+  std::function<void()> on_remote_tools_read;
   state::RemoteTools remote_tools;
   int remote_tools_reads = 0;
 

@@ -105,6 +105,17 @@ TEST_F(RunEndingTest, AnExceptionAfterTheLastNodeStillReleasesTheLease) {
   EXPECT_FALSE(state_.AnyLease());
 }
 
+TEST_F(RunEndingTest, AnExceptionBeforeTheFirstNodeReleasesTheLease) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  state_.remote_tools.version = 1;
+  state_.on_remote_tools_read = [armed = true]() mutable {
+    if (std::exchange(armed, false)) throw std::bad_alloc();
+  };
+  EXPECT_EQ(Run(Ask("hi")).status().code(), StatusCode::kInternal);
+  EXPECT_FALSE(state_.AnyLease());
+  EXPECT_EQ(RunOk(Ask("hi")).status, "done");
+}
+
 TEST_F(RunEndingTest, WhatCancelsAfterTheEndIsNotItsReason) {
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
   state_.before_finish = [this](const state::FinishRun&) {
