@@ -3,9 +3,12 @@ whatever was killed meanwhile."""
 
 import threading
 
+from . import environment
 from .agents import user
 from .http1 import ConnectionClosed
 from .waiting import wait_until
+
+_PATIENCE = 60  # seconds
 
 
 class Writer(threading.Thread):
@@ -19,8 +22,15 @@ class Writer(threading.Thread):
         self.messages = []
         self.memories = []
         self.refused = 0
+        self.failure = None
 
     def run(self):
+        try:
+            self._write()
+        except Exception as failure:  # of a thread nobody would notice it
+            self.failure = failure
+
+    def _write(self):
         number = 0
         while not self._stopping.is_set():
             number += 1
@@ -72,7 +82,7 @@ def _stored_memories(service):
 
 def settle(service):
     """Waits until the service answers again; an owner that failed tries again after seconds."""
-    wait_until(lambda: service.get("/v1/threads?limit=1").status == 200, "state is served", 30)
+    wait_until(lambda: service.get("/v1/threads?limit=1").status == 200, "state is served", _PATIENCE)
 
 
 def judge(service, writers):
@@ -98,13 +108,18 @@ def run_writers(service, count, faults):
         writer.start()
     try:
         # The storm begins when everybody has been answered once.
-        wait_until(lambda: all(writer.messages for writer in writers), "writers are at work", 30)
+        wait_until(lambda: all(writer.messages for writer in writers), "writers are at work", _PATIENCE)
         faults(writers)
     finally:
         for writer in writers:
             writer.stop()
         for writer in writers:
-            writer.join(60)
+            writer.join(_PATIENCE * environment.TIME_SCALE)
+        # Whatever else failed, this may be why.
+        for writer in writers:
+            if writer.failure is not None:
+                raise writer.failure
+            assert not writer.is_alive(), f"{writer.name} has not ended"
     return writers
 
 
@@ -114,5 +129,5 @@ def progress(writers):
     wait_until(
         lambda: all(len(writer.messages) > count for writer, count in zip(writers, before)),
         "writers are answered again",
-        30,
+        _PATIENCE,
     )
