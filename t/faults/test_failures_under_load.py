@@ -13,7 +13,7 @@ from harness.waiting import wait_until
 _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
 _WRITERS = 4
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_the_binary_is_upgraded(under_load):
     def faults(service, writers):
         old = service.master_pid
         service.upgrade()
-        wait_until(lambda: not processes.is_alive(old), "the old master has gone", 30)
+        wait_until(lambda: not processes.is_alive(old), "the old master has gone", 60)
         progress(writers)
 
     under_load(faults)

@@ -86,7 +86,7 @@ def test_a_reader_that_takes_byte_by_byte_is_cut_off(start_service):
     service = start_service(
         behaviour("echo"),
         http="log_format outcome '$uri $agent_graph_outcome'; access_log logs/outcome.log outcome;",
-        location="agent_graph_run_timeout 1s;",
+        location="agent_graph_run_timeout 3s;",
         listen="sndbuf=16k",
     )
     log = service.directory / "logs" / "outcome.log"
