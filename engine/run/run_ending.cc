@@ -123,7 +123,10 @@ void RunLoop::ShortenWindow() {
     }
     NodeResult result;
     result.summary = *std::move(summary);
-    (void)thread_.Update(result, "");
+    if (Status status = thread_.Update(result, ""); !status.ok()) {
+      environment_->Log(LogLevel::kWarning, "", "no summary: " + status.ToString());
+      return;
+    }
   }
   thread_.Forget(count);
   log_.Add("context_trimmed", "{\"messages\":" + std::to_string(count) + "}");

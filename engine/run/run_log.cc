@@ -9,6 +9,22 @@
 #include "state/service.h"
 
 namespace agent_graph::run {
+namespace {
+
+// Of one append, but for its last item.
+constexpr size_t kAppendBytesMax = 16 * 1024 * 1024;
+
+template <typename Item>
+std::vector<Item> TakePortion(std::vector<Item>& items, size_t& bytes) {
+  auto end = items.begin();
+  for (; end != items.end() && bytes < kAppendBytesMax; ++end) bytes += end->json.size();
+  if (end == items.end()) return std::exchange(items, {});
+  std::vector<Item> portion(std::make_move_iterator(items.begin()), std::make_move_iterator(end));
+  items.erase(items.begin(), end);
+  return portion;
+}
+
+}  // namespace
 
 RunLog::RunLog(state::Service* state, std::string thread_id, std::string run_id,
                uint64_t lease_epoch, bool record)
@@ -43,24 +59,40 @@ void RunLog::Place(std::string_view current_node, int64_t step, bool durable) {
 Status RunLog::Flush(std::string_view current_node, int64_t step, bool durable) {
   if (state_ == nullptr) return Status::Ok();
   Place(current_node, step, durable);
-  // What is added while this waits comes with the next one.
-  state::AppendRun append = Take();
-  Result<state::AppendRunReply> reply = state_->Append(append);
-  if (!reply.ok()) {
-    PutBack(std::move(append));
-    return reply.status();
+  for (bool more = true; more;) {
+    state::AppendRun append = Take();
+    // What is added while this waits comes with the next one.
+    more = HasPending();
+    Result<state::AppendRunReply> reply = state_->Append(append);
+    if (!reply.ok()) {
+      PutBack(std::move(append));
+      return reply.status();
+    }
+    stop_requested_ = reply->stop_requested;
   }
-  stop_requested_ = reply->stop_requested;
   return Status::Ok();
 }
 
 state::AppendRun RunLog::Take() {
-  std::vector<state::LogEntry> entries = std::exchange(pending_.entries, {});
-  std::vector<state::StoredMessage> messages = std::exchange(pending_.messages, {});
+  size_t bytes = 0;
+  std::vector<state::StoredMessage> messages = TakePortion(pending_.messages, bytes);
+  std::vector<state::LogEntry> entries = TakePortion(pending_.entries, bytes);
+  // The rest is not copied.
+  std::vector<state::StoredMessage> messages_left = std::exchange(pending_.messages, {});
+  std::vector<state::LogEntry> entries_left = std::exchange(pending_.entries, {});
   state::AppendRun append = pending_;
   append.entries = std::move(entries);
   append.messages = std::move(messages);
+  pending_.messages = std::move(messages_left);
+  pending_.entries = std::move(entries_left);
   return append;
+}
+
+size_t RunLog::PendingBytes() const {
+  size_t bytes = 0;
+  for (const auto& message : pending_.messages) bytes += message.json.size();
+  for (const auto& entry : pending_.entries) bytes += entry.json.size();
+  return bytes;
 }
 
 void RunLog::PutBack(state::AppendRun append) {
@@ -75,6 +107,15 @@ void RunLog::PutBack(state::AppendRun append) {
 
 Status RunLog::Finish(state::FinishRun finish, std::string_view current_node, int64_t step) {
   if (state_ == nullptr) return Status::Ok();
+  // So that the last portion and the snapshot fit together. What is wrong when that fails is said
+  // by what follows, which releases the lease in any case.
+  Place(current_node, step, false);
+  while (PendingBytes() > kAppendBytesMax) {
+    state::AppendRun append = Take();
+    if (state_->Append(append).ok()) continue;
+    PutBack(std::move(append));
+    break;
+  }
   Place(current_node, step, true);
   finish.append = std::move(pending_);
   Status result = state_->Finish(finish);

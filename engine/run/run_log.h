@@ -45,7 +45,10 @@ class RunLog {
   Status Finish(state::FinishRun finish, std::string_view current_node, int64_t step);
 
  private:
+  // What is buffered, or its first portion; messages before entries.
   state::AppendRun Take();
+  bool HasPending() const { return !pending_.entries.empty() || !pending_.messages.empty(); }
+  size_t PendingBytes() const;
   void PutBack(state::AppendRun append);
   void Place(std::string_view current_node, int64_t step, bool durable);
 

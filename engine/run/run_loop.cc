@@ -16,6 +16,7 @@
 #include "run/tool_node.h"
 #include "runtime/runtime.h"
 #include "runtime/yield.h"
+#include "state/limits.h"
 #include "state/service.h"
 
 namespace agent_graph::run {
@@ -291,6 +292,11 @@ Status RunLoop::TakeIn(const std::string& node, NodeResult result) {
   if (result.messages.size() > kMessagesPerNodeMax) {
     return Status(StatusCode::kGraph, "node \"" + node + "\" returned more than " +
                                           std::to_string(kMessagesPerNodeMax) + " messages");
+  }
+  if (result.interrupt && result.interrupt->reason.size() + result.interrupt->data_json.size() >
+                              state::kInterruptBytesMax) {
+    return Status(StatusCode::kGraph, "node \"" + node + "\" interrupted the run with more than " +
+                                          std::to_string(state::kInterruptBytesMax) + " bytes");
   }
   for (Message& message : result.messages) {
     AG_ASSIGN_OR_RETURN(std::string_view text, thread_.Append(std::move(message), node));

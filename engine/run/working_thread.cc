@@ -10,6 +10,7 @@
 #include "run/agent_state.h"
 #include "run/handed_out_calls.h"
 #include "run/lost_calls.h"
+#include "state/limits.h"
 
 namespace agent_graph::run {
 namespace {
@@ -50,6 +51,16 @@ std::string UpdateJson(const NodeResult& result, std::string_view node) {
   return out;
 }
 
+Status TooLarge(const std::string& what, size_t bytes_max) {
+  return Status(StatusCode::kGraph,
+                what + " would be larger than " + std::to_string(bytes_max) + " bytes");
+}
+
+Status CheckSummary(const std::optional<std::string>& summary) {
+  if (!summary || summary->size() <= state::kSummaryBytesMax) return Status::Ok();
+  return TooLarge("the thread's summary", state::kSummaryBytesMax);
+}
+
 }  // namespace
 
 WorkingThread::WorkingThread(const graph::CompiledGraph& graph, std::string thread_id,
@@ -72,6 +83,18 @@ Status WorkingThread::AdmitUpdate(size_t bytes) {
   AG_RETURN_IF_ERROR(Admit(bytes));
   fields_bytes_ += bytes;
   return Status::Ok();
+}
+
+Status WorkingThread::ChangeFields(size_t bytes, const std::function<Status(State&)>& change) {
+  AG_RETURN_IF_ERROR(AdmitUpdate(bytes));
+  if (fields_bytes_ <= state::kFieldsBytesMax) return change(*state_);
+  // Perhaps only because what is replaced is counted, too.
+  json before = state_->fields();
+  AG_RETURN_IF_ERROR(change(*state_));
+  fields_bytes_ = DumpJson(state_->fields()).size();
+  if (fields_bytes_ <= state::kFieldsBytesMax) return Status::Ok();
+  state_->mutable_fields() = std::move(before);
+  return TooLarge("the thread's fields", state::kFieldsBytesMax);
 }
 
 Status WorkingThread::Load(state::ThreadState loaded) {
@@ -100,11 +123,13 @@ Status WorkingThread::Load(state::ThreadState loaded) {
 
 Status WorkingThread::Apply(const InitialState& initial) {
   if (initial.fields) {
-    AG_RETURN_IF_ERROR(AdmitUpdate(DumpJson(*initial.fields).size()));
-    AG_RETURN_IF_ERROR(graph_.SetFields(*initial.fields, *state_));
+    AG_RETURN_IF_ERROR(ChangeFields(DumpJson(*initial.fields).size(), [&](State& state) {
+      return graph_.SetFields(*initial.fields, state);
+    }));
     for (const auto& [name, value] : initial.fields->items()) changed_fields_.insert(name);
   }
   if (initial.summary_present) {
+    AG_RETURN_IF_ERROR(CheckSummary(initial.summary));
     state_->set_summary(initial.summary);
     summary_changed_ = true;
   }
@@ -187,8 +212,9 @@ Status WorkingThread::Update(const NodeResult& result, std::string_view node) {
   if (result.updates.empty() && !result.summary) return Status::Ok();
   size_t bytes = 0;
   for (const auto& update : result.updates) bytes += update.name.size() + update.value_json.size();
-  AG_RETURN_IF_ERROR(AdmitUpdate(bytes));
-  AG_RETURN_IF_ERROR(graph_.ApplyUpdates(result.updates, *state_));
+  AG_RETURN_IF_ERROR(CheckSummary(result.summary));
+  AG_RETURN_IF_ERROR(ChangeFields(
+      bytes, [&](State& state) { return graph_.ApplyUpdates(result.updates, state); }));
   for (const auto& update : result.updates) changed_fields_.insert(update.name);
   if (result.summary) {
     state_->set_summary(result.summary);

@@ -1,6 +1,7 @@
 // The conversation thread as a run works on it: loaded, extended, written back as a snapshot.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -62,6 +63,8 @@ class WorkingThread {
   // Whether there is room for that much more.
   Status Admit(size_t bytes);
   Status AdmitUpdate(size_t bytes);
+  // Makes a change of the fields that adds `bytes` at most, unless too much would be stored.
+  Status ChangeFields(size_t bytes, const std::function<Status(State&)>& change);
 
   const graph::CompiledGraph& graph_;
   const std::string thread_id_;

@@ -3,6 +3,7 @@
 
 #include "state/leveldb/store.h"
 #include "state/leveldb/stored_json.h"
+#include "state/limits.h"
 
 namespace agent_graph::state {
 namespace {
@@ -51,6 +52,10 @@ Result<ReplyRow> Store::Put(const PutState& put, int64_t micros) {
   AG_ASSIGN_OR_RETURN(Snapshot snapshot, editor.ReadSnapshot());
   AG_ASSIGN_OR_RETURN(snapshot.fields_json,
                       MergeJsonObjects(snapshot.fields_json, put.fields_json, "state"));
+  if (put.summary && put.summary->size() > kSummaryBytesMax) {
+    return Status(StatusCode::kInvalidArgument, "context_summary: must not be larger than " +
+                                                    std::to_string(kSummaryBytesMax) + " bytes");
+  }
   if (put.summary_present) snapshot.summary = put.summary;
   if (put.context_cleared) editor.ClearWindow();
   AG_RETURN_IF_ERROR(editor.AddMessages(put.messages, ThreadEditor::Existing::kReplace));

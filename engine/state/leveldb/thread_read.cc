@@ -8,10 +8,18 @@
 #include "message/codec.h"
 #include "state/leveldb/reader.h"
 #include "state/leveldb/stored_json.h"
+#include "state/limits.h"
 #include "state/wire/fields.h"
 
 namespace agent_graph::state {
 namespace {
+
+// A thread's state fits into a reply: the window, the fields that a run left together with what was
+// put meanwhile, the thread's metadata, the summary, and what an interrupt tells with all the rest.
+constexpr size_t kRestBytesMax = 2 * kInterruptBytesMax + 2 * 1024 * 1024;
+static_assert(kWindowBytesMax + kFieldsBytesMax + 2 * kThreadJsonBytesMax + kSummaryBytesMax +
+                  kRestBytesMax <=
+              wire::kFrameBytesMax);
 
 // A window with more holes than this per message is read row by row.
 constexpr uint64_t kScanSpanPerItem = 4;

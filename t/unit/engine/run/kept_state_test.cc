@@ -1,5 +1,6 @@
 // What a run leaves of its thread, and how much of it a run may hold.
 #include "run_fixture.h"
+#include "state/limits.h"
 
 namespace agent_graph::run {
 namespace {
@@ -82,6 +83,72 @@ TEST_F(KeptStateTest, ARequestThatIsTooLargeLeavesAPausedThreadPaused) {
   const RunOutcome resumed = RunOk(Ask("go on"));
   EXPECT_EQ(resumed.status, "done");
   EXPECT_EQ(TextOf(json::parse(resumed.messages_json.back())), "two");
+}
+
+TEST_F(KeptStateTest, ARunLeavesNoMoreThanCanBeLoadedAgain) {
+  builder_.AddField({.name = "note"});
+  builder_.AddFunction("A", [](const State& state, RunContext&) -> NodeResult {
+    const std::string text(std::stoul(state.LastUserText()), 'x');
+    return NodeResult().Set("note", text);
+  });
+  builder_.AddEdge(START, "A");
+  const size_t half = state::kFieldsBytesMax / 2 + 1000;
+  EXPECT_EQ(RunOk(Ask(std::to_string(half))).status, "done");
+  // What is replaced does not count.
+  EXPECT_EQ(RunOk(Ask(std::to_string(half))).status, "done");
+  const RunOutcome outcome = RunOk(Ask(std::to_string(state::kFieldsBytesMax)));
+  EXPECT_EQ(outcome.error.code(), StatusCode::kGraph);
+  EXPECT_EQ(outcome.error.message(), "the thread's fields would be larger than 16777216 bytes");
+  const json fields = json::parse(state_.At("t1").state.snapshot.fields_json);
+  EXPECT_EQ(fields.at("note").get_ref<const std::string&>().size(), half);
+  EXPECT_EQ(RunOk(Ask("10")).status, "done");
+}
+
+TEST_F(KeptStateTest, NorALongerSummaryOrInterrupt) {
+  builder_.AddFunction("A", [](const State& state, RunContext&) -> NodeResult {
+    const std::string text(state::kSummaryBytesMax, 'x');
+    NodeResult result;
+    if (state.LastUserText() == "summary") {
+      result.summary = text + "x";
+    } else {
+      result.Pause(text);
+    }
+    return result;
+  });
+  builder_.AddEdge(START, "A");
+  for (const char* text : {"summary", "interrupt"}) {
+    const RunOutcome outcome = RunOk(Ask(text));
+    EXPECT_EQ(outcome.error.code(), StatusCode::kGraph) << text;
+    EXPECT_FALSE(state_.At("t1").state.snapshot.summary);
+  }
+}
+
+TEST_F(KeptStateTest, MuchIsAppendedInPortions) {
+  const size_t mebibyte = 1024 * 1024;
+  builder_.AddFunction(
+      "A",
+      [&](const State&, RunContext&) -> NodeResult {
+        NodeResult result;
+        for (int i = 0; i < 20; ++i) {
+          result.messages.push_back(Message::Assistant(std::string(2 * mebibyte, 'x')));
+        }
+        return result;
+      },
+      Execution::kNonBlocking);
+  builder_.AddEdge(START, "A");
+  const auto check = [&](const state::AppendRun& append) {
+    size_t bytes = 0;
+    for (const auto& message : append.messages) bytes += message.json.size();
+    EXPECT_LT(bytes, 20 * mebibyte);
+    return Status::Ok();
+  };
+  state_.before_append = check;
+  state_.before_finish = [&](const state::FinishRun& finish) { return check(finish.append); };
+  EXPECT_EQ(RunOk(Ask("hi")).status, "done");
+  EXPECT_EQ(state_.At("t1").state.window.size(), 21u);
+  const std::vector<std::string> kinds = state_.Kinds("t1");
+  EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "message"), 21);
+  EXPECT_EQ(kinds.back(), "run_finished");
 }
 
 TEST_F(KeptStateTest, AThreadThatHoldsTooMuchIsLeftAsItIs) {

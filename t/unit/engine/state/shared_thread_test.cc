@@ -7,6 +7,9 @@
 
 #include "fixture.h"
 #include "runtime/runtime.h"
+#include "state/leveldb/reader.h"
+#include "state/leveldb/stored_json.h"
+#include "state/limits.h"
 #include "state/service.h"
 
 namespace agent_graph::state {
@@ -207,6 +210,46 @@ TEST_F(SharedThreadTest, QueuedRunsAreShownAndStoppedOneByOne) {
   waiting[2].join();
   EXPECT_THAT(ends, ElementsAre(StatusCode::kOk, StatusCode::kCancelled, StatusCode::kOk));
   EXPECT_FALSE(StateOf("t").in_flight);
+}
+
+TEST_F(SharedThreadTest, AThreadAtItsBoundsIsLoaded) {
+  const auto object_of = [](size_t bytes) {
+    return R"({"x":")" + std::string(bytes - 8, 'x') + R"("})";
+  };
+  BeginRun run = RunOn("t");
+  FinishRun finish = FinishOf(run, Begin(run));
+  // Put by others while the run is under way, beside all that it may leave.
+  PutState put = PutOn("t", "");
+  put.fields_json = object_of(kThreadJsonBytesMax);
+  ASSERT_TRUE(other_->Put(put).ok());
+  finish.snapshot.fields_json = R"({"own":")" + std::string(kFieldsBytesMax - 10, 'x') + R"("})";
+  finish.snapshot.summary = std::string(kSummaryBytesMax, 's');
+  finish.snapshot.execution_json = object_of(kInterruptBytesMax);
+  finish.changed_fields = {"own"};
+  finish.summary_changed = true;
+  ASSERT_TRUE(client_->Finish(finish).ok());
+  AppendMessages append;
+  append.thread_id = "t";
+  append.messages = {UserMessage("big0", std::string(kWindowBytesMax / 4 - 200, 'x'))};
+  append.metadata_json = object_of(kThreadJsonBytesMax);
+  for (int i = 0; i < 4; ++i) {
+    append.messages.front().id = Numbered("big", i);
+    ASSERT_TRUE(other_->Append(append).ok());
+  }
+  EXPECT_EQ(StateOf("t").window.size(), 4u);
+  run = RunOn("t");
+  const BeginRunReply begun = Begin(run);
+  EXPECT_EQ(begun.state.snapshot.fields_json.size(), kFieldsBytesMax + kThreadJsonBytesMax - 1);
+  ASSERT_TRUE(client_->Finish(FinishOf(run, begun)).ok());
+}
+
+TEST_F(SharedThreadTest, ALongerSummaryIsNotTaken) {
+  PutState put = PutOn("t", "");
+  put.summary_present = true;
+  put.summary = std::string(kSummaryBytesMax + 1, 's');
+  const Status refused = other_->Put(put).status();
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(refused.message().starts_with("context_summary: ")) << refused.message();
 }
 
 }  // namespace

@@ -1,0 +1,15 @@
+// What of a thread is stored, so that it can be read back: a thread's state goes in one frame, with
+// the window.
+#pragma once
+
+#include <cstddef>
+
+namespace agent_graph::state {
+
+// Custom fields that a run leaves, as JSON.
+inline constexpr size_t kFieldsBytesMax = 16 * 1024 * 1024;
+inline constexpr size_t kSummaryBytesMax = 4 * 1024 * 1024;
+// What an interrupt tells, reason and data.
+inline constexpr size_t kInterruptBytesMax = 1024 * 1024;
+
+}  // namespace agent_graph::state
