@@ -29,7 +29,7 @@ def test_a_storm_of_kills_loses_nothing(start_service):
         # Owner and a worker at once, and a reload on top.
         for victim in service.cache_managers() + service.workers()[:1]:
             service.kill(victim.pid)
-        service.signal(1)
+        service.reload()  # waited for: the test must not end in the middle of it
         progress(writers)
 
     writers = run_writers(service, 6, storm)
