@@ -101,12 +101,14 @@ class LiveSession final : public SessionPorts {
       Write();
       CountNews();
       if (session_.phase() == Session::Phase::kClosed) break;
-      if (!took_all && !cancellation_.cancelled()) {
+      const Deadline wake = std::min(session_.wake_at(), links_.wake_at());
+      // A wait for what is past gives nobody else a turn.
+      const bool more = !took_all || wake <= MonotonicClock::now();
+      if (more && !cancellation_.cancelled()) {
         runtime::Yield();
         continue;
       }
-      const Deadline wake = session_.wake_at();
-      news_->signal.Wait(&cancellation_, std::min(wake, links_.wake_at()));
+      news_->signal.Wait(&cancellation_, wake);
     }
     return status_;
   }

@@ -145,6 +145,10 @@ class Session {
   void OnReady(Deadline now);
   void Prepare();
   void DropNext();
+  // A provider may say that it will go before it has accepted the session.
+  bool MayRotate() const {
+    return phase_ == Phase::kRunning && ready_ && rotate_at_ != kNoDeadline;
+  }
   bool RotationDue(Deadline now) const;
   void Rotate(Deadline now);
   void Replace(Deadline now);

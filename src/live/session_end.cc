@@ -46,7 +46,8 @@ void Session::Advance(Deadline now) {
 }
 
 Deadline Session::wake_at() const {
-  Deadline wake = std::min({ready_until_, reconnect_at_, rotate_at_, leave_until_, drain_until_});
+  Deadline wake = std::min({ready_until_, reconnect_at_, leave_until_, drain_until_});
+  if (MayRotate()) wake = std::min(wake, rotate_at_);
   if (unheard_) wake = std::min(wake, unheard_->heard_at);
   if (phase_ == Phase::kDraining) wake = std::min(wake, quiet_until_);
   return wake;

@@ -87,7 +87,7 @@ void Session::OnNextLinkEvent(const realtime::Event& event) {
 
 // Between two turns once the next link is prepared, at the latest shortly before the provider goes.
 bool Session::RotationDue(Deadline now) const {
-  if (phase_ != Phase::kRunning || !ready_ || rotate_at_ == kNoDeadline) return false;
+  if (!MayRotate()) return false;
   return now >= rotate_at_ || (!AnswerDue() && next_ != Next::kConnecting);
 }
 

@@ -544,6 +544,27 @@ TEST_F(SessionTest, LeavesAConnectionThatWillGoBeforeItDoes) {
   EXPECT_THAT(stored_, ElementsAre("assistant: A long story"));
 }
 
+TEST_F(SessionTest, AProviderThatWillGoBeforeItAcceptsIsLeftOnceItHas) {
+  Begin();
+  Give({.kind = Kind::kGoAway, .time_left = seconds(1)});
+  EXPECT_EQ(session_->wake_at(), now_ + seconds(15));
+  After(seconds(10));
+  EXPECT_EQ(session_->wake_at(), now_ + seconds(5));
+  EXPECT_EQ(configs_.size(), 1u);
+  Give({.kind = Kind::kReady});
+  EXPECT_EQ(configs_.size(), 2u);
+}
+
+TEST_F(SessionTest, ASessionThatEndsDoesNotLeaveAConnectionThatWillGo) {
+  BeginReady();
+  Say("A long story");
+  Give({.kind = Kind::kGoAway, .time_left = seconds(10)});
+  Client(kClose);
+  After(seconds(9));
+  EXPECT_EQ(configs_.size(), 1u);
+  EXPECT_EQ(session_->wake_at(), now_ + seconds(21));
+}
+
 TEST_F(SessionTest, ASilentProviderIsLeft) {
   Begin();
   EXPECT_EQ(session_->wake_at(), now_ + seconds(15));
