@@ -111,6 +111,8 @@ void ExitProcess(ngx_cycle_t* cycle) noexcept {
         DeadlineAfter(std::chrono::milliseconds(FindMainConfig(*cycle)->exit_timeout));
     for (const auto& service : *worker_services) {
       Status stopped = service->Stop(deadline);
+      // What was counted since the timer's last look outlives the worker, too.
+      if (StatusRow* row = FindStatusRow(service->config())) service->Report(*row);
       ReleaseStatusRow(service->config());
       if (stopped.ok()) continue;
       Log(cycle->log, NGX_LOG_ERR,

@@ -96,11 +96,13 @@ def test_counts_what_models_and_the_state_take(start_service):
 
     def counted():
         samples = _metrics(service)
-        return samples['agent_graph_model_calls_total{service="test",outcome="error"}'] and samples
+        calls = [
+            samples[f'agent_graph_model_calls_total{{service="test",outcome="{outcome}"}}']
+            for outcome in ("ok", "error")
+        ]
+        return calls == [2, 1] and samples
 
     samples = wait_until(counted, "everything is counted")
-    assert samples['agent_graph_model_calls_total{service="test",outcome="ok"}'] == 2
-    assert samples['agent_graph_model_calls_total{service="test",outcome="error"}'] == 1
     for kind, name in (("input", "prompt_tokens"), ("output", "completion_tokens")):
         tokens = samples[f'agent_graph_model_tokens_total{{service="test",kind="{kind}"}}']
         assert tokens == sum(usage[name] for usage in usages) > 0
