@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "media/file_lock.h"
@@ -30,7 +32,22 @@ Status Failed(const std::string& what, const std::error_code& error) {
 Status Rename(const std::string& from, const std::string& to) {
   std::error_code error;
   fs::rename(from, to, error);
-  return error ? Failed(to, error) : Status::Ok();
+  return error ? Failed(from + " cannot become " + to, error) : Status::Ok();
+}
+
+// In this order, all or none.
+Status RenameAll(const std::vector<std::pair<std::string, std::string>>& renames) {
+  for (size_t done = 0; done < renames.size(); ++done) {
+    Status renamed = Rename(renames[done].first, renames[done].second);
+    if (renamed.ok()) continue;
+    std::string text = renamed.message();
+    while (done-- > 0) {
+      const Status undone = Rename(renames[done].second, renames[done].first);
+      if (!undone.ok()) text += "; " + undone.message();
+    }
+    return Status(renamed.code(), text);
+  }
+  return Status::Ok();
 }
 
 Result<FileDescriptor> LockBackups(const std::string& folder) {
@@ -118,10 +135,13 @@ Result<Replaced> RestoreBackup(StateAccess& state, const std::string& backup,
   const std::string time = std::to_string(UnixMicros());
   replaced.database = database + "." + time;
   replaced.uploads = uploads + "." + time;
-  if (fs::exists(database, error)) AG_RETURN_IF_ERROR(Rename(database, replaced.database));
-  if (fs::exists(uploads, error)) AG_RETURN_IF_ERROR(Rename(uploads, replaced.uploads));
-  AG_RETURN_IF_ERROR(Rename(uploads_draft, uploads));
-  AG_RETURN_IF_ERROR(Rename(database_draft, database));
+  std::vector<std::pair<std::string, std::string>> renames;
+  // The uploads first: they may be a mount point, which cannot be renamed.
+  if (fs::exists(uploads, error)) renames.emplace_back(uploads, replaced.uploads);
+  if (fs::exists(database, error)) renames.emplace_back(database, replaced.database);
+  renames.emplace_back(uploads_draft, uploads);
+  renames.emplace_back(database_draft, database);
+  AG_RETURN_IF_ERROR(RenameAll(renames));
   // Made from the database that was here before.
   fs::remove_all(state.directory().index_path(), error);
   return replaced;

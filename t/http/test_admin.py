@@ -1,6 +1,7 @@
 """agent-graph-admin on the state of a real nginx."""
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -142,6 +143,26 @@ def test_no_restore_from_what_is_no_backup(start_service, directory):
         assert "is no backup" in _admin("restore", _state(service), backup, code=1)
     service.start()
     assert service.get(url).body == b"x"
+
+
+def test_a_restore_that_fails_changes_nothing(start_service):
+    service = start_service(_SETTINGS)
+    _run(service, "kept", "hello")
+    _admin("backup", _state(service), "b")
+    _run(service, "later", "hello")
+    service.stop()
+    service.wait_until_gone()
+    # No longer name can be given to it, as to a mount point no other.
+    uploads = _state(service) / ("u" * 240)
+    uploads.mkdir()
+    (uploads / "file").write_text("x")
+    owner = _state(service).stat()
+    os.chown(uploads, owner.st_uid, owner.st_gid)
+    told = _admin("restore", _state(service), _state(service) / "backups/b", uploads, code=1)
+    assert f"{uploads} cannot become {uploads}." in told
+    assert (uploads / "file").read_text() == "x"
+    service.start()
+    assert _threads(service) == {"kept", "later"}
 
 
 def _vector(text, dimensions):
