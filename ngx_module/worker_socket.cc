@@ -84,6 +84,8 @@ void WorkerService::TakeForSocket(ExchangeSlot& slot, bridge::OutboxPayload& pay
     ++slot.messages_taken;
     slot.overdue = false;
     ngx_add_timer(&slot.timer, context.location.run_timeout);
+  } else if (std::holds_alternative<bridge::MessageOver>(payload)) {
+    if (slot.timer.timer_set) ngx_del_timer(&slot.timer);
   } else if (std::holds_alternative<bridge::TurnOver>(payload)) {
     if (--slot.turns > 0) return;
     if (slot.timer.timer_set) ngx_del_timer(&slot.timer);

@@ -53,7 +53,7 @@ Session* Open(bridge::Exchange& exchange, const ApiContext& api) {
 // The next message waits until the client has read what was said about those before: what ends a
 // run and what refuses a frame is sent without waiting.
 void AwaitReader(bridge::Exchange& exchange) {
-  if (exchange.ended() || exchange.AwaitRoom(kReaderWaitMax).ok()) return;
+  if (exchange.ended() || exchange.AwaitReader(kReaderWaitMax).ok()) return;
   if (exchange.cancellation().cancelled()) return;
   exchange.CloseSocket(websocket::close_code::kPolicy, "the client does not read", "timeout");
 }

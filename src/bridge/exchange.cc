@@ -239,7 +239,7 @@ Status Exchange::Send(std::string_view bytes, std::chrono::milliseconds wait_max
     return Status::Ok();
   }
   const std::string kept(bytes);
-  AG_RETURN_IF_ERROR(AwaitRoom(wait_max));
+  AG_RETURN_IF_ERROR(AwaitRoom(cancellation, wait_max));
   PushChunk(kept);
   return Status::Ok();
 }
@@ -248,9 +248,14 @@ bool Exchange::HasCredit() const {
   return queued_bytes_ < static_cast<int64_t>(credit_limits_.high);
 }
 
-Status Exchange::AwaitRoom(std::chrono::milliseconds wait_max) {
+Status Exchange::AwaitReader(std::chrono::milliseconds wait_max) {
   if (HasCredit()) return Status::Ok();
-  const runtime::Cancellation& cancellation = active_cancellation();
+  Push(MessageOver{});
+  return AwaitRoom(cancellation_, wait_max);
+}
+
+Status Exchange::AwaitRoom(const runtime::Cancellation& cancellation,
+                           std::chrono::milliseconds wait_max) {
   outbox_.CountCreditStall();
   const Deadline deadline = DeadlineAfter(wait_max);
   while (queued_bytes_ > static_cast<int64_t>(credit_limits_.low)) {

@@ -100,8 +100,6 @@ class Exchange {
   // `wait_max`, so that what is queued exceeds the high mark by less than one call's bytes.
   // kCancelled when the client is gone. Does not look at `bytes` again after it suspended.
   Status Send(std::string_view bytes, std::chrono::milliseconds wait_max);
-  // Suspends while the exchange is out of credit, as Send does.
-  Status AwaitRoom(std::chrono::milliseconds wait_max);
   // The closing lines of a streamed reply: never suspends, and a run that was cancelled while its
   // client is still there can tell why.
   void SendLast(std::string_view bytes);
@@ -136,6 +134,9 @@ class Exchange {
   // The next message of this turn. Nothing: the turn is over, and the caller must leave the
   // exchange alone, because the next turn may have begun.
   std::optional<SocketMessage> NextMessage();
+  // Suspends while the exchange is out of credit, between two messages of a turn: the deadline of
+  // the message before counts no more.
+  Status AwaitReader(std::chrono::milliseconds wait_max);
   // Of the message taken last; cancelled with the exchange, too.
   const runtime::Cancellation& message_cancellation() const { return active_cancellation(); }
   // The closing handshake and the end. `outcome` as for End.
@@ -148,6 +149,7 @@ class Exchange {
   void NotifyArrival();
   void Push(OutboxPayload payload);
   bool HasCredit() const;
+  Status AwaitRoom(const runtime::Cancellation& cancellation, std::chrono::milliseconds wait_max);
   Result<std::string> TakeStoredPiece();
   void PushChunk(std::string_view bytes);
   void CountQueued(size_t bytes);

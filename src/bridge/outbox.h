@@ -57,6 +57,8 @@ struct CloseSocket {
   uint16_t code = 1000;
   std::string reason;
 };
+// The message taken last is over, and the next is not taken before the client has read.
+struct MessageOver {};
 // Nobody handles messages of this WebSocket any more; the next one resumes it.
 struct TurnOver {};
 // The caller is known: whether its rate limit has room. Answered by Exchange::DeliverAdmission; a
@@ -70,7 +72,7 @@ struct WriteLog {
 };
 
 using OutboxPayload = std::variant<ReadBody, SendHead, SendChunk, SendFile, End, Annotate, WriteLog,
-                                   CloseSocket, TurnOver, Admit>;
+                                   CloseSocket, MessageOver, TurnOver, Admit>;
 
 struct OutboxItem {
   ExchangeAddress address;  // ignored for WriteLog without an exchange (generation 0)

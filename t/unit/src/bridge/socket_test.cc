@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bridge/exchange.h"
@@ -97,6 +98,28 @@ TEST_F(SocketTest, CancellingTheExchangeCancelsTheMessageAndEndsTheTurns) {
   EXPECT_EQ(exchange_->message_cancellation().reason(), CancelReason::kClientGone);
   EXPECT_EQ(exchange_->Send("frame", kLong).code(), StatusCode::kCancelled);
   EndTurn();
+}
+
+TEST_F(SocketTest, AMessageThatEndedByItsDeadlineIsStillRead) {
+  EXPECT_FALSE(exchange_->DeliverMessage({false, "a"}));
+  EXPECT_EQ(NextText(), "a");
+  exchange_->CancelMessage(1, CancelReason::kDeadline);
+  const std::string answer(CreditLimits{}.high, 'x');
+  exchange_->SendLast(answer);
+  std::thread reader([&] {
+    while (Count<MessageOver>() == 0) std::this_thread::yield();
+    exchange_->ReturnCredit(answer.size());
+  });
+  EXPECT_TRUE(exchange_->AwaitReader(kLong).ok());
+  reader.join();
+}
+
+TEST_F(SocketTest, NobodyWaitsForAReaderWhoHasGone) {
+  EXPECT_FALSE(exchange_->DeliverMessage({false, "a"}));
+  EXPECT_EQ(NextText(), "a");
+  exchange_->SendLast(std::string(CreditLimits{}.high, 'x'));
+  exchange_->Cancel(CancelReason::kClientGone);
+  EXPECT_EQ(exchange_->AwaitReader(kLong).code(), StatusCode::kCancelled);
 }
 
 TEST_F(SocketTest, AClosedMailboxTakesNothing) {
