@@ -1,5 +1,6 @@
 """A proxy that understands CONNECT and leads everybody to one port of this machine."""
 
+import contextlib
 import socket
 import threading
 
@@ -12,7 +13,8 @@ class ConnectProxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self.asked = []
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
 
     def _accept(self):
         while True:
@@ -23,28 +25,35 @@ class ConnectProxy:
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client):
-        head = b""
-        while b"\r\n\r\n" not in head:
-            head += client.recv(4096)
-        method, target, _ = head.split(b"\r\n")[0].decode().split(" ")
-        assert method == "CONNECT"
-        self.asked.append(target)
-        behind = socket.create_connection(("127.0.0.1", self._port_behind))
-        client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        threading.Thread(target=_copy, args=(behind, client), daemon=True).start()
-        _copy(client, behind)
+        with client, contextlib.suppress(OSError):
+            head = b""
+            while b"\r\n\r\n" not in head:
+                piece = client.recv(4096)
+                if not piece:
+                    return
+                head += piece
+            method, target, _ = head.split(b"\r\n")[0].decode().split(" ")
+            assert method == "CONNECT"
+            self.asked.append(target)
+            with socket.create_connection(("127.0.0.1", self._port_behind)) as behind:
+                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                back = threading.Thread(target=_copy, args=(behind, client), daemon=True)
+                back.start()
+                _copy(client, behind)
+                back.join()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
+        self._listener.shutdown(socket.SHUT_RDWR)  # ends the wait for the next client
+        self._thread.join()
         self._listener.close()
 
 
 def _copy(source, target):
-    try:
+    with contextlib.suppress(OSError):
         while piece := source.recv(65536):
             target.sendall(piece)
-        target.shutdown(socket.SHUT_WR)
-    except OSError:
-        pass
+    with contextlib.suppress(OSError):
+        target.shutdown(socket.SHUT_WR)  # also when the source was reset
