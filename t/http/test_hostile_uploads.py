@@ -15,6 +15,14 @@ _UPLOAD = "/v1/files/upload"
 _MEGABYTE = 1024 * 1024
 
 
+def _spools(service):
+    return list((service.directory / "state" / "test" / "uploads" / "tmp").glob("*"))
+
+
+def _spooled(service):
+    return sum(spool.stat().st_size for spool in _spools(service))
+
+
 def _chunks(body, size):
     return b"".join(b"%x\r\n%s\r\n" % (len(body[at : at + size]), body[at : at + size])
                     for at in range(0, len(body), size))
@@ -60,6 +68,8 @@ def test_two_hundred_uploads_at_once_take_bounded_memory(start_service):
         connection.request("POST", _UPLOAD, headers | {"Content-Length": str(len(body))})
         connection.send(body[:-100])
         connections.append(connection)
+    # All but what may be on its way.
+    wait_until(lambda: _spooled(service) > count * (_MEGABYTE - 256 * 1024), "all have arrived", 300)
     grown = processes.resident_bytes(worker.pid) - before
     assert service.get("/ping").status == 200
     for connection in connections:
@@ -164,8 +174,7 @@ def test_nobody_s_documents_keep_those_of_others_waiting(start_service):
         connection = service.connect()
         connection.request("POST", _UPLOAD, [*headers.items(), *bearer("alice")], body)
         hers.append(connection)
-    spools = service.directory / "state" / "test" / "uploads" / "tmp"
-    wait_until(lambda: len(list(spools.glob("*"))) == len(hers), "all of hers have arrived", 60)
+    wait_until(lambda: len(_spools(service)) == len(hers), "all of hers have arrived", 60)
     record = uploaded(service, documents.pdf(), "b.pdf", "application/pdf", headers=bearer("bob"))
     assert record["extracted_text"] == documents.TEXT
     for connection in hers:
