@@ -9,6 +9,7 @@ import pytest
 
 from harness import environment, http1, processes
 from harness.agents import DEMO
+from harness.gated_provider import GatedProvider
 from harness.service import invocation
 from harness.waiting import wait_until
 from harness.websocket import PING, TEXT, WebSocket, frame
@@ -96,6 +97,24 @@ def test_pings_of_who_does_not_read_take_no_memory(start_service):
     wait_until(given_up, "the client is given up", 60)
     if not environment.SANITIZER:
         assert most - before < 8 * 1024 * 1024
+
+
+def test_a_run_past_its_deadline_can_be_read_later(start_service):
+    with contextlib.closing(
+        GatedProvider(["x" * 16 * 1024] * 240, before_gate=None, send_buffer=64 * 1024)
+    ) as provider:
+        model = {"provider": "openai", "model": "m", "base_url": provider.base_url, "api_key": "k"}
+        service = start_service(
+            DEMO | {"models": {"default": model}},
+            listen="sndbuf=64k",
+            location="agent_graph_run_timeout 5s;",
+        )
+        socket = WebSocket(service.port, receive_buffer=4096).upgrade()
+        for _ in range(2):
+            socket.send_json(invocation("much"))
+            wait_until(lambda: provider.open_connections > 0, "the run has begun", 60)
+            wait_until(lambda: provider.open_connections == 0, "the deadline ends the run", 60)
+            assert any(chunk["event"] == "error" for chunk in socket.read_run())
 
 
 def test_a_message_that_never_ends_closes_its_socket(start_service):
