@@ -48,6 +48,11 @@ endforeach()
 file(GLOB module_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ngx_module/*.cc)
 set(module_tables ${CMAKE_SOURCE_DIR}/ngx_module/modules.cc)
 list(REMOVE_ITEM module_sources ${module_tables})
+# A sanitizer has operators of its own.
+set(module_operators ${CMAKE_SOURCE_DIR}/ngx_module/operator_new.cc)
+if(AGENT_GRAPH_SANITIZER)
+  list(REMOVE_ITEM module_sources ${module_operators})
+endif()
 add_library(ngx_module OBJECT ${module_sources})
 target_link_libraries(ngx_module PRIVATE agent_graph_flags)
 target_include_directories(ngx_module PRIVATE ${CMAKE_SOURCE_DIR}/ngx_module ${CMAKE_SOURCE_DIR}/src
@@ -75,6 +80,13 @@ set_target_properties(ngx_http_agent_graph_module PROPERTIES PREFIX "" LINKER_LA
                       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 
 if(AGENT_GRAPH_TESTS)
+  if(NOT AGENT_GRAPH_SANITIZER)
+    add_executable(test_operator_new ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/operator_new_test.cc
+                   ${module_operators} ${CMAKE_SOURCE_DIR}/engine/base/allocation_account.cc)
+    target_include_directories(test_operator_new PRIVATE ${CMAKE_SOURCE_DIR}/engine)
+    target_link_libraries(test_operator_new PRIVATE agent_graph_flags GTest::gtest GTest::gtest_main)
+    gtest_discover_tests(test_operator_new DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
+  endif()
   # What of the module needs no nginx.
   add_executable(test_ngx_module ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/base_path_test.cc
                  ${CMAKE_SOURCE_DIR}/ngx_module/base_path.cc)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/allocation_account.h"
 #include "graph/content_hash.h"
 #include "graph/flatten.h"
 #include "graph/problems.h"
@@ -148,6 +149,7 @@ Result<std::string> CompiledGraph::Follow(std::string_view from, const State& st
   if (edge == nullptr) return std::string(ScopeOf(from)) + END;
   if (!edge->conditional) return edge->targets[0];
   std::string source(from);
+  const AllocationScope scope;
   try {
     std::string target = edge->predicate(state);
     for (size_t i = 0; i < edge->targets.size(); ++i) {
@@ -155,10 +157,9 @@ Result<std::string> CompiledGraph::Follow(std::string_view from, const State& st
     }
     return GraphStatus("the predicate after node \"" + source + "\" chose \"" + target +
                        "\", which is not a target of its edge");
-  } catch (const std::exception& error) {
-    return GraphStatus("the predicate after node \"" + source + "\" failed: " + error.what());
   } catch (...) {
-    return GraphStatus("the predicate after node \"" + source + "\" failed");
+    return GraphStatus("the predicate after node \"" + source +
+                       "\" failed: " + CaughtUserFailure().text);
   }
 }
 

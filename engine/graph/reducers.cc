@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/allocation_account.h"
 #include "base/json.h"
 
 namespace agent_graph::graph {
@@ -67,13 +68,12 @@ Status Add(const StateField& field, json& current, const json& update) {
 }
 
 Status ApplyCustom(const StateField& field, json& current, const json& update) {
+  const AllocationScope scope;
   try {
     current = field.custom(current, update);
     return Status::Ok();
-  } catch (const std::exception& error) {
-    return FieldStatus(field, std::string("the reducer failed: ") + error.what());
   } catch (...) {
-    return FieldStatus(field, "the reducer failed");
+    return FieldStatus(field, "the reducer failed: " + CaughtUserFailure().text);
   }
 }
 

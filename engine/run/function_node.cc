@@ -26,18 +26,14 @@ void NameEmittedMessage(NodeResult& result, const std::string& message_id) {
   }
 }
 
-Status Describe(const Status& failure, const RunEnvironment& environment, const std::string& name,
-                const graph::FunctionNode& node) {
+Status Describe(const Status& failure, const std::string& name, const graph::FunctionNode& node) {
   const std::string label = "node \"" + name + "\"";
   switch (failure.code()) {
     case StatusCode::kDeadlineExceeded:
       return Status(failure.code(), label + " did not finish within " +
                                         std::to_string(node.timeout.count()) + " ms");
     case StatusCode::kGraph:
-      if (environment.show_exception_text) {
-        return Status(failure.code(), label + " failed: " + failure.message());
-      }
-      return Status(failure.code(), label + " failed").WithDetail(failure.message());
+      return Status(failure.code(), label + " " + failure.message()).WithDetail(failure.detail());
     default:
       return Status(failure.code(), label + ": " + failure.message()).WithDetail(failure.detail());
   }
@@ -59,7 +55,7 @@ Result<NodeResult> RunFunctionNode(const RunEnvironmentPtr& environment, const s
   };
   Status status = CallUserCode(*environment, node.execution, work, name, deadline);
   emission->Close();
-  if (!status.ok()) return Describe(status, *environment, name, node);
+  if (!status.ok()) return Describe(status, name, node);
   NameEmittedMessage(call->result, call->context->emitted_message_id());
   return std::move(call->result);
 }

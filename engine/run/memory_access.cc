@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agent_graph/error.h"
+#include "base/allocation_account.h"
 #include "base/json.h"
 
 namespace agent_graph::run {
@@ -60,6 +61,7 @@ memory::Access RunMemories::AccessOf(const std::string& agent_id) const {
 }
 
 std::string RunMemories::Store(const NewMemory& memory) {
+  const TolerateAllocations tolerated;
   IndexOf(memory::kMemoryTypes, memory.memory_type, "memory_type");
   if (memory.content.empty()) throw MemoryError("a memory must hold text");
   if (memory.content.size() + memory.metadata_json.size() > kContentBytesMax) {
@@ -79,6 +81,7 @@ std::string RunMemories::Store(const NewMemory& memory) {
 }
 
 std::vector<FoundMemory> RunMemories::Search(const MemorySearch& search) {
+  const TolerateAllocations tolerated;
   memory::MemoryQuery query;
   query.text = search.query;
   query.strategy =
@@ -97,6 +100,7 @@ std::vector<FoundMemory> RunMemories::Search(const MemorySearch& search) {
 }
 
 std::optional<MemoryRecord> RunMemories::Get(const std::string& id) {
+  const TolerateAllocations tolerated;
   Result<state::MemoryRecord> memory = store().Get(AccessOf(""), id);
   if (memory.status().code() == StatusCode::kNotFound) return std::nullopt;
   if (!memory.ok()) Throw(memory.status());
@@ -104,6 +108,7 @@ std::optional<MemoryRecord> RunMemories::Get(const std::string& id) {
 }
 
 bool RunMemories::Delete(const std::string& id) {
+  const TolerateAllocations tolerated;
   const Status deleted = store().Delete(AccessOf(""), id);
   if (deleted.code() == StatusCode::kNotFound) return false;
   if (!deleted.ok()) Throw(deleted);

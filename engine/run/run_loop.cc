@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/allocation_account.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "run/agent_node.h"
@@ -186,6 +187,8 @@ Status RunLoop::AppendRequest() {
 
 Status RunLoop::ChooseFirstNode() {
   if (!resumed_) {
+    const AllocationScope predicates(environment_->runtime->function_bytes_max());
+    const TolerateAllocations tolerated;
     AG_ASSIGN_OR_RETURN(next_, graph_.Next(START, thread_.state()));
     return Status::Ok();
   }
@@ -298,6 +301,9 @@ Status RunLoop::TakeIn(const std::string& node, NodeResult result) {
     return Status(StatusCode::kGraph, "node \"" + node + "\" interrupted the run with more than " +
                                           std::to_string(state::kInterruptBytesMax) + " bytes");
   }
+  // Bounds the reducers and predicates that are called below, not the engine's part.
+  const AllocationScope user_code(environment_->runtime->function_bytes_max());
+  const TolerateAllocations tolerated;
   for (Message& message : result.messages) {
     AG_ASSIGN_OR_RETURN(std::string_view text, thread_.Append(std::move(message), node));
     queued_.push_back(MessageEvent(std::string(text), node, emitter_.step()));

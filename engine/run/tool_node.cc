@@ -148,8 +148,7 @@ ToolOutput Explain(const Status& failure, const PendingCall& call) {
     case StatusCode::kCancelled:
       return Failure(label + " was cancelled");
     case StatusCode::kGraph:
-      if (!call.environment->show_exception_text) return Failure(label + " failed");
-      [[fallthrough]];
+      return Failure(label + " " + failure.message());
     default:
       return Failure(label + " failed: " + failure.message());
   }

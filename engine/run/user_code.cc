@@ -1,9 +1,9 @@
 #include "run/user_code.h"
 
-#include <exception>
 #include <optional>
 #include <utility>
 
+#include "base/allocation_account.h"
 #include "base/clock.h"
 #include "runtime/runtime.h"
 
@@ -13,7 +13,7 @@ namespace {
 // Shared with the thread that runs the work, which may outlive the wait for it.
 struct GuardedWork {
   std::function<void()> work;
-  std::optional<std::string> failure;  // read only after the work has returned, like the rest
+  std::optional<UserFailure> failure;  // read only after the work has returned, like the rest
   MonotonicClock::time_point returned;
 
   void Run() {
@@ -24,10 +24,8 @@ struct GuardedWork {
   void Call() {
     try {
       work();
-    } catch (const std::exception& exception) {
-      failure = exception.what();
     } catch (...) {
-      failure = "it threw something that is not a std::exception";
+      failure = CaughtUserFailure();
     }
   }
 };
@@ -43,13 +41,20 @@ Status CallUserCode(const RunEnvironment& environment, Execution execution,
     AG_RETURN_IF_ERROR(environment.runtime->RunUserFunction(std::move(call), name,
                                                             environment.cancellation, deadline));
   } else {
+    const AllocationScope scope(environment.runtime->function_bytes_max());
     guarded->Run();
   }
   // Whoever looks first, the one who waits or the one who returns: late is late.
   if (guarded->returned >= deadline) {
     return Status(StatusCode::kDeadlineExceeded, "the deadline passed");
   }
-  if (guarded->failure) return Status(StatusCode::kGraph, *guarded->failure);
+  if (guarded->failure) {
+    const auto& [text, ours] = *guarded->failure;
+    if (ours || environment.show_exception_text) {
+      return Status(StatusCode::kGraph, "failed: " + text);
+    }
+    return Status(StatusCode::kGraph, "failed").WithDetail(text);
+  }
   return Status::Ok();
 }
 

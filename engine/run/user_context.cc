@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/allocation_account.h"
 #include "base/clock.h"
 #include "base/ids.h"
 #include "run/model_conversation.h"
@@ -19,6 +20,7 @@ constexpr std::chrono::hours kSleepMax{24 * 365};
 // before the deadline, so that who returns after that is known to be late.
 bool SleepUntilDeadline(std::chrono::milliseconds duration, const RunEnvironment& environment,
                         Deadline deadline) {
+  const TolerateAllocations tolerated;
   const Deadline end = DeadlineAfter(std::min<std::chrono::milliseconds>(duration, kSleepMax));
   return runtime::SleepUntil(std::min(end, deadline), &environment.cancellation).ok() &&
          end <= deadline;
@@ -44,11 +46,13 @@ bool FunctionContext::SleepFor(std::chrono::milliseconds duration) {
 }
 
 bool FunctionContext::EmitText(std::string_view piece) {
+  const TolerateAllocations tolerated;
   if (emitted_message_id_.empty()) emitted_message_id_ = environment_->ids->Next();
   return emission_->EmitPiece(emitted_message_id_, piece, "").ok();
 }
 
 Message FunctionContext::CallModel(const ModelCall& call) {
+  const TolerateAllocations tolerated;
   models::ModelProvider* provider =
       environment_->find_model ? environment_->find_model(call.model) : nullptr;
   if (provider == nullptr) throw ModelError("model \"" + call.model + "\" is not configured");
@@ -94,6 +98,7 @@ Result<models::ModelReply> FunctionContext::Generate(models::ModelProvider& prov
 }
 
 void FunctionContext::Log(LogLevel level, std::string_view text) {
+  const TolerateAllocations tolerated;
   environment_->Log(level, node_, text);
 }
 
@@ -111,6 +116,7 @@ bool CallContext::SleepFor(std::chrono::milliseconds duration) {
 }
 
 void CallContext::Log(LogLevel level, std::string_view text) {
+  const TolerateAllocations tolerated;
   environment_->Log(level, node_, text);
 }
 

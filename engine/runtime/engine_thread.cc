@@ -5,7 +5,9 @@
 #include <boost/asio/post.hpp>
 #include <cstring>
 #include <exception>
+#include <utility>
 
+#include "base/allocation_account.h"
 #include "runtime/thread.h"
 #include "runtime/yield.h"
 
@@ -41,7 +43,10 @@ void Suspend() {
   ExceptionGlobals saved;
   std::memcpy(&saved, globals, sizeof saved);
   std::memset(globals, 0, sizeof saved);
+  // Nor does one pay for what another allocates.
+  AllocationAccount* const account = std::exchange(AllocationAccount::Current(), nullptr);
   fiber->scheduler = std::move(fiber->scheduler).resume();
+  AllocationAccount::Current() = account;
   std::memcpy(globals, &saved, sizeof saved);
 }
 

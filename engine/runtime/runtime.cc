@@ -42,11 +42,13 @@ struct Runtime::Implementation {
         user_pool(UserPool::Options{.active_max = AtLeastOne(options.user_threads_active),
                                     .threads_max = AtLeastOne(options.user_threads_max),
                                     .write_off_grace = options.write_off_grace,
+                                    .function_bytes_max = options.function_bytes_max,
                                     .thread_name = options.name + "-user",
                                     .on_start = on_start}),
         auth_pool(UserPool::Options{.active_max = AtLeastOne(options.auth_threads_active),
                                     .threads_max = AtLeastOne(options.auth_threads_max),
                                     .write_off_grace = options.write_off_grace,
+                                    .function_bytes_max = options.function_bytes_max,
                                     .thread_name = options.name + "-auth",
                                     .on_start = on_start}) {
     io_pool = std::make_unique<IoPool>(AtLeastOne(options.io_threads_max), options.name + "-io",
@@ -227,6 +229,10 @@ Status Runtime::RunUserFunction(std::shared_ptr<std::function<void()>> work,
   UserPool& pool =
       share == UserShare::kAuth ? implementation_->auth_pool : implementation_->user_pool;
   return pool.Run(std::move(work), name, cancellation, deadline);
+}
+
+uint64_t Runtime::function_bytes_max() const {
+  return implementation_->options.function_bytes_max;
 }
 
 size_t Runtime::written_off_threads() const {

@@ -34,6 +34,8 @@ struct RuntimeOptions {
   int auth_threads_max = 128;
   // A function that was given up counts as written off when it has not come back for this long.
   std::chrono::milliseconds write_off_grace{1000};
+  // What one user function may hold by operator new (base/allocation_account.h).
+  uint64_t function_bytes_max = UINT64_MAX;
   std::string name = "agent";  // thread name prefix, at most 8 characters
   // Called on an engine thread with one line for the operator's log; null: standard error.
   std::function<void(const std::string&)> on_uncaught = nullptr;
@@ -78,6 +80,8 @@ class Runtime {
   Status RunUserFunction(std::shared_ptr<std::function<void()>> work, const std::string& name,
                          const Cancellation& cancellation, Deadline deadline,
                          UserShare share = UserShare::kRuns);
+  // Bound of an AllocationScope around a user function that is called on a fiber.
+  uint64_t function_bytes_max() const;
   // Functions given up that have not come back; at 16 the worker should retire.
   size_t written_off_threads() const;
 

@@ -1,9 +1,9 @@
 #include "runtime/user_pool.h"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
+#include "base/allocation_account.h"
 #include "runtime/signal.h"
 #include "runtime/thread.h"
 
@@ -18,17 +18,14 @@ Status ShuttingDown() {
   return Status(StatusCode::kUnavailable, "the worker is shutting down");
 }
 
-Status Call(const std::function<void()>& work, const std::string& name) {
-  std::string what;
+Status Call(const std::function<void()>& work, const std::string& name, uint64_t bytes_max) {
+  const AllocationScope scope(bytes_max);
   try {
     work();
     return Status::Ok();
-  } catch (const std::exception& error) {
-    what = error.what();
   } catch (...) {
-    what = "unknown exception";
+    return Status(StatusCode::kGraph, name + ": " + CaughtUserFailure().text);
   }
-  return Status(StatusCode::kGraph, name + ": " + what);
 }
 
 }  // namespace
@@ -61,7 +58,7 @@ UserPool::~UserPool() = default;
 
 Status UserPool::Run(std::shared_ptr<std::function<void()>> work, const std::string& name,
                      const Cancellation& cancellation, Deadline deadline) {
-  if (current_worker != nullptr) return Call(*work, name);
+  if (current_worker != nullptr) return Call(*work, name, options_.function_bytes_max);
   auto task = std::make_shared<Task>();
   task->work = std::move(work);
   task->name = name;
@@ -142,7 +139,7 @@ void UserPool::RunWorker(Worker& worker) {
   while (TakeTask(worker, lock)) {
     const std::shared_ptr<Task> task = worker.task;
     lock.unlock();
-    Outcome outcome{Call(*task->work, task->name)};
+    Outcome outcome{Call(*task->work, task->name, options_.function_bytes_max)};
     task->work.reset();  // what the function owns is released before anyone hears that it is done
     lock.lock();
     const bool stays = FinishTask(worker);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <list>
@@ -30,6 +31,7 @@ class UserPool {
     size_t active_max = 64;
     size_t threads_max = 512;  // parked and written-off threads included
     std::chrono::milliseconds write_off_grace{1000};
+    uint64_t function_bytes_max = UINT64_MAX;  // held by one function by operator new
     std::string thread_name;
     std::function<void()> on_start;  // on each new thread
   };

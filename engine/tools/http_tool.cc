@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/allocation_account.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "tools/engine_call.h"
@@ -93,6 +94,7 @@ class Endpoint {
   ToolOutput Call(const json& arguments, ToolContext& context) const {
     const auto* engine = dynamic_cast<const EngineToolContext*>(&context);
     if (engine == nullptr) return ToolOutput::Error("the tool was called outside of a run");
+    const TolerateAllocations tolerated;
     Result<net::HttpRequest> request = MakeRequest(arguments, context);
     if (!request.ok()) return ToolOutput::Error(request.status().message());
     request->deadline = engine->deadline();

@@ -1,10 +1,10 @@
 #include "auth/user_code.h"
 
-#include <exception>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 
+#include "base/allocation_account.h"
 #include "runtime/signal.h"
 #include "runtime/thread.h"
 
@@ -39,10 +39,8 @@ struct AuthenticationCall {
       if (error.status() < kHttpStatusMin || error.status() > kHttpStatusMax) {
         Fail("it refused with status " + std::to_string(error.status()));
       }
-    } catch (const std::exception& error) {
-      Fail(error.what());
     } catch (...) {
-      Fail("it threw something that is not a std::exception");
+      Fail(CaughtUserFailure().text);
     }
   }
 
@@ -71,11 +69,8 @@ struct AuthorizationCall {
       decision.refusal = MissingScope(decision.scopes, {resource, action});
       if (decision.refusal) return;
       if (!backend->Authorize(user, resource, action, resource_id, context)) Deny();
-    } catch (const std::exception& error) {
-      fault = error.what();
-      Deny();
     } catch (...) {
-      fault = "it threw something that is not a std::exception";
+      fault = CaughtUserFailure().text;
       Deny();
     }
   }
@@ -192,10 +187,8 @@ void CloseBackend(std::shared_ptr<AuthorizationBackend> backend, Deadline deadli
     std::string fault;
     try {
       backend->Close();
-    } catch (const std::exception& exception) {
-      fault = exception.what();
     } catch (...) {
-      fault = "it threw something that is not a std::exception";
+      fault = CaughtUserFailure().text;
     }
     closed.Set(std::move(fault));
   });

@@ -8,6 +8,7 @@
 
 #include "api/dispatch.h"
 #include "auth/guard.h"
+#include "base/allocation_account.h"
 #include "evals/directory.h"
 #include "limits/shared_rate.h"
 #include "live/live_session.h"
@@ -56,6 +57,7 @@ runtime::RuntimeOptions ToRuntimeOptions(const settings::Settings& settings,
   runtime::RuntimeOptions runtime;
   runtime.threads = options.threads;
   runtime.fibers_max = kFibersPerRun * settings.limits.runs_max + kOwnFibers;
+  runtime.function_bytes_max = settings.limits.function_bytes_max;
   runtime.name = options.name.substr(0, 8);
   runtime.on_uncaught = [&log](const std::string& line) {
     log.Log(bridge::LogLevel::kError, line);
@@ -282,6 +284,12 @@ Status Service::Start() {
   if (service.state != nullptr) AG_RETURN_IF_ERROR(service.state->Start());
   AG_RETURN_IF_ERROR(service.runtime.Start());
   if (service.exporter != nullptr) service.exporter->Start(service.runtime);
+  if (!AllocationsAreCounted()) {
+    service.outbox.Log(
+        bridge::LogLevel::kWarn,
+        "limits.function_bytes_max bounds nothing: this process has another operator "
+        "new than the module's");
+  }
   return Status::Ok();
 }
 

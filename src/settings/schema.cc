@@ -242,6 +242,10 @@ constexpr Key<LimitSettings> kLimitKeys[] = {
      [](const Value& v, LimitSettings& l) {
        return v.Read(64 * 1024, kBytesMax, l.run_bytes_max);
      }},
+    {"function_bytes_max",
+     [](const Value& v, LimitSettings& l) {
+       return v.Read(1024 * 1024, kBytesMax, l.function_bytes_max);
+     }},
     {"runs_max", [](const Value& v, LimitSettings& l) { return v.Read(1, kRunsMax, l.runs_max); }},
     {"live_sessions_max",
      [](const Value& v, LimitSettings& l) { return v.Read(1, kRunsMax, l.live_sessions_max); }},

@@ -184,7 +184,8 @@ struct LimitSettings {
   uint64_t message_bytes_max = 1024 * 1024;
   uint64_t page_bytes_max = 8 * 1024 * 1024;
   uint64_t buffered_bytes_max = 256ull * 1024 * 1024;
-  uint64_t run_bytes_max = 64 * 1024 * 1024;  // of messages and state, in one run
+  uint64_t run_bytes_max = 64 * 1024 * 1024;            // of messages and state, in one run
+  uint64_t function_bytes_max = 1024ull * 1024 * 1024;  // of one user function
   uint32_t runs_max = 8192;
   uint32_t live_sessions_max = 1000;  // of a worker
 };

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/allocation_account.h"
 #include "runtime/runtime.h"
 #include "tools/engine_call.h"
 #include "tools/mcp/tool_result.h"
@@ -24,6 +25,7 @@ ToolOutput Call(Client& client, const McpServer& server, const std::string& name
                 const json& arguments, ToolContext& context) {
   const auto* engine = dynamic_cast<const EngineToolContext*>(&context);
   if (engine == nullptr) return ToolOutput::Error("the tool was called outside of a run");
+  const TolerateAllocations tolerated;
   const Result<json> result =
       client.CallTool(name, arguments, {engine->cancellation(), engine->deadline()});
   if (result.ok()) return ToOutput(*result);

@@ -18,6 +18,11 @@ def behaviour(name, **other):
     return {"agent": f"{_BEHAVIOURS}:{name}"} | other
 
 
+def allocating(name, **other):
+    """A graph of t/graphs/allocating.cc, by the name of its export."""
+    return {"agent": f"{_TEST_GRAPHS / 'allocating.so'}:{name}"} | other
+
+
 def user(text, **fields):
     return {"role": "user", "content": text} | fields
 

@@ -174,7 +174,7 @@ TEST(Load, ReadsEveryKey) {
     "security_headers": false,
     "limits": {"json_bytes_max": 2048, "json_depth_max": 9, "json_values_max": 100,
                "json_io_pool_bytes": 0, "message_bytes_max": 1024, "page_bytes_max": 65536,
-               "buffered_bytes_max": 1048576, "runs_max": 7},
+               "buffered_bytes_max": 1048576, "function_bytes_max": 1048576, "runs_max": 7},
     "auth": null, "authorization": null, "rate_limit": null)"),
                                        {{"KEY", "sk-1"}, {"MODE", "production"}});
   ASSERT_TRUE(settings.ok()) << settings.status().ToString();
@@ -199,6 +199,7 @@ TEST(Load, ReadsEveryKey) {
   EXPECT_TRUE(settings->cors.credentials);
   EXPECT_FALSE(settings->security_headers);
   EXPECT_EQ(settings->limits.json_depth_max, 9u);
+  EXPECT_EQ(settings->limits.function_bytes_max, 1048576u);
   EXPECT_EQ(settings->limits.runs_max, 7u);
 }
 
