@@ -97,7 +97,8 @@ bool HttpCall::Transfer::SetHeaders() {
   for (const auto& [name, value] : request_.headers) {
     std::string line = name;
     line += value.empty() ? ";" : ": ";
-    if (!append(line += value)) return false;
+    line += value;
+    if (!append(line)) return false;
   }
   std::exchange(request_.headers, {});  // libcurl has its own copy
   return true;

@@ -68,12 +68,12 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
   void Start() {
     GiveUpAfter(options_.connect_timeout);
     const Url& first = proxy_ ? *proxy_ : target_;
-    resolver_.async_resolve(
-        first.host, first.port,
-        [self = this->shared_from_this()](error_code error, tcp::resolver::results_type addresses) {
-          if (error) return self->End("no address: ", error);
-          self->Connect(addresses);
-        });
+    resolver_.async_resolve(first.host, first.port,
+                            [self = this->shared_from_this()](
+                                error_code error, const tcp::resolver::results_type& addresses) {
+                              if (error) return self->End("no address: ", error);
+                              self->Connect(addresses);
+                            });
   }
 
   void Send(std::string text) {

@@ -59,7 +59,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     for (;;) {
       if (!descriptor_.is_open()) return std::string();
       if (auto packet = ReceivePacket(descriptor_.native_handle(), descriptors)) return *packet;
-      AG_RETURN_IF_ERROR(Await(cancellation, deadline, [this](auto done) {
+      AG_RETURN_IF_ERROR(Await(cancellation, deadline, [this](const auto& done) {
                            descriptor_.async_wait(Descriptor::wait_read,
                                                   [done](error_code error) { done(error, 0); });
                          }).status());
@@ -110,7 +110,7 @@ class SpawnedProcess : public Process {
         output_(std::make_shared<Stream>(loop, pipes[1])),
         errors_(std::make_shared<Stream>(loop, pipes[2])) {}
   ~SpawnedProcess() override {
-    Kill();
+    SpawnedProcess::Kill();
     // On their own thread: handlers may be at work.
     boost::asio::post(loop_, [input = input_, output = output_, errors = errors_] {
       input->Close();

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace agent_graph::process {
@@ -48,7 +48,7 @@ struct Pipes {
 Status Refuse(const ProcessOptions& options, const std::string& what, int error) {
   return Status(StatusCode::kInvalidArgument,
                 options.arguments.front() + ": " + what +
-                    (error != 0 ? ": " + std::string(strerror(error)) : std::string()));
+                    (error != 0 ? ": " + std::generic_category().message(error) : std::string()));
 }
 
 void Limit(__rlimit_resource resource, uint64_t value) {
@@ -97,7 +97,7 @@ void MoveDescriptors(int input, Pipes& pipes) {
   }
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  pthread_sigmask(SIG_SETMASK, &none, nullptr);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   Limit(RLIMIT_AS, options.limits.memory_bytes);
@@ -113,6 +113,7 @@ void MoveDescriptors(int input, Pipes& pipes) {
 
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
   pointers.push_back(nullptr);
   return pointers;
@@ -135,7 +136,10 @@ bool AwaitExec(int report, Failure& failure) {
 
 Result<Program> StartProgram(const ProcessOptions& options) {
   std::vector<std::string> environment;
-  for (const auto& [name, value] : options.environment) environment.push_back(name + "=" + value);
+  environment.reserve(options.environment.size());
+  for (const auto& [name, value] : options.environment) {
+    environment.emplace_back(name).append("=").append(value);
+  }
   const std::vector<char*> arguments = Pointers(options.arguments);
   const std::vector<char*> variables = Pointers(environment);
   Pipes pipes;

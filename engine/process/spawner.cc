@@ -43,7 +43,7 @@ int OpenChildSignals() {
   sigset_t children;
   sigemptyset(&children);
   sigaddset(&children, SIGCHLD);
-  sigprocmask(SIG_BLOCK, &children, nullptr);
+  pthread_sigmask(SIG_BLOCK, &children, nullptr);
   return signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -226,7 +226,7 @@ void TakeOver(int& listener, int& lifeline) {
   for (int ignored : {SIGPIPE, SIGINT, SIGHUP, SIGQUIT, SIGTERM}) signal(ignored, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  pthread_sigmask(SIG_SETMASK, &none, nullptr);
   if (!KeepOnly(listener, lifeline)) _exit(1);
 }
 

@@ -136,6 +136,7 @@ auto Runner::WhileLeased(const BegunRun& begun, Work work) -> decltype(work()) {
   } catch (const std::exception& exception) {
     failure.WithDetail(exception.what());
   } catch (...) {
+    failure.WithDetail("an exception of another kind");
   }
   // Not in the handler: a fiber that waits there keeps the exception.
   begun.environment->Log(LogLevel::kError, "", failure.ToString());

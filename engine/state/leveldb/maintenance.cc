@@ -81,7 +81,7 @@ class Verifier {
 
   void Check(std::string_view key, std::string_view value) {
     using keys::Table;
-    const auto table = static_cast<Table>(key.empty() ? 0 : key[0]);
+    const auto table = key.empty() ? Table{} : static_cast<Table>(key[0]);
     keys::Parser parser(key, table);
     switch (table) {
       case Table::kThread:

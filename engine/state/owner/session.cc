@@ -52,7 +52,7 @@ Status Session::Start(FileDescriptor listener) {
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kIndexNiceness);
     memories_.KeepIndexes();
   }));
-  server_.reset(new Server(std::move(listener), *this));
+  server_ = std::make_unique<Server>(std::move(listener), *this);
   return server_->Start();
 }
 

@@ -71,11 +71,9 @@ template <typename T>
 void Unpack(Unpacker& unpacker, T& value) {
   if constexpr (std::is_same_v<T, bool>) {
     value = unpacker.Bool();
-  } else if constexpr (std::is_enum_v<T>) {
-    value = static_cast<T>(unpacker.Unsigned());
   } else if constexpr (std::is_floating_point_v<T>) {
     value = static_cast<T>(unpacker.Float());
-  } else if constexpr (std::is_unsigned_v<T>) {
+  } else if constexpr (std::is_enum_v<T> || std::is_unsigned_v<T>) {
     value = static_cast<T>(unpacker.Unsigned());
   } else if constexpr (std::is_signed_v<T>) {
     value = static_cast<T>(unpacker.Signed());
