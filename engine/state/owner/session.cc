@@ -52,7 +52,8 @@ Status Session::Start(FileDescriptor listener) {
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kIndexNiceness);
     memories_.KeepIndexes();
   }));
-  server_ = std::make_unique<Server>(std::move(listener), *this);
+  ServerEvents& events = *this;
+  server_ = std::make_unique<Server>(std::move(listener), events);
   return server_->Start();
 }
 
