@@ -58,6 +58,7 @@ class SharedThreadTest : public testing::Test {
   }
 
   TemporaryDirectory directory_;
+  TemporaryDirectory lasting_directory_;
   std::unique_ptr<Owner> owner_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<Client> other_;
@@ -105,14 +106,16 @@ TEST_F(SharedThreadTest, AStateClearedDuringARunStaysCleared) {
 }
 
 TEST_F(SharedThreadTest, ANewOwnerKnowsThatTheStateWasChanged) {
-  owner_.reset();
-  owner_ = StartOwner(directory_.path());  // one that keeps what it has
+  // An owner that keeps what it has; its epochs are below those of one that does not.
+  owner_ = StartOwner(lasting_directory_.path());
+  client_ = StartClient(lasting_directory_.path());
+  other_ = StartClient(lasting_directory_.path());
   Put(R"({"a":1})");
   BeginRun run = RunOn("t");
   FinishRun finish = FinishOf(run, Begin(run));
   Put(R"({"a":2})");
   owner_.reset();
-  owner_ = StartOwner(directory_.path());
+  owner_ = StartOwner(lasting_directory_.path());
   finish.snapshot.fields_json = R"({"a":1})";
   ASSERT_TRUE(client_->Finish(finish).ok());
   EXPECT_EQ(Fields(), json::parse(R"({"a":2})"));
