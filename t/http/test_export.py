@@ -191,9 +191,11 @@ def test_a_live_session_is_named_and_exported(start_service, collector):
     assert root["parentSpanId"] == "cd" * 8
     assert root["attributes"]["gen_ai.conversation.id"] == "told"
     assert root["attributes"]["agent_graph.run.status"] == "done"
+    # The tool may be at work before the answer that asks for it has come to its end.
     below = [span for span in spans if span["parentSpanId"] == node["spanId"]]
-    assert [span["name"].split()[0] for span in below] == ["chat", "execute_tool", "chat"]
-    assert below[1]["attributes"]["gen_ai.tool.name"] == "calculator"
+    assert sorted(span["name"].split()[0] for span in below) == ["chat", "chat", "execute_tool"]
+    (call,) = _named(below, "execute_tool calculator")
+    assert call["attributes"]["gen_ai.tool.name"] == "calculator"
 
 
 def test_without_a_checkpointer(start_service, collector):
