@@ -152,21 +152,20 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
     const StatusCounters& counters = *service.counters;
     const std::string label = Label("service", EscapeLabel(service.name));
     size_t next = 0;
-    auto plain = [&](uint64_t value) { families[next++].samples.push_back({label, "", value}); };
-    AddRequests(families[next++], label, counters);
-    AddNamed<Outcome>(families[next++], label, "outcome", counters.runs);
-    AddNamed<Refusal>(families[next++], label, "reason", counters.refusals);
-    families[next].samples.push_back({label + ',' + Label("decision", "admitted"), "admitted",
-                                      counters.Get(StatusCounter::kRateAdmitted)});
-    families[next++].samples.push_back({label + ',' + Label("decision", "refused"), "refused",
-                                        counters.Get(StatusCounter::kRateRefused)});
-    plain(counters.Get(StatusCounter::kRateEvicted));
-    plain(counters.Get(StatusCounter::kCreditStalls));
-    plain(counters.Get(StatusCounter::kDoorbells));
     auto named = [&](const char* name, const char* value, StatusCounter counter) {
       families[next].samples.push_back(
           {label + ',' + Label(name, value), value, counters.Get(counter)});
     };
+    auto plain = [&](uint64_t value) { families[next++].samples.push_back({label, "", value}); };
+    AddRequests(families[next++], label, counters);
+    AddNamed<Outcome>(families[next++], label, "outcome", counters.runs);
+    AddNamed<Refusal>(families[next++], label, "reason", counters.refusals);
+    named("decision", "admitted", StatusCounter::kRateAdmitted);
+    named("decision", "refused", StatusCounter::kRateRefused);
+    ++next;
+    plain(counters.Get(StatusCounter::kRateEvicted));
+    plain(counters.Get(StatusCounter::kCreditStalls));
+    plain(counters.Get(StatusCounter::kDoorbells));
     named("outcome", "ok", StatusCounter::kModelReplies);
     named("outcome", "error", StatusCounter::kModelFailures);
     ++next;

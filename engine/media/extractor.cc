@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/file_descriptor.h"
+#include "base/text.h"
 #include "media/mime.h"
 #include "media/record.h"
 #include "media/spool.h"
@@ -54,9 +55,7 @@ constexpr KnownFormat kFormats[] = {
 
 std::optional<std::string> TextOf(std::string output) {
   if (output.size() > kOutputBytesMax) {
-    size_t end = kExtractedTextBytesMax;
-    while (end > 0 && (static_cast<unsigned char>(output[end]) & 0xc0) == 0x80) --end;
-    output.resize(end);
+    output.resize(CutAtCharacter(output, kExtractedTextBytesMax).size());
   } else {
     if (!output.ends_with(kTrailer)) return std::nullopt;
     output.resize(output.size() - kTrailer.size());

@@ -4,19 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace agent_graph::media {
 namespace {
 
 constexpr size_t kFileIdBytes = 32;
-
-// Not behind the middle of a character.
-std::string_view CutUtf8(std::string_view text, size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  size_t end = bytes_max;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end);
-}
 
 }  // namespace
 
@@ -43,7 +36,7 @@ std::string CleanFileName(std::string_view name) {
   if (first == std::string::npos) return {};
   clean = clean.substr(first, clean.find_last_not_of(' ') - first + 1);
   if (clean == "." || clean == "..") return {};
-  return std::string(CutUtf8(clean, kFileNameBytesMax));
+  return std::string(CutAtCharacter(clean, kFileNameBytesMax));
 }
 
 std::string ToText(const FileRecord& record) {

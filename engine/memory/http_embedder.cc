@@ -6,6 +6,7 @@
 
 #include "base/ids.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "models/retry.h"
 #include "net/retry_after.h"
 #include "runtime/runtime.h"
@@ -23,15 +24,6 @@ constexpr size_t kFloatTextBytes = 32;
 
 Status ProviderFailed(const std::string& why) {
   return Status(StatusCode::kUnavailable, "the embedding provider " + why);
-}
-
-// At a character.
-std::string Cut(std::string text, size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  size_t end = bytes_max;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  text.resize(end);
-  return text;
 }
 
 std::string SpaceOf(const EmbeddingOptions& options) {
@@ -78,7 +70,7 @@ HttpEmbedder::HttpEmbedder(EmbeddingOptions options, std::shared_ptr<const net::
 Result<std::vector<float>> HttpEmbedder::Embed(const std::string& text,
                                                const runtime::Cancellation& cancellation,
                                                Deadline deadline) {
-  Waiting waiting{Cut(text, options_.text_bytes_max), {}};
+  Waiting waiting{std::string(CutAtCharacter(text, options_.text_bytes_max)), {}};
   {
     std::lock_guard lock(mutex_);
     if (const std::vector<float>* known = cache_.Find(waiting.text)) return *known;

@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "state/search/filter.h"
 
 namespace agent_graph::memory {
@@ -58,12 +59,6 @@ std::vector<std::string> RelatedIds(const std::string& metadata_json) {
   return ids;
 }
 
-void CutAtCharacter(std::string& text, size_t bytes_max) {
-  if (text.size() <= bytes_max) return;
-  while (bytes_max > 0 && (static_cast<unsigned char>(text[bytes_max]) & 0xc0) == 0x80) --bytes_max;
-  text.resize(bytes_max);
-}
-
 // The list ends where its contents would hold more than the budget.
 void KeepWithinTokens(std::vector<state::MemoryHit>& hits, uint64_t tokens_max) {
   uint64_t left = tokens_max;
@@ -74,7 +69,7 @@ void KeepWithinTokens(std::vector<state::MemoryHit>& hits, uint64_t tokens_max) 
       left -= tokens;
       continue;
     }
-    if (i == 0) CutAtCharacter(content, tokens_max * kBytesPerToken);
+    if (i == 0) content.resize(CutAtCharacter(content, tokens_max * kBytesPerToken).size());
     hits.resize(std::max<size_t>(i, 1));
     return;
   }

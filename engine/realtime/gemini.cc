@@ -172,7 +172,7 @@ class GeminiProtocol final : public Protocol {
 
   void SendAudio(std::string_view pcm) override {
     Say(R"({"realtimeInput":{"audio":{"mimeType":"audio/pcm;rate=16000","data":")" +
-        EncodeBase64(pcm) + "\"}}}");
+        models::EncodeBase64(pcm) + "\"}}}");
   }
 
   void SendText(const std::string& text) override { SendTurns({Message::User(text)}, true); }

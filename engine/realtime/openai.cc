@@ -102,8 +102,8 @@ class OpenAiProtocol final : public Protocol {
   }
 
   void SendAudio(std::string_view pcm) override {
-    Say(R"({"type":"input_audio_buffer.append","audio":")" + EncodeBase64(upsampler_.Convert(pcm)) +
-        "\"}");
+    Say(R"({"type":"input_audio_buffer.append","audio":")" +
+        models::EncodeBase64(upsampler_.Convert(pcm)) + "\"}");
     uncommitted_ = true;
   }
 

@@ -165,22 +165,4 @@ std::string PercentEncode(std::string_view text) {
   return out;
 }
 
-std::string EncodeBase64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t group = 0;
-    for (size_t j = 0; j < 3; ++j) {
-      group <<= 8;
-      if (i + j < bytes.size()) group |= static_cast<unsigned char>(bytes[i + j]);
-    }
-    for (size_t j = 0; j < 4; ++j) {
-      out.push_back(i + j > bytes.size() ? '=' : kDigits[group >> (18 - 6 * j) & 63]);
-    }
-  }
-  return out;
-}
-
 }  // namespace agent_graph::realtime

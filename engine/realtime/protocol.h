@@ -79,6 +79,5 @@ class RemoteProvider : public Provider {
 std::string WebSocketUrl(std::string_view base_url);
 // Of a query's value.
 std::string PercentEncode(std::string_view text);
-std::string EncodeBase64(std::string_view bytes);
 
 }  // namespace agent_graph::realtime

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/ids.h"
+#include "base/text.h"
 #include "run/user_code.h"
 
 namespace agent_graph::run {
@@ -81,11 +82,7 @@ std::string NameThread(const RunEnvironment& environment, const std::vector<Mess
 
 std::string CleanThreadName(std::string_view name) {
   while (!name.empty() && IsBlank(name.front())) name.remove_prefix(1);
-  if (name.size() > kThreadNameBytesMax) {
-    size_t end = kThreadNameBytesMax;
-    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
-    name = name.substr(0, end);
-  }
+  name = CutAtCharacter(name, kThreadNameBytesMax);
   while (!name.empty() && IsBlank(name.back())) name.remove_suffix(1);
   std::string clean(name);
   for (char& c : clean) {

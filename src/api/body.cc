@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -11,9 +10,6 @@
 
 namespace agent_graph::api {
 namespace {
-
-// nginx times the pieces of a body; this bounds the whole of it.
-constexpr std::chrono::minutes kBodyWaitMax{10};
 
 Status ReadFile(const bridge::Body& body, std::string& text) {
   text.resize(body.file_length);
@@ -58,7 +54,7 @@ Parsed ReadAndParse(const bridge::Body& body, const settings::LimitSettings& lim
 std::optional<ErrorInfo> ReadBody(HandlerContext& context, BodyKind kind) {
   if (kind == BodyKind::kNone || kind == BodyKind::kStream) return std::nullopt;
   const settings::LimitSettings& limits = context.api().settings->limits;
-  Result<bridge::Body> taken = context.exchange().TakeBody(DeadlineAfter(kBodyWaitMax));
+  Result<bridge::Body> taken = context.exchange().TakeBody(DeadlineAfter(bridge::kBodyWaitMax));
   if (!taken.ok()) return ErrorOf(taken.status());
   bridge::Body body = *std::move(taken);
   uint64_t bytes = body.file >= 0 ? body.file_length : body.bytes.size();

@@ -1,19 +1,12 @@
 // WS /echo, only in builds with AGENT_GRAPH_ECHO: for conformance suites, which expect their
 // messages back. It asks for no credential.
 #ifdef AGENT_GRAPH_ECHO
-#include <chrono>
 
 #include "api/context.h"
 #include "api/handlers.h"
 #include "websocket/protocol.h"
 
 namespace agent_graph::api {
-namespace {
-
-constexpr std::chrono::minutes kSendWaitMax{10};
-
-}  // namespace
-
 void OpenEcho(HandlerContext&) {}
 
 void EchoMessage(HandlerContext& context, bridge::SocketMessage& message) {
@@ -22,7 +15,7 @@ void EchoMessage(HandlerContext& context, bridge::SocketMessage& message) {
                          message.binary ? websocket::Opcode::kBinary : websocket::Opcode::kText,
                          message.payload);
   message.payload = {};
-  (void)context.exchange().Send(frame, kSendWaitMax);
+  (void)context.exchange().Send(frame, bridge::kSendWaitMax);
 }
 
 }  // namespace agent_graph::api

@@ -1,5 +1,4 @@
 // POST /v1/files/upload: a file as multipart/form-data, stored as it arrives.
-#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,8 +16,6 @@
 namespace agent_graph::api {
 namespace {
 
-// nginx times the pieces of a body; this bounds the whole of it.
-constexpr std::chrono::minutes kBodyWaitMax{10};
 // Besides the file: other fields, heads, boundaries.
 constexpr uint64_t kOtherBytesMax = 1024 * 1024;
 constexpr size_t kContentTypeBytesMax = 255;
@@ -86,7 +83,7 @@ std::optional<ErrorInfo> FileUpload::Receive() {
       multipart::BoundaryOf(context_.head().Header("content-type"));
   if (!boundary) return BadUpload("no form field \"file\": the body is not multipart/form-data");
   multipart::Parser parser(*boundary);
-  const Deadline deadline = DeadlineAfter(kBodyWaitMax);
+  const Deadline deadline = DeadlineAfter(bridge::kBodyWaitMax);
   for (;;) {
     std::optional<ErrorInfo> error;
     switch (parser.Next()) {

@@ -1,5 +1,4 @@
 // GET /v1/files/{file_id}, …/info and …/url: files that were uploaded.
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -17,8 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-// nginx ends a connection whose client stopped reading; this bounds a wait that it does not see.
-constexpr std::chrono::minutes kSendWaitMax{10};
 constexpr size_t kEtagDigits = 32;  // of the SHA-256
 
 std::string EtagOf(const media::FileRecord& record) {
@@ -83,7 +80,7 @@ bool PassOn(HandlerContext& context, media::ByteStream& stream) {
       return false;
     }
     if (piece->empty()) return true;
-    Status sent = context.exchange().Send(*piece, kSendWaitMax);
+    Status sent = context.exchange().Send(*piece, bridge::kSendWaitMax);
     if (!sent.ok()) return false;
   }
 }

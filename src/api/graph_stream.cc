@@ -1,6 +1,5 @@
 // POST /v1/graph/stream: a run as it happens, one JSON object a line.
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "api/file_references.h"
@@ -10,9 +9,6 @@
 
 namespace agent_graph::api {
 namespace {
-
-// nginx ends a connection whose client stopped reading; this bounds a wait that it does not see.
-constexpr std::chrono::minutes kSendWaitMax{10};
 
 constexpr std::string_view kNdjson = "application/x-ndjson";
 
@@ -46,7 +42,7 @@ class HttpStream : public StreamSink {
         context_.MakeHead(200, StreamHeaders(context_.head().Header("accept"))));
   }
   Status Send(std::string_view line) override {
-    return context_.exchange().Send(line, kSendWaitMax);
+    return context_.exchange().Send(line, bridge::kSendWaitMax);
   }
   void SendLast(std::string_view line) override { context_.exchange().SendLast(line); }
 

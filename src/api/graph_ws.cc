@@ -1,6 +1,5 @@
 // WS /v1/graph/ws: one run a frame, each streamed as POST /v1/graph/stream does it, one chunk a
 // message. What is wrong with a frame is told in an error chunk; the socket stays open.
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -22,9 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-// nginx ends a connection whose client stopped reading; this bounds a wait that it does not see.
-constexpr std::chrono::minutes kSendWaitMax{10};
-
 std::string Frame(std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   std::string frame;
@@ -42,7 +38,9 @@ class SocketStream : public StreamSink {
   void Begin(const run::RunStart& start) override {
     exchange_.Annotate(start.thread_id, start.run_id);
   }
-  Status Send(std::string_view line) override { return exchange_.Send(Frame(line), kSendWaitMax); }
+  Status Send(std::string_view line) override {
+    return exchange_.Send(Frame(line), bridge::kSendWaitMax);
+  }
   void SendLast(std::string_view line) override { exchange_.SendLast(Frame(line)); }
 
   bridge::Exchange& exchange_;

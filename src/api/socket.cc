@@ -1,6 +1,5 @@
 #include "api/socket.h"
 
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <utility>
@@ -12,9 +11,6 @@
 
 namespace agent_graph::api {
 namespace {
-
-// nginx ends a connection whose client stopped reading; this bounds a wait that it does not see.
-constexpr std::chrono::minutes kReaderWaitMax{10};
 
 // What is kept between two turns.
 class Session final : public bridge::SocketState {
@@ -53,7 +49,7 @@ Session* Open(bridge::Exchange& exchange, const ApiContext& api) {
 // The next message waits until the client has read what was said about those before: what ends a
 // run and what refuses a frame is sent without waiting.
 void AwaitReader(bridge::Exchange& exchange) {
-  if (exchange.ended() || exchange.AwaitReader(kReaderWaitMax).ok()) return;
+  if (exchange.ended() || exchange.AwaitReader(bridge::kSendWaitMax).ok()) return;
   if (exchange.cancellation().cancelled()) return;
   exchange.CloseSocket(websocket::close_code::kPolicy, "the client does not read", "timeout");
 }

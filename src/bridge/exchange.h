@@ -48,6 +48,11 @@ class SocketState {
   virtual ~SocketState() = default;
 };
 
+// nginx times what it sees: the pieces of a body, and how long a client takes nothing. These bound
+// the whole of a body, and a wait for the reader that nginx does not see.
+inline constexpr std::chrono::minutes kBodyWaitMax{10};
+inline constexpr std::chrono::minutes kSendWaitMax{10};
+
 // A WebSocket is one exchange with many turns: the handshake is the first, and from then on a turn
 // takes messages until the mailbox is empty. Between turns it has no fiber.
 class Exchange {

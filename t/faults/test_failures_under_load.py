@@ -87,11 +87,7 @@ def test_without_their_master_the_processes_go_on(under_load):
         for _ in range(3):
             progress(writers)
         # A new nginx needs the port; what is left of the old one is ended, as service managers do.
-        for process in service.processes():
-            with contextlib.suppress(ProcessLookupError):
-                service.kill(process.pid)
-        service.wait_until_gone()
-        (service.directory / "logs" / "nginx.pid").unlink()
+        service.kill_all()
         service.start()
 
     under_load(faults)

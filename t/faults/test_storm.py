@@ -44,11 +44,7 @@ class Storm:
 
     def master(self):
         """And what it leaves behind, as a service manager does, which then starts it again."""
-        # The master first: it would replace the others. It may just have started one.
-        while processes := self._service.masters() or self._service.processes():
-            for process in processes:
-                self._kill(process.pid)
-        (self._service.directory / "logs" / "nginx.pid").unlink(missing_ok=True)
+        self._service.kill_all()
         self._service.start()
 
     def _kill_one(self, processes):

@@ -7,6 +7,7 @@ import pytest
 
 from harness.agents import behaviour
 from harness.service import invocation
+from harness.tool_graph import tool_graph
 
 _DEEPEST = 128  # levels of a body
 
@@ -89,26 +90,9 @@ def test_a_state_grows_beyond_the_values_of_one_request(service):
 
 
 def test_schemas_that_a_client_sets_up(start_service):
-    graph = {
-        "app": {
-            "nodes": [
-                {"name": "MAIN", "type": "agent", "tool_node": "TOOLS"},
-                {"name": "TOOLS", "type": "tools", "tools": ["calculator"]},
-            ],
-            "edges": [
-                {"from": "START", "to": "MAIN"},
-                {
-                    "from": "MAIN",
-                    "when": [{"tool_calls_pending": True, "to": "TOOLS"}],
-                    "otherwise": "END",
-                },
-                {"from": "TOOLS", "to": "MAIN"},
-            ],
-        }
-    }
     service = start_service(
         {"agent": "graph.json:app", "models": {"default": {"provider": "demo"}}},
-        files={"graph.json": json.dumps(graph)},
+        files={"graph.json": json.dumps(tool_graph(tools=["calculator"]))},
     )
 
     def set_up(schema):

@@ -317,10 +317,7 @@ def test_files_survive_kill_reload_and_restart(start_service):
 def test_an_acknowledged_file_survives_kill_9_of_everything(start_service):
     service = start_service(_ECHO)
     url = uploaded(service, _PNG)["url"]
-    service.kill(service.master_pid)
-    for process in service.processes():
-        with contextlib.suppress(ProcessLookupError):
-            service.kill(process.pid)
+    service.kill_all()
     service.start()
     assert service.get(url).body == _PNG
 

@@ -1,6 +1,5 @@
 """Start, reload, quit, upgrade and death of nginx's processes while an agent serves."""
 
-import signal
 
 import pytest
 
@@ -201,10 +200,7 @@ def test_thread_survives_the_state_owner(start_service, how):
 def test_thread_survives_the_death_of_everything(start_service):
     service = start_service(_DEMO)
     thread = _thread_of(service.invoke("before"))
-    for process in service.processes():
-        service.signal(signal.SIGKILL, process.pid)
-    service.wait_until_gone()
-    (service.directory / "logs" / "nginx.pid").unlink()
+    service.kill_all()
     service.start()
     after = service.invoke("after", config={"thread_id": thread})
     assert after.json()["data"]["meta"]["is_new_thread"] is False

@@ -74,14 +74,18 @@ def test_a_provider_that_does_not_answer_a_close_is_left(start_service, provider
 def test_what_cannot_be_kept_does_not_pile_up(start_service, provider):
     """The state service hangs while a client writes more than fits."""
     service = start_service(provider.settings(), workers=1)
-    client, _ = _start(service, provider, thread_id="piled")
+    client, connection = _start(service, provider, thread_id="piled")
     client.type("first")
+    assert "first" in str(connection.receive())
     wait_until(lambda: service.get("/v1/threads/piled/messages").status == 200, "it is stored")
     (helper,) = service.cache_managers()
     os.kill(helper.pid, signal.SIGSTOP)
     try:
-        for _ in range(12):
+        # One after the other: of what comes faster than the provider takes it the oldest is dropped.
+        for _ in range(8):
             client.type("x" * (_MIB - 100))
+            assert "x" in str(connection.receive())
+        client.type("x" * (_MIB - 100))
         events = client.read_to("error")
     finally:
         os.kill(helper.pid, signal.SIGCONT)

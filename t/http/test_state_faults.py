@@ -44,13 +44,9 @@ def test_killed_as_a_whole_and_started_again(start_service):
 
     def end(writers):
         progress(writers)
-        # The master first: it would replace the others.
-        for process in service.masters() + service.processes():
-            os.kill(process.pid, 9)
+        service.kill_all()
 
     writers = run_writers(service, 4, end)
-    service.wait_until_gone()
-    (service.directory / "logs" / "nginx.pid").unlink(missing_ok=True)
     service.start()
     settle(service)
     judge(service, writers)

@@ -168,6 +168,15 @@ class Nginx:
         os.kill(pid, signal.SIGKILL)
         wait_until(lambda: not processes.is_alive(pid), f"process {pid} has gone")
 
+    def kill_all(self):
+        """kill -9 of everything, the master first: it would replace the others. Some go by
+        themselves when another does."""
+        while running := self.masters() or self.processes():
+            for process in running:
+                with contextlib.suppress(ProcessLookupError):
+                    self.kill(process.pid)
+        (self.directory / "logs" / "nginx.pid").unlink(missing_ok=True)
+
     def kill_worker(self):
         """kill -9 of one worker; returns when the master has replaced it."""
         before = {process.pid for process in self.workers()}
@@ -228,8 +237,7 @@ class Nginx:
             except AssertionError as error:
                 left = ", ".join(f"{process.pid} {process.title}" for process in self.processes())
                 problems.append(f"{error}: {left}")
-                for process in self.processes():
-                    self.kill(process.pid)
+                self.kill_all()
         problems += self.error_log.forbidden_lines()
         printed = self.directory / "logs" / "printed"
         if printed.exists():

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/media.h"
 #include "realtime/gemini.h"
 #include "realtime/openai.h"
 
@@ -46,11 +47,11 @@ std::vector<Kind> Kinds(Protocol& protocol) {
 }
 
 TEST(Base64Test, EveryLength) {
-  EXPECT_EQ(EncodeBase64(""), "");
-  EXPECT_EQ(EncodeBase64("f"), "Zg==");
-  EXPECT_EQ(EncodeBase64("fo"), "Zm8=");
-  EXPECT_EQ(EncodeBase64("foo"), "Zm9v");
-  EXPECT_EQ(EncodeBase64("\xff\xfe\xfd\xfc"), "//79/A==");
+  EXPECT_EQ(models::EncodeBase64(""), "");
+  EXPECT_EQ(models::EncodeBase64("f"), "Zg==");
+  EXPECT_EQ(models::EncodeBase64("fo"), "Zm8=");
+  EXPECT_EQ(models::EncodeBase64("foo"), "Zm9v");
+  EXPECT_EQ(models::EncodeBase64("\xff\xfe\xfd\xfc"), "//79/A==");
 }
 
 // --- OpenAI -----------------------------------------------------------------------------------
@@ -150,7 +151,7 @@ TEST_F(OpenAiTest, ATurnOfSpeech) {
   Receive({{"type", "response.output_audio.delta"},
            {"response_id", "r1"},
            {"item_id", "a1"},
-           {"delta", EncodeBase64(std::string(4800, 'x'))}});
+           {"delta", models::EncodeBase64(std::string(4800, 'x'))}});
   Receive(
       {{"type", "conversation.item.input_audio_transcription.completed"}, {"transcript", "hello"}});
   Receive({{"type", "response.output_audio_transcript.done"},
@@ -175,12 +176,12 @@ TEST_F(OpenAiTest, BargeInCutsTheItemThatWasHeard) {
   Receive({{"type", "response.output_audio.delta"},
            {"response_id", "r1"},
            {"item_id", "a1"},
-           {"delta", EncodeBase64(std::string(48'000, 'x'))}});
+           {"delta", models::EncodeBase64(std::string(48'000, 'x'))}});
   Receive({{"type", "input_audio_buffer.speech_started"}});
   Receive({{"type", "response.output_audio.delta"},
            {"response_id", "r1"},
            {"item_id", "a1"},
-           {"delta", EncodeBase64("late")}});
+           {"delta", models::EncodeBase64("late")}});
   Receive({{"type", "response.done"}, {"response", {{"id", "r1"}, {"status", "cancelled"}}}});
   EXPECT_THAT(Kinds(*protocol_),
               ElementsAre(Kind::kAudio, Kind::kInterrupted, Kind::kSpeechStarted));
@@ -319,7 +320,7 @@ TEST_F(GeminiTest, ContentOfEveryKind) {
             {{"modelTurn",
               {{"parts",
                 {{{"inlineData",
-                   {{"mimeType", "audio/pcm;rate=24000"}, {"data", EncodeBase64("abcd")}}}},
+                   {{"mimeType", "audio/pcm;rate=24000"}, {"data", models::EncodeBase64("abcd")}}}},
                  {{"text", "thinking"}, {"thought", true}},
                  {{"inlineData", {{"mimeType", "image/png"}, {"data", "AAAA"}}}}}}}},
              {"outputTranscription", {{"text", "Hello"}}}}}});
@@ -342,7 +343,7 @@ TEST_F(GeminiTest, OtherRatesAreChanged) {
               {{"parts",
                 {{{"inlineData",
                    {{"mimeType", "audio/pcm;rate=16000"},
-                    {"data", EncodeBase64(std::string(3200, 'a'))}}}}}}}}}}});
+                    {"data", models::EncodeBase64(std::string(3200, 'a'))}}}}}}}}}}});
   EXPECT_EQ(Events(*protocol_)[0].text.size(), 4800u);
 }
 
