@@ -1,6 +1,5 @@
 #include "rate_limit.h"
 
-#include <strings.h>
 #include <time.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "api/rate_limit.h"
 #include "api/routes.h"
 #include "base/ids.h"
+#include "base/letter_case.h"
 #include "callback.h"
 #include "limits/key.h"
 #include "process.h"
@@ -184,10 +184,7 @@ ngx_int_t HandlePreaccess(ngx_http_request_t* request) noexcept {
 }  // namespace
 
 bool IsHandshake(const ngx_http_request_t* request) {
-  std::string_view upgrade = FindRequestHeader(request, "upgrade");
-  constexpr std::string_view kWebSocket = "websocket";
-  return upgrade.size() == kWebSocket.size() &&
-         strncasecmp(upgrade.data(), kWebSocket.data(), kWebSocket.size()) == 0;
+  return EqualsIgnoringCase(FindRequestHeader(request, "upgrade"), "websocket");
 }
 
 ngx_int_t AddRateLimit(ngx_conf_t* cf) noexcept {

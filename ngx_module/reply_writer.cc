@@ -1,22 +1,18 @@
 #include "reply_writer.h"
 
-#include <strings.h>
+#include "base/letter_case.h"
 
 namespace agent_graph::nginx {
 namespace {
 
 constexpr size_t kFreePiecesMax = 32;
 
-bool SameName(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
-}
-
 // nginx writes these itself, once, as the protocol of the connection demands; Connection does not
 // exist in HTTP/2.
 bool BelongsToNginx(std::string_view name) {
   for (std::string_view own :
        {"Connection", "Keep-Alive", "Transfer-Encoding", "Content-Length", "Date", "Server"}) {
-    if (SameName(name, own)) return true;
+    if (EqualsIgnoringCase(name, own)) return true;
   }
   return false;
 }
@@ -171,7 +167,7 @@ ngx_int_t ReplyWriter::SendHead() {
 
 ngx_int_t ReplyWriter::SetField(const std::string& name, const std::string& value) {
   if (BelongsToNginx(name)) return NGX_OK;
-  if (SameName(name, "Content-Type")) {
+  if (EqualsIgnoringCase(name, "Content-Type")) {
     request_->headers_out.content_type = Reference(value);
     request_->headers_out.content_type_len = value.size();
     request_->headers_out.content_type_lowcase = nullptr;
@@ -180,7 +176,7 @@ ngx_int_t ReplyWriter::SetField(const std::string& name, const std::string& valu
   ngx_table_elt_t* header = AddResponseHeader(request_, name, value);
   if (header == nullptr) return NGX_ERROR;
   // Known to the filters: a body that names its coding is not compressed again.
-  if (SameName(name, "Content-Encoding")) {
+  if (EqualsIgnoringCase(name, "Content-Encoding")) {
     request_->headers_out.content_encoding = header;
   }
   return NGX_OK;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/letter_case.h"
+
 namespace agent_graph {
 namespace {
 
@@ -68,7 +70,7 @@ void ForEachWord(std::string_view text, const std::function<void(std::string_vie
     const char c = text[i];
     if (static_cast<uint8_t>(c) < 0x80) {
       if (IsAsciiWordByte(c)) {
-        const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+        const char lower = LowerCase(c);
         collector.Add({&lower, 1});
       } else if (c != '\'') {  // "don't" stays one word
         collector.End();

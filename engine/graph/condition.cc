@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/letter_case.h"
+
 namespace agent_graph::graph {
 namespace {
 
@@ -54,13 +56,6 @@ json ValueAt(const State& state, const std::string& dotted) {
   return *value;
 }
 
-std::string LowerCase(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 Condition ReadFieldCondition(ObjectReader& reader) {
   std::string field = reader.RequiredText("field");
   const Operator* chosen = nullptr;
@@ -103,10 +98,10 @@ Condition ReadCondition(ObjectReader& reader) {
     bool wanted = reader.Bool("tool_calls_pending", true);
     return [wanted](const State& state) { return !state.PendingToolCalls().empty() == wanted; };
   }
-  std::string piece = LowerCase(reader.RequiredText("last_text_contains"));
+  std::string piece = reader.RequiredText("last_text_contains");
   return [piece](const State& state) {
     const Message* last = state.LastMessage();
-    return last != nullptr && LowerCase(last->Text()).find(piece) != std::string::npos;
+    return last != nullptr && ContainsIgnoringCase(last->Text(), piece);
   };
 }
 

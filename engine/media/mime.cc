@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+
+#include "base/letter_case.h"
 
 namespace agent_graph::media {
 namespace {
@@ -70,12 +71,6 @@ constexpr auto kExtensions = std::to_array<Extension>({
     {"zip", "application/zip"},
 });
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
-
 bool IsTypeCharacter(char c) {
   constexpr std::string_view kMarks = "!#$&^_.+-";
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
@@ -85,7 +80,7 @@ bool IsTypeCharacter(char c) {
 }  // namespace
 
 std::string Essence(std::string_view content_type) {
-  std::string type = Lower(content_type.substr(0, content_type.find(';')));
+  std::string type = LowerCase(content_type.substr(0, content_type.find(';')));
   while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.pop_back();
   size_t slash = type.find('/');
   bool whole = slash != std::string::npos && slash > 0 && slash + 1 < type.size() &&
@@ -100,7 +95,7 @@ std::string Essence(std::string_view content_type) {
 std::string TypeOfName(std::string_view filename) {
   size_t dot = filename.rfind('.');
   if (dot != std::string_view::npos) {
-    std::string extension = Lower(filename.substr(dot + 1));
+    std::string extension = LowerCase(filename.substr(dot + 1));
     const auto* found = std::ranges::find(kExtensions, extension, &Extension::extension);
     if (found != kExtensions.end()) return std::string(found->type);
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/ids.h"
+#include "base/letter_case.h"
 #include "models/model_call.h"
 #include "models/retry.h"
 #include "runtime/runtime.h"
@@ -15,15 +16,6 @@ bool HasControlCharacter(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char letter) {
     return static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f;
   });
-}
-
-char Lower(char letter) {
-  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
-}
-
-bool SameName(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char left, char right) { return Lower(left) == Lower(right); });
 }
 
 }  // namespace
@@ -63,7 +55,7 @@ HttpModel::HttpModel(ProviderOptions options, std::shared_ptr<const net::HttpCli
 void HttpModel::AddHeader(std::string name, std::string value) {
   const bool configured =
       std::any_of(options_.headers.begin(), options_.headers.end(),
-                  [&](const auto& header) { return SameName(header.first, name); });
+                  [&](const auto& header) { return EqualsIgnoringCase(header.first, name); });
   if (!configured) headers_.emplace_back(std::move(name), std::move(value));
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/letter_case.h"
 #include "net/http_transfer.h"
 #include "runtime/runtime.h"
 
@@ -12,14 +13,6 @@ namespace agent_graph::net {
 namespace {
 
 constexpr char kSystemCaFile[] = "/etc/ssl/certs/ca-certificates.crt";
-
-bool StartsWithIgnoringCase(std::string_view text, std::string_view lower_case_prefix) {
-  return text.size() >= lower_case_prefix.size() &&
-         std::equal(lower_case_prefix.begin(), lower_case_prefix.end(), text.begin(),
-                    [](char expected, char actual) {
-                      return expected == (actual >= 'A' && actual <= 'Z' ? actual + 32 : actual);
-                    });
-}
 
 }  // namespace
 

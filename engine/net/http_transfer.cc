@@ -5,6 +5,8 @@
 #include <exception>
 #include <utility>
 
+#include "base/letter_case.h"
+
 namespace agent_graph::net {
 namespace {
 
@@ -182,11 +184,7 @@ size_t HttpCall::Transfer::TakeHeaderLine(std::string_view line) {
     head_complete_ = head_.status >= 200;
     if (head_complete_) progress_.Notify();
   } else if (const size_t colon = line.find(':'); colon != std::string_view::npos) {
-    std::string name(line.substr(0, colon));
-    std::transform(name.begin(), name.end(), name.begin(), [](char letter) {
-      return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
-    });
-    head_.headers.emplace_back(std::move(name), TrimLine(line.substr(colon + 1)));
+    head_.headers.emplace_back(LowerCase(line.substr(0, colon)), TrimLine(line.substr(colon + 1)));
   }
   return taken;
 }

@@ -6,6 +6,7 @@
 #include <boost/asio/ip/network_v6.hpp>
 #include <optional>
 
+#include "base/letter_case.h"
 #include "net/url.h"
 
 namespace agent_graph::net {
@@ -60,10 +61,7 @@ std::vector<std::string> Split(std::string_view list) {
   while (!list.empty()) {
     const size_t end = std::min(list.find_first_of(", \t"), list.size());
     if (end > 0) {
-      std::string entry(list.substr(0, end));
-      std::transform(entry.begin(), entry.end(), entry.begin(),
-                     [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-      entries.push_back(std::move(entry));
+      entries.push_back(LowerCase(list.substr(0, end)));
     }
     list.remove_prefix(std::min(end + 1, list.size()));
   }

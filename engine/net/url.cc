@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/letter_case.h"
+
 namespace agent_graph::net {
 namespace {
-
-std::string Lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
 
 std::string UsualPort(std::string_view scheme) {
   if (scheme == "https" || scheme == "wss") return "443";
@@ -54,7 +49,7 @@ std::optional<Url> ParseUrl(std::string_view url) {
   const size_t scheme = url.find("://");
   if (scheme == 0 || scheme == std::string_view::npos) return std::nullopt;
   Url parts;
-  parts.scheme = Lower(url.substr(0, scheme));
+  parts.scheme = LowerCase(url.substr(0, scheme));
   url.remove_prefix(scheme + 3);
   const size_t end = std::min(url.find_first_of("/?#"), url.size());
   std::string_view authority = url.substr(0, end);
@@ -74,7 +69,7 @@ std::optional<Url> ParseUrl(std::string_view url) {
   if (authority.starts_with('[') && authority.ends_with(']')) {
     authority = authority.substr(1, authority.size() - 2);
   }
-  parts.host = Lower(authority);
+  parts.host = LowerCase(authority);
   if (parts.host.empty() || !IsPort(parts.port)) return std::nullopt;
   return parts;
 }

@@ -7,6 +7,7 @@
 
 #include "base/allocation_account.h"
 #include "base/json.h"
+#include "base/letter_case.h"
 #include "base/text.h"
 #include "tools/engine_call.h"
 #include "tools/url_template.h"
@@ -25,11 +26,6 @@ constexpr size_t kRefusalBytesMax = 2000;  // of an error page, for the model
 
 Status Invalid(std::string message) {
   return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
-bool IsNamed(std::string_view name, std::string_view wanted) {
-  return std::equal(name.begin(), name.end(), wanted.begin(), wanted.end(),
-                    [](char a, char b) { return std::tolower(a) == std::tolower(b); });
 }
 
 bool IsHeaderName(std::string_view name) {
@@ -112,8 +108,9 @@ class Endpoint {
     request.method = tool_.method;
     request.headers = headers_;
     const auto is_set = [&](std::string_view name) {
-      return std::any_of(headers_.begin(), headers_.end(),
-                         [&](const auto& header) { return IsNamed(header.first, name); });
+      return std::any_of(headers_.begin(), headers_.end(), [&](const auto& header) {
+        return EqualsIgnoringCase(header.first, name);
+      });
     };
     if (!is_set("accept")) request.headers.emplace_back("Accept", "application/json, text/*;q=0.9");
     AG_ASSIGN_OR_RETURN(request.url, url_.Fill(arguments));

@@ -1,10 +1,10 @@
 #include "api/byte_range.h"
 
-#include <strings.h>
-
 #include <algorithm>
 #include <limits>
 #include <optional>
+
+#include "base/letter_case.h"
 
 namespace agent_graph::api {
 namespace {
@@ -36,9 +36,7 @@ ByteRange ReadRange(std::string_view range, std::string_view if_range, std::stri
                     uint64_t size) {
   using Kind = ByteRange::Kind;
   const ByteRange whole{Kind::kWhole, 0, size};
-  bool ours =
-      range.size() > kUnit.size() && strncasecmp(range.data(), kUnit.data(), kUnit.size()) == 0;
-  if (!ours) return whole;
+  if (!StartsWithIgnoringCase(range, kUnit)) return whole;
   // An older one, or a date, which is not told: the part would not fit to what the client has.
   if (!if_range.empty() && Trim(if_range) != etag) return whole;
   std::string_view spec = Trim(range.substr(kUnit.size()));

@@ -1,11 +1,11 @@
 // POST /v1/graph/stream: a run as it happens, one JSON object a line.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/file_references.h"
 #include "api/handlers.h"
 #include "api/run_request.h"
 #include "api/stream_sink.h"
+#include "base/letter_case.h"
 
 namespace agent_graph::api {
 namespace {
@@ -15,9 +15,7 @@ constexpr std::string_view kNdjson = "application/x-ndjson";
 // NDJSON under text/event-stream is what clients of this interface expect; one that asks for the
 // true name gets it.
 std::string_view ContentType(std::string_view accept) {
-  std::string lower(accept);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower.find(kNdjson) != std::string::npos ? kNdjson : "text/event-stream";
+  return ContainsIgnoringCase(accept, kNdjson) ? kNdjson : "text/event-stream";
 }
 
 bridge::HeaderList StreamHeaders(std::string_view accept) {

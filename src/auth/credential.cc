@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/letter_case.h"
+
 namespace agent_graph::auth {
 namespace {
 
@@ -26,10 +28,8 @@ std::optional<std::string> NotEmpty(std::string_view text) {
 std::optional<std::string> FromAuthorization(std::string_view value) {
   value = Trim(value);
   if (value.size() <= kScheme.size() || !IsSpace(value[kScheme.size()])) return std::nullopt;
-  bool bearer = std::ranges::equal(value.substr(0, kScheme.size()), kScheme, [](char a, char b) {
-    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-  });
-  return bearer ? NotEmpty(Trim(value.substr(kScheme.size()))) : std::nullopt;
+  if (!StartsWithIgnoringCase(value, kScheme)) return std::nullopt;
+  return NotEmpty(Trim(value.substr(kScheme.size())));
 }
 
 std::vector<std::string_view> OfferedProtocols(const bridge::RequestHead& head) {

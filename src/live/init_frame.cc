@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/letter_case.h"
 #include "live/session.h"
 
 namespace agent_graph::live {
@@ -64,8 +65,7 @@ class Reader {
     std::string text;
     Text(key, kNameBytesMax, text);
     if (text.empty()) return;
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    text = LowerCase(text);
     if (text.ends_with("high")) {
       out = "high";
     } else if (text.ends_with("low")) {

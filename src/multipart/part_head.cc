@@ -1,18 +1,14 @@
 #include "multipart/part_head.h"
 
-#include <strings.h>
-
 #include <utility>
+
+#include "base/letter_case.h"
 
 namespace agent_graph::multipart {
 namespace {
 
 constexpr size_t kBoundaryBytesMax = 70;  // RFC 2046, 5.1.1
 constexpr std::string_view kBoundaryMarks = "'()+_,-./:=? ";
-
-bool SameText(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
-}
 
 std::string_view Trim(std::string_view text) {
   size_t first = text.find_first_not_of(" \t");
@@ -66,7 +62,7 @@ std::optional<std::string> ExtendedValue(std::string_view text) {
   size_t charset = text.find('\'');
   size_t language = charset == std::string_view::npos ? charset : text.find('\'', charset + 1);
   if (language == std::string_view::npos) return std::nullopt;
-  if (!SameText(text.substr(0, charset), "utf-8")) return std::nullopt;
+  if (!EqualsIgnoringCase(text.substr(0, charset), "utf-8")) return std::nullopt;
   return PercentDecode(text.substr(language + 1));
 }
 
@@ -75,7 +71,7 @@ Status Fault(const char* text) {
 }
 
 Status ReadDisposition(std::string_view value, size_t name_bytes_max, Part& part) {
-  if (!SameText(Trim(value.substr(0, value.find(';'))), "form-data")) {
+  if (!EqualsIgnoringCase(Trim(value.substr(0, value.find(';'))), "form-data")) {
     return Fault("a part is not form-data");
   }
   std::optional<std::string> name = Parameter(value, "name");
@@ -112,14 +108,15 @@ std::optional<std::string> Parameter(std::string_view value, std::string_view na
     } else {
       text = Trim(value.substr(0, value.find(';')));
     }
-    if (SameText(key, name)) return text;
+    if (EqualsIgnoringCase(key, name)) return text;
     semicolon = value.find(';');
   }
   return std::nullopt;
 }
 
 std::optional<std::string> BoundaryOf(std::string_view content_type) {
-  if (!SameText(Trim(content_type.substr(0, content_type.find(';'))), "multipart/form-data")) {
+  if (!EqualsIgnoringCase(Trim(content_type.substr(0, content_type.find(';'))),
+                          "multipart/form-data")) {
     return std::nullopt;
   }
   std::optional<std::string> boundary = Parameter(content_type, "boundary");
@@ -147,10 +144,10 @@ Result<Part> ParsePartHead(std::string_view head, size_t name_bytes_max) {
     }
     std::string_view name = Trim(line.substr(0, colon));
     std::string_view value = Trim(line.substr(colon + 1));
-    if (SameText(name, "content-disposition")) {
+    if (EqualsIgnoringCase(name, "content-disposition")) {
       if (std::exchange(disposed, true)) return Fault("a part has two dispositions");
       AG_RETURN_IF_ERROR(ReadDisposition(value, name_bytes_max, part));
-    } else if (SameText(name, "content-type")) {
+    } else if (EqualsIgnoringCase(name, "content-type")) {
       part.content_type = value;
     }
   }

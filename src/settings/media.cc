@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+
+#include "base/letter_case.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -80,7 +81,7 @@ Status ReadAllowedTypes(const Value& value, MediaSettings& media) {
   for (std::string& type : media.allowed_types) {
     type = type.substr(0, type.find(';'));
     while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.pop_back();
-    std::ranges::transform(type, type.begin(), [](unsigned char c) { return std::tolower(c); });
+    type = LowerCase(type);
     size_t slash = type.find('/');
     if (slash == std::string::npos || slash == 0 || slash + 1 == type.size()) {
       return value.Error("each type is written as image/png or image/*");

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/letter_case.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -14,11 +15,6 @@ constexpr std::string_view kTracesPath = "/v1/traces";
 
 Status Invalid(std::string message) {
   return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
-std::string Lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
 }
 
 bool IsHttpUrl(const std::string& url) {
@@ -107,7 +103,7 @@ constexpr std::string_view kForeignKeys[] = {"level", "logfire", "langsmith"};
 Status ApplyEnvironmentToObservability(Settings& settings) {
   ObservabilitySettings& observability = settings.observability;
   if (const std::string* enabled = Find(settings, "OTEL_ENABLED")) {
-    const std::string value = Lower(*enabled);
+    const std::string value = LowerCase(*enabled);
     observability.enabled = value == "true" || value == "1" || value == "yes" || value == "on";
     if (!observability.enabled && value != "false" && value != "0" && value != "no" &&
         value != "off") {

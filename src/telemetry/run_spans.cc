@@ -1,7 +1,6 @@
 #include "telemetry/run_spans.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -9,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/json.h"
+#include "base/letter_case.h"
 #include "telemetry/trace_context.h"
 
 namespace agent_graph::telemetry {
@@ -44,9 +44,7 @@ bool IsTrueAt(const json& object, const char* key) {
 std::string ErrorType(const std::string& code) {
   if (code.empty() || code == "INTERNAL" || code == "UNKNOWN") return "_OTHER";
   if (code == "DEADLINE_EXCEEDED") return "timeout";
-  std::string type = code;
-  std::ranges::transform(type, type.begin(), [](unsigned char c) { return std::tolower(c); });
-  return type;
+  return LowerCase(code);
 }
 
 // Follows one run through its log.

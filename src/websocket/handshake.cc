@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/letter_case.h"
+
 namespace agent_graph::websocket {
 namespace {
 
@@ -24,17 +26,9 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-char Lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-bool SameIgnoringCase(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) { return Lower(x) == Lower(y); });
-}
-
 bool HasToken(const bridge::HeaderList& headers, std::string_view name, std::string_view token) {
   return std::ranges::any_of(HeaderTokens(headers, name), [&](std::string_view offered) {
-    return SameIgnoringCase(offered, token);
+    return EqualsIgnoringCase(offered, token);
   });
 }
 

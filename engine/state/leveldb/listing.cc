@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/letter_case.h"
 #include "state/leveldb/reader.h"
 #include "state/leveldb/stored_json.h"
 #include "state/leveldb/thread_read.h"

@@ -1,6 +1,5 @@
 #include "state/leveldb/stored_json.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/own_json.h"
@@ -107,15 +106,6 @@ bool IsFromUser(std::string_view text) {
     ++i;
   }
   return false;
-}
-
-bool ContainsIgnoringCase(std::string_view text, std::string_view search) {
-  auto lower = [](char byte) {
-    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte + ('a' - 'A')) : byte;
-  };
-  return std::search(text.begin(), text.end(), search.begin(), search.end(),
-                     [&](char a, char b) { return lower(a) == lower(b); }) != text.end() ||
-         search.empty();
 }
 
 }  // namespace agent_graph::state

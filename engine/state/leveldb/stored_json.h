@@ -33,7 +33,4 @@ std::string RunIdOf(const std::string& entry_json);
 // True for a message with "role": "user". Scans the text without parsing it.
 bool IsFromUser(std::string_view message_json);
 
-// ASCII letters compare equal in either case.
-bool ContainsIgnoringCase(std::string_view text, std::string_view search);
-
 }  // namespace agent_graph::state

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/letter_case.h"
 #include "message/codec.h"
 #include "state/leveldb/reader.h"
 #include "state/leveldb/stored_json.h"

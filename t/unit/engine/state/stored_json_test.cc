@@ -27,13 +27,6 @@ TEST(MergeJsonObjects, IsBounded) {
   EXPECT_EQ(MergeJsonObjects("{}", big, "state").status().code(), StatusCode::kInvalidArgument);
 }
 
-TEST(ContainsIgnoringCase, ComparesLettersInEitherCase) {
-  EXPECT_TRUE(ContainsIgnoringCase("Hello World", "LO wO"));
-  EXPECT_TRUE(ContainsIgnoringCase("anything", ""));
-  EXPECT_FALSE(ContainsIgnoringCase("Hello", "help"));
-  EXPECT_TRUE(ContainsIgnoringCase("caf\xc3\xa9", "\xc3\xa9"));
-}
-
 WindowRow WindowOf(const std::string& roles) {
   WindowRow window;
   for (size_t i = 0; i < roles.size(); ++i) {
