@@ -1,14 +1,9 @@
 #include "base_path.h"
 
+#include "base/hex.h"
+
 namespace agent_graph::nginx {
 namespace {
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // The next decoded character of `raw`, or -1 for a broken escape.
 int TakeDecoded(std::string_view& raw) {
@@ -18,8 +13,8 @@ int TakeDecoded(std::string_view& raw) {
     return static_cast<unsigned char>(c);
   }
   if (raw.size() < 3) return -1;
-  int high = HexDigit(raw[1]);
-  int low = HexDigit(raw[2]);
+  int high = HexValue(raw[1]);
+  int low = HexValue(raw[2]);
   if (high < 0 || low < 0) return -1;
   raw.remove_prefix(3);
   return high * 16 + low;

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/hex.h"
+
 namespace agent_graph {
 namespace {
 
@@ -39,16 +41,6 @@ void TakeRandom(void* out, size_t length) {
   std::memcpy(out, pool.bytes + pool.used, length);
   std::memset(pool.bytes + pool.used, 0, length);
   pool.used += length;
-}
-
-std::string Hex(const unsigned char* bytes, size_t length) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text(length * 2, '0');
-  for (size_t i = 0; i < length; ++i) {
-    text[2 * i] = kDigits[bytes[i] >> 4];
-    text[2 * i + 1] = kDigits[bytes[i] & 15];
-  }
-  return text;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/hex.h"
+
 namespace agent_graph {
 namespace {
 
@@ -104,7 +106,6 @@ std::string DumpJson(const json& value) {
 }
 
 void AppendJsonString(std::string& out, std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
   out.push_back('"');
   size_t copied = 0;
   size_t position = 0;
@@ -150,8 +151,7 @@ void AppendJsonString(std::string& out, std::string_view text) {
         break;
       default:
         out += "\\u00";
-        out.push_back(kHex[byte >> 4]);
-        out.push_back(kHex[byte & 15]);
+        AppendHex(byte, out);
     }
     copied = ++position;
   }

@@ -2,18 +2,15 @@
 
 #include <openssl/evp.h>
 
+#include "base/hex.h"
+
 namespace agent_graph {
 
 std::string Sha256Hex(std::string_view bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int length = 0;
   EVP_Digest(bytes.data(), bytes.size(), digest, &length, EVP_sha256(), nullptr);
-  std::string hex;
-  for (unsigned int i = 0; i < length; ++i) {
-    hex += {kDigits[digest[i] >> 4], kDigits[digest[i] & 15]};
-  }
-  return hex;
+  return Hex(digest, length);
 }
 
 }  // namespace agent_graph

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/hex.h"
 #include "base/ids.h"
 #include "media/mime.h"
 
@@ -118,13 +119,7 @@ std::string Spool::Sha256() {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int length = 0;
   EVP_DigestFinal_ex(hash_->context.get(), digest, &length);
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string hex;
-  for (unsigned int i = 0; i < length; ++i) {
-    hex.push_back(kDigits[digest[i] >> 4]);
-    hex.push_back(kDigits[digest[i] & 15]);
-  }
-  return hex;
+  return Hex(digest, length);
 }
 
 Result<std::string> Spool::ReadAt(uint64_t offset, size_t bytes_max) const {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/hex.h"
+
 namespace agent_graph::telemetry {
 namespace {
 
@@ -10,14 +12,8 @@ constexpr size_t kTraceEnd = 35;
 constexpr size_t kSpanEnd = 52;
 constexpr size_t kLength = 55;
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
-
 bool IsHex(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return HexDigit(c) >= 0; });
+  return std::all_of(text.begin(), text.end(), [](char c) { return LowerHexValue(c) >= 0; });
 }
 
 bool IsId(std::string_view text) {
@@ -39,7 +35,8 @@ std::optional<TraceParent> ParseTraceParent(std::string_view header) {
   const std::string_view span_id = header.substr(kTraceEnd + 1, 16);
   const std::string_view flags = header.substr(kSpanEnd + 1, 2);
   if (!IsId(trace_id) || !IsId(span_id) || !IsHex(flags)) return std::nullopt;
-  return TraceParent{std::string(trace_id), std::string(span_id), (HexDigit(flags[1]) & 1) != 0};
+  return TraceParent{std::string(trace_id), std::string(span_id),
+                     (LowerHexValue(flags[1]) & 1) != 0};
 }
 
 }  // namespace agent_graph::telemetry

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "base/hex.h"
 #include "base/sha256.h"
 
 namespace agent_graph::media::s3 {
@@ -13,17 +14,6 @@ namespace {
 
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 constexpr char kService[] = "s3";
-
-std::string Hex(std::string_view bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string hex;
-  for (char c : bytes) {
-    auto byte = static_cast<unsigned char>(c);
-    hex.push_back(kDigits[byte >> 4]);
-    hex.push_back(kDigits[byte & 15]);
-  }
-  return hex;
-}
 
 std::string Hmac(std::string_view key, std::string_view text) {
   unsigned char digest[EVP_MAX_MD_SIZE];
@@ -106,7 +96,8 @@ std::string Signature(const Request& request, const Fields& sorted_headers,
   for (const std::string& part : {region, std::string(kService), std::string("aws4_request")}) {
     key = Hmac(key, part);
   }
-  return Hex(Hmac(key, text));
+  const std::string mac = Hmac(key, text);
+  return Hex(mac.data(), mac.size());
 }
 
 }  // namespace

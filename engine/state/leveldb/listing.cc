@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hex.h"
 #include "base/letter_case.h"
 #include "state/leveldb/reader.h"
 #include "state/leveldb/stored_json.h"
@@ -23,19 +24,8 @@ auto Fields(T& place) {
 }
 
 std::string ToCursor(const Place& place) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string cursor;
-  for (char byte : pack::ToBytes(place)) {
-    cursor.push_back(kDigits[static_cast<uint8_t>(byte) >> 4]);
-    cursor.push_back(kDigits[static_cast<uint8_t>(byte) & 15]);
-  }
-  return cursor;
-}
-
-int HexValue(char digit) {
-  if (digit >= '0' && digit <= '9') return digit - '0';
-  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
-  return -1;
+  const std::string bytes = pack::ToBytes(place);
+  return Hex(bytes.data(), bytes.size());
 }
 
 Result<Place> FromCursor(const std::string& cursor) {
@@ -43,8 +33,8 @@ Result<Place> FromCursor(const std::string& cursor) {
   if (cursor.size() % 2 != 0) return bad;
   std::string bytes;
   for (size_t i = 0; i < cursor.size(); i += 2) {
-    int high = HexValue(cursor[i]);
-    int low = HexValue(cursor[i + 1]);
+    int high = LowerHexValue(cursor[i]);
+    int low = LowerHexValue(cursor[i + 1]);
     if (high < 0 || low < 0) return bad;
     bytes.push_back(static_cast<char>(high << 4 | low));
   }

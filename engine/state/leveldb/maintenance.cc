@@ -9,6 +9,7 @@
 #include <memory>
 #include <system_error>
 
+#include "base/hex.h"
 #include "state/leveldb/memories.h"
 #include "state/leveldb/rows.h"
 #include "state/leveldb/thread_read.h"
@@ -26,14 +27,14 @@ Status Interrupted() {
 }
 
 std::string Readable(std::string_view key) {
-  static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
   for (char c : key.substr(0, 64)) {
     const auto byte = static_cast<uint8_t>(c);
     if (byte >= 0x20 && byte < 0x7f) {
       text.push_back(c);
     } else {
-      text += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+      text += "\\x";
+      AppendHex(byte, text);
     }
   }
   return text;

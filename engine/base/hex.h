@@ -1,0 +1,36 @@
+// Bytes as hexadecimal digits.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/letter_case.h"
+
+namespace agent_graph {
+
+// Appends two digits, in lower case.
+inline void AppendHex(unsigned char byte, std::string& out) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  out.push_back(kDigits[byte >> 4]);
+  out.push_back(kDigits[byte & 15]);
+}
+
+// In lower case, two digits a byte.
+inline std::string Hex(const void* bytes, size_t length) {
+  std::string hex;
+  hex.reserve(2 * length);
+  for (size_t i = 0; i < length; ++i) AppendHex(static_cast<const unsigned char*>(bytes)[i], hex);
+  return hex;
+}
+
+// What a digit stands for; -1 for what is none. The first knows no digits in upper case.
+constexpr int LowerHexValue(char digit) {
+  if (digit >= '0' && digit <= '9') return digit - '0';
+  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
+  return -1;
+}
+constexpr int HexValue(char digit) {
+  return LowerHexValue(LowerCase(digit));
+}
+
+}  // namespace agent_graph
