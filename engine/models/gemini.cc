@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/percent_encoding.h"
 #include "models/gemini_reply.h"
 #include "models/gemini_request.h"
 
@@ -9,26 +10,11 @@ namespace agent_graph::models {
 namespace {
 
 constexpr std::string_view kBaseUrl = "https://generativelanguage.googleapis.com/v1beta";
-constexpr char kHexDigits[] = "0123456789ABCDEF";
-
-bool IsPlain(char letter) {
-  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-         (letter >= '0' && letter <= '9') || letter == '-' || letter == '.' || letter == '_' ||
-         letter == '/';
-}
 
 // A name with a folder ("tunedModels/…") is a path already.
 std::string ModelPath(const std::string& model) {
-  std::string path = model.find('/') == std::string::npos ? "/models/" : "/";
-  for (const char letter : model) {
-    if (IsPlain(letter)) {
-      path.push_back(letter);
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(letter);
-    path += {'%', kHexDigits[byte >> 4], kHexDigits[byte & 15]};
-  }
-  return path;
+  const char* folder = model.find('/') == std::string::npos ? "/models/" : "/";
+  return folder + PercentEncode(model, "/");
 }
 
 }  // namespace

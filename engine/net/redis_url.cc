@@ -1,7 +1,7 @@
 #include <charconv>
 
+#include "base/percent_encoding.h"
 #include "net/redis.h"
-#include "net/url.h"
 
 namespace agent_graph::net {
 namespace {

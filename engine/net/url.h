@@ -23,7 +23,4 @@ std::string HostAndPort(const Url& url);
 // The same without a port that the scheme implies.
 std::string HostHeader(const Url& url);
 
-// False: an escape is broken.
-[[nodiscard]] bool PercentDecode(std::string_view text, std::string& out);
-
 }  // namespace agent_graph::net

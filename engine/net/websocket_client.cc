@@ -16,6 +16,7 @@
 #include <deque>
 #include <optional>
 
+#include "base/percent_encoding.h"
 #include "net/proxies.h"
 #include "net/url.h"
 #include "runtime/runtime.h"

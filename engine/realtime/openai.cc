@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/percent_encoding.h"
 #include "models/json_fields.h"
 #include "models/media.h"
 #include "models/parameters.h"

@@ -77,7 +77,5 @@ class RemoteProvider : public Provider {
 
 // "https://host/v1" as "wss://host/v1".
 std::string WebSocketUrl(std::string_view base_url);
-// Of a query's value.
-std::string PercentEncode(std::string_view text);
 
 }  // namespace agent_graph::realtime

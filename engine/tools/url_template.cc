@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/percent_encoding.h"
 
 namespace agent_graph::tools {
 namespace {
@@ -86,24 +87,6 @@ void AppendParameterText(std::string_view text, std::string& url) {
 }
 
 }  // namespace
-
-std::string PercentEncode(std::string_view text) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '.' || c == '_' || c == '~';
-    if (plain) {
-      out.push_back(c);
-    } else {
-      out.push_back('%');
-      out.push_back(kDigits[byte >> 4]);
-      out.push_back(kDigits[byte & 15]);
-    }
-  }
-  return out;
-}
 
 Result<std::string> UrlText(const json& value) {
   if (value.is_string()) return value.get<std::string>();

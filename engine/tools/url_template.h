@@ -11,9 +11,6 @@
 
 namespace agent_graph::tools {
 
-// Everything but letters, digits and "-._~" becomes %XX.
-std::string PercentEncode(std::string_view text);
-
 // What an argument is within a URL: a text as it is, a number or boolean as JSON writes it. Empty
 // optional semantics are the caller's: null and structures give kInvalidArgument.
 Result<std::string> UrlText(const nlohmann::json& value);

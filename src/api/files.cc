@@ -8,6 +8,7 @@
 #include "api/handlers.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/percent_encoding.h"
 #include "media/mime.h"
 #include "media/storage.h"
 
@@ -26,22 +27,13 @@ std::string EtagOf(const media::FileRecord& record) {
 std::string Disposition(const media::FileRecord& record) {
   bool in_place = !record.active && media::IsShownInPlace(record.mime_type);
   std::string fallback;
-  std::string extended;
-  constexpr char kDigits[] = "0123456789ABCDEF";
   for (char c : record.filename) {
     auto byte = static_cast<unsigned char>(c);
     bool plain = byte >= 0x20 && byte < 0x7f && c != '"' && c != '\\' && c != '%';
     fallback.push_back(plain ? c : '_');
-    bool bare = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                c == '.' || c == '-' || c == '_';
-    if (bare) {
-      extended.push_back(c);
-    } else {
-      extended += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
   }
   return std::string(in_place ? "inline" : "attachment") + "; filename=\"" + fallback +
-         "\"; filename*=UTF-8''" + extended;
+         "\"; filename*=UTF-8''" + PercentEncode(record.filename);
 }
 
 bridge::HeaderList FileHeaders(const media::FileRecord& record) {

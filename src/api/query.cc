@@ -3,34 +3,18 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/percent_encoding.h"
+
 namespace agent_graph::api {
 namespace {
 
 constexpr size_t kParametersMax = 64;
 constexpr uint64_t kOffsetMax = uint64_t{1} << 62;
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-// A broken escape stays as it is, the way browsers and servers treat it in a query.
 std::string Decode(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    int high = text[i] == '%' && i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
-    int low = high >= 0 ? HexDigit(text[i + 2]) : -1;
-    if (low >= 0) {
-      out.push_back(static_cast<char>(high * 16 + low));
-      i += 2;
-    } else {
-      out.push_back(text[i] == '+' ? ' ' : text[i]);
-    }
-  }
-  return out;
+  std::string spaced(text);
+  std::ranges::replace(spaced, '+', ' ');
+  return PercentDecodeLeniently(spaced);
 }
 
 // Digits with an optional plus sign; a number too large for the type is the largest.

@@ -8,6 +8,7 @@
 #include "api/handlers.h"
 #include "api/memory_shapes.h"
 #include "api/request_shapes.h"
+#include "base/percent_encoding.h"
 
 namespace agent_graph::api {
 namespace {
@@ -201,30 +202,9 @@ constexpr bool IsParameter(std::string_view segment) {
   return segment.starts_with('{');
 }
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 // False when an escape is broken or stands for NUL.
-bool PercentDecode(std::string_view segment, std::string& out) {
-  out.clear();
-  out.reserve(segment.size());
-  for (size_t i = 0; i < segment.size(); ++i) {
-    if (segment[i] != '%') {
-      out.push_back(segment[i]);
-      continue;
-    }
-    if (i + 2 >= segment.size()) return false;
-    int high = HexDigit(segment[i + 1]);
-    int low = HexDigit(segment[i + 2]);
-    if (high < 0 || low < 0 || (high == 0 && low == 0)) return false;
-    out.push_back(static_cast<char>(high * 16 + low));
-    i += 2;
-  }
-  return true;
+bool DecodeSegment(std::string_view segment, std::string& out) {
+  return PercentDecode(segment, out) && out.find('\0') == std::string::npos;
 }
 
 // An escaped slash may hide a step out of the location, as in "a%2F..%2Fb".
@@ -254,7 +234,7 @@ std::optional<DecodedPath> Decode(std::string_view raw_path) {
   DecodedPath path;
   path.count = raw->count;
   for (size_t i = 0; i < raw->count; ++i) {
-    if (!PercentDecode(raw->parts[i], path.parts[i])) return std::nullopt;
+    if (!DecodeSegment(raw->parts[i], path.parts[i])) return std::nullopt;
     if (HasDotComponent(path.parts[i])) return std::nullopt;
   }
   return path;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/letter_case.h"
+#include "base/percent_encoding.h"
 
 namespace agent_graph::auth {
 namespace {
@@ -46,35 +47,13 @@ std::vector<std::string_view> OfferedProtocols(const bridge::RequestHead& head) 
   return offered;
 }
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-// A broken escape stays as it is: the credential is wrong then anyway.
-std::string PercentDecode(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    int high = text[i] == '%' && i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
-    int low = high >= 0 ? HexDigit(text[i + 2]) : -1;
-    if (low < 0) {
-      out.push_back(text[i]);
-    } else {
-      out.push_back(static_cast<char>(high * 16 + low));
-      i += 2;
-    }
-  }
-  return out;
-}
-
 std::optional<std::string> FromQuery(std::string_view query) {
   for (;;) {
     size_t end = query.find('&');
     std::string_view parameter = query.substr(0, end);
     if (parameter.starts_with(kTokenParameter)) {
-      return NotEmpty(PercentDecode(parameter.substr(kTokenParameter.size())));
+      // With a broken escape the credential is wrong anyway.
+      return NotEmpty(PercentDecodeLeniently(parameter.substr(kTokenParameter.size())));
     }
     if (end == std::string_view::npos) return std::nullopt;
     query.remove_prefix(end + 1);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/letter_case.h"
+#include "base/percent_encoding.h"
 
 namespace agent_graph::multipart {
 namespace {
@@ -35,35 +36,13 @@ std::string TakeQuoted(std::string_view& text) {
   return out;
 }
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-std::string PercentDecode(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    int high = i + 2 < text.size() && text[i] == '%' ? HexDigit(text[i + 1]) : -1;
-    int low = high < 0 ? -1 : HexDigit(text[i + 2]);
-    if (low < 0) {
-      out.push_back(text[i]);
-    } else {
-      out.push_back(static_cast<char>(high * 16 + low));
-      i += 2;
-    }
-  }
-  return out;
-}
-
 // UTF-8''na%C3%AFve.txt (RFC 8187); some clients write names beyond ASCII so.
 std::optional<std::string> ExtendedValue(std::string_view text) {
   size_t charset = text.find('\'');
   size_t language = charset == std::string_view::npos ? charset : text.find('\'', charset + 1);
   if (language == std::string_view::npos) return std::nullopt;
   if (!EqualsIgnoringCase(text.substr(0, charset), "utf-8")) return std::nullopt;
-  return PercentDecode(text.substr(language + 1));
+  return PercentDecodeLeniently(text.substr(language + 1));
 }
 
 Status Fault(const char* text) {

@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "base/hex.h"
+#include "base/percent_encoding.h"
 #include "base/sha256.h"
 
 namespace agent_graph::media::s3 {
@@ -23,26 +24,10 @@ std::string Hmac(std::string_view key, std::string_view text) {
   return {reinterpret_cast<const char*>(digest), length};
 }
 
-std::string Encode(std::string_view text, bool keep_slashes) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string out;
-  for (char c : text) {
-    bool bare = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                c == '-' || c == '.' || c == '_' || c == '~' || (keep_slashes && c == '/');
-    if (bare) {
-      out.push_back(c);
-    } else {
-      auto byte = static_cast<unsigned char>(c);
-      out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
-  return out;
-}
-
 std::string CanonicalQuery(const Fields& query) {
   Fields encoded;
   for (const auto& [name, value] : query) {
-    encoded.emplace_back(EncodeQuery(name), EncodeQuery(value));
+    encoded.emplace_back(PercentEncode(name), PercentEncode(value));
   }
   std::ranges::sort(encoded);
   std::string out;
@@ -103,11 +88,7 @@ std::string Signature(const Request& request, const Fields& sorted_headers,
 }  // namespace
 
 std::string EncodePath(std::string_view path) {
-  return Encode(path, true);
-}
-
-std::string EncodeQuery(std::string_view text) {
-  return Encode(text, false);
+  return PercentEncode(path, "/");
 }
 
 Fields SignedHeaders(const Request& request, const Credentials& credentials,

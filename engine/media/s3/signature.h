@@ -41,8 +41,7 @@ std::string PresignedQuery(const Request& request, const Credentials& credential
                            const std::string& region, int64_t unix_seconds,
                            int64_t lifetime_seconds);
 
-// RFC 3986 with everything encoded but unreserved characters and, in a path, slashes.
+// Percent-encoded but for its slashes.
 std::string EncodePath(std::string_view path);
-std::string EncodeQuery(std::string_view text);
 
 }  // namespace agent_graph::media::s3

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/percent_encoding.h"
+
 namespace agent_graph::tools {
 namespace {
 
@@ -24,32 +26,11 @@ bool IsTypeName(const json& value) {
                    value.get_ref<const std::string&>()) != std::end(kTypeNames);
 }
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-// The pointer of a reference is a URI's fragment.
-std::string PercentDecode(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && HexDigit(text[i + 1]) >= 0 &&
-        HexDigit(text[i + 2]) >= 0) {
-      out.push_back(static_cast<char>(HexDigit(text[i + 1]) * 16 + HexDigit(text[i + 2])));
-      i += 2;
-    } else {
-      out.push_back(text[i]);
-    }
-  }
-  return out;
-}
-
 const json* Resolve(const json& root, const std::string& reference) {
   if (reference == "#") return &root;
   try {
-    const json::json_pointer pointer(PercentDecode(reference.substr(1)));
+    // The pointer is a URI's fragment.
+    const json::json_pointer pointer(PercentDecodeLeniently(std::string_view(reference).substr(1)));
     return root.contains(pointer) ? &root.at(pointer) : nullptr;
   } catch (const json::exception&) {
     return nullptr;
