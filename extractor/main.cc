@@ -23,6 +23,8 @@
 
 namespace {
 
+namespace extract = agent_graph::extract;
+
 constexpr char kInput[] = "/proc/self/fd/0";
 constexpr unsigned kSecondsMax = 15;
 constexpr rlim_t kProcessorSecondsMax = 10;
@@ -81,16 +83,15 @@ std::optional<std::string> ReadInput() {
 }
 
 std::optional<std::string> Extract(std::string_view format) {
-  using namespace agent_graph::extract;
-  if (format == "docx") return WordText(kInput);
-  if (format == "pptx") return PresentationText(kInput);
-  if (format == "xlsx") return SheetText(kInput);
-  if (format == "odf") return OpenDocumentText(kInput);
+  if (format == "docx") return extract::WordText(kInput);
+  if (format == "pptx") return extract::PresentationText(kInput);
+  if (format == "xlsx") return extract::SheetText(kInput);
+  if (format == "odf") return extract::OpenDocumentText(kInput);
   std::optional<std::string> bytes = ReadInput();
   if (!bytes) return std::nullopt;
-  if (format == "plain") return PlainText(*bytes);
-  if (format == "html") return HtmlText(*bytes);
-  if (format == "xml") return XmlText(*bytes);
+  if (format == "plain") return extract::PlainText(*bytes);
+  if (format == "html") return extract::HtmlText(*bytes);
+  if (format == "xml") return extract::XmlText(*bytes);
   return std::nullopt;
 }
 
@@ -119,7 +120,7 @@ int main(int argc, char** argv) {
   signal(SIGCHLD, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  pthread_sigmask(SIG_SETMASK, &none, nullptr);
   // What libraries complain of is nobody's business, and nobody may read it.
   const int nothing = open("/dev/null", O_WRONLY);
   if (nothing < 0 || dup2(nothing, STDERR_FILENO) < 0) return 1;

@@ -27,8 +27,13 @@
 
 namespace {
 
-using namespace agent_graph;
+namespace admin = agent_graph::admin;
+namespace settings = agent_graph::settings;
+namespace state = agent_graph::state;
 using admin::StateAccess;
+using agent_graph::Result;
+using agent_graph::Status;
+using agent_graph::StatusCode;
 
 int Usage() {
   std::fprintf(stderr,

@@ -27,7 +27,7 @@ class StreamSink : public run::RunSink {
   void Finish(const run::RunOutcome& outcome);
 
  protected:
-  ~StreamSink() = default;
+  ~StreamSink() override = default;
 
  private:
   virtual void Begin(const run::RunStart& start) = 0;

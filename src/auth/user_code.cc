@@ -179,7 +179,7 @@ void CustomAuthorizer::Evict(const std::string& thread_id) {
       /*here=*/true);
 }
 
-void CloseBackend(std::shared_ptr<AuthorizationBackend> backend, Deadline deadline,
+void CloseBackend(const std::shared_ptr<AuthorizationBackend>& backend, Deadline deadline,
                   const Warn& warn) {
   runtime::Promise<std::string> closed;
   std::thread thread;

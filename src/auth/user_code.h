@@ -52,7 +52,7 @@ class CustomAuthorizer : public Authorizer {
 };
 
 // Calls Close on a thread of its own and waits for it until `deadline`.
-void CloseBackend(std::shared_ptr<AuthorizationBackend> backend, Deadline deadline,
+void CloseBackend(const std::shared_ptr<AuthorizationBackend>& backend, Deadline deadline,
                   const Warn& warn);
 
 }  // namespace agent_graph::auth

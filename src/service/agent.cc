@@ -106,6 +106,7 @@ Result<std::vector<state::RemoteTool>> CollectRemoteTools(const settings::Settin
 Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file,
                          std::shared_ptr<const process::Launcher> launcher) {
   std::vector<models::ProviderOptions> providers;
+  providers.reserve(settings.models.size());
   for (const settings::ModelSettings& model : settings.models) {
     providers.push_back(ToProviderOptions(model));
   }

@@ -12,9 +12,8 @@
 #include "auth/base64url.h"
 #include "auth/jwt.h"
 
+namespace agent_graph::auth {
 namespace {
-
-using namespace agent_graph::auth;
 
 constexpr std::string_view kSecret = "0123456789abcdef0123456789abcdef";
 constexpr double kNow = 1'700'000'000;
@@ -105,3 +104,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   return 0;
 }
+
+}  // namespace agent_graph::auth

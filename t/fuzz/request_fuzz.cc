@@ -13,10 +13,8 @@
 #include "api/routes.h"
 #include "base/json.h"
 
+namespace agent_graph::api {
 namespace {
-
-using namespace agent_graph;
-using namespace agent_graph::api;
 
 constexpr size_t kMessageBytesMax = 64 * 1024;
 
@@ -74,3 +72,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   return 0;
 }
+
+}  // namespace agent_graph::api

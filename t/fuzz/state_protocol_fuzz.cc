@@ -11,9 +11,8 @@
 #include "state/types.h"
 #include "state/wire/protocol.h"
 
+namespace agent_graph::state {
 namespace {
-
-using namespace agent_graph::state;
 
 void Require(bool condition) {
   if (!condition) std::abort();
@@ -84,3 +83,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   TryStructs(bytes);
   return 0;
 }
+
+}  // namespace agent_graph::state

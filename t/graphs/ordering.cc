@@ -5,16 +5,16 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-using namespace agent_graph;
-
 namespace {
+
+namespace ag = agent_graph;
 
 void Mark(const std::string& path, const std::string& line) {
   std::ofstream(path, std::ios::app) << line << std::endl;
 }
 
 // `config` says where the files are and where to wait for the end of the worker.
-ToolOutput Order(const nlohmann::json& arguments, ToolContext& context) {
+ag::ToolOutput Order(const nlohmann::json& arguments, ag::ToolContext& context) {
   const std::string directory = context.config().at("directory");
   const std::string hold = context.config().at("hold");
   const auto wait_at = [&](const char* place) {
@@ -28,15 +28,15 @@ ToolOutput Order(const nlohmann::json& arguments, ToolContext& context) {
   return nlohmann::json{{"ordered", arguments.at("item")}};
 }
 
-void Build(GraphBuilder& graph) {
+void Build(ag::GraphBuilder& graph) {
   graph.AddAgent("MAIN", {.model = "default", .tool_node = "TOOLS"});
   graph.AddToolNode(
       "TOOLS", {{.name = "order",
                  .description = "Orders an item.",
                  .parameters_json = R"({"type":"object","properties":{"item":{"type":"string"}}})",
                  .function = Order}});
-  graph.AddEdge(START, "MAIN");
-  graph.AddConditionalEdge("MAIN", ToolCallsPending("TOOLS"), {"TOOLS", END});
+  graph.AddEdge(ag::START, "MAIN");
+  graph.AddConditionalEdge("MAIN", ag::ToolCallsPending("TOOLS"), {"TOOLS", ag::END});
   graph.AddEdge("TOOLS", "MAIN");
 }
 

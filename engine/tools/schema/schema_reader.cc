@@ -67,7 +67,8 @@ Status SchemaReader::Refuse(const Place& place, const std::string& problem) cons
     const bool is_element = at->member.empty() && at->parent != kRoot;
     const std::string step = is_element ? std::to_string(at->element)
                                         : std::string(at->member.substr(0, kPlaceBytesMax));
-    if (!step.empty()) path = path.empty() ? step : step + "." + path;
+    if (!step.empty() && !path.empty()) path.insert(0, ".");
+    path.insert(0, step);
     if (at->parent == kRoot) break;
   }
   return Status(StatusCode::kInvalidArgument,

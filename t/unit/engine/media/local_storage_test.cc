@@ -26,7 +26,7 @@ class LocalStorageTest : public testing::Test {
   ~LocalStorageTest() override { fs::remove_all(path_); }
 
   Result<FileRecord> Keep(LocalStorage& storage, std::string_view bytes, std::string owner = "",
-                          std::optional<std::string> text = std::nullopt) {
+                          const std::optional<std::string>& text = std::nullopt) {
     AG_ASSIGN_OR_RETURN(Spool spool, storage.Receive());
     AG_RETURN_IF_ERROR(spool.Write(bytes));
     FileRecord record;

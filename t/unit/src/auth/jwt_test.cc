@@ -12,7 +12,17 @@ namespace agent_graph::auth {
 namespace {
 
 using nlohmann::json;
-using namespace testing;
+using testing::EcKey;
+using testing::EdKey;
+using testing::EncodeBase64Url;
+using testing::Hmac;
+using testing::HmacToken;
+using testing::Key;
+using testing::KeyToken;
+using testing::PrivatePem;
+using testing::PublicPem;
+using testing::RsaKey;
+using testing::SignedText;
 
 constexpr char kSecret[] = "0123456789abcdef0123456789abcdef";
 constexpr double kNow = 1'700'000'000;
