@@ -204,6 +204,7 @@ class Store {
   Deadline next_waiter_ = kNoDeadline;  // no wait ends earlier
   Deadline next_client_check_ = kNoDeadline;
   Deadline next_expiry_ = kNoDeadline;
+  std::string expired_until_;  // key of a listing: what lies behind it has had its turn
   std::vector<std::deque<Waiter>> admissions_;  // waiters of leases that ended
   ClientTable clients_;
   std::vector<StoreReply> replies_;

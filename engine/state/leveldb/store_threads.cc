@@ -8,8 +8,8 @@
 namespace agent_graph::state {
 namespace {
 
-// Threads deleted together because of their age, and the time others have between two such
-// portions.
+// Threads that are looked at together because of their age, and the time others have between two
+// such portions.
 constexpr size_t kExpiredAtOnce = 100;
 constexpr std::chrono::milliseconds kExpiryBreath{50};
 constexpr std::chrono::seconds kExpiryInterval{60};
@@ -121,15 +121,19 @@ void Store::ExpireThreads(MonotonicClock::time_point now) {
   std::vector<std::string> expired;
   bool more = false;
   const std::string listing = keys::TablePrefix(keys::Table::kListing);
-  // The oldest are at the end.
-  const Status scanned = database_.ScanBackwards(listing, keys::PrefixEnd(listing), nullptr,
-                                                 [&](std::string_view key, std::string_view) {
-                                                   keys::Parser parser(key, keys::Table::kListing);
-                                                   if (parser.NewestFirst() > cutoff) return false;
-                                                   more = expired.size() == kExpiredAtOnce;
-                                                   if (!more) expired.push_back(parser.Text());
-                                                   return !more;
-                                                 });
+  // The oldest are at the end. A portion goes on where the one before stopped: threads that are
+  // kept would fill each again.
+  const std::string end = expired_until_.empty() ? keys::PrefixEnd(listing) : expired_until_;
+  const Status scanned =
+      database_.ScanBackwards(listing, end, nullptr, [&](std::string_view key, std::string_view) {
+        keys::Parser parser(key, keys::Table::kListing);
+        if (parser.NewestFirst() > cutoff) return false;
+        more = expired.size() == kExpiredAtOnce;
+        if (more) return false;
+        expired.push_back(parser.Text());
+        expired_until_ = key;
+        return true;
+      });
   for (const std::string& thread_id : expired) {
     Result<std::optional<ThreadRow>> thread = FindThread(transaction_, thread_id);
     // A run keeps its thread; changes that wait for the commit do, too.
@@ -143,7 +147,9 @@ void Store::ExpireThreads(MonotonicClock::time_point now) {
   }
   const auto pause =
       std::clamp<std::chrono::seconds>(thread_ttl_ / 10, std::chrono::seconds(1), kExpiryInterval);
-  next_expiry_ = scanned.ok() && more ? now + kExpiryBreath : now + pause;
+  more = more && scanned.ok();
+  if (!more) expired_until_.clear();
+  next_expiry_ = more ? now + kExpiryBreath : now + pause;
 }
 
 Result<ReplyRow> Store::DeleteOneMessage(const wire::MessageBody& body) {

@@ -19,7 +19,7 @@ class StoreTest : public testing::Test {
   }
   // As an owner that takes over does.
   void Open() {
-    store_ = std::make_unique<Store>(*database_, SyncLevel::kNone, std::chrono::seconds(0));
+    store_ = std::make_unique<Store>(*database_, SyncLevel::kNone, thread_ttl_);
     ASSERT_TRUE(store_->Load().ok());
     wire::Hello hello;
     hello.client = "client";
@@ -32,7 +32,7 @@ class StoreTest : public testing::Test {
   void Apply(uint64_t sequence, wire::Operation operation, const Body& body) {
     const std::string bytes = pack::ToBytes(body);
     pack::Unpacker unpacker(bytes);
-    store_->Apply({"client", 1, sequence}, {sequence, 0, operation, 1'000'000}, unpacker);
+    store_->Apply({"client", 1, sequence}, {sequence, 0, operation, now_micros_}, unpacker);
   }
   std::vector<StoreReply> Commit() {
     Result<std::vector<StoreReply>> replies = store_->Commit();
@@ -40,6 +40,17 @@ class StoreTest : public testing::Test {
     return replies.ok() ? *std::move(replies) : std::vector<StoreReply>();
   }
 
+  bool HasThread(const std::string& thread_id) {
+    return ReadThread(DatabaseSnapshot(*database_), Scope::All(), thread_id).ok();
+  }
+  // Everything that is to be done next, as if its time had come.
+  void TickNext() {
+    store_->Tick(store_->next_tick());
+    Commit();
+  }
+
+  int64_t now_micros_ = 1'000'000;  // of what is applied: long ago
+  std::chrono::seconds thread_ttl_{0};
   std::unique_ptr<Database> database_;
   std::unique_ptr<Store> store_;
 };
@@ -92,6 +103,32 @@ TEST_F(StoreTest, RunsThatWaitedForTheOwnerBeforeAreNotShown) {
   Open();
   Commit();
   EXPECT_EQ(queued_runs(), std::vector<std::string>());
+}
+
+// A portion of 100 would look at nothing but threads whose runs keep them, again and again.
+TEST_F(StoreTest, ThreadsExpireBehindAnyNumberThatRunsKeep) {
+  thread_ttl_ = std::chrono::seconds(1);
+  Open();
+  constexpr int kHeld = 250;
+  uint64_t sequence = 0;
+  for (int i = 0; i < kHeld; ++i) {
+    Apply(++sequence, wire::Operation::kBegin, RunOn(Numbered("held", i), "", Numbered("run", i)));
+  }
+  now_micros_ += 1'000'000;
+  for (const char* thread_id : {"idle", "idle too"}) {
+    Apply(++sequence, wire::Operation::kAppendMessages,
+          MessagesOn(thread_id, "", {UserMessage("m")}));
+  }
+  Commit();
+  for (int portion = 0; portion <= kHeld / 100; ++portion) TickNext();
+  EXPECT_FALSE(HasThread("idle"));
+  EXPECT_FALSE(HasThread("idle too"));
+  EXPECT_TRUE(HasThread("held0"));
+  // Once its run has ended it is the oldest, and the next round finds it.
+  Apply(++sequence, wire::Operation::kRelease, wire::ReleaseBody{"held0", "run0"});
+  for (int portion = 0; portion <= kHeld / 100; ++portion) TickNext();
+  EXPECT_FALSE(HasThread("held0"));
+  EXPECT_TRUE(HasThread("held1"));
 }
 
 TEST_F(StoreTest, DeletedThreadsAreSweptToTheLastRow) {
