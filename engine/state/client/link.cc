@@ -85,7 +85,8 @@ Result<std::string> Link::Call(std::string frame, const runtime::Cancellation* c
     sequence = Number(frame);
     if (ready_) Write(frame);
     pending_bytes_ += frame.size();
-    pending_.emplace(sequence, Pending{std::move(frame), answer, {}, started});
+    const bool answer_kept = wire::IsAnswerKept(wire::OperationOf(frame));
+    pending_.emplace(sequence, Pending{std::move(frame), answer, {}, started, answer_kept});
   }
   if (taken != nullptr) *taken = true;
   const Deadline deadline = DeadlineAfter(options_.operation_timeout);
@@ -154,14 +155,22 @@ void Link::Release(const std::string& thread_id, const std::string& run_id) {
   if (auto held = held_runs_.find({thread_id, run_id}); held != held_runs_.end()) {
     held->second.released = true;
   }
-  pending_.emplace(
-      sequence, Pending{std::move(frame), {}, HeldRun{thread_id, run_id}, MonotonicClock::now()});
+  Pending release{std::move(frame), {}, HeldRun{thread_id, run_id}, MonotonicClock::now()};
+  release.answer_kept = wire::IsAnswerKept(wire::Operation::kRelease);
+  pending_.emplace(sequence, std::move(release));
 }
 
 uint64_t Link::Number(std::string& frame) {
-  const uint64_t sequence = next_sequence_++;
-  wire::NumberRequest(frame, sequence, pending_.empty() ? sequence : pending_.begin()->first);
-  return sequence;
+  wire::NumberRequest(frame, next_sequence_, AcknowledgedBelow());
+  return next_sequence_++;
+}
+
+// It never goes back, so each operation that holds nothing back is passed over once.
+uint64_t Link::AcknowledgedBelow() {
+  auto oldest = pending_.lower_bound(acknowledged_below_);
+  while (oldest != pending_.end() && !oldest->second.answer_kept) ++oldest;
+  acknowledged_below_ = oldest == pending_.end() ? next_sequence_ : oldest->first;
+  return acknowledged_below_;
 }
 
 void Link::Write(std::string_view frame) {

@@ -87,7 +87,8 @@ class Link : public std::enable_shared_from_this<Link> {
     runtime::Promise<Reply> answer;
     std::optional<HeldRun> released;  // of a Release, which never fails
     MonotonicClock::time_point started;
-    bool queued = false;  // the owner knows it and answers when its thread is free
+    bool answer_kept = false;  // by the owner, until it is acknowledged
+    bool queued = false;       // the owner knows it and answers when its thread is free
   };
 
   void Run();
@@ -110,6 +111,7 @@ class Link : public std::enable_shared_from_this<Link> {
   void GiveUpOnOwner();
   std::string MakeHello() const;
   uint64_t Number(std::string& frame);
+  uint64_t AcknowledgedBelow();
   // Sends at once, or, on an engine thread, when the fibers that can run have run: what they ask
   // goes out together.
   void Write(std::string_view frame);
@@ -130,6 +132,7 @@ class Link : public std::enable_shared_from_this<Link> {
   MonotonicClock::time_point heard_;  // when the owner last said anything
   uint64_t epoch_ = 0;
   uint64_t next_sequence_ = 1;
+  uint64_t acknowledged_below_ = 0;      // the last that was said
   std::map<uint64_t, Pending> pending_;  // by sequence number
   size_t pending_bytes_ = 0;
   std::map<HeldRun, Holding> held_runs_;

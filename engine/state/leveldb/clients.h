@@ -36,7 +36,10 @@ struct ClientEntry {
   uint64_t process_start = 0;  // 0: not known
   uint64_t connection = 0;     // 0: not connected
   MonotonicClock::time_point disconnected;
-  std::map<uint64_t, ReplyRow> replies;  // by operation sequence number, not yet acknowledged
+  // By operation sequence number, not yet acknowledged. Only what wire::IsAnswerKept names holds
+  // the acknowledgement back, and nobody waits for that longer than the client's operation_timeout:
+  // what gathers here is what one client does in that time.
+  std::map<uint64_t, ReplyRow> replies;
   uint64_t acknowledged_below = 0;
 
   // The process is known to have ended.

@@ -133,10 +133,10 @@ void Store::Apply(const ReplyAddress& from, const wire::RequestHeader& header,
     const uint32_t queue_max = run->queue_max;
     return Begin({std::move(*run), from, header.micros, kNoDeadline}, queue_max);
   }
-  Outcome outcome;
-  Result<ReplyRow> reply = Execute(from, header, body, outcome);
+  bool sync = true;
+  Result<ReplyRow> reply = Execute(from, header, body, sync);
   if (reply.ok()) {
-    Accept(from, std::move(*reply), outcome);
+    Accept(from, header.operation, std::move(*reply), sync);
   } else {
     transaction_.Reject();
     staged_memories_.clear();
@@ -146,12 +146,12 @@ void Store::Apply(const ReplyAddress& from, const wire::RequestHeader& header,
 }
 
 Result<ReplyRow> Store::Execute(const ReplyAddress& from, const wire::RequestHeader& header,
-                                pack::Unpacker& unpacker, Outcome& outcome) {
+                                pack::Unpacker& unpacker, bool& sync) {
   using wire::Operation;
   switch (header.operation) {
     case Operation::kAppend: {
       AG_ASSIGN_OR_RETURN(AppendRun append, Decode<AppendRun>(unpacker));
-      outcome = {append.durable, false};
+      sync = append.durable;
       return Append(from, append, header.micros);
     }
     case Operation::kFinish: {
@@ -160,12 +160,12 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const wire::RequestHea
     }
     case Operation::kRelease: {
       AG_ASSIGN_OR_RETURN(wire::ReleaseBody release, Decode<wire::ReleaseBody>(unpacker));
-      outcome.sync = false;
+      sync = false;
       return Release(from, release);
     }
     case Operation::kRequestStop: {
       AG_ASSIGN_OR_RETURN(StopRequest stop, Decode<StopRequest>(unpacker));
-      outcome.sync = false;
+      sync = false;
       return RequestStop(stop);
     }
     case Operation::kPut: {
@@ -269,11 +269,11 @@ Result<std::vector<StoreReply>> Store::Commit() {
   return std::exchange(replies_, {});
 }
 
-void Store::Accept(const ReplyAddress& to, ReplyRow reply, Outcome outcome) {
-  const bool wants_sync = sync_ == SyncLevel::kAlways || (sync_ == SyncLevel::kRun && outcome.sync);
+void Store::Accept(const ReplyAddress& to, wire::Operation operation, ReplyRow reply, bool sync) {
+  const bool wants_sync = sync_ == SyncLevel::kAlways || (sync_ == SyncLevel::kRun && sync);
   // What changed nothing may be executed again, so its answer need not be kept.
   if (auto client = clients_.find(to.client);
-      client != clients_.end() && outcome.answer_again && transaction_.has_staged()) {
+      client != clients_.end() && wire::IsAnswerKept(operation) && transaction_.has_staged()) {
     transaction_.PutUnread(keys::Reply(to.client, to.sequence), pack::ToBytes(reply));
     client->second.replies.insert_or_assign(to.sequence, reply);
   }

@@ -115,20 +115,15 @@ class Store {
     // Of the run's Begin; after a takeover not known, and the next Begin trims instead.
     uint64_t window_max = kWindowItemsMax;
   };
-  // How the changes of an operation and its answer are to be written.
-  struct Outcome {
-    bool sync = true;
-    // For an operation that can tell by its rows that it was done before.
-    bool answer_again = true;
-  };
 
   Status LoadLeases();
   Status LoadReplies();
   Status LoadRemoteTools();
 
   // Each stages one operation's changes and returns the reply, or a failure that undoes them.
+  // `sync` becomes false when the changes need not have reached the disk before the answer.
   Result<ReplyRow> Execute(const ReplyAddress& from, const wire::RequestHeader& header,
-                           pack::Unpacker& body, Outcome& outcome);
+                           pack::Unpacker& body, bool& sync);
   Result<ReplyRow> Append(const ReplyAddress& from, const AppendRun& append, int64_t micros);
   Result<ReplyRow> Finish(const ReplyAddress& from, const FinishRun& finish, int64_t micros);
   Result<ReplyRow> Release(const ReplyAddress& from, const wire::ReleaseBody& release);
@@ -189,7 +184,7 @@ class Store {
   // Existing or new thread; kPermissionDenied when it is somebody else's.
   Result<ThreadRow> WritableThread(const Scope& scope, const NewThread& thread, bool& created);
 
-  void Accept(const ReplyAddress& to, ReplyRow reply, Outcome outcome);
+  void Accept(const ReplyAddress& to, wire::Operation operation, ReplyRow reply, bool sync);
   void Refuse(const ReplyAddress& to, Status status);
   bool AnswerAgain(const ReplyAddress& from);
   void Acknowledge(const std::string& client, ClientEntry& entry, uint64_t below);

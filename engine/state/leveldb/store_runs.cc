@@ -71,8 +71,8 @@ void Store::Begin(Waiter begin, uint32_t queue_max) {
   if (found == leases_.end()) return Start(begin);
   Lease& lease = found->second;
   if (Holds(lease.row, begin.from.client, begin.run.run_id)) {
-    return Accept(begin.from, AnswerOf(lease.row, remote_tools_version_),
-                  {.sync = false, .answer_again = false});
+    return Accept(begin.from, wire::Operation::kBegin, AnswerOf(lease.row, remote_tools_version_),
+                  /*sync=*/false);
   }
   if (begin.run.new_thread_only) return Refuse(begin.from, ThreadExists());
   if (!InScope(begin.run.scope, lease.thread.owner)) {
@@ -113,7 +113,7 @@ void Store::SaveQueue(Lease& lease) {
 void Store::Start(const Waiter& begin) {
   Result<ReplyRow> reply = Grant(begin);
   if (reply.ok()) {
-    return Accept(begin.from, std::move(*reply), {.sync = false, .answer_again = false});
+    return Accept(begin.from, wire::Operation::kBegin, std::move(*reply), /*sync=*/false);
   }
   transaction_.Reject();
   Refuse(begin.from, reply.status());

@@ -50,6 +50,12 @@ void NumberRequest(std::string& frame, uint64_t sequence, uint64_t acknowledged_
   pack::PatchFixedUnsigned(frame, kAcknowledgedPosition, acknowledged_below);
 }
 
+Operation OperationOf(std::string_view frame) {
+  pack::Unpacker unpacker(frame.substr(kFrameHeaderBytes));
+  ReadFrameType(unpacker);
+  return ReadRequestHeader(unpacker).operation;
+}
+
 std::string MakeReply(uint64_t sequence, const Status& status, std::string_view body) {
   std::string frame = BeginFrame(FrameType::kReply, body.empty() ? 4 : 5);
   pack::Packer packer(frame);

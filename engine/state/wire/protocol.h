@@ -18,7 +18,9 @@
 // Every request carries a sequence number of its client. The owner stores, in the same batch as the
 // effect of a mutating operation, what it answered, until a later request says by
 // acknowledged-below that the answer arrived: an operation sent again to the next owner is
-// answered, not applied twice. Frames of unknown type are skipped.
+// answered, not applied twice. Acknowledged-below is the oldest operation that may be sent again
+// and whose answer is kept (IsAnswerKept); a Begin that waits for an hour, or a read, holds nothing
+// back. Frames of unknown type are skipped.
 #pragma once
 
 #include <cstdint>
@@ -93,6 +95,11 @@ enum class Operation : uint8_t {
 
 inline bool IsMutating(Operation operation) {
   return operation < Operation::kGetThread;
+}
+
+// A Begin and an Append that are sent again are known by the lease, and a read is done again.
+inline bool IsAnswerKept(Operation operation) {
+  return IsMutating(operation) && operation != Operation::kBegin && operation != Operation::kAppend;
 }
 
 struct Hello {
@@ -283,6 +290,8 @@ std::string MakeRequest(Operation operation, int64_t micros, const Body& body) {
   return EndFrame(frame) ? frame : std::string();
 }
 void NumberRequest(std::string& frame, uint64_t sequence, uint64_t acknowledged_below);
+// Of a frame that MakeRequest made.
+Operation OperationOf(std::string_view frame);
 
 // `body` is an already packed value, or empty for none. A reply that would be too large becomes
 // kResourceExhausted.

@@ -1,0 +1,94 @@
+// What the owner keeps of its answers while a client waits for one.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fixture.h"
+#include "state/leveldb/database.h"
+#include "state/leveldb/keys.h"
+#include "state/owner/directory.h"
+
+namespace agent_graph::state {
+namespace {
+
+// Answers that an owner which has gone keeps for clients that have not said goodbye.
+size_t KeptReplies(const std::string& directory) {
+  auto database = Database::OpenDirectory(StateDirectory::Open(directory)->database_path());
+  EXPECT_TRUE(database.ok()) << database.status().ToString();
+  if (!database.ok()) return 0;
+  size_t kept = 0;
+  const std::string prefix = keys::TablePrefix(keys::Table::kReply);
+  EXPECT_TRUE((*database)
+                  ->Scan(prefix, keys::PrefixEnd(prefix), nullptr,
+                         [&](std::string_view, std::string_view) { return ++kept > 0; })
+                  .ok());
+  return kept;
+}
+
+TEST(KeptReplies, AWaitingRunHoldsNoAnswersBack) {
+  TemporaryDirectory directory;
+  auto owner = StartOwner(directory.path());
+  auto holder = StartClient(directory.path());
+  auto client = StartClient(directory.path());
+  const BeginRun held = RunOn("busy");
+  Result<BeginRunReply> begun = holder->Begin(held, nullptr);
+  ASSERT_TRUE(begun.ok());
+  const BeginRun waiting = RunOn("busy");
+  std::thread waiter([&] {
+    Result<BeginRunReply> granted = client->Begin(waiting, nullptr);
+    ASSERT_TRUE(granted.ok()) << granted.status().ToString();
+    EXPECT_TRUE(client->Finish(FinishOf(waiting, *granted)).ok());
+  });
+  for (bool queued = false; !queued; std::this_thread::yield()) {
+    Result<ThreadState> state = holder->GetState(Scope::All(), "busy");
+    queued = state.ok() && state->in_flight && !state->in_flight->queued_runs.empty();
+  }
+  for (int i = 0; i < 100; ++i) RunTurn(*client, "t", "", {UserMessage(Numbered("m", i))});
+  owner.reset();
+  EXPECT_LE(KeptReplies(directory.path()), 1u);
+  // It is asked for again, and waits as before.
+  owner = StartOwner(directory.path());
+  EXPECT_TRUE(holder->Finish(FinishOf(held, *begun)).ok());
+  waiter.join();
+  EXPECT_EQ(client->GetThread(Scope::All(), "busy")->last_run_id, waiting.run_id);
+}
+
+TEST(KeptReplies, NothingIsDoneTwiceWhileARunWaits) {
+  TemporaryDirectory directory;
+  auto owner = StartOwner(directory.path());
+  auto holder = StartClient(directory.path());
+  auto client = StartClient(directory.path());
+  const BeginRun held = RunOn("busy");
+  Result<BeginRunReply> begun = holder->Begin(held, nullptr);
+  ASSERT_TRUE(begun.ok());
+  std::thread waiter([&] { EXPECT_TRUE(client->Begin(RunOn("busy"), nullptr).ok()); });
+  std::atomic<bool> end{false};
+  std::atomic<int> count{0};
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 4; ++writer) {
+    writers.emplace_back([&, writer] {
+      for (int i = 0; !end; ++i) {
+        const std::string id = std::to_string(writer) + "-" + std::to_string(i);
+        EXPECT_TRUE(client->Append(MessagesOn("t", "", {UserMessage(id)})).ok());
+        // Deleted twice it is not there the second time.
+        const Status deleted = client->DeleteMessage(Scope::All(), "t", id);
+        EXPECT_TRUE(deleted.ok()) << deleted.ToString();
+        ++count;
+      }
+    });
+  }
+  for (int i = 0; i < 30; ++i) {
+    client->DropConnectionForTest();
+    for (const int target = count + 2; count < target;) std::this_thread::yield();
+  }
+  end = true;
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_TRUE(holder->Finish(FinishOf(held, *begun)).ok());
+  waiter.join();
+}
+
+}  // namespace
+}  // namespace agent_graph::state
