@@ -47,7 +47,29 @@ def test_page_parameters(start_service, route):
         name = query.split("=")[0]
         assert reply.json()["error"]["details"][0]["loc"] == ["query", name]
     assert service.get(f"{route}?limit=99999999999999999999").status in (200, 422)
-    assert service.get(f"{route}?offset=99999999999999999999").status in (200, 422)
+
+
+@pytest.mark.parametrize("route", ["/v1/threads", "/v1/threads/t/messages"])
+def test_an_offset_beyond_everything_gives_an_empty_page(start_service, route):
+    service = start_service(_ECHO)
+    for _ in range(3):
+        _run(service, "t")
+    items = route.rsplit("/", 1)[1]
+    for offset in (10**6, 10**18, 2**62, 2**63, 2**64 - 1, 2**64, 10**30):
+        for query in ("", "&limit=1000", "&search=hi"):
+            data = _data(service.get(f"{route}?offset={offset}{query}"))
+            assert data[items] == [] and not data.get("next_cursor") and "next_offset" not in data
+
+
+def test_an_offset_from_a_cursor_never_leads_back(start_service):
+    service = start_service(_ECHO)
+    for _ in range(3):
+        _run(service, "t")
+    first = _data(service.get("/v1/threads/t/messages?limit=1"))
+    for cursor in (first["next_cursor"], f"{2**64 - 1}", f"{2**63}-{2**63}"):
+        for offset in (5, 10**18, 2**64):
+            data = _data(service.get(f"/v1/threads/t/messages?cursor={cursor}&offset={offset}"))
+            assert data == {"messages": []}, (cursor, offset)
 
 
 def _pages(service, query):

@@ -43,6 +43,10 @@ Result<Place> FromCursor(const std::string& cursor) {
   return place;
 }
 
+uint64_t SkipOf(const PageRequest& page, const Place& place) {
+  return page.offset + std::min(place.skip, ~page.offset);
+}
+
 bool Matches(const ThreadRow& thread, const std::string& thread_id, const std::string& search) {
   return search.empty() || ContainsIgnoringCase(thread_id, search) ||
          ContainsIgnoringCase(thread.name, search) ||
@@ -86,6 +90,12 @@ class Listing {
 
 }  // namespace
 
+uint64_t ThreadsToSkip(const PageRequest& page) {
+  if (page.cursor.empty()) return page.offset;
+  const Result<Place> place = FromCursor(page.cursor);
+  return place.ok() ? SkipOf(page, *place) : 0;
+}
+
 std::string CursorBehind(const ThreadRecord& thread) {
   return ToCursor({thread.updated_micros, thread.thread_id, 0});
 }
@@ -105,7 +115,7 @@ Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
   if (!request.cursor.empty()) {
     AG_ASSIGN_OR_RETURN(Place place, FromCursor(request.cursor));
     begin = listing.After(place);
-    skip += std::min(place.skip, ~skip);
+    skip = SkipOf(request, place);
   }
   uint64_t passed = 0;
   size_t bytes = 0;

@@ -1,6 +1,7 @@
 // Pages of threads, newest first, of one row owner or of all.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/status.h"
@@ -15,6 +16,8 @@ namespace agent_graph::state {
 Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
                                   const wire::ListThreadsBody& body);
 
+// How many threads a page passes over before it begins: its offset, and what its cursor has left.
+uint64_t ThreadsToSkip(const PageRequest& page);
 // The cursor of the page behind a thread.
 std::string CursorBehind(const ThreadRecord& thread);
 

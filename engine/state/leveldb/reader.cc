@@ -14,6 +14,11 @@ namespace {
 // Offsets up to here are as good as a first page.
 constexpr uint64_t kShallowOffsetMax = 1000;
 
+Reader::Cost CostOfPage(const PageRequest& page, uint64_t skip) {
+  return !page.search.empty() || skip > kShallowOffsetMax ? Reader::Cost::kRows
+                                                          : Reader::Cost::kSmall;
+}
+
 Status Malformed() {
   return Status(StatusCode::kInvalidArgument, "malformed state operation");
 }
@@ -144,7 +149,6 @@ Result<std::string> Reader::Load(const ReplyRow& reply) const {
 }
 
 Reader::Cost Reader::CostOf(wire::Operation operation, pack::Unpacker unpacker) {
-  PageRequest page;
   switch (operation) {
     case wire::Operation::kReadRuns:
     case wire::Operation::kListUnembedded:
@@ -162,19 +166,16 @@ Reader::Cost Reader::CostOf(wire::Operation operation, pack::Unpacker unpacker) 
     case wire::Operation::kListThreads: {
       wire::ListThreadsBody body;
       pack::Unpack(unpacker, body);
-      page = std::move(body.page);
-      break;
+      return CostOfPage(body.page, ThreadsToSkip(body.page));
     }
     case wire::Operation::kListMessages: {
       wire::ListMessagesBody body;
       pack::Unpack(unpacker, body);
-      page = std::move(body.page);
-      break;
+      return CostOfPage(body.page, MessagesToSkip(body.page));
     }
     default:
-      break;
+      return Cost::kSmall;
   }
-  return !page.search.empty() || page.offset > kShallowOffsetMax ? Cost::kRows : Cost::kSmall;
 }
 
 }  // namespace agent_graph::state

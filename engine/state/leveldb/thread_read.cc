@@ -213,6 +213,11 @@ Result<StoredMessage> ReadMessage(const DatabaseSnapshot& snapshot, const keys::
   return ToMessage(*value, *sequence);
 }
 
+uint64_t MessagesToSkip(const PageRequest& page) {
+  const Result<MessagePlace> place = PlaceOf(page);
+  return place.ok() ? place->skip : 0;
+}
+
 std::string CursorOfMessage(uint64_t sequence, uint64_t skip) {
   std::string cursor = std::to_string(sequence);
   if (skip > 0) cursor += '-' + std::to_string(skip);
@@ -231,7 +236,7 @@ Result<MessagePage> ReadMessages(const DatabaseSnapshot& snapshot, const keys::T
   if (skip >= counters->messages || limit == 0) return result;
   // Without holes a position is a sequence number.
   if (page.search.empty() && counters->messages + 1 == counters->next_sequence) {
-    place.sequence += std::exchange(skip, 0);
+    place.sequence += std::min(std::exchange(skip, 0), ~place.sequence);
   }
   uint64_t passed = 0;
   size_t bytes = 0;

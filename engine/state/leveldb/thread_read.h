@@ -31,6 +31,8 @@ Result<StoredMessage> ReadMessage(const DatabaseSnapshot& snapshot, const keys::
                                   const std::string& message_id);
 Result<MessagePage> ReadMessages(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
                                  const PageRequest& page);
+// How many messages a page passes over before it begins: its offset, and what its cursor has left.
+uint64_t MessagesToSkip(const PageRequest& page);
 Result<std::vector<LogEntry>> ReadLogEntries(const DatabaseSnapshot& snapshot,
                                              const keys::ThreadKey& thread, uint64_t first,
                                              uint64_t limit);

@@ -47,6 +47,12 @@ class LongSearch : public testing::Test {
     return found;
   }
 
+  template <typename Body>
+  static Reader::Cost CostOf(wire::Operation operation, const Body& body) {
+    const std::string bytes = pack::ToBytes(body);
+    return Reader::CostOf(operation, pack::Unpacker(bytes));
+  }
+
   std::unique_ptr<Database> database_;
 };
 
@@ -79,6 +85,23 @@ TEST_F(LongSearch, ThroughMessagesGoesOnByCursor) {
       << "an offset counts over pages";
 }
 
+TEST_F(LongSearch, ACursorWithAnOffsetLeftDelaysNoSmallReads) {
+  PageRequest request = Page(0);
+  auto cost = [&] {
+    return CostOf(wire::Operation::kListMessages,
+                  wire::ListMessagesBody{Scope::All(), "t", request});
+  };
+  EXPECT_EQ(cost(), Reader::Cost::kSmall);
+  request.cursor = CursorOfMessage(17);
+  EXPECT_EQ(cost(), Reader::Cost::kSmall);
+  request.cursor = CursorOfMessage(17, kRowsPassedMax);
+  EXPECT_EQ(cost(), Reader::Cost::kRows);
+  request.offset = UINT64_MAX;
+  EXPECT_EQ(cost(), Reader::Cost::kRows);
+  request.cursor = "not one";
+  EXPECT_EQ(cost(), Reader::Cost::kSmall);
+}
+
 TEST_F(LongSearch, ThroughThreadsGoesOnByCursor) {
   Fill([&](leveldb::WriteBatch& batch, uint64_t row) {
     ThreadRow thread;
@@ -103,6 +126,18 @@ TEST_F(LongSearch, ThroughThreadsGoesOnByCursor) {
   EXPECT_EQ(pages, 3);
   EXPECT_EQ(SearchAll(2, pages, read), std::vector<std::string>{all[2]})
       << "an offset counts over pages";
+
+  // However far an offset is, a page passes over so many rows and says where to go on.
+  PageRequest request = Page(kRows - 1, 2);
+  std::vector<std::string> last;
+  for (pages = 0; pages == 0 || !request.cursor.empty(); ++pages) {
+    EXPECT_EQ(CostOf(wire::Operation::kListThreads, wire::ListThreadsBody{Scope::All(), request}),
+              pages < 2 ? Reader::Cost::kRows : Reader::Cost::kSmall);
+    request.cursor = read(request, last);
+    request.offset = 0;
+  }
+  EXPECT_EQ(pages, 3);
+  EXPECT_EQ(last, std::vector<std::string>{Name(kRows)});
 }
 
 }  // namespace
