@@ -55,6 +55,8 @@ class Authorizer {
   virtual Decision Decide(const Question& question) = 0;
   // A thread was deleted. Sent, not awaited.
   virtual void Evict(const std::string& thread_id) = 0;
+  // The worker leaves: what was not sent yet is not sent any more.
+  virtual void StopEvicting() {}
 };
 
 // allow_all, ownership and roles.

@@ -184,6 +184,10 @@ void Guard::Forget(const std::string& thread_id) {
   if (implementation_->authorizer != nullptr) implementation_->authorizer->Evict(thread_id);
 }
 
+void Guard::StopEvicting() {
+  if (implementation_->authorizer != nullptr) implementation_->authorizer->StopEvicting();
+}
+
 void Guard::Close(Deadline deadline) {
   if (implementation_->backend == nullptr) return;
   CloseBackend(implementation_->backend, deadline, implementation_->options.warn);

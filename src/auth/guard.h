@@ -81,6 +81,8 @@ class Guard {
   void Evict(const std::string& thread_id);
   // A thread was deleted somewhere: it leaves what this worker and its backend remember.
   void Forget(const std::string& thread_id);
+  // The worker leaves, and with it what its backend remembers.
+  void StopEvicting();
   // Once, after the last call.
   void Close(Deadline deadline);
 

@@ -138,7 +138,10 @@ std::optional<Refusal> CustomAuthenticator::Authenticate(const IncomingRequest& 
 
 CustomAuthorizer::CustomAuthorizer(std::shared_ptr<AuthorizationBackend> backend,
                                    runtime::Runtime& runtime, Warn warn)
-    : backend_(std::move(backend)), runtime_(runtime), warn_(std::move(warn)) {}
+    : backend_(std::move(backend)),
+      runtime_(runtime),
+      warn_(std::move(warn)),
+      evictions_(std::make_shared<Evictions>(backend_, runtime_, warn_)) {}
 
 Decision CustomAuthorizer::Decide(const Question& question) {
   auto call = std::make_shared<AuthorizationCall>();
@@ -166,17 +169,11 @@ Decision CustomAuthorizer::Decide(const Question& question) {
 }
 
 void CustomAuthorizer::Evict(const std::string& thread_id) {
-  runtime_.Spawn(
-      [backend = backend_, thread_id, &runtime = runtime_, warn = warn_] {
-        auto work = std::make_shared<std::function<void()>>(
-            [backend, thread_id] { backend->Evict(thread_id); });
-        // Nobody waits for it: threads that go by the hundred must not keep logins waiting.
-        Status status = runtime.RunUserFunction(
-            std::move(work), "evict of the authorization backend", runtime::Cancellation(),
-            DeadlineAfter(kBackendTimeout), runtime::UserShare::kRuns);
-        if (!status.ok()) warn("evict of the authorization backend failed: " + status.ToString());
-      },
-      /*here=*/true);
+  evictions_->Add(thread_id);
+}
+
+void CustomAuthorizer::StopEvicting() {
+  evictions_->Stop();
 }
 
 void CloseBackend(const std::shared_ptr<AuthorizationBackend>& backend, Deadline deadline,

@@ -8,6 +8,7 @@
 #include "agent_graph/auth.h"
 #include "auth/authenticator.h"
 #include "auth/authorizer.h"
+#include "auth/evictions.h"
 #include "base/status.h"
 #include "runtime/runtime.h"
 #include "settings/settings.h"
@@ -44,11 +45,13 @@ class CustomAuthorizer : public Authorizer {
                    Warn warn);
   Decision Decide(const Question& question) override;
   void Evict(const std::string& thread_id) override;
+  void StopEvicting() override;
 
  private:
   const std::shared_ptr<AuthorizationBackend> backend_;
   runtime::Runtime& runtime_;
   const Warn warn_;
+  const std::shared_ptr<Evictions> evictions_;
 };
 
 // Calls Close on a thread of its own and waits for it until `deadline`.

@@ -323,6 +323,7 @@ void Service::Drain() {
 
 Status Service::Stop(Deadline deadline) {
   Drain();
+  implementation_->guard->StopEvicting();
   implementation_->agent.catalog->Close(implementation_->runtime);
   if (implementation_->agent.embedder != nullptr) implementation_->agent.embedder->Close();
   if (implementation_->exporter != nullptr) {

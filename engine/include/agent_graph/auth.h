@@ -110,7 +110,9 @@ class AGENT_GRAPH_API AuthorizationBackend {
   // The scopes the user has. The default passes `scopes` of the user on when it is an array; none
   // means unrestricted, an empty list means nothing is allowed.
   virtual std::optional<std::vector<std::string>> ScopesFor(const nlohmann::json& user);
-  // A thread was deleted: forget what is remembered about it.
+  // A thread was deleted: forget what is remembered about it. Not every deletion can be told: none
+  // is while the worker has lost the state service, nor when calls take so long that 16,384 threads
+  // wait for theirs. Without isolation, do not let what is remembered alone open a thread.
   virtual void Evict(const std::string& thread_id);
   // Once, when the worker stops.
   virtual void Close();
