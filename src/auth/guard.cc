@@ -190,7 +190,9 @@ void Guard::StopEvicting() {
 
 void Guard::Close(Deadline deadline) {
   if (implementation_->backend == nullptr) return;
-  CloseBackend(implementation_->backend, deadline, implementation_->options.warn);
+  const GuardOptions& options = implementation_->options;
+  CloseBackend(implementation_->backend, options.runtime->function_bytes_max(), deadline,
+               options.warn);
 }
 
 }  // namespace agent_graph::auth

@@ -176,11 +176,12 @@ void CustomAuthorizer::StopEvicting() {
   evictions_->Stop();
 }
 
-void CloseBackend(const std::shared_ptr<AuthorizationBackend>& backend, Deadline deadline,
-                  const Warn& warn) {
+void CloseBackend(const std::shared_ptr<AuthorizationBackend>& backend, uint64_t bytes_max,
+                  Deadline deadline, const Warn& warn) {
   runtime::Promise<std::string> closed;
   std::thread thread;
-  Status started = runtime::StartThread(thread, "close", [backend, closed] {
+  Status started = runtime::StartThread(thread, "close", [backend, bytes_max, closed] {
+    const AllocationScope scope(bytes_max);
     std::string fault;
     try {
       backend->Close();

@@ -54,8 +54,9 @@ class CustomAuthorizer : public Authorizer {
   const std::shared_ptr<Evictions> evictions_;
 };
 
-// Calls Close on a thread of its own and waits for it until `deadline`.
-void CloseBackend(const std::shared_ptr<AuthorizationBackend>& backend, Deadline deadline,
-                  const Warn& warn);
+// Calls Close on a thread of its own, where it may hold `bytes_max`, and waits for it until
+// `deadline`.
+void CloseBackend(const std::shared_ptr<AuthorizationBackend>& backend, uint64_t bytes_max,
+                  Deadline deadline, const Warn& warn);
 
 }  // namespace agent_graph::auth

@@ -1,5 +1,6 @@
 // User code that allocates as the user says, one of each kind; the exports choose.
 #include <agent_graph/agent_graph.h>
+#include <agent_graph/auth.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -102,8 +103,30 @@ void BuildTool(GraphBuilder& graph) {
   graph.AddEdge(START, "ASK").AddEdge("ASK", "TOOLS").AddEdge("TOOLS", END);
 }
 
+class AllocatingAuthentication : public AuthenticationBackend {
+ public:
+  nlohmann::json Authenticate(const AuthRequest& request, AuthResponse&,
+                              const std::optional<std::string>&) override {
+    AllocateAs(std::string(request.Header("x-authentication")));
+    return {{"user_id", "alice"}, {"wish", std::string(request.Header("x-authorization"))}};
+  }
+};
+
+class AllocatingAuthorization : public AuthorizationBackend {
+ public:
+  bool Authorize(const nlohmann::json& user, const std::string&, const std::string&,
+                 const std::optional<std::string>&, const nlohmann::json&) override {
+    AllocateAs(user.value("wish", ""));
+    return true;
+  }
+  void Evict(const std::string& thread_id) override { AllocateAs(thread_id); }
+  void Close() override { AllocateHuge(); }
+};
+
 }  // namespace
 
+AGENT_GRAPH_EXPORT_AUTHENTICATION(authentication, AllocatingAuthentication)
+AGENT_GRAPH_EXPORT_AUTHORIZATION(authorization, AllocatingAuthorization)
 AGENT_GRAPH_EXPORT(blocking, BuildBlocking)
 AGENT_GRAPH_EXPORT(non_blocking, BuildNonBlocking)
 AGENT_GRAPH_EXPORT(churn, BuildChurn)

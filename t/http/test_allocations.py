@@ -1,5 +1,7 @@
 """User code that allocates without end costs its run; the worker goes on."""
 
+import re
+
 import pytest
 
 from harness import environment, processes
@@ -73,6 +75,58 @@ def test_a_tool_that_allocates_without_end_gives_a_failed_result(start):
     result = reply.json()["data"]["messages"][-1]["content"][0]
     assert result["is_error"] and _BOUND in str(result)
     assert _workers(service) == workers
+
+
+def _backend(name):
+    return f"{environment.BUILD}/t/graphs/allocating.so:{name}"
+
+
+def _start_guarded(start):
+    return start(
+        "blocking",
+        auth={"method": "custom", "path": _backend("authentication")},
+        authorization=_backend("authorization"),
+    )
+
+
+def _await_fault(service, of_whom, seen=0):
+    """What the function could not have is in the log, and nowhere else: a refusal tells nothing."""
+    wait_until(
+        lambda: len(service.error_log.lines(f"{of_whom}: .*{re.escape(_BOUND)}")) > seen,
+        f"{of_whom} is in the log",
+    )
+
+
+def test_a_backend_that_allocates_without_end_costs_its_request(start):
+    service = _start_guarded(start)
+    workers = _workers(service)
+    assert service.get("/v1/graph").status == 200
+    before = _resident_bytes(service)
+    refused = {"X-Authentication": (500, "INTERNAL_SERVER_ERROR"), "X-Authorization": (403, "PERMISSION_ERROR")}
+    for header, (status, code) in refused.items():
+        kind = header.removeprefix("X-").lower()
+        for seen, wish in enumerate(("without end", "huge", "json")):
+            reply = service.get("/v1/graph", headers=[(header, wish)])
+            assert reply.status == status, reply.text
+            assert reply.json()["error"]["code"] == code and _BOUND not in reply.text
+            _await_fault(service, f"the {kind} backend failed", seen)
+            assert service.get("/v1/graph").status == 200
+    assert _workers(service) == workers
+    wait_until(
+        lambda: _resident_bytes(service) < before + _SLACK_BYTES, "the memory has come back"
+    )
+
+
+def test_a_backend_that_allocates_without_end_to_forget_costs_nothing(start):
+    service = _start_guarded(start)
+    workers = _workers(service)
+    service.invoke("modest", config={"thread_id": "without end"})
+    assert service.request("DELETE", "/v1/threads/without%20end", {}).status == 200
+    _await_fault(service, "evict of the authorization backend failed")
+    assert service.get("/v1/graph").status == 200
+    assert _workers(service) == workers
+    service.quit()
+    _await_fault(service, "close of the authorization backend failed")
 
 
 def test_what_was_freed_does_not_count(start):
