@@ -180,7 +180,7 @@ def test_a_piece_arrives_before_the_next_is_sent(serve, gated_provider):
     stream = serve(gated_provider.base_url).stream("hello")
     message = stream.read_until_event("message")["message"]
     assert message["delta"] and texts([message]) == ["one "]
-    assert gated_provider.waiting == 1, "the provider has not gone on"
+    gated_provider.wait_for_waiting(1)  # and has not gone on
     gated_provider.open_gate()
     assert stream.ended_with_done() and stream.final_text() == gated_provider.text
 

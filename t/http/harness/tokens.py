@@ -15,7 +15,7 @@ def _encode(data):
     return base64.urlsafe_b64encode(data).rstrip(b"=")
 
 
-def token(user_id="alice", *, secret=SECRET, algorithm="HS256", expires_in=1000, **claims):
+def token(user_id="alice", *, secret=SECRET, algorithm="HS256", expires_in=86_400, **claims):
     """Claims that are None are left out."""
     all_claims = {"user_id": user_id, "exp": time.time() + expires_in} | claims
     payload = {name: value for name, value in all_claims.items() if value is not None}
