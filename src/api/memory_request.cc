@@ -66,13 +66,32 @@ void AddEquals(const json& body, const std::string& key, state::MemoryFilter& fi
   if (!text.empty()) filter.equals.push_back({key, DumpJson(json(text))});
 }
 
+void RefuseNull(const json& object, std::vector<std::string> location, Problems& problems) {
+  const auto member = object.find(location.back());
+  if (member == object.end() || !member->is_null()) return;
+  problems.Add(std::move(location), "must not be null", "value_error");
+}
+
+void RefuseLostId(const json& config, const std::string& key, Problems& problems) {
+  RefuseNull(config, {"body", "config", key}, problems);
+  const json* id = FindMember(config, key);
+  if (id != nullptr && id->is_string() && IsBlank(id->get_ref<const std::string&>())) {
+    problems.Add({"body", "config", key}, "must not be empty", "too_short");
+  }
+}
+
 // An absent filter deletes more than one that was meant but got lost on its way.
-void RefuseNulls(const json& body, Problems& problems) {
+void RefuseLostFilters(const HandlerContext& context, Problems& problems) {
+  const json& body = context.body();
   for (const char* key : {"memory_type", "category", "filters"}) {
-    const auto member = body.find(key);
-    if (member != body.end() && member->is_null()) {
-      problems.Add({"body", key}, "must not be null", "value_error");
-    }
+    RefuseNull(body, {"body", key}, problems);
+  }
+  const json* config = FindMember(body, "config");
+  if (config == nullptr) return;
+  RefuseLostId(*config, "agent_id", problems);
+  // It selects nothing for those who have their own memories only.
+  if (context.caller().scope.kind == state::Scope::Kind::kAll) {
+    RefuseLostId(*config, "user_id", problems);
   }
 }
 
@@ -168,7 +187,7 @@ state::MemoryFilter ReadMemoryFilter(const HandlerContext& context, bool strict,
                                      Problems& problems) {
   const json& body = context.body();
   state::MemoryFilter filter;
-  if (strict) RefuseNulls(body, problems);
+  if (strict) RefuseLostFilters(context, problems);
   AddEquals(body, "memory_type", filter);
   AddEquals(body, "category", filter);
   const json* filters = FindMember(body, "filters");
