@@ -36,12 +36,17 @@ std::string Disposition(const media::FileRecord& record) {
          "\"; filename*=UTF-8''" + PercentEncode(record.filename);
 }
 
+// For what a browser would run.
+void AppendSandbox(const media::FileRecord& record, bridge::HeaderList& headers) {
+  if (record.active) headers.emplace_back("Content-Security-Policy", "sandbox; default-src 'none'");
+}
+
 bridge::HeaderList FileHeaders(const media::FileRecord& record) {
   bridge::HeaderList headers;
   headers.emplace_back("Content-Type", record.mime_type);
   headers.emplace_back("Content-Disposition", Disposition(record));
   headers.emplace_back("X-Content-Type-Options", "nosniff");
-  if (record.active) headers.emplace_back("Content-Security-Policy", "sandbox; default-src 'none'");
+  AppendSandbox(record, headers);
   // Another user of the same browser must not see it; it never changes, so asking again is cheap.
   headers.emplace_back("Cache-Control", "private, no-cache");
   headers.emplace_back("ETag", EtagOf(record));
@@ -53,6 +58,8 @@ void AnswerNotModified(HandlerContext& context, const media::FileRecord& record)
   bridge::HeaderList headers;
   headers.emplace_back("Cache-Control", "private, no-cache");
   headers.emplace_back("ETag", EtagOf(record));
+  // The cached answer takes over the headers of this one.
+  AppendSandbox(record, headers);
   context.exchange().SendHead(context.MakeHead(304, std::move(headers)));
   context.exchange().End("ok");
 }

@@ -100,6 +100,18 @@ def test_entity_tags(start_service):
     assert service.get(other).header("ETag") != etag
 
 
+@pytest.mark.parametrize("name, content_type", [("a.html", "text/html"), ("a.bin", None)])
+def test_an_unchanged_file_stays_in_its_sandbox(start_service, name, content_type):
+    service = start_service(_ECHO)
+    url = uploaded(service, b"<script>alert(1)</script>", name, content_type)["url"]
+    first = service.get(url)
+    again = service.get(url, headers={"If-None-Match": first.header("ETag")})
+    assert again.status == 304
+    sandbox = "sandbox; default-src 'none'"
+    for reply in (first, again):
+        assert reply.header("Content-Security-Policy") == sandbox
+
+
 def test_http2(start_service):
     service = start_service(_ECHO, http2=True)
     data = random.Random(2).randbytes(700_000)
