@@ -1,14 +1,25 @@
 #include "evals/format.h"
 
-#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 namespace agent_graph::evals {
+namespace {
+
+constexpr size_t kDoubleBytes = 352;  // the longest double in %f
+
+}  // namespace
 
 std::string Format(const char* format, double value) {
-  char text[352];  // the longest double in %f
+  char text[kDoubleBytes];
   int length = std::snprintf(text, sizeof text, format, value);
   return {text, static_cast<size_t>(length)};
+}
+
+double Rounded(double value, int decimals) {
+  char text[kDoubleBytes];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return std::strtod(text, nullptr);
 }
 
 std::string Ago(double seconds) {
@@ -32,7 +43,7 @@ std::string SecondsText(double value) {
 }
 
 double Percent(double rate) {
-  return std::round(rate * 1000) / 10;
+  return Rounded(rate * 100, 1);
 }
 
 }  // namespace agent_graph::evals

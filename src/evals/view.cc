@@ -1,7 +1,6 @@
 #include "evals/view.h"
 
 #include <algorithm>
-#include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -22,7 +21,7 @@ constexpr std::string_view kUserPrefix = "USER:";
 constexpr std::string_view kAgentPrefix = "AGENT:";
 
 double TwoDecimals(double value) {
-  return std::round(value * 100) / 100;
+  return Rounded(value, 2);
 }
 
 std::string UtcMinute(double timestamp) {
@@ -105,7 +104,7 @@ int64_t Threshold(const Report& report) {
     for (double threshold : thresholds) mean += threshold;
     mean /= static_cast<double>(thresholds.size());
   }
-  return std::llround(100 * std::clamp(mean, -1e6, 1e6));
+  return static_cast<int64_t>(Rounded(100 * std::clamp(mean, -1e6, 1e6), 0));
 }
 
 json Stats(const Report& report) {

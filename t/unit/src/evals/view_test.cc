@@ -230,6 +230,21 @@ TEST_F(Reports, AreComparedWithTheRunBefore) {
   EXPECT_EQ(json::parse(RunJson(*directory_->Find("1")))["regression"], nullptr);
 }
 
+// A score of 0.955 is a little less than that, and half of a decimal goes to the even one: the
+// same number everywhere in an answer.
+TEST_F(Reports, RoundNumbersAsTheyPrintThem) {
+  const json criteria = {{{"criterion", "c"}, {"score", 0.955}, {"threshold", 0.7}},
+                         {{"criterion", "d"}, {"score", 0.955}, {"threshold", 0.75}}};
+  const json one = {{"eval_id", "one"}, {"passed", true}, {"criterion_results", criteria}};
+  Write("1.json", WithCases(1, 0.0625, {one}));
+  const json shown = json::parse(RunJson(*directory_->Find("1")));
+  EXPECT_EQ(shown["rate"], 6.2);
+  EXPECT_EQ(shown["threshold"], 72);
+  EXPECT_EQ(shown["cases"][0]["score"], 0.95);
+  EXPECT_EQ(shown["cases"][0]["rubric"][0]["value"], 0.95);
+  EXPECT_EQ(shown["stats"][3]["value"], "0.95");
+}
+
 TEST(Format, OfAges) {
   EXPECT_EQ(Ago(-5), "just now");
   EXPECT_EQ(Ago(59.9), "just now");
