@@ -14,7 +14,7 @@ milliseconds AudioDuration(size_t bytes) {
 }
 
 bool Downstream::AddEvent(std::string event) {
-  if (event_bytes_ + event.size() > limits_.event_bytes_max) return false;
+  if (full()) return false;
   event_bytes_ += event.size();
   items_.push_back({false, std::move(event), {}});
   return true;

@@ -29,7 +29,9 @@ class Downstream {
 
   explicit Downstream(DownstreamLimits limits) : limits_(limits) {}
 
-  // False: too much waits, the client does not read.
+  // Of events; one may be as large as it is.
+  bool full() const { return event_bytes_ >= limits_.event_bytes_max; }
+  // False: it is full, the client does not read.
   [[nodiscard]] bool AddEvent(std::string event);
   // How many pieces of sound, the oldest ones, had to go for it.
   size_t AddAudio(std::string pcm, Deadline arrived);

@@ -123,7 +123,7 @@ TEST(UpstreamQueueTest, BytesAreBounded) {
 }
 
 TEST(DownstreamTest, EventsStaySoundMayGo) {
-  Downstream downstream({.audio_bytes_max = 8, .event_bytes_max = 6});
+  Downstream downstream({.audio_bytes_max = 8, .event_bytes_max = 4});
   EXPECT_EQ(downstream.AddAudio("1111", {}), 0u);
   EXPECT_TRUE(downstream.AddEvent("event"));
   EXPECT_EQ(downstream.AddAudio("2222", {}), 0u);
@@ -135,6 +135,15 @@ TEST(DownstreamTest, EventsStaySoundMayGo) {
   downstream.FlushAudio();
   EXPECT_TRUE(downstream.empty());
   EXPECT_EQ(downstream.bytes(), 0u);
+}
+
+TEST(DownstreamTest, AnEventMayBeAsLargeAsItIs) {
+  Downstream downstream({.audio_bytes_max = 8, .event_bytes_max = 4});
+  const Deadline now = MonotonicClock::now();
+  EXPECT_TRUE(downstream.AddEvent("a large event"));
+  EXPECT_FALSE(downstream.AddEvent("another"));
+  EXPECT_EQ(downstream.Take(now)->payload, "a large event");
+  EXPECT_TRUE(downstream.AddEvent("another"));
 }
 
 TEST(DownstreamTest, KnowsWhatCannotHaveBeenPlayed) {
