@@ -115,6 +115,7 @@ class LiveSession final : public SessionPorts {
 
   // --- SessionPorts ---
   void Emit(std::string event) override {
+    if (downstream_.full()) Write();
     if (!downstream_.AddEvent(std::move(event))) client_stuck_ = true;
   }
   void EmitAudio(std::string pcm) override {
@@ -362,6 +363,9 @@ void RefuseBegin(bridge::Exchange& exchange, const Status& status) {
     case StatusCode::kBusy:
       return Refuse(exchange, "thread_busy", status.message(),
                     websocket::close_code::kTryAgainLater);
+    case StatusCode::kCancelled:
+      // While it waited for its turn.
+      return Refuse(exchange, "stopped", status.message(), websocket::close_code::kNormal);
     default:
       return Refuse(exchange, std::string(StatusCodeName(status.code())), status.message(),
                     websocket::close_code::kInternal);

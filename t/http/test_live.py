@@ -280,6 +280,16 @@ def test_frames_over_a_mebibyte_are_dropped(start_service, live_provider):
     assert client.events == []
 
 
+def test_a_text_of_a_mebibyte_is_answered(start_service):
+    service = start_service(LIVE)
+    client = _client(service).start(modalities="TEXT")
+    text = json.dumps({"type": "text", "text": "x" * (_MIB - 28)})
+    assert len(text) == _MIB
+    for _ in range(2):
+        client.send(frame(TEXT, text))
+        assert types(client.read_turn())[-1] == "turn_complete"
+
+
 def test_the_oldest_sound_goes_when_the_provider_stalls(start_service, live_provider):
     status = "location = /status.json { agent_graph_status format=json; }"
     service = start_service(live_provider.settings(), workers=1, server=status)
@@ -676,6 +686,25 @@ def test_a_stop_ends_the_session(start_service):
     assert reply.json()["data"]["running"] is True
     error = client.read_to_end()[-1]
     assert (error["code"], error["fatal"], client.closed_with) == ("stopped", True, 1000)
+
+
+def test_a_session_that_waits_for_its_thread_can_be_stopped(start_service):
+    service = start_service(LIVE)
+    first = _client(service).start(thread_id="one", modalities="TEXT")
+    first.type("hi")
+    first.read_turn()
+    second = _client(service).start(thread_id="one", modalities="TEXT")
+
+    def waiting():
+        state = service.get("/v1/threads/one/state").json()["data"]["state"]
+        return state["execution_meta"]["queued_runs"]
+
+    (run_id,) = wait_until(waiting, "the second session waits")
+    service.post("/v1/graph/stop", {"thread_id": "one", "run_id": run_id})
+    (error,) = second.read_to_end()
+    assert (error["code"], error["fatal"], second.closed_with) == ("stopped", True, 1000)
+    first.type("still here")
+    first.read_turn()
 
 
 def test_sessions_beyond_the_bound_are_refused(start_service):
