@@ -6,6 +6,7 @@
 #include "api/handlers.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "graph/compiled_graph.h"
 
 namespace agent_graph::api {
 namespace {
@@ -45,7 +46,8 @@ void StopGraph(HandlerContext& context) {
   state::StopRequest stop;
   stop.scope = context.caller().scope;
   stop.thread_id = OwnThreadId(context.body());
-  stop.cancel = CancelOf(context.body());
+  // A live session is one node without end: it learns of a stop by being woken.
+  stop.cancel = CancelOf(context.body()) || context.api().graph->live_root() != nullptr;
   stop.run_id = RunIdOf(context.body());
   // Without a checkpointer a run has a thread of its own, which nobody else can name.
   if (context.api().state == nullptr) {

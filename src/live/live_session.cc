@@ -274,6 +274,7 @@ class LiveSession final : public SessionPorts {
         return session_.Fail("session_timeout", "nothing was heard for too long",
                              websocket::close_code::kNormal);
       case runtime::CancelReason::kStopped:
+        stopped_ = true;
         return session_.Fail("stopped", "the session was stopped", websocket::close_code::kNormal);
       case runtime::CancelReason::kShutdown:
         return session_.Fail("shutdown", "the service is shutting down",

@@ -677,15 +677,23 @@ def test_one_session_a_thread(start_service):
     third.read_turn()
 
 
-def test_a_stop_ends_the_session(start_service):
+@pytest.mark.parametrize("config", [{}, {"cancel": True}])
+def test_a_stop_ends_the_session(start_service, config):
     service = start_service(LIVE)
     client = _client(service).start(thread_id="stop", modalities="TEXT")
     client.type("hi")
     client.read_turn()
-    reply = service.post("/v1/graph/stop", {"thread_id": "stop", "config": {"cancel": True}})
+    reply = service.post("/v1/graph/stop", {"thread_id": "stop", "config": config})
     assert reply.json()["data"]["running"] is True
     error = client.read_to_end()[-1]
     assert (error["code"], error["fatal"], client.closed_with) == ("stopped", True, 1000)
+    run = service.get("/v1/observability/stop").json()["data"]["run"]
+    assert run["status"] == "stopped"
+    state = service.get("/v1/threads/stop/state").json()["data"]["state"]
+    assert state["execution_meta"]["stop_current_execution"] == "stopped"
+    again = _client(service).start(thread_id="stop", modalities="TEXT")
+    again.type("and again")
+    again.read_turn()
 
 
 def test_a_session_that_waits_for_its_thread_can_be_stopped(start_service):
