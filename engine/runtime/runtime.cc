@@ -155,7 +155,8 @@ Runtime::~Runtime() {
   if (implementation_->clean || Stop(MonotonicClock::now()).ok()) return;
   // Its threads go on using it until the process ends.
   static std::mutex mutex;
-  static auto& left_running = *std::make_unique<std::vector<std::unique_ptr<Implementation>>>().release();
+  static auto& left_running =
+      *std::make_unique<std::vector<std::unique_ptr<Implementation>>>().release();
   std::lock_guard lock(mutex);
   left_running.push_back(std::move(implementation_));
 }
