@@ -48,10 +48,12 @@ constexpr std::string_view kDocsScript =
     R"js(SwaggerUIBundle({url: "openapi.json", dom_id: "#viewer", deepLinking: true, validatorUrl: null});
 )js";
 
+// Its viewer would show a logo that its maker's server has to be asked for.
 constexpr std::string_view kRedocPage = R"html(<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="img-src 'self' data:">
 <title>Agent Graph</title>
 <style>body { margin: 0; }</style>
 </head>

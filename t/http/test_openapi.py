@@ -157,6 +157,9 @@ def test_pages(start_service):
         assert "<script>" not in reply.text
         assert "script-src 'self'" in reply.header("Content-Security-Policy")
     if installed:
+        # That viewer has an image of its maker's server.
+        policy = """<meta http-equiv="Content-Security-Policy" content="img-src 'self' data:">"""
+        assert policy in service.get("/redoc").text
         css = service.get("/docs/swagger-ui.css")
         assert css.header("Content-Type").startswith("text/css") and len(css.body) > 10_000
     for path in ("/docs/nothing.js", "/docs/installed", "/docs/..%2Fconf", "/docs/"):
