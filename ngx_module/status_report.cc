@@ -131,7 +131,7 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
       {"agent_graph_model_tokens_total", "Tokens that models told, by kind."},
       {"agent_graph_state_operations_total", "Operations that the state owner answered."},
       {"agent_graph_state_seconds_total", "How long these operations took in all.", true, true},
-      {"agent_graph_live_sessions_total", "Live sessions, by what became of the wish."},
+      {"agent_graph_live_session_decisions_total", "Live sessions, by what became of the wish."},
       {"agent_graph_live_reconnects_total", "New connections of live sessions to their provider."},
       {"agent_graph_live_frames_forwarded_total",
        "Frames that went on, to a live model or from it to its client, by way."},
