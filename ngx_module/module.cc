@@ -1,5 +1,6 @@
 // The module as nginx sees it: its tables and hooks. Each hook is one function of another file.
 #include "config.h"
+#include "error_log.h"
 #include "ngx.h"
 #include "process.h"
 #include "rate_limit.h"
@@ -10,8 +11,10 @@ using namespace agent_graph::nginx;  // NOLINT: the tables below are C's
 namespace {
 
 ngx_int_t FinishConfiguration(ngx_conf_t* cf) noexcept {
-  ngx_int_t rc = CheckStateDirectories(cf);
-  return rc == NGX_OK ? AddRateLimit(cf) : rc;
+  for (auto* step : {CheckStateDirectories, AddRateLimit, HideTokensInErrorLog}) {
+    if (ngx_int_t rc = step(cf); rc != NGX_OK) return rc;
+  }
+  return NGX_OK;
 }
 
 ngx_http_module_t module_context = {

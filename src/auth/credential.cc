@@ -73,4 +73,18 @@ std::optional<std::string> FindCredential(const bridge::RequestHead& head, bool 
   return FromQuery(head.query);
 }
 
+std::string HideQueryTokens(std::string_view request_line) {
+  std::string shown;
+  for (size_t mark = request_line.find('?'); mark != std::string_view::npos;) {
+    shown += request_line.substr(0, mark + 1);
+    request_line.remove_prefix(mark + 1);
+    if (request_line.starts_with(kTokenParameter)) {
+      shown.append(kTokenParameter).append("***");
+      request_line.remove_prefix(std::min(request_line.find_first_of("& "), request_line.size()));
+    }
+    mark = request_line.find('&');
+  }
+  return shown.append(request_line);
+}
+
 }  // namespace agent_graph::auth

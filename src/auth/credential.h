@@ -19,4 +19,7 @@ inline constexpr std::string_view kBearerProtocol = "service-bearer";
 std::optional<std::string> FindCredential(const bridge::RequestHead& head, bool websocket,
                                           const std::vector<std::string>& bearer_protocols = {});
 
+// A request line as a log may show it: without the values of its query parameters `token`.
+std::string HideQueryTokens(std::string_view request_line);
+
 }  // namespace agent_graph::auth

@@ -8,7 +8,8 @@ from harness import environment
 from harness.agents import behaviour, texts
 from harness.service import invocation
 from harness.tokens import JWT_ENVIRONMENT, bearer, token
-from harness.websocket import WebSocket, close_frame, handshake_headers
+from harness.waiting import wait_until
+from harness.websocket import WebSocket, close_frame, frame, handshake_headers
 
 _TARGET = "/v1/graph/ws"
 _FILES = {"secrets.env": JWT_ENVIRONMENT}
@@ -63,6 +64,17 @@ def test_the_header_goes_before_the_subprotocol_and_that_before_the_query(start_
     # Another scheme is no credential.
     basic = [("Authorization", "Basic YTpi")]
     assert _caller(_open(service, query, basic)) == "query"
+
+
+def test_a_token_of_the_query_reaches_no_error_log(start_guarded):
+    service = start_guarded()
+    secret = token("alice")
+    socket = _open(service, f"{_TARGET}?a=1&token={secret}")
+    socket.send(frame(3))
+    assert socket.is_closed_with(1002)
+    (line,) = wait_until(lambda: service.error_log.lines("broke a rule"), "the fault is logged")
+    assert f'request: "GET {_TARGET}?a=1&token=*** HTTP/1.1"' in line
+    assert secret not in service.error_log.text()
 
 
 @pytest.mark.parametrize(

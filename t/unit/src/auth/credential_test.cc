@@ -85,5 +85,16 @@ TEST(Credential, TheQueryIsReadByParameter) {
   }
 }
 
+TEST(Credential, ARequestLineIsShownWithoutTokens) {
+  EXPECT_EQ(HideQueryTokens("GET /ws?token=x.y HTTP/1.1"), "GET /ws?token=*** HTTP/1.1");
+  EXPECT_EQ(HideQueryTokens("GET /ws?a=1&token=x&b=2&token=y HTTP/1.1"),
+            "GET /ws?a=1&token=***&b=2&token=*** HTTP/1.1");
+  EXPECT_EQ(HideQueryTokens("GET /ws?token=x"), "GET /ws?token=***");
+  for (const char* line : {"", "GET /ping HTTP/1.1", "GET /token=x HTTP/1.1", "GET /a&token=x",
+                           "GET /ws?mytoken=x&b=token=y HTTP/1.1", "GET /ws?", "GET /ws?a&"}) {
+    EXPECT_EQ(HideQueryTokens(line), line);
+  }
+}
+
 }  // namespace
 }  // namespace agent_graph::auth

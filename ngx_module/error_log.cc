@@ -1,0 +1,52 @@
+#include "error_log.h"
+
+#include <new>
+#include <string>
+
+#include "auth/credential.h"
+#include "config.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+ngx_http_log_handler_pt next_log_handler;  // nginx's own, the same for each request
+
+u_char* DescribeRequest(ngx_http_request_t* request, ngx_http_request_t* current, u_char* buffer,
+                        size_t size) noexcept {
+  const ngx_str_t line = request->request_line;
+  std::string shown;
+  try {
+    shown = auth::HideQueryTokens(View(line));
+  } catch (const std::bad_alloc&) {
+    shown.clear();
+  }
+  request->request_line = Reference(shown);
+  buffer = next_log_handler(request, current, buffer, size);
+  request->request_line = line;
+  return buffer;
+}
+
+ngx_int_t HandlePreaccess(ngx_http_request_t* request) noexcept {
+  const auto& location = *static_cast<LocationConfig*>(
+      ngx_http_get_module_loc_conf(request, ngx_http_agent_graph_module));
+  if (location.enabled == 1 && request->log_handler != DescribeRequest) {
+    next_log_handler = request->log_handler;
+    request->log_handler = DescribeRequest;
+  }
+  return NGX_DECLINED;
+}
+
+}  // namespace
+
+ngx_int_t HideTokensInErrorLog(ngx_conf_t* cf) noexcept {
+  auto* core = static_cast<ngx_http_core_main_conf_t*>(
+      ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
+  // The last one is run first: before modules that refuse requests and say so.
+  auto* handler = static_cast<ngx_http_handler_pt*>(
+      ngx_array_push(&core->phases[NGX_HTTP_PREACCESS_PHASE].handlers));
+  if (handler == nullptr) return NGX_ERROR;
+  *handler = HandlePreaccess;
+  return NGX_OK;
+}
+
+}  // namespace agent_graph::nginx
