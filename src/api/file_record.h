@@ -12,6 +12,14 @@ namespace agent_graph::api {
 // What a caller may read.
 media::Reader ReaderOf(const HandlerContext& context);
 
+// A file that the caller gives: of the type that is told, if that is one, else by its name's
+// extension.
+media::FileRecord NewFileRecord(const HandlerContext& context, const std::string& content_type,
+                                const std::string& filename);
+// Why a file that is given is not taken.
+ErrorInfo FileTooLarge(const settings::MediaSettings& media);
+ErrorInfo TypeRefused(const media::FileRecord& record);
+
 // The path that a file is read from.
 std::string FilePath(const std::string& file_id);
 

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "api/file_record.h"
+#include "api/inline_files.h"
 #include "media/mime.h"
 #include "media/storage.h"
 
@@ -70,7 +71,7 @@ std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, std::vector<Messa
     }
     messages[i].content = std::move(content);
   }
-  return std::nullopt;
+  return StoreInlineFiles(context, messages);
 }
 
 }  // namespace agent_graph::api

@@ -5,8 +5,6 @@
 
 #include "api/file_record.h"
 #include "api/handlers.h"
-#include "base/clock.h"
-#include "base/ids.h"
 #include "media/extractor.h"
 #include "media/mime.h"
 #include "media/storage.h"
@@ -18,18 +16,10 @@ namespace {
 
 // Besides the file: other fields, heads, boundaries.
 constexpr uint64_t kOtherBytesMax = 1024 * 1024;
-constexpr size_t kContentTypeBytesMax = 255;
 constexpr std::string_view kField = "file";
 
 ErrorInfo BadUpload(std::string message) {
   return {ApiError::kBadRequest, message, {{{"body", "file"}, message, "value_error"}}};
-}
-
-bool IsHeaderText(std::string_view text) {
-  for (char c : text) {
-    if (c < 0x20 || c > 0x7e) return false;
-  }
-  return true;
 }
 
 class FileUpload {
@@ -48,7 +38,6 @@ class FileUpload {
   std::optional<ErrorInfo> TakePart(const multipart::Part& part);
   std::optional<ErrorInfo> TakeData(std::string_view data);
   std::optional<ErrorInfo> Finish();
-  ErrorInfo TooLarge() const;
 
   HandlerContext& context_;
   const settings::MediaSettings& media_;
@@ -59,12 +48,6 @@ class FileUpload {
   std::optional<std::string> text_;
 };
 
-ErrorInfo FileUpload::TooLarge() const {
-  return {ApiError::kRequestTooLarge,
-          "the file has more than " + std::to_string(media_.file_bytes_max()) + " bytes",
-          {}};
-}
-
 // A length that is told needs no reading.
 std::optional<ErrorInfo> FileUpload::CheckLength() const {
   std::string_view length = context_.head().Header("content-length");
@@ -73,7 +56,7 @@ std::optional<ErrorInfo> FileUpload::CheckLength() const {
     if (c < '0' || c > '9' || bytes > (uint64_t{1} << 60)) return std::nullopt;  // nginx's to judge
     bytes = bytes * 10 + static_cast<uint64_t>(c - '0');
   }
-  if (bytes > media_.file_bytes_max() + kOtherBytesMax) return TooLarge();
+  if (bytes > media_.file_bytes_max() + kOtherBytesMax) return FileTooLarge(media_);
   return std::nullopt;
 }
 
@@ -119,16 +102,9 @@ std::optional<ErrorInfo> FileUpload::Receive() {
 std::optional<ErrorInfo> FileUpload::TakePart(const multipart::Part& part) {
   if (part.name != kField) return std::nullopt;
   if (spool_) return BadUpload("there is more than one form field \"file\"");
-  if (part.filename) record_.filename = media::CleanFileName(*part.filename);
+  record_ = NewFileRecord(context_, part.content_type, part.filename.value_or(""));
   if (record_.filename.empty()) return BadUpload("the form field \"file\" has no filename");
-  bool usable = part.content_type.size() <= kContentTypeBytesMax &&
-                IsHeaderText(part.content_type) && !media::Essence(part.content_type).empty();
-  record_.mime_type = usable ? part.content_type : media::TypeOfName(record_.filename);
-  if (!media::IsAllowed(record_.mime_type, media_.allowed_types)) {
-    return ErrorInfo{ApiError::kUnsupportedMediaType,
-                     "files of type " + record_.mime_type + " are not accepted",
-                     {}};
-  }
+  if (!media::IsAllowed(record_.mime_type, media_.allowed_types)) return TypeRefused(record_);
   Result<media::Spool> spool = context_.api().files->Receive();
   if (!spool.ok()) return context_.Explain(spool.status());
   spool_.emplace(std::move(spool).value());
@@ -138,7 +114,7 @@ std::optional<ErrorInfo> FileUpload::TakePart(const multipart::Part& part) {
 
 std::optional<ErrorInfo> FileUpload::TakeData(std::string_view data) {
   if (!in_file_) return std::nullopt;
-  if (spool_->size() + data.size() > media_.file_bytes_max()) return TooLarge();
+  if (spool_->size() + data.size() > media_.file_bytes_max()) return FileTooLarge(media_);
   Status written;
   context_.api().runtime->RunOnIoPool([&] { written = spool_->Write(data); });
   if (!written.ok()) return context_.Explain(written);
@@ -148,11 +124,7 @@ std::optional<ErrorInfo> FileUpload::TakeData(std::string_view data) {
 std::optional<ErrorInfo> FileUpload::Finish() {
   if (!spool_) return BadUpload("no form field \"file\"");
   if (spool_->size() == 0) return BadUpload("the file is empty");
-  record_.file_id = NewHexId();
-  record_.owner = context_.caller().user_id;
-  record_.created_micros = UnixMicros();
-  record_.active =
-      media::IsActiveType(record_.mime_type) || media::LooksActive(spool_->first_bytes());
+  record_.active = record_.active || media::LooksActive(spool_->first_bytes());
   if (media_.documents == settings::MediaSettings::Documents::kExtractText) {
     text_ = context_.api().extractor->Extract(
         spool_->file(), media::FormatOf(record_.mime_type, record_.filename), record_.owner);

@@ -7,6 +7,7 @@
 #include "api/file_record.h"
 #include "api/handlers.h"
 #include "base/clock.h"
+#include "base/ids.h"
 #include "base/json.h"
 #include "base/percent_encoding.h"
 #include "media/mime.h"
@@ -17,6 +18,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr size_t kContentTypeBytesMax = 255;
 constexpr size_t kEtagDigits = 32;  // of the SHA-256
 
 std::string EtagOf(const media::FileRecord& record) {
@@ -99,6 +101,13 @@ Result<media::FileRecord> FindFile(HandlerContext& context) {
   return context.api().files->Find(ReaderOf(context), context.head().path_parameters.at(0));
 }
 
+bool IsHeaderText(std::string_view text) {
+  for (char c : text) {
+    if (c < 0x20 || c > 0x7e) return false;
+  }
+  return true;
+}
+
 // Nothing when there is none, also when it cannot be read: it is an extra.
 std::optional<std::string> TextOf(HandlerContext& context, const media::FileRecord& record) {
   if (!record.has_text) return std::nullopt;
@@ -111,6 +120,32 @@ std::optional<std::string> TextOf(HandlerContext& context, const media::FileReco
 
 media::Reader ReaderOf(const HandlerContext& context) {
   return {context.caller().user_id, !context.api().settings->media.require_owner};
+}
+
+media::FileRecord NewFileRecord(const HandlerContext& context, const std::string& content_type,
+                                const std::string& filename) {
+  media::FileRecord record;
+  record.file_id = NewHexId();
+  record.owner = context.caller().user_id;
+  record.created_micros = UnixMicros();
+  record.filename = media::CleanFileName(filename);
+  bool usable = content_type.size() <= kContentTypeBytesMax && IsHeaderText(content_type) &&
+                !media::Essence(content_type).empty();
+  record.mime_type = usable ? content_type : media::TypeOfName(record.filename);
+  record.active = media::IsActiveType(record.mime_type);
+  return record;
+}
+
+ErrorInfo FileTooLarge(const settings::MediaSettings& media) {
+  return {ApiError::kRequestTooLarge,
+          "the file has more than " + std::to_string(media.file_bytes_max()) + " bytes",
+          {}};
+}
+
+ErrorInfo TypeRefused(const media::FileRecord& record) {
+  return {ApiError::kUnsupportedMediaType,
+          "files of type " + record.mime_type + " are not accepted",
+          {}};
 }
 
 std::string FilePath(const std::string& file_id) {

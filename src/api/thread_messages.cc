@@ -3,6 +3,7 @@
 
 #include "api/context.h"
 #include "api/handlers.h"
+#include "api/inline_files.h"
 #include "api/query.h"
 #include "api/stored_message.h"
 #include "base/ids.h"
@@ -62,10 +63,11 @@ void AddMessages(HandlerContext& context) {
   if (const nlohmann::json* metadata = FindMember(context.body(), "metadata")) {
     append.metadata_json = DumpJson(*metadata);
   }
-  append.messages =
-      ToStored(ReadMessages(context.body(), "messages", context.message_limits(), problems),
-               *context.api().ids);
+  std::vector<Message> messages =
+      ReadMessages(context.body(), "messages", context.message_limits(), problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  if (auto error = StoreInlineFiles(context, messages)) return context.Fail(*std::move(error));
+  append.messages = ToStored(std::move(messages), *context.api().ids);
   Status appended = context.state().Append(append);
   if (!appended.ok()) return context.Fail(appended);
   context.Succeed(R"({"success":true,"message":"messages added","data":true})");

@@ -3,6 +3,7 @@
 
 #include "api/context.h"
 #include "api/handlers.h"
+#include "api/inline_files.h"
 #include "api/stored_message.h"
 #include "base/ids.h"
 #include "base/json.h"
@@ -16,16 +17,15 @@ using nlohmann::json;
 // Sorts the fields of `state` into what the store merges by different rules. `execution_meta`
 // belongs to the run and is left out.
 void ReadState(const json& fields, const HandlerContext& context, state::PutState& put,
-               Problems& problems) {
+               std::vector<Message>& messages, Problems& problems) {
   json custom = json::object();
   for (const auto& [key, value] : fields.items()) {
     if (key == "execution_meta") continue;
     if (key == "context") {
       put.context_cleared = value.is_null();
       if (value.is_null()) continue;
-      put.messages = ToStored(
-          ReadMessageArray(value, {"body", "state", "context"}, context.message_limits(), problems),
-          *context.api().ids);
+      messages =
+          ReadMessageArray(value, {"body", "state", "context"}, context.message_limits(), problems);
     } else if (key == "context_summary") {
       put.summary_present = true;
       if (value.is_string()) put.summary = value.get<std::string>();
@@ -54,8 +54,11 @@ void PutThreadState(HandlerContext& context) {
   put.user_id = context.caller().user_id;
   put.thread_id = context.ThreadId(problems);
   put.creation_id = NewUuid();
-  ReadState(context.body().at("state"), context, put, problems);
+  std::vector<Message> messages;
+  ReadState(context.body().at("state"), context, put, messages, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  if (auto error = StoreInlineFiles(context, messages)) return context.Fail(*std::move(error));
+  put.messages = ToStored(std::move(messages), *context.api().ids);
   Result<state::ThreadState> state = context.state().Put(put);
   if (!state.ok()) return context.Fail(state.status());
   context.Succeed("{\"updated\":true,\"state\":" + run::AgentStateJson(*state) + "}");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "api/inline_files.h"
 #include "message/codec.h"
 
 namespace agent_graph::api {
@@ -177,7 +178,7 @@ std::vector<Message> ReadMessageArray(const json& array, const std::vector<std::
                    "must have at most " + std::to_string(kIdBytesMax) + " bytes", "too_long");
     }
     if (limits.body_bytes > limits.message_bytes_max &&
-        message::ToJsonText(*message).size() > limits.message_bytes_max) {
+        message::ToJsonText(*message).size() - InlineBytes(*message) > limits.message_bytes_max) {
       std::vector<std::string> location = path;
       location.push_back(std::to_string(i));
       problems.Add(std::move(location),
