@@ -1,10 +1,11 @@
 """Clients that are slow, endless or oversized: each is bounded, and nobody else notices."""
 
 import json
+import re
 
 import pytest
 
-from harness import http1, http2
+from harness import environment, http1, http2
 from harness.agents import DEMO, behaviour
 from harness.gated_provider import GatedProvider
 from harness.service import invocation
@@ -15,21 +16,12 @@ _INVOKE = "/v1/graph/invoke"
 _GUARDED = {"auth": "jwt", "env": "secrets.env"}
 _FILES = {"secrets.env": JWT_ENVIRONMENT}
 
-# The lines that the documentation gives for errors that happen before there is a location.
-_ERROR_PAGES = """
-        error_page 400 494 /-bad-request;
-        error_page 414 /-long-uri;
-        location = /-bad-request {
-            internal;
-            default_type application/json;
-            return 400 '{"detail":"bad request","error":{"code":"BAD_REQUEST","message":"bad request","details":[]},"metadata":{"request_id":"$request_id","timestamp":"$time_iso8601","message":"bad request"}}';
-        }
-        location = /-long-uri {
-            internal;
-            default_type application/json;
-            return 414 '{"detail":"the URI is too long","error":{"code":"BAD_REQUEST","message":"the URI is too long","details":[]},"metadata":{"request_id":"$request_id","timestamp":"$time_iso8601","message":"the URI is too long"}}';
-        }
-"""
+# The shipped lines for errors that happen before there is a location.
+_ERROR_PAGES = re.search(
+    r" *error_page.*?\n(?= *location / )",
+    (environment.ROOT / "conf" / "nginx.conf").read_text(),
+    re.DOTALL,
+).group()
 
 
 def _still_serves(service, **options):
