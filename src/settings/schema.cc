@@ -161,8 +161,9 @@ bool IsOrigin(std::string_view text) {
   size_t scheme = text.find("://");
   if (scheme == std::string_view::npos || scheme == 0) return false;
   std::string_view host = text.substr(scheme + 3);
-  return !host.empty() &&
-         std::ranges::none_of(host, [](char c) { return c <= ' ' || c == '/' || c == 0x7f; });
+  return !host.empty() && std::ranges::none_of(host, [](char c) {
+    return c <= ' ' || c == '/' || c == '*' || c == 0x7f;  // there are no patterns
+  });
 }
 
 Status ReadOrigins(const Value& value, CorsSettings& cors) {

@@ -66,6 +66,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "cors: credentials need a list of origins, not \"*\""},
         ErrorCase{R"("cors": {"origins": ["https://a.example/path"]})",
                   "cors.origins: each origin is \"*\" or scheme://host[:port] without a path"},
+        ErrorCase{R"("cors": {"origins": ["https://*.example"]})",
+                  "cors.origins: each origin is \"*\" or scheme://host[:port] without a path"},
         ErrorCase{R"("websocket": {"max_connections": -1})",
                   "websocket.max_connections: must be an integer from 0 to 1000000"},
         ErrorCase{R"("websocket": {"max_connections": 1.5})",
