@@ -52,7 +52,7 @@ class RunTrace {
     if (entry.kind == "run_finished" && TextAt(fields, "run_id") != run_id_) return;
     last_ = std::max(last_, Offset(entry.micros));
     const std::string node = TextAt(fields, "node");
-    const size_t parent = node.empty() || entry.kind == "error" ? kRoot : NodeSpan(node);
+    const size_t parent = SpanOf(entry.kind, node);
     if (entry.kind == "message") {
       TakeMessage(fields, node, parent);
     } else if (entry.kind.starts_with("tool_")) {
@@ -111,6 +111,14 @@ class RunTrace {
   double Offset(int64_t micros) const {
     const int64_t offset = std::max<int64_t>(micros - started_, 0);
     return static_cast<double>(offset) / kMicrosPerMillisecond;
+  }
+
+  // An interrupt may name a node that has not begun, and an error one that never did: they open no
+  // span, but a node that fails lasts until then.
+  size_t SpanOf(const std::string& kind, const std::string& node) {
+    if (node.empty() || kind == "interrupted") return kRoot;
+    if (kind == "error" && !nodes_.contains(node)) return kRoot;
+    return NodeSpan(node);
   }
 
   // One span for all visits of a node: it begins with the first and ends with the last.

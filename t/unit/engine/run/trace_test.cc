@@ -119,6 +119,27 @@ TEST_F(TraceTest, EventsAreNewestFirstAndCountDown) {
                           {"e0", "message", "", 1.0, "user: text"}}));
 }
 
+TEST_F(TraceTest, AFailingNodeLastsUntilItFails) {
+  Add("node_started", R"({"node":"MAIN","step":1})", 2);
+  Add("error", R"({"node":"MAIN","reason":"broken"})", 9);
+  Add("error", R"({"node":"LATER","reason":"never begun"})", 10);
+  const json run = Run();
+  ASSERT_EQ(run["spans"].size(), 2u);
+  EXPECT_EQ(run["spans"][1]["name"], "node: MAIN");
+  EXPECT_EQ(run["spans"][1]["duration_ms"], 7.0);
+  EXPECT_EQ(run["iterations"], 1);
+}
+
+TEST_F(TraceTest, ANodeThatIsWaitedForHasNotBegun) {
+  Add("node_started", R"({"node":"MAIN","step":1})", 2);
+  Add("node_finished", R"({"node":"MAIN","step":1})", 3);
+  Add("interrupted", R"({"node":"NEXT","reason":"before node NEXT"})", 4);
+  const json run = Run();
+  EXPECT_EQ(run["spans"].size(), 2u);
+  EXPECT_EQ(run["iterations"], 1);
+  EXPECT_EQ(run["events"][0]["node"], "NEXT");
+}
+
 TEST_F(TraceTest, StatusTellsHowTheRunStands) {
   traces_.in_flight = true;
   EXPECT_EQ(Run()["status"], "running");
