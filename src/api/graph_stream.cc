@@ -12,10 +12,34 @@ namespace {
 
 constexpr std::string_view kNdjson = "application/x-ndjson";
 
+// The text before `mark`, which is taken off `rest` together with it, without blanks around it.
+std::string_view NextPiece(std::string_view& rest, char mark) {
+  const size_t end = rest.find(mark);
+  std::string_view piece = rest.substr(0, end);
+  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  const size_t first = piece.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return piece.substr(first, piece.find_last_not_of(" \t") - first + 1);
+}
+
+// One entry of an Accept header; q=0 refuses what it names.
+bool AsksForNdjson(std::string_view entry) {
+  if (!EqualsIgnoringCase(NextPiece(entry, ';'), kNdjson)) return false;
+  while (!entry.empty()) {
+    const std::string_view parameter = NextPiece(entry, ';');
+    if (!StartsWithIgnoringCase(parameter, "q=")) continue;
+    if (parameter.find_first_not_of("0.", 2) == std::string_view::npos) return false;
+  }
+  return true;
+}
+
 // NDJSON under text/event-stream is what clients of this interface expect; one that asks for the
 // true name gets it.
 std::string_view ContentType(std::string_view accept) {
-  return ContainsIgnoringCase(accept, kNdjson) ? kNdjson : "text/event-stream";
+  while (!accept.empty()) {
+    if (AsksForNdjson(NextPiece(accept, ','))) return kNdjson;
+  }
+  return "text/event-stream";
 }
 
 bridge::HeaderList StreamHeaders(std::string_view accept) {

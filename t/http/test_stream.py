@@ -44,6 +44,10 @@ def test_headers_on_http2(start_service):
         ("application/x-ndjson, application/json", "application/x-ndjson"),
         ("text/event-stream", "text/event-stream"),
         ("*/*", "text/event-stream"),
+        ("text/html, Application/X-NDJSON ;q=0.5", "application/x-ndjson"),
+        ("application/x-ndjson;q=0, */*", "text/event-stream"),
+        ("application/x-ndjson; q=0.000", "text/event-stream"),
+        ("application/x-ndjson-seq", "text/event-stream"),
     ],
 )
 def test_content_type_by_accept(start_service, accept, content_type):
