@@ -157,6 +157,11 @@ ErrorInfo HandlerContext::Explain(const Status& status) {
     }
   }
   ErrorInfo error = ErrorOf(status);
+  if (error.error == ApiError::kValidation) {
+    // Found below this layer, which knows no places: the text says which field it is.
+    const bool has_body = Routes()[head().route].shape.body != nullptr;
+    error.details = {{{has_body ? "body" : "query"}, error.message, "value_error"}};
+  }
   if (StatusOf(error) >= 500) {
     Log(bridge::LogLevel::kError, head().method + " " + head().path + ": " + status.ToString());
   }

@@ -68,6 +68,24 @@ def test_a_problem_is_named_by_its_path(start_service):
     assert all(isinstance(part, str) for detail in details for part in detail["loc"])
 
 
+@pytest.mark.parametrize(
+    "body, words",
+    [
+        ({"messages": [user("x")], "initial_state": {"context": "x"}}, "initial_state.context"),
+        ({"messages": [{"role": "tool", "content": "24 degrees"}]}, "no tool call waits"),
+    ],
+)
+def test_what_a_run_refuses_has_details(start_service, body, words):
+    service = start_service(DEMO)
+    for route in (_INVOKE, "/v1/graph/stream"):
+        reply = service.post(route, body)
+        _assert_error(reply, 422, "VALIDATION_ERROR")
+        (detail,) = reply.json()["error"]["details"]
+        assert detail["loc"] == ["body"] and words in detail["msg"]
+    listing = service.get("/v1/threads?cursor=nonsense")
+    assert listing.status == 422 and listing.json()["error"]["details"][0]["loc"] == ["query"]
+
+
 def test_large_message_is_refused(start_service):
     service = start_service(DEMO)
     assert service.invoke("x" * 1_100_000).status == 422
