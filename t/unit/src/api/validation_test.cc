@@ -23,9 +23,23 @@ TEST(ThreadId, IsKeptUnlessBlankOrBelowOne) {
                           "\xff", "\xc3", "\xed\xa0\x80", "\xc3 a"}) {
     EXPECT_NE(ThreadIdProblem(bad), std::nullopt) << bad;
   }
+  for (const char* blank : {"\u00a0", "\u3000", " \u2003\t\u2028", "\u0085", "\x1f"}) {
+    EXPECT_NE(ThreadIdProblem(blank), std::nullopt) << blank;
+  }
+  EXPECT_EQ(ThreadIdProblem("\u3000x"), std::nullopt);
+  EXPECT_EQ(ThreadIdProblem("\u200b"), std::nullopt) << "no white space";
   EXPECT_EQ(ThreadIdProblem(std::string(1024, 'x')), std::nullopt);
   EXPECT_NE(ThreadIdProblem(std::string(1025, 'x')), std::nullopt);
   EXPECT_NE(ThreadIdProblem(std::string("a\0b", 3)), std::nullopt);
+}
+
+TEST(Messages, OneThatNoPathCouldNameGetsAnId) {
+  for (const char* blank : {" ", "\t", "\u00a0"}) {
+    json body = {{"messages", {{{"role", "user"}, {"content", "x"}, {"message_id", blank}}}}};
+    Problems problems;
+    EXPECT_EQ(ReadMessages(body, "messages", kLimits, problems).at(0).id, "");
+    EXPECT_TRUE(problems.empty());
+  }
 }
 
 TEST(MessageId, MayBeAnyText) {
