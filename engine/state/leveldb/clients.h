@@ -18,7 +18,9 @@ struct ReplyRow {
 
   std::string body;  // packed reply body
   Load load = Load::kNothing;
-  std::string thread_id;  // for kBeginRun and kThreadState
+  // For kBeginRun and kThreadState. Until it is read, another thread may have got the id.
+  std::string thread_id;
+  uint64_t thread_number = 0;
   // For kBeginRun.
   bool created = false;
   uint64_t lease_epoch = 0;
@@ -28,7 +30,7 @@ struct ReplyRow {
 template <pack::SameAs<ReplyRow> T>
 auto Fields(T& row) {
   return std::tie(row.body, row.load, row.thread_id, row.created, row.lease_epoch,
-                  row.remote_tools_version);
+                  row.remote_tools_version, row.thread_number);
 }
 
 struct ClientEntry {

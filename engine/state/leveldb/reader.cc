@@ -141,9 +141,16 @@ Result<BackupReport> Reader::MakeBackup(const wire::BackupBody& body) const {
 Result<std::string> Reader::Load(const ReplyRow& reply) const {
   if (reply.load == ReplyRow::Load::kNothing) return reply.body;
   DatabaseSnapshot snapshot(database_);
-  AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadThread(snapshot, Scope::All(), reply.thread_id));
-  AG_ASSIGN_OR_RETURN(ThreadState state, ReadState(snapshot, reply.thread_id, thread));
-  if (reply.load == ReplyRow::Load::kThreadState) return pack::ToBytes(state);
+  const bool begins = reply.load == ReplyRow::Load::kBeginRun;
+  Result<ThreadRow> thread = ReadThread(snapshot, Scope::All(), reply.thread_id);
+  // Since it was answered the thread may have been deleted, and the id be that of somebody else's.
+  const bool is_another = thread.ok() && reply.thread_number != 0 &&  // 0: of an older program
+                          thread->number != reply.thread_number;
+  if (is_another) thread = Status(StatusCode::kNotFound, "thread not found");
+  if (begins && thread.status().code() == StatusCode::kNotFound) return Fenced();
+  AG_RETURN_IF_ERROR(thread.status());
+  AG_ASSIGN_OR_RETURN(ThreadState state, ReadState(snapshot, reply.thread_id, *thread));
+  if (!begins) return pack::ToBytes(state);
   return pack::ToBytes(BeginRunReply{reply.created, reply.lease_epoch, std::move(state),
                                      reply.remote_tools_version});
 }

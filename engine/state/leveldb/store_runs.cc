@@ -5,16 +5,13 @@
 #include "base/process.h"
 #include "state/leveldb/store.h"
 #include "state/leveldb/stored_json.h"
+#include "state/leveldb/thread_read.h"
 
 namespace agent_graph::state {
 namespace {
 
 constexpr int64_t kWaitMsMax = 3'600'000;
 constexpr char kStartNode[] = "START";
-
-Status Fenced() {
-  return Status(StatusCode::kFenced, "the run lost its thread");
-}
 
 Status SameRunId() {
   return Status(StatusCode::kConflict, "a run of that id is in flight on this thread already");
@@ -34,10 +31,12 @@ void RememberLease(const LeaseRow& lease, ThreadRow& thread) {
   thread.last_run_id = lease.run_id;
 }
 
-ReplyRow AnswerOf(const LeaseRow& lease, uint64_t remote_tools_version) {
+ReplyRow AnswerOf(const LeaseRow& lease, const keys::ThreadKey& thread,
+                  uint64_t remote_tools_version) {
   ReplyRow reply;
   reply.load = ReplyRow::Load::kBeginRun;
   reply.thread_id = lease.thread_id;
+  reply.thread_number = thread.number;
   reply.created = lease.created_thread;
   reply.lease_epoch = lease.epoch;
   reply.remote_tools_version = remote_tools_version;
@@ -71,7 +70,8 @@ void Store::Begin(Waiter begin, uint32_t queue_max) {
   if (found == leases_.end()) return Start(begin);
   Lease& lease = found->second;
   if (Holds(lease.row, begin.from.client, begin.run.run_id)) {
-    return Accept(begin.from, wire::Operation::kBegin, AnswerOf(lease.row, remote_tools_version_),
+    return Accept(begin.from, wire::Operation::kBegin,
+                  AnswerOf(lease.row, lease.thread, remote_tools_version_),
                   /*sync=*/false);
   }
   if (begin.run.new_thread_only) return Refuse(begin.from, ThreadExists());
@@ -153,7 +153,7 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
     TouchThread(transaction_, run.thread_id, thread, begin.micros);
   }
   ReplyRow reply = created ? AnswerOfCreated(lease.row, thread, remote_tools_version_)
-                           : AnswerOf(lease.row, remote_tools_version_);
+                           : AnswerOf(lease.row, lease.thread, remote_tools_version_);
   leases_.emplace(run.thread_id, std::move(lease));
   return reply;
 }

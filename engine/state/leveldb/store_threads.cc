@@ -66,6 +66,7 @@ Result<ReplyRow> Store::Put(const PutState& put, int64_t micros) {
   ReplyRow reply;
   reply.load = ReplyRow::Load::kThreadState;
   reply.thread_id = put.thread_id;
+  reply.thread_number = thread.number;
   return reply;
 }
 

@@ -174,6 +174,10 @@ class TraceCollector {
 
 }  // namespace
 
+Status Fenced() {
+  return Status(StatusCode::kFenced, "the run lost its thread");
+}
+
 Result<ThreadRow> ReadThread(const DatabaseSnapshot& snapshot, const Scope& scope,
                              const std::string& thread_id) {
   AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,

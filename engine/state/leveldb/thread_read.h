@@ -22,6 +22,9 @@ Result<std::optional<Row>> ReadRow(const DatabaseSnapshot& snapshot, const std::
   return std::optional<Row>(std::move(row));
 }
 
+// For a run whose thread has been deleted, or is another run's.
+Status Fenced();
+
 // kNotFound when there is none in the scope.
 Result<ThreadRow> ReadThread(const DatabaseSnapshot& snapshot, const Scope& scope,
                              const std::string& thread_id);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fixture.h"
+#include "state/leveldb/reader.h"
 #include "state/leveldb/thread_read.h"
 
 namespace agent_graph::state {
@@ -103,6 +104,35 @@ TEST_F(StoreTest, RunsThatWaitedForTheOwnerBeforeAreNotShown) {
   Open();
   Commit();
   EXPECT_EQ(queued_runs(), std::vector<std::string>());
+}
+
+// What a reply shows of its thread is read behind the commit, and again when it is sent again.
+TEST_F(StoreTest, ARunIsNotGivenTheThreadOfSomebodyElse) {
+  Apply(1, wire::Operation::kAppendMessages, MessagesOn("t", "alice", {UserMessage("hers")}));
+  Apply(2, wire::Operation::kBegin, RunOn("t", "alice", "run"));
+  const ReplyRow begun = Commit().back().reply;
+  PutState put;
+  put.scope = Scope::Owner("alice");
+  put.user_id = "alice";
+  put.thread_id = "t";
+  put.creation_id = "unused";
+  Apply(3, wire::Operation::kPut, put);
+  const ReplyRow written = Commit().back().reply;
+  ListingHeads heads(*database_);
+  MemoryIndex memories(*database_, "", 0);
+  const Reader reader(*database_, heads, memories, "");
+  EXPECT_TRUE(reader.Load(begun).ok());
+  EXPECT_TRUE(reader.Load(written).ok());
+
+  Apply(4, wire::Operation::kDeleteThread, wire::ThreadBody{Scope::Owner("alice"), "t"});
+  Commit();
+  EXPECT_EQ(reader.Load(begun).status().code(), StatusCode::kFenced);
+  EXPECT_EQ(reader.Load(written).status().code(), StatusCode::kNotFound);
+  Apply(5, wire::Operation::kAppendMessages, MessagesOn("t", "bob", {UserMessage("his")}));
+  Commit();
+  ASSERT_TRUE(HasThread("t"));
+  EXPECT_EQ(reader.Load(begun).status().code(), StatusCode::kFenced);
+  EXPECT_EQ(reader.Load(written).status().code(), StatusCode::kNotFound);
 }
 
 // A portion of 100 would look at nothing but threads whose runs keep them, again and again.
