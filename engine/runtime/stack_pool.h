@@ -10,7 +10,7 @@ namespace agent_graph::runtime {
 
 // The sanitizers' instrumentation needs deeper frames.
 #if defined(BOOST_USE_UCONTEXT)
-inline constexpr size_t kFiberStackBytes = 256 * 1024;
+inline constexpr size_t kFiberStackBytes = 512 * 1024;
 #else
 inline constexpr size_t kFiberStackBytes = 128 * 1024;
 #endif
