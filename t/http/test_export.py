@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from harness import processes
+from harness import environment, processes
 from harness.agents import DEMO, behaviour
 from harness.http_service import HttpService
 from harness.live import LIVE, LiveClient
@@ -223,7 +223,8 @@ def test_production_exports_and_keeps_no_traces(start_service, collector):
     run(400)
     collector.wait_for_roots(500)
     grown = processes.resident_bytes(worker.pid) - before
-    assert grown < 3 * 1024 * 1024, f"{grown} bytes more after 400 runs"
+    if not environment.SANITIZER:
+        assert grown < 3 * 1024 * 1024, f"{grown} bytes more after 400 runs"
     trace = service.get("/v1/observability/t0").json()["data"]
     assert (trace["run_count"], trace["run_ids"], trace["run"]) == (0, [], None)
     assert service.get("/v1/graph").json()["data"]["info"]["publisher"] is True
