@@ -20,6 +20,7 @@ using testing::UnorderedElementsAre;
 Embedding VectorOf(std::vector<float> values, const std::string& space = "test") {
   Embedding embedding;
   embedding.space = space;
+  if (values.empty()) return embedding;
   embedding.values.resize(values.size() * sizeof(float));
   std::memcpy(embedding.values.data(), values.data(), embedding.values.size());
   return embedding;
