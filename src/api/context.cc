@@ -94,7 +94,7 @@ bool HandlerContext::Admit(const Route& route) {
 
 bool HandlerContext::AdmitBodyThread(const Route& route) {
   std::optional<ErrorInfo> error = CheckBodyThread(route);
-  if (error) Fail(*std::move(error));
+  if (error) Fail(*error);
   return !error;
 }
 
@@ -168,7 +168,7 @@ ErrorInfo HandlerContext::Explain(const Status& status) {
   return error;
 }
 
-void HandlerContext::Fail(ErrorInfo error, bridge::HeaderList headers) {
+void HandlerContext::Fail(const ErrorInfo& error, const bridge::HeaderList& headers) {
   std::string outcome = OutcomeOf(error, exchange_.cancellation().reason());
   Reply reply = head().websocket ? HandshakeRefusal(error, head().request_id)
                                  : ErrorReply(error, head().request_id);

@@ -103,7 +103,7 @@ class HandlerContext {
   // Exactly one of these ends a request that is not streamed.
   void Succeed(std::string_view data_json, std::string_view message = "OK");
   void Fail(const Status& status);
-  void Fail(ErrorInfo error, bridge::HeaderList headers = {});
+  void Fail(const ErrorInfo& error, const bridge::HeaderList& headers = {});
   // What a client is told of a failure; the log gets what is the service's fault.
   ErrorInfo Explain(const Status& status);
 

@@ -24,7 +24,7 @@ void Handle(HandlerContext& context, const Route& route) {
   if (!context.Admit(route)) return;
   if (route.closed != nullptr) {
     if (std::optional<ErrorInfo> error = route.closed(*context.api().settings)) {
-      context.Fail(*std::move(error));
+      context.Fail(*error);
       return;
     }
   }
@@ -37,12 +37,12 @@ void Handle(HandlerContext& context, const Route& route) {
     return;
   }
   if (std::optional<ErrorInfo> error = ReadBody(context, route.body)) {
-    context.Fail(*std::move(error));
+    context.Fail(*error);
     return;
   }
   if (!context.AdmitBodyThread(route)) return;
   if (std::optional<ErrorInfo> error = CheckShape(context, route)) {
-    context.Fail(*std::move(error));
+    context.Fail(*error);
     return;
   }
   route.handler(context);

@@ -138,7 +138,7 @@ std::optional<ErrorInfo> FileUpload::Finish() {
 
 void UploadFile(HandlerContext& context) {
   FileUpload upload(context);
-  if (std::optional<ErrorInfo> error = upload.Receive()) return context.Fail(*std::move(error));
+  if (std::optional<ErrorInfo> error = upload.Receive()) return context.Fail(*error);
   context.Succeed(
       UploadedJson(upload.record(), upload.text(), context.api().files->UrlOf(upload.record())));
 }

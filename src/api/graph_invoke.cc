@@ -66,7 +66,7 @@ void InvokeGraph(HandlerContext& context) {
   GraphRequest request = ReadGraphRequest(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   if (auto error = ResolveFiles(context, request.run.messages)) {
-    return context.Fail(*std::move(error));
+    return context.Fail(*error);
   }
   context.SetBody(nlohmann::json::object(), 0);  // it was read, and a run may be long
   InvokeSink sink(context.exchange());

@@ -66,7 +66,7 @@ void AddMessages(HandlerContext& context) {
   std::vector<Message> messages =
       ReadMessages(context.body(), "messages", context.message_limits(), problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  if (auto error = StoreInlineFiles(context, messages)) return context.Fail(*std::move(error));
+  if (auto error = StoreInlineFiles(context, messages)) return context.Fail(*error);
   append.messages = ToStored(std::move(messages), *context.api().ids);
   Status appended = context.state().Append(append);
   if (!appended.ok()) return context.Fail(appended);

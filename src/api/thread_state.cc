@@ -57,7 +57,7 @@ void PutThreadState(HandlerContext& context) {
   std::vector<Message> messages;
   ReadState(context.body().at("state"), context, put, messages, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  if (auto error = StoreInlineFiles(context, messages)) return context.Fail(*std::move(error));
+  if (auto error = StoreInlineFiles(context, messages)) return context.Fail(*error);
   put.messages = ToStored(std::move(messages), *context.api().ids);
   Result<state::ThreadState> state = context.state().Put(put);
   if (!state.ok()) return context.Fail(state.status());
