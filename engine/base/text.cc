@@ -18,4 +18,10 @@ std::string OneLine(std::string_view text, size_t bytes_max) {
   return line;
 }
 
+std::string_view Trim(std::string_view text, std::string_view blanks) {
+  const size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
 }  // namespace agent_graph

@@ -1,4 +1,4 @@
-// Text that comes from elsewhere, cut and cleaned to be shown.
+// Text that comes from elsewhere, cut and cleaned.
 #pragma once
 
 #include <cstddef>
@@ -12,5 +12,8 @@ std::string_view CutAtCharacter(std::string_view text, size_t bytes_max);
 
 // The same, with blanks for control characters: a line of a log stays one.
 std::string OneLine(std::string_view text, size_t bytes_max);
+
+// Without the blanks at either end.
+std::string_view Trim(std::string_view text, std::string_view blanks = " \t");
 
 }  // namespace agent_graph

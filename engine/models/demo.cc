@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "models/parameters.h"
 #include "models/tool_output.h"
 #include "runtime/runtime.h"
@@ -21,19 +22,13 @@ constexpr std::string_view kCall = "call ";
 constexpr std::string_view kSpace = " \t\r\n";
 constexpr int64_t kDelayMsMax = 60'000;
 
-std::string_view Trim(std::string_view text) {
-  const size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
 // Each word with the white space before it; white space at the end goes with the last word.
 std::vector<std::string_view> SplitWords(std::string_view text) {
   std::vector<std::string_view> words;
   while (!text.empty()) {
     const size_t word = text.find_first_not_of(kSpace);
     size_t end = text.find_first_of(kSpace, word);
-    if (end == std::string_view::npos || Trim(text.substr(end)).empty()) end = text.size();
+    if (end == std::string_view::npos || Trim(text.substr(end), kSpace).empty()) end = text.size();
     words.push_back(text.substr(0, end));
     text.remove_prefix(end);
   }
@@ -41,7 +36,7 @@ std::vector<std::string_view> SplitWords(std::string_view text) {
 }
 
 int64_t CountWords(std::string_view text) {
-  return Trim(text).empty() ? 0 : static_cast<int64_t>(SplitWords(text).size());
+  return Trim(text, kSpace).empty() ? 0 : static_cast<int64_t>(SplitWords(text).size());
 }
 
 bool Declared(const ModelRequest& request, std::string_view name) {
@@ -51,14 +46,14 @@ bool Declared(const ModelRequest& request, std::string_view name) {
 
 // The call that `line` asks for, if any.
 std::optional<ToolCallBlock> ParseCall(const ModelRequest& request, std::string_view line) {
-  line = Trim(line);
+  line = Trim(line, kSpace);
   if (!line.starts_with(kCall)) return std::nullopt;
-  line = Trim(line.substr(kCall.size()));
+  line = Trim(line.substr(kCall.size()), kSpace);
   const std::string_view name = line.substr(0, line.find_first_of(kSpace));
   if (!Declared(request, name)) return std::nullopt;
   ToolCallBlock call;
   call.name = name;
-  const std::string_view arguments = Trim(line.substr(name.size()));
+  const std::string_view arguments = Trim(line.substr(name.size()), kSpace);
   if (arguments.empty()) return call;
   const Result<nlohmann::json> parsed = ParseJson(arguments);
   if (!parsed.ok() || !parsed->is_object()) return std::nullopt;

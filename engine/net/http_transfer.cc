@@ -6,20 +6,15 @@
 #include <utility>
 
 #include "base/letter_case.h"
+#include "base/text.h"
 
 namespace agent_graph::net {
 namespace {
 
+constexpr std::string_view kLineBlanks = " \t\r\n";
 // libcurl reads once a turn, with a poll and a recv. Of the buffer of a call whose tokens come in
 // small pieces only the first page is ever touched.
 constexpr long kReceiveBufferBytes = 16 * 1024;
-
-std::string_view TrimLine(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
 
 // What to tell the client about a transfer that failed.
 Status TransferStatus(CURLcode result) {
@@ -174,17 +169,18 @@ size_t HttpCall::Transfer::TakeHeaderLine(std::string_view line) {
     return 0;
   }
   const size_t taken = line.size();
-  line = TrimLine(line);
+  line = Trim(line, kLineBlanks);
   if (line.starts_with("HTTP/")) {
     head_ = HttpHead();
     const size_t space = std::min(line.find(' '), line.size());
-    const std::string_view code = TrimLine(line.substr(space)).substr(0, 3);
+    const std::string_view code = Trim(line.substr(space), kLineBlanks).substr(0, 3);
     std::from_chars(code.data(), code.data() + code.size(), head_.status);
   } else if (line.empty()) {
     head_complete_ = head_.status >= 200;
     if (head_complete_) progress_.Notify();
   } else if (const size_t colon = line.find(':'); colon != std::string_view::npos) {
-    head_.headers.emplace_back(LowerCase(line.substr(0, colon)), TrimLine(line.substr(colon + 1)));
+    head_.headers.emplace_back(LowerCase(line.substr(0, colon)),
+                               Trim(line.substr(colon + 1), kLineBlanks));
   }
   return taken;
 }

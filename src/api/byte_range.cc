@@ -5,18 +5,13 @@
 #include <optional>
 
 #include "base/letter_case.h"
+#include "base/text.h"
 
 namespace agent_graph::api {
 namespace {
 
 constexpr std::string_view kUnit = "bytes=";
 constexpr uint64_t kFar = std::numeric_limits<uint64_t>::max();
-
-std::string_view Trim(std::string_view text) {
-  size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 // Digits only; more than fits counts as very far.
 std::optional<uint64_t> Number(std::string_view text) {

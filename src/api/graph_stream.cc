@@ -6,6 +6,7 @@
 #include "api/run_request.h"
 #include "api/stream_sink.h"
 #include "base/letter_case.h"
+#include "base/text.h"
 
 namespace agent_graph::api {
 namespace {
@@ -15,11 +16,9 @@ constexpr std::string_view kNdjson = "application/x-ndjson";
 // The text before `mark`, which is taken off `rest` together with it, without blanks around it.
 std::string_view NextPiece(std::string_view& rest, char mark) {
   const size_t end = rest.find(mark);
-  std::string_view piece = rest.substr(0, end);
+  const std::string_view piece = Trim(rest.substr(0, end));
   rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  const size_t first = piece.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return piece.substr(first, piece.find_last_not_of(" \t") - first + 1);
+  return piece;
 }
 
 // One entry of an Accept header; q=0 refuses what it names.

@@ -14,10 +14,8 @@
 namespace agent_graph::api {
 namespace {
 
-ErrorInfo TooLong(size_t bytes_max) {
-  return {ApiError::kValidation,
-          "a message must have at most " + std::to_string(bytes_max) + " bytes",
-          {}};
+ErrorInfo Invalid(std::string problem) {
+  return {ApiError::kValidation, problem, {{{"body"}, problem, "value_error"}}};
 }
 
 Status Keep(HandlerContext& context, std::string_view bytes, media::FileRecord& record) {
@@ -35,7 +33,7 @@ std::optional<ErrorInfo> Store(HandlerContext& context, MediaReference& referenc
   const settings::MediaSettings& settings = context.api().settings->media;
   std::optional<std::string> bytes = models::DecodeBase64(data.base64);
   if (!bytes || bytes->empty()) {
-    return ErrorInfo{ApiError::kValidation, "a file in a message is not base64", {}};
+    return Invalid("a file in a message is not base64");
   }
   if (bytes->size() > settings.file_bytes_max()) return FileTooLarge(settings);
   media::FileRecord record = NewFileRecord(context, data.mime_type, reference.filename);
@@ -69,7 +67,8 @@ std::optional<ErrorInfo> StoreInlineFiles(HandlerContext& context, std::vector<M
     if (message::ToJsonText(message).size() <= limits.message_bytes_max) continue;
     // It could not be read by the one who gave it.
     if (!media::MayRead(ReaderOf(context), NewFileRecord(context, "", ""))) {
-      return TooLong(limits.message_bytes_max);
+      return Invalid("a message must have at most " + std::to_string(limits.message_bytes_max) +
+                     " bytes");
     }
     for (ContentBlock& block : message.content) {
       auto* media = std::get_if<MediaBlock>(&block);

@@ -4,6 +4,7 @@
 
 #include "base/letter_case.h"
 #include "base/percent_encoding.h"
+#include "base/text.h"
 
 namespace agent_graph::auth {
 namespace {
@@ -13,12 +14,6 @@ constexpr std::string_view kTokenParameter = "token=";
 
 bool IsSpace(char c) {
   return c == ' ' || c == '\t';
-}
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
-  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 std::optional<std::string> NotEmpty(std::string_view text) {

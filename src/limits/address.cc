@@ -6,17 +6,13 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/text.h"
+
 namespace agent_graph::limits {
 namespace {
 
 constexpr std::array<uint8_t, 12> kMappedPrefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 constexpr int kMappedBits = 96;
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 template <typename Integer>
 bool ParseNumber(std::string_view text, Integer max, Integer& out) {

@@ -4,18 +4,13 @@
 
 #include "base/letter_case.h"
 #include "base/percent_encoding.h"
+#include "base/text.h"
 
 namespace agent_graph::multipart {
 namespace {
 
 constexpr size_t kBoundaryBytesMax = 70;  // RFC 2046, 5.1.1
 constexpr std::string_view kBoundaryMarks = "'()+_,-./:=? ";
-
-std::string_view Trim(std::string_view text) {
-  size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 bool IsAlphanumeric(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');

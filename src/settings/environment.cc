@@ -6,15 +6,12 @@
 
 #include "base/environment.h"
 #include "base/errno_text.h"
+#include "base/text.h"
 
 namespace agent_graph::settings {
 namespace {
 
-std::string_view Trim(std::string_view text) {
-  size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
+constexpr std::string_view kBlanks = " \t\r";
 
 // Quotes are taken off; outside of them " #" starts a comment.
 std::string_view Unquote(std::string_view value) {
@@ -23,7 +20,7 @@ std::string_view Unquote(std::string_view value) {
     if (end != std::string_view::npos) return value.substr(1, end - 1);
   }
   if (size_t comment = value.find(" #"); comment != std::string_view::npos) {
-    value = Trim(value.substr(0, comment));
+    value = Trim(value.substr(0, comment), kBlanks);
   }
   return value;
 }
@@ -37,16 +34,17 @@ Status Invalid(std::string message) {
 Status MergeEnvironmentText(std::string_view text, Environment& environment) {
   for (int number = 1; !text.empty(); ++number) {
     size_t end = text.find('\n');
-    std::string_view line = Trim(text.substr(0, end));
+    std::string_view line = Trim(text.substr(0, end), kBlanks);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (line.empty() || line[0] == '#') continue;
-    if (line.starts_with("export ")) line = Trim(line.substr(7));
+    if (line.starts_with("export ")) line = Trim(line.substr(7), kBlanks);
     size_t equals = line.find('=');
-    if (equals == std::string_view::npos || !IsVariableName(Trim(line.substr(0, equals)))) {
+    if (equals == std::string_view::npos ||
+        !IsVariableName(Trim(line.substr(0, equals), kBlanks))) {
       return Invalid("line " + std::to_string(number) + " is not KEY=VALUE");
     }
-    environment[std::string(Trim(line.substr(0, equals)))] =
-        std::string(Unquote(Trim(line.substr(equals + 1))));
+    environment[std::string(Trim(line.substr(0, equals), kBlanks))] =
+        std::string(Unquote(Trim(line.substr(equals + 1), kBlanks)));
   }
   return Status::Ok();
 }

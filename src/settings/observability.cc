@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/letter_case.h"
+#include "base/text.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -34,26 +35,20 @@ const std::string* Find(const Settings& settings, const char* name) {
   return found == settings.environment.end() || found->second.empty() ? nullptr : &found->second;
 }
 
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 // "name=value,name=value"
 Status ReadHeaderList(std::string_view list, std::map<std::string, std::string>& headers) {
   while (!list.empty()) {
     const size_t comma = std::min(list.find(','), list.size());
     const std::string_view pair = list.substr(0, comma);
     list.remove_prefix(std::min(comma + 1, list.size()));
-    if (Trim(pair).empty()) continue;
+    if (Trim(pair, " ").empty()) continue;
     const size_t equals = pair.find('=');
-    const std::string_view name = Trim(pair.substr(0, equals));
+    const std::string_view name = Trim(pair.substr(0, equals), " ");
     const bool bad = equals == std::string_view::npos || name.empty() ||
                      std::ranges::any_of(pair, [](char c) { return c < ' ' || c == 0x7f; }) ||
                      name.find_first_of(" :\"") != std::string_view::npos;
     if (bad) return Invalid("OTEL_EXPORTER_OTLP_HEADERS: must be name=value, with commas between");
-    headers[std::string(name)] = Trim(pair.substr(equals + 1));
+    headers[std::string(name)] = Trim(pair.substr(equals + 1), " ");
   }
   return Status::Ok();
 }

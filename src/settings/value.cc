@@ -5,6 +5,7 @@
 
 #include "base/environment.h"
 #include "base/json.h"
+#include "base/text.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -51,12 +52,6 @@ bool HasControlCharacter(std::string_view text) {
 
 bool HasBlankOrControlCharacter(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return c <= ' ' || c == 0x7f; });
-}
-
-std::string_view Trim(std::string_view text) {
-  size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/letter_case.h"
+#include "base/text.h"
 
 namespace agent_graph::websocket {
 namespace {
@@ -15,16 +16,6 @@ constexpr std::string_view kGuid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 constexpr std::string_view kVersion = "13";
 constexpr size_t kKeyBytes = 24;   // base64 of 16 bytes
 constexpr size_t kKeyDigits = 22;  // before the padding
-
-bool IsSpace(char c) {
-  return c == ' ' || c == '\t';
-}
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
-  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 bool HasToken(const bridge::HeaderList& headers, std::string_view name, std::string_view token) {
   return std::ranges::any_of(HeaderTokens(headers, name), [&](std::string_view offered) {

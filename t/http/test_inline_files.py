@@ -93,7 +93,9 @@ def test_what_is_no_file_is_bounded(start_service):
     service = start_service(_ECHO)
     block = _image(_LARGE)
     block["media"]["url"] += "!"
-    assert service.post("/v1/graph/invoke", _with(block)).status == 422
+    reply = service.post("/v1/graph/invoke", _with(block))
+    assert reply.status == 422
+    assert reply.json()["error"]["details"][0]["loc"] == ["body"]
     block = {"type": "text", "text": "x" * 1_100_000}
     assert service.post("/v1/graph/invoke", _with(block)).status == 422
     both = _with(_image(_LARGE))

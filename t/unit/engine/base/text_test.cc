@@ -19,5 +19,13 @@ TEST(TextTest, OneLineHasNoControlCharacters) {
   EXPECT_EQ(OneLine("aé", 2), "a");
 }
 
+TEST(TextTest, TrimTakesBlanksOffBothEnds) {
+  EXPECT_EQ(Trim(" \ta b\t "), "a b");
+  EXPECT_EQ(Trim(" \t "), "");
+  EXPECT_EQ(Trim(""), "");
+  EXPECT_EQ(Trim(" a\r"), "a\r");
+  EXPECT_EQ(Trim("\ta\r ", " \r"), "\ta");
+}
+
 }  // namespace
 }  // namespace agent_graph

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,14 +29,20 @@ size_t KeptReplies(const std::string& directory) {
   return kept;
 }
 
-TEST(KeptReplies, AWaitingRunHoldsNoAnswersBack) {
+// One client holds the thread that a run of the other waits for.
+class KeptRepliesTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(begun.ok()); }
+
   TemporaryDirectory directory;
-  auto owner = StartOwner(directory.path());
-  auto holder = StartClient(directory.path());
-  auto client = StartClient(directory.path());
+  std::unique_ptr<Owner> owner = StartOwner(directory.path());
+  std::unique_ptr<Client> holder = StartClient(directory.path());
+  std::unique_ptr<Client> client = StartClient(directory.path());
   const BeginRun held = RunOn("busy");
-  Result<BeginRunReply> begun = holder->Begin(held, nullptr);
-  ASSERT_TRUE(begun.ok());
+  const Result<BeginRunReply> begun = holder->Begin(held, nullptr);
+};
+
+TEST_F(KeptRepliesTest, AWaitingRunHoldsNoAnswersBack) {
   const BeginRun waiting = RunOn("busy");
   std::thread waiter([&] {
     Result<BeginRunReply> granted = client->Begin(waiting, nullptr);
@@ -56,14 +63,7 @@ TEST(KeptReplies, AWaitingRunHoldsNoAnswersBack) {
   EXPECT_EQ(client->GetThread(Scope::All(), "busy")->last_run_id, waiting.run_id);
 }
 
-TEST(KeptReplies, NothingIsDoneTwiceWhileARunWaits) {
-  TemporaryDirectory directory;
-  auto owner = StartOwner(directory.path());
-  auto holder = StartClient(directory.path());
-  auto client = StartClient(directory.path());
-  const BeginRun held = RunOn("busy");
-  Result<BeginRunReply> begun = holder->Begin(held, nullptr);
-  ASSERT_TRUE(begun.ok());
+TEST_F(KeptRepliesTest, NothingIsDoneTwiceWhileARunWaits) {
   std::thread waiter([&] { EXPECT_TRUE(client->Begin(RunOn("busy"), nullptr).ok()); });
   std::atomic<bool> end{false};
   std::atomic<int> count{0};
