@@ -50,7 +50,8 @@ class WebSocketClient {
   virtual ~WebSocketClient() = default;
   // Before OnOpen it waits; after the end it is ignored.
   virtual void Send(std::string text) = 0;
-  // Nothing is sent any more; OnEnd tells when the peer has closed, too, or took too long.
+  // Nothing is sent any more; OnEnd tells when the peer has closed, too, or took too long. Messages
+  // that are on their way meanwhile may come or may not.
   virtual void Leave() = 0;
   virtual size_t unsent_bytes() const = 0;
 };
