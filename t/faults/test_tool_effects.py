@@ -8,8 +8,9 @@ import threading
 
 import pytest
 
-from harness.agents import ordering, texts
+from harness.agents import ordering
 from harness.http_service import HttpService
+from harness.messages import texts
 from harness.waiting import wait_until
 
 _PARAMETERS = {"type": "object", "properties": {"item": {"type": "string"}}}

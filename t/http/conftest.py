@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from harness import environment, processes  # noqa: E402
 from harness.configuration import nginx_configuration  # noqa: E402
 from harness.gated_provider import GatedProvider  # noqa: E402
+from harness.live_provider import LiveProvider  # noqa: E402
 from harness.mcp_server import McpServer  # noqa: E402
 from harness.mock_provider import MockProvider  # noqa: E402
 from harness.nginx import Nginx  # noqa: E402
@@ -95,6 +96,14 @@ def start_service(make_service):
         return make_service(settings, **other).start()
 
     return start
+
+
+@pytest.fixture
+def live_provider():
+    """A realtime provider that the test plays."""
+    provider = LiveProvider()
+    yield provider
+    provider.close()
 
 
 @pytest.fixture

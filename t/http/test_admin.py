@@ -7,8 +7,9 @@ import subprocess
 import pytest
 
 from harness import environment
-from harness.agents import behaviour, texts
+from harness.agents import behaviour
 from harness.http_service import HttpService
+from harness.messages import texts
 from harness.uploads import uploaded
 
 _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")

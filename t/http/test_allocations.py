@@ -5,7 +5,8 @@ import re
 import pytest
 
 from harness import environment, processes
-from harness.agents import allocating, texts
+from harness.agents import allocating
+from harness.messages import texts
 from harness.stream import is_done
 from harness.waiting import wait_until
 

@@ -6,7 +6,8 @@ import shutil
 import pytest
 
 from harness import environment
-from harness.agents import behaviour, texts
+from harness.agents import behaviour
+from harness.messages import texts
 from harness.tokens import JWT_ENVIRONMENT, SECRET, bearer, token
 from harness.waiting import wait_until
 
@@ -50,19 +51,11 @@ def _assert_refused(reply, status, code, detail=None):
 # Start-up
 
 
-def _refusal(service):
-    """What `nginx -t` prints about a configuration it refuses."""
-    service.error_log.allow(r"\[emerg\]")
-    accepted, printed = service.test_configuration()
-    assert not accepted
-    return printed
-
-
 @pytest.mark.parametrize("missing", ["JWT_SECRET_KEY", "JWT_ALGORITHM"])
 def test_jwt_needs_its_variables(make_service, missing):
     kept = "".join(line for line in JWT_ENVIRONMENT.splitlines(True) if missing not in line)
     service = make_service(_settings(), files={"secrets.env": kept + "JWT_JWKS_FILE=keys.json\n"})
-    printed = _refusal(service)
+    printed = service.refusal()
     assert missing in printed and SECRET not in printed
 
 
@@ -77,12 +70,12 @@ def test_jwt_needs_its_variables(make_service, missing):
     ],
 )
 def test_wrong_settings_are_named(make_service, settings, named):
-    assert named in _refusal(make_service(behaviour("echo", **settings)))
+    assert named in make_service(behaviour("echo", **settings)).refusal()
 
 
 def test_a_broken_key_file_is_found_by_the_configuration_test(make_service):
     files = {"secrets.env": JWT_ENVIRONMENT + "JWT_JWKS_FILE=keys.json\n", "keys.json": "{}"}
-    assert "JWT_JWKS_FILE" in _refusal(make_service(_settings(), files=files))
+    assert "JWT_JWKS_FILE" in make_service(_settings(), files=files).refusal()
 
 
 # Tokens

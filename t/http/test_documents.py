@@ -8,7 +8,8 @@ import pathlib
 import pytest
 
 from harness import documents
-from harness.agents import behaviour, texts
+from harness.agents import behaviour
+from harness.messages import texts
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.uploads import uploaded
 from harness.waiting import wait_until

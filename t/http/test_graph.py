@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from harness.agents import DEMO, behaviour, texts, user
+from harness.agents import DEMO, behaviour
+from harness.messages import texts, user
 from harness.stream import is_done
 from harness.waiting import wait_until
 

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from harness.agents import behaviour, texts
+from harness.agents import behaviour
+from harness.messages import texts
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.websocket import WebSocket
 

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from harness.agents import behaviour, texts
+from harness.agents import behaviour
+from harness.messages import texts
 from harness.service import invocation
 from harness.stream import is_done
 from harness.websocket import WebSocket

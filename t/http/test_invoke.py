@@ -4,7 +4,8 @@ import threading
 
 import pytest
 
-from harness.agents import DEMO, behaviour, texts, user
+from harness.agents import DEMO, behaviour
+from harness.messages import texts, user
 
 _INVOKE = "/v1/graph/invoke"
 

@@ -5,7 +5,8 @@ import os
 import pytest
 
 from harness import http1, http2
-from harness.agents import DEMO, behaviour, texts, user
+from harness.agents import DEMO, behaviour
+from harness.messages import texts, user
 from harness.service import invocation
 from harness.stream import is_done
 from harness.waiting import wait_until

@@ -4,32 +4,23 @@ import contextlib
 import os
 import signal
 
-import pytest
 import websockets
 
 from harness.live import LiveClient, transcript
-from harness.live_provider import LiveProvider
 from harness.waiting import wait_until
 
 _MIB = 1024 * 1024
 
 
-@pytest.fixture
-def provider():
-    running = LiveProvider()
-    yield running
-    running.close()
-
-
-def _start(service, provider, **init):
+def _start(service, live_provider, **init):
     client = LiveClient(service.port).start(**init)
-    connection = provider.accept()
+    connection = live_provider.accept()
     connection.accept_setup()
     return client, connection
 
 
-def test_broken_utf8_reaches_no_client(start_service, provider):
-    client, connection = _start(start_service(provider.settings()), provider)
+def test_broken_utf8_reaches_no_client(start_service, live_provider):
+    client, connection = _start(start_service(live_provider.settings()), live_provider)
     # Only messages of text are checked on their way; this provider sends binary ones, too.
     said = b'{"serverContent":{"outputTranscription":{"text":"a\xff\xc3b"}}}'
     connection.send_bytes(said)
@@ -40,12 +31,12 @@ def test_broken_utf8_reaches_no_client(start_service, provider):
     assert client.read_event()["type"] == "tool_result"
 
 
-def test_a_message_beyond_the_bound_costs_the_connection(start_service, provider):
-    service = start_service(provider.settings())
-    client, connection = _start(service, provider)
+def test_a_message_beyond_the_bound_costs_the_connection(start_service, live_provider):
+    service = start_service(live_provider.settings())
+    client, connection = _start(service, live_provider)
     with contextlib.suppress(websockets.ConnectionClosed):  # maybe before all of it was sent
         connection.hear("x" * 5 * _MIB)
-    following = provider.accept()
+    following = live_provider.accept()
     following.accept_setup()
     following.say("go on")
     following.complete_turn()
@@ -53,28 +44,28 @@ def test_a_message_beyond_the_bound_costs_the_connection(start_service, provider
     assert "x" not in transcript(client.events, "input")
 
 
-def test_a_handle_beyond_the_bound_is_none(start_service, provider):
-    client, connection = _start(start_service(provider.settings()), provider)
+def test_a_handle_beyond_the_bound_is_none(start_service, live_provider):
+    client, connection = _start(start_service(live_provider.settings()), live_provider)
     connection.give_handle("h" * 65537)
     connection.give_handle("short")
     assert client.read_event() == {"type": "session_update", "resumption_handle": "short"}
 
 
-def test_a_provider_that_does_not_answer_a_close_is_left(start_service, provider):
-    client, connection = _start(start_service(provider.settings()), provider)
+def test_a_provider_that_does_not_answer_a_close_is_left(start_service, live_provider):
+    client, connection = _start(start_service(live_provider.settings()), live_provider)
     connection.fall_silent()
     connection.send({"goAway": {"timeLeft": "50s"}})
-    following = provider.accept()
+    following = live_provider.accept()
     following.accept_setup()
     following.say("at last")
     following.complete_turn()
     assert transcript(client.read_turn()) == "at last"
 
 
-def test_what_cannot_be_kept_does_not_pile_up(start_service, provider):
+def test_what_cannot_be_kept_does_not_pile_up(start_service, live_provider):
     """The state service hangs while a client writes more than fits."""
-    service = start_service(provider.settings(), workers=1)
-    client, connection = _start(service, provider, thread_id="piled")
+    service = start_service(live_provider.settings(), workers=1)
+    client, connection = _start(service, live_provider, thread_id="piled")
     client.type("first")
     assert "first" in str(connection.receive())
     wait_until(lambda: service.get("/v1/threads/piled/messages").status == 200, "it is stored")

@@ -4,7 +4,8 @@ import base64
 
 import pytest
 
-from harness.live import LIVE, LiveClient, transcript, types
+from harness.live import LIVE, LiveClient, messages_of, transcript, types
+from harness.messages import text_of
 
 _SOUND = bytes(range(256)) * 40
 _FIXTURES = [
@@ -45,10 +46,7 @@ def service(request, start_service, start_mock_provider):
 
 
 def _texts(service, thread_id):
-    messages = service.get(f"/v1/threads/{thread_id}/messages").json()["data"]["messages"]
-    return [
-        (m["role"], "".join(block.get("text", "") for block in m["content"])) for m in messages
-    ]
+    return [(m["role"], text_of(m)) for m in messages_of(service, thread_id)]
 
 
 def test_a_conversation(service):

@@ -3,52 +3,32 @@
 import pytest
 
 from harness.connect_proxy import ConnectProxy
-from harness.live import LiveClient, transcript, types
-from harness.live_provider import LiveProvider
+from harness.live import LiveClient, transcript, types, wait_for_messages
+from harness.messages import texts
 from harness.waiting import wait_until
 
 
 @pytest.fixture
-def provider():
-    running = LiveProvider()
-    yield running
-    running.close()
+def service(start_service, live_provider):
+    return start_service(live_provider.settings())
 
 
-@pytest.fixture
-def service(start_service, provider):
-    return start_service(provider.settings())
-
-
-def _start(service, provider, **init):
-    """A session, and its first connection to the provider."""
+def _start(service, live_provider, **init):
+    """A session, and its first connection to the live_provider."""
     client = LiveClient(service.port).start(**init)
-    connection = provider.accept()
+    connection = live_provider.accept()
     connection.accept_setup()
     return client, connection
 
 
-def _text(message):
-    return "".join(block.get("text", "") for block in message["content"])
-
-
-def _messages(service, thread_id, count):
-    def read():
-        reply = service.get(f"/v1/threads/{thread_id}/messages")
-        found = reply.json()["data"]["messages"] if reply.status == 200 else []
-        return len(found) >= count and [_text(message) for message in found]
-
-    return wait_until(read, f"{count} messages are in the thread")
-
-
-def test_the_next_connection_is_there_before_the_turn_ends(service, provider):
-    client, connection = _start(service, provider)
+def test_the_next_connection_is_there_before_the_turn_ends(service, live_provider):
+    client, connection = _start(service, live_provider)
     connection.give_handle("h1")
     connection.say("I am", b"\0" * 480)
     client.read_to("output_transcript")
     connection.send({"goAway": {"timeLeft": "50s"}})
     assert client.read_to("go_away")[-1]["time_left"] == "50s"
-    following = provider.accept()  # while the old one goes on
+    following = live_provider.accept()  # while the old one goes on
     client.type("one more thing")
     connection.receive_until("clientContent")
     assert following.messages.empty()
@@ -63,13 +43,13 @@ def test_the_next_connection_is_there_before_the_turn_ends(service, provider):
     following.say("here")
     following.complete_turn()
     assert transcript(client.read_turn()) == "here"
-    assert not provider.has_connection()
+    assert not live_provider.has_connection()
 
 
-def test_sound_of_the_change_is_kept(service, provider):
-    client, connection = _start(service, provider)
+def test_sound_of_the_change_is_kept(service, live_provider):
+    client, connection = _start(service, live_provider)
     connection.send({"goAway": {"timeLeft": "50s"}})
-    following = provider.accept()
+    following = live_provider.accept()
     following.receive_until("setup")
     client.say(b"\1" * 3200)
     client.type("and text")
@@ -78,20 +58,20 @@ def test_sound_of_the_change_is_kept(service, provider):
     assert following.receive_until("clientContent")["turns"][0]["parts"] == [{"text": "and text"}]
 
 
-def test_a_provider_that_warns_and_is_silent(service, provider):
-    client, connection = _start(service, provider, thread_id="silent")
+def test_a_provider_that_warns_and_is_silent(service, live_provider):
+    client, connection = _start(service, live_provider, thread_id="silent")
     connection.say("I will not", b"\0" * 480)
     client.read_to("output_transcript")
     connection.send({"goAway": {"timeLeft": "2.5s"}})
-    following = provider.accept()
+    following = live_provider.accept()
     following.accept_setup()
     client.type("hello?")
     said = [following.receive_until("clientContent")["turns"][-1]["parts"] for _ in range(2)]
     assert said == [[{"text": "I will not"}], [{"text": "hello?"}]]
 
 
-def test_a_provider_that_warns_and_breaks_off(service, provider):
-    client, connection = _start(service, provider, thread_id="broken")
+def test_a_provider_that_warns_and_breaks_off(service, live_provider):
+    client, connection = _start(service, live_provider, thread_id="broken")
     connection.give_handle("h")
     client.read_to("session_update")
     connection.hear("tell me")
@@ -99,49 +79,49 @@ def test_a_provider_that_warns_and_breaks_off(service, provider):
     client.read_to("output_transcript")
     connection.send({"goAway": {"timeLeft": "50s"}})
     client.read_to("go_away")
-    following = provider.accept()
+    following = live_provider.accept()
     connection.abort()
     assert types(client.read_turn())[-1] == "turn_complete"
     assert following.accept_setup()["sessionResumption"] == {"handle": "h"}
     following.say(" a time")
     following.complete_turn()
     assert transcript(client.read_turn()) == " a time"
-    assert _messages(service, "broken", 3) == ["tell me", "Once upon", " a time"]
+    assert texts(wait_for_messages(service, "broken", 3)) == ["tell me", "Once upon", " a time"]
 
 
-def test_a_prepared_connection_that_fails_harms_nobody(service, provider):
-    client, connection = _start(service, provider)
+def test_a_prepared_connection_that_fails_harms_nobody(service, live_provider):
+    client, connection = _start(service, live_provider)
     connection.say("I am", b"\0" * 480)
     client.read_to("output_transcript")
     connection.send({"goAway": {"timeLeft": "50s"}})
-    provider.accept().close(1007, "not now")
+    live_provider.accept().close(1007, "not now")
     wait_until(lambda: service.error_log.lines("not now"), "the session knows")
     connection.say(" still here")
     connection.complete_turn()
     assert transcript(client.read_turn()).endswith(" still here")
-    provider.accept().accept_setup()
+    live_provider.accept().accept_setup()
 
 
-def test_a_handle_that_is_refused_once_more(service, provider):
+def test_a_handle_that_is_refused_once_more(service, live_provider):
     """The provider still counts the old connection: what was said is told instead."""
-    client, connection = _start(service, provider, thread_id="refused")
+    client, connection = _start(service, live_provider, thread_id="refused")
     connection.give_handle("h")
     connection.hear("my name is Ada")
     connection.say("Hello Ada")
     connection.complete_turn()
     client.read_turn()
     connection.send({"goAway": {"timeLeft": "50s"}})
-    following = provider.accept()
+    following = live_provider.accept()
     assert following.receive_until("setup")["sessionResumption"] == {"handle": "h"}
     following.close(1007, "the handle is in use")
-    again = provider.accept()
+    again = live_provider.accept()
     assert again.accept_setup()["sessionResumption"] == {}
     turns = again.receive_until("clientContent")["turns"]
     assert [turn["parts"][0]["text"] for turn in turns] == ["my name is Ada", "Hello Ada"]
 
 
-def test_a_handle_is_told_once(service, provider):
-    client, connection = _start(service, provider)
+def test_a_handle_is_told_once(service, live_provider):
+    client, connection = _start(service, live_provider)
     for handle in ("h", "h", "i"):
         connection.give_handle(handle)
     connection.say("end")
@@ -153,10 +133,10 @@ def test_a_handle_is_told_once(service, provider):
     assert told == ["h", "i"]
 
 
-def test_a_provider_that_sends_everybody_away_is_given_up(service, provider):
+def test_a_provider_that_sends_everybody_away_is_given_up(service, live_provider):
     client = LiveClient(service.port).start()
     for _ in range(6):
-        connection = provider.accept()
+        connection = live_provider.accept()
         connection.accept_setup()
         connection.send({"goAway": {"timeLeft": "0s"}})
     events = client.read_to_end()
@@ -164,26 +144,26 @@ def test_a_provider_that_sends_everybody_away_is_given_up(service, provider):
     assert client.closed_with == 1011
 
 
-def test_a_provider_that_answers_no_ping_is_left(service, provider):
-    client, connection = _start(service, provider)
+def test_a_provider_that_answers_no_ping_is_left(service, live_provider):
+    client, connection = _start(service, live_provider)
     connection.give_handle("h")
     client.read_to("session_update")
     connection.fall_silent()
-    following = provider.accept()
+    following = live_provider.accept()
     assert following.accept_setup()["sessionResumption"] == {"handle": "h"}
     following.say("back")
     following.complete_turn()
     assert transcript(client.read_turn()) == "back"
 
 
-def test_the_provider_is_reached_through_a_proxy(make_service, provider):
+def test_the_provider_is_reached_through_a_proxy(make_service, live_provider):
     """No server of that name exists: only the proxy could have led there."""
-    with ConnectProxy(provider.port) as proxy:
-        settings = provider.settings(base_url="http://model.invalid:1234/v1beta")
+    with ConnectProxy(live_provider.port) as proxy:
+        settings = live_provider.settings(base_url="http://model.invalid:1234/v1beta")
         service = make_service(settings | {"env": ".env"})
         service.write(".env", f"HTTP_PROXY=http://127.0.0.1:{proxy.port}\n")
         service.start()
-        client, connection = _start(service, provider)
+        client, connection = _start(service, live_provider)
         connection.say("through")
         connection.complete_turn()
         assert transcript(client.read_turn()) == "through"

@@ -8,17 +8,9 @@ import re
 import pytest
 
 from harness.live import LIVE, OUTPUT_RATE, LiveClient, silence, transcript
-from harness.live_provider import LiveProvider
 from harness.voice import seconds, spoken
 
 _SENTENCE = "Good morning. What will the weather be like today?"
-
-
-@pytest.fixture
-def provider():
-    running = LiveProvider()
-    yield running
-    running.close()
 
 
 def _heard(events):
@@ -52,10 +44,10 @@ def test_a_voice_interrupts_the_answer(start_service):
     client.read_to("interrupted")
 
 
-def test_gemini_hears_what_was_said(start_service, provider):
-    service = start_service(provider.settings())
+def test_gemini_hears_what_was_said(start_service, live_provider):
+    service = start_service(live_provider.settings())
     client = LiveClient(service.port).start()
-    connection = provider.accept()
+    connection = live_provider.accept()
     connection.accept_setup()
     sentence = spoken(_SENTENCE)
     client.say(sentence)
@@ -65,12 +57,12 @@ def test_gemini_hears_what_was_said(start_service, provider):
     assert heard == sentence
 
 
-def test_openai_hears_it_at_its_own_rate(start_service, provider):
-    base_url = f"http://127.0.0.1:{provider.port}/v1"
-    settings = provider.settings(provider="openai", base_url=base_url, model="gpt-realtime")
+def test_openai_hears_it_at_its_own_rate(start_service, live_provider):
+    base_url = f"http://127.0.0.1:{live_provider.port}/v1"
+    settings = live_provider.settings(provider="openai", base_url=base_url, model="gpt-realtime")
     service = start_service(settings)
     client = LiveClient(service.port).start()
-    connection = provider.accept()
+    connection = live_provider.accept()
     connection.accept_session()
     sentence = spoken(_SENTENCE)
     client.say(sentence)

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from harness.agents import behaviour, texts
+from harness.agents import behaviour
+from harness.messages import texts
 from harness.openapi import OpenApi
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.tool_graph import tool_graph

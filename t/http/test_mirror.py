@@ -5,8 +5,9 @@ import json
 
 import pytest
 
-from harness.agents import DEMO, texts
+from harness.agents import DEMO
 from harness.http1 import request_bytes
+from harness.messages import texts
 from harness.service import invocation
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.uploads import file_form

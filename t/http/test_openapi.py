@@ -8,7 +8,8 @@ import subprocess
 import pytest
 
 from harness import environment
-from harness.agents import DEMO, behaviour, user
+from harness.agents import DEMO, behaviour
+from harness.messages import user
 from harness.openapi import Generator, OpenApi
 from harness.service import invocation
 from harness.tokens import JWT_ENVIRONMENT

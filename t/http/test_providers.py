@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from harness.agents import texts
 from harness.certificate import self_signed
+from harness.messages import texts
 from harness.stream import is_done
 from harness.waiting import wait_until
 

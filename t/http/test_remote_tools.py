@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from harness.agents import DEMO, texts, user
+from harness.agents import DEMO
+from harness.messages import texts, user
 from harness.stream import is_done
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.tool_graph import asks, tool_graph
@@ -339,6 +340,4 @@ def test_remote_tools_of_service_json(serve):
 def test_mistakes_in_service_json(make_service, changed, problem):
     settings = DEMO | {"remote_tools": [{"node": "TOOLS", **_WEATHER} | changed]}
     service = make_service(settings)
-    accepted, printed = service.test_configuration()
-    service.error_log.allow(r"\[emerg\]")
-    assert not accepted and problem in printed, printed
+    assert problem in service.refusal()

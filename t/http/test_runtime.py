@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.agents import texts
+from harness.messages import texts
 from harness.service import invocation
 from harness.stream import is_done
 

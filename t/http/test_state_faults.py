@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 
-from harness.agents import behaviour, user
+from harness.agents import behaviour
 from harness.ledger import judge, progress, run_writers, settle
+from harness.messages import user
 from harness.waiting import wait_until
 
 _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")

@@ -221,9 +221,7 @@ def test_a_draining_worker_is_shown(start_service, gated_provider):
 
 def test_a_wrong_format_fails_the_test_of_the_configuration(make_service):
     service = make_service(DEMO, server="location = /m { agent_graph_status format=xml; }")
-    accepted, printed = service.test_configuration()
-    assert not accepted and "text, json or prometheus" in printed
-    service.error_log.allow(r"\[emerg\]")
+    assert "text, json or prometheus" in service.refusal()
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")

@@ -3,7 +3,8 @@
 import pytest
 
 from harness import http1, http2
-from harness.agents import DEMO, behaviour, user
+from harness.agents import DEMO, behaviour
+from harness.messages import user
 from harness.service import invocation
 from harness.stream import is_done
 from harness.websocket import WebSocket

@@ -2,7 +2,8 @@
 
 import pytest
 
-from harness.agents import behaviour, texts, user
+from harness.agents import behaviour
+from harness.messages import texts, user
 
 _INVOKE = "/v1/graph/invoke"
 _ECHO = behaviour("echo")

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from harness.agents import texts
 from harness.http_service import HttpService
+from harness.messages import texts
 from harness.ports import free_port
 from harness.tool_graph import asks, tool_graph
 from harness.waiting import wait_until
@@ -231,9 +231,7 @@ def test_a_variable_that_is_not_set_is_found_by_the_check(make_service, start_mo
     mock = start_mock_provider([])
     service = make_service(_settings(mock), files={"tools.json": json.dumps(tool_graph(tools=[_ORDER]))})
     service.write(".env", "SHOP=http://127.0.0.1:1\n")
-    accepted, printed = service.test_configuration()
-    service.error_log.allow(r"\[emerg\]")
-    assert not accepted
+    printed = service.refusal()
     assert (
         'tools.json: app: node "TOOLS", tool "get_order": headers.Authorization: '
         "environment variable SHOP_TOKEN is not set"

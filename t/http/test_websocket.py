@@ -12,6 +12,7 @@ import websockets
 from harness import http1
 from harness.agents import DEMO
 from harness.gated_provider import GatedProvider
+from harness.messages import text_of
 from harness.service import invocation
 from harness.waiting import wait_until
 from harness.websocket import (
@@ -41,7 +42,7 @@ def _gated(provider):
 def _final_text(chunks):
     messages = [c["message"] for c in chunks if c["event"] == "message" and c["message"]]
     final = [m for m in messages if m["role"] == "assistant" and not m.get("delta")]
-    return "".join(block.get("text", "") for block in final[-1]["content"])
+    return text_of(final[-1])
 
 
 # Handshake

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from harness import environment
-from harness.agents import behaviour, texts
+from harness.agents import behaviour
+from harness.messages import texts
 from harness.service import invocation
 from harness.tokens import JWT_ENVIRONMENT, bearer, token
 from harness.waiting import wait_until

@@ -21,12 +21,3 @@ def behaviour(name, **other):
 def allocating(name, **other):
     """A graph of t/graphs/allocating.cc, by the name of its export."""
     return {"agent": f"{_TEST_GRAPHS / 'allocating.so'}:{name}"} | other
-
-
-def user(text, **fields):
-    return {"role": "user", "content": text} | fields
-
-
-def texts(messages):
-    """The text of each message."""
-    return ["".join(block.get("text", "") for block in message["content"]) for message in messages]

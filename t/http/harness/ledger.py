@@ -4,8 +4,8 @@ whatever was killed meanwhile."""
 import threading
 
 from . import environment
-from .agents import user
 from .http1 import ConnectionClosed
+from .messages import user
 from .waiting import wait_until
 
 _PATIENCE = 60  # seconds

@@ -4,6 +4,7 @@ import json
 import math
 import struct
 
+from .waiting import wait_until
 from .websocket import BINARY, CLOSE, PING, PONG, TEXT, WebSocket, frame
 
 INPUT_RATE = 16000
@@ -104,3 +105,16 @@ def transcript(events, side="output"):
 
 def types(events):
     return [event["type"] for event in events]
+
+
+def messages_of(service, thread_id, **other):
+    """Those the thread holds by now; of a thread that is not there, none."""
+    reply = service.get(f"/v1/threads/{thread_id}/messages", **other)
+    return reply.json()["data"]["messages"] if reply.status == 200 else []
+
+
+def wait_for_messages(service, thread_id, count):
+    return wait_until(
+        lambda: len(found := messages_of(service, thread_id)) >= count and found,
+        f"{count} messages are in the thread",
+    )

@@ -79,6 +79,13 @@ class Nginx:
         code, printed = self.run("-t", extra_environment=extra_environment)
         return code == 0, printed
 
+    def refusal(self):
+        """What nginx -t prints about a configuration that it refuses."""
+        self.error_log.allow(r"\[emerg\]")  # newer nginx also writes it there
+        accepted, printed = self.test_configuration()
+        assert not accepted, printed
+        return printed
+
     # Life cycle
 
     def start(self, extra_environment=None):

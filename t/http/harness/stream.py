@@ -5,6 +5,7 @@ import json
 import time
 
 from .http1 import Connection, ConnectionClosed
+from .messages import text_of
 
 
 @dataclasses.dataclass
@@ -77,7 +78,7 @@ class Stream:
         """The text of the last complete message of the stream."""
         messages = [line.value["message"] for line in self.lines if line.value["event"] == "message"]
         whole = [message for message in messages if not message.get("delta")]
-        return "".join(block.get("text", "") for block in whole[-1]["content"])
+        return text_of(whole[-1])
 
     def close(self):
         self.connection.close()

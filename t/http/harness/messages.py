@@ -1,0 +1,14 @@
+"""Messages as requests send and answers show them."""
+
+
+def user(text, **fields):
+    return {"role": "user", "content": text} | fields
+
+
+def text_of(message):
+    return "".join(block.get("text", "") for block in message["content"])
+
+
+def texts(messages):
+    """The text of each message."""
+    return [text_of(message) for message in messages]

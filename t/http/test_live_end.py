@@ -1,0 +1,205 @@
+"""How live sessions end, wait for their thread, and are refused."""
+
+import pytest
+
+from harness.live import LIVE, LiveClient, messages_of, transcript, wait_for_messages
+from harness.messages import text_of
+from harness.waiting import wait_until
+from harness.websocket import close_frame
+
+
+def test_closing_waits_for_the_answer(start_service, live_provider):
+    service = start_service(live_provider.settings())
+    client = LiveClient(service.port).start(thread_id="drain")
+    connection = live_provider.accept()
+    connection.accept_setup()
+    client.type("a question")
+    client.send_json({"type": "close"})
+    client.type("too late")
+    connection.receive_until("clientContent")
+    connection.say("the answer")
+    connection.complete_turn()
+    assert transcript(client.read_to_end()) == "the answer"
+    assert client.closed_with == 1000
+
+
+def test_closing_waits_for_half_a_minute_at_most(start_service, live_provider):
+    service = start_service(live_provider.settings())
+    client = LiveClient(service.port, timeout=60).start(thread_id="late")
+    connection = live_provider.accept()
+    connection.accept_setup()
+    client.type("a question that nobody answers")
+    client.send_json({"type": "close"})
+    assert client.read_to_end() == []
+    assert client.closed_with == 1000
+    assert [text_of(m) for m in messages_of(service, "late")] == ["a question that nobody answers"]
+
+
+def test_a_client_that_goes_leaves_the_answer_in_the_thread(start_service, live_provider):
+    service = start_service(live_provider.settings())
+    client = LiveClient(service.port).start(thread_id="gone")
+    connection = live_provider.accept()
+    connection.accept_setup()
+    client.type("a question")
+    client.send_json({"type": "close"})
+    client.send(close_frame(1000))
+    client.close()
+    connection.receive_until("clientContent")
+    connection.say("the answer")
+    connection.complete_turn()
+    assert [text_of(m) for m in wait_for_messages(service, "gone", 2)] == ["a question", "the answer"]
+
+
+@pytest.mark.parametrize("signal_name", ["HUP", "QUIT"])
+def test_a_leaving_worker_sends_clients_to_the_next(start_service, live_provider, signal_name):
+    service = start_service(live_provider.settings())
+    client = LiveClient(service.port).start(thread_id="moving")
+    connection = live_provider.accept()
+    connection.accept_setup()
+    client.type("a question")
+    connection.receive_until("clientContent")
+    service.reload() if signal_name == "HUP" else service.quit()
+    connection.say("the answer", b"\0" * 480)
+    connection.give_handle("h")
+    connection.complete_turn()
+    events = client.read_to_end()
+    assert transcript(events) == "the answer"
+    assert not [e for e in events if e["type"] == "error"]
+    assert client.closed_with == 1001
+    if signal_name == "QUIT":
+        return
+    back = LiveClient(service.port).start(thread_id="moving")
+    connection = live_provider.accept()
+    assert connection.accept_setup()["sessionResumption"] == {"handle": "h"}
+    connection.say("back")
+    connection.complete_turn()
+    assert transcript(back.read_turn()) == "back"
+
+
+@pytest.mark.parametrize("told", [{}, {"resumption_handle": "h"}])
+def test_a_killed_worker_costs_a_gap(start_service, live_provider, told):
+    """The client comes back with its thread, and with the handle if it kept that."""
+    service = start_service(live_provider.settings(), workers=1)
+    client = LiveClient(service.port).start(thread_id="killed")
+    connection = live_provider.accept()
+    connection.accept_setup()
+    connection.give_handle("h")
+    connection.hear("remember this")
+    connection.say("I will")
+    connection.complete_turn()
+    client.read_turn()
+    wait_for_messages(service, "killed", 2)
+    service.kill_worker()
+    back = LiveClient(service.port).start(thread_id="killed", **told)
+    connection = live_provider.accept()
+    assert connection.accept_setup()["sessionResumption"] == {"handle": "h"}
+    connection.say("still here")
+    connection.complete_turn()
+    assert transcript(back.read_turn()) == "still here"
+    texts = [text_of(m) for m in wait_for_messages(service, "killed", 3)]
+    assert texts == ["remember this", "I will", "still here"]
+
+
+def test_one_session_a_thread(start_service):
+    service = start_service(LIVE | {"busy_thread": "reject"})
+    client = LiveClient(service.port).start(thread_id="busy", modalities="TEXT")
+    client.type("hi")
+    client.read_turn()
+    state = service.get("/v1/threads/busy/state").json()["data"]["state"]
+    assert state["execution_meta"]["is_running"] is True
+    second = LiveClient(service.port).start(thread_id="busy")
+    (error,) = second.read_to_end()
+    assert (error["code"], second.closed_with) == ("thread_busy", 1013)
+    client.send_json({"type": "close"})
+    client.read_to_end()
+    third = LiveClient(service.port).start(thread_id="busy", modalities="TEXT")
+    third.type("free again")
+    third.read_turn()
+
+
+@pytest.mark.parametrize("config", [{}, {"cancel": True}])
+def test_a_stop_ends_the_session(start_service, config):
+    service = start_service(LIVE)
+    client = LiveClient(service.port).start(thread_id="stop", modalities="TEXT")
+    client.type("hi")
+    client.read_turn()
+    reply = service.post("/v1/graph/stop", {"thread_id": "stop", "config": config})
+    assert reply.json()["data"]["running"] is True
+    error = client.read_to_end()[-1]
+    assert (error["code"], error["fatal"], client.closed_with) == ("stopped", True, 1000)
+    run = service.get("/v1/observability/stop").json()["data"]["run"]
+    assert run["status"] == "stopped"
+    state = service.get("/v1/threads/stop/state").json()["data"]["state"]
+    assert state["execution_meta"]["stop_current_execution"] == "stopped"
+    again = LiveClient(service.port).start(thread_id="stop", modalities="TEXT")
+    again.type("and again")
+    again.read_turn()
+
+
+def test_a_session_that_waits_for_its_thread_can_be_stopped(start_service):
+    service = start_service(LIVE)
+    first = LiveClient(service.port).start(thread_id="one", modalities="TEXT")
+    first.type("hi")
+    first.read_turn()
+    second = LiveClient(service.port).start(thread_id="one", modalities="TEXT")
+
+    def waiting():
+        state = service.get("/v1/threads/one/state").json()["data"]["state"]
+        return state["execution_meta"]["queued_runs"]
+
+    (run_id,) = wait_until(waiting, "the second session waits")
+    service.post("/v1/graph/stop", {"thread_id": "one", "run_id": run_id})
+    (error,) = second.read_to_end()
+    assert (error["code"], error["fatal"], second.closed_with) == ("stopped", True, 1000)
+    first.type("still here")
+    first.read_turn()
+
+
+def test_sessions_beyond_the_bound_are_refused(start_service):
+    service = start_service(LIVE | {"limits": {"live_sessions_max": 1}}, workers=1)
+    first = LiveClient(service.port).start(modalities="TEXT")
+    first.type("hi")
+    first.read_turn()
+    second = LiveClient(service.port).start()
+    (error,) = second.read_to_end()
+    assert (error["code"], error["fatal"]) == ("too_many_sessions", True)
+    assert second.closed_with == 1013
+    first.type("still here")
+    first.read_turn()
+
+
+def test_without_a_checkpointer(start_service):
+    service = start_service(LIVE | {"checkpointer": "none"})
+    client = LiveClient(service.port).start(modalities="TEXT")
+    client.type('call calculator {"expression": "2+3"}')
+    assert transcript(client.read_turn()) == "5"
+    client.read_to("session_update")
+    client.send_json({"type": "close"})
+    client.read_to_end()
+    assert client.closed_with == 1000
+
+
+def test_how_long_sound_stays_in_the_service(start_service, live_provider):
+    status = "location = /status.json { agent_graph_status format=json; }"
+    service = start_service(live_provider.settings(), workers=1, server=status)
+    client = LiveClient(service.port).start()
+    connection = live_provider.accept()
+    connection.accept_setup()
+
+    def converse():
+        client.say(b"\1" * 3200)
+        connection.received_sound()
+        connection.say("hello", b"\0" * 480)
+        connection.complete_turn()
+        client.read_turn()
+        return True
+
+    def ways():
+        counts = service.get("/status.json").json()["services"][0]
+        return counts["live_frames_forwarded"], counts["live_forward_seconds"]
+
+    converse()
+    wait_until(lambda: ways()[0] == {"upstream": 1, "downstream": 1}, "both ways are counted")
+    # A frame may take less than the microsecond that is counted in.
+    wait_until(lambda: converse() and min(ways()[1].values()) > 0, "both ways take time")
+    assert set(ways()[1]) == {"upstream", "downstream"}
