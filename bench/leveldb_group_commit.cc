@@ -4,6 +4,7 @@
 #include <leveldb/db.h>
 #include <leveldb/write_batch.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -72,8 +73,10 @@ int main(int argc, char** argv) {
 
   std::atomic<long> turns{0};
   std::atomic<bool> stop{false};
+  const int count = std::atoi(argv[2]);
   std::vector<std::thread> writers;
-  for (int writer = 0; writer < std::atoi(argv[2]); ++writer) {
+  writers.reserve(static_cast<size_t>(std::max(count, 0)));
+  for (int writer = 0; writer < count; ++writer) {
     writers.emplace_back([&, writer] {
       leveldb::WriteOptions synced;
       synced.sync = true;

@@ -27,10 +27,9 @@
 #include "state/client.h"
 #include "state/owner.h"
 
+namespace agent_graph::state {
 namespace {
 
-using namespace agent_graph;
-using namespace agent_graph::state;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kWriters = 64;
@@ -38,7 +37,7 @@ constexpr std::chrono::minutes kPatience{30};
 
 [[noreturn]] void Give(const std::string& what, const Status& status) {
   std::fprintf(stderr, "%s: %s\n", what.c_str(), status.ToString().c_str());
-  std::exit(1);
+  std::_Exit(1);
 }
 void Check(const std::string& what, const Status& status) {
   if (!status.ok()) Give(what, status);
@@ -70,6 +69,7 @@ struct Service {
 void InParallel(size_t count, const std::function<void(size_t)>& work) {
   std::atomic<size_t> next{0};
   std::vector<std::thread> threads;
+  threads.reserve(kWriters);
   for (int i = 0; i < kWriters; ++i) {
     threads.emplace_back([&] {
       for (size_t at = next++; at < count; at = next++) work(at);
@@ -350,8 +350,11 @@ int MeasureMemories(const std::string& directory, size_t count, size_t dimension
 }
 
 }  // namespace
+}  // namespace agent_graph::state
 
 int main(int argc, char** argv) {
+  using agent_graph::state::MeasureMemories;
+  using agent_graph::state::MeasureThreads;
   const std::string part = argc > 2 ? argv[2] : "";
   if (part == "threads" && argc == 4) return MeasureThreads(argv[1], std::stoul(argv[3]));
   if (part == "memories" && argc == 5) {

@@ -86,6 +86,7 @@ std::vector<std::string> Archive::Numbered(std::string_view prefix, std::string_
   }
   std::ranges::sort(found);
   std::vector<std::string> names;
+  names.reserve(found.size());
   for (auto& [number, name] : found) names.push_back(std::move(name));
   return names;
 }

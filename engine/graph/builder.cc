@@ -111,12 +111,12 @@ GraphBuilder& GraphBuilder::AddSubgraph(std::string name, const GraphBuilder& gr
   return *this;
 }
 
-GraphBuilder& GraphBuilder::SetRetry(std::string node, RetryPolicy retry) {
+GraphBuilder& GraphBuilder::SetRetry(const std::string& node, RetryPolicy retry) {
   if (graph::Node* found = FindNode(*definition_, node, "the retry policy")) found->retry = retry;
   return *this;
 }
 
-GraphBuilder& GraphBuilder::SetTimeout(std::string node, std::chrono::milliseconds timeout) {
+GraphBuilder& GraphBuilder::SetTimeout(const std::string& node, std::chrono::milliseconds timeout) {
   graph::Node* found = FindNode(*definition_, node, "the timeout");
   if (found == nullptr) return *this;
   found->timeout = timeout;

@@ -45,7 +45,7 @@ class Flattening {
     OutgoingEdge moved = edge;
     moved.from = scope + edge.from;
     moved.labels = edge.targets;
-    for (std::string& target : moved.targets) target = scope + target;
+    for (std::string& target : moved.targets) target.insert(0, scope);
     return moved;
   }
 

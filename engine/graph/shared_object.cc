@@ -21,7 +21,7 @@ std::string VersionText(uint32_t version) {
 
 // The sentence of the dynamic linker, on one line and without the name it was given.
 std::string LinkerProblem(const std::string& path) {
-  const char* text = dlerror();
+  const char* text = dlerror();  // NOLINT: the C library keeps one text per thread
   std::string problem = text == nullptr ? "unknown reason" : text;
   if (problem.starts_with(path + ": ")) problem.erase(0, path.size() + 2);
   std::replace(problem.begin(), problem.end(), '\n', ' ');

@@ -133,9 +133,9 @@ class AGENT_GRAPH_API GraphBuilder {
   GraphBuilder& AddSubgraph(std::string name, const GraphBuilder& graph);
 
   // Of a function or agent node that was added before.
-  GraphBuilder& SetRetry(std::string node, RetryPolicy retry);
+  GraphBuilder& SetRetry(const std::string& node, RetryPolicy retry);
   // How long one attempt of a node may take; past it the run ends with an error.
-  GraphBuilder& SetTimeout(std::string node, std::chrono::milliseconds timeout);
+  GraphBuilder& SetTimeout(const std::string& node, std::chrono::milliseconds timeout);
 
   GraphBuilder& SetContext(ContextPolicy policy);
 
