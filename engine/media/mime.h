@@ -7,7 +7,7 @@
 
 namespace agent_graph::media {
 
-// "image/PNG; x=y" → "image/png"; empty for what is no type at all.
+// "image/PNG; x=y" → "image/png"; empty for what is no type at all, or more than one.
 std::string Essence(std::string_view content_type);
 
 // By the extension; application/octet-stream for an unknown one.

@@ -12,7 +12,8 @@ namespace {
 TEST(Essence, IsLowerCaseWithoutParameters) {
   EXPECT_EQ(Essence("IMAGE/PNG; x=y"), "image/png");
   EXPECT_EQ(Essence("application/vnd.a+xml"), "application/vnd.a+xml");
-  for (const char* type : {"", "png", "/png", "image/", "image/p ng", "image/\"x\"", "a/b/c"}) {
+  for (const char* type : {"", "png", "/png", "image/", "image/p ng", "image/\"x\"", "a/b/c",
+                           "image/png; x=y, text/html", "image/png,"}) {
     EXPECT_EQ(Essence(type), "") << type;
   }
 }
