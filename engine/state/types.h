@@ -26,6 +26,10 @@ struct StoredMessage {
   std::string json;       // compact text by message::ToJsonText
 };
 
+// In a thread's metadata: what a realtime provider knows the conversation by. It goes when the state
+// is cleared, lest the provider go on with what was to be forgotten.
+inline constexpr std::string_view kResumptionHandle = "resumption_handle";
+
 struct ThreadRecord {
   std::string thread_id;
   std::string owner;        // user id; empty: no owner

@@ -169,7 +169,9 @@ Status Journal::WriteHandle(const std::string& handle) {
   append.thread_id = options_.environment->thread_id;
   append.user_id = options_.request.user_id;
   append.creation_id = options_.begun.state.record.creation_id;
-  append.metadata_json = "{\"resumption_handle\":";
+  append.metadata_json = "{";
+  AppendJsonString(append.metadata_json, state::kResumptionHandle);
+  append.metadata_json.push_back(':');
   AppendJsonString(append.metadata_json, handle);
   append.metadata_json.push_back('}');
   return options_.state->Append(append);

@@ -32,7 +32,7 @@ std::vector<Message> History(const state::ThreadState& thread) {
 std::string StoredHandle(const state::ThreadRecord& thread) {
   Result<nlohmann::json> metadata = ParseJson(thread.metadata_json);
   if (!metadata.ok() || !metadata->is_object()) return "";
-  auto handle = metadata->find("resumption_handle");
+  auto handle = metadata->find(state::kResumptionHandle);
   return handle != metadata->end() && handle->is_string() ? handle->get<std::string>() : "";
 }
 

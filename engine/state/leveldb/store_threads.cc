@@ -42,6 +42,19 @@ Result<ThreadRow> Store::WritableThread(const Scope& scope, const NewThread& thr
   return CreateThread(transaction_, owned);
 }
 
+namespace {
+
+// What a realtime provider remembers is part of the context.
+Status ForgetProvider(ThreadRow& thread) {
+  if (thread.metadata_json.find(kResumptionHandle) == std::string::npos) return Status::Ok();
+  const std::string removed = "{\"" + std::string(kResumptionHandle) + "\":null}";
+  AG_ASSIGN_OR_RETURN(thread.metadata_json,
+                      MergeJsonObjects(thread.metadata_json, removed, "metadata"));
+  return Status::Ok();
+}
+
+}  // namespace
+
 Result<ReplyRow> Store::Put(const PutState& put, int64_t micros) {
   bool created = false;
   AG_ASSIGN_OR_RETURN(
@@ -57,7 +70,10 @@ Result<ReplyRow> Store::Put(const PutState& put, int64_t micros) {
                                                     std::to_string(kSummaryBytesMax) + " bytes");
   }
   if (put.summary_present) snapshot.summary = put.summary;
-  if (put.context_cleared) editor.ClearWindow();
+  if (put.context_cleared) {
+    editor.ClearWindow();
+    AG_RETURN_IF_ERROR(ForgetProvider(thread));
+  }
   AG_RETURN_IF_ERROR(editor.AddMessages(put.messages, ThreadEditor::Existing::kReplace));
   editor.WriteSnapshot(snapshot);
   editor.Save();
@@ -89,6 +105,7 @@ Result<ReplyRow> Store::Clear(const wire::ThreadBody& clear, int64_t micros) {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadableThread(clear.scope, clear.thread_id));
   ThreadEditor editor(transaction_, thread.key());
   editor.ClearWindow();
+  AG_RETURN_IF_ERROR(ForgetProvider(thread));
   editor.WriteSnapshot({});
   editor.Save();
   NoteStateChange(clear.thread_id);

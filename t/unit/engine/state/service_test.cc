@@ -287,6 +287,22 @@ TEST_P(ServiceTest, PutMergesAsTheContractSays) {
   EXPECT_EQ(service().Put(put).status().code(), StatusCode::kInvalidArgument);
 }
 
+// What a realtime provider remembers is context, too.
+TEST_P(ServiceTest, ClearedContextTakesTheProvidersMemoryAlong) {
+  AppendMessages append = MessagesOn("t", "alice", {});
+  append.metadata_json = R"({"resumption_handle":"h","kept":1})";
+  ASSERT_TRUE(service().Append(append).ok());
+  ASSERT_TRUE(service().ClearState(Scope::Owner("alice"), "t").ok());
+  EXPECT_EQ(StateOf("t").record.metadata_json, R"({"kept":1})");
+  ASSERT_TRUE(service().Append(append).ok());
+  PutState put = PutOn("t", "alice");
+  ASSERT_TRUE(service().Put(put).ok());
+  EXPECT_NE(StateOf("t").record.metadata_json, R"({"kept":1})");
+  put.context_cleared = true;
+  ASSERT_TRUE(service().Put(put).ok());
+  EXPECT_EQ(StateOf("t").record.metadata_json, R"({"kept":1})");
+}
+
 TEST_P(ServiceTest, ClearStateKeepsRecordAndHistory) {
   RunTurn(service(), "t", "alice", {UserMessage("m1"), AssistantMessage("m2")});
   const ThreadRecord before = StateOf("t").record;
