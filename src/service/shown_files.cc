@@ -33,12 +33,6 @@ class Share {
   int64_t held_ = 0;
 };
 
-std::string UserOf(const run::RunEnvironment& environment) {
-  auto found = environment.user->find("user_id");
-  bool named = found != environment.user->end() && found->is_string();
-  return named ? found->get<std::string>() : std::string();
-}
-
 }  // namespace
 
 Status ShownFiles::Reserve(const run::RunEnvironment& environment, int64_t bytes) {
@@ -74,7 +68,7 @@ Result<std::shared_ptr<void>> ShownFiles::Show(const run::RunEnvironment& enviro
   auto share = std::make_shared<Share>(held_);
   AG_RETURN_IF_ERROR(Reserve(environment, kCopies * bytes));
   share->Add(kCopies * bytes);
-  const media::Reader reader{UserOf(environment), ownerless_too_};
+  const media::Reader reader{environment.user_id, ownerless_too_};
   for (MediaReference* media : chosen) {
     const auto size = static_cast<uint64_t>(*media->size_bytes);
     Result<std::string> content = media::ReadFile(files_, runtime_, reader, media->file_id, size);
