@@ -101,7 +101,7 @@ struct Service::Implementation {
     context.extractor = &extractor;
     context.log = &outbox;
     live.runner = &runner;
-    live.state = state.get();
+    live.state = checkpointer();
     live.graph = agent.graph.get();
     live.models = agent.realtime.get();
     live.counters = &live_counters;
