@@ -90,10 +90,13 @@ Status ChatReplyBuilder::TakeCall(const JsonNode& piece) {
 }
 
 // By index; without one by id; without that the call before, unless this piece names a function.
+// Some servers give all calls one index: a named piece with another id begins another call.
 ChatReplyBuilder::Call* ChatReplyBuilder::FindCall(std::optional<int64_t> index,
                                                    std::string_view id, bool named) {
-  for (Call& call : calls_) {
-    if (index ? call.index == index : !id.empty() && call.id == id) return &call;
+  for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {
+    const bool same_id = !id.empty() && call->id == id;
+    const bool begins = named && !same_id && !id.empty() && !call->id.empty();
+    if (index ? call->index == index && !begins : same_id) return &*call;
   }
   if (!index && id.empty() && !named && !calls_.empty()) return &calls_.back();
   if (calls_.size() >= kToolCallsMax) return nullptr;

@@ -1,9 +1,11 @@
 #include "models/json_tree.h"
 
 #include <boost/json/basic_parser_impl.hpp>
+#include <charconv>
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "base/json.h"
@@ -18,6 +20,9 @@ constexpr size_t kNodesMax = 100'000;
 // What one unusually large text needed is given back.
 constexpr size_t kNodesKept = 1024;
 constexpr size_t kDecodedBytesKept = 64 * 1024;
+
+constexpr size_t kEscapeBytes = 6;
+constexpr std::string_view kReplacementEscape = "\\ufffd";
 
 bj::parse_options Options() {
   bj::parse_options options;
@@ -171,6 +176,38 @@ void AppendText(std::string& out, const JsonNode& value) {
   out += value.is_object() ? '}' : ']';
 }
 
+// Of the escape \uXXXX at `at`; nothing where there is none.
+std::optional<unsigned> EscapedUnit(std::string_view text, size_t at) {
+  if (at > text.size() || text.size() - at < kEscapeBytes) return std::nullopt;
+  if (text.substr(at, 2) != "\\u") return std::nullopt;
+  unsigned unit = 0;
+  const char* const end = text.data() + at + kEscapeBytes;
+  const auto read = std::from_chars(text.data() + at + 2, end, unit, 16);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return unit;
+}
+
+// Nothing when there are none.
+std::optional<std::string> WithoutHalfPairs(std::string_view text) {
+  const auto is_high = [](unsigned unit) { return unit >= 0xd800 && unit < 0xdc00; };
+  const auto is_low = [](unsigned unit) { return unit >= 0xdc00 && unit < 0xe000; };
+  std::optional<std::string> repaired;
+  for (size_t at = text.find('\\'); at < text.size(); at = text.find('\\', at)) {
+    const std::optional<unsigned> unit = EscapedUnit(text, at);
+    const size_t begin = at;
+    at += unit ? kEscapeBytes : 2;
+    if (!unit || (!is_high(*unit) && !is_low(*unit))) continue;
+    const std::optional<unsigned> next = EscapedUnit(text, at);
+    if (is_high(*unit) && next && is_low(*next)) {
+      at += kEscapeBytes;
+      continue;
+    }
+    if (!repaired) repaired = std::string(text);
+    repaired->replace(begin, kEscapeBytes, kReplacementEscape);
+  }
+  return repaired;
+}
+
 }  // namespace
 
 const JsonNode* FindMember(const JsonNode& object, std::string_view key) {
@@ -187,19 +224,27 @@ std::string JsonText(const JsonNode& value) {
 }
 
 struct JsonTree::Parser {
+  const JsonNode* Parse(std::string_view text) {
+    parser.reset();
+    parser.handler().Begin(text);
+    bj::error_code failure;
+    const size_t parsed = parser.write_some(false, text.data(), text.size(), failure);
+    return failure || parsed < text.size() ? nullptr : parser.handler().root();
+  }
+
   bj::basic_parser<TreeBuilder> parser{Options()};
+  std::string repaired;
 };
 
 JsonTree::JsonTree() : parser_(std::make_unique<Parser>()) {}
 JsonTree::~JsonTree() = default;
 
 const JsonNode* JsonTree::Parse(std::string_view text) {
-  auto& parser = parser_->parser;
-  parser.reset();
-  parser.handler().Begin(text);
-  bj::error_code failure;
-  const size_t parsed = parser.write_some(false, text.data(), text.size(), failure);
-  return failure || parsed < text.size() ? nullptr : parser.handler().root();
+  if (const JsonNode* root = parser_->Parse(text)) return root;
+  std::optional<std::string> repaired = WithoutHalfPairs(text);
+  if (!repaired) return nullptr;
+  parser_->repaired = *std::move(repaired);
+  return parser_->Parse(parser_->repaired);
 }
 
 }  // namespace agent_graph::models

@@ -69,7 +69,8 @@ class JsonTree {
   JsonTree& operator=(const JsonTree&) = delete;
 
   // Null when `text` is not JSON, is nested too deeply or has too many values. Bytes that are not
-  // UTF-8 are left as they are. The nodes live until the next call and as long as `text`.
+  // UTF-8 are left as they are; half a surrogate pair, as a stream cut in two may end with, becomes
+  // U+FFFD. The nodes live until the next call and as long as `text`.
   const JsonNode* Parse(std::string_view text);
 
  private:

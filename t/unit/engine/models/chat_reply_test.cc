@@ -131,6 +131,14 @@ TEST_F(ChatReplyTest, CallsWithoutIds) {
   EXPECT_EQ(reply->message.content.size(), 2u) << "no empty text beside calls";
 }
 
+// As some gateways number them.
+TEST_F(ChatReplyTest, CallsThatShareAnIndex) {
+  AddCalls({R"({"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}})",
+            R"({"index":0,"id":"b","function":{"name":"g","arguments":"{\"y\""}})",
+            R"({"index":0,"function":{"arguments":":2}"}})"});
+  EXPECT_EQ(Calls(), (Strings{"a f {\"x\":1}", "b g {\"y\":2}"}));
+}
+
 TEST_F(ChatReplyTest, IdRepeatedOnEachPiece) {
   AddCalls({R"({"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}})",
             R"({"index":0,"id":"a","function":{"name":"f","arguments":":1}"}})"});

@@ -40,6 +40,28 @@ TEST(JsonTree, DecodesEscapesInKeysAndStrings) {
   EXPECT_EQ(StringAt(*root, "e"), "");
 }
 
+// A stream may be cut between the two halves of a pair.
+TEST(JsonTree, ReplacesHalvesOfPairs) {
+  JsonTree tree;
+  const std::pair<std::string, std::string> cases[] = {
+      {R"(["a\ud83d"])", "a\xef\xbf\xbd"},
+      {R"(["\ude00b"])",
+       "\xef\xbf\xbd"
+       "b"},
+      {R"(["\ud83d\ud83d\ude00"])", "\xef\xbf\xbd\xf0\x9f\x98\x80"},
+      {R"(["\uD83Dx\\ud83d"])", "\xef\xbf\xbdx\\ud83d"},
+  };
+  for (const auto& [text, decoded] : cases) {
+    const JsonNode* root = tree.Parse(text);
+    ASSERT_NE(root, nullptr) << text;
+    EXPECT_EQ((*JsonItems(*root).begin()).text, decoded) << text;
+  }
+  for (const char* text :
+       {R"(["\ud83d)", R"(["\ud83d"],)", R"(["\ud8"])", R"(["\ud83d\u12"])", R"(["\)"}) {
+    EXPECT_EQ(tree.Parse(text), nullptr) << text;
+  }
+}
+
 // The parser hands a long decoded string over in parts.
 TEST(JsonTree, DecodesStringsOfAnyLength) {
   std::string encoded, decoded;
