@@ -312,9 +312,9 @@ std::optional<SocketMessage> Exchange::TakeMessage() {
   return message;
 }
 
-bool Exchange::mailbox_closed() const {
+bool Exchange::mailbox_drained() const {
   std::lock_guard lock(mutex_);
-  return mailbox_closed_;
+  return mailbox_closed_ && mailbox_.empty();
 }
 
 std::optional<SocketMessage> Exchange::NextMessage() {

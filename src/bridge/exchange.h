@@ -126,7 +126,8 @@ class Exchange {
   void NotifyArrivals(runtime::Signal* arrival);
   // The next message within the turn and its cancellation; nothing while there is none.
   std::optional<SocketMessage> TakeMessage();
-  bool mailbox_closed() const;
+  // Nothing comes any more, and everything that came was taken.
+  bool mailbox_drained() const;
   // The worker is leaving: the session should end soon.
   bool leaving() const { return leaving_; }
   // What a session holds besides; undone by the caller.

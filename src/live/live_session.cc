@@ -259,7 +259,7 @@ class LiveSession final : public SessionPorts {
       session_.OnFrame({UpstreamFrame::Kind::kClose}, now);
     }
     if (exchange_.leaving()) session_.OnLeave(now);
-    if (exchange_.mailbox_closed()) session_.OnDisconnect(now);
+    if (exchange_.mailbox_drained()) session_.OnDisconnect(now);
     if (journal_->unwritten_bytes() > kUnwrittenMax) {
       session_.Fail("storage_unavailable", "what is said cannot be kept",
                     websocket::close_code::kInternal);

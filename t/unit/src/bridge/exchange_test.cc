@@ -386,8 +386,9 @@ TEST(Exchange, ATurnMayTakeManyMessagesAsTheyCome) {
   EXPECT_FALSE(exchange->DeliverMessage({false, "two"}));
   exchange->CloseMailbox();
   EXPECT_TRUE(arrived());
-  EXPECT_TRUE(exchange->mailbox_closed());
+  EXPECT_FALSE(exchange->mailbox_drained());
   EXPECT_EQ(exchange->TakeMessage()->payload, "two");
+  EXPECT_TRUE(exchange->mailbox_drained());
   exchange->NotifyArrivals(nullptr);
   EXPECT_FALSE(exchange->DeliverMessage({false, "three"}));
   EXPECT_FALSE(exchange->TakeMessage());
