@@ -35,6 +35,9 @@ struct HttpRequest {
   HttpHeaders headers;
   std::string body;
   std::optional<uint64_t> upload_bytes;  // so many are given by HttpCall::Write, in place of `body`
+  // Sent once at most, on a connection of its own. On a kept one that the server closes before it
+  // answers, whatever it has done by then, a request is sent again, as all clients do.
+  bool once = false;
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds first_byte_timeout{60'000};  // from the start until the head is there
   std::chrono::milliseconds idle_timeout{60'000};        // of one Read

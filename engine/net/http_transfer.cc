@@ -133,6 +133,10 @@ void HttpCall::Transfer::SetOptions(const HttpRoute& route) {
   set(CURLOPT_QUICK_EXIT, 1L);  // never wait for a resolver thread when a call is cancelled
   set(CURLOPT_TCP_KEEPALIVE, 1L);
   set(CURLOPT_BUFFERSIZE, kReceiveBufferBytes);
+  // libcurl repeats what it sent on a reused connection, whatever the method, and has no option
+  // against it.
+  set(CURLOPT_FRESH_CONNECT, request_.once ? 1L : 0L);
+  set(CURLOPT_FORBID_REUSE, request_.once ? 1L : 0L);
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request_.connect_timeout.count()));
   set(CURLOPT_ERRORBUFFER, error_text_);
   set(CURLOPT_HEADERFUNCTION, &OnHeader);

@@ -62,6 +62,10 @@ bool IsText(std::string_view content_type) {
   });
 }
 
+bool IsIdempotent(const HttpTool& tool) {
+  return tool.idempotent || tool.method == "GET";
+}
+
 // One tool with everything it needs; shared by its calls, immutable.
 class Endpoint {
  public:
@@ -136,6 +140,7 @@ class Endpoint {
     request.first_byte_timeout = tool_.timeout;
     request.idle_timeout = tool_.timeout;
     request.reply_bytes_max = tool_.reply_bytes_max;
+    request.once = !IsIdempotent(tool_);
     return request;
   }
 
@@ -276,7 +281,7 @@ Result<Tool> MakeHttpTool(const HttpTool& tool, const Environment& environment,
       .parameters_json = tool.parameters_json,
       .function = [endpoint](const json& arguments,
                              ToolContext& context) { return endpoint->Call(arguments, context); },
-      .idempotent = tool.idempotent || tool.method == "GET",
+      .idempotent = IsIdempotent(tool),
       .execution = Execution::kNonBlocking,
       .timeout = tool.timeout,
       .tags = tool.tags};

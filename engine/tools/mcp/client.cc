@@ -34,7 +34,7 @@ Result<std::vector<json>> Client::ListTools(const Patience& patience) {
 
 Result<json> Client::CallTool(const std::string& name, const json& arguments,
                               const Patience& patience) {
-  return Request("tools/call", {{"name", name}, {"arguments", arguments}}, patience);
+  return Request(kCallTool, {{"name", name}, {"arguments", arguments}}, patience);
 }
 
 }  // namespace agent_graph::tools::mcp

@@ -11,6 +11,8 @@ namespace agent_graph::tools::mcp {
 
 inline constexpr size_t kReplyBytesMax = 4 * 1024 * 1024;  // of one message
 
+inline constexpr char kCallTool[] = "tools/call";
+
 // What the reply to "initialize" says.
 struct ServerFacts {
   std::string protocol_version;

@@ -113,6 +113,7 @@ Result<json> StreamableClient::RequestIn(const Session* session, int64_t id, con
   net::HttpRequest request = MakeHttpRequest(session, patience);
   request.headers.emplace_back("Content-Type", "application/json");
   request.body = DumpJson(message);
+  request.once = std::string_view(method) == kCallTool;
   AG_ASSIGN_OR_RETURN(const std::unique_ptr<net::HttpCall> call,
                       http_->Start(std::move(request), patience.cancellation));
   AG_ASSIGN_OR_RETURN(const net::HttpHead* head, call->ReadHead());

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <string>
 #include <vector>
@@ -110,6 +111,29 @@ TEST_F(HttpClientTest, ReusesAConnection) {
   });
   for (int i = 0; i < 5; ++i) EXPECT_EQ(*Fetch(Post(server.url())), "hello");
   EXPECT_EQ(server.connections(), 1);
+}
+
+// On a kept connection libcurl would send it again.
+TEST_F(HttpClientTest, WhatIsToBeSentOnceIsNotRepeated) {
+  std::atomic<int> requests{0};
+  ScriptedServer server([&](Connection& connection) {
+    if (!connection.ReadRequest()) return;
+    ++requests;
+    connection.Send(kOk);
+    if (connection.ReadRequest()) ++requests;  // done, and gone before the answer
+  });
+  HttpRequest once = Post(server.url());
+  once.once = true;
+  EXPECT_EQ(*Fetch(Post(server.url())), "hello");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(*Fetch(once), "hello");
+  EXPECT_EQ(requests, 4);
+
+  ScriptedServer failing([&](Connection& connection) {
+    if (connection.ReadRequest()) ++requests;
+  });
+  once.url = failing.url();
+  EXPECT_EQ(Fetch(once).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(requests, 5);
 }
 
 TEST_F(HttpClientTest, DrainedCallLeavesItsConnectionReusable) {
