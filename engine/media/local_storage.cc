@@ -90,7 +90,7 @@ void RemoveAbandoned(int temporary) {
     return;
   }
   const time_t now = time(nullptr);
-  while (const dirent* entry = readdir(names.get())) {
+  while (const dirent* entry = readdir(names.get())) {  // NOLINT: nobody else reads this one
     struct stat info{};
     if (fstatat(temporary, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
     if (!S_ISREG(info.st_mode) || now - info.st_mtime < kAbandonedSeconds) continue;

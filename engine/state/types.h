@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace agent_graph::state {
@@ -26,8 +27,8 @@ struct StoredMessage {
   std::string json;       // compact text by message::ToJsonText
 };
 
-// In a thread's metadata: what a realtime provider knows the conversation by. It goes when the state
-// is cleared, lest the provider go on with what was to be forgotten.
+// In a thread's metadata: what a realtime provider knows the conversation by. It goes when the
+// state is cleared, lest the provider go on with what was to be forgotten.
 inline constexpr std::string_view kResumptionHandle = "resumption_handle";
 
 struct ThreadRecord {
