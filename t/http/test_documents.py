@@ -207,22 +207,27 @@ def test_references_are_bounded(start_service):
     assert _invoke(service, *[_reference(record)] * 65).status == 422
 
 
-def test_a_model_is_shown_the_file(start_service, start_mock_provider):
+@pytest.mark.parametrize("user_id", [None, "alice", 42])
+def test_a_model_is_shown_the_file(start_service, start_mock_provider, user_id):
     mock = start_mock_provider([{"match": {}, "response": {"content": "A cat."}}])
     settings = {
         "agent": "graphs/support.json:app",
         "models": {"default": {"provider": "openai", "model": "m", "api_key": "k",
                                "base_url": mock.base_url}},
     }
-    service = start_service(settings)
+    known = user_id is not None
+    if known:
+        settings |= {"auth": "jwt", "env": "env"}
+    headers = bearer(user_id) if known else ()
+    service = start_service(settings, files={"env": JWT_ENVIRONMENT})
     data = bytes(range(256)) * 40
-    record = uploaded(service, data, "cat.png", "image/png")
-    reply = _invoke(service, _reference(record), config={"thread_id": "t"})
+    record = uploaded(service, data, "cat.png", "image/png", headers=headers)
+    reply = _invoke(service, _reference(record), config={"thread_id": "t"}, headers=headers)
     assert texts(reply.json()["data"]["messages"])[-1] == "A cat."
     sent = json.dumps(mock.requests()[-1]["body"])
     assert "data:image/png;base64," + base64.b64encode(data).decode() in sent
     # The thread keeps the reference, not the bytes; the next turn shows them again.
-    stored = service.get("/v1/threads/t/messages").text
+    stored = service.get("/v1/threads/t/messages", headers=headers).text
     assert record["file_id"] in stored and len(stored) < 5000
-    assert service.invoke("and now?", config={"thread_id": "t"}).status == 200
+    assert _invoke(service, config={"thread_id": "t"}, headers=headers).status == 200
     assert base64.b64encode(data).decode() in json.dumps(mock.requests()[-1]["body"])

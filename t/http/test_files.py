@@ -203,6 +203,7 @@ def test_allowed_types(start_service, allowed):
         ("image/png", "a", 200), ("IMAGE/PNG; x=y", "a", 200), ("application/pdf", "a", 200),
         (None, "a.pdf", 200), (None, "a.txt", 415), ("text/plain", "a.png", 415),
         ("imagex/png", "a", 415), ("application/pdfx", "a", 415), (None, "a", 415),
+        ("image/png; x=y, text/html", "a", 415),
     ):
         reply = upload(service, b"x", filename, content_type)
         assert reply.status == status, (content_type, filename)
@@ -216,6 +217,8 @@ def test_mime_type_comes_from_the_part_else_from_the_name(start_service):
         ("text/html; charset=utf-8", "a.png", "text/html; charset=utf-8"),
         (None, "a.PNG", "image/png"), (None, "notes.md", "text/markdown"),
         (None, "noextension", "application/octet-stream"), ("nonsense", "a.gif", "image/gif"),
+        # A browser would take the last of them.
+        ("image/png; x=y, text/html", "a.gif", "image/gif"), ("text/plain,text/html", "a", "application/octet-stream"),
     ):
         record = uploaded(service, b"\x00\x01", filename, content_type)
         assert record["mime_type"] == stored

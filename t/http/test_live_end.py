@@ -168,11 +168,13 @@ def test_sessions_beyond_the_bound_are_refused(start_service):
     first.read_turn()
 
 
-def test_without_a_checkpointer(start_service):
-    service = start_service(LIVE | {"checkpointer": "none"})
+@pytest.mark.parametrize("store", ["none", "leveldb"])
+def test_without_a_checkpointer(start_service, store):
+    service = start_service(LIVE | {"checkpointer": "none", "store": store})
     client = LiveClient(service.port).start(modalities="TEXT")
-    client.type('call calculator {"expression": "2+3"}')
-    assert transcript(client.read_turn()) == "5"
+    for _ in range(2):
+        client.type('call calculator {"expression": "2+3"}')
+        assert transcript(client.read_turn()) == "5"
     client.read_to("session_update")
     client.send_json({"type": "close"})
     client.read_to_end()
