@@ -42,10 +42,7 @@ class AllocationAccount {
 
   bool Refuse();
 
-  // Every allocation of the process asks for it: a few bytes of the thread's static block, of which
-  // the C library keeps some for modules, instead of a call each time.
-  [[gnu::tls_model(
-      "initial-exec")]] inline static constinit thread_local AllocationAccount* current_ = nullptr;
+  inline static constinit thread_local AllocationAccount* current_ = nullptr;
 
   const int64_t bytes_max_;
   int64_t limit_;
