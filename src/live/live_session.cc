@@ -10,6 +10,7 @@
 #include "live/events.h"
 #include "live/journal.h"
 #include "live/links.h"
+#include "live/place.h"
 #include "live/session.h"
 #include "live/thread_memory.h"
 #include "live/tool_calls.h"
@@ -337,23 +338,6 @@ class LiveSession final : public SessionPorts {
   Session session_;
 };
 
-// One place of a worker's.
-class Place {
- public:
-  explicit Place(const LiveContext& context) : counters_(*context.counters) {
-    taken_ = ++counters_.sessions <= context.sessions_max;
-    ++(taken_ ? counters_.sessions_total : counters_.sessions_refused);
-  }
-  ~Place() { --counters_.sessions; }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  bool taken() const { return taken_; }
-
- private:
-  LiveCounters& counters_;
-  bool taken_ = false;
-};
-
 void RefuseBegin(bridge::Exchange& exchange, const Status& status) {
   switch (status.code()) {
     case StatusCode::kPermissionDenied:
@@ -384,7 +368,7 @@ void Refuse(bridge::Exchange& exchange, const std::string& code, const std::stri
 
 void RunSession(bridge::Exchange& exchange, const LiveContext& context, run::RunRequest request,
                 const InitFrame& init) {
-  const Place place(context);
+  const Place place(*context.counters, context.sessions_max);
   if (!place.taken()) {
     return Refuse(exchange, "too_many_sessions", "this worker has no room for another session",
                   websocket::close_code::kTryAgainLater);

@@ -1,6 +1,5 @@
-// Session: the clock, what goes into the thread, hand-over and the end.
+// Session: the clock, what goes into the thread, and the end.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/json.h"
@@ -18,13 +17,6 @@ namespace {
 constexpr size_t kHistoryMax = 200;  // messages
 constexpr size_t kHistoryBytesMax = 1024 * 1024;
 constexpr size_t kHeldMax = 50;
-
-std::string TransferTarget(const realtime::ToolCall& call) {
-  Result<nlohmann::json> arguments = ParseJson(call.arguments_json);
-  if (!arguments.ok() || !arguments->is_object()) return "";
-  auto agent = arguments->find("agent");
-  return agent != arguments->end() && agent->is_string() ? agent->get<std::string>() : "";
-}
 
 }  // namespace
 
@@ -51,33 +43,6 @@ Deadline Session::wake_at() const {
   if (unheard_) wake = std::min(wake, unheard_->heard_at);
   if (phase_ == Phase::kDraining) wake = std::min(wake, quiet_until_);
   return wake;
-}
-
-void Session::HandOver(const realtime::ToolCall& call, Deadline now) {
-  const std::string target = TransferTarget(call);
-  const std::vector<std::string> targets = ports_.HandoverTargets(agent_);
-  realtime::Link* link = ports_.link();
-  if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
-    if (link != nullptr) {
-      link->SendToolReplies(
-          {{call.id, call.name, R"({"error":"there is no agent of that name"})", true}});
-    }
-    return;
-  }
-  agent_ = target;
-  ports_.Emit(AgentChangedEvent(target));
-  speaking_ = false;
-  answer_expected_ = true;
-  if (link != nullptr && link->Reconfigure(ports_.Configure(target))) {
-    if (next_ != Next::kNone) Prepare();
-    return link->SendToolReplies({{call.id, call.name, R"({"result":"ok"})", false}});
-  }
-  // The provider's session belongs to the agent before.
-  handle_.clear();
-  respond_ = true;
-  DropNext();
-  ports_.CloseLink();
-  Open(now);
 }
 
 // --- the thread -------------------------------------------------------------------------------

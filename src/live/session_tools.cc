@@ -1,0 +1,93 @@
+// Session: the calls of the model, and hand-over.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/json.h"
+#include "live/events.h"
+#include "live/session.h"
+
+namespace agent_graph::live {
+namespace {
+
+std::string TransferTarget(const realtime::ToolCall& call) {
+  Result<nlohmann::json> arguments = ParseJson(call.arguments_json);
+  if (!arguments.ok() || !arguments->is_object()) return "";
+  auto agent = arguments->find("agent");
+  return agent != arguments->end() && agent->is_string() ? agent->get<std::string>() : "";
+}
+
+}  // namespace
+
+void Session::OnToolCalls(std::vector<realtime::ToolCall> calls, Deadline now) {
+  OnContent();
+  if (!input_expected_) FinishInput();
+  RecordAnswer("tool_calls");
+  speaking_ = true;
+  const bool may_transfer = !ports_.HandoverTargets(agent_).empty();
+  std::vector<realtime::ToolCall> to_run;
+  std::optional<realtime::ToolCall> transfer;
+  for (realtime::ToolCall& call : calls) {
+    if (may_transfer && call.name == kTransferTool) {
+      transfer = std::move(call);
+    } else {
+      to_run.push_back(std::move(call));
+    }
+  }
+  if (!to_run.empty()) {
+    Message message = Message::Assistant("");
+    message.content.clear();
+    for (const realtime::ToolCall& call : to_run) {
+      ports_.Emit(ToolCallEvent(call.id, call.name, call.arguments_json));
+      message.content.emplace_back(ToolCallBlock{call.id, call.name, call.arguments_json});
+    }
+    message.metadata_json = Metadata(false, false);
+    StoreMessage(std::move(message));
+    ++tools_running_;
+    ports_.CallTools(std::move(to_run), link_number_);
+  }
+  if (transfer) HandOver(*transfer, now);
+}
+
+void Session::OnToolReplies(const std::vector<realtime::ToolReply>& replies, uint64_t link_number) {
+  if (phase_ == Phase::kClosed) return;
+  for (const realtime::ToolReply& reply : replies) {
+    ports_.Emit(ToolResultEvent(reply.id, reply.output_json));
+  }
+  // Another link has not made these calls.
+  if (link_number != link_number_ || ports_.link() == nullptr || leaving()) return;
+  if (tools_running_ > 0) --tools_running_;
+  asked_at_ = kNoDeadline;
+  speaking_ = false;
+  answer_expected_ = true;
+  ports_.link()->SendToolReplies(replies);
+}
+
+void Session::HandOver(const realtime::ToolCall& call, Deadline now) {
+  const std::string target = TransferTarget(call);
+  const std::vector<std::string> targets = ports_.HandoverTargets(agent_);
+  realtime::Link* link = ports_.link();
+  if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
+    if (link != nullptr) {
+      link->SendToolReplies(
+          {{call.id, call.name, R"({"error":"there is no agent of that name"})", true}});
+    }
+    return;
+  }
+  agent_ = target;
+  ports_.Emit(AgentChangedEvent(target));
+  speaking_ = false;
+  answer_expected_ = true;
+  if (link != nullptr && link->Reconfigure(ports_.Configure(target))) {
+    if (next_ != Next::kNone) Prepare();
+    return link->SendToolReplies({{call.id, call.name, R"({"result":"ok"})", false}});
+  }
+  // The provider's session belongs to the agent before.
+  handle_.clear();
+  respond_ = true;
+  DropNext();
+  ports_.CloseLink();
+  Open(now);
+}
+
+}  // namespace agent_graph::live

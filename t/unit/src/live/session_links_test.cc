@@ -1,0 +1,276 @@
+// A session whose connection to the provider comes and goes.
+#include "session_fixture.h"
+
+namespace agent_graph::live {
+namespace {
+
+TEST_F(SessionTest, ReconnectsWithGrowingPausesThenGivesUp) {
+  Begin();
+  for (int pause : {500, 1000, 2000, 4000, 8000}) {
+    Give({.kind = Kind::kClosed, .text = "refused"});
+    EXPECT_EQ(session_->wake_at(), now_ + milliseconds(pause));
+    After(milliseconds(pause));
+  }
+  EXPECT_EQ(configs_.size(), 6u);
+  EXPECT_THAT(TakeEvents(), IsEmpty());
+  Give({.kind = Kind::kClosed, .text = "refused"});
+  EXPECT_THAT(TakeEvents(),
+              ElementsAre(R"({"type":"error","code":"reconnect_failed","message":"the provider )"
+                          R"(could not be reached: refused","fatal":true})"));
+  EXPECT_EQ(close_code_, 1011);
+  EXPECT_EQ(outcome_, "error");
+}
+
+TEST_F(SessionTest, AConnectionThatIsAcceptedAndCutAgainCountsAsFailed) {
+  Begin();
+  for (int i = 0; i < 5; ++i) {
+    Give({.kind = Kind::kReady});
+    Give({.kind = Kind::kClosed, .text = "1007"});
+    After(seconds(10));
+  }
+  Give({.kind = Kind::kReady});
+  Give({.kind = Kind::kClosed, .text = "1007"});
+  EXPECT_EQ(close_code_, 1011);
+}
+
+TEST_F(SessionTest, AModelThatSpeaksIsForgivenItsFailures) {
+  Begin();
+  for (int i = 0; i < 10; ++i) {
+    Give({.kind = Kind::kReady});
+    Say("word");
+    Give({.kind = Kind::kClosed});
+    EXPECT_EQ(session_->wake_at(), now_ + milliseconds(500));
+    After(milliseconds(500));
+  }
+  EXPECT_EQ(close_code_, 0);
+}
+
+TEST_F(SessionTest, ResumesWithTheNewestHandle) {
+  BeginReady({.resumption_handle = "old"});
+  EXPECT_EQ(configs_[0].resumption_handle, "old");
+  Give({.kind = Kind::kResumption, .text = "new"});
+  Give({.kind = Kind::kResumption, .text = "new"});
+  EXPECT_THAT(handles_, ElementsAre("new"));
+  EXPECT_THAT(TakeEvents(), IsEmpty());  // not before it is stored
+  session_->OnHandleStored("new");
+  EXPECT_THAT(TakeEvents(), ElementsAre(R"({"type":"session_update","resumption_handle":"new"})"));
+  Give({.kind = Kind::kClosed});
+  After(milliseconds(500));
+  EXPECT_EQ(configs_[1].resumption_handle, "new");
+}
+
+TEST_F(SessionTest, AHandleOutlivesAProviderThatCannotBeReached) {
+  Begin({.resumption_handle = "h"});
+  Give({.kind = Kind::kClosed, .connected = false});
+  After(milliseconds(500));
+  EXPECT_EQ(configs_[1].resumption_handle, "h");
+}
+
+TEST_F(SessionTest, ARefusedHandleIsReplacedByWhatWasSaid) {
+  Begin({.history = {Message::User("earlier")}, .resumption_handle = "stale"});
+  EXPECT_THAT(configs_[0].history, IsEmpty());
+  Give({.kind = Kind::kClosed, .text = "invalid handle"});
+  After(milliseconds(500));
+  EXPECT_EQ(configs_[1].resumption_handle, "");
+  ASSERT_EQ(configs_[1].history.size(), 1u);
+}
+
+TEST_F(SessionTest, LeavesAConnectionThatWillGoBetweenTwoTurns) {
+  BeginReady({.resumption_handle = "h"});
+  Say("I am");
+  Give({.kind = Kind::kGoAway, .time_left = milliseconds(9500)});
+  EXPECT_THAT(TakeEvents(), testing::Contains(R"({"type":"go_away","time_left":"9.500s"})"));
+  EXPECT_EQ(prepared_, 1);
+  GiveNext({.kind = Kind::kPrepared});
+  EXPECT_EQ(configs_.size(), 1u);
+  Give({.kind = Kind::kTurnComplete});
+  ASSERT_EQ(configs_.size(), 2u);
+  EXPECT_EQ(configs_[1].resumption_handle, "h");
+  EXPECT_FALSE(next_);
+}
+
+TEST_F(SessionTest, TheOldConnectionServesUntilTheNextIsPrepared) {
+  BeginReady();
+  Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
+  Client(kAudio, "1");
+  EXPECT_THAT(sent_, ElementsAre("audio 1"));
+  EXPECT_EQ(configs_.size(), 1u);
+  GiveNext({.kind = Kind::kPrepared});
+  EXPECT_EQ(configs_.size(), 2u);
+  Client(kAudio, "2");
+  EXPECT_THAT(sent_, ElementsAre("audio 1"));
+  Give({.kind = Kind::kReady});
+  EXPECT_THAT(sent_, ElementsAre("audio 1", "audio 2"));
+}
+
+TEST_F(SessionTest, EndsTheOldConnectionFirstWhereOnlyOneIsAllowed) {
+  one_link_ = true;
+  BeginReady({.resumption_handle = "old"});
+  Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
+  GiveNext({.kind = Kind::kPrepared});
+  EXPECT_THAT(sent_, ElementsAre("leave"));
+  EXPECT_EQ(configs_.size(), 1u);
+  Client(kAudio, "1");
+  Give({.kind = Kind::kResumption, .text = "new"});
+  Give({.kind = Kind::kClosed});
+  ASSERT_EQ(configs_.size(), 2u);
+  EXPECT_EQ(configs_[1].resumption_handle, "new");
+  Give({.kind = Kind::kReady});
+  EXPECT_THAT(sent_, ElementsAre("leave", "audio 1"));
+}
+
+TEST_F(SessionTest, AConnectionThatDoesNotEndIsNotWaitedForLong) {
+  one_link_ = true;
+  BeginReady();
+  Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
+  GiveNext({.kind = Kind::kPrepared});
+  EXPECT_EQ(session_->wake_at(), now_ + seconds(3));
+  After(seconds(3));
+  EXPECT_EQ(configs_.size(), 2u);
+}
+
+TEST_F(SessionTest, ClosingWhileTheOldConnectionEndsLosesNothing) {
+  one_link_ = true;
+  BeginReady();
+  Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
+  GiveNext({.kind = Kind::kPrepared});
+  Client(kText, "a question");
+  Client(kClose);
+  EXPECT_EQ(close_code_, 0);
+  Give({.kind = Kind::kClosed});
+  Give({.kind = Kind::kReady});
+  EXPECT_THAT(sent_, ElementsAre("leave", "text a question"));
+}
+
+TEST_F(SessionTest, ANextConnectionThatFailsIsNotNeeded) {
+  BeginReady();
+  Say("I am");
+  Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
+  GiveNext({.kind = Kind::kClosed});
+  Give({.kind = Kind::kGoAway, .time_left = seconds(50)});
+  EXPECT_EQ(prepared_, 1);
+  EXPECT_EQ(close_code_, 0);
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_EQ(configs_.size(), 2u);
+}
+
+TEST_F(SessionTest, ACutAfterTheWarningIsMendedAtOnce) {
+  BeginReady({.resumption_handle = "h"});
+  Say("Half of");
+  Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
+  GiveNext({.kind = Kind::kPrepared});
+  Give({.kind = Kind::kClosed});
+  ASSERT_EQ(configs_.size(), 2u);
+  EXPECT_EQ(configs_[1].resumption_handle, "h");
+  EXPECT_THAT(stored_, ElementsAre("assistant: Half of"));
+}
+
+TEST_F(SessionTest, AProviderThatSendsEverybodyAwayAtOnceIsGivenUp) {
+  Begin();
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(close_code_, 0);
+    Give({.kind = Kind::kReady});
+    Give({.kind = Kind::kGoAway});
+    After(seconds(10));
+  }
+  EXPECT_EQ(configs_.size(), 6u);
+  EXPECT_EQ(close_code_, 1011);
+}
+
+TEST_F(SessionTest, ALongSilenceIsNoFailure) {
+  Begin();
+  for (int i = 0; i < 10; ++i) {
+    Give({.kind = Kind::kReady});
+    After(seconds(600));
+    Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
+    GiveNext({.kind = Kind::kPrepared});
+  }
+  EXPECT_EQ(configs_.size(), 11u);
+  EXPECT_EQ(close_code_, 0);
+}
+
+TEST_F(SessionTest, LeavesAConnectionThatWillGoBeforeItDoes) {
+  BeginReady();
+  Say("A long story");
+  Give({.kind = Kind::kGoAway, .time_left = seconds(10)});
+  EXPECT_EQ(session_->wake_at(), now_ + seconds(8));
+  After(seconds(8));  // and not a word from the provider
+  EXPECT_EQ(configs_.size(), 2u);
+  EXPECT_THAT(stored_, ElementsAre("assistant: A long story"));
+}
+
+TEST_F(SessionTest, AProviderThatWillGoBeforeItAcceptsIsLeftOnceItHas) {
+  Begin();
+  Give({.kind = Kind::kGoAway, .time_left = seconds(1)});
+  EXPECT_EQ(session_->wake_at(), now_ + seconds(15));
+  After(seconds(10));
+  EXPECT_EQ(session_->wake_at(), now_ + seconds(5));
+  EXPECT_EQ(configs_.size(), 1u);
+  Give({.kind = Kind::kReady});
+  EXPECT_EQ(configs_.size(), 2u);
+}
+
+TEST_F(SessionTest, ASessionThatEndsDoesNotLeaveAConnectionThatWillGo) {
+  BeginReady();
+  Say("A long story");
+  Give({.kind = Kind::kGoAway, .time_left = seconds(10)});
+  Client(kClose);
+  After(seconds(9));
+  EXPECT_EQ(configs_.size(), 1u);
+  EXPECT_EQ(session_->wake_at(), now_ + seconds(21));
+}
+
+TEST_F(SessionTest, ASilentProviderIsLeft) {
+  Begin();
+  EXPECT_EQ(session_->wake_at(), now_ + seconds(15));
+  After(seconds(15));
+  EXPECT_EQ(session_->wake_at(), now_ + milliseconds(500));
+}
+
+TEST_F(SessionTest, ACutInMidAnswerKeepsWhatWasSaid) {
+  BeginReady();
+  Say("Half of");
+  TakeEvents();
+  Give({.kind = Kind::kClosed});
+  EXPECT_THAT(TakeEvents(), ElementsAre(R"({"type":"output_transcript","text":"","finished":true})",
+                                        R"({"type":"turn_complete"})"));
+  EXPECT_THAT(stored_, ElementsAre("assistant: Half of"));
+  Client(kAudio, "go on");
+  After(milliseconds(500));
+  Give({.kind = Kind::kReady});
+  EXPECT_THAT(sent_, ElementsAre("audio go on"));
+}
+
+TEST_F(SessionTest, ErrorsOfTheProvider) {
+  BeginReady();
+  Give({.kind = Kind::kError, .text = "slow down", .code = "rate_limit"});
+  Give({.kind = Kind::kError, .text = "hm"});
+  EXPECT_THAT(
+      TakeEvents(),
+      ElementsAre(R"({"type":"error","code":"rate_limit","message":"slow down","fatal":false})",
+                  R"({"type":"error","code":null,"message":"hm","fatal":false})"));
+  EXPECT_EQ(close_code_, 0);
+  Give({.kind = Kind::kClosed, .text = "bad key", .code = "invalid_api_key", .retry = false});
+  EXPECT_THAT(
+      TakeEvents(),
+      ElementsAre(R"({"type":"error","code":"invalid_api_key","message":"bad key","fatal":true})"));
+  EXPECT_EQ(close_code_, 1011);
+}
+
+TEST_F(SessionTest, AFatalErrorIsTheLastEvent) {
+  BeginReady();
+  Hear("hello");
+  Say("Good");
+  TakeEvents();
+  session_->Fail("stopped", "the session was stopped", 1000);
+  EXPECT_THAT(
+      TakeEvents(),
+      ElementsAre(
+          R"({"type":"output_transcript","text":"","finished":true})",
+          R"({"type":"input_transcript","text":"","finished":true})",
+          R"({"type":"error","code":"stopped","message":"the session was stopped","fatal":true})"));
+  EXPECT_THAT(stored_, ElementsAre("user: hello", "assistant: Good"));
+}
+
+}  // namespace
+}  // namespace agent_graph::live
