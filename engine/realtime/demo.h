@@ -16,6 +16,7 @@ namespace agent_graph::realtime {
 class DemoProvider : public Provider {
  public:
   std::unique_ptr<Link> Prepare(const LinkConfig& config, std::function<void()> wake) override;
+  bool resumes() const override { return true; }
 };
 
 }  // namespace agent_graph::realtime

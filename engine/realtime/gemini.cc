@@ -312,7 +312,8 @@ Dialect GeminiDialect() {
             return std::unique_ptr<Protocol>(std::make_unique<GeminiProtocol>(options));
           },
           // A handle names a session, which is on one connection.
-          /*one_link_at_a_time=*/true};
+          /*one_link_at_a_time=*/true,
+          /*resumes=*/true};
 }
 
 }  // namespace agent_graph::realtime

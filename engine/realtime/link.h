@@ -118,6 +118,9 @@ class Provider {
   virtual std::unique_ptr<Link> Prepare(const LinkConfig& config, std::function<void()> wake) = 0;
   // A session goes on over another link only when the one before has ended.
   virtual bool one_link_at_a_time() const { return false; }
+  // LinkConfig::resumption_handle is heard; where it is not, a session goes on when its history is
+  // told.
+  virtual bool resumes() const { return false; }
 
   std::unique_ptr<Link> Open(const LinkConfig& config, std::function<void()> wake) {
     std::unique_ptr<Link> link = Prepare(config, std::move(wake));

@@ -57,6 +57,7 @@ struct Dialect {
   std::unique_ptr<Protocol> (*make)(const models::ProviderOptions& options,
                                     const LinkConfig& config) = nullptr;
   bool one_link_at_a_time = false;  // as in Provider
+  bool resumes = false;             // as in Provider
 };
 
 // A provider behind a WebSocket.
@@ -68,6 +69,7 @@ class RemoteProvider : public Provider {
 
   std::unique_ptr<Link> Prepare(const LinkConfig& config, std::function<void()> wake) override;
   bool one_link_at_a_time() const override { return dialect_.one_link_at_a_time; }
+  bool resumes() const override { return dialect_.resumes; }
 
  private:
   const models::ProviderOptions options_;

@@ -18,6 +18,7 @@ class Links {
   // Of the links that are made from now on.
   void Use(realtime::Provider* provider) { provider_ = provider; }
   bool one_at_a_time() const { return provider_->one_link_at_a_time(); }
+  bool resume() const { return provider_->resumes(); }
 
   void Open(const realtime::LinkConfig& config);
   void Close() { gone_ = std::move(present_); }

@@ -151,6 +151,7 @@ class LiveSession final : public SessionPorts {
   void BeginNextLink(const realtime::LinkConfig& config) override { links_.BeginNext(config); }
   void DropNextLink() override { links_.DropNext(); }
   bool OneLinkAtATime() override { return links_.one_at_a_time(); }
+  bool LinksResume() override { return links_.resume(); }
 
   void CallTools(std::vector<realtime::ToolCall> calls, uint64_t link_number) override {
     tools_->Call(std::move(calls), link_number);

@@ -51,6 +51,7 @@ class SessionPorts {
   virtual void BeginNextLink(const realtime::LinkConfig& config) = 0;
   virtual void DropNextLink() = 0;
   virtual bool OneLinkAtATime() = 0;  // of those that have begun
+  virtual bool LinksResume() = 0;     // a handle means something to the configured provider
 
   // Answered by OnToolReplies with the same `link_number`.
   virtual void CallTools(std::vector<realtime::ToolCall> calls, uint64_t link_number) = 0;

@@ -126,6 +126,22 @@ def test_a_refused_handle_is_replaced_by_the_conversation(start_service, live_pr
     assert transcript(second.read_turn()) == "Ada."
 
 
+def test_a_handle_of_another_provider_hides_no_conversation(start_service, live_provider):
+    base_url = f"http://127.0.0.1:{live_provider.port}/v1"
+    service = start_service(live_provider.settings(provider="openai", base_url=base_url))
+    thread = {
+        "messages": [{"role": "user", "content": "my name is Ada"}],
+        "metadata": {"resumption_handle": "of-another"},
+    }
+    assert service.post("/v1/threads/t/messages", thread).status == 200
+    client = LiveClient(service.port).start(thread_id="t")
+    connection = live_provider.accept()
+    connection.accept_session()
+    item = connection.receive_type("conversation.item.create")["item"]
+    assert item["content"] == [{"type": "input_text", "text": "my name is Ada"}]
+    client.close()
+
+
 def test_a_provider_that_refuses_the_key(start_service, live_provider):
     live_provider.refuse_with = 403
     service = start_service(live_provider.settings())

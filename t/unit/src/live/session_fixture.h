@@ -85,6 +85,7 @@ class SessionTest : public testing::Test, public SessionPorts {
   }
   void DropNextLink() override { next_.reset(); }
   bool OneLinkAtATime() override { return one_link_; }
+  bool LinksResume() override { return resumes_; }
   void CallTools(std::vector<realtime::ToolCall> calls, uint64_t link_number) override {
     for (const auto& call : calls) called_.push_back(call.name);
     called_link_ = link_number;
@@ -150,7 +151,7 @@ class SessionTest : public testing::Test, public SessionPorts {
   std::unique_ptr<FakeLink> link_, next_;
   std::vector<std::string> answers_;
   int prepared_ = 0;
-  bool one_link_ = false;
+  bool one_link_ = false, resumes_ = true;
   std::vector<std::string> events_, sent_, stored_, metadata_, handles_, called_, targets_;
   std::vector<realtime::LinkConfig> configs_;
   milliseconds audio_{0}, unplayed_{0};

@@ -75,6 +75,13 @@ TEST_F(SessionTest, ARefusedHandleIsReplacedByWhatWasSaid) {
   ASSERT_EQ(configs_[1].history.size(), 1u);
 }
 
+TEST_F(SessionTest, AHandleOfAnotherProviderHidesNothing) {
+  resumes_ = false;
+  BeginReady({.history = {Message::User("earlier")}, .resumption_handle = "h"});
+  EXPECT_EQ(configs_[0].resumption_handle, "");
+  ASSERT_EQ(configs_[0].history.size(), 1u);
+}
+
 TEST_F(SessionTest, LeavesAConnectionThatWillGoBetweenTwoTurns) {
   BeginReady({.resumption_handle = "h"});
   Say("I am");
