@@ -53,6 +53,11 @@ std::string DescribeSpeech(milliseconds duration) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " seconds of speech";
 }
 
+bool SameDetection(const VoiceActivity& one, const VoiceActivity& other) {
+  return one.enabled == other.enabled && one.silence_duration_ms == other.silence_duration_ms &&
+         one.prefix_padding_ms == other.prefix_padding_ms;
+}
+
 SpeechDetectorOptions DetectorOptions(const VoiceActivity& vad) {
   SpeechDetectorOptions options;
   if (vad.silence_duration_ms) options.ends_after = milliseconds(*vad.silence_duration_ms);
@@ -132,6 +137,8 @@ class DemoLink : public Link {
   void Truncate(milliseconds) override {}
 
   bool Reconfigure(const LinkConfig& config) override {
+    const bool same_sound = config.modality == config_.modality;
+    if (!same_sound || !SameDetection(config.vad, config_.vad)) return false;
     config_.system_prompt = config.system_prompt;
     config_.tools = config.tools;
     return true;

@@ -22,6 +22,7 @@ inline constexpr int kInputRate = 16'000;   // what is sent to a link
 inline constexpr int kOutputRate = 24'000;  // what comes from it
 
 struct LinkConfig {
+  std::string entry = {};  // the name that graphs use for the model; a link keeps to it
   std::string model = {};  // the provider's name; empty: the configured one
   std::string voice = {};
   Modality modality = Modality::kAudio;

@@ -151,8 +151,12 @@ class OpenAiProtocol final : public Protocol {
   }
 
   bool Reconfigure(const LinkConfig& config) override {
-    // A voice that has spoken stays.
-    if (config.voice != config_.voice || config.modality != config_.modality) return false;
+    // A voice that has spoken stays, and so does what the update below does not tell.
+    if (config.voice != config_.voice || config.modality != config_.modality ||
+        config.model != config_.model || config.parameters_json != config_.parameters_json ||
+        TurnDetection(config.vad) != TurnDetection(config_.vad)) {
+      return false;
+    }
     config_ = config;
     json session = {{"type", "realtime"},
                     {"instructions", config.system_prompt},

@@ -50,6 +50,7 @@ realtime::LinkConfig ComposeConfig(const graph::CompiledGraph& graph, const std:
                                    const InitFrame& init, const run::OfferedTools& tools) {
   const LiveAgent& agent = *graph.FindLiveAgent(agent_name);
   realtime::LinkConfig config;
+  config.entry = agent.model;
   config.model = init.model;
   config.voice = agent.voice;
   Override(config.voice, init.voice);

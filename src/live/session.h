@@ -202,7 +202,8 @@ class Session {
   Deadline leave_until_ = kNoDeadline;   // set while a link that was left ends
   Deadline proven_at_ = kNoDeadline;     // set while a link is ready
   Next next_ = Next::kNone;
-  int failures_ = 0;  // in a row
+  int failures_ = 0;   // in a row
+  std::string entry_;  // LinkConfig::entry of the link that was opened
   std::string handle_;
   bool handle_in_use_ = false;  // by the link that connects
   bool respond_ = false;        // the next link is to answer the history

@@ -19,6 +19,7 @@ void Session::Open(Deadline now) {
   ++link_number_;
   tools_running_ = 0;
   realtime::LinkConfig config = ports_.Configure(agent_);
+  entry_ = config.entry;
   handle_in_use_ = !handle_.empty() && ports_.LinksResume();
   if (handle_in_use_) {
     config.resumption_handle = handle_;

@@ -78,7 +78,8 @@ void Session::HandOver(const realtime::ToolCall& call, Deadline now) {
   ports_.Emit(AgentChangedEvent(target));
   speaking_ = false;
   answer_expected_ = true;
-  if (link != nullptr && link->Reconfigure(ports_.Configure(target))) {
+  const realtime::LinkConfig config = ports_.Configure(target);
+  if (link != nullptr && config.entry == entry_ && link->Reconfigure(config)) {
     if (next_ != Next::kNone) Prepare();
     return link->SendToolReplies({{call.id, call.name, R"({"result":"ok"})", false}});
   }

@@ -62,6 +62,13 @@ std::unique_ptr<Link> Open(const LinkConfig& config = {}) {
   return DemoProvider().Open(config, [] {});
 }
 
+TEST(DemoLinkTest, AnotherWayToListenTakesAnotherLink) {
+  auto link = Open();
+  EXPECT_TRUE(link->Reconfigure({.system_prompt = "Now you."}));
+  EXPECT_FALSE(link->Reconfigure({.vad = {.silence_duration_ms = 200}}));
+  EXPECT_FALSE(link->Reconfigure({.modality = Modality::kText}));
+}
+
 TEST(DemoLinkTest, AnswersSpeech) {
   auto link = Open();
   EXPECT_EQ(link->Next()->kind, Kind::kReady);

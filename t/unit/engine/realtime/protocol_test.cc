@@ -218,6 +218,9 @@ TEST_F(OpenAiTest, AnotherAgentInTheSameSession) {
   EXPECT_TRUE(protocol_->Reconfigure({.system_prompt = "Now you."}));
   EXPECT_EQ(Messages(*protocol_)[0]["session"]["instructions"], "Now you.");
   EXPECT_FALSE(protocol_->Reconfigure({.voice = "other"}));
+  EXPECT_FALSE(protocol_->Reconfigure({.vad = {.enabled = false}}));
+  EXPECT_FALSE(protocol_->Reconfigure({.parameters_json = R"({"max_output_tokens":9})"}));
+  EXPECT_THAT(Messages(*protocol_), IsEmpty());
 }
 
 TEST_F(OpenAiTest, Errors) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,6 +67,7 @@ class SessionTest : public testing::Test, public SessionPorts {
   realtime::LinkConfig Configure(const std::string& agent) override {
     realtime::LinkConfig config;
     config.system_prompt = agent;
+    if (auto entry = entries_.find(agent); entry != entries_.end()) config.entry = entry->second;
     return config;
   }
   std::vector<std::string> HandoverTargets(const std::string&) override { return targets_; }
@@ -153,6 +155,7 @@ class SessionTest : public testing::Test, public SessionPorts {
   int prepared_ = 0;
   bool one_link_ = false, resumes_ = true;
   std::vector<std::string> events_, sent_, stored_, metadata_, handles_, called_, targets_;
+  std::map<std::string, std::string> entries_;  // of agents
   std::vector<realtime::LinkConfig> configs_;
   milliseconds audio_{0}, unplayed_{0};
   uint64_t called_link_ = 0;

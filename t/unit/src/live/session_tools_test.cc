@@ -53,6 +53,17 @@ TEST_F(SessionTest, HandsOverToANewConnectionThatKnowsWhatWasSaid) {
   EXPECT_EQ(configs_[1].history[0].Text(), "the expert, please");
 }
 
+TEST_F(SessionTest, AnAgentWithAnotherModelGetsAConnectionToThat) {
+  targets_ = {"EXPERT"};
+  entries_ = {{"VOICE", "default"}, {"EXPERT", "clever"}};
+  BeginReady();
+  Give({.kind = Kind::kToolCalls, .calls = {{"c1", kTransferTool, R"({"agent":"EXPERT"})"}}});
+  EXPECT_THAT(sent_, IsEmpty());
+  ASSERT_EQ(configs_.size(), 2u);
+  EXPECT_EQ(configs_[1].entry, "clever");
+  EXPECT_TRUE(configs_[1].respond);
+}
+
 TEST_F(SessionTest, NobodyIsHandedOverToAStranger) {
   targets_ = {"EXPERT"};
   BeginReady();

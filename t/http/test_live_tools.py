@@ -1,0 +1,64 @@
+"""Tools of live sessions, and hand-over, with a provider that the test plays."""
+
+import contextlib
+import json
+
+from harness.live import LiveClient, transcript
+from harness.live_provider import LiveProvider
+
+
+def _graph(url="http://127.0.0.1:1", **expert):
+    """Two agents that share a tool over HTTP."""
+    weather = {"name": "weather", "description": "Tells it.", "method": "GET", "url": f"{url}/weather"}
+    voice = {"name": "VOICE", "type": "live_agent", "tool_node": "TOOLS", "sub_agents": ["EXPERT"]}
+    expert = {"name": "EXPERT", "type": "live_agent", "tool_node": "TOOLS"} | expert
+    tools = {"name": "TOOLS", "type": "tools", "tools": [weather]}
+    edges = [{"from": "START", "to": "VOICE"}]
+    return {"graph.json": json.dumps({"app": {"nodes": [voice, expert, tools], "edges": edges}})}
+
+
+def _settings(server, **model):
+    """`model` may name another provider than Gemini."""
+    if model.get("provider") == "openai":
+        model["base_url"] = f"http://127.0.0.1:{server.port}/v1"
+    return server.settings(**model) | {"agent": "graph.json:app"}
+
+
+def _call_with_openai(connection, *calls):
+    output = [
+        {"type": "function_call", "call_id": call_id, "name": name, "arguments": json.dumps(arguments)}
+        for call_id, name, arguments in calls
+    ]
+    connection.send({"type": "response.created", "response": {"id": "r1"}})
+    done = {"id": "r1", "status": "completed", "output": output}
+    connection.send({"type": "response.done", "response": done})
+
+
+def _call_with_gemini(connection, *calls):
+    functions = [{"id": call_id, "name": name, "args": args} for call_id, name, args in calls]
+    connection.send({"toolCall": {"functionCalls": functions}})
+
+
+_TRANSFER = ("c2", "transfer_to_agent", {"agent": "EXPERT"})
+
+
+def test_an_agent_with_another_model_speaks_through_that(start_service, live_provider):
+    with contextlib.closing(LiveProvider()) as other:
+        settings = _settings(live_provider, provider="openai")
+        settings["models"]["clever"] = other.settings()["models"]["default"]
+        service = start_service(settings, files=_graph(model="clever"))
+        client = LiveClient(service.port).start()
+        connection = live_provider.accept()
+        connection.accept_session()
+        client.type("the expert, please")
+        connection.receive_type("response.create")
+        _call_with_openai(connection, _TRANSFER)
+        assert client.read_to("agent_changed")[-1]["author"] == "EXPERT"
+        connection = other.accept()
+        connection.accept_setup()
+        told = connection.receive_until("clientContent")
+        assert told["turns"][-1]["parts"] == [{"text": "the expert, please"}]
+        assert told["turnComplete"] is True
+        connection.say("I am")
+        connection.complete_turn()
+        assert transcript(client.read_turn()) == "I am"
