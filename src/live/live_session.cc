@@ -153,8 +153,8 @@ class LiveSession final : public SessionPorts {
   bool OneLinkAtATime() override { return links_.one_at_a_time(); }
   bool LinksResume() override { return links_.resume(); }
 
-  void CallTools(std::vector<realtime::ToolCall> calls, uint64_t link_number) override {
-    tools_->Call(std::move(calls), link_number);
+  void CallTools(std::vector<realtime::ToolCall> calls, uint64_t number) override {
+    tools_->Call(std::move(calls), number);
   }
   void Store(Message message) override { journal_->Append(std::move(message)); }
   void RecordAnswer(Deadline since, std::string_view stop_reason) override {
@@ -241,7 +241,7 @@ class LiveSession final : public SessionPorts {
   void TakeResults() {
     while (auto batch = tools_->TakeFinished()) {
       for (Message& message : batch->messages) journal_->Append(std::move(message));
-      session_.OnToolReplies(batch->replies, batch->link_number);
+      session_.OnToolReplies(batch->replies, batch->number);
     }
     for (const std::string& handle : std::exchange(news_->stored_handles, {})) {
       session_.OnHandleStored(handle);

@@ -79,6 +79,7 @@ bool Session::Drained(Deadline now) {
 
 void Session::Forward(Deadline now) {
   if (phase_ == Phase::kClosed) return;
+  TellResults();
   realtime::Link* link = ports_.link();
   while (ready_ && link != nullptr && !upstream_.empty() && link->unsent_bytes() < kUnsentMax) {
     const UpstreamFrame frame = *upstream_.Pop();

@@ -53,8 +53,8 @@ class SessionPorts {
   virtual bool OneLinkAtATime() = 0;  // of those that have begun
   virtual bool LinksResume() = 0;     // a handle means something to the configured provider
 
-  // Answered by OnToolReplies with the same `link_number`.
-  virtual void CallTools(std::vector<realtime::ToolCall> calls, uint64_t link_number) = 0;
+  // Answered by OnToolReplies with the same `number`.
+  virtual void CallTools(std::vector<realtime::ToolCall> calls, uint64_t number) = 0;
   // To the thread, in this order.
   virtual void Store(Message message) = 0;
   // The model has answered, or asked for tools; `since`: when that began to be expected.
@@ -109,7 +109,7 @@ class Session {
   void OnLeave(Deadline now);
   void OnLinkEvent(realtime::Event event, Deadline now);
   void OnNextLinkEvent(const realtime::Event& event);
-  void OnToolReplies(const std::vector<realtime::ToolReply>& replies, uint64_t link_number);
+  void OnToolReplies(const std::vector<realtime::ToolReply>& replies, uint64_t number);
   void OnHandleStored(const std::string& handle);
   // Ends the session with a fatal error event.
   void Fail(const std::string& code, const std::string& message, uint16_t close_code);
@@ -139,6 +139,13 @@ class Session {
     bool after_input = false;  // as in Unheard
   };
 
+  // The calls of one reply of the model.
+  struct RunningCalls {
+    uint64_t number = 0;       // as of CallTools
+    uint64_t link_number = 0;  // of the link that made them
+    std::vector<realtime::ToolCall> calls;
+  };
+
   // The link after the present one.
   enum class Next : uint8_t { kNone, kConnecting, kPrepared };
 
@@ -160,7 +167,9 @@ class Session {
   void Send(const UpstreamFrame& frame);
   void Drain(Deadline now, uint16_t code, std::string reason);
   bool Drained(Deadline now);
-  bool AnswerDue() const { return speaking_ || answer_expected_ || tools_running_ > 0; }
+  bool AnswerDue() const {
+    return speaking_ || answer_expected_ || !running_.empty() || !untold_.empty();
+  }
   void Finish(uint16_t code, std::string reason, std::string outcome);
 
   void OnContent();
@@ -176,6 +185,11 @@ class Session {
   void OnLeftLinkEvent(const realtime::Event& event, Deadline now);
   void OnClosed(const realtime::Event& event, Deadline now);
 
+  bool ToolsRun() const;
+  bool IsPresent(uint64_t link_number) const {
+    return link_number == link_number_ && ports_.link() != nullptr && !leaving();
+  }
+  void TellResults();
   void HandOver(const realtime::ToolCall& call, Deadline now);
   void EndTranscripts();
   void FinishInput();
@@ -214,7 +228,9 @@ class Session {
   Deadline asked_at_ = kNoDeadline;  // set while an answer is due
   bool interrupted_ = false;         // the last answer was
   bool sound_sent_ = false;          // since the last answer
-  size_t tools_running_ = 0;
+  std::vector<RunningCalls> running_;
+  uint64_t calls_number_ = 0;  // counts those that were made
+  std::string untold_;         // results of calls, for another link than the one that made them
   std::chrono::milliseconds turn_audio_{0};  // emitted
   Utterance input_;
   bool input_expected_ = false;  // the provider will tell its end

@@ -32,7 +32,7 @@ void Session::Advance(Deadline now) {
   if (now >= leave_until_) Replace(now);
   if (RotationDue(now)) Rotate(now);
   Forward(now);
-  if (asked_at_ == kNoDeadline && tools_running_ == 0 && (speaking_ || answer_expected_)) {
+  if (asked_at_ == kNoDeadline && !ToolsRun() && (speaking_ || answer_expected_)) {
     asked_at_ = now;
   }
 }

@@ -17,13 +17,14 @@ void Session::Open(Deadline now) {
   reconnect_at_ = rotate_at_ = leave_until_ = proven_at_ = kNoDeadline;
   ready_until_ = now + times_.ready_max;
   ++link_number_;
-  tools_running_ = 0;
   realtime::LinkConfig config = ports_.Configure(agent_);
   entry_ = config.entry;
   handle_in_use_ = !handle_.empty() && ports_.LinksResume();
   if (handle_in_use_) {
     config.resumption_handle = handle_;
   } else {
+    // The history tells them.
+    if (!std::exchange(untold_, {}).empty()) respond_ = answer_expected_ = true;
     config.history = history_;
     config.respond = std::exchange(respond_, false);
   }
@@ -129,10 +130,9 @@ void Session::OnClosed(const realtime::Event& event, Deadline now) {
   ready_ = false;
   ready_until_ = rotate_at_ = kNoDeadline;
   ports_.CloseLink();
-  tools_running_ = 0;
   // The rest of an answer is lost; what was said stays.
   if (speaking_) OnTurnComplete(now);
-  if (phase_ == Phase::kDraining && upstream_.empty() && !answer_expected_) return;
+  if (phase_ == Phase::kDraining && upstream_.empty() && !AnswerDue()) return;
   if (!event.retry) {
     return Fail(event.code.empty() ? "provider_error" : event.code, event.text,
                 websocket::close_code::kInternal);

@@ -4,17 +4,41 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "live/events.h"
 #include "live/session.h"
 
 namespace agent_graph::live {
 namespace {
 
+constexpr size_t kWordsBytesMax = 64 * 1024;  // of arguments, and of a result, in words
+
 std::string TransferTarget(const realtime::ToolCall& call) {
   Result<nlohmann::json> arguments = ParseJson(call.arguments_json);
   if (!arguments.ok() || !arguments->is_object()) return "";
   auto agent = arguments->find("agent");
   return agent != arguments->end() && agent->is_string() ? agent->get<std::string>() : "";
+}
+
+// For a model that has not made these calls, or does not remember them.
+std::string InWords(const std::vector<realtime::ToolCall>& calls,
+                    const std::vector<realtime::ToolReply>& replies) {
+  std::string text;
+  for (const realtime::ToolReply& reply : replies) {
+    if (!text.empty()) text.push_back('\n');
+    text += "The tool " + reply.name;
+    const auto call = std::ranges::find_if(calls, [&](const realtime::ToolCall& made) {
+      return made.id == reply.id && made.name == reply.name;
+    });
+    if (call != calls.end()) {
+      text += ", called with ";
+      text += CutAtCharacter(call->arguments_json, kWordsBytesMax);
+      text += ",";
+    }
+    text += " returned ";
+    text += CutAtCharacter(reply.output_json, kWordsBytesMax);
+  }
+  return text;
 }
 
 }  // namespace
@@ -43,24 +67,45 @@ void Session::OnToolCalls(std::vector<realtime::ToolCall> calls, Deadline now) {
     }
     message.metadata_json = Metadata(false, false);
     StoreMessage(std::move(message));
-    ++tools_running_;
-    ports_.CallTools(std::move(to_run), link_number_);
+    running_.push_back({++calls_number_, link_number_, to_run});
+    ports_.CallTools(std::move(to_run), calls_number_);
   }
   if (transfer) HandOver(*transfer, now);
 }
 
-void Session::OnToolReplies(const std::vector<realtime::ToolReply>& replies, uint64_t link_number) {
+void Session::OnToolReplies(const std::vector<realtime::ToolReply>& replies, uint64_t number) {
   if (phase_ == Phase::kClosed) return;
   for (const realtime::ToolReply& reply : replies) {
     ports_.Emit(ToolResultEvent(reply.id, reply.output_json));
   }
-  // Another link has not made these calls.
-  if (link_number != link_number_ || ports_.link() == nullptr || leaving()) return;
-  if (tools_running_ > 0) --tools_running_;
+  const auto found = std::ranges::find(running_, number, &RunningCalls::number);
+  if (found == running_.end()) return;
+  const RunningCalls done = std::move(*found);
+  running_.erase(found);
+  std::string words = InWords(done.calls, replies);
+  history_.push_back(Message::User(words));
+  TrimHistory();
+  if (!IsPresent(done.link_number)) {
+    if (!untold_.empty()) untold_.push_back('\n');
+    untold_ += words;
+    return;
+  }
   asked_at_ = kNoDeadline;
   speaking_ = false;
   answer_expected_ = true;
   ports_.link()->SendToolReplies(replies);
+}
+
+bool Session::ToolsRun() const {
+  return std::ranges::any_of(
+      running_, [this](const RunningCalls& calls) { return IsPresent(calls.link_number); });
+}
+
+// A provider refuses results of calls that its session does not know.
+void Session::TellResults() {
+  if (!ready_ || speaking_ || untold_.empty()) return;
+  answer_expected_ = true;
+  ports_.link()->SendText(std::exchange(untold_, {}));
 }
 
 void Session::HandOver(const realtime::ToolCall& call, Deadline now) {

@@ -56,15 +56,15 @@ void ToolCalls::Offer(std::string tool_node, run::OfferedTools tools) {
   offered_ = std::move(tools);
 }
 
-void ToolCalls::Call(std::vector<realtime::ToolCall> calls, uint64_t link_number) {
+void ToolCalls::Call(std::vector<realtime::ToolCall> calls, uint64_t number) {
   if (running_ >= kBatchesMax) {
     FinishedCalls refused;
-    refused.link_number = link_number;
+    refused.number = number;
     for (const realtime::ToolCall& call : calls) Fail(call, "too many calls at once", refused);
     return Finish(std::move(refused));
   }
   Batch batch{tool_node_, {}, {}};
-  batch.finished.link_number = link_number;
+  batch.finished.number = number;
   for (realtime::ToolCall& call : calls) {
     // A tool may exist, but not for this session.
     if (run::FindTool(offered_, call.name) != nullptr) {

@@ -19,7 +19,7 @@ namespace agent_graph::live {
 struct FinishedCalls {
   std::vector<realtime::ToolReply> replies;
   std::vector<Message> messages;  // for the thread
-  uint64_t link_number = 0;
+  uint64_t number = 0;
 };
 
 // Everything happens on the session's engine thread; a batch that was left alone ends by itself.
@@ -31,7 +31,7 @@ class ToolCalls : public std::enable_shared_from_this<ToolCalls> {
   void Offer(std::string tool_node, run::OfferedTools tools);
   const run::OfferedTools& offered() const { return offered_; }
 
-  void Call(std::vector<realtime::ToolCall> calls, uint64_t link_number);
+  void Call(std::vector<realtime::ToolCall> calls, uint64_t number);
   std::optional<FinishedCalls> TakeFinished();
   // Nobody wants results any more.
   void Abandon() { on_finished_ = nullptr; }

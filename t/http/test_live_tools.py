@@ -2,9 +2,14 @@
 
 import contextlib
 import json
+import threading
 
-from harness.live import LiveClient, transcript
+import pytest
+
+from harness.http_service import HttpService
+from harness.live import LiveClient, transcript, types
 from harness.live_provider import LiveProvider
+from harness.waiting import wait_until
 
 
 def _graph(url="http://127.0.0.1:1", **expert):
@@ -39,6 +44,27 @@ def _call_with_gemini(connection, *calls):
     connection.send({"toolCall": {"functionCalls": functions}})
 
 
+class SlowWeather(HttpService):
+    """Answers once `answer` is set."""
+
+    def __init__(self):
+        self.answer = threading.Event()
+        super().__init__(self._tell)
+
+    def _tell(self, *_):
+        self.answer.wait()
+        return 200, "application/json", '{"degrees":20}'
+
+
+@pytest.fixture
+def slow_weather():
+    weather = SlowWeather()
+    yield weather
+    weather.answer.set()
+    weather.close()
+
+
+_WEATHER = ("c1", "weather", {})
 _TRANSFER = ("c2", "transfer_to_agent", {"agent": "EXPERT"})
 
 
@@ -62,3 +88,31 @@ def test_an_agent_with_another_model_speaks_through_that(start_service, live_pro
         connection.say("I am")
         connection.complete_turn()
         assert transcript(client.read_turn()) == "I am"
+
+
+def test_a_tool_outlives_the_connection_that_called_it(start_service, live_provider, slow_weather):
+    service = start_service(_settings(live_provider), files=_graph(slow_weather.url))
+    client = LiveClient(service.port).start(thread_id="t")
+    connection = live_provider.accept()
+    connection.accept_setup()
+    client.type("how warm is it?")
+    connection.receive_until("clientContent")
+    _call_with_gemini(connection, _WEATHER)
+    wait_until(lambda: slow_weather.requests, "the tool is called")
+    connection.abort()
+    connection = live_provider.accept()
+    connection.accept_setup()
+    told = connection.receive_until("clientContent")
+    assert told["turns"][-1]["parts"] == [{"text": "how warm is it?"}]
+    assert told["turnComplete"] is False  # or it would call again
+    client.send_json({"type": "close"})
+    slow_weather.answer.set()
+    told = connection.receive_until("clientContent")
+    text = 'The tool weather, called with {}, returned {"degrees":20}'
+    assert told == {"turns": [{"role": "user", "parts": [{"text": text}]}], "turnComplete": True}
+    connection.say("Twenty degrees.")
+    connection.complete_turn()
+    events = client.read_to_end()
+    assert types(events)[-4:] == ["tool_result"] + ["output_transcript"] * 2 + ["turn_complete"]
+    assert transcript(events) == "Twenty degrees."
+    assert len(slow_weather.requests) == 1

@@ -88,9 +88,9 @@ class SessionTest : public testing::Test, public SessionPorts {
   void DropNextLink() override { next_.reset(); }
   bool OneLinkAtATime() override { return one_link_; }
   bool LinksResume() override { return resumes_; }
-  void CallTools(std::vector<realtime::ToolCall> calls, uint64_t link_number) override {
+  void CallTools(std::vector<realtime::ToolCall> calls, uint64_t number) override {
     for (const auto& call : calls) called_.push_back(call.name);
-    called_link_ = link_number;
+    calls_number_ = number;
   }
   void Store(Message message) override {
     std::string text(RoleName(message.role));
@@ -138,6 +138,12 @@ class SessionTest : public testing::Test, public SessionPorts {
     Give({.kind = Kind::kAudio,
           .text = std::string(static_cast<size_t>(duration.count()) * kSecondOfSound / 1000, 's')});
   }
+  // A call, which runs until AnswerAdd.
+  void CallAdd() { Give({.kind = Kind::kToolCalls, .calls = {{"c1", "add", R"({"a":1})"}}}); }
+  void AnswerAdd() {
+    session_->OnToolReplies({{"c1", "add", "3", false}}, calls_number_);
+    session_->Advance(now_);
+  }
   void Client(UpstreamFrame::Kind kind, std::string payload = "") {
     session_->OnFrame({kind, std::move(payload)}, now_);
     session_->Advance(now_);
@@ -158,7 +164,7 @@ class SessionTest : public testing::Test, public SessionPorts {
   std::map<std::string, std::string> entries_;  // of agents
   std::vector<realtime::LinkConfig> configs_;
   milliseconds audio_{0}, unplayed_{0};
-  uint64_t called_link_ = 0;
+  uint64_t calls_number_ = 0;
   uint16_t close_code_ = 0;
   std::string outcome_;
 };

@@ -12,21 +12,102 @@ TEST_F(SessionTest, ToolsAreCalledAndAnswered) {
   EXPECT_THAT(called_, ElementsAre("add"));
   EXPECT_THAT(stored_, ElementsAre("assistant: call add"));
   Client(kAudio, "meanwhile");
-  session_->OnToolReplies({{"c1", "add", "3", false}}, called_link_);
+  session_->OnToolReplies({{"c1", "add", "3", false}}, calls_number_);
   EXPECT_THAT(TakeEvents(),
               ElementsAre(R"({"type":"tool_result","id":"c1","result":{"result":3}})"));
   EXPECT_THAT(sent_, ElementsAre("audio meanwhile", "reply c13"));
 }
 
-TEST_F(SessionTest, ResultsForAnotherConnectionAreNotSent) {
+// What another connection is told of the call below.
+constexpr char kInWords[] = "The tool add, called with {\"a\":1}, returned 3";
+
+TEST_F(SessionTest, AConnectionThatHasNotMadeACallIsToldItsResultInWords) {
   BeginReady();
-  Give({.kind = Kind::kToolCalls, .calls = {{"c1", "add", "{}"}}});
-  const uint64_t link = called_link_;
+  Client(kText, "a question");
+  CallAdd();
+  Give({.kind = Kind::kClosed});
+  After(milliseconds(500));
+  ASSERT_EQ(configs_.size(), 2u);
+  EXPECT_FALSE(configs_[1].respond);  // it would call again
+  Give({.kind = Kind::kReady});
+  sent_.clear();
+  AnswerAdd();
+  EXPECT_THAT(sent_, ElementsAre(std::string("text ") + kInWords));
+  Say("Three.");
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_THAT(stored_, ElementsAre("user: a question", "assistant: call add", "assistant: Three."));
+}
+
+TEST_F(SessionTest, AResultWithoutAConnectionIsInTheHistoryOfTheNext) {
+  BeginReady();
+  CallAdd();
+  Give({.kind = Kind::kClosed});
+  AnswerAdd();
+  After(milliseconds(500));
+  ASSERT_EQ(configs_.size(), 2u);
+  EXPECT_TRUE(configs_[1].respond);
+  ASSERT_EQ(configs_[1].history.size(), 1u);
+  EXPECT_EQ(configs_[1].history[0].Text(), kInWords);
+  Give({.kind = Kind::kReady});
+  EXPECT_THAT(sent_, IsEmpty());
+}
+
+TEST_F(SessionTest, AResumedConnectionIsToldAResultOnceItIsReady) {
+  BeginReady({.resumption_handle = "h"});
+  CallAdd();
+  Give({.kind = Kind::kClosed});
+  AnswerAdd();
+  After(milliseconds(500));
+  EXPECT_EQ(configs_[1].resumption_handle, "h");
+  EXPECT_THAT(sent_, IsEmpty());
+  Give({.kind = Kind::kReady});
+  EXPECT_THAT(sent_, ElementsAre(std::string("text ") + kInWords));
+}
+
+TEST_F(SessionTest, AResultDoesNotInterruptWhatIsSaidMeanwhile) {
+  BeginReady();
+  CallAdd();
   Give({.kind = Kind::kClosed});
   After(milliseconds(500));
   Give({.kind = Kind::kReady});
-  session_->OnToolReplies({{"c1", "add", "3", false}}, link);
+  Say("By the way");
+  AnswerAdd();
   EXPECT_THAT(sent_, IsEmpty());
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_THAT(sent_, ElementsAre(std::string("text ") + kInWords));
+}
+
+TEST_F(SessionTest, AResultOutlivesAConnectionThatIsLeftInTime) {
+  one_link_ = true;
+  BeginReady();
+  CallAdd();
+  Give({.kind = Kind::kGoAway, .time_left = seconds(10)});
+  GiveNext({.kind = Kind::kPrepared});
+  EXPECT_THAT(sent_, IsEmpty());
+  After(seconds(8));
+  EXPECT_THAT(sent_, ElementsAre("leave"));
+  AnswerAdd();
+  Give({.kind = Kind::kClosed});
+  ASSERT_EQ(configs_.size(), 2u);
+  EXPECT_TRUE(configs_[1].respond);
+  ASSERT_EQ(configs_[1].history.size(), 1u);
+  EXPECT_EQ(configs_[1].history[0].Text(), kInWords);
+}
+
+TEST_F(SessionTest, AnEndWaitsForAResultThatOutlivesItsConnection) {
+  BeginReady();
+  CallAdd();
+  Client(kClose);
+  Give({.kind = Kind::kClosed});
+  EXPECT_EQ(close_code_, 0);
+  After(milliseconds(500));
+  Give({.kind = Kind::kReady});
+  EXPECT_EQ(close_code_, 0);
+  AnswerAdd();
+  Say("Three.");
+  EXPECT_EQ(close_code_, 0);
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_EQ(close_code_, 1000);
 }
 
 TEST_F(SessionTest, HandsOverInPlace) {
@@ -79,7 +160,7 @@ TEST_F(SessionTest, AnswersAreRecordedWithTheirTime) {
   After(milliseconds(100));
   Give({.kind = Kind::kToolCalls, .calls = {{"c1", "add", "{}"}}});
   After(seconds(5));
-  session_->OnToolReplies({{"c1", "add", "3", false}}, called_link_);
+  session_->OnToolReplies({{"c1", "add", "3", false}}, calls_number_);
   After(milliseconds(1));
   After(milliseconds(200));
   Say("three");
