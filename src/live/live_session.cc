@@ -241,7 +241,7 @@ class LiveSession final : public SessionPorts {
   void TakeResults() {
     while (auto batch = tools_->TakeFinished()) {
       for (Message& message : batch->messages) journal_->Append(std::move(message));
-      session_.OnToolReplies(batch->replies, batch->number);
+      session_.OnToolReplies(std::move(batch->replies), batch->number, MonotonicClock::now());
     }
     for (const std::string& handle : std::exchange(news_->stored_handles, {})) {
       session_.OnHandleStored(handle);

@@ -109,7 +109,7 @@ class Session {
   void OnLeave(Deadline now);
   void OnLinkEvent(realtime::Event event, Deadline now);
   void OnNextLinkEvent(const realtime::Event& event);
-  void OnToolReplies(const std::vector<realtime::ToolReply>& replies, uint64_t number);
+  void OnToolReplies(std::vector<realtime::ToolReply> replies, uint64_t number, Deadline now);
   void OnHandleStored(const std::string& handle);
   // Ends the session with a fatal error event.
   void Fail(const std::string& code, const std::string& message, uint16_t close_code);
@@ -143,7 +143,8 @@ class Session {
   struct RunningCalls {
     uint64_t number = 0;       // as of CallTools
     uint64_t link_number = 0;  // of the link that made them
-    std::vector<realtime::ToolCall> calls;
+    std::vector<realtime::ToolCall> calls = {};
+    std::optional<realtime::ToolCall> transfer = {};  // after the others
   };
 
   // The link after the present one.
@@ -190,7 +191,10 @@ class Session {
     return link_number == link_number_ && ports_.link() != nullptr && !leaving();
   }
   void TellResults();
-  void HandOver(const realtime::ToolCall& call, Deadline now);
+  void TakeResults(const RunningCalls& done, std::vector<realtime::ToolReply> replies,
+                   Deadline now);
+  void HandOver(const std::string& target, const RunningCalls& done,
+                std::vector<realtime::ToolReply> replies, Deadline now);
   void EndTranscripts();
   void FinishInput();
   void StoreUnheard(std::optional<std::chrono::milliseconds> heard);

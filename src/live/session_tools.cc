@@ -49,31 +49,29 @@ void Session::OnToolCalls(std::vector<realtime::ToolCall> calls, Deadline now) {
   RecordAnswer("tool_calls");
   speaking_ = true;
   const bool may_transfer = !ports_.HandoverTargets(agent_).empty();
-  std::vector<realtime::ToolCall> to_run;
-  std::optional<realtime::ToolCall> transfer;
+  RunningCalls running{.number = ++calls_number_, .link_number = link_number_};
   for (realtime::ToolCall& call : calls) {
     if (may_transfer && call.name == kTransferTool) {
-      transfer = std::move(call);
+      running.transfer = std::move(call);
     } else {
-      to_run.push_back(std::move(call));
+      running.calls.push_back(std::move(call));
     }
   }
-  if (!to_run.empty()) {
-    Message message = Message::Assistant("");
-    message.content.clear();
-    for (const realtime::ToolCall& call : to_run) {
-      ports_.Emit(ToolCallEvent(call.id, call.name, call.arguments_json));
-      message.content.emplace_back(ToolCallBlock{call.id, call.name, call.arguments_json});
-    }
-    message.metadata_json = Metadata(false, false);
-    StoreMessage(std::move(message));
-    running_.push_back({++calls_number_, link_number_, to_run});
-    ports_.CallTools(std::move(to_run), calls_number_);
+  if (running.calls.empty()) return TakeResults(running, {}, now);
+  Message message = Message::Assistant("");
+  message.content.clear();
+  for (const realtime::ToolCall& call : running.calls) {
+    ports_.Emit(ToolCallEvent(call.id, call.name, call.arguments_json));
+    message.content.emplace_back(ToolCallBlock{call.id, call.name, call.arguments_json});
   }
-  if (transfer) HandOver(*transfer, now);
+  message.metadata_json = Metadata(false, false);
+  StoreMessage(std::move(message));
+  running_.push_back(running);
+  ports_.CallTools(std::move(running.calls), running.number);
 }
 
-void Session::OnToolReplies(const std::vector<realtime::ToolReply>& replies, uint64_t number) {
+void Session::OnToolReplies(std::vector<realtime::ToolReply> replies, uint64_t number,
+                            Deadline now) {
   if (phase_ == Phase::kClosed) return;
   for (const realtime::ToolReply& reply : replies) {
     ports_.Emit(ToolResultEvent(reply.id, reply.output_json));
@@ -82,14 +80,28 @@ void Session::OnToolReplies(const std::vector<realtime::ToolReply>& replies, uin
   if (found == running_.end()) return;
   const RunningCalls done = std::move(*found);
   running_.erase(found);
-  std::string words = InWords(done.calls, replies);
-  history_.push_back(Message::User(words));
-  TrimHistory();
-  if (!IsPresent(done.link_number)) {
-    if (!untold_.empty()) untold_.push_back('\n');
-    untold_ += words;
-    return;
+  TakeResults(done, std::move(replies), now);
+}
+
+void Session::TakeResults(const RunningCalls& done, std::vector<realtime::ToolReply> replies,
+                          Deadline now) {
+  const bool present = IsPresent(done.link_number);
+  if (!replies.empty()) {
+    const std::string words = InWords(done.calls, replies);
+    history_.push_back(Message::User(words));
+    TrimHistory();
+    if (!present) untold_ += (untold_.empty() ? "" : "\n") + words;
   }
+  if (done.transfer) {
+    const std::string target = TransferTarget(*done.transfer);
+    const std::vector<std::string> targets = ports_.HandoverTargets(agent_);
+    if (std::ranges::find(targets, target) != targets.end()) {
+      return HandOver(target, done, std::move(replies), now);
+    }
+    replies.push_back({done.transfer->id, done.transfer->name,
+                       R"({"error":"there is no agent of that name"})", true});
+  }
+  if (!present) return;
   asked_at_ = kNoDeadline;
   speaking_ = false;
   answer_expected_ = true;
@@ -108,25 +120,20 @@ void Session::TellResults() {
   ports_.link()->SendText(std::exchange(untold_, {}));
 }
 
-void Session::HandOver(const realtime::ToolCall& call, Deadline now) {
-  const std::string target = TransferTarget(call);
-  const std::vector<std::string> targets = ports_.HandoverTargets(agent_);
-  realtime::Link* link = ports_.link();
-  if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
-    if (link != nullptr) {
-      link->SendToolReplies(
-          {{call.id, call.name, R"({"error":"there is no agent of that name"})", true}});
-    }
-    return;
-  }
+// `replies` are those of the calls beside the transfer.
+void Session::HandOver(const std::string& target, const RunningCalls& done,
+                       std::vector<realtime::ToolReply> replies, Deadline now) {
+  const bool present = IsPresent(done.link_number);
+  if (!present && speaking_) OnTurnComplete(now);  // of the agent before
   agent_ = target;
   ports_.Emit(AgentChangedEvent(target));
   speaking_ = false;
   answer_expected_ = true;
   const realtime::LinkConfig config = ports_.Configure(target);
-  if (link != nullptr && config.entry == entry_ && link->Reconfigure(config)) {
+  if (present && config.entry == entry_ && ports_.link()->Reconfigure(config)) {
     if (next_ != Next::kNone) Prepare();
-    return link->SendToolReplies({{call.id, call.name, R"({"result":"ok"})", false}});
+    replies.push_back({done.transfer->id, done.transfer->name, R"({"result":"ok"})", false});
+    return ports_.link()->SendToolReplies(replies);
   }
   // The provider's session belongs to the agent before.
   handle_.clear();

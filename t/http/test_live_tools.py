@@ -116,3 +116,54 @@ def test_a_tool_outlives_the_connection_that_called_it(start_service, live_provi
     assert types(events)[-4:] == ["tool_result"] + ["output_transcript"] * 2 + ["turn_complete"]
     assert transcript(events) == "Twenty degrees."
     assert len(slow_weather.requests) == 1
+
+
+def test_a_hand_over_waits_for_a_tool_and_goes_on_in_place(
+    start_service, live_provider, slow_weather
+):
+    settings = _settings(live_provider, provider="openai")
+    service = start_service(settings, files=_graph(slow_weather.url))
+    client = LiveClient(service.port).start()
+    connection = live_provider.accept()
+    connection.accept_session()
+    client.type("the weather, and then the expert")
+    connection.receive_type("response.create")
+    _call_with_openai(connection, _WEATHER, _TRANSFER)
+    client.read_to("tool_call")
+    wait_until(lambda: slow_weather.requests, "the tool is called")
+    assert connection.messages.empty()
+    slow_weather.answer.set()
+    assert types(client.read_to("agent_changed")) == ["tool_result", "agent_changed"]
+    sent = [connection.receive() for _ in range(4)]
+    assert [message["type"] for message in sent] == [
+        "session.update",
+        "conversation.item.create",
+        "conversation.item.create",
+        "response.create",
+    ]
+    replies = {m["item"]["call_id"]: json.loads(m["item"]["output"]) for m in sent[1:3]}
+    assert replies == {"c1": {"degrees": 20}, "c2": {"result": "ok"}}
+
+
+def test_a_hand_over_to_another_connection_takes_the_result_along(
+    start_service, live_provider, slow_weather
+):
+    service = start_service(_settings(live_provider), files=_graph(slow_weather.url))
+    client = LiveClient(service.port).start()
+    connection = live_provider.accept()
+    connection.accept_setup()
+    client.type("the weather, and then the expert")
+    connection.receive_until("clientContent")
+    _call_with_gemini(connection, _WEATHER, _TRANSFER)
+    wait_until(lambda: slow_weather.requests, "the tool is called")
+    assert not live_provider.has_connection()
+    slow_weather.answer.set()
+    connection = live_provider.accept()
+    connection.accept_setup()
+    told = connection.receive_until("clientContent")
+    assert [turn["parts"][0]["text"] for turn in told["turns"]] == [
+        "the weather, and then the expert",
+        'The tool weather, called with {}, returned {"degrees":20}',
+    ]
+    assert told["turnComplete"] is True
+    client.close()

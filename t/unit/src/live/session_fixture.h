@@ -141,7 +141,7 @@ class SessionTest : public testing::Test, public SessionPorts {
   // A call, which runs until AnswerAdd.
   void CallAdd() { Give({.kind = Kind::kToolCalls, .calls = {{"c1", "add", R"({"a":1})"}}}); }
   void AnswerAdd() {
-    session_->OnToolReplies({{"c1", "add", "3", false}}, calls_number_);
+    session_->OnToolReplies({{"c1", "add", "3", false}}, calls_number_, now_);
     session_->Advance(now_);
   }
   void Client(UpstreamFrame::Kind kind, std::string payload = "") {

@@ -12,7 +12,7 @@ TEST_F(SessionTest, ToolsAreCalledAndAnswered) {
   EXPECT_THAT(called_, ElementsAre("add"));
   EXPECT_THAT(stored_, ElementsAre("assistant: call add"));
   Client(kAudio, "meanwhile");
-  session_->OnToolReplies({{"c1", "add", "3", false}}, calls_number_);
+  session_->OnToolReplies({{"c1", "add", "3", false}}, calls_number_, now_);
   EXPECT_THAT(TakeEvents(),
               ElementsAre(R"({"type":"tool_result","id":"c1","result":{"result":3}})"));
   EXPECT_THAT(sent_, ElementsAre("audio meanwhile", "reply c13"));
@@ -145,6 +145,51 @@ TEST_F(SessionTest, AnAgentWithAnotherModelGetsAConnectionToThat) {
   EXPECT_TRUE(configs_[1].respond);
 }
 
+const realtime::ToolCall kAddCall{"c1", "add", R"({"a":1})"};
+const realtime::ToolCall kTransferCall{"c2", kTransferTool, R"({"agent":"EXPERT"})"};
+
+TEST_F(SessionTest, HandsOverInPlaceOnceTheOtherToolsAreDone) {
+  targets_ = {"EXPERT"};
+  BeginReady();
+  Give({.kind = Kind::kToolCalls, .calls = {kTransferCall, kAddCall}});
+  EXPECT_EQ(session_->agent(), "VOICE");
+  EXPECT_THAT(sent_, IsEmpty());
+  AnswerAdd();
+  EXPECT_EQ(session_->agent(), "EXPERT");
+  EXPECT_THAT(sent_, ElementsAre("now EXPERT", "reply c13", R"(reply c2{"result":"ok"})"));
+}
+
+TEST_F(SessionTest, ANewConnectionKnowsTheResultsThatCameBeforeTheHandOver) {
+  targets_ = {"EXPERT"};
+  BeginReady({.resumption_handle = "h"});
+  link_->reconfigurable = false;
+  Give({.kind = Kind::kToolCalls, .calls = {kAddCall, kTransferCall}});
+  EXPECT_EQ(configs_.size(), 1u);
+  AnswerAdd();
+  ASSERT_EQ(configs_.size(), 2u);
+  EXPECT_EQ(configs_[1].system_prompt, "EXPERT");
+  EXPECT_TRUE(configs_[1].respond);
+  ASSERT_EQ(configs_[1].history.size(), 1u);
+  EXPECT_EQ(configs_[1].history[0].Text(), kInWords);
+  Give({.kind = Kind::kReady});
+  EXPECT_THAT(sent_, IsEmpty());
+}
+
+TEST_F(SessionTest, AHandOverOutlivesItsConnection) {
+  targets_ = {"EXPERT"};
+  BeginReady();
+  Give({.kind = Kind::kToolCalls, .calls = {kAddCall, kTransferCall}});
+  Give({.kind = Kind::kClosed});
+  After(milliseconds(500));
+  Give({.kind = Kind::kReady});
+  EXPECT_EQ(session_->agent(), "VOICE");
+  AnswerAdd();
+  ASSERT_EQ(configs_.size(), 3u);
+  EXPECT_EQ(configs_[2].system_prompt, "EXPERT");
+  EXPECT_TRUE(configs_[2].respond);
+  EXPECT_EQ(configs_[2].history.back().Text(), kInWords);
+}
+
 TEST_F(SessionTest, NobodyIsHandedOverToAStranger) {
   targets_ = {"EXPERT"};
   BeginReady();
@@ -160,7 +205,7 @@ TEST_F(SessionTest, AnswersAreRecordedWithTheirTime) {
   After(milliseconds(100));
   Give({.kind = Kind::kToolCalls, .calls = {{"c1", "add", "{}"}}});
   After(seconds(5));
-  session_->OnToolReplies({{"c1", "add", "3", false}}, calls_number_);
+  session_->OnToolReplies({{"c1", "add", "3", false}}, calls_number_, now_);
   After(milliseconds(1));
   After(milliseconds(200));
   Say("three");
