@@ -158,6 +158,9 @@ class GeminiProtocol final : public Protocol {
     if (models::FindMember(*message, "setupComplete") != nullptr) TakeReady();
     if (const JsonNode* content = ObjectAt(*message, "serverContent")) TakeContent(*content);
     if (const JsonNode* call = ObjectAt(*message, "toolCall")) TakeCalls(*call);
+    if (const JsonNode* cancelled = ObjectAt(*message, "toolCallCancellation")) {
+      TakeCancelled(*cancelled);
+    }
     if (const JsonNode* update = ObjectAt(*message, "sessionResumptionUpdate")) {
       const std::string_view handle = StringAt(*update, "newHandle");
       if (IsTrueAt(*update, "resumable") && !handle.empty()) {
@@ -266,6 +269,16 @@ class GeminiProtocol final : public Protocol {
         event.calls.push_back({std::string(StringAt(*entry, "id")),
                                std::string(StringAt(*entry, "name")),
                                arguments != nullptr ? models::JsonText(*arguments) : "{}"});
+      }
+    }
+    if (!event.calls.empty()) Push(std::move(event));
+  }
+
+  void TakeCancelled(const JsonNode& cancelled) {
+    Event event{.kind = Kind::kToolsCancelled};
+    if (const JsonNode* ids = ArrayAt(cancelled, "ids")) {
+      for (const JsonNode& id : JsonItems(*ids)) {
+        if (id.is_string()) event.calls.push_back({.id = std::string(id.text), .name = {}});
       }
     }
     if (!event.calls.empty()) Push(std::move(event));

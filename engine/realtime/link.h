@@ -59,6 +59,7 @@ struct Event {
     kOutputTranscript,  // the same
     kAudio,             // `text`: PCM16 at kOutputRate
     kToolCalls,         // `calls`
+    kToolsCancelled,    // `calls`, of which only the ids are set, are not to be answered any more
     kTurnComplete,
     kInterrupted,  // the user spoke into the answer, of which nothing more comes
     kResumption,   // `text`: a handle for LinkConfig::resumption_handle

@@ -145,6 +145,8 @@ void Session::OnLinkEvent(realtime::Event event, Deadline now) {
       return ports_.EmitAudio(std::move(event.text));
     case Kind::kToolCalls:
       return OnToolCalls(std::move(event.calls), now);
+    case Kind::kToolsCancelled:
+      return OnToolsCancelled(event.calls, now);
     case Kind::kTurnComplete:
       return OnTurnComplete(now);
     case Kind::kInterrupted:

@@ -179,6 +179,7 @@ class Session {
   void OnOutputTranscript(const realtime::Event& event);
   void OnSpeechStarted();
   void OnToolCalls(std::vector<realtime::ToolCall> calls, Deadline now);
+  void OnToolsCancelled(const std::vector<realtime::ToolCall>& calls, Deadline now);
   void OnTurnComplete(Deadline now);
   void OnInterrupted();
   void OnResumption(const std::string& handle);

@@ -41,6 +41,10 @@ std::string InWords(const std::vector<realtime::ToolCall>& calls,
   return text;
 }
 
+bool HasCall(const std::vector<realtime::ToolCall>& calls, const std::string& id) {
+  return std::ranges::find(calls, id, &realtime::ToolCall::id) != calls.end();
+}
+
 }  // namespace
 
 void Session::OnToolCalls(std::vector<realtime::ToolCall> calls, Deadline now) {
@@ -80,7 +84,31 @@ void Session::OnToolReplies(std::vector<realtime::ToolReply> replies, uint64_t n
   if (found == running_.end()) return;
   const RunningCalls done = std::move(*found);
   running_.erase(found);
+  std::erase_if(replies,
+                [&](const realtime::ToolReply& reply) { return !HasCall(done.calls, reply.id); });
   TakeResults(done, std::move(replies), now);
+}
+
+// The calls run on, and the client sees what they return; the model wants nothing of them.
+void Session::OnToolsCancelled(const std::vector<realtime::ToolCall>& calls, Deadline now) {
+  std::vector<RunningCalls> over;
+  for (auto running = running_.begin(); running != running_.end();) {
+    const bool present = IsPresent(running->link_number);
+    const auto cancelled = [&](const realtime::ToolCall& call) {
+      return present && HasCall(calls, call.id);
+    };
+    std::erase_if(running->calls, cancelled);
+    if (running->transfer && cancelled(*running->transfer)) running->transfer.reset();
+    if (running->calls.empty()) {
+      over.push_back(std::move(*running));
+      running = running_.erase(running);
+    } else {
+      ++running;
+    }
+  }
+  for (const RunningCalls& done : over) {
+    if (done.transfer) TakeResults(done, {}, now);
+  }
 }
 
 void Session::TakeResults(const RunningCalls& done, std::vector<realtime::ToolReply> replies,

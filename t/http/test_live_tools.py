@@ -167,3 +167,26 @@ def test_a_hand_over_to_another_connection_takes_the_result_along(
     ]
     assert told["turnComplete"] is True
     client.close()
+
+
+def test_a_call_that_is_taken_back_is_not_waited_for(start_service, live_provider, slow_weather):
+    service = start_service(_settings(live_provider), files=_graph(slow_weather.url))
+    client = LiveClient(service.port).start(thread_id="t")
+    connection = live_provider.accept()
+    connection.accept_setup()
+    client.type("how warm is it?")
+    connection.receive_until("clientContent")
+    _call_with_gemini(connection, _WEATHER)
+    wait_until(lambda: slow_weather.requests, "the tool is called")
+    connection.send({"toolCallCancellation": {"ids": ["c1"]}})
+    connection.send({"serverContent": {"interrupted": True}})
+    connection.hear("never mind")
+    connection.say("As you like.")
+    connection.complete_turn()
+    assert transcript(client.read_turn()) == "As you like."
+    slow_weather.answer.set()
+    assert client.read_to("tool_result")[-1]["id"] == "c1"
+    client.send_json({"type": "close"})
+    assert client.read_to_end() == []
+    assert client.closed_with == 1000
+    assert connection.receive() is None  # no reply, either

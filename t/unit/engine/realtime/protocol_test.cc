@@ -354,15 +354,19 @@ TEST_F(GeminiTest, ToolsHandlesAndFarewells) {
   BeginReady();
   Receive(json::parse(
       R"({"toolCall":{"functionCalls":[{"id":"1","name":"add","args":{"a":1}},{"name":"now"}]}})"));
+  Receive(json::parse(R"({"toolCallCancellation":{"ids":["1",5]}})"));
   Receive(json::parse(R"({"sessionResumptionUpdate":{"newHandle":"h","resumable":true}})"));
   Receive(json::parse(R"({"sessionResumptionUpdate":{"newHandle":"x","resumable":false}})"));
   Receive(json::parse(R"({"goAway":{"timeLeft":"9.5s"}})"));
   const std::vector<Event> events = Events(*protocol_);
-  ASSERT_EQ(events.size(), 3u);
+  ASSERT_EQ(events.size(), 4u);
   EXPECT_EQ(events[0].calls[0].arguments_json, R"({"a":1})");
   EXPECT_EQ(events[0].calls[1].name, "now");
-  EXPECT_EQ(events[1].text, "h");
-  EXPECT_EQ(events[2].time_left, milliseconds(9500));
+  EXPECT_EQ(events[1].kind, Kind::kToolsCancelled);
+  ASSERT_EQ(events[1].calls.size(), 1u);
+  EXPECT_EQ(events[1].calls[0].id, "1");
+  EXPECT_EQ(events[2].text, "h");
+  EXPECT_EQ(events[3].time_left, milliseconds(9500));
   protocol_->SendToolReplies({{"1", "add", "3", false}, {"", "now", R"({"t":1})", false}});
   EXPECT_EQ(Messages(*protocol_)[0], json::parse(R"({"toolResponse":{"functionResponses":[
                 {"id":"1","name":"add","response":{"result":3}},
@@ -381,7 +385,8 @@ TEST_F(GeminiTest, NonsenseIsIgnored) {
   BeginReady();
   for (const char* text : {"", "{", "[]", "5", "{}", R"({"serverContent":5})",
                            R"({"serverContent":{"modelTurn":{"parts":[5,{"inlineData":{}}]}}})",
-                           R"({"toolCall":{"functionCalls":[5]}})", R"({"goAway":[]})"}) {
+                           R"({"toolCall":{"functionCalls":[5]}})", R"({"goAway":[]})",
+                           R"({"toolCallCancellation":{"ids":5}})"}) {
     protocol_->OnMessage(text);
   }
   EXPECT_THAT(Events(*protocol_), IsEmpty());

@@ -190,6 +190,54 @@ TEST_F(SessionTest, AHandOverOutlivesItsConnection) {
   EXPECT_EQ(configs_[2].history.back().Text(), kInWords);
 }
 
+TEST_F(SessionTest, TheResultOfACancelledCallIsForTheClientOnly) {
+  BeginReady();
+  CallAdd();
+  Give({.kind = Kind::kToolsCancelled, .calls = {{.id = "c1", .name = ""}}});
+  Give({.kind = Kind::kInterrupted});
+  Say("As you like.");
+  Give({.kind = Kind::kTurnComplete});
+  TakeEvents();
+  sent_.clear();
+  AnswerAdd();
+  EXPECT_THAT(TakeEvents(),
+              ElementsAre(R"({"type":"tool_result","id":"c1","result":{"result":3}})"));
+  EXPECT_THAT(sent_, IsEmpty());
+  Client(kClose);
+  EXPECT_EQ(close_code_, 1000);
+}
+
+TEST_F(SessionTest, ACancelledCallIsNotWaitedFor) {
+  BeginReady();
+  CallAdd();
+  Give({.kind = Kind::kInterrupted});
+  Give({.kind = Kind::kToolsCancelled, .calls = {{.id = "c1", .name = ""}}});
+  Say("As you like.");
+  Give({.kind = Kind::kTurnComplete});
+  Client(kClose);
+  EXPECT_EQ(close_code_, 1000);
+}
+
+TEST_F(SessionTest, CallsBesideACancelledOneAreAnswered) {
+  targets_ = {"EXPERT"};
+  BeginReady();
+  Give({.kind = Kind::kToolCalls, .calls = {kAddCall, {"c3", "now"}, kTransferCall}});
+  Give({.kind = Kind::kToolsCancelled,
+        .calls = {{.id = "c2", .name = ""}, {.id = "c3", .name = ""}}});
+  session_->OnToolReplies({{"c1", "add", "3", false}, {"c3", "now", "9", false}}, calls_number_,
+                          now_);
+  EXPECT_EQ(session_->agent(), "VOICE");
+  EXPECT_THAT(sent_, ElementsAre("reply c13"));
+}
+
+TEST_F(SessionTest, AHandOverDoesNotWaitForCancelledCalls) {
+  targets_ = {"EXPERT"};
+  BeginReady();
+  Give({.kind = Kind::kToolCalls, .calls = {kAddCall, kTransferCall}});
+  Give({.kind = Kind::kToolsCancelled, .calls = {{.id = "c1", .name = ""}}});
+  EXPECT_EQ(session_->agent(), "EXPERT");
+}
+
 TEST_F(SessionTest, NobodyIsHandedOverToAStranger) {
   targets_ = {"EXPERT"};
   BeginReady();
