@@ -11,7 +11,10 @@
 namespace agent_graph::live {
 namespace {
 
-constexpr size_t kWordsBytesMax = 64 * 1024;  // of arguments, and of a result, in words
+// Of what a model is told in words: arguments or a result, and all of a reply's calls, which are to
+// leave room in the history.
+constexpr size_t kPartBytesMax = 16 * 1024;
+constexpr size_t kWordsBytesMax = 128 * 1024;
 
 std::string TransferTarget(const realtime::ToolCall& call) {
   Result<nlohmann::json> arguments = ParseJson(call.arguments_json);
@@ -32,13 +35,13 @@ std::string InWords(const std::vector<realtime::ToolCall>& calls,
     });
     if (call != calls.end()) {
       text += ", called with ";
-      text += CutAtCharacter(call->arguments_json, kWordsBytesMax);
+      text += CutAtCharacter(call->arguments_json, kPartBytesMax);
       text += ",";
     }
     text += " returned ";
-    text += CutAtCharacter(reply.output_json, kWordsBytesMax);
+    text += CutAtCharacter(reply.output_json, kPartBytesMax);
   }
-  return text;
+  return std::string(CutAtCharacter(text, kWordsBytesMax));
 }
 
 bool HasCall(const std::vector<realtime::ToolCall>& calls, const std::string& id) {

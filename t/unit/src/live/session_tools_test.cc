@@ -94,6 +94,23 @@ TEST_F(SessionTest, AResultOutlivesAConnectionThatIsLeftInTime) {
   EXPECT_EQ(configs_[1].history[0].Text(), kInWords);
 }
 
+TEST_F(SessionTest, HugeResultsLeaveRoomForWhatWasSaid) {
+  BeginReady({.history = {Message::User("earlier")}});
+  std::vector<realtime::ToolCall> calls;
+  std::vector<realtime::ToolReply> replies;
+  for (int i = 0; i < 40; ++i) {
+    calls.push_back({std::to_string(i), "read"});
+    replies.push_back({std::to_string(i), "read", std::string(100'000, '7'), false});
+  }
+  Give({.kind = Kind::kToolCalls, .calls = calls});
+  session_->OnToolReplies(replies, calls_number_, now_);
+  Give({.kind = Kind::kClosed});
+  After(milliseconds(500));
+  ASSERT_EQ(configs_.size(), 2u);
+  ASSERT_EQ(configs_[1].history.size(), 2u);
+  EXPECT_EQ(configs_[1].history[0].Text(), "earlier");
+}
+
 TEST_F(SessionTest, AnEndWaitsForAResultThatOutlivesItsConnection) {
   BeginReady();
   CallAdd();
