@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "tools/mcp/protocol.h"
 
 namespace agent_graph::tools::mcp {
 
