@@ -7,6 +7,7 @@
 
 #include "callback.h"
 #include "service/file_storage.h"
+#include "service_zone.h"
 #include "spawners.h"
 #include "status_rows.h"
 #include "status_timer.h"
@@ -81,11 +82,14 @@ EngineThreadScope::~EngineThreadScope() {
   pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
 }
 
-ngx_int_t InitModule(ngx_cycle_t*) noexcept {
+ngx_int_t InitModule(ngx_cycle_t* cycle) noexcept {
   // Once: the master keeps its processors over reloads.
   if (!master_processors_known) {
     master_processors_known =
         sched_getaffinity(0, sizeof(master_processors), &master_processors) == 0;
+  }
+  if (MainConfig* main = FindMainConfig(*cycle)) {
+    for (const auto& config : *main->services) ReplaceZone(cycle, config->zone);
   }
   return NGX_OK;
 }

@@ -38,8 +38,8 @@ ServiceZone* ZoneIn(const ngx_shm_zone_t* zone) {
 }
 
 // The zone of that name which the running nginx has.
-ngx_shm_zone_t* FindOldZone(ngx_conf_t* cf, const ngx_shm_zone_t* zone) {
-  ngx_cycle_t* old = cf->cycle->old_cycle;
+ngx_shm_zone_t* FindOldZone(ngx_cycle_t* cycle, const ngx_shm_zone_t* zone) {
+  ngx_cycle_t* old = cycle->old_cycle;
   if (old == nullptr) return nullptr;
   for (ngx_list_part_t* part = &old->shared_memory.part; part != nullptr; part = part->next) {
     auto* zones = static_cast<ngx_shm_zone_t*>(part->elts);
@@ -74,12 +74,21 @@ ServiceZone* FindZone(const ServiceConfig& service) {
 
 void ChooseZoneMemory(ngx_conf_t* cf, ngx_shm_zone_t* zone, const ServiceConfig& service) {
   const RateLimitOptions* limit = SharedLimit(service);
-  const ngx_shm_zone_t* old = FindOldZone(cf, zone);
+  const ngx_shm_zone_t* old = FindOldZone(cf->cycle, zone);
   if (limit == nullptr || old == nullptr) return;
   const ServiceZone* content = ZoneIn(old);
   bool fits = content != nullptr && content->rate_table != nullptr &&
               RateTable::Fits(content->rate_table, *limit);
   if (!fits) zone->noreuse = 1;
+}
+
+void ReplaceZone(ngx_cycle_t* cycle, ngx_shm_zone_t* zone) {
+  if (!zone->noreuse) return;
+  // At the next reload it would make nginx unmap this zone, which is kept then.
+  zone->noreuse = 0;
+  // A process that is its own worker goes on with the old configuration, and its memory.
+  if (ngx_process == NGX_PROCESS_SINGLE) return;
+  if (ngx_shm_zone_t* old = FindOldZone(cycle, zone)) old->noreuse = 1;
 }
 
 bool PrepareZone(ngx_shm_zone_t* zone, const ServiceConfig& service) {

@@ -25,6 +25,9 @@ ServiceZone* FindZone(const ServiceConfig& service);
 void ChooseZoneMemory(ngx_conf_t* cf, ngx_shm_zone_t* zone, const ServiceConfig& service);
 // At the end of it, in the master. False: logged.
 bool PrepareZone(ngx_shm_zone_t* zone, const ServiceConfig& service);
+// Once the configuration is in force, before nginx lets go of the old one. nginx asks the new zone
+// whether memory is kept, and the old one whether it is freed: this makes both say the same.
+void ReplaceZone(ngx_cycle_t* cycle, ngx_shm_zone_t* zone);
 
 // The only lock that nginx releases when its holder dies.
 class ZoneLock {

@@ -146,6 +146,24 @@ def test_a_changed_limit_begins_anew(start_service):
         assert service.get("/ping").header("X-RateLimit-Remaining") == str(requests - 1)
 
 
+def _shared_mappings(pid):
+    with open(f"/proc/{pid}/maps") as maps:
+        return sum("/dev/zero" in line for line in maps)
+
+
+@pytest.mark.parametrize("before", [DEMO, _limited(5)], ids=["enabled", "changed"])
+def test_reloads_after_a_new_limit_keep_its_memory_and_free_the_old(start_service, before):
+    service = start_service(before)
+    master = service.master_pid
+    mappings = _shared_mappings(master)
+    for requests, left in [(400, 399), (400, 398), (400, 397), (401, 400), (401, 399)]:
+        service.write_settings(_limited(requests))
+        service.reload()
+        assert service.get("/ping").header("X-RateLimit-Remaining") == str(left)
+        assert service.master_pid == master
+        assert _shared_mappings(master) == mappings
+
+
 @pytest.mark.parametrize(
     "method, target, headers, status",
     [
