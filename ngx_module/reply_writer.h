@@ -46,6 +46,8 @@ class ReplyWriter {
   bool head_sent() const { return head_sent_; }
   // A reply of known length is all here and only its end is missing.
   bool complete() const { return length_ >= 0 && appended_ >= length_; }
+  // The head announces more than there is; no fault where the request or status has no body.
+  bool lacks_bytes() const { return appended_ < length_; }
 
  private:
   // A buffer, its chain link and the bytes it points to.

@@ -52,6 +52,13 @@ std::string NameOfNginx() {
   return std::to_string(master) + ":" + std::to_string(ProcessStartTime(master));
 }
 
+// A client that knows the length would take what comes next for the rest: the connection ends after
+// what there is, or the stream at once. `rc` is the writer's; the result, for the request's end.
+ngx_int_t CutShort(ngx_http_request_t* request, ngx_int_t rc) {
+  request->keepalive = 0;
+  return request->http_version >= NGX_HTTP_VERSION_20 ? NGX_ERROR : rc;
+}
+
 bool IsLeaving(const ngx_connection_t* connection) {
   return ngx_terminate || (ngx_exiting && connection->close);
 }
@@ -302,7 +309,8 @@ void WorkerService::Write(ExchangeSlot& slot) {
       ngx_http_finalize_request(request, SendNativeReply(context, std::move(reply), outcome));
       return;
     }
-    context.writer.Finish();
+    // A reply that is cut short must not look complete, however nginx writes its end.
+    if (!context.writer.lacks_bytes()) context.writer.Finish();
   }
   if (!context.writer.has_head()) return;
   // A client that has its whole reply may go at once; the end, which is on its way, comes first.
@@ -318,6 +326,9 @@ void WorkerService::Write(ExchangeSlot& slot) {
   ngx_int_t rc = context.writer.Flush();
   if (uint64_t released = context.writer.TakeReleased(); released > 0) {
     slot.exchange->ReturnCredit(released);
+  }
+  if (slot.ended && context.writer.lacks_bytes() && !request->header_only) {
+    rc = CutShort(request, rc);
   }
   if (slot.ended || rc == NGX_ERROR || rc > NGX_OK) {
     FinishRequest(slot, rc);

@@ -3,7 +3,7 @@ version 4, and on a server of ours, which does."""
 
 import pytest
 
-from harness import environment, http1, processes
+from harness import environment, http1, http2, processes
 from harness.agents import behaviour
 from harness.bucket import Bucket
 from harness.s3_server import S3Server
@@ -28,13 +28,13 @@ def bucket():
     server.close()
 
 
-def _start(start_service, server, workers=2, cloud=()):
+def _start(start_service, server, workers=2, cloud=(), **other):
     keys = {"endpoint": server.endpoint, "bucket": "files", "access_key_id": server.ACCESS_KEY,
             "secret_access_key": "${S3_SECRET}"} | dict(cloud)
     settings = _ECHO | {"env": "env", "media": {"storage_type": "cloud", "storage_path": "up/load",
                                                 "cloud": keys}}
     files = {"env": f"S3_SECRET={server.SECRET_KEY}\n"}
-    return start_service(settings, files=files, workers=workers)
+    return start_service(settings, files=files, workers=workers, **other)
 
 
 @pytest.fixture
@@ -97,6 +97,39 @@ def test_many_large_files_are_sent_at_once_in_little_memory(start_service, bucke
     assert bucket.refused == []
     if not environment.SANITIZER:
         assert grown < count * _MEGABYTE, f"{grown} bytes for {count} files of {len(data)}"
+
+
+def test_a_download_that_breaks_off_ends_the_connection(start_service, bucket):
+    """The next answer on it would be read as the rest of the file."""
+    gzip = "gzip on; gzip_types text/plain;"
+    service = _start(start_service, bucket, location=gzip, http2=True)
+    service.error_log.allow("a file was cut short")
+    data, there = bytes(range(256)) * 4000, 500_000
+    record = uploaded(service, data, "a.txt", "text/plain")
+    bucket.cut_at = there
+
+    with service.connect() as connection:
+        connection.request("GET", record["url"])
+        head = connection.read_head()
+        assert head.status == 200 and head.header("Content-Length") == str(len(data))
+        assert connection.read_to_end() == data[:there]
+
+    with service.connect() as connection:
+        connection.request("GET", record["url"], {"Accept-Encoding": "gzip"})
+        assert connection.read_head().header("Transfer-Encoding") == "chunked"
+        assert not connection.read_to_end().endswith(b"0\r\n\r\n")
+
+    with http2.Http2Connection(service.http2_port) as connection:
+        stream = connection.request("GET", record["url"])
+        with pytest.raises(http1.ConnectionClosed, match="stream reset"):
+            connection.read_reply(stream)
+        assert connection.read_reply(connection.request("GET", "/ping")).status == 200
+
+    with service.connect() as connection:
+        connection.request("HEAD", record["url"])
+        assert connection.read_head().header("Content-Length") == str(len(data))
+        connection.request("GET", "/ping")
+        assert connection.read_reply().status == 200
 
 
 def test_upload_and_download(serve, s3):

@@ -29,6 +29,7 @@ class Bucket:
         self.begun = 0  # uploads whose head was read
         self.go_on = threading.Event()
         self.go_on.set()
+        self.cut_at = None  # downloads break off after so many bytes
         bucket = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -61,7 +62,9 @@ class Bucket:
                 self.send_response(200 if why is None else status)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                self.wfile.write(body[: bucket.cut_at])
+                if bucket.cut_at is not None and bucket.cut_at < len(body):
+                    self.close_connection = True
 
             def log_message(self, *_):
                 pass
