@@ -57,6 +57,8 @@ bool WorkerService::TakeMessage(ExchangeSlot& slot, bridge::SocketMessage messag
     return true;
   }
   slot.mailbox_bytes += message.mailbox_bytes();
+  // What it begins was not there when those that were had to be told.
+  if (ngx_exiting) slot.exchange->RequestLeave();
   if (slot.exchange->DeliverMessage(std::move(message))) {
     ++slot.turns;
     slot.overdue = false;

@@ -76,6 +76,18 @@ def test_a_leaving_worker_sends_clients_to_the_next(start_service, live_provider
     assert transcript(back.read_turn()) == "back"
 
 
+def test_a_session_that_begins_on_a_leaving_worker_is_sent_on_at_once(start_service):
+    service = start_service(LIVE, http="agent_graph_shutdown_jitter 10h;", workers=1)
+    client = LiveClient(service.port)
+    client.upgrade("/v1/graph/live")
+    service.reload()
+    client.start_session(thread_id="late")
+    assert client.read_to_end() == []
+    assert client.closed_with == 1001
+    client.send(close_frame(1001))
+    wait_until(lambda: not service.draining_workers(), "the old worker has gone")
+
+
 @pytest.mark.parametrize("told", [{}, {"resumption_handle": "h"}])
 def test_a_killed_worker_costs_a_gap(start_service, live_provider, told):
     """The client comes back with its thread, and with the handle if it kept that."""

@@ -47,6 +47,10 @@ class LiveClient(WebSocket):
 
     def start(self, prefix="", headers=(), target="/v1/graph/live", **init):
         self.upgrade(prefix + target, **dict(headers))
+        return self.start_session(**init)
+
+    def start_session(self, **init):
+        """On a socket that is open."""
         self.events = []
         self.sound = b""
         self.send_json(init)
