@@ -7,6 +7,7 @@
 #include "callback.h"
 #include "config.h"
 #include "request_context.h"
+#include "worker_service.h"
 
 namespace agent_graph::nginx {
 namespace {
@@ -54,6 +55,7 @@ RequestContext* ContextOfErrorPage(ngx_http_request_t* request) {
 
 ngx_int_t ReplaceHead(RequestContext& context) {
   ngx_http_request_t* request = context.request;
+  if (context.worker != nullptr) context.worker->RequestGone(context);
   auto status = static_cast<int>(request->headers_out.status);
   api::ErrorInfo error{ErrorOfStatus(request->headers_out.status), "", {}, status};
   api::Reply reply = api::ErrorReply(error, context.request_id);

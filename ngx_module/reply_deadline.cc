@@ -11,6 +11,7 @@ constexpr uint64_t kMillisPerSecond = 1000;
 void OnReplyDeadline(ngx_event_t* event) noexcept {
   Guarded(ngx_cycle->log, [&] {
     auto* context = static_cast<RequestContext*>(event->data);
+    if (IsTaken(*context)) return;
     ngx_http_request_t* request = context->request;
     ngx_connection_t* connection = request->connection;
     ngx_http_set_log_request(connection->log, request);

@@ -78,6 +78,11 @@ RequestContext* FindContext(ngx_http_request_t* request) {
       ngx_http_get_module_ctx(request, ngx_http_agent_graph_module));
 }
 
+bool IsTaken(const RequestContext& context) {
+  return FindContext(context.request) != &context ||
+         (context.request->header_sent && !context.writer.head_sent());
+}
+
 ngx_int_t DropBody(RequestContext& context) {
   ngx_http_request_t* request = context.request;
   if (context.late_body == RequestContext::LateBody::kReading) {

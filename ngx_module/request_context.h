@@ -74,6 +74,9 @@ struct RequestContext {
 // every answer needs. It dies with the request's pool. Null: no memory.
 RequestContext* OpenContext(ngx_http_request_t* request, const LocationConfig& location);
 RequestContext* FindContext(ngx_http_request_t* request);
+// nginx has given the request to another location, as for a post_action, or has answered it itself;
+// neither is told.
+bool IsTaken(const RequestContext& context);
 
 // Before an answer that does not wait for the end of the body: nginx throws the rest away, or the
 // connection ends with the answer. None of it may pass for the next request. NGX_OK, or what to

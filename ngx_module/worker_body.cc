@@ -16,8 +16,18 @@ void WorkerService::ReadLateBody(RequestContext& context) {
   request->request_body_no_buffering = context.streams_body;
   ngx_int_t rc =
       ngx_http_read_client_request_body(request, context.streams_body ? OnBodyStream : OnLateBody);
-  // Unless it failed, the reading has counted the request once more: NGX_DONE takes that back.
-  ngx_http_finalize_request(request, rc >= NGX_HTTP_SPECIAL_RESPONSE ? rc : NGX_DONE);
+  if (rc >= NGX_HTTP_SPECIAL_RESPONSE) return Abandon(context, rc);
+  // The reading has counted the request once more: NGX_DONE takes that back.
+  ngx_http_finalize_request(request, NGX_DONE);
+}
+
+// `rc` is NGX_DONE unless the reading failed.
+void WorkerService::EndFailedBody(ngx_http_request_t* request, ngx_int_t rc) noexcept {
+  if (rc == NGX_DONE) return;
+  Guarded(request->connection->log, [&] {
+    RequestContext* context = FindContext(request);
+    context->worker->Abandon(*context, rc);
+  });
 }
 
 // The body is complete. May run inside of ReadLateBody.
@@ -30,7 +40,7 @@ void WorkerService::OnLateBody(ngx_http_request_t* request) noexcept {
         ExchangeSlot* slot = worker.exchanges_.Find(*context->address);
         return slot == nullptr ? NGX_DONE : worker.DeliverLateBody(*context, *slot);
       });
-  if (rc != NGX_DONE) ngx_http_finalize_request(request, rc);
+  EndFailedBody(request, rc);
 }
 
 // There are bytes of a body that is passed on in pieces. May run inside of ReadLateBody.
@@ -46,7 +56,7 @@ void WorkerService::OnBodyStream(ngx_http_request_t* request) noexcept {
         if (!request->request_body_no_buffering) return worker.DeliverLateBody(*context, *slot);
         return worker.PassBodyOn(*context, *slot);
       });
-  if (rc != NGX_DONE) ngx_http_finalize_request(request, rc);
+  EndFailedBody(request, rc);
 }
 
 // Reads and hands over what there is, within the credit. Without credit the socket is left alone,

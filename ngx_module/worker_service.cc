@@ -59,10 +59,6 @@ ngx_int_t CutShort(ngx_http_request_t* request, ngx_int_t rc) {
   return request->http_version >= NGX_HTTP_VERSION_20 ? NGX_ERROR : rc;
 }
 
-bool IsLeaving(const ngx_connection_t* connection) {
-  return ngx_terminate || (ngx_exiting && connection->close);
-}
-
 }  // namespace
 
 WorkerService::WorkerService(const ServiceConfig& config)
@@ -156,7 +152,7 @@ ngx_int_t WorkerService::Submit(RequestContext& context, std::optional<bridge::B
 // Notices a client that goes away: reading was blocked since the body was complete.
 bool WorkerService::WatchClient(ngx_http_request_t* request) {
   ngx_event_t* read = request->connection->read;
-  request->read_event_handler = ngx_http_test_reading;
+  request->read_event_handler = OnClientReadable;
   request->write_event_handler = OnWritable;
   if (!read->ready) return ngx_handle_read_event(read, 0) == NGX_OK;
   // What arrived before is not announced again.
@@ -206,6 +202,7 @@ void WorkerService::OnItem(bridge::OutboxItem& item) {
   }
   ExchangeSlot* slot = exchanges_.Find(item.address);
   if (slot == nullptr || slot->ended) return;  // too late, the request is gone
+  if (!LeaveIfTaken(*slot)) return;
   if (slot->context == nullptr) {
     TakeDetached(*slot, item.payload);
     return;
@@ -280,7 +277,7 @@ void WorkerService::TakeDetached(ExchangeSlot& slot, bridge::OutboxPayload& payl
 void WorkerService::OnBatchEnd() {
   for (size_t i = 0; i < touched_.size(); ++i) {
     ExchangeSlot* slot = exchanges_.Find(touched_[i]);
-    if (slot == nullptr || slot->context == nullptr) continue;
+    if (slot == nullptr || !LeaveIfTaken(*slot) || slot->context == nullptr) continue;
     InRequest(slot->context->request, [&] { Write(*slot); });
   }
   touched_.clear();
@@ -353,13 +350,11 @@ void WorkerService::Write(ExchangeSlot& slot) {
 // The exchange is over for the loop; nginx sends what is left and ends the request.
 void WorkerService::FinishRequest(ExchangeSlot& slot, ngx_int_t rc) {
   RequestContext& context = *slot.context;
-  if (slot.ended) {
-    context.address.reset();
-    context.finished = slot.exchange;
-    exchanges_.Release(slot);
-    if (rc == NGX_AGAIN) SetReplyDeadline(context);
-  }
-  // Otherwise the request's cleanup cancels the run.
+  if (!slot.ended) return Abandon(context, rc);
+  context.address.reset();
+  context.finished = slot.exchange;
+  exchanges_.Release(slot);
+  if (rc == NGX_AGAIN) SetReplyDeadline(context);
   ngx_http_finalize_request(context.request, rc);
 }
 
@@ -374,70 +369,10 @@ void WorkerService::OnWritable(ngx_http_request_t* request) noexcept {
     if (write->timedout && !write->delayed) {
       ngx_log_error(NGX_LOG_INFO, request->connection->log, NGX_ETIMEDOUT, "client timed out");
       request->connection->timedout = 1;
-      ngx_http_finalize_request(request, NGX_HTTP_REQUEST_TIME_OUT);
-      return;
+      return worker.Abandon(*context, NGX_HTTP_REQUEST_TIME_OUT);
     }
     worker.Write(*slot);
   });
-}
-
-// Runs once, when nginx ends the request for whatever reason.
-void WorkerService::OnRequestGone(void* data) noexcept {
-  auto* context = static_cast<RequestContext*>(data);
-  Guarded(ngx_cycle->log, [&] {
-    if (context->address) {
-      context->worker->AbandonLateBody(*context);
-      context->worker->RequestGone(*context);
-    }
-    ClearReplyDeadline(*context);
-    ForgetMessage(*context);
-    context->worker->CountSocket(*context, false);
-    context->worker->CountSocketInput(*context, 0);
-  });
-}
-
-void WorkerService::RequestGone(RequestContext& context) {
-  ExchangeSlot* slot = exchanges_.Find(*context.address);
-  context.ended = MonotonicMicros();
-  ngx_connection_t* connection = context.request->connection;
-  if (slot == nullptr) {
-    context.address.reset();
-    return;
-  }
-  auto reason = runtime::CancelReason::kClientGone;
-  context.outcome = "client_abort";
-  if (IsLeaving(connection)) {
-    reason = runtime::CancelReason::kShutdown;
-    context.outcome = "shutdown";
-  } else if (slot->overdue) {
-    reason = runtime::CancelReason::kDeadline;
-    context.outcome = "timeout";
-  } else if (connection->timedout) {
-    context.outcome = "timeout";
-  }
-  LeaveExchange(context, *slot, reason);
-}
-
-// The request no longer has to do with its exchange, which goes on alone or is cancelled.
-void WorkerService::LeaveExchange(RequestContext& context, ExchangeSlot& slot,
-                                  runtime::CancelReason reason) {
-  context.address.reset();
-  // A live session has to finish what the user has heard half of.
-  bool may_go_on = context.location.on_abort == static_cast<ngx_uint_t>(OnAbort::kContinue) ||
-                   context.transport == api::Transport::kLiveSocket;
-  bool goes_on = may_go_on && reason == runtime::CancelReason::kClientGone;
-  bool idle = context.socket != nullptr && slot.turns == 0;
-  if (goes_on && !slot.ended && !idle) {
-    slot.context = nullptr;
-    // What was not sent counts as sent, or the run would wait for room for ever.
-    slot.exchange->ReturnCredit(context.socket != nullptr ? context.socket->DiscardUnsent()
-                                                          : context.writer.DiscardUnsent());
-    if (context.socket != nullptr) slot.exchange->CloseMailbox();
-    return;
-  }
-  bridge::ExchangePtr exchange = slot.exchange;
-  exchanges_.Release(slot);
-  exchange->Cancel(reason);
 }
 
 void WorkerService::OnTimer(ngx_event_t* event) noexcept {
@@ -448,6 +383,7 @@ void WorkerService::OnTimer(ngx_event_t* event) noexcept {
 }
 
 void WorkerService::RunOverdue(ExchangeSlot& slot) {
+  if (!LeaveIfTaken(slot)) return;
   if (slot.context != nullptr && slot.context->socket != nullptr) return SocketOverdue(slot);
   if (!slot.overdue) {
     slot.overdue = true;
@@ -464,10 +400,7 @@ void WorkerService::RunOverdue(ExchangeSlot& slot) {
   InRequest(request, [&] {
     ngx_log_error(NGX_LOG_ERR, request->connection->log, 0,
                   "agent_graph: the run did not end after its deadline");
-    if (context->writer.has_head()) {
-      ngx_http_finalize_request(request, NGX_ERROR);
-      return;
-    }
+    if (context->writer.has_head()) return Abandon(*context, NGX_ERROR);
     context->address.reset();
     exchanges_.Release(slot);
     ngx_http_finalize_request(

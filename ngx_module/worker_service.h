@@ -41,6 +41,9 @@ class WorkerService final : public PortReceiver {
   // WebSockets that are open or about to be.
   size_t sockets() const { return sockets_; }
 
+  // The request ends, or is nginx's now, and has no more to do with its exchange.
+  void RequestGone(RequestContext& context);
+
   // What its queues hold now.
   void Report(StatusRow& row) const;
 
@@ -51,12 +54,12 @@ class WorkerService final : public PortReceiver {
  private:
   static void OnTimer(ngx_event_t* event) noexcept;
   static void OnWritable(ngx_http_request_t* request) noexcept;
-  static void OnRequestGone(void* data) noexcept;
 
   bool WatchClient(ngx_http_request_t* request);
   // Bodies that are read late (worker_body.cc).
   static void OnLateBody(ngx_http_request_t* request) noexcept;
   static void OnBodyStream(ngx_http_request_t* request) noexcept;
+  static void EndFailedBody(ngx_http_request_t* request, ngx_int_t rc) noexcept;
   void ReadLateBody(RequestContext& context);
   ngx_int_t PassBodyOn(RequestContext& context, ExchangeSlot& slot);
   void AbandonLateBody(RequestContext& context);
@@ -66,9 +69,16 @@ class WorkerService final : public PortReceiver {
   void TakeDetached(ExchangeSlot& slot, bridge::OutboxPayload& payload);
   void Write(ExchangeSlot& slot);
   void FinishRequest(ExchangeSlot& slot, ngx_int_t rc);
-  void RequestGone(RequestContext& context);
-  void LeaveExchange(RequestContext& context, ExchangeSlot& slot, runtime::CancelReason reason);
   void RunOverdue(ExchangeSlot& slot);
+
+  // Requests that go before their exchange (worker_parting.cc).
+  static void OnClientReadable(ngx_http_request_t* request) noexcept;
+  static void OnRequestGone(void* data) noexcept;
+  // Looks whether the slot's request is still its own. False: the slot is free now.
+  bool LeaveIfTaken(ExchangeSlot& slot);
+  // Ends a request whose exchange has not ended.
+  void Abandon(RequestContext& context, ngx_int_t rc);
+  void LeaveExchange(RequestContext& context, ExchangeSlot& slot, runtime::CancelReason reason);
 
   // WebSockets (worker_socket.cc).
   class MessageTaker;

@@ -5,6 +5,8 @@ import pytest
 from harness import http2
 from harness.agents import DEMO, behaviour
 from harness.messages import user
+from harness.tokens import JWT_ENVIRONMENT, bearer
+from harness.waiting import wait_until
 
 _INVOKE = "/v1/graph/invoke"
 
@@ -42,6 +44,26 @@ def test_errors_on_http2(start_service):
     assert reply.status == 404 and reply.json()["error"]["code"] == "RESOURCE_NOT_FOUND"
     reply = http2.fetch(service.http2_port, "POST", _INVOKE, body={"messages": []})
     assert reply.status == 422 and reply.json()["error"]["details"]
+
+
+def test_what_nginx_answers_is_not_answered_again(start_service):
+    """The request lives on while its body is thrown away, longer than its run may take."""
+    service = start_service(
+        DEMO | {"auth": "jwt", "env": "secrets.env"},
+        files={"secrets.env": JWT_ENVIRONMENT},
+        http="log_format outcome '$status $agent_graph_outcome';\n",
+        location="client_max_body_size 2k; agent_graph_run_timeout 1s; lingering_timeout 3s;"
+        "access_log logs/outcome.log outcome;",
+    )
+    with service.connect() as connection:
+        chunked = [("Transfer-Encoding", "chunked"), ("Expect", "100-continue")]
+        connection.request("POST", _INVOKE, bearer() + chunked)
+        assert connection.read_head().status == 100
+        connection.send(b"1000\r\n" + b"x" * 4096 + b"\r\n")
+        _assert_error(connection.read_reply(), 413, "REQUEST_TOO_LARGE")
+        assert connection.is_closed_by_server()
+    log = service.directory / "logs" / "outcome.log"
+    assert wait_until(lambda: log.exists() and log.read_text(), "it is logged") == "413 rejected\n"
 
 
 @pytest.mark.parametrize("body", ["{", "", "[]", "null", "5", '"text"', '{"messages": [}', b"\xff\xfe"])

@@ -1,10 +1,13 @@
 """Start, reload, quit, upgrade and death of nginx's processes while an agent serves."""
 
+import threading
 
 import pytest
 
 from harness import http1, http2, processes
 from harness.agents import behaviour
+from harness.http_service import HttpService
+from harness.live import wait_for_messages
 from harness.service import invocation
 from harness.stream import is_done
 from harness.waiting import wait_until
@@ -273,6 +276,50 @@ def test_client_abort_stops_the_model_call(start_service, gated_provider):
     stream.read_line()
     stream.close()
     wait_until(lambda: gated_provider.aborted == 1, "the model call is stopped", timeout=1)
+
+
+@pytest.fixture
+def held_service():
+    """Answers once its `go_on` is set."""
+    go_on = threading.Event()
+    service = HttpService(lambda *_: go_on.wait() and (200, "text/plain", "ok"))
+    service.go_on = go_on
+    yield service
+    go_on.set()
+    service.close()
+
+
+@pytest.mark.parametrize("on_abort", ["cancel", "continue"])
+def test_a_post_action_and_the_run_of_a_client_that_left_are_apart(
+    start_service, gated_provider, held_service, on_abort
+):
+    service = start_service(
+        _settings(gated_provider),
+        http="log_format after '$upstream_status';\n",
+        location=f"post_action @after; agent_graph_on_abort {on_abort};",
+        server=f"location @after {{ proxy_pass {held_service.url}; access_log logs/after.log after; }}",
+        workers=1,
+    )
+    stream = service.stream("hello", config={"thread_id": "left"})
+    gated_provider.wait_for_waiting(1)
+    stream.close()
+    wait_until(lambda: held_service.requests, "the post action has begun")
+    if on_abort == "cancel":
+        wait_until(lambda: gated_provider.aborted == 1, "the model call is stopped")
+    else:
+        gated_provider.open_gate()
+        wait_for_messages(service, "left", 2)
+        assert gated_provider.finished == 1
+    assert service.get("/ping").status == 200
+    held_service.go_on.set()
+    log = service.directory / "logs" / "after.log"
+
+    def logged():
+        statuses = log.read_text().split() if log.exists() else []
+        return len(statuses) == len(held_service.requests) and statuses
+
+    # The requests after it have one, too.
+    assert set(wait_until(logged, "all are logged")) == {"200"}
 
 
 def test_a_worker_that_lost_its_threads_is_replaced(start_service):
