@@ -140,7 +140,9 @@ void WorkerService::OnSocketReadable(ngx_http_request_t* request) noexcept {
     Socket& socket = *context->socket;
     if (request->connection->read->timedout) {
       context->worker->Settle(*context, socket.OnReadTimer());
-    } else if (!socket.paused()) {
+    } else if (socket.paused()) {
+      ngx_http_block_reading(request);  // or select and poll would announce it all the time
+    } else {
       MessageTaker taker(*context);
       Socket::Life life = socket.Read(taker);
       context->worker->Settle(*context, life);
