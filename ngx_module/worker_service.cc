@@ -292,6 +292,7 @@ void WorkerService::Write(ExchangeSlot& slot) {
     context.late_body = RequestContext::LateBody::kUnread;
   }
   if (context.body_stalled && context.body_credit > 0 && !slot.ended) {
+    request->connection->read->timedout = 0;  // what HTTP/2 brought meanwhile has started the clock
     OnBodyStream(request);
     return;
   }
