@@ -12,7 +12,8 @@
 namespace agent_graph::run {
 
 // Keeps ids unique within a thread, so that no message is lost to another's id: one without an id,
-// or with an id that is taken, gets a fresh one. Sets a missing timestamp, too.
+// or with an id that is taken or longer than one may be, gets a fresh one. Sets a missing
+// timestamp, too.
 class MessageIds {
  public:
   // Asked about an id a client chose that is not in the working window: is it in the history?

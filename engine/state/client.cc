@@ -6,6 +6,7 @@
 #include "runtime/cancellation.h"
 #include "state/client/link.h"
 #include "state/leveldb/maintenance.h"
+#include "state/limits.h"
 #include "state/reembedding.h"
 #include "state/wire/protocol.h"
 
@@ -109,8 +110,8 @@ Result<AppendRunReply> Client::Append(const AppendRun& append) {
 }
 
 Status Client::Finish(const FinishRun& finish) {
-  AG_RETURN_IF_ERROR(CheckIds(finish.append.thread_id, finish.append.messages));
-  Status status = link_->Call(Request(Operation::kFinish, finish), nullptr).status();
+  Status status = CheckIds(finish.append.thread_id, finish.append.messages);
+  if (status.ok()) status = link_->Call(Request(Operation::kFinish, finish), nullptr).status();
   if (status.ok() || status.code() == StatusCode::kFenced) {
     link_->Unhold(finish.append.thread_id, finish.append.run_id);
   } else {

@@ -41,8 +41,6 @@ struct ClientOptions {
   std::function<void(const std::string& thread_id)> on_thread_deleted;
 };
 
-inline constexpr size_t kIdBytesMax = 1024;
-
 class Client : public Service, public Memories {
  public:
   explicit Client(ClientOptions options);

@@ -3,6 +3,7 @@
 
 #include "message/codec.h"
 #include "run_fixture.h"
+#include "state/limits.h"
 
 namespace agent_graph::run {
 namespace {
@@ -55,6 +56,23 @@ TEST_F(ThreadTest, AnIdThatTheThreadHasAlreadyIsReplaced) {
   EXPECT_EQ(ids[0], "mine");
   EXPECT_NE(ids[2], "mine");
   EXPECT_NE(ids[3], "old");
+}
+
+TEST_F(ThreadTest, AnIdThatIsLongerThanOneMayBeIsReplaced) {
+  const std::string longest(state::kIdBytesMax, 'x');
+  builder_.AddFunction("A", [&](const State&, RunContext&) -> NodeResult {
+    Message answer = Message::Assistant("one");
+    answer.id = longest + "y";
+    return answer;
+  });
+  builder_.AddEdge(START, "A");
+  RunRequest request = Ask("hi");
+  request.messages[0].id = longest;
+  const std::vector<std::string> ids = Ids(RunOk(request));
+  ASSERT_EQ(ids.size(), 2u);
+  EXPECT_EQ(ids[0], longest);
+  EXPECT_LT(ids[1].size(), longest.size());
+  EXPECT_FALSE(ids[1].empty());
 }
 
 TEST_F(ThreadTest, PausesBeforeANodeAndGoesOnThere) {

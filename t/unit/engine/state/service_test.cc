@@ -9,6 +9,7 @@
 #include "fixture.h"
 #include "runtime/cancellation.h"
 #include "runtime/signal.h"
+#include "state/limits.h"
 
 namespace agent_graph::state {
 namespace {
@@ -531,6 +532,16 @@ TEST_P(ServiceTest, IdsAreBytesOfAnyKind) {
   EXPECT_EQ(service().Begin(RunOn(std::string(kIdBytesMax + 1, 'x')), nullptr).status().code(),
             StatusCode::kInvalidArgument);
   EXPECT_EQ(service().GetThread(Scope::All(), "").status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_P(ServiceTest, ARunWhoseEndIsRefusedFreesItsThread) {
+  BeginRun run = RunOn("t");
+  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  const std::string long_id(kIdBytesMax + 1, 'x');
+  EXPECT_EQ(service().Finish(FinishOf(run, *begun, {UserMessage(long_id)})).code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_TRUE(service().Begin(RunOn("t"), nullptr).ok());
 }
 
 TEST_P(ServiceTest, ManyThreadsInParallel) {
