@@ -166,7 +166,8 @@ class Store {
   // Forgets the lease; the next waiter gets its turn once the operation is accepted.
   void EndLease(const std::string& thread_id);
   void LoseLease(const std::string& thread_id);
-  Status StageLostRun(const Lease& lease);
+  Status StageLostRun(const Lease& lease, const char* reason);
+  Status StageReleased(const Lease& lease);
   void NoticeCancel(const LeaseRow& lease);
   void NoticeDeleted(const std::string& thread_id);  // to every client
   void LoseLeasesOf(const std::string& client, const std::vector<std::string>& except_runs);

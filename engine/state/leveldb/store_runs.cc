@@ -12,6 +12,9 @@ namespace {
 
 constexpr int64_t kWaitMsMax = 3'600'000;
 constexpr char kStartNode[] = "START";
+// Why a run has no end of its own.
+constexpr char kWorkerLost[] = "worker_lost";
+constexpr char kEndNotStored[] = "end_not_stored";
 
 Status SameRunId() {
   return Status(StatusCode::kConflict, "a run of that id is in flight on this thread already");
@@ -234,12 +237,8 @@ Result<ReplyRow> Store::Release(const ReplyAddress& from, const wire::ReleaseBod
   auto found = leases_.find(release.thread_id);
   if (found == leases_.end()) return ReplyRow{};
   if (Holds(found->second.row, from.client, release.run_id)) {
-    AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,
-                        FindThread(transaction_, release.thread_id));
-    if (thread) {
-      RememberLease(found->second.row, *thread);
-      SaveThread(transaction_, release.thread_id, *thread);
-    }
+    // A thread whose rows cannot be read must not stay locked on top of that.
+    if (!StageReleased(found->second).ok()) transaction_.Reject();
     EndLease(release.thread_id);
     return ReplyRow{};
   }
@@ -249,6 +248,18 @@ Result<ReplyRow> Store::Release(const ReplyAddress& from, const wire::ReleaseBod
   waiters_ -= left;
   if (left > 0) SaveQueue(found->second);
   return ReplyRow{};
+}
+
+// What a run has done is not to be taken for undone because its end could not be stored: the next
+// one would go on where the stored state still says, and do it again.
+Status Store::StageReleased(const Lease& lease) {
+  if (lease.row.last_append > 0) return StageLostRun(lease, kEndNotStored);
+  AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,
+                      FindThread(transaction_, lease.row.thread_id));
+  if (!thread) return Status::Ok();
+  RememberLease(lease.row, *thread);
+  SaveThread(transaction_, lease.row.thread_id, *thread);
+  return Status::Ok();
 }
 
 void Store::NoticeCancel(const LeaseRow& lease) {
@@ -290,13 +301,13 @@ void Store::EndLease(const std::string& thread_id) {
   leases_.erase(found);
 }
 
-Status Store::StageLostRun(const Lease& lease) {
+Status Store::StageLostRun(const Lease& lease, const char* reason) {
   const int64_t micros = UnixMicros();
   ThreadEditor editor(transaction_, lease.thread);
   AG_RETURN_IF_ERROR(
-      editor.AppendLog({{"run_finished", WorkerLostEntry(lease.row.run_id), micros}}, micros));
+      editor.AppendLog({{"run_finished", LostRunEntry(lease.row.run_id, reason), micros}}, micros));
   AG_ASSIGN_OR_RETURN(Snapshot snapshot, editor.ReadSnapshot());
-  snapshot.execution_json = WorkerLostExecution(lease.row.current_node, lease.row.step);
+  snapshot.execution_json = LostRunExecution(lease.row.current_node, lease.row.step, reason);
   editor.WriteSnapshot(snapshot);
   editor.Save();
   AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,
@@ -311,7 +322,7 @@ void Store::LoseLease(const std::string& thread_id) {
   auto found = leases_.find(thread_id);
   if (found == leases_.end()) return;
   // A thread whose rows cannot be read must not stay locked on top of that.
-  if (!StageLostRun(found->second).ok()) transaction_.Reject();
+  if (!StageLostRun(found->second, kWorkerLost).ok()) transaction_.Reject();
   EndLease(thread_id);
   transaction_.Accept(sync_ != SyncLevel::kNone);
 }

@@ -66,15 +66,14 @@ Result<std::string> OverlayJsonMembers(const std::string& base, const std::strin
   return DumpJson(merged);
 }
 
-std::string WorkerLostExecution(const std::string& current_node, int64_t step) {
-  return DumpJson({{"current_node", current_node},
-                   {"step", step},
-                   {"status", "error"},
-                   {"reason", "worker_lost"}});
+std::string LostRunExecution(const std::string& current_node, int64_t step,
+                             const std::string& reason) {
+  return DumpJson(
+      {{"current_node", current_node}, {"step", step}, {"status", "error"}, {"reason", reason}});
 }
 
-std::string WorkerLostEntry(const std::string& run_id) {
-  return DumpJson({{"run_id", run_id}, {"status", "error"}, {"reason", "worker_lost"}});
+std::string LostRunEntry(const std::string& run_id, const std::string& reason) {
+  return DumpJson({{"run_id", run_id}, {"status", "error"}, {"reason", reason}});
 }
 
 std::string RunIdOf(const std::string& entry_json) {

@@ -22,10 +22,11 @@ Result<std::string> MergeJsonObjects(const std::string& base, const std::string&
 Result<std::string> OverlayJsonMembers(const std::string& base, const std::string& changed,
                                        const std::vector<std::string>& names);
 
-// The execution meta of a run whose process died: an error with reason worker_lost.
-std::string WorkerLostExecution(const std::string& current_node, int64_t step);
+// The execution meta of a run that did not tell its own end: an error with this reason.
+std::string LostRunExecution(const std::string& current_node, int64_t step,
+                             const std::string& reason);
 // The log entry that ends such a run.
-std::string WorkerLostEntry(const std::string& run_id);
+std::string LostRunEntry(const std::string& run_id, const std::string& reason);
 
 // `run_id` of a log entry; empty when there is none.
 std::string RunIdOf(const std::string& entry_json);

@@ -10,6 +10,8 @@
 namespace agent_graph::state {
 namespace {
 
+constexpr char kPaused[] = R"({"status":"interrupted_before","resume_node":"TOOLS"})";
+
 class StoreTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -48,6 +50,52 @@ class StoreTest : public testing::Test {
   void TickNext() {
     store_->Tick(store_->next_tick());
     Commit();
+  }
+
+  // A thread that a run has left paused before TOOLS.
+  void Pause() {
+    const BeginRun run = RunOn("t", "", "pausing");
+    Apply(1, wire::Operation::kBegin, run);
+    BeginRunReply begun;
+    begun.lease_epoch = 1;
+    FinishRun finish = FinishOf(run, begun);
+    finish.snapshot.execution_json = kPaused;
+    Apply(2, wire::Operation::kFinish, finish);
+    for (const StoreReply& reply : Commit()) EXPECT_TRUE(reply.status.ok());
+  }
+  // The run that goes on from there; with `intent` it has told of a tool that it executes.
+  void Resume(bool intent) {
+    const BeginRun run = RunOn("t", "", "run");
+    Apply(3, wire::Operation::kBegin, run);
+    if (intent) {
+      BeginRunReply begun;
+      begun.lease_epoch = 2;
+      AppendRun append = AppendOf(run, begun);
+      append.entries = {{"tool_intent", R"({"call_id":"call"})", 0}};
+      Apply(4, wire::Operation::kAppend, append);
+    }
+    for (const StoreReply& reply : Commit()) EXPECT_TRUE(reply.status.ok());
+  }
+  std::string Execution() {
+    const DatabaseSnapshot snapshot(*database_);
+    Result<ThreadRow> thread = ReadThread(snapshot, Scope::All(), "t");
+    Result<ThreadState> state =
+        thread.ok() ? ReadState(snapshot, "t", *thread) : Result<ThreadState>(thread.status());
+    EXPECT_TRUE(state.ok() && !state->in_flight);
+    return state.ok() ? state->snapshot.execution_json : "unread";
+  }
+  std::vector<std::string> LogKinds() {
+    const DatabaseSnapshot snapshot(*database_);
+    Result<ThreadRow> thread = ReadThread(snapshot, Scope::All(), "t");
+    EXPECT_TRUE(thread.ok());
+    std::vector<std::string> kinds;
+    if (!thread.ok()) return kinds;
+    Result<std::vector<LogEntry>> log = ReadLogEntries(snapshot, thread->key(), 0, 100);
+    EXPECT_TRUE(log.ok());
+    if (log.ok()) {
+      for (const LogEntry& entry : *log) kinds.push_back(entry.kind);
+    }
+    return kinds;
   }
 
   int64_t now_micros_ = 1'000'000;  // of what is applied: long ago
@@ -159,6 +207,26 @@ TEST_F(StoreTest, ThreadsExpireBehindAnyNumberThatRunsKeep) {
   for (int portion = 0; portion <= kHeld / 100; ++portion) TickNext();
   EXPECT_FALSE(HasThread("held0"));
   EXPECT_TRUE(HasThread("held1"));
+}
+
+// Or the next one would execute the tool again.
+TEST_F(StoreTest, ARunThatCannotStoreItsEndLeavesNoPauseBehindWhatItDid) {
+  Pause();
+  Resume(/*intent=*/true);
+  Apply(5, wire::Operation::kRelease, wire::ReleaseBody{"t", "run"});
+  Commit();
+  EXPECT_EQ(Execution(),
+            R"({"current_node":"NODE","reason":"end_not_stored","status":"error","step":1})");
+  EXPECT_EQ(LogKinds(), (std::vector<std::string>{"run_finished", "tool_intent", "run_finished"}));
+}
+
+TEST_F(StoreTest, ARunThatIsReleasedBeforeItDidAnythingLeavesThePause) {
+  Pause();
+  Resume(/*intent=*/false);
+  Apply(5, wire::Operation::kRelease, wire::ReleaseBody{"t", "run"});
+  Commit();
+  EXPECT_EQ(Execution(), kPaused);
+  EXPECT_EQ(LogKinds(), std::vector<std::string>{"run_finished"});
 }
 
 TEST_F(StoreTest, DeletedThreadsAreSweptToTheLastRow) {
