@@ -306,9 +306,12 @@ Status Store::StageLostRun(const Lease& lease, const char* reason) {
   ThreadEditor editor(transaction_, lease.thread);
   AG_RETURN_IF_ERROR(
       editor.AppendLog({{"run_finished", LostRunEntry(lease.row.run_id, reason), micros}}, micros));
-  AG_ASSIGN_OR_RETURN(Snapshot snapshot, editor.ReadSnapshot());
-  snapshot.execution_json = LostRunExecution(lease.row.current_node, lease.row.step, reason);
-  editor.WriteSnapshot(snapshot);
+  // What has written nothing has done nothing: a thread that was paused stays so.
+  if (lease.row.last_append > 0) {
+    AG_ASSIGN_OR_RETURN(Snapshot snapshot, editor.ReadSnapshot());
+    snapshot.execution_json = LostRunExecution(lease.row.current_node, lease.row.step, reason);
+    editor.WriteSnapshot(snapshot);
+  }
   editor.Save();
   AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,
                       FindThread(transaction_, lease.row.thread_id));

@@ -229,6 +229,24 @@ TEST_F(StoreTest, ARunThatIsReleasedBeforeItDidAnythingLeavesThePause) {
   EXPECT_EQ(LogKinds(), std::vector<std::string>{"run_finished"});
 }
 
+TEST_F(StoreTest, AWorkerThatIsLostBeforeItsRunDidAnythingLeavesThePause) {
+  Pause();
+  Resume(/*intent=*/false);
+  store_->Leave("client");
+  Commit();
+  EXPECT_EQ(Execution(), kPaused);
+  EXPECT_EQ(LogKinds(), (std::vector<std::string>{"run_finished", "run_finished"}));
+}
+
+TEST_F(StoreTest, AWorkerThatIsLostAfterItsRunDidSomethingLeavesNone) {
+  Pause();
+  Resume(/*intent=*/true);
+  store_->Leave("client");
+  Commit();
+  EXPECT_EQ(Execution(),
+            R"({"current_node":"NODE","reason":"worker_lost","status":"error","step":1})");
+}
+
 TEST_F(StoreTest, DeletedThreadsAreSweptToTheLastRow) {
   uint64_t sequence = 0;
   // 256 rows are swept at once: fewer, exactly so many in a table, and more.
