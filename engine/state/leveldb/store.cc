@@ -255,7 +255,8 @@ void Store::CheckClients(MonotonicClock::time_point now) {
 void Store::Sweep() {
   Result<bool> more = SweepDeletedThread(database_, transaction_, kSweepRows, sweep_);
   if (more.ok() && !*more) more = SweepCutLog(database_, transaction_, kSweepRows);
-  wants_sweep_ = more.ok() && *more;
+  // What is not committed yet was not seen: there may be something to sweep in it.
+  wants_sweep_ = more.ok() && (*more || !transaction_.empty());
   if (more.ok()) {
     transaction_.Accept(false);
   } else {

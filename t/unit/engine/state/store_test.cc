@@ -277,5 +277,26 @@ TEST_F(StoreTest, DeletedThreadsAreSweptToTheLastRow) {
   }
 }
 
+// As the write thread does that has just applied something.
+TEST_F(StoreTest, WhatIsDeletedRightBeforeASweepIsSweptByTheNextOne) {
+  Apply(1, wire::Operation::kAppendMessages, MessagesOn("t", "", {UserMessage("m")}));
+  Commit();
+  Apply(2, wire::Operation::kDeleteThread, wire::ThreadBody{Scope::All(), "t"});
+  store_->Sweep();
+  Commit();
+  for (int portion = 0; store_->wants_sweep(); ++portion) {
+    ASSERT_LT(portion, 100);
+    store_->Sweep();
+    Commit();
+  }
+  const std::string prefix = keys::TablePrefix(keys::Table::kMessage);
+  int left = 0;
+  ASSERT_TRUE(database_
+                  ->Scan(prefix, keys::PrefixEnd(prefix), nullptr,
+                         [&](std::string_view, std::string_view) { return ++left > 0; })
+                  .ok());
+  EXPECT_EQ(left, 0);
+}
+
 }  // namespace
 }  // namespace agent_graph::state
