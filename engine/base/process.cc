@@ -1,32 +1,51 @@
 #include "base/process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 
 namespace agent_graph {
+namespace {
 
-uint64_t ProcessStartTime(int64_t process) {
+constexpr uint64_t kEnded = 0;
+
+// nullopt: it could not be looked up (the descriptors have run out, for one), so nobody knows.
+std::optional<uint64_t> LookUpStartTime(int64_t process) {
   const std::string path = "/proc/" + std::to_string(process) + "/stat";
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
+  if (file < 0) return errno == ENOENT || errno == ESRCH ? std::optional(kEnded) : std::nullopt;
   char text[1024];
   ssize_t length = read(file, text, sizeof text - 1);
+  const int failure = errno;
   close(file);
-  if (length <= 0) return 0;
+  if (length < 0) return failure == ESRCH ? std::optional(kEnded) : std::nullopt;
   text[length] = '\0';
   // The second field is the program's name in parentheses and may hold anything; the state is the
   // third field and the start time the twenty-second.
   const char* field = std::strrchr(text, ')');
-  if (field == nullptr || field[1] == '\0' || field[2] == 'Z' || field[2] == 'X') return 0;
+  if (field == nullptr || field[1] == '\0') return std::nullopt;
+  if (field[2] == 'Z' || field[2] == 'X') return kEnded;
   constexpr int kFieldsFromNameToStart = 20;
   for (int i = 0; i < kFieldsFromNameToStart && field != nullptr; ++i) {
     field = std::strchr(field + 1, ' ');
   }
-  return field == nullptr ? 0 : std::strtoull(field + 1, nullptr, 10);
+  if (field == nullptr) return std::nullopt;
+  return std::strtoull(field + 1, nullptr, 10);
+}
+
+}  // namespace
+
+uint64_t ProcessStartTime(int64_t process) {
+  return LookUpStartTime(process).value_or(kEnded);
+}
+
+bool ProcessEnded(int64_t process, uint64_t start_time) {
+  return LookUpStartTime(process).value_or(start_time) != start_time;
 }
 
 }  // namespace agent_graph

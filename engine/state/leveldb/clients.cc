@@ -5,7 +5,7 @@
 namespace agent_graph::state {
 
 bool ClientEntry::ProcessGone() const {
-  return process_start != 0 && ProcessStartTime(process) != process_start;
+  return process_start != 0 && ProcessEnded(process, process_start);
 }
 
 }  // namespace agent_graph::state

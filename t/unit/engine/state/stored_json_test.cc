@@ -2,10 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/process.h"
 #include "state/leveldb/rows.h"
-
-#include <unistd.h>
 
 namespace agent_graph::state {
 namespace {
@@ -54,12 +51,6 @@ TEST(TrimWindow, NeverExceedsTheHardBound) {
   EXPECT_EQ(FirstAfterTrim("u" + std::string(kWindowItemsMax + 5, 'a'), 10),
             kWindowItemsMax + 6 - 10 + 1);
   EXPECT_EQ(FirstAfterTrim(std::string(kWindowItemsMax + 5, 'u'), ~uint64_t{0}), 6u);
-}
-
-TEST(ProcessStartTime, TellsProcessesApart) {
-  EXPECT_GT(ProcessStartTime(getpid()), 0u);
-  EXPECT_EQ(ProcessStartTime(getpid()), ProcessStartTime(getpid()));
-  EXPECT_EQ(ProcessStartTime(1 << 30), 0u);
 }
 
 }  // namespace
