@@ -16,7 +16,6 @@
 namespace agent_graph::live {
 namespace {
 
-constexpr std::chrono::seconds kFinishMax{20};
 constexpr size_t kNamingMessagesMax = 20;
 
 std::string StartedJson(const run::RunEnvironment& environment) {
@@ -149,6 +148,7 @@ void Journal::Write() {
     if (!status.ok()) Lose(status);
     if (log_.stop_requested() && !std::exchange(stop_requested_, true) && changed_) changed_();
   }
+  if (late_status_ && !lost_) Release(*late_status_);
   writing_ = false;
   idle_.Notify();
 }
@@ -179,9 +179,13 @@ Status Journal::WriteHandle(const std::string& handle) {
 
 void Journal::Finish(const std::string& status) {
   changed_ = nullptr;
-  const Deadline deadline = DeadlineAfter(kFinishMax);
+  const Deadline deadline = DeadlineAfter(options_.finish_max);
   while (writing_ && MonotonicClock::now() < deadline) idle_.Wait(nullptr, deadline);
-  if (!lost_ && !writing_) Release(status);
+  if (writing_) {
+    late_status_ = status;
+  } else if (!lost_) {
+    Release(status);
+  }
   Report(status);
 }
 

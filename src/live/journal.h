@@ -1,9 +1,11 @@
 // Writes a session into its thread, behind its back: sound goes on while the state service works.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +30,8 @@ class Journal : public std::enable_shared_from_this<Journal> {
     run::RunRequest request;          // whose thread it is
     run::RunEnvironmentPtr environment;
     state::BeginRunReply begun;
-    std::string node;  // the root agent
+    std::string node;                                                 // the root agent
+    std::chrono::milliseconds finish_max = std::chrono::seconds(20);  // that Finish takes
   };
 
   explicit Journal(Options options);
@@ -46,7 +49,8 @@ class Journal : public std::enable_shared_from_this<Journal> {
   void OnStop(std::function<void()> changed) { changed_ = std::move(changed); }
 
   // Writes what is left, names a thread that is new, releases the lease, and hands what happened to
-  // exporters; suspends. `status` as of state::FinishRun.
+  // exporters; suspends. What takes longer than it may goes on behind it. `status` as of
+  // state::FinishRun.
   void Finish(const std::string& status);
 
   // For tools, which write between the messages; taken back when they are done.
@@ -86,6 +90,7 @@ class Journal : public std::enable_shared_from_this<Journal> {
   int64_t started_micros_ = 0;
   std::function<void()> changed_;
   bool writing_ = false;
+  std::optional<std::string> late_status_;  // the session is over: who writes releases the lease
   bool stop_requested_ = false;
   bool lost_ = false;
   runtime::Signal idle_;

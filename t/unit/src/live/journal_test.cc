@@ -1,0 +1,78 @@
+#include "live/journal.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "../../engine/run/fake_state.h"
+#include "agent_graph/graph.h"
+#include "graph/compiled_graph.h"
+#include "runtime/runtime.h"
+
+namespace agent_graph::live {
+namespace {
+
+class JournalTest : public testing::Test {
+ protected:
+  JournalTest() : runtime_({.threads = 1, .name = "test"}) {}
+
+  // A session's journal, whose run has the thread "t".
+  Journal::Options Begin() {
+    EXPECT_TRUE(runtime_.Start().ok());
+    GraphBuilder builder;
+    builder.AddFunction("A", [](const State&, RunContext&) { return NodeResult(); });
+    builder.AddEdge(START, "A");
+    auto graph = graph::CompiledGraph::Compile(builder, "test");
+    EXPECT_TRUE(graph.ok()) << graph.status().ToString();
+    auto environment = std::make_shared<run::RunEnvironment>();
+    environment->graph = *graph;
+    environment->runtime = &runtime_;
+    environment->thread_id = "t";
+    environment->run_id = "run";
+    state::BeginRun run;
+    run.thread_id = "t";
+    run.run_id = "run";
+    auto begun = state_.Begin(run, nullptr);
+    EXPECT_TRUE(begun.ok());
+    Journal::Options options;
+    options.state = &state_;
+    options.environment = std::move(environment);
+    options.begun = *std::move(begun);
+    options.node = "A";
+    return options;
+  }
+  // Says something and ends at once, on a fiber; then lets everything come to its end.
+  void SaySomething(Journal::Options options) {
+    std::promise<void> ended;
+    runtime_.Spawn([&] {
+      auto journal = std::make_shared<Journal>(std::move(options));
+      journal->Append(Message::User("hello"));
+      journal->Finish("done");
+      ended.set_value();
+    });
+    ended.get_future().wait();
+    EXPECT_TRUE(runtime_.Stop(DeadlineAfter(std::chrono::seconds(20))).ok());
+  }
+
+  runtime::Runtime runtime_;
+  run::FakeState state_;
+};
+
+TEST_F(JournalTest, FinishWritesWhatIsLeftAndReleasesTheLease) {
+  SaySomething(Begin());
+  EXPECT_FALSE(state_.AnyLease());
+  EXPECT_EQ(state_.At("t").last_status, "done");
+  EXPECT_EQ(state_.At("t").state.window.size(), 1u);
+}
+
+TEST_F(JournalTest, AWriteThatOutlastsFinishReleasesTheLease) {
+  Journal::Options options = Begin();
+  options.finish_max = std::chrono::milliseconds(0);
+  SaySomething(std::move(options));
+  EXPECT_FALSE(state_.AnyLease());
+  EXPECT_EQ(state_.At("t").last_status, "done");
+  EXPECT_EQ(state_.At("t").state.window.size(), 1u);
+}
+
+}  // namespace
+}  // namespace agent_graph::live
