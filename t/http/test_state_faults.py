@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from harness import environment
 from harness.agents import behaviour
 from harness.ledger import judge, progress, run_writers, settle
 from harness.messages import user
@@ -51,6 +52,43 @@ def test_killed_as_a_whole_and_started_again(start_service):
     service.start()
     settle(service)
     judge(service, writers)
+
+
+def _admin(command, service):
+    done = subprocess.run(
+        [environment.BUILD / "agent-graph-admin", command, service.directory / "state" / "test"],
+        capture_output=True, text=True, timeout=60,
+    )
+    assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
+    return done.stdout
+
+
+def test_a_torn_end_of_the_log_is_repaired(start_service):
+    """A power cut in the middle of a write: the file has its new length, its end is zeros."""
+    service = start_service(_SETTINGS)
+    service.error_log.allow(r"is not available")
+    logs = service.directory.glob("state/test/db/*.log")
+    acknowledged = [f"m{number}" for number in range(20)]
+    for message_id in acknowledged:
+        body = {"messages": [user(message_id, message_id=message_id)]}
+        assert service.post("/v1/threads/t/messages", body).status == 200
+    (log,) = logs
+    synced = log.stat().st_size
+    service.post("/v1/threads/t/messages", {"messages": [user("x" * 5000, message_id="torn")]})
+    service.kill_all()
+    size = log.stat().st_size
+    with log.open("r+b") as file:
+        file.seek(synced + 2000)
+        file.write(bytes(size - synced - 2000))
+    service.start()
+    assert service.get("/v1/threads/t/messages").status == 503
+    wait_until(lambda: service.error_log.lines("agent-graph-admin repair"), "the way out is named")
+    service.stop()
+    service.wait_until_gone()
+    assert "0 problems" in _admin("repair", service)
+    service.start()
+    page = service.get("/v1/threads/t/messages").json()["data"]
+    assert [message["message_id"] for message in page["messages"]] == acknowledged
 
 
 def _limit_files(pid, size):

@@ -234,6 +234,16 @@ Status RebuildListings(Database& database) {
   return written;
 }
 
+// LevelDB's repair believes what the log holds without a look at the checksums: half a record,
+// which a power cut may leave at the end, would be taken for rows. Opening the database passes over
+// such a record and keeps what is whole; that it cannot be opened is what the repair is for.
+void TakeOverLog(const std::string& database_directory) {
+  leveldb::Options options;
+  options.paranoid_checks = false;
+  leveldb::DB* database = nullptr;
+  if (leveldb::DB::Open(options, database_directory, &database).ok()) delete database;
+}
+
 }  // namespace
 
 bool IsBackupName(std::string_view name) {
@@ -286,6 +296,7 @@ Result<BackupReport> Backup(const Database& database, const std::string& directo
 }
 
 Status Repair(const std::string& database_directory) {
+  TakeOverLog(database_directory);
   const leveldb::Status repaired = leveldb::RepairDB(database_directory, leveldb::Options());
   if (!repaired.ok()) {
     return Status(StatusCode::kDataLoss, "LevelDB cannot repair the database")

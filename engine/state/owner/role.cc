@@ -37,6 +37,15 @@ FileDescriptor AskToYield(const StateDirectory& directory, uint64_t generation) 
   return std::move(*owner);
 }
 
+std::string NotAvailable(const std::string& directory, const Status& status) {
+  std::string text = "state of " + directory + " is not available: " + status.ToString();
+  if (status.code() == StatusCode::kDataLoss) {
+    text +=
+        " (\"agent-graph-admin repair " + directory + "\", while nginx is stopped, saves the rest)";
+  }
+  return text;
+}
+
 bool StillConnected(int socket) {
   char byte;
   const ssize_t received = recv(socket, &byte, 1, MSG_DONTWAIT);
@@ -106,8 +115,7 @@ void Role::ReignUntilLeaving() {
       std::lock_guard lock(mutex_);
       if (LeavingLocked()) return;
     }
-    Log(OwnerOptions::LogLevel::kAlert,
-        "state of " + directory_.path() + " is not available: " + status.ToString());
+    Log(OwnerOptions::LogLevel::kAlert, NotAvailable(directory_.path(), status));
     ServeFailure();
     std::lock_guard lock(mutex_);
     if (LeavingLocked()) return;
