@@ -48,7 +48,7 @@ std::string NotAvailable(const std::string& directory, const Status& status) {
 
 bool StillConnected(int socket) {
   char byte;
-  const ssize_t received = recv(socket, &byte, 1, MSG_DONTWAIT);
+  const ssize_t received = recv(socket, &byte, 1, MSG_DONTWAIT);  // NOLINT: does not block
   return received > 0 || (received < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
