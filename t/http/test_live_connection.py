@@ -3,7 +3,15 @@
 import base64
 
 from harness.certificate import self_signed
-from harness.live import OUTPUT_RATE, LiveClient, speech, transcript, types, wait_for_messages
+from harness.live import (
+    OUTPUT_RATE,
+    LiveClient,
+    begin_session,
+    speech,
+    transcript,
+    types,
+    wait_for_messages,
+)
 from harness.messages import text_of
 from harness.waiting import wait_until
 
@@ -58,9 +66,7 @@ def test_the_client_tells_when_it_speaks(start_service, live_provider):
 
 def test_tool_calls_while_sound_goes_on(start_service, live_provider):
     service = start_service(live_provider.settings())
-    client = LiveClient(service.port).start()
-    connection = live_provider.accept()
-    connection.accept_setup()
+    client, connection = begin_session(service, live_provider)
     call = {"id": "c1", "name": "calculator", "args": {"expression": "1+1"}}
     connection.send({"toolCall": {"functionCalls": [call]}})
     response = connection.receive_until("toolResponse")
@@ -78,9 +84,7 @@ def test_tool_calls_while_sound_goes_on(start_service, live_provider):
 
 def test_a_cut_is_mended_with_the_handle(start_service, live_provider):
     service = start_service(live_provider.settings())
-    client = LiveClient(service.port).start(thread_id="cut")
-    connection = live_provider.accept()
-    connection.accept_setup()
+    client, connection = begin_session(service, live_provider, thread_id="cut")
     connection.give_handle("handle-1")
     assert client.read_event() == {"type": "session_update", "resumption_handle": "handle-1"}
     connection.hear("tell me")
@@ -155,9 +159,7 @@ def test_a_provider_that_refuses_the_key(start_service, live_provider):
 
 def test_errors_of_the_provider_leave_the_session_open(start_service, live_provider):
     service = start_service(live_provider.settings())
-    client = LiveClient(service.port).start()
-    connection = live_provider.accept()
-    connection.accept_setup()
+    client, connection = begin_session(service, live_provider)
     connection.send({"error": {"code": 3, "message": "hm", "status": "INVALID_ARGUMENT"}})
     assert client.read_event() == {
         "type": "error",

@@ -2,7 +2,14 @@
 
 import pytest
 
-from harness.live import LIVE, LiveClient, messages_of, transcript, wait_for_messages
+from harness.live import (
+    LIVE,
+    LiveClient,
+    begin_session,
+    messages_of,
+    transcript,
+    wait_for_messages,
+)
 from harness.messages import text_of
 from harness.waiting import wait_until
 from harness.websocket import close_frame
@@ -10,9 +17,7 @@ from harness.websocket import close_frame
 
 def test_closing_waits_for_the_answer(start_service, live_provider):
     service = start_service(live_provider.settings())
-    client = LiveClient(service.port).start(thread_id="drain")
-    connection = live_provider.accept()
-    connection.accept_setup()
+    client, connection = begin_session(service, live_provider, thread_id="drain")
     client.type("a question")
     client.send_json({"type": "close"})
     client.type("too late")
@@ -37,9 +42,7 @@ def test_closing_waits_for_half_a_minute_at_most(start_service, live_provider):
 
 def test_a_client_that_goes_leaves_the_answer_in_the_thread(start_service, live_provider):
     service = start_service(live_provider.settings())
-    client = LiveClient(service.port).start(thread_id="gone")
-    connection = live_provider.accept()
-    connection.accept_setup()
+    client, connection = begin_session(service, live_provider, thread_id="gone")
     client.type("a question")
     client.send_json({"type": "close"})
     client.send(close_frame(1000))
@@ -53,9 +56,7 @@ def test_a_client_that_goes_leaves_the_answer_in_the_thread(start_service, live_
 @pytest.mark.parametrize("signal_name", ["HUP", "QUIT"])
 def test_a_leaving_worker_sends_clients_to_the_next(start_service, live_provider, signal_name):
     service = start_service(live_provider.settings())
-    client = LiveClient(service.port).start(thread_id="moving")
-    connection = live_provider.accept()
-    connection.accept_setup()
+    client, connection = begin_session(service, live_provider, thread_id="moving")
     client.type("a question")
     connection.receive_until("clientContent")
     service.reload() if signal_name == "HUP" else service.quit()
@@ -92,9 +93,7 @@ def test_a_session_that_begins_on_a_leaving_worker_is_sent_on_at_once(start_serv
 def test_a_killed_worker_costs_a_gap(start_service, live_provider, told):
     """The client comes back with its thread, and with the handle if it kept that."""
     service = start_service(live_provider.settings(), workers=1)
-    client = LiveClient(service.port).start(thread_id="killed")
-    connection = live_provider.accept()
-    connection.accept_setup()
+    client, connection = begin_session(service, live_provider, thread_id="killed")
     connection.give_handle("h")
     connection.hear("remember this")
     connection.say("I will")
@@ -196,9 +195,7 @@ def test_without_a_checkpointer(start_service, store):
 def test_how_long_sound_stays_in_the_service(start_service, live_provider):
     status = "location = /status.json { agent_graph_status format=json; }"
     service = start_service(live_provider.settings(), workers=1, server=status)
-    client = LiveClient(service.port).start()
-    connection = live_provider.accept()
-    connection.accept_setup()
+    client, connection = begin_session(service, live_provider)
 
     def converse():
         client.say(b"\1" * 3200)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.live import LIVE, LiveClient, transcript, types, wait_for_messages
+from harness.live import LIVE, LiveClient, begin_session, transcript, types, wait_for_messages
 from harness.messages import text_of
 from harness.waiting import wait_until
 from harness.websocket import BINARY, TEXT, WebSocket, frame
@@ -71,9 +71,7 @@ def test_frames_without_meaning_are_ignored(start_service):
 
 def test_frames_over_a_mebibyte_are_dropped(start_service, live_provider):
     service = start_service(live_provider.settings())
-    client = LiveClient(service.port).start()
-    connection = live_provider.accept()
-    connection.accept_setup()
+    client, connection = begin_session(service, live_provider)
     client.send(frame(BINARY, b"\1" * _MIB))
     client.send(frame(BINARY, b"\2" * (_MIB + 2)))
     client.send(frame(TEXT, json.dumps({"type": "text", "text": "x" * _MIB})))

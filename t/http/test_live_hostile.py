@@ -6,21 +6,14 @@ import signal
 
 import websockets
 
-from harness.live import LiveClient, transcript
+from harness.live import begin_session, transcript
 from harness.waiting import wait_until
 
 _MIB = 1024 * 1024
 
 
-def _start(service, live_provider, **init):
-    client = LiveClient(service.port).start(**init)
-    connection = live_provider.accept()
-    connection.accept_setup()
-    return client, connection
-
-
 def test_broken_utf8_reaches_no_client(start_service, live_provider):
-    client, connection = _start(start_service(live_provider.settings()), live_provider)
+    client, connection = begin_session(start_service(live_provider.settings()), live_provider)
     # Only messages of text are checked on their way; this provider sends binary ones, too.
     said = b'{"serverContent":{"outputTranscription":{"text":"a\xff\xc3b"}}}'
     connection.send_bytes(said)
@@ -33,7 +26,7 @@ def test_broken_utf8_reaches_no_client(start_service, live_provider):
 
 def test_a_message_beyond_the_bound_costs_the_connection(start_service, live_provider):
     service = start_service(live_provider.settings())
-    client, connection = _start(service, live_provider)
+    client, connection = begin_session(service, live_provider)
     with contextlib.suppress(websockets.ConnectionClosed):  # maybe before all of it was sent
         connection.hear("x" * 5 * _MIB)
     following = live_provider.accept()
@@ -45,14 +38,14 @@ def test_a_message_beyond_the_bound_costs_the_connection(start_service, live_pro
 
 
 def test_a_handle_beyond_the_bound_is_none(start_service, live_provider):
-    client, connection = _start(start_service(live_provider.settings()), live_provider)
+    client, connection = begin_session(start_service(live_provider.settings()), live_provider)
     connection.give_handle("h" * 65537)
     connection.give_handle("short")
     assert client.read_event() == {"type": "session_update", "resumption_handle": "short"}
 
 
 def test_a_provider_that_does_not_answer_a_close_is_left(start_service, live_provider):
-    client, connection = _start(start_service(live_provider.settings()), live_provider)
+    client, connection = begin_session(start_service(live_provider.settings()), live_provider)
     connection.fall_silent()
     connection.send({"goAway": {"timeLeft": "50s"}})
     following = live_provider.accept()
@@ -65,7 +58,7 @@ def test_a_provider_that_does_not_answer_a_close_is_left(start_service, live_pro
 def test_what_cannot_be_kept_does_not_pile_up(start_service, live_provider):
     """The state service hangs while a client writes more than fits."""
     service = start_service(live_provider.settings(), workers=1)
-    client, connection = _start(service, live_provider, thread_id="piled")
+    client, connection = begin_session(service, live_provider, thread_id="piled")
     client.type("first")
     assert "first" in str(connection.receive())
     wait_until(lambda: service.get("/v1/threads/piled/messages").status == 200, "it is stored")

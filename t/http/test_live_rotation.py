@@ -3,7 +3,7 @@
 import pytest
 
 from harness.connect_proxy import ConnectProxy
-from harness.live import LiveClient, transcript, types, wait_for_messages
+from harness.live import LiveClient, begin_session, transcript, types, wait_for_messages
 from harness.messages import texts
 from harness.waiting import wait_until
 
@@ -13,16 +13,8 @@ def service(start_service, live_provider):
     return start_service(live_provider.settings())
 
 
-def _start(service, live_provider, **init):
-    """A session, and its first connection to the live_provider."""
-    client = LiveClient(service.port).start(**init)
-    connection = live_provider.accept()
-    connection.accept_setup()
-    return client, connection
-
-
 def test_the_next_connection_is_there_before_the_turn_ends(service, live_provider):
-    client, connection = _start(service, live_provider)
+    client, connection = begin_session(service, live_provider)
     connection.give_handle("h1")
     connection.say("I am", b"\0" * 480)
     client.read_to("output_transcript")
@@ -47,7 +39,7 @@ def test_the_next_connection_is_there_before_the_turn_ends(service, live_provide
 
 
 def test_sound_of_the_change_is_kept(service, live_provider):
-    client, connection = _start(service, live_provider)
+    client, connection = begin_session(service, live_provider)
     connection.send({"goAway": {"timeLeft": "50s"}})
     following = live_provider.accept()
     following.receive_until("setup")
@@ -59,7 +51,7 @@ def test_sound_of_the_change_is_kept(service, live_provider):
 
 
 def test_a_provider_that_warns_and_is_silent(service, live_provider):
-    client, connection = _start(service, live_provider, thread_id="silent")
+    client, connection = begin_session(service, live_provider, thread_id="silent")
     connection.say("I will not", b"\0" * 480)
     client.read_to("output_transcript")
     connection.send({"goAway": {"timeLeft": "2.5s"}})
@@ -71,7 +63,7 @@ def test_a_provider_that_warns_and_is_silent(service, live_provider):
 
 
 def test_a_provider_that_warns_and_breaks_off(service, live_provider):
-    client, connection = _start(service, live_provider, thread_id="broken")
+    client, connection = begin_session(service, live_provider, thread_id="broken")
     connection.give_handle("h")
     client.read_to("session_update")
     connection.hear("tell me")
@@ -90,7 +82,7 @@ def test_a_provider_that_warns_and_breaks_off(service, live_provider):
 
 
 def test_a_prepared_connection_that_fails_harms_nobody(service, live_provider):
-    client, connection = _start(service, live_provider)
+    client, connection = begin_session(service, live_provider)
     connection.say("I am", b"\0" * 480)
     client.read_to("output_transcript")
     connection.send({"goAway": {"timeLeft": "50s"}})
@@ -104,7 +96,7 @@ def test_a_prepared_connection_that_fails_harms_nobody(service, live_provider):
 
 def test_a_handle_that_is_refused_once_more(service, live_provider):
     """The provider still counts the old connection: what was said is told instead."""
-    client, connection = _start(service, live_provider, thread_id="refused")
+    client, connection = begin_session(service, live_provider, thread_id="refused")
     connection.give_handle("h")
     connection.hear("my name is Ada")
     connection.say("Hello Ada")
@@ -121,7 +113,7 @@ def test_a_handle_that_is_refused_once_more(service, live_provider):
 
 
 def test_a_handle_is_told_once(service, live_provider):
-    client, connection = _start(service, live_provider)
+    client, connection = begin_session(service, live_provider)
     for handle in ("h", "h", "i"):
         connection.give_handle(handle)
     connection.say("end")
@@ -145,7 +137,7 @@ def test_a_provider_that_sends_everybody_away_is_given_up(service, live_provider
 
 
 def test_a_provider_that_answers_no_ping_is_left(service, live_provider):
-    client, connection = _start(service, live_provider)
+    client, connection = begin_session(service, live_provider)
     connection.give_handle("h")
     client.read_to("session_update")
     connection.fall_silent()
@@ -163,7 +155,7 @@ def test_the_provider_is_reached_through_a_proxy(make_service, live_provider):
         service = make_service(settings | {"env": ".env"})
         service.write(".env", f"HTTP_PROXY=http://127.0.0.1:{proxy.port}\n")
         service.start()
-        client, connection = _start(service, live_provider)
+        client, connection = begin_session(service, live_provider)
         connection.say("through")
         connection.complete_turn()
         assert transcript(client.read_turn()) == "through"

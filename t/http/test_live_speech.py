@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from harness.live import LIVE, OUTPUT_RATE, LiveClient, silence, transcript
+from harness.live import LIVE, OUTPUT_RATE, LiveClient, begin_session, silence, transcript
 from harness.voice import seconds, spoken
 
 _SENTENCE = "Good morning. What will the weather be like today?"
@@ -46,9 +46,7 @@ def test_a_voice_interrupts_the_answer(start_service):
 
 def test_gemini_hears_what_was_said(start_service, live_provider):
     service = start_service(live_provider.settings())
-    client = LiveClient(service.port).start()
-    connection = live_provider.accept()
-    connection.accept_setup()
+    client, connection = begin_session(service, live_provider)
     sentence = spoken(_SENTENCE)
     client.say(sentence)
     heard = b""

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from harness.http_service import HttpService
-from harness.live import LiveClient, transcript, types
+from harness.live import LiveClient, begin_session, transcript, types
 from harness.live_provider import LiveProvider
 from harness.waiting import wait_until
 
@@ -92,9 +92,7 @@ def test_an_agent_with_another_model_speaks_through_that(start_service, live_pro
 
 def test_a_tool_outlives_the_connection_that_called_it(start_service, live_provider, slow_weather):
     service = start_service(_settings(live_provider), files=_graph(slow_weather.url))
-    client = LiveClient(service.port).start(thread_id="t")
-    connection = live_provider.accept()
-    connection.accept_setup()
+    client, connection = begin_session(service, live_provider, thread_id="t")
     client.type("how warm is it?")
     connection.receive_until("clientContent")
     _call_with_gemini(connection, _WEATHER)
@@ -149,9 +147,7 @@ def test_a_hand_over_to_another_connection_takes_the_result_along(
     start_service, live_provider, slow_weather
 ):
     service = start_service(_settings(live_provider), files=_graph(slow_weather.url))
-    client = LiveClient(service.port).start()
-    connection = live_provider.accept()
-    connection.accept_setup()
+    client, connection = begin_session(service, live_provider)
     client.type("the weather, and then the expert")
     connection.receive_until("clientContent")
     _call_with_gemini(connection, _WEATHER, _TRANSFER)
@@ -171,9 +167,7 @@ def test_a_hand_over_to_another_connection_takes_the_result_along(
 
 def test_a_call_that_is_taken_back_is_not_waited_for(start_service, live_provider, slow_weather):
     service = start_service(_settings(live_provider), files=_graph(slow_weather.url))
-    client = LiveClient(service.port).start(thread_id="t")
-    connection = live_provider.accept()
-    connection.accept_setup()
+    client, connection = begin_session(service, live_provider, thread_id="t")
     client.type("how warm is it?")
     connection.receive_until("clientContent")
     _call_with_gemini(connection, _WEATHER)

@@ -102,6 +102,14 @@ class LiveClient(WebSocket):
         return events
 
 
+def begin_session(service, live_provider, **init):
+    """A session, and its first connection to the provider that the test plays."""
+    client = LiveClient(service.port).start(**init)
+    connection = live_provider.accept()
+    connection.accept_setup()
+    return client, connection
+
+
 def transcript(events, side="output"):
     """All pieces of one side."""
     return "".join(e["text"] for e in events if e["type"] == f"{side}_transcript")
