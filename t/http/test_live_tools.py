@@ -90,13 +90,20 @@ def test_an_agent_with_another_model_speaks_through_that(start_service, live_pro
         assert transcript(client.read_turn()) == "I am"
 
 
-def test_a_tool_outlives_the_connection_that_called_it(start_service, live_provider, slow_weather):
+@pytest.fixture
+def asked(start_service, live_provider, slow_weather):
+    """A service, and both ends of a session on thread t whose model waits for the weather."""
     service = start_service(_settings(live_provider), files=_graph(slow_weather.url))
     client, connection = begin_session(service, live_provider, thread_id="t")
     client.type("how warm is it?")
     connection.receive_until("clientContent")
     _call_with_gemini(connection, _WEATHER)
     wait_until(lambda: slow_weather.requests, "the tool is called")
+    return service, client, connection
+
+
+def test_a_tool_outlives_the_connection_that_called_it(asked, live_provider, slow_weather):
+    _, client, connection = asked
     connection.abort()
     connection = live_provider.accept()
     connection.accept_setup()
@@ -165,13 +172,8 @@ def test_a_hand_over_to_another_connection_takes_the_result_along(
     client.close()
 
 
-def test_a_call_that_is_taken_back_is_not_waited_for(start_service, live_provider, slow_weather):
-    service = start_service(_settings(live_provider), files=_graph(slow_weather.url))
-    client, connection = begin_session(service, live_provider, thread_id="t")
-    client.type("how warm is it?")
-    connection.receive_until("clientContent")
-    _call_with_gemini(connection, _WEATHER)
-    wait_until(lambda: slow_weather.requests, "the tool is called")
+def test_a_call_that_is_taken_back_is_not_waited_for(asked, slow_weather):
+    _, client, connection = asked
     connection.send({"toolCallCancellation": {"ids": ["c1"]}})
     connection.send({"serverContent": {"interrupted": True}})
     connection.hear("never mind")
