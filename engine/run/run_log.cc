@@ -32,6 +32,7 @@ RunLog::RunLog(state::Service* state, std::string thread_id, std::string run_id,
   pending_.thread_id = std::move(thread_id);
   pending_.run_id = std::move(run_id);
   pending_.lease_epoch = lease_epoch;
+  pending_.first_entry = 0;
 }
 
 void RunLog::Add(std::string kind, std::string json) {
@@ -81,6 +82,7 @@ state::AppendRun RunLog::Take() {
   std::vector<state::StoredMessage> messages_left = std::exchange(pending_.messages, {});
   std::vector<state::LogEntry> entries_left = std::exchange(pending_.entries, {});
   state::AppendRun append = pending_;
+  if (append.first_entry) pending_.first_entry = *append.first_entry + entries.size();
   append.entries = std::move(entries);
   append.messages = std::move(messages);
   pending_.messages = std::move(messages_left);
@@ -101,6 +103,7 @@ void RunLog::PutBack(state::AppendRun append) {
                   std::make_move_iterator(list.end()));
     list.swap(before);
   };
+  pending_.first_entry = append.first_entry;
   prepend(append.entries, pending_.entries);
   prepend(append.messages, pending_.messages);
 }

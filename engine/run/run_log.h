@@ -26,6 +26,10 @@ class RunLog {
   RunLog(state::Service* state, std::string thread_id, std::string run_id, uint64_t lease_epoch,
          bool record);
 
+  // Beside another log of the run, whose entries are counted: of this one's, those may stand twice
+  // whose append was made and not answered. Before anything is added.
+  void WriteBeside() { pending_.first_entry.reset(); }
+
   // Buffers one entry; `json` is an object's text.
   void Add(std::string kind, std::string json);
   // Buffers a message and the entry that tells where it came from (`node` empty: the request).

@@ -135,6 +135,9 @@ struct AppendRun {
   std::string current_node;
   int64_t step = 0;
   bool durable = false;  // fsync before the reply (a tool that is not idempotent comes next)
+  // The place of entries[0] among all of the run's: what an append had written whose reply was lost
+  // is not written again. Empty (another build, a second writer): all are new.
+  std::optional<uint64_t> first_entry = {};
 };
 
 struct AppendRunReply {

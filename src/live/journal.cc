@@ -70,8 +70,10 @@ Journal::Journal(Options options)
 }
 
 run::RunLog Journal::MakeLog() const {
-  return {options_.state, options_.environment->thread_id, options_.environment->run_id,
-          options_.begun.lease_epoch, options_.environment->on_finished != nullptr};
+  run::RunLog log(options_.state, options_.environment->thread_id, options_.environment->run_id,
+                  options_.begun.lease_epoch, options_.environment->on_finished != nullptr);
+  log.WriteBeside();
+  return log;
 }
 
 void Journal::TakeBack(run::RunLog& log) {

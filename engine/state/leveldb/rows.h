@@ -81,6 +81,7 @@ struct LeaseRow {
   bool cancel_requested = false;
   bool state_changed = false;  // by somebody else, since the run has loaded it
   std::vector<std::string> queued_runs;
+  uint64_t entries_logged = 0;  // of the run's entries, counted by its client
 };
 
 // The entries of one append, under the index of the last of them.
@@ -114,7 +115,8 @@ template <pack::SameAs<LeaseRow> T>
 auto Fields(T& row) {
   return std::tie(row.thread_id, row.client, row.process, row.process_start, row.run_id, row.epoch,
                   row.created_thread, row.stop_requested, row.current_node, row.step,
-                  row.last_append, row.cancel_requested, row.state_changed, row.queued_runs);
+                  row.last_append, row.cancel_requested, row.state_changed, row.queued_runs,
+                  row.entries_logged);
 }
 template <pack::SameAs<LogRow> T>
 auto Fields(T& row) {

@@ -60,6 +60,14 @@ ReplyRow AnswerOfCreated(const LeaseRow& lease, const ThreadRow& thread,
   return reply;
 }
 
+// The entries that no earlier append of the run has brought.
+std::vector<LogEntry> NewEntries(const LeaseRow& lease, const AppendRun& append) {
+  const uint64_t first = append.first_entry.value_or(lease.entries_logged);
+  const uint64_t known = lease.entries_logged - std::min(lease.entries_logged, first);
+  const auto skipped = static_cast<ptrdiff_t>(std::min<uint64_t>(known, append.entries.size()));
+  return {append.entries.begin() + skipped, append.entries.end()};
+}
+
 ReplyRow AnswerOfAppend(const LeaseRow& lease) {
   ReplyRow reply;
   reply.body = pack::ToBytes(AppendRunReply{lease.stop_requested});
@@ -172,7 +180,7 @@ Result<Store::Lease*> Store::FencedLease(const ReplyAddress& from, const AppendR
 
 Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRun& append,
                           int64_t micros) {
-  AG_RETURN_IF_ERROR(editor.AppendLog(append.entries, micros));
+  AG_RETURN_IF_ERROR(editor.AppendLog(NewEntries(lease.row, append), micros));
   wants_sweep_ = wants_sweep_ || editor.has_cut_log();
   AG_RETURN_IF_ERROR(editor.AddMessages(append.messages, ThreadEditor::Existing::kKeep));
   if (!append.current_node.empty()) lease.row.current_node = append.current_node;
@@ -188,6 +196,8 @@ Result<ReplyRow> Store::Append(const ReplyAddress& from, const AppendRun& append
   AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, append, micros));
   editor.Save();
   lease->row.last_append = from.sequence;
+  const uint64_t brought = append.first_entry.value_or(0) + append.entries.size();
+  if (append.first_entry) lease->row.entries_logged = std::max(lease->row.entries_logged, brought);
   transaction_.PutRow(keys::Lease(lease->thread), lease->row);
   return AnswerOfAppend(lease->row);
 }

@@ -3,12 +3,28 @@
 
 #include <filesystem>
 
+#include "run/run_log.h"
 #include "run_fixture.h"
 #include "state/client.h"
 #include "state/owner.h"
 
 namespace agent_graph::run {
 namespace {
+
+// A client that does not hear of an append that was made.
+class ForgetfulClient : public state::Client {
+ public:
+  using state::Client::Append;
+  using state::Client::Client;
+
+  Result<state::AppendRunReply> Append(const state::AppendRun& append) override {
+    Result<state::AppendRunReply> reply = state::Client::Append(append);
+    if (!std::exchange(loses_reply, false)) return reply;
+    return Status(StatusCode::kUnavailable, "the state did not answer in time");
+  }
+
+  bool loses_reply = false;
+};
 
 class StoredRunTest : public testing::Test {
  protected:
@@ -25,7 +41,7 @@ class StoredRunTest : public testing::Test {
     owner_ = std::move(*owner);
     state::ClientOptions client_options;
     client_options.directory = directory_;
-    client_ = std::make_unique<state::Client>(client_options);
+    client_ = std::make_unique<ForgetfulClient>(client_options);
     ASSERT_TRUE(client_->Start().ok());
     ASSERT_TRUE(runtime_.Start().ok());
   }
@@ -64,7 +80,7 @@ class StoredRunTest : public testing::Test {
 
   std::string directory_;
   std::unique_ptr<state::Owner> owner_;
-  std::unique_ptr<state::Client> client_;
+  std::unique_ptr<ForgetfulClient> client_;
   runtime::Runtime runtime_;
   GraphBuilder builder_;
 };
@@ -150,6 +166,36 @@ TEST_F(StoredRunTest, RunsOfOneThreadFollowEachOther) {
     longest = std::max(longest, Finish(std::move(run)).messages_json.size());
   }
   EXPECT_EQ(longest, 16u);
+}
+
+TEST_F(StoredRunTest, AnAppendWhoseReplyWasLostIsLoggedOnce) {
+  state::BeginRun begin;
+  begin.scope = state::Scope::All();
+  begin.thread_id = "t1";
+  begin.run_id = "run";
+  Result<state::BeginRunReply> begun = client_->Begin(begin, nullptr);
+  ASSERT_TRUE(begun.ok()) << begun.status().ToString();
+  RunLog log(client_.get(), "t1", "run", begun->lease_epoch, /*record=*/false);
+
+  log.Add("run_started", "{}");
+  ASSERT_TRUE(log.Flush("START", 0).ok());
+  log.Add("node_started", "{}");
+  client_->loses_reply = true;
+  EXPECT_EQ(log.Flush("A", 0).code(), StatusCode::kUnavailable);
+  log.Add("node_finished", "{}");
+  ASSERT_TRUE(log.Flush("A", 1).ok());
+  log.Add("node_started", "{}");
+  client_->loses_reply = true;
+  EXPECT_EQ(log.Flush("B", 1).code(), StatusCode::kUnavailable);
+  log.Add("run_finished", "{}");
+  ASSERT_TRUE(log.Finish({}, "END", 2).ok());
+
+  auto entries = client_->ReadLog(state::Scope::All(), "t1", 0, 100);
+  ASSERT_TRUE(entries.ok());
+  std::vector<std::string> kinds;
+  for (const state::LogEntry& entry : *entries) kinds.push_back(entry.kind);
+  EXPECT_EQ(kinds, (std::vector<std::string>{"run_started", "node_started", "node_finished",
+                                             "node_started", "run_finished"}));
 }
 
 }  // namespace
