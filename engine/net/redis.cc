@@ -2,6 +2,7 @@
 
 #include <hiredis/hiredis.h>
 #include <netdb.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -11,6 +12,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
 #include <cstring>
+#include <list>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -26,6 +28,8 @@ using boost::system::error_code;
 using StreamEndpoint = boost::asio::generic::stream_protocol::endpoint;
 
 constexpr size_t kReadBytes = 16 * 1024;
+// For a thread with much to do to get to what the server has done in time.
+constexpr std::chrono::seconds kOwnDelayMax{10};
 
 Status Unavailable(const std::string& detail) {
   Status status(StatusCode::kUnavailable, "Redis does not answer");
@@ -155,7 +159,7 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
     for (const StreamEndpoint& endpoint : endpoints) {
       error_code ignored;
       socket_.close(ignored);
-      status = Wait(deadline, [&](auto done) {
+      status = Wait(POLLOUT, deadline, [&](auto done) {
                  socket_.async_connect(endpoint, [done](error_code error) { done(error, 0); });
                }).status();
       if (status.ok() || status.code() == StatusCode::kDeadlineExceeded) return status;
@@ -166,7 +170,7 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
   Result<RedisReply> Call(const std::vector<std::string>& arguments, Deadline deadline) {
     command_ = Encode(arguments);
     if (command_.empty()) return Unavailable("the command cannot be encoded");
-    AG_RETURN_IF_ERROR(Wait(deadline, [&](auto done) {
+    AG_RETURN_IF_ERROR(Wait(POLLOUT, deadline, [&](auto done) {
                          boost::asio::async_write(socket_, boost::asio::buffer(command_), done);
                        }).status());
     return ReadReply(deadline);
@@ -181,14 +185,16 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
   }
 
  private:
-  // Starts an operation and waits for its end. Past the deadline the socket is closed.
+  // Starts an operation, which needs `event` of the socket, and waits for its end. Past the
+  // deadline the socket is closed.
   template <typename Start>
-  Result<size_t> Wait(Deadline deadline, Start start) {
+  Result<size_t> Wait(short event, Deadline deadline, Start start) {
     runtime::Promise<std::pair<error_code, size_t>> promise;
     start([self = shared_from_this(), promise](error_code error, size_t bytes) {
       promise.Set({error, bytes});
     });
     auto result = promise.Wait(nullptr, deadline);
+    if (!result.ok() && Has(event)) result = promise.Wait(nullptr, DeadlineAfter(kOwnDelayMax));
     if (!result.ok()) {
       error_code ignored;
       socket_.close(ignored);
@@ -196,6 +202,11 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
     }
     if (result->first) return Unavailable(result->first.message());
     return result->second;
+  }
+
+  bool Has(short event) {
+    pollfd socket{socket_.native_handle(), event, 0};
+    return poll(&socket, 1, 0) == 1;
   }
 
   Result<RedisReply> ReadReply(Deadline deadline) {
@@ -207,12 +218,12 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
                                                            freeReplyObject);
         return Convert(*owned);
       }
-      AG_ASSIGN_OR_RETURN(size_t bytes, Wait(deadline, [&](auto done) {
+      AG_ASSIGN_OR_RETURN(size_t bytes, Wait(POLLIN, deadline, [&](auto done) {
                             socket_.async_read_some(boost::asio::buffer(bytes_), done);
                           }));
       total += bytes;
       if (total > kRedisReplyBytesMax) {
-        return Status(StatusCode::kResourceExhausted, "Redis sent too large a reply");
+        return Status(StatusCode::kDataLoss, "Redis sent too large a reply");
       }
       if (redisReaderFeed(reader_, bytes_.data(), bytes) != REDIS_OK) return NotRedis();
     }
@@ -229,59 +240,86 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
   std::array<char, kReadBytes> bytes_;
 };
 
-// Per event loop: idle connections, and how many there are in all.
+// Per event loop: idle connections, how many there are in all, and who waits for one. Only fibers
+// of the loop's thread touch what is the loop's.
 class RedisClient::Pool {
  public:
   using Loop = boost::asio::io_context*;
 
-  // An idle connection; null when a new one may be opened; kResourceExhausted at the bound.
-  Result<std::shared_ptr<Connection>> Take(Loop loop) {
-    std::lock_guard lock(mutex_);
-    Entry& entry = entries_[loop];
+  // A connection; null when a new one may be opened; kResourceExhausted: none until `deadline`;
+  // kUnavailable: the server failed somebody meanwhile.
+  Result<std::shared_ptr<Connection>> Take(Loop loop, Deadline deadline) {
+    Entry& entry = EntryOf(loop);
     while (!entry.idle.empty()) {
       std::shared_ptr<Connection> connection = std::move(entry.idle.back());
       entry.idle.pop_back();
       if (connection->Usable()) return connection;
       --entry.count;
     }
-    if (entry.count >= kRedisConnectionsMax) {
-      return Status(StatusCode::kResourceExhausted, "all connections to Redis are busy");
+    if (entry.count < kRedisConnectionsMax) {
+      ++entry.count;
+      return std::shared_ptr<Connection>();
     }
-    ++entry.count;
-    return std::shared_ptr<Connection>();
+    return WaitForOne(entry, deadline);
   }
 
   void GiveBack(Loop loop, std::shared_ptr<Connection> connection) {
-    std::lock_guard lock(mutex_);
-    entries_[loop].idle.push_back(std::move(connection));
+    Entry& entry = EntryOf(loop);
+    if (entry.waiters.empty()) return entry.idle.push_back(std::move(connection));
+    const Turn turn = std::move(entry.waiters.front());
+    entry.waiters.pop_front();
+    turn.Set(std::move(connection));
   }
 
-  void Drop(Loop loop) {
-    std::lock_guard lock(mutex_);
-    --entries_[loop].count;
+  void Drop(Loop loop, const Status& reason) {
+    Entry& entry = EntryOf(loop);
+    --entry.count;
+    const std::list<Turn> waiters = std::exchange(entry.waiters, {});
+    for (const Turn& turn : waiters) turn.Set(reason);
   }
 
  private:
+  using Turn = runtime::Promise<Result<std::shared_ptr<Connection>>>;
+
   struct Entry {
     std::vector<std::shared_ptr<Connection>> idle;
     size_t count = 0;
+    std::list<Turn> waiters;
   };
+
+  Entry& EntryOf(Loop loop) {
+    std::lock_guard lock(mutex_);
+    return entries_[loop];
+  }
+
+  static Result<std::shared_ptr<Connection>> WaitForOne(Entry& entry, Deadline deadline) {
+    const Turn turn;
+    const auto place = entry.waiters.insert(entry.waiters.end(), turn);
+    auto taken = turn.Wait(nullptr, deadline);
+    if (taken.ok()) return *std::move(taken);
+    entry.waiters.erase(place);
+    return Status(StatusCode::kResourceExhausted, "all connections to Redis are busy");
+  }
+
   std::mutex mutex_;
-  std::map<Loop, Entry> entries_;  // guarded by mutex_
+  std::map<Loop, Entry> entries_;  // the map is guarded by mutex_
 };
 
 RedisClient::RedisClient(RedisEndpoint endpoint)
     : endpoint_(std::move(endpoint)), pool_(std::make_unique<Pool>()) {}
 RedisClient::~RedisClient() = default;
 
-Result<RedisReply> RedisClient::Call(const std::vector<std::string>& arguments, Deadline deadline) {
+Result<RedisReply> RedisClient::Call(const std::vector<std::string>& arguments,
+                                     RedisPatience patience) {
   boost::asio::io_context* loop = runtime::Runtime::CurrentLoop();
   if (loop == nullptr) return Unavailable("asked outside of an engine thread");
-  AG_ASSIGN_OR_RETURN(std::shared_ptr<Connection> connection, pool_->Take(loop));
+  AG_ASSIGN_OR_RETURN(std::shared_ptr<Connection> connection,
+                      pool_->Take(loop, DeadlineAfter(patience.connection)));
+  const Deadline deadline = DeadlineAfter(patience.server);
   if (connection == nullptr) {
     auto opened = Open(deadline);
     if (!opened.ok()) {
-      pool_->Drop(loop);
+      pool_->Drop(loop, opened.status());
       return opened.status();
     }
     connection = *std::move(opened);
@@ -290,7 +328,7 @@ Result<RedisReply> RedisClient::Call(const std::vector<std::string>& arguments, 
   if (reply.ok()) {
     pool_->GiveBack(loop, std::move(connection));
   } else {
-    pool_->Drop(loop);
+    pool_->Drop(loop, reply.status());
   }
   return reply;
 }

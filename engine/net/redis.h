@@ -39,6 +39,13 @@ inline constexpr size_t kRedisReplyBytesMax = 1024 * 1024;
 inline constexpr size_t kRedisArrayElementsMax = 1024;
 inline constexpr size_t kRedisConnectionsMax = 16;  // per engine thread
 
+// How long a call waits: in the queue for a connection, and then for the server. The server is not
+// held to account for the crowd before it.
+struct RedisPatience {
+  std::chrono::milliseconds connection{0};
+  std::chrono::milliseconds server{0};
+};
+
 // Thread-safe. Connections are made when they are needed and kept; each belongs to the engine
 // thread that made it. Destroy it after the runtime stopped and before its loops are gone.
 class RedisClient {
@@ -49,9 +56,10 @@ class RedisClient {
   RedisClient& operator=(const RedisClient&) = delete;
 
   // On a fiber. kUnavailable: no connection, or lost; the command may have been executed.
-  // kDeadlineExceeded; kResourceExhausted: kRedisConnectionsMax are busy, or the reply is too
-  // large; kDataLoss: not the Redis protocol. An error reply is a reply.
-  Result<RedisReply> Call(const std::vector<std::string>& arguments, Deadline deadline);
+  // kDeadlineExceeded: the server did not answer; kResourceExhausted: no connection became free;
+  // kDataLoss: not the Redis protocol, or too large a reply. An error reply is a reply. A call that
+  // fails for the server's sake takes those along that wait for a connection.
+  Result<RedisReply> Call(const std::vector<std::string>& arguments, RedisPatience patience);
 
  private:
   class Connection;

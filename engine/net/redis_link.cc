@@ -2,47 +2,30 @@
 
 #include <utility>
 
-#include "runtime/runtime.h"
-
 namespace agent_graph::net {
-namespace {
-
-// An engine thread has few connections, each busy for one round trip.
-constexpr std::chrono::milliseconds kBusyPoll{1};
-
-}  // namespace
-
 RedisLink::RedisLink(RedisEndpoint endpoint, std::string name, std::string meanwhile, Warn warn)
     : client_(std::move(endpoint)),
       name_(std::move(name)),
       meanwhile_(std::move(meanwhile)),
       warn_(std::move(warn)) {}
 
-std::optional<RedisReply> RedisLink::Call(const std::vector<std::string>& arguments) {
-  if (paused()) return std::nullopt;
-  Result<RedisReply> reply = CallWhenFree(arguments);
-  if (reply.ok() && reply->type != RedisReply::Type::kError) {
-    if (failing_.exchange(false)) warn_(name_ + " answers again");
-    return *std::move(reply);
+Result<RedisReply> RedisLink::Call(const std::vector<std::string>& arguments,
+                                   std::chrono::milliseconds crowd_patience) {
+  if (paused()) return Status(StatusCode::kUnavailable, name_ + " has failed lately");
+  Result<RedisReply> reply = client_.Call(arguments, {crowd_patience, kRedisLinkTimeout});
+  if (reply.status().code() == StatusCode::kResourceExhausted) return reply;
+  if (reply.ok() && reply->type == RedisReply::Type::kError) {
+    reply = Status(StatusCode::kUnavailable, reply->text);
   }
-  // A crowd of callers is no fault of the server's.
-  if (reply.status().code() == StatusCode::kResourceExhausted) return std::nullopt;
+  if (reply.ok()) {
+    if (failing_.exchange(false)) warn_(name_ + " answers again");
+    return reply;
+  }
   paused_until_ = DeadlineAfter(kRedisLinkPause).time_since_epoch().count();
   if (!failing_.exchange(true)) {
-    warn_(name_ + " fails, " + meanwhile_ + ": " +
-          (reply.ok() ? reply->text : reply.status().ToString()));
+    warn_(name_ + " fails, " + meanwhile_ + ": " + reply.status().ToString());
   }
-  return std::nullopt;
-}
-
-Result<RedisReply> RedisLink::CallWhenFree(const std::vector<std::string>& arguments) {
-  const Deadline deadline = DeadlineAfter(kRedisLinkTimeout);
-  for (;;) {
-    Result<RedisReply> reply = client_.Call(arguments, deadline);
-    bool busy = reply.status().code() == StatusCode::kResourceExhausted;
-    if (!busy || MonotonicClock::now() + kBusyPoll >= deadline) return reply;
-    (void)runtime::SleepFor(kBusyPoll, nullptr);
-  }
+  return reply;
 }
 
 }  // namespace agent_graph::net

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +11,7 @@
 
 namespace agent_graph::net {
 
-inline constexpr std::chrono::milliseconds kRedisLinkTimeout{100};
+inline constexpr std::chrono::milliseconds kRedisLinkTimeout{100};  // of the server
 inline constexpr std::chrono::milliseconds kRedisLinkPause{2'000};
 
 // Thread-safe; calls on fibers.
@@ -23,13 +22,13 @@ class RedisLink {
   // Warnings begin with `name`; `meanwhile` says what happens without it.
   RedisLink(RedisEndpoint endpoint, std::string name, std::string meanwhile, Warn warn);
 
-  // Nothing: it failed, just now or lately.
-  std::optional<RedisReply> Call(const std::vector<std::string>& arguments);
+  // kResourceExhausted: there was no connection within `crowd_patience`, which is no fault of the
+  // server's. Anything else: it failed, just now or lately.
+  Result<RedisReply> Call(const std::vector<std::string>& arguments,
+                          std::chrono::milliseconds crowd_patience = kRedisLinkTimeout);
   bool paused() const { return MonotonicClock::now().time_since_epoch().count() < paused_until_; }
 
  private:
-  Result<RedisReply> CallWhenFree(const std::vector<std::string>& arguments);
-
   RedisClient client_;
   const std::string name_;
   const std::string meanwhile_;

@@ -51,8 +51,8 @@ SharedOwnerCache::SharedOwnerCache(net::RedisEndpoint endpoint, std::string pref
                                              std::move(warn))) {}
 
 std::optional<std::string> SharedOwnerCache::Find(const std::string& thread_id) {
-  std::optional<net::RedisReply> reply = link_->Call({"GET", Key(thread_id)});
-  if (!reply || reply->type != net::RedisReply::Type::kText || reply->text.empty()) {
+  Result<net::RedisReply> reply = link_->Call({"GET", Key(thread_id)});
+  if (!reply.ok() || reply->type != net::RedisReply::Type::kText || reply->text.empty()) {
     return std::nullopt;
   }
   return std::move(reply->text);
@@ -69,7 +69,7 @@ void SharedOwnerCache::Evict(const std::string& thread_id) {
 void SharedOwnerCache::Send(std::vector<std::string> arguments) {
   runtime::Runtime* runtime = runtime::Runtime::Current();
   if (runtime == nullptr || link_->paused()) return;
-  runtime->Spawn([link = link_, arguments = std::move(arguments)] { link->Call(arguments); },
+  runtime->Spawn([link = link_, arguments = std::move(arguments)] { (void)link->Call(arguments); },
                  /*here=*/true);
 }
 

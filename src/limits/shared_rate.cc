@@ -26,6 +26,9 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2] * 1000 + 1000)
 return {1, limit - count - 1, 0}
 )lua";
 
+// What comes all at once is counted one by one; who would have to wait longer comes again.
+constexpr std::chrono::milliseconds kCrowdPatience{2'000};
+
 constexpr int64_t kMicrosPerSecond = 1'000'000;
 
 bool IsDecision(const net::RedisReply& reply) {
@@ -58,11 +61,18 @@ SharedRate::SharedRate(const RateLimitOptions& options, net::RedisEndpoint endpo
 
 std::optional<RateDecision> SharedRate::Check(const std::string& key) {
   // Members must differ, also those of one microsecond.
-  std::optional<net::RedisReply> reply = link_.Call(
+  Result<net::RedisReply> reply = link_.Call(
       {"EVAL", std::string(kScript), "1", options_.redis_prefix + ":" + key,
-       std::to_string(options_.requests), std::to_string(options_.window_seconds), NewUuid()});
-  if (!reply || !IsDecision(*reply)) return std::nullopt;
+       std::to_string(options_.requests), std::to_string(options_.window_seconds), NewUuid()},
+      kCrowdPatience);
   RateDecision decision;
+  if (reply.status().code() == StatusCode::kResourceExhausted) {
+    decision.admitted = false;
+    decision.limit = options_.requests;
+    decision.reset_after_seconds = 1;
+    return decision;
+  }
+  if (!reply.ok() || !IsDecision(*reply)) return std::nullopt;
   decision.admitted = reply->elements[0].integer == 1;
   decision.limit = options_.requests;
   decision.remaining =

@@ -18,7 +18,8 @@ class SharedRate {
   static Result<std::unique_ptr<SharedRate>> Create(const RateLimitOptions& options,
                                                     net::RedisLink::Warn warn);
 
-  // Nothing: Redis does not answer, and what that means is the configuration's to say.
+  // Nothing: Redis does not answer, and what that means is the configuration's to say. A crowd that
+  // Redis cannot be asked about in time is refused for a second.
   std::optional<RateDecision> Check(const std::string& key);
 
  private:

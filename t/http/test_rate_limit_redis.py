@@ -7,6 +7,7 @@ import pytest
 
 from harness.agents import DEMO
 from harness.redis import RedisServer
+from harness.slow_link import SlowLink
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.waiting import wait_until
 from harness.websocket import handshake_headers
@@ -101,3 +102,21 @@ def test_a_redis_that_hangs_costs_little(start_service, redis):
             assert service.get(_TARGET).status == 200
     finally:
         redis.signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize("fail_open", [True, False])
+def test_a_crowd_is_no_fault_of_redis(start_service, redis, fail_open):
+    link = SlowLink(redis, seconds=0.02)
+    service = start_service(_limited(link, 10, fail_open=fail_open), workers=1)
+    try:
+        crowd = [service.connect() for _ in range(400)]
+        for connection in crowd:
+            connection.request("GET", service.prefix + _TARGET)
+        statuses = [connection.read_reply().status for connection in crowd]
+        for connection in crowd:
+            connection.close()
+        assert statuses.count(200) == 10 and statuses.count(429) == 390
+        assert service.get(_TARGET).status == 429
+        assert not service.error_log.lines("the shared rate limit")
+    finally:
+        link.stop()

@@ -47,15 +47,16 @@ TEST(RedisUrl, RefusesWhatItDoesNotKnow) {
   }
 }
 
-Deadline Soon() {
-  return DeadlineAfter(std::chrono::seconds(20));
-}
+// Of a call that takes no turns.
+constexpr RedisPatience kAtOnce{.server = std::chrono::seconds(20)};
+constexpr RedisPatience kInTurn{.connection = std::chrono::seconds(20),
+                                .server = std::chrono::seconds(20)};
 
 class RedisTest : public testing::OnFiber {
  protected:
   Result<RedisReply> Call(RedisClient& client, const std::vector<std::string>& arguments,
-                          Deadline deadline = Soon()) {
-    return Run([&] { return client.Call(arguments, deadline); });
+                          RedisPatience patience = kAtOnce) {
+    return Run([&] { return client.Call(arguments, patience); });
   }
   static RedisEndpoint Endpoint(const std::string& url) { return ParseRedisUrl(url).value(); }
   static RedisEndpoint Endpoint(const ScriptedServer& server) {
@@ -96,15 +97,15 @@ TEST_F(RedisTest, LogsInAndSelectsADatabase) {
 TEST_F(RedisTest, ServesManyFibersAtOnce) {
   RedisServer server;
   RedisClient client(Endpoint(server.Url()));
-  constexpr int kFibers = static_cast<int>(kRedisConnectionsMax);
+  constexpr int kFibers = 20 * static_cast<int>(kRedisConnectionsMax);
   std::vector<runtime::Promise<bool>> done(kFibers);
   for (int i = 0; i < kFibers; ++i) {
     runtime_.Spawn([&client, promise = done[i], i] {
       bool right = true;
-      for (int round = 0; round < 50 && right; ++round) {
+      for (int round = 0; round < 5 && right; ++round) {
         std::string value = std::to_string(i) + "/" + std::to_string(round);
-        right = client.Call({"SET", std::to_string(i), value}, Soon()).ok() &&
-                client.Call({"GET", std::to_string(i)}, Soon())->text == value;
+        right = client.Call({"SET", std::to_string(i), value}, kInTurn).ok() &&
+                client.Call({"GET", std::to_string(i)}, kInTurn)->text == value;
       }
       promise.Set(right);
     });
@@ -130,8 +131,8 @@ TEST_F(RedisTest, AServerThatHangsCostsOneDeadline) {
   RedisClient client(Endpoint(server.Url()));
   EXPECT_TRUE(Call(client, {"PING"}).ok());
   server.Hang();
-  Deadline passed = DeadlineAfter(std::chrono::milliseconds(20));
-  EXPECT_EQ(Call(client, {"PING"}, passed).status().code(), StatusCode::kDeadlineExceeded);
+  const RedisPatience brief{.server = std::chrono::milliseconds(20)};
+  EXPECT_EQ(Call(client, {"PING"}, brief).status().code(), StatusCode::kDeadlineExceeded);
   server.GoOn();
   EXPECT_TRUE(Call(client, {"PING"}).ok()) << "the late answer belongs to nobody";
 }
@@ -143,15 +144,33 @@ TEST_F(RedisTest, RefusesAtTheBoundOfConnections) {
   std::vector<runtime::Promise<bool>> served(kRedisConnectionsMax);
   Status refused = Run([&] {
     for (const runtime::Promise<bool>& promise : served) {
-      runtime_.Spawn([&client, promise] { promise.Set(client.Call({"PING"}, Soon()).ok()); }, true);
+      runtime_.Spawn([&client, promise] { promise.Set(client.Call({"PING"}, kAtOnce).ok()); },
+                     true);
     }
     // The others have their turn while this fiber is away, and wait for the server.
     EXPECT_TRUE(runtime::SleepFor(std::chrono::milliseconds(1), nullptr).ok());
-    return client.Call({"PING"}, Soon()).status();
+    return client.Call({"PING"}, kAtOnce).status();
   });
   EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
   server.GoOn();
   for (auto& promise : served) EXPECT_TRUE(promise.Wait(nullptr, kNoDeadline).value());
+}
+
+TEST_F(RedisTest, AServerThatFailsOneFailsThoseWhoWait) {
+  RedisServer server;
+  RedisClient client(Endpoint(server.Url()));
+  server.Hang();
+  const RedisPatience brief{.server = std::chrono::milliseconds(20)};
+  Status waited = Run([&] {
+    for (size_t i = 0; i < kRedisConnectionsMax; ++i) {
+      runtime_.Spawn([&] { (void)client.Call({"PING"}, brief); }, true);
+    }
+    EXPECT_TRUE(runtime::SleepFor(std::chrono::milliseconds(1), nullptr).ok());
+    return client.Call({"PING"}, kInTurn).status();
+  });
+  EXPECT_EQ(waited.code(), StatusCode::kDeadlineExceeded);
+  server.GoOn();
+  EXPECT_TRUE(Call(client, {"PING"}).ok());
 }
 
 TEST_F(RedisTest, SurvivesWhatIsNotRedis) {
@@ -178,7 +197,7 @@ TEST_F(RedisTest, BoundsAReply) {
     }
   });
   RedisClient client(Endpoint(server));
-  EXPECT_EQ(Call(client, {"GET", "k"}).status().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(Call(client, {"GET", "k"}).status().code(), StatusCode::kDataLoss);
 }
 
 TEST_F(RedisTest, TellsThatTheConnectionWasLost) {

@@ -34,7 +34,7 @@ class SharedOwners : public agent_graph::testing::OnFiber {
     std::string value;
     for (int i = 0; i < 2000; ++i) {
       value = Run(
-          [&] { return client.Call({"GET", key}, DeadlineAfter(std::chrono::seconds(20)))->text; });
+          [&] { return client.Call({"GET", key}, {.server = std::chrono::seconds(20)})->text; });
       if (value == wanted) break;
     }
     return value;
@@ -117,7 +117,7 @@ TEST_F(SharedOwners, AWrongTypeOfValueFailsNoLookup) {
   RedisServer server;
   net::RedisClient client(net::ParseRedisUrl(server.Url()).value());
   Run([&] {
-    return client.Call({"LPUSH", "svc:authz:owner:t", "x"}, DeadlineAfter(std::chrono::seconds(20)))
+    return client.Call({"LPUSH", "svc:authz:owner:t", "x"}, {.server = std::chrono::seconds(20)})
         .ok();
   });
   auto worker = Worker(server.Url());
