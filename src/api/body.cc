@@ -62,12 +62,6 @@ std::optional<ErrorInfo> ReadBody(HandlerContext& context, BodyKind kind) {
     if (kind == BodyKind::kOptionalJson) return std::nullopt;
     return BodyProblem("a JSON object is required", "missing");
   }
-  if (bytes > limits.json_bytes_max) {
-    return ErrorInfo{
-        ApiError::kRequestTooLarge,
-        "the request body has more than " + std::to_string(limits.json_bytes_max) + " bytes",
-        {}};
-  }
   Parsed parsed;
   if (body.file >= 0 || bytes > limits.json_io_pool_bytes) {
     context.api().runtime->RunOnIoPool([&] { parsed = ReadAndParse(body, limits); });

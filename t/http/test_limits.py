@@ -1,5 +1,6 @@
 """What happens at the bounds: runs, queue, buffered bytes, body sizes, and nginx's own limits."""
 
+import json
 import os
 
 import pytest
@@ -9,6 +10,7 @@ from harness.agents import DEMO, behaviour
 from harness.messages import texts, user
 from harness.service import invocation
 from harness.stream import is_done
+from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.waiting import wait_until
 
 _INVOKE = "/v1/graph/invoke"
@@ -97,6 +99,27 @@ def test_replies_that_nobody_reads_are_bounded(start_service):
 def _chunked(body, size=16 * 1024):
     pieces = [body[start : start + size] for start in range(0, len(body), size)]
     return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+
+
+@pytest.mark.parametrize("auth", [None, "jwt"])  # which reads the body after its head
+def test_a_location_may_take_larger_bodies(start_service, auth):
+    settings = DEMO | {"auth": auth, "limits": {"json_bytes_max": 100_000}}
+    service = start_service(
+        settings | {"env": "secrets.env"},
+        files={"secrets.env": JWT_ENVIRONMENT},
+        location="agent_graph_json_max_size 300k; client_max_body_size 1m;",
+    )
+
+    def ask(padding, chunked):
+        body = json.dumps(invocation("hello", config={"padding": "x" * padding})).encode()
+        headers = bearer("anna") + [("Content-Type", "application/json")]
+        if chunked:
+            headers.append(("Transfer-Encoding", "chunked"))
+        return service.post(_INVOKE, _chunked(body) if chunked else body, headers=headers)
+
+    for chunked in (False, True):
+        assert ask(200_000, chunked).status == 200
+        _assert_error(ask(400_000, chunked), 413, "REQUEST_TOO_LARGE")
 
 
 @pytest.mark.parametrize("prefix", ["/", "/support/"])
