@@ -26,10 +26,9 @@ u_char* DescribeRequest(ngx_http_request_t* request, ngx_http_request_t* current
   return buffer;
 }
 
-ngx_int_t HandlePreaccess(ngx_http_request_t* request) noexcept {
-  const auto& location = *static_cast<LocationConfig*>(
-      ngx_http_get_module_loc_conf(request, ngx_http_agent_graph_module));
-  if (location.enabled == 1 && request->log_handler != DescribeRequest) {
+// Where the request belongs is not known yet, and whoever refuses it from here on says so.
+ngx_int_t HandlePostRead(ngx_http_request_t* request) noexcept {
+  if (request->log_handler != DescribeRequest) {
     next_log_handler = request->log_handler;
     request->log_handler = DescribeRequest;
   }
@@ -39,13 +38,16 @@ ngx_int_t HandlePreaccess(ngx_http_request_t* request) noexcept {
 }  // namespace
 
 ngx_int_t HideTokensInErrorLog(ngx_conf_t* cf) noexcept {
+  const auto& config = *static_cast<MainConfig*>(
+      ngx_http_conf_get_module_main_conf(cf, ngx_http_agent_graph_module));
+  if (config.services == nullptr || config.services->empty()) return NGX_OK;
   auto* core = static_cast<ngx_http_core_main_conf_t*>(
       ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
-  // The last one is run first: before modules that refuse requests and say so.
+  // The last one is run first.
   auto* handler = static_cast<ngx_http_handler_pt*>(
-      ngx_array_push(&core->phases[NGX_HTTP_PREACCESS_PHASE].handlers));
+      ngx_array_push(&core->phases[NGX_HTTP_POST_READ_PHASE].handlers));
   if (handler == nullptr) return NGX_ERROR;
-  *handler = HandlePreaccess;
+  *handler = HandlePostRead;
   return NGX_OK;
 }
 

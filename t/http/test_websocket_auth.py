@@ -78,6 +78,16 @@ def test_a_token_of_the_query_reaches_no_error_log(start_guarded):
     assert secret not in service.error_log.text()
 
 
+def test_nor_does_one_of_a_request_that_nginx_refuses(start_guarded):
+    service = start_guarded(location="client_max_body_size 10;")
+    secret = token("alice")
+    target = f"/v1/files/upload?token={secret}"
+    assert service.post(target, b"x" * 11).status == 413
+    (line,) = service.error_log.lines("client intended to send too large body")
+    assert "?token=***" in line
+    assert secret not in service.error_log.text()
+
+
 @pytest.mark.parametrize(
     "offer, echoed",
     [
