@@ -11,6 +11,7 @@
 
 #include "base/hex.h"
 #include "state/leveldb/memories.h"
+#include "state/leveldb/numbering.h"
 #include "state/leveldb/rows.h"
 #include "state/leveldb/thread_read.h"
 
@@ -48,10 +49,13 @@ class Verifier {
   Result<VerifyReport> Run() {
     AG_RETURN_IF_ERROR(snapshot_.Scan({}, {}, [&](std::string_view key, std::string_view value) {
       ++report_.rows;
+      numbers_.Add(key, value);
       Check(key, value);
       if (IsSet(stopping_)) failure_ = Interrupted();
       return failure_.ok();
     }));
+    CheckCounter(keys::Meta(kNextThreadName), numbers_.largest_thread());
+    CheckCounter(keys::Meta(kNextMemoryName), numbers_.largest_memory());
     AG_RETURN_IF_ERROR(failure_);
     return std::move(report_);
   }
@@ -168,11 +172,44 @@ class Verifier {
     if (!Exists(keys::Memory(memory))) Problem(key, "an id names a memory that is not there");
   }
 
+  void CheckCounter(const std::string& key, uint64_t largest) {
+    if (!failure_.ok()) return;
+    Result<std::optional<std::string>> bytes = snapshot_.Get(key);
+    if (!bytes.ok()) {
+      failure_ = bytes.status();
+      return;
+    }
+    uint64_t next = 1;
+    if (*bytes && !pack::FromBytes(**bytes, next)) return Problem(key, "the row cannot be read");
+    if (next <= largest) Problem(key, "numbers that are in use would be given again");
+  }
+
   const DatabaseSnapshot snapshot_;
   const std::atomic<bool>* stopping_;
+  NumbersInUse numbers_;
   VerifyReport report_;
   Status failure_;
 };
+
+Status RaiseCounters(Database& database) {
+  const DatabaseSnapshot snapshot(database);
+  NumbersInUse numbers;
+  AG_RETURN_IF_ERROR(snapshot.Scan({}, {}, [&](std::string_view key, std::string_view value) {
+    numbers.Add(key, value);
+    return true;
+  }));
+  leveldb::WriteBatch batch;
+  auto raise = [&](const std::string& key, uint64_t largest) {
+    AG_ASSIGN_OR_RETURN(const std::optional<std::string> bytes, snapshot.Get(key));
+    uint64_t next = 1;
+    if (bytes && !pack::FromBytes(*bytes, next)) next = 1;
+    batch.Put(key, pack::ToBytes(std::max(next, largest + 1)));
+    return Status::Ok();
+  };
+  AG_RETURN_IF_ERROR(raise(keys::Meta(kNextThreadName), numbers.largest_thread()));
+  AG_RETURN_IF_ERROR(raise(keys::Meta(kNextMemoryName), numbers.largest_memory()));
+  return database.Write(batch, true);
+}
 
 // Makes the rows anew that can be told from others.
 Status RebuildListings(Database& database) {
@@ -304,6 +341,8 @@ Status Repair(const std::string& database_directory) {
   }
   AG_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
                       Database::OpenDirectory(database_directory));
+  // First, while what cannot be read still tells its number.
+  AG_RETURN_IF_ERROR(RaiseCounters(*database));
   return RebuildListings(*database);
 }
 

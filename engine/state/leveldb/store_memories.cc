@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "state/leveldb/memories.h"
+#include "state/leveldb/numbering.h"
 #include "state/leveldb/reader.h"
 #include "state/leveldb/store.h"
 #include "state/leveldb/stored_json.h"
@@ -51,7 +52,7 @@ Result<ReplyRow> Store::AddMemory(const StoreMemory& store, int64_t micros) {
   AG_ASSIGN_OR_RETURN(std::optional<keys::MemoryKey> taken,
                       transaction_.GetRow<keys::MemoryKey>(place));
   if (taken) return Status(StatusCode::kConflict, "a memory of this id exists");
-  const std::string counter_key = keys::Meta("next_memory_number");
+  const std::string counter_key = keys::Meta(kNextMemoryName);
   AG_ASSIGN_OR_RETURN(std::optional<uint64_t> next, transaction_.GetRow<uint64_t>(counter_key));
   keys::MemoryKey key{store.record.owner, next.value_or(1)};
   if (store.scope.kind == Scope::Kind::kOwner) key.owner = store.scope.user_id;

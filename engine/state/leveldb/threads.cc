@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/ids.h"
+#include "state/leveldb/numbering.h"
 #include "state/leveldb/stored_json.h"
 #include "state/wire/fields.h"
 
@@ -50,7 +51,7 @@ Result<std::optional<ThreadRow>> FindThread(const Transaction& transaction,
 }
 
 Result<ThreadRow> CreateThread(Transaction& transaction, const NewThread& thread) {
-  const std::string counter_key = keys::Meta("next_thread_number");
+  const std::string counter_key = keys::Meta(kNextThreadName);
   AG_ASSIGN_OR_RETURN(std::optional<uint64_t> next, transaction.GetRow<uint64_t>(counter_key));
   ThreadRow row;
   row.number = next.value_or(1);

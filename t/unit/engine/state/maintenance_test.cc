@@ -1,0 +1,114 @@
+// What an administrator does with a database: looking whether it is whole, mending it.
+#include "state/leveldb/maintenance.h"
+
+#include <gmock/gmock.h>
+#include <leveldb/write_batch.h>
+
+#include "fixture.h"
+#include "state/leveldb/keys.h"
+#include "state/leveldb/numbering.h"
+
+namespace agent_graph::state {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+class Maintenance : public testing::Test {
+ protected:
+  std::string database_path() const { return directory_.path() + "/db"; }
+
+  // With an owner, for as long as it takes.
+  template <typename Use>
+  void Serve(const Use& use) {
+    auto owner = StartOwner(directory_.path());
+    auto client = StartClient(directory_.path());
+    use(*client);
+    client->Stop();
+  }
+  template <typename Use>
+  void Open(const Use& use) {
+    auto database = Database::OpenDirectory(database_path());
+    ASSERT_TRUE(database.ok()) << database.status().ToString();
+    use(**database);
+  }
+  std::vector<std::string> Problems() {
+    std::vector<std::string> problems;
+    Open([&](Database& database) {
+      Result<VerifyReport> report = Verify(database);
+      ASSERT_TRUE(report.ok());
+      problems = report->problems;
+    });
+    return problems;
+  }
+
+  static StoreMemory MemoryOf(const std::string& id, const std::string& content) {
+    StoreMemory store;
+    store.scope = Scope::Owner("alice");
+    store.record.id = id;
+    store.record.owner = "alice";
+    store.record.content = content;
+    return store;
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(Maintenance, ARepairGivesNoNumberTwice) {
+  Serve([](Client& client) {
+    RunTurn(client, "one", "alice", {UserMessage("m1", "secret")});
+    RunTurn(client, "two", "bob", {UserMessage("m2")});
+    ASSERT_TRUE(client.Store(MemoryOf("tea", "drinks tea")).ok());
+  });
+  EXPECT_THAT(Problems(), IsEmpty());
+  Open([](Database& database) {
+    leveldb::WriteBatch batch;
+    batch.Delete(keys::Meta(kNextThreadName));
+    batch.Delete(keys::Meta(kNextMemoryName));
+    ASSERT_TRUE(database.Write(batch, true).ok());
+  });
+  EXPECT_THAT(Problems(), UnorderedElementsAre(HasSubstr("next_thread_number"),
+                                               HasSubstr("next_memory_number")));
+  ASSERT_TRUE(Repair(database_path()).ok());
+  EXPECT_THAT(Problems(), IsEmpty());
+  Serve([](Client& client) {
+    RunTurn(client, "three", "alice", {UserMessage("m3")});
+    ASSERT_TRUE(client.Store(MemoryOf("coffee", "drinks coffee")).ok());
+    auto ids = [&](const std::string& thread_id) {
+      Result<MessagePage> page = client.ListMessages(Scope::All(), thread_id, Page(0));
+      EXPECT_TRUE(page.ok());
+      return page.ok() ? Ids(page->messages) : std::vector<std::string>();
+    };
+    EXPECT_THAT(ids("three"), ElementsAre("m3"));
+    ASSERT_TRUE(client.DeleteThread(Scope::All(), "three").ok());
+    EXPECT_THAT(ids("one"), ElementsAre("m1"));
+    EXPECT_THAT(ids("two"), ElementsAre("m2"));
+    Result<MemoryPage> memories = client.List(ListMemories{Scope::Owner("alice"), {}, 100, ""});
+    ASSERT_TRUE(memories.ok());
+    EXPECT_THAT(memories->memories, SizeIs(2));
+  });
+}
+
+// A thread that cannot be read back is gone, but not the number that its rows bear.
+TEST_F(Maintenance, NumbersOfUnreadableThreadsStayTaken) {
+  Serve([](Client& client) { RunTurn(client, "one", "alice", {UserMessage("m1", "secret")}); });
+  Open([](Database& database) {
+    leveldb::WriteBatch batch;
+    batch.Delete(keys::Meta(kNextThreadName));
+    batch.Put(keys::Thread("one"), "damaged");
+    ASSERT_TRUE(database.Write(batch, true).ok());
+  });
+  ASSERT_TRUE(Repair(database_path()).ok());
+  Serve([](Client& client) {
+    RunTurn(client, "two", "alice", {UserMessage("m2")});
+    Result<MessagePage> page = client.ListMessages(Scope::All(), "two", Page(0));
+    ASSERT_TRUE(page.ok());
+    EXPECT_THAT(Ids(page->messages), ElementsAre("m2"));
+  });
+}
+
+}  // namespace
+}  // namespace agent_graph::state
