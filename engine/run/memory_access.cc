@@ -6,6 +6,7 @@
 #include "agent_graph/error.h"
 #include "base/allocation_account.h"
 #include "base/json.h"
+#include "state/limits.h"
 
 namespace agent_graph::run {
 namespace {
@@ -66,6 +67,11 @@ std::string RunMemories::Store(const NewMemory& memory) {
   if (memory.content.empty()) throw MemoryError("a memory must hold text");
   if (memory.content.size() + memory.metadata_json.size() > kContentBytesMax) {
     throw MemoryError("a memory must have at most " + std::to_string(kContentBytesMax) + " bytes");
+  }
+  for (const std::string* name : {&memory.category, &memory.agent_id}) {
+    if (name->size() <= state::kIdBytesMax) continue;
+    throw MemoryError("category and agent_id must have at most " +
+                      std::to_string(state::kIdBytesMax) + " bytes");
   }
   const Result<json> metadata = ParseJson(memory.metadata_json);
   if (!metadata.ok() || !metadata->is_object()) throw MemoryError("metadata must be an object");

@@ -147,6 +147,10 @@ MemoryMetadata ReadMemoryMetadata(const HandlerContext& context, Problems& probl
   if (auto category = object.find("category"); category != object.end()) {
     if (category->is_string() && !IsBlank(category->get_ref<const std::string&>())) {
       metadata.category = category->get<std::string>();
+      if (metadata.category->size() > kIdBytesMax) {
+        problems.Add({"body", "metadata", "category"},
+                     "must have at most " + std::to_string(kIdBytesMax) + " bytes", "too_long");
+      }
     }
     object.erase(category);
   }

@@ -126,6 +126,7 @@ def test_defaults_and_the_text_of_a_message(service):
         (_MEMORIES, {"content": {"role": "nobody", "content": "x"}}, ["body", "content", "role"]),
         (_MEMORIES, {"content": "x", "memory_type": "short"}, ["body", "memory_type"]),
         (_MEMORIES, {"content": "x", "metadata": []}, ["body", "metadata"]),
+        (_MEMORIES, {"content": "x", "metadata": {"category": "c" * 1025}}, ["body", "metadata", "category"]),
         (_MEMORIES, {"content": "x", "config": "c"}, ["body", "config"]),
         (_MEMORIES, {"content": "x", "options": 1}, ["body", "options"]),
         (_MEMORIES, {"content": "x", "config": {"agent_id": {}}}, ["body", "config", "agent_id"]),
@@ -254,6 +255,8 @@ def test_updates(service):
     for body, location in (({}, "content"), ({"content": " "}, "content"), ({"content": "x", "metadata": []}, "metadata"),
                            ({"content": "x", "options": []}, "options")):
         assert _problem(service.request("PUT", f"{_MEMORIES}/{memory_id}", body)) == ["body", location]
+    long = {"content": "x", "metadata": {"category": "c" * 1025}}
+    assert _problem(service.request("PUT", f"{_MEMORIES}/{memory_id}", long)) == ["body", "metadata", "category"]
     for method in ("PUT", "DELETE"):
         assert _problem(service.request(method, f"{_MEMORIES}/%20", {"content": "x"})) == ["path", "memory_id"]
     reply = service.post(_LIST, {"cursor": "nonsense"})
@@ -426,3 +429,6 @@ def test_tools_remember_and_recall(start_service):
     found = json.loads(_say(service, 'call recall {"query": "tea"}'))["memories"]
     assert [memory["content"] for memory in found] == ["likes green tea"]
     assert found[0]["category"] == "taste" and found[0]["score"] > 0
+    arguments = json.dumps({"content": "likes tea", "category": "c" * 1025})
+    assert "at most 1024 bytes" in _say(service, f"call remember {arguments}")
+    assert len(_list(service)) == 1

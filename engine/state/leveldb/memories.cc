@@ -72,6 +72,12 @@ bool MayTouch(const Scope& scope, const std::string& agent_id, const MemoryRecor
   return InScope(scope, record.owner);
 }
 
+size_t TextBytes(const MemoryRecord& record) {
+  return record.id.size() + record.owner.size() + record.agent_id.size() + record.thread_id.size() +
+         record.memory_type.size() + record.category.size() + record.content.size() +
+         record.metadata_json.size();
+}
+
 Result<MemoryRecord> ReadMemory(const DatabaseSnapshot& snapshot, const MemoryName& name) {
   const Status not_found(StatusCode::kNotFound, "memory not found");
   AG_ASSIGN_OR_RETURN(std::optional<keys::MemoryKey> place,
@@ -113,7 +119,7 @@ Result<MemoryPage> ReadMemoryPage(const DatabaseSnapshot& snapshot, const ListMe
           return false;
         }
         if (!filter.Matches(*record)) return true;
-        bytes += record->content.size() + record->metadata_json.size();
+        bytes += TextBytes(*record);
         page.memories.push_back(*std::move(record));
         return true;
       }));

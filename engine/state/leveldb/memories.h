@@ -24,6 +24,9 @@ namespace agent_graph::state {
 // True when a call with this scope and agent may touch the record.
 bool MayTouch(const Scope& scope, const std::string& agent_id, const MemoryRecord& record);
 
+// What the record's texts take in an answer.
+size_t TextBytes(const MemoryRecord& record);
+
 // kNotFound when there is none that may be touched.
 Result<MemoryRecord> ReadMemory(const DatabaseSnapshot& snapshot, const MemoryName& name);
 

@@ -365,7 +365,7 @@ Result<MemoryHits> MemoryIndex::ReadHits(const std::vector<Candidate>& candidate
     AG_ASSIGN_OR_RETURN(std::optional<MemoryRecord> record,
                         ReadRow<MemoryRecord>(snapshot, keys::Memory(candidate.memory)));
     if (!record || !InScope(search.scope, record->owner) || !filter.Matches(*record)) continue;
-    bytes += record->content.size() + record->metadata_json.size();
+    bytes += TextBytes(*record);
     full = bytes > kPageBytesMax && !hits.hits.empty();
     if (full) break;
     hits.hits.push_back({*std::move(record), candidate.score});

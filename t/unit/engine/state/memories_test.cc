@@ -376,6 +376,26 @@ TEST_P(MemoriesTest, PagesGoOnWhereTheyEndedWhateverIsWrittenMeanwhile) {
             StatusCode::kInvalidArgument);
 }
 
+// Whatever part of a record is long.
+TEST_P(MemoriesTest, AnswersAreBounded) {
+  constexpr int kCount = 8;
+  for (int i = 0; i < kCount; ++i) {
+    StoreMemory store = NewOf(Numbered("m", i), "alice", "x", {1, 0});
+    store.record.category = std::string(9 * 1024 * 1024, 'c');
+    Add(store);
+  }
+  std::vector<std::string> seen;
+  std::string cursor;
+  do {
+    Result<MemoryPage> page = memories().List({ScopeOf("alice"), {}, 100, cursor});
+    ASSERT_TRUE(page.ok()) << page.status().ToString();
+    for (const MemoryRecord& memory : page->memories) seen.push_back(memory.id);
+    cursor = page->next_cursor;
+  } while (!cursor.empty());
+  EXPECT_THAT(seen, SizeIs(kCount));
+  EXPECT_THAT(Found(QueryOf("alice", {1, 0})), SizeIs(1));
+}
+
 TEST_P(MemoriesTest, IdsAreBounded) {
   EXPECT_EQ(memories().Store(NewOf("", "", "x", {1})).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(memories().Store(NewOf(std::string(1025, 'x'), "", "x", {1})).code(),
