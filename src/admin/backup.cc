@@ -59,6 +59,23 @@ Result<FileDescriptor> LockBackups(const std::string& folder) {
   return media::LockFile(open_folder.get(), kLock);
 }
 
+// Takes away what backups have left that failed or were killed. Under the lock.
+class Leftovers {
+ public:
+  explicit Leftovers(std::string folder) : folder_(std::move(folder)) { Remove(); }
+  ~Leftovers() { Remove(); }
+  Leftovers(const Leftovers&) = delete;
+  Leftovers& operator=(const Leftovers&) = delete;
+
+ private:
+  void Remove() const {
+    std::error_code ignored;
+    for (const char* name : {kDraft, kDatabaseDraft}) fs::remove_all(folder_ + "/" + name, ignored);
+  }
+
+  const std::string folder_;
+};
+
 Result<state::BackupReport> CopyDatabase(StateAccess& state, const std::string& name) {
   const state::StateDirectory& directory = state.directory();
   if (!state.stopped()) {
@@ -99,9 +116,8 @@ Result<BackupContents> MakeBackup(StateAccess& state, const std::string& name,
   if (fs::exists(fs::symlink_status(contents.place, error))) {
     return Status(StatusCode::kConflict, "a backup of this name exists");
   }
+  const Leftovers leftovers(folder);
   const std::string draft = folder + "/" + kDraft;
-  fs::remove_all(draft, error);
-  fs::remove_all(folder + "/" + kDatabaseDraft, error);
   // The database first: every file that it names was there before, and files are never removed.
   AG_ASSIGN_OR_RETURN(contents.database, CopyDatabase(state, kDatabaseDraft));
   fs::create_directory(draft, error);

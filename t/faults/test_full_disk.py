@@ -1,6 +1,8 @@
 """A disk that is really full: a small file system of its own holds the state."""
 
 import contextlib
+import os
+import secrets
 import subprocess
 
 import pytest
@@ -41,6 +43,38 @@ def _fill(filler):
             with contextlib.suppress(OSError):
                 while file.write(bytes(portion)):
                     pass
+
+
+def _fill_but(filler, directory, room):
+    """Leaves so much room."""
+    left = os.statvfs(directory)
+    with open(filler, "wb", buffering=0) as file:
+        os.posix_fallocate(file.fileno(), 0, left.f_bavail * left.f_frsize - room)
+
+
+@pytest.mark.timeout(600)
+def test_a_backup_that_does_not_fit_leaves_the_room(make_service, small_disk):
+    service = make_service(behaviour("echo", store="leveldb", embedding="hash"))
+    disk = service.directory / "state"
+    small_disk(disk)
+    service.start()
+    service.error_log.allow(r"is not available|No space left on device")
+
+    def append(size):
+        message = {"messages": [user(secrets.token_hex(size // 2))]}
+        return service.post("/v1/threads/t/messages", message).status == 200
+
+    for _ in range(80):
+        assert append(500_000)
+    _fill_but(disk / "filler", disk, 20 << 20)
+    for name in ("first", "second"):
+        done = subprocess.run(
+            [environment.BUILD / "agent-graph-admin", "backup", disk / "test", name],
+            capture_output=True, text=True, timeout=60, check=False,
+        )
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert [path.name for path in (disk / "test/backups").iterdir()] == [".lock"]
+    wait_until(lambda: append(100), "messages are stored", 60)
 
 
 @pytest.mark.timeout(600)

@@ -19,6 +19,9 @@ namespace agent_graph::state {
 namespace {
 
 constexpr size_t kBatchBytes = 4 * 1024 * 1024;
+// A backup ends where the disk has less room than this, or than this part of it.
+constexpr uintmax_t kRoomLeft = 128 * 1024 * 1024;
+constexpr uintmax_t kRoomLeftShare = 16;
 
 bool IsSet(const std::atomic<bool>* flag) {
   return flag != nullptr && *flag;
@@ -211,6 +214,45 @@ Status RaiseCounters(Database& database) {
   return database.Write(batch, true);
 }
 
+// A folder that goes unless it was kept: on a disk that is full it would be what fills it.
+class Draft {
+ public:
+  explicit Draft(std::string path) : path_(std::move(path)) { Remove(); }
+  ~Draft() {
+    if (!kept_) Remove();
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+
+  const std::string& path() const { return path_; }
+  Status KeepAs(const std::string& directory) {
+    std::error_code error;
+    std::filesystem::rename(path_, directory, error);
+    if (error) return Status(StatusCode::kUnavailable, "the backup cannot be put into its place");
+    kept_ = true;
+    return Status::Ok();
+  }
+
+ private:
+  void Remove() const {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  const std::string path_;
+  bool kept_ = false;
+};
+
+// Those who write to the same disk must not feel a backup that does not fit.
+Status CheckRoom(const std::string& directory) {
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(directory, error);
+  if (error || space.available >= std::min(kRoomLeft, space.capacity / kRoomLeftShare)) {
+    return Status::Ok();
+  }
+  return Status(StatusCode::kResourceExhausted, "the disk has too little room for a backup");
+}
+
 // Makes the rows anew that can be told from others.
 Status RebuildListings(Database& database) {
   leveldb::WriteBatch batch;
@@ -303,13 +345,13 @@ Result<BackupReport> Backup(const Database& database, const std::string& directo
   if (fs::exists(directory, error) || error) {
     return Status(StatusCode::kConflict, "a backup of this name exists");
   }
-  const std::string draft = directory + ".draft";
-  fs::remove_all(draft, error);
-  fs::create_directories(fs::path(draft).parent_path(), error);
-  fs::permissions(fs::path(draft).parent_path(), fs::perms::owner_all, error);
+  Draft draft(directory + ".draft");
+  fs::create_directories(fs::path(directory).parent_path(), error);
+  fs::permissions(fs::path(directory).parent_path(), fs::perms::owner_all, error);
   BackupReport report;
   {
-    AG_ASSIGN_OR_RETURN(const std::unique_ptr<Database> copy, Database::OpenDirectory(draft));
+    AG_ASSIGN_OR_RETURN(const std::unique_ptr<Database> copy,
+                        Database::OpenDirectory(draft.path()));
     leveldb::WriteBatch batch;
     Status written;
     const DatabaseSnapshot snapshot(database);
@@ -320,15 +362,15 @@ Result<BackupReport> Backup(const Database& database, const std::string& directo
       if (IsSet(stopping)) written = Interrupted();
       if (!written.ok()) return false;
       if (batch.ApproximateSize() < kBatchBytes) return true;
-      written = copy->Write(batch, false);
+      written = CheckRoom(draft.path());
+      if (written.ok()) written = copy->Write(batch, false);
       batch.Clear();
       return written.ok();
     }));
     AG_RETURN_IF_ERROR(written);
     AG_RETURN_IF_ERROR(copy->Write(batch, true));
   }
-  fs::rename(draft, directory, error);
-  if (error) return Status(StatusCode::kUnavailable, "the backup cannot be put into its place");
+  AG_RETURN_IF_ERROR(draft.KeepAs(directory));
   return report;
 }
 

@@ -48,7 +48,7 @@ auto Fields(T& report) {
 Result<VerifyReport> Verify(const Database& database, const std::atomic<bool>* stopping = nullptr);
 
 // Writes one snapshot as a database of its own into `directory`, which must not exist yet; it is
-// there whole or not at all. Writers go on meanwhile.
+// there whole or not at all. Writers go on meanwhile. kResourceExhausted: the disk is nearly full.
 Result<BackupReport> Backup(const Database& database, const std::string& directory,
                             const std::atomic<bool>* stopping = nullptr);
 

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <leveldb/write_batch.h>
 
+#include <atomic>
+#include <filesystem>
+
 #include "fixture.h"
 #include "state/leveldb/keys.h"
 #include "state/leveldb/numbering.h"
@@ -107,6 +110,18 @@ TEST_F(Maintenance, NumbersOfUnreadableThreadsStayTaken) {
     Result<MessagePage> page = client.ListMessages(Scope::All(), "two", Page(0));
     ASSERT_TRUE(page.ok());
     EXPECT_THAT(Ids(page->messages), ElementsAre("m2"));
+  });
+}
+
+TEST_F(Maintenance, ABackupThatFailsLeavesNothing) {
+  Serve([](Client& client) { RunTurn(client, "one", "alice", {UserMessage("m1")}); });
+  const std::string backup = directory_.path() + "/backups/first";
+  Open([&](Database& database) {
+    const std::atomic<bool> stopping{true};
+    EXPECT_EQ(Backup(database, backup, &stopping).status().code(), StatusCode::kUnavailable);
+    EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/backups"));
+    EXPECT_TRUE(Backup(database, backup).ok());
+    EXPECT_EQ(Backup(database, backup).status().code(), StatusCode::kConflict);
   });
 }
 
