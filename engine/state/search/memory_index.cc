@@ -115,8 +115,13 @@ Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const Embedding& w
     build = true;
   }
   Status status = build ? Build(entry, scope, wanted) : TakeChanges(*entry.partition, changes);
-  const size_t bytes = status.ok() ? entry.partition->bytes() + kEntryBytes : 0;
-  if (status.ok() && bytes > bytes_max_) {
+  size_t bytes = status.ok() ? entry.partition->bytes() + kEntryBytes : 0;
+  if (bytes > bytes_max_ && entry.partition->nearest() != nullptr) {
+    // It only makes searches faster.
+    entry.partition->DropNearest();
+    bytes = entry.partition->bytes() + kEntryBytes;
+  }
+  if (bytes > bytes_max_) {
     status = Status(StatusCode::kResourceExhausted,
                     "there are too many memories here to search through them");
   }
@@ -132,7 +137,7 @@ Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const Embedding& w
   if (!kept) return Status::Ok();
   bytes_ += bytes - entry.bytes;
   entry.bytes = bytes;
-  entry.wants_work = entry.partition->wants_nearest();
+  entry.wants_work = WantsNearest(*entry.partition);
   if (entry.wants_work) work_to_do_.notify_one();
   MakeRoom(entry);
   return Status::Ok();
@@ -250,16 +255,21 @@ std::shared_ptr<MemoryIndex::Entry> MemoryIndex::NextToIndex() {
   }
 }
 
+bool MemoryIndex::WantsNearest(const Partition& partition) const {
+  return partition.wants_nearest(bytes_max_ - std::min(bytes_max_, kEntryBytes));
+}
+
 bool MemoryIndex::IndexSome(Entry& entry) {
   std::shared_ptr<Partition> partition;
+  std::shared_ptr<NearestIndex> nearest;
   Partition::Work work;
   {
     std::shared_lock lock(entry.mutex);
     partition = entry.partition;
-    if (partition == nullptr || !partition->wants_nearest()) return false;
-    if (partition->nearest() != nullptr) work = partition->NextWork(kWorkPortion);
+    if (partition == nullptr || !WantsNearest(*partition)) return false;
+    nearest = partition->nearest();
+    if (nearest != nullptr) work = partition->NextWork(kWorkPortion);
   }
-  std::shared_ptr<NearestIndex> nearest = partition->nearest();
   if (nearest == nullptr) {
     nearest = MakeNearest(entry, *partition);
     return nearest != nullptr;
@@ -270,11 +280,12 @@ bool MemoryIndex::IndexSome(Entry& entry) {
   }
   {
     std::unique_lock lock(entry.mutex);
+    if (partition->nearest() != nearest) return WantsNearest(*partition);  // dropped meanwhile
     partition->FinishWork(work);
   }
   entry.unsaved += work.additions.size() + work.removals.size();
   std::shared_lock lock(entry.mutex);
-  const bool more = partition->wants_nearest();
+  const bool more = WantsNearest(*partition);
   if (!more) SaveIfDue(entry, *partition, *nearest);
   return more;
 }
@@ -285,9 +296,10 @@ std::shared_ptr<NearestIndex> MemoryIndex::MakeNearest(Entry& entry, Partition& 
   if (!directory_.empty()) {
     auto loaded = NearestIndex::Load(FileOf(entry.name), entry.name + " " + partition.space(),
                                      partition.dimensions());
-    if (loaded.ok()) {
+    std::shared_lock lock(entry.mutex);
+    // It still holds what was removed, perhaps too much of it.
+    if (loaded.ok() && partition.bytes() + (*loaded)->bytes() <= bytes_max_) {
       nearest = *std::move(loaded);
-      std::shared_lock lock(entry.mutex);
       known = partition.SlotsIn(*nearest);
     }
   }

@@ -74,6 +74,7 @@ class MemoryIndex {
   void MakeRoom(const Entry& kept);
   // Waits for an entry with work to do; null once stopped.
   std::shared_ptr<Entry> NextToIndex();
+  bool WantsNearest(const Partition& partition) const;
   // A portion of the work. False when none is left.
   bool IndexSome(Entry& entry);
   std::shared_ptr<NearestIndex> MakeNearest(Entry& entry, Partition& partition);

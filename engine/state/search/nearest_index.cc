@@ -175,9 +175,15 @@ bool NearestIndex::Holds(uint64_t label, const float* vector) const {
 
 size_t NearestIndex::bytes() const {
   std::shared_lock lock(implementation_->mutex);
-  const auto& graph = *implementation_->graph;
+  return BytesOf(implementation_->dimensions, implementation_->graph->cur_element_count);
+}
+
+size_t NearestIndex::BytesOf(size_t dimensions, size_t vectors) {
+  // A vector with its label and its neighbours, of which the lowest layer has twice as many.
+  constexpr size_t kLinkBytes = (2 * kLinks + 1) * sizeof(hnswlib::tableint);
   constexpr size_t kLabelBytes = 48;  // of the map from labels
-  return graph.cur_element_count * (graph.size_data_per_element_ + kLabelBytes + kLinks);
+  const size_t element = kLinkBytes + dimensions * sizeof(float) + sizeof(hnswlib::labeltype);
+  return vectors * (element + kLabelBytes + kLinks);
 }
 
 Status NearestIndex::Save(const std::string& file, const std::string& space) const {

@@ -35,6 +35,8 @@ class NearestIndex {
   // The label is there with a vector of this direction.
   bool Holds(uint64_t label, const float* vector) const;
   size_t bytes() const;
+  // What so many vectors will take.
+  static size_t BytesOf(size_t dimensions, size_t vectors);
 
   // A file that is whole or absent, whenever the process dies. `space` names what is in it.
   Status Save(const std::string& file, const std::string& space) const;

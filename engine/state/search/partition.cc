@@ -110,9 +110,10 @@ bool Partition::worn() const {
   return slots_.size() > kWornSlotsMin && slots_.size() > 2 * slot_of_.size();
 }
 
-bool Partition::wants_nearest() const {
-  return slot_of_.size() >= kNearestMin && lengths_.size() >= kNearestMin &&
-         (nearest_ == nullptr || !unindexed_.empty() || !removed_.empty());
+bool Partition::wants_nearest(size_t bytes_max) const {
+  if (slot_of_.size() < kNearestMin || lengths_.size() < kNearestMin) return false;
+  if (nearest_ != nullptr && unindexed_.empty() && removed_.empty()) return false;
+  return bytes() + NearestIndex::BytesOf(dimensions_, unindexed_.size()) <= bytes_max;
 }
 
 Partition::Work Partition::NextWork(size_t count) const {
@@ -160,6 +161,17 @@ void Partition::Adopt(std::shared_ptr<NearestIndex> nearest, const std::vector<u
     if (!slots_[index].live) removed_.push_back(slots_[index].number);
   }
   std::erase_if(unindexed_, [this](uint32_t index) { return slots_[index].indexed; });
+}
+
+void Partition::DropNearest() {
+  nearest_.reset();
+  removed_.clear();
+  unindexed_.clear();
+  for (uint32_t index = 0; index < slots_.size(); ++index) {
+    Slot& slot = slots_[index];
+    slot.indexed = false;
+    if (slot.live && slot.vector != kNone) unindexed_.push_back(index);
+  }
 }
 
 bool Partition::Matches(const Slot& slot, const FilterMatcher& filter) const {

@@ -51,13 +51,15 @@ class Partition {
     std::vector<uint64_t> removals;
     bool empty() const { return additions.empty() && removals.empty(); }
   };
-  bool wants_nearest() const;
+  // Not where the index would bring all of it beyond `bytes_max`.
+  bool wants_nearest(size_t bytes_max) const;
   Work NextWork(size_t count) const;
   void FinishWork(const Work& work);
   const std::shared_ptr<NearestIndex>& nearest() const { return nearest_; }
   // An index that may hold some of the vectors already, and those that it does.
   std::vector<uint32_t> SlotsIn(const NearestIndex& nearest) const;
   void Adopt(std::shared_ptr<NearestIndex> nearest, const std::vector<uint32_t>& slots);
+  void DropNearest();
 
   size_t dimensions() const { return dimensions_; }
   size_t vectors() const { return lengths_.size(); }

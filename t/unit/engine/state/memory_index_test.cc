@@ -34,6 +34,23 @@ class MemoryIndexTest : public testing::Test {
  protected:
   MemoryIndexTest() : database_(*Database::OpenMemory()), transaction_(*database_) {}
 
+  // Alice's memories, in the database and as a search has them in memory.
+  Partition FillPartition() {
+    Partition partition("test", kDimensions);
+    std::vector<Embedding> embeddings;
+    MemoryRecord record;
+    record.owner = "alice";
+    record.content = "x";
+    for (size_t i = 1; i <= kMany; ++i) {
+      const std::vector<float> vector = RandomVector();
+      embeddings.push_back({"test", Bytes(vector)});
+      partition.Put(Put("alice", i, vector), record);
+    }
+    Commit();
+    for (size_t i = 1; i <= kMany; ++i) partition.PutVector({"alice", i}, embeddings[i - 1]);
+    return partition;
+  }
+
   // Of length 1: cosine and dot product have the same order.
   std::vector<float> RandomVector() {
     std::vector<float> vector(kDimensions);
@@ -200,6 +217,37 @@ TEST_F(MemoryIndexTest, MemoryIsBounded) {
       EXPECT_EQ(Found(index, Query(Numbered("user", i), vector)),
                 std::set<std::string>{std::to_string(10'000 + i)});
     }
+  }
+}
+
+TEST_F(MemoryIndexTest, AnIndexIsMadeWhereItFits) {
+  const Partition partition = FillPartition();
+  const size_t both = partition.bytes() + NearestIndex::BytesOf(kDimensions, kMany);
+  EXPECT_FALSE(partition.wants_nearest(both - 1));
+  EXPECT_TRUE(partition.wants_nearest(both));
+}
+
+TEST_F(MemoryIndexTest, AnIndexMakesRoomForTheMemories) {
+  TemporaryDirectory directory;
+  const std::string files = directory.path() + "/index";
+  const size_t bytes = FillPartition().bytes() + NearestIndex::BytesOf(kDimensions, kMany);
+  constexpr size_t kSlack = 256 * 1024;
+  MemoryIndex index(*database_, files, bytes + kSlack);
+  Keeper keeper(index);
+  EXPECT_THAT(Found(index, Query("alice", RandomVector())), SizeIs(10));
+  const Deadline patience = DeadlineAfter(std::chrono::minutes(1));
+  while (!HasSeal(files) && MonotonicClock::now() < patience) std::this_thread::yield();
+  ASSERT_TRUE(HasSeal(files));
+  for (size_t number = kMany; number < kMany + 4000;) {
+    std::vector<keys::MemoryKey> changes;
+    std::vector<float> vector;
+    while (changes.size() < 500) {
+      vector = RandomVector();
+      changes.push_back(Put("alice", ++number, vector));
+    }
+    Commit();
+    index.Changed(changes);
+    EXPECT_EQ(Found(index, Query("alice", vector)).count(std::to_string(number)), 1u);
   }
 }
 
