@@ -19,8 +19,8 @@ class Embedder {
  public:
   virtual ~Embedder() = default;
 
-  // On a fiber or a thread of the user pool. kUnavailable when the provider fails, kCancelled and
-  // kDeadlineExceeded as they say. Never an empty vector.
+  // On a fiber or a thread of the user pool. kUnavailable when the provider fails, kInvalidArgument
+  // when it refuses the text, kCancelled and kDeadlineExceeded as they say. Never an empty vector.
   virtual Result<std::vector<float>> Embed(const std::string& text,
                                            const runtime::Cancellation& cancellation,
                                            Deadline deadline) = 0;

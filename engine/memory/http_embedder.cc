@@ -26,6 +26,16 @@ Status ProviderFailed(const std::string& why) {
   return Status(StatusCode::kUnavailable, "the embedding provider " + why);
 }
 
+// Of an answer that is no 200. These are about what was sent, others about us or the provider.
+Status Refused(int http_status) {
+  const std::string answered = "answered HTTP " + std::to_string(http_status);
+  if (http_status != 400 && http_status != 413 && http_status != 422) {
+    return ProviderFailed(answered);
+  }
+  return Status(StatusCode::kInvalidArgument,
+                "the embedding provider refuses the text: it " + answered);
+}
+
 std::string SpaceOf(const EmbeddingOptions& options) {
   std::string space = options.provider + ":" + options.model;
   if (options.dimensions > 0) space += ":" + std::to_string(options.dimensions);
@@ -92,8 +102,19 @@ void HttpEmbedder::SendWaiting() {
   for (;;) {
     const std::vector<Waiting> batch = TakeBatch();
     if (batch.empty()) return;
-    Answer(batch, Ask(batch));
+    Send(batch);
   }
+}
+
+void HttpEmbedder::Send(std::span<const Waiting> batch) {
+  Result<Vectors> vectors = Ask(batch);
+  // The texts of a batch are of different callers: only those that are refused by themselves fail.
+  if (vectors.status().code() == StatusCode::kInvalidArgument && batch.size() > 1) {
+    Send(batch.first(batch.size() / 2));
+    Send(batch.subspan(batch.size() / 2));
+    return;
+  }
+  Answer(batch, std::move(vectors));
 }
 
 std::vector<HttpEmbedder::Waiting> HttpEmbedder::TakeBatch() {
@@ -107,7 +128,7 @@ std::vector<HttpEmbedder::Waiting> HttpEmbedder::TakeBatch() {
   return batch;
 }
 
-void HttpEmbedder::Answer(const std::vector<Waiting>& batch, Result<Vectors> vectors) {
+void HttpEmbedder::Answer(std::span<const Waiting> batch, Result<Vectors> vectors) {
   if (vectors.ok()) {
     std::lock_guard lock(mutex_);
     for (size_t i = 0; i < batch.size(); ++i) cache_.Add(batch[i].text, (*vectors)[i]);
@@ -121,7 +142,7 @@ void HttpEmbedder::Answer(const std::vector<Waiting>& batch, Result<Vectors> vec
   }
 }
 
-net::HttpRequest HttpEmbedder::MakeRequest(const std::vector<Waiting>& batch) const {
+net::HttpRequest HttpEmbedder::MakeRequest(std::span<const Waiting> batch) const {
   json body = {{"model", options_.model}, {"encoding_format", "float"}, {"input", json::array()}};
   // Some servers refuse an empty text.
   for (const Waiting& waiting : batch) {
@@ -142,7 +163,7 @@ net::HttpRequest HttpEmbedder::MakeRequest(const std::vector<Waiting>& batch) co
   return request;
 }
 
-Result<HttpEmbedder::Vectors> HttpEmbedder::Ask(const std::vector<Waiting>& batch) {
+Result<HttpEmbedder::Vectors> HttpEmbedder::Ask(std::span<const Waiting> batch) {
   net::HttpRequest request = MakeRequest(batch);
   for (int attempt = 0;; ++attempt) {
     request.deadline = DeadlineAfter(options_.timeout);
@@ -170,7 +191,7 @@ HttpEmbedder::Attempt HttpEmbedder::AskOnce(const net::HttpRequest& request, siz
   if (!head.ok()) return failed(head.status());
   if ((*head)->status != 200) {
     Attempt refused;
-    refused.vectors = ProviderFailed("answered HTTP " + std::to_string((*head)->status));
+    refused.vectors = Refused((*head)->status);
     refused.may_repeat = models::IsRetryable((*head)->status);
     refused.retry_after =
         net::ParseRetryAfter((*head)->Header("retry-after"), UnixMicros() / 1'000'000);

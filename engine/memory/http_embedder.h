@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -59,16 +60,17 @@ class HttpEmbedder : public Embedder {
   // Sends what waits, batch by batch, until nothing does.
   void SendWaiting();
   std::vector<Waiting> TakeBatch();
-  void Answer(const std::vector<Waiting>& batch, Result<Vectors> vectors);
-  // One request, tried again as the options allow.
-  Result<Vectors> Ask(const std::vector<Waiting>& batch);
+  void Send(std::span<const Waiting> batch);
+  void Answer(std::span<const Waiting> batch, Result<Vectors> vectors);
+  // One request, tried again as the options allow. kInvalidArgument when a text is refused.
+  Result<Vectors> Ask(std::span<const Waiting> batch);
   struct Attempt {
     Result<Vectors> vectors = Vectors();
     bool may_repeat = false;
     std::optional<std::chrono::milliseconds> retry_after;
   };
   Attempt AskOnce(const net::HttpRequest& request, size_t count) const;
-  net::HttpRequest MakeRequest(const std::vector<Waiting>& batch) const;
+  net::HttpRequest MakeRequest(std::span<const Waiting> batch) const;
   Result<Vectors> ReadVectors(const std::string& body, size_t count) const;
 
   const EmbeddingOptions options_;

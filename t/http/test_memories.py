@@ -1,10 +1,12 @@
 """The memory routes against a real nginx."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from harness.agents import behaviour
+from harness.http_service import HttpService
 from harness.messages import texts
 from harness.openapi import OpenApi
 from harness.tokens import JWT_ENVIRONMENT, bearer
@@ -383,6 +385,28 @@ def test_a_provider_that_fails_is_503(start_service, start_mock_provider):
     reply = service.post(_MEMORIES, {"content": "tea"})
     assert reply.status == 503 and "the embedding provider" in reply.json()["detail"]
     assert _list(service) == []
+
+
+def test_a_text_that_a_provider_refuses_is_422(start_service):
+    def answer(_method, _path, body):
+        inputs = json.loads(body)["input"]
+        if "poison" in inputs:
+            return 400, "application/json", "{}"
+        data = [{"index": i, "embedding": [1.0, float(len(text))]} for i, text in enumerate(inputs)]
+        return 200, "application/json", json.dumps({"data": data})
+
+    provider = HttpService(answer)
+    embedding = {"provider": "openai", "model": "m", "base_url": provider.url, "api_key": "k"}
+    service = start_service(behaviour("echo", store="memory", checkpointer="memory", embedding=embedding))
+    with ThreadPoolExecutor() as pool:
+        # All at a time: those that wait for each other go out together.
+        replies = list(pool.map(
+            lambda content: service.post(_MEMORIES, {"content": content}),
+            ["poison"] + [f"tea {number}" for number in range(15)],
+        ))
+    provider.close()
+    assert [reply.status for reply in replies] == [422] + 15 * [200]
+    assert "the embedding provider refuses the text" in replies[0].text
 
 
 # From graphs

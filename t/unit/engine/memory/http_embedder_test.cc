@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <nlohmann/json.hpp>
@@ -116,6 +117,47 @@ TEST_F(HttpEmbedderTest, TextsThatWaitGoOutTogether) {
   EXPECT_LT(requests, 20);
 }
 
+TEST_F(HttpEmbedderTest, ATextThatIsRefusedFailsAlone) {
+  constexpr size_t kPoison = 5;
+  for (const char* refusal : {"400 Bad Request", "413 Content Too Large", "422 Unprocessable"}) {
+    std::promise<void> all_wait;
+    std::shared_future<void> go(all_wait.get_future());
+    std::atomic<size_t> largest{0};
+    ScriptedServer server([&](Connection& connection) {
+      while (auto request = connection.ReadRequest()) {
+        const json body = BodyOf(*request);
+        largest = std::max<size_t>(largest, body["input"].size());
+        go.wait();
+        const bool poisoned = std::ranges::any_of(body["input"], [](const json& text) {
+          return text.get_ref<const std::string&>().size() == kPoison;
+        });
+        connection.Send(poisoned ? Reply(refusal, "{}") : Reply("200 OK", Vectors(body)));
+      }
+    });
+    Embedder& embedder = Make(server);
+    std::vector<std::future<Result<std::vector<float>>>> answers;
+    std::atomic<int> asked{0};
+    for (size_t i = 1; i <= 20; ++i) {
+      auto promise = std::make_shared<std::promise<Result<std::vector<float>>>>();
+      answers.push_back(promise->get_future());
+      runtime_.Spawn([&, i, promise] {
+        if (++asked == 20) all_wait.set_value();
+        promise->set_value(embedder.Embed(std::string(i, 'x'), {}, kNoDeadline));
+      });
+    }
+    for (size_t i = 1; i <= 20; ++i) {
+      auto vector = answers[i - 1].get();
+      if (i == kPoison) {
+        EXPECT_EQ(vector.status().code(), StatusCode::kInvalidArgument);
+        EXPECT_THAT(vector.status().message(), HasSubstr("refuses the text"));
+      } else {
+        EXPECT_TRUE(vector.ok()) << i << ": " << vector.status().ToString();
+      }
+    }
+    EXPECT_GT(largest, 1u);
+  }
+}
+
 TEST_F(HttpEmbedderTest, TriesAgainWhatMayPass) {
   std::atomic<int> requests{0};
   ScriptedServer server([&](Connection& connection) {
@@ -139,6 +181,7 @@ TEST_F(HttpEmbedderTest, TellsWhatIsWrong) {
   };
   const std::vector<Case> cases = {
       {Reply("401 Unauthorized", R"({"error":"sk-secret is wrong"})"), "answered HTTP 401"},
+      {Reply("404 Not Found", "{}"), "answered HTTP 404"},
       {Reply("200 OK", "<html>"), "did not answer with JSON"},
       {Reply("200 OK", R"({"data":[]})"), "did not answer with a vector for each text"},
       {Reply("200 OK", R"({"data":[{"embedding":[]}]})"), "sent something that is no vector"},
