@@ -1,6 +1,7 @@
 """The memory routes against a real nginx."""
 
 import json
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -11,6 +12,7 @@ from harness.messages import texts
 from harness.openapi import OpenApi
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.tool_graph import tool_graph
+from harness.waiting import wait_until
 
 _STORE = {"store": "leveldb", "embedding": "hash"}
 _MEMORIES = "/v1/store/memories"
@@ -345,6 +347,36 @@ def test_memories_survive_restart_and_killed_owner(start_service):
     service.kill(owner.pid)
     another = _store(service, "black tea")
     assert set(_ids(_search(service, "tea"))) == {memory_id, another}
+
+
+def test_reloads_interrupt_no_search(start_service):
+    service = start_service(behaviour("echo", **_STORE))
+    # Each state owner reads all of it for its first search.
+    words = " ".join(f"word{number}" for number in range(5000))
+    for number in range(150):
+        _store(service, f"{number} {words}")
+    done = threading.Event()
+    answers = []
+
+    def search():
+        while not done.is_set():
+            reply = service.post(_SEARCH, {"query": "word7", "limit": 1})
+            answers.append(reply.status if reply.status == 200 else reply.text)
+
+    with ThreadPoolExecutor() as pool:
+        searches = [pool.submit(search) for _ in range(3)]
+        try:
+            for _ in range(6):
+                # The second comes while the first one's owner still reads.
+                service.reload()
+                service.reload()
+                enough = len(answers) + 3
+                wait_until(lambda: len(answers) >= enough, "searches are answered", 60)
+        finally:
+            done.set()
+    for each in searches:
+        each.result()
+    assert set(answers) == {200}
 
 
 def test_without_a_store(start_service):

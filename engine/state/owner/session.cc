@@ -62,6 +62,7 @@ Status Session::AddThread(const std::string& name, std::function<void()> body) {
 }
 
 void Session::Stop(Farewell farewell) {
+  stopping_ = true;
   writes_.Stop();
   reads_.Stop();
   searches_.Stop();
@@ -279,6 +280,8 @@ void Session::ExecuteRead(ReadItem& item) {
   } catch (const std::exception& failure) {
     body = Status(StatusCode::kInternal, "the state owner failed").WithDetail(failure.what());
   }
+  // What was interrupted is not answered: the client asks the next owner.
+  if (!body.ok() && stopping_) return;
   item.connection->Send(body.ok() ? wire::MakeReply(sequence, Status::Ok(), *body)
                                   : wire::MakeReply(sequence, body.status(), {}));
   if (!item.payload.empty()) item.connection->Executed(item.payload.size());

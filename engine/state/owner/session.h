@@ -7,6 +7,7 @@
 // too.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -100,7 +101,8 @@ class Session : private ServerEvents {
 
   Status Start(FileDescriptor listener);
   enum class Farewell { kNone, kGoAway };
-  // Finishes the batch in progress; what waits unanswered is sent again by the clients.
+  // Finishes the batch in progress and interrupts long reads; what waits unanswered is sent again
+  // by the clients.
   void Stop(Farewell farewell);
 
  private:
@@ -147,6 +149,7 @@ class Session : private ServerEvents {
   std::unordered_map<uint64_t, std::string> client_of_connection_;
   std::unordered_map<std::string, std::shared_ptr<Connection>> connection_of_client_;
 
+  std::atomic<bool> stopping_{false};
   WorkQueue<WriteItem> writes_;
   WorkQueue<ReadItem> reads_;
   WorkQueue<ReadItem> searches_;

@@ -2,6 +2,7 @@
 #include "state/owner.h"
 
 #include <gmock/gmock.h>
+#include <leveldb/write_batch.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +15,8 @@
 #include "child_process.h"
 #include "fixture.h"
 #include "runtime/signal.h"
+#include "state/leveldb/maintenance.h"
+#include "state/leveldb/memories.h"
 
 namespace agent_graph::state {
 namespace {
@@ -250,6 +253,69 @@ TEST(Owner, YieldsToANewerGenerationOnly) {
   newer->Finish(MonotonicClock::now());  // now one of the others
   RunTurn(*client, "t", "", {UserMessage("m3")});
   EXPECT_THAT(Ids(client->GetState(Scope::All(), "t")->window), ElementsAre("m1", "m2", "m3"));
+}
+
+// The first search of each owner reads all memories, which takes a while.
+void FillMemories(const std::string& directory) {
+  auto database = Database::OpenDirectory(directory + "/db");
+  ASSERT_TRUE(database.ok());
+  leveldb::WriteBatch batch;
+  const Embedding embedding{"test", std::string(64 * sizeof(float), '\0')};
+  for (uint64_t number = 1; number <= 20'000; ++number) {
+    MemoryRecord record;
+    record.id = std::to_string(number);
+    record.owner = "alice";
+    record.content = "tea";
+    const keys::MemoryKey key{"alice", number};
+    batch.Put(keys::Memory(key), pack::ToBytes(record));
+    batch.Put(keys::MemoryVector(key), pack::ToBytes(embedding));
+  }
+  ASSERT_TRUE((*database)->Write(batch, true).ok());
+}
+
+TEST(Owner, WhatItInterruptsWhenItLeavesIsAskedOfTheNext) {
+  TemporaryDirectory directory;
+  FillMemories(directory.path());
+  auto client = StartClient(directory.path());
+  std::atomic<bool> done{false};
+  std::atomic<int> found{0};
+  auto search = [&] {
+    SearchMemories query;
+    query.scope = Scope::Owner("alice");
+    query.embedding = {"test", std::string(64 * sizeof(float), '\1')};
+    while (!done) {
+      Result<MemoryHits> hits = client->Search(query);
+      EXPECT_TRUE(hits.ok()) << hits.status().ToString();
+      ++found;
+    }
+  };
+  auto verify = [&] {
+    while (!done) {
+      Result<VerifyReport> report = client->Verify();
+      EXPECT_TRUE(report.ok()) << report.status().ToString();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) threads.emplace_back(search);
+  threads.emplace_back(verify);
+  std::unique_ptr<Owner> owner;
+  uint64_t generation = 0;
+  auto replace_owner = [&] {
+    auto next = StartOwner(directory.path(), OwnerOptions::Type::kLevelDb, ++generation);
+    EXPECT_TRUE(next->WaitUntilOwning(DeadlineAfter(kPatience)));
+    owner = std::move(next);
+  };
+  for (int round = 0; round < 4; ++round) {
+    // The second comes while the first still reads.
+    replace_owner();
+    replace_owner();
+    const int before = found;
+    const Deadline patience = DeadlineAfter(kPatience);
+    while (found == before && MonotonicClock::now() < patience) std::this_thread::yield();
+    EXPECT_GT(found, before);
+  }
+  done = true;
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(Owner, FinishServesUntilTheLastClientHasGone) {
