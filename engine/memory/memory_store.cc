@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/json.h"
+#include "base/own_json.h"
 #include "base/text.h"
 #include "state/search/filter.h"
 
@@ -48,7 +49,7 @@ state::Ranking RankingOf(Strategy strategy) {
 
 std::vector<std::string> RelatedIds(const std::string& metadata_json) {
   std::vector<std::string> ids;
-  const Result<json> metadata = ParseJson(metadata_json);
+  const Result<json> metadata = ParseJson(metadata_json, kOwnJsonLimits);
   if (!metadata.ok() || !metadata->is_object()) return ids;
   const auto related = metadata->find("related_to");
   if (related == metadata->end() || !related->is_array()) return ids;

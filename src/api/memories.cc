@@ -7,6 +7,7 @@
 #include "api/memory_shapes.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/own_json.h"
 
 namespace agent_graph::api {
 namespace {
@@ -24,7 +25,7 @@ json TextOrNull(const std::string& text) {
 // Clients read `id`, `timestamp` and the category of the metadata; the documents also name
 // `memory_id` and `category`.
 json RecordJson(const state::MemoryRecord& memory) {
-  Result<json> metadata = ParseJson(memory.metadata_json);
+  Result<json> metadata = ParseJson(memory.metadata_json, kOwnJsonLimits);
   json record;
   record["id"] = memory.id;
   record["memory_id"] = memory.id;

@@ -267,6 +267,21 @@ def test_updates(service):
     assert reply.status == 422 and "cursor" in reply.json()["detail"]
 
 
+def test_metadata_may_grow_beyond_what_one_request_brings(service):
+    keys = [f"{half}{number}" for half in "ab" for number in range(60_000)]
+    memory_id = _store(service, "tea", metadata=dict.fromkeys(keys[:60_000], 1))
+    more = {"content": "tea", "metadata": dict.fromkeys(keys[60_000:], 2)}
+    assert service.request("PUT", f"{_MEMORIES}/{memory_id}", more).status == 200
+    metadata = _data(service.post(f"{_MEMORIES}/{memory_id}"))["memory"]["metadata"]
+    assert len(metadata) == len(keys) + 1
+    related = _store(service, "the weather is fine", metadata={"related_to": [memory_id]})
+    assert _ids(_search(service, "tea", filters={"a7": 1, "b7": 2})) == [memory_id]
+    found = _search(service, "tea", retrieval_strategy="graph_traversal", filters={"b7": 2})
+    assert _ids(found) == [memory_id]
+    assert _data(service.post(_FORGET, {"filters": {"b7": 2}}))["data"] == {"deleted": 1}
+    assert _ids(_list(service)) == [related]
+
+
 def test_forget_deletes_only_what_matches_every_filter(service):
     kept = _store(service, "a", category="x", memory_type="semantic")
     other = _store(service, "b", category="x", metadata={"source": "chat"})

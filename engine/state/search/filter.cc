@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/own_json.h"
 
 namespace agent_graph::state {
 namespace {
@@ -67,7 +68,7 @@ bool FilterMatcher::Matches(const MemoryRecord& record) const {
       continue;
     }
     if (metadata.is_null()) {
-      Result<json> parsed = ParseJson(record.metadata_json);
+      Result<json> parsed = ParseJson(record.metadata_json, kOwnJsonLimits);
       metadata = parsed.ok() && parsed->is_object() ? *std::move(parsed) : json::object();
     }
     const auto member = metadata.find(key);
@@ -82,7 +83,7 @@ std::vector<uint64_t> FieldHashes(const MemoryRecord& record) {
     hashes.push_back(HashOf(field.name, ComparableText(record.*(field.value))));
   }
   if (record.metadata_json.size() <= 2) return hashes;  // {}
-  Result<json> metadata = ParseJson(record.metadata_json);
+  Result<json> metadata = ParseJson(record.metadata_json, kOwnJsonLimits);
   if (!metadata.ok() || !metadata->is_object()) return hashes;
   for (const auto& [key, value] : metadata->items()) {
     const std::string text = ComparableText(value);

@@ -230,6 +230,29 @@ TEST_P(MemoriesTest, FiltersMatchFieldsAndMetadata) {
   EXPECT_EQ(GetCode("", "m2"), StatusCode::kOk);
 }
 
+TEST_P(MemoriesTest, FiltersMatchMetadataThatManyUpdatesMade) {
+  auto keys = [](const char* prefix) {
+    std::string text = "{";
+    for (int i = 0; i < 60'000; ++i) {
+      text += (i == 0 ? "\"" : ",\"") + Numbered(prefix, i) + "\":1";
+    }
+    return text + "}";
+  };
+  StoreMemory store = NewOf("m", "", "x", {1, 0});
+  store.record.metadata_json = keys("a");
+  Add(store);
+  UpdateMemory update;
+  update.name = {Scope::All(), "m", ""};
+  update.content = "x";
+  update.metadata_json = keys("b");
+  update.embedding = VectorOf({1, 0});
+  ASSERT_TRUE(memories().Update(update).ok());
+  SearchMemories search = QueryOf("", {1, 0});
+  search.filter.equals = {{"a1", "1"}, {"b1", "1"}};
+  EXPECT_THAT(Found(search), ElementsAre("m"));
+  EXPECT_THAT(Listed("", search.filter), ElementsAre("m"));
+}
+
 TEST_P(MemoriesTest, AgentsAreAskedForByName) {
   StoreMemory store = NewOf("m", "alice", "x", {1, 0});
   store.record.agent_id = "one";
