@@ -181,6 +181,8 @@ Status MemoryStore::AddRelated(const Access& access, const MemoryQuery& query,
   std::vector<state::MemoryHit> related;
   size_t asked = 0;
   for (const state::MemoryHit& hit : hits) {
+    const double score = kRelatedWeight * hit.score;
+    if (query.score_min && score < *query.score_min) continue;
     for (const std::string& id : RelatedIds(hit.memory.metadata_json)) {
       if (!known.insert(id).second || ++asked > kRelatedMax) continue;
       Result<state::MemoryRecord> memory = Get(access, id);
@@ -190,7 +192,7 @@ Status MemoryStore::AddRelated(const Access& access, const MemoryQuery& query,
       }
       if (!memory.ok()) return memory.status();
       if (!filter.Matches(*memory)) continue;
-      related.push_back({*std::move(memory), kRelatedWeight * hit.score});
+      related.push_back({*std::move(memory), score});
     }
   }
   hits.insert(hits.end(), std::make_move_iterator(related.begin()),

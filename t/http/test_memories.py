@@ -233,6 +233,14 @@ def test_strategies(service):
     assert _ids(_search(service, "orders", retrieval_strategy="temporal")) == [new, middle, old]
     linked = _search(service, "which orders are sent on mondays", retrieval_strategy="graph_traversal", limit=2)
     assert _ids(linked)[0] == middle and old in _ids(linked)
+    # What is related has half the score and is held to the threshold as well.
+    alone = {"query": "the weather is fine", "retrieval_strategy": "graph_traversal"}
+    hub = _store(service, "The weather is fine today.", metadata={"related_to": [middle]})
+    best = {memory["memory_id"]: memory["score"] for memory in _search(service, **alone)}[hub]
+    for threshold, related in ((best / 2 - 0.01, True), (best / 2 + 0.01, False)):
+        found = _search(service, **alone, score_threshold=threshold)
+        assert all(memory["score"] >= threshold for memory in found)
+        assert (middle in _ids(found)) == related
 
 
 def test_contents_are_kept_within_the_token_budget(service):
