@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -24,6 +25,7 @@ constexpr char kDraft[] = ".unfinished";
 constexpr char kLock[] = ".lock";
 constexpr char kDatabase[] = "/db";
 constexpr char kUploads[] = "/uploads";
+constexpr std::chrono::seconds kPatience{10};
 
 Status Failed(const std::string& what, const std::error_code& error) {
   return Status(StatusCode::kUnavailable, what + ": " + error.message());
@@ -56,7 +58,9 @@ Result<FileDescriptor> LockBackups(const std::string& folder) {
   }
   const FileDescriptor open_folder(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!open_folder) return Failed(folder, std::error_code(errno, std::generic_category()));
-  return media::LockFile(open_folder.get(), kLock);
+  Result<FileDescriptor> lock = media::LockFile(open_folder.get(), kLock, DeadlineAfter(kPatience));
+  if (lock.status().code() != StatusCode::kBusy) return lock;
+  return Status(StatusCode::kBusy, "another backup is being made");
 }
 
 // Takes away what backups have left that failed or were killed. Under the lock.

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "admin/owner_watch.h"
 #include "base/file_descriptor.h"
 #include "base/status.h"
 #include "state/client.h"
@@ -24,7 +25,7 @@ class StateAccess {
   // No owner is running, and none can start while we are here.
   bool stopped() const { return static_cast<bool>(lock_); }
 
-  // Asks the owner that there is.
+  // Asks the owner that there is. kUnavailable when it goes and no other comes.
   template <typename Use>
   auto Ask(const Use& use) -> decltype(use(std::declval<state::Client&>())) {
     state::ClientOptions options;
@@ -32,7 +33,12 @@ class StateAccess {
     options.operation_timeout = kPatience;
     state::Client client(options);
     AG_RETURN_IF_ERROR(client.Start());
+    OwnerWatch watch(directory_, [&client] { client.Stop(); });
+    AG_RETURN_IF_ERROR(watch.Start());
     auto answer = use(client);
+    if (watch.End() && !answer.ok()) {
+      return Status(StatusCode::kUnavailable, "nginx was stopped meanwhile");
+    }
     client.Stop();
     return answer;
   }

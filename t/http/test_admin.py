@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 
 import pytest
@@ -11,6 +12,7 @@ from harness.agents import behaviour
 from harness.http_service import HttpService
 from harness.messages import texts
 from harness.uploads import uploaded
+from harness.waiting import wait_until
 
 _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
 _ADMIN = environment.BUILD / "agent-graph-admin"
@@ -87,6 +89,23 @@ def test_repair(start_service):
     assert _threads(service) == {f"t{number}" for number in range(20)}
     assert _memories(service) == {f"memory {number}" for number in range(20)}
     assert _run(service, "t3", "again")[0] == "hello"
+
+
+def test_a_backup_ends_when_its_service_does(start_service):
+    service = start_service(_SETTINGS)
+    _run(service, "t", "hello")
+    (owner,) = service.cache_managers()
+    os.kill(owner.pid, signal.SIGSTOP)
+    command = [_ADMIN, "backup", _state(service), "first"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as backup:
+        wait_until((_state(service) / "backups/.lock").exists, "the backup has begun")
+        assert "another backup is being made" in _admin("backup", _state(service), "second", code=1)
+        service.kill_all()
+        _, told = backup.communicate(timeout=60)
+    assert backup.returncode == 1 and "nginx was stopped meanwhile" in told
+    assert _backups(service) == set()
+    service.start()
+    _admin("backup", _state(service), "first")
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])

@@ -91,6 +91,14 @@ Result<FileDescriptor> StateDirectory::TryLock() const {
   return SystemError(StatusCode::kUnavailable, "locking " + path_ + "/" + kLockName);
 }
 
+bool StateDirectory::IsOwned() const {
+  const FileDescriptor file(openat(fd_.get(), kLockName, O_RDWR | O_CLOEXEC));
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return file && fcntl(file.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
 void StateDirectory::RemoveStaleSockets() const {
   int copy = openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (copy < 0) return;

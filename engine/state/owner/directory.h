@@ -36,6 +36,9 @@ class StateDirectory {
   // Takes owner.lock, without waiting. kBusy: another process is the owner.
   Result<FileDescriptor> TryLock() const;
 
+  // Another process, or another open file of ours, has the lock.
+  bool IsOwned() const;
+
   // A listening socket under the epoch's name, made current. Only under the lock: sockets of
   // earlier owners are removed.
   Result<FileDescriptor> Listen(uint64_t epoch) const;

@@ -1,0 +1,51 @@
+#include "admin/owner_watch.h"
+
+#include <chrono>
+#include <utility>
+
+#include "runtime/thread.h"
+
+namespace agent_graph::admin {
+namespace {
+
+constexpr std::chrono::seconds kInterval{1};
+// Looks in a row that find no owner: one that hands over, or is started anew, is back before.
+constexpr int kLooks = 10;
+
+}  // namespace
+
+OwnerWatch::OwnerWatch(const state::StateDirectory& directory, std::function<void()> on_gone)
+    : directory_(directory), on_gone_(std::move(on_gone)) {}
+
+OwnerWatch::~OwnerWatch() {
+  End();
+}
+
+Status OwnerWatch::Start() {
+  return runtime::StartThread(thread_, "owner-watch", [this] { Watch(); });
+}
+
+bool OwnerWatch::End() {
+  {
+    std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  return gone_;
+}
+
+void OwnerWatch::Watch() {
+  int missed = 0;
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, kInterval, [this] { return ended_; })) {
+    missed = directory_.IsOwned() ? 0 : missed + 1;
+    if (missed < kLooks) continue;
+    gone_ = true;
+    lock.unlock();
+    on_gone_();
+    return;
+  }
+}
+
+}  // namespace agent_graph::admin
