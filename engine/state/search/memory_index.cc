@@ -284,10 +284,15 @@ bool MemoryIndex::IndexSome(Entry& entry) {
     partition->FinishWork(work);
   }
   entry.unsaved += work.additions.size() + work.removals.size();
-  std::shared_lock lock(entry.mutex);
-  const bool more = WantsNearest(*partition);
-  if (!more) SaveIfDue(entry, *partition, *nearest);
-  return more;
+  size_t live = 0;
+  {
+    std::shared_lock lock(entry.mutex);
+    if (WantsNearest(*partition)) return true;
+    live = partition->live();
+  }
+  // Without the lock: nobody else changes the index, and a search after a change is not to wait.
+  SaveIfDue(entry, partition->space(), live, *nearest);
+  return false;
 }
 
 std::shared_ptr<NearestIndex> MemoryIndex::MakeNearest(Entry& entry, Partition& partition) {
@@ -295,7 +300,7 @@ std::shared_ptr<NearestIndex> MemoryIndex::MakeNearest(Entry& entry, Partition& 
   std::vector<uint32_t> known;
   if (!directory_.empty()) {
     auto loaded = NearestIndex::Load(FileOf(entry.name), entry.name + " " + partition.space(),
-                                     partition.dimensions());
+                                     partition.dimensions(), &stopping_);
     std::shared_lock lock(entry.mutex);
     // It still holds what was removed, perhaps too much of it.
     if (loaded.ok() && partition.bytes() + (*loaded)->bytes() <= bytes_max_) {
@@ -315,16 +320,14 @@ std::shared_ptr<NearestIndex> MemoryIndex::MakeNearest(Entry& entry, Partition& 
   return nearest;
 }
 
-void MemoryIndex::SaveIfDue(Entry& entry, const Partition& partition, const NearestIndex& nearest) {
-  if (directory_.empty() ||
-      entry.unsaved < std::max(kUnsavedMin, partition.live() / kUnsavedShare)) {
-    return;
-  }
+void MemoryIndex::SaveIfDue(Entry& entry, const std::string& space, size_t live,
+                            const NearestIndex& nearest) {
+  if (directory_.empty() || entry.unsaved < std::max(kUnsavedMin, live / kUnsavedShare)) return;
   entry.unsaved = 0;
   mkdir(directory_.c_str(), 0700);
   // Without the file the index is built again, that is all.
   [[maybe_unused]] const Status saved =
-      nearest.Save(FileOf(entry.name), entry.name + " " + partition.space());
+      nearest.Save(FileOf(entry.name), entry.name + " " + space, &stopping_);
 }
 
 std::string MemoryIndex::FileOf(const std::string& name) const {

@@ -78,7 +78,7 @@ class MemoryIndex {
   // A portion of the work. False when none is left.
   bool IndexSome(Entry& entry);
   std::shared_ptr<NearestIndex> MakeNearest(Entry& entry, Partition& partition);
-  void SaveIfDue(Entry& entry, const Partition& partition, const NearestIndex& nearest);
+  void SaveIfDue(Entry& entry, const std::string& space, size_t live, const NearestIndex& nearest);
   std::string FileOf(const std::string& name) const;
   Result<std::vector<Candidate>> SearchPartition(Entry& entry, const SearchMemories& search,
                                                  const FilterMatcher& filter, size_t limit);

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -26,7 +27,7 @@ namespace {
 // Neighbours kept of each vector, and how thoroughly they are looked for when it is added.
 constexpr size_t kLinks = 16;
 constexpr size_t kBuildEffort = 120;
-constexpr size_t kReadBytes = 1 << 20;
+constexpr size_t kPieceBytes = 1 << 20;
 
 float CosineDistance(const void* a, const void* b, const void* dimensions) {
   return 1 - DotProduct(static_cast<const float*>(a), static_cast<const float*>(b),
@@ -75,24 +76,112 @@ Status Unwritable(const std::string& file) {
   return Status(StatusCode::kUnavailable, "a search index cannot be saved").WithDetail(file);
 }
 
-// Length and checksum of a file; also brings it to the disk when `sync`.
-Status Measure(const std::string& file, bool sync, Seal& seal) {
+bool IsSet(const std::atomic<bool>* flag) {
+  return flag != nullptr && *flag;
+}
+Status Interrupted() {
+  return Status(StatusCode::kCancelled, "the search index is given up");
+}
+
+// Length and checksum of a file.
+Status Measure(const std::string& file, const std::atomic<bool>* stopping, Seal& seal) {
   const FileDescriptor fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return Status(StatusCode::kNotFound, "no such index");
-  std::vector<unsigned char> buffer(kReadBytes);
+  std::vector<unsigned char> buffer(kPieceBytes);
   uLong checksum = crc32(0, nullptr, 0);
   uint64_t bytes = 0;
   for (;;) {
+    if (IsSet(stopping)) return Interrupted();
     const ssize_t got = read(fd.get(), buffer.data(), buffer.size());
     if (got < 0) return Status(StatusCode::kUnavailable, "a search index cannot be read");
     if (got == 0) break;
     checksum = crc32(checksum, buffer.data(), static_cast<uInt>(got));
     bytes += static_cast<uint64_t>(got);
   }
-  if (sync && fsync(fd.get()) != 0) return Unwritable(file);
   seal.bytes = bytes;
   seal.checksum = checksum;
   return Status::Ok();
+}
+
+// A file that is written in pieces and measured on the way.
+class IndexFile {
+ public:
+  IndexFile(const std::string& path, const std::atomic<bool>* stopping)
+      : path_(path),
+        stopping_(stopping),
+        fd_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) {
+    if (!fd_) status_ = Unwritable(path_);
+  }
+
+  void Write(const void* data, size_t bytes) {
+    for (const char* next = static_cast<const char*>(data); bytes > 0;) {
+      const size_t taken = std::min(bytes, kPieceBytes - piece_.size());
+      piece_.append(next, taken);
+      next += taken;
+      bytes -= taken;
+      if (piece_.size() == kPieceBytes) Flush();
+    }
+  }
+  template <typename Value>
+  void Write(const Value& value) {
+    Write(&value, sizeof value);
+  }
+
+  // All of it is on the disk.
+  Status End(Seal& seal) {
+    Flush();
+    if (status_.ok() && fsync(fd_.get()) != 0) status_ = Unwritable(path_);
+    seal.bytes = bytes_;
+    seal.checksum = checksum_;
+    return status_;
+  }
+
+ private:
+  void Flush() {
+    if (status_.ok() && IsSet(stopping_)) status_ = Interrupted();
+    checksum_ = crc32(checksum_, reinterpret_cast<const unsigned char*>(piece_.data()),
+                      static_cast<uInt>(piece_.size()));
+    bytes_ += piece_.size();
+    for (size_t done = 0; status_.ok() && done < piece_.size();) {
+      const ssize_t wrote = write(fd_.get(), piece_.data() + done, piece_.size() - done);
+      if (wrote > 0) done += static_cast<size_t>(wrote);
+      if (wrote < 0 && errno != EINTR) status_ = Unwritable(path_);
+    }
+    piece_.clear();
+  }
+
+  const std::string path_;
+  const std::atomic<bool>* const stopping_;
+  const FileDescriptor fd_;
+  Status status_;
+  std::string piece_;
+  uint64_t bytes_ = 0;
+  uLong checksum_ = crc32(0, nullptr, 0);
+};
+
+// What hnswlib's saveIndex writes and its loadIndex reads; saveIndex itself neither tells when the
+// disk is full nor can be interrupted.
+void WriteGraph(const hnswlib::HierarchicalNSW<float>& graph, IndexFile& file) {
+  file.Write(graph.offsetLevel0_);
+  file.Write(graph.max_elements_);
+  file.Write(graph.cur_element_count);
+  file.Write(graph.size_data_per_element_);
+  file.Write(graph.label_offset_);
+  file.Write(graph.offsetData_);
+  file.Write(graph.maxlevel_);
+  file.Write(graph.enterpoint_node_);
+  file.Write(graph.maxM_);
+  file.Write(graph.maxM0_);
+  file.Write(graph.M_);
+  file.Write(graph.mult_);
+  file.Write(graph.ef_construction_);
+  file.Write(graph.data_level0_memory_, graph.cur_element_count * graph.size_data_per_element_);
+  for (size_t i = 0; i < graph.cur_element_count; ++i) {
+    const auto levels = static_cast<size_t>(std::max(graph.element_levels_[i], 0));
+    const auto bytes = static_cast<unsigned int>(graph.size_links_per_element_ * levels);
+    file.Write(bytes);
+    file.Write(graph.linkLists_[i], bytes);
+  }
 }
 
 }  // namespace
@@ -186,32 +275,36 @@ size_t NearestIndex::BytesOf(size_t dimensions, size_t vectors) {
   return vectors * (element + kLabelBytes + kLinks);
 }
 
-Status NearestIndex::Save(const std::string& file, const std::string& space) const {
+Status NearestIndex::Save(const std::string& file, const std::string& space,
+                          const std::atomic<bool>* stopping) const {
   const std::string draft = file + ".draft";
   Seal seal{space, implementation_->dimensions, 0, 0};
-  try {
+  IndexFile out(draft, stopping);
+  {
     std::shared_lock lock(implementation_->mutex);
-    implementation_->graph->saveIndex(draft);
-  } catch (const std::exception&) {
-    return Unwritable(draft);
+    WriteGraph(*implementation_->graph, out);
   }
-  AG_RETURN_IF_ERROR(Measure(draft, true, seal));
+  if (Status written = out.End(seal); !written.ok()) {
+    unlink(draft.c_str());
+    return written;
+  }
   // The old seal goes first: a file and a seal that do not belong together are never both there
   // with a matching checksum, and without a seal there is no index.
   unlink(SealOf(file).c_str());
   if (rename(draft.c_str(), file.c_str()) != 0) return Unwritable(file);
   const std::string bytes = pack::ToBytes(seal);
   const std::string seal_draft = SealOf(file) + ".draft";
-  std::ofstream out(seal_draft, std::ios::binary | std::ios::trunc);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (!out || rename(seal_draft.c_str(), SealOf(file).c_str()) != 0) return Unwritable(file);
+  std::ofstream sealed(seal_draft, std::ios::binary | std::ios::trunc);
+  sealed.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  sealed.close();
+  if (!sealed || rename(seal_draft.c_str(), SealOf(file).c_str()) != 0) return Unwritable(file);
   return Status::Ok();
 }
 
 Result<std::shared_ptr<NearestIndex>> NearestIndex::Load(const std::string& file,
                                                          const std::string& space,
-                                                         size_t dimensions) {
+                                                         size_t dimensions,
+                                                         const std::atomic<bool>* stopping) {
   std::ifstream in(SealOf(file), std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(in)), {});
   Seal seal;
@@ -221,7 +314,7 @@ Result<std::shared_ptr<NearestIndex>> NearestIndex::Load(const std::string& file
   }
   const Status damaged(StatusCode::kDataLoss, "a search index is damaged");
   Seal actual;
-  AG_RETURN_IF_ERROR(Measure(file, false, actual));
+  AG_RETURN_IF_ERROR(Measure(file, stopping, actual));
   if (actual.bytes != seal.bytes || actual.checksum != seal.checksum) return damaged;
   auto implementation = std::make_unique<Implementation>(dimensions);
   try {

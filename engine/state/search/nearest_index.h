@@ -2,6 +2,7 @@
 // direction (cosine). Approximate; whoever needs certainty compares all vectors.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -39,10 +40,14 @@ class NearestIndex {
   static size_t BytesOf(size_t dimensions, size_t vectors);
 
   // A file that is whole or absent, whenever the process dies. `space` names what is in it.
-  Status Save(const std::string& file, const std::string& space) const;
+  // Searches go on meanwhile. Like Load it ends with kCancelled soon after `stopping`, which may be
+  // null, is set.
+  Status Save(const std::string& file, const std::string& space,
+              const std::atomic<bool>* stopping = nullptr) const;
   // kNotFound when there is none of this space; kDataLoss when it is damaged.
   static Result<std::shared_ptr<NearestIndex>> Load(const std::string& file,
-                                                    const std::string& space, size_t dimensions);
+                                                    const std::string& space, size_t dimensions,
+                                                    const std::atomic<bool>* stopping = nullptr);
 
  private:
   struct Implementation;

@@ -1,7 +1,11 @@
 // Search through many memories: the approximate index, its file, and the bounds of memory.
 #include "state/search/memory_index.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -107,12 +111,19 @@ class MemoryIndexTest : public testing::Test {
     }
     return static_cast<double>(same) / static_cast<double>(all);
   }
-  static bool HasSeal(const std::string& directory) {
+  // Of an index that is saved; empty: there is none.
+  static std::string NameOfSealed(const std::string& directory) {
     std::error_code ignored;
     for (const auto& file : std::filesystem::directory_iterator(directory, ignored)) {
-      if (file.path().extension() == ".seal") return true;
+      if (file.path().extension() == ".seal") return file.path().stem();
     }
-    return false;
+    return "";
+  }
+  static bool HasSeal(const std::string& directory) { return !NameOfSealed(directory).empty(); }
+  static void AwaitSeal(const std::string& directory) {
+    const Deadline patience = DeadlineAfter(std::chrono::minutes(1));
+    while (!HasSeal(directory) && MonotonicClock::now() < patience) std::this_thread::yield();
+    ASSERT_TRUE(HasSeal(directory));
   }
 
   std::unique_ptr<Database> database_;
@@ -148,9 +159,7 @@ TEST_F(MemoryIndexTest, ManyVectorsAreFoundByTheApproximateIndexToo) {
     MemoryIndex index(*database_, files, kPlenty);
     Keeper keeper(index);
     EXPECT_EQ(Found(index, Query("alice", known)).count(std::to_string(kMany)), 1u);
-    const Deadline patience = DeadlineAfter(std::chrono::minutes(1));
-    while (!HasSeal(files) && MonotonicClock::now() < patience) std::this_thread::yield();
-    ASSERT_TRUE(HasSeal(files));
+    AwaitSeal(files);
     EXPECT_GE(Recall(index), 0.95);
     // Filters and changes are honoured all the same.
     SearchMemories filtered = Query("alice", known);
@@ -204,6 +213,48 @@ TEST(NearestIndex, AFileIsTakenWholeOrNotAtAll) {
   EXPECT_EQ(NearestIndex::Load(file, "here", 2).status().code(), StatusCode::kNotFound);
 }
 
+TEST_F(MemoryIndexTest, SearchesGoOnWhileAnIndexIsSavedAndStoppingEndsIt) {
+  FillPartition();
+  TemporaryDirectory directory;
+  const std::string first = directory.path() + "/first";
+  {
+    MemoryIndex index(*database_, first, kPlenty);
+    Keeper keeper(index);
+    Found(index, Query("alice", RandomVector()));
+    AwaitSeal(first);
+  }
+  // Under the same name elsewhere: a pipe, which takes little.
+  const std::string second = directory.path() + "/second";
+  std::filesystem::create_directory(second);
+  const std::string pipe = second + "/" + NameOfSealed(first) + ".draft";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const FileDescriptor reader(open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_TRUE(reader);
+  pollfd readable{reader.get(), POLLIN, 0};
+  constexpr int kPatienceMs = 60'000;
+
+  MemoryIndex index(*database_, second, kPlenty);
+  const std::vector<float> vector = RandomVector();
+  Found(index, Query("alice", vector));
+  std::thread keeper([&] { index.KeepIndexes(); });
+  EXPECT_EQ(poll(&readable, 1, kPatienceMs), 1) << "it is being saved";
+  const keys::MemoryKey added = Put("alice", kMany + 1, vector);
+  Commit();
+  index.Changed({added});
+  EXPECT_EQ(Found(index, Query("alice", vector)).count(std::to_string(kMany + 1)), 1u);
+  index.Stop();
+  size_t written = 0;
+  std::string piece(64 * 1024, '\0');
+  while (poll(&readable, 1, kPatienceMs) == 1) {
+    const ssize_t got = read(reader.get(), piece.data(), piece.size());
+    if (got == 0) break;
+    if (got > 0) written += static_cast<size_t>(got);
+  }
+  keeper.join();
+  EXPECT_LT(written, kMany * kDimensions * sizeof(float));
+  EXPECT_FALSE(HasSeal(second));
+}
+
 TEST_F(MemoryIndexTest, MemoryIsBounded) {
   const std::vector<float> vector = RandomVector();
   for (size_t i = 1; i <= 3000; ++i) Put("many", i, vector);
@@ -235,9 +286,7 @@ TEST_F(MemoryIndexTest, AnIndexMakesRoomForTheMemories) {
   MemoryIndex index(*database_, files, bytes + kSlack);
   Keeper keeper(index);
   EXPECT_THAT(Found(index, Query("alice", RandomVector())), SizeIs(10));
-  const Deadline patience = DeadlineAfter(std::chrono::minutes(1));
-  while (!HasSeal(files) && MonotonicClock::now() < patience) std::this_thread::yield();
-  ASSERT_TRUE(HasSeal(files));
+  AwaitSeal(files);
   for (size_t number = kMany; number < kMany + 4000;) {
     std::vector<keys::MemoryKey> changes;
     std::vector<float> vector;
