@@ -38,6 +38,22 @@ std::string CanonicalQuery(const Fields& query) {
   return out;
 }
 
+// Without blanks around it, and runs of them as one: what lies between us and the store may make
+// that of them.
+std::string CanonicalValue(std::string_view value) {
+  std::string out;
+  for (char c : value) {
+    const bool blank = c == ' ' || c == '\t';
+    if (!blank) {
+      out.push_back(c);
+    } else if (!out.empty() && out.back() != ' ') {
+      out.push_back(' ');
+    }
+  }
+  if (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
 std::string NamesOf(const Fields& sorted_headers) {
   std::string names;
   for (const auto& [name, value] : sorted_headers) {
@@ -71,7 +87,7 @@ std::string Signature(const Request& request, const Fields& sorted_headers,
   std::string canonical = request.method + "\n" + EncodePath(request.path) + "\n" +
                           CanonicalQuery(request.query) + "\n";
   for (const auto& [name, value] : sorted_headers) {
-    canonical.append(name).append(":").append(value).append("\n");
+    canonical.append(name).append(":").append(CanonicalValue(value)).append("\n");
   }
   canonical += '\n';
   canonical += NamesOf(sorted_headers) + "\n" + request.payload_hash;

@@ -60,6 +60,18 @@ TEST(SignedHeaders, OfAList) {
             "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7");
 }
 
+TEST(SignedHeaders, OfValuesWithBlanks) {
+  Request request{"PUT",
+                  kHost,
+                  "/test$file.text",
+                  {},
+                  {{"date", "  Fri, 24   May 2013\t00:00:00 GMT "},
+                   {"x-amz-storage-class", "REDUCED_REDUNDANCY  "}},
+                  Sha256Hex("Welcome to Amazon S3.")};
+  EXPECT_EQ(SignatureOf(request),
+            "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd");
+}
+
 TEST(SignedHeaders, CarryTheSessionToken) {
   Credentials temporary = kCredentials;
   temporary.session_token = "token";
