@@ -12,40 +12,91 @@ namespace {
 constexpr size_t kSharedTextsMax = 1'000'000;
 constexpr long kSpacesMax = 1000;
 
+// Elements that are passed over with all that is in them.
+class PassedOver {
+ public:
+  // True: it is, or is within one. `wanted`: it would not be one by itself.
+  bool Start(bool wanted) {
+    if (depth_ == 0 && wanted) return false;
+    ++depth_;
+    return true;
+  }
+  bool End() {
+    if (depth_ == 0) return false;
+    --depth_;
+    return true;
+  }
+  bool within() const { return depth_ > 0; }
+
+ private:
+  size_t depth_ = 0;
+};
+
+// What stands there in several forms, for programs of several ages (mc:AlternateContent): the first
+// of them that has text is read.
+class Alternatives {
+ public:
+  // False: a form of what was read in another one.
+  bool Start(std::string_view element) {
+    if (element == "AlternateContent") taken_.push_back(false);
+    const bool is_form = element == "Choice" || element == "Fallback";
+    return !is_form || taken_.empty() || !taken_.back();
+  }
+  void HasText() { taken_.assign(taken_.size(), true); }
+  void End(std::string_view element) {
+    if (element == "AlternateContent" && !taken_.empty()) taken_.pop_back();
+  }
+
+ private:
+  std::vector<bool> taken_;  // of each that is open: a form of it had text
+};
+
 // Paragraphs end lines. Word and PowerPoint use the same shapes
 // under two namespaces.
 bool ReadParagraphs(std::string_view xml, Text& out) {
   bool in_text = false;
+  PassedOver passed_over;
+  Alternatives alternatives;
   XmlHandler handler;
   handler.on_start = [&](const XmlElement& element) {
+    if (passed_over.Start(passed_over.within() || alternatives.Start(element.name))) return;
     if (element.name == "t") in_text = true;
     if (element.name == "tab") out.Tab();
     if (element.name == "br" || element.name == "cr") out.EndLine();
   };
   handler.on_end = [&](std::string_view name) {
+    if (passed_over.End()) return;
+    alternatives.End(name);
     if (name == "t") in_text = false;
     if (name == "p") out.EndLine();
   };
   handler.on_text = [&](std::string_view text) {
-    if (in_text) out.Append(text);
+    if (!in_text || passed_over.within()) return;
+    alternatives.HasText();
+    out.Append(text);
   };
   handler.stop = [&] { return out.full(); };
   return ReadXml(xml, handler);
 }
 
+// How a text is spoken stands beside it, in the cells of some languages.
+constexpr std::string_view kPhonetic = "rPh";
+
 // The texts that cells of a workbook refer to by number.
 bool ReadSharedTexts(std::string_view xml, std::vector<std::string>& texts) {
   bool in_text = false;
+  PassedOver passed_over;
   XmlHandler handler;
   handler.on_start = [&](const XmlElement& element) {
+    if (passed_over.Start(element.name != kPhonetic)) return;
     if (element.name == "si" && texts.size() < kSharedTextsMax) texts.emplace_back();
     if (element.name == "t") in_text = true;
   };
   handler.on_end = [&](std::string_view name) {
-    if (name == "t") in_text = false;
+    if (!passed_over.End() && name == "t") in_text = false;
   };
   handler.on_text = [&](std::string_view text) {
-    if (in_text && !texts.empty()) texts.back() += text;
+    if (in_text && !passed_over.within() && !texts.empty()) texts.back() += text;
   };
   return ReadXml(xml, handler);
 }
@@ -55,8 +106,10 @@ bool ReadSheet(std::string_view xml, const std::vector<std::string>& shared, Tex
   bool is_shared = false;
   bool first = true;
   std::string value;
+  PassedOver passed_over;
   XmlHandler handler;
   handler.on_start = [&](const XmlElement& element) {
+    if (passed_over.Start(element.name != kPhonetic)) return;
     if (element.name == "row") first = true;
     if (element.name == "c") {
       is_shared = element.attribute("t") == "s";
@@ -65,9 +118,10 @@ bool ReadSheet(std::string_view xml, const std::vector<std::string>& shared, Tex
     if (element.name == "v" || element.name == "t") in_value = true;
   };
   handler.on_text = [&](std::string_view text) {
-    if (in_value) value += text;
+    if (in_value && !passed_over.within()) value += text;
   };
   handler.on_end = [&](std::string_view name) {
+    if (passed_over.End()) return;
     if (name == "v" || name == "t") in_value = false;
     if (name == "row") out.EndLine();
     if (name != "c") return;

@@ -95,6 +95,23 @@ TEST_F(Archives, Word) {
   EXPECT_EQ(WordText("/dev/null"), std::nullopt);
 }
 
+// Word writes a text box as a drawing and, for its older versions, as VML.
+TEST_F(Archives, WordTextBox) {
+  EXPECT_EQ(
+      WordText(Write(
+          {{"word/document.xml",
+            "<w:document xmlns:w='w' xmlns:mc='mc'><w:body><w:p><w:r><w:t>before</w:t></w:r><w:r>"
+            "<mc:AlternateContent><mc:Choice Requires='wps'><w:p><w:r><w:t>box</w:t></w:r></w:p>"
+            "<mc:AlternateContent><mc:Choice Requires='x'/><mc:Fallback><w:t>inner</w:t>"
+            "</mc:Fallback></mc:AlternateContent></mc:Choice>"
+            "<mc:Choice Requires='wpg'><w:p><w:r><w:t>box</w:t></w:r></w:p></mc:Choice>"
+            "<mc:Fallback><w:p><w:r><w:tab/><w:t>box</w:t></w:r></w:p></mc:Fallback>"
+            "</mc:AlternateContent></w:r><w:r><w:t>after</w:t></w:r></w:p>"
+            "<w:p><w:r><mc:AlternateContent><mc:Fallback><w:t>only</w:t></mc:Fallback>"
+            "</mc:AlternateContent></w:r></w:p></w:body></w:document>"}})),
+      "beforebox\ninnerafter\nonly");
+}
+
 TEST_F(Archives, Presentation) {
   auto slide = [](const std::string& text) {
     return "<p:sld xmlns:p='p' xmlns:a='a'><a:p><a:r><a:t>" + text + "</a:t></a:r></a:p></p:sld>";
@@ -114,6 +131,17 @@ TEST_F(Archives, Sheet) {
                         "<row><c t='s'><v>1</v></c><c t='inlineStr'><is><t>in</t></is></c>"
                         "<c t='s'><v>99</v></c></row></sheetData></worksheet>"}})),
       "name\t1.5\nab\tin");
+}
+
+TEST_F(Archives, SheetWithPhoneticText) {
+  EXPECT_EQ(SheetText(Write({{"xl/sharedStrings.xml",
+                              "<sst><si><t>Tokyo</t><rPh sb='0' eb='2'><t>to-kyo</t></rPh>"
+                              "<phoneticPr fontId='1'/></si></sst>"},
+                             {"xl/worksheets/sheet1.xml",
+                              "<worksheet><sheetData><row><c t='s'><v>0</v></c><c t='inlineStr'>"
+                              "<is><t>Kyoto</t><rPh sb='0' eb='2'><t>kyo-to</t></rPh></is></c>"
+                              "</row></sheetData></worksheet>"}})),
+            "Tokyo\tKyoto");
 }
 
 TEST_F(Archives, OpenDocument) {
