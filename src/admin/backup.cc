@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/ids.h"
 #include "media/file_lock.h"
 
 namespace agent_graph::admin {
@@ -19,8 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a backup is made under; one is made at a time. The owner writes the database.
-constexpr char kDatabaseDraft[] = "unfinished-database";
+// What a backup is made under; one is made at a time. The owner writes the database, each time
+// under a name of its own: it may still be writing one that nobody waits for any more.
+constexpr char kDatabaseDrafts[] = "unfinished-database";
 constexpr char kDraft[] = ".unfinished";
 constexpr char kLock[] = ".lock";
 constexpr char kDatabase[] = "/db";
@@ -74,7 +76,14 @@ class Leftovers {
  private:
   void Remove() const {
     std::error_code ignored;
-    for (const char* name : {kDraft, kDatabaseDraft}) fs::remove_all(folder_ + "/" + name, ignored);
+    std::vector<fs::path> unfinished = {fs::path(folder_) / kDraft};
+    for (fs::directory_iterator entry(folder_, ignored), end; !ignored && entry != end;
+         entry.increment(ignored)) {
+      const bool is_draft = entry->path().filename().string().starts_with(kDatabaseDrafts);
+      // Not what a backup of an earlier version may be called.
+      if (is_draft && !fs::exists(entry->path() / "db")) unfinished.push_back(entry->path());
+    }
+    for (const fs::path& path : unfinished) fs::remove_all(path, ignored);
   }
 
   const std::string folder_;
@@ -108,7 +117,7 @@ Status CopyDatabaseFiles(const std::string& from, const std::string& to) {
 
 Result<BackupContents> MakeBackup(StateAccess& state, const std::string& name,
                                   const std::string& uploads) {
-  if (!state::IsBackupName(name) || name == kDatabaseDraft) {
+  if (!state::IsBackupName(name) || name.starts_with(kDatabaseDrafts)) {
     return Status(StatusCode::kInvalidArgument,
                   "NAME has letters, digits, '-', '_' and '.', at most 64");
   }
@@ -123,10 +132,11 @@ Result<BackupContents> MakeBackup(StateAccess& state, const std::string& name,
   const Leftovers leftovers(folder);
   const std::string draft = folder + "/" + kDraft;
   // The database first: every file that it names was there before, and files are never removed.
-  AG_ASSIGN_OR_RETURN(contents.database, CopyDatabase(state, kDatabaseDraft));
+  const std::string database_draft = std::string(kDatabaseDrafts) + "-" + NewHexId();
+  AG_ASSIGN_OR_RETURN(contents.database, CopyDatabase(state, database_draft));
   fs::create_directory(draft, error);
   if (error) return Failed(draft, error);
-  AG_RETURN_IF_ERROR(Rename(folder + "/" + kDatabaseDraft, draft + kDatabase));
+  AG_RETURN_IF_ERROR(Rename(folder + "/" + database_draft, draft + kDatabase));
   AG_ASSIGN_OR_RETURN(contents.files, media::CopyFiles(uploads, draft + kUploads));
   AG_RETURN_IF_ERROR(Rename(draft, contents.place));
   return contents;

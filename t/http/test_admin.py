@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import signal
 import subprocess
 
@@ -106,6 +107,29 @@ def test_a_backup_ends_when_its_service_does(start_service):
     assert _backups(service) == set()
     service.start()
     _admin("backup", _state(service), "first")
+
+
+def test_a_killed_backup_is_not_in_the_way_of_the_next(start_service):
+    service = start_service(_SETTINGS)
+    _run(service, "t", "hello")
+    for _ in range(40):
+        message = {"role": "user", "content": secrets.token_hex(250_000)}
+        assert service.post("/v1/threads/t/messages", {"messages": [message]}).status == 200
+    (owner,) = service.cache_managers()
+    with subprocess.Popen([_ADMIN, "backup", _state(service), "first"]) as backup:
+        drafts = _state(service) / "backups"
+        wait_until(lambda: any(drafts.glob("unfinished*")), "it is being copied")
+        # The owner goes on with the copy when the next backup is asked for.
+        os.kill(owner.pid, signal.SIGSTOP)
+        backup.kill()
+        backup.wait()
+        os.kill(owner.pid, signal.SIGCONT)
+    _admin("backup", _state(service), "second")
+    assert "second" in _backups(service)
+    _admin("backup", _state(service), "third")
+    assert _backups(service) == {"second", "third"}
+    for name in ("unfinished-database", "unfinished-database-x"):
+        assert "NAME has letters" in _admin("backup", _state(service), name, code=1)
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
