@@ -12,7 +12,7 @@ packages_of() {
                 libwslay-dev libxml2-dev libzip-dev poppler-utils ;;
     docs) echo npm openssl ;;
     test) echo python3 python3-pytest python3-pytest-timeout python3-pytest-rerunfailures python3-h2 npm openssl redis-server \
-               python3-websockets python3-jsonschema json-schema-test-suite espeak-ng sox ;;
+               python3-websockets python3-jsonschema json-schema-test-suite espeak-ng sox strace ;;
     lint) echo clang-19 clang-format-19 clang-tidy-19 ;;
     fuzz) echo libclang-rt-19-dev ;;
     bench) echo wrk python3 python3-websockets libbenchmark-dev ;;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/durable.h"
 #include "base/ids.h"
 #include "media/file_lock.h"
 
@@ -107,8 +108,10 @@ Status CopyDatabaseFiles(const std::string& from, const std::string& to) {
   for (fs::directory_iterator entry(from, error), end; !error && entry != end;
        entry.increment(error)) {
     if (!entry->is_regular_file() || entry->is_symlink()) continue;
-    fs::copy_file(entry->path(), fs::path(to) / entry->path().filename(), error);
+    const fs::path copy = fs::path(to) / entry->path().filename();
+    fs::copy_file(entry->path(), copy, error);
     if (error) break;
+    AG_RETURN_IF_ERROR(SyncPath(copy));
   }
   return error ? Failed(from, error) : Status::Ok();
 }
@@ -138,7 +141,9 @@ Result<BackupContents> MakeBackup(StateAccess& state, const std::string& name,
   if (error) return Failed(draft, error);
   AG_RETURN_IF_ERROR(Rename(folder + "/" + database_draft, draft + kDatabase));
   AG_ASSIGN_OR_RETURN(contents.files, media::CopyFiles(uploads, draft + kUploads));
+  AG_RETURN_IF_ERROR(SyncPath(draft));
   AG_RETURN_IF_ERROR(Rename(draft, contents.place));
+  AG_RETURN_IF_ERROR(SyncPath(folder));
   return contents;
 }
 
@@ -160,6 +165,7 @@ Result<Replaced> RestoreBackup(StateAccess& state, const std::string& backup,
   fs::remove_all(uploads_draft, error);
   AG_RETURN_IF_ERROR(CopyDatabaseFiles(backup + kDatabase, database_draft));
   AG_RETURN_IF_ERROR(state::Database::OpenDirectory(database_draft).status());
+  AG_RETURN_IF_ERROR(SyncPath(database_draft));
   Replaced replaced;
   AG_ASSIGN_OR_RETURN(replaced.files, media::CopyFiles(backup + kUploads, uploads_draft));
   const std::string time = std::to_string(UnixMicros());
@@ -172,6 +178,9 @@ Result<Replaced> RestoreBackup(StateAccess& state, const std::string& backup,
   renames.emplace_back(uploads_draft, uploads);
   renames.emplace_back(database_draft, database);
   AG_RETURN_IF_ERROR(RenameAll(renames));
+  for (const std::string& moved : {uploads, database}) {
+    AG_RETURN_IF_ERROR(SyncPath(fs::absolute(moved).parent_path()));
+  }
   // Made from the database that was here before.
   fs::remove_all(state.directory().index_path(), error);
   return replaced;

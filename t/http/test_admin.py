@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import secrets
+import shutil
 import signal
 import subprocess
 
@@ -181,6 +183,40 @@ def test_a_backup_holds_nothing_but_files(start_service, directory):
     (folder / record["file_id"]).unlink()
     (folder / record["file_id"]).write_bytes(b"x")
     _admin("backup", _state(service), "second")
+
+
+def _traced(trace, *arguments):
+    """The names that were synced or given, in order, as ("fsync", path) and ("rename", to)."""
+    command = ["strace", "-f", "-y", "-e", "trace=fsync,rename,renameat,renameat2", "-o", trace]
+    done = subprocess.run([*command, _ADMIN, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    steps = []
+    for line in trace.read_text().splitlines():
+        if synced := re.search(r"fsync\(\d+<([^>]*)>\) += 0", line):
+            steps.append(("fsync", synced[1]))
+        elif renamed := re.search(r"rename\w*\(.*\"([^\"]*)\"(, \w+)?\) += 0", line):
+            steps.append(("rename", renamed[1]))
+    return steps
+
+
+@pytest.mark.skipif(not shutil.which("strace") or environment.SANITIZER != "", reason="needs strace")
+def test_copies_are_on_the_disk_before_they_are_told(start_service, directory):
+    service = start_service(_SETTINGS)
+    uploaded(service, b"x")
+    _run(service, "t", "hello")
+    service.stop()
+    service.wait_until_gone()
+    state = _state(service)
+    steps = _traced(directory / "trace", "backup", state, "b")
+    placed = steps.index(("rename", f"{state}/backups/b"))
+    assert ("fsync", f"{state}/backups") in steps[placed:]
+    assert ("fsync", f"{state}/backups/.unfinished") in steps[:placed]
+    steps = _traced(directory / "trace", "restore", state, state / "backups/b")
+    placed = steps.index(("rename", f"{state}/db"))
+    copied = {f"{state}/db.restored/{path.name}" for path in (state / "backups/b/db").iterdir()}
+    synced = {path for step, path in steps[:placed] if step == "fsync"}
+    assert copied <= synced and f"{state}/db.restored" in synced
+    assert ("fsync", str(state)) in steps[placed:]
 
 
 def test_no_restore_from_what_is_no_backup(start_service, directory):

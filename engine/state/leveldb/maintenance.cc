@@ -5,30 +5,19 @@
 #include <leveldb/write_batch.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
-#include <system_error>
 
 #include "base/hex.h"
 #include "state/leveldb/memories.h"
 #include "state/leveldb/numbering.h"
 #include "state/leveldb/rows.h"
+#include "state/leveldb/stopping.h"
 #include "state/leveldb/thread_read.h"
 
 namespace agent_graph::state {
 namespace {
 
 constexpr size_t kBatchBytes = 4 * 1024 * 1024;
-// A backup ends where the disk has less room than this, or than this part of it.
-constexpr uintmax_t kRoomLeft = 128 * 1024 * 1024;
-constexpr uintmax_t kRoomLeftShare = 16;
-
-bool IsSet(const std::atomic<bool>* flag) {
-  return flag != nullptr && *flag;
-}
-Status Interrupted() {
-  return Status(StatusCode::kUnavailable, "the state owner is leaving");
-}
 
 std::string Readable(std::string_view key) {
   std::string text;
@@ -54,7 +43,7 @@ class Verifier {
       ++report_.rows;
       numbers_.Add(key, value);
       Check(key, value);
-      if (IsSet(stopping_)) failure_ = Interrupted();
+      if (failure_.ok()) failure_ = CheckStopping(stopping_);
       return failure_.ok();
     }));
     CheckCounter(keys::Meta(kNextThreadName), numbers_.largest_thread());
@@ -214,45 +203,6 @@ Status RaiseCounters(Database& database) {
   return database.Write(batch, true);
 }
 
-// A folder that goes unless it was kept: on a disk that is full it would be what fills it.
-class Draft {
- public:
-  explicit Draft(std::string path) : path_(std::move(path)) { Remove(); }
-  ~Draft() {
-    if (!kept_) Remove();
-  }
-  Draft(const Draft&) = delete;
-  Draft& operator=(const Draft&) = delete;
-
-  const std::string& path() const { return path_; }
-  Status KeepAs(const std::string& directory) {
-    std::error_code error;
-    std::filesystem::rename(path_, directory, error);
-    if (error) return Status(StatusCode::kUnavailable, "the backup cannot be put into its place");
-    kept_ = true;
-    return Status::Ok();
-  }
-
- private:
-  void Remove() const {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  const std::string path_;
-  bool kept_ = false;
-};
-
-// Those who write to the same disk must not feel a backup that does not fit.
-Status CheckRoom(const std::string& directory) {
-  std::error_code error;
-  const std::filesystem::space_info space = std::filesystem::space(directory, error);
-  if (error || space.available >= std::min(kRoomLeft, space.capacity / kRoomLeftShare)) {
-    return Status::Ok();
-  }
-  return Status(StatusCode::kResourceExhausted, "the disk has too little room for a backup");
-}
-
 // Makes the rows anew that can be told from others.
 Status RebuildListings(Database& database) {
   leveldb::WriteBatch batch;
@@ -325,53 +275,8 @@ void TakeOverLog(const std::string& database_directory) {
 
 }  // namespace
 
-bool IsBackupName(std::string_view name) {
-  constexpr size_t kNameBytesMax = 64;
-  if (name.empty() || name.size() > kNameBytesMax || name[0] == '.') return false;
-  return std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
-  });
-}
-
 Result<VerifyReport> Verify(const Database& database, const std::atomic<bool>* stopping) {
   return Verifier(database, stopping).Run();
-}
-
-Result<BackupReport> Backup(const Database& database, const std::string& directory,
-                            const std::atomic<bool>* stopping) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  if (fs::exists(directory, error) || error) {
-    return Status(StatusCode::kConflict, "a backup of this name exists");
-  }
-  Draft draft(directory + ".draft");
-  fs::create_directories(fs::path(directory).parent_path(), error);
-  fs::permissions(fs::path(directory).parent_path(), fs::perms::owner_all, error);
-  BackupReport report;
-  {
-    AG_ASSIGN_OR_RETURN(const std::unique_ptr<Database> copy,
-                        Database::OpenDirectory(draft.path()));
-    leveldb::WriteBatch batch;
-    Status written;
-    const DatabaseSnapshot snapshot(database);
-    AG_RETURN_IF_ERROR(snapshot.Scan({}, {}, [&](std::string_view key, std::string_view value) {
-      batch.Put({key.data(), key.size()}, {value.data(), value.size()});
-      ++report.rows;
-      report.bytes += key.size() + value.size();
-      if (IsSet(stopping)) written = Interrupted();
-      if (!written.ok()) return false;
-      if (batch.ApproximateSize() < kBatchBytes) return true;
-      written = CheckRoom(draft.path());
-      if (written.ok()) written = copy->Write(batch, false);
-      batch.Clear();
-      return written.ok();
-    }));
-    AG_RETURN_IF_ERROR(written);
-    AG_RETURN_IF_ERROR(copy->Write(batch, true));
-  }
-  AG_RETURN_IF_ERROR(draft.KeepAs(directory));
-  return report;
 }
 
 Status Repair(const std::string& database_directory) {

@@ -9,6 +9,7 @@
 
 #include "state/leveldb/memories.h"
 #include "state/leveldb/reader.h"
+#include "state/leveldb/stopping.h"
 
 namespace agent_graph::state {
 namespace {
@@ -148,7 +149,7 @@ Status MemoryIndex::Build(Entry& entry, const Scope& scope, const Embedding& wan
   entry.partition.reset();
   auto partition = std::make_shared<Partition>(wanted.space, DimensionsOf(wanted));
   auto within_bounds = [&] {
-    if (stopping_) return Status(StatusCode::kUnavailable, "the state owner is leaving");
+    AG_RETURN_IF_ERROR(CheckStopping(&stopping_));
     if (partition->bytes() <= bytes_max_) return Status::Ok();
     return Status(StatusCode::kResourceExhausted,
                   "there are too many memories here to search through them");
