@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "callback.h"
+#include "environment.h"
 #include "service/file_storage.h"
 #include "service_zone.h"
 #include "spawners.h"
@@ -88,14 +89,17 @@ ngx_int_t InitModule(ngx_cycle_t* cycle) noexcept {
     master_processors_known =
         sched_getaffinity(0, sizeof(master_processors), &master_processors) == 0;
   }
-  if (MainConfig* main = FindMainConfig(*cycle)) {
-    for (const auto& config : *main->services) ReplaceZone(cycle, config->zone);
-  }
-  return NGX_OK;
+  return Guarded<ngx_int_t>(cycle->log, NGX_ERROR, [&]() -> ngx_int_t {
+    if (const MainConfig* main = FindMainConfig(*cycle)) {
+      for (const auto& config : *main->services) ReplaceZone(cycle, config->zone);
+    }
+    return KeepEnvironment(cycle) ? NGX_OK : NGX_ERROR;
+  });
 }
 
 ngx_int_t InitProcess(ngx_cycle_t* cycle) noexcept {
   // Also called in the cache manager and loader.
+  DropEnvironment();
   if (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE) return NGX_OK;
   Guarded(cycle->log, [&] {
     MainConfig* main = FindMainConfig(*cycle);

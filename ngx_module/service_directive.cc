@@ -6,9 +6,8 @@
 #include "base/errno_text.h"
 #include "callback.h"
 #include "config.h"
+#include "environment.h"
 #include "service_zone.h"
-
-extern "C" char** environ;
 
 namespace agent_graph::nginx {
 namespace {
@@ -111,18 +110,6 @@ bool ReadWholeFile(const std::string& path, std::string& text, std::string& reas
   return reason.empty();
 }
 
-settings::Environment CaptureEnvironment() {
-  settings::Environment environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    std::string_view text = *entry;
-    size_t equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    environment.insert_or_assign(std::string(text.substr(0, equals)),
-                                 std::string(text.substr(equals + 1)));
-  }
-  return environment;
-}
-
 char* RefuseFile(ngx_conf_t* cf, const ServiceConfig& service, const std::string& reason) {
   ngx_str_t text = Reference(reason);
   ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "agent_graph_service \"%s\": %s: %V",
@@ -144,12 +131,12 @@ Status OpenBackends(settings::Settings& settings) {
   return OpenBackend("authorization", settings.authorization.backend);
 }
 
-// Reads service.json with the master's environment (workers have none) and opens the graph's file.
+// Reads service.json with nginx's own environment (workers have none) and opens the graph's file.
 char* LoadSettings(ngx_conf_t* cf, ServiceConfig& service) {
   std::string text;
   std::string reason;
   if (!ReadWholeFile(service.file, text, reason)) return RefuseFile(cf, service, reason);
-  Result<settings::Settings> loaded = settings::Load(service.file, text, CaptureEnvironment());
+  Result<settings::Settings> loaded = settings::Load(service.file, text, StartEnvironment());
   if (!loaded.ok()) return RefuseFile(cf, service, loaded.status().message());
   if (Status opened = OpenBackends(*loaded); !opened.ok()) {
     return RefuseFile(cf, service, opened.message());

@@ -1,6 +1,7 @@
 // One node of each behaviour that the run loop must survive; the exports choose.
 #include <agent_graph/agent_graph.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
@@ -20,6 +21,12 @@ NodeResult Throw(const State&, RunContext&) {
 NodeResult Sleep(const State&, RunContext& context) {
   context.SleepFor(std::chrono::milliseconds(context.config().value("sleep_ms", 1000)));
   return Message::Assistant(context.cancelled() ? "woken early" : "slept well");
+}
+
+// The variable of its process's environment that the user names.
+NodeResult Environment(const State& state, RunContext&) {
+  const char* value = std::getenv(state.LastUserText().c_str());
+  return Message::Assistant(value == nullptr ? "unset" : std::string("set to ") + value);
 }
 
 // Looks neither at its cancellation nor at the clock.
@@ -59,6 +66,10 @@ void BuildSleeping(GraphBuilder& graph) {
 void BuildHanging(GraphBuilder& graph) {
   graph.AddFunction("HANG", Hang, Execution::kBlocking, std::chrono::milliseconds(100));
   graph.AddEdge(START, "HANG");
+}
+
+void BuildEnvironment(GraphBuilder& graph) {
+  graph.AddFunction("LOOK", Environment).AddEdge(START, "LOOK");
 }
 
 void BuildStreaming(GraphBuilder& graph) {
@@ -144,6 +155,7 @@ AGENT_GRAPH_EXPORT(echo, BuildEcho)
 AGENT_GRAPH_EXPORT(throwing, BuildThrowing)
 AGENT_GRAPH_EXPORT(sleeping, BuildSleeping)
 AGENT_GRAPH_EXPORT(hanging, BuildHanging)
+AGENT_GRAPH_EXPORT(environment, BuildEnvironment)
 AGENT_GRAPH_EXPORT(streaming, BuildStreaming)
 AGENT_GRAPH_EXPORT(endless, BuildEndless)
 AGENT_GRAPH_EXPORT(pausing, BuildPausing)
