@@ -49,8 +49,10 @@ std::string IdGenerator::Next() const {
       return std::to_string(tick * kBigintWorkers + options_.worker % kBigintWorkers);
     }
     case IdKind::kSnowflake: {
-      const int64_t millis = static_cast<int64_t>(UnixNanos() / 1'000'000) - options_.epoch_millis;
-      const uint64_t now = millis > 0 ? static_cast<uint64_t>(millis) : 0;
+      // Before the epoch, where a clock that is wrong may be, it wraps around: it goes on all the
+      // same.
+      const uint64_t now =
+          (UnixNanos() / 1'000'000 - static_cast<uint64_t>(options_.epoch_millis)) & kMillisMask;
       const uint64_t tick = NextTick(now << kCountBits);
       const uint64_t id = ((tick >> kCountBits) & kMillisMask)
                               << (kNodeBits + kWorkerBits + kCountBits) |

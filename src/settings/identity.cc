@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "settings/access.h"
 
@@ -22,14 +23,18 @@ Status ReadIdKind(const Value& value, IdOptions& ids) {
   return Status::Ok();
 }
 
+// Ids count from it: what lies ahead would be counted backwards.
+Status ReadEpoch(const Value& value, IdOptions& ids) {
+  AG_RETURN_IF_ERROR(value.Read(0, std::numeric_limits<int64_t>::max() / 1000, ids.epoch_millis));
+  if (ids.epoch_millis <= UnixMicros() / 1000) return Status::Ok();
+  return value.Error("must be a time that has passed, in milliseconds since 1970");
+}
+
 constexpr Key<IdOptions> kIdKeys[] = {
     {"type", ReadIdKind},
     {"node",
      [](const Value& v, IdOptions& i) { return v.Read(0, IdOptions::kNodesMax - 1, i.node); }},
-    {"epoch_ms",
-     [](const Value& v, IdOptions& i) {
-       return v.Read(0, std::numeric_limits<int64_t>::max() / 1'000'000, i.epoch_millis);
-     }},
+    {"epoch_ms", ReadEpoch},
 };
 
 }  // namespace

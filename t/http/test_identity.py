@@ -62,6 +62,7 @@ def test_ids(start_service, configured, name, kind, shape):
         ("serial", "id_generator"),
         ({"type": "snowflake", "node": 32}, "id_generator.node"),
         ({"kind": "uuid"}, "id_generator.kind"),
+        ({"type": "snowflake", "epoch_ms": 4102444800000}, "id_generator.epoch_ms"),
     ],
 )
 def test_wrong_generators_are_refused(make_service, configured, reason):

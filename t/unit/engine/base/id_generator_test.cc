@@ -72,6 +72,18 @@ TEST(IdGeneratorTest, ASnowflakeHoldsTimeNodeAndWorker) {
   EXPECT_NEAR(static_cast<double>(millis), static_cast<double>(UnixMicros()) / 1000, 60'000);
 }
 
+TEST(IdGeneratorTest, ASnowflakeBeforeItsEpochIsNotThatOfAnEarlierStart) {
+  const IdOptions options{.kind = IdKind::kSnowflake, .epoch_millis = 4'102'444'800'000};
+  uint64_t last = 0;
+  for (int start = 0; start < 3; ++start) {
+    const uint64_t id = std::stoull(IdGenerator(options).Next());
+    EXPECT_GT(id, last);
+    last = id;
+    for (const int64_t now = UnixMicros() / 1000; UnixMicros() / 1000 == now;) {
+    }
+  }
+}
+
 TEST(IdGeneratorTest, NamesItself) {
   EXPECT_EQ(IdGenerator().name(), "UUIDGenerator");
   EXPECT_EQ(IdGenerator().type(), "string");

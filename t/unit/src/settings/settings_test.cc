@@ -106,6 +106,9 @@ INSTANTIATE_TEST_SUITE_P(
                   "models.m.headers.a b: is not a header name"},
         ErrorCase{R"("models": {"m": {"provider": "demo", "headers": {"a": "b\r\nc: d"}}})",
                   "models.m.headers.a: must not hold control characters"},
+        ErrorCase{R"("id_generator": {"type": "snowflake", "epoch_ms": 4102444800000})",
+                  "id_generator.epoch_ms: must be a time that has passed, in milliseconds since "
+                  "1970"},
         ErrorCase{R"("env": "nowhere.env")",
                   "env: cannot read /etc/nginx/agent/nowhere.env: No such file or directory"},
         ErrorCase{R"("env": 5)", "env: must be a string"}));
