@@ -34,7 +34,8 @@ docs:
 	cmake/install-docs-viewers.sh
 
 # make module NGINX_SRC=DIR [STATIC=1] [NGINX_CONFIGURE="--with-..."]: against any nginx source tree.
-# The result is in build/nginx-<tree>/: the module, or with STATIC=1 an nginx that contains it.
+# The result is in build/nginx-<tree>-dynamic/objs/ (-static with STATIC=1): the module, or an nginx
+# that contains it, and beside it agent-extract.
 module:
 	@test -n '$(NGINX_SRC)' || { echo 'usage: make module NGINX_SRC=DIR [STATIC=1]' >&2; exit 2; }
 	cmake/install-packages.sh build

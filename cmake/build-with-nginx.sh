@@ -47,4 +47,4 @@ if [[ ! -x $configure ]]; then configure=auto/configure; fi
 
 "$configure" "${options[@]}" --builddir="$build/objs" "$add=$root"
 make -j "${JOBS:-2}" -f "$build/objs/Makefile" "$target"
-ls -l "$build/objs/$result"
+ls -l "$build/objs/$result" "$build/objs/agent-extract"

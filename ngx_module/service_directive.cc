@@ -7,6 +7,7 @@
 #include "callback.h"
 #include "config.h"
 #include "environment.h"
+#include "service/file_storage.h"
 #include "service_zone.h"
 
 namespace agent_graph::nginx {
@@ -131,6 +132,18 @@ Status OpenBackends(settings::Settings& settings) {
   return OpenBackend("authorization", settings.authorization.backend);
 }
 
+void WarnWithoutExtractor(ngx_conf_t* cf, const ServiceConfig& service) {
+  using Documents = settings::MediaSettings::Documents;
+  if (service.settings->media.documents != Documents::kExtractText) return;
+  const std::string program = service::ExtractorProgram();
+  if (access(program.c_str(), X_OK) == 0) return;
+  const std::string reason = ErrnoText(errno);
+  ngx_conf_log_error(
+      NGX_LOG_WARN, cf, 0,
+      "agent_graph_service \"%s\": documents will have no text, %s cannot be run: %s",
+      service.name.c_str(), program.c_str(), reason.c_str());
+}
+
 // Reads service.json with nginx's own environment (workers have none) and opens the graph's file.
 char* LoadSettings(ngx_conf_t* cf, ServiceConfig& service) {
   std::string text;
@@ -153,6 +166,7 @@ char* LoadSettings(ngx_conf_t* cf, ServiceConfig& service) {
                       "agent: cannot open " + settings->agent_module + ": " + ErrnoText(errno));
   }
   service.settings = std::move(settings);
+  WarnWithoutExtractor(cf, service);
   return NGX_CONF_OK;
 }
 

@@ -78,8 +78,9 @@ std::string_view FormatOf(std::string_view mime_type, std::string_view filename)
   return {};
 }
 
-Extractor::Extractor(std::string program, std::shared_ptr<const process::Launcher> launcher)
-    : program_(std::move(program)), launcher_(std::move(launcher)) {}
+Extractor::Extractor(std::string program, std::shared_ptr<const process::Launcher> launcher,
+                     LogFunction log)
+    : program_(std::move(program)), launcher_(std::move(launcher)), log_(std::move(log)) {}
 
 Extractor::~Extractor() = default;
 
@@ -132,7 +133,7 @@ void Extractor::EndTurn(const std::string& user) {
 }
 
 Result<std::unique_ptr<process::Process>> Extractor::StartProgram(int file, std::string_view format,
-                                                                  Deadline deadline) const {
+                                                                  Deadline deadline) {
   process::ProcessOptions options;
   options.arguments = {program_, std::string(format)};
   options.environment = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
@@ -142,6 +143,9 @@ Result<std::unique_ptr<process::Process>> Extractor::StartProgram(int file, std:
   const Deadline give_up = DeadlineAfter(kStartPatience);
   for (;;) {
     auto process = launcher_->Start(options, never_, deadline);
+    if (process.status().code() == StatusCode::kInvalidArgument && !told_.exchange(true)) {
+      log_("documents are stored without their text: " + process.status().message());
+    }
     // The spawner comes back with the helper process.
     if (process.status().code() != StatusCode::kUnavailable || MonotonicClock::now() >= give_up) {
       return process;
@@ -150,7 +154,7 @@ Result<std::unique_ptr<process::Process>> Extractor::StartProgram(int file, std:
   }
 }
 
-Result<std::string> Extractor::RunProgram(int file, std::string_view format) const {
+Result<std::string> Extractor::RunProgram(int file, std::string_view format) {
   // Opened again: the program gets no writable descriptor and a position of its own.
   const std::string path = "/proc/self/fd/" + std::to_string(file);
   const FileDescriptor input(open(path.c_str(), O_RDONLY | O_CLOEXEC));

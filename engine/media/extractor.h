@@ -1,7 +1,9 @@
 // The text in documents, read by another program: documents are hostile.
 #pragma once
 
+#include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -27,8 +29,12 @@ std::string_view FormatOf(std::string_view mime_type, std::string_view filename)
 // Thread-safe.
 class Extractor {
  public:
-  // `program`: the path of agent-extract, which `launcher` starts.
-  Extractor(std::string program, std::shared_ptr<const process::Launcher> launcher);
+  using LogFunction = std::function<void(const std::string& line)>;
+
+  // `program`: the path of agent-extract, which `launcher` starts. `log` is told once when it
+  // cannot be started.
+  Extractor(std::string program, std::shared_ptr<const process::Launcher> launcher,
+            LogFunction log);
   ~Extractor();
 
   // Suspends the calling fiber. Nothing when the document cannot be read, takes too long, is of no
@@ -48,13 +54,16 @@ class Extractor {
   bool TakeTurn(const std::string& user);
   void EndTurn(const std::string& user);
   Result<std::unique_ptr<process::Process>> StartProgram(int file, std::string_view format,
-                                                         Deadline deadline) const;
+                                                         Deadline deadline);
   // All that it writes, or somewhat more than is wanted.
-  Result<std::string> RunProgram(int file, std::string_view format) const;
+  Result<std::string> RunProgram(int file, std::string_view format);
 
   const std::string program_;
   const std::shared_ptr<const process::Launcher> launcher_;
+  const LogFunction log_;
   const runtime::Cancellation never_;
+
+  std::atomic<bool> told_ = false;
 
   std::mutex mutex_;
   std::multiset<std::string> running_;  // guarded by mutex_; users whose documents are read

@@ -4,10 +4,11 @@ import base64
 import json
 import os
 import pathlib
+import shutil
 
 import pytest
 
-from harness import documents
+from harness import documents, environment
 from harness.agents import behaviour
 from harness.messages import texts
 from harness.tokens import JWT_ENVIRONMENT, bearer
@@ -112,6 +113,23 @@ def test_documents_are_read_again_once_the_helper_process_is_back(start_service)
     service.error_log.allow(rf"cache manager process {helper.pid} exited on signal 9")
     service.kill(helper.pid)
     assert uploaded(service, documents.pdf(), "a.pdf", None)["extracted_text"] == documents.TEXT
+
+
+@pytest.mark.skipif(environment.MODULE is None, reason="nginx contains the module")
+def test_a_module_without_its_reader_says_so(make_service, directory, monkeypatch):
+    monkeypatch.setattr(environment, "MODULE", directory / "module.so")
+    shutil.copy(environment.BUILD / "ngx_http_agent_graph_module.so", environment.MODULE)
+    service = make_service(_ECHO, workers=1)
+    accepted, printed = service.test_configuration()
+    assert accepted and f"{directory}/agent-extract cannot be run: No such file" in printed
+    service.start()
+    for _ in range(2):
+        assert uploaded(service, b"text", "a.txt", "text/plain")["extracted_text"] is None
+    wait_until(lambda: service.error_log.lines("without their text"), "the log says so")
+    assert len(service.error_log.lines("without their text")) == 1
+    service.write_settings(_ECHO | {"media": {"document_handling": "skip"}})
+    accepted, printed = service.test_configuration()
+    assert accepted and "agent-extract" not in printed
 
 
 def _reference(record, kind="image", nested=False, **fields):

@@ -78,7 +78,8 @@ def checkout(directory, user):
     shutil.copytree(environment.ROOT / "conf", root / "conf")
     release = root / "build" / "release"
     (release / "graphs").mkdir(parents=True)
-    shutil.copy(environment.MODULE, release)
+    for program in (environment.MODULE, environment.MODULE.with_name("agent-extract")):
+        shutil.copy(program, release)
     for graph in environment.GRAPHS.glob("*.so"):
         shutil.copy(graph, release / "graphs")
     if os.getuid() == 0:
