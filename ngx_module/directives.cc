@@ -28,9 +28,9 @@ char* ServeDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
   auto* arguments = static_cast<ngx_str_t*>(cf->args->elts);
   auto* core = static_cast<ngx_http_core_loc_conf_t*>(
       ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
-  core->handler = HandleRequest;
   location->enabled = View(arguments[1]) != "off";
   if (!location->enabled) return NGX_CONF_OK;
+  core->handler = HandleRequest;
 
   auto* main =
       static_cast<MainConfig*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_agent_graph_module));
@@ -112,16 +112,19 @@ char* CheckBasePath(ngx_conf_t* cf, void*, void* value) noexcept {
 
 ngx_conf_post_t kAbsolutePath = {CheckBasePath};
 
+bool IsPlainPrefix(const ngx_http_core_loc_conf_t* core) {
+#if (NGX_PCRE)
+  if (core->regex != nullptr) return false;
+#endif
+  return !core->exact_match && !core->named;
+}
+
 // The prefix that is cut off the path. A location whose name is no plain prefix has none of itself.
 char* ChooseBasePath(ngx_conf_t* cf, LocationConfig* location) {
   if (location->base_path.data != nullptr) return NGX_CONF_OK;
   auto* core = static_cast<ngx_http_core_loc_conf_t*>(
       ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
-  bool plain_prefix = !core->exact_match && !core->named;
-#if (NGX_PCRE)
-  plain_prefix = plain_prefix && core->regex == nullptr;
-#endif
-  if (!plain_prefix) {
+  if (!location->plain_prefix) {
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                        "\"agent_graph\" in location \"%V\", which is no plain prefix, needs "
                        "\"agent_graph_base_path\"",
@@ -277,15 +280,17 @@ char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept {
     location->docs = previous->docs.data != nullptr ? previous->docs : Reference(kDefaultDocs);
   }
 
+  // Nested locations choose for themselves; "if" and "limit_except" blocks are the same location.
+  const bool own_base_path = location->base_path.data != nullptr;
+  location->plain_prefix = core->noname ? previous->plain_prefix : IsPlainPrefix(core);
+  if (core->noname && !own_base_path) location->base_path = previous->base_path;
   if (location->enabled == NGX_CONF_UNSET) {
-    // Nested locations choose for themselves; "if" and "limit_except" blocks are the same location.
     if (!core->noname || previous->enabled != 1) return NGX_CONF_OK;
     location->enabled = previous->enabled;
     location->service = previous->service;
-    location->base_path = previous->base_path;
     location->documentation = previous->documentation;
     if (core->lmt_excpt && core->handler == nullptr) core->handler = HandleRequest;
-    return NGX_CONF_OK;
+    return own_base_path ? PrepareDocumentation(cf, *location) : NGX_CONF_OK;
   }
   if (!location->enabled) return NGX_CONF_OK;
   if (char* failure = ChooseBasePath(cf, location); failure != NGX_CONF_OK) return failure;
