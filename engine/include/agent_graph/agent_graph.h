@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agent_graph/agent.h"         // IWYU pragma: export
+#include "agent_graph/auth.h"          // IWYU pragma: export
 #include "agent_graph/error.h"         // IWYU pragma: export
 #include "agent_graph/execution.h"     // IWYU pragma: export
 #include "agent_graph/export.h"        // IWYU pragma: export
