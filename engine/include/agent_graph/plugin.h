@@ -2,7 +2,7 @@
 //
 // `"agent": "graphs/support.so:app"` in service.json looks for the export named `app`. The export
 // carries an ABI record that is compared before any of your code is called, so that a graph built
-// against other headers or with another compiler is refused with a clear line, not with a crash.
+// against other headers or another standard library is refused with a clear line, not with a crash.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "agent_graph/graph.h"
+#include "agent_graph/memory.h"
+#include "agent_graph/run_context.h"
 #include "agent_graph/version.h"
 
 static_assert(__cplusplus >= 202002L, "graphs are compiled with -std=c++20 or later");
@@ -29,7 +31,7 @@ struct AbiRecord {
   uint32_t libstdcxx_abi;     // _GLIBCXX_USE_CXX11_ABI
   uint32_t cxx_standard;      // __cplusplus
   uint32_t nlohmann_version;  // major * 10000 + minor * 100 + patch
-  uint32_t sizes[12];         // of the types that cross the border
+  uint32_t sizes[22];         // of the types that cross the border
 };
 
 inline constexpr uint64_t kGraphDescriptorMagic = 0x41475248'47525048;
@@ -55,17 +57,35 @@ __attribute__((visibility("hidden"))) constexpr AbiRecord CurrentAbi() {
 #else
   constexpr uint32_t kLibstdcxxAbi = ~0u;  // not libstdc++
 #endif
-  return AbiRecord{
-      sizeof(AbiRecord),
-      kSdkVersion,
-      kFamily,
-      kLibstdcxxAbi,
-      static_cast<uint32_t>(__cplusplus),
-      NLOHMANN_JSON_VERSION_MAJOR * 10000 + NLOHMANN_JSON_VERSION_MINOR * 100 +
-          NLOHMANN_JSON_VERSION_PATCH,
-      {sizeof(std::string), sizeof(std::vector<Message>), sizeof(std::function<void()>),
-       sizeof(Message), sizeof(State), sizeof(NodeResult), sizeof(Agent), sizeof(Tool),
-       sizeof(StateField), sizeof(GraphBuilder), sizeof(HttpTool), sizeof(McpServer)}};
+  return AbiRecord{sizeof(AbiRecord),
+                   kSdkVersion,
+                   kFamily,
+                   kLibstdcxxAbi,
+                   static_cast<uint32_t>(__cplusplus),
+                   NLOHMANN_JSON_VERSION_MAJOR * 10000 + NLOHMANN_JSON_VERSION_MINOR * 100 +
+                       NLOHMANN_JSON_VERSION_PATCH,
+                   {sizeof(std::string),
+                    sizeof(std::vector<Message>),
+                    sizeof(std::function<void()>),
+                    sizeof(Message),
+                    sizeof(State),
+                    sizeof(NodeResult),
+                    sizeof(Agent),
+                    sizeof(Tool),
+                    sizeof(StateField),
+                    sizeof(GraphBuilder),
+                    sizeof(HttpTool),
+                    sizeof(McpServer),
+                    sizeof(RemoteTool),
+                    sizeof(LiveAgent),
+                    sizeof(RetryPolicy),
+                    sizeof(ContextPolicy),
+                    sizeof(ModelCall),
+                    sizeof(RunContext),
+                    sizeof(ToolContext),
+                    sizeof(NewMemory),
+                    sizeof(FoundMemory),
+                    sizeof(MemorySearch)}};
 }
 
 }  // namespace agent_graph
