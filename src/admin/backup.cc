@@ -147,12 +147,15 @@ Result<BackupContents> MakeBackup(StateAccess& state, const std::string& name,
   return contents;
 }
 
-Result<Replaced> RestoreBackup(StateAccess& state, const std::string& backup,
+Result<Replaced> RestoreBackup(StateAccess& state, const std::string& backup_or_name,
                                const std::string& uploads) {
   if (!state.stopped()) {
     return Status(StatusCode::kBusy, "the state is in use: stop nginx first");
   }
   std::error_code error;
+  const std::string own = state.directory().backup_path() + "/" + backup_or_name;
+  const bool is_name = backup_or_name.find('/') == std::string::npos && fs::exists(own, error);
+  const std::string& backup = is_name ? own : backup_or_name;
   // A state directory looks like one, but its database may be in use.
   if (!fs::exists(backup + kDatabase + "/CURRENT", error) ||
       fs::exists(backup + "/owner.lock", error)) {

@@ -32,6 +32,7 @@ struct Replaced {
 };
 
 // Puts a backup into the place of what is there, which is kept aside. kBusy while an owner runs.
+// `backup`: the name of one of the directory's own, or a folder.
 Result<Replaced> RestoreBackup(StateAccess& state, const std::string& backup,
                                const std::string& uploads);
 

@@ -43,7 +43,7 @@ int Usage() {
                "       agent-graph-admin repair DIRECTORY\n"
                "       agent-graph-admin reembed DIRECTORY SERVICE.JSON\n"
                "DIRECTORY is the service's state=; UPLOADS is where it keeps files, if not in\n"
-               "DIRECTORY/uploads\n");
+               "DIRECTORY/uploads; BACKUP is a NAME, or the folder of a copy\n");
   return 2;
 }
 

@@ -55,7 +55,8 @@ def _backups(service):
     return {path.name for path in (_state(service) / "backups").iterdir()} - {".lock"}
 
 
-def test_verify_backup_and_restore(start_service):
+@pytest.mark.parametrize("by_name", [True, False], ids=["name", "folder"])
+def test_verify_backup_and_restore(start_service, by_name):
     service = start_service(_SETTINGS)
     _run(service, "kept", "hello")
     _remember(service, "tea")
@@ -69,7 +70,7 @@ def test_verify_backup_and_restore(start_service):
     assert "in use" in _admin("repair", _state(service), code=1)
     service.stop()
     service.wait_until_gone()
-    _admin("restore", _state(service), _state(service) / "backups/first")
+    _admin("restore", _state(service), "first" if by_name else _state(service) / "backups/first")
     assert "1 threads, 1 memories, 0 problems" in _admin("verify", _state(service))
     service.start()
     assert _threads(service) == {"kept"} and _memories(service) == {"tea"}
