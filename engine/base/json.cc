@@ -1,7 +1,10 @@
 #include "base/json.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
 
+#include "base/configuration_json.h"
 #include "base/hex.h"
 
 namespace agent_graph {
@@ -9,10 +12,43 @@ namespace {
 
 using nlohmann::json;
 
+// Where in a text its reader is, and the keys of the objects around.
+class KeyLedger {
+ public:
+  void Value() {
+    if (!levels_.empty() && !levels_.back().is_object) ++levels_.back().elements;
+  }
+  void Enter(bool is_object) { levels_.push_back({.is_object = is_object}); }
+  void Leave() { levels_.pop_back(); }
+  // False: the object has it already.
+  bool Key(const std::string& key) {
+    levels_.back().key = key;
+    return levels_.back().keys.insert(key).second;
+  }
+  std::string Path() const {
+    std::string path;
+    for (const Level& level : levels_) {
+      if (!path.empty()) path += '.';
+      path += level.is_object ? level.key : std::to_string(level.elements - 1);
+    }
+    return path;
+  }
+
+ private:
+  struct Level {
+    bool is_object;
+    size_t elements = 0;
+    std::string key = {};
+    std::set<std::string> keys = {};
+  };
+  std::vector<Level> levels_;
+};
+
 // Builds a tree like nlohmann's own DOM handler, but gives up at the first value past a limit.
 class BoundedTreeBuilder : public nlohmann::json_sax<json> {
  public:
-  BoundedTreeBuilder(json& root, const JsonLimits& limits) : tree_(root, false), limits_(limits) {}
+  BoundedTreeBuilder(json& root, const JsonLimits& limits, bool keys_once)
+      : tree_(root, false), limits_(limits), keys_once_(keys_once) {}
 
   const std::string& error() const { return error_; }
 
@@ -29,15 +65,21 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
   }
   bool string(string_t& value) override { return Count() && tree_.string(value); }
   bool binary(binary_t& value) override { return Count() && tree_.binary(value); }
-  bool start_object(size_t size) override { return Enter() && tree_.start_object(size); }
-  bool key(string_t& value) override { return tree_.key(value); }
+  bool start_object(size_t size) override { return Enter(true) && tree_.start_object(size); }
+  bool key(string_t& value) override {
+    if (keys_once_ && !ledger_.Key(value)) {
+      error_ = ledger_.Path() + ": is there twice";
+      return false;
+    }
+    return tree_.key(value);
+  }
   bool end_object() override {
-    --depth_;
+    Leave();
     return tree_.end_object();
   }
-  bool start_array(size_t size) override { return Enter() && tree_.start_array(size); }
+  bool start_array(size_t size) override { return Enter(false) && tree_.start_array(size); }
   bool end_array() override {
-    --depth_;
+    Leave();
     return tree_.end_array();
   }
   bool parse_error(size_t position, const std::string&, const json::exception& cause) override {
@@ -49,21 +91,29 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
 
  private:
   bool Count() {
+    if (keys_once_) ledger_.Value();
     if (++values_ <= limits_.values_max) return true;
     error_ = "JSON has more than " + std::to_string(limits_.values_max) + " values";
     return false;
   }
-  bool Enter() {
+  bool Enter(bool is_object) {
     if (!Count()) return false;
+    if (keys_once_) ledger_.Enter(is_object);
     if (++depth_ <= limits_.depth_max) return true;
     error_ = "JSON is nested deeper than " + std::to_string(limits_.depth_max);
     return false;
   }
+  void Leave() {
+    --depth_;
+    if (keys_once_) ledger_.Leave();
+  }
 
   nlohmann::detail::json_sax_dom_parser<json> tree_;
   const JsonLimits& limits_;
+  const bool keys_once_;
   size_t values_ = 0;
   size_t depth_ = 0;
+  KeyLedger ledger_;
   std::string error_;
 };
 
@@ -90,15 +140,23 @@ size_t Utf8SequenceLength(std::string_view text, size_t position) {
   return length;
 }
 
-}  // namespace
-
-Result<json> ParseJson(std::string_view text, const JsonLimits& limits) {
+Result<json> Parse(std::string_view text, const JsonLimits& limits, bool keys_once) {
   json root;
-  BoundedTreeBuilder builder(root, limits);
+  BoundedTreeBuilder builder(root, limits, keys_once);
   if (!json::sax_parse(text.begin(), text.end(), &builder)) {
     return Status(StatusCode::kInvalidArgument, builder.error());
   }
   return root;
+}
+
+}  // namespace
+
+Result<json> ParseJson(std::string_view text, const JsonLimits& limits) {
+  return Parse(text, limits, false);
+}
+
+Result<json> ParseConfigurationJson(std::string_view text) {
+  return Parse(text, {}, true);
 }
 
 std::string DumpJson(const json& value) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "base/configuration_json.h"
 #include "base/json.h"
 #include "graph/condition.h"
 #include "graph/definition.h"
@@ -341,7 +342,7 @@ class DocumentReader {
 }  // namespace
 
 Status ReadDocument(std::string_view text, const std::string& attribute, GraphBuilder& builder) {
-  auto document = ParseJson(text);
+  auto document = ParseConfigurationJson(text);
   if (!document.ok()) return Status(StatusCode::kGraph, document.status().message());
   if (!document->is_object()) return Status(StatusCode::kGraph, "must be a JSON object");
   auto graph = document->find(attribute);

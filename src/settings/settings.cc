@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/configuration_json.h"
 #include "base/json.h"
 #include "settings/access.h"
 #include "settings/environment.h"
@@ -52,7 +53,7 @@ Result<Settings> Load(const std::string& file, std::string_view text,
   settings.file = file;
   settings.directory = file.substr(0, std::min(file.rfind('/'), file.size()));
   settings.environment = environment;
-  Result<json> document = ParseJson(text);
+  Result<json> document = ParseConfigurationJson(text);
   if (!document.ok()) return document.status();
   if (!document->is_object()) return Invalid("must be a JSON object");
   AG_RETURN_IF_ERROR(MergeEnvironment(*document, settings));

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/configuration_json.h"
+
 namespace agent_graph {
 namespace {
 
@@ -29,6 +31,23 @@ TEST(ParseJson, RefusesDeepNestingBeforeATreeExists) {
 TEST(ParseJson, RefusesTooManyValues) {
   EXPECT_FALSE(ParseJson("[1,2,3]", {.depth_max = 8, .values_max = 3}).ok());
   EXPECT_TRUE(ParseJson("[1,2]", {.depth_max = 8, .values_max = 3}).ok());
+}
+
+TEST(ParseConfigurationJson, RefusesKeysThatAreThereTwice) {
+  struct Case {
+    const char* text;
+    const char* path;
+  };
+  for (const Case& one : {Case{R"({"auth": "jwt", "x": {"auth": 1}, "auth": null})", "auth"},
+                          Case{R"({"a": {"b": [{}, {"c": 1, "c": 2}]}})", "a.b.1.c"},
+                          Case{R"([[0, 1], [{"": 1, "": 2}]])", "1.0."}}) {
+    auto value = ParseConfigurationJson(one.text);
+    ASSERT_FALSE(value.ok()) << one.text;
+    EXPECT_EQ(value.status().message(), std::string(one.path) + ": is there twice");
+    EXPECT_TRUE(ParseJson(one.text).ok());
+  }
+  EXPECT_TRUE(
+      ParseConfigurationJson(R"({"a": {"b": 1}, "b": {"a": 1, "b": [{"a": 1}, {"a": 2}]}})").ok());
 }
 
 TEST(ParseJson, RefusesInvalidUtf8AndTrailingText) {
