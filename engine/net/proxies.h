@@ -2,6 +2,7 @@
 // all_proxy and no_proxy, also in capitals. ws counts as http, wss as https.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "base/environment.h"
 
 namespace agent_graph::net {
+
+inline constexpr std::array<std::string_view, 6> kProxyVariables = {
+    "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
 
 // Immutable, hence thread-safe.
 class Proxies {

@@ -19,6 +19,7 @@
 #include "runtime/runtime.h"
 #include "service/agent.h"
 #include "service/file_storage.h"
+#include "service/settings_checks.h"
 #include "service/shown_files.h"
 #include "service/state_owner.h"
 #include "state/client.h"
@@ -347,6 +348,7 @@ Status Service::Stop(Deadline deadline) {
 Status Validate(const settings::Settings& settings, int graph_file) {
   AG_RETURN_IF_ERROR(api::CheckRouteGuards());
   AG_RETURN_IF_ERROR(CheckFileStorage(settings));
+  AG_RETURN_IF_ERROR(CheckTrustedCertificates(settings));
   AG_RETURN_IF_ERROR(BuildAgent(settings, graph_file, nullptr).status());
   if (settings.rate_limit) {
     AG_RETURN_IF_ERROR(limits::SharedRate::Create(*settings.rate_limit, {}).status());

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/json.h"
+#include "net/redis.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -131,6 +132,14 @@ Status ReadRolesBlock(const Value& value, AuthorizationSettings& authorization) 
   return Status::Ok();
 }
 
+// An empty text, such as of ${NAME:-}, is none.
+Status ReadRedisUrl(const Value& value, RedisSettings& redis) {
+  AG_RETURN_IF_ERROR(value.ReadString(redis.url));
+  if (redis.url.empty()) return Status::Ok();
+  const Status usable = net::ParseRedisUrl(redis.url).status();
+  return usable.ok() ? usable : value.Error(usable.message());
+}
+
 }  // namespace
 
 Status ReadExport(const Value& value, const std::string& directory, bool documents_too,
@@ -217,11 +226,11 @@ Status ReadRedis(const Value& value, Settings& settings) {
 
 Status ReadRedisBlock(const Value& value, RedisSettings& redis) {
   static constexpr Key<RedisSettings> kKeys[] = {
-      {"url", [](const Value& v, RedisSettings& r) { return v.ReadString(r.url); }},
+      {"url", ReadRedisUrl},
       {"prefix", [](const Value& v, RedisSettings& r) { return v.ReadString(r.prefix); }},
   };
   if (value.IsNull()) return Status::Ok();
-  if (value.IsString()) return value.ReadString(redis.url);
+  if (value.IsString()) return ReadRedisUrl(value, redis);
   AG_RETURN_IF_ERROR(ReadObject(value, kKeys, redis));
   return redis.url.empty() ? value.Error("needs a url") : Status::Ok();
 }

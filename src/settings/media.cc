@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/letter_case.h"
+#include "settings/url.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -34,6 +35,10 @@ Status ReadPath(const Value& value, MediaSettings& media) {
   while (media.path.starts_with("./")) media.path.erase(0, 2);
   while (media.path.size() > 1 && media.path.ends_with('/')) media.path.pop_back();
   if (media.path.empty()) return value.Error("must name a directory");
+  if (media.path[0] != '/' && ("/" + media.path + "/").find("/../") != std::string::npos) {
+    return value.Error(
+        "must be absolute, or have no .. in it: it is relative to the state directory");
+  }
   return Status::Ok();
 }
 
@@ -116,13 +121,8 @@ Status ReadProvider(const Value& value, CloudSettings&) {
 Status ReadEndpoint(const Value& value, CloudSettings& cloud) {
   AG_RETURN_IF_ERROR(value.ReadString(cloud.endpoint));
   while (cloud.endpoint.ends_with('/')) cloud.endpoint.pop_back();
-  size_t scheme = cloud.endpoint.find("://");
-  bool known = cloud.endpoint.starts_with("http://") || cloud.endpoint.starts_with("https://");
-  bool bare = known && cloud.endpoint.size() > scheme + 3 &&
-              std::ranges::none_of(cloud.endpoint.substr(scheme + 3),
-                                   [](char c) { return c <= ' ' || c == '/' || c == '?'; });
-  if (!bare) return value.Error("must be http://host[:port] or https://host[:port]");
-  return Status::Ok();
+  const Status usable = CheckHttpUrl(cloud.endpoint, UrlShape::kOrigin);
+  return usable.ok() ? usable : value.Error(usable.message());
 }
 
 Status ReadBucket(const Value& value, CloudSettings& cloud) {
@@ -153,13 +153,13 @@ constexpr Key<CloudSettings> kCloudKeys[] = {
     {"provider", ReadProvider},
     {"endpoint", ReadEndpoint},
     {"bucket", ReadBucket},
-    {"region", [](const Value& v, CloudSettings& c) { return v.ReadString(c.region); }},
+    {"region", [](const Value& v, CloudSettings& c) { return v.ReadSecret(c.region); }},
     {"access_key_id",
-     [](const Value& v, CloudSettings& c) { return v.ReadString(c.access_key_id); }},
+     [](const Value& v, CloudSettings& c) { return v.ReadSecret(c.access_key_id); }},
     {"secret_access_key",
-     [](const Value& v, CloudSettings& c) { return v.ReadString(c.secret_access_key); }},
+     [](const Value& v, CloudSettings& c) { return v.ReadSecret(c.secret_access_key); }},
     {"session_token",
-     [](const Value& v, CloudSettings& c) { return v.ReadString(c.session_token); }},
+     [](const Value& v, CloudSettings& c) { return v.ReadSecret(c.session_token); }},
     {"signed_url_ttl_seconds",
      [](const Value& v, CloudSettings& c) { return ReadSeconds(v, 1, c.url_lifetime_seconds); }},
     {"signed_url_refresh_buffer_seconds",
@@ -174,13 +174,13 @@ constexpr Key<CloudSettings> kCloudVariables[] = {
     {"MEDIA_CLOUD_PROVIDER", ReadProvider},
     {"MEDIA_CLOUD_ENDPOINT", ReadEndpoint},
     {"MEDIA_CLOUD_BUCKET", ReadBucket},
-    {"MEDIA_CLOUD_REGION", [](const Value& v, CloudSettings& c) { return v.ReadString(c.region); }},
+    {"MEDIA_CLOUD_REGION", [](const Value& v, CloudSettings& c) { return v.ReadSecret(c.region); }},
     {"MEDIA_CLOUD_ACCESS_KEY_ID",
-     [](const Value& v, CloudSettings& c) { return v.ReadString(c.access_key_id); }},
+     [](const Value& v, CloudSettings& c) { return v.ReadSecret(c.access_key_id); }},
     {"MEDIA_CLOUD_SECRET_ACCESS_KEY",
-     [](const Value& v, CloudSettings& c) { return v.ReadString(c.secret_access_key); }},
+     [](const Value& v, CloudSettings& c) { return v.ReadSecret(c.secret_access_key); }},
     {"MEDIA_CLOUD_SESSION_TOKEN",
-     [](const Value& v, CloudSettings& c) { return v.ReadString(c.session_token); }},
+     [](const Value& v, CloudSettings& c) { return v.ReadSecret(c.session_token); }},
     {"MEDIA_SIGNED_URL_TTL_SECONDS",
      [](const Value& v, CloudSettings& c) { return ReadSeconds(v, 1, c.url_lifetime_seconds); }},
     {"MEDIA_SIGNED_URL_REFRESH_BUFFER_SECONDS",

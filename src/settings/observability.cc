@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/letter_case.h"
 #include "base/text.h"
+#include "settings/url.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -18,9 +19,9 @@ Status Invalid(std::string message) {
   return Status(StatusCode::kInvalidArgument, std::move(message));
 }
 
-bool IsHttpUrl(const std::string& url) {
-  return (url.starts_with("http://") || url.starts_with("https://")) &&
-         std::ranges::none_of(url, [](char c) { return c <= ' ' || c == 0x7f; });
+Status CheckVariable(const std::string& name, const std::string& url, UrlShape shape) {
+  const Status usable = CheckHttpUrl(url, shape);
+  return usable.ok() ? usable : Invalid(name + ": " + usable.message());
 }
 
 // Collectors are named by their base address; the path is the protocol's.
@@ -56,7 +57,9 @@ Status ReadHeaderList(std::string_view list, std::map<std::string, std::string>&
 Status ReadEndpoint(const Value& value, ObservabilitySettings& observability) {
   std::string endpoint;
   AG_RETURN_IF_ERROR(value.ReadString(endpoint));
-  if (!IsHttpUrl(endpoint)) return value.Error("must start with http:// or https://");
+  if (Status usable = CheckHttpUrl(endpoint, UrlShape::kBase); !usable.ok()) {
+    return value.Error(usable.message());
+  }
   observability.endpoint = TracesUrl(std::move(endpoint));
   return Status::Ok();
 }
@@ -106,14 +109,13 @@ Status ApplyEnvironmentToObservability(Settings& settings) {
     }
   }
   if (const std::string* base = Find(settings, "OTEL_EXPORTER_OTLP_ENDPOINT")) {
-    if (!IsHttpUrl(*base)) return Invalid("OTEL_EXPORTER_OTLP_ENDPOINT: must be an http(s) URL");
+    AG_RETURN_IF_ERROR(CheckVariable("OTEL_EXPORTER_OTLP_ENDPOINT", *base, UrlShape::kBase));
     observability.endpoint = TracesUrl(*base);
   }
-  if (const std::string* endpoint = Find(settings, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")) {
-    if (!IsHttpUrl(*endpoint)) {
-      return Invalid("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: must be an http(s) URL");
-    }
-    observability.endpoint = *endpoint;
+  if (const std::string* whole = Find(settings, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")) {
+    AG_RETURN_IF_ERROR(
+        CheckVariable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", *whole, UrlShape::kWhole));
+    observability.endpoint = *whole;
   }
   if (const std::string* headers = Find(settings, "OTEL_EXPORTER_OTLP_HEADERS")) {
     AG_RETURN_IF_ERROR(ReadHeaderList(*headers, observability.headers));

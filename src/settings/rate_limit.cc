@@ -92,11 +92,11 @@ Status ReadTrustedProxies(const Value& value, Block& block) {
   std::vector<std::string> list;
   AG_RETURN_IF_ERROR(value.ReadStrings(list));
   AG_RETURN_IF_ERROR(CheckListLength(value, list));
-  for (const std::string& text : list) {
-    std::optional<limits::AddressRange> range = limits::ParseAddressRange(text);
+  for (size_t i = 0; i < list.size(); ++i) {
+    std::optional<limits::AddressRange> range = limits::ParseAddressRange(list[i]);
     if (!range) {
-      return value.Error(DumpJson(nlohmann::json(text)) +
-                         " is no address or network, such as 10.0.0.0/8 or 2001:db8::/32");
+      return value.Element(i).Error(
+          "is no address or network, such as 10.0.0.0/8 or 2001:db8::/32");
     }
     block.options.trusted_proxies.push_back(*range);
   }

@@ -7,6 +7,7 @@
 #include "settings/access.h"
 #include "settings/identity.h"
 #include "settings/media.h"
+#include "settings/models.h"
 #include "settings/observability.h"
 #include "settings/rate_limit.h"
 #include "settings/remote_tools.h"
@@ -23,18 +24,6 @@ constexpr int64_t kWindowMax = 10'000;  // messages
 constexpr int64_t kConnectionsMax = 1'000'000;
 constexpr int64_t kRunsMax = 16'000;    // fibers: two memory mappings each
 constexpr int64_t kJsonDepthMax = 128;  // a tree is walked recursively on a small stack
-constexpr size_t kNameBytesMax = 128;
-// A provider behind HTTP: its public address, and the variable that holds its key.
-struct PublicProvider {
-  std::string_view name;
-  std::string_view base_url;
-  std::string_view key_variable;
-};
-constexpr PublicProvider kPublicProviders[] = {
-    {"openai", "https://api.openai.com/v1", "OPENAI_API_KEY"},
-    {"anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"},
-    {"gemini", "https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY"},
-};
 
 // --- checkpointer ---------------------------------------------------------------------------
 
@@ -78,79 +67,6 @@ Status ReadCheckpointer(const Value& value, Settings& settings) {
   }
   if (value.IsString()) return ReadCheckpointerType(value, settings.checkpointer);
   return ReadObject(value, kCheckpointerKeys, settings.checkpointer);
-}
-
-// --- models ---------------------------------------------------------------------------------
-
-Status ReadProvider(const Value& value, ModelSettings& model) {
-  static constexpr std::array<std::string_view, 4> kNames = {"demo", "openai", "anthropic",
-                                                             "gemini"};
-  size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  model.provider = kNames[index];
-  return Status::Ok();
-}
-
-constexpr Key<ModelSettings> kModelKeys[] = {
-    {"provider", ReadProvider},
-    {"model", [](const Value& v, ModelSettings& m) { return v.ReadString(m.model); }},
-    {"base_url", [](const Value& v, ModelSettings& m) { return v.ReadBaseUrl(m.base_url); }},
-    {"api_key", [](const Value& v, ModelSettings& m) { return v.ReadSecret(m.api_key); }},
-    {"headers", [](const Value& v, ModelSettings& m) { return v.ReadHeaders(m.headers); }},
-    {"connect_timeout_ms",
-     [](const Value& v, ModelSettings& m) {
-       return v.Read(1, kMillisecondsMax, m.connect_timeout_ms);
-     }},
-    {"first_byte_timeout_ms",
-     [](const Value& v, ModelSettings& m) {
-       return v.Read(1, kMillisecondsMax, m.first_byte_timeout_ms);
-     }},
-    {"idle_timeout_ms",
-     [](const Value& v, ModelSettings& m) {
-       return v.Read(1, kMillisecondsMax, m.idle_timeout_ms);
-     }},
-    {"reply_bytes_max",
-     [](const Value& v, ModelSettings& m) {
-       return v.Read(1024, kMessageBytesMax, m.reply_bytes_max);
-     }},
-    {"retries_max", [](const Value& v, ModelSettings& m) { return v.Read(0, 10, m.retries_max); }},
-    {"parameters",
-     [](const Value& v, ModelSettings& m) { return v.ReadObjectText(m.parameters_json); }},
-};
-
-Status CompleteModel(const Value& value, ModelSettings& model) {
-  if (model.provider.empty()) {
-    return value.Error("needs a provider: demo, openai, anthropic or gemini");
-  }
-  if (model.provider == "demo") return Status::Ok();
-  if (model.model.empty()) return value.Error("needs the name of a model in \"model\"");
-  if (!model.base_url.empty()) return Status::Ok();
-  const auto* provider = std::ranges::find(kPublicProviders, model.provider, &PublicProvider::name);
-  model.base_url = provider->base_url;
-  // The variable's key belongs to that provider: it is sent to no other address unasked.
-  auto key = value.environment().find(provider->key_variable);
-  if (model.api_key.empty() && key != value.environment().end()) model.api_key = key->second;
-  if (model.api_key.empty()) {
-    return value.Error("needs an api_key, or " + std::string(provider->key_variable) +
-                       " in the environment");
-  }
-  return Status::Ok();
-}
-
-Status ReadModels(const Value& value, Settings& settings) {
-  AG_RETURN_IF_ERROR(value.CheckObject());
-  for (const std::string& name : value.Keys()) {
-    Value entry = value.Member(name);
-    if (name.empty() || name.size() > kNameBytesMax) {
-      return value.Error("a model's name has 1 to " + std::to_string(kNameBytesMax) + " bytes");
-    }
-    ModelSettings model;
-    model.name = name;
-    AG_RETURN_IF_ERROR(ReadObject(entry, kModelKeys, model));
-    AG_RETURN_IF_ERROR(CompleteModel(entry, model));
-    settings.models.push_back(std::move(model));
-  }
-  return Status::Ok();
 }
 
 // --- cors -----------------------------------------------------------------------------------
@@ -301,8 +217,9 @@ Status ReadReportsDirectory(const Value& value, EvaluationBlock& block) {
   return Status::Ok();
 }
 
-// What the programs that make the reports are told; nothing here makes any.
-Status PassOver(const Value&, EvaluationBlock&) {
+// What other programs are told.
+template <typename Target>
+Status PassOver(const Value&, Target&) {
   return Status::Ok();
 }
 
@@ -343,19 +260,10 @@ Status AcceptWithoutEffect(const Value& value, Settings& settings) {
   return Status::Ok();
 }
 
-// Read before the document, since it feeds ${NAME}.
-Status SkipEnvironmentFile(const Value&, Settings&) {
-  return Status::Ok();
-}
-
 constexpr Key<Settings> kDocumentKeys[] = {
-    {"$schema",
-     [](const Value& v, Settings&) {
-       std::string ignored;
-       return v.ReadString(ignored);
-     }},
+    {"$schema", PassOver},
     {"agent", ReadAgent},
-    {"env", SkipEnvironmentFile},
+    {"env", PassOver},  // read before the document, since it feeds ${NAME}
     {"checkpointer", ReadCheckpointer},
     {"models", ReadModels},
     {"window_max", ReadWindow},

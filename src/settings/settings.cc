@@ -6,12 +6,14 @@
 
 #include "base/configuration_json.h"
 #include "base/json.h"
+#include "net/proxies.h"
 #include "settings/access.h"
 #include "settings/environment.h"
 #include "settings/media.h"
 #include "settings/observability.h"
 #include "settings/rate_limit.h"
 #include "settings/schema.h"
+#include "settings/url.h"
 #include "settings/value.h"
 
 namespace agent_graph::settings {
@@ -45,6 +47,16 @@ Status ReadMode(Settings& settings) {
   return Status::Ok();
 }
 
+Status CheckProxies(const Settings& settings) {
+  for (const std::string_view name : net::kProxyVariables) {
+    auto proxy = settings.environment.find(name);
+    if (proxy == settings.environment.end() || proxy->second.empty()) continue;
+    const Status usable = CheckProxy(proxy->second);
+    if (!usable.ok()) return Invalid(std::string(name) + ": " + usable.message());
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Result<Settings> Load(const std::string& file, std::string_view text,
@@ -58,6 +70,7 @@ Result<Settings> Load(const std::string& file, std::string_view text,
   if (!document->is_object()) return Invalid("must be a JSON object");
   AG_RETURN_IF_ERROR(MergeEnvironment(*document, settings));
   AG_RETURN_IF_ERROR(ReadMode(settings));
+  AG_RETURN_IF_ERROR(CheckProxies(settings));
   ApplyModeToAccess(settings);
   settings.evaluation.reports_directory = settings.directory + "/eval_reports";
   AG_RETURN_IF_ERROR(ReadMediaVariables(settings));

@@ -6,6 +6,7 @@
 #include "base/environment.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "settings/url.h"
 
 namespace agent_graph::settings {
 namespace {
@@ -37,6 +38,14 @@ std::string Join(std::span<const std::string_view> names) {
   return text;
 }
 
+// A key as part of a path: as it is, or quoted where it would not be told from the rest.
+std::string ShownKey(std::string_view key) {
+  const bool plain = !key.empty() && std::ranges::none_of(key, [](char c) {
+    return (c >= 0 && c < ' ') || c == 0x7f || c == '.' || c == '"';
+  });
+  return plain ? std::string(key) : DumpJson(json(key));
+}
+
 bool IsHeaderName(std::string_view name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -65,6 +74,10 @@ Result<std::vector<Value>> Value::Elements() const {
   return elements;
 }
 
+Value Value::Element(size_t index) const {
+  return Value(node_, path_ + "." + std::to_string(index), environment_);
+}
+
 bool Value::IsNull() const {
   return node_.is_null();
 }
@@ -73,7 +86,8 @@ bool Value::IsString() const {
 }
 
 Value Value::Member(const std::string& key) const {
-  return Value(node_.at(key), path_.empty() ? key : path_ + "." + key, environment_);
+  const std::string shown = ShownKey(key);
+  return Value(node_.at(key), path_.empty() ? shown : path_ + "." + shown, environment_);
 }
 
 std::vector<std::string> Value::Keys() const {
@@ -98,7 +112,7 @@ Status Value::UnknownKey(std::string_view key, std::span<const std::string_view>
       nearest = candidate;
     }
   }
-  std::string path = path_.empty() ? std::string(key) : path_ + "." + std::string(key);
+  std::string path = path_.empty() ? ShownKey(key) : path_ + "." + ShownKey(key);
   std::string hint = nearest.empty() ? "known here are " + Join(known)
                                      : "did you mean " + std::string(nearest) + "?";
   return Status(StatusCode::kInvalidArgument, path + ": unknown key; " + hint);
@@ -114,11 +128,8 @@ Status Value::ReadString(std::string& out) const {
 
 Status Value::ReadBaseUrl(std::string& out) const {
   AG_RETURN_IF_ERROR(ReadString(out));
-  if (!out.starts_with("http://") && !out.starts_with("https://")) {
-    return Error("must start with http:// or https://");
-  }
-  if (HasBlankOrControlCharacter(out)) {
-    return Error("must not hold blanks or control characters");
+  if (Status usable = CheckHttpUrl(out, UrlShape::kBase); !usable.ok()) {
+    return Error(usable.message());
   }
   while (out.ends_with('/')) out.pop_back();
   return Status::Ok();
@@ -184,9 +195,31 @@ Status Value::ReadHeaders(std::map<std::string, std::string>& out) const {
   return Status::Ok();
 }
 
+Status Value::ReadExpanded(json& out) const {
+  if (node_.is_string()) {
+    std::string text;
+    AG_RETURN_IF_ERROR(ReadString(text));
+    out = std::move(text);
+  } else if (node_.is_object()) {
+    out = json::object();
+    for (const std::string& key : Keys()) AG_RETURN_IF_ERROR(Member(key).ReadExpanded(out[key]));
+  } else if (node_.is_array()) {
+    out = json::array();
+    AG_ASSIGN_OR_RETURN(const std::vector<Value> elements, Elements());
+    for (const Value& element : elements) {
+      AG_RETURN_IF_ERROR(element.ReadExpanded(out.emplace_back()));
+    }
+  } else {
+    out = node_;
+  }
+  return Status::Ok();
+}
+
 Status Value::ReadObjectText(std::string& out) const {
   AG_RETURN_IF_ERROR(CheckObject());
-  out = DumpJson(node_);
+  json expanded;
+  AG_RETURN_IF_ERROR(ReadExpanded(expanded));
+  out = DumpJson(expanded);
   return Status::Ok();
 }
 

@@ -27,8 +27,11 @@ class Value {
   Value Member(const std::string& key) const;   // of an object that has it
   std::vector<std::string> Keys() const;        // of an object, in order; empty for anything else
   Result<std::vector<Value>> Elements() const;  // of an array
+  // The same text or array under the name of one of its elements, for an error.
+  Value Element(size_t index) const;
 
-  // "models.default.api_key: <reason>". Reasons quote the text as written, never expanded.
+  // "models.default.api_key: <reason>". Reasons quote the text as written, never expanded; paths
+  // and names of nodes are told as they are looked for.
   Status Error(const std::string& reason) const;
   // "…: unknown key; did you mean …?"
   Status UnknownKey(std::string_view key, std::span<const std::string_view> known) const;
@@ -42,7 +45,8 @@ class Value {
   Status ReadInteger(int64_t minimum, int64_t maximum, int64_t& out) const;
   Status ReadStrings(std::vector<std::string>& out) const;  // an array, or text with commas
   Status ReadHeaders(std::map<std::string, std::string>& out) const;
-  Status ReadObjectText(std::string& out) const;  // an object of free shape, as JSON text
+  Status ReadObjectText(std::string& out) const;   // an object of free shape, as JSON text
+  Status ReadExpanded(nlohmann::json& out) const;  // anything, with ${NAME} expanded in its texts
   Status CheckObject() const;
 
   template <typename Integer>

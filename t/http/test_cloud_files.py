@@ -218,7 +218,7 @@ def test_wrong_keys_are_told_in_the_log_only(serve):
     [
         ({}, 'media.cloud: storage "cloud" needs bucket'),
         ({"bucket": "a b"}, "media.cloud.bucket: is not the name of a bucket"),
-        ({"bucket": "b", "endpoint": "s3.local"}, "media.cloud.endpoint: must be http://"),
+        ({"bucket": "b", "endpoint": "s3.local"}, "media.cloud.endpoint: must start with http://"),
         ({"bucket": "b", "access_key_id": "k"}, 'media.cloud: storage "cloud" needs secret_access_key'),
         ({"provider": "gcp"}, 'media.cloud.provider: "gcp" is not available'),
     ],

@@ -182,6 +182,13 @@ def test_double_slash_of_a_base_url(start_service):
     assert service.get("//ping").status == 200
 
 
+_WRONG_FILES = {
+    "wrong.env": "CURL_CA_BUNDLE=/nonexistent\n",
+    "graphs/twice.json": '{"app": {"nodes": [{"name": "A", "name": "B", "type": "agent"}]}}',
+    "graphs/escapes.json": '{"app": {"nodes": [{"name": "A", "type": "agent", "\\u001b[31mx\\ny": 1}]}}',
+}
+
+
 @pytest.mark.parametrize("settings, words", [
     ({"checkpionter": {}}, ["checkpionter", "checkpointer"]),
     ({"checkpointer": {"type": "postgres"}}, ["checkpointer.type", "postgres", "not available"]),
@@ -191,12 +198,18 @@ def test_double_slash_of_a_base_url(start_service):
     ({"rate_limit": {"backend": "redis", "redis": "http://x"}}, ["rate_limit.redis"]),
     ({"rate_limit": {"backend": "custom"}}, ["rate_limit.backend", "not available"]),
     ({"limits": {"runs_max": 0}}, ["limits.runs_max", "1 to 16000"]),
+    ({"env": "wrong.env"}, ["CURL_CA_BUNDLE", "cannot read /nonexistent", "No such file"]),
+    ({"redis": "http://x"}, ["redis", "redis://"]),
+    ({"a\n\u001b[31mb": 1}, ['"a\\n\\u001b[31mb": unknown key']),
+    ({"agent": "graphs/twice.json:app"}, ["app.nodes.0.name: is there twice"]),
+    ({"agent": "graphs/escapes.json:app"}, ["unknown key"]),
     ({"models": {"default": {"provider": "demo", "api_key": "${UNSET_KEY}"}}},
      ["models.default.api_key", "UNSET_KEY"]),
 ])
 def test_configuration_errors(make_service, settings, words):
-    service = make_service(DEMO | settings)
+    service = make_service(DEMO | settings, files=_WRONG_FILES)
     printed = service.refusal()
+    assert "\x1b" not in printed
     (line,) = [line for line in printed.splitlines() if "[emerg]" in line]
     for word in words + ["service.json"]:
         assert word in line
@@ -221,6 +234,16 @@ def test_environment_file_and_secrets(make_service):
     service.write("secrets.env", "SECRET_URL=http://127.0.0.1:9\n")
     accepted, printed = service.test_configuration()
     assert accepted, printed
+
+
+def test_scopes_that_nothing_asks_for_are_told(make_service):
+    block = {"backend": "rbac", "roles": {"all": ["*"], "some": ["graph:invoke", "grpah:stream"]},
+             "default_scopes": ["files:read", "graph:*"]}
+    accepted, printed = make_service(DEMO | {"authorization": block}).test_configuration()
+    lines = [line for line in printed.splitlines() if "scope" in line]
+    assert accepted and len(lines) == 2 and all("[warn]" in line for line in lines)
+    assert 'roles.some: no request asks for the scope "grpah:stream"' in lines[0]
+    assert 'default_scopes: no request asks for the scope "graph:*"' in lines[1]
 
 
 def test_foreign_keys_are_accepted_with_a_warning(start_service):

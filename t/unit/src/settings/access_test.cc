@@ -109,6 +109,10 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{R"("authorization": {"type": "rbac", "roles": {"a": 5}})",
                   "authorization.roles.a: must be an array of strings"},
         ErrorCase{R"("redis": {"prefix": "x"})", "redis: needs a url"},
+        ErrorCase{R"("redis": "http://h")", "redis: must start with redis:// or unix://"},
+        ErrorCase{R"("redis": "redis://h:99999")", "redis: has a port that is not one"},
+        ErrorCase{R"("redis": {"url": "rediss://h"})",
+                  "redis.url: asks for TLS, which is not available in this build"},
         ErrorCase{R"("redis": 5)", "redis: must be an object"}));
 
 TEST(Access, ReadsACustomBackend) {

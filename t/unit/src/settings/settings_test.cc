@@ -109,9 +109,91 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{R"("id_generator": {"type": "snowflake", "epoch_ms": 4102444800000})",
                   "id_generator.epoch_ms: must be a time that has passed, in milliseconds since "
                   "1970"},
+        ErrorCase{
+            R"("models": {"m": {"provider": "openai", "model": "x", "base_url": "http://h:99999/"}})",
+            "models.m.base_url: must name a host, and no port but 1 to 65535"},
+        ErrorCase{
+            R"("models": {"m": {"provider": "openai", "model": "x", "base_url": "http://h/v1?key=1"}})",
+            "models.m.base_url: must end before a ? or #"},
+        ErrorCase{R"("models": {"m": {"provider": "demo", "parameters": {"delay_ms": "x"}}})",
+                  "models.m.parameters.delay_ms: must be an integer from 0 to 60000"},
+        ErrorCase{R"("models": {"m": {"provider": "demo", "parameters": {"delay_ms": -5}}})",
+                  "models.m.parameters.delay_ms: must be an integer from 0 to 60000"},
+        ErrorCase{
+            R"("models": {"m": {"provider": "demo", "parameters": {"stop": ["${NOWHERE}"]}}})",
+            "models.m.parameters.stop.0: environment variable NOWHERE is not set"},
+        ErrorCase{R"("embedding": {"provider": "openai", "model": "x", "base_url": "http://"})",
+                  "embedding.base_url: must name a host, and no port but 1 to 65535"},
+        ErrorCase{R"("observability": {"endpoint": "http://"})",
+                  "observability.endpoint: must name a host, and no port but 1 to 65535"},
+        ErrorCase{R"("observability": {"endpoint": "http://h:99999"})",
+                  "observability.endpoint: must name a host, and no port but 1 to 65535"},
+        ErrorCase{R"("media": {"cloud": {"endpoint": "http://h:99999"}})",
+                  "media.cloud.endpoint: must name a host, and no port but 1 to 65535"},
+        ErrorCase{R"("media": {"cloud": {"endpoint": "http://h/path"}})",
+                  "media.cloud.endpoint: must not have a path"},
+        ErrorCase{R"("media": {"cloud": {"secret_access_key": "a\r\nb: c"}})",
+                  "media.cloud.secret_access_key: must not hold blanks or control characters"},
+        ErrorCase{R"("media": {"storage_path": "x/../../y"})",
+                  "media.storage_path: must be absolute, or have no .. in it: it is relative to "
+                  "the state directory"},
+        ErrorCase{R"("auth": "jwt", "auth": null)", "auth: is there twice"},
         ErrorCase{R"("env": "nowhere.env")",
                   "env: cannot read /etc/nginx/agent/nowhere.env: No such file or directory"},
         ErrorCase{R"("env": 5)", "env: must be a string"}));
+
+// Keys that would not be told from the rest of the line.
+TEST(Load, QuotesUnusualKeys) {
+  struct Case {
+    const char* member;
+    const char* path;
+  };
+  for (const Case& one :
+       {Case{R"("a\nb": 1)", R"("a\nb": unknown key)"}, Case{R"("": 1)", R"("": unknown key)"},
+        Case{R"("\u001b[31mx": 1)", R"("\u001b[31mx": unknown key)"},
+        Case{R"("models": {"gpt-4.1": {}})", R"(models."gpt-4.1": needs a provider)"}}) {
+    Result<Settings> settings = LoadText(With(one.member));
+    ASSERT_FALSE(settings.ok());
+    EXPECT_TRUE(settings.status().message().starts_with(one.path)) << settings.status().message();
+  }
+}
+
+TEST(Load, RefusesVariablesThatNothingCouldUse) {
+  struct Case {
+    const char* name;
+    const char* value;
+    bool accepted;
+  };
+  for (const Case& one :
+       {Case{"https_proxy", "ftp://x:1", false}, Case{"HTTP_PROXY", "http://h:99999", false},
+        Case{"all_proxy", "two words", false}, Case{"http_proxy", "h:3128", true},
+        Case{"https_proxy", "http://user:secret@h:3128/", true},
+        Case{"ALL_PROXY", "socks5h://h", true}, Case{"http_proxy", "", true},
+        Case{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://", false},
+        Case{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://h/x?y=1", true},
+        Case{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://h:0/", false},
+        Case{"MEDIA_CLOUD_ENDPOINT", "https://h:70000", false},
+        Case{"MEDIA_CLOUD_SESSION_TOKEN", "a\r\n", false}}) {
+    Result<Settings> settings = LoadText(With(R"("window_max": 1)"), {{one.name, one.value}});
+    EXPECT_EQ(settings.ok(), one.accepted) << one.name << "=" << one.value;
+    if (settings.ok()) continue;
+    EXPECT_TRUE(settings.status().message().starts_with(std::string(one.name) + ": "));
+    EXPECT_EQ(settings.status().message().find(one.value), std::string::npos);
+  }
+}
+
+TEST(Load, ExpandsVariablesInsideOfParameters) {
+  Result<Settings> settings = LoadText(
+      With(R"("$schema": 5, "models": {"m": {"provider": "openai", "model": "x", "api_key": "k",
+                "parameters": {"user": "${WHO}", "stop": ["a", "${END:-b}"], "top_p": 0.5}}},
+              "remote_tools": [{"node": "T", "name": "t",
+                "parameters": {"type": "object", "description": "of ${WHO}"}}])"),
+      {{"WHO", "me"}});
+  ASSERT_TRUE(settings.ok()) << settings.status().ToString();
+  EXPECT_EQ(settings->models[0].parameters_json, R"({"stop":["a","b"],"top_p":0.5,"user":"me"})");
+  EXPECT_EQ(settings->remote_tools[0].parameters_json,
+            R"({"description":"of me","type":"object"})");
+}
 
 struct AgentCase {
   const char* agent;
@@ -258,7 +340,11 @@ TEST(Load, KeepsSecretsOutOfMessages) {
        {R"("models": {"m": {"provider": "${SECRET}"}})", R"("checkpointer": "${SECRET}")",
         R"("models": {"m": {"provider": "demo", "base_url": "${SECRET}"}})",
         R"("models": {"m": {"provider": "demo", "api_key": "${SECRET}"}})",
-        R"("cors": {"origins": "${SECRET}"})"}) {
+        R"("cors": {"origins": "${SECRET}"})", R"("redis": "${SECRET}")",
+        R"("rate_limit": {"trusted_proxies": ["${SECRET}"]})",
+        R"("rate_limit": {"trusted_proxies": "10.0.0.1, ${SECRET}"})",
+        R"("observability": {"endpoint": "${SECRET}"})",
+        R"("media": {"cloud": {"endpoint": "${SECRET}"}})"}) {
     Result<Settings> settings = LoadText(With(member), environment);
     ASSERT_FALSE(settings.ok()) << member;
     EXPECT_EQ(settings.status().ToString().find("do not tell"), std::string::npos) << member;

@@ -1,0 +1,60 @@
+#include "service/settings_checks.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "api/routes.h"
+#include "base/errno_text.h"
+#include "base/file_descriptor.h"
+#include "base/json.h"
+
+namespace agent_graph::service {
+namespace {
+
+constexpr std::array kCertificateVariables = {"CURL_CA_BUNDLE", "SSL_CERT_FILE"};
+
+bool IsAsked(const std::string& scope) {
+  return scope == "*" || std::ranges::any_of(api::Routes(), [&](const api::Route& route) {
+           return scope == std::string(route.resource) + ":" + std::string(route.action);
+         });
+}
+
+void AppendUnasked(const std::string& key, const std::vector<std::string>& scopes,
+                   std::vector<std::string>& lines) {
+  for (const std::string& scope : scopes) {
+    if (IsAsked(scope)) continue;
+    lines.push_back("authorization." + key + ": no request asks for the scope " + DumpJson(scope));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> UnaskedScopes(const settings::Settings& settings) {
+  std::vector<std::string> lines;
+  for (const auto& [role, scopes] : settings.authorization.roles) {
+    AppendUnasked("roles." + role, scopes, lines);
+  }
+  AppendUnasked("default_scopes", settings.authorization.default_scopes, lines);
+  return lines;
+}
+
+Status CheckTrustedCertificates(const settings::Settings& settings) {
+  for (const char* name : kCertificateVariables) {
+    const auto file = settings.environment.find(name);
+    if (file == settings.environment.end() || file->second.empty()) continue;
+    const FileDescriptor opened(open(file->second.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct stat status{};
+    const bool usable = opened && fstat(opened.get(), &status) == 0 && S_ISREG(status.st_mode);
+    if (usable) return Status::Ok();
+    return Status(StatusCode::kInvalidArgument, std::string(name) + ": cannot read " +
+                                                    file->second + ": " +
+                                                    (opened ? "it is no file" : ErrnoText(errno)));
+  }
+  return Status::Ok();
+}
+
+}  // namespace agent_graph::service
