@@ -6,6 +6,7 @@
 
 #include "api/headers.h"
 #include "api/openapi.h"
+#include "base/percent_encoding.h"
 #include "callback.h"
 
 namespace agent_graph::nginx {
@@ -14,6 +15,7 @@ namespace {
 constexpr std::string_view kHtml = "text/html; charset=utf-8";
 constexpr std::string_view kScript = "text/javascript; charset=utf-8";
 constexpr std::string_view kFolder = "/docs/";
+constexpr std::string_view kPathMarks = "/!$&'()*+,;=:@";  // of RFC 3986
 constexpr size_t kViewerBytesMax = 16 * 1024 * 1024;
 
 struct Viewer {
@@ -135,8 +137,9 @@ char* PrepareDocumentation(ngx_conf_t* cf, LocationConfig& location) noexcept {
     if (cleanup == nullptr || ngx_conf_full_name(cf->cycle, &folder, 0) != NGX_OK) return failed;
     std::string_view base_path = View(location.base_path);
     while (base_path.ends_with('/')) base_path.remove_suffix(1);
-    location.documentation = new (cleanup->data) Documentation(
-        *location.service->settings, base_path, SharedViewers(cf, std::string(View(folder))));
+    location.documentation = new (cleanup->data)
+        Documentation(*location.service->settings, PercentEncode(base_path, kPathMarks),
+                      SharedViewers(cf, std::string(View(folder))));
     cleanup->handler = DestroyDocumentation;
     return NGX_CONF_OK;
   });

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import environment
+from harness import environment, http1
 from harness.agents import DEMO, behaviour
 from harness.messages import user
 from harness.openapi import Generator, OpenApi
@@ -48,6 +48,12 @@ def test_it_names_the_place_it_is_served_from(start_service):
     assert _document(start_service(DEMO)).document["servers"] == [{"url": "/"}]
     prefixed = start_service(DEMO, prefix="/support/")
     assert _document(prefixed).document["servers"] == [{"url": "/support"}]
+
+
+def test_the_place_is_a_url(start_service):
+    service = start_service(DEMO, prefix="/x/", server='location "/a b/\u00fc/" { agent_graph test; }')
+    reply = http1.fetch(service.port, "GET", "/a%20b/%C3%BC/openapi.json")
+    assert reply.json()["servers"] == [{"url": "/a%20b/%C3%BC"}]
 
 
 def test_answers_are_what_it_says(start_service):
