@@ -96,10 +96,21 @@ ngx_conf_enum_t kOnAbort[] = {
 
 char* CheckRunTimeout(ngx_conf_t* cf, void*, void* value) noexcept {
   if (*static_cast<ngx_msec_t*>(value) > 0) return NGX_CONF_OK;
-  ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                     "a wait without an end could keep an old worker for ever");
+  ngx_conf_log_error(
+      NGX_LOG_EMERG, cf, 0,
+      "\"%V\" must be above 0: a wait without an end could keep an old worker for ever",
+      static_cast<ngx_str_t*>(cf->args->elts));
   return static_cast<char*>(NGX_CONF_ERROR);
 }
+
+char* CheckSize(ngx_conf_t* cf, void*, void* value) noexcept {
+  if (*static_cast<size_t*>(value) > 0) return NGX_CONF_OK;
+  ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\" must be above 0: nothing is without a limit",
+                     static_cast<ngx_str_t*>(cf->args->elts));
+  return static_cast<char*>(NGX_CONF_ERROR);
+}
+
+ngx_conf_post_t kPositiveSize = {CheckSize};
 
 ngx_conf_post_t kPositiveTime = {CheckRunTimeout};
 
@@ -189,14 +200,14 @@ ngx_command_t kDirectives[] = {
     {ngx_string("agent_graph_json_max_size"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
      ngx_conf_set_size_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, json_max_size),
-     nullptr},
+     &kPositiveSize},
     {ngx_string("agent_graph_ws_ping"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE12, PingDirective,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("agent_graph_ws_max_message"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
      ngx_conf_set_size_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, socket_max_message),
-     nullptr},
+     &kPositiveSize},
     {ngx_string("agent_graph_ws_close_timeout"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
      ngx_conf_set_msec_slot, NGX_HTTP_LOC_CONF_OFFSET,

@@ -1,4 +1,6 @@
 // The content handler: routes a request, answers what needs no engine, and submits the rest.
+#include <utility>
+
 #include "api/headers.h"
 #include "api/ping.h"
 #include "api/routes.h"
@@ -212,15 +214,22 @@ ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   return head.websocket ? OpenSocket(context) : ReadBodyAndSubmit(context);
 }
 
+// Whoever makes them makes them with each request: told once.
+ngx_int_t RefuseSubrequest(ngx_http_request_t* request) {
+  static bool told = false;
+  if (!std::exchange(told, true)) {
+    ngx_log_error(NGX_LOG_WARN, request->connection->log, 0,
+                  "agent_graph: subrequests (auth_request, mirror, ...) are not served, this and "
+                  "further ones are refused");
+  }
+  return NGX_HTTP_FORBIDDEN;
+}
+
 ngx_int_t Handle(ngx_http_request_t* request) {
   const auto& location = *static_cast<LocationConfig*>(
       ngx_http_get_module_loc_conf(request, ngx_http_agent_graph_module));
   if (location.enabled != 1) return NGX_DECLINED;
-  if (request != request->main) {
-    ngx_log_error(NGX_LOG_ERR, request->connection->log, 0,
-                  "agent_graph: subrequests are not served");
-    return NGX_HTTP_INTERNAL_SERVER_ERROR;
-  }
+  if (request != request->main) return RefuseSubrequest(request);
   RequestContext* context = OpenContext(request, location);
   if (context == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
   std::optional<RequestTarget> target = LocateTarget(request, location.base_path);

@@ -3,11 +3,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <set>
+
 #include "base/errno_text.h"
+#include "base/text.h"
 #include "callback.h"
 #include "config.h"
 #include "environment.h"
 #include "service/file_storage.h"
+#include "service/settings_checks.h"
 #include "service_zone.h"
 
 namespace agent_graph::nginx {
@@ -52,12 +56,14 @@ bool ParseZone(std::string_view text, Options& options) {
 
 char* ParseOptions(ngx_conf_t* cf, ServiceConfig& service, Options& options) {
   auto* arguments = static_cast<ngx_str_t*>(cf->args->elts);
+  std::set<std::string_view> seen;
   for (ngx_uint_t i = 3; i < cf->args->nelts; ++i) {
     std::string_view text = View(arguments[i]);
     size_t equals = text.find('=');
     std::string_view key = text.substr(0, equals);
     std::string_view value = equals == std::string_view::npos ? "" : text.substr(equals + 1);
     ngx_int_t count = 0;
+    if (!seen.insert(key).second) return Refuse(cf, arguments[i], "is there twice");
     if (key == "threads") {
       if (value != "auto" && !ParseCount(value, kThreadsMax, count)) {
         return Refuse(cf, arguments[i], "threads is auto or 1 to 256");
@@ -97,7 +103,7 @@ bool ReadWholeFile(const std::string& path, std::string& text, std::string& reas
     reason = ErrnoText(errno);
     return false;
   }
-  char buffer[16 * 1024 - 256];
+  char buffer[8 * 1024];
   ssize_t count;
   while ((count = read(fd, buffer, sizeof(buffer))) > 0) {
     text.append(buffer, count);
@@ -112,10 +118,18 @@ bool ReadWholeFile(const std::string& path, std::string& text, std::string& reas
 }
 
 char* RefuseFile(ngx_conf_t* cf, const ServiceConfig& service, const std::string& reason) {
-  ngx_str_t text = Reference(reason);
+  const std::string line = OneLine(reason, NGX_MAX_ERROR_STR);
+  ngx_str_t text = Reference(line);
   ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "agent_graph_service \"%s\": %s: %V",
                      service.name.c_str(), service.file.c_str(), &text);
   return kFailed;
+}
+
+void Warn(ngx_conf_t* cf, const ServiceConfig& service, const std::string& warning) {
+  const std::string shown = OneLine(warning, NGX_MAX_ERROR_STR);
+  ngx_str_t line = Reference(shown);
+  ngx_conf_log_error(NGX_LOG_WARN, cf, 0, "agent_graph_service \"%s\": %s: %V",
+                     service.name.c_str(), service.file.c_str(), &line);
 }
 
 // Workers load what lies there now, also when they are started again later.
@@ -138,10 +152,7 @@ void WarnWithoutExtractor(ngx_conf_t* cf, const ServiceConfig& service) {
   const std::string program = service::ExtractorProgram();
   if (access(program.c_str(), X_OK) == 0) return;
   const std::string reason = ErrnoText(errno);
-  ngx_conf_log_error(
-      NGX_LOG_WARN, cf, 0,
-      "agent_graph_service \"%s\": documents will have no text, %s cannot be run: %s",
-      service.name.c_str(), program.c_str(), reason.c_str());
+  Warn(cf, service, "media: documents will have no text, " + program + " cannot be run: " + reason);
 }
 
 // Reads service.json with nginx's own environment (workers have none) and opens the graph's file.
@@ -155,11 +166,8 @@ char* LoadSettings(ngx_conf_t* cf, ServiceConfig& service) {
     return RefuseFile(cf, service, opened.message());
   }
   auto settings = std::make_shared<const settings::Settings>(std::move(loaded).value());
-  for (const std::string& warning : settings->warnings) {
-    ngx_str_t line = Reference(warning);
-    ngx_conf_log_error(NGX_LOG_WARN, cf, 0, "agent_graph_service \"%s\": %s: %V",
-                       service.name.c_str(), service.file.c_str(), &line);
-  }
+  for (const std::string& warning : settings->warnings) Warn(cf, service, warning);
+  for (const std::string& warning : service::UnaskedScopes(*settings)) Warn(cf, service, warning);
   service.graph_file = open(settings->agent_module.c_str(), O_RDONLY | O_CLOEXEC);
   if (service.graph_file < 0) {
     return RefuseFile(cf, service,

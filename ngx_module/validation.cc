@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/errno_text.h"
+#include "base/text.h"
 #include "callback.h"
 #include "config.h"
 #include "service/service.h"
@@ -180,7 +181,7 @@ ngx_int_t ValidateService(ngx_shm_zone_t* zone, void*) noexcept {
     std::string fault = ValidateInChild(service, log);
     if (fault.empty()) return NGX_OK;
     // One line, whatever the text of an exception holds.
-    std::ranges::replace(fault, '\n', ' ');
+    fault = OneLine(fault, kReportBytesMax);
     ngx_str_t line = Reference(fault);
     ngx_log_error(NGX_LOG_EMERG, log, 0, "agent_graph_service \"%s\": %s: %V", service.name.c_str(),
                   service.file.c_str(), &line);

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness import http1
+from harness import environment, http1
 from harness.agents import DEMO
 
 _JSON = '{"agent": "graphs/react.json:app"}'
@@ -61,3 +61,70 @@ def test_off_leaves_the_handler_of_another_module(start_service, first, second):
     assert _graph(service, "/p").text == "backend"
     assert _graph(service, "/q/v1/graph").status == 200
     assert _graph(service, "/q/v1/graph?off=1").status == 404
+
+
+@pytest.mark.parametrize(
+    "fragment, words",
+    [
+        ({"location": "agent_graph_run_timeout 0;"}, ["agent_graph_run_timeout", "above 0"]),
+        ({"location": "agent_graph_ws_close_timeout 0;"}, ["agent_graph_ws_close_timeout"]),
+        ({"location": "agent_graph_json_max_size 0;"}, ["agent_graph_json_max_size", "above 0"]),
+        ({"location": "agent_graph_ws_max_message 0;"}, ["agent_graph_ws_max_message"]),
+        ({"service_options": "threads=1 threads=2"}, ["threads=2", "twice"]),
+        ({"service_options": "queue=5 threads=1 queue=5"}, ["queue=5", "twice"]),
+        ({"service_options": "state=elsewhere"}, ["state=elsewhere", "twice"]),
+    ],
+    ids=lambda value: " ".join(value.values()) if isinstance(value, dict) else "",
+)  # fmt: skip
+def test_what_is_refused_is_named(make_service, fragment, words):
+    printed = make_service(DEMO, **fragment).refusal()
+    (line,) = [line for line in printed.splitlines() if "[emerg]" in line]
+    for word in words:
+        assert word in line
+
+
+def test_subrequests_are_refused_and_told_once(start_service):
+    service = start_service(
+        DEMO,
+        workers=1,
+        server="location /mirrored/ { mirror /v1/graph; agent_graph test; }\n"
+        "location = /v1/graph { internal; agent_graph test; agent_graph_base_path /; }",
+    )
+    for _ in range(3):
+        assert _graph(service, "/mirrored/v1/graph").status == 200
+    service.quit()
+    service.wait_until_gone()
+    assert len(service.error_log.lines("subrequests")) == 1
+    assert service.error_log.lines(r"\[warn\].*subrequests")
+
+
+# What nginx refuses before it knows the location
+
+
+def _error_pages():
+    """The lines of the shipped nginx.conf, as its comments and blank lines bound them."""
+    text = (environment.ROOT / "conf" / "nginx.conf").read_text()
+    return text[text.index("        # What nginx refuses") : text.index("        location / {")]
+
+
+@pytest.mark.parametrize(
+    "request_bytes, status",
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"x" * 40_000 + b"\r\n\r\n", 400),
+        (b"GET /" + b"x" * 40_000 + b" HTTP/1.1\r\nHost: h\r\n\r\n", 414),
+        (b"TRACE / HTTP/1.1\r\nHost: h\r\n\r\n", 405),
+        (b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: nonsense\r\n\r\n", 501),
+        (b"GET / HTTP/3.0\r\nHost: h\r\n\r\n", 505),
+    ],
+    ids=["no-host", "head", "uri", "trace", "encoding", "version"],
+)
+def test_errors_without_a_location_are_json(start_service, request_bytes, status):
+    service = start_service(DEMO, server=_error_pages())
+    with service.connect() as connection:
+        connection.send(request_bytes)
+        reply = connection.read_reply()
+    assert reply.status == status
+    assert reply.header("Content-Type") == "application/json"
+    body = reply.json()
+    assert body["detail"] == body["error"]["message"] and body["metadata"]["request_id"]
