@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from harness import environment
 from harness.agents import DEMO
 from harness.waiting import wait_until
 from harness.websocket import WebSocket
@@ -151,6 +152,19 @@ def test_all_formats_say_the_same(start_service):
     assert f"pid={row['pid']}" in text.text
     assert service.request("HEAD", "/metrics").status == 200
     assert service.post("/metrics").status == 405
+
+
+def test_the_manual_names_every_number(start_service):
+    manual = (environment.ROOT / "docs" / "configuration.md").read_text()
+    rows = [line for line in manual.splitlines() if line.startswith("| `agent_graph_") and ";`" not in line]
+    named = {name for row in rows for name in re.findall(r"`(agent_graph_\w+)`", row)}
+    service = start_service(DEMO, server=_PAGES, workers=1)
+    assert service.get("/ping").status == 200
+    page = wait_until(
+        lambda: (text := service.get("/metrics").text) and "requests_total{" in text and text,
+        "the request is counted",
+    )
+    assert set(re.findall(r"^# TYPE (\S+)", page, re.M)) == named
 
 
 def _gated(provider):
