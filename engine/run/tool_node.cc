@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/sha256.h"
+#include "graph/flatten.h"
 #include "run/concurrently.h"
 #include "run/handed_out_calls.h"
 #include "run/node_tools.h"
@@ -245,7 +246,8 @@ void PauseForClient(const std::vector<PendingCallPtr>& waiting, const std::strin
   }
   interrupt.data_json += "]}";
   result.interrupt = std::move(interrupt);
-  result.go_to = node;
+  // A jump stays within the graph that has the node.
+  result.go_to = node.substr(graph::ScopeOf(node).size());
 }
 
 // Intents go into the log first; they are on disk before a tool that must not run twice starts.

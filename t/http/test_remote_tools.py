@@ -36,17 +36,29 @@ _FIXTURES = [
 ]
 
 
+def _nested(document, within):
+    """The graph `app` of the document as a subgraph of others."""
+    for level, node in enumerate(reversed(within)):
+        document[f"inner{level}"] = document["app"]
+        document["app"] = {
+            "nodes": [{"name": node, "type": "graph", "graph": f"inner{level}"}],
+            "edges": [{"from": "START", "to": node}],
+        }
+    return document
+
+
 @pytest.fixture
 def serve(make_service, start_mock_provider):
-    """serve() starts an agent whose tool node declares a remote tool."""
+    """serve() starts an agent whose tool node declares a remote tool; `within` names the nodes of
+    the subgraphs that it is in, the outermost first."""
 
-    def start(settings=None, **tools_node):
+    def start(settings=None, within=(), **tools_node):
         mock = start_mock_provider(_FIXTURES)
         model = {"provider": "openai", "model": "m", "base_url": mock.base_url}
         tools_node = tools_node or {"tools": ["calculator"], "remote_tools": [_WEATHER]}
         service = make_service(
             {"agent": "graph.json:app", "models": {"default": model}} | (settings or {}),
-            files={"graph.json": json.dumps(tool_graph(**tools_node))},
+            files={"graph.json": json.dumps(_nested(tool_graph(**tools_node), within))},
         ).start()
         service.mock = mock
         return service
@@ -198,6 +210,28 @@ def test_results_that_no_call_waits_for(serve):
     assert _pending(state) == [call["id"] for call in calls]
     body = {"messages": [_result(call, 1) for call in calls], "config": {"thread_id": "t"}}
     assert texts(service.post("/v1/graph/invoke", body).json()["data"]["messages"])[-1] == "done"
+
+
+@pytest.mark.parametrize("set_up", [False, True])
+@pytest.mark.parametrize("within", [["TEAM"], ["HOUSE", "TEAM"]])
+def test_tools_of_a_subgraph(serve, within, set_up):
+    node = "/".join([*within, "TOOLS"])
+    service = serve(within=within, **({"tools": ["calculator"]} if set_up else {}))
+    if set_up:
+        reply = service.post("/v1/graph/setup", {"tools": [{"node_name": node} | _WEATHER]})
+        assert reply.status == 200, reply.text
+    reply = service.invoke("one", config={"thread_id": "t"}, response_granularity="full")
+    assert reply.status == 200, reply.text
+    data = reply.json()["data"]
+    [call] = _blocks(data["messages"], "remote_tool_call")
+    assert data["state"]["execution_meta"]["interrupt"]["node"] == node
+    assert _pending(data["state"]) == [call["id"]]
+
+    body = {"messages": [_result(call, "sunny")], "config": {"thread_id": "t"}}
+    data = service.post("/v1/graph/invoke", body | {"response_granularity": "full"}).json()["data"]
+    assert texts(data["messages"])[-1] == "done"
+    assert data["state"]["execution_meta"].get("interrupt") is None
+    assert [message["role"] for message in _told(service)] == ["user", "assistant", "tool"]
 
 
 def test_a_client_that_goes_on_without_the_call(serve):
