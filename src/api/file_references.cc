@@ -1,6 +1,6 @@
 #include "api/file_references.h"
 
-#include <string>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 
@@ -8,6 +8,7 @@
 #include "api/inline_files.h"
 #include "media/mime.h"
 #include "media/storage.h"
+#include "message/codec.h"
 
 namespace agent_graph::api {
 namespace {
@@ -47,9 +48,56 @@ Result<std::optional<ContentBlock>> Resolve(HandlerContext& context, const Media
   return std::optional<ContentBlock>(std::move(resolved));
 }
 
+// What the messages of a thread refer to.
+class StoredReferences {
+ public:
+  StoredReferences(HandlerContext& context, const std::string& thread_id)
+      : context_(context), thread_id_(thread_id) {}
+
+  // Null: the thread has no message of that id, or none that refers to the file.
+  Result<const MediaBlock*> Find(const std::string& message_id, const std::string& file_id) {
+    if (thread_id_.empty() || message_id.empty() || context_.api().state == nullptr) return nullptr;
+    auto [found, added] = read_.try_emplace(message_id);
+    if (added) AG_RETURN_IF_ERROR(Read(message_id, found->second));
+    for (const ContentBlock& block : found->second) {
+      const auto& media = std::get<MediaBlock>(block);
+      if (media.media.file_id == file_id) return &media;
+    }
+    return nullptr;
+  }
+
+ private:
+  Status Read(const std::string& message_id, std::vector<ContentBlock>& references) {
+    const Result<state::StoredMessage> stored =
+        context_.state().GetMessage(context_.caller().scope, thread_id_, message_id);
+    if (stored.status().code() == StatusCode::kNotFound) return Status::Ok();
+    AG_RETURN_IF_ERROR(stored.status());
+    AG_ASSIGN_OR_RETURN(Message message, message::FromJsonText(stored->json));
+    references = std::move(message.content);
+    std::erase_if(references, [](const ContentBlock& block) { return !IsReference(block); });
+    return Status::Ok();
+  }
+
+  HandlerContext& context_;
+  const std::string& thread_id_;
+  std::unordered_map<std::string, std::vector<ContentBlock>> read_;  // by the message's id
+};
+
+ErrorInfo TooMany(std::vector<std::string> path, size_t message) {
+  path.insert(path.end(), {std::to_string(message), "content"});
+  Problems problems;
+  problems.Add(std::move(path),
+               "at most " + std::to_string(kFileReferencesMax) + " files may be referred to",
+               "value_error");
+  return std::move(problems).Error();
+}
+
 }  // namespace
 
-std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, std::vector<Message>& messages) {
+std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, const std::vector<std::string>& path,
+                                      const std::string& thread_id,
+                                      std::vector<Message>& messages) {
+  StoredReferences stored(context, thread_id);
   size_t references = 0;
   for (size_t i = 0; i < messages.size(); ++i) {
     std::vector<ContentBlock> content;
@@ -58,14 +106,17 @@ std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, std::vector<Messa
         content.push_back(std::move(block));
         continue;
       }
-      if (++references > kFileReferencesMax) {
-        Problems problems;
-        problems.Add({"body", "messages", std::to_string(i), "content"},
-                     "at most " + std::to_string(kFileReferencesMax) + " files may be referred to",
-                     "value_error");
-        return std::move(problems).Error();
+      auto& reference = std::get<MediaBlock>(block);
+      const Result<const MediaBlock*> known = stored.Find(messages[i].id, reference.media.file_id);
+      if (!known.ok()) return context.Explain(known.status());
+      if (*known != nullptr) {
+        reference.type = (*known)->type;
+        reference.media = (*known)->media;
+        content.push_back(std::move(block));
+        continue;
       }
-      Result<std::optional<ContentBlock>> resolved = Resolve(context, std::get<MediaBlock>(block));
+      if (++references > kFileReferencesMax) return TooMany(path, i);
+      Result<std::optional<ContentBlock>> resolved = Resolve(context, reference);
       if (!resolved.ok()) return context.Explain(resolved.status());
       if (*resolved) content.push_back(*std::move(*resolved));
     }

@@ -1,7 +1,9 @@
-// Files that messages refer to, looked up before a run.
+// Files that messages refer to, looked up before they enter a thread.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "agent_graph/message.h"
@@ -9,12 +11,16 @@
 
 namespace agent_graph::api {
 
-inline constexpr size_t kFileReferencesMax = 64;  // of one request
+inline constexpr size_t kFileReferencesMax = 64;  // of one array of messages
 
 // Each reference becomes a block of the kind that the stored file is, with its type, name and size;
 // a document becomes its text, stays as it is, or goes, as `document_handling` says. Files within
 // messages are stored where they are too large for them. The error to answer with: 404 for a file
-// that does not exist for this caller.
-std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, std::vector<Message>& messages);
+// that does not exist for this caller. `path` is where the messages stand in the body.
+//
+// `thread_id`: the thread whose messages of the same ids these are, if it has them; empty: none.
+// What such a message refers to already may be gone or another's, and stays as it is.
+std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, const std::vector<std::string>& path,
+                                      const std::string& thread_id, std::vector<Message>& messages);
 
 }  // namespace agent_graph::api

@@ -76,7 +76,7 @@ void StreamGraph(HandlerContext& context) {
   Problems problems;
   GraphRequest request = ReadGraphRequest(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  if (auto error = ResolveFiles(context, request.run.messages)) {
+  if (auto error = ResolveFiles(context, {"body", "messages"}, "", request.run.messages)) {
     return context.Fail(*error);
   }
   context.SetBody(nlohmann::json::object(), 0);  // it was read, and a run may be long

@@ -131,7 +131,9 @@ void Run(HandlerContext& context) {
   Problems problems;
   GraphRequest request = ReadRequest(context, problems);
   if (!problems.empty()) return refusal.Answer(std::move(problems).Error());
-  if (auto error = ResolveFiles(context, request.run.messages)) return refusal.Answer(*error);
+  if (auto error = ResolveFiles(context, {"body", "messages"}, "", request.run.messages)) {
+    return refusal.Answer(*error);
+  }
   SocketStream sink(exchange, request.granularity);
   Result<run::RunOutcome> outcome =
       context.api().runner->Execute(request.run, exchange.message_cancellation(), sink);

@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/context.h"
+#include "api/file_references.h"
 #include "api/handlers.h"
-#include "api/inline_files.h"
 #include "api/query.h"
 #include "api/stored_message.h"
 #include "base/ids.h"
@@ -66,7 +66,9 @@ void AddMessages(HandlerContext& context) {
   std::vector<Message> messages =
       ReadMessages(context.body(), "messages", context.message_limits(), problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  if (auto error = StoreInlineFiles(context, messages)) return context.Fail(*error);
+  if (auto error = ResolveFiles(context, {"body", "messages"}, append.thread_id, messages)) {
+    return context.Fail(*error);
+  }
   append.messages = ToStored(std::move(messages), *context.api().ids);
   Status appended = context.state().Append(append);
   if (!appended.ok()) return context.Fail(appended);

@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/context.h"
+#include "api/file_references.h"
 #include "api/handlers.h"
-#include "api/inline_files.h"
 #include "api/stored_message.h"
 #include "base/ids.h"
 #include "base/json.h"
@@ -57,7 +57,9 @@ void PutThreadState(HandlerContext& context) {
   std::vector<Message> messages;
   ReadState(context.body().at("state"), context, put, messages, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  if (auto error = StoreInlineFiles(context, messages)) return context.Fail(*error);
+  if (auto error = ResolveFiles(context, {"body", "state", "context"}, put.thread_id, messages)) {
+    return context.Fail(*error);
+  }
   put.messages = ToStored(std::move(messages), *context.api().ids);
   Result<state::ThreadState> state = context.state().Put(put);
   if (!state.ok()) return context.Fail(state.status());

@@ -225,14 +225,18 @@ def test_references_are_bounded(start_service):
     assert _invoke(service, *[_reference(record)] * 65).status == 422
 
 
-@pytest.mark.parametrize("user_id", [None, "alice", 42])
-def test_a_model_is_shown_the_file(start_service, start_mock_provider, user_id):
-    mock = start_mock_provider([{"match": {}, "response": {"content": "A cat."}}])
-    settings = {
+def _seeing(mock):
+    return {
         "agent": "graphs/support.json:app",
         "models": {"default": {"provider": "openai", "model": "m", "api_key": "k",
                                "base_url": mock.base_url}},
     }
+
+
+@pytest.mark.parametrize("user_id", [None, "alice", 42])
+def test_a_model_is_shown_the_file(start_service, start_mock_provider, user_id):
+    mock = start_mock_provider([{"match": {}, "response": {"content": "A cat."}}])
+    settings = _seeing(mock)
     known = user_id is not None
     if known:
         settings |= {"auth": "jwt", "env": "env"}
@@ -249,3 +253,88 @@ def test_a_model_is_shown_the_file(start_service, start_mock_provider, user_id):
     assert record["file_id"] in stored and len(stored) < 5000
     assert _invoke(service, config={"thread_id": "t"}, headers=headers).status == 200
     assert base64.b64encode(data).decode() in json.dumps(mock.requests()[-1]["body"])
+
+
+# Messages that enter a thread without a run
+
+
+def _post(service, messages, headers=()):
+    return service.post("/v1/threads/t/messages", {"messages": messages}, headers=headers)
+
+
+def _put(service, messages, headers=()):
+    body = {"state": {"context": messages}}
+    return service.request("PUT", "/v1/threads/t/state", body, headers=headers)
+
+
+_WAYS = pytest.mark.parametrize("enter", [_post, _put])
+
+
+def _with(*blocks, **fields):
+    return {"role": "user", "content": [{"type": "text", "text": "see"}, *blocks]} | fields
+
+
+def _context(service, headers=()):
+    return service.get("/v1/threads/t/state", headers=headers).json()["data"]["state"]["context"]
+
+
+@_WAYS
+def test_a_model_is_shown_a_file_of_the_thread(start_service, start_mock_provider, enter):
+    mock = start_mock_provider([{"match": {}, "response": {"content": "A cat."}}])
+    service = start_service(_seeing(mock))
+    data = bytes(range(256)) * 40
+    image = uploaded(service, data, "cat.png", "image/png")
+    document = uploaded(service, documents.docx(), "a.docx", None)
+    reply = enter(service, [_with(_reference(image, "document"), _reference(document))])
+    assert reply.status == 200, reply.text
+    [message] = _context(service)
+    assert [block["type"] for block in message["content"]] == ["text", "image", "text"]
+    assert message["content"][1]["media"]["size_bytes"] == len(data)
+    assert message["content"][2]["text"] == documents.TEXT
+    assert _invoke(service, config={"thread_id": "t"}).status == 200
+    sent = json.dumps(mock.requests()[-1]["body"])
+    assert "data:image/png;base64," + base64.b64encode(data).decode() in sent
+
+
+@_WAYS
+def test_an_unknown_or_foreign_file_enters_no_thread(start_service, enter):
+    service = start_service(_ECHO | {"auth": "jwt", "env": "env", "authorization": "allow_all"},
+                            files={"env": JWT_ENVIRONMENT})
+    record = uploaded(service, b"x", "a.png", "image/png", headers=bearer("alice"))
+    for reference in ({"type": "image", "file_id": "0" * 32}, _reference(record)):
+        reply = enter(service, [_with(reference, message_id="m")], bearer("bob"))
+        assert reply.status == 404 and "not found" in reply.json()["detail"]
+    assert service.get("/v1/threads/t", headers=bearer("bob")).status == 404
+    assert enter(service, [_with(_reference(record))], bearer("alice")).status == 200
+
+
+@_WAYS
+def test_what_was_read_can_be_sent_back(start_service, enter):
+    """Also when there are more files than one request may add, one is gone, or all are another's."""
+    service = start_service(_ECHO | {"auth": "jwt", "env": "env", "authorization": "allow_all"},
+                            files={"env": JWT_ENVIRONMENT})
+    record = uploaded(service, b"x", "a.png", "image/png", headers=bearer("alice"))
+    for start in (0, 40):
+        messages = [_with(_reference(record), message_id=f"m{start + i}") for i in range(40)]
+        assert enter(service, messages, bearer("alice")).status == 200
+    read = _context(service, bearer("alice"))
+    assert len(read) == 80
+    uploads = service.directory / "state" / "test" / "uploads"
+    for file in uploads.rglob(record["file_id"] + "*"):
+        file.unlink()
+    for user_id in ("alice", "bob"):
+        reply = enter(service, read, bearer(user_id))
+        assert reply.status == 200, reply.text
+        assert _context(service, bearer(user_id)) == read
+    new = _with(_reference(record), message_id="new")
+    assert enter(service, [*read, new], bearer("alice")).status == 404
+
+
+def test_new_files_of_a_thread_are_bounded(start_service):
+    service = start_service(_ECHO)
+    record = uploaded(service, b"x", "a.png", "image/png")
+    assert _put(service, [_with(*[_reference(record)] * 64)]).status == 200
+    reply = _put(service, [_with(), _with(*[_reference(record)] * 65)])
+    assert reply.status == 422
+    [detail] = reply.json()["error"]["details"]
+    assert detail["loc"] == ["body", "state", "context", "1", "content"]
