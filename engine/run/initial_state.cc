@@ -4,25 +4,11 @@
 #include <utility>
 
 #include "base/json.h"
-#include "message/codec.h"
 
 namespace agent_graph::run {
 namespace {
 
 using nlohmann::json;
-
-Status ReadContext(const json& context, std::vector<Message>& out) {
-  if (context.is_null()) return Status::Ok();
-  if (!context.is_array()) {
-    return Status(StatusCode::kInvalidArgument, "initial_state.context: must be an array");
-  }
-  for (size_t i = 0; i < context.size(); ++i) {
-    AG_ASSIGN_OR_RETURN(Message message, message::FromJson(context[i], "initial_state.context." +
-                                                                           std::to_string(i)));
-    out.push_back(std::move(message));
-  }
-  return Status::Ok();
-}
 
 Status ReadSummary(const json& summary, InitialState& out) {
   out.summary_present = true;
@@ -44,9 +30,6 @@ Result<InitialState> ParseInitialState(const std::optional<std::string>& text) {
   if (value.is_null()) return initial;
   if (!value.is_object()) {
     return Status(StatusCode::kInvalidArgument, "initial_state: must be an object");
-  }
-  if (auto context = value.find("context"); context != value.end()) {
-    AG_RETURN_IF_ERROR(ReadContext(*context, initial.context));
   }
   if (auto summary = value.find("context_summary"); summary != value.end()) {
     AG_RETURN_IF_ERROR(ReadSummary(*summary, initial));

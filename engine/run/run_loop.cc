@@ -148,7 +148,7 @@ Status RunLoop::Prepare(state::ThreadState loaded, const InitialState& initial) 
   } else {
     AG_RETURN_IF_ERROR(CloseOpenCalls());
   }
-  AG_RETURN_IF_ERROR(thread_.Apply(initial));
+  AG_RETURN_IF_ERROR(thread_.Apply(initial, request_.initial_context));
   AG_RETURN_IF_ERROR(AppendRequest());
   return ChooseFirstNode();
 }

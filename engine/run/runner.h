@@ -49,12 +49,13 @@ inline constexpr size_t kRunBytesMax = 64 * 1024 * 1024;
 struct RunRequest {
   state::Scope scope;
   std::string user_id;
-  std::string user_json = "{}";    // config.user, every claim, with the stamped authz
-  std::string thread_id;           // empty: generated
-  std::string run_id;              // empty: generated
-  std::vector<Message> messages;   // all appended, the last one is the input
-  std::string config_json = "{}";  // the client's config minus reserved keys
-  std::optional<std::string> initial_state_json;
+  std::string user_json = "{}";          // config.user, every claim, with the stamped authz
+  std::string thread_id;                 // empty: generated
+  std::string run_id;                    // empty: generated
+  std::vector<Message> messages;         // all appended, the last one is the input
+  std::string config_json = "{}";        // the client's config minus reserved keys
+  std::vector<Message> initial_context;  // put before them, but for those the thread has already
+  std::optional<std::string> initial_state_json;  // sets fields and the summary
   int recursion_limit = 25;
   Deadline deadline = kNoDeadline;
   std::string trace_parent;  // W3C traceparent of the request, for exported traces; may be empty

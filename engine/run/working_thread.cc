@@ -121,7 +121,7 @@ Status WorkingThread::Load(state::ThreadState loaded) {
   return Status::Ok();
 }
 
-Status WorkingThread::Apply(const InitialState& initial) {
+Status WorkingThread::Apply(const InitialState& initial, const std::vector<Message>& context) {
   if (initial.fields) {
     AG_RETURN_IF_ERROR(ChangeFields(DumpJson(*initial.fields).size(), [&](State& state) {
       return graph_.SetFields(*initial.fields, state);
@@ -133,7 +133,7 @@ Status WorkingThread::Apply(const InitialState& initial) {
     state_->set_summary(initial.summary);
     summary_changed_ = true;
   }
-  for (const Message& message : initial.context) {
+  for (const Message& message : context) {
     // A client may send back what it has read before.
     if (!message.id.empty() && ids_.IsTaken(message.id)) continue;
     AG_RETURN_IF_ERROR(Append(message, "").status());

@@ -27,7 +27,7 @@ class WorkingThread {
 
   // Takes over what was loaded. kDataLoss when it cannot be read; then Finish leaves it as it is.
   Status Load(state::ThreadState loaded);
-  Status Apply(const InitialState& initial);
+  Status Apply(const InitialState& initial, const std::vector<Message>& context);
 
   const State& state() const { return *state_; }
   // For a user function, which may hold on to it: see Detach.

@@ -1,7 +1,6 @@
 // POST /v1/graph/invoke: a run to its end, answered in one piece.
 #include <nlohmann/json.hpp>
 
-#include "api/file_references.h"
 #include "api/handlers.h"
 #include "api/run_request.h"
 #include "base/json.h"
@@ -65,9 +64,7 @@ void InvokeGraph(HandlerContext& context) {
   Problems problems;
   GraphRequest request = ReadGraphRequest(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  if (auto error = ResolveFiles(context, {"body", "messages"}, "", request.run.messages)) {
-    return context.Fail(*error);
-  }
+  if (auto error = ResolveFiles(context, request)) return context.Fail(*error);
   context.SetBody(nlohmann::json::object(), 0);  // it was read, and a run may be long
   InvokeSink sink(context.exchange());
   Result<run::RunOutcome> outcome =

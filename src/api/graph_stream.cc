@@ -1,7 +1,6 @@
 // POST /v1/graph/stream: a run as it happens, one JSON object a line.
 #include <nlohmann/json.hpp>
 
-#include "api/file_references.h"
 #include "api/handlers.h"
 #include "api/run_request.h"
 #include "api/stream_sink.h"
@@ -76,9 +75,7 @@ void StreamGraph(HandlerContext& context) {
   Problems problems;
   GraphRequest request = ReadGraphRequest(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  if (auto error = ResolveFiles(context, {"body", "messages"}, "", request.run.messages)) {
-    return context.Fail(*error);
-  }
+  if (auto error = ResolveFiles(context, request)) return context.Fail(*error);
   context.SetBody(nlohmann::json::object(), 0);  // it was read, and a run may be long
   HttpStream sink(context, request.granularity);
   bridge::Exchange& exchange = context.exchange();

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "api/body_thread.h"
-#include "api/file_references.h"
 #include "api/handlers.h"
 #include "api/request_shapes.h"
 #include "api/run_request.h"
@@ -131,9 +130,7 @@ void Run(HandlerContext& context) {
   Problems problems;
   GraphRequest request = ReadRequest(context, problems);
   if (!problems.empty()) return refusal.Answer(std::move(problems).Error());
-  if (auto error = ResolveFiles(context, {"body", "messages"}, "", request.run.messages)) {
-    return refusal.Answer(*error);
-  }
+  if (auto error = ResolveFiles(context, request)) return refusal.Answer(*error);
   SocketStream sink(exchange, request.granularity);
   Result<run::RunOutcome> outcome =
       context.api().runner->Execute(request.run, exchange.message_cancellation(), sink);

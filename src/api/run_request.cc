@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "api/body_thread.h"
+#include "api/file_references.h"
 #include "api/request_shapes.h"
 #include "base/json.h"
 
@@ -33,6 +34,23 @@ std::string ReadRunId(const json& config) {
                        c == '-' || c == '_' || c == '.' || c == ':';
               });
   return safe ? run_id : "";
+}
+
+std::vector<std::string> InitialContextPath() {
+  return {"body", "initial_state", "context"};
+}
+
+void ReadInitialState(const json& initial, const MessageLimits& limits, run::RunRequest& run,
+                      Problems& problems) {
+  json fields = json::object();
+  for (const auto& [key, value] : initial.items()) {
+    if (key != "context") {
+      fields[key] = value;
+    } else if (!value.is_null()) {
+      run.initial_context = ReadMessageArray(value, InitialContextPath(), limits, problems);
+    }
+  }
+  run.initial_state_json = DumpJson(fields);
 }
 
 }  // namespace
@@ -75,11 +93,18 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
   }
   run.config_json = GraphConfig(config, context.caller());
   if (const json* initial = FindMember(body, "initial_state")) {
-    run.initial_state_json = DumpJson(*initial);
+    ReadInitialState(*initial, context.message_limits(), run, problems);
   }
   run.recursion_limit = static_cast<int>(IntegerOf(body, kRecursionLimit));
   request.granularity = static_cast<Granularity>(ChoiceOf(body, kResponseGranularity));
   return request;
+}
+
+std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, GraphRequest& request) {
+  run::RunRequest& run = request.run;
+  // These are new, whatever their ids.
+  if (auto error = ResolveFiles(context, {"body", "messages"}, "", run.messages)) return error;
+  return ResolveFiles(context, InitialContextPath(), run.thread_id, run.initial_context);
 }
 
 std::string RunMetaJson(const run::RunStart& start) {

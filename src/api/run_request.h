@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "api/context.h"
 #include "run/runner.h"
@@ -17,9 +18,12 @@ struct GraphRequest {
 };
 
 // Reads a body whose fields were checked and whose messages are the member `messages_key`; what is
-// wrong with those goes to `problems`.
+// wrong with those, or with `initial_state.context`, goes to `problems`.
 GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
                               const std::string& messages_key = "messages");
+
+// Looks up the files that its messages refer to. The error to answer with.
+std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, GraphRequest& request);
 
 // Part of `config` that belongs to the server: `user`, `user_id`, `authz` and all names that start
 // with an underscore.

@@ -94,7 +94,7 @@ def test_a_problem_is_named_by_its_path(start_service):
 @pytest.mark.parametrize(
     "body, words",
     [
-        ({"messages": [user("x")], "initial_state": {"context": "x"}}, "initial_state.context"),
+        ({"messages": [user("x")], "initial_state": {"context_summary": 5}}, "context_summary"),
         ({"messages": [{"role": "tool", "content": "24 degrees"}]}, "no tool call waits"),
     ],
 )

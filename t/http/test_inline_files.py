@@ -7,7 +7,7 @@ import random
 import pytest
 
 from harness.agents import behaviour
-from harness.messages import texts
+from harness.messages import texts, user
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.websocket import WebSocket
 
@@ -30,6 +30,12 @@ def _with(block, thread_id="t"):
     return {"messages": [message], "config": {"thread_id": thread_id}}
 
 
+def _beginning_with(body):
+    """The same messages, put before another one."""
+    return {"messages": [user("hi")], "initial_state": {"context": body["messages"]},
+            "config": body["config"]}
+
+
 def _kept(service, thread_id="t", headers=()):
     """The image of the latest message with one."""
     reply = service.get(f"/v1/threads/{thread_id}/messages", headers=headers)
@@ -48,6 +54,7 @@ def test_a_large_image_is_stored_and_referred_to(start_service, as_url):
         "append": lambda body: service.post("/v1/threads/append/messages", body),
         "put": lambda body: service.request(
             "PUT", "/v1/threads/put/state", {"state": {"context": body["messages"]}}),
+        "initial": lambda body: service.post("/v1/graph/invoke", _beginning_with(body)),
     }.items():
         assert send(_with(block, thread_id)).status == 200, thread_id
         media = _kept(service, thread_id)
@@ -102,6 +109,9 @@ def test_what_is_no_file_is_bounded(start_service):
     both = _with(_image(_LARGE))
     both["messages"][0]["content"].append(block)
     assert service.post("/v1/graph/invoke", both).status == 422
+    reply = service.post("/v1/graph/invoke", _beginning_with(both))
+    assert reply.status == 422
+    assert reply.json()["error"]["details"][0]["loc"] == ["body", "initial_state", "context", "0"]
 
 
 def test_a_model_is_shown_the_image(start_service, start_mock_provider):

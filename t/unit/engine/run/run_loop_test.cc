@@ -277,8 +277,8 @@ TEST_F(RunLoopTest, InitialStateSetsFieldsAndContextButNotExecution) {
   builder_.AddEdge(START, "A");
   RunRequest request = Ask("hi");
   request.initial_state_json =
-      R"({"city":"Rome","context":[{"role":"user","content":"before"}],)"
-      R"("execution_meta":{"current_node":"B"},"context_summary":"short"})";
+      R"({"city":"Rome","execution_meta":{"current_node":"B"},"context_summary":"short"})";
+  request.initial_context = {Message::User("before")};
   RunOutcome outcome = RunOk(request);
   EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "Rome 2");
   EXPECT_EQ(outcome.summary, "short");
@@ -287,10 +287,10 @@ TEST_F(RunLoopTest, InitialStateSetsFieldsAndContextButNotExecution) {
 TEST_F(RunLoopTest, BadInputFailsBeforeAnythingIsWritten) {
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
   RunRequest request = Ask("hi");
-  request.initial_state_json = R"({"context":[{"role":"wizard","content":"x"}]})";
+  request.initial_state_json = R"({"context_summary":5})";
   Result<RunOutcome> outcome = Run(request);
   EXPECT_EQ(outcome.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_NE(outcome.status().message().find("initial_state.context.0"), std::string::npos);
+  EXPECT_NE(outcome.status().message().find("initial_state.context_summary"), std::string::npos);
   EXPECT_TRUE(sink_.starts.empty());
   EXPECT_EQ(state_.At("t1").epoch, 0u);
 }
