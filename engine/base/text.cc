@@ -1,8 +1,19 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <array>
 
 namespace agent_graph {
+namespace {
+
+// What Unicode calls white space, in UTF-8, and the separators U+001C to U+001F.
+constexpr std::array<std::string_view, 29> kSpaces = {
+    " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\x1c",   "\x1d",
+    "\x1e",   "\x1f",   "\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002",
+    "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
+    "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
+
+}  // namespace
 
 std::string_view CutAtCharacter(std::string_view text, size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
@@ -16,6 +27,15 @@ std::string OneLine(std::string_view text, size_t bytes_max) {
       line.begin(), line.end(),
       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
   return line;
+}
+
+bool IsBlank(std::string_view text) {
+  while (!text.empty()) {
+    const auto space = std::ranges::find_if(kSpaces, [&](auto s) { return text.starts_with(s); });
+    if (space == kSpaces.end()) return false;
+    text.remove_prefix(space->size());
+  }
+  return true;
 }
 
 std::string_view Trim(std::string_view text, std::string_view blanks) {

@@ -13,6 +13,9 @@ std::string_view CutAtCharacter(std::string_view text, size_t bytes_max);
 // The same, with blanks for control characters: a line of a log stays one.
 std::string OneLine(std::string_view text, size_t bytes_max);
 
+// Nothing but white space, as Unicode has it.
+bool IsBlank(std::string_view text);
+
 // Without the blanks at either end.
 std::string_view Trim(std::string_view text, std::string_view blanks = " \t");
 

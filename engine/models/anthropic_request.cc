@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "models/anthropic_signature.h"
 #include "models/media.h"
 #include "models/parameters.h"
@@ -19,6 +20,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr char kEmptyMessage[] = "[empty message]";
+
 // Ids of calls that another provider made may hold what Anthropic refuses.
 std::string CallId(std::string id) {
   for (char& letter : id) {
@@ -31,6 +34,11 @@ std::string CallId(std::string id) {
 
 json TextPart(const std::string& text) {
   return {{"type", "text"}, {"text", text}};
+}
+
+// Blank text is refused, and the whole request with it.
+void AppendText(json& parts, const TextBlock& block) {
+  if (!IsBlank(block.text)) parts.push_back(TextPart(block.text));
 }
 
 json Base64Source(const InlineData& data) {
@@ -95,7 +103,7 @@ Result<json> AssistantParts(const Message& message) {
     if (const auto* reasoning = std::get_if<ReasoningBlock>(&block)) {
       AppendReasoning(parts, *reasoning);
     } else if (const auto* text = std::get_if<TextBlock>(&block)) {
-      if (!text->text.empty()) parts.push_back(TextPart(text->text));
+      AppendText(parts, *text);
     } else if (const auto* call = std::get_if<ToolCallBlock>(&block)) {
       AG_RETURN_IF_ERROR(AppendCall(parts, *call));
     }
@@ -107,20 +115,24 @@ Result<json> AssistantParts(const Message& message) {
 json UserParts(const Message& message) {
   json parts = json::array();
   for (const ToolResultBlock* result : message.ToolResults()) {
+    std::string text = ToolValueText(*result);
+    if (IsBlank(text)) text = result->output_json;  // in its quotes
     json part = {{"type", "tool_result"},
                  {"tool_use_id", CallId(result->call_id)},
-                 {"content", ToolValueText(*result)}};
+                 {"content", std::move(text)}};
     if (result->is_error) part["is_error"] = true;
     parts.push_back(std::move(part));
   }
   if (message.role == Role::kTool) return parts;
   for (const ContentBlock& block : message.content) {
     if (const auto* text = std::get_if<TextBlock>(&block)) {
-      if (!text->text.empty()) parts.push_back(TextPart(text->text));
+      AppendText(parts, *text);
     } else if (const auto* media = std::get_if<MediaBlock>(&block)) {
       parts.push_back(MediaPart(*media));
     }
   }
+  // Without a turn there might be no message at all, or none for the model to answer.
+  if (parts.empty()) parts.push_back(TextPart(kEmptyMessage));
   return parts;
 }
 
@@ -178,7 +190,7 @@ Result<std::string> AnthropicRequestJson(const ModelRequest& request,
                       MergeParameters(defaults, parameters_json, request.parameters_json));
   TranslateParameters(body);
   const std::string system = SystemText(request);
-  if (!system.empty()) body["system"] = system;
+  if (!IsBlank(system)) body["system"] = system;
   AG_ASSIGN_OR_RETURN(body["messages"], Turns(request));
   AG_RETURN_IF_ERROR(AppendTools(body, request.tools));
   return DumpJson(body);

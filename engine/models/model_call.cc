@@ -22,10 +22,6 @@ constexpr size_t kRefusalBytesMax = 64 * 1024;
 constexpr std::chrono::milliseconds kRefusalPatience{5'000};
 constexpr size_t kRefusalTextBytesMax = 300;
 
-bool IsBlank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-}
-
 // "error.message" of the provider's JSON, which Gemini may put into an array; empty when the body
 // is something else, e.g. HTML.
 std::string ErrorText(const std::string& body) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "api/body_thread.h"
+#include "base/text.h"
 
 namespace agent_graph::api {
 namespace {

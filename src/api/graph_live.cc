@@ -5,6 +5,7 @@
 
 #include "api/handlers.h"
 #include "api/run_request.h"
+#include "base/text.h"
 #include "graph/compiled_graph.h"
 #include "live/live_session.h"
 #include "runtime/runtime.h"

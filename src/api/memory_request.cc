@@ -6,6 +6,7 @@
 #include "api/body_thread.h"
 #include "api/memory_shapes.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "message/codec.h"
 #include "state/search/filter.h"
 

@@ -8,6 +8,7 @@
 #include "api/file_references.h"
 #include "api/request_shapes.h"
 #include "base/json.h"
+#include "base/text.h"
 
 namespace agent_graph::api {
 namespace {

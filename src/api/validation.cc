@@ -1,24 +1,17 @@
 #include "api/validation.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "api/inline_files.h"
+#include "base/text.h"
 #include "message/codec.h"
 
 namespace agent_graph::api {
 namespace {
 
 using nlohmann::json;
-
-// What Unicode calls white space, in UTF-8, and the separators U+001C to U+001F.
-constexpr std::array<std::string_view, 29> kSpaces = {
-    " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\x1c",   "\x1d",
-    "\x1e",   "\x1f",   "\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002",
-    "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
-    "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"};
 
 std::string Join(const std::vector<std::string>& path) {
   std::string text;
@@ -96,15 +89,6 @@ ErrorInfo Problems::Error() && {
   }
   error.details = std::move(details_);
   return error;
-}
-
-bool IsBlank(std::string_view text) {
-  while (!text.empty()) {
-    auto space = std::ranges::find_if(kSpaces, [&](auto s) { return text.starts_with(s); });
-    if (space == kSpaces.end()) return false;
-    text.remove_prefix(space->size());
-  }
-  return true;
 }
 
 bool IsValidUtf8(std::string_view text) {

@@ -31,7 +31,6 @@ class Problems {
   std::vector<ErrorDetail> details_;
 };
 
-bool IsBlank(std::string_view text);
 bool IsValidUtf8(std::string_view text);
 
 // Ids as they stand in a path, decoded. What is wrong with it, or nothing.

@@ -19,6 +19,15 @@ TEST(TextTest, OneLineHasNoControlCharacters) {
   EXPECT_EQ(OneLine("aé", 2), "a");
 }
 
+TEST(TextTest, BlankTextIsWhiteSpaceOnly) {
+  EXPECT_TRUE(IsBlank(""));
+  EXPECT_TRUE(IsBlank(" \t\r\n\v\x1c"));
+  EXPECT_TRUE(IsBlank("\u00a0\u3000 \u2028"));
+  EXPECT_FALSE(IsBlank(" \u00a0."));
+  EXPECT_FALSE(IsBlank("\u200b"));  // has no width, and is no space
+  EXPECT_FALSE(IsBlank("\xc2"));
+}
+
 TEST(TextTest, TrimTakesBlanksOffBothEnds) {
   EXPECT_EQ(Trim(" \ta b\t "), "a b");
   EXPECT_EQ(Trim(" \t "), "");

@@ -77,6 +77,34 @@ TEST(AnthropicRequest, CallsAndResultsTakeTurns) {
     {"type": "text", "text": "so?"}]})"));
 }
 
+TEST(AnthropicRequest, BlankTextIsLeftOut) {
+  ModelRequest request = AfterCalls({TextBlock{.text = " \n"}});
+  request.system_prompt = "\t";
+  request.messages[0].content.emplace_back(TextBlock{.text = "\u00a0"});
+  request.messages[2] = Message::ToolResult("c1", R"(" ")");
+  request.messages[3] = Message::ToolResult("functions.f:2", R"("")", true);
+  const json body = Build(request);
+  EXPECT_FALSE(body.contains("system"));
+  const json& messages = body["messages"];
+  ASSERT_EQ(messages.size(), 3u);
+  EXPECT_EQ(messages[0]["content"], json::parse(R"([{"type": "text", "text": "time?"}])"));
+  EXPECT_EQ(messages[1]["content"][0]["type"], "tool_use");
+  EXPECT_EQ(messages[2]["content"][0]["content"], R"(" ")");
+  EXPECT_EQ(messages[2]["content"][1]["content"], R"("")");
+}
+
+TEST(AnthropicRequest, AMessageOfBlanksIsStillATurn) {
+  ModelRequest request = Ask(" ");
+  request.messages.push_back(Message::Assistant("\n"));
+  EXPECT_EQ(Build(request)["messages"], json::parse(R"([
+    {"role": "user", "content": [{"type": "text", "text": "[empty message]"}]}])"));
+  request.messages[1] = Message::Assistant("yes?");
+  request.messages.push_back(Message::User(""));
+  const json messages = Build(request)["messages"];
+  ASSERT_EQ(messages.size(), 3u);
+  EXPECT_EQ(messages[2]["content"][0]["text"], "[empty message]");
+}
+
 TEST(AnthropicRequest, ReasoningOfOthersStaysHere) {
   const json messages =
       Build(AfterCalls({Thought("hm", "gemini:c2ln"), Thought("unsigned", "")}))["messages"];
