@@ -61,10 +61,7 @@ Result<ModelReply> ModelCall::Run(net::HttpRequest request) {
 
 Result<ModelReply> ModelCall::ReadReply(net::HttpCall& call) {
   const Result<const net::HttpHead*> head = call.ReadHead();
-  if (!head.ok()) {
-    may_repeat_ = head.status().code() == StatusCode::kUnavailable;
-    return TransportStatus(head.status());
-  }
+  if (!head.ok()) return LostReply(head.status());
   if ((*head)->status != 200) return RefusalOf(call, **head);
   const std::string_view type = (*head)->Header("content-type");
   if (type.find("json") != std::string_view::npos) return ReadWhole(call);
@@ -79,7 +76,7 @@ Result<ModelReply> ModelCall::ReadStream(net::HttpCall& call) {
   for (bool end = false; !end;) {
     Result<std::string> piece = call.Read();
     if (!piece.ok() && builder_.complete()) break;
-    if (!piece.ok()) return TransportStatus(piece.status());
+    if (!piece.ok()) return LostReply(piece.status());
     end = piece->empty();
     end ? parser.Finish() : parser.Feed(std::move(*piece));
     net::SseEvent event;
@@ -113,7 +110,7 @@ Result<ModelReply> ModelCall::ReadWhole(net::HttpCall& call) {
   std::string body;
   for (;;) {
     const Result<std::string> piece = call.Read();
-    if (!piece.ok()) return TransportStatus(piece.status());
+    if (!piece.ok()) return LostReply(piece.status());
     if (piece->empty()) break;
     body += *piece;
   }
@@ -146,6 +143,11 @@ Status ModelCall::RefusalOf(net::HttpCall& call, const net::HttpHead& head) {
     return Status(StatusCode::kModel, text).WithDetail(reason);
   }
   return Status(StatusCode::kModel, reason.empty() ? text : text + ": " + reason);
+}
+
+Status ModelCall::LostReply(const Status& status) {
+  may_repeat_ = !delivered_ && status.code() == StatusCode::kUnavailable;
+  return TransportStatus(status);
 }
 
 Status ModelCall::TransportStatus(const Status& status) const {

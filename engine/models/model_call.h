@@ -35,6 +35,8 @@ class ModelCall {
   Result<ModelReply> ReadWhole(net::HttpCall& call);
   Status Deliver(std::string_view json);
   Status RefusalOf(net::HttpCall& call, const net::HttpHead& head);
+  // The connection failed while the reply was awaited or read.
+  Status LostReply(const Status& status);
   Status TransportStatus(const Status& status) const;
   Status WithoutSecret(const Status& status) const;
 

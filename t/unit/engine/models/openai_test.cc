@@ -19,6 +19,7 @@ using runtime::Cancellation;
 using runtime::CancelReason;
 using std::chrono::milliseconds;
 using testing::Ask;
+using testing::Chunk;
 using testing::Collect;
 using testing::Collected;
 using testing::Connection;
@@ -345,6 +346,27 @@ TEST_F(OpenAiTest, RepeatsAfterALostConnection) {
   Recovering provider(1, "");
   EXPECT_TRUE(Call(provider.server()).reply.ok());
   EXPECT_EQ(provider.requests(), 2);
+}
+
+TEST_F(OpenAiTest, RepeatsWhenTheReplyIsLostBeforeItsFirstPiece) {
+  const std::string role = Event(R"({"choices":[{"index":0,"delta":{"role":"assistant"}}]})");
+  const std::string document = WholeReply("200 OK\r\nContent-Type: application/json", "{}");
+  for (const std::string& begun : {std::string(kStreamHead), kStreamHead + Chunk(role),
+                                   document.substr(0, document.size() - 1)}) {
+    std::atomic<int> requests{0};
+    ScriptedServer server([&](Connection& connection) {
+      if (!connection.ReadRequest()) return;
+      if (++requests == 1) {
+        connection.Send(begun);
+      } else {
+        SendStream(connection, {TextEvent("x"), kStopEvent, kEndEvent});
+      }
+    });
+    const Collected got = Call(server);
+    EXPECT_TRUE(got.reply.ok()) << begun << got.reply.status().ToString();
+    EXPECT_THAT(got.texts, ElementsAre("x"));
+    EXPECT_EQ(requests, 2);
+  }
 }
 
 TEST_F(OpenAiTest, GivesUpAfterItsAttempts) {

@@ -21,6 +21,13 @@
 
 namespace agent_graph::testing {
 
+// `bytes` as a chunk of a body.
+inline std::string Chunk(std::string_view bytes) {
+  char size[32];
+  const int length = std::snprintf(size, sizeof size, "%zx\r\n", bytes.size());
+  return std::string(size, static_cast<size_t>(length)) + std::string(bytes) + "\r\n";
+}
+
 // One accepted connection, on a thread of its own; closed when the script returns.
 class Connection {
  public:
@@ -52,11 +59,7 @@ class Connection {
     return true;
   }
 
-  bool SendChunk(std::string_view bytes) {
-    char size[32];
-    const int length = std::snprintf(size, sizeof size, "%zx\r\n", bytes.size());
-    return Send(std::string(size, static_cast<size_t>(length)) + std::string(bytes) + "\r\n");
-  }
+  bool SendChunk(std::string_view bytes) { return Send(Chunk(bytes)); }
 
   void WaitUntilPeerCloses() {
     char buffer[4096];
