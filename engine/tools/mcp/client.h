@@ -44,8 +44,8 @@ class Client {
 
   // The server tells of changes, but only to somebody who listens.
   virtual bool wants_listener() const = 0;
-  // Reads what the server sends by itself until its stream ends. Ok: it ended and may be opened
-  // again; kNotFound: the server has none.
+  // Reads what the server sends by itself until its stream ends. Ok: there was one, and it may be
+  // opened again; kNotFound: this session has none, and wants no listener any more.
   virtual Status Listen(const Patience& patience) = 0;
   // Ends the session at the server, if there is one.
   virtual void End(const Patience& patience) = 0;

@@ -45,6 +45,10 @@ ToolOutput Call(Client& client, const McpServer& server, const std::string& name
   }
 }
 
+std::chrono::milliseconds LongerDelay(std::chrono::milliseconds delay) {
+  return std::clamp(delay * 2, kRetryDelayMin, kRetryDelayMax);
+}
+
 }  // namespace
 
 std::shared_ptr<Source> Source::Create(McpServer server, StreamableClient::Options options,
@@ -147,14 +151,14 @@ void Source::Accept(const Result<std::vector<json>>& listed, uint64_t changes) {
   bool tell_failure = false;
   bool tell_recovery = false;
   bool start_listening = false;
+  std::chrono::milliseconds listen_delay{0};
   std::vector<std::shared_ptr<runtime::Signal>> waiting;
   {
     std::lock_guard lock(mutex_);
     tell_failure = !listed.ok() && !failing_;
     tell_recovery = listed.ok() && failing_;
     failing_ = !listed.ok();
-    retry_delay_ = listed.ok() ? std::chrono::milliseconds(0)
-                               : std::clamp(retry_delay_ * 2, kRetryDelayMin, kRetryDelayMax);
+    retry_delay_ = listed.ok() ? std::chrono::milliseconds(0) : LongerDelay(retry_delay_);
     due_ = DeadlineAfter(listed.ok() ? server_.refresh : retry_delay_);
     tools_ = std::move(tools);
     known_ = true;
@@ -162,6 +166,7 @@ void Source::Accept(const Result<std::vector<json>>& listed, uint64_t changes) {
     discovering_ = false;
     start_listening = listen && !listening_ && !closing_.cancelled();
     listening_ = listening_ || start_listening;
+    listen_delay = listen_delay_;
     waiting.swap(waiting_);
   }
   for (const auto& signal : waiting) signal->Notify();
@@ -177,7 +182,7 @@ void Source::Accept(const Result<std::vector<json>>& listed, uint64_t changes) {
     Log(LogLevel::kWarning,
         "and " + std::to_string(problems.size() - kProblemsTold) + " more such problems");
   }
-  if (start_listening) ListenInBackground();
+  if (start_listening) ListenInBackground(listen_delay);
 }
 
 CatalogToolPtr Source::MakeTool(const json& described, std::string& problem) const {
@@ -209,18 +214,25 @@ CatalogToolPtr Source::MakeTool(const json& described, std::string& problem) con
 }
 
 // One fiber for as long as the server lets us listen; discovery starts it again.
-void Source::ListenInBackground() {
+void Source::ListenInBackground(std::chrono::milliseconds delay) {
   runtime::Runtime::Current()->Spawn(
-      [self = shared_from_this()] {
+      [self = shared_from_this(), delay] {
+        if (delay.count() > 0) {
+          if (!runtime::SleepFor(delay, &self->closing_).ok()) return;
+          self->MarkChanged();  // perhaps, since the tools were listed
+        }
+        bool was_heard = false;
         Status status;
         do {
           status = self->client_->Listen({self->closing_, kNoDeadline});
+          was_heard = was_heard || status.ok();
         } while (status.ok() && runtime::SleepFor(kListenAgainMin, &self->closing_).ok());
         std::lock_guard lock(self->mutex_);
-        // A server without such a stream is not asked for it again. Of any other, what changed may
-        // have been missed.
-        if (status.code() == StatusCode::kNotFound) return;
         self->listening_ = false;
+        // A session without such a stream is not asked for it again. Of any other, what changed may
+        // have been missed.
+        if (status.code() == StatusCode::kNotFound && !self->client_->wants_listener()) return;
+        self->listen_delay_ = was_heard ? kRetryDelayMin : LongerDelay(self->listen_delay_);
         ++self->changes_;
       },
       /*here=*/true);

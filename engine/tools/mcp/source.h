@@ -59,7 +59,7 @@ class Source : public std::enable_shared_from_this<Source> {
   void Discover();
   void Accept(const Result<std::vector<nlohmann::json>>& listed, uint64_t changes);
   CatalogToolPtr MakeTool(const nlohmann::json& described, std::string& problem) const;
-  void ListenInBackground();
+  void ListenInBackground(std::chrono::milliseconds delay);
   void MarkChanged();
   void Log(LogLevel level, const std::string& text) const;
 
@@ -77,6 +77,7 @@ class Source : public std::enable_shared_from_this<Source> {
   bool listening_ = false;
   bool failing_ = false;
   std::chrono::milliseconds retry_delay_{0};
+  std::chrono::milliseconds listen_delay_{0};  // before the next listener begins
   Deadline due_ = Deadline::min();
   std::vector<std::shared_ptr<runtime::Signal>> waiting_;
 };

@@ -32,7 +32,7 @@ StreamableClient::StreamableClient(Options options, std::shared_ptr<const net::H
 
 bool StreamableClient::wants_listener() const {
   std::lock_guard lock(mutex_);
-  return session_ != nullptr && session_->facts.announces_changes;
+  return session_ != nullptr && session_ != silent_session_ && session_->facts.announces_changes;
 }
 
 Result<StreamableClient::SessionPtr> StreamableClient::Connect(const Patience& patience) {
@@ -56,6 +56,11 @@ void StreamableClient::Forget(const SessionPtr& session) {
     session_ = nullptr;
   }
   options_.on_tools_changed();
+}
+
+bool StreamableClient::IsLost(const Session* session, int http_status) {
+  // 404 is what the protocol asks for; many servers answer 400 to a session they do not know.
+  return session != nullptr && !session->id.empty() && (http_status == 404 || http_status == 400);
 }
 
 Result<StreamableClient::SessionPtr> StreamableClient::Initialize(const Patience& patience) {
@@ -117,9 +122,7 @@ Result<json> StreamableClient::RequestIn(const Session* session, int64_t id, con
   AG_ASSIGN_OR_RETURN(const std::unique_ptr<net::HttpCall> call,
                       http_->Start(std::move(request), patience.cancellation));
   AG_ASSIGN_OR_RETURN(const net::HttpHead* head, call->ReadHead());
-  // 404 is what the protocol asks for; many servers answer 400 to a session they do not know.
-  session_lost =
-      session != nullptr && !session->id.empty() && (head->status == 404 || head->status == 400);
+  session_lost = IsLost(session, head->status);
   if (head->status != 200) return Refusal(*call, head->status);
   if (new_session_id != nullptr) {
     *new_session_id = head->Header("mcp-session-id");
@@ -232,18 +235,14 @@ Status StreamableClient::Listen(const Patience& patience) {
   AG_ASSIGN_OR_RETURN(const std::unique_ptr<net::HttpCall> call,
                       http_->Start(std::move(request), patience.cancellation));
   AG_ASSIGN_OR_RETURN(const net::HttpHead* head, call->ReadHead());
-  if (head->status == 404 && !session->id.empty()) {
-    Forget(session);
-    return Refusal(*call, head->status);
-  }
-  if (head->status != 200) {
-    return Status(StatusCode::kNotFound, "the server sends nothing by itself");
-  }
+  if (head->status != 200) return RefusedListener(*call, head->status, session);
   net::SseParser parser(kReplyBytesMax);
   for (;;) {
-    AG_ASSIGN_OR_RETURN(std::string piece, call->Read());
-    if (piece.empty()) return Status::Ok();
-    parser.Feed(std::move(piece));
+    Result<std::string> piece = call->Read();
+    if (piece.status().code() == StatusCode::kCancelled) return piece.status();
+    if (!piece.ok()) options_.on_tools_changed();  // perhaps: it was not heard to the end
+    if (!piece.ok() || piece->empty()) return Status::Ok();
+    parser.Feed(*std::move(piece));
     net::SseEvent event;
     for (;;) {
       AG_ASSIGN_OR_RETURN(const bool found, parser.Next(event));
@@ -254,6 +253,17 @@ Status StreamableClient::Listen(const Patience& patience) {
       }
     }
   }
+}
+
+Status StreamableClient::RefusedListener(net::HttpCall& call, int http_status,
+                                         const SessionPtr& session) {
+  if (http_status == 405 || (http_status == 404 && session->id.empty())) {
+    std::lock_guard lock(mutex_);
+    silent_session_ = session;
+    return Status(StatusCode::kNotFound, "the server sends nothing by itself");
+  }
+  if (IsLost(session.get(), http_status)) Forget(session);
+  return Refusal(call, http_status);
 }
 
 // The caller is gone already: a fiber of its own says so.

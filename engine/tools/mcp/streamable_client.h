@@ -45,6 +45,9 @@ class StreamableClient : public Client, public std::enable_shared_from_this<Stre
   Result<SessionPtr> Connect(const Patience& patience);
   Result<SessionPtr> Initialize(const Patience& patience);
   void Forget(const SessionPtr& session);
+  // Whether an answer with this status says that the server does not know the session.
+  static bool IsLost(const Session* session, int http_status);
+  Status RefusedListener(net::HttpCall& call, int http_status, const SessionPtr& session);
 
   Result<nlohmann::json> RequestIn(const Session* session, int64_t id, const char* method,
                                    const nlohmann::json& params, const Patience& patience,
@@ -67,7 +70,8 @@ class StreamableClient : public Client, public std::enable_shared_from_this<Stre
   std::atomic<int64_t> next_id_{1};
 
   mutable std::mutex mutex_;
-  SessionPtr session_;  // guarded by mutex_
+  SessionPtr session_;         // guarded by mutex_
+  SessionPtr silent_session_;  // guarded by mutex_; one without a stream to listen to
 };
 
 }  // namespace agent_graph::tools::mcp

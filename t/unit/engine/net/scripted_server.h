@@ -61,6 +61,9 @@ class Connection {
 
   bool SendChunk(std::string_view bytes) { return Send(Chunk(bytes)); }
 
+  // From any thread: ends whatever waits for the peer.
+  void Shutdown() { shutdown(descriptor_, SHUT_RDWR); }
+
   void WaitUntilPeerCloses() {
     char buffer[4096];
     while (recv(descriptor_, buffer, sizeof buffer, 0) > 0) {

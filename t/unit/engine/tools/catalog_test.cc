@@ -138,6 +138,51 @@ TEST_F(CatalogTest, ChangesThatTheServerAnnounces) {
   EXPECT_THAT(Names(), ElementsAre("a", "b"));
 }
 
+// Until it is listened to again, its tools are asked for now and then, as by runs.
+TEST_F(CatalogTest, ListensInTheSessionThatFollowsALostOne) {
+  for (const int status : {404, 400}) {
+    ScriptedMcpServer server;
+    server.announces = true;
+    server.lost_status = status;
+    server.SetPages({{"a"}});
+    MakeWith(server);
+    EXPECT_THAT(Names(), ElementsAre("a"));
+    while (!server.Announce()) std::this_thread::yield();
+    server.ForgetSessions();
+    server.EndStreams();
+    while (!server.Announce()) Names();
+    server.SetPages({{"a", "b"}});
+    server.Announce();
+    while (Names().size() != 2) std::this_thread::yield();
+    catalog_->Close(runtime_);
+  }
+}
+
+TEST_F(CatalogTest, ListensAfterItWasRefusedOnce) {
+  ScriptedMcpServer server;
+  server.announces = true;
+  server.refusals = 1;
+  server.SetPages({{"a"}});
+  MakeWith(server);
+  while (!server.Announce()) EXPECT_THAT(Names(), ElementsAre("a"));
+}
+
+TEST_F(CatalogTest, AsksForAStreamOncePerSession) {
+  ScriptedMcpServer server;
+  server.announces = true;
+  server.refusals = 1;
+  server.refused_with = 405;
+  server.SetPages({{"echo"}});
+  MakeWith(server);
+  EXPECT_THAT(Names(), ElementsAre("echo"));
+  while (server.refusals > 0) std::this_thread::yield();
+  EXPECT_THAT(Names(), ElementsAre("echo"));
+  EXPECT_FALSE(server.Announce());
+  server.ForgetSessions();
+  EXPECT_FALSE(Call("echo").is_error);
+  while (!server.Announce()) EXPECT_THAT(Names(), ElementsAre("echo"));
+}
+
 // Nothing is called twice: the server refused the first request for its session.
 TEST_F(CatalogTest, ANewSessionWhenTheServerForgot) {
   for (const int status : {404, 400}) {

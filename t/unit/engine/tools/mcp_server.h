@@ -45,6 +45,17 @@ class ScriptedMcpServer {
     }
     return !listeners_.empty();
   }
+  // Every listener is told that there is nothing more.
+  void EndStreams() {
+    std::lock_guard lock(mutex_);
+    for (testing::Connection* listener : listeners_) {
+      listener->SendChunk("");
+      listener->Shutdown();
+    }
+    listeners_.clear();
+  }
+  std::atomic<int> refusals{0};        // so many listeners are refused
+  std::atomic<int> refused_with{503};  // with this status
 
   std::atomic<bool> stream{false};    // replies are events, with a ping and a notification before
   std::atomic<bool> broken{false};    // answers HTTP 500
@@ -67,19 +78,16 @@ class ScriptedMcpServer {
 
   bool Answer(testing::Connection& connection, const std::string& request) {
     if (broken) return Send(connection, "500 Oops", "", "");
-    if (request.starts_with("GET ") && announces) return Listen(connection);
+    if (request.starts_with("GET ") && announces) return Listen(connection, request);
     if (!request.starts_with("POST ")) return Send(connection, "405 No", "", "");
     const json message = json::parse(request.substr(request.find("\r\n\r\n") + 4));
     const std::string method = message.value("method", "");
-    std::string session;
     {
       std::lock_guard lock(mutex_);
       methods_.push_back(method.empty() ? "answer" : method);
-      session = "session-" + std::to_string(session_);
     }
-    if (method != "initialize" && request.find("Mcp-Session-Id: " + session) == std::string::npos) {
-      return Send(connection, std::to_string(lost_status) + " Lost", "", "");
-    }
+    const std::string session = Session();
+    if (method != "initialize" && !IsIn(session, request)) return Lost(connection);
     if (!message.contains("id") || method.empty()) return Send(connection, "202 Ok", "", "");
     if (silent && method == "tools/call") {
       connection.WaitUntilPeerCloses();
@@ -98,7 +106,24 @@ class ScriptedMcpServer {
             reply.dump() + "\n\n");
   }
 
-  bool Listen(testing::Connection& connection) {
+  std::string Session() const {
+    std::lock_guard lock(mutex_);
+    return "session-" + std::to_string(session_);
+  }
+  static bool IsIn(const std::string& session, const std::string& request) {
+    return request.find("Mcp-Session-Id: " + session) != std::string::npos;
+  }
+  bool Lost(testing::Connection& connection) const {
+    return Send(connection, std::to_string(lost_status) + " Lost", "", "");
+  }
+
+  bool Listen(testing::Connection& connection, const std::string& request) {
+    if (refusals > 0) {
+      const bool sent = Send(connection, std::to_string(refused_with) + " No", "", "");
+      --refusals;
+      return sent;
+    }
+    if (!IsIn(Session(), request)) return Lost(connection);
     connection.Send(
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
     {
