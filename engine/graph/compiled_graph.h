@@ -72,7 +72,8 @@ class CompiledGraph {
   // Fills in the defaults of declared fields that are not set.
   void AddMissingFields(State& state) const;
   // Merges by each field's reducer; a field that was not declared is replaced. kGraph when a
-  // reducer throws or an update is not JSON or names one of the built-in fields.
+  // reducer throws or an update is not JSON or names one of the built-in fields; the state is then
+  // as it was.
   Status ApplyUpdates(const std::vector<FieldUpdate>& updates, State& state) const;
   // Sets fields without reducers, as `initial_state` does: `values` is an object; `context`,
   // `context_summary` and `execution_meta` are the caller's to handle and are skipped.

@@ -149,6 +149,10 @@ json DefaultOf(const StateField& field) {
   return field.reducer == Reducer::kSum ? json(0) : json();
 }
 
+bool MayFail(Reducer reducer) {
+  return reducer != Reducer::kReplace && reducer != Reducer::kAppend && reducer != Reducer::kUnion;
+}
+
 Status Reduce(const StateField& field, json& current, json update) {
   switch (field.reducer) {
     case Reducer::kReplace:

@@ -23,8 +23,11 @@ bool FitsReducer(Reducer reducer, const nlohmann::json& value);
 // What a field of a new thread holds.
 nlohmann::json DefaultOf(const StateField& field);
 
-// Failures are the graph's: an update of the wrong kind, a function that threw. They name the
-// field.
+// Whether an update may be refused.
+bool MayFail(Reducer reducer);
+
+// Failures are the graph's: an update of the wrong kind, a function that threw. They name the field
+// and leave `current` as it was.
 Status Reduce(const StateField& field, nlohmann::json& current, nlohmann::json update);
 
 }  // namespace agent_graph::graph

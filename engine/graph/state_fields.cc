@@ -15,6 +15,38 @@ Status FieldStatus(const std::string& name, const std::string& problem) {
   return Status(StatusCode::kGraph, "state field \"" + name + "\": " + problem);
 }
 
+struct Change {
+  const std::string& name;
+  const StateField* field;  // null: it was not declared
+  json value;
+  json before = nullptr;
+};
+
+Result<json> ReadUpdate(const FieldUpdate& update) {
+  if (update.name.empty()) return FieldStatus(update.name, "has no name");
+  if (IsBuiltInField(update.name)) {
+    return FieldStatus(update.name, "belongs to the state itself and cannot be set by a node");
+  }
+  Result<json> value = ParseJson(update.value_json);
+  if (!value.ok()) return FieldStatus(update.name, value.status().message());
+  return value;
+}
+
+// All or none.
+Status Apply(std::vector<Change>& changes, json& fields) {
+  for (size_t i = 0; i < changes.size(); ++i) {
+    Change& change = changes[i];
+    json& current = fields[change.name];
+    // What fails changes nothing, so that there is nothing to undo of the last one.
+    if (i + 1 < changes.size()) change.before = current;
+    Status status = Reduce(*change.field, current, std::move(change.value));
+    if (status.ok()) continue;
+    while (i-- > 0) fields[changes[i].name] = std::move(changes[i].before);
+    return status;
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 const StateField* CompiledGraph::FindField(std::string_view name) const {
@@ -31,20 +63,24 @@ void CompiledGraph::AddMissingFields(State& state) const {
 }
 
 Status CompiledGraph::ApplyUpdates(const std::vector<FieldUpdate>& updates, State& state) const {
-  json& fields = state.mutable_fields();
+  // What may fail comes first and is undone if it does; a list that only grows need not be copied
+  // for that. The updates of one field stay in their order.
+  std::vector<Change> fallible;
+  std::vector<Change> certain;
   for (const FieldUpdate& update : updates) {
-    if (update.name.empty()) return FieldStatus(update.name, "has no name");
-    if (IsBuiltInField(update.name)) {
-      return FieldStatus(update.name, "belongs to the state itself and cannot be set by a node");
-    }
-    auto value = ParseJson(update.value_json);
-    if (!value.ok()) return FieldStatus(update.name, value.status().message());
+    AG_ASSIGN_OR_RETURN(json value, ReadUpdate(update));
     const StateField* field = FindField(update.name);
-    json& current = fields[update.name];
-    if (field == nullptr) {
-      current = std::move(*value);
+    const bool may_fail = field != nullptr && MayFail(field->reducer);
+    (may_fail ? fallible : certain).push_back({update.name, field, std::move(value)});
+  }
+  json& fields = state.mutable_fields();
+  AG_RETURN_IF_ERROR(Apply(fallible, fields));
+  for (Change& change : certain) {
+    json& current = fields[change.name];
+    if (change.field == nullptr) {
+      current = std::move(change.value);
     } else {
-      AG_RETURN_IF_ERROR(Reduce(*field, current, std::move(*value)));
+      AG_RETURN_IF_ERROR(Reduce(*change.field, current, std::move(change.value)));
     }
   }
   return Status::Ok();

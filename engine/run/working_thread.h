@@ -48,7 +48,7 @@ class WorkingThread {
   // The same for calls that were handed to the client, when `answers` has no result at all: the
   // client goes on without them.
   Status CloseAbandonedCalls(const std::vector<Message>& answers);
-  // Merges a node's field updates and summary, and logs them.
+  // Merges a node's field updates and summary, and logs them; nothing of them when it fails.
   Status Update(const NodeResult& result, std::string_view node);
 
   // What the run leaves behind, with what it has changed of it.

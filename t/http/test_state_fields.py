@@ -2,6 +2,7 @@
 
 import json
 
+from harness.messages import texts
 from harness.service import invocation
 
 _FIELDS = {
@@ -59,7 +60,14 @@ def test_values_meet_as_their_field_says(start_service):
 
 
 def test_a_value_of_another_kind_ends_the_run_and_says_so(start_service):
-    service = _start(start_service, _graph({"count": "one"}, {}))
-    reply = service.post("/v1/graph/invoke", invocation("hi"))
-    assert reply.status == 500
-    assert reply.json()["detail"] == 'state field "count": the update is no number'
+    """And leaves nothing of its node, however often that is tried."""
+    graph = _graph({"count": 1, "all": ["x"]}, {"all": ["y"], "most": 5, "count": "one"})
+    service = _start(start_service, graph)
+    for tries in (1, 2):
+        body = invocation("hi", config={"thread_id": "t"})
+        reply = service.post("/v1/graph/invoke", body)
+        assert reply.status == 500
+        assert reply.json()["detail"] == 'state field "count": the update is no number'
+        state = service.get("/v1/threads/t/state").json()["data"]["state"]
+        assert texts(state["context"]) == ["hi", "a"] * tries
+        assert (state["count"], state["all"], state["most"]) == (tries, ["x"] * tries, 2)

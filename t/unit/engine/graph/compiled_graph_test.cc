@@ -314,6 +314,32 @@ TEST(StateFieldsTest, UpdatesOfAnotherKind) {
   EXPECT_EQ(state.Field("o"), json::parse(R"({"a":1})"));
 }
 
+TEST(StateFieldsTest, UpdatesAreMadeAllOrNone) {
+  GraphBuilder builder;
+  AddAgentAndTools(builder);
+  builder.AddField({.name = "all", .reducer = Reducer::kAppend});
+  builder.AddField({.name = "last"});
+  builder.AddField({.name = "most", .reducer = Reducer::kMax});
+  builder.AddField({.name = "n", .reducer = Reducer::kSum});
+  builder.AddField({.name = "o", .reducer = Reducer::kMerge});
+  auto graph = Compile(builder);
+  State state;
+  graph->AddMissingFields(state);
+  const std::vector<FieldUpdate> good = {{"all", "[1]"}, {"last", "2"},       {"n", "3"},
+                                         {"n", "4"},     {"o", R"({"a":1})"}, {"new", "5"}};
+  ASSERT_TRUE(graph->ApplyUpdates(good, state).ok());
+  const json before = state.fields();
+  EXPECT_EQ(before, json::parse(R"({"all":[1],"last":2,"most":null,"n":7,"o":{"a":1},"new":5})"));
+  for (const FieldUpdate& bad :
+       {FieldUpdate{"most", "\"x\""}, FieldUpdate{"later", "{"}, FieldUpdate{"context", "[]"}}) {
+    std::vector<FieldUpdate> updates = good;
+    updates.push_back(bad);
+    updates.push_back({"n", "1"});
+    EXPECT_FALSE(graph->ApplyUpdates(updates, state).ok()) << bad.name;
+    EXPECT_EQ(state.fields(), before) << bad.name;
+  }
+}
+
 TEST(StateFieldsTest, AppendMakesAListOfWhatAClientSet) {
   auto graph = GraphWithFields();
   State state;
