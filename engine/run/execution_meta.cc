@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
+#include "base/own_json.h"
 
 namespace agent_graph::run {
 namespace {
@@ -70,7 +70,7 @@ std::string ExecutionMeta::ToJson() const {
 ExecutionMeta ExecutionMeta::FromJson(std::string_view text) {
   ExecutionMeta meta;
   if (text.empty() || text == "{}") return meta;
-  Result<json> parsed = ParseJson(text);
+  Result<json> parsed = ParseJson(text, kOwnJsonLimits);
   if (!parsed.ok() || !parsed->is_object()) return meta;
   const json& object = *parsed;
   if (std::string node = TextAt(object, "current_node"); !node.empty()) meta.current_node = node;

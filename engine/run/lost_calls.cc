@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
+#include "base/own_json.h"
 
 namespace agent_graph::run {
 namespace {
@@ -18,7 +18,7 @@ constexpr char kUnknownJson[] =
 LostCalls::LostCalls(const std::vector<state::LogEntry>& entries) {
   for (const state::LogEntry& entry : entries) {
     if (!entry.kind.starts_with("tool_")) continue;
-    const Result<json> fields = ParseJson(entry.json);
+    const Result<json> fields = ParseJson(entry.json, kOwnJsonLimits);
     if (!fields.ok() || !fields->is_object()) continue;
     const auto id = fields->find("call_id");
     if (id == fields->end() || !id->is_string()) continue;

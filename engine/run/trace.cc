@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/own_json.h"
 
 namespace agent_graph::run {
 namespace {
@@ -45,7 +45,7 @@ class RunTrace {
       : thread_id_(std::move(thread_id)), run_id_(std::move(run_id)), started_(started_micros) {}
 
   void Take(const state::LogEntry& entry) {
-    Result<json> parsed = ParseJson(entry.json);
+    Result<json> parsed = ParseJson(entry.json, kOwnJsonLimits);
     if (!parsed.ok() || !parsed->is_object()) return;
     const json& fields = *parsed;
     // The end of another run, which had died before it said anything.

@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "base/ids.h"
-#include "base/json.h"
 #include "base/letter_case.h"
+#include "base/own_json.h"
 #include "telemetry/trace_context.h"
 
 namespace agent_graph::telemetry {
@@ -63,7 +63,7 @@ class RunSpans {
   }
 
   void Take(const state::LogEntry& entry) {
-    const Result<json> parsed = ParseJson(entry.json);
+    const Result<json> parsed = ParseJson(entry.json, kOwnJsonLimits);
     if (!parsed.ok() || !parsed->is_object()) return;
     const json& fields = *parsed;
     if (entry.kind == "node_started") {

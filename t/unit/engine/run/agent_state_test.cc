@@ -74,11 +74,14 @@ TEST(ExecutionMetaTest, RoundTrips) {
   meta.phase = ExecutionMeta::Phase::kInterruptedAfter;
   meta.interrupted_node = std::string("A");
   meta.interrupt_reason = "approve?";
-  meta.interrupt_data_json = R"({"x":1})";
   meta.resume_node = std::string("B");
-  ExecutionMeta read = ExecutionMeta::FromJson(meta.ToJson());
-  EXPECT_EQ(read.ToJson(), meta.ToJson());
-  EXPECT_EQ(read.resume_node, "B");
+  const std::string deepest = std::string(128, '[') + std::string(128, ']');
+  for (const std::string& data : {std::string(R"({"x":1})"), deepest}) {
+    meta.interrupt_data_json = data;
+    ExecutionMeta read = ExecutionMeta::FromJson(meta.ToJson());
+    EXPECT_EQ(read.ToJson(), meta.ToJson());
+    EXPECT_EQ(read.resume_node, "B");
+  }
 }
 
 TEST(ExecutionMetaTest, UnreadableTextIsTheInitialValue) {

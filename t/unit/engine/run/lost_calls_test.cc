@@ -32,5 +32,14 @@ TEST(LostCallsTest, WhatTheLogSaysOfACall) {
   EXPECT_TRUE(result("other").second);
 }
 
+// As deep as an output may be; the entry is deeper.
+TEST(LostCallsTest, TheDeepestOutput) {
+  const std::string output = std::string(128, '[') + std::string(128, ']');
+  const LostCalls lost({{"tool_finished", R"({"call_id":"c","output":)" + output + "}"}});
+  const Message message = lost.ResultOf("c");
+  EXPECT_EQ(message.ToolResults().at(0)->output_json, output);
+  EXPECT_FALSE(message.ToolResults().at(0)->is_error);
+}
+
 }  // namespace
 }  // namespace agent_graph::run

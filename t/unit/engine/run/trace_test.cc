@@ -130,6 +130,13 @@ TEST_F(TraceTest, AFailingNodeLastsUntilItFails) {
   EXPECT_EQ(run["iterations"], 1);
 }
 
+TEST_F(TraceTest, TheDeepestDataIsFollowed) {
+  const std::string data = std::string(128, '[') + std::string(128, ']');
+  Add("state_update", R"({"node":"MAIN","updates":[{"field":"a","value":)" + data + "}]}", 2);
+  Add("interrupted", R"({"node":"MAIN","reason":"look","data":)" + data + "}", 3);
+  EXPECT_EQ(Run()["events"].size(), 2u);
+}
+
 TEST_F(TraceTest, ANodeThatIsWaitedForHasNotBegun) {
   Add("node_started", R"({"node":"MAIN","step":1})", 2);
   Add("node_finished", R"({"node":"MAIN","step":1})", 3);

@@ -54,6 +54,17 @@ TEST(RunSpansTest, ToolsHaveTheirOwnTimesAndEndsInAnyOrder) {
   EXPECT_EQ(spans[1].end_micros, 5'100);
 }
 
+TEST(RunSpansTest, AToolWithTheDeepestOutputEnds) {
+  const std::string output = std::string(128, '[') + std::string(128, ']');
+  const std::vector<Span> spans = SpansOf(
+      Record(
+          {{"tool_started", R"({"tool":"a","call_id":"1","micros":2100})", 5'000},
+           {"tool_finished", R"({"call_id":"1","micros":4900,"output":)" + output + "}", 5'000}}),
+      {});
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(spans[1].end_micros, 4'900);
+}
+
 TEST(RunSpansTest, WhatWasInProgressEndsWithTheRun) {
   const std::vector<Span> spans =
       SpansOf(Record({{"node_started", R"({"node":"A","step":1})", 2'000}}), {});
