@@ -236,6 +236,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
                         [self = this->shared_from_this()](error_code error, std::size_t) {
                           self->writing_ = false;
                           if (error) return self->End("", error);
+                          if (self->ended_) return;  // by the peer's Close, before the last piece
                           self->unsent_ -= self->queue_.front().size();
                           self->queue_.pop_front();
                           if (self->leaving_) return self->Close();

@@ -297,6 +297,45 @@ TEST_F(WebSocketClientTest, ProxiesThatDoNotHelp) {
   });
 }
 
+// Says much as soon as it hears something, and lets go of the client at its end.
+class Talker final : public Recorder {
+ public:
+  explicit Talker(size_t bytes) : bytes_(bytes) {}
+
+  void OnMessage(std::string text) override {
+    client_->Send(std::string(bytes_, 'x'));
+    Recorder::OnMessage(std::move(text));
+  }
+  void OnSent() override { EXPECT_NE(client_, nullptr); }
+  void OnEnd(const WebSocketEnd& end) override {
+    client_.reset();
+    Recorder::OnEnd(end);
+  }
+  void Own(std::unique_ptr<WebSocketClient> client) { client_ = std::move(client); }
+
+ private:
+  const size_t bytes_;
+  std::unique_ptr<WebSocketClient> client_;
+};
+
+TEST_F(WebSocketClientTest, MayBeLetGoWhileAMessageIsHalfSent) {
+  ScriptedServer server([](Connection& connection) {
+    Accept(connection);
+    connection.Send(TextFrame("hello") + std::string("\x88\x02\x03\xe8", 4));  // 1000
+    connection.WaitUntilPeerCloses();
+  });
+  Run([&] {
+    // A message leaves in pieces of 4096 bytes: any of them may be the last before the end.
+    for (size_t pieces = 1; pieces <= 8; ++pieces) {
+      Talker talker(pieces * 4096);
+      talker.Own(connector_.Open(Options(server), talker));
+      EXPECT_EQ(talker.Next(), "open");
+      EXPECT_EQ(talker.Next(), "message hello");
+      EXPECT_EQ(talker.Next(), "end");
+    }
+  });
+}
+
 TEST_F(WebSocketClientTest, MayBeLetGoAtAnyTime) {
   ScriptedServer server([](Connection& connection) {
     Accept(connection);
