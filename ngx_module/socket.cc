@@ -76,7 +76,8 @@ bool Socket::Parse(std::span<char> input, SocketReceiver& receiver) {
   for (;;) {
     websocket::EndpointEvent event = endpoint_.Next(input);
     if (event.kind == websocket::EndpointEvent::Kind::kNeedInput) return true;
-    if (event.kind == websocket::EndpointEvent::Kind::kSkipped) {
+    if (event.kind == websocket::EndpointEvent::Kind::kSkipped &&
+        !std::exchange(skips_message_, false)) {
       ngx_log_error(NGX_LOG_WARN, connection_->log, 0,
                     "agent_graph: a websocket message of more than %uL bytes was dropped",
                     options_.limits.message_bytes_max);
@@ -132,6 +133,16 @@ void Socket::Append(std::string frames) {
   queue_.push_back(std::move(frames));
 }
 
+void Socket::Close(uint16_t code, std::string_view reason, std::string last_words) {
+  if (endpoint_.open()) last_words_ = std::move(last_words);
+  endpoint_.Close(code, reason);
+}
+
+void Socket::SkipMessage() {
+  endpoint_.SkipMessage();
+  skips_message_ = true;
+}
+
 uint64_t Socket::DiscardUnsent() {
   uint64_t bytes = std::exchange(released_, 0);
   for (const std::string& frames : queue_) bytes += frames.size();
@@ -146,7 +157,9 @@ bool Socket::TakeNextFrames() {
   sent_ = 0;
   current_counts_ = false;
   if (endpoint_.has_close_frame() && (endpoint_.close_is_urgent() || queue_.empty())) {
-    current_ = endpoint_.TakeControlFrames() + endpoint_.TakeCloseFrame();
+    current_ = endpoint_.TakeControlFrames();
+    if (!endpoint_.close_is_urgent()) current_ += last_words_;
+    current_ += endpoint_.TakeCloseFrame();
     for (const std::string& frames : queue_) released_ += frames.size();
     queue_.clear();
     return true;

@@ -53,7 +53,10 @@ class Socket {
 
   // Whole frames.
   void Append(std::string frames);
-  void Close(uint16_t code, std::string_view reason) { endpoint_.Close(code, reason); }
+  // `last_words` are a whole frame or none, behind all others.
+  void Close(uint16_t code, std::string_view reason, std::string last_words = {});
+  // The message that is being read is lost.
+  void SkipMessage();
 
   // Bytes of frames that have left since the last call.
   uint64_t TakeReleased() { return std::exchange(released_, 0); }
@@ -83,12 +86,14 @@ class Socket {
   bool paused_ = false;
   bool awaiting_pong_ = false;
   bool close_timer_set_ = false;
+  bool skips_message_ = false;  // by the caller's wish
 
   std::deque<std::string> queue_;  // frames not begun
   std::string current_;            // being written, from sent_ on
   size_t sent_ = 0;
   bool current_counts_ = false;  // against the exchange's credit: not a control frame
   uint64_t released_ = 0;
+  std::string last_words_;  // before the Close frame; no exchange's, takes no credit
 };
 
 }  // namespace agent_graph::nginx

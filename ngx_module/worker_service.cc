@@ -191,7 +191,7 @@ void WorkerService::Report(StatusRow& row) const {
   row.counters.Set(StatusCounter::kLiveForwardMicros, live.forward_micros);
   row.counters.Set(StatusCounter::kLiveSoundForwarded, live.sound_forwarded);
   row.counters.Set(StatusCounter::kLiveSoundMicros, live.sound_micros);
-  row.counters.Set(StatusCounter::kLiveFramesDropped, live.upstream_dropped);
+  row.counters.Set(StatusCounter::kLiveFramesDropped, live.upstream_dropped + live_frames_lost_);
   row.counters.Set(StatusCounter::kLiveSoundDropped, live.downstream_dropped);
 }
 

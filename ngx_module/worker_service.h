@@ -89,7 +89,9 @@ class WorkerService final : public PortReceiver {
   void TakeForSocket(ExchangeSlot& slot, bridge::OutboxPayload& payload);
   void WriteSocket(ExchangeSlot& slot);
   Socket::Life UpgradeToSocket(ExchangeSlot& slot);
+  static bool MayLose(const ExchangeSlot& slot, bool binary);
   bool TakeMessage(ExchangeSlot& slot, bridge::SocketMessage message);
+  void GiveInputUp(RequestContext& context);
   void Settle(RequestContext& context, Socket::Life life);
   static void WatchMessage(RequestContext& context);
   static void ForgetMessage(RequestContext& context);
@@ -103,6 +105,7 @@ class WorkerService final : public PortReceiver {
   std::unique_ptr<Port> port_;
   ExchangeTable exchanges_;
   size_t sockets_ = 0;
+  uint64_t live_frames_lost_ = 0;                 // for want of room, before the engine saw them
   std::vector<bridge::ExchangeAddress> touched_;  // by the items of the current batch
 };
 

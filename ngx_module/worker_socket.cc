@@ -1,5 +1,6 @@
 // The WebSockets of a worker: messages to the engine, its frames back, deadlines and farewells.
 #include "callback.h"
+#include "live/events.h"
 #include "process.h"
 #include "worker_service.h"
 
@@ -14,7 +15,22 @@ constexpr size_t kMailboxBytesMax = 256 * 1024;
 constexpr ngx_msec_t kOverdueGrace = 5000;
 
 constexpr std::string_view kReload = "server reload";
-constexpr std::string_view kNoRoom = "the server is busy";
+
+// On live a fatal event comes before the Close, or clients would connect again and again.
+void CloseForFault(RequestContext& context, uint16_t code, std::string_view fault,
+                   std::string_view reason) {
+  std::string last_words;
+  if (context.transport == api::Transport::kLiveSocket) {
+    websocket::AppendFrame(last_words, websocket::Opcode::kText,
+                           live::ErrorEvent(fault, reason, /*fatal=*/true));
+  }
+  context.socket->Close(code, reason, std::move(last_words));
+}
+
+void CloseForWantOfRoom(RequestContext& context) {
+  CloseForFault(context, websocket::close_code::kTryAgainLater, "server_busy",
+                "the server is busy");
+}
 
 }  // namespace
 
@@ -49,11 +65,20 @@ void WorkerService::CountSocketInput(RequestContext& context, size_t bytes) {
   context.socket_input_bytes = bytes;
 }
 
-// False: the mailbox is full, or the socket is closed because the worker has no room.
+// What a live session may lose when the worker has no room: sound, as in the engine.
+bool WorkerService::MayLose(const ExchangeSlot& slot, bool binary) {
+  return binary && slot.turns > 0 && slot.context->transport == api::Transport::kLiveSocket;
+}
+
+// False: the mailbox is full.
 bool WorkerService::TakeMessage(ExchangeSlot& slot, bridge::SocketMessage message) {
   CountSocketInput(*slot.context, 0);  // it has become this message
   if (!HasRoomFor(message.mailbox_bytes())) {
-    slot.context->socket->Close(websocket::close_code::kTryAgainLater, kNoRoom);
+    if (MayLose(slot, message.binary)) {
+      ++live_frames_lost_;
+    } else {
+      CloseForWantOfRoom(*slot.context);
+    }
     return true;
   }
   slot.mailbox_bytes += message.mailbox_bytes();
@@ -175,12 +200,23 @@ void WorkerService::Settle(RequestContext& context, Socket::Life life) {
   bool grows = input > context.socket_input_bytes;
   CountSocketInput(context, input);
   if (life == Socket::Life::kOpen && grows && !HasRoomFor(0) && context.socket->endpoint().open()) {
-    context.socket->Close(websocket::close_code::kTryAgainLater, kNoRoom);
+    GiveInputUp(context);
     CountSocketInput(context, context.socket->input_bytes());
     life = context.socket->Write();
   }
   if (life != Socket::Life::kOpen) return EndSocket(context, life);
   WatchMessage(context);
+}
+
+// The worker has no room for the rest of what a socket reads.
+void WorkerService::GiveInputUp(RequestContext& context) {
+  const ExchangeSlot* slot = context.address ? exchanges_.Find(*context.address) : nullptr;
+  if (slot != nullptr && MayLose(*slot, context.socket->endpoint().in_binary_message())) {
+    context.socket->SkipMessage();
+    ++live_frames_lost_;
+  } else {
+    CloseForWantOfRoom(context);
+  }
 }
 
 // A message that comes byte by byte would keep its room for ever: nobody else reads a clock for it.
@@ -206,7 +242,8 @@ void WorkerService::OnMessageOverdue(ngx_event_t* event) noexcept {
     auto* context = static_cast<RequestContext*>(event->data);
     ngx_connection_t* connection = context->request->connection;
     ngx_http_set_log_request(connection->log, context->request);
-    context->socket->Close(websocket::close_code::kPolicy, "the message took too long");
+    CloseForFault(*context, websocket::close_code::kPolicy, "message_timeout",
+                  "the message took too long");
     context->worker->Settle(*context, context->socket->Write());
     ngx_http_run_posted_requests(connection);  // the request may be gone by now
   });
@@ -253,7 +290,7 @@ void WorkerService::SocketOverdue(ExchangeSlot& slot) {
   if (slot.turns > 0) {
     ngx_log_error(NGX_LOG_ERR, connection->log, 0,
                   "agent_graph: the run did not end after its deadline");
-    context.socket->Close(websocket::close_code::kInternal, "the run did not end");
+    CloseForFault(context, websocket::close_code::kInternal, "internal", "the run did not end");
     context.outcome = "timeout";
     context.address.reset();
     bridge::ExchangePtr exchange = slot.exchange;

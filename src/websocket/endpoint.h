@@ -17,7 +17,7 @@ struct EndpointEvent {
   enum class Kind : uint8_t {
     kNeedInput,
     kMessage,  // `opcode`, `payload`
-    kSkipped,  // an oversized message was passed over
+    kSkipped,  // a message was passed over: an oversized one, or as SkipMessage wanted
     kAlive,    // the peer sent a control frame
     kEnding,   // the peer closed or broke a rule: no further message will come
   };
@@ -36,6 +36,8 @@ class Endpoint {
   // Begins the closing handshake. Ignored when it has begun.
   void Close(uint16_t code, std::string_view reason);
   void Ping(std::string_view payload);
+  // Nothing is kept of the message that is being read.
+  void SkipMessage() { parser_.SkipMessage(); }
 
   // Pong and Ping frames due now, to be written between two messages; of several pings only the
   // newest is answered.
@@ -56,6 +58,7 @@ class Endpoint {
 
   size_t buffered_bytes() const { return parser_.buffered_bytes(); }
   bool in_message() const { return parser_.in_message(); }
+  bool in_binary_message() const { return parser_.in_binary_message(); }
   // For the log: the code that ended it, and whether the peer began. kAbnormal while there is none.
   uint16_t close_code() const { return close_code_; }
   bool closed_by_peer() const { return closed_by_peer_; }

@@ -64,10 +64,14 @@ bool Parser::TakeHeader(std::span<char>& input) {
   return header_size_ == header_needed_;
 }
 
-void Parser::DropMessages() {
-  dropping_ = true;
+void Parser::SkipMessage() {
   skipping_ = true;
   std::string().swap(message_);
+}
+
+void Parser::DropMessages() {
+  dropping_ = true;
+  SkipMessage();
 }
 
 bool Parser::CheckFirstBytes(ParserEvent& event) {
@@ -140,8 +144,7 @@ bool Parser::BeginDataFrame(ParserEvent& event) {
   if (limits_.oversize == Oversize::kFail) {
     return Fail(event, close_code::kTooBig, "the message is too big");
   }
-  skipping_ = true;
-  std::string().swap(message_);
+  SkipMessage();
   return false;
 }
 

@@ -51,11 +51,14 @@ class Parser {
   // kClose or kFailed it swallows everything.
   ParserEvent Next(std::span<char>& input);
 
+  // The message that is open is passed over and told as kSkipped, like one over a limit.
+  void SkipMessage();
   // Messages are read over from now on, the one that is open included; frames keep their rules.
   void DropMessages();
 
   // A message or frame is open: the bytes so far are not all of it.
   bool in_message() const { return in_message_ || state_ != State::kHeader || header_size_ > 0; }
+  bool in_binary_message() const { return in_message_ && message_opcode_ == Opcode::kBinary; }
   // The part of a message that waits for its rest.
   size_t buffered_bytes() const { return message_.size(); }
 

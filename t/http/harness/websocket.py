@@ -7,7 +7,7 @@ import struct
 
 from . import http1
 
-TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
+CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 ACCEPT = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 _MASK = bytes.fromhex("37fa213d")
@@ -44,6 +44,16 @@ def frame(opcode, payload=b"", *, final=True, reserved=0, masked=True, length=No
     if not masked:
         return head + payload
     return head + _MASK + mask_bytes(payload)
+
+
+def fragments(opcode, payload, count):
+    """One message in `count` frames."""
+    payload = payload.encode() if isinstance(payload, str) else payload
+    size = -(-len(payload) // count)
+    return b"".join(
+        frame(CONTINUATION if i else opcode, payload[i * size : (i + 1) * size], final=i == count - 1)
+        for i in range(count)
+    )
 
 
 def mask_bytes(payload):

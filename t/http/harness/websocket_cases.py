@@ -3,9 +3,8 @@ must answer. Numbers are those of the groups that such suites use."""
 
 import dataclasses
 
-from .websocket import BINARY, CLOSE, PING, PONG, TEXT, close_frame, frame
+from .websocket import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, close_frame, frame
 
-CONTINUATION = 0
 EMPTY_CLOSE = object()  # a Close without a code
 
 

@@ -130,5 +130,18 @@ TEST_F(EndpointTest, TellsOfASkippedMessage) {
   EXPECT_EQ(live.Next(input).payload, "1234");
 }
 
+TEST_F(EndpointTest, PassesAnOpenMessageOverWhenAskedTo) {
+  Feed(Encode({.opcode = 2, .payload = "begun", .final = false}));
+  EXPECT_TRUE(endpoint_.in_binary_message());
+  EXPECT_EQ(endpoint_.buffered_bytes(), 5u);
+  endpoint_.SkipMessage();
+  EXPECT_EQ(endpoint_.buffered_bytes(), 0u);
+  EXPECT_EQ(Feed(Encode({.opcode = 0, .payload = "more", .final = false})), Kinds{});
+  EXPECT_EQ(endpoint_.buffered_bytes(), 0u);
+  EXPECT_EQ(Feed(Encode({.opcode = 0, .payload = "rest"}) + Encode({.payload = "next"})),
+            (Kinds{Kind::kSkipped, Kind::kMessage}));
+  EXPECT_FALSE(endpoint_.in_binary_message());
+}
+
 }  // namespace
 }  // namespace agent_graph::websocket
