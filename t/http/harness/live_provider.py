@@ -64,11 +64,11 @@ class ProviderConnection:
         self.send({"setupComplete": {}})
         return setup
 
-    def say(self, text=None, pcm=None):
+    def say(self, text=None, pcm=None, rate=24000):
         content = {}
         if pcm is not None:
-            data = base64.b64encode(pcm).decode()
-            content["modelTurn"] = {"parts": [{"inlineData": {"mimeType": "audio/pcm;rate=24000", "data": data}}]}
+            data = {"mimeType": f"audio/pcm;rate={rate}", "data": base64.b64encode(pcm).decode()}
+            content["modelTurn"] = {"parts": [{"inlineData": data}]}
         if text is not None:
             content["outputTranscription"] = {"text": text}
         self.send({"serverContent": content})
@@ -133,6 +133,10 @@ class LiveProvider:
             "api_key": "secret-key",
         }
         return {"agent": "graphs/live.json:app", "models": {"default": provider | model}}
+
+    def openai_settings(self, **model):
+        base_url = f"http://127.0.0.1:{self.port}/v1"
+        return self.settings(provider="openai", base_url=base_url, model="gpt-realtime", **model)
 
     def accept(self):
         return self._connections.get(timeout=_PATIENCE)
