@@ -1,0 +1,56 @@
+"""Bounds of what a client may send into a live session: a frame's size, and how many may wait."""
+
+import json
+
+import pytest
+
+from harness.live import LiveClient, begin_session
+from harness.waiting import wait_until
+from harness.websocket import BINARY, TEXT, fragments, frame
+
+_MIB = 1024 * 1024
+_QUEUE = 1000
+
+
+def _text_frame(size):
+    """A frame of exactly that many bytes, and its text."""
+    text = "x" * (size - len(json.dumps({"type": "text", "text": ""})))
+    return json.dumps({"type": "text", "text": text}), text
+
+
+@pytest.mark.parametrize("pieces", [1, 5])
+def test_a_mebibyte_passes_and_not_a_byte_more(start_service, live_provider, pieces):
+    service = start_service(live_provider.settings())
+    client, connection = begin_session(service, live_provider)
+    client.send(fragments(BINARY, b"\1" * _MIB, pieces))
+    assert connection.received_sound() == b"\1" * _MIB
+    client.send(fragments(BINARY, b"\2" * (_MIB + 1), pieces))
+    client.send(frame(BINARY, b"\3" * 2))
+    assert connection.received_sound() == b"\3" * 2
+    client.send(fragments(TEXT, _text_frame(_MIB + 1)[0], pieces))
+    payload, text = _text_frame(_MIB)
+    assert len(payload) == _MIB
+    client.send(fragments(TEXT, payload, pieces))
+    (turn,) = connection.receive_until("clientContent")["turns"]
+    assert turn["parts"] == [{"text": text}]
+    lines = service.error_log.lines("a websocket message of more than 1048576 bytes was dropped")
+    assert len(lines) == 2 and all("[warn]" in line for line in lines)
+    assert client.events == []
+
+
+def test_the_oldest_frame_goes_when_no_sound_waits(start_service, live_provider):
+    status = "location = /status.json { agent_graph_status format=json; }"
+    service = start_service(live_provider.settings(), workers=1, server=status)
+    words = [str(number) for number in range(_QUEUE + 2)]
+    client = LiveClient(service.port).start()
+    connection = live_provider.accept()
+    connection.receive_until("setup")
+    client.send(b"".join(frame(TEXT, json.dumps({"type": "text", "text": word})) for word in words))
+
+    def dropped():
+        return service.get("/status.json").json()["services"][0]["live_drops"]["upstream"]
+
+    wait_until(lambda: dropped() == 2, "two frames had to go")
+    connection.send({"setupComplete": {}})
+    sent = [connection.receive_until("clientContent") for _ in range(_QUEUE)]
+    assert [content["turns"][-1]["parts"][0]["text"] for content in sent] == words[2:]
