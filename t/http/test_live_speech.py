@@ -1,14 +1,12 @@
 """Live sessions that hear a voice: how it is told from silence, and what reaches providers."""
 
-import array
 import base64
-import math
 import re
 
 import pytest
 
 from harness.live import LIVE, OUTPUT_RATE, LiveClient, begin_session, silence, transcript
-from harness.voice import seconds, spoken
+from harness.voice import loudness, seconds, spoken
 
 _SENTENCE = "Good morning. What will the weather be like today?"
 
@@ -16,11 +14,6 @@ _SENTENCE = "Good morning. What will the weather be like today?"
 def _heard(events):
     (length,) = re.fullmatch(r"(\d+\.\d) seconds of speech", transcript(events, "input")).groups()
     return float(length)
-
-
-def _loudness(pcm):
-    samples = array.array("h", pcm)
-    return math.sqrt(sum(sample * sample for sample in samples) / len(samples))
 
 
 @pytest.mark.parametrize("voice, noise", [("en", 0), ("en+f3", 0), ("de", 0), ("en", 0.02)])
@@ -56,9 +49,7 @@ def test_gemini_hears_what_was_said(start_service, live_provider):
 
 
 def test_openai_hears_it_at_its_own_rate(start_service, live_provider):
-    base_url = f"http://127.0.0.1:{live_provider.port}/v1"
-    settings = live_provider.settings(provider="openai", base_url=base_url, model="gpt-realtime")
-    service = start_service(settings)
+    service = start_service(live_provider.openai_settings())
     client = LiveClient(service.port).start()
     connection = live_provider.accept()
     connection.accept_session()
@@ -68,4 +59,4 @@ def test_openai_hears_it_at_its_own_rate(start_service, live_provider):
     while seconds(heard, OUTPUT_RATE) < seconds(sentence) - 0.01:
         heard += base64.b64decode(connection.receive_type("input_audio_buffer.append")["audio"])
     assert seconds(heard, OUTPUT_RATE) == pytest.approx(seconds(sentence), abs=0.01)
-    assert _loudness(heard) == pytest.approx(_loudness(sentence), rel=0.05)
+    assert loudness(heard) == pytest.approx(loudness(sentence), rel=0.05)

@@ -1,6 +1,8 @@
 """A synthetic voice: words as a person's microphone gives them, PCM16 at 16 kHz."""
 
+import array
 import functools
+import math
 import subprocess
 import tempfile
 
@@ -29,3 +31,8 @@ def spoken(text, voice="en", noise=0.0):
 
 def seconds(pcm, rate=INPUT_RATE):
     return len(pcm) / 2 / rate
+
+
+def loudness(pcm):
+    samples = array.array("h", pcm)
+    return math.sqrt(sum(sample * sample for sample in samples) / len(samples))
