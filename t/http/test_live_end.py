@@ -6,7 +6,6 @@ from harness.live import (
     LIVE,
     LiveClient,
     begin_session,
-    messages_of,
     transcript,
     wait_for_messages,
 )
@@ -26,18 +25,6 @@ def test_closing_waits_for_the_answer(start_service, live_provider):
     connection.complete_turn()
     assert transcript(client.read_to_end()) == "the answer"
     assert client.closed_with == 1000
-
-
-def test_closing_waits_for_half_a_minute_at_most(start_service, live_provider):
-    service = start_service(live_provider.settings())
-    client = LiveClient(service.port, timeout=60).start(thread_id="late")
-    connection = live_provider.accept()
-    connection.accept_setup()
-    client.type("a question that nobody answers")
-    client.send_json({"type": "close"})
-    assert client.read_to_end() == []
-    assert client.closed_with == 1000
-    assert [text_of(m) for m in messages_of(service, "late")] == ["a question that nobody answers"]
 
 
 def test_a_client_that_goes_leaves_the_answer_in_the_thread(start_service, live_provider):

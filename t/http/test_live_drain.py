@@ -1,0 +1,58 @@
+"""A live session after its client has ended it or has gone: what is still waited for, and how long."""
+
+import pytest
+
+from harness.live import LiveClient, begin_session, messages_of, wait_for_messages
+from harness.messages import texts
+from harness.waiting import wait_until
+from harness.websocket import CLOSE, PING, PONG, frame
+
+_STATUS = "location = /status.json { agent_graph_status format=json; }"
+
+
+@pytest.mark.parametrize("leave", [LiveClient.close, LiveClient.reset], ids=["end", "reset"])
+def test_a_client_that_breaks_off_leaves_the_answer_in_the_thread(
+    start_service, live_provider, leave
+):
+    service = start_service(live_provider.settings(), workers=1, server=_STATUS)
+    client, connection = begin_session(service, live_provider, thread_id="gone")
+    client.type("a question")
+    connection.receive_until("clientContent")
+    leave(client)
+
+    def counts():
+        return service.get("/status.json").json()["services"][0]
+
+    wait_until(lambda: counts()["websockets"] == 0, "the client has gone")
+    connection.say("the answer", bytes(4800))
+    connection.complete_turn()
+    assert texts(wait_for_messages(service, "gone", 2)) == ["a question", "the answer"]
+    connection.receive_until_end()
+    wait_until(lambda: counts()["live_sessions"] == 0, "the session is over")
+    assert service.get("/v1/observability/gone").json()["data"]["run"]["status"] == "done"
+
+
+def test_the_end_waits_for_half_a_minute(start_service, live_provider):
+    """No answer comes. Two sockets tell how long that is waited for: one is pinged after 25 silent
+    seconds, which happens before the session is over, one after 35, which does not."""
+    waiting = []
+    for seconds in (25, 35):
+        service = start_service(
+            live_provider.settings(), location=f"agent_graph_ws_ping {seconds}s timeout=60s;"
+        )
+        client = LiveClient(service.port, timeout=60).start(thread_id="late")
+        live_provider.accept().accept_setup()
+        waiting.append((service, client))
+    for _, client in waiting:
+        client.type("a question that nobody answers")
+        client.send_json({"type": "close"})
+    seen = []
+    for service, client in waiting:
+        frames = [client.read_frame()]
+        if frames[-1].opcode == PING:
+            client.send(frame(PONG, frames[-1].payload))
+            frames.append(client.read_frame())
+        assert frames[-1].close_code == 1000
+        seen.append([one.opcode for one in frames])
+        assert texts(messages_of(service, "late")) == ["a question that nobody answers"]
+    assert seen == [[PING, CLOSE], [CLOSE]]
