@@ -1,0 +1,45 @@
+// User code that breaks its promise: it holds an engine thread, until the file that it is given is
+// there.
+#include <agent_graph/agent_graph.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+namespace {
+
+namespace ag = agent_graph;
+
+void HoldUntilThereIs(const std::string& path) {
+  while (!std::filesystem::exists(path)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
+ag::NodeResult HoldNode(const ag::State& state, ag::RunContext&) {
+  HoldUntilThereIs(state.LastUserText());
+  return ag::Message::Assistant("released");
+}
+
+ag::ToolOutput HoldTool(const nlohmann::json& arguments, ag::ToolContext&) {
+  HoldUntilThereIs(arguments.at("until"));
+  return "released";
+}
+
+void BuildNode(ag::GraphBuilder& graph) {
+  graph.AddFunction("HOLD", HoldNode, ag::Execution::kNonBlocking).AddEdge(ag::START, "HOLD");
+}
+
+void BuildLive(ag::GraphBuilder& graph) {
+  graph.AddLiveAgent("VOICE", {.tool_node = "TOOLS"});
+  graph.AddToolNode("TOOLS", {{.name = "hold",
+                               .description = "Does not let go.",
+                               .function = HoldTool,
+                               .idempotent = true,
+                               .execution = ag::Execution::kNonBlocking}});
+  graph.AddEdge(ag::START, "VOICE");
+}
+
+}  // namespace
+
+AGENT_GRAPH_EXPORT(node, BuildNode)
+AGENT_GRAPH_EXPORT(live, BuildLive)
