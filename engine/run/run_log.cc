@@ -74,6 +74,22 @@ Status RunLog::Flush(std::string_view current_node, int64_t step, bool durable) 
   return Status::Ok();
 }
 
+Status RunLog::MergeMetadata(std::string metadata_json, std::string_view current_node,
+                             int64_t step) {
+  if (state_ == nullptr) return Status::Ok();
+  state::AppendRun append;
+  append.thread_id = pending_.thread_id;
+  append.run_id = pending_.run_id;
+  append.lease_epoch = pending_.lease_epoch;
+  append.current_node = current_node;
+  append.step = step;
+  append.durable = true;
+  append.metadata_json = std::move(metadata_json);
+  AG_ASSIGN_OR_RETURN(const state::AppendRunReply reply, state_->Append(append));
+  stop_requested_ = reply.stop_requested;
+  return Status::Ok();
+}
+
 state::AppendRun RunLog::Take() {
   size_t bytes = 0;
   std::vector<state::StoredMessage> messages = TakePortion(pending_.messages, bytes);

@@ -38,6 +38,9 @@ class RunLog {
   // Appends what is buffered and says where the run stands now. With `durable` the reply means
   // fsync. kFenced: the lease is not ours any more, nothing was written.
   Status Flush(std::string_view current_node, int64_t step, bool durable = false);
+  // Merges an object into the thread's metadata, at once and by itself: what is buffered stays
+  // where it is, also when the thread has no room for more metadata. kFenced as above.
+  Status MergeMetadata(std::string metadata_json, std::string_view current_node, int64_t step);
   // Somebody asked the run to stop, as of the last flush.
   bool stop_requested() const { return stop_requested_; }
 

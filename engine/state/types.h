@@ -138,6 +138,7 @@ struct AppendRun {
   // The place of entries[0] among all of the run's: what an append had written whose reply was lost
   // is not written again. Empty (another build, a second writer): all are new.
   std::optional<uint64_t> first_entry = {};
+  std::string metadata_json = {};  // merged into the thread's metadata; empty: nothing
 };
 
 struct AppendRunReply {

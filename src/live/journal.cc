@@ -142,12 +142,13 @@ void Journal::Write() {
       }
       if (!lost_) status = log_.Flush(options_.node, 1);
       if (status.ok()) logged_bytes_ = 0;
+      if (!status.ok()) Lose(status);
     } else {
       const Entry entry = Pop();
       status = WriteHandle(entry.handle);
-      entry.done();
+      if (!status.ok()) Lose(status);
+      if (!lost_) entry.done();
     }
-    if (!status.ok()) Lose(status);
     if (log_.stop_requested() && !std::exchange(stop_requested_, true) && changed_) changed_();
   }
   if (late_status_ && !lost_) Release(*late_status_);
@@ -161,22 +162,17 @@ void Journal::Lose(const Status& status) {
   options_.environment->Log(LogLevel::kError, options_.node, status.ToString());
   if (status.code() != StatusCode::kFenced) return;
   lost_ = true;
-  if (!std::exchange(stop_requested_, true) && changed_) changed_();
+  if (changed_) changed_();
 }
 
 Status Journal::WriteHandle(const std::string& handle) {
-  if (options_.state == nullptr || lost_) return Status::Ok();
-  state::AppendMessages append;
-  append.scope = options_.request.scope;
-  append.thread_id = options_.environment->thread_id;
-  append.user_id = options_.request.user_id;
-  append.creation_id = options_.begun.state.record.creation_id;
-  append.metadata_json = "{";
-  AppendJsonString(append.metadata_json, state::kResumptionHandle);
-  append.metadata_json.push_back(':');
-  AppendJsonString(append.metadata_json, handle);
-  append.metadata_json.push_back('}');
-  return options_.state->Append(append);
+  if (lost_) return Status::Ok();
+  std::string metadata = "{";
+  AppendJsonString(metadata, state::kResumptionHandle);
+  metadata.push_back(':');
+  AppendJsonString(metadata, handle);
+  metadata.push_back('}');
+  return log_.MergeMetadata(std::move(metadata), options_.node, 1);
 }
 
 void Journal::Finish(const std::string& status) {

@@ -40,13 +40,17 @@ class Journal : public std::enable_shared_from_this<Journal> {
   // An answer of the model that took so long, up to now.
   void AddModelCall(const std::string& agent, const std::string& model, Duration duration,
                     std::string_view stop_reason);
-  // `done` is called on the writer's fiber when the handle is in the thread's metadata.
+  // `done` is called on the writer's fiber when the handle is in the thread's metadata; never when
+  // the thread is lost.
   void StoreHandle(std::string handle, std::function<void()> done);
   // What waits for the state service. Nothing bounds it but the caller.
   size_t unwritten_bytes() const { return queued_bytes_ + logged_bytes_; }
-  // Somebody asked the run to stop, or its lease is lost; `changed` tells when that becomes true.
+  // Somebody asked the run to stop.
   bool stop_requested() const { return stop_requested_; }
-  void OnStop(std::function<void()> changed) { changed_ = std::move(changed); }
+  // The thread was deleted, or belongs to another run now: nothing more is kept.
+  bool lost() const { return lost_; }
+  // `changed` tells when one of these becomes true.
+  void OnEnd(std::function<void()> changed) { changed_ = std::move(changed); }
 
   // Writes what is left, names a thread that is new, releases the lease, and hands what happened to
   // exporters; suspends. What takes longer than it may goes on behind it. `status` as of

@@ -81,7 +81,7 @@ class LiveSession final : public SessionPorts {
         links_([news = news_] { news->signal.Notify(); }),
         session_(*this, SessionOptions(context, begun, init)) {
     exchange_.NotifyArrivals(&news_->signal);
-    journal_->OnStop([news = news_] { news->signal.Notify(); });
+    journal_->OnEnd([news = news_] { news->signal.Notify(); });
   }
 
   ~LiveSession() override {
@@ -262,6 +262,10 @@ class LiveSession final : public SessionPorts {
     }
     if (exchange_.leaving()) session_.OnLeave(now);
     if (exchange_.mailbox_drained()) session_.OnDisconnect(now);
+    if (journal_->lost()) {
+      session_.Fail("thread_lost", "the thread was deleted, or another run has it",
+                    websocket::close_code::kInternal);
+    }
     if (journal_->unwritten_bytes() > kUnwrittenMax) {
       session_.Fail("storage_unavailable", "what is said cannot be kept",
                     websocket::close_code::kInternal);

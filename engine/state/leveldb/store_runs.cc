@@ -195,6 +195,14 @@ Result<ReplyRow> Store::Append(const ReplyAddress& from, const AppendRun& append
   ThreadEditor editor(transaction_, lease->thread);
   AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, append, micros));
   editor.Save();
+  if (!append.metadata_json.empty()) {
+    AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,
+                        FindThread(transaction_, append.thread_id));
+    if (!thread) return Fenced();
+    AG_ASSIGN_OR_RETURN(thread->metadata_json,
+                        MergeJsonObjects(thread->metadata_json, append.metadata_json, "metadata"));
+    TouchThread(transaction_, append.thread_id, *thread, micros);
+  }
   lease->row.last_append = from.sequence;
   const uint64_t brought = append.first_entry.value_or(0) + append.entries.size();
   if (append.first_entry) lease->row.entries_logged = std::max(lease->row.entries_logged, brought);

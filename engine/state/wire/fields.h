@@ -63,7 +63,7 @@ auto Fields(T& s) {
 template <pack::SameAs<AppendRun> T>
 auto Fields(T& s) {
   return std::tie(s.thread_id, s.run_id, s.lease_epoch, s.entries, s.messages, s.current_node,
-                  s.step, s.durable, s.first_entry);
+                  s.step, s.durable, s.first_entry, s.metadata_json);
 }
 template <pack::SameAs<AppendRunReply> T>
 auto Fields(T& s) {

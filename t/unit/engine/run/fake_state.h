@@ -154,6 +154,7 @@ class FakeState : public state::Service {
       return Status(StatusCode::kFenced, "the run lost its thread");
     }
     thread.places.push_back(append.current_node);
+    if (!append.metadata_json.empty()) thread.state.record.metadata_json = append.metadata_json;
     thread.log.insert(thread.log.end(), append.entries.begin(), append.entries.end());
     for (const auto& message : append.messages) {
       thread.state.window.push_back(message);

@@ -215,6 +215,26 @@ TEST_F(SharedThreadTest, QueuedRunsAreShownAndStoppedOneByOne) {
   EXPECT_FALSE(StateOf("t").in_flight);
 }
 
+TEST_F(SharedThreadTest, ARunAddsToTheMetadataOfOthers) {
+  AppendMessages others = MessagesOn("t", "", {});
+  others.metadata_json = R"({"kept":1,"handle":"old"})";
+  ASSERT_TRUE(other_->Append(others).ok());
+  const BeginRun run = RunOn("t");
+  AppendRun append = AppendOf(run, Begin(run));
+  append.metadata_json = R"({"handle":"new"})";
+  ASSERT_TRUE(client_->Append(append).ok());
+  EXPECT_EQ(json::parse(StateOf("t").record.metadata_json), json({{"kept", 1}, {"handle", "new"}}));
+}
+
+TEST_F(SharedThreadTest, MetadataOfARunBringsNoDeletedThreadBack) {
+  const BeginRun run = RunOn("t");
+  AppendRun append = AppendOf(run, Begin(run));
+  append.metadata_json = R"({"handle":"h"})";
+  ASSERT_TRUE(other_->DeleteThread(Scope::All(), "t").ok());
+  EXPECT_EQ(client_->Append(append).status().code(), StatusCode::kFenced);
+  EXPECT_EQ(client_->GetThread(Scope::All(), "t").status().code(), StatusCode::kNotFound);
+}
+
 TEST_F(SharedThreadTest, AThreadAtItsBoundsIsLoaded) {
   const auto object_of = [](size_t bytes) {
     return R"({"x":")" + std::string(bytes - 8, 'x') + R"("})";

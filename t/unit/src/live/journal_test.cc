@@ -54,9 +54,41 @@ class JournalTest : public testing::Test {
     EXPECT_TRUE(runtime_.Stop(DeadlineAfter(std::chrono::seconds(20))).ok());
   }
 
+  // Gives a journal a handle, and says whether it was told that the handle is kept.
+  bool KeepHandle(Journal::Options options, bool& lost) {
+    bool kept = false;
+    std::promise<void> ended;
+    runtime_.Spawn([&] {
+      auto journal = std::make_shared<Journal>(std::move(options));
+      journal->StoreHandle("h", [&] { kept = true; });
+      journal->Finish("done");
+      lost = journal->lost();
+      ended.set_value();
+    });
+    ended.get_future().wait();
+    EXPECT_TRUE(runtime_.Stop(DeadlineAfter(std::chrono::seconds(20))).ok());
+    return kept;
+  }
+
   runtime::Runtime runtime_;
   run::FakeState state_;
 };
+
+TEST_F(JournalTest, AHandleIsKeptInTheThread) {
+  bool lost = false;
+  EXPECT_TRUE(KeepHandle(Begin(), lost));
+  EXPECT_FALSE(lost);
+  EXPECT_EQ(state_.At("t").state.record.metadata_json, R"({"resumption_handle":"h"})");
+}
+
+TEST_F(JournalTest, AHandleIsNotKeptInTheThreadOfAnother) {
+  Journal::Options options = Begin();
+  state_.At("t").epoch = 7;
+  bool lost = false;
+  EXPECT_FALSE(KeepHandle(std::move(options), lost));
+  EXPECT_TRUE(lost);
+  EXPECT_EQ(state_.At("t").state.record.metadata_json, "{}");
+}
 
 TEST_F(JournalTest, FinishWritesWhatIsLeftAndReleasesTheLease) {
   SaySomething(Begin());
