@@ -26,6 +26,14 @@ TEST(Media, DataUrls) {
   EXPECT_FALSE(InlineDataOf(At(MediaBlock::Type::kImage, "https://example.com/a.png")));
 }
 
+TEST(Media, EncodesBase64) {
+  EXPECT_EQ(EncodeBase64(""), "");
+  EXPECT_EQ(EncodeBase64("f"), "Zg==");
+  EXPECT_EQ(EncodeBase64("fo"), "Zm8=");
+  EXPECT_EQ(EncodeBase64("foo"), "Zm9v");
+  EXPECT_EQ(EncodeBase64("\xff\xfe\xfd\xfc"), "//79/A==");
+}
+
 TEST(Media, DecodesBase64) {
   EXPECT_EQ(DecodeBase64(""), "");
   EXPECT_EQ(DecodeBase64("QQ=="), "A");

@@ -1,0 +1,123 @@
+// What Gemini is told and how its words are read.
+#include "protocol_fixture.h"
+
+namespace agent_graph::realtime {
+namespace {
+
+TEST_F(GeminiTest, Address) {
+  const net::WebSocketOptions connection =
+      GeminiDialect().connect(Options("https://generativelanguage.googleapis.com/v1beta"), {});
+  EXPECT_EQ(connection.url,
+            "wss://generativelanguage.googleapis.com/ws/"
+            "google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent");
+}
+
+TEST_F(GeminiTest, IsPreparedUpToTheHandle) {
+  protocol_ = GeminiDialect().make(Options("https://host/v1beta"), {});
+  protocol_->OnOpen();
+  EXPECT_THAT(Messages(*protocol_), IsEmpty());
+  EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kPrepared));
+  Receive({{"setupComplete", json::object()}});
+  EXPECT_THAT(Kinds(*protocol_), IsEmpty());
+  protocol_->Begin({.resumption_handle = "h"});
+  EXPECT_EQ(Messages(*protocol_)[0]["setup"]["sessionResumption"], json({{"handle", "h"}}));
+  Receive({{"setupComplete", json::object()}});
+  EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kReady));
+}
+
+TEST_F(GeminiTest, SetupOfATextSession) {
+  LinkConfig config{.modality = Modality::kText, .resumption_handle = "h"};
+  config.vad = {.enabled = false, .end_sensitivity = "low"};
+  Begin(config);
+  EXPECT_EQ(setup_["model"], "models/model-1");
+  EXPECT_EQ(setup_["generationConfig"]["responseModalities"], json::array({"TEXT"}));
+  EXPECT_FALSE(setup_.contains("outputAudioTranscription"));
+  EXPECT_FALSE(setup_.contains("tools"));
+  EXPECT_EQ(setup_["sessionResumption"], json({{"handle", "h"}}));
+  EXPECT_EQ(setup_["realtimeInputConfig"]["automaticActivityDetection"],
+            json({{"disabled", true}, {"endOfSpeechSensitivity", "END_SENSITIVITY_LOW"}}));
+  Receive({{"setupComplete", json::object()}});
+  protocol_->SendActivity(true);
+  EXPECT_EQ(Messages(*protocol_)[0], json::parse(R"({"realtimeInput":{"activityStart":{}}})"));
+  protocol_->EndAudio();
+  EXPECT_EQ(Messages(*protocol_)[0], json::parse(R"({"realtimeInput":{"activityEnd":{}}})"));
+}
+
+TEST_F(GeminiTest, ContentOfEveryKind) {
+  BeginReady();
+  Receive(json::parse(R"({"serverContent":{"inputTranscription":{"text":"hey"}}})"));
+  Receive({{"serverContent",
+            {{"modelTurn",
+              {{"parts",
+                {{{"inlineData",
+                   {{"mimeType", "audio/pcm;rate=24000"}, {"data", models::EncodeBase64("abcd")}}}},
+                 {{"text", "thinking"}, {"thought", true}},
+                 {{"inlineData", {{"mimeType", "image/png"}, {"data", "AAAA"}}}}}}}},
+             {"outputTranscription", {{"text", "Hello"}}}}}});
+  Receive(json::parse(R"({"serverContent":{"interrupted":true}})"));
+  Receive(json::parse(R"({"serverContent":{"generationComplete":true}})"));
+  Receive(json::parse(R"({"serverContent":{"turnComplete":true}})"));
+  const std::vector<Event> events = Events(*protocol_);
+  ASSERT_EQ(events.size(), 5u);
+  EXPECT_EQ(events[0].text, "hey");
+  EXPECT_EQ(events[1].kind, Kind::kOutputTranscript);
+  EXPECT_EQ(events[2].text, "abcd");
+  EXPECT_EQ(events[3].kind, Kind::kInterrupted);
+  EXPECT_EQ(events[4].kind, Kind::kTurnComplete);
+}
+
+TEST_F(GeminiTest, OtherRatesAreChanged) {
+  BeginReady();
+  Receive({{"serverContent",
+            {{"modelTurn",
+              {{"parts",
+                {{{"inlineData",
+                   {{"mimeType", "audio/pcm;rate=16000"},
+                    {"data", models::EncodeBase64(std::string(3200, 'a'))}}}}}}}}}}});
+  EXPECT_EQ(Events(*protocol_)[0].text.size(), 4800u);
+}
+
+TEST_F(GeminiTest, ToolsHandlesAndFarewells) {
+  BeginReady();
+  Receive(json::parse(
+      R"({"toolCall":{"functionCalls":[{"id":"1","name":"add","args":{"a":1}},{"name":"now"}]}})"));
+  Receive(json::parse(R"({"toolCallCancellation":{"ids":["1",5]}})"));
+  Receive(json::parse(R"({"sessionResumptionUpdate":{"newHandle":"h","resumable":true}})"));
+  Receive(json::parse(R"({"sessionResumptionUpdate":{"newHandle":"x","resumable":false}})"));
+  Receive(json::parse(R"({"goAway":{"timeLeft":"9.5s"}})"));
+  const std::vector<Event> events = Events(*protocol_);
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_EQ(events[0].calls[0].arguments_json, R"({"a":1})");
+  EXPECT_EQ(events[0].calls[1].name, "now");
+  EXPECT_EQ(events[1].kind, Kind::kToolsCancelled);
+  ASSERT_EQ(events[1].calls.size(), 1u);
+  EXPECT_EQ(events[1].calls[0].id, "1");
+  EXPECT_EQ(events[2].text, "h");
+  EXPECT_EQ(events[3].time_left, milliseconds(9500));
+  protocol_->SendToolReplies({{"1", "add", "3", false}, {"", "now", R"({"t":1})", false}});
+  EXPECT_EQ(Messages(*protocol_)[0], json::parse(R"({"toolResponse":{"functionResponses":[
+                {"id":"1","name":"add","response":{"result":3}},
+                {"name":"now","response":{"t":1}}]}})"));
+}
+
+TEST_F(GeminiTest, ANewSessionIsToldWhatWasSaid) {
+  Begin({.history = {Message::User("a"), Message::Assistant("b")}, .respond = true});
+  Receive({{"setupComplete", json::object()}});
+  EXPECT_EQ(Messages(*protocol_)[0], json::parse(R"({"clientContent":{"turnComplete":true,"turns":[
+                {"role":"user","parts":[{"text":"a"}]},
+                {"role":"model","parts":[{"text":"b"}]}]}})"));
+}
+
+TEST_F(GeminiTest, NonsenseIsIgnored) {
+  BeginReady();
+  for (const char* text : {"", "{", "[]", "5", "{}", R"({"serverContent":5})",
+                           R"({"serverContent":{"modelTurn":{"parts":[5,{"inlineData":{}}]}}})",
+                           R"({"toolCall":{"functionCalls":[5]}})", R"({"goAway":[]})",
+                           R"({"toolCallCancellation":{"ids":5}})"}) {
+    protocol_->OnMessage(text);
+  }
+  EXPECT_THAT(Events(*protocol_), IsEmpty());
+}
+
+}  // namespace
+}  // namespace agent_graph::realtime
