@@ -27,8 +27,9 @@ constexpr char kTranscriber[] = "gpt-4o-mini-transcribe";
 
 // Of requests that came too late or for nothing: the session is as it was meant to be.
 constexpr std::string_view kHarmless[] = {"response_cancel_not_active",
-                                          "input_audio_buffer_commit_empty",
-                                          "conversation_already_has_active_response"};
+                                          "input_audio_buffer_commit_empty"};
+// Of a response that was asked for while another one was under way, by itself or by the provider.
+constexpr std::string_view kBusy = "conversation_already_has_active_response";
 
 json TurnDetection(const VoiceActivity& vad) {
   if (!vad.enabled.value_or(true)) return nullptr;
@@ -117,6 +118,7 @@ class OpenAiProtocol final : public Protocol {
   void SendActivity(bool start) override {
     if (config_.vad.enabled.value_or(true)) return;
     if (start) {
+      speech_ = true;
       if (Cancel()) Push({.kind = Kind::kInterrupted});
       Push({.kind = Kind::kSpeechStarted});
       Say(R"({"type":"input_audio_buffer.clear"})");
@@ -198,6 +200,10 @@ class OpenAiProtocol final : public Protocol {
     if (error == nullptr) return;
     std::string code(StringAt(*error, "code"));
     if (std::ranges::find(kHarmless, code) != std::end(kHarmless)) return;
+    if (code == kBusy) {
+      respond_again_ = true;
+      return;
+    }
     if (code.empty()) code = StringAt(*error, "type");
     std::string text(StringAt(*error, "message"));
     if (updated_) return Push({.kind = Kind::kError, .text = text, .code = code});
@@ -229,7 +235,7 @@ class OpenAiProtocol final : public Protocol {
   void TakeResponse(std::string_view type, const JsonNode& message) {
     if (type == "created") {
       const JsonNode* response = ObjectAt(message, "response");
-      if (response != nullptr) response_id_ = StringAt(*response, "id");
+      if (response != nullptr) TakeCreated(*response);
       return;
     }
     if (type == "done") {
@@ -266,11 +272,30 @@ class OpenAiProtocol final : public Protocol {
     Push({.kind = Kind::kAudio, .text = *std::move(pcm)});
   }
 
+  void TakeCreated(const JsonNode& response) {
+    response_id_ = StringAt(response, "id");
+    // Asked for before the user began to speak again, of which only the client tells.
+    if (speech_ && !config_.vad.enabled.value_or(true)) Cancel();
+  }
+
   void TakeDone(const JsonNode& response) {
-    if (StringAt(response, "id") != response_id_) return;
-    response_id_.clear();
+    // What the user is saying will be answered, and what was said before with it.
+    const bool again = std::exchange(respond_again_, false) && !speech_;
+    bool calls = false;
+    if (!response_id_.empty() && StringAt(response, "id") == response_id_) {
+      response_id_.clear();
+      calls = TakeAnswer(response, again);
+    }
+    if (again && !calls) Respond();
+  }
+
+  // True: it made calls, whose results ask for the next response. `again`: it is asked for anyhow.
+  bool TakeAnswer(const JsonNode& response, bool again) {
     const std::string_view status = StringAt(response, "status");
-    if (status == "cancelled") return Push({.kind = Kind::kInterrupted});
+    if (status == "cancelled") {
+      Push({.kind = Kind::kInterrupted});
+      return false;
+    }
     Event calls{.kind = Kind::kToolCalls};
     if (const JsonNode* output = ArrayAt(response, "output")) {
       for (const JsonNode& value : JsonItems(*output)) {
@@ -284,8 +309,12 @@ class OpenAiProtocol final : public Protocol {
       }
     }
     if (status == "failed") TakeFailure(response);
-    if (calls.calls.empty()) return Push({.kind = Kind::kTurnComplete});
+    if (calls.calls.empty()) {
+      Push({.kind = Kind::kTurnComplete, .answer_due = again});
+      return false;
+    }
     Push(std::move(calls));
+    return true;
   }
 
   void TakeFailure(const JsonNode& response) {
@@ -314,8 +343,8 @@ class OpenAiProtocol final : public Protocol {
   }
 
   void Commit() {
-    if (!std::exchange(uncommitted_, false)) return;
     speech_ = false;
+    if (!std::exchange(uncommitted_, false)) return;
     Say(R"({"type":"input_audio_buffer.commit"})");
     Respond();
   }
@@ -330,11 +359,12 @@ class OpenAiProtocol final : public Protocol {
   LinkConfig config_;
   Resampler upsampler_;
   bool begun_ = false;
-  bool updated_ = false;      // the provider has accepted the configuration
-  bool speech_ = false;       // the user speaks
-  bool uncommitted_ = false;  // sound that is in no item yet
-  std::string response_id_;   // of the answer under way
-  std::string item_id_;       // that is heard
+  bool updated_ = false;        // the provider has accepted the configuration
+  bool speech_ = false;         // the user speaks
+  bool uncommitted_ = false;    // sound that is in no item yet
+  bool respond_again_ = false;  // once the response is over that was in the way
+  std::string response_id_;     // of the answer under way
+  std::string item_id_;         // that is heard
   milliseconds item_audio_{0};
 };
 

@@ -148,7 +148,7 @@ void Session::OnLinkEvent(realtime::Event event, Deadline now) {
     case Kind::kToolsCancelled:
       return OnToolsCancelled(event.calls, now);
     case Kind::kTurnComplete:
-      return OnTurnComplete(now);
+      return OnTurnComplete(event.answer_due, now);
     case Kind::kInterrupted:
       return OnInterrupted();
     case Kind::kResumption:
@@ -211,7 +211,7 @@ void Session::RecordAnswer(std::string_view stop_reason) {
   ports_.RecordAnswer(std::exchange(asked_at_, kNoDeadline), stop_reason);
 }
 
-void Session::OnTurnComplete(Deadline now) {
+void Session::OnTurnComplete(bool answer_due, Deadline now) {
   OnContent();
   // Some providers end a turn that the user has interrupted: he is still speaking.
   if (std::exchange(interrupted_, false) && !speaking_) {
@@ -220,7 +220,8 @@ void Session::OnTurnComplete(Deadline now) {
   }
   if (!input_expected_) FinishInput();
   RecordAnswer("stop");
-  speaking_ = answer_expected_ = sound_sent_ = false;
+  speaking_ = sound_sent_ = false;
+  answer_expected_ = answer_due;
   if (std::exchange(output_shown_, false)) ports_.Emit(OutputTranscriptEvent("", true));
   StoreUnheard(std::nullopt);
   const milliseconds audio = std::exchange(turn_audio_, milliseconds(0));

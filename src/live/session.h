@@ -180,7 +180,7 @@ class Session {
   void OnSpeechStarted();
   void OnToolCalls(std::vector<realtime::ToolCall> calls, Deadline now);
   void OnToolsCancelled(const std::vector<realtime::ToolCall>& calls, Deadline now);
-  void OnTurnComplete(Deadline now);
+  void OnTurnComplete(bool answer_due, Deadline now);
   void OnInterrupted();
   void OnResumption(const std::string& handle);
   void OnGoAway(std::chrono::milliseconds time_left, Deadline now);

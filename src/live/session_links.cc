@@ -94,7 +94,7 @@ bool Session::RotationDue(Deadline now) const {
 }
 
 void Session::Rotate(Deadline now) {
-  if (speaking_) OnTurnComplete(now);
+  if (speaking_) OnTurnComplete(/*answer_due=*/false, now);
   respond_ = answer_expected_;
   ready_ = false;
   rotate_at_ = kNoDeadline;
@@ -131,7 +131,7 @@ void Session::OnClosed(const realtime::Event& event, Deadline now) {
   ready_until_ = rotate_at_ = kNoDeadline;
   ports_.CloseLink();
   // The rest of an answer is lost; what was said stays.
-  if (speaking_) OnTurnComplete(now);
+  if (speaking_) OnTurnComplete(/*answer_due=*/false, now);
   if (phase_ == Phase::kDraining && upstream_.empty() && !AnswerDue()) return;
   if (!event.retry) {
     return Fail(event.code.empty() ? "provider_error" : event.code, event.text,

@@ -155,7 +155,7 @@ void Session::TellResults() {
 void Session::HandOver(const std::string& target, const RunningCalls& done,
                        std::vector<realtime::ToolReply> replies, Deadline now) {
   const bool present = IsPresent(done.link_number);
-  if (!present && speaking_) OnTurnComplete(now);  // of the agent before
+  if (!present && speaking_) OnTurnComplete(/*answer_due=*/false, now);  // of the agent before
   agent_ = target;
   ports_.Emit(AgentChangedEvent(target));
   speaking_ = false;

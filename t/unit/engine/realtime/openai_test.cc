@@ -132,6 +132,78 @@ TEST_F(OpenAiTest, Tools) {
   EXPECT_EQ(sent[1]["type"], "response.create");
 }
 
+TEST_F(OpenAiTest, ARefusedResponseIsAskedForAgain) {
+  BeginReady();
+  protocol_->SendText("first");
+  protocol_->SendText("second");
+  BeginResponse();
+  Refuse();
+  EXPECT_EQ(Sent().size(), 4u);
+  EndResponse();
+  const std::vector<Event> events = Events(*protocol_);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind, Kind::kTurnComplete);
+  EXPECT_TRUE(events[0].answer_due);
+  EXPECT_THAT(Sent(), ElementsAre("response.create"));
+  BeginResponse("r2");
+  EndResponse("r2");
+  EXPECT_FALSE(Events(*protocol_)[0].answer_due);
+  EXPECT_THAT(Sent(), IsEmpty());
+}
+
+TEST_F(OpenAiTest, AResponseInTheWayMayBeOneThatWasCutOff) {
+  BeginReady();
+  BeginResponse();
+  protocol_->SendText("stop");
+  EXPECT_THAT(Sent(),
+              ElementsAre("response.cancel", "conversation.item.create", "response.create"));
+  Refuse();
+  EndResponse("r1", "cancelled");
+  EXPECT_THAT(Sent(), ElementsAre("response.create"));
+  EXPECT_THAT(Events(*protocol_), IsEmpty());
+}
+
+TEST_F(OpenAiTest, NothingIsAskedForWhileTheUserSpeaks) {
+  BeginReady();
+  BeginResponse();
+  protocol_->SendToolReplies({{"c1", "add", "3", false}});
+  Refuse();
+  Receive({{"type", "input_audio_buffer.speech_started"}});
+  (void)Sent();
+  EndResponse("r1", "cancelled");
+  EXPECT_THAT(Sent(), IsEmpty());
+}
+
+TEST_F(OpenAiTest, CallsOfTheResponseInTheWayAskWithTheirResults) {
+  BeginReady();
+  BeginResponse();
+  Refuse();
+  const json call = {
+      {"type", "function_call"}, {"call_id", "c1"}, {"name", "add"}, {"arguments", "{}"}};
+  Receive({{"type", "response.done"},
+           {"response", {{"id", "r1"}, {"status", "completed"}, {"output", {call}}}}});
+  EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kToolCalls));
+  EXPECT_THAT(Sent(), IsEmpty());
+}
+
+TEST_F(OpenAiTest, AnAnswerToTheUserWhoSpeaksAgainIsCancelled) {
+  LinkConfig config;
+  config.vad.enabled = false;
+  BeginReady(config);
+  protocol_->SendAudio("ab");
+  protocol_->SendActivity(false);
+  protocol_->SendActivity(true);
+  (void)Sent();
+  BeginResponse();
+  EXPECT_THAT(Sent(), ElementsAre("response.cancel"));
+  protocol_->SendAudio("cd");
+  protocol_->SendActivity(false);
+  Refuse();
+  (void)Sent();
+  EndResponse("r1", "cancelled");
+  EXPECT_THAT(Sent(), ElementsAre("response.create"));
+}
+
 TEST_F(OpenAiTest, AnotherAgentInTheSameSession) {
   BeginReady();
   EXPECT_TRUE(protocol_->Reconfigure({.system_prompt = "Now you."}));

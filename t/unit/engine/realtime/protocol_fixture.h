@@ -69,6 +69,13 @@ class OpenAiTest : public testing::Test {
   void BeginResponse(const std::string& id = "r1") {
     Receive({{"type", "response.created"}, {"response", {{"id", id}}}});
   }
+  void EndResponse(const std::string& id = "r1", const std::string& status = "completed") {
+    Receive({{"type", "response.done"}, {"response", {{"id", id}, {"status", status}}}});
+  }
+  // Of a response, because another one is under way.
+  void Refuse() {
+    Receive({{"type", "error"}, {"error", {{"code", "conversation_already_has_active_response"}}}});
+  }
   std::vector<std::string> Sent() {
     std::vector<std::string> types;
     for (const json& message : Messages(*protocol_)) types.push_back(message["type"]);

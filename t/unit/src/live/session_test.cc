@@ -92,6 +92,19 @@ TEST_F(SessionTest, TheEndOfAnInterruptedTurnIsNotTheAnswerToTheInterruption) {
   EXPECT_THAT(stored_, ElementsAre("assistant: one", "assistant: two"));
 }
 
+TEST_F(SessionTest, AnEndWaitsForAnAnswerThatFollowsTheTurn) {
+  BeginReady();
+  Client(kText, "first");
+  Client(kText, "second");
+  Client(kClose);
+  Say("To the first.");
+  Give({.kind = Kind::kTurnComplete, .answer_due = true});
+  EXPECT_EQ(close_code_, 0);
+  Say("To the second.");
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_EQ(close_code_, 1000);
+}
+
 TEST_F(SessionTest, SpeechIntoThePlayingEndOfACompleteAnswerInterruptsIt) {
   BeginReady();
   Say("one");

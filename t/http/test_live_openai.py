@@ -1,0 +1,77 @@
+"""Turns of a live session with OpenAI, whose part the test plays."""
+
+import json
+
+import pytest
+
+from harness.live import LiveClient, transcript
+
+
+@pytest.fixture
+def session(start_service, live_provider):
+    """A client, and the provider's end of its session, on thread t."""
+    base_url = f"http://127.0.0.1:{live_provider.port}/v1"
+    service = start_service(live_provider.settings(provider="openai", base_url=base_url))
+    client = LiveClient(service.port).start(thread_id="t")
+    connection = live_provider.accept()
+    connection.accept_session()
+    return client, connection
+
+
+def _begin(connection, response_id):
+    connection.send({"type": "response.created", "response": {"id": response_id}})
+
+
+def _say(connection, response_id, words):
+    piece = {"response_id": response_id, "item_id": response_id, "delta": words}
+    connection.send({"type": "response.output_audio_transcript.delta"} | piece)
+
+
+def _end(connection, response_id, *output, **other):
+    response = {"id": response_id, "status": "completed", "output": list(output)} | other
+    connection.send({"type": "response.done", "response": response})
+
+
+def _refuse(connection):
+    error = {"code": "conversation_already_has_active_response", "message": "one at a time"}
+    connection.send({"type": "error", "error": error})
+
+
+def _call(name, **arguments):
+    call = {"type": "function_call", "call_id": "c1", "name": name}
+    return call | {"arguments": json.dumps(arguments)}
+
+
+def test_two_texts_are_both_answered(session):
+    client, connection = session
+    client.type("first")
+    connection.receive_type("response.create")
+    client.type("second")
+    connection.receive_type("response.create")
+    client.send_json({"type": "close"})
+    _begin(connection, "r1")
+    _refuse(connection)
+    _say(connection, "r1", "One.")
+    _end(connection, "r1")
+    assert transcript(client.read_turn()) == "One."
+    connection.receive_type("response.create")
+    _begin(connection, "r2")
+    _say(connection, "r2", "Two.")
+    _end(connection, "r2")
+    assert transcript(client.read_to_end()) == "Two."
+    assert client.closed_with == 1000
+
+
+def test_a_result_that_comes_into_another_answer_is_spoken_of(session):
+    client, connection = session
+    client.type("add")
+    connection.receive_type("response.create")
+    _begin(connection, "r1")
+    _end(connection, "r1", _call("calculator", expression="1+1"))
+    _begin(connection, "r2")  # the provider's own, to what the user says meanwhile
+    connection.receive_type("response.create")
+    _refuse(connection)
+    _say(connection, "r2", "One moment.")
+    _end(connection, "r2")
+    assert transcript(client.read_turn()) == "One moment."
+    connection.receive_type("response.create")
