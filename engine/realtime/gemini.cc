@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/json.h"
 #include "models/json_fields.h"
@@ -219,7 +220,10 @@ class GeminiProtocol final : public Protocol {
   }
 
   void TakeContent(const JsonNode& content) {
-    if (IsTrueAt(content, "interrupted")) Push({.kind = Kind::kInterrupted});
+    if (IsTrueAt(content, "interrupted")) {
+      interrupted_ = true;
+      Push({.kind = Kind::kInterrupted});
+    }
     if (const JsonNode* input = ObjectAt(content, "inputTranscription")) {
       TakeTranscript(Kind::kInputTranscript, *input);
     }
@@ -234,12 +238,17 @@ class GeminiProtocol final : public Protocol {
         }
       }
     }
-    if (IsTrueAt(content, "turnComplete")) Push({.kind = Kind::kTurnComplete});
+    // The turn of an interrupted answer is completed, too: that answers no interruption.
+    if (IsTrueAt(content, "turnComplete")) {
+      Push({.kind = Kind::kTurnComplete, .answer_due = std::exchange(interrupted_, false)});
+    }
   }
 
   void TakeTranscript(Kind kind, const JsonNode& transcription) {
     const std::string_view text = StringAt(transcription, "text");
-    if (!text.empty()) Push({.kind = kind, .text = std::string(text)});
+    if (text.empty()) return;
+    if (kind == Kind::kOutputTranscript) interrupted_ = false;
+    Push({.kind = kind, .text = std::string(text)});
   }
 
   void TakePart(const JsonNode& part) {
@@ -252,6 +261,7 @@ class GeminiProtocol final : public Protocol {
         rate_ = rate;
         resampler_.emplace(rate, kOutputRate);
       }
+      interrupted_ = false;
       Push(
           {.kind = Kind::kAudio, .text = resampler_ ? resampler_->Convert(*pcm) : *std::move(pcm)});
     } else if (!IsTrueAt(part, "thought")) {
@@ -303,6 +313,7 @@ class GeminiProtocol final : public Protocol {
   bool begun_ = false;
   bool open_ = false;
   bool ready_ = false;
+  bool interrupted_ = false;  // the last answer was, and no other has begun
   int rate_ = kOutputRate;
   std::optional<Resampler> resampler_;  // none while the rates are equal
 };

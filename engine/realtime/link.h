@@ -71,7 +71,7 @@ struct Event {
   std::string text = {};
   std::string code = {};
   bool finished = false;
-  bool answer_due = false;  // kTurnComplete: another turn follows, which nobody need ask for
+  bool answer_due = false;  // kTurnComplete: what was said is still to be answered
   bool retry = true;
   bool connected = true;  // kClosed: the provider itself ended it
   std::chrono::milliseconds time_left{0};

@@ -213,11 +213,8 @@ void Session::RecordAnswer(std::string_view stop_reason) {
 
 void Session::OnTurnComplete(bool answer_due, Deadline now) {
   OnContent();
-  // Some providers end a turn that the user has interrupted: he is still speaking.
-  if (std::exchange(interrupted_, false) && !speaking_) {
-    ports_.Emit(TurnCompleteEvent());
-    return;
-  }
+  // Of an answer that was interrupted: the user is still speaking.
+  if (answer_due && !speaking_) return ports_.Emit(TurnCompleteEvent());
   if (!input_expected_) FinishInput();
   RecordAnswer("stop");
   speaking_ = sound_sent_ = false;
@@ -245,7 +242,7 @@ void Session::OnInterrupted() {
   StoreAnswer({output_.Take(), audio > milliseconds(0), /*interrupted=*/true, input_expected_});
   ports_.Emit(InterruptedEvent());
   speaking_ = false;
-  answer_expected_ = interrupted_ = true;
+  answer_expected_ = true;
 }
 
 }  // namespace agent_graph::live

@@ -231,7 +231,6 @@ class Session {
   bool speaking_ = false;            // the model has begun to answer
   bool answer_expected_ = false;     // the user has said something
   Deadline asked_at_ = kNoDeadline;  // set while an answer is due
-  bool interrupted_ = false;         // the last answer was
   bool sound_sent_ = false;          // since the last answer
   std::vector<RunningCalls> running_;
   uint64_t calls_number_ = 0;  // counts those that were made

@@ -75,3 +75,25 @@ def test_a_result_that_comes_into_another_answer_is_spoken_of(session):
     _end(connection, "r2")
     assert transcript(client.read_turn()) == "One moment."
     connection.receive_type("response.create")
+
+
+def test_an_interruption_may_be_answered_with_nothing(session):
+    client, connection = session
+    _begin(connection, "r1")
+    _say(connection, "r1", "Once upon")
+    client.read_to("output_transcript")
+    connection.send({"type": "input_audio_buffer.speech_started"})
+    client.read_to("interrupted")
+    for kind in ("speech_stopped", "committed"):
+        connection.send({"type": f"input_audio_buffer.{kind}"})
+    said = {"item_id": "i1", "transcript": "Stop."}
+    connection.send({"type": "conversation.item.input_audio_transcription.completed"} | said)
+    _end(connection, "r1", status="cancelled")
+    _begin(connection, "r2")
+    failure = {"error": {"code": "quota", "message": "no more"}}
+    _end(connection, "r2", status="failed", status_details=failure)
+    client.read_turn()
+    client.send_json({"type": "close"})
+    # Else for half a minute, longer than the test waits.
+    assert client.read_to_end() == []
+    assert client.closed_with == 1000

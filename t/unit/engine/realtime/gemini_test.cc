@@ -66,6 +66,22 @@ TEST_F(GeminiTest, ContentOfEveryKind) {
   EXPECT_EQ(events[4].kind, Kind::kTurnComplete);
 }
 
+TEST_F(GeminiTest, TheEndOfAnInterruptedTurnAnswersNothing) {
+  BeginReady();
+  Say("one");
+  Sign("interrupted");
+  Sign("turnComplete");
+  Sign("turnComplete");
+  std::vector<Event> events = Events(*protocol_);
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_TRUE(events[2].answer_due);
+  EXPECT_FALSE(events[3].answer_due);
+  Sign("interrupted");
+  Say("two");
+  Sign("turnComplete");
+  EXPECT_FALSE(Events(*protocol_).back().answer_due);
+}
+
 TEST_F(GeminiTest, OtherRatesAreChanged) {
   BeginReady();
   Receive({{"serverContent",

@@ -101,6 +101,11 @@ class GeminiTest : public testing::Test {
     (void)Events(*protocol_);
   }
   void Receive(const json& message) { protocol_->OnMessage(message.dump()); }
+  void Say(const std::string& words) {
+    Receive({{"serverContent", {{"outputTranscription", {{"text", words}}}}}});
+  }
+  // One of serverContent's signs: "interrupted", "generationComplete", "turnComplete".
+  void Sign(const char* name) { Receive({{"serverContent", {{name, true}}}}); }
 
   std::unique_ptr<Protocol> protocol_;
   json setup_;

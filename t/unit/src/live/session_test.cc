@@ -82,7 +82,7 @@ TEST_F(SessionTest, TheEndOfAnInterruptedTurnIsNotTheAnswerToTheInterruption) {
   Say("one");
   Give({.kind = Kind::kInterrupted});
   TakeEvents();
-  Give({.kind = Kind::kTurnComplete});
+  Give({.kind = Kind::kTurnComplete, .answer_due = true});
   EXPECT_THAT(TakeEvents(), ElementsAre(R"({"type":"turn_complete"})"));
   Client(kClose);
   EXPECT_EQ(close_code_, 0);  // the user's words are still to be answered
@@ -90,6 +90,15 @@ TEST_F(SessionTest, TheEndOfAnInterruptedTurnIsNotTheAnswerToTheInterruption) {
   Give({.kind = Kind::kTurnComplete});
   EXPECT_EQ(close_code_, 1000);
   EXPECT_THAT(stored_, ElementsAre("assistant: one", "assistant: two"));
+}
+
+TEST_F(SessionTest, AnEmptyAnswerToAnInterruptionIsAnAnswer) {
+  BeginReady();
+  Say("one");
+  Give({.kind = Kind::kInterrupted});
+  Give({.kind = Kind::kTurnComplete});
+  Client(kClose);
+  EXPECT_EQ(close_code_, 1000);
 }
 
 TEST_F(SessionTest, AnEndWaitsForAnAnswerThatFollowsTheTurn) {
