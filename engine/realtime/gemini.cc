@@ -117,6 +117,10 @@ json Setup(const models::ProviderOptions& options, const LinkConfig& config) {
   return setup;
 }
 
+// Messages with pieces of an answer that was cut off, which may still be under way: those of some
+// seconds. Behind them comes another answer, whatever the provider has said of the end of this one.
+constexpr int kPassedOverMax = 100;
+
 // "9.5s"
 milliseconds Seconds(std::string_view text) {
   double seconds = 0;
@@ -179,7 +183,16 @@ class GeminiProtocol final : public Protocol {
         models::EncodeBase64(pcm) + "\"}}}");
   }
 
-  void SendText(const std::string& text) override { SendTurns({Message::User(text)}, true); }
+  void SendText(const std::string& text) override {
+    CutAnswer();
+    if (turn_ == Turn::kOpen) {
+      turn_ = Turn::kCutOff;
+      passed_over_ = 0;
+    } else if (turn_ == Turn::kGenerated) {
+      turn_ = Turn::kInterrupted;
+    }
+    SendTurns({Message::User(text)}, true);
+  }
 
   void SendActivity(bool start) override {
     if (config_.vad.enabled.value_or(true)) return;
@@ -211,6 +224,15 @@ class GeminiProtocol final : public Protocol {
   bool Reconfigure(const LinkConfig&) override { return false; }
 
  private:
+  // The model's, as far as its messages have come.
+  enum class Turn : uint8_t {
+    kOver,
+    kOpen,         // it answers
+    kGenerated,    // the whole answer has come; the end of the turn follows
+    kCutOff,       // by a text, of which the provider did not know yet
+    kInterrupted,  // the provider knows; the end of the turn follows
+  };
+
   void SayFirst() { Say(DumpJson({{"setup", Setup(options_, config_)}})); }
 
   void TakeReady() {
@@ -221,8 +243,8 @@ class GeminiProtocol final : public Protocol {
 
   void TakeContent(const JsonNode& content) {
     if (IsTrueAt(content, "interrupted")) {
-      interrupted_ = true;
-      Push({.kind = Kind::kInterrupted});
+      if (turn_ != Turn::kCutOff) Push({.kind = Kind::kInterrupted});
+      turn_ = Turn::kInterrupted;
     }
     if (const JsonNode* input = ObjectAt(content, "inputTranscription")) {
       TakeTranscript(Kind::kInputTranscript, *input);
@@ -238,16 +260,30 @@ class GeminiProtocol final : public Protocol {
         }
       }
     }
+    if (IsTrueAt(content, "generationComplete")) TakeGenerated();
     // The turn of an interrupted answer is completed, too: that answers no interruption.
     if (IsTrueAt(content, "turnComplete")) {
-      Push({.kind = Kind::kTurnComplete, .answer_due = std::exchange(interrupted_, false)});
+      const bool cut = turn_ == Turn::kCutOff || turn_ == Turn::kInterrupted;
+      turn_ = Turn::kOver;
+      Push({.kind = Kind::kTurnComplete, .answer_due = cut});
     }
+  }
+
+  void TakeGenerated() {
+    if (turn_ == Turn::kOpen) turn_ = Turn::kGenerated;
+    if (turn_ == Turn::kCutOff) turn_ = Turn::kInterrupted;
+  }
+
+  // A piece of an answer has come. False: of one that was cut off.
+  bool Answers() {
+    if (turn_ == Turn::kCutOff && ++passed_over_ <= kPassedOverMax) return false;
+    turn_ = Turn::kOpen;
+    return true;
   }
 
   void TakeTranscript(Kind kind, const JsonNode& transcription) {
     const std::string_view text = StringAt(transcription, "text");
-    if (text.empty()) return;
-    if (kind == Kind::kOutputTranscript) interrupted_ = false;
+    if (text.empty() || (kind == Kind::kOutputTranscript && !Answers())) return;
     Push({.kind = kind, .text = std::string(text)});
   }
 
@@ -261,7 +297,7 @@ class GeminiProtocol final : public Protocol {
         rate_ = rate;
         resampler_.emplace(rate, kOutputRate);
       }
-      interrupted_ = false;
+      if (!Answers()) return;
       Push(
           {.kind = Kind::kAudio, .text = resampler_ ? resampler_->Convert(*pcm) : *std::move(pcm)});
     } else if (!IsTrueAt(part, "thought")) {
@@ -299,6 +335,7 @@ class GeminiProtocol final : public Protocol {
     event.text = StringAt(fault, "message");
     event.code = StringAt(fault, "status");
     if (event.code.empty()) event.code = "provider_error";
+    turn_ = Turn::kOver;  // whatever was answered, its end may not be told
     Push(std::move(event));
   }
 
@@ -313,7 +350,8 @@ class GeminiProtocol final : public Protocol {
   bool begun_ = false;
   bool open_ = false;
   bool ready_ = false;
-  bool interrupted_ = false;  // the last answer was, and no other has begun
+  Turn turn_ = Turn::kOver;
+  int passed_over_ = 0;  // messages, since the turn was cut off
   int rate_ = kOutputRate;
   std::optional<Resampler> resampler_;  // none while the rates are equal
 };

@@ -92,6 +92,7 @@ class Link {
 
   // Before kReady and after kClosed these are ignored.
   virtual void SendAudio(std::string_view pcm) = 0;  // at kInputRate
+  // Cuts an answer off: nothing more comes of it.
   virtual void SendText(const std::string& text) = 0;
   virtual void SendActivity(bool start) = 0;
   virtual void SendToolReplies(const std::vector<ToolReply>& replies) = 0;

@@ -110,6 +110,7 @@ class OpenAiProtocol final : public Protocol {
   }
 
   void SendText(const std::string& text) override {
+    CutAnswer();
     Cancel();
     CreateItem(TextItem(Message::User(text)));
     Respond();

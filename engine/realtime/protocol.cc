@@ -29,6 +29,7 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
   }
   void SendText(const std::string& text) override {
     protocol_->SendText(text);
+    CountWaiting();  // it may have cut an answer off
     Flush();
   }
   void SendActivity(bool start) override {
@@ -107,6 +108,11 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
     return bytes;
   }
 
+  void CountWaiting() {
+    waiting_bytes_ = 0;
+    for (const Event& event : protocol_->events()) waiting_bytes_ += BytesOf(event);
+  }
+
   void GiveUp() {
     client_->Leave();
     protocol_->events().clear();
@@ -126,6 +132,15 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
 };
 
 }  // namespace
+
+void Protocol::CutAnswer() {
+  std::erase_if(events_, [](const Event& event) {
+    return event.kind == Event::Kind::kAudio || event.kind == Event::Kind::kOutputTranscript;
+  });
+  for (Event& event : events_) {
+    if (event.kind == Event::Kind::kTurnComplete) event.answer_due = true;
+  }
+}
 
 bool Protocol::MayRetry(const net::WebSocketEnd& end) const {
   const int status = end.http_status;

@@ -43,6 +43,8 @@ class Protocol {
  protected:
   void Push(Event event) { events_.push_back(std::move(event)); }
   void Say(std::string message) { messages_.push_back(std::move(message)); }
+  // A text has cut the answer off: what of it waits to be taken is of no use any more.
+  void CutAnswer();
 
  private:
   std::deque<Event> events_;

@@ -23,6 +23,7 @@ def test_the_next_connection_is_there_before_the_turn_ends(service, live_provide
     following = live_provider.accept()  # while the old one goes on
     client.type("one more thing")
     connection.receive_until("clientContent")
+    connection.send({"serverContent": {"interrupted": True}})
     assert following.messages.empty()
     connection.give_handle("h2")
     client.read_to("session_update")

@@ -82,6 +82,62 @@ TEST_F(GeminiTest, TheEndOfAnInterruptedTurnAnswersNothing) {
   EXPECT_FALSE(Events(*protocol_).back().answer_due);
 }
 
+TEST_F(GeminiTest, ATextCutsAnAnswerOff) {
+  BeginReady();
+  Say("Once upon");
+  protocol_->SendText("stop");  // before the session has taken that
+  Say(" a time");
+  EXPECT_THAT(Kinds(*protocol_), IsEmpty());
+  Sign("interrupted");
+  Sign("turnComplete");
+  Say("OK");
+  Sign("turnComplete");
+  const std::vector<Event> events = Events(*protocol_);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_TRUE(events[0].answer_due);
+  EXPECT_EQ(events[1].text, "OK");
+  EXPECT_FALSE(events[2].answer_due);
+}
+
+TEST_F(GeminiTest, AnAnswerThatWasCompleteBeforeATextCameIsCutOffToo) {
+  BeginReady();
+  for (const bool known : {false, true}) {
+    Say("one");
+    if (known) Sign("generationComplete");
+    (void)Events(*protocol_);
+    protocol_->SendText("stop");
+    if (!known) Sign("generationComplete");
+    Say("two");  // of the next answer
+    EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kOutputTranscript));
+    Sign("turnComplete");
+    EXPECT_FALSE(Events(*protocol_)[0].answer_due);
+  }
+  Say("three");
+  protocol_->SendText("stop");
+  Sign("turnComplete");
+  EXPECT_TRUE(Events(*protocol_)[0].answer_due);
+}
+
+TEST_F(GeminiTest, AProviderThatDoesNotTellOfACutIsHeardAgain) {
+  BeginReady();
+  Say("one");
+  protocol_->SendText("stop");
+  for (int i = 0; i < 200; ++i) Say("two");
+  EXPECT_THAT(Events(*protocol_).size(), 100u);
+  Sign("turnComplete");
+  EXPECT_FALSE(Events(*protocol_)[0].answer_due);
+}
+
+TEST_F(GeminiTest, NothingIsCutOffBehindAnError) {
+  BeginReady();
+  Say("one");
+  Receive({{"error", {{"message", "hm"}}}});
+  (void)Events(*protocol_);
+  protocol_->SendText("again");
+  Say("two");
+  EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kOutputTranscript));
+}
+
 TEST_F(GeminiTest, OtherRatesAreChanged) {
   BeginReady();
   Receive({{"serverContent",

@@ -111,6 +111,19 @@ TEST_F(OpenAiTest, BargeInCutsTheItemThatWasHeard) {
   EXPECT_EQ(sent["audio_end_ms"], 700);
 }
 
+TEST_F(OpenAiTest, ATextCutsOffWhatWasNotTakenYet) {
+  BeginReady();
+  BeginResponse();
+  Receive(
+      {{"type", "response.output_audio_transcript.delta"}, {"response_id", "r1"}, {"delta", "Hi"}});
+  EndResponse();
+  protocol_->SendText("stop");
+  const std::vector<Event> events = Events(*protocol_);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind, Kind::kTurnComplete);
+  EXPECT_TRUE(events[0].answer_due);
+}
+
 TEST_F(OpenAiTest, Tools) {
   BeginReady();
   BeginResponse();

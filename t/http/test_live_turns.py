@@ -1,0 +1,30 @@
+"""Who speaks when in a live session, with a provider that the test plays."""
+
+import pytest
+
+from harness.live import begin_session, transcript, types, wait_for_messages
+from harness.messages import texts
+
+
+@pytest.fixture
+def session(start_service, live_provider):
+    """A service, and both ends of a session on thread t."""
+    service = start_service(live_provider.settings())
+    return service, *begin_session(service, live_provider, thread_id="t")
+
+
+def test_nothing_is_heard_of_an_answer_behind_the_text_that_cut_it_off(session):
+    service, client, connection = session
+    connection.say("Once upon", bytes(4800))
+    client.read_to("output_transcript")
+    client.type("stop")
+    connection.receive_until("clientContent")
+    connection.say(" a time", bytes(4800))  # was under way
+    connection.send({"serverContent": {"interrupted": True}})
+    connection.complete_turn()
+    assert types(client.read_turn()) == ["output_transcript", "interrupted", "turn_complete"]
+    connection.say("As you like.")
+    connection.complete_turn()
+    assert transcript(client.read_turn()) == "As you like."
+    messages = wait_for_messages(service, "t", 3)
+    assert texts(messages) == ["Once upon", "stop", "As you like."]
