@@ -110,8 +110,8 @@ class DemoLink : public Link {
     Answer();
   }
 
-  void SendActivity(bool start) override {
-    if (config_.vad.enabled.value_or(true) || activity_ == start) return;
+  bool SendActivity(bool start) override {
+    if (config_.vad.enabled.value_or(true) || activity_ == start) return false;
     activity_ = start;
     if (start) {
       activity_bytes_ = 0;
@@ -120,6 +120,7 @@ class DemoLink : public Link {
     } else {
       TakeUtterance(milliseconds(activity_bytes_ / 2 * 1000 / kInputRate));
     }
+    return true;
   }
 
   void SendToolReplies(const std::vector<ToolReply>& replies) override {
@@ -130,7 +131,7 @@ class DemoLink : public Link {
   }
 
   void EndAudio() override {
-    if (!config_.vad.enabled.value_or(true)) return SendActivity(false);
+    if (SendActivity(false)) return;
     if (detector_.Finish() == SpeechDetector::Change::kEnded) TakeUtterance(detector_.duration());
   }
 

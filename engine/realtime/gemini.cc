@@ -194,10 +194,11 @@ class GeminiProtocol final : public Protocol {
     SendTurns({Message::User(text)}, true);
   }
 
-  void SendActivity(bool start) override {
-    if (config_.vad.enabled.value_or(true)) return;
+  bool SendActivity(bool start) override {
+    if (config_.vad.enabled.value_or(true)) return false;
     Say(start ? R"({"realtimeInput":{"activityStart":{}}})"
               : R"({"realtimeInput":{"activityEnd":{}}})");
+    return true;
   }
 
   void SendToolReplies(const std::vector<ToolReply>& replies) override {
@@ -214,7 +215,7 @@ class GeminiProtocol final : public Protocol {
   }
 
   void EndAudio() override {
-    if (!config_.vad.enabled.value_or(true)) return SendActivity(false);
+    if (SendActivity(false)) return;
     Say(R"({"realtimeInput":{"audioStreamEnd":true}})");
   }
 

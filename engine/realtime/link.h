@@ -94,7 +94,8 @@ class Link {
   virtual void SendAudio(std::string_view pcm) = 0;  // at kInputRate
   // Cuts an answer off: nothing more comes of it.
   virtual void SendText(const std::string& text) = 0;
-  virtual void SendActivity(bool start) = 0;
+  // False: it means nothing here, and was not sent.
+  virtual bool SendActivity(bool start) = 0;
   virtual void SendToolReplies(const std::vector<ToolReply>& replies) = 0;
   // No more sound will come: what was said so far is to be answered.
   virtual void EndAudio() = 0;

@@ -116,17 +116,15 @@ class OpenAiProtocol final : public Protocol {
     Respond();
   }
 
-  void SendActivity(bool start) override {
-    if (config_.vad.enabled.value_or(true)) return;
-    if (start) {
-      speech_ = true;
-      if (Cancel()) Push({.kind = Kind::kInterrupted});
-      Push({.kind = Kind::kSpeechStarted});
-      Say(R"({"type":"input_audio_buffer.clear"})");
-      uncommitted_ = false;
-    } else {
-      Commit();
-    }
+  bool SendActivity(bool start) override {
+    if (config_.vad.enabled.value_or(true)) return false;
+    if (!start) return Commit();
+    speech_ = true;
+    if (Cancel()) Push({.kind = Kind::kInterrupted});
+    Push({.kind = Kind::kSpeechStarted});
+    Say(R"({"type":"input_audio_buffer.clear"})");
+    uncommitted_ = false;
+    return true;
   }
 
   void SendToolReplies(const std::vector<ToolReply>& replies) override {
@@ -343,11 +341,13 @@ class OpenAiProtocol final : public Protocol {
     return true;
   }
 
-  void Commit() {
+  // False: there was no sound.
+  bool Commit() {
     speech_ = false;
-    if (!std::exchange(uncommitted_, false)) return;
+    if (!std::exchange(uncommitted_, false)) return false;
     Say(R"({"type":"input_audio_buffer.commit"})");
     Respond();
+    return true;
   }
 
   void CreateItem(json item) {

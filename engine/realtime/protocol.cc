@@ -32,9 +32,10 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
     CountWaiting();  // it may have cut an answer off
     Flush();
   }
-  void SendActivity(bool start) override {
-    protocol_->SendActivity(start);
+  bool SendActivity(bool start) override {
+    const bool sent = protocol_->SendActivity(start);
     Flush();
+    return sent;
   }
   void SendToolReplies(const std::vector<ToolReply>& replies) override {
     protocol_->SendToolReplies(replies);

@@ -31,7 +31,7 @@ class Protocol {
 
   virtual void SendAudio(std::string_view pcm) = 0;
   virtual void SendText(const std::string& text) = 0;
-  virtual void SendActivity(bool start) = 0;
+  virtual bool SendActivity(bool start) = 0;
   virtual void SendToolReplies(const std::vector<ToolReply>& replies) = 0;
   virtual void EndAudio() = 0;
   virtual void Truncate(std::chrono::milliseconds heard) = 0;

@@ -108,10 +108,11 @@ void Session::Send(const UpstreamFrame& frame) {
       StoreMessage(Message::User(frame.payload));
       return link.SendText(frame.payload);
     case UpstreamFrame::Kind::kActivityStart:
-      return link.SendActivity(true);
+      (void)link.SendActivity(true);
+      return;
     case UpstreamFrame::Kind::kActivityEnd:
-      answer_expected_ = true;
-      return link.SendActivity(false);
+      if (link.SendActivity(false)) answer_expected_ = true;
+      return;
     case UpstreamFrame::Kind::kClose:
       return;
   }

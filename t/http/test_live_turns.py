@@ -28,3 +28,13 @@ def test_nothing_is_heard_of_an_answer_behind_the_text_that_cut_it_off(session):
     assert transcript(client.read_turn()) == "As you like."
     messages = wait_for_messages(service, "t", 3)
     assert texts(messages) == ["Once upon", "stop", "As you like."]
+
+
+def test_the_end_of_speech_is_not_answered_where_the_provider_listens_for_it(session):
+    _, client, _ = session
+    client.send_json({"type": "activity_start"})
+    client.send_json({"type": "activity_end"})
+    client.send_json({"type": "close"})
+    # Else for half a minute, longer than the test waits.
+    assert client.read_to_end() == []
+    assert client.closed_with == 1000

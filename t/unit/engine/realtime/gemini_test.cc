@@ -43,6 +43,14 @@ TEST_F(GeminiTest, SetupOfATextSession) {
   EXPECT_EQ(Messages(*protocol_)[0], json::parse(R"({"realtimeInput":{"activityEnd":{}}})"));
 }
 
+TEST_F(GeminiTest, AClientThatTellsWhenItSpeaksIsNotHeardUnlessAsked) {
+  BeginReady();
+  EXPECT_FALSE(protocol_->SendActivity(true));
+  EXPECT_FALSE(protocol_->SendActivity(false));
+  protocol_->EndAudio();
+  EXPECT_EQ(Messages(*protocol_)[0], json::parse(R"({"realtimeInput":{"audioStreamEnd":true}})"));
+}
+
 TEST_F(GeminiTest, ContentOfEveryKind) {
   BeginReady();
   Receive(json::parse(R"({"serverContent":{"inputTranscription":{"text":"hey"}}})"));

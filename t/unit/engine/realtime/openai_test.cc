@@ -52,9 +52,12 @@ TEST_F(OpenAiTest, WithoutDetection) {
   config.vad.enabled = false;
   BeginReady(config);
   EXPECT_TRUE(session_["audio"]["input"]["turn_detection"].is_null());
-  protocol_->SendActivity(true);
+  EXPECT_TRUE(protocol_->SendActivity(true));
+  EXPECT_FALSE(protocol_->SendActivity(false));  // nothing was said
+  EXPECT_THAT(Sent(), ElementsAre("input_audio_buffer.clear"));
+  EXPECT_TRUE(protocol_->SendActivity(true));
   protocol_->SendAudio(std::string(3200, '\0'));
-  protocol_->SendActivity(false);
+  EXPECT_TRUE(protocol_->SendActivity(false));
   EXPECT_THAT(Sent(), ElementsAre("input_audio_buffer.clear", "input_audio_buffer.append",
                                   "input_audio_buffer.commit", "response.create"));
 }

@@ -34,7 +34,10 @@ class FakeLink : public realtime::Link {
   void Leave() override { sent_.push_back("leave"); }
   void SendAudio(std::string_view pcm) override { sent_.push_back("audio " + std::string(pcm)); }
   void SendText(const std::string& text) override { sent_.push_back("text " + text); }
-  void SendActivity(bool start) override { sent_.push_back(start ? "start" : "end"); }
+  bool SendActivity(bool start) override {
+    sent_.push_back(start ? "start" : "end");
+    return hears_activity;
+  }
   void SendToolReplies(const std::vector<realtime::ToolReply>& replies) override {
     for (const auto& reply : replies) sent_.push_back("reply " + reply.id + reply.output_json);
   }
@@ -50,6 +53,7 @@ class FakeLink : public realtime::Link {
   std::optional<Event> Next() override { return std::nullopt; }
 
   bool reconfigurable = true;
+  bool hears_activity = true;
   size_t unsent = 0;
 
  private:

@@ -140,6 +140,19 @@ TEST_F(SessionTest, AnAnswerIsWrittenWhenItWasHeard) {
   EXPECT_THAT(stored_, ElementsAre("assistant: one"));
 }
 
+TEST_F(SessionTest, OnlyAProviderThatHearsOfTheEndOfSpeechAnswersIt) {
+  BeginReady();
+  link_->hears_activity = false;
+  Client(UpstreamFrame::Kind::kActivityStart);
+  Client(UpstreamFrame::Kind::kActivityEnd);
+  Client(kClose);
+  EXPECT_EQ(close_code_, 1000);
+  BeginReady();
+  Client(UpstreamFrame::Kind::kActivityEnd);
+  Client(kClose);
+  EXPECT_EQ(session_->phase(), Session::Phase::kDraining);
+}
+
 // --- the end --------------------------------------------------------------------------------
 
 TEST_F(SessionTest, ClosesAtOnceWhenNothingIsDue) {
