@@ -7,7 +7,7 @@
 #include "base/percent_encoding.h"
 #include "models/json_fields.h"
 #include "models/media.h"
-#include "models/parameters.h"
+#include "realtime/openai_session.h"
 #include "realtime/resampler.h"
 
 namespace agent_graph::realtime {
@@ -22,66 +22,18 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using Kind = Event::Kind;
 
-constexpr int kRate = 24'000;  // the only one, both ways
-constexpr char kTranscriber[] = "gpt-4o-mini-transcribe";
-
 // Of requests that came too late or for nothing: the session is as it was meant to be.
 constexpr std::string_view kHarmless[] = {"response_cancel_not_active",
                                           "input_audio_buffer_commit_empty"};
 // Of a response that was asked for while another one was under way, by itself or by the provider.
 constexpr std::string_view kBusy = "conversation_already_has_active_response";
 
-json TurnDetection(const VoiceActivity& vad) {
-  if (!vad.enabled.value_or(true)) return nullptr;
-  json detection = {{"type", "server_vad"}};
-  if (vad.silence_duration_ms) detection["silence_duration_ms"] = *vad.silence_duration_ms;
-  if (vad.prefix_padding_ms) detection["prefix_padding_ms"] = *vad.prefix_padding_ms;
-  if (vad.start_sensitivity == "high") detection["threshold"] = 0.3;
-  if (vad.start_sensitivity == "low") detection["threshold"] = 0.7;
-  return detection;
-}
-
-json Tools(const std::vector<models::ToolDeclaration>& declarations) {
-  json tools = json::array();
-  for (const models::ToolDeclaration& tool : declarations) {
-    Result<json> schema = ParseJson(tool.parameters_json);
-    tools.push_back({{"type", "function"},
-                     {"name", tool.name},
-                     {"description", tool.description},
-                     {"parameters", schema.ok() ? *schema : json::object()}});
-  }
-  return tools;
-}
-
-json SessionJson(const LinkConfig& config, const std::string& provider_parameters) {
-  const json format = {{"type", "audio/pcm"}, {"rate", kRate}};
-  json session = {{"type", "realtime"}, {"tools", Tools(config.tools)}};
-  session["instructions"] = config.system_prompt;
-  session["output_modalities"] =
-      json::array({config.modality == Modality::kText ? "text" : "audio"});
-  json& audio = session["audio"];
-  audio["input"] = {{"format", format},
-                    {"transcription", {{"model", kTranscriber}}},
-                    {"turn_detection", TurnDetection(config.vad)}};
-  audio["output"] = {{"format", format}};
-  if (!config.voice.empty()) audio["output"]["voice"] = config.voice;
-  Result<json> parameters = models::MergeParameters(provider_parameters, config.parameters_json);
-  if (parameters.ok()) session.merge_patch(*parameters);
-  return session;
-}
-
-json TextItem(const Message& message) {
-  const bool user = message.role == Role::kUser;
-  json part = {{"type", user ? "input_text" : "output_text"}, {"text", message.Text()}};
-  return {{"type", "message"},
-          {"role", user ? "user" : "assistant"},
-          {"content", json::array({std::move(part)})}};
-}
-
 class OpenAiProtocol final : public Protocol {
  public:
   OpenAiProtocol(const models::ProviderOptions& options, const LinkConfig& config)
-      : parameters_json_(options.parameters_json), config_(config), upsampler_(kInputRate, kRate) {}
+      : parameters_json_(options.parameters_json),
+        config_(config),
+        upsampler_(kInputRate, kOpenAiRate) {}
 
   // A session is new on each connection; what was said goes into it when it is to start.
   void Begin(const LinkConfig& config) override {
@@ -112,7 +64,7 @@ class OpenAiProtocol final : public Protocol {
   void SendText(const std::string& text) override {
     CutAnswer();
     Cancel();
-    CreateItem(TextItem(Message::User(text)));
+    CreateItem(OpenAiTextItem(Message::User(text)));
     Respond();
   }
 
@@ -155,13 +107,13 @@ class OpenAiProtocol final : public Protocol {
     // A voice that has spoken stays, and so does what the update below does not tell.
     if (config.voice != config_.voice || config.modality != config_.modality ||
         config.model != config_.model || config.parameters_json != config_.parameters_json ||
-        TurnDetection(config.vad) != TurnDetection(config_.vad)) {
+        OpenAiTurnDetection(config.vad) != OpenAiTurnDetection(config_.vad)) {
       return false;
     }
     config_ = config;
     json session = {{"type", "realtime"},
                     {"instructions", config.system_prompt},
-                    {"tools", Tools(config.tools)}};
+                    {"tools", OpenAiTools(config.tools)}};
     Say(DumpJson({{"type", "session.update"}, {"session", std::move(session)}}));
     return true;
   }
@@ -170,7 +122,7 @@ class OpenAiProtocol final : public Protocol {
   void Take(std::string_view type, const JsonNode& message) {
     if (type == "session.created") {
       Say(DumpJson(
-          {{"type", "session.update"}, {"session", SessionJson(config_, parameters_json_)}}));
+          {{"type", "session.update"}, {"session", OpenAiSession(config_, parameters_json_)}}));
     } else if (type == "session.updated") {
       TakeUpdated();
     } else if (type == "error") {
@@ -189,7 +141,7 @@ class OpenAiProtocol final : public Protocol {
   }
 
   void Start() {
-    for (const Message& message : config_.history) CreateItem(TextItem(message));
+    for (const Message& message : config_.history) CreateItem(OpenAiTextItem(message));
     if (config_.respond) Respond();
     Push({.kind = Kind::kReady});
   }
@@ -267,7 +219,7 @@ class OpenAiProtocol final : public Protocol {
       item_id_ = item_id;
       item_audio_ = milliseconds(0);
     }
-    item_audio_ += milliseconds(pcm->size() / 2 * 1000 / kRate);
+    item_audio_ += milliseconds(pcm->size() / 2 * 1000 / kOpenAiRate);
     Push({.kind = Kind::kAudio, .text = *std::move(pcm)});
   }
 
