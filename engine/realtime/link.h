@@ -99,7 +99,7 @@ class Link {
   virtual void SendToolReplies(const std::vector<ToolReply>& replies) = 0;
   // No more sound will come: what was said so far is to be answered.
   virtual void EndAudio() = 0;
-  // Of the interrupted answer the user has heard this much.
+  // Of the interrupted turn the user has heard this much.
   virtual void Truncate(std::chrono::milliseconds heard) = 0;
   // Goes on under another configuration. False: that takes another connection.
   virtual bool Reconfigure(const LinkConfig& config) = 0;

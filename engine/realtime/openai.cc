@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/json.h"
 #include "base/percent_encoding.h"
@@ -93,14 +94,18 @@ class OpenAiProtocol final : public Protocol {
     if (speech_ || !config_.vad.enabled.value_or(true)) Commit();
   }
 
+  // The turn is heard item by item; of those before the last one only what was cut need be told.
   void Truncate(milliseconds heard) override {
-    if (item_id_.empty() || item_audio_ == milliseconds(0)) return;
-    json message = {{"type", "conversation.item.truncate"},
-                    {"item_id", item_id_},
+    const std::vector<SpokenItem> spoken = std::exchange(spoken_, {});
+    for (const SpokenItem& item : spoken) {
+      const milliseconds end = std::min(heard, item.audio);
+      heard -= end;
+      if (end == item.audio && &item != &spoken.back()) continue;
+      Say(DumpJson({{"type", "conversation.item.truncate"},
+                    {"item_id", item.id},
                     {"content_index", 0},
-                    {"audio_end_ms", std::min(heard, item_audio_).count()}};
-    Say(DumpJson(message));
-    item_audio_ = milliseconds(0);
+                    {"audio_end_ms", end.count()}}));
+    }
   }
 
   bool Reconfigure(const LinkConfig& config) override {
@@ -119,6 +124,11 @@ class OpenAiProtocol final : public Protocol {
   }
 
  private:
+  struct SpokenItem {
+    std::string id;
+    milliseconds audio;
+  };
+
   void Take(std::string_view type, const JsonNode& message) {
     if (type == "session.created") {
       Say(DumpJson(
@@ -215,11 +225,11 @@ class OpenAiProtocol final : public Protocol {
     std::optional<std::string> pcm = models::DecodeBase64(StringAt(message, "delta"));
     if (!pcm || pcm->empty()) return;
     const std::string_view item_id = StringAt(message, "item_id");
-    if (item_id != item_id_) {
-      item_id_ = item_id;
-      item_audio_ = milliseconds(0);
+    if (std::exchange(turn_over_, false)) spoken_.clear();
+    if (spoken_.empty() || spoken_.back().id != item_id) {
+      spoken_.push_back({std::string(item_id), milliseconds(0)});
     }
-    item_audio_ += milliseconds(pcm->size() / 2 * 1000 / kOpenAiRate);
+    spoken_.back().audio += milliseconds(pcm->size() / 2 * 1000 / kOpenAiRate);
     Push({.kind = Kind::kAudio, .text = *std::move(pcm)});
   }
 
@@ -244,7 +254,7 @@ class OpenAiProtocol final : public Protocol {
   bool TakeAnswer(const JsonNode& response, bool again) {
     const std::string_view status = StringAt(response, "status");
     if (status == "cancelled") {
-      Push({.kind = Kind::kInterrupted});
+      Interrupt();
       return false;
     }
     Event calls{.kind = Kind::kToolCalls};
@@ -261,6 +271,7 @@ class OpenAiProtocol final : public Protocol {
     }
     if (status == "failed") TakeFailure(response);
     if (calls.calls.empty()) {
+      turn_over_ = true;
       Push({.kind = Kind::kTurnComplete, .answer_due = again});
       return false;
     }
@@ -282,6 +293,7 @@ class OpenAiProtocol final : public Protocol {
 
   void Interrupt() {
     response_id_.clear();
+    turn_over_ = true;
     Push({.kind = Kind::kInterrupted});
   }
 
@@ -289,6 +301,7 @@ class OpenAiProtocol final : public Protocol {
   bool Cancel() {
     if (response_id_.empty()) return false;
     response_id_.clear();
+    turn_over_ = true;
     Say(R"({"type":"response.cancel"})");
     return true;
   }
@@ -312,13 +325,13 @@ class OpenAiProtocol final : public Protocol {
   LinkConfig config_;
   Resampler upsampler_;
   bool begun_ = false;
-  bool updated_ = false;        // the provider has accepted the configuration
-  bool speech_ = false;         // the user speaks
-  bool uncommitted_ = false;    // sound that is in no item yet
-  bool respond_again_ = false;  // once the response is over that was in the way
-  std::string response_id_;     // of the answer under way
-  std::string item_id_;         // that is heard
-  milliseconds item_audio_{0};
+  bool updated_ = false;            // the provider has accepted the configuration
+  bool speech_ = false;             // the user speaks
+  bool uncommitted_ = false;        // sound that is in no item yet
+  bool respond_again_ = false;      // once the response is over that was in the way
+  std::string response_id_;         // of the answer under way
+  std::vector<SpokenItem> spoken_;  // in the turn, or the last one
+  bool turn_over_ = false;
 };
 
 net::WebSocketOptions Connect(const models::ProviderOptions& options, const LinkConfig& config) {

@@ -1,10 +1,11 @@
 """Turns of a live session with OpenAI, whose part the test plays."""
 
+import base64
 import json
 
 import pytest
 
-from harness.live import LiveClient, transcript
+from harness.live import OUTPUT_RATE, LiveClient, transcript
 
 
 @pytest.fixture
@@ -97,3 +98,27 @@ def test_an_interruption_may_be_answered_with_nothing(session):
     # Else for half a minute, longer than the test waits.
     assert client.read_to_end() == []
     assert client.closed_with == 1000
+
+
+def test_an_interruption_cuts_words_before_a_call_where_they_were_heard(session):
+    client, connection = session
+
+    def speak(response_id, seconds, words):
+        _begin(connection, response_id)
+        _say(connection, response_id, words)
+        second = base64.b64encode(bytes(2 * OUTPUT_RATE)).decode()
+        piece = {"response_id": response_id, "item_id": response_id, "delta": second}
+        for _ in range(seconds):
+            connection.send({"type": "response.output_audio.delta"} | piece)
+
+    speak("r1", 60, "Let me look.")
+    _end(connection, "r1", _call("calculator", expression="1+1"))
+    client.read_to("tool_result")
+    speak("r2", 10, "Two.")
+    client.read_to("output_transcript")
+    connection.send({"type": "input_audio_buffer.speech_started"})
+    client.read_to("interrupted")
+    cuts = [connection.receive_type("conversation.item.truncate") for _ in range(2)]
+    assert [cut["item_id"] for cut in cuts] == ["r1", "r2"]
+    assert 0 <= cuts[0]["audio_end_ms"] < 60_000
+    assert cuts[1]["audio_end_ms"] == 0

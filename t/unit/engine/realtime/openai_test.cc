@@ -114,6 +114,44 @@ TEST_F(OpenAiTest, BargeInCutsTheItemThatWasHeard) {
   EXPECT_EQ(sent["audio_end_ms"], 700);
 }
 
+TEST_F(OpenAiTest, BargeInCutsEveryItemOfTheTurnWhereItWasHeard) {
+  BeginReady();
+  const auto speak = [&](const std::string& response, const std::string& item, int seconds) {
+    BeginResponse(response);
+    Receive({{"type", "response.output_audio.delta"},
+             {"response_id", response},
+             {"item_id", item},
+             {"delta", models::EncodeBase64(std::string(48'000 * seconds, 'x'))}});
+  };
+  const auto cuts = [&](milliseconds heard) {
+    (void)Messages(*protocol_);
+    protocol_->Truncate(heard);
+    std::vector<std::string> told;
+    for (const json& sent : Messages(*protocol_)) {
+      told.push_back(sent["item_id"].get<std::string>() + " " + sent["audio_end_ms"].dump());
+    }
+    return told;
+  };
+  const json call = {
+      {"type", "function_call"}, {"call_id", "c1"}, {"name", "add"}, {"arguments", "{}"}};
+  for (const int heard : {500, 2500}) {
+    speak("r0", "a0", 1);
+    EndResponse("r0");  // a turn before
+    speak("r1", "a1", 2);
+    Receive({{"type", "response.done"},
+             {"response", {{"id", "r1"}, {"status", "completed"}, {"output", {call}}}}});
+    speak("r2", "a2", 1);
+    std::vector<std::string> expected = {"a2 500"};
+    if (heard == 500) expected = {"a1 500", "a2 0"};
+    EXPECT_EQ(cuts(milliseconds(heard)), expected);
+    EndResponse("r2");
+  }
+  speak("r3", "a3", 1);
+  EndResponse("r3");  // complete, and still playing
+  EXPECT_THAT(cuts(milliseconds(300)), ElementsAre("a3 300"));
+  EXPECT_THAT(cuts(milliseconds(300)), IsEmpty());
+}
+
 TEST_F(OpenAiTest, ATextCutsOffWhatWasNotTakenYet) {
   BeginReady();
   BeginResponse();
