@@ -40,6 +40,7 @@ struct ToolCall {
   std::string id;
   std::string name;
   std::string arguments_json = "{}";  // an object
+  bool broken = false;                // what the model gave as arguments is none
 };
 
 struct ToolReply {

@@ -257,19 +257,11 @@ class OpenAiProtocol final : public Protocol {
       Interrupt();
       return false;
     }
-    Event calls{.kind = Kind::kToolCalls};
-    if (const JsonNode* output = ArrayAt(response, "output")) {
-      for (const JsonNode& value : JsonItems(*output)) {
-        const JsonNode* item = value.is_object() ? &value : nullptr;
-        if (item == nullptr || StringAt(*item, "type") != "function_call") continue;
-        std::string arguments(StringAt(*item, "arguments"));
-        Result<json> parsed = ParseJson(arguments);
-        if (!parsed.ok() || !parsed->is_object()) arguments = "{}";
-        calls.calls.push_back({std::string(StringAt(*item, "call_id")),
-                               std::string(StringAt(*item, "name")), std::move(arguments)});
-      }
-    }
-    if (status == "failed") TakeFailure(response);
+    const bool failed = status == "failed";
+    if (failed) TakeFailure(response);
+    const JsonNode* output = failed ? nullptr : ArrayAt(response, "output");
+    Event calls{.kind = Kind::kToolCalls,
+                .calls = output ? Calls(*output) : std::vector<ToolCall>()};
     if (calls.calls.empty()) {
       turn_over_ = true;
       Push({.kind = Kind::kTurnComplete, .answer_due = again});
@@ -277,6 +269,21 @@ class OpenAiProtocol final : public Protocol {
     }
     Push(std::move(calls));
     return true;
+  }
+
+  static std::vector<ToolCall> Calls(const JsonNode& output) {
+    std::vector<ToolCall> calls;
+    for (const JsonNode& item : JsonItems(output)) {
+      if (!item.is_object() || StringAt(item, "type") != "function_call") continue;
+      ToolCall& call = calls.emplace_back();
+      call.id = StringAt(item, "call_id");
+      call.name = StringAt(item, "name");
+      const std::string_view arguments = StringAt(item, "arguments");
+      const Result<json> parsed = ParseJson(arguments);
+      call.broken = !parsed.ok() || !parsed->is_object();  // an incomplete response cuts them off
+      if (!call.broken) call.arguments_json = arguments;
+    }
+    return calls;
   }
 
   void TakeFailure(const JsonNode& response) {

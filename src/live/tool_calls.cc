@@ -67,10 +67,12 @@ void ToolCalls::Call(std::vector<realtime::ToolCall> calls, uint64_t number) {
   batch.finished.number = number;
   for (realtime::ToolCall& call : calls) {
     // A tool may exist, but not for this session.
-    if (run::FindTool(offered_, call.name) != nullptr) {
-      batch.calls.push_back(std::move(call));
-    } else {
+    if (run::FindTool(offered_, call.name) == nullptr) {
       Fail(call, "there is no tool named \"" + call.name + "\"", batch.finished);
+    } else if (call.broken) {
+      Fail(call, "the arguments of \"" + call.name + "\" are not a JSON object", batch.finished);
+    } else {
+      batch.calls.push_back(std::move(call));
     }
   }
   if (batch.calls.empty()) return Finish(std::move(batch.finished));

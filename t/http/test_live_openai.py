@@ -78,6 +78,21 @@ def test_a_result_that_comes_into_another_answer_is_spoken_of(session):
     connection.receive_type("response.create")
 
 
+def test_arguments_that_were_cut_off_run_no_tool(session):
+    client, connection = session
+    client.type("how late is it?")
+    connection.receive_type("response.create")
+    _begin(connection, "r1")
+    _end(connection, "r1", _call("current_time") | {"arguments": '{"zon'}, status="incomplete")
+    call, result = client.read_to("tool_result")
+    assert call["args"] == {}
+    fault = {"error": 'the arguments of "current_time" are not a JSON object'}
+    assert result["result"] == {"result": fault}
+    told = connection.receive_type("conversation.item.create")["item"]
+    assert json.loads(told["output"]) == fault
+    connection.receive_type("response.create")
+
+
 def test_an_interruption_may_be_answered_with_nothing(session):
     client, connection = session
     _begin(connection, "r1")

@@ -178,12 +178,24 @@ TEST_F(OpenAiTest, Tools) {
   ASSERT_EQ(events.size(), 1u);
   ASSERT_EQ(events[0].calls.size(), 2u);
   EXPECT_EQ(events[0].calls[0].arguments_json, R"({"a":1})");
+  EXPECT_FALSE(events[0].calls[0].broken);
   EXPECT_EQ(events[0].calls[1].arguments_json, "{}");
+  EXPECT_TRUE(events[0].calls[1].broken);
   protocol_->SendToolReplies({{"c1", "add", "3", false}});
   const std::vector<json> sent = Messages(*protocol_);
   EXPECT_EQ(sent[0]["item"]["output"], "3");
   EXPECT_EQ(sent[0]["item"]["call_id"], "c1");
   EXPECT_EQ(sent[1]["type"], "response.create");
+}
+
+TEST_F(OpenAiTest, AFailedResponseCallsNothing) {
+  BeginReady();
+  BeginResponse();
+  const json call = {
+      {"type", "function_call"}, {"call_id", "c1"}, {"name", "add"}, {"arguments", "{}"}};
+  Receive({{"type", "response.done"},
+           {"response", {{"id", "r1"}, {"status", "failed"}, {"output", {call}}}}});
+  EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kError, Kind::kTurnComplete));
 }
 
 TEST_F(OpenAiTest, ARefusedResponseIsAskedForAgain) {
