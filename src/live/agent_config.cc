@@ -51,9 +51,12 @@ realtime::LinkConfig ComposeConfig(const graph::CompiledGraph& graph, const std:
   const LiveAgent& agent = *graph.FindLiveAgent(agent_name);
   realtime::LinkConfig config;
   config.entry = agent.model;
-  config.model = init.model;
   config.voice = agent.voice;
-  Override(config.voice, init.voice);
+  // Names of another provider mean nothing to it.
+  if (agent.model == graph.FindLiveAgent(graph.live_root()->name)->model) {
+    config.model = init.model;
+    Override(config.voice, init.voice);
+  }
   config.modality = init.modality.value_or(agent.modality);
   config.system_prompt = agent.system_prompt;
   if (init.system_prompt && graph.live_root()->name == agent_name) {

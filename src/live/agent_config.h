@@ -15,8 +15,8 @@ namespace agent_graph::live {
 run::OfferedTools FilterTools(const run::OfferedTools& offered, const LiveAgent& agent,
                               const InitFrame& init);
 
-// `agent` is a live agent of `graph`. The client's system prompt is for the root; the rest of its
-// wishes is for every agent.
+// `agent` is a live agent of `graph`. The client's system prompt is for the root, its model and
+// voice for agents with the root's entry of models; the rest of its wishes is for every agent.
 realtime::LinkConfig ComposeConfig(const graph::CompiledGraph& graph, const std::string& agent,
                                    const InitFrame& init, const run::OfferedTools& tools);
 

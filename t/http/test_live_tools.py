@@ -90,6 +90,24 @@ def test_an_agent_with_another_model_speaks_through_that(start_service, live_pro
         assert transcript(client.read_turn()) == "I am"
 
 
+def test_an_agent_with_another_model_keeps_that_and_its_voice(start_service, live_provider):
+    with contextlib.closing(LiveProvider()) as other:
+        settings = _settings(live_provider, provider="openai")
+        settings["models"]["clever"] = other.settings()["models"]["default"]
+        service = start_service(settings, files=_graph(model="clever", voice="Kore"))
+        wishes = {"model": "gpt-realtime-mini", "voice": "marin", "modalities": "AUDIO"}
+        client = LiveClient(service.port).start(**wishes)
+        connection = live_provider.accept()
+        assert connection.path.endswith("?model=gpt-realtime-mini")
+        assert connection.accept_session()["audio"]["output"]["voice"] == "marin"
+        _call_with_openai(connection, _TRANSFER)
+        client.read_to("agent_changed")
+        setup = other.accept().accept_setup()
+        assert setup["model"] == "models/scripted"
+        voice = setup["generationConfig"]["speechConfig"]["voiceConfig"]["prebuiltVoiceConfig"]
+        assert voice == {"voiceName": "Kore"}
+
+
 @pytest.fixture
 def asked(start_service, live_provider, slow_weather):
     """A service, and both ends of a session on thread t whose model waits for the weather."""
