@@ -176,11 +176,14 @@ class LiveSession final : public SessionPorts {
     close_ = {code, std::move(reason), std::move(outcome)};
   }
 
+  // After an exception.
+  void Break() { session_.Fail("internal", "internal error", websocket::close_code::kInternal); }
+
   // Their results are of no use any more; what they have begun is still written.
   void EndTools() {
     cancellation_.Cancel(runtime::CancelReason::kStopped);
     tools_->Wait(DeadlineAfter(kToolsEndMax));
-    TakeLateResults();
+    TakeResults();
   }
 
   // Behind everything that waits for the client; the session is over.
@@ -192,8 +195,8 @@ class LiveSession final : public SessionPorts {
  private:
   struct Closing {
     uint16_t code = websocket::close_code::kInternal;
-    std::string reason = "internal error";
-    std::string outcome = "error";
+    std::string reason = {};
+    std::string outcome = {};
   };
 
   // False: there may be more, and it is the turn of others.
@@ -240,17 +243,11 @@ class LiveSession final : public SessionPorts {
 
   void TakeResults() {
     while (auto batch = tools_->TakeFinished()) {
-      for (Message& message : batch->messages) journal_->Append(std::move(message));
-      session_.OnToolReplies(std::move(batch->replies), batch->number, MonotonicClock::now());
+      session_.OnToolReplies(std::move(batch->replies), std::move(batch->messages), batch->number,
+                             MonotonicClock::now());
     }
     for (const std::string& handle : std::exchange(news_->stored_handles, {})) {
       session_.OnHandleStored(handle);
-    }
-  }
-
-  void TakeLateResults() {
-    while (auto batch = tools_->TakeFinished()) {
-      for (Message& message : batch->messages) journal_->Append(std::move(message));
     }
   }
 
@@ -389,7 +386,7 @@ void RunSession(bridge::Exchange& exchange, const LiveContext& context, run::Run
     status = session->Run();
   } catch (const std::exception& failure) {
     journal->environment()->Log(LogLevel::kError, "", failure.what());
-    session->Emit(ErrorEvent("internal", "internal error", true));
+    session->Break();
   }
   // The lease first: a client that comes back at once finds its thread free.
   session->EndTools();

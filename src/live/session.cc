@@ -105,7 +105,7 @@ void Session::Send(const UpstreamFrame& frame) {
       FinishInput();
       StoreUnheard(std::nullopt);
       answer_expected_ = true;
-      StoreMessage(Message::User(frame.payload));
+      Keep({Message::User(frame.payload)});
       return link.SendText(frame.payload);
     case UpstreamFrame::Kind::kActivityStart:
       (void)link.SendActivity(true);
@@ -130,11 +130,7 @@ void Session::OnLinkEvent(realtime::Event event, Deadline now) {
     case Kind::kSpeechStarted:
       return OnSpeechStarted();
     case Kind::kInputExpected:
-      FinishInput();
-      input_.Expect();
-      input_expected_ = true;
-      answer_expected_ = true;
-      return;
+      return OnInputExpected(now);
     case Kind::kInputTranscript:
       return OnInputTranscript(event);
     case Kind::kOutputTranscript:
@@ -178,13 +174,21 @@ void Session::OnSpeechStarted() {
   }
 }
 
+void Session::OnInputExpected(Deadline now) {
+  FinishInput();
+  StoreUnheard(std::nullopt);
+  input_.Expect();
+  input_expected_ = true;
+  input_until_ = now + times_.words_max;
+  answer_expected_ = true;
+}
+
 void Session::OnInputTranscript(const realtime::Event& event) {
   OnContent();
   answer_expected_ = answer_expected_ || !speaking_;
   if (event.finished) {
     const std::string rest = input_.FinishPart(event.text, milliseconds(0));
     if (!rest.empty()) ports_.Emit(InputTranscriptEvent(rest, false));
-    input_expected_ = false;
     return FinishInput();
   }
   const std::string_view piece = input_.Add(event.text, milliseconds(0));
@@ -223,7 +227,7 @@ void Session::OnTurnComplete(bool answer_due, Deadline now) {
   if (std::exchange(output_shown_, false)) ports_.Emit(OutputTranscriptEvent("", true));
   StoreUnheard(std::nullopt);
   const milliseconds audio = std::exchange(turn_audio_, milliseconds(0));
-  unheard_ = Unheard{std::exchange(output_, {}), audio, now + ports_.Unplayed(), input_expected_};
+  unheard_ = Unheard{std::exchange(output_, {}), audio, now + ports_.Unplayed()};
   if (unheard_->heard_at <= now) StoreUnheard(std::nullopt);
   ports_.Emit(TurnCompleteEvent());
 }
@@ -240,7 +244,7 @@ void Session::OnInterrupted() {
   if (std::exchange(output_shown_, false)) ports_.Emit(OutputTranscriptEvent("", true));
   if (audio > milliseconds(0)) output_.Cut(heard);
   StoreUnheard(std::nullopt);
-  StoreAnswer({output_.Take(), audio > milliseconds(0), /*interrupted=*/true, input_expected_});
+  StoreAnswer({output_.Take(), audio > milliseconds(0), /*interrupted=*/true});
   ports_.Emit(InterruptedEvent());
   speaking_ = false;
   answer_expected_ = true;

@@ -64,7 +64,7 @@ class SessionPorts {
 
   // A line for the operator.
   virtual void Warn(const std::string& line) = 0;
-  // The last call.
+  // The last call, but for results to store.
   virtual void Close(uint16_t code, std::string reason, std::string outcome) = 0;
 };
 
@@ -78,6 +78,7 @@ struct SessionTimes {
   std::chrono::milliseconds go_away_margin{2'000};
   std::chrono::milliseconds leave_max{3'000};      // for a provider to agree to the end of a link
   std::chrono::milliseconds proven_after{60'000};  // a link that stood so long has not failed
+  std::chrono::milliseconds words_max{10'000};  // for words of the user to come after their sound
 };
 
 struct SessionCounters {
@@ -109,7 +110,9 @@ class Session {
   void OnLeave(Deadline now);
   void OnLinkEvent(realtime::Event event, Deadline now);
   void OnNextLinkEvent(const realtime::Event& event);
-  void OnToolReplies(std::vector<realtime::ToolReply> replies, uint64_t number, Deadline now);
+  // `messages` are for the thread, and taken after the end, too.
+  void OnToolReplies(std::vector<realtime::ToolReply> replies, std::vector<Message> messages,
+                     uint64_t number, Deadline now);
   void OnHandleStored(const std::string& handle);
   // Ends the session with a fatal error event.
   void Fail(const std::string& code, const std::string& message, uint16_t close_code);
@@ -128,7 +131,6 @@ class Session {
     Utterance utterance;
     std::chrono::milliseconds audio{0};
     Deadline heard_at{};
-    bool after_input = false;  // it answers words of the user that are still to come
   };
 
   // What the model has said.
@@ -136,7 +138,12 @@ class Session {
     std::string text;
     bool spoken = false;
     bool interrupted = false;
-    bool after_input = false;  // as in Unheard
+  };
+
+  // What was said, done or returned.
+  struct Line {
+    Message message;
+    bool in_thread = true;  // and not only what another link is told
   };
 
   // The calls of one reply of the model.
@@ -175,6 +182,7 @@ class Session {
 
   void OnContent();
   void RecordAnswer(std::string_view stop_reason);
+  void OnInputExpected(Deadline now);
   void OnInputTranscript(const realtime::Event& event);
   void OnOutputTranscript(const realtime::Event& event);
   void OnSpeechStarted();
@@ -200,7 +208,7 @@ class Session {
   void FinishInput();
   void StoreUnheard(std::optional<std::chrono::milliseconds> heard);
   void StoreAnswer(Answer answer);
-  void StoreMessage(Message message);
+  void Keep(Line line);
   void TrimHistory();
   std::string Metadata(bool spoken, bool interrupted) const;
 
@@ -237,11 +245,14 @@ class Session {
   std::string untold_;         // results of calls, for another link than the one that made them
   std::chrono::milliseconds turn_audio_{0};  // emitted
   Utterance input_;
-  bool input_expected_ = false;  // the provider will tell its end
+  // The provider will tell its words, which come before all that is held.
+  bool input_expected_ = false;
+  Deadline input_until_ = kNoDeadline;  // then they are waited for no longer
   Utterance output_;
   bool output_shown_ = false;  // an event of it was sent
   std::optional<Unheard> unheard_;
-  std::vector<Message> held_;  // until the user's words, which come before, are there
+  std::vector<Line> held_;
+  size_t held_bytes_ = 0;
 
   // The end.
   Deadline drain_until_ = kNoDeadline;

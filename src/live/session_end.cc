@@ -18,11 +18,19 @@ constexpr size_t kHistoryMax = 200;  // messages
 constexpr size_t kHistoryBytesMax = 1024 * 1024;
 constexpr size_t kHeldMax = 50;
 
+size_t BytesOf(const Message& message) {
+  size_t bytes = message.Text().size();
+  for (const ToolCallBlock* call : message.ToolCalls()) bytes += call->arguments_json.size();
+  for (const ToolResultBlock* result : message.ToolResults()) bytes += result->output_json.size();
+  return bytes;
+}
+
 }  // namespace
 
 void Session::Advance(Deadline now) {
   if (phase_ == Phase::kClosed) return;
   if (unheard_ && now >= unheard_->heard_at) StoreUnheard(std::nullopt);
+  if (now >= input_until_) FinishInput();
   if (now >= ready_until_) {
     realtime::Event late{.kind = realtime::Event::Kind::kClosed,
                          .text = "the provider did not accept the session in time"};
@@ -38,7 +46,7 @@ void Session::Advance(Deadline now) {
 }
 
 Deadline Session::wake_at() const {
-  Deadline wake = std::min({ready_until_, reconnect_at_, leave_until_, drain_until_});
+  Deadline wake = std::min({ready_until_, reconnect_at_, leave_until_, drain_until_, input_until_});
   if (MayRotate()) wake = std::min(wake, rotate_at_);
   if (unheard_) wake = std::min(wake, unheard_->heard_at);
   if (phase_ == Phase::kDraining) wake = std::min(wake, quiet_until_);
@@ -55,48 +63,53 @@ std::string Session::Metadata(bool spoken, bool interrupted) const {
   return text;
 }
 
+// What is unheard or held was said after words that were expected, and before others.
 void Session::FinishInput() {
-  input_expected_ = false;
-  if (unheard_ && !unheard_->after_input) StoreUnheard(std::nullopt);
-  if (unheard_) unheard_->after_input = false;
+  const bool expected = std::exchange(input_expected_, false);
+  input_until_ = kNoDeadline;
   if (input_.open()) {
+    if (!expected) StoreUnheard(std::nullopt);
     std::string text = input_.Take();
     if (!text.empty()) {
       ports_.Emit(InputTranscriptEvent("", true));
       Message message = Message::User(std::move(text));
       message.metadata_json = R"({"modality":"audio"})";
-      StoreMessage(std::move(message));
+      Keep({std::move(message)});
     }
   }
-  std::vector<Message> held = std::exchange(held_, {});
-  for (Message& message : held) StoreMessage(std::move(message));
+  held_bytes_ = 0;
+  for (Line& line : std::exchange(held_, {})) Keep(std::move(line));
 }
 
 void Session::StoreUnheard(std::optional<milliseconds> heard) {
   if (!unheard_) return;
   Unheard unheard = *std::exchange(unheard_, std::nullopt);
   if (heard && unheard.audio > milliseconds(0)) unheard.utterance.Cut(*heard);
-  StoreAnswer({unheard.utterance.Take(), unheard.audio > milliseconds(0), heard.has_value(),
-               unheard.after_input});
+  StoreAnswer({unheard.utterance.Take(), unheard.audio > milliseconds(0), heard.has_value()});
 }
 
 void Session::StoreAnswer(Answer answer) {
   if (answer.text.empty()) return;
   Message message = Message::Assistant(std::move(answer.text));
   message.metadata_json = Metadata(answer.spoken, answer.interrupted);
-  if (answer.after_input && held_.size() < kHeldMax) {
-    held_.push_back(std::move(message));
-  } else {
-    StoreMessage(std::move(message));
-  }
+  Keep({std::move(message)});
 }
 
-void Session::StoreMessage(Message message) {
-  if (!message.Text().empty()) {
-    history_.push_back(message);
+// In the order in which it was said.
+void Session::Keep(Line line) {
+  if (input_expected_) {
+    held_bytes_ += BytesOf(line.message);
+    if (held_.size() < kHeldMax && held_bytes_ <= kHistoryBytesMax) {
+      held_.push_back(std::move(line));
+      return;
+    }
+    FinishInput();
+  }
+  if (!line.message.Text().empty()) {
+    history_.push_back(line.message);
     TrimHistory();
   }
-  ports_.Store(std::move(message));
+  if (line.in_thread) ports_.Store(std::move(line.message));
 }
 
 void Session::TrimHistory() {

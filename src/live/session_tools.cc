@@ -53,6 +53,7 @@ bool HasCall(const std::vector<realtime::ToolCall>& calls, const std::string& id
 void Session::OnToolCalls(std::vector<realtime::ToolCall> calls, Deadline now) {
   OnContent();
   if (!input_expected_) FinishInput();
+  StoreUnheard(std::nullopt);
   RecordAnswer("tool_calls");
   speaking_ = true;
   const bool may_transfer = !ports_.HandoverTargets(agent_).empty();
@@ -72,13 +73,14 @@ void Session::OnToolCalls(std::vector<realtime::ToolCall> calls, Deadline now) {
     message.content.emplace_back(ToolCallBlock{call.id, call.name, call.arguments_json});
   }
   message.metadata_json = Metadata(false, false);
-  StoreMessage(std::move(message));
+  Keep({std::move(message)});
   running_.push_back(running);
   ports_.CallTools(std::move(running.calls), running.number);
 }
 
-void Session::OnToolReplies(std::vector<realtime::ToolReply> replies, uint64_t number,
-                            Deadline now) {
+void Session::OnToolReplies(std::vector<realtime::ToolReply> replies, std::vector<Message> messages,
+                            uint64_t number, Deadline now) {
+  for (Message& message : messages) Keep({std::move(message)});
   if (phase_ == Phase::kClosed) return;
   for (const realtime::ToolReply& reply : replies) {
     ports_.Emit(ToolResultEvent(reply.id, reply.output_json));
@@ -119,8 +121,7 @@ void Session::TakeResults(const RunningCalls& done, std::vector<realtime::ToolRe
   const bool present = IsPresent(done.link_number);
   if (!replies.empty()) {
     const std::string words = InWords(done.calls, replies);
-    history_.push_back(Message::User(words));
-    TrimHistory();
+    Keep({Message::User(words), /*in_thread=*/false});
     if (!present) untold_ += (untold_.empty() ? "" : "\n") + words;
   }
   if (done.transfer) {

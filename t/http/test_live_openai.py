@@ -5,14 +5,19 @@ import json
 
 import pytest
 
-from harness.live import OUTPUT_RATE, LiveClient, transcript
+from harness.live import OUTPUT_RATE, LiveClient, transcript, wait_for_messages
+from harness.messages import texts
 
 
 @pytest.fixture
-def session(start_service, live_provider):
-    """A client, and the provider's end of its session, on thread t."""
+def service(start_service, live_provider):
     base_url = f"http://127.0.0.1:{live_provider.port}/v1"
-    service = start_service(live_provider.settings(provider="openai", base_url=base_url))
+    return start_service(live_provider.settings(provider="openai", base_url=base_url))
+
+
+@pytest.fixture
+def session(service, live_provider):
+    """A client, and the provider's end of its session, on thread t."""
     client = LiveClient(service.port).start(thread_id="t")
     connection = live_provider.accept()
     connection.accept_session()
@@ -137,3 +142,21 @@ def test_an_interruption_cuts_words_before_a_call_where_they_were_heard(session)
     assert [cut["item_id"] for cut in cuts] == ["r1", "r2"]
     assert 0 <= cuts[0]["audio_end_ms"] < 60_000
     assert cuts[1]["audio_end_ms"] == 0
+
+
+def test_late_words_stand_before_the_call_that_they_asked_for(session, service):
+    client, connection = session
+    for kind in ("speech_started", "speech_stopped", "committed"):
+        connection.send({"type": f"input_audio_buffer.{kind}"})
+    _begin(connection, "r1")
+    _end(connection, "r1", _call("calculator", expression="1+1"))
+    client.read_to("tool_result")
+    said = {"item_id": "i1", "transcript": "What is one and one?"}
+    connection.send({"type": "conversation.item.input_audio_transcription.completed"} | said)
+    _begin(connection, "r2")
+    _say(connection, "r2", "Two.")
+    _end(connection, "r2")
+    client.read_turn()
+    messages = wait_for_messages(service, "t", 4)
+    assert [message["role"] for message in messages] == ["user", "assistant", "tool", "assistant"]
+    assert texts(messages)[0::3] == ["What is one and one?", "Two."]

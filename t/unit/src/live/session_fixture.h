@@ -100,6 +100,7 @@ class SessionTest : public testing::Test, public SessionPorts {
     std::string text(RoleName(message.role));
     text += ": " + message.Text();
     for (const auto* call : message.ToolCalls()) text += "call " + call->name;
+    for (const auto* result : message.ToolResults()) text += "result " + result->output_json;
     stored_.push_back(text);
     metadata_.push_back(message.metadata_json);
   }
@@ -145,7 +146,7 @@ class SessionTest : public testing::Test, public SessionPorts {
   // A call, which runs until AnswerAdd.
   void CallAdd() { Give({.kind = Kind::kToolCalls, .calls = {{"c1", "add", R"({"a":1})"}}}); }
   void AnswerAdd() {
-    session_->OnToolReplies({{"c1", "add", "3", false}}, calls_number_, now_);
+    session_->OnToolReplies({{"c1", "add", "3", false}}, {}, calls_number_, now_);
     session_->Advance(now_);
   }
   void Client(UpstreamFrame::Kind kind, std::string payload = "") {

@@ -48,16 +48,6 @@ TEST_F(SessionTest, TranscriptsGiveTheSentenceOnceAndGoIntoTheThread) {
               ElementsAre(R"({"modality":"audio"})", R"({"modality":"audio","agent":"VOICE"})"));
 }
 
-TEST_F(SessionTest, WordsOfTheUserThatComeLateStandBeforeTheAnswer) {
-  BeginReady();
-  Give({.kind = Kind::kInputExpected});
-  Say("Yes.");
-  Give({.kind = Kind::kTurnComplete});
-  EXPECT_THAT(stored_, IsEmpty());
-  Hear("really?", true);
-  EXPECT_THAT(stored_, ElementsAre("user: really?", "assistant: Yes."));
-}
-
 TEST_F(SessionTest, AnInterruptionTakesBackWhatWasNotHeard) {
   BeginReady();
   Say("one");

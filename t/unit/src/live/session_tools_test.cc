@@ -12,7 +12,7 @@ TEST_F(SessionTest, ToolsAreCalledAndAnswered) {
   EXPECT_THAT(called_, ElementsAre("add"));
   EXPECT_THAT(stored_, ElementsAre("assistant: call add"));
   Client(kAudio, "meanwhile");
-  session_->OnToolReplies({{"c1", "add", "3", false}}, calls_number_, now_);
+  session_->OnToolReplies({{"c1", "add", "3", false}}, {}, calls_number_, now_);
   EXPECT_THAT(TakeEvents(),
               ElementsAre(R"({"type":"tool_result","id":"c1","result":{"result":3}})"));
   EXPECT_THAT(sent_, ElementsAre("audio meanwhile", "reply c13"));
@@ -103,7 +103,7 @@ TEST_F(SessionTest, HugeResultsLeaveRoomForWhatWasSaid) {
     replies.push_back({std::to_string(i), "read", std::string(100'000, '7'), false});
   }
   Give({.kind = Kind::kToolCalls, .calls = calls});
-  session_->OnToolReplies(replies, calls_number_, now_);
+  session_->OnToolReplies(replies, {}, calls_number_, now_);
   Give({.kind = Kind::kClosed});
   After(milliseconds(500));
   ASSERT_EQ(configs_.size(), 2u);
@@ -241,7 +241,7 @@ TEST_F(SessionTest, CallsBesideACancelledOneAreAnswered) {
   Give({.kind = Kind::kToolCalls, .calls = {kAddCall, {"c3", "now"}, kTransferCall}});
   Give({.kind = Kind::kToolsCancelled,
         .calls = {{.id = "c2", .name = ""}, {.id = "c3", .name = ""}}});
-  session_->OnToolReplies({{"c1", "add", "3", false}, {"c3", "now", "9", false}}, calls_number_,
+  session_->OnToolReplies({{"c1", "add", "3", false}, {"c3", "now", "9", false}}, {}, calls_number_,
                           now_);
   EXPECT_EQ(session_->agent(), "VOICE");
   EXPECT_THAT(sent_, ElementsAre("reply c13"));
@@ -270,7 +270,7 @@ TEST_F(SessionTest, AnswersAreRecordedWithTheirTime) {
   After(milliseconds(100));
   Give({.kind = Kind::kToolCalls, .calls = {{"c1", "add", "{}"}}});
   After(seconds(5));
-  session_->OnToolReplies({{"c1", "add", "3", false}}, calls_number_, now_);
+  session_->OnToolReplies({{"c1", "add", "3", false}}, {}, calls_number_, now_);
   After(milliseconds(1));
   After(milliseconds(200));
   Say("three");

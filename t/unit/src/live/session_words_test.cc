@@ -1,0 +1,65 @@
+// Words of the user that come after their sound, and the order of what is said.
+#include "session_fixture.h"
+
+namespace agent_graph::live {
+namespace {
+
+TEST_F(SessionTest, WordsOfTheUserThatComeLateStandBeforeTheAnswer) {
+  BeginReady();
+  Give({.kind = Kind::kInputExpected});
+  Say("Yes.");
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_THAT(stored_, IsEmpty());
+  Hear("really?", true);
+  EXPECT_THAT(stored_, ElementsAre("user: really?", "assistant: Yes."));
+}
+
+TEST_F(SessionTest, EverythingStandsBehindTheWordsThatItFollows) {
+  BeginReady();
+  Say("Good morning.");
+  Give({.kind = Kind::kTurnComplete});
+  Give({.kind = Kind::kInputExpected});
+  CallAdd();
+  session_->OnToolReplies({{"c1", "add", "3", false}}, {Message::ToolResult("c1", "3", false)},
+                          calls_number_, now_);
+  EXPECT_THAT(stored_, ElementsAre("assistant: Good morning."));
+  Hear("one and two?", true);
+  Say("Three.");
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_THAT(stored_, ElementsAre("assistant: Good morning.", "user: one and two?",
+                                   "assistant: call add", "tool: result 3", "assistant: Three."));
+}
+
+TEST_F(SessionTest, WordsThatDoNotComeAreNotWaitedForLong) {
+  BeginReady();
+  Give({.kind = Kind::kInputExpected});
+  Say("Yes.");
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_EQ(session_->wake_at(), now_ + seconds(10));
+  After(seconds(10));
+  EXPECT_THAT(stored_, ElementsAre("assistant: Yes."));
+}
+
+TEST_F(SessionTest, NotMuchIsHeldForWordsThatDoNotCome) {
+  BeginReady();
+  Give({.kind = Kind::kInputExpected});
+  CallAdd();
+  const std::string large(2 << 20, '7');
+  session_->OnToolReplies({{"c1", "add", "3", false}}, {Message::ToolResult("c1", large, false)},
+                          calls_number_, now_);
+  EXPECT_EQ(stored_.size(), 2u);
+  EXPECT_EQ(stored_[0], "assistant: call add");
+}
+
+TEST_F(SessionTest, ResultsAreStoredAfterTheEnd) {
+  BeginReady();
+  Give({.kind = Kind::kInputExpected});
+  CallAdd();
+  session_->Fail("stopped", "the session was stopped", 1000);
+  session_->OnToolReplies({{"c1", "add", "3", false}}, {Message::ToolResult("c1", "3", false)},
+                          calls_number_, now_);
+  EXPECT_THAT(stored_, ElementsAre("assistant: call add", "tool: result 3"));
+}
+
+}  // namespace
+}  // namespace agent_graph::live
