@@ -132,7 +132,7 @@ void Session::OnLinkEvent(realtime::Event event, Deadline now) {
     case Kind::kInputExpected:
       return OnInputExpected(now);
     case Kind::kInputTranscript:
-      return OnInputTranscript(event);
+      return OnInputTranscript(event, now);
     case Kind::kOutputTranscript:
       return OnOutputTranscript(event);
     case Kind::kAudio:
@@ -177,15 +177,24 @@ void Session::OnSpeechStarted() {
 void Session::OnInputExpected(Deadline now) {
   FinishInput();
   StoreUnheard(std::nullopt);
-  input_.Expect();
-  input_expected_ = true;
-  input_until_ = now + times_.words_max;
+  ExpectInput(now + times_.words_max);
   answer_expected_ = true;
 }
 
-void Session::OnInputTranscript(const realtime::Event& event) {
+void Session::ExpectInput(Deadline until) {
+  input_.Expect();
+  input_expected_ = true;
+  input_until_ = until;
+}
+
+void Session::OnInputTranscript(const realtime::Event& event, Deadline now) {
   OnContent();
-  answer_expected_ = answer_expected_ || !speaking_;
+  if (!input_expected_ && !input_.open() && !speaking_ && now < asking_until_) ExpectInput(now);
+  if (input_expected_) {
+    input_until_ = std::max(input_until_, now + times_.words_pause);
+  } else if (!speaking_ && !event.finished) {
+    answer_expected_ = true;  // to a whole utterance its sound has made it so
+  }
   if (event.finished) {
     const std::string rest = input_.FinishPart(event.text, milliseconds(0));
     if (!rest.empty()) ports_.Emit(InputTranscriptEvent(rest, false));
@@ -222,6 +231,8 @@ void Session::OnTurnComplete(bool answer_due, Deadline now) {
   if (answer_due && !speaking_) return ports_.Emit(TurnCompleteEvent());
   if (!input_expected_) FinishInput();
   RecordAnswer("stop");
+  // Some providers tell the words late, and do not say that they will.
+  asking_until_ = answer_expected_ ? Deadline() : now + times_.words_after_answer;
   speaking_ = sound_sent_ = false;
   answer_expected_ = answer_due;
   if (std::exchange(output_shown_, false)) ports_.Emit(OutputTranscriptEvent("", true));

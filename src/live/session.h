@@ -78,7 +78,11 @@ struct SessionTimes {
   std::chrono::milliseconds go_away_margin{2'000};
   std::chrono::milliseconds leave_max{3'000};      // for a provider to agree to the end of a link
   std::chrono::milliseconds proven_after{60'000};  // a link that stood so long has not failed
-  std::chrono::milliseconds words_max{10'000};  // for words of the user to come after their sound
+  // For words of the user to come after their sound; after an answer, where the provider does not
+  // tell that they will; and between two pieces of such words.
+  std::chrono::milliseconds words_max{10'000};
+  std::chrono::milliseconds words_after_answer{5'000};
+  std::chrono::milliseconds words_pause{1'000};
 };
 
 struct SessionCounters {
@@ -183,7 +187,8 @@ class Session {
   void OnContent();
   void RecordAnswer(std::string_view stop_reason);
   void OnInputExpected(Deadline now);
-  void OnInputTranscript(const realtime::Event& event);
+  void ExpectInput(Deadline until);
+  void OnInputTranscript(const realtime::Event& event, Deadline now);
   void OnOutputTranscript(const realtime::Event& event);
   void OnSpeechStarted();
   void OnToolCalls(std::vector<realtime::ToolCall> calls, Deadline now);
@@ -248,6 +253,7 @@ class Session {
   // The provider will tell its words, which come before all that is held.
   bool input_expected_ = false;
   Deadline input_until_ = kNoDeadline;  // then they are waited for no longer
+  Deadline asking_until_{};             // words that come until then have asked for the last answer
   Utterance output_;
   bool output_shown_ = false;  // an event of it was sent
   std::optional<Unheard> unheard_;

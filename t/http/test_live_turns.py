@@ -38,3 +38,18 @@ def test_the_end_of_speech_is_not_answered_where_the_provider_listens_for_it(ses
     # Else for half a minute, longer than the test waits.
     assert client.read_to_end() == []
     assert client.closed_with == 1000
+
+
+def test_words_that_come_after_their_answer_expect_no_other(session):
+    service, client, connection = session
+    connection.say("Yes.")
+    connection.complete_turn()
+    connection.hear("really?")
+    events = client.read_to("input_transcript")
+    while not events[-1]["finished"]:
+        events = client.read_to("input_transcript")
+    assert set(texts(wait_for_messages(service, "t", 2))) == {"really?", "Yes."}
+    client.send_json({"type": "close"})
+    # Else for half a minute, longer than the test waits.
+    assert client.read_to_end() == []
+    assert client.closed_with == 1000

@@ -40,6 +40,59 @@ TEST_F(SessionTest, WordsThatDoNotComeAreNotWaitedForLong) {
   EXPECT_THAT(stored_, ElementsAre("assistant: Yes."));
 }
 
+TEST_F(SessionTest, WordsBehindTheirAnswerExpectNoOther) {
+  BeginReady();
+  Say("Yes.");
+  Sound(seconds(1));
+  unplayed_ = seconds(1);
+  Give({.kind = Kind::kTurnComplete});
+  Hear("real");
+  After(milliseconds(500));
+  Hear("ly?");
+  TakeEvents();
+  After(seconds(1));
+  EXPECT_THAT(TakeEvents(),
+              ElementsAre(R"({"type":"input_transcript","text":"","finished":true})"));
+  EXPECT_THAT(stored_, ElementsAre("user: really?", "assistant: Yes."));
+  Client(kClose);
+  EXPECT_EQ(close_code_, 1000);
+}
+
+TEST_F(SessionTest, WordsAfterAnAnswerThatWasAskedForAreTheNext) {
+  BeginReady();
+  Hear("really?");
+  Say("Yes.");
+  Give({.kind = Kind::kTurnComplete});
+  Hear("and");
+  Client(kClose);
+  EXPECT_EQ(close_code_, 0);
+  Say("And what?");
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_EQ(close_code_, 1000);
+  EXPECT_THAT(stored_,
+              ElementsAre("user: really?", "assistant: Yes.", "user: and", "assistant: And what?"));
+}
+
+TEST_F(SessionTest, WordsLongAfterAnAnswerAreTheNext) {
+  BeginReady();
+  Say("Hello.");
+  Give({.kind = Kind::kTurnComplete});
+  After(seconds(5));
+  Hear("and");
+  Client(kClose);
+  EXPECT_EQ(close_code_, 0);
+}
+
+TEST_F(SessionTest, WordsOfAProviderThatAnnouncesThemExpectNoSecondAnswer) {
+  BeginReady();
+  Give({.kind = Kind::kInputExpected});
+  Say("Yes.");
+  Give({.kind = Kind::kTurnComplete});
+  Hear("really?", true);
+  Client(kClose);
+  EXPECT_EQ(close_code_, 1000);
+}
+
 TEST_F(SessionTest, NotMuchIsHeldForWordsThatDoNotCome) {
   BeginReady();
   Give({.kind = Kind::kInputExpected});
