@@ -83,6 +83,7 @@ struct SessionTimes {
   std::chrono::milliseconds words_max{10'000};
   std::chrono::milliseconds words_after_answer{5'000};
   std::chrono::milliseconds words_pause{1'000};
+  std::chrono::milliseconds handover_max{2'000};  // for the words that led to it
 };
 
 struct SessionCounters {
@@ -172,6 +173,7 @@ class Session {
   bool RotationDue(Deadline now) const;
   void Rotate(Deadline now);
   void Replace(Deadline now);
+  void Move(Deadline now);
   bool CountFailure(Deadline now, const std::string& reason);
   std::chrono::milliseconds Pause() const;
   bool leaving() const { return leave_until_ != kNoDeadline; }
@@ -232,6 +234,7 @@ class Session {
   Deadline reconnect_at_ = kNoDeadline;  // set while there is none
   Deadline rotate_at_ = kNoDeadline;     // set after the provider said that it will go
   Deadline leave_until_ = kNoDeadline;   // set while a link that was left ends
+  bool moving_ = false;                  // it was left for that of another agent
   Deadline proven_at_ = kNoDeadline;     // set while a link is ready
   Next next_ = Next::kNone;
   int failures_ = 0;   // in a row

@@ -37,7 +37,7 @@ void Session::Advance(Deadline now) {
     OnClosed(late, now);
   }
   if (now >= reconnect_at_) Open(now);
-  if (now >= leave_until_) Replace(now);
+  if (now >= leave_until_) moving_ ? Move(now) : Replace(now);
   if (RotationDue(now)) Rotate(now);
   Forward(now);
   if (asked_at_ == kNoDeadline && !ToolsRun() && (speaking_ || answer_expected_)) {

@@ -13,7 +13,8 @@ using std::chrono::milliseconds;
 
 // Over the link that was prepared, if there is one.
 void Session::Open(Deadline now) {
-  ready_ = false;
+  FinishInput();  // another link does not tell these words
+  ready_ = moving_ = false;
   reconnect_at_ = rotate_at_ = leave_until_ = proven_at_ = kNoDeadline;
   ready_until_ = now + times_.ready_max;
   ++link_number_;
@@ -90,7 +91,8 @@ void Session::OnNextLinkEvent(const realtime::Event& event) {
 // Between two turns once the next link is prepared, at the latest shortly before the provider goes.
 bool Session::RotationDue(Deadline now) const {
   if (!MayRotate()) return false;
-  return now >= rotate_at_ || (!AnswerDue() && next_ != Next::kConnecting);
+  const bool between_turns = !AnswerDue() && !input_expected_;
+  return now >= rotate_at_ || (between_turns && next_ != Next::kConnecting);
 }
 
 void Session::Rotate(Deadline now) {
@@ -106,8 +108,20 @@ void Session::Rotate(Deadline now) {
 
 // Of a link that is being left only what it still says of the session counts.
 void Session::OnLeftLinkEvent(const realtime::Event& event, Deadline now) {
-  if (event.kind == realtime::Event::Kind::kResumption) OnResumption(event.text);
-  if (event.kind == realtime::Event::Kind::kClosed) Replace(now);
+  using Kind = realtime::Event::Kind;
+  if (event.kind == Kind::kResumption && !moving_) OnResumption(event.text);
+  if (event.kind == Kind::kInputTranscript) OnInputTranscript(event, now);
+  if (moving_) {
+    if (event.kind == Kind::kClosed || !input_expected_) Move(now);
+  } else if (event.kind == Kind::kClosed) {
+    Replace(now);
+  }
+}
+
+// To a link for the agent that took over.
+void Session::Move(Deadline now) {
+  ports_.CloseLink();
+  Open(now);
 }
 
 void Session::Replace(Deadline now) {

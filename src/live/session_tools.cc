@@ -171,8 +171,12 @@ void Session::HandOver(const std::string& target, const RunningCalls& done,
   handle_.clear();
   respond_ = true;
   DropNext();
-  ports_.CloseLink();
-  Open(now);
+  if (!present || !input_expected_) return Move(now);
+  // The words that led here are still to come, over the link that is left.
+  ready_ = false;
+  rotate_at_ = kNoDeadline;
+  moving_ = true;
+  leave_until_ = now + times_.handover_max;
 }
 
 }  // namespace agent_graph::live

@@ -7,8 +7,9 @@ import threading
 import pytest
 
 from harness.http_service import HttpService
-from harness.live import LiveClient, begin_session, transcript, types
+from harness.live import LiveClient, begin_session, transcript, types, wait_for_messages
 from harness.live_provider import LiveProvider
+from harness.messages import texts
 from harness.waiting import wait_until
 
 
@@ -88,6 +89,31 @@ def test_an_agent_with_another_model_speaks_through_that(start_service, live_pro
         connection.say("I am")
         connection.complete_turn()
         assert transcript(client.read_turn()) == "I am"
+
+
+def test_an_agent_with_another_model_is_told_words_that_come_late(start_service, live_provider):
+    with contextlib.closing(LiveProvider()) as other:
+        settings = _settings(live_provider, provider="openai")
+        settings["models"]["clever"] = other.settings()["models"]["default"]
+        service = start_service(settings, files=_graph(model="clever"))
+        client = LiveClient(service.port).start(thread_id="t")
+        connection = live_provider.accept()
+        connection.accept_session()
+        for kind in ("speech_started", "speech_stopped", "committed"):
+            connection.send({"type": f"input_audio_buffer.{kind}"})
+        _call_with_openai(connection, _TRANSFER)
+        client.read_to("agent_changed")
+        said = {"item_id": "i1", "transcript": "the expert, please"}
+        connection.send({"type": "conversation.item.input_audio_transcription.completed"} | said)
+        connection = other.accept()
+        connection.accept_setup()
+        told = connection.receive_until("clientContent")
+        assert told["turns"][-1]["parts"] == [{"text": "the expert, please"}]
+        assert told["turnComplete"] is True
+        connection.say("I am")
+        connection.complete_turn()
+        assert transcript(client.read_turn()) == "I am"
+        assert texts(wait_for_messages(service, "t", 2)) == ["the expert, please", "I am"]
 
 
 def test_an_agent_with_another_model_keeps_that_and_its_voice(start_service, live_provider):

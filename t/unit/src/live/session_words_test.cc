@@ -93,6 +93,73 @@ TEST_F(SessionTest, WordsOfAProviderThatAnnouncesThemExpectNoSecondAnswer) {
   EXPECT_EQ(close_code_, 1000);
 }
 
+TEST_F(SessionTest, AHandOverTakesAlongTheWordsThatLedToIt) {
+  targets_ = {"EXPERT"};
+  BeginReady({.resumption_handle = "h"});
+  link_->reconfigurable = false;
+  Give({.kind = Kind::kInputExpected});
+  Give({.kind = Kind::kToolCalls, .calls = {{"c1", kTransferTool, R"({"agent":"EXPERT"})"}}});
+  EXPECT_EQ(session_->agent(), "EXPERT");
+  EXPECT_EQ(configs_.size(), 1u);
+  Client(kAudio, "and");
+  Give({.kind = Kind::kResumption, .text = "of the agent before"});
+  Hear("the expert,");
+  EXPECT_EQ(configs_.size(), 1u);
+  Hear("the expert, please", true);
+  ASSERT_EQ(configs_.size(), 2u);
+  EXPECT_EQ(configs_[1].resumption_handle, "");
+  EXPECT_TRUE(configs_[1].respond);
+  ASSERT_EQ(configs_[1].history.size(), 1u);
+  EXPECT_EQ(configs_[1].history[0].Text(), "the expert, please");
+  Give({.kind = Kind::kReady});
+  EXPECT_THAT(sent_, ElementsAre("audio and"));
+}
+
+TEST_F(SessionTest, AHandOverDoesNotWaitLongForWords) {
+  targets_ = {"EXPERT"};
+  for (const bool lost : {false, true}) {
+    configs_.clear();
+    BeginReady();
+    link_->reconfigurable = false;
+    Give({.kind = Kind::kInputExpected});
+    Give({.kind = Kind::kToolCalls, .calls = {{"c1", kTransferTool, R"({"agent":"EXPERT"})"}}});
+    EXPECT_EQ(session_->wake_at(), now_ + seconds(2));
+    lost ? Give({.kind = Kind::kClosed}) : After(seconds(2));
+    ASSERT_EQ(configs_.size(), 2u);
+    EXPECT_EQ(configs_[1].system_prompt, "EXPERT");
+    Give({.kind = Kind::kReady});
+    stored_.clear();
+    Hear("who are you?");
+    Say("The expert.");
+    Give({.kind = Kind::kTurnComplete});
+    EXPECT_THAT(stored_, ElementsAre("user: who are you?", "assistant: The expert."));
+  }
+}
+
+TEST_F(SessionTest, NothingIsHeldForWordsOfALostConnection) {
+  BeginReady();
+  Give({.kind = Kind::kInputExpected});
+  Give({.kind = Kind::kClosed});
+  After(milliseconds(500));
+  Give({.kind = Kind::kReady});
+  Say("Hello?");
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_THAT(stored_, ElementsAre("assistant: Hello?"));
+}
+
+TEST_F(SessionTest, AConnectionIsLeftOnceItHasToldTheWords) {
+  BeginReady();
+  Give({.kind = Kind::kInputExpected});
+  Say("Yes.");
+  Give({.kind = Kind::kGoAway, .time_left = seconds(10)});
+  GiveNext({.kind = Kind::kPrepared});
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_EQ(configs_.size(), 1u);
+  Hear("really?", true);
+  ASSERT_EQ(configs_.size(), 2u);
+  EXPECT_EQ(configs_[1].history.size(), 2u);
+}
+
 TEST_F(SessionTest, NotMuchIsHeldForWordsThatDoNotCome) {
   BeginReady();
   Give({.kind = Kind::kInputExpected});
