@@ -30,10 +30,10 @@ struct LinkConfig {
   std::vector<models::ToolDeclaration> tools = {};
   VoiceActivity vad = {};
   std::string parameters_json = "{}";
-  // Continues that session of the provider; empty: a new one, told what was said before.
+  // Continues that session of the provider; empty: a new one.
   std::string resumption_handle = {};
-  std::vector<Message> history = {};
-  bool respond = false;  // the model answers to the history without further input
+  std::vector<Message> history = {};  // what was said before, and the provider does not know
+  bool respond = false;               // the model answers to the history without further input
 };
 
 struct ToolCall {

@@ -233,7 +233,7 @@ void Session::OnTurnComplete(bool answer_due, Deadline now) {
   RecordAnswer("stop");
   // Some providers tell the words late, and do not say that they will.
   asking_until_ = answer_expected_ ? Deadline() : now + times_.words_after_answer;
-  speaking_ = sound_sent_ = false;
+  speaking_ = sound_sent_ = handed_over_ = false;
   answer_expected_ = answer_due;
   if (std::exchange(output_shown_, false)) ports_.Emit(OutputTranscriptEvent("", true));
   StoreUnheard(std::nullopt);
@@ -257,7 +257,7 @@ void Session::OnInterrupted() {
   StoreUnheard(std::nullopt);
   StoreAnswer({output_.Take(), audio > milliseconds(0), /*interrupted=*/true});
   ports_.Emit(InterruptedEvent());
-  speaking_ = false;
+  speaking_ = handed_over_ = false;
   answer_expected_ = true;
 }
 

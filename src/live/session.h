@@ -163,6 +163,8 @@ class Session {
   enum class Next : uint8_t { kNone, kConnecting, kPrepared };
 
   void Open(Deadline now);
+  void TellLink(realtime::LinkConfig& config);
+  size_t Unanswered() const;
   void OnReady(Deadline now);
   void Prepare();
   void DropNext();
@@ -241,11 +243,12 @@ class Session {
   std::string entry_;  // LinkConfig::entry of the link that was opened
   std::string handle_;
   bool handle_in_use_ = false;  // by the link that connects
-  bool respond_ = false;        // the next link is to answer the history
+  size_t unknown_ = 0;          // messages at the end of history_ that the handle does not cover
 
   // The turn.
   bool speaking_ = false;            // the model has begun to answer
   bool answer_expected_ = false;     // the user has said something
+  bool handed_over_ = false;         // to an agent that has not spoken yet
   Deadline asked_at_ = kNoDeadline;  // set while an answer is due
   bool sound_sent_ = false;          // since the last answer
   std::vector<RunningCalls> running_;

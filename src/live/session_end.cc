@@ -107,6 +107,7 @@ void Session::Keep(Line line) {
   }
   if (!line.message.Text().empty()) {
     history_.push_back(line.message);
+    ++unknown_;
     TrimHistory();
   }
   if (line.in_thread) ports_.Store(std::move(line.message));

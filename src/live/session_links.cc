@@ -20,17 +20,32 @@ void Session::Open(Deadline now) {
   ++link_number_;
   realtime::LinkConfig config = ports_.Configure(agent_);
   entry_ = config.entry;
-  handle_in_use_ = !handle_.empty() && ports_.LinksResume();
-  if (handle_in_use_) {
-    config.resumption_handle = handle_;
-  } else {
-    // The history tells them.
-    if (!std::exchange(untold_, {}).empty()) respond_ = answer_expected_ = true;
-    config.history = history_;
-    config.respond = std::exchange(respond_, false);
-  }
+  TellLink(config);
   if (std::exchange(next_, Next::kNone) == Next::kNone) return ports_.OpenLink(config);
   ports_.BeginNextLink(config);
+}
+
+// What the provider does not know, and whether it is to answer that: not what was not understood,
+// and unasked only where an agent takes over.
+void Session::TellLink(realtime::LinkConfig& config) {
+  if (!std::exchange(untold_, {}).empty()) answer_expected_ = true;  // it is in the history
+  handle_in_use_ = !handle_.empty() && ports_.LinksResume();
+  const size_t unknown = handle_in_use_ ? std::min(unknown_, history_.size()) : history_.size();
+  answer_expected_ = answer_expected_ && (handed_over_ || std::min(unknown, Unanswered()) > 0);
+  if (!answer_expected_) asked_at_ = kNoDeadline;
+  config.respond = answer_expected_;
+  if (handle_in_use_) config.resumption_handle = handle_;
+  // A provider that resumes goes on where its handle was given, and need not know the rest.
+  if (handle_in_use_ && !answer_expected_) return;
+  config.history.assign(history_.end() - static_cast<std::ptrdiff_t>(unknown), history_.end());
+}
+
+// What was said since the last answer: messages.
+size_t Session::Unanswered() const {
+  const auto answer = std::find_if(history_.rbegin(), history_.rend(), [](const Message& message) {
+    return message.role != Role::kUser;
+  });
+  return static_cast<size_t>(answer - history_.rbegin());
 }
 
 void Session::OnReady(Deadline now) {
@@ -47,6 +62,8 @@ void Session::OnContent() {
 void Session::OnResumption(const std::string& handle) {
   if (handle.empty() || handle.size() > kHandleBytesMax || handle == handle_) return;
   handle_ = handle;
+  // It may be older than a question that is on its way: rather told twice than not at all.
+  unknown_ = answer_expected_ || !untold_.empty() ? Unanswered() : 0;
   ports_.StoreHandle(handle);
 }
 
@@ -97,7 +114,6 @@ bool Session::RotationDue(Deadline now) const {
 
 void Session::Rotate(Deadline now) {
   if (speaking_) OnTurnComplete(/*answer_due=*/false, now);
-  respond_ = answer_expected_;
   ready_ = false;
   rotate_at_ = kNoDeadline;
   ++counters_.reconnects;
@@ -154,7 +170,6 @@ void Session::OnClosed(const realtime::Event& event, Deadline now) {
   // A handle that was not accepted is of no use any more.
   if (was_connecting && handle_in_use_ && event.connected) handle_.clear();
   if (!CountFailure(now, event.text)) return;
-  respond_ = answer_expected_;
   const bool at_once = next_ != Next::kNone && failures_ == 1;
   reconnect_at_ = at_once ? now : now + Pause();
   ++counters_.reconnects;

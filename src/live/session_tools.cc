@@ -160,7 +160,7 @@ void Session::HandOver(const std::string& target, const RunningCalls& done,
   agent_ = target;
   ports_.Emit(AgentChangedEvent(target));
   speaking_ = false;
-  answer_expected_ = true;
+  answer_expected_ = handed_over_ = true;
   const realtime::LinkConfig config = ports_.Configure(target);
   if (present && config.entry == entry_ && ports_.link()->Reconfigure(config)) {
     if (next_ != Next::kNone) Prepare();
@@ -169,7 +169,6 @@ void Session::HandOver(const std::string& target, const RunningCalls& done,
   }
   // The provider's session belongs to the agent before.
   handle_.clear();
-  respond_ = true;
   DropNext();
   if (!present || !input_expected_) return Move(now);
   // The words that led here are still to come, over the link that is left.

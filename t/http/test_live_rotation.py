@@ -82,6 +82,29 @@ def test_a_provider_that_warns_and_breaks_off(service, live_provider):
     assert texts(wait_for_messages(service, "broken", 3)) == ["tell me", "Once upon", " a time"]
 
 
+@pytest.mark.parametrize("how", ["broken", "left in time"])
+def test_a_question_is_not_lost_with_its_connection(service, live_provider, how):
+    client, connection = begin_session(service, live_provider)
+    connection.give_handle("h")
+    client.read_to("session_update")
+    client.type("a question")
+    connection.receive_until("clientContent")
+    if how == "broken":
+        connection.abort()
+    else:
+        connection.send({"goAway": {"timeLeft": "2.5s"}})
+    following = live_provider.accept()
+    assert following.accept_setup()["sessionResumption"] == {"handle": "h"}
+    assert following.receive_until("clientContent") == {
+        "turns": [{"role": "user", "parts": [{"text": "a question"}]}],
+        "turnComplete": True,
+    }
+    client.send_json({"type": "close"})
+    following.say("an answer")
+    following.complete_turn()
+    assert transcript(client.read_to_end()) == "an answer"
+
+
 def test_a_prepared_connection_that_fails_harms_nobody(service, live_provider):
     client, connection = begin_session(service, live_provider)
     connection.say("I am", b"\0" * 480)

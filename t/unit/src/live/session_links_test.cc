@@ -59,6 +59,72 @@ TEST_F(SessionTest, ResumesWithTheNewestHandle) {
   EXPECT_EQ(configs_[1].resumption_handle, "new");
 }
 
+TEST_F(SessionTest, AResumedConnectionIsToldWhatTheHandleDoesNotCover) {
+  BeginReady({.history = {Message::User("earlier"), Message::Assistant("yes")}});
+  Give({.kind = Kind::kResumption, .text = "h"});
+  Client(kText, "first");
+  Say("One.");
+  Give({.kind = Kind::kTurnComplete});
+  Client(kText, "second");
+  Give({.kind = Kind::kClosed});
+  After(milliseconds(500));
+  EXPECT_EQ(configs_[1].resumption_handle, "h");
+  EXPECT_TRUE(configs_[1].respond);
+  ASSERT_EQ(configs_[1].history.size(), 3u);
+  EXPECT_EQ(configs_[1].history[0].Text(), "first");
+  EXPECT_EQ(configs_[1].history[2].Text(), "second");
+  Give({.kind = Kind::kReady});
+  Say("Two.");
+  Give({.kind = Kind::kTurnComplete});
+  Give({.kind = Kind::kClosed});
+  After(milliseconds(500));
+  EXPECT_FALSE(configs_[2].respond);
+  EXPECT_THAT(configs_[2].history, IsEmpty());
+}
+
+TEST_F(SessionTest, AQuestionIsToldAgainThoughAHandleCameBehindIt) {
+  one_link_ = true;
+  BeginReady({.resumption_handle = "h"});
+  Client(kText, "a question");
+  Give({.kind = Kind::kGoAway, .time_left = seconds(10)});
+  GiveNext({.kind = Kind::kPrepared});
+  After(seconds(8));
+  EXPECT_THAT(sent_, ElementsAre("text a question", "leave"));
+  Give({.kind = Kind::kResumption, .text = "i"});
+  Give({.kind = Kind::kClosed});
+  ASSERT_EQ(configs_.size(), 2u);
+  EXPECT_EQ(configs_[1].resumption_handle, "i");
+  EXPECT_TRUE(configs_[1].respond);
+  ASSERT_EQ(configs_[1].history.size(), 1u);
+}
+
+TEST_F(SessionTest, WhatWasNotUnderstoodIsNotAnsweredOverAnotherConnection) {
+  BeginReady({.history = {Message::User("earlier"), Message::Assistant("yes")}});
+  Give({.kind = Kind::kSpeechStarted});
+  Give({.kind = Kind::kClosed});
+  After(milliseconds(500));
+  EXPECT_FALSE(configs_[1].respond);
+  Give({.kind = Kind::kReady});
+  Client(kClose);
+  EXPECT_EQ(close_code_, 1000);
+}
+
+TEST_F(SessionTest, AnAgentThatTookOverSpeaksOverAnotherConnectionToo) {
+  targets_ = {"EXPERT"};
+  BeginReady();
+  Give({.kind = Kind::kToolCalls, .calls = {{"c1", kTransferTool, R"({"agent":"EXPERT"})"}}});
+  Give({.kind = Kind::kClosed});
+  After(milliseconds(500));
+  EXPECT_EQ(configs_[1].system_prompt, "EXPERT");
+  EXPECT_TRUE(configs_[1].respond);
+  Give({.kind = Kind::kReady});
+  Say("The expert.");
+  Give({.kind = Kind::kTurnComplete});
+  Give({.kind = Kind::kClosed});
+  After(milliseconds(500));
+  EXPECT_FALSE(configs_[2].respond);
+}
+
 TEST_F(SessionTest, AHandleOutlivesAProviderThatCannotBeReached) {
   Begin({.resumption_handle = "h"});
   Give({.kind = Kind::kClosed, .connected = false});

@@ -52,16 +52,32 @@ TEST_F(SessionTest, AResultWithoutAConnectionIsInTheHistoryOfTheNext) {
   EXPECT_THAT(sent_, IsEmpty());
 }
 
-TEST_F(SessionTest, AResumedConnectionIsToldAResultOnceItIsReady) {
+TEST_F(SessionTest, AResumedConnectionIsToldAResult) {
   BeginReady({.resumption_handle = "h"});
   CallAdd();
   Give({.kind = Kind::kClosed});
   AnswerAdd();
   After(milliseconds(500));
   EXPECT_EQ(configs_[1].resumption_handle, "h");
-  EXPECT_THAT(sent_, IsEmpty());
+  EXPECT_TRUE(configs_[1].respond);
+  ASSERT_EQ(configs_[1].history.size(), 1u);
+  EXPECT_EQ(configs_[1].history[0].Text(), kInWords);
   Give({.kind = Kind::kReady});
-  EXPECT_THAT(sent_, ElementsAre(std::string("text ") + kInWords));
+  EXPECT_THAT(sent_, IsEmpty());
+}
+
+TEST_F(SessionTest, AResultThatTheProviderWasToldBeforeACutIsToldAgain) {
+  BeginReady({.resumption_handle = "h"});
+  Client(kText, "a question");
+  CallAdd();
+  Give({.kind = Kind::kResumption, .text = "i"});
+  AnswerAdd();
+  EXPECT_THAT(sent_, ElementsAre("text a question", "reply c13"));
+  Give({.kind = Kind::kClosed});
+  After(milliseconds(500));
+  EXPECT_EQ(configs_[1].resumption_handle, "i");
+  EXPECT_TRUE(configs_[1].respond);
+  EXPECT_EQ(configs_[1].history.back().Text(), kInWords);
 }
 
 TEST_F(SessionTest, AResultDoesNotInterruptWhatIsSaidMeanwhile) {
