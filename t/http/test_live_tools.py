@@ -40,6 +40,18 @@ def _call_with_openai(connection, *calls):
     connection.send({"type": "response.done", "response": done})
 
 
+def _assert_the_expert_answers(client, provider):
+    """The next connection is told what was asked last, and the client hears its answer."""
+    connection = provider.accept()
+    connection.accept_setup()
+    told = connection.receive_until("clientContent")
+    assert told["turns"][-1]["parts"] == [{"text": "the expert, please"}]
+    assert told["turnComplete"] is True
+    connection.say("I am")
+    connection.complete_turn()
+    assert transcript(client.read_turn()) == "I am"
+
+
 def _call_with_gemini(connection, *calls):
     functions = [{"id": call_id, "name": name, "args": args} for call_id, name, args in calls]
     connection.send({"toolCall": {"functionCalls": functions}})
@@ -81,14 +93,7 @@ def test_an_agent_with_another_model_speaks_through_that(start_service, live_pro
         connection.receive_type("response.create")
         _call_with_openai(connection, _TRANSFER)
         assert client.read_to("agent_changed")[-1]["author"] == "EXPERT"
-        connection = other.accept()
-        connection.accept_setup()
-        told = connection.receive_until("clientContent")
-        assert told["turns"][-1]["parts"] == [{"text": "the expert, please"}]
-        assert told["turnComplete"] is True
-        connection.say("I am")
-        connection.complete_turn()
-        assert transcript(client.read_turn()) == "I am"
+        _assert_the_expert_answers(client, other)
 
 
 def test_an_agent_with_another_model_is_told_words_that_come_late(start_service, live_provider):
@@ -105,14 +110,7 @@ def test_an_agent_with_another_model_is_told_words_that_come_late(start_service,
         client.read_to("agent_changed")
         said = {"item_id": "i1", "transcript": "the expert, please"}
         connection.send({"type": "conversation.item.input_audio_transcription.completed"} | said)
-        connection = other.accept()
-        connection.accept_setup()
-        told = connection.receive_until("clientContent")
-        assert told["turns"][-1]["parts"] == [{"text": "the expert, please"}]
-        assert told["turnComplete"] is True
-        connection.say("I am")
-        connection.complete_turn()
-        assert transcript(client.read_turn()) == "I am"
+        _assert_the_expert_answers(client, other)
         assert texts(wait_for_messages(service, "t", 2)) == ["the expert, please", "I am"]
 
 

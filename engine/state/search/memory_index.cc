@@ -149,7 +149,7 @@ Status MemoryIndex::Build(Entry& entry, const Scope& scope, const Embedding& wan
   entry.partition.reset();
   auto partition = std::make_shared<Partition>(wanted.space, DimensionsOf(wanted));
   auto within_bounds = [&] {
-    AG_RETURN_IF_ERROR(CheckStopping(&stopping_));
+    if (stopping_) return CheckStopping(&stopping_);
     if (partition->bytes() <= bytes_max_) return Status::Ok();
     return Status(StatusCode::kResourceExhausted,
                   "there are too many memories here to search through them");

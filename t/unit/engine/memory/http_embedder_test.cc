@@ -57,6 +57,23 @@ class HttpEmbedderTest : public testing::OnFiber {
     return Run([&] { return embedder.Embed(text, {}, kNoDeadline); });
   }
 
+  using Answer = std::future<Result<std::vector<float>>>;
+
+  // For texts of 1 to `count` bytes at once; `all_asked` is set when each has asked.
+  std::vector<Answer> AskAll(Embedder& embedder, size_t count, std::promise<void>& all_asked) {
+    auto asked = std::make_shared<std::atomic<size_t>>(0);
+    std::vector<Answer> answers;
+    for (size_t i = 1; i <= count; ++i) {
+      auto promise = std::make_shared<std::promise<Result<std::vector<float>>>>();
+      answers.push_back(promise->get_future());
+      runtime_.Spawn([&embedder, &all_asked, count, asked, i, promise] {
+        if (++*asked == count) all_asked.set_value();
+        promise->set_value(embedder.Embed(std::string(i, 'x'), {}, kNoDeadline));
+      });
+    }
+    return answers;
+  }
+
  private:
   // They outlive the fibers that send for them.
   std::vector<std::unique_ptr<Embedder>> made_;
@@ -98,16 +115,7 @@ TEST_F(HttpEmbedderTest, TextsThatWaitGoOutTogether) {
     }
   });
   Embedder& embedder = Make(server);
-  std::vector<std::future<Result<std::vector<float>>>> answers;
-  std::atomic<int> asked{0};
-  for (size_t i = 1; i <= 20; ++i) {
-    auto promise = std::make_shared<std::promise<Result<std::vector<float>>>>();
-    answers.push_back(promise->get_future());
-    runtime_.Spawn([&, i, promise] {
-      if (++asked == 20) all_wait.set_value();
-      promise->set_value(embedder.Embed(std::string(i, 'x'), {}, kNoDeadline));
-    });
-  }
+  std::vector<Answer> answers = AskAll(embedder, 20, all_wait);
   for (size_t i = 1; i <= 20; ++i) {
     auto vector = answers[i - 1].get();
     ASSERT_TRUE(vector.ok()) << vector.status().ToString();
@@ -135,16 +143,7 @@ TEST_F(HttpEmbedderTest, ATextThatIsRefusedFailsAlone) {
       }
     });
     Embedder& embedder = Make(server);
-    std::vector<std::future<Result<std::vector<float>>>> answers;
-    std::atomic<int> asked{0};
-    for (size_t i = 1; i <= 20; ++i) {
-      auto promise = std::make_shared<std::promise<Result<std::vector<float>>>>();
-      answers.push_back(promise->get_future());
-      runtime_.Spawn([&, i, promise] {
-        if (++asked == 20) all_wait.set_value();
-        promise->set_value(embedder.Embed(std::string(i, 'x'), {}, kNoDeadline));
-      });
-    }
+    std::vector<Answer> answers = AskAll(embedder, 20, all_wait);
     for (size_t i = 1; i <= 20; ++i) {
       auto vector = answers[i - 1].get();
       if (i == kPoison) {
