@@ -30,6 +30,7 @@ using StreamEndpoint = boost::asio::generic::stream_protocol::endpoint;
 constexpr size_t kReadBytes = 16 * 1024;
 // For a thread with much to do to get to what the server has done in time.
 constexpr std::chrono::seconds kOwnDelayMax{10};
+constexpr std::chrono::seconds kResolveMax{1};
 
 Status Unavailable(const std::string& detail) {
   Status status(StatusCode::kUnavailable, "Redis does not answer");
@@ -122,8 +123,8 @@ Resolution Resolve(const RedisEndpoint& endpoint) {
   return resolution;
 }
 
-// A name server may take its time: a fiber of its own waits for it, this one for its deadline.
-Result<std::vector<StreamEndpoint>> Addresses(const RedisEndpoint& endpoint, Deadline deadline) {
+// A name server may take its time: a fiber of its own waits for it, this one for a second.
+Result<std::vector<StreamEndpoint>> Addresses(const RedisEndpoint& endpoint) {
   if (endpoint.host.empty()) {
     boost::asio::local::stream_protocol::endpoint local(endpoint.socket_path);
     return std::vector{StreamEndpoint(local)};
@@ -137,7 +138,7 @@ Result<std::vector<StreamEndpoint>> Addresses(const RedisEndpoint& endpoint, Dea
         promise.Set(std::move(resolution));
       },
       true);
-  AG_ASSIGN_OR_RETURN(Resolution resolution, promise.Wait(nullptr, deadline));
+  AG_ASSIGN_OR_RETURN(Resolution resolution, promise.Wait(nullptr, DeadlineAfter(kResolveMax)));
   if (resolution.endpoints.empty()) return Unavailable(resolution.failure);
   return std::move(resolution.endpoints);
 }
@@ -154,12 +155,12 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  Status Connect(const std::vector<StreamEndpoint>& endpoints, Deadline deadline) {
+  Status Connect(const std::vector<StreamEndpoint>& endpoints, std::chrono::milliseconds patience) {
     Status status = Unavailable("no address");
     for (const StreamEndpoint& endpoint : endpoints) {
       error_code ignored;
       socket_.close(ignored);
-      status = Wait(POLLOUT, deadline, [&](auto done) {
+      status = Wait(POLLOUT, DeadlineAfter(patience), [&](auto done) {
                  socket_.async_connect(endpoint, [done](error_code error) { done(error, 0); });
                }).status();
       if (status.ok() || status.code() == StatusCode::kDeadlineExceeded) return status;
@@ -167,13 +168,15 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
     return status;
   }
 
-  Result<RedisReply> Call(const std::vector<std::string>& arguments, Deadline deadline) {
+  // The server's time begins anew when it has the command.
+  Result<RedisReply> Call(const std::vector<std::string>& arguments,
+                          std::chrono::milliseconds patience) {
     command_ = Encode(arguments);
     if (command_.empty()) return Unavailable("the command cannot be encoded");
-    AG_RETURN_IF_ERROR(Wait(POLLOUT, deadline, [&](auto done) {
+    AG_RETURN_IF_ERROR(Wait(POLLOUT, DeadlineAfter(patience), [&](auto done) {
                          boost::asio::async_write(socket_, boost::asio::buffer(command_), done);
                        }).status());
-    return ReadReply(deadline);
+    return ReadReply(DeadlineAfter(patience));
   }
 
   // False when the server has closed it, or said something that nobody asked for.
@@ -315,16 +318,15 @@ Result<RedisReply> RedisClient::Call(const std::vector<std::string>& arguments,
   if (loop == nullptr) return Unavailable("asked outside of an engine thread");
   AG_ASSIGN_OR_RETURN(std::shared_ptr<Connection> connection,
                       pool_->Take(loop, DeadlineAfter(patience.connection)));
-  const Deadline deadline = DeadlineAfter(patience.server);
   if (connection == nullptr) {
-    auto opened = Open(deadline);
+    auto opened = Open(patience.server);
     if (!opened.ok()) {
       pool_->Drop(loop, opened.status());
       return opened.status();
     }
     connection = *std::move(opened);
   }
-  Result<RedisReply> reply = connection->Call(arguments, deadline);
+  Result<RedisReply> reply = connection->Call(arguments, patience.server);
   if (reply.ok()) {
     pool_->GiveBack(loop, std::move(connection));
   } else {
@@ -333,17 +335,18 @@ Result<RedisReply> RedisClient::Call(const std::vector<std::string>& arguments,
   return reply;
 }
 
-Result<std::shared_ptr<RedisClient::Connection>> RedisClient::Open(Deadline deadline) {
-  AG_ASSIGN_OR_RETURN(std::vector<StreamEndpoint> endpoints, Addresses(endpoint_, deadline));
+Result<std::shared_ptr<RedisClient::Connection>> RedisClient::Open(
+    std::chrono::milliseconds patience) {
+  AG_ASSIGN_OR_RETURN(std::vector<StreamEndpoint> endpoints, Addresses(endpoint_));
   auto connection = std::make_shared<Connection>(*runtime::Runtime::CurrentLoop());
-  AG_RETURN_IF_ERROR(connection->Connect(endpoints, deadline));
-  AG_RETURN_IF_ERROR(Greet(*connection, deadline));
+  AG_RETURN_IF_ERROR(connection->Connect(endpoints, patience));
+  AG_RETURN_IF_ERROR(Greet(*connection, patience));
   return connection;
 }
 
-Status RedisClient::Greet(Connection& connection, Deadline deadline) const {
+Status RedisClient::Greet(Connection& connection, std::chrono::milliseconds patience) const {
   auto call = [&](const std::vector<std::string>& arguments) -> Status {
-    AG_ASSIGN_OR_RETURN(RedisReply reply, connection.Call(arguments, deadline));
+    AG_ASSIGN_OR_RETURN(RedisReply reply, connection.Call(arguments, patience));
     if (reply.type == RedisReply::Type::kText) return Status::Ok();
     return Unavailable(arguments[0] + " was refused: " + reply.text);
   };

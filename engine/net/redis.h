@@ -39,8 +39,8 @@ inline constexpr size_t kRedisReplyBytesMax = 1024 * 1024;
 inline constexpr size_t kRedisArrayElementsMax = 1024;
 inline constexpr size_t kRedisConnectionsMax = 16;  // per engine thread
 
-// How long a call waits: in the queue for a connection, and then for the server. The server is not
-// held to account for the crowd before it.
+// How long a call waits: in the queue for a connection, and then for each step of the server. The
+// server is not held to account for the crowd before it.
 struct RedisPatience {
   std::chrono::milliseconds connection{0};
   std::chrono::milliseconds server{0};
@@ -65,8 +65,8 @@ class RedisClient {
   class Connection;
   class Pool;
 
-  Result<std::shared_ptr<Connection>> Open(Deadline deadline);
-  Status Greet(Connection& connection, Deadline deadline) const;
+  Result<std::shared_ptr<Connection>> Open(std::chrono::milliseconds patience);
+  Status Greet(Connection& connection, std::chrono::milliseconds patience) const;
 
   const RedisEndpoint endpoint_;
   const std::unique_ptr<Pool> pool_;
