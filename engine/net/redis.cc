@@ -250,7 +250,7 @@ class RedisClient::Pool {
   using Loop = boost::asio::io_context*;
 
   // A connection; null when a new one may be opened; kResourceExhausted: none until `deadline`;
-  // kUnavailable: the server failed somebody meanwhile.
+  // anything else: what the server failed somebody with meanwhile.
   Result<std::shared_ptr<Connection>> Take(Loop loop, Deadline deadline) {
     Entry& entry = EntryOf(loop);
     while (!entry.idle.empty()) {
