@@ -166,17 +166,20 @@ void Settle() {
   }
 }
 
+void Fill(const std::string& directory, size_t threads) {
+  Service service(directory);
+  InParallel(threads, [&](size_t i) {
+    Turn(*service.client, "thread-" + std::to_string(i), "user-" + std::to_string(i % 2));
+  });
+}
+
 int MeasureThreads(const std::string& directory, size_t count) {
   StayOnOneProcessor();
+  Fill(directory + "/large", count);
+  Fill(directory + "/small", 20);
+  // Opened anew: the rows that were just written stand in tables, not in memory, in both alike.
   Service large(directory + "/large");
   Service small(directory + "/small");
-  auto fill = [](Client& client, size_t threads) {
-    InParallel(threads, [&](size_t i) {
-      Turn(client, "thread-" + std::to_string(i), "user-" + std::to_string(i % 2));
-    });
-  };
-  fill(*large.client, count);
-  fill(*small.client, 20);
   Settle();
   const Scope scope = Scope::Owner("user-0");
   const std::string deep =
