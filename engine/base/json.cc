@@ -12,6 +12,10 @@ namespace {
 
 using nlohmann::json;
 
+std::string NotValidAt(size_t position) {
+  return "not valid JSON at byte " + std::to_string(position);
+}
+
 // Where in a text its reader is, and the keys of the objects around.
 class KeyLedger {
  public:
@@ -83,7 +87,7 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
     return tree_.end_array();
   }
   bool parse_error(size_t position, const std::string&, const json::exception& cause) override {
-    error_ = "not valid JSON at byte " + std::to_string(position);
+    error_ = NotValidAt(position);
     // nlohmann reports an unrepresentable number as out_of_range, id 4xx.
     if (cause.id >= 400 && cause.id < 500) error_ = "a number in the JSON text is out of range";
     return false;
@@ -141,6 +145,10 @@ size_t Utf8SequenceLength(std::string_view text, size_t position) {
 }
 
 Result<json> Parse(std::string_view text, const JsonLimits& limits, bool keys_once) {
+  // nlohmann takes it for the end of the text, whatever may follow.
+  if (size_t nul = text.find('\0'); nul != text.npos) {
+    return Status(StatusCode::kInvalidArgument, NotValidAt(nul + 1));
+  }
   json root;
   BoundedTreeBuilder builder(root, limits, keys_once);
   if (!json::sax_parse(text.begin(), text.end(), &builder)) {

@@ -56,6 +56,17 @@ TEST(ParseJson, RefusesInvalidUtf8AndTrailingText) {
   EXPECT_FALSE(ParseJson("").ok());
 }
 
+TEST(ParseJson, ANulEndsNoText) {
+  using std::string_literals::operator""s;
+  for (const std::string& text : {"{}\0"s, "{}\0x"s, "[1\0]"s, "\0{}"s, "[\"a\0\"]"s, "\0"s}) {
+    auto value = ParseJson(text);
+    ASSERT_FALSE(value.ok()) << text;
+    EXPECT_TRUE(value.status().message().starts_with("not valid JSON at byte ")) << text;
+    EXPECT_FALSE(ParseConfigurationJson(text).ok()) << text;
+  }
+  EXPECT_TRUE(ParseJson(R"(["\u0000"])").ok());
+}
+
 TEST(AppendJsonString, EscapesLikeTheLibrary) {
   std::string text = "a\"\\\n\t\x01\xc3\xa9\xf0\x9f\x98\x80";
   std::string out;
