@@ -1,7 +1,6 @@
 """Authentication and authorization against a real nginx."""
 
 import json
-import shutil
 
 import pytest
 
@@ -9,7 +8,6 @@ from harness import environment
 from harness.agents import behaviour
 from harness.messages import texts
 from harness.tokens import JWT_ENVIRONMENT, SECRET, bearer, token
-from harness.waiting import wait_until
 
 _FILES = {"secrets.env": JWT_ENVIRONMENT}
 _INVOKE = "/v1/graph/invoke"
@@ -262,63 +260,6 @@ def test_a_forged_identity_reaches_no_node(start_service):
     assert seen["config"]["user"] == seen["user"]
     assert seen["config"]["user_id"] == "alice" and seen["config"]["k"] == 2
     assert not {"authz", "_x"} & set(seen["config"])
-
-
-# Backends of the user's
-
-
-def test_sample_backend(make_service):
-    settings = behaviour("echo", auth={"method": "custom", "path": "auth/api_keys.so:ApiKeys"})
-    service = make_service(settings)
-    folder = service.directory / "conf" / "auth"
-    folder.mkdir()
-    shutil.copy(environment.BUILD / "auth" / "api_keys.so", folder)
-    (folder / "api_keys.txt").write_text("k1 alice\nk2 bob graph:read\n")
-    service.start()
-    reply = service.get("/v1/graph")
-    _assert_refused(reply, 401, "AUTHENTICATION_FAILED")
-    assert reply.header("WWW-Authenticate") == "ApiKey"
-    reply = service.get("/v1/graph", headers=[("X-API-Key", "wrong")])
-    assert _assert_refused(reply, 403, "INVALID_API_KEY")["error_code"] == "INVALID_API_KEY"
-    assert service.get("/v1/graph", headers=[("X-API-Key", "k2")]).status == 200
-    reply = service.post(_INVOKE, _invocation("t"), headers=[("X-API-Key", "k2")])
-    _assert_refused(reply, 403, "PERMISSION_ERROR", "Missing required scope: graph:invoke")
-    assert service.post(_INVOKE, _invocation("t"), headers=[("X-API-Key", "k1")]).status == 200
-
-
-def test_a_backend_forgets_a_deleted_thread_in_every_worker(start_service):
-    backend = f"{environment.BUILD}/t/graphs/auth_backends.so:FirstComes"
-    service = start_service(_settings(authorization=backend), files=_FILES, workers=4)
-    assert _run(service, "alice", "t").status == 200
-    for _ in range(40):  # every worker has heard of her
-        assert service.get("/v1/threads/t", headers=bearer("alice")).status == 200
-    assert service.get("/v1/threads/t", headers=bearer("bob")).status == 403
-    assert service.request("DELETE", "/v1/threads/t", {}, headers=bearer("alice")).status == 200
-    # Not awaited by the delete. A worker that knew bob first would let nobody else in.
-    wait_until(
-        lambda: all(
-            service.get("/v1/threads/t", headers=bearer("bob")).status == 404 for _ in range(40)
-        ),
-        "every worker has forgotten alice",
-    )
-
-
-def test_a_worker_loads_the_backend_that_was_checked(make_service):
-    service = make_service(behaviour("echo", auth={"method": "custom", "path": "auth/api_keys.so:ApiKeys"}))
-    folder = service.directory / "conf" / "auth"
-    folder.mkdir()
-    (folder / "api_keys.txt").write_text("k1 alice\n")
-    shutil.copy(environment.BUILD / "auth" / "api_keys.so", folder / "checked.so")
-    (folder / "checked.so").rename(folder / "api_keys.so")
-    service.start()
-    (folder / "broken.so").write_text("nothing")
-    (folder / "broken.so").rename(folder / "api_keys.so")
-    for _ in range(2):
-        assert service.get("/v1/graph", headers=[("X-API-Key", "k1")]).status == 200
-        assert service.get("/v1/graph", headers=[("X-API-Key", "k2")]).status == 403
-        service.kill_worker()
-    service.error_log.allow(r"\[emerg\]")
-    assert any("auth.path" in line for line in service.refused_reload())
 
 
 # Bodies are read for known callers only
