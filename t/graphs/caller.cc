@@ -1,18 +1,49 @@
-// Tells what a node sees of the caller.
+// Tells what a node and a tool see of the caller.
 #include <agent_graph/agent_graph.h>
 
 #include <nlohmann/json.hpp>
 
 using namespace agent_graph;
 
-static NodeResult Tell(const State&, RunContext& context) {
-  nlohmann::json seen = {{"user", context.user()}, {"config", context.config()}};
-  return Message::Assistant(seen.dump());
+namespace {
+
+nlohmann::json Seen(const nlohmann::json& user, const nlohmann::json& config) {
+  return {{"user", user}, {"config", config}};
 }
 
-static void Build(GraphBuilder& graph) {
+NodeResult Tell(const State&, RunContext& context) {
+  return Message::Assistant(Seen(context.user(), context.config()).dump());
+}
+
+void Build(GraphBuilder& graph) {
   graph.AddFunction("TELL", Tell);
   graph.AddEdge(START, "TELL").AddEdge("TELL", END);
 }
 
+// What the tool tells includes the memories that it finds and, before, one of its own.
+ToolOutput Look(const nlohmann::json& arguments, ToolContext& context) {
+  nlohmann::json seen = Seen(context.user(), context.config());
+  context.memories().Store({.content = arguments.value("note", "note of nobody")});
+  seen["memories"] = nlohmann::json::array();
+  for (const FoundMemory& memory : context.memories().Search({.query = "note", .limit = 100})) {
+    seen["memories"].push_back(memory.content);
+  }
+  return seen;
+}
+
+void BuildTool(GraphBuilder& graph) {
+  graph.AddAgent("MAIN", {.model = "default", .tool_node = "TOOLS"});
+  graph.AddToolNode(
+      "TOOLS", {{.name = "look",
+                 .description = "Looks at the caller.",
+                 .parameters_json = R"({"type":"object","properties":{"note":{"type":"string"}}})",
+                 .function = Look}});
+  graph.AddEdge(START, "MAIN");
+  graph.AddConditionalEdge("MAIN", ToolCallsPending("TOOLS"), {"TOOLS", END});
+  graph.AddEdge("TOOLS", "MAIN");
+}
+
+}  // namespace
+
 AGENT_GRAPH_EXPORT(app, Build)
+AGENT_GRAPH_EXPORT(tool, BuildTool)

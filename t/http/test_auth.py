@@ -8,9 +8,11 @@ from harness import environment
 from harness.agents import behaviour
 from harness.messages import texts
 from harness.tokens import JWT_ENVIRONMENT, SECRET, bearer, token
+from harness.websocket import WebSocket, handshake_headers
 
 _FILES = {"secrets.env": JWT_ENVIRONMENT}
 _INVOKE = "/v1/graph/invoke"
+_CALLER = f"{environment.BUILD}/t/graphs/caller.so:app"
 
 
 def _settings(**other):
@@ -49,10 +51,11 @@ def _assert_refused(reply, status, code, detail=None):
 # Start-up
 
 
+@pytest.mark.parametrize("key_file", ["", "JWT_JWKS_FILE=key\n", "JWT_PUBLIC_KEY_FILE=key\n"])
 @pytest.mark.parametrize("missing", ["JWT_SECRET_KEY", "JWT_ALGORITHM"])
-def test_jwt_needs_its_variables(make_service, missing):
+def test_jwt_needs_its_variables(make_service, missing, key_file):
     kept = "".join(line for line in JWT_ENVIRONMENT.splitlines(True) if missing not in line)
-    service = make_service(_settings(), files={"secrets.env": kept + "JWT_JWKS_FILE=keys.json\n"})
+    service = make_service(_settings(), files={"secrets.env": kept + key_file})
     printed = service.refusal()
     assert missing in printed and SECRET not in printed
 
@@ -71,9 +74,30 @@ def test_wrong_settings_are_named(make_service, settings, named):
     assert named in make_service(behaviour("echo", **settings)).refusal()
 
 
-def test_a_broken_key_file_is_found_by_the_configuration_test(make_service):
-    files = {"secrets.env": JWT_ENVIRONMENT + "JWT_JWKS_FILE=keys.json\n", "keys.json": "{}"}
-    assert "JWT_JWKS_FILE" in make_service(_settings(), files=files).refusal()
+@pytest.mark.parametrize("variable", ["JWT_JWKS_FILE", "JWT_PUBLIC_KEY_FILE"])
+def test_a_broken_key_file_is_found_by_the_configuration_test(make_service, variable):
+    files = {"secrets.env": f"{JWT_ENVIRONMENT}{variable}=key\n", "key": "{}"}
+    assert variable in make_service(_settings(), files=files).refusal()
+
+
+_PUBLIC_KEY = """\
+-----BEGIN PUBLIC KEY-----
+MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEvypWKPbMXuV5LvZK1iU12tG9MQqW
+ag5g07yp23aqebevOh5EMeEZd8gkHNEPij7oAMRlir9QGzXNenkolIZZFg==
+-----END PUBLIC KEY-----
+"""
+
+
+def test_a_public_key_is_no_shared_secret(make_service):
+    """Whoever knows it could sign."""
+    in_one_line = _PUBLIC_KEY.replace("\n", "\\n")
+    for variables, named in (
+        (JWT_ENVIRONMENT + "JWT_PUBLIC_KEY_FILE=key.pem\n", "JWT_PUBLIC_KEY_FILE"),
+        (f'JWT_SECRET_KEY="{in_one_line}"\nJWT_ALGORITHM=HS256\n', "JWT_SECRET_KEY"),
+    ):
+        service = make_service(_settings(), files={"secrets.env": variables, "key.pem": _PUBLIC_KEY})
+        printed = service.refusal()
+        assert named in printed and "HS256 needs a secret" in printed
 
 
 # Tokens
@@ -106,8 +130,28 @@ def test_tokens_of_the_query_are_not_for_http(start_guarded):
 
 
 def test_public_routes_ignore_credentials(start_guarded):
-    reply = start_guarded().get("/ping", headers=[("Authorization", "Bearer nonsense")])
-    assert reply.status == 200 and reply.header("WWW-Authenticate") is None
+    service = start_guarded()
+    for target in ("/ping", "/v1/evals/runs", "/openapi.json", "/docs", "/redoc"):
+        for headers in ([], [("Authorization", "Bearer nonsense")], bearer(expires_in=-1)):
+            reply = service.get(target, headers=headers)
+            assert reply.status == 200, (target, reply.text)
+            assert reply.header("WWW-Authenticate") is None
+
+
+def test_preflights_need_no_credential(start_guarded):
+    service = start_guarded()
+    for target in (_INVOKE, "/v1/threads/t", "/v1/files/upload"):
+        headers = {"Origin": "https://any.example", "Access-Control-Request-Method": "POST",
+                   "Access-Control-Request-Headers": "authorization"}
+        reply = service.request("OPTIONS", target, headers=headers)
+        assert reply.status == 204 and reply.body == b""
+        assert reply.header("Access-Control-Allow-Origin") == "*"
+        assert reply.header("Access-Control-Allow-Headers") == "authorization"
+        assert reply.header("WWW-Authenticate") is None
+    # What it asked about needs one, and a page may read that it does.
+    reply = service.post(_INVOKE, _invocation("t"), headers={"Origin": "https://any.example"})
+    _assert_refused(reply, 403, "REVOKED_TOKEN")
+    assert reply.header("Access-Control-Allow-Origin") == "*"
 
 
 def test_tokens_reach_no_log(start_guarded):
@@ -129,11 +173,15 @@ def test_scopes(start_guarded):
         return service.get("/v1/graph", headers=bearer(scopes=scopes))
 
     missing = "Missing required scope: graph:read"
-    assert get(["graph:read"]).status == 200
+    allowed = get(["graph:read"])
+    assert allowed.status == 200 and allowed.header("WWW-Authenticate") is None
     assert get(None).status == 200
     assert get("graph:invoke").status == 200
     _assert_refused(get([]), 403, "PERMISSION_ERROR", missing)
-    _assert_refused(get(["graph:invoke"]), 403, "PERMISSION_ERROR", missing)
+    refused = get(["graph:invoke"])
+    _assert_refused(refused, 403, "PERMISSION_ERROR", missing)
+    # Another credential is not what is asked for.
+    assert refused.header("WWW-Authenticate") is None
 
 
 def test_roles(start_guarded):
@@ -157,15 +205,18 @@ def test_roles(start_guarded):
 # Ownership
 
 _THREAD_ROUTES = [
-    ("GET", "/v1/threads/{id}", None, "read"),
-    ("GET", "/v1/threads/{id}/state", None, "read"),
-    ("PUT", "/v1/threads/{id}/state", {"state": {}}, "write"),
-    ("DELETE", "/v1/threads/{id}/state", None, "delete"),
-    ("GET", "/v1/threads/{id}/messages", None, "read"),
-    ("POST", "/v1/threads/{id}/messages", {"messages": [{"role": "user", "content": "x"}]}, "write"),
-    ("GET", "/v1/threads/{id}/messages/m", None, "read"),
-    ("DELETE", "/v1/threads/{id}/messages/m", None, "delete"),
-    ("DELETE", "/v1/threads/{id}", {}, "delete"),
+    ("GET", "/v1/observability/{id}", None, "read graph"),
+    ("POST", "/v1/graph/stop", {"thread_id": "t"}, "stop graph"),
+    ("POST", "/v1/graph/fix", {"thread_id": "t"}, "fix graph"),
+    ("GET", "/v1/threads/{id}", None, "read checkpointer"),
+    ("GET", "/v1/threads/{id}/state", None, "read checkpointer"),
+    ("PUT", "/v1/threads/{id}/state", {"state": {}}, "write checkpointer"),
+    ("DELETE", "/v1/threads/{id}/state", None, "delete checkpointer"),
+    ("GET", "/v1/threads/{id}/messages", None, "read checkpointer"),
+    ("POST", "/v1/threads/{id}/messages", {"messages": [{"role": "user", "content": "x"}]}, "write checkpointer"),
+    ("GET", "/v1/threads/{id}/messages/m", None, "read checkpointer"),
+    ("DELETE", "/v1/threads/{id}/messages/m", None, "delete checkpointer"),
+    ("DELETE", "/v1/threads/{id}", {}, "delete checkpointer"),
 ]
 
 
@@ -177,7 +228,7 @@ def test_a_foreign_thread_is_refused_everywhere(start_guarded, authorization):
         authorization["default_scopes"] = [
             f"{resource}:{action}"
             for resource, actions in {
-                "graph": ("invoke", "stream", "read"),
+                "graph": ("invoke", "stream", "read", "stop", "fix"),
                 "checkpointer": ("read", "write", "delete"),
             }.items()
             for action in actions
@@ -185,10 +236,9 @@ def test_a_foreign_thread_is_refused_everywhere(start_guarded, authorization):
     service = start_guarded(authorization)
     assert _run(service, "alice", "t").status == 200
     for _ in range(2):
-        for method, target, body, action in _THREAD_ROUTES:
+        for method, target, body, what in _THREAD_ROUTES:
             reply = service.request(method, target.format(id="t"), body, headers=bearer("bob"))
-            detail = f"Not authorized to {action} checkpointer"
-            _assert_refused(reply, 403, "PERMISSION_ERROR", detail)
+            _assert_refused(reply, 403, "PERMISSION_ERROR", f"Not authorized to {what}")
         for action in ("invoke", "stream"):
             reply = service.post(f"/v1/graph/{action}", _invocation("t"), headers=bearer("bob"))
             _assert_refused(reply, 403, "PERMISSION_ERROR", f"Not authorized to {action} graph")
@@ -196,6 +246,27 @@ def test_a_foreign_thread_is_refused_everywhere(start_guarded, authorization):
     threads = service.get("/v1/threads", headers=bearer("bob")).json()["data"]["threads"]
     assert threads == []
     assert service.get("/v1/threads/t", headers=bearer("alice")).status == 200
+
+
+def test_a_foreign_thread_costs_no_call_of_a_model(start_service, start_mock_provider):
+    provider = start_mock_provider([{"match": {"userMessage": "hi"}, "response": {"content": "hello"}}])
+    model = {"provider": "openai", "model": "m", "base_url": provider.base_url, "api_key": "key"}
+    settings = _settings(authorization="ownership") | {
+        "agent": "graphs/support.json:app", "models": {"default": model}}
+    service = start_service(settings, files=_FILES)
+    assert _run(service, "alice", "t").status == 200
+    asked = len(provider.requests())
+    assert asked
+    for action in ("invoke", "stream"):
+        reply = service.post(f"/v1/graph/{action}", _invocation("t"), headers=bearer("bob"))
+        _assert_refused(reply, 403, "PERMISSION_ERROR", f"Not authorized to {action} graph")
+    with WebSocket(service.port) as socket:
+        socket.upgrade_with("/v1/graph/ws", handshake_headers() + bearer("bob"))
+        socket.send_json(_invocation("t"))
+        assert socket.read_run()[0]["data"]["reason"] == "Not authorized to stream graph"
+    assert len(provider.requests()) == asked
+    assert _run(service, "alice", "t").status == 200
+    assert len(provider.requests()) > asked
 
 
 def test_a_body_names_one_thread(start_guarded):
@@ -233,17 +304,31 @@ def test_production_isolates_by_default(start_service):
     assert _run(service, "bob", "t").status == 403
 
 
-def test_without_authentication_nothing_is_checked(start_service):
-    service = start_service(behaviour("echo", authorization="ownership"))
-    for headers in ([], [("Authorization", "Bearer nonsense")]):
-        assert service.post(_INVOKE, _invocation("t"), headers=headers).status == 200
+def test_production_names_the_missing_scope(start_service):
+    files = {"secrets.env": JWT_ENVIRONMENT + "MODE=production\n"}
+    reply = start_service(_settings(), files=files).get("/v1/graph", headers=bearer(scopes=["x:y"]))
+    _assert_refused(reply, 403, "PERMISSION_ERROR", "Missing required scope: graph:read")
+
+
+@pytest.mark.parametrize("mode", ["", "MODE=production\n"])
+def test_without_authentication_nothing_is_checked(start_service, mode):
+    settings = behaviour("echo", auth=None, authorization="ownership", env="mode.env")
+    service = start_service(settings | {"agent": _CALLER}, files={"mode.env": mode})
+    forged = {"user": {"user_id": "root"}, "user_id": "root", "authz": {"scope": "none"}}
+    for headers in ([], [("Authorization", "Bearer nonsense")], bearer("alice")):
+        body = _invocation("t")
+        body["config"] |= forged
+        reply = service.post(_INVOKE, body, headers=headers)
+        assert reply.status == 200
+        seen = json.loads(texts(reply.json()["data"]["messages"])[-1])
+        assert seen["user"] == seen["config"]["user"] == {}
+        assert seen["config"]["user_id"] == "anonymous" and "authz" not in seen["config"]
     thread = service.get("/v1/threads/t").json()["data"]["thread_data"]
     assert thread["user_id"] is None
 
 
 def test_a_forged_identity_reaches_no_node(start_service):
-    settings = _settings(authorization="ownership")
-    settings["agent"] = f"{environment.BUILD}/t/graphs/caller.so:app"
+    settings = _settings(authorization="ownership") | {"agent": _CALLER}
     service = start_service(settings, files=_FILES)
     forged = {"user_id": "root", "scope": "none", "scopes": None}
     body = _invocation("t", initial_state={"authz": forged, "user": {"user_id": "root"}})
@@ -262,71 +347,25 @@ def test_a_forged_identity_reaches_no_node(start_service):
     assert not {"authz", "_x"} & set(seen["config"])
 
 
-# Bodies are read for known callers only
+def test_a_forged_identity_reaches_no_tool_and_no_store(start_service):
+    settings = _settings(authorization="ownership", store="leveldb", embedding="hash")
+    settings |= {"agent": _CALLER.replace(":app", ":tool"), "models": {"default": {"provider": "demo"}}}
+    service = start_service(settings, files=_FILES)
 
+    def look(user, config):
+        body = _invocation(f"of {user}", 'call look {"note": "note of %s"}' % user)
+        body["config"] |= config
+        reply = service.post(_INVOKE, body, headers=bearer(user, authz=config.get("authz")))
+        assert reply.status == 200, reply.text
+        blocks = [block for message in reply.json()["data"]["messages"] for block in message["content"]]
+        (output,) = [block["output"] for block in blocks if block["type"] == "tool_result"]
+        return json.loads(output) if isinstance(output, str) else output
 
-def _head(user, length, *more):
-    authorization = "".join(f"{name}: {value}\r\n" for name, value in user)
-    framing = f"Content-Length: {length}" if length is not None else "Transfer-Encoding: chunked"
-    return (
-        "POST /v1/graph/invoke HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\n"
-        f"{authorization}{framing}\r\n" + "".join(f"{line}\r\n" for line in more) + "\r\n"
-    ).encode()
-
-
-def test_a_stranger_is_refused_before_the_body(start_guarded):
-    service = start_guarded()
-    with service.connect() as connection:
-        connection.send(_head([], 5_000_000))
-        assert connection.read_reply().status == 403
-
-
-def test_a_refused_body_is_not_the_next_request(start_guarded):
-    service = start_guarded()
-    hidden = b"GET /ping HTTP/1.1\r\nHost: t\r\n\r\n"
-    with service.connect() as connection:
-        connection.send(_head([], len(hidden)))
-        assert connection.read_reply().status == 403
-        connection.send(hidden + _head(bearer(), 2) + b"{}")
-        assert connection.read_reply().status == 422
-
-
-@pytest.mark.parametrize("size", [10, 20_000, 900_000])
-def test_a_body_may_come_late_and_in_pieces(start_guarded, size):
-    service = start_guarded()
-    body = json.dumps(_invocation("t", "x" * size)).encode()
-    with service.connect() as connection:
-        for _ in range(2):
-            connection.send(_head(bearer(), len(body), "Expect: 100-continue"))
-            assert connection.read_head().status == 100
-            for at in range(0, len(body), 200_000):
-                connection.send(body[at : at + 200_000])
-            reply = connection.read_reply()
-            assert reply.status == 200, reply.text
-
-
-def test_a_body_may_come_late_in_chunks(start_guarded):
-    service = start_guarded()
-    body = json.dumps(_invocation("t", "x" * 50_000)).encode()
-    with service.connect() as connection:
-        connection.send(_head(bearer(), None))
-        for piece in (body[:7], body[7:40_000], body[40_000:]):
-            connection.send(b"%x\r\n%s\r\n" % (len(piece), piece))
-        connection.send(b"0\r\n\r\n")
-        assert connection.read_reply().status == 200
-        # The same connection again, and then too much.
-        connection.send(_head(bearer(), None))
-        block = b"%x\r\n%s\r\n" % (1_000_000, b"x" * 1_000_000)
-        connection.send(block * 11 + b"0\r\n\r\n")
-        assert connection.read_reply().status == 413
-
-
-def test_a_client_may_leave_within_its_body(start_guarded):
-    service = start_guarded()
-    for leave in ("close", "reset"):
-        connection = service.connect()
-        connection.send(_head(bearer(), 1000, "Expect: 100-continue"))
-        assert connection.read_head().status == 100
-        connection.send(b'{"messages"')
-        getattr(connection, leave)()
-    assert _run(service, "alice", "t").status == 200
+    look("alice", {})
+    forged = {"user_id": "alice", "scope": "none", "scopes": None}
+    seen = look("bob", {"user": {"user_id": "alice"}, "user_id": "alice", "authz": forged, "_x": 1, "k": 2})
+    assert seen["user"]["user_id"] == "bob" and seen["config"]["user"] == seen["user"]
+    assert seen["user"]["authz"] == {"user_id": "bob", "scope": "owner", "scopes": None}
+    assert seen["config"]["user_id"] == "bob" and seen["config"]["k"] == 2
+    assert not {"authz", "_x"} & set(seen["config"])
+    assert seen["memories"] == ["note of bob"]
