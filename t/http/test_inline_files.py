@@ -9,7 +9,7 @@ import pytest
 from harness.agents import behaviour
 from harness.messages import texts, user
 from harness.tokens import JWT_ENVIRONMENT, bearer
-from harness.websocket import WebSocket
+from harness.websocket import TEXT, WebSocket, frame
 
 _ECHO = behaviour("echo")
 _GUARDED = behaviour("echo", auth="jwt", env="secrets.env")
@@ -125,3 +125,21 @@ def test_a_model_is_shown_the_image(start_service, start_mock_provider):
     assert _kept(service)["kind"] == "file_id"
     sent = json.dumps(mock.requests()[-1]["body"])
     assert "data:image/png;base64," + base64.b64encode(data).decode() in sent
+
+
+def test_a_frame_has_room_for_as_much_as_a_body(start_service):
+    """10 MiB by default, on a socket as over HTTP; with a file within, nearly all of it."""
+    service = start_service(_ECHO)
+    most = 10 << 20
+    image = random.Random(2).randbytes((most - 1000) // 4 * 3)
+    whole = json.dumps(_with(_image(image)))
+    whole += " " * (most - len(whole))
+    with WebSocket(service.port) as socket:
+        socket.upgrade()
+        socket.send(frame(TEXT, whole))
+        assert "error" not in [chunk["event"] for chunk in socket.read_run()]
+        assert service.get(f"/v1/files/{_kept(service)['file_id']}").body == image
+        socket.send(frame(TEXT, b"", length=most + 1))
+        assert socket.is_closed_with(1009)
+    assert service.post("/v1/graph/invoke", whole).status == 200
+    assert service.post("/v1/graph/invoke", whole + " ").status == 413

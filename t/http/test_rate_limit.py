@@ -8,6 +8,7 @@ import pytest
 from harness import http1
 from harness.agents import DEMO
 from harness.tokens import JWT_ENVIRONMENT, bearer
+from harness.waiting import wait_until
 
 _HEADERS = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Reset-After"]
 
@@ -57,6 +58,31 @@ def test_a_refused_connection_goes_on(start_service):
         for status in (200, 429, 429):
             connection.request("POST" if status == 429 else "GET", "/ping", body="x" * 2000 if status == 429 else None)
             assert connection.read_reply().status == status
+
+
+@pytest.mark.parametrize("scope, counters", [("worker", 2), ("nginx", 1)])
+def test_a_scope_has_one_count_or_one_for_each_worker(start_service, scope, counters):
+    service = start_service(_limited(3, scope=scope), workers=2)
+    left = []
+
+    def ask():
+        # Many at once, so that one worker alone does not take them all.
+        connections = [service.connect() for _ in range(20)]
+        for connection in connections:
+            connection.request("GET", "/ping")
+        for connection in connections:
+            reply = connection.read_reply()
+            if reply.status == 200:
+                left.append(int(reply.header("X-RateLimit-Remaining")))
+            else:
+                assert reply.status == 429
+            connection.close()
+        return len(left) >= 3 * counters
+
+    wait_until(ask, "every worker has admitted what it may")
+    for _ in range(5):
+        ask()
+    assert sorted(left) == sorted([0, 1, 2] * counters)
 
 
 def test_preflights_and_excluded_paths_are_not_counted(start_service):

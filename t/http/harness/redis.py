@@ -36,6 +36,19 @@ class RedisServer:
         except ConnectionError:
             return False
 
+    def ask(self, *words):
+        """The answer to one command: a text, a number, or None."""
+        with socket.create_connection(("127.0.0.1", self.port)) as connection:
+            connection.sendall(" ".join(words).encode() + b"\r\n")
+            answer = connection.makefile("rb")
+            kind, rest = answer.read(1), answer.readline().rstrip(b"\r\n")
+            if kind == b":":
+                return int(rest)
+            if kind == b"$":
+                return None if rest == b"-1" else answer.read(int(rest)).decode()
+            assert kind == b"+", rest
+            return rest.decode()
+
     def stop(self):
         if self._process.poll() is None:
             self._process.kill()
