@@ -1,5 +1,6 @@
 """Whatever users do, in whatever order, no answer to one of them holds what another one wrote."""
 
+import contextlib
 import json
 import random
 import re
@@ -8,6 +9,8 @@ import urllib.parse
 import pytest
 
 from harness.agents import behaviour
+from harness.http1 import ConnectionClosed
+from harness.live import LIVE, LiveClient
 from harness.openapi import Generator, OpenApi
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.uploads import file_form
@@ -37,8 +40,9 @@ _ISOLATED = {
 class Crowd:
     """Users that know each other's ids and send whatever the interface takes."""
 
-    def __init__(self, service, seed):
+    def __init__(self, service, seed, is_live):
         self.service = service
+        self.is_live = is_live
         self.openapi = OpenApi(service.get("/openapi.json").json())
         self.random = random.Random(seed)
         self.generator = Generator(self.openapi, seed)
@@ -49,13 +53,16 @@ class Crowd:
         ]
         self.known = {name: ["unknown"] for name in _IDS} | {"thread_id": list(_THREADS)}
         self.statuses = {}
+        self.turns = 0  # of live sessions
 
     def act(self):
         user = self.random.choice(_USERS)
         method, path, operation = self.random.choice(self.operations)
         headers = bearer(user, roles=[self.random.choice(list(_ROLES))])
         if "x-websocket" in operation:
-            if path.endswith("/ws"):
+            if path == "/v1/graph/live" and self.is_live:
+                self._live(user, headers)
+            elif path == "/v1/graph/ws" and not self.is_live:
                 self._over_socket(user, operation, headers)
             return
         target = re.sub(r"\{(\w+)\}", lambda name: self._id(name[1]), path)
@@ -81,6 +88,22 @@ class Crowd:
                 return
             socket.send_json(self._marked(frame, user))
             self._check(user, f"WS {frame}", json.dumps(socket.read_run()))
+
+    def _live(self, user, headers):
+        with LiveClient(self.service.port) as client:
+            client.request("GET", "/v1/graph/live", handshake_headers() + headers)
+            if client.read_head().status != 101:  # a role that may not
+                return
+            thread_id = self.random.choice(_THREADS)
+            # Refused for its thread, it may be gone before it has heard what is said.
+            with contextlib.suppress(ConnectionError, ConnectionClosed):
+                client.start_session(thread_id=thread_id, modalities="TEXT")
+                client.type(self._canary(user))
+                while event := client.read_event():
+                    if event["type"] == "turn_complete":
+                        self.turns += 1
+                        client.send_json({"type": "close"})
+            self._check(user, f"LIVE {thread_id}", json.dumps(client.events))
 
     def _marked(self, value, user, key=None):
         """The same value, signed by the user and about threads that everybody knows."""
@@ -108,18 +131,28 @@ class Crowd:
                 self.known[name] = (self.known[name] + [found])[-30:]
 
 
-@pytest.mark.parametrize("authorization", _ISOLATED)
-@pytest.mark.parametrize("seed", range(2))
-def test_nobody_sees_what_others_wrote(start_service, authorization, seed):
-    settings = behaviour(
-        "echo", auth="jwt", env="secrets.env", store="leveldb", embedding="hash", media="memory"
-    )
-    settings["authorization"] = _ISOLATED[authorization]
-    service = start_service(settings, files={"secrets.env": JWT_ENVIRONMENT}, workers=2)
-    crowd = Crowd(service, seed)
+def _crowd(start_service, graph, authorization, seed):
+    settings = graph | {"auth": "jwt", "env": "secrets.env", "store": "leveldb",
+                        "embedding": "hash", "media": "memory",
+                        "authorization": _ISOLATED[authorization]}
+    files = {"secrets.env": JWT_ENVIRONMENT}
+    crowd = Crowd(start_service(settings, files=files, workers=2), seed, graph is LIVE)
     for _ in range(_REQUESTS):
         crowd.act()
     # It happened: things were written, read, refused and deleted.
     assert crowd.statuses.get(200, 0) > _REQUESTS / 10, crowd.statuses
     assert crowd.statuses.get(403, 0) > _REQUESTS / 50, crowd.statuses
     assert not {status for status in crowd.statuses if status >= 500 and status != 503}
+    return crowd
+
+
+@pytest.mark.parametrize("authorization", _ISOLATED)
+@pytest.mark.parametrize("seed", range(2))
+def test_nobody_sees_what_others_wrote(start_service, authorization, seed):
+    _crowd(start_service, behaviour("echo"), authorization, seed)
+
+
+@pytest.mark.parametrize("authorization", _ISOLATED)
+def test_nobody_sees_what_others_said(start_service, authorization):
+    crowd = _crowd(start_service, LIVE, authorization, seed=2)
+    assert crowd.turns
