@@ -181,7 +181,8 @@ Status MemoryStore::AddRelated(const Access& access, const MemoryQuery& query,
   std::vector<state::MemoryHit> related;
   size_t asked = 0;
   for (const state::MemoryHit& hit : hits) {
-    const double score = kRelatedWeight * hit.score;
+    // Not before the hit that leads to it; a score may be negative.
+    const double score = std::min(hit.score, kRelatedWeight * hit.score);
     if (query.score_min && score < *query.score_min) continue;
     for (const std::string& id : RelatedIds(hit.memory.metadata_json)) {
       if (!known.insert(id).second || ++asked > kRelatedMax) continue;
