@@ -6,6 +6,7 @@
 
 #include "api/file_record.h"
 #include "api/inline_files.h"
+#include "api/validation.h"
 #include "media/mime.h"
 #include "media/storage.h"
 #include "message/codec.h"
@@ -92,6 +93,40 @@ ErrorInfo TooMany(std::vector<std::string> path, size_t message) {
   return std::move(problems).Error();
 }
 
+// Documents become text, and a message with its texts is bounded like any other. The size without
+// what JSON adds to it is looked at with each text, so that no more of them are read than needed.
+class GrowthCheck {
+ public:
+  GrowthCheck(const HandlerContext& context, const std::vector<std::string>& path, size_t message)
+      : path_(path), message_(message), bytes_max_(context.message_limits().message_bytes_max) {}
+
+  bool has_grown() const { return text_bytes_ > 0; }
+  std::optional<ErrorInfo> Add(const ContentBlock& resolved) {
+    const auto* text = std::get_if<TextBlock>(&resolved);
+    if (text == nullptr) return std::nullopt;
+    text_bytes_ += text->text.size();
+    Problems problems;
+    if (text_bytes_ > bytes_max_) AddTooLarge(path_, message_, bytes_max_, problems);
+    return ErrorOf(std::move(problems));
+  }
+  std::optional<ErrorInfo> Finish(const Message& message) const {
+    Problems problems;
+    if (has_grown()) CheckMessageSize(message, path_, message_, bytes_max_, problems);
+    return ErrorOf(std::move(problems));
+  }
+
+ private:
+  static std::optional<ErrorInfo> ErrorOf(Problems problems) {
+    if (problems.empty()) return std::nullopt;
+    return std::move(problems).Error();
+  }
+
+  const std::vector<std::string>& path_;
+  const size_t message_;
+  const size_t bytes_max_;
+  size_t text_bytes_ = 0;
+};
+
 }  // namespace
 
 std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, const std::vector<std::string>& path,
@@ -99,7 +134,9 @@ std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, const std::vector
                                       std::vector<Message>& messages) {
   StoredReferences stored(context, thread_id);
   size_t references = 0;
+  bool any_has_grown = false;
   for (size_t i = 0; i < messages.size(); ++i) {
+    GrowthCheck growth(context, path, i);
     std::vector<ContentBlock> content;
     for (ContentBlock& block : messages[i].content) {
       if (!IsReference(block)) {
@@ -118,11 +155,15 @@ std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, const std::vector
       if (++references > kFileReferencesMax) return TooMany(path, i);
       Result<std::optional<ContentBlock>> resolved = Resolve(context, reference);
       if (!resolved.ok()) return context.Explain(resolved.status());
-      if (*resolved) content.push_back(*std::move(*resolved));
+      if (!*resolved) continue;
+      content.push_back(*std::move(*resolved));
+      if (auto error = growth.Add(content.back())) return error;
     }
     messages[i].content = std::move(content);
+    if (auto error = growth.Finish(messages[i])) return error;
+    any_has_grown = any_has_grown || growth.has_grown();
   }
-  return StoreInlineFiles(context, messages);
+  return StoreInlineFiles(context, messages, any_has_grown);
 }
 
 }  // namespace agent_graph::api

@@ -16,7 +16,8 @@ inline constexpr size_t kFileReferencesMax = 64;  // of one array of messages
 // Each reference becomes a block of the kind that the stored file is, with its type, name and size;
 // a document becomes its text, stays as it is, or goes, as `document_handling` says. Files within
 // messages are stored where they are too large for them. The error to answer with: 404 for a file
-// that does not exist for this caller. `path` is where the messages stand in the body.
+// that does not exist for this caller, 422 for a message that is too large with its texts. `path`
+// is where the messages stand in the body.
 //
 // `thread_id`: the thread whose messages of the same ids these are, if it has them; empty: none.
 // What such a message refers to already may be gone or another's, and stays as it is.

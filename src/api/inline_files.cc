@@ -60,9 +60,10 @@ size_t InlineBytes(const Message& message) {
   return bytes;
 }
 
-std::optional<ErrorInfo> StoreInlineFiles(HandlerContext& context, std::vector<Message>& messages) {
+std::optional<ErrorInfo> StoreInlineFiles(HandlerContext& context, std::vector<Message>& messages,
+                                          bool texts_added) {
   const MessageLimits limits = context.message_limits();
-  if (limits.body_bytes <= limits.message_bytes_max) return std::nullopt;
+  if (!texts_added && limits.body_bytes <= limits.message_bytes_max) return std::nullopt;
   for (Message& message : messages) {
     if (message::ToJsonText(message).size() <= limits.message_bytes_max) continue;
     // It could not be read by the one who gave it.

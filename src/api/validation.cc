@@ -154,6 +154,21 @@ const json* ReadObject(const json& body, const std::string& key, Problems& probl
   return nullptr;
 }
 
+void AddTooLarge(const std::vector<std::string>& path, size_t index, size_t message_bytes_max,
+                 Problems& problems) {
+  std::vector<std::string> location = path;
+  location.push_back(std::to_string(index));
+  problems.Add(std::move(location),
+               "must have at most " + std::to_string(message_bytes_max) + " bytes", "too_long");
+}
+
+void CheckMessageSize(const Message& message, const std::vector<std::string>& path, size_t index,
+                      size_t message_bytes_max, Problems& problems) {
+  if (message::ToJsonText(message).size() - InlineBytes(message) > message_bytes_max) {
+    AddTooLarge(path, index, message_bytes_max, problems);
+  }
+}
+
 std::vector<Message> ReadMessageArray(const json& array, const std::vector<std::string>& path,
                                       const MessageLimits& limits, Problems& problems) {
   std::vector<Message> messages;
@@ -176,13 +191,8 @@ std::vector<Message> ReadMessageArray(const json& array, const std::vector<std::
       problems.Add(std::move(location),
                    "must have at most " + std::to_string(kIdBytesMax) + " bytes", "too_long");
     }
-    if (limits.body_bytes > limits.message_bytes_max &&
-        message::ToJsonText(*message).size() - InlineBytes(*message) > limits.message_bytes_max) {
-      std::vector<std::string> location = path;
-      location.push_back(std::to_string(i));
-      problems.Add(std::move(location),
-                   "must have at most " + std::to_string(limits.message_bytes_max) + " bytes",
-                   "too_long");
+    if (limits.body_bytes > limits.message_bytes_max) {
+      CheckMessageSize(*message, path, i, limits.message_bytes_max, problems);
     }
     messages.push_back(*std::move(message));
   }

@@ -56,6 +56,12 @@ struct MessageLimits {
   size_t message_bytes_max = 0;
 };
 
+// A problem when the message, without the files it carries, is larger than it may be.
+void CheckMessageSize(const Message& message, const std::vector<std::string>& path, size_t index,
+                      size_t message_bytes_max, Problems& problems);
+void AddTooLarge(const std::vector<std::string>& path, size_t index, size_t message_bytes_max,
+                 Problems& problems);
+
 // A non-empty array of messages.
 std::vector<Message> ReadMessages(const nlohmann::json& body, const std::string& key,
                                   const MessageLimits& limits, Problems& problems);

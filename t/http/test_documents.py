@@ -343,3 +343,37 @@ def test_new_files_of_a_thread_are_bounded(start_service):
     assert reply.status == 422
     [detail] = reply.json()["error"]["details"]
     assert detail["loc"] == ["body", "state", "context", "1", "content"]
+
+
+_PLACES = {_post: ["messages"], _put: ["state", "context"], _begin: ["initial_state", "context"]}
+
+
+@_WAYS
+def test_a_message_is_bounded_with_the_texts_of_its_documents(start_service, enter):
+    service = start_service(_ECHO)
+    record = uploaded(service, b"words " * (512 * 1024 // 6), "a.txt", "text/plain")
+    document = _reference(record, "document")
+    reply = enter(service, [_with(), _with(*[document] * 64)])
+    assert reply.status == 422, reply.text[:1000]
+    [detail] = reply.json()["error"]["details"]
+    assert detail["loc"] == ["body", *_PLACES[enter], "1"] and detail["type"] == "too_long"
+    assert "at most 1048576 bytes" in detail["msg"]
+    assert service.get("/v1/threads/t").status == 404, "nothing is stored"
+    # What the message holds itself counts, too, and quotes take more room than they seem to.
+    quotes = uploaded(service, b'"' * (500 * 1024), "b.txt", "text/plain")
+    for blocks in ([document, {"type": "text", "text": "x" * 600_000}],
+                   [_reference(quotes, "document"), {"type": "text", "text": "x" * 100_000}]):
+        assert enter(service, [_with(*blocks)]).status == 422
+    assert enter(service, [_with(document)]).status == 200
+    assert len(_context(service)[0]["content"][1]["text"]) > 500_000
+
+
+@_WAYS
+def test_a_file_in_a_message_leaves_it_for_the_text_of_a_document(start_service, enter):
+    service = start_service(_ECHO)
+    record = uploaded(service, b"words " * (512 * 1024 // 6), "a.txt", "text/plain")
+    inline = {"type": "image", "media": {"kind": "data", "mime_type": "image/png",
+                                         "data_base64": base64.b64encode(bytes(500_000)).decode()}}
+    assert enter(service, [_with(_reference(record, "document"), inline)]).status == 200
+    kept = _context(service)[0]["content"]
+    assert kept[2]["media"]["kind"] == "file_id" and len(json.dumps(kept)) < 1024 * 1024
