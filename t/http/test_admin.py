@@ -95,6 +95,68 @@ def test_repair(start_service):
     assert _run(service, "t3", "again")[0] == "hello"
 
 
+def _messages(service, thread_id):
+    return texts(service.get(f"/v1/threads/{thread_id}/messages").json()["data"]["messages"])
+
+
+def _table(service):
+    """The one file of a database whose log has been taken over."""
+    _admin("verify", _state(service))
+    (table,) = (_state(service) / "db").glob("*.ldb")
+    return table
+
+
+def _damage(file, place):
+    data = bytearray(file.read_bytes())
+    data[place] ^= 0xff
+    file.write_bytes(data)
+
+
+def test_what_a_damaged_table_has_lost_is_made_anew(start_service):
+    service = start_service(_SETTINGS)
+    threads = [f"t{number}" for number in range(60)]
+    for thread_id in threads:
+        _run(service, thread_id, "hello")
+    service.stop()
+    service.wait_until_gone()
+    table = _table(service)
+    # The last place where the table spells out the key of a thread's counters.
+    rows = table.read_bytes()
+    counters = rows.rfind(b"\x11\x00\x01", 0, rows.index(b"\x12\x00\x01"))
+    assert counters > 0
+    _damage(table, counters)
+    assert "DATA_LOSS" in _admin("verify", _state(service), code=1)
+    assert "60 threads, 0 memories, 0 problems" in _admin("repair", _state(service))
+    service.start()
+    for thread_id in threads:
+        assert _messages(service, thread_id) == ["hello", "echo: hello"]
+        _run(service, thread_id, "again")
+        assert _messages(service, thread_id) == ["hello", "echo: hello", "again", "echo: again"]
+        assert len(service.get(f"/v1/threads/{thread_id}/messages?limit=1&offset=3").json()["data"]["messages"]) == 1
+
+
+def test_a_table_that_is_damaged_anywhere_can_be_repaired(start_service):
+    service = start_service(_SETTINGS)
+    for number in range(20):
+        _run(service, f"t{number}", secrets.token_hex(2000))
+        _remember(service, f"memory {number}")
+    service.stop()
+    service.wait_until_gone()
+    table = _table(service)
+    database, whole = table.parent, _state(service) / "whole"
+    shutil.copytree(database, whole)
+    owner = _state(service).stat()
+    for step in range(24):
+        shutil.rmtree(database)
+        shutil.copytree(whole, database)
+        for path in [database, *database.iterdir()]:
+            os.chown(path, owner.st_uid, owner.st_gid)
+        _damage(table, (table.stat().st_size - 1) * step // 23)
+        assert "0 problems" in _admin("repair", _state(service))
+    service.start()
+    assert _run(service, "t0", "again")[-1] == "echo: again"
+
+
 def test_a_backup_ends_when_its_service_does(start_service):
     service = start_service(_SETTINGS)
     _run(service, "t", "hello")

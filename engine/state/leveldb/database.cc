@@ -7,6 +7,8 @@
 #include <leveldb/helpers/memenv.h>
 #include <leveldb/write_batch.h>
 
+#include <utility>
+
 #include "state/leveldb/synced_env.h"
 
 namespace agent_graph::state {
@@ -131,6 +133,36 @@ DatabaseSnapshot::DatabaseSnapshot(const Database& database)
 
 DatabaseSnapshot::~DatabaseSnapshot() {
   database_.db_->ReleaseSnapshot(snapshot_);
+}
+
+DatabaseCursor::DatabaseCursor(const DatabaseSnapshot& snapshot, const std::string& begin,
+                               std::string end)
+    : iterator_(snapshot.database_.db_->NewIterator(ReadOptionsFor(snapshot.snapshot_))),
+      end_(std::move(end)) {
+  iterator_->Seek(begin);
+}
+
+DatabaseCursor::~DatabaseCursor() = default;
+DatabaseCursor::DatabaseCursor(DatabaseCursor&&) noexcept = default;
+
+bool DatabaseCursor::Valid() const {
+  return iterator_->Valid() && (end_.empty() || iterator_->key().compare(ToSlice(end_)) < 0);
+}
+
+std::string_view DatabaseCursor::key() const {
+  return ToView(iterator_->key());
+}
+
+std::string_view DatabaseCursor::value() const {
+  return ToView(iterator_->value());
+}
+
+void DatabaseCursor::Next() {
+  iterator_->Next();
+}
+
+Status DatabaseCursor::status() const {
+  return FromLevelDb(iterator_->status());
 }
 
 }  // namespace agent_graph::state

@@ -45,6 +45,7 @@ class Database {
   Status Write(leveldb::WriteBatch& batch, bool sync);
 
  private:
+  friend class DatabaseCursor;
   friend class DatabaseSnapshot;
   Database();
   static Result<std::unique_ptr<Database>> Open(const std::string& path, bool in_memory);
@@ -77,8 +78,30 @@ class DatabaseSnapshot {
   }
 
  private:
+  friend class DatabaseCursor;
   const Database& database_;
   const leveldb::Snapshot* snapshot_;
+};
+
+// Goes through the keys in [begin, end) of a snapshot, in order, for who reads several ranges
+// together.
+class DatabaseCursor {
+ public:
+  DatabaseCursor(const DatabaseSnapshot& snapshot, const std::string& begin, std::string end);
+  ~DatabaseCursor();
+  DatabaseCursor(DatabaseCursor&&) noexcept;
+  DatabaseCursor& operator=(DatabaseCursor&&) = delete;
+
+  bool Valid() const;
+  std::string_view key() const;
+  std::string_view value() const;
+  void Next();
+  // Why it is not valid any more.
+  Status status() const;
+
+ private:
+  std::unique_ptr<leveldb::Iterator> iterator_;
+  const std::string end_;
 };
 
 }  // namespace agent_graph::state

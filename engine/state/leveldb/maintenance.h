@@ -52,8 +52,9 @@ Result<VerifyReport> Verify(const Database& database, const std::atomic<bool>* s
 Result<BackupReport> Backup(const Database& database, const std::string& directory,
                             const std::atomic<bool>* stopping = nullptr);
 
-// Of a closed database: saves what LevelDB can still read and makes the listings and counters anew
-// from the records. What could not be read is gone; LevelDB keeps the damaged files under lost/.
+// Of a closed database: saves what LevelDB can still read and makes what Verify would complain of
+// as the other rows say. What could not be read is gone; LevelDB keeps the damaged files under
+// lost/.
 Status Repair(const std::string& database_directory);
 
 }  // namespace agent_graph::state

@@ -72,4 +72,15 @@ void NumbersInUse::Add(std::string_view key, std::string_view value) {
   largest_memory_ = std::max(largest_memory_, MemoryNumberOf(table, key, value));
 }
 
+void NumberSet::Add(uint64_t number) {
+  std::vector<bool>& chunk = chunks_[number / kChunk];
+  chunk.resize(kChunk);
+  chunk[number % kChunk] = true;
+}
+
+bool NumberSet::Contains(uint64_t number) const {
+  const auto chunk = chunks_.find(number / kChunk);
+  return chunk != chunks_.end() && chunk->second[number % kChunk];
+}
+
 }  // namespace agent_graph::state

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 namespace agent_graph::state {
 
@@ -21,6 +23,17 @@ class NumbersInUse {
  private:
   uint64_t largest_thread_ = 0;
   uint64_t largest_memory_ = 0;
+};
+
+// Numbers, at about a bit for each: they are given one after the other.
+class NumberSet {
+ public:
+  void Add(uint64_t number);
+  bool Contains(uint64_t number) const;
+
+ private:
+  static constexpr uint64_t kChunk = 65'536;
+  std::unordered_map<uint64_t, std::vector<bool>> chunks_;
 };
 
 }  // namespace agent_graph::state

@@ -1,0 +1,78 @@
+// Mends a database as far as it can be read.
+#include <leveldb/db.h>
+#include <leveldb/options.h>
+#include <leveldb/write_batch.h>
+
+#include <memory>
+
+#include "state/leveldb/faults.h"
+#include "state/leveldb/maintenance.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr size_t kBatchBytes = 4 * 1024 * 1024;
+
+// Makes rows what they must be.
+class Mender {
+ public:
+  explicit Mender(Database& database) : database_(database) {}
+
+  void Mend(const Fault& fault) {
+    const leveldb::Slice key(fault.key.data(), fault.key.size());
+    if (fault.right) {
+      batch_.Put(key, *fault.right);
+    } else {
+      batch_.Delete(key);
+    }
+    if (batch_.ApproximateSize() >= kBatchBytes) Flush(/*sync=*/false);
+  }
+  Status Finish() {
+    Flush(/*sync=*/true);
+    return written_;
+  }
+
+ private:
+  void Flush(bool sync) {
+    if (written_.ok()) written_ = database_.Write(batch_, sync);
+    batch_.Clear();
+  }
+
+  Database& database_;
+  leveldb::WriteBatch batch_;
+  Status written_;
+};
+
+// LevelDB's repair believes what the log holds without a look at the checksums: half a record,
+// which a power cut may leave at the end, would be taken for rows. Opening the database passes over
+// such a record and keeps what is whole; that it cannot be opened is what the repair is for.
+void TakeOverLog(const std::string& database_directory) {
+  leveldb::Options options;
+  options.paranoid_checks = false;
+  leveldb::DB* database = nullptr;
+  if (leveldb::DB::Open(options, database_directory, &database).ok()) delete database;
+}
+
+}  // namespace
+
+Status Repair(const std::string& database_directory) {
+  TakeOverLog(database_directory);
+  leveldb::Options options;
+  options.paranoid_checks = true;  // else blocks are believed without a look at their checksums
+  const leveldb::Status repaired = leveldb::RepairDB(database_directory, options);
+  if (!repaired.ok()) {
+    return Status(StatusCode::kDataLoss, "LevelDB cannot repair the database")
+        .WithDetail(repaired.ToString());
+  }
+  AG_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
+                      Database::OpenDirectory(database_directory));
+  Mender mender(*database);
+  const FaultUse mend = [&](const Fault& fault) { mender.Mend(fault); };
+  // First, while what cannot be read still tells its number.
+  AG_RETURN_IF_ERROR(FindNumberFaults(DatabaseSnapshot(*database), mend));
+  AG_RETURN_IF_ERROR(mender.Finish());
+  AG_RETURN_IF_ERROR(FindFaults(DatabaseSnapshot(*database), nullptr, mend).status());
+  return mender.Finish();
+}
+
+}  // namespace agent_graph::state
