@@ -12,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/disk_room.h"
 #include "base/file_descriptor.h"
 #include "media/record.h"
 #include "media/spool.h"
@@ -22,6 +23,7 @@ namespace {
 constexpr std::string_view kRecordSuffix = ".json";
 constexpr uint64_t kRecordBytesMax = 64 * 1024;
 constexpr size_t kPieceBytes = 256 * 1024;
+constexpr uint64_t kRoomCheckBytes = 4 * 1024 * 1024;  // whole pieces
 
 Result<FileDescriptor> OpenFolder(int parent, const std::string& name) {
   FileDescriptor folder(
@@ -35,10 +37,14 @@ Result<FileDescriptor> MakeFolder(int parent, const std::string& name) {
   return OpenFolder(parent, name);
 }
 
+std::string PathOf(int open_file) {
+  return "/proc/self/fd/" + std::to_string(open_file);
+}
+
 Result<std::vector<std::string>> NamesIn(int folder) {
   std::vector<std::string> names;
   std::error_code error;
-  const std::string path = "/proc/self/fd/" + std::to_string(folder) + "/";
+  const std::string path = PathOf(folder) + "/";
   for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
        entry.increment(error)) {
     names.push_back(entry->path().filename().string());
@@ -76,11 +82,14 @@ Result<Source> OpenSource(int folder, const std::string& name) {
   return source;
 }
 
-Status CopyBytes(const Source& source, int folder, const std::string& name) {
+Status CopyBytes(const Source& source, int folder, const std::string& name, Room room) {
   const FileDescriptor copy(
       openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!copy) return FileError(name.c_str());
   for (uint64_t done = 0; done < source.bytes;) {
+    if (room == Room::kLeave && done % kRoomCheckBytes == 0) {
+      AG_RETURN_IF_ERROR(CheckDiskRoom(PathOf(folder)));
+    }
     const size_t size = static_cast<size_t>(std::min<uint64_t>(source.bytes - done, kPieceBytes));
     AG_ASSIGN_OR_RETURN(const std::string piece, ReadExactly(source.file.get(), done, size));
     AG_RETURN_IF_ERROR(WriteAll(copy.get(), piece));
@@ -89,18 +98,18 @@ Status CopyBytes(const Source& source, int folder, const std::string& name) {
   return fsync(copy.get()) == 0 ? Status::Ok() : FileError("fsync");
 }
 
-Status CopyOne(const Source& source, int folder, const std::string& name) {
+Status CopyOne(const Source& source, int folder, const std::string& name, Room room) {
   // What is open is linked, whatever bears its name by now.
-  const std::string open_file = "/proc/self/fd/" + std::to_string(source.file.get());
+  const std::string open_file = PathOf(source.file.get());
   if (linkat(AT_FDCWD, open_file.c_str(), folder, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
     return Status::Ok();
   }
-  return CopyBytes(source, folder, name);
+  return CopyBytes(source, folder, name, room);
 }
 
 class Copier {
  public:
-  Copier(int from, int to) : from_(from), to_(to) {}
+  Copier(int from, int to, Room room) : from_(from), to_(to), room_(room) {}
 
   Result<CopiedFiles> Run() {
     AG_ASSIGN_OR_RETURN(const std::vector<std::string> firsts, HexFoldersIn(from_));
@@ -146,12 +155,12 @@ class Copier {
       return Status(StatusCode::kDataLoss,
                     id + ": a stored file is not as long as its record says");
     }
-    AG_RETURN_IF_ERROR(CopyOne(bytes, target, id));
+    AG_RETURN_IF_ERROR(CopyOne(bytes, target, id, room_));
     if (record.has_text) {
       AG_ASSIGN_OR_RETURN(const Source extracted, OpenSource(folder, id + ".txt"));
-      AG_RETURN_IF_ERROR(CopyOne(extracted, target, id + ".txt"));
+      AG_RETURN_IF_ERROR(CopyOne(extracted, target, id + ".txt", room_));
     }
-    AG_RETURN_IF_ERROR(CopyOne(record_file, target, record_name));
+    AG_RETURN_IF_ERROR(CopyOne(record_file, target, record_name, room_));
     ++copied_.files;
     copied_.bytes += bytes.bytes;
     return Status::Ok();
@@ -159,12 +168,13 @@ class Copier {
 
   const int from_;
   const int to_;
+  const Room room_;
   CopiedFiles copied_;
 };
 
 }  // namespace
 
-Result<CopiedFiles> CopyFiles(const std::string& from, const std::string& to) {
+Result<CopiedFiles> CopyFiles(const std::string& from, const std::string& to, Room room) {
   if (mkdir(to.c_str(), 0700) != 0) {
     if (errno == EEXIST) return Status(StatusCode::kConflict, to + " exists");
     return FileError(to.c_str());
@@ -173,7 +183,7 @@ Result<CopiedFiles> CopyFiles(const std::string& from, const std::string& to) {
   if (!source && errno == ENOENT) return CopiedFiles();
   if (!source) return FileError(from.c_str());
   AG_ASSIGN_OR_RETURN(const FileDescriptor target, OpenFolder(AT_FDCWD, to));
-  return Copier(source.get(), target.get()).Run();
+  return Copier(source.get(), target.get(), room).Run();
 }
 
 }  // namespace agent_graph::media

@@ -17,7 +17,9 @@ struct CopiedFiles {
 // received meanwhile may be among them or not. What is stored is never changed, so copies on the
 // same file system are links and take no room. Only files that are named and lie as LocalStorage
 // has them are taken, links are not. kConflict: `to` exists; kDataLoss: a record's file is missing
-// or of another length. Without `from` there are no files. Blocks.
-Result<CopiedFiles> CopyFiles(const std::string& from, const std::string& to);
+// or of another length; kResourceExhausted: the disk is nearly full, for who is to leave room
+// there. Without `from` there are no files. Blocks.
+enum class Room : uint8_t { kTake, kLeave };
+Result<CopiedFiles> CopyFiles(const std::string& from, const std::string& to, Room room);
 
 }  // namespace agent_graph::media

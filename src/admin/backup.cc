@@ -140,7 +140,8 @@ Result<BackupContents> MakeBackup(StateAccess& state, const std::string& name,
   fs::create_directory(draft, error);
   if (error) return Failed(draft, error);
   AG_RETURN_IF_ERROR(Rename(folder + "/" + database_draft, draft + kDatabase));
-  AG_ASSIGN_OR_RETURN(contents.files, media::CopyFiles(uploads, draft + kUploads));
+  AG_ASSIGN_OR_RETURN(contents.files,
+                      media::CopyFiles(uploads, draft + kUploads, media::Room::kLeave));
   AG_RETURN_IF_ERROR(SyncPath(draft));
   AG_RETURN_IF_ERROR(Rename(draft, contents.place));
   AG_RETURN_IF_ERROR(SyncPath(folder));
@@ -170,7 +171,8 @@ Result<Replaced> RestoreBackup(StateAccess& state, const std::string& backup_or_
   AG_RETURN_IF_ERROR(state::Database::OpenDirectory(database_draft).status());
   AG_RETURN_IF_ERROR(SyncPath(database_draft));
   Replaced replaced;
-  AG_ASSIGN_OR_RETURN(replaced.files, media::CopyFiles(backup + kUploads, uploads_draft));
+  AG_ASSIGN_OR_RETURN(replaced.files,
+                      media::CopyFiles(backup + kUploads, uploads_draft, media::Room::kTake));
   const std::string time = std::to_string(UnixMicros());
   replaced.database = database + "." + time;
   replaced.uploads = uploads + "." + time;

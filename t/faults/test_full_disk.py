@@ -11,6 +11,7 @@ from harness import environment
 from harness.agents import behaviour
 from harness.ledger import judge, progress, run_writers, settle
 from harness.messages import user
+from harness.uploads import uploaded
 from harness.waiting import wait_until
 
 _MEGABYTES = 96
@@ -32,7 +33,7 @@ def small_disk(tmp_path):
         mounted.append(directory)
 
     yield mount
-    for directory in mounted:
+    for directory in reversed(mounted):
         subprocess.run(["umount", "-l", directory], check=True)
 
 
@@ -75,6 +76,41 @@ def test_a_backup_that_does_not_fit_leaves_the_room(make_service, small_disk):
         assert done.returncode == 1, done.stdout + done.stderr
         assert [path.name for path in (disk / "test/backups").iterdir()] == [".lock"]
     wait_until(lambda: append(100), "messages are stored", 60)
+
+
+@pytest.mark.timeout(600)
+def test_a_backup_of_files_from_another_disk_leaves_the_room(make_service, small_disk):
+    service = make_service(behaviour("echo", store="leveldb", embedding="hash")
+                           | {"media": {"storage_path": "media/files"}})
+    disk = service.directory / "state"
+    small_disk(disk)
+    service.start()
+    uploads = disk / "test/media/files"
+    owner = (disk / "test").stat()
+    uploads.parent.mkdir()
+    small_disk(uploads)
+    for folder in (uploads.parent, uploads):
+        os.chown(folder, owner.st_uid, owner.st_gid)
+    for _ in range(4):
+        uploaded(service, secrets.token_bytes(10 << 20))
+
+    def append():
+        message = {"messages": [user("x" * 1000)]}
+        return service.post("/v1/threads/t/messages", message).status
+
+    assert append() == 200
+    _fill_but(disk / "filler", disk, 30 << 20)
+    command = [environment.BUILD / "agent-graph-admin", "backup", disk / "test", "b", uploads]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as backup:
+        while backup.poll() is None:
+            assert append() == 200
+        assert backup.returncode == 1 and "too little room" in backup.stderr.read()
+    assert [path.name for path in (disk / "test/backups").iterdir()] == [".lock"]
+    assert append() == 200
+    # With room it is made.
+    (disk / "filler").unlink()
+    made = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert made.returncode == 0 and "4 files" in made.stdout, made.stdout + made.stderr
 
 
 @pytest.mark.timeout(600)

@@ -2,12 +2,12 @@
 #include <leveldb/write_batch.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <system_error>
 #include <utility>
 
+#include "base/disk_room.h"
 #include "base/durable.h"
 #include "state/leveldb/maintenance.h"
 #include "state/leveldb/stopping.h"
@@ -16,9 +16,6 @@ namespace agent_graph::state {
 namespace {
 
 constexpr size_t kBatchBytes = 4 * 1024 * 1024;
-// A backup ends where the disk has less room than this, or than this part of it.
-constexpr uintmax_t kRoomLeft = 128 * 1024 * 1024;
-constexpr uintmax_t kRoomLeftShare = 16;
 
 // A folder that goes unless it was kept: on a disk that is full it would be what fills it.
 class Draft {
@@ -49,16 +46,6 @@ class Draft {
   const std::string path_;
   bool kept_ = false;
 };
-
-// Those who write to the same disk must not feel a backup that does not fit.
-Status CheckRoom(const std::string& directory) {
-  std::error_code error;
-  const std::filesystem::space_info space = std::filesystem::space(directory, error);
-  if (error || space.available >= std::min(kRoomLeft, space.capacity / kRoomLeftShare)) {
-    return Status::Ok();
-  }
-  return Status(StatusCode::kResourceExhausted, "the disk has too little room for a backup");
-}
 
 }  // namespace
 
@@ -95,7 +82,8 @@ Result<BackupReport> Backup(const Database& database, const std::string& directo
       written = CheckStopping(stopping);
       if (!written.ok()) return false;
       if (batch.ApproximateSize() < kBatchBytes) return true;
-      written = CheckRoom(draft.path());
+      // Those who write to the same disk must not feel a backup that does not fit.
+      written = CheckDiskRoom(draft.path());
       if (written.ok()) written = copy->Write(batch, false);
       batch.Clear();
       return written.ok();

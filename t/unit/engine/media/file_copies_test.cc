@@ -28,7 +28,7 @@ class FileCopiesTest : public testing::Test {
   }
   ~FileCopiesTest() override { fs::remove_all(path_); }
 
-  Result<CopiedFiles> Copy() { return CopyFiles(path_ + "/from", path_ + "/to"); }
+  Result<CopiedFiles> Copy() { return CopyFiles(path_ + "/from", path_ + "/to", Room::kLeave); }
   fs::path Stored(const std::string& suffix = "") const {
     return path_ + "/from/aa/aa/" + record_.file_id + suffix;
   }
@@ -50,7 +50,7 @@ TEST_F(FileCopiesTest, AStorageReadsThem) {
 }
 
 TEST_F(FileCopiesTest, WithoutADirectoryThereAreNone) {
-  EXPECT_EQ(CopyFiles(path_ + "/nowhere", path_ + "/to").value().files, 0u);
+  EXPECT_EQ(CopyFiles(path_ + "/nowhere", path_ + "/to", Room::kLeave).value().files, 0u);
   EXPECT_TRUE(fs::is_directory(path_ + "/to"));
 }
 

@@ -1,0 +1,26 @@
+#include "base/disk_room.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <system_error>
+
+namespace agent_graph {
+namespace {
+
+// This much, or this part of the disk.
+constexpr uintmax_t kRoomLeft = 128 * 1024 * 1024;
+constexpr uintmax_t kRoomLeftShare = 16;
+
+}  // namespace
+
+Status CheckDiskRoom(const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(folder, error);
+  if (error || space.available >= std::min(kRoomLeft, space.capacity / kRoomLeftShare)) {
+    return Status::Ok();
+  }
+  return Status(StatusCode::kResourceExhausted, "the disk has too little room for a backup");
+}
+
+}  // namespace agent_graph
