@@ -132,6 +132,14 @@ Result<FileDescriptor> StateDirectory::Listen(uint64_t epoch) const {
   return socket;
 }
 
+bool StateDirectory::HasSocket(uint64_t epoch) const {
+  struct stat found{};
+  struct stat own{};
+  return fstatat(fd_.get(), kSocketName, &found, 0) == 0 &&
+         fstatat(fd_.get(), SocketName(epoch).c_str(), &own, 0) == 0 &&
+         found.st_ino == own.st_ino && S_ISSOCK(own.st_mode);
+}
+
 void StateDirectory::RemoveSocket(uint64_t epoch) const {
   unlinkat(fd_.get(), SocketName(epoch).c_str(), 0);
 }

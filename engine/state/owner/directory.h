@@ -42,6 +42,8 @@ class StateDirectory {
   // A listening socket under the epoch's name, made current. Only under the lock: sockets of
   // earlier owners are removed.
   Result<FileDescriptor> Listen(uint64_t epoch) const;
+  // The epoch's socket is there and current: nobody has removed it.
+  bool HasSocket(uint64_t epoch) const;
   void RemoveSocket(uint64_t epoch) const;
   // A connection to the current owner, non-blocking; kUnavailable when there is none.
   Result<FileDescriptor> Connect() const;

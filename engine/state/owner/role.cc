@@ -24,6 +24,7 @@ constexpr std::chrono::milliseconds kBusyBackoffMin{20};
 constexpr std::chrono::milliseconds kBusyBackoffMax{1000};
 constexpr std::chrono::milliseconds kRetryInterval{5000};
 constexpr std::chrono::milliseconds kYieldPause{500};
+constexpr std::chrono::milliseconds kSocketCheckInterval{1000};
 
 // Asks the owner to hand over, if our generation is newer.
 FileDescriptor AskToYield(const StateDirectory& directory, uint64_t generation) {
@@ -208,11 +209,11 @@ Status Role::Reign() {
   owning_ = true;
   changed_.notify_all();
   while (!LeavingLocked() && failure_.ok()) {
-    if (finishing_) {
-      changed_.wait_until(lock, finish_deadline_);
-    } else {
-      changed_.wait(lock);
-    }
+    const Deadline check = DeadlineAfter(kSocketCheckInterval);
+    changed_.wait_until(lock, finishing_ ? std::min(finish_deadline_, check) : check);
+    lock.unlock();
+    KeepSocket(epoch, session);
+    lock.lock();
   }
   const Status failure = failure_;
   const auto farewell = yielded_ ? Session::Farewell::kGoAway : Session::Farewell::kNone;
@@ -221,6 +222,15 @@ Status Role::Reign() {
   session.Stop(farewell);
   directory_.RemoveSocket(epoch);
   return failure;
+}
+
+void Role::KeepSocket(uint64_t epoch, Session& session) {
+  if (directory_.HasSocket(epoch)) return;
+  Result<FileDescriptor> listener = directory_.Listen(epoch);
+  if (!listener.ok()) return;  // there may be room, or the folder, the next time
+  session.ListenOn(std::move(*listener));
+  Log(OwnerOptions::LogLevel::kNotice,
+      "the socket of " + directory_.path() + " was removed and is there again");
 }
 
 void Role::ServeFailure() {

@@ -38,6 +38,8 @@ class Role {
   // Serves until told to leave; a failed Status says why the database could not be opened or was
   // given up.
   Status Reign();
+  // Makes the socket anew that somebody has removed.
+  void KeepSocket(uint64_t epoch, Session& session);
   void ServeFailure();
   Result<std::unique_ptr<Database>> OpenDatabase();
   Result<uint64_t> NextEpoch(Database& database) const;

@@ -112,11 +112,23 @@ Status Server::Start() {
   return runtime::StartThread(thread_, "state-socket", [this] { Run(); });
 }
 
+void Server::ListenOn(FileDescriptor listener) {
+  {
+    std::lock_guard lock(mutex_);
+    next_listener_ = std::move(listener);
+  }
+  Wake();
+}
+
+void Server::Wake() {
+  const uint64_t one = 1;
+  [[maybe_unused]] ssize_t written = write(wake_.get(), &one, sizeof one);
+}
+
 void Server::Stop(const std::string& farewell) {
   if (!thread_.joinable()) return;
   stopping_ = true;
-  const uint64_t one = 1;
-  [[maybe_unused]] ssize_t written = write(wake_.get(), &one, sizeof one);
+  Wake();
   thread_.join();
   listener_.Reset();
   for (auto& [id, connection] : connections_) {
@@ -133,11 +145,22 @@ void Server::Run() {
     for (int i = 0; i < count && !stopping_; ++i) {
       if (events[i].data.u64 == kListenerId) {
         AcceptAll();
-      } else if (events[i].data.u64 != kWakeId) {
+      } else if (events[i].data.u64 == kWakeId) {
+        OnWake();
+      } else {
         Handle(events[i].data.u64, events[i].events);
       }
     }
   }
+}
+
+void Server::OnWake() {
+  uint64_t count;
+  [[maybe_unused]] ssize_t drained = read(wake_.get(), &count, sizeof count);
+  std::lock_guard lock(mutex_);
+  if (!next_listener_) return;
+  listener_ = std::move(next_listener_);  // the old one leaves the epoll set by being closed
+  Watch(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), kListenerId, EPOLLIN);
 }
 
 void Server::AcceptAll() {

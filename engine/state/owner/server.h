@@ -75,18 +75,24 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   Status Start();
+  // Accepts on this socket instead; those who are connected stay so.
+  void ListenOn(FileDescriptor listener);
   // Sends `farewell` (may be empty) on every connection, closes all, joins the thread.
   void Stop(const std::string& farewell);
 
  private:
   void Run();
+  void Wake();
+  void OnWake();
   void AcceptAll();
   void RefuseOne();
   void Handle(uint64_t id, uint32_t events);
   bool Receive(const std::shared_ptr<Connection>& connection);
   void Close(const std::shared_ptr<Connection>& connection);
 
-  FileDescriptor listener_;
+  FileDescriptor listener_;  // socket thread
+  std::mutex mutex_;
+  FileDescriptor next_listener_;  // under mutex_, until the socket thread takes it
   FileDescriptor epoll_;
   FileDescriptor wake_;
   FileDescriptor spare_;  // given up to accept, and refuse, when there is no other descriptor left

@@ -100,6 +100,8 @@ class Session : private ServerEvents {
   ~Session() override;
 
   Status Start(FileDescriptor listener);
+  // After Start. Accepts clients on this socket instead.
+  void ListenOn(FileDescriptor listener) { server_->ListenOn(std::move(listener)); }
   enum class Farewell { kNone, kGoAway };
   // Finishes the batch in progress and interrupts long reads; what waits unanswered is sent again
   // by the clients.

@@ -54,7 +54,7 @@ class Writer(threading.Thread):
         self._stopping.set()
 
 
-def _stored_messages(service, thread_id):
+def stored_messages(service, thread_id):
     found, offset = [], 0
     while True:
         reply = service.get(f"/v1/threads/{thread_id}/messages?limit=1000&offset={offset}")
@@ -68,7 +68,7 @@ def _stored_messages(service, thread_id):
             return found
 
 
-def _stored_memories(service):
+def stored_memories(service):
     found, cursor = [], None
     while True:
         reply = service.post("/v1/store/memories/list", {"limit": 1000, "cursor": cursor})
@@ -86,11 +86,11 @@ def settle(service):
 
 
 def judge(service, writers):
-    memories = _stored_memories(service)
+    memories = stored_memories(service)
     assert len(memories) == len(set(memories)), "a memory is there twice"
     for writer in writers:
         assert writer.messages, "nothing was acknowledged"
-        found = _stored_messages(service, writer.name)
+        found = stored_messages(service, writer.name)
         assert len(found) == len(set(found)), "a message is there twice"
         missing = set(writer.messages) - set(found)
         assert not missing, f"acknowledged and gone: {sorted(missing)[:5]}"

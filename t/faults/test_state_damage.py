@@ -1,0 +1,196 @@
+"""What happens to the files of the state while clients write: its log torn, its socket taken away, its
+connections cut, leftovers of killed owners, another folder. Judged by the ledger of harness.ledger."""
+
+import ctypes
+import os
+import pathlib
+import socket
+import struct
+import subprocess
+
+import pytest
+
+from harness import environment
+from harness.agents import behaviour
+from harness.ledger import judge, progress, run_writers, settle, stored_memories, stored_messages
+from harness.waiting import wait_until
+
+_SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
+_WRITERS = 4
+_LOG_BLOCK, _RECORD_HEAD = 32768, 7  # of LevelDB's log format
+
+pytestmark = pytest.mark.timeout(600)
+
+
+def _state(service):
+    return service.directory / "state" / "test"
+
+
+def _admin(command, service, code=0):
+    command = [environment.BUILD / "agent-graph-admin", command, _state(service)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    return done.stdout + done.stderr
+
+
+def _tear_end_of_log(service):
+    """A record of which a power cut left the head: nothing that was acknowledged."""
+    log = max(_state(service).glob("db/*.log"), key=lambda path: path.name)
+    with log.open("ab") as file:
+        room = _LOG_BLOCK - file.tell() % _LOG_BLOCK
+        if room < _RECORD_HEAD + 100:
+            file.write(bytes(room))
+            room = _LOG_BLOCK
+        length = min(room - _RECORD_HEAD, 2000)
+        file.write(struct.pack("<IHB", 0xABCD, length, 1) + bytes(length))
+
+
+def _repaired(service):
+    """Starts with damaged state, is refused, and starts again after the repair."""
+    service.error_log.allow(r"is not available")
+    told = len(service.error_log.lines("agent-graph-admin repair"))
+    service.start()
+    wait_until(
+        lambda: len(service.error_log.lines("DATA_LOSS.*agent-graph-admin repair")) > told,
+        "the way out is named",
+    )
+    for path in ("/v1/threads", "/v1/threads/ledger0/messages"):
+        reply = service.get(path)
+        assert reply.status == 503 and reply.json()["error"]["code"] == "SERVICE_UNAVAILABLE"
+    assert service.get("/ping").status == 200
+    service.stop()
+    service.wait_until_gone()
+    assert "0 problems" in _admin("repair", service)
+    service.start()
+
+
+def test_a_torn_log_costs_nothing_that_was_acknowledged(start_service):
+    service = start_service(_SETTINGS, workers=2)
+
+    def tear(writers):
+        service.kill_all()
+        _tear_end_of_log(service)
+        _repaired(service)
+        progress(writers)
+
+    writers = run_writers(service, _WRITERS, tear)
+    settle(service)
+    judge(service, writers)
+
+
+def test_without_its_socket_the_state_is_served_again(start_service):
+    """Those who are connected go on at once; a new worker as soon as the owner has noticed."""
+    service = start_service(_SETTINGS, workers=2)
+
+    def remove(writers):
+        for pattern in ("owner.sock", "owner.*.sock"):
+            for path in _state(service).glob(pattern):
+                path.unlink()
+            progress(writers)
+            service.kill_worker()
+            progress(writers)
+            settle(service)
+
+    writers = run_writers(service, _WRITERS, remove)
+    settle(service)
+    judge(service, writers)
+
+
+def _connections(pid):
+    """Descriptors of a process's Unix stream sockets."""
+    for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        if os.readlink(entry).startswith("socket:"):
+            yield int(entry.name)
+
+
+def _cut_unix_connections(pid):
+    """Of a process, from outside. Returns how many there were."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    pidfd_getfd, count = 438, 0
+    process = os.pidfd_open(pid)
+    try:
+        for descriptor in _connections(pid):
+            copy = libc.syscall(pidfd_getfd, process, descriptor, 0)
+            assert copy >= 0, os.strerror(ctypes.get_errno())
+            with socket.socket(fileno=copy) as one:
+                listens = one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+                if one.family == socket.AF_UNIX and not listens and "owner" in str(one.getsockname()):
+                    one.shutdown(socket.SHUT_RDWR)
+                    count += 1
+    finally:
+        os.close(process)
+    return count
+
+
+@pytest.mark.needs_root
+@pytest.mark.skipif(os.getuid() != 0, reason="takes descriptors of another process")
+def test_connections_that_are_cut_lose_and_repeat_nothing(start_service):
+    service = start_service(_SETTINGS, workers=2)
+
+    def cut(writers):
+        for _ in range(10):
+            (owner,) = service.cache_managers()
+            assert _cut_unix_connections(owner.pid) >= 2
+            progress(writers)
+
+    writers = run_writers(service, _WRITERS, cut)
+    settle(service)
+    assert sum(writer.refused for writer in writers) == 0
+    judge(service, writers)
+
+
+def test_leftovers_of_killed_owners_are_in_nobodys_way(start_service):
+    service = start_service(_SETTINGS, workers=2)
+    state = _state(service)
+
+    def leave(writers):
+        service.kill_all()
+        with socket.socket(socket.AF_UNIX) as dead:
+            dead.bind(str(state / "owner.1000000.sock"))
+        (state / "owner.17.sock").write_text("no socket at all")
+        for name in ("owner.sock", "owner.sock.new"):
+            (state / name).unlink(missing_ok=True)
+            (state / name).symlink_to("owner.16.sock")
+        service.start()
+        progress(writers)
+
+    writers = run_writers(service, _WRITERS, leave)
+    settle(service)
+    assert len(set(state.glob("owner.*.sock"))) == 1 and not (state / "owner.sock.new").is_symlink()
+    assert (state / "owner.sock").is_socket()
+    judge(service, writers)
+
+
+def test_a_reload_to_another_folder_and_back(start_service):
+    """Each message is in the folder of the workers that acknowledged it, and in no other."""
+    service = start_service(_SETTINGS, workers=2)
+    shipped = service.configuration
+
+    def move(writers):
+        for _ in range(2):
+            service.configure(shipped.replace("state=state/test", "state=state/other"))
+            service.reload()
+            progress(writers)
+            service.configure(shipped)
+            service.reload()
+            progress(writers)
+
+    writers = run_writers(service, _WRITERS, move)
+    settle(service)
+    first = {writer.name: stored_messages(service, writer.name) for writer in writers}
+    memories = stored_memories(service)
+    service.configure(shipped.replace("state=state/test", "state=state/other"))
+    service.reload()
+    settle(service)
+    memories += stored_memories(service)
+    assert len(memories) == len(set(memories)), "a memory is there twice"
+    for writer in writers:
+        second = stored_messages(service, writer.name)
+        assert first[writer.name] and second
+        both = first[writer.name] + second
+        assert len(both) == len(set(both)), "a message is there twice"
+        assert set(writer.messages) <= set(both) and set(writer.memories) <= set(memories)
+        for found in (first[writer.name], second):
+            here = set(found)
+            acknowledged = [message for message in writer.messages if message in here]
+            assert [m for m in found if m in set(acknowledged)] == acknowledged
