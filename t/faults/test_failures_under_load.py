@@ -91,3 +91,30 @@ def test_without_their_master_the_processes_go_on(under_load):
         service.start()
 
     under_load(faults)
+
+
+def test_a_worker_stands_in_until_there_is_an_owner(under_load, make_service):
+    """Without master and cache manager; another nginx on the same state brings the next owner."""
+
+    def faults(service, writers):
+        service.kill(service.master_pid)
+        for owner in service.cache_managers():
+            service.kill(owner.pid)
+        progress(writers)
+        assert not service.cache_managers()
+        assert service.error_log.lines("this worker stands in for it")
+        another = make_service(_SETTINGS)
+        state = service.directory / "state" / "test"
+        another.configure(another.configuration.replace("state=state/test", f"state={state}"))
+        another.start()
+        wait_until(lambda: another.error_log.lines("owns the state"), "the worker yields", 60)
+        progress(writers)
+        assert another.get("/v1/threads/ledger0/messages").status == 200
+        # Its end leaves the first one's workers alone again.
+        another.kill_all()
+        progress(writers)
+        service.kill_all()
+        service.start()
+        progress(writers)
+
+    under_load(faults)
