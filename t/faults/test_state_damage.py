@@ -13,11 +13,13 @@ import pytest
 from harness import environment
 from harness.agents import behaviour
 from harness.ledger import judge, progress, run_writers, settle, stored_memories, stored_messages
+from harness.messages import user
 from harness.waiting import wait_until
 
 _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
 _WRITERS = 4
 _LOG_BLOCK, _RECORD_HEAD = 32768, 7  # of LevelDB's log format
+_AT_A_TEXT = -1
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -194,3 +196,69 @@ def test_a_reload_to_another_folder_and_back(start_service):
             here = set(found)
             acknowledged = [message for message in writer.messages if message in here]
             assert [m for m in found if m in set(acknowledged)] == acknowledged
+
+
+def _damage_table(service, place):
+    """Rows in the largest of LevelDB's tables become unreadable. At a text only their checksum tells:
+    the block decompresses as before."""
+    table = max(_state(service).glob("db/*.ldb"), key=lambda path: path.stat().st_size)
+    content = table.read_bytes()
+    at, damage = int(len(content) * place), b"\xff" * 64
+    if place == _AT_A_TEXT:
+        at, damage = content.index(b"ledger"), b"LEDGER"
+    table.write_bytes(content[:at] + damage + content[at + len(damage) :])
+
+
+def _whole_or_refused(service, writer):
+    """What is answered about a damaged state is right. False: it is refused."""
+    reply = service.get(f"/v1/threads/{writer.name}/messages?limit=1000")
+    if reply.status in (500, 503):
+        return False
+    assert reply.status == 200, reply.text
+    found = [message["message_id"] for message in reply.json()["data"]["messages"]]
+    acknowledged = set(writer.messages)
+    assert [message for message in found if message in acknowledged] == writer.messages[:1000]
+    return True
+
+
+@pytest.mark.parametrize("place", [_AT_A_TEXT, 0.1, 0.3, 0.5, 0.7])
+def test_a_damaged_table_costs_what_it_held_and_nothing_else(start_service, place):
+    service = start_service(_SETTINGS, workers=2)
+    service.error_log.allow(r"is not available")
+    # The log becomes a table at the next start.
+    before = run_writers(service, _WRITERS, progress)
+    service.kill_all()
+    service.start()
+    settle(service)
+    service.kill_all()
+    _damage_table(service, place)
+    service.start()
+    # What the owner itself needs of it is missed at once, what is a thread's when that is asked for.
+    answers = [_whole_or_refused(service, writer) for writer in before]
+    assert not all(answers)
+    wait_until(lambda: service.error_log.lines("DATA_LOSS: stored state cannot be read"), "it is told")
+    service.stop()
+    service.wait_until_gone()
+    assert "DATA_LOSS" in _admin("verify", service, code=1)
+    assert "0 problems" in _admin("repair", service)
+
+    service.start()
+    settle(service)
+    kept = {writer.name: stored_messages(service, writer.name) for writer in before}
+    for writer in before:
+        acknowledged = set(writer.messages)
+        found = [message for message in kept[writer.name] if message in acknowledged]
+        assert found == [message for message in writer.messages if message in set(found)]
+    # And all goes on behind what is left, in the same threads.
+    for writer in before:
+        fresh = [f"{writer.name}-after{number}" for number in range(20)]
+        for name in fresh:
+            body = {"messages": [user(name, message_id=name)]}
+            assert service.post(f"/v1/threads/{writer.name}/messages", body).status == 200
+        assert stored_messages(service, writer.name) == kept[writer.name] + fresh
+        assert service.invoke("go on", config={"thread_id": writer.name}).status == 200
+    memories = stored_memories(service)
+    assert len(memories) == len(set(memories))
+    service.stop()
+    service.wait_until_gone()
+    assert "0 problems" in _admin("verify", service)
