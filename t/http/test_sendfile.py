@@ -1,0 +1,54 @@
+"""A stored file goes from the disk to the socket without a copy in the worker."""
+
+import random
+import re
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from harness import environment
+from harness.agents import behaviour
+from harness.uploads import uploaded
+from harness.waiting import wait_until
+
+_MEGABYTE = 1024 * 1024
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which("strace") or environment.SANITIZER != "", reason="needs strace"
+)
+
+
+def _calls_of_a_download(service, trace, record, data):
+    """(bytes by sendfile of the file, bytes read from it) by the worker."""
+    (worker,) = service.workers()
+    calls = "trace=sendfile,read,readv,pread64,preadv,mmap"
+    command = ["strace", "-f", "-y", "-s", "0", "-e", calls, "-o", trace, "-p", str(worker.pid)]
+    with open(trace.with_suffix(".told"), "w+") as told:
+        strace = subprocess.Popen(command, stderr=told)
+        try:
+            wait_until(lambda: told.seek(0) or "attached" in told.read(), "strace is attached", 20)
+            assert service.get(record["url"]).body == data
+        finally:
+            strace.send_signal(signal.SIGINT)
+            strace.wait(20)
+    file_of = rf"<[^>]*/{record['file_id']}>"
+    sent = copied = 0
+    for line in trace.read_text().splitlines():
+        if found := re.search(rf"sendfile\(\d+<[^>]*>, \d+{file_of}.*\) = (\d+)", line):
+            sent += int(found[1])
+        elif found := re.search(rf"p?read\w*\(\d+{file_of}.*\) = (\d+)", line):
+            copied += int(found[1])
+        assert not re.search(rf"mmap\(.*{file_of}", line), line
+    return sent, copied
+
+
+@pytest.mark.parametrize("directive", ["sendfile on;", "sendfile off;"])
+def test_a_download_is_sent_by_sendfile(start_service, directory, directive):
+    service = start_service(behaviour("echo"), workers=1, http=directive)
+    data = random.Random(5).randbytes(5 * _MEGABYTE)
+    record = uploaded(service, data)
+    sent, copied = _calls_of_a_download(service, directory / "trace", record, data)
+    whole = (len(data), 0) if directive == "sendfile on;" else (0, len(data))
+    assert (sent, copied) == whole
