@@ -1,6 +1,7 @@
 """Uploads that want to be a burden: tiny pieces, tricks with boundaries, documents that never end."""
 
 import random
+import select
 
 import pytest
 
@@ -52,6 +53,38 @@ def test_the_largest_file_in_tiny_pieces(start_service):
     assert service.get(reply.json()["data"]["url"]).body == data
     if not environment.SANITIZER:
         assert grown < 8 * _MEGABYTE
+
+
+def _readable(connection, patience):
+    return bool(select.select([connection.socket], [], [], patience)[0])
+
+
+def test_a_slow_upload_may_take_longer_than_one_that_says_nothing(start_service):
+    """client_body_timeout is between two pieces: who sends some in time is let finish."""
+    service = start_service(_ECHO, workers=1, location="client_body_timeout 3s;")
+    data = random.Random(4).randbytes(25 * _MEGABYTE)
+    headers, body = file_form(data)
+    head = headers | {"Content-Length": str(len(body))}
+    with service.connect() as slow, service.connect() as idle:
+        slow.request("POST", _UPLOAD, head)
+        slow.send(body[:1000])
+        sent = 1000
+        idle.request("POST", _UPLOAD, head)
+        idle.send(body[:1000])
+        # Longer than the time between two pieces may be, and the others are served meanwhile.
+        while not _readable(idle, patience=0.1):
+            slow.send(body[sent : sent + 10_000])
+            sent += 10_000
+            assert service.get("/ping").status == 200
+        # nginx ends it without an answer, as it does with every body that stops coming.
+        assert idle.is_closed_by_server()
+        wait_until(lambda: len(_spools(service)) == 1, "what came of it is gone")
+        slow.send(body[sent:])
+        reply = slow.read_reply()
+    assert reply.status == 200, reply.text
+    assert service.get(reply.json()["data"]["url"]).body == data
+    access_log = (service.directory / "logs" / "access.log").read_text()
+    assert access_log.count(f'"POST {_UPLOAD} HTTP/1.1" 408 ') == 1
 
 
 @pytest.mark.timeout(600)
