@@ -3,6 +3,7 @@
 import os
 import pathlib
 import pwd
+import random
 import re
 import shutil
 import signal
@@ -12,6 +13,7 @@ import pytest
 
 from harness import environment, http1, processes
 from harness.ports import free_port
+from harness.uploads import file_form
 from harness.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(
@@ -117,3 +119,52 @@ def test_run_serves_what_it_prints_twice_in_a_row(checkout, user):
     assert "/v1/graph/ws" in access_log and "secret-of-the-query" not in access_log + log
     for word in ("[emerg]", "[alert]", "[crit]", "exited on signal", "[warn]"):
         assert word not in log, log
+
+
+@pytest.fixture
+def port(checkout, user):
+    """Of a server that runs."""
+    number = free_port()
+    server = RunningServer(checkout, user, number)
+    try:
+        server.wait_for_advice()
+        yield number
+    finally:
+        server.close()
+
+
+def _json(port, method, target, body=None, headers=()):
+    reply = http1.fetch(port, method, target, headers, body)
+    assert reply.status == 200, reply.text
+    return reply.json()["data"]
+
+
+def test_the_shipped_configuration_remembers(port):
+    for content in ("The user drinks green tea.", "The user's cat is called Minka."):
+        memory = _json(port, "POST", "/v1/store/memories", {"content": content})["memory_id"]
+    found = _json(port, "POST", "/v1/store/search", {"query": "which tea?"})["results"]
+    assert found[0]["content"] == "The user drinks green tea."
+    path = f"/v1/store/memories/{memory}"
+    _json(port, "PUT", path, {"content": "The user's dog is called Rex."})
+    assert _json(port, "POST", path)["memory"]["content"] == "The user's dog is called Rex."
+    assert len(_json(port, "POST", "/v1/store/memories/list")["memories"]) == 2
+    _json(port, "DELETE", path, {})
+    assert http1.fetch(port, "POST", path).status == 404
+    _json(port, "POST", "/v1/store/memories/forget", {})
+    assert _json(port, "POST", "/v1/store/memories/list")["memories"] == []
+
+
+def test_the_shipped_configuration_takes_files_of_25_mebibytes(port):
+    """Of exactly that size: the form around it is not counted."""
+    data = random.Random(6).randbytes(25 * 1024 * 1024)
+    headers, body = file_form(data, "all.bin")
+    record = _json(port, "POST", "/v1/files/upload", body, headers)
+    assert record["size_bytes"] == len(data)
+    assert http1.fetch(port, "GET", record["url"]).body == data
+    info = _json(port, "GET", record["url"] + "/info")
+    assert (info["filename"], info["size_bytes"]) == ("all.bin", len(data))
+    assert _json(port, "GET", record["url"] + "/url")["url"] == record["url"]
+    headers, body = file_form(data + b"x")
+    reply = http1.fetch(port, "POST", "/v1/files/upload", headers, body)
+    assert reply.status == 413 and reply.json()["error"]["code"]
+    assert _json(port, "GET", "/v1/config/multimodal")["media_max_size_mb"] == 25.0
