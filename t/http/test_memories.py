@@ -343,7 +343,19 @@ def test_everybody_sees_all_where_all_is_allowed(start_guarded):
     assert _ids(_search(service, "tea", headers=bob, config={"user_id": "alice"})) == [hers]
     given = _store(service, "a gift of tea", headers=bob, config={"user_id": "alice"})
     assert _data(service.post(f"{_MEMORIES}/{given}", headers=bob))["memory"]["user_id"] == "alice"
-    assert service.request("DELETE", f"{_MEMORIES}/{hers}", headers=bob).status == 200
+    path = f"{_MEMORIES}/{hers}"
+    assert service.request("PUT", path, {"content": "alice's coffee"}, headers=bob).status == 200
+    memory = _data(service.post(path, headers=alice))["memory"]
+    assert (memory["content"], memory["user_id"]) == ("alice's coffee", "alice")
+    assert service.request("DELETE", path, headers=bob).status == 200
+    assert service.post(path, headers=alice).status == 404
+    # Forgotten by bob: first what he selects, then everybody's.
+    hers = _store(service, "alice's milk", headers=alice)
+    body = {"config": {"user_id": "bob"}}
+    assert _data(service.post(_FORGET, body, headers=bob))["data"] == {"deleted": 1}
+    assert set(_ids(_list(service, headers=alice))) == {hers, given}
+    assert _data(service.post(_FORGET, {}, headers=bob))["data"] == {"deleted": 2}
+    assert _list(service, headers=alice) == []
 
 
 def test_agents_have_memories_of_their_own(service):

@@ -4,6 +4,8 @@ import pytest
 
 from harness.agents import behaviour
 from harness.messages import texts, user
+from harness.tokens import JWT_ENVIRONMENT, bearer
+from harness.waiting import wait_until
 
 _INVOKE = "/v1/graph/invoke"
 _ECHO = behaviour("echo")
@@ -249,6 +251,27 @@ def test_delete_state_keeps_record_and_messages(start_service):
     assert again["meta"]["is_new_thread"] is False
 
 
+def test_a_thread_without_state_is_its_owners_still(start_service):
+    settings = {"auth": "jwt", "env": "env", "authorization": "ownership"}
+    service = start_service(_ECHO | settings, files={"env": JWT_ENVIRONMENT})
+    alice, bob = bearer("alice"), bearer("bob")
+
+    def invoke(text, headers):
+        body = {"messages": [user(text)], "config": {"thread_id": "t"}, "response_granularity": "full"}
+        return service.post(_INVOKE, body, headers=headers)
+
+    for text in ("one", "two"):
+        _data(invoke(text, alice))
+        _data(service.request("DELETE", "/v1/threads/t/state", headers=alice))
+        listed = _data(service.get("/v1/threads", headers=alice))["threads"]
+        assert [(thread["thread_id"], thread["user_id"]) for thread in listed] == [("t", "alice")]
+        assert _data(service.get("/v1/threads", headers=bob))["threads"] == []
+        assert service.get("/v1/threads/t/state", headers=bob).status == 403
+        assert invoke("mine now", bob).status == 403
+    context = _data(invoke("three", alice))["context"]
+    assert texts([message for message in context if message["role"] == "user"]) == ["three"]
+
+
 def test_messages_are_added_read_searched_and_deleted(start_service):
     service = start_service(_ECHO)
     _run(service, "t", "needle one")
@@ -289,3 +312,26 @@ def test_wrong_method(start_service, method, target):
     assert reply.status == 405
     assert "OPTIONS" in reply.header("Allow") and method not in reply.header("Allow").split(", ")
     assert reply.json()["error"]["code"] == "METHOD_NOT_ALLOWED"
+
+
+def test_threads_that_nothing_happens_on_go_when_the_settings_say_so(start_service):
+    def serve(**checkpointer):
+        service = start_service(behaviour("echo", checkpointer={"type": "leveldb"} | checkpointer))
+        for thread_id in ("t", "busy"):
+            assert service.invoke("hello", config={"thread_id": thread_id}).status == 200
+        return service
+
+    patient, forgetful = [serve(ttl=3600), serve()], serve(ttl=3)
+
+    def gone():
+        # What happens on a thread puts its end off.
+        assert forgetful.invoke("again", config={"thread_id": "busy"}).status == 200
+        return forgetful.get("/v1/threads/t").status == 404
+
+    wait_until(gone, "the thread has expired", 30)
+    listed = forgetful.get("/v1/threads").json()["data"]["threads"]
+    assert [thread["thread_id"] for thread in listed] == ["busy"]
+    assert forgetful.get("/v1/threads/t/messages").status == 404
+    assert len(forgetful.get("/v1/threads/busy/messages").json()["data"]["messages"]) > 2
+    for service in patient:
+        assert service.get("/v1/threads/t").status == 200
