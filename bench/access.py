@@ -152,7 +152,7 @@ def main():
     open_cost = statistics.mean(costs.pop("open"))
     for name, values in costs.items():
         cost = statistics.mean(values)
-        budget = f"  (budget {BUDGET_MICROS})" if name == "HS256" else ""
+        budget = f" (wanted ≤ {BUDGET_MICROS})" if name == "HS256" else ""
         print(f"GET a thread with {name}, ownership and rate limit: {cost:.1f} us CPU, without "
               f"{open_cost:.1f}, added {cost - open_cost:.1f}{budget}", flush=True)
 

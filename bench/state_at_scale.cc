@@ -143,8 +143,8 @@ struct Times {
 void Report(const char* what, const Times& times) {
   const double ours = Percentile(times.large, 0.5);
   const double theirs = Percentile(times.small, 0.5);
-  std::printf("%-44s %8.1f us, in a small service %8.1f us, ratio %.2f (budget 1.3)\n", what, ours,
-              theirs, ours / theirs);
+  std::printf("%-44s %8.1f us, in a small service %8.1f us, ratio %.2f (wanted ≤ 1.3)\n", what,
+              ours, theirs, ours / theirs);
 }
 
 // What one hand-over between two threads takes depends on where the kernel has put them, and would
@@ -256,11 +256,12 @@ struct Searched {
 
 // The metric decides: the cosine may be answered by the index, the dot product never is. For
 // vectors of length 1 both have the same order.
-Searched SearchAll(Client& client, const std::vector<std::vector<float>>& queries, Metric metric) {
+Searched SearchAll(Client& client, const Scope& scope,
+                   const std::vector<std::vector<float>>& queries, Metric metric) {
   Searched searched;
   for (const auto& query : queries) {
     SearchMemories search;
-    search.scope = Scope::Owner("user");
+    search.scope = scope;
     search.embedding = ToEmbedding(query);
     search.metric = metric;
     std::set<std::string> ids;
@@ -283,12 +284,30 @@ double Recall(const Searched& approximate, const Searched& exact) {
   return static_cast<double>(same) / static_cast<double>(all);
 }
 
-bool HasSeal(const std::string& directory) {
+size_t Seals(const std::string& directory) {
   std::error_code ignored;
+  size_t seals = 0;
   for (const auto& file : std::filesystem::directory_iterator(directory, ignored)) {
-    if (file.path().extension() == ".seal") return true;
+    if (file.path().extension() == ".seal") ++seals;
   }
-  return false;
+  return seals;
+}
+
+// The first search in a scope; returns when the index that it asks for is saved.
+void BuildIndex(Client& client, const std::string& directory, const char* whose, const Scope& scope,
+                const std::vector<float>& query) {
+  SearchMemories first;
+  first.scope = scope;
+  first.embedding = ToEmbedding(query);
+  const size_t seals = Seals(directory);
+  const auto start = Clock::now();
+  const double built = Microseconds([&] { Check("search", client.Search(first).status()); });
+  while (Seals(directory) == seals && Clock::now() - start < kPatience) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  std::printf(
+      "first search through %s, which builds: %.0f ms; approximate index saved after %.0f s\n",
+      whose, built / 1000, std::chrono::duration<double>(Clock::now() - start).count());
 }
 
 // Reads of a thread, while `work` goes on.
@@ -323,30 +342,28 @@ int MeasureMemories(const std::string& directory, size_t count, size_t dimension
     store.embedding = ToEmbedding(stored[i]);
     Check("store", client.Store(store));
   });
-  SearchMemories first;
-  first.scope = Scope::Owner("user");
-  first.embedding = ToEmbedding(queries[0]);
-  const double built = Microseconds([&] { Check("search", client.Search(first).status()); });
-  std::printf("%zu memories of %zu dimensions; first search, which builds: %.0f ms\n", count,
-              dimensions, built / 1000);
-  const auto start = Clock::now();
-  while (!HasSeal(directory + "/index") && Clock::now() - start < kPatience) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  }
-  std::printf("approximate index built in the background and saved after %.0f s\n",
-              std::chrono::duration<double>(Clock::now() - start).count());
+  std::printf("%zu memories of %zu dimensions:\n", count, dimensions);
+  const std::string index = directory + "/index";
+  const Scope owner = Scope::Owner("user");
+  BuildIndex(client, index, "an owner's memories", owner, queries[0]);
+  BuildIndex(client, index, "everybody's memories", Scope::All(), queries[0]);
   Searched exact, indexed;
   const auto reads = ReadsDuring(client, [&] {
-    exact = SearchAll(client, queries, Metric::kDotProduct);
-    indexed = SearchAll(client, queries, Metric::kCosine);
+    exact = SearchAll(client, owner, queries, Metric::kDotProduct);
+    indexed = SearchAll(client, owner, queries, Metric::kCosine);
   });
+  const Searched all = SearchAll(client, Scope::All(), queries, Metric::kCosine);
+  const Searched own = SearchAll(client, owner, queries, Metric::kCosine);
   const auto idle =
       ReadsDuring(client, [] { std::this_thread::sleep_for(std::chrono::seconds(1)); });
-  std::printf("exact:   p50 %6.2f ms, p99 %6.2f ms (budget 25)\n",
+  std::printf("exact:   p50 %6.2f ms, p99 %6.2f ms (wanted ≤ 25)\n",
               Percentile(exact.times, 0.5) / 1000, Percentile(exact.times, 0.99) / 1000);
-  std::printf("indexed: p50 %6.2f ms, p99 %6.2f ms (budget 5), recall@10 %.3f (budget 0.95)\n",
+  std::printf("indexed: p50 %6.2f ms, p99 %6.2f ms (wanted ≤ 5), recall@10 %.3f (wanted ≥ 0.95)\n",
               Percentile(indexed.times, 0.5) / 1000, Percentile(indexed.times, 0.99) / 1000,
               Recall(indexed, exact));
+  const double of_all = Percentile(all.times, 0.5), of_owner = Percentile(own.times, 0.5);
+  std::printf("through everybody's: p50 %6.2f ms, an owner's %6.2f ms, ratio %.2f (wanted ≤ 1.3)\n",
+              of_all / 1000, of_owner / 1000, of_all / of_owner);
   std::printf("reads of a thread meanwhile: p99 %.2f ms, without searches %.2f ms\n",
               Percentile(reads, 0.99) / 1000, Percentile(idle, 0.99) / 1000);
   return 0;
