@@ -11,9 +11,9 @@ import subprocess
 import pytest
 
 from harness import environment
-from harness.agents import behaviour
+from harness.agents import DEMO, behaviour
 from harness.ledger import judge, progress, run_writers, settle, stored_memories, stored_messages
-from harness.messages import user
+from harness.messages import texts, user
 from harness.waiting import wait_until
 
 _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
@@ -196,6 +196,33 @@ def test_a_reload_to_another_folder_and_back(start_service):
             here = set(found)
             acknowledged = [message for message in writer.messages if message in here]
             assert [m for m in found if m in set(acknowledged)] == acknowledged
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_run_ends_in_the_folder_where_it_began(start_service, gated_provider, killed):
+    """Also when the owner of that folder dies, whom nobody replaces: its own worker stands in."""
+    model = {"provider": "openai", "model": "m", "base_url": gated_provider.base_url, "api_key": "k"}
+    service = start_service(DEMO | {"models": {"default": model}}, workers=1)
+    shipped = service.configuration
+    stream = service.stream("hello", config={"thread_id": "t"})
+    assert stream.read_head().status == 200
+    gated_provider.wait_for_waiting(1)
+    (owner,) = service.cache_managers()
+    service.configure(shipped.replace("state=state/test", "state=state/other"))
+    service.reload()
+    if killed:
+        service.error_log.allow(r"exited on signal 9")
+        service.kill(owner.pid)
+        wait_until(lambda: service.error_log.lines("this worker stands in for it"), "one stands in")
+    assert service.get("/v1/threads/t").status == 404
+    gated_provider.open_gate()
+    assert stream.ended_with_done()
+    stream.close()
+    wait_until(lambda: not service.draining_workers(), "the old worker has gone", 60)
+    service.configure(shipped)
+    service.reload()
+    messages = service.get("/v1/threads/t/messages").json()["data"]["messages"]
+    assert texts(messages) == ["hello", gated_provider.text]
 
 
 def _damage_table(service, place):

@@ -9,8 +9,10 @@
 
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 #include "child_process.h"
 #include "fixture.h"
@@ -340,6 +342,23 @@ TEST(Owner, CandidateThatFinishesDoesNotWait) {
   ASSERT_TRUE(owner->WaitUntilOwning(DeadlineAfter(kPatience)));
   auto candidate = StartOwner(directory.path(), OwnerOptions::Type::kLevelDb, 1);
   candidate->Finish(kNoDeadline);
+}
+
+// A new reign would lose what a database in memory holds.
+TEST(Owner, MakesItsSocketAnewAndKeepsWhatItServes) {
+  TemporaryDirectory directory;
+  auto owner = StartOwner(directory.path(), OwnerOptions::Type::kMemory);
+  auto client = StartClient(directory.path());
+  RunTurn(*client, "t", "", {UserMessage("m1")});
+  std::vector<std::filesystem::path> sockets;
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+    if (entry.path().extension() == ".sock") sockets.push_back(entry.path());
+  }
+  ASSERT_EQ(sockets.size(), 2);
+  for (const auto& path : sockets) std::filesystem::remove(path);
+  auto late = StartClient(directory.path());
+  EXPECT_TRUE(late->GetThread(Scope::All(), "t").ok());
+  EXPECT_TRUE(client->GetThread(Scope::All(), "t").ok());
 }
 
 TEST(Owner, UnusableDatabaseAnswersUnavailable) {
