@@ -92,10 +92,6 @@ Refusal RefusalOf(ngx_uint_t status) {
   }
 }
 
-bool IsRun(std::string_view pattern) {
-  return pattern == "/v1/graph/invoke" || pattern == "/v1/graph/stream";
-}
-
 template <typename Visit>
 void ForEachCell(StatusCounters& counters, Visit&& visit) {
   for (auto& row : counters.requests) {
@@ -190,9 +186,13 @@ void CountRequest(const RequestContext& context) {
   if (outcome == Outcome::kRejected) {
     Refusal refusal = RefusalOf(context.request->headers_out.status);
     StatusCounters::Increment(counters.refusals[static_cast<size_t>(refusal)]);
-  } else if (IsRun(context.route)) {
-    StatusCounters::Increment(counters.runs[static_cast<size_t>(outcome)]);
   }
+}
+
+void CountRun(const ServiceConfig& service, std::string_view outcome) {
+  StatusRow* row = FindStatusRow(service);
+  if (row == nullptr) return;
+  StatusCounters::Increment(row->counters.runs[static_cast<size_t>(OutcomeOf(outcome))]);
 }
 
 std::string_view NameOf(RouteClass value) {

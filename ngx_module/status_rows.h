@@ -145,6 +145,8 @@ bool IsAlive(const StatusRow& row);
 
 // Once per request, at its end.
 void CountRequest(const RequestContext& context);
+// Once per run of the graph, at its end.
+void CountRun(const ServiceConfig& service, std::string_view outcome);
 
 std::string_view NameOf(RouteClass value);
 std::string_view NameOf(Outcome value);

@@ -200,6 +200,10 @@ void WorkerService::OnItem(bridge::OutboxItem& item) {
     LogItem(ngx_cycle->log, *line);
     return;
   }
+  if (auto* run = std::get_if<bridge::RunOver>(&item.payload)) {
+    CountRun(config_, run->outcome);
+    return;
+  }
   ExchangeSlot* slot = exchanges_.Find(item.address);
   if (slot == nullptr || slot->ended) return;  // too late, the request is gone
   if (!LeaveIfTaken(*slot)) return;

@@ -68,7 +68,7 @@ void InvokeGraph(HandlerContext& context) {
   context.SetBody(nlohmann::json::object(), 0);  // it was read, and a run may be long
   InvokeSink sink(context.exchange());
   Result<run::RunOutcome> outcome =
-      context.api().runner->Execute(request.run, context.exchange().cancellation(), sink);
+      RunGraph(context, request.run, context.exchange().cancellation(), sink);
   if (!outcome.ok()) return context.Fail(outcome.status());
   if (outcome->status == "error") return context.Fail(outcome->error);
   context.Succeed(InvokeData(*outcome, request.granularity));

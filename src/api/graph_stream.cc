@@ -79,8 +79,7 @@ void StreamGraph(HandlerContext& context) {
   context.SetBody(nlohmann::json::object(), 0);  // it was read, and a run may be long
   HttpStream sink(context, request.granularity);
   bridge::Exchange& exchange = context.exchange();
-  Result<run::RunOutcome> outcome =
-      context.api().runner->Execute(request.run, exchange.cancellation(), sink);
+  Result<run::RunOutcome> outcome = RunGraph(context, request.run, exchange.cancellation(), sink);
   if (!outcome.ok()) {
     if (!sink.started()) return context.Fail(outcome.status());
     sink.Finish({});

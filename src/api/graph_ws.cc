@@ -133,7 +133,7 @@ void Run(HandlerContext& context) {
   if (auto error = ResolveFiles(context, request)) return refusal.Answer(*error);
   SocketStream sink(exchange, request.granularity);
   Result<run::RunOutcome> outcome =
-      context.api().runner->Execute(request.run, exchange.message_cancellation(), sink);
+      RunGraph(context, request.run, exchange.message_cancellation(), sink);
   if (sink.started()) {
     sink.Finish(outcome.ok() ? *outcome : run::RunOutcome{});
   } else {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "api/body_thread.h"
+#include "api/errors.h"
 #include "api/file_references.h"
 #include "api/request_shapes.h"
 #include "base/json.h"
@@ -52,6 +53,15 @@ void ReadInitialState(const json& initial, const MessageLimits& limits, run::Run
     }
   }
   run.initial_state_json = DumpJson(fields);
+}
+
+// A run that is stopped has no error to go by, and one that began was not rejected.
+std::string CountedAs(const run::RunOutcome& outcome, runtime::CancelReason reason) {
+  if (outcome.status != "error" && outcome.status != "stopped") return "ok";
+  const ErrorInfo error =
+      outcome.status == "error" ? ErrorOf(outcome.error) : ErrorInfo{ApiError::kCancelled, "", {}};
+  std::string name = OutcomeOf(error, reason);
+  return name == "rejected" ? "error" : name;
 }
 
 }  // namespace
@@ -106,6 +116,13 @@ std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, GraphRequest& req
   // These are new, whatever their ids.
   if (auto error = ResolveFiles(context, {"body", "messages"}, "", run.messages)) return error;
   return ResolveFiles(context, InitialContextPath(), run.thread_id, run.initial_context);
+}
+
+Result<run::RunOutcome> RunGraph(HandlerContext& context, const run::RunRequest& request,
+                                 const runtime::Cancellation& cancellation, run::RunSink& sink) {
+  Result<run::RunOutcome> outcome = context.api().runner->Execute(request, cancellation, sink);
+  if (outcome.ok()) context.exchange().CountRun(CountedAs(*outcome, cancellation.reason()));
+  return outcome;
 }
 
 std::string RunMetaJson(const run::RunStart& start) {

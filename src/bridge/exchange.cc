@@ -285,6 +285,10 @@ void Exchange::Annotate(std::string thread_id, std::string run_id) {
   if (!ended_) Push(bridge::Annotate{std::move(thread_id), std::move(run_id)});
 }
 
+void Exchange::CountRun(std::string outcome) {
+  Push(RunOver{std::move(outcome)});
+}
+
 void Exchange::End(std::string outcome) {
   if (std::exchange(ended_, true)) return;
   Push(bridge::End{std::move(outcome)});

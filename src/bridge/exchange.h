@@ -111,6 +111,8 @@ class Exchange {
   // Head, body and end of a complete reply; never suspends. Ignored once a head was sent.
   void Reply(ReplyHead head, std::string body, std::string outcome);
   void Annotate(std::string thread_id, std::string run_id);
+  // A run of the graph has ended, one of many perhaps.
+  void CountRun(std::string outcome);
   // The last item of an exchange; later calls are ignored. ~Exchange sends one if nobody did.
   void End(std::string outcome);
   bool head_sent() const { return head_sent_; }

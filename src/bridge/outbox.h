@@ -52,6 +52,11 @@ struct Annotate {
   std::string thread_id;
   std::string run_id;
 };
+// A run of the graph that had begun has ended; `outcome` as for End, never "rejected". Counted also
+// when its request is long gone.
+struct RunOver {
+  std::string outcome;
+};
 // Begins the closing handshake of a WebSocket, behind the frames queued before.
 struct CloseSocket {
   uint16_t code = 1000;
@@ -72,7 +77,7 @@ struct WriteLog {
 };
 
 using OutboxPayload = std::variant<ReadBody, SendHead, SendChunk, SendFile, End, Annotate, WriteLog,
-                                   CloseSocket, MessageOver, TurnOver, Admit>;
+                                   RunOver, CloseSocket, MessageOver, TurnOver, Admit>;
 
 struct OutboxItem {
   ExchangeAddress address;  // ignored for WriteLog without an exchange (generation 0)

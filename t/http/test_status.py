@@ -8,7 +8,8 @@ import subprocess
 import pytest
 
 from harness import environment
-from harness.agents import DEMO
+from harness.agents import DEMO, behaviour
+from harness.service import invocation
 from harness.waiting import wait_until
 from harness.websocket import WebSocket
 
@@ -191,6 +192,53 @@ def test_a_running_request_is_in_flight(start_service, gated_provider):
         and found['agent_graph_runs_total{service="test",outcome="client_abort"}'] == 1,
         "the run has ended",
     )
+
+
+def _runs(service, outcome):
+    return _metrics(service)[f'agent_graph_runs_total{{service="test",outcome="{outcome}"}}']
+
+
+def test_each_run_of_a_socket_is_counted(start_service):
+    service = start_service(DEMO, server=_PAGES, workers=1)
+    socket = WebSocket(service.port).upgrade()
+    for _ in range(2):
+        socket.send_json(invocation("hello"))
+        socket.read_run()
+    # Begins no run.
+    socket.send_json({"messages": 5})
+    socket.read_run()
+    assert _runs(service, "ok") == 2
+    service.write_settings(behaviour("throwing"))
+    service.reload()
+    failing = WebSocket(service.port).upgrade()
+    failing.send_json(invocation("hello"))
+    failing.read_run()
+    wait_until(lambda: _runs(service, "error") == 1, "the run that failed is counted")
+    assert _runs(service, "ok") == 2 and _runs(service, "rejected") == 0
+
+
+@pytest.mark.parametrize("on_abort, outcome", [("cancel", "client_abort"), ("continue", "ok")])
+@pytest.mark.parametrize("over", ["stream", "socket"])
+def test_a_run_whose_client_has_gone_is_counted_as_it_ends(
+    start_service, gated_provider, on_abort, outcome, over
+):
+    service = start_service(
+        _gated(gated_provider), server=_PAGES, workers=1, http=f"agent_graph_on_abort {on_abort};"
+    )
+    if over == "stream":
+        _waiting_stream(service, gated_provider).close()
+    else:
+        socket = WebSocket(service.port).upgrade()
+        socket.send_json(invocation("wait"))
+        gated_provider.wait_for_waiting(1)
+        socket.reset()
+    wait_until(
+        lambda: _requests(_metrics(service), "graph", "client_abort") == 1, "the request has ended"
+    )
+    gated_provider.open_gate()
+    wait_until(lambda: _runs(service, outcome) == 1, "the run is counted")
+    total = sum(value for name, value in _metrics(service).items() if "_runs_total{" in name)
+    assert total == 1
 
 
 def test_stays_true_when_workers_are_killed_and_reloaded(start_service, gated_provider):
