@@ -263,7 +263,10 @@ class RedisClient::Pool {
       ++entry.count;
       return std::shared_ptr<Connection>();
     }
-    return WaitForOne(entry, deadline);
+    AG_ASSIGN_OR_RETURN(std::shared_ptr<Connection> connection, WaitForOne(entry, deadline));
+    // The server may close one after its reply; then this one's place is free for a new one.
+    if (!connection->Usable()) connection.reset();
+    return connection;
   }
 
   void GiveBack(Loop loop, std::shared_ptr<Connection> connection) {

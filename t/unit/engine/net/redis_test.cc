@@ -173,6 +173,28 @@ TEST_F(RedisTest, AServerThatFailsOneFailsThoseWhoWait) {
   EXPECT_TRUE(Call(client, {"PING"}).ok());
 }
 
+// Its end comes together with the reply.
+TEST_F(RedisTest, AServerThatClosesAfterEachReplyFailsNobodyWhoWaits) {
+  ScriptedServer server([](Connection& connection) {
+    if (connection.Read() > 0) connection.SendAndEnd("+PONG\r\n");
+    connection.WaitUntilPeerCloses();
+  });
+  RedisClient client(Endpoint(server));
+  constexpr int kFibers = 40;
+  static_assert(kFibers > 2 * kRedisConnectionsMax);
+  std::vector<runtime::Promise<std::string>> done(kFibers);
+  // On one engine thread, whose connections they share.
+  Run([&] {
+    for (const auto& promise : done) {
+      runtime_.Spawn(
+          [&client, promise] { promise.Set(client.Call({"PING"}, kInTurn).status().ToString()); },
+          true);
+    }
+  });
+  const std::string ok = Status::Ok().ToString();
+  for (auto& promise : done) EXPECT_EQ(promise.Wait(nullptr, kNoDeadline).value(), ok);
+}
+
 TEST_F(RedisTest, SurvivesWhatIsNotRedis) {
   for (const char* garbage : {"HTTP/1.1 400 Bad Request\r\n\r\n", "$abc\r\n", "*2000000000\r\n",
                               "*-5\r\n", "?\r\n", "$-7\r\n",

@@ -59,6 +59,19 @@ class Connection {
     return true;
   }
 
+  // What came, at most a buffer full; 0 when the peer has closed.
+  size_t Read() {
+    char buffer[4096];
+    const ssize_t count = recv(descriptor_, buffer, sizeof buffer, 0);
+    return count < 0 ? 0 : static_cast<size_t>(count);
+  }
+
+  // Whoever reads the bytes has the end of the stream, too: both are in one packet.
+  void SendAndEnd(std::string_view bytes) {
+    static_cast<void>(send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_MORE));
+    shutdown(descriptor_, SHUT_WR);
+  }
+
   bool SendChunk(std::string_view bytes) { return Send(Chunk(bytes)); }
 
   // From any thread: ends whatever waits for the peer.
