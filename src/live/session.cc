@@ -74,7 +74,7 @@ bool Session::Drained(Deadline now) {
     ports_.link()->EndAudio();
     return false;
   }
-  return !AnswerDue() && quiet_until_ == kNoDeadline;
+  return !AnswerDue() && !input_expected_ && quiet_until_ == kNoDeadline;
 }
 
 void Session::Forward(Deadline now) {

@@ -181,5 +181,17 @@ TEST_F(SessionTest, ResultsAreStoredAfterTheEnd) {
   EXPECT_THAT(stored_, ElementsAre("assistant: call add", "tool: result 3"));
 }
 
+TEST_F(SessionTest, AnEndWaitsForWordsThatWereAnnounced) {
+  BeginReady();
+  Give({.kind = Kind::kInputExpected});
+  Client(kClose);
+  Say("Yes.");
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_EQ(close_code_, 0);
+  Hear("really?", true);
+  EXPECT_EQ(close_code_, 1000);
+  EXPECT_THAT(stored_, ElementsAre("user: really?", "assistant: Yes."));
+}
+
 }  // namespace
 }  // namespace agent_graph::live
