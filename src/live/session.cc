@@ -229,10 +229,11 @@ void Session::OnTurnComplete(bool answer_due, Deadline now) {
   OnContent();
   // Of an answer that was interrupted: the user is still speaking.
   if (answer_due && !speaking_) return ports_.Emit(TurnCompleteEvent());
+  const bool asked = answer_expected_ || input_.open();
   if (!input_expected_) FinishInput();
   RecordAnswer("stop");
   // Some providers tell the words late, and do not say that they will.
-  asking_until_ = answer_expected_ ? Deadline() : now + times_.words_after_answer;
+  asking_until_ = asked ? Deadline() : now + times_.words_after_answer;
   speaking_ = sound_sent_ = handed_over_ = false;
   answer_expected_ = answer_due;
   if (std::exchange(output_shown_, false)) ports_.Emit(OutputTranscriptEvent("", true));

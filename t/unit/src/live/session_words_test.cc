@@ -193,5 +193,22 @@ TEST_F(SessionTest, AnEndWaitsForWordsThatWereAnnounced) {
   EXPECT_THAT(stored_, ElementsAre("user: really?", "assistant: Yes."));
 }
 
+TEST_F(SessionTest, WordsAfterAnAnswerWhoseQuestionCameIntoItAreTheNext) {
+  BeginReady();
+  Say("Yes.");
+  Hear("really?");
+  Sound(seconds(1));
+  unplayed_ = seconds(3);
+  Give({.kind = Kind::kTurnComplete});
+  Hear("and");
+  Client(kClose);
+  EXPECT_EQ(close_code_, 0);
+  Say("And what?");
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_EQ(close_code_, 1000);
+  EXPECT_THAT(stored_,
+              ElementsAre("user: really?", "assistant: Yes.", "user: and", "assistant: And what?"));
+}
+
 }  // namespace
 }  // namespace agent_graph::live
