@@ -38,6 +38,10 @@ void Session::TellLink(realtime::LinkConfig& config) {
   // A provider that resumes goes on where its handle was given, and need not know the rest.
   if (handle_in_use_ && !answer_expected_) return;
   config.history.assign(history_.end() - static_cast<std::ptrdiff_t>(unknown), history_.end());
+  // The client is still playing it.
+  if (unheard_ && !unheard_->utterance.text().empty()) {
+    config.history.push_back(Message::Assistant(unheard_->utterance.text()));
+  }
 }
 
 // What was said since the last answer: messages.

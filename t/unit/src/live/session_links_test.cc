@@ -345,5 +345,23 @@ TEST_F(SessionTest, AFatalErrorIsTheLastEvent) {
   EXPECT_THAT(stored_, ElementsAre("user: hello", "assistant: Good"));
 }
 
+TEST_F(SessionTest, ANewConnectionKnowsTheAnswerThatIsStillPlayed) {
+  resumes_ = false;
+  BeginReady();
+  Client(kText, "a question");
+  Say("An answer");
+  Sound(seconds(5));
+  unplayed_ = seconds(4);
+  Give({.kind = Kind::kTurnComplete});
+  Give({.kind = Kind::kClosed});
+  After(milliseconds(500));
+  ASSERT_EQ(configs_.size(), 2u);
+  EXPECT_FALSE(configs_[1].respond);
+  ASSERT_EQ(configs_[1].history.size(), 2u);
+  EXPECT_EQ(configs_[1].history[0].Text(), "a question");
+  EXPECT_EQ(configs_[1].history[1].Text(), "An answer");
+  EXPECT_EQ(stored_.size(), 1u);  // it may still be interrupted
+}
+
 }  // namespace
 }  // namespace agent_graph::live
