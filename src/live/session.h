@@ -209,6 +209,7 @@ class Session {
     return link_number == link_number_ && ports_.link() != nullptr && !leaving();
   }
   void TellResults();
+  void KeepUntold();
   void TakeResults(const RunningCalls& done, std::vector<realtime::ToolReply> replies,
                    Deadline now);
   void HandOver(const std::string& target, const RunningCalls& done,
@@ -253,7 +254,7 @@ class Session {
   bool sound_sent_ = false;          // since the last answer
   std::vector<RunningCalls> running_;
   uint64_t calls_number_ = 0;  // counts those that were made
-  std::string untold_;         // results of calls, for another link than the one that made them
+  std::string untold_;         // results of calls that another link made, not in the history yet
   std::chrono::milliseconds turn_audio_{0};  // emitted
   Utterance input_;
   // The provider will tell its words, which come before all that is held.

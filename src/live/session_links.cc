@@ -28,7 +28,7 @@ void Session::Open(Deadline now) {
 // What the provider does not know, and whether it is to answer that: not what was not understood,
 // and unasked only where an agent takes over.
 void Session::TellLink(realtime::LinkConfig& config) {
-  if (!std::exchange(untold_, {}).empty()) answer_expected_ = true;  // it is in the history
+  KeepUntold();
   handle_in_use_ = !handle_.empty() && ports_.LinksResume();
   const size_t unknown = handle_in_use_ ? std::min(unknown_, history_.size()) : history_.size();
   answer_expected_ = answer_expected_ && (handed_over_ || std::min(unknown, Unanswered()) > 0);
@@ -67,7 +67,7 @@ void Session::OnResumption(const std::string& handle) {
   if (handle.empty() || handle.size() > kHandleBytesMax || handle == handle_) return;
   handle_ = handle;
   // It may be older than a question that is on its way: rather told twice than not at all.
-  unknown_ = answer_expected_ || !untold_.empty() ? Unanswered() : 0;
+  unknown_ = answer_expected_ ? Unanswered() : 0;
   ports_.StoreHandle(handle);
 }
 

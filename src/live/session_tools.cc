@@ -121,8 +121,11 @@ void Session::TakeResults(const RunningCalls& done, std::vector<realtime::ToolRe
   const bool present = IsPresent(done.link_number);
   if (!replies.empty()) {
     const std::string words = InWords(done.calls, replies);
-    Keep({Message::User(words), /*in_thread=*/false});
-    if (!present) untold_ += (untold_.empty() ? "" : "\n") + words;
+    if (present) {
+      Keep({Message::User(words), /*in_thread=*/false});
+    } else {
+      untold_ += (untold_.empty() ? "" : "\n") + words;
+    }
   }
   if (done.transfer) {
     const std::string target = TransferTarget(*done.transfer);
@@ -148,8 +151,17 @@ bool Session::ToolsRun() const {
 // A provider refuses results of calls that its session does not know.
 void Session::TellResults() {
   if (!ready_ || speaking_ || untold_.empty()) return;
+  const std::string words = untold_;
+  KeepUntold();
+  ports_.link()->SendText(words);
+}
+
+// In the history they stand where they are told: behind what was said until then.
+void Session::KeepUntold() {
+  if (untold_.empty()) return;
+  StoreUnheard(std::nullopt);
+  Keep({Message::User(std::exchange(untold_, {})), /*in_thread=*/false});
   answer_expected_ = true;
-  ports_.link()->SendText(std::exchange(untold_, {}));
 }
 
 // `replies` are those of the calls beside the transfer.

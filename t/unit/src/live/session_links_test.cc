@@ -363,5 +363,26 @@ TEST_F(SessionTest, ANewConnectionKnowsTheAnswerThatIsStillPlayed) {
   EXPECT_EQ(stored_.size(), 1u);  // it may still be interrupted
 }
 
+TEST_F(SessionTest, AResultIsAnsweredThoughWordsBeforeItAreStillPlayed) {
+  resumes_ = false;
+  BeginReady();
+  Hear("a question", true);
+  Say("One moment.");
+  Sound(seconds(2));
+  unplayed_ = milliseconds(1500);
+  CallAdd();
+  Give({.kind = Kind::kClosed});
+  AnswerAdd();
+  After(milliseconds(500));
+  EXPECT_TRUE(configs_.back().respond);
+  Give({.kind = Kind::kClosed});
+  After(seconds(1));
+  ASSERT_EQ(configs_.size(), 3u);
+  EXPECT_TRUE(configs_[2].respond);
+  ASSERT_EQ(configs_[2].history.size(), 3u);
+  EXPECT_EQ(configs_[2].history[1].Text(), "One moment.");
+  EXPECT_THAT(configs_[2].history[2].Text(), HasSubstr("returned 3"));
+}
+
 }  // namespace
 }  // namespace agent_graph::live
