@@ -70,10 +70,14 @@ class OpenAiProtocol final : public Protocol {
   }
 
   bool SendActivity(bool start) override {
-    if (config_.vad.enabled.value_or(true)) return false;
+    if (Detects()) return false;
     if (!start) return Commit();
     speech_ = true;
-    if (Cancel()) Push({.kind = Kind::kInterrupted});
+    const bool unheard = !answering_;
+    if (Cancel()) {
+      owed_ = owed_ || unheard;
+      Push({.kind = Kind::kInterrupted});
+    }
     Push({.kind = Kind::kSpeechStarted});
     Say(R"({"type":"input_audio_buffer.clear"})");
     uncommitted_ = false;
@@ -91,7 +95,7 @@ class OpenAiProtocol final : public Protocol {
   // With detection on, the end of an utterance is the provider's to find; only one that has begun
   // is cut short.
   void EndAudio() override {
-    if (speech_ || !config_.vad.enabled.value_or(true)) Commit();
+    if (speech_ || !Detects()) Commit();
   }
 
   // The turn is heard item by item; of those before the last one only what was cut need be told.
@@ -128,6 +132,9 @@ class OpenAiProtocol final : public Protocol {
     std::string id;
     milliseconds audio;
   };
+
+  // The provider finds where the user begins to speak and ends.
+  bool Detects() const { return config_.vad.enabled.value_or(true); }
 
   void Take(std::string_view type, const JsonNode& message) {
     if (type == "session.created") {
@@ -209,6 +216,7 @@ class OpenAiProtocol final : public Protocol {
     if (type == "output_audio.delta") {
       TakeAudio(message);
     } else if (type == "output_audio_transcript.delta" || type == "output_text.delta") {
+      answering_ = true;
       Push({.kind = Kind::kOutputTranscript, .text = std::string(StringAt(message, "delta"))});
     } else if (type == "output_audio_transcript.done") {
       Push({.kind = Kind::kOutputTranscript,
@@ -225,6 +233,7 @@ class OpenAiProtocol final : public Protocol {
     std::optional<std::string> pcm = models::DecodeBase64(StringAt(message, "delta"));
     if (!pcm || pcm->empty()) return;
     const std::string_view item_id = StringAt(message, "item_id");
+    answering_ = true;
     if (std::exchange(turn_over_, false)) spoken_.clear();
     if (spoken_.empty() || spoken_.back().id != item_id) {
       spoken_.push_back({std::string(item_id), milliseconds(0)});
@@ -235,13 +244,16 @@ class OpenAiProtocol final : public Protocol {
 
   void TakeCreated(const JsonNode& response) {
     response_id_ = StringAt(response, "id");
+    answering_ = false;
     // Asked for before the user began to speak again, of which only the client tells.
-    if (speech_ && !config_.vad.enabled.value_or(true)) Cancel();
+    if (speech_ && !Detects() && Cancel()) owed_ = true;
   }
 
   void TakeDone(const JsonNode& response) {
     // What the user is saying will be answered, and what was said before with it.
-    const bool again = std::exchange(respond_again_, false) && !speech_;
+    const bool refused = std::exchange(respond_again_, false);
+    const bool again = refused && !speech_;
+    if (refused && speech_ && !Detects()) owed_ = true;
     bool calls = false;
     if (!response_id_.empty() && StringAt(response, "id") == response_id_) {
       response_id_.clear();
@@ -313,11 +325,13 @@ class OpenAiProtocol final : public Protocol {
     return true;
   }
 
-  // False: there was no sound.
+  // False: there was no sound, and nothing that gave way to it.
   bool Commit() {
     speech_ = false;
-    if (!std::exchange(uncommitted_, false)) return false;
-    Say(R"({"type":"input_audio_buffer.commit"})");
+    const bool owed = std::exchange(owed_, false);
+    const bool sound = std::exchange(uncommitted_, false);
+    if (!sound && !owed) return false;
+    if (sound) Say(R"({"type":"input_audio_buffer.commit"})");
     Respond();
     return true;
   }
@@ -336,7 +350,9 @@ class OpenAiProtocol final : public Protocol {
   bool speech_ = false;             // the user speaks
   bool uncommitted_ = false;        // sound that is in no item yet
   bool respond_again_ = false;      // once the response is over that was in the way
+  bool owed_ = false;               // a response gave way to what the user is saying
   std::string response_id_;         // of the answer under way
+  bool answering_ = false;          // and a piece of it has come
   std::vector<SpokenItem> spoken_;  // in the turn, or the last one
   bool turn_over_ = false;
 };

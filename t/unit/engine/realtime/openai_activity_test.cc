@@ -1,0 +1,71 @@
+// Speech whose beginning and end the client tells, because the provider does not look for them.
+#include "protocol_fixture.h"
+
+namespace agent_graph::realtime {
+namespace {
+
+class OpenAiActivityTest : public OpenAiTest {
+ protected:
+  void SetUp() override {
+    LinkConfig config;
+    config.vad.enabled = false;
+    BeginReady(config);
+  }
+};
+
+TEST_F(OpenAiActivityTest, SpeechThatComesToNothingTakesNoAnswerAway) {
+  protocol_->SendActivity(true);
+  protocol_->SendToolReplies({{"c1", "add", "3", false}});
+  (void)Sent();
+  BeginResponse();
+  EXPECT_THAT(Sent(), ElementsAre("response.cancel"));
+  EXPECT_TRUE(protocol_->SendActivity(false));
+  EXPECT_THAT(Sent(), ElementsAre("response.create"));
+
+  BeginResponse("r2");
+  protocol_->SendActivity(true);  // before a word of it was heard
+  EXPECT_THAT(Sent(), ElementsAre("response.cancel", "input_audio_buffer.clear"));
+  protocol_->SendActivity(false);
+  EXPECT_THAT(Sent(), ElementsAre("response.create"));
+
+  BeginResponse("r3");
+  protocol_->SendToolReplies({{"c2", "add", "3", false}});
+  Receive(
+      {{"type", "response.output_audio_transcript.delta"}, {"response_id", "r3"}, {"delta", "Hi"}});
+  protocol_->SendActivity(true);
+  Refuse();
+  EndResponse("r3", "cancelled");
+  (void)Sent();
+  EXPECT_TRUE(protocol_->SendActivity(false));
+  EXPECT_THAT(Sent(), ElementsAre("response.create"));
+}
+
+TEST_F(OpenAiActivityTest, SpeechThatInterruptsAnAnswerAndComesToNothingIsNotAnswered) {
+  BeginResponse();
+  Receive(
+      {{"type", "response.output_audio_transcript.delta"}, {"response_id", "r1"}, {"delta", "Hi"}});
+  protocol_->SendActivity(true);
+  (void)Sent();
+  EXPECT_FALSE(protocol_->SendActivity(false));
+  EXPECT_THAT(Sent(), IsEmpty());
+}
+
+TEST_F(OpenAiActivityTest, WhatGaveWayToSpeechIsAnsweredWithIt) {
+  protocol_->SendText("a question");
+  protocol_->SendActivity(true);
+  BeginResponse();
+  (void)Sent();
+  protocol_->SendAudio("ab");
+  protocol_->SendActivity(false);
+  EXPECT_THAT(Sent(), ElementsAre("input_audio_buffer.append", "input_audio_buffer.commit",
+                                  "response.create"));
+  BeginResponse("r2");
+  EndResponse("r2");
+  protocol_->SendActivity(true);
+  (void)Sent();
+  EXPECT_FALSE(protocol_->SendActivity(false));
+  EXPECT_THAT(Sent(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace agent_graph::realtime
