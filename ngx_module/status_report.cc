@@ -122,7 +122,8 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
       {"agent_graph_requests_total", "Requests that ended, by kind of route and outcome."},
       {"agent_graph_runs_total", "Runs of the graph that ended, by outcome."},
       {"agent_graph_refusals_total", "Requests that were refused, by reason."},
-      {"agent_graph_rate_limit_decisions_total", "Requests the rate limit counted, by decision."},
+      {"agent_graph_rate_limit_decisions_total",
+       "Requests the rate limit decided on, by decision."},
       {"agent_graph_rate_limit_evictions_total", "Callers the rate limit forgot for want of room."},
       {"agent_graph_credit_stalls_total", "Times a producer waited for a slow client."},
       {"agent_graph_doorbells_total", "Wake-ups of event loops by engine threads."},
@@ -162,6 +163,7 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
     AddNamed<Refusal>(families[next++], label, "reason", counters.refusals);
     named("decision", "admitted", StatusCounter::kRateAdmitted);
     named("decision", "refused", StatusCounter::kRateRefused);
+    named("decision", "unchecked", StatusCounter::kRateUnchecked);
     ++next;
     plain(counters.Get(StatusCounter::kRateEvicted));
     plain(counters.Get(StatusCounter::kCreditStalls));

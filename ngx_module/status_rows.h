@@ -52,6 +52,7 @@ enum class Refusal : uint8_t {
 enum class StatusCounter : uint8_t {
   kRateAdmitted,
   kRateRefused,
+  kRateUnchecked,
   kRateEvicted,
   kCreditStalls,
   kDoorbells,

@@ -182,6 +182,11 @@ void WorkerService::Report(StatusRow& row) const {
     row.counters.Set(StatusCounter::kStateAnswers, state->answers);
     row.counters.Set(StatusCounter::kStateMicros, state->micros);
   }
+  if (const limits::SharedRateCounters* rate = service_->shared_rate()) {
+    row.counters.Set(StatusCounter::kRateAdmitted, rate->admitted);
+    row.counters.Set(StatusCounter::kRateRefused, rate->refused);
+    row.counters.Set(StatusCounter::kRateUnchecked, rate->unchecked);
+  }
   const live::LiveCounters& live = service_->live();
   row.Set(StatusGauge::kLiveOpen, live.sessions);
   row.counters.Set(StatusCounter::kLiveSessions, live.sessions_total);

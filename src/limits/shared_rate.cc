@@ -60,6 +60,16 @@ SharedRate::SharedRate(const RateLimitOptions& options, net::RedisEndpoint endpo
             std::move(warn)) {}
 
 std::optional<RateDecision> SharedRate::Check(const std::string& key) {
+  std::optional<RateDecision> decision = Ask(key);
+  if (decision) {
+    ++(decision->admitted ? counters_.admitted : counters_.refused);
+  } else {
+    ++(options_.fail_open ? counters_.unchecked : counters_.refused);
+  }
+  return decision;
+}
+
+std::optional<RateDecision> SharedRate::Ask(const std::string& key) {
   // Members must differ, also those of one microsecond.
   Result<net::RedisReply> reply = link_.Call(
       {"EVAL", std::string(kScript), "1", options_.redis_prefix + ":" + key,

@@ -7,6 +7,7 @@
 
 #include "limits/options.h"
 #include "limits/rate_table.h"
+#include "limits/shared_rate_counters.h"
 #include "net/redis_link.h"
 
 namespace agent_graph::limits {
@@ -21,13 +22,16 @@ class SharedRate {
   // Nothing: Redis does not answer, and what that means is the configuration's to say. A crowd that
   // Redis cannot be asked about in time is refused for a second.
   std::optional<RateDecision> Check(const std::string& key);
+  const SharedRateCounters& counters() const { return counters_; }
 
  private:
   SharedRate(const RateLimitOptions& options, net::RedisEndpoint endpoint,
              net::RedisLink::Warn warn);
+  std::optional<RateDecision> Ask(const std::string& key);
 
   const RateLimitOptions& options_;
   net::RedisLink link_;
+  SharedRateCounters counters_;
 };
 
 }  // namespace agent_graph::limits

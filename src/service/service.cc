@@ -315,6 +315,11 @@ const state::ClientCounters* Service::state() const {
   return implementation_->state == nullptr ? nullptr : &implementation_->state->counters();
 }
 
+const limits::SharedRateCounters* Service::shared_rate() const {
+  return implementation_->shared_rate == nullptr ? nullptr
+                                                 : &implementation_->shared_rate->counters();
+}
+
 size_t Service::written_off_threads() const {
   return implementation_->runtime.written_off_threads();
 }

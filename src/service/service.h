@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "bridge/inbox.h"
 #include "bridge/outbox.h"
+#include "limits/shared_rate_counters.h"
 #include "live/counters.h"
 #include "models/metered.h"
 #include "settings/settings.h"
@@ -47,6 +48,8 @@ class Service {
   const models::ModelCounters& models() const;
   // Null: nothing is kept.
   const state::ClientCounters* state() const;
+  // Null: no rate limit is kept in Redis.
+  const limits::SharedRateCounters* shared_rate() const;
 
   // Threads that user functions have taken for good: given up, and not come back since.
   size_t written_off_threads() const;

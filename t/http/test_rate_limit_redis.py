@@ -75,6 +75,28 @@ def test_by_user(start_service, redis):
     assert [service.get(_TARGET).status for _ in range(2)] == [403, 429]
 
 
+def _decisions(service):
+    (status,) = service.get("/status.json").json()["services"]
+    return status["rate_limit_decisions"]
+
+
+@pytest.mark.parametrize("fail_open", [True, False])
+def test_the_status_page_counts_decisions(start_service, redis, fail_open):
+    page = "location = /status.json { agent_graph_status format=json; }"
+    service = start_service(_limited(redis, 2, fail_open=fail_open), workers=2, server=page)
+    assert [service.get(_TARGET).status for _ in range(3)] == [200, 200, 429]
+    assert service.get("/ping").status == 200
+    told = {"admitted": 2, "refused": 1, "unchecked": 0}
+    wait_until(lambda: _decisions(service) == told, "decisions are counted")
+    redis.stop()
+    assert service.get(_TARGET).status == (200 if fail_open else 429)
+    told["unchecked" if fail_open else "refused"] += 1
+    wait_until(lambda: _decisions(service) == told, "what Redis was not asked about is told apart")
+    # What the old workers counted is kept.
+    service.reload()
+    wait_until(lambda: _decisions(service) == told, "the count outlives a reload")
+
+
 @pytest.mark.parametrize("fail_open, expected", [(True, 200), (False, 429)])
 def test_without_redis(start_service, redis, fail_open, expected):
     service = start_service(_limited(redis, 100, fail_open=fail_open), workers=1)

@@ -60,6 +60,9 @@ TEST_F(SharedRateTest, HostsShareOneWindow) {
     EXPECT_LE(refused->reset_after_seconds, 61u);
   }
   EXPECT_TRUE(Check(*one, "ip:2")->admitted);
+  EXPECT_EQ(one->counters().admitted, 3u);
+  EXPECT_EQ(one->counters().refused, 1u);
+  EXPECT_EQ(one->counters().unchecked, 0u);
 }
 
 TEST_F(SharedRateTest, PrefixesAreKeptApart) {
@@ -92,6 +95,13 @@ TEST_F(SharedRateTest, NothingIsSaidWithoutRedis) {
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(Check(*rate, "k"));
   ASSERT_EQ(warnings_.size(), 1u);
   EXPECT_TRUE(warnings_[0].starts_with("the shared rate limit fails, requests are let through"));
+  EXPECT_EQ(rate->counters().unchecked, 3u);
+  EXPECT_EQ(rate->counters().refused, 0u);
+  options.fail_open = false;
+  auto strict = Make(options);
+  EXPECT_FALSE(Check(*strict, "k"));
+  EXPECT_EQ(strict->counters().unchecked, 0u);
+  EXPECT_EQ(strict->counters().refused, 1u);
 }
 
 TEST_F(SharedRateTest, OtherBackendsHaveNone) {
