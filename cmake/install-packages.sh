@@ -3,6 +3,14 @@
 # Groups: build, docs, test, lint, fuzz, bench, sanitizer. Needs root or sudo only when something is missing.
 set -eu
 
+# promtool comes with a server that listens on every address as soon as it is installed, except where
+# packages may start nothing, as in containers.
+promtool_without_server() {
+  answer=0
+  /usr/sbin/policy-rc.d prometheus start >/dev/null 2>&1 || answer=$?
+  if [ $answer = 101 ]; then echo prometheus; fi
+}
+
 packages_of() {
   case "$1" in
     build) echo g++ cmake ninja-build nginx nginx-dev curl ca-certificates \
@@ -12,7 +20,8 @@ packages_of() {
                 libwslay-dev libxml2-dev libzip-dev poppler-utils ;;
     docs) echo npm openssl ;;
     test) echo python3 python3-pytest python3-pytest-timeout python3-pytest-rerunfailures python3-h2 npm openssl redis-server \
-               python3-websockets python3-jsonschema json-schema-test-suite espeak-ng sox strace ;;
+               python3-websockets python3-jsonschema json-schema-test-suite espeak-ng sox strace \
+               $(promtool_without_server) ;;
     lint) echo clang-19 clang-format-19 clang-tidy-19 ;;
     fuzz) echo libclang-rt-19-dev ;;
     bench) echo wrk python3 python3-websockets libbenchmark-dev ;;
