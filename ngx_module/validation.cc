@@ -87,6 +87,9 @@ std::string ValidateAsWorker(const ServiceConfig& service, const ngx_core_conf_t
 
 [[noreturn]] void RunChild(const ServiceConfig& service, const ngx_core_conf_t* core, int report) {
   ResetSignals();
+  // What nginx would write to its logs goes to whatever has their descriptors from here on.
+  service.cycle->log->log_level = 0;
+  ngx_cycle->log->log_level = 0;
   std::string fault = "cannot prepare the validation process";
   settings::Settings settings = *service.settings;
   int graph = service.graph_file;

@@ -49,6 +49,13 @@ def test_serves_and_quits(start_service):
     service.wait_until_gone()
 
 
+def test_a_debug_log_is_no_hindrance(start_service):
+    service = start_service(_DEMO, log_level="debug")
+    service.reload()
+    assert service.get("/ping").status == 200
+    _thread_of(service.invoke("hello"))
+
+
 @pytest.mark.parametrize("workers", [1, 4])
 def test_any_number_of_workers(start_service, workers):
     service = start_service(_DEMO, workers=workers)
