@@ -27,7 +27,7 @@ u_char* DescribeRequest(ngx_http_request_t* request, ngx_http_request_t* current
 }
 
 // Where the request belongs is not known yet, and whoever refuses it from here on says so.
-ngx_int_t HandlePostRead(ngx_http_request_t* request) noexcept {
+ngx_int_t HideTokens(ngx_http_request_t* request) noexcept {
   if (request->log_handler != DescribeRequest) {
     next_log_handler = request->log_handler;
     request->log_handler = DescribeRequest;
@@ -43,11 +43,16 @@ ngx_int_t HideTokensInErrorLog(ngx_conf_t* cf) noexcept {
   if (config.services == nullptr || config.services->empty()) return NGX_OK;
   auto* core = static_cast<ngx_http_core_main_conf_t*>(
       ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
-  // The last one is run first.
-  auto* handler = static_cast<ngx_http_handler_pt*>(
-      ngx_array_push(&core->phases[NGX_HTTP_POST_READ_PHASE].handlers));
-  if (handler == nullptr) return NGX_ERROR;
-  *handler = HandlePostRead;
+  // What nginx refuses within its head begins at the second, with an error_page, or the third, with
+  // a named one.
+  for (ngx_http_phases phase :
+       {NGX_HTTP_POST_READ_PHASE, NGX_HTTP_SERVER_REWRITE_PHASE, NGX_HTTP_REWRITE_PHASE}) {
+    // The last one is run first.
+    auto* handler =
+        static_cast<ngx_http_handler_pt*>(ngx_array_push(&core->phases[phase].handlers));
+    if (handler == nullptr) return NGX_ERROR;
+    *handler = HideTokens;
+  }
   return NGX_OK;
 }
 

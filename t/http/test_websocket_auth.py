@@ -88,6 +88,25 @@ def test_nor_does_one_of_a_request_that_nginx_refuses(start_guarded):
     assert secret not in service.error_log.text()
 
 
+@pytest.mark.parametrize("page", ["/pages/400.html", "@refused"])
+def test_nor_does_one_of_a_request_refused_within_its_head(start_guarded, page):
+    service = start_guarded(
+        server=f"""
+        error_page 400 {page};
+        location /pages/ {{ root nowhere; }}
+        location @refused {{ root nowhere; }}
+""",
+        log_level="notice",
+    )
+    secret = token("alice")
+    with service.connect() as connection:
+        connection.send(f"GET {_TARGET}?token={secret} HTTP/1.1\r\n\r\n".encode())
+        assert connection.read_reply().status == 404
+    (line,) = service.error_log.lines("nowhere.* failed")
+    assert "?token=***" in line
+    assert secret not in service.error_log.text()
+
+
 @pytest.mark.parametrize(
     "offer, echoed",
     [
