@@ -159,9 +159,8 @@ ngx_int_t OpenSocket(RequestContext& context) {
     return RefuseSocket(context,
                         {api::ApiError::kPermissionDenied, "the origin is not allowed", {}});
   }
-  WorkerService* worker = FindWorkerService(*context.location.service);
-  uint32_t sockets_max = settings.websocket.connections_max;
-  if (worker != nullptr && sockets_max > 0 && worker->sockets() >= sockets_max) {
+  context.worker = FindWorkerService(*context.location.service);
+  if (context.worker != nullptr && !context.worker->TakeSocketPlace(context)) {
     return RefuseSocket(context,
                         {api::ApiError::kOverloaded, "too many WebSocket connections", {}});
   }

@@ -111,14 +111,25 @@ void Retire(ServiceZone& zone, StatusRow& row) {
   row.pid = 0;
 }
 
-StatusRow* TakeRow(ServiceZone& zone) {
-  StatusRow* free = nullptr;
+void RetireDead(ServiceZone& zone) {
   for (uint32_t i = 0; i < zone.row_count; ++i) {
     StatusRow& row = zone.rows[i];
     if (row.pid != 0 && !IsAlive(row)) Retire(zone, row);
-    if (row.pid == 0 && free == nullptr) free = &row;
   }
-  return free;
+}
+
+StatusRow* TakeRow(ServiceZone& zone) {
+  RetireDead(zone);
+  for (uint32_t i = 0; i < zone.row_count; ++i) {
+    if (zone.rows[i].pid == 0) return &zone.rows[i];
+  }
+  return nullptr;
+}
+
+uint64_t OpenSockets(const ServiceZone& zone) {
+  uint64_t open = 0;
+  for (uint32_t i = 0; i < zone.row_count; ++i) open += zone.rows[i].Get(StatusGauge::kSockets);
+  return open;
 }
 
 }  // namespace
@@ -174,6 +185,24 @@ StatusRow* FindStatusRow(const ServiceConfig& service) {
 bool IsAlive(const StatusRow& row) {
   const int64_t pid = row.pid;
   return pid != 0 && StartOf(pid) == row.started;
+}
+
+bool TakeSharedSocketPlace(const ServiceConfig& service, uint64_t max) {
+  ServiceZone* zone = FindZone(service);
+  StatusRow* own = FindStatusRow(service);
+  if (zone == nullptr || own == nullptr) return false;
+  ZoneLock lock(service);
+  if (OpenSockets(*zone) >= max) {
+    // A worker that was killed is forgotten when its successor starts; one that was killed while it
+    // drained has none. To look is slow, and whom there is no place for may come often.
+    static time_t looked = 0;
+    if (looked == ngx_time()) return false;
+    looked = ngx_time();
+    RetireDead(*zone);
+    if (OpenSockets(*zone) >= max) return false;
+  }
+  own->Set(StatusGauge::kSockets, own->Get(StatusGauge::kSockets) + 1);
+  return true;
 }
 
 void CountRequest(const RequestContext& context) {

@@ -144,6 +144,9 @@ StatusRow* FindStatusRow(const ServiceConfig& service);
 // Whether the process that wrote the row still runs.
 bool IsAlive(const StatusRow& row);
 
+// Counts one more WebSocket in this worker's row. False: `max` are open in all workers together.
+bool TakeSharedSocketPlace(const ServiceConfig& service, uint64_t max);
+
 // Once per request, at its end.
 void CountRequest(const RequestContext& context);
 // Once per run of the graph, at its end.

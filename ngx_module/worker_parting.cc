@@ -44,7 +44,6 @@ void WorkerService::OnRequestGone(void* data) noexcept {
     context->worker->RequestGone(*context);
     ClearReplyDeadline(*context);
     ForgetMessage(*context);
-    context->worker->CountSocket(*context, false);
     context->worker->CountSocketInput(*context, 0);
   });
 }

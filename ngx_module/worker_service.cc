@@ -139,10 +139,7 @@ ngx_int_t WorkerService::Submit(RequestContext& context, std::optional<bridge::B
                                      : api::ErrorReply(error, context.request_id),
                            "rejected");
   }
-  if (websocket) {
-    slot.turns = 1;
-    CountSocket(context, true);
-  }
+  if (websocket) slot.turns = 1;
   slot.context = &context;
   context.address = slot.address;
   ngx_add_timer(&slot.timer, context.location.run_timeout);
@@ -169,7 +166,6 @@ void WorkerService::Report(StatusRow& row) const {
   row.Set(StatusGauge::kQueueWaiting, inbox.waiting());
   row.Set(StatusGauge::kQueueRunning, inbox.running());
   row.Set(StatusGauge::kOutboxItems, outbox.queued());
-  row.Set(StatusGauge::kSockets, sockets_);
   row.counters.Set(StatusCounter::kCreditStalls, outbox.credit_stalls());
   row.counters.Set(StatusCounter::kDoorbells, outbox.doorbells());
   const models::ModelCounters& models = service_->models();

@@ -38,8 +38,8 @@ class WorkerService final : public PortReceiver {
     return service_ == nullptr ? 0 : service_->written_off_threads();
   }
 
-  // WebSockets that are open or about to be.
-  size_t sockets() const { return sockets_; }
+  // A place among the WebSockets that may be open, until the request is gone. False: all are taken.
+  bool TakeSocketPlace(RequestContext& context);
 
   // The request ends, or is nginx's now, and has no more to do with its exchange.
   void RequestGone(RequestContext& context);
@@ -84,6 +84,7 @@ class WorkerService final : public PortReceiver {
   class MessageTaker;
   static void OnSocketReadable(ngx_http_request_t* request) noexcept;
   static void OnSocketWritable(ngx_http_request_t* request) noexcept;
+  static void FreeSocketPlace(void* data) noexcept;
   void CountSocket(RequestContext& context, bool open);
   void CountSocketInput(RequestContext& context, size_t bytes);
   void TakeForSocket(ExchangeSlot& slot, bridge::OutboxPayload& payload);
@@ -104,7 +105,7 @@ class WorkerService final : public PortReceiver {
   std::unique_ptr<service::Service> service_;
   std::unique_ptr<Port> port_;
   ExchangeTable exchanges_;
-  size_t sockets_ = 0;
+  size_t sockets_ = 0;  // open or about to be
   uint64_t live_frames_lost_ = 0;                 // for want of room, before the engine saw them
   std::vector<bridge::ExchangeAddress> touched_;  // by the items of the current batch
 };

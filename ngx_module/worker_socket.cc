@@ -51,10 +51,31 @@ class WorkerService::MessageTaker final : public SocketReceiver {
   RequestContext& context_;
 };
 
+bool WorkerService::TakeSocketPlace(RequestContext& context) {
+  const settings::WebSocketSettings& settings = config_.settings->websocket;
+  if (settings.connections_max > 0 && sockets_ >= settings.connections_max) return false;
+  ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(context.request, 0);
+  if (cleanup == nullptr) return false;
+  if (settings.connections_total_max > 0 &&
+      !TakeSharedSocketPlace(config_, settings.connections_total_max)) {
+    return false;
+  }
+  cleanup->data = &context;
+  cleanup->handler = FreeSocketPlace;
+  CountSocket(context, true);
+  return true;
+}
+
+void WorkerService::FreeSocketPlace(void* data) noexcept {
+  auto* context = static_cast<RequestContext*>(data);
+  Guarded(ngx_cycle->log, [&] { context->worker->CountSocket(*context, false); });
+}
+
 void WorkerService::CountSocket(RequestContext& context, bool open) {
   if (context.counted_socket == open) return;
   context.counted_socket = open;
   open ? ++sockets_ : --sockets_;
+  if (StatusRow* row = FindStatusRow(config_)) row->Set(StatusGauge::kSockets, sockets_);
 }
 
 // What a socket has read and not handed over counts like a request's body.

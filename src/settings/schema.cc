@@ -170,9 +170,9 @@ constexpr Key<LimitSettings> kLimitKeys[] = {
 
 // --- websocket ------------------------------------------------------------------------------
 
-Status ReadConnectionsMax(const Value& value, WebSocketSettings& websocket) {
+Status ReadConnectionsMax(const Value& value, uint32_t& connections_max) {
   if (value.IsNull()) return Status::Ok();
-  return value.Read(0, kConnectionsMax, websocket.connections_max);
+  return value.Read(0, kConnectionsMax, connections_max);
 }
 
 // A token of HTTP: what may stand in Sec-WebSocket-Protocol.
@@ -193,7 +193,12 @@ Status ReadBearerProtocols(const Value& value, WebSocketSettings& websocket) {
 }
 
 constexpr Key<WebSocketSettings> kWebSocketKeys[] = {
-    {"max_connections", ReadConnectionsMax},
+    {"max_connections",
+     [](const Value& v, WebSocketSettings& w) { return ReadConnectionsMax(v, w.connections_max); }},
+    {"max_connections_total",
+     [](const Value& v, WebSocketSettings& w) {
+       return ReadConnectionsMax(v, w.connections_total_max);
+     }},
     {"bearer_protocols", ReadBearerProtocols},
 };
 

@@ -1,12 +1,41 @@
 """Who gets a WebSocket at all: how many there may be, and the rate limit before a live session."""
 
+import concurrent.futures
+
 import pytest
 
+from harness import http1
 from harness.agents import DEMO
 from harness.live import LIVE, LiveClient
-from harness.websocket import WebSocket, handshake_headers
+from harness.service import invocation
+from harness.waiting import wait_until
+from harness.websocket import PING, PONG, WebSocket, close_frame, frame, handshake_headers
 
 _LIVE_TARGET = "/v1/graph/live"
+_TOTAL = 5
+
+
+def _try_to_open(service):
+    """An open socket, or None after a refusal."""
+    socket = WebSocket(service.port)
+    socket.send(http1.request_bytes("GET", "/v1/graph/ws", handshake_headers()))
+    if (reply := socket.read_head()).status == 101:
+        return socket
+    assert reply.status == 503 and reply.header("X-WS-Close-Code") == "1013"
+    return None
+
+
+def _is_open(socket):
+    try:
+        socket.send(frame(PING))
+        return socket.read_frame().opcode == PONG
+    except (OSError, http1.ConnectionClosed):
+        return False
+
+
+def _crowd(service):
+    with concurrent.futures.ThreadPoolExecutor(32) as pool:
+        return [socket for socket in pool.map(_try_to_open, [service] * 64) if socket]
 
 
 @pytest.mark.parametrize(
@@ -25,6 +54,54 @@ def test_without_a_cap_there_may_be_any_number(start_service, block):
     for socket in (kept[0], kept[-1]):
         socket.send_json([])
         assert socket.read_json()["event"] == "error"
+
+
+def test_a_total_is_of_all_workers(start_service):
+    service = start_service(DEMO | {"websocket": {"max_connections_total": _TOTAL}}, workers=4)
+    kept = _crowd(service)
+    assert len(kept) == _TOTAL
+    with service.connect() as connection:
+        connection.request("GET", _LIVE_TARGET, handshake_headers())
+        assert connection.read_reply().status == 503
+    kept.pop().send(close_frame(1000))
+
+    def take_the_place():
+        kept.append(_try_to_open(service))
+        return kept[-1] or kept.pop()
+
+    wait_until(take_the_place, "the place is free")
+    assert not _crowd(service)
+
+
+def test_places_of_a_killed_worker_are_free_again(start_service):
+    service = start_service(DEMO | {"websocket": {"max_connections_total": _TOTAL}}, workers=2)
+    kept = _crowd(service)
+    assert len(kept) == _TOTAL
+    for _ in range(4):
+        service.kill_worker()
+        kept = [socket for socket in kept if _is_open(socket)]
+        kept += _crowd(service)
+        assert len(kept) == _TOTAL
+
+
+def test_a_socket_that_a_reload_leaves_to_finish_counts(start_service, gated_provider):
+    model = {"provider": "openai", "model": "gated", "base_url": gated_provider.base_url, "api_key": "k"}
+    service = start_service(
+        {
+            "agent": "graphs/support.json:app",
+            "models": {"default": model},
+            "websocket": {"max_connections_total": _TOTAL},
+        },
+        workers=2,
+    )
+    busy = _try_to_open(service)
+    busy.send_json(invocation("x"))
+    gated_provider.wait_for_waiting(1)
+    service.reload()
+    kept = _crowd(service)
+    assert len(kept) == _TOTAL - 1
+    gated_provider.open_gate()
+    assert busy.read_run()[-1]["data"]["status"] == "done"
 
 
 def test_a_live_handshake_over_the_rate_limit_is_refused(start_service):

@@ -70,6 +70,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "cors.origins: each origin is \"*\" or scheme://host[:port] without a path"},
         ErrorCase{R"("websocket": {"max_connections": -1})",
                   "websocket.max_connections: must be an integer from 0 to 1000000"},
+        ErrorCase{R"("websocket": {"max_connections_total": -1})",
+                  "websocket.max_connections_total: must be an integer from 0 to 1000000"},
         ErrorCase{R"("websocket": {"max_connections": 1.5})",
                   "websocket.max_connections: must be an integer from 0 to 1000000"},
         ErrorCase{R"("websocket": {"bearer_protocols": ["a b"]})",
