@@ -55,6 +55,7 @@ struct Event {
     kPrepared,          // before Begin: everything that is possible without it is done
     kReady,             // the provider has accepted the configuration
     kSpeechStarted,     // of the user, as the provider hears it
+    kNothingAsked,      // that came to nothing, or there was nothing to answer: no answer will come
     kInputExpected,     // the user's words will follow, maybe later than the answer
     kInputTranscript,   // `text`: a piece; with `finished` all of it, or nothing more is known
     kOutputTranscript,  // the same

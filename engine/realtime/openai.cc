@@ -169,6 +169,7 @@ class OpenAiProtocol final : public Protocol {
     std::string code(StringAt(*error, "code"));
     if (std::ranges::find(kHarmless, code) != std::end(kHarmless)) return;
     if (code == kBusy) {
+      asked_ = false;
       respond_again_ = true;
       return;
     }
@@ -244,7 +245,7 @@ class OpenAiProtocol final : public Protocol {
 
   void TakeCreated(const JsonNode& response) {
     response_id_ = StringAt(response, "id");
-    answering_ = false;
+    asked_ = answering_ = false;
     // Asked for before the user began to speak again, of which only the client tells.
     if (speech_ && !Detects() && Cancel()) owed_ = true;
   }
@@ -327,10 +328,13 @@ class OpenAiProtocol final : public Protocol {
 
   // False: there was no sound, and nothing that gave way to it.
   bool Commit() {
-    speech_ = false;
+    const bool began = std::exchange(speech_, false);
     const bool owed = std::exchange(owed_, false);
     const bool sound = std::exchange(uncommitted_, false);
-    if (!sound && !owed) return false;
+    if (!sound && !owed) {
+      if (began && !Detects() && !asked_ && !respond_again_) Push({.kind = Kind::kNothingAsked});
+      return false;
+    }
     if (sound) Say(R"({"type":"input_audio_buffer.commit"})");
     Respond();
     return true;
@@ -340,7 +344,10 @@ class OpenAiProtocol final : public Protocol {
     Say(DumpJson({{"type", "conversation.item.create"}, {"item", std::move(item)}}));
   }
 
-  void Respond() { Say(R"({"type":"response.create"})"); }
+  void Respond() {
+    asked_ = true;
+    Say(R"({"type":"response.create"})");
+  }
 
   const std::string parameters_json_;
   LinkConfig config_;
@@ -349,6 +356,7 @@ class OpenAiProtocol final : public Protocol {
   bool updated_ = false;            // the provider has accepted the configuration
   bool speech_ = false;             // the user speaks
   bool uncommitted_ = false;        // sound that is in no item yet
+  bool asked_ = false;              // for a response, of which nothing was heard yet
   bool respond_again_ = false;      // once the response is over that was in the way
   bool owed_ = false;               // a response gave way to what the user is saying
   std::string response_id_;         // of the answer under way

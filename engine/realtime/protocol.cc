@@ -35,6 +35,7 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
   bool SendActivity(bool start) override {
     const bool sent = protocol_->SendActivity(start);
     Flush();
+    TellOfEvents();
     return sent;
   }
   void SendToolReplies(const std::vector<ToolReply>& replies) override {
@@ -44,6 +45,7 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
   void EndAudio() override {
     protocol_->EndAudio();
     Flush();
+    TellOfEvents();
   }
   void Truncate(std::chrono::milliseconds heard) override {
     protocol_->Truncate(heard);
@@ -118,6 +120,11 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
     client_->Leave();
     protocol_->events().clear();
     OnEnd({0, 0, "the provider sends more than can be taken"});
+  }
+
+  // Of such as what was sent has made, and no message of the provider.
+  void TellOfEvents() {
+    if (!protocol_->events().empty()) wake_();
   }
 
   void Flush() {

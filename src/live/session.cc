@@ -69,7 +69,7 @@ bool Session::Drained(Deadline now) {
     return !connecting || !something_left;
   }
   if (!upstream_.empty()) return false;
-  if (!std::exchange(audio_ended_, true) && sound_sent_) {
+  if (!std::exchange(audio_ended_, true) && (sound_sent_ || activity_)) {
     quiet_until_ = now + times_.drain_quiet;
     ports_.link()->EndAudio();
     return false;
@@ -108,9 +108,10 @@ void Session::Send(const UpstreamFrame& frame) {
       Keep({Message::User(frame.payload)});
       return link.SendText(frame.payload);
     case UpstreamFrame::Kind::kActivityStart:
-      (void)link.SendActivity(true);
+      activity_ = link.SendActivity(true);
       return;
     case UpstreamFrame::Kind::kActivityEnd:
+      activity_ = false;
       if (link.SendActivity(false)) answer_expected_ = true;
       return;
     case UpstreamFrame::Kind::kClose:
@@ -129,6 +130,8 @@ void Session::OnLinkEvent(realtime::Event event, Deadline now) {
       return OnReady(now);
     case Kind::kSpeechStarted:
       return OnSpeechStarted();
+    case Kind::kNothingAsked:
+      return OnNothingAsked();
     case Kind::kInputExpected:
       return OnInputExpected(now);
     case Kind::kInputTranscript:
@@ -172,6 +175,11 @@ void Session::OnSpeechStarted() {
     StoreUnheard(heard);
     ports_.Emit(InterruptedEvent());
   }
+}
+
+void Session::OnNothingAsked() {
+  answer_expected_ = handed_over_ = false;
+  if (!speaking_) asked_at_ = kNoDeadline;
 }
 
 void Session::OnInputExpected(Deadline now) {

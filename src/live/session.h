@@ -195,6 +195,7 @@ class Session {
   void OnInputTranscript(const realtime::Event& event, Deadline now);
   void OnOutputTranscript(const realtime::Event& event);
   void OnSpeechStarted();
+  void OnNothingAsked();
   void OnToolCalls(std::vector<realtime::ToolCall> calls, Deadline now);
   void OnToolsCancelled(const std::vector<realtime::ToolCall>& calls, Deadline now);
   void OnTurnComplete(bool answer_due, Deadline now);
@@ -252,6 +253,7 @@ class Session {
   bool handed_over_ = false;         // to an agent that has not spoken yet
   Deadline asked_at_ = kNoDeadline;  // set while an answer is due
   bool sound_sent_ = false;          // since the last answer
+  bool activity_ = false;            // the client has told that the user speaks
   std::vector<RunningCalls> running_;
   uint64_t calls_number_ = 0;  // counts those that were made
   std::string untold_;         // results of calls that another link made, not in the history yet

@@ -1,5 +1,6 @@
 """A client that says itself when it speaks: the model is silent until it has finished."""
 
+import pytest
 from harness.live import LIVE, PIECE, LiveClient, silence, speech, transcript, types
 
 # With detection on, each of the pauses would end an utterance.
@@ -47,3 +48,18 @@ def test_sound_without_a_beginning_is_not_answered(start_service):
     events = client.read_turn()
     assert transcript(events, "input") == ""
     assert transcript(events) == "You said: hi"
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_close_does_not_wait_for_the_answer_to_nothing(start_service, live_provider, ended):
+    service = start_service(live_provider.openai_settings())
+    client = LiveClient(service.port).start(vad={"enabled": False})
+    connection = live_provider.accept()
+    connection.accept_session()
+    client.send_json({"type": "activity_start"})
+    connection.receive_type("input_audio_buffer.clear")
+    if ended:
+        client.send_json({"type": "activity_end"})
+    client.send_json({"type": "close"})
+    assert client.read_to_end() == []
+    assert client.closed_with == 1000

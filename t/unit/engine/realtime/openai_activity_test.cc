@@ -48,6 +48,22 @@ TEST_F(OpenAiActivityTest, SpeechThatInterruptsAnAnswerAndComesToNothingIsNotAns
   (void)Sent();
   EXPECT_FALSE(protocol_->SendActivity(false));
   EXPECT_THAT(Sent(), IsEmpty());
+  EXPECT_EQ(Events(*protocol_).back().kind, Kind::kNothingAsked);
+}
+
+TEST_F(OpenAiActivityTest, SpeechThatComesToNothingIsToldUnlessAnAnswerIsUnderWay) {
+  protocol_->SendActivity(true);
+  protocol_->SendActivity(false);
+  EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kSpeechStarted, Kind::kNothingAsked));
+  protocol_->SendActivity(false);  // of nothing
+  EXPECT_THAT(Kinds(*protocol_), IsEmpty());
+  protocol_->SendText("a question");
+  for (const bool refused : {false, true}) {
+    protocol_->SendActivity(true);
+    if (refused) Refuse();
+    protocol_->SendActivity(false);
+    EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kSpeechStarted));
+  }
 }
 
 TEST_F(OpenAiActivityTest, WhatGaveWayToSpeechIsAnsweredWithIt) {

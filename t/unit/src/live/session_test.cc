@@ -143,6 +143,28 @@ TEST_F(SessionTest, OnlyAProviderThatHearsOfTheEndOfSpeechAnswersIt) {
   EXPECT_EQ(session_->phase(), Session::Phase::kDraining);
 }
 
+TEST_F(SessionTest, SpeechThatCameToNothingIsNotWaitedFor) {
+  BeginReady();
+  Client(UpstreamFrame::Kind::kActivityStart);
+  Give({.kind = Kind::kSpeechStarted});
+  link_->hears_activity = false;
+  Client(UpstreamFrame::Kind::kActivityEnd);
+  Give({.kind = Kind::kNothingAsked});
+  Client(kClose);
+  EXPECT_EQ(close_code_, 1000);
+}
+
+TEST_F(SessionTest, SpeechIsEndedWithTheSession) {
+  BeginReady();
+  Client(UpstreamFrame::Kind::kActivityStart);
+  Give({.kind = Kind::kSpeechStarted});
+  Client(kClose);
+  EXPECT_THAT(sent_, ElementsAre("start", "end audio"));
+  Give({.kind = Kind::kNothingAsked});
+  After(milliseconds(1500));
+  EXPECT_EQ(close_code_, 1000);
+}
+
 // --- the end --------------------------------------------------------------------------------
 
 TEST_F(SessionTest, ClosesAtOnceWhenNothingIsDue) {
