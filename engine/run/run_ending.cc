@@ -123,7 +123,7 @@ void RunLoop::ShortenWindow() {
     }
     NodeResult result;
     result.summary = *std::move(summary);
-    if (Status status = thread_.Update(result, ""); !status.ok()) {
+    if (Status status = thread_.TakeIn(result, "").status(); !status.ok()) {
       environment_->Log(LogLevel::kWarning, "", "no summary: " + status.ToString());
       return;
     }

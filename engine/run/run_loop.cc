@@ -304,11 +304,9 @@ Status RunLoop::TakeIn(const std::string& node, NodeResult result) {
   // Bounds the reducers and predicates that are called below, not the engine's part.
   const AllocationScope user_code(environment_->runtime->function_bytes_max());
   const TolerateAllocations tolerated;
-  // First what may be refused: of a node that fails nothing stays.
-  AG_RETURN_IF_ERROR(thread_.Update(result, node));
-  for (Message& message : result.messages) {
-    AG_ASSIGN_OR_RETURN(std::string_view text, thread_.Append(std::move(message), node));
-    queued_.push_back(MessageEvent(std::string(text), node, emitter_.step()));
+  AG_ASSIGN_OR_RETURN(std::vector<std::string> texts, thread_.TakeIn(result, node));
+  for (std::string& text : texts) {
+    queued_.push_back(MessageEvent(std::move(text), node, emitter_.step()));
   }
   if (result.go_to) {
     AG_ASSIGN_OR_RETURN(next_, graph_.Jump(node, *result.go_to, thread_.state()));

@@ -78,15 +78,14 @@ Status WorkingThread::Admit(size_t bytes) {
 }
 
 // Values that replace others are counted beside them until that matters.
-Status WorkingThread::AdmitUpdate(size_t bytes) {
+Status WorkingThread::AdmitCounted(size_t bytes) {
   if (!Admit(bytes).ok()) fields_bytes_ = DumpJson(state_->fields()).size();
-  AG_RETURN_IF_ERROR(Admit(bytes));
-  fields_bytes_ += bytes;
-  return Status::Ok();
+  return Admit(bytes);
 }
 
 Status WorkingThread::ChangeFields(size_t bytes, const std::function<Status(State&)>& change) {
-  AG_RETURN_IF_ERROR(AdmitUpdate(bytes));
+  AG_RETURN_IF_ERROR(AdmitCounted(bytes));
+  fields_bytes_ += bytes;
   if (fields_bytes_ <= state::kFieldsBytesMax) return change(*state_);
   // Perhaps only because what is replaced is counted, too.
   json before = state_->fields();
@@ -149,11 +148,15 @@ Result<std::string_view> WorkingThread::Append(Message message, std::string_view
   ids_.Assign(message);
   std::string text = message::ToJsonText(message);
   AG_RETURN_IF_ERROR(Admit(text.size()));
+  Add(std::move(message), std::move(text), node);
+  return std::string_view(stored_.back().text);
+}
+
+void WorkingThread::Add(Message message, std::string text, std::string_view node) {
   message_bytes_ += text.size();
   stored_.push_back({std::move(text), 0});
   log_.AddMessage(message, stored_.back().text, node);
   state_->mutable_messages().push_back(std::move(message));
-  return std::string_view(stored_.back().text);
 }
 
 Status WorkingThread::AppendAll(std::vector<Message> messages) {
@@ -208,11 +211,26 @@ void WorkingThread::Forget(size_t count) {
   stored_.erase(stored_.begin(), stored_.begin() + static_cast<ptrdiff_t>(count));
 }
 
-Status WorkingThread::Update(const NodeResult& result, std::string_view node) {
-  if (result.updates.empty() && !result.summary) return Status::Ok();
+Result<std::vector<std::string>> WorkingThread::TakeIn(NodeResult& result, std::string_view node) {
+  std::vector<std::string> texts;
+  texts.reserve(result.messages.size());
+  size_t bytes = 0;
+  for (Message& message : result.messages) {
+    ids_.Assign(message);
+    texts.push_back(message::ToJsonText(message));
+    bytes += texts.back().size();
+  }
+  AG_RETURN_IF_ERROR(Update(result, bytes, node));
+  for (size_t i = 0; i < texts.size(); ++i) Add(std::move(result.messages[i]), texts[i], node);
+  return texts;
+}
+
+Status WorkingThread::Update(const NodeResult& result, size_t beside, std::string_view node) {
+  if (result.updates.empty() && !result.summary) return AdmitCounted(beside);
   size_t bytes = 0;
   for (const auto& update : result.updates) bytes += update.name.size() + update.value_json.size();
   AG_RETURN_IF_ERROR(CheckSummary(result.summary));
+  AG_RETURN_IF_ERROR(AdmitCounted(bytes + beside));
   AG_RETURN_IF_ERROR(ChangeFields(
       bytes, [&](State& state) { return graph_.ApplyUpdates(result.updates, state); }));
   for (const auto& update : result.updates) changed_fields_.insert(update.name);

@@ -48,8 +48,9 @@ class WorkingThread {
   // The same for calls that were handed to the client, when `answers` has no result at all: the
   // client goes on without them.
   Status CloseAbandonedCalls(const std::vector<Message>& answers);
-  // Merges a node's field updates and summary, and logs them; nothing of them when it fails.
-  Status Update(const NodeResult& result, std::string_view node);
+  // Takes over a node's field updates and summary, then its messages, and logs them; nothing of
+  // them when it fails. Returns the messages' JSON texts and takes them out of `result`.
+  Result<std::vector<std::string>> TakeIn(NodeResult& result, std::string_view node);
 
   // What the run leaves behind, with what it has changed of it.
   state::FinishRun Finish(const ExecutionMeta& meta) const;
@@ -60,9 +61,13 @@ class WorkingThread {
 
  private:
   Status AppendAll(std::vector<Message> messages);
+  void Add(Message message, std::string text, std::string_view node);
+  // `beside`: bytes that are to have room, too.
+  Status Update(const NodeResult& result, size_t beside, std::string_view node);
   // Whether there is room for that much more.
   Status Admit(size_t bytes);
-  Status AdmitUpdate(size_t bytes);
+  // The same, after the fields were counted anew where that may help.
+  Status AdmitCounted(size_t bytes);
   // Makes a change of the fields that adds `bytes` at most, unless too much would be stored.
   Status ChangeFields(size_t bytes, const std::function<Status(State&)>& change);
 

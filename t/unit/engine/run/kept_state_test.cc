@@ -71,6 +71,30 @@ TEST_F(KeptStateTest, ARunHoldsNoMoreThanItMay) {
   EXPECT_EQ(RunOk(Ask("10")).status, "done");
 }
 
+TEST_F(KeptStateTest, OfANodeWhoseMessageIsTooLargeNothingStays) {
+  options_.run_bytes_max = 8 * 1024;
+  builder_.AddField({.name = "note"});
+  builder_.AddFunction("A", [](const State& state, RunContext&) -> NodeResult {
+    NodeResult result;
+    const size_t bytes = std::stoul(state.LastUserText());
+    result.messages = {Message::Assistant("small"), Message::Assistant(std::string(bytes, 'x'))};
+    result.summary = state.LastUserText();
+    return result.Set("note", state.LastUserText());
+  });
+  builder_.AddEdge(START, "A");
+  EXPECT_EQ(RunOk(Ask("10")).status, "done");
+  const size_t messages = state_.At("t1").state.window.size();
+  const RunOutcome outcome = RunOk(Ask("9000"));
+  EXPECT_EQ(outcome.error.code(), StatusCode::kGraph);
+  EXPECT_NE(outcome.error.message().find("limits.run_bytes_max"), std::string::npos);
+  const state::ThreadState& kept = state_.At("t1").state;
+  EXPECT_EQ(kept.window.size(), messages + 1);  // the user's
+  EXPECT_EQ(json::parse(kept.snapshot.fields_json).at("note"), "10");
+  EXPECT_EQ(kept.snapshot.summary, "10");
+  const std::vector<std::string> kinds = state_.Kinds("t1");
+  EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "state_update"), 1);
+}
+
 TEST_F(KeptStateTest, ARequestThatIsTooLargeLeavesAPausedThreadPaused) {
   options_.run_bytes_max = 8 * 1024;
   builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
