@@ -183,10 +183,11 @@ void Session::OnNothingAsked() {
 }
 
 void Session::OnInputExpected(Deadline now) {
-  FinishInput();
+  if (awaited_ == 0) FinishInput();
   StoreUnheard(std::nullopt);
-  ExpectInput(now + times_.words_max);
-  answer_expected_ = true;
+  if (awaited_ > 0) Keep({.message = {}, .in_thread = false, .words = true});
+  if (++awaited_ == 1) ExpectInput(now + times_.words_max);
+  announces_ = answer_expected_ = true;
 }
 
 void Session::ExpectInput(Deadline until) {
@@ -200,13 +201,13 @@ void Session::OnInputTranscript(const realtime::Event& event, Deadline now) {
   if (!input_expected_ && !input_.open() && !speaking_ && now < asking_until_) ExpectInput(now);
   if (input_expected_) {
     input_until_ = std::max(input_until_, now + times_.words_pause);
-  } else if (!speaking_ && !event.finished) {
-    answer_expected_ = true;  // to a whole utterance its sound has made it so
+  } else if (!speaking_ && !event.finished && !announces_) {
+    answer_expected_ = true;  // to other utterances their sound has made it so
   }
   if (event.finished) {
     const std::string rest = input_.FinishPart(event.text, milliseconds(0));
     if (!rest.empty()) ports_.Emit(InputTranscriptEvent(rest, false));
-    return FinishInput();
+    return FinishUtterance(now);
   }
   const std::string_view piece = input_.Add(event.text, milliseconds(0));
   if (!piece.empty()) ports_.Emit(InputTranscriptEvent(piece, false));

@@ -149,6 +149,7 @@ class Session {
   struct Line {
     Message message;
     bool in_thread = true;  // and not only what another link is told
+    bool words = false;     // nothing yet: here belong the words of the next utterance
   };
 
   // The calls of one reply of the model.
@@ -216,6 +217,7 @@ class Session {
   void HandOver(const std::string& target, const RunningCalls& done,
                 std::vector<realtime::ToolReply> replies, Deadline now);
   void EndTranscripts();
+  void FinishUtterance(Deadline now);
   void FinishInput();
   void StoreUnheard(std::optional<std::chrono::milliseconds> heard);
   void StoreAnswer(Answer answer);
@@ -261,6 +263,8 @@ class Session {
   Utterance input_;
   // The provider will tell its words, which come before all that is held.
   bool input_expected_ = false;
+  size_t awaited_ = 0;                  // utterances whose words the provider has announced
+  bool announces_ = false;              // it does so
   Deadline input_until_ = kNoDeadline;  // then they are waited for no longer
   Deadline asking_until_{};             // words that come until then have asked for the last answer
   Utterance output_;

@@ -63,10 +63,25 @@ std::string Session::Metadata(bool spoken, bool interrupted) const {
   return text;
 }
 
+// Another one's words may still be awaited, and stand behind what was said between the two.
+void Session::FinishUtterance(Deadline now) {
+  if (awaited_ < 2) return FinishInput();
+  const size_t awaited = awaited_ - 1;
+  std::vector<Line> held = std::exchange(held_, {});
+  FinishInput();
+  auto line = held.begin();
+  for (; line != held.end() && !line->words; ++line) Keep(std::move(*line));
+  awaited_ = awaited;
+  ExpectInput(now + times_.words_max);
+  if (line != held.end()) ++line;
+  for (; line != held.end(); ++line) Keep(std::move(*line));
+}
+
 // What is unheard or held was said after words that were expected, and before others.
 void Session::FinishInput() {
   const bool expected = std::exchange(input_expected_, false);
   input_until_ = kNoDeadline;
+  awaited_ = 0;
   if (input_.open()) {
     if (!expected) StoreUnheard(std::nullopt);
     std::string text = input_.Take();

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 // Over the link that was prepared, if there is one.
 void Session::Open(Deadline now) {
   FinishInput();  // another link does not tell these words
-  ready_ = moving_ = false;
+  ready_ = moving_ = announces_ = false;
   reconnect_at_ = rotate_at_ = leave_until_ = proven_at_ = kNoDeadline;
   ready_until_ = now + times_.ready_max;
   ++link_number_;

@@ -193,6 +193,54 @@ TEST_F(SessionTest, AnEndWaitsForWordsThatWereAnnounced) {
   EXPECT_THAT(stored_, ElementsAre("user: really?", "assistant: Yes."));
 }
 
+TEST_F(SessionTest, WordsOfTwoUtterancesStandBeforeTheAnswerToBoth) {
+  BeginReady();
+  Give({.kind = Kind::kInputExpected});
+  Give({.kind = Kind::kInputExpected});
+  Hear("one and one", true);
+  Say("Four.");
+  Give({.kind = Kind::kTurnComplete});
+  EXPECT_THAT(stored_, ElementsAre("user: one and one"));
+  Hear("and ");
+  Client(kClose);
+  EXPECT_EQ(close_code_, 0);
+  Hear("and two?", true);
+  EXPECT_EQ(close_code_, 1000);
+  EXPECT_THAT(stored_, ElementsAre("user: one and one", "user: and two?", "assistant: Four."));
+}
+
+TEST_F(SessionTest, WhatWasSaidBetweenTwoUtterancesStandsBetweenTheirWords) {
+  BeginReady();
+  for (const char* answer : {"One.", "Two."}) {
+    Give({.kind = Kind::kInputExpected});
+    Say(answer);
+    Give({.kind = Kind::kTurnComplete});
+  }
+  Give({.kind = Kind::kInputExpected});
+  EXPECT_THAT(stored_, IsEmpty());
+  Hear("first", true);
+  EXPECT_THAT(stored_, ElementsAre("user: first", "assistant: One."));
+  Hear("", true);  // was not understood
+  EXPECT_THAT(stored_, ElementsAre("user: first", "assistant: One.", "assistant: Two."));
+  EXPECT_EQ(session_->wake_at(), now_ + seconds(10));
+  After(seconds(10));
+  Hear("thi");  // too late
+  Hear("third", true);
+  EXPECT_EQ(stored_.back(), "user: third");
+}
+
+TEST_F(SessionTest, AnnouncedWordsThatComeTooLateExpectNoSecondAnswer) {
+  BeginReady();
+  Give({.kind = Kind::kInputExpected});
+  Client(kText, "a question");
+  Say("An answer.");
+  Give({.kind = Kind::kTurnComplete});
+  Hear("hm");
+  Hear("hm", true);
+  Client(kClose);
+  EXPECT_EQ(close_code_, 1000);
+}
+
 TEST_F(SessionTest, WordsAfterAnAnswerWhoseQuestionCameIntoItAreTheNext) {
   BeginReady();
   Say("Yes.");
