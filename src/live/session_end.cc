@@ -37,6 +37,7 @@ void Session::Advance(Deadline now) {
     OnClosed(late, now);
   }
   if (now >= reconnect_at_) Open(now);
+  if (moving_ && !input_expected_) Move(now);
   if (now >= leave_until_) moving_ ? Move(now) : Replace(now);
   if (RotationDue(now)) Rotate(now);
   Forward(now);

@@ -130,7 +130,10 @@ void Session::Rotate(Deadline now) {
 void Session::OnLeftLinkEvent(const realtime::Event& event, Deadline now) {
   using Kind = realtime::Event::Kind;
   if (event.kind == Kind::kResumption && !moving_) OnResumption(event.text);
-  if (event.kind == Kind::kInputTranscript) OnInputTranscript(event, now);
+  if (event.kind == Kind::kInputTranscript) {
+    OnInputTranscript(event, now);
+    if (moving_ && input_expected_ && awaited_ == 0) input_until_ = now + times_.words_pause;
+  }
   if (moving_) {
     if (event.kind == Kind::kClosed || !input_expected_) Move(now);
   } else if (event.kind == Kind::kClosed) {

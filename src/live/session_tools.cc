@@ -182,7 +182,11 @@ void Session::HandOver(const std::string& target, const RunningCalls& done,
   // The provider's session belongs to the agent before.
   handle_.clear();
   DropNext();
-  if (!present || !input_expected_) return Move(now);
+  if (!present) return Move(now);
+  // Some providers tell the words late, and do not say that they will.
+  const bool unheard = sound_sent_ && Unanswered() == 0 && !input_.open();
+  if (!input_expected_ && !announces_ && unheard) ExpectInput(now + times_.handover_max);
+  if (!input_expected_) return Move(now);
   // The words that led here are still to come, over the link that is left.
   ready_ = false;
   rotate_at_ = kNoDeadline;

@@ -12,6 +12,13 @@ TEST_F(GeminiTest, Address) {
             "google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent");
 }
 
+TEST_F(GeminiTest, SaysThatThereIsNothingToAnswer) {
+  Begin({.respond = true});
+  Receive({{"setupComplete", json::object()}});
+  EXPECT_THAT(Messages(*protocol_), IsEmpty());
+  EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kNothingAsked, Kind::kReady));
+}
+
 TEST_F(GeminiTest, IsPreparedUpToTheHandle) {
   protocol_ = GeminiDialect().make(Options("https://host/v1beta"), {});
   protocol_->OnOpen();

@@ -115,6 +115,40 @@ TEST_F(SessionTest, AHandOverTakesAlongTheWordsThatLedToIt) {
   EXPECT_THAT(sent_, ElementsAre("audio and"));
 }
 
+TEST_F(SessionTest, AHandOverTakesAlongWordsThatWereNotAnnounced) {
+  targets_ = {"EXPERT"};
+  BeginReady();
+  link_->reconfigurable = false;
+  Client(kAudio, "the sound of them");
+  Give({.kind = Kind::kToolCalls, .calls = {{"c1", kTransferTool, R"({"agent":"EXPERT"})"}}});
+  EXPECT_EQ(configs_.size(), 1u);
+  Hear("the expert, ");
+  After(milliseconds(500));
+  Hear("please");
+  EXPECT_EQ(session_->wake_at(), now_ + seconds(1));
+  After(seconds(1));
+  ASSERT_EQ(configs_.size(), 2u);
+  EXPECT_TRUE(configs_[1].respond);
+  ASSERT_EQ(configs_[1].history.size(), 1u);
+  EXPECT_EQ(configs_[1].history[0].Text(), "the expert, please");
+}
+
+TEST_F(SessionTest, AnAgentThatWasToldNothingIsNotWaitedFor) {
+  targets_ = {"EXPERT"};
+  BeginReady();
+  link_->reconfigurable = false;
+  Client(kAudio, "noise");
+  Give({.kind = Kind::kToolCalls, .calls = {{"c1", kTransferTool, R"({"agent":"EXPERT"})"}}});
+  After(seconds(2));
+  ASSERT_EQ(configs_.size(), 2u);
+  EXPECT_THAT(configs_[1].history, IsEmpty());
+  Give({.kind = Kind::kNothingAsked});
+  Give({.kind = Kind::kReady});
+  Client(kClose);
+  After(milliseconds(1500));
+  EXPECT_EQ(close_code_, 1000);
+}
+
 TEST_F(SessionTest, AHandOverDoesNotWaitLongForWords) {
   targets_ = {"EXPERT"};
   for (const bool lost : {false, true}) {
