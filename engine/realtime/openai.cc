@@ -346,6 +346,7 @@ class OpenAiProtocol final : public Protocol {
 
   void Respond() {
     asked_ = true;
+    std::erase_if(events(), [](const Event& event) { return event.kind == Kind::kNothingAsked; });
     Say(R"({"type":"response.create"})");
   }
 

@@ -66,6 +66,13 @@ TEST_F(OpenAiActivityTest, SpeechThatComesToNothingIsToldUnlessAnAnswerIsUnderWa
   }
 }
 
+TEST_F(OpenAiActivityTest, ATextBehindSpeechThatCameToNothingIsAsked) {
+  protocol_->SendActivity(true);
+  protocol_->SendActivity(false);
+  protocol_->SendText("a question");
+  EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kSpeechStarted));
+}
+
 TEST_F(OpenAiActivityTest, WhatGaveWayToSpeechIsAnsweredWithIt) {
   protocol_->SendText("a question");
   protocol_->SendActivity(true);
