@@ -138,8 +138,9 @@ class OpenAiProtocol final : public Protocol {
 
   void Take(std::string_view type, const JsonNode& message) {
     if (type == "session.created") {
-      Say(DumpJson(
-          {{"type", "session.update"}, {"session", OpenAiSession(config_, parameters_json_)}}));
+      json session = OpenAiSession(config_, parameters_json_);
+      transcribes_ = session.contains(json::json_pointer("/audio/input/transcription"));
+      Say(DumpJson({{"type", "session.update"}, {"session", std::move(session)}}));
     } else if (type == "session.updated") {
       TakeUpdated();
     } else if (type == "error") {
@@ -190,6 +191,7 @@ class OpenAiProtocol final : public Protocol {
     } else if (type == "input_audio_buffer.committed") {
       speech_ = uncommitted_ = false;
       Push({.kind = Kind::kInputExpected});
+      if (!transcribes_) Push({.kind = Kind::kInputTranscript, .finished = true});
     } else if (type == "conversation.item.input_audio_transcription.delta") {
       Push({.kind = Kind::kInputTranscript, .text = std::string(StringAt(message, "delta"))});
     } else if (type == "conversation.item.input_audio_transcription.completed") {
@@ -355,6 +357,7 @@ class OpenAiProtocol final : public Protocol {
   Resampler upsampler_;
   bool begun_ = false;
   bool updated_ = false;            // the provider has accepted the configuration
+  bool transcribes_ = true;         // the words of the user are told
   bool speech_ = false;             // the user speaks
   bool uncommitted_ = false;        // sound that is in no item yet
   bool asked_ = false;              // for a response, of which nothing was heard yet

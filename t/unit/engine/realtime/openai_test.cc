@@ -92,6 +92,17 @@ TEST_F(OpenAiTest, ATurnOfSpeech) {
   EXPECT_EQ(events[6].kind, Kind::kTurnComplete);
 }
 
+TEST_F(OpenAiTest, NoWordsAreWaitedForThatTheParametersTurnOff) {
+  BeginReady({.parameters_json = R"({"audio":{"input":{"transcription":null}}})"});
+  EXPECT_FALSE(session_["audio"]["input"].contains("transcription"));
+  Receive({{"type", "input_audio_buffer.committed"}, {"item_id", "i1"}});
+  const std::vector<Event> events = Events(*protocol_);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].kind, Kind::kInputExpected);
+  EXPECT_EQ(events[1].kind, Kind::kInputTranscript);
+  EXPECT_TRUE(events[1].finished);
+}
+
 TEST_F(OpenAiTest, BargeInCutsTheItemThatWasHeard) {
   BeginReady();
   BeginResponse();
