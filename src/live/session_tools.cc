@@ -15,6 +15,7 @@ namespace {
 // leave room in the history.
 constexpr size_t kPartBytesMax = 16 * 1024;
 constexpr size_t kWordsBytesMax = 128 * 1024;
+constexpr size_t kUntoldBytesMax = 4 * kWordsBytesMax;  // and of those of several replies
 
 std::string TransferTarget(const realtime::ToolCall& call) {
   Result<nlohmann::json> arguments = ParseJson(call.arguments_json);
@@ -125,6 +126,7 @@ void Session::TakeResults(const RunningCalls& done, std::vector<realtime::ToolRe
       Keep({Message::User(words), /*in_thread=*/false});
     } else {
       untold_ += (untold_.empty() ? "" : "\n") + words;
+      untold_.resize(CutAtCharacter(untold_, kUntoldBytesMax).size());
     }
   }
   if (done.transfer) {

@@ -127,6 +127,26 @@ TEST_F(SessionTest, HugeResultsLeaveRoomForWhatWasSaid) {
   EXPECT_EQ(configs_[1].history[0].Text(), "earlier");
 }
 
+TEST_F(SessionTest, SoDoHugeResultsOfManyRepliesThatNoConnectionWasToldOf) {
+  BeginReady({.history = {Message::User("earlier")}});
+  std::vector<realtime::ToolCall> calls;
+  std::vector<realtime::ToolReply> replies;
+  for (int i = 0; i < 8; ++i) {
+    calls.push_back({std::to_string(i), "read"});
+    replies.push_back({std::to_string(i), "read", std::string(100'000, '7'), false});
+  }
+  for (int i = 0; i < 10; ++i) Give({.kind = Kind::kToolCalls, .calls = calls});
+  Give({.kind = Kind::kClosed});
+  for (uint64_t number = 1; number <= 10; ++number) {
+    session_->OnToolReplies(replies, {}, number, now_);
+  }
+  After(milliseconds(500));
+  ASSERT_EQ(configs_.size(), 2u);
+  EXPECT_TRUE(configs_[1].respond);
+  ASSERT_EQ(configs_[1].history.size(), 2u);
+  EXPECT_EQ(configs_[1].history[0].Text(), "earlier");
+}
+
 TEST_F(SessionTest, AnEndWaitsForAResultThatOutlivesItsConnection) {
   BeginReady();
   CallAdd();
