@@ -44,7 +44,7 @@ class WorkerService final : public PortReceiver {
   // The request ends, or is nginx's now, and has no more to do with its exchange.
   void RequestGone(RequestContext& context);
 
-  // What its queues hold now.
+  // What its queues hold now, and what its engine has counted (worker_report.cc).
   void Report(StatusRow& row) const;
 
   void OnItem(bridge::OutboxItem& item) override;
