@@ -1,0 +1,73 @@
+// Store: runs that wait for a thread's lease.
+#include <algorithm>
+
+#include "state/leveldb/store.h"
+
+namespace agent_graph::state {
+
+bool Store::IsQueued(const Lease& lease, const std::string& run_id) const {
+  return std::any_of(lease.waiters.begin(), lease.waiters.end(),
+                     [&](const Waiter& waiter) { return waiter.run.run_id == run_id; });
+}
+
+void Store::SaveQueue(Lease& lease) {
+  lease.row.queued_runs.clear();
+  for (const Waiter& waiter : lease.waiters) lease.row.queued_runs.push_back(waiter.run.run_id);
+  transaction_.PutRow(keys::Lease(lease.thread), lease.row);
+}
+
+void Store::AdmitWaiters() {
+  while (!admissions_.empty()) {
+    std::deque<Waiter> queue = std::move(admissions_.back());
+    admissions_.pop_back();
+    for (Waiter& waiter : queue) {
+      auto lease = leases_.find(waiter.run.thread_id);
+      if (lease == leases_.end()) {
+        Start(waiter);
+      } else {
+        lease->second.waiters.push_back(std::move(waiter));
+        ++waiters_;
+        SaveQueue(lease->second);
+        transaction_.Accept(false);
+      }
+    }
+  }
+}
+
+void Store::CancelWaiters(Lease& lease, const Status& reason, const std::string& run_id) {
+  waiters_ -= std::erase_if(lease.waiters, [&](const Waiter& waiter) {
+    if (!run_id.empty() && waiter.run.run_id != run_id) return false;
+    Refuse(waiter.from, reason);
+    return true;
+  });
+}
+
+void Store::DropWaitersOf(const std::string& client) {
+  if (waiters_ == 0) return;
+  for (auto& [thread_id, lease] : leases_) {
+    const size_t left = std::erase_if(
+        lease.waiters, [&](const Waiter& waiter) { return waiter.from.client == client; });
+    waiters_ -= left;
+    if (left > 0) SaveQueue(lease);
+  }
+  transaction_.Accept(false);
+}
+
+void Store::ExpireWaiters(MonotonicClock::time_point now) {
+  next_waiter_ = kNoDeadline;
+  for (auto& [thread_id, lease] : leases_) {
+    const size_t left = std::erase_if(lease.waiters, [&](const Waiter& waiter) {
+      if (waiter.deadline > now) {
+        next_waiter_ = std::min(next_waiter_, waiter.deadline);
+        return false;
+      }
+      Refuse(waiter.from, Status(StatusCode::kBusy, "the thread has a run in flight"));
+      return true;
+    });
+    waiters_ -= left;
+    if (left > 0) SaveQueue(lease);
+  }
+  transaction_.Accept(false);
+}
+
+}  // namespace agent_graph::state
