@@ -346,8 +346,10 @@ class OpenAiProtocol final : public Protocol {
     Say(DumpJson({{"type", "conversation.item.create"}, {"item", std::move(item)}}));
   }
 
+  // Of all that was said, so that nothing is asked for once more.
   void Respond() {
     asked_ = true;
+    owed_ = respond_again_ = false;
     std::erase_if(events(), [](const Event& event) { return event.kind == Kind::kNothingAsked; });
     Say(R"({"type":"response.create"})");
   }

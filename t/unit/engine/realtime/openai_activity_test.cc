@@ -40,6 +40,24 @@ TEST_F(OpenAiActivityTest, SpeechThatComesToNothingTakesNoAnswerAway) {
   EXPECT_THAT(Sent(), ElementsAre("response.create"));
 }
 
+TEST_F(OpenAiActivityTest, NothingIsAskedForTwice) {
+  protocol_->SendText("first");
+  BeginResponse();
+  protocol_->SendActivity(true);
+  protocol_->SendText("second");
+  (void)Sent();
+  EXPECT_FALSE(protocol_->SendActivity(false));
+  EXPECT_THAT(Sent(), IsEmpty());
+
+  BeginResponse("r2");
+  protocol_->SendToolReplies({{"c1", "add", "3", false}});
+  Refuse();
+  protocol_->SendText("never mind");
+  (void)Sent();
+  EndResponse("r2", "cancelled");
+  EXPECT_THAT(Sent(), IsEmpty());
+}
+
 TEST_F(OpenAiActivityTest, SpeechThatInterruptsAnAnswerAndComesToNothingIsNotAnswered) {
   BeginResponse();
   Receive(
