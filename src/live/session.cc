@@ -108,7 +108,7 @@ void Session::Send(const UpstreamFrame& frame) {
       Keep({Message::User(frame.payload)});
       return link.SendText(frame.payload);
     case UpstreamFrame::Kind::kActivityStart:
-      activity_ = link.SendActivity(true);
+      activity_ = link.SendActivity(true) || activity_;
       return;
     case UpstreamFrame::Kind::kActivityEnd:
       activity_ = false;

@@ -60,6 +60,7 @@ def test_a_close_does_not_wait_for_the_answer_to_nothing(start_service, live_pro
     connection.receive_type("input_audio_buffer.clear")
     if ended:
         client.send_json({"type": "activity_end"})
+    client.socket.settimeout(15)  # one that waits for an answer says nothing for 20 seconds
     client.send_json({"type": "close"})
     assert client.read_to_end() == []
     assert client.closed_with == 1000
