@@ -73,6 +73,7 @@ struct Event {
   std::string text = {};
   std::string code = {};
   bool finished = false;
+  size_t later = 0;  // of kInputTranscript: utterances announced after this one and not finished
   bool answer_due = false;  // kTurnComplete: what was said is still to be answered
   bool retry = true;
   bool connected = true;  // kClosed: the provider itself ended it

@@ -1,6 +1,7 @@
 #include "realtime/openai.h"
 
 #include <algorithm>
+#include <deque>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -27,6 +28,7 @@ using Kind = Event::Kind;
 constexpr std::string_view kHarmless[] = {"response_cancel_not_active",
                                           "input_audio_buffer_commit_empty"};
 // Of a response that was asked for while another one was under way, by itself or by the provider.
+constexpr size_t kUntranscribedMax = 16;  // utterances whose words are awaited
 constexpr std::string_view kBusy = "conversation_already_has_active_response";
 
 class OpenAiProtocol final : public Protocol {
@@ -191,16 +193,28 @@ class OpenAiProtocol final : public Protocol {
     } else if (type == "input_audio_buffer.committed") {
       speech_ = uncommitted_ = false;
       Push({.kind = Kind::kInputExpected});
-      if (!transcribes_) Push({.kind = Kind::kInputTranscript, .finished = true});
+      if (!transcribes_) return Push({.kind = Kind::kInputTranscript, .finished = true});
+      untranscribed_.emplace_back(StringAt(message, "item_id"));
+      if (untranscribed_.size() > kUntranscribedMax) untranscribed_.pop_front();
     } else if (type == "conversation.item.input_audio_transcription.delta") {
-      Push({.kind = Kind::kInputTranscript, .text = std::string(StringAt(message, "delta"))});
+      TakeWords(message, StringAt(message, "delta"), /*finished=*/false);
     } else if (type == "conversation.item.input_audio_transcription.completed") {
-      Push({.kind = Kind::kInputTranscript,
-            .text = std::string(StringAt(message, "transcript")),
-            .finished = true});
+      TakeWords(message, StringAt(message, "transcript"), /*finished=*/true);
     } else if (type == "conversation.item.input_audio_transcription.failed") {
-      Push({.kind = Kind::kInputTranscript, .finished = true});
+      TakeWords(message, "", /*finished=*/true);
     }
+  }
+
+  // Those of several utterances come in any order.
+  void TakeWords(const JsonNode& message, std::string_view words, bool finished) {
+    Event event{.kind = Kind::kInputTranscript, .text = std::string(words), .finished = finished};
+    auto item = std::ranges::find(untranscribed_, StringAt(message, "item_id"));
+    if (item == untranscribed_.end()) item = untranscribed_.begin();
+    if (item != untranscribed_.end()) {
+      event.later = static_cast<size_t>(untranscribed_.end() - item) - 1;
+      if (finished) untranscribed_.erase(item);
+    }
+    Push(std::move(event));
   }
 
   void TakeResponse(std::string_view type, const JsonNode& message) {
@@ -358,16 +372,17 @@ class OpenAiProtocol final : public Protocol {
   LinkConfig config_;
   Resampler upsampler_;
   bool begun_ = false;
-  bool updated_ = false;            // the provider has accepted the configuration
-  bool transcribes_ = true;         // the words of the user are told
-  bool speech_ = false;             // the user speaks
-  bool uncommitted_ = false;        // sound that is in no item yet
-  bool asked_ = false;              // for a response, of which nothing was heard yet
-  bool respond_again_ = false;      // once the response is over that was in the way
-  bool owed_ = false;               // a response gave way to what the user is saying
-  std::string response_id_;         // of the answer under way
-  bool answering_ = false;          // and a piece of it has come
-  std::vector<SpokenItem> spoken_;  // in the turn, or the last one
+  bool updated_ = false;                   // the provider has accepted the configuration
+  bool transcribes_ = true;                // the words of the user are told
+  std::deque<std::string> untranscribed_;  // ids of what the user said, the oldest first
+  bool speech_ = false;                    // the user speaks
+  bool uncommitted_ = false;               // sound that is in no item yet
+  bool asked_ = false;                     // for a response, of which nothing was heard yet
+  bool respond_again_ = false;             // once the response is over that was in the way
+  bool owed_ = false;                      // a response gave way to what the user is saying
+  std::string response_id_;                // of the answer under way
+  bool answering_ = false;                 // and a piece of it has come
+  std::vector<SpokenItem> spoken_;         // in the turn, or the last one
   bool turn_over_ = false;
 };
 

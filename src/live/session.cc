@@ -198,6 +198,10 @@ void Session::ExpectInput(Deadline until) {
 
 void Session::OnInputTranscript(const realtime::Event& event, Deadline now) {
   OnContent();
+  if (awaited_ > event.later + 1) {
+    if (event.finished) FillPlace(awaited_ - 1 - event.later, event.text);
+    return;
+  }
   if (!input_expected_ && !input_.open() && !speaking_ && now < asking_until_) ExpectInput(now);
   if (input_expected_) {
     input_until_ = std::max(input_until_, now + times_.words_pause);

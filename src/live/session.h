@@ -149,7 +149,8 @@ class Session {
   struct Line {
     Message message;
     bool in_thread = true;  // and not only what another link is told
-    bool words = false;     // nothing yet: here belong the words of the next utterance
+    bool words = false;     // of a later utterance; empty: they belong here and are awaited
+    bool awaits() const { return words && message.Text().empty(); }
   };
 
   // The calls of one reply of the model.
@@ -218,6 +219,7 @@ class Session {
                 std::vector<realtime::ToolReply> replies, Deadline now);
   void EndTranscripts();
   void FinishUtterance(Deadline now);
+  void FillPlace(size_t place, const std::string& text);
   void FinishInput();
   void StoreUnheard(std::optional<std::chrono::milliseconds> heard);
   void StoreAnswer(Answer answer);

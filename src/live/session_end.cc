@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "live/events.h"
 #include "live/session.h"
 #include "websocket/protocol.h"
@@ -23,6 +24,12 @@ size_t BytesOf(const Message& message) {
   for (const ToolCallBlock* call : message.ToolCalls()) bytes += call->arguments_json.size();
   for (const ToolResultBlock* result : message.ToolResults()) bytes += result->output_json.size();
   return bytes;
+}
+
+Message SpokenByUser(std::string text) {
+  Message message = Message::User(std::move(text));
+  message.metadata_json = R"({"modality":"audio"})";
+  return message;
 }
 
 }  // namespace
@@ -71,11 +78,26 @@ void Session::FinishUtterance(Deadline now) {
   std::vector<Line> held = std::exchange(held_, {});
   FinishInput();
   auto line = held.begin();
-  for (; line != held.end() && !line->words; ++line) Keep(std::move(*line));
+  for (; line != held.end() && !line->awaits(); ++line) Keep(std::move(*line));
   awaited_ = awaited;
   ExpectInput(now + times_.words_max);
   if (line != held.end()) ++line;
   for (; line != held.end(); ++line) Keep(std::move(*line));
+}
+
+// The words of an utterance before which others are awaited: the client is told them behind those.
+void Session::FillPlace(size_t place, const std::string& text) {
+  auto awaits = [](const Line& line) { return line.awaits(); };
+  auto line = std::ranges::find_if(held_, awaits);
+  while (line != held_.end() && --place > 0) line = std::find_if(line + 1, held_.end(), awaits);
+  --awaited_;
+  if (line == held_.end()) return;
+  if (IsBlank(text)) {
+    held_.erase(line);
+    return;
+  }
+  *line = {SpokenByUser(text), /*in_thread=*/true, /*words=*/true};
+  held_bytes_ += BytesOf(line->message);
 }
 
 // What is unheard or held was said after words that were expected, and before others.
@@ -88,9 +110,7 @@ void Session::FinishInput() {
     std::string text = input_.Take();
     if (!text.empty()) {
       ports_.Emit(InputTranscriptEvent("", true));
-      Message message = Message::User(std::move(text));
-      message.metadata_json = R"({"modality":"audio"})";
-      Keep({std::move(message)});
+      Keep({SpokenByUser(std::move(text))});
     }
   }
   held_bytes_ = 0;
@@ -120,6 +140,10 @@ void Session::Keep(Line line) {
       return;
     }
     FinishInput();
+  }
+  if (line.words && !line.awaits()) {
+    ports_.Emit(InputTranscriptEvent(line.message.Text(), false));
+    ports_.Emit(InputTranscriptEvent("", true));
   }
   if (!line.message.Text().empty()) {
     history_.push_back(line.message);

@@ -185,3 +185,23 @@ def test_words_of_two_utterances_stand_before_the_answer_to_both(session, servic
     assert client.closed_with == 1000
     messages = wait_for_messages(service, "t", 3)
     assert texts(messages) == ["One and one.", "And two?", "Four."]
+
+
+def test_words_that_come_in_another_order_stand_in_their_places(session, service):
+    client, connection = session
+
+    def transcribe(kind, item_id, **words):
+        kind = f"conversation.item.input_audio_transcription.{kind}"
+        connection.send({"type": kind, "item_id": item_id} | words)
+
+    for item_id in ("i1", "i2"):
+        for kind in ("speech_started", "speech_stopped", "committed"):
+            connection.send({"type": f"input_audio_buffer.{kind}", "item_id": item_id})
+    transcribe("delta", "i1", delta="One ")
+    transcribe("completed", "i2", transcript="And two?")
+    transcribe("completed", "i1", transcript="One and one.")
+    _begin(connection, "r1")
+    _say(connection, "r1", "Four.")
+    _end(connection, "r1")
+    assert transcript(client.read_turn(), "input") == "One and one.And two?"
+    assert texts(wait_for_messages(service, "t", 3)) == ["One and one.", "And two?", "Four."]

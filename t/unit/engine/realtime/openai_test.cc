@@ -92,6 +92,24 @@ TEST_F(OpenAiTest, ATurnOfSpeech) {
   EXPECT_EQ(events[6].kind, Kind::kTurnComplete);
 }
 
+TEST_F(OpenAiTest, WordsSayToWhichUtteranceTheyBelong) {
+  BeginReady();
+  for (const char* item : {"i1", "i2", "i3"}) {
+    Receive({{"type", "input_audio_buffer.committed"}, {"item_id", item}});
+  }
+  (void)Events(*protocol_);
+  auto tell = [&](const char* kind, const char* item) {
+    Receive({{"type", std::string("conversation.item.input_audio_transcription.") + kind},
+             {"item_id", item},
+             {"transcript", "words"}});
+    return Events(*protocol_).at(0).later;
+  };
+  EXPECT_EQ(tell("delta", "i1"), 2u);
+  EXPECT_EQ(tell("completed", "i2"), 1u);
+  EXPECT_EQ(tell("failed", "i3"), 0u);
+  EXPECT_EQ(tell("completed", "i1"), 0u);
+}
+
 TEST_F(OpenAiTest, NoWordsAreWaitedForThatTheParametersTurnOff) {
   BeginReady({.parameters_json = R"({"audio":{"input":{"transcription":null}}})"});
   EXPECT_FALSE(session_["audio"]["input"].contains("transcription"));

@@ -136,8 +136,8 @@ class SessionTest : public testing::Test, public SessionPorts {
     session_->Advance(now_);
   }
   void Say(const std::string& text) { Give({.kind = Kind::kOutputTranscript, .text = text}); }
-  void Hear(const std::string& text, bool finished = false) {
-    Give({.kind = Kind::kInputTranscript, .text = text, .finished = finished});
+  void Hear(const std::string& text, bool finished = false, size_t later = 0) {
+    Give({.kind = Kind::kInputTranscript, .text = text, .finished = finished, .later = later});
   }
   void Sound(milliseconds duration) {
     Give({.kind = Kind::kAudio,

@@ -231,7 +231,7 @@ TEST_F(SessionTest, WordsOfTwoUtterancesStandBeforeTheAnswerToBoth) {
   BeginReady();
   Give({.kind = Kind::kInputExpected});
   Give({.kind = Kind::kInputExpected});
-  Hear("one and one", true);
+  Hear("one and one", true, 1);
   Say("Four.");
   Give({.kind = Kind::kTurnComplete});
   EXPECT_THAT(stored_, ElementsAre("user: one and one"));
@@ -252,15 +252,45 @@ TEST_F(SessionTest, WhatWasSaidBetweenTwoUtterancesStandsBetweenTheirWords) {
   }
   Give({.kind = Kind::kInputExpected});
   EXPECT_THAT(stored_, IsEmpty());
-  Hear("first", true);
+  Hear("first", true, 2);
   EXPECT_THAT(stored_, ElementsAre("user: first", "assistant: One."));
-  Hear("", true);  // was not understood
+  Hear("", true, 1);  // was not understood
   EXPECT_THAT(stored_, ElementsAre("user: first", "assistant: One.", "assistant: Two."));
   EXPECT_EQ(session_->wake_at(), now_ + seconds(10));
   After(seconds(10));
   Hear("thi");  // too late
   Hear("third", true);
   EXPECT_EQ(stored_.back(), "user: third");
+}
+
+TEST_F(SessionTest, WordsThatComeInAnotherOrderStandInTheirPlaces) {
+  BeginReady();
+  Give({.kind = Kind::kInputExpected});
+  Give({.kind = Kind::kInputExpected});
+  Hear("One ", false, 1);
+  TakeEvents();
+  Hear("And two?", true);
+  EXPECT_THAT(TakeEvents(), IsEmpty());
+  Hear("One and one.", true);
+  EXPECT_THAT(stored_, ElementsAre("user: One and one.", "user: And two?"));
+  EXPECT_THAT(TakeEvents(),
+              ElementsAre(R"({"type":"input_transcript","text":"and one.","finished":false})",
+                          R"({"type":"input_transcript","text":"","finished":true})",
+                          R"({"type":"input_transcript","text":"And two?","finished":false})",
+                          R"({"type":"input_transcript","text":"","finished":true})"));
+}
+
+TEST_F(SessionTest, WordsThatNeverComeMoveNoOthers) {
+  BeginReady();
+  for (const std::string n : {"1", "2", "3"}) {
+    Give({.kind = Kind::kInputExpected});
+    if (n != "1") Hear("question " + n, true);
+    Say("answer " + n);
+    Give({.kind = Kind::kTurnComplete});
+  }
+  After(seconds(10));
+  EXPECT_THAT(stored_, ElementsAre("assistant: answer 1", "user: question 2", "assistant: answer 2",
+                                   "user: question 3", "assistant: answer 3"));
 }
 
 TEST_F(SessionTest, AnnouncedWordsThatComeTooLateExpectNoSecondAnswer) {
