@@ -15,6 +15,7 @@ struct ServiceZone {
   uint32_t row_count;
   StatusRow* rows;
   StatusCounters retired;  // of processes that are gone
+  time_t looked;           // for dead processes, for want of a place; under the lock
   void* rate_table;        // null: no limit, or one per worker
 };
 

@@ -195,9 +195,8 @@ bool TakeSharedSocketPlace(const ServiceConfig& service, uint64_t max) {
   if (OpenSockets(*zone) >= max) {
     // A worker that was killed is forgotten when its successor starts; one that was killed while it
     // drained has none. To look is slow, and whom there is no place for may come often.
-    static time_t looked = 0;
-    if (looked == ngx_time()) return false;
-    looked = ngx_time();
+    if (zone->looked == ngx_time()) return false;
+    zone->looked = ngx_time();
     RetireDead(*zone);
     if (OpenSockets(*zone) >= max) return false;
   }
