@@ -24,9 +24,14 @@ constexpr std::string_view kRefusalNames[] = {"invalid",      "forbidden",  "not
                                               "method",       "busy",       "too_large",
                                               "rate_limited", "overloaded", "other"};
 
+struct OwnRow {
+  StatusRow* row = nullptr;
+  time_t tried = 0;  // when one was last looked for
+};
+
 // Of this process, by the service's index.
-std::vector<StatusRow*>& OwnRows() {
-  static std::vector<StatusRow*> rows;
+std::vector<OwnRow>& OwnRows() {
+  static std::vector<OwnRow> rows;
   return rows;
 }
 
@@ -126,6 +131,30 @@ StatusRow* TakeRow(ServiceZone& zone) {
   return nullptr;
 }
 
+StatusRow* ClaimRow(const ServiceConfig& service, ServiceZone& zone) {
+  std::vector<OwnRow>& own = OwnRows();
+  if (own.size() <= service.index) own.resize(service.index + 1);
+  own[service.index].tried = ngx_time();
+  ZoneLock lock(service);
+  StatusRow* row = TakeRow(zone);
+  if (row == nullptr) return nullptr;
+  row->started = StartOf(ngx_pid);
+  row->generation = static_cast<uint64_t>(service.generation);
+  row->worker = static_cast<uint32_t>(ngx_worker);
+  row->pid = ngx_pid;
+  own[service.index].row = row;
+  return row;
+}
+
+// Generations that a reload left to finish may have held all rows when this worker started. To look
+// is slow, and whom there is no place for may come often.
+StatusRow* FindOrClaimRow(const ServiceConfig& service, ServiceZone& zone) {
+  if (StatusRow* row = FindStatusRow(service)) return row;
+  const std::vector<OwnRow>& own = OwnRows();
+  if (service.index < own.size() && own[service.index].tried == ngx_time()) return nullptr;
+  return ClaimRow(service, zone);
+}
+
 uint64_t OpenSockets(const ServiceZone& zone) {
   uint64_t open = 0;
   for (uint32_t i = 0; i < zone.row_count; ++i) open += zone.rows[i].Get(StatusGauge::kSockets);
@@ -150,20 +179,12 @@ void ClaimStatusRow(const ServiceConfig& service) noexcept {
   Guarded(ngx_cycle->log, [&] {
     ServiceZone* zone = FindZone(service);
     if (zone == nullptr) return;
-    std::vector<StatusRow*>& own = OwnRows();
-    if (own.size() <= service.index) own.resize(service.index + 1);
-    ZoneLock lock(service);
-    StatusRow* row = TakeRow(*zone);
-    if (row == nullptr) {
-      Log(ngx_cycle->log, NGX_LOG_WARN,
-          "service \"" + service.name + "\": no status row is free, this worker is not shown");
-      return;
-    }
-    row->started = StartOf(ngx_pid);
-    row->generation = static_cast<uint64_t>(service.generation);
-    row->worker = static_cast<uint32_t>(ngx_worker);
-    row->pid = ngx_pid;
-    own[service.index] = row;
+    if (ClaimRow(service, *zone) != nullptr) return;
+    const bool refuses =
+        service.settings != nullptr && service.settings->websocket.connections_total_max > 0;
+    Log(ngx_cycle->log, NGX_LOG_WARN,
+        "service \"" + service.name + "\": no status row is free, this worker is not shown" +
+            (refuses ? " and refuses WebSockets until one is" : ""));
   });
 }
 
@@ -171,15 +192,15 @@ void ReleaseStatusRow(const ServiceConfig& service) noexcept {
   Guarded(ngx_cycle->log, [&] {
     StatusRow* row = FindStatusRow(service);
     if (row == nullptr) return;
-    OwnRows()[service.index] = nullptr;
+    OwnRows()[service.index].row = nullptr;
     ZoneLock lock(service);
     Retire(*FindZone(service), *row);
   });
 }
 
 StatusRow* FindStatusRow(const ServiceConfig& service) {
-  const std::vector<StatusRow*>& own = OwnRows();
-  return service.index < own.size() ? own[service.index] : nullptr;
+  const std::vector<OwnRow>& own = OwnRows();
+  return service.index < own.size() ? own[service.index].row : nullptr;
 }
 
 bool IsAlive(const StatusRow& row) {
@@ -189,8 +210,9 @@ bool IsAlive(const StatusRow& row) {
 
 bool TakeSharedSocketPlace(const ServiceConfig& service, uint64_t max) {
   ServiceZone* zone = FindZone(service);
-  StatusRow* own = FindStatusRow(service);
-  if (zone == nullptr || own == nullptr) return false;
+  if (zone == nullptr) return false;
+  StatusRow* own = FindOrClaimRow(service, *zone);
+  if (own == nullptr) return false;
   ZoneLock lock(service);
   if (OpenSockets(*zone) >= max) {
     // A worker that was killed is forgotten when its successor starts; one that was killed while it

@@ -141,10 +141,12 @@ void ClaimStatusRow(const ServiceConfig& service) noexcept;
 void ReleaseStatusRow(const ServiceConfig& service) noexcept;
 // This worker's row; null when there was none free.
 StatusRow* FindStatusRow(const ServiceConfig& service);
-// Whether the process that wrote the row still runs.
+// Whether the process that wrote the row still runs. What cannot be told counts as alive: the row
+// of a living process must never be taken.
 bool IsAlive(const StatusRow& row);
 
-// Counts one more WebSocket in this worker's row. False: `max` are open in all workers together.
+// Counts one more WebSocket in this worker's row, which it claims again where none was free. False:
+// `max` are open in all workers together, or there still is no row.
 bool TakeSharedSocketPlace(const ServiceConfig& service, uint64_t max);
 
 // Once per request, at its end.

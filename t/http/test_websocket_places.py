@@ -104,6 +104,30 @@ def test_a_socket_that_a_reload_leaves_to_finish_counts(start_service, gated_pro
     assert busy.read_run()[-1]["data"]["status"] == "done"
 
 
+def test_a_worker_without_a_status_row_gets_one_later(start_service, gated_provider):
+    model = {"provider": "openai", "model": "gated", "base_url": gated_provider.base_url, "api_key": "k"}
+    service = start_service(
+        {
+            "agent": "graphs/support.json:app",
+            "models": {"default": model},
+            "websocket": {"max_connections_total": 16},
+        },
+        workers=1,
+        service_options="zone=test:32k",
+    )
+    busy = []
+    while not service.error_log.lines("no status row is free.* refuses WebSockets"):
+        busy.append(_try_to_open(service))
+        busy[-1].send_json(invocation("x"))
+        gated_provider.wait_for_waiting(len(busy))
+        service.reload()
+    assert _try_to_open(service) is None
+    gated_provider.open_gate()
+    for socket in busy:
+        assert socket.read_run()[-1]["data"]["status"] == "done"
+    wait_until(lambda: _try_to_open(service), "the worker has a row")
+
+
 def test_a_live_handshake_over_the_rate_limit_is_refused(start_service):
     service = start_service(LIVE | {"rate_limit": {"requests": 2, "window": 60}})
     client = LiveClient(service.port).start(modalities="TEXT")
