@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -35,7 +37,7 @@ std::vector<OwnRow>& OwnRows() {
   return rows;
 }
 
-// Field 22 of /proc/PID/stat; 0 when there is no such process.
+// Field 22 of /proc/PID/stat; 0 when it cannot be read, be it for want of a descriptor.
 uint64_t StartOf(int64_t pid) {
   char path[40];
   snprintf(path, sizeof(path), "/proc/%lld/stat", static_cast<long long>(pid));
@@ -205,7 +207,14 @@ StatusRow* FindStatusRow(const ServiceConfig& service) {
 
 bool IsAlive(const StatusRow& row) {
   const int64_t pid = row.pid;
-  return pid != 0 && StartOf(pid) == row.started;
+  if (pid == 0) return false;
+  if (std::ranges::find(OwnRows(), &row, &OwnRow::row) != OwnRows().end()) return true;
+  // Needs no descriptor: there may be none left.
+  if (kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return false;
+  // A start that is not known tells nothing.
+  const uint64_t started = row.started;
+  const uint64_t found = StartOf(pid);
+  return started == 0 || found == 0 || found == started;
 }
 
 bool TakeSharedSocketPlace(const ServiceConfig& service, uint64_t max) {

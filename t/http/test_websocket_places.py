@@ -1,6 +1,7 @@
 """Who gets a WebSocket at all: how many there may be, and the rate limit before a live session."""
 
 import concurrent.futures
+import os
 
 import pytest
 
@@ -13,6 +14,7 @@ from harness.websocket import PING, PONG, WebSocket, close_frame, frame, handsha
 
 _LIVE_TARGET = "/v1/graph/live"
 _TOTAL = 5
+_DESCRIPTORS = 200
 
 
 def _try_to_open(service):
@@ -31,6 +33,10 @@ def _is_open(socket):
         return socket.read_frame().opcode == PONG
     except (OSError, http1.ConnectionClosed):
         return False
+
+
+def _descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
 
 
 def _crowd(service):
@@ -102,6 +108,30 @@ def test_a_socket_that_a_reload_leaves_to_finish_counts(start_service, gated_pro
     assert len(kept) == _TOTAL - 1
     gated_provider.open_gate()
     assert busy.read_run()[-1]["data"]["status"] == "done"
+
+
+def test_a_worker_without_descriptors_keeps_its_row(start_service):
+    service = start_service(
+        DEMO | {"websocket": {"max_connections_total": _TOTAL}},
+        workers=1,
+        descriptors=_DESCRIPTORS,
+        server="location = /status.json { agent_graph_status format=json; }",
+    )
+    (pid,) = {worker.pid for worker in service.workers()}
+    kept = [_try_to_open(service) for _ in range(_TOTAL)]
+    idle = []
+    while (used := _descriptors(pid)) < _DESCRIPTORS - 1:
+        idle.append(service.connect())
+        wait_until(lambda used=used: _descriptors(pid) > used, "the connection is accepted")
+    # Takes the last one, and makes the worker look for rows of the dead.
+    assert _try_to_open(service) is None
+    for connection in idle:
+        connection.close()
+    wait_until(lambda: _descriptors(pid) < _DESCRIPTORS - len(idle) // 2, "there is room again")
+    (row,) = service.get("/status.json").json()["services"][0]["rows"]
+    assert row["pid"] == pid
+    assert all(_is_open(socket) for socket in kept)
+    assert _try_to_open(service) is None
 
 
 def test_a_worker_without_a_status_row_gets_one_later(start_service, gated_provider):

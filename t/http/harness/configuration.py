@@ -5,7 +5,7 @@ from . import environment, sanitizer
 _TEMPLATE = """\
 {main}
 worker_processes {workers};
-worker_rlimit_nofile 16384;
+worker_rlimit_nofile {descriptors};
 worker_shutdown_timeout {shutdown_timeout};
 pid logs/nginx.pid;
 error_log logs/error.log {log_level};
@@ -42,6 +42,7 @@ def nginx_configuration(
     server="",
     listen="",
     workers=2,
+    descriptors=16384,
     http2_port=None,
     log_level="info",
     shutdown_timeout="60s",
@@ -53,6 +54,7 @@ def nginx_configuration(
         server=server,
         listen=listen,
         workers=workers,
+        descriptors=descriptors,
         port=port,
         listen_http2=f"        listen 127.0.0.1:{http2_port} http2;" if http2_port else "",
         log_level=log_level,
