@@ -128,6 +128,19 @@ Status Database::Write(leveldb::WriteBatch& batch, bool sync) {
   return FromLevelDb(db_->Write(options, &batch));
 }
 
+Status Database::MergeTables() {
+  db_->CompactRange(nullptr, nullptr);
+  std::string unmerged;
+  if (db_->GetProperty("leveldb.num-files-at-level0", &unmerged) && unmerged == "0") {
+    return Status::Ok();
+  }
+  // CompactRange does not say why it gave up, but no write goes through after that.
+  leveldb::WriteBatch nothing;
+  AG_RETURN_IF_ERROR(Write(nothing, /*sync=*/true));
+  return Status(StatusCode::kUnavailable, "the state database's tables cannot be merged")
+      .WithDetail(unmerged + " tables are left at level 0");
+}
+
 DatabaseSnapshot::DatabaseSnapshot(const Database& database)
     : database_(database), snapshot_(database.db_->GetSnapshot()) {}
 

@@ -43,6 +43,11 @@ class Database {
       const std::string& begin, const std::string& end, const leveldb::Snapshot* snapshot,
       const std::function<bool(std::string_view key, std::string_view value)>& row) const;
   Status Write(leveldb::WriteBatch& batch, bool sync);
+  // What a database needs after LevelDB's repair, before it is used. That leaves all tables at
+  // level 0, where Get believes the one with the highest number; one that a compaction wrote of old
+  // rows may have a higher number than one with newer rows. Merged, the newest row of each key is
+  // left.
+  Status MergeTables();
 
  private:
   friend class DatabaseCursor;

@@ -66,6 +66,7 @@ Status Repair(const std::string& database_directory) {
   }
   AG_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
                       Database::OpenDirectory(database_directory));
+  AG_RETURN_IF_ERROR(database->MergeTables());
   Mender mender(*database);
   const FaultUse mend = [&](const Fault& fault) { mender.Mend(fault); };
   // First, while what cannot be read still tells its number.
