@@ -157,7 +157,7 @@ class RecordFaults {
   void CheckVector(std::string_view key, std::string_view value, keys::Parser& parser) {
     const keys::MemoryKey memory = parser.Memory();
     if (!examination_.Read<Embedding>(key, value, parser)) return;
-    if (!examination_.Exists(keys::Memory(memory))) {
+    if (!examination_.Find<MemoryRecord>(keys::Memory(memory))) {
       examination_.Wrong(key, "a vector is of a memory that is not there");
     }
   }

@@ -267,6 +267,20 @@ TEST_F(LostRows, OfMemories) {
   });
 }
 
+// Nothing is left of a memory that cannot be read, its vector neither.
+TEST_F(LostRows, UnreadableMemory) {
+  const keys::MemoryKey tea{"alice", 1};
+  Put(keys::MemoryVector(tea), Embedding{"space", "1234"});
+  ASSERT_THAT(Problems(), IsEmpty());
+  leveldb::WriteBatch batch;
+  batch.Put(keys::Memory(tea), "x");
+  Write(batch);
+  EXPECT_THAT(Problems(), Contains(HasSubstr("the row cannot be read")));
+  ASSERT_TRUE(Repair(database_path()).ok());
+  EXPECT_THAT(Problems(), IsEmpty());
+  EXPECT_FALSE(Has(keys::MemoryVector(tea)));
+}
+
 // What cannot be read is gone, and keeps neither its thread nor the state from being used.
 TEST_F(LostRows, UnreadableOnes) {
   leveldb::WriteBatch batch;
