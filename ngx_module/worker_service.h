@@ -105,7 +105,7 @@ class WorkerService final : public PortReceiver {
   std::unique_ptr<service::Service> service_;
   std::unique_ptr<Port> port_;
   ExchangeTable exchanges_;
-  size_t sockets_ = 0;  // open or about to be
+  size_t sockets_ = 0;                            // open or about to be
   uint64_t live_frames_lost_ = 0;                 // for want of room, before the engine saw them
   std::vector<bridge::ExchangeAddress> touched_;  // by the items of the current batch
 };

@@ -117,7 +117,7 @@ struct RemoteToolSettings {
 };
 
 struct WebSocketSettings {
-  uint32_t connections_max = 0;  // open ones of a worker; 0: as many as nginx has connections
+  uint32_t connections_max = 0;        // open ones of a worker; 0: as many as nginx has connections
   uint32_t connections_total_max = 0;  // of all workers together; 0: likewise
   // Sub-protocols that mean the same as service-bearer.
   std::vector<std::string> bearer_protocols;
