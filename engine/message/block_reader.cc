@@ -1,3 +1,4 @@
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -9,6 +10,9 @@ namespace agent_graph::message {
 namespace {
 
 using nlohmann::json;
+
+// Doubles hold integers exactly up to here.
+constexpr double kCountMax = 9007199254740992.0;
 
 Result<std::string> RequiredText(const json& object, const char* member,
                                  const std::string& location) {
@@ -66,12 +70,8 @@ Result<MediaReference> ReadMedia(const json& object, const std::string& location
   AG_ASSIGN_OR_RETURN(media.data_base64, OptionalText(object, "data_base64", location));
   AG_ASSIGN_OR_RETURN(media.mime_type, OptionalText(object, "mime_type", location));
   AG_ASSIGN_OR_RETURN(media.filename, OptionalText(object, "filename", location));
-  if (const json* size = FindMember(object, "size_bytes")) {
-    if (!size->is_number_integer()) {
-      return InvalidField(MemberLocation(location, "size_bytes"), "must be an integer");
-    }
-    media.size_bytes = size->get<int64_t>();
-  }
+  AG_ASSIGN_OR_RETURN(auto size, OptionalInteger(object, "size_bytes", location));
+  if (size) media.size_bytes = *size;
   AG_RETURN_IF_ERROR(ReadMediaKind(object, location, media));
   return media;
 }
@@ -193,6 +193,17 @@ Result<std::string> OptionalText(const json& object, const char* member,
     return InvalidField(MemberLocation(location, member), "must be a string");
   }
   return value->get<std::string>();
+}
+
+Result<std::optional<int64_t>> OptionalInteger(const json& object, const char* member,
+                                               const std::string& location) {
+  const json* value = FindMember(object, member);
+  if (value == nullptr) return std::optional<int64_t>();
+  const double number = value->is_number() ? value->get<double>() : NAN;
+  if (std::isnan(number) || number != std::floor(number) || std::abs(number) > kCountMax) {
+    return InvalidField(MemberLocation(location, member), "must be an integer");
+  }
+  return std::optional(static_cast<int64_t>(number));
 }
 
 Result<ContentBlock> ReadBlock(const json& value, const std::string& location, ReadMode mode) {

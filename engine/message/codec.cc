@@ -154,12 +154,8 @@ Status ReadUsage(const json& object, const std::string& location, Message& messa
       {"cache_creation_input_tokens", &usage.cache_creation_input_tokens},
       {"cache_read_input_tokens", &usage.cache_read_input_tokens}};
   for (const auto& [name, tokens] : members) {
-    const json* number = FindMember(*value, name);
-    if (number == nullptr) continue;
-    if (!number->is_number_integer()) {
-      return InvalidField(MemberLocation(usage_location, name), "must be an integer");
-    }
-    *tokens = number->get<int64_t>();
+    AG_ASSIGN_OR_RETURN(auto count, OptionalInteger(*value, name, usage_location));
+    if (count) *tokens = *count;
   }
   message.usage = usage;
   return Status::Ok();

@@ -1,7 +1,9 @@
 // JSON → content blocks: the part of the codec that knows each block type.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,5 +30,8 @@ Status InvalidField(const std::string& location, std::string_view problem);
 // The text of a string member; empty when absent or null.
 Result<std::string> OptionalText(const nlohmann::json& object, const char* member,
                                  const std::string& location);
+// A count; 25.0 is one, too. Nothing when absent or null.
+Result<std::optional<int64_t>> OptionalInteger(const nlohmann::json& object, const char* member,
+                                               const std::string& location);
 
 }  // namespace agent_graph::message

@@ -79,6 +79,22 @@ std::optional<Fault> CheckChoice(const json& value, const Field& field) {
   return Fault{"must be one of " + JoinChoices(field.choices), "enum"};
 }
 
+std::optional<Fault> CheckScalar(const json& value, const Field& field) {
+  if (value.is_string() && field.not_blank && IsBlank(value.get_ref<const std::string&>())) {
+    return Fault{"must not be empty", "too_short"};
+  }
+  if (value.is_string() || value.is_number() || value.is_boolean()) return std::nullopt;
+  return Fault{"must be a string, a number, true or false", "value_error"};
+}
+
+std::optional<Fault> CheckObject(const json& value, const Field& field) {
+  if (!value.is_object()) return Fault{"must be an object", "object_type"};
+  if (field.maximum != kNoMaximum && value.size() > static_cast<uint64_t>(field.maximum)) {
+    return Fault{"must have at most " + std::to_string(field.maximum) + " keys", "too_long"};
+  }
+  return std::nullopt;
+}
+
 std::optional<Fault> CheckArray(const json& value, const Field& field) {
   if (!value.is_array()) return Fault{"must be an array", "list_type"};
   if (field.minimum != kNoMinimum && value.size() < static_cast<uint64_t>(field.minimum)) {
@@ -107,11 +123,12 @@ std::optional<Fault> CheckOne(const json& value, const Field& field) {
     case FieldType::kBoolean:
       if (!value.is_boolean()) return Fault{"must be true or false", "bool_type"};
       return std::nullopt;
+    case FieldType::kScalar:
+      return CheckScalar(value, field);
     case FieldType::kChoice:
       return CheckChoice(value, field);
     case FieldType::kObject:
-      if (!value.is_object()) return Fault{"must be an object", "object_type"};
-      return std::nullopt;
+      return CheckObject(value, field);
     case FieldType::kArray:
     case FieldType::kMessages:
       return CheckArray(value, field);
@@ -126,11 +143,11 @@ void CheckValue(const json& value, const Field& field, const Location& location,
     return;
   }
   if (!field.members.empty()) CheckFields(value, field.members, location, problems);
-  if (field.entry == nullptr || !value.is_array()) return;
-  for (size_t i = 0; i < value.size(); ++i) {
-    Location entry = location;
-    entry.push_back(std::to_string(i));
-    CheckValue(value[i], *field.entry, entry, problems);
+  if (field.entry == nullptr) return;
+  for (const auto& [key, entry] : value.items()) {  // of an array the keys are the indices
+    Location at = location;
+    at.push_back(key);
+    CheckValue(entry, *field.entry, at, problems);
   }
 }
 
@@ -185,8 +202,15 @@ void DescribeArray(Schema& schema, const Field& field, bool nullable) {
   }
 }
 
+void DescribeObject(Schema& schema, const Field& field, bool nullable) {
+  schema = SchemaOf(field.members);
+  SetType(schema, {"object"}, nullable);
+  SetBounds(schema, field, "minProperties", "maxProperties");
+  if (field.entry != nullptr) schema["additionalProperties"] = SchemaOf(*field.entry);
+}
+
 void DescribeType(Schema& schema, const Field& field) {
-  const bool nullable = !field.required;
+  const bool nullable = !field.required && !field.not_null;
   switch (field.type) {
     case FieldType::kAny:
       return;
@@ -207,9 +231,12 @@ void DescribeType(Schema& schema, const Field& field) {
       return SetType(schema, {"boolean"}, nullable);
     case FieldType::kChoice:
       return DescribeChoice(schema, field, nullable);
+    case FieldType::kScalar:
+      SetType(schema, {"string", "number", "boolean"}, nullable);
+      if (field.not_blank) schema["pattern"] = "\\S";
+      return;
     case FieldType::kObject:
-      schema = SchemaOf(field.members);
-      return SetType(schema, {"object"}, nullable);
+      return DescribeObject(schema, field, nullable);
     case FieldType::kArray:
     case FieldType::kMessages:
       return DescribeArray(schema, field, nullable);
@@ -228,6 +255,8 @@ void CheckFields(const json& object, std::span<const Field> fields, const Locati
       CheckValue(*value, field, at, problems);
     } else if (field.required) {
       problems.Add(std::move(at), "is required", "missing");
+    } else if (field.not_null && object.contains(field.name)) {
+      problems.Add(std::move(at), "must not be null", "value_error");
     }
   }
 }

@@ -21,6 +21,7 @@ enum class FieldType : uint8_t {
   kInteger,   // 25.0 is one, too
   kNumber,
   kBoolean,
+  kScalar,  // text, a number, true or false
   kChoice,
   kObject,
   kArray,
@@ -32,15 +33,16 @@ struct Field {
   std::string_view name;
   FieldType type = FieldType::kAny;
   std::string_view description = {};
-  bool required = false;  // else absent and null are the same
+  bool required = false;  // else absent and null are the same, or with
+  bool not_null = false;  // this only absence says nothing
   bool not_blank = false;
   int64_t minimum = std::numeric_limits<int64_t>::min();  // of an array: entries
-  int64_t maximum = std::numeric_limits<int64_t>::max();  // of a text: bytes
+  int64_t maximum = std::numeric_limits<int64_t>::max();  // of a text: bytes; of an object: members
   int64_t fallback = 0;  // of an integer or a choice that is absent
   bool has_fallback = false;
   std::span<const std::string_view> choices = {};
   std::span<const Field> members = {};  // of an object; others than these are let through
-  const Field* entry = nullptr;         // of an array
+  const Field* entry = nullptr;         // of an array; of an object: each member
 };
 
 // Of a body or a query. A body's name is that of its component in the OpenAPI document.

@@ -137,9 +137,10 @@ void DeleteMemory(HandlerContext& context) {
 void ForgetMemories(HandlerContext& context) {
   Problems problems;
   const memory::Access access = ReadMemoryAccess(context, problems);
-  state::MemoryFilter filter = ReadMemoryFilter(context, true, problems);
+  RefuseLostIds(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  Result<uint64_t> count = context.memory().Forget(access, std::move(filter), PatienceOf(context));
+  Result<uint64_t> count =
+      context.memory().Forget(access, ReadMemoryFilter(context), PatienceOf(context));
   if (!count.ok()) return context.Fail(count.status());
   context.Succeed(DumpJson({{"success", true}, {"data", {{"deleted", *count}}}}),
                   "memories forgotten");

@@ -8,14 +8,11 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "message/codec.h"
-#include "state/search/filter.h"
 
 namespace agent_graph::api {
 namespace {
 
 using nlohmann::json;
-
-constexpr size_t kFiltersMax = 32;
 
 // An id in `config`; empty when it is absent, null or blank.
 std::string ReadConfigId(const json* config, const std::string& key, Problems& problems) {
@@ -67,32 +64,12 @@ void AddEquals(const json& body, const std::string& key, state::MemoryFilter& fi
   if (!text.empty()) filter.equals.push_back({key, DumpJson(json(text))});
 }
 
-void RefuseNull(const json& object, std::vector<std::string> location, Problems& problems) {
-  const auto member = object.find(location.back());
-  if (member == object.end() || !member->is_null()) return;
-  problems.Add(std::move(location), "must not be null", "value_error");
-}
-
 void RefuseLostId(const json& config, const std::string& key, Problems& problems) {
-  RefuseNull(config, {"body", "config", key}, problems);
-  const json* id = FindMember(config, key);
-  if (id != nullptr && id->is_string() && IsBlank(id->get_ref<const std::string&>())) {
+  const auto id = config.find(key);
+  if (id == config.end()) return;
+  if (id->is_null()) problems.Add({"body", "config", key}, "must not be null", "value_error");
+  if (id->is_string() && IsBlank(id->get_ref<const std::string&>())) {
     problems.Add({"body", "config", key}, "must not be empty", "too_short");
-  }
-}
-
-// An absent filter deletes more than one that was meant but got lost on its way.
-void RefuseLostFilters(const HandlerContext& context, Problems& problems) {
-  const json& body = context.body();
-  for (const char* key : {"memory_type", "category", "filters"}) {
-    RefuseNull(body, {"body", key}, problems);
-  }
-  const json* config = FindMember(body, "config");
-  if (config == nullptr) return;
-  RefuseLostId(*config, "agent_id", problems);
-  // It selects nothing for those who have their own memories only.
-  if (context.caller().scope.kind == state::Scope::Kind::kAll) {
-    RefuseLostId(*config, "user_id", problems);
   }
 }
 
@@ -179,7 +156,7 @@ memory::MemoryQuery ReadMemoryQuery(const HandlerContext& context, Problems& pro
   memory::MemoryQuery query;
   query.text = body.at("query").get<std::string>();
   CheckBytes(query.text, "query", context, problems);
-  query.filter = ReadMemoryFilter(context, false, problems);
+  query.filter = ReadMemoryFilter(context);
   query.strategy = static_cast<memory::Strategy>(ChoiceOf(body, kRetrievalStrategy));
   query.metric = static_cast<state::Metric>(ChoiceOf(body, kDistanceMetric));
   query.limit = MemoryLimit(context, kSearchLimit);
@@ -188,31 +165,27 @@ memory::MemoryQuery ReadMemoryQuery(const HandlerContext& context, Problems& pro
   return query;
 }
 
-state::MemoryFilter ReadMemoryFilter(const HandlerContext& context, bool strict,
-                                     Problems& problems) {
+state::MemoryFilter ReadMemoryFilter(const HandlerContext& context) {
   const json& body = context.body();
   state::MemoryFilter filter;
-  if (strict) RefuseLostFilters(context, problems);
   AddEquals(body, "memory_type", filter);
   AddEquals(body, "category", filter);
   const json* filters = FindMember(body, "filters");
   if (filters == nullptr) return filter;
-  if (filters->size() > kFiltersMax) {
-    problems.Add({"body", "filters"}, "must have at most " + std::to_string(kFiltersMax) + " keys",
-                 "too_long");
-    return filter;
-  }
   for (const auto& [key, value] : filters->items()) {
-    if (state::ComparableText(value).empty()) {
-      problems.Add({"body", "filters", key}, "must be a string, a number, true or false",
-                   "value_error");
-    } else if (strict && value.is_string() && IsBlank(value.get_ref<const std::string&>())) {
-      problems.Add({"body", "filters", key}, "must not be empty", "too_short");
-    } else {
-      filter.equals.push_back({key, DumpJson(value)});
-    }
+    filter.equals.push_back({key, DumpJson(value)});
   }
   return filter;
+}
+
+void RefuseLostIds(const HandlerContext& context, Problems& problems) {
+  const json* config = FindMember(context.body(), "config");
+  if (config == nullptr) return;
+  RefuseLostId(*config, "agent_id", problems);
+  // It selects nothing for those who have their own memories only.
+  if (context.caller().scope.kind == state::Scope::Kind::kAll) {
+    RefuseLostId(*config, "user_id", problems);
+  }
 }
 
 uint64_t MemoryLimit(const HandlerContext& context, const Field& field) {

@@ -28,10 +28,12 @@ MemoryMetadata ReadMemoryMetadata(const HandlerContext& context, Problems& probl
 memory::NewMemory ReadNewMemory(const HandlerContext& context, Problems& problems);
 memory::MemoryQuery ReadMemoryQuery(const HandlerContext& context, Problems& problems);
 
-// `memory_type`, `category` and `filters`. Where `strict`, what looks like a filter and is none is
-// a problem.
-state::MemoryFilter ReadMemoryFilter(const HandlerContext& context, bool strict,
-                                     Problems& problems);
+// `memory_type`, `category` and `filters`.
+state::MemoryFilter ReadMemoryFilter(const HandlerContext& context);
+
+// An id in `config` that was meant and got lost on its way would delete more than it should: one
+// that is there and says nothing is a problem.
+void RefuseLostIds(const HandlerContext& context, Problems& problems);
 
 // What the field, a limit, says; larger ones are served up to a maximum.
 uint64_t MemoryLimit(const HandlerContext& context, const Field& field);

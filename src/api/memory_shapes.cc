@@ -7,6 +7,7 @@ using enum FieldType;
 
 constexpr int64_t kNameBytesMax = static_cast<int64_t>(kIdBytesMax);
 constexpr int64_t kCursorBytesMax = 32;
+constexpr int64_t kFiltersMax = 32;
 
 constexpr Field kConfig{.name = "config",
                         .type = kObject,
@@ -24,12 +25,21 @@ constexpr Field kContentField{.name = "content",
                               .required = true};
 constexpr Field kMetadata{
     .name = "metadata", .type = kObject, .description = "`category` is the memory's own"};
-constexpr Field kFilters{
-    .name = "filters",
-    .type = kObject,
-    .description =
-        "Values that metadata or fields of the record must have: texts, numbers, "
-        "booleans"};
+constexpr Field kFilterValue{.type = kScalar, .required = true};
+constexpr Field kFilters{.name = "filters",
+                         .type = kObject,
+                         .description = "Values that metadata or fields of the record must have",
+                         .maximum = kFiltersMax,
+                         .entry = &kFilterValue};
+
+// An absent filter deletes more than one that was meant but got lost on its way.
+constexpr Field kStrictFilterValue{.type = kScalar, .required = true, .not_blank = true};
+constexpr Field kStrictFilters{.name = kFilters.name,
+                               .type = kObject,
+                               .description = kFilters.description,
+                               .not_null = true,
+                               .maximum = kFiltersMax,
+                               .entry = &kStrictFilterValue};
 
 constexpr std::array kStoreFields = {
     kContentField,
@@ -76,9 +86,10 @@ constexpr std::array kListFields = {
 };
 
 constexpr std::array kForgetFields = {
-    Field{.name = "memory_type", .type = kChoice, .choices = memory::kMemoryTypes},
-    Field{.name = "category", .type = kText, .not_blank = true},
-    kFilters,
+    Field{
+        .name = "memory_type", .type = kChoice, .not_null = true, .choices = memory::kMemoryTypes},
+    Field{.name = "category", .type = kText, .not_null = true, .not_blank = true},
+    kStrictFilters,
     kConfig,
     kOptions,
 };

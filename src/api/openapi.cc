@@ -93,15 +93,18 @@ Json Parameters(const Route& route) {
 
 Json RequestBody(const Route& route) {
   if (route.body == BodyKind::kStream) {
-    Json schema = {{"type", "object"},
-                   {"properties", {{"file", {{"type", "string"}, {"format", "binary"}}}}},
-                   {"required", {"file"}}};
+    Json schema = {
+        {"type", "object"},
+        {"properties", {{"file", {{"type", "string"}, {"format", "binary"}, {"minLength", 1}}}}},
+        {"required", {"file"}}};
     return {{"required", true},
             {"content", {{"multipart/form-data", {{"schema", std::move(schema)}}}}}};
   }
   Json schema =
       route.shape.body != nullptr ? Reference(route.shape.body->name) : Json{{"type", "object"}};
-  return {{"required", route.body == BodyKind::kJson},
+  const bool required = route.body == BodyKind::kJson;
+  if (!required) schema = {{"anyOf", {std::move(schema), {{"type", "null"}}}}};
+  return {{"required", required},
           {"content", {{"application/json", {{"schema", std::move(schema)}}}}}};
 }
 

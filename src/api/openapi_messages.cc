@@ -2,7 +2,8 @@
 
 namespace agent_graph::api {
 
-// Answers hold content as blocks and ids as strings; requests may be looser.
+// Answers hold content as blocks and ids as strings; requests are looser: what is named "…Input" says
+// what the message codec reads.
 const std::string_view kMessageSchemas = R"json({
   "Role": {"type": "string", "enum": ["user", "assistant", "system", "tool"]},
   "MessageInput": {
@@ -13,22 +14,174 @@ const std::string_view kMessageSchemas = R"json({
       "content": {
         "description": "May be left out where `tools_calls` holds calls",
         "anyOf": [
-          {"type": "string"},
-          {"type": "array", "items": {"$ref": "#/components/schemas/ContentBlock"}}
+          {"type": ["string", "null"]},
+          {"type": "array", "items": {"$ref": "#/components/schemas/BlockInput"}}
         ]
       },
       "message_id": {
         "type": ["string", "integer", "null"],
+        "minimum": -9223372036854775808,
         "maximum": 18446744073709551615,
         "maxLength": 1024,
         "description": "Absent, null, \"\" and 0: the server assigns one"
       },
-      "metadata": {"type": ["object", "null"]}
+      "metadata": {"type": ["object", "null"]},
+      "reasoning": {"type": ["string", "null"]},
+      "timestamp": {
+        "type": ["number", "null"],
+        "minimum": 0,
+        "description": "Unix seconds or milliseconds"
+      },
+      "tools_calls": {"type": ["array", "null"], "items": {"$ref": "#/components/schemas/CallInput"}},
+      "usages": {
+        "type": ["object", "null"],
+        "properties": {
+          "prompt_tokens": {"$ref": "#/components/schemas/CountInput"},
+          "completion_tokens": {"$ref": "#/components/schemas/CountInput"},
+          "total_tokens": {"$ref": "#/components/schemas/CountInput"},
+          "reasoning_tokens": {"$ref": "#/components/schemas/CountInput"},
+          "cache_creation_input_tokens": {"$ref": "#/components/schemas/CountInput"},
+          "cache_read_input_tokens": {"$ref": "#/components/schemas/CountInput"}
+        }
+      }
     },
-    "required": ["role", "content"]
+    "required": ["role"],
+    "anyOf": [
+      {"properties": {"content": {"type": ["string", "array"]}}, "required": ["content"]},
+      {"properties": {"tools_calls": {"type": "array", "minItems": 1}}, "required": ["tools_calls"]}
+    ]
+  },
+  "CountInput": {
+    "type": ["integer", "null"],
+    "minimum": -9007199254740992,
+    "maximum": 9007199254740992
+  },
+  "CallInput": {
+    "type": "object",
+    "properties": {
+      "id": {"type": "string", "minLength": 1},
+      "function": {
+        "type": "object",
+        "properties": {
+          "name": {"type": "string", "minLength": 1},
+          "arguments": {
+            "type": ["string", "object", "null"],
+            "description": "An object, also as JSON text"
+          }
+        },
+        "required": ["name"]
+      }
+    },
+    "required": ["id", "function"]
   },
   "ContentInput": {
-    "anyOf": [{"type": "string"}, {"$ref": "#/components/schemas/MessageInput"}]
+    "anyOf": [
+      {"type": "string", "pattern": "\\S"},
+      {"type": "array", "items": {"$ref": "#/components/schemas/BlockInput"}, "minItems": 1},
+      {"$ref": "#/components/schemas/MessageInput"}
+    ]
+  },
+  "BlockInput": {
+    "description": "Told by `type`; blocks of other types are kept as they are.",
+    "anyOf": [
+      {"$ref": "#/components/schemas/TextInput"},
+      {"$ref": "#/components/schemas/MediaInput"},
+      {"$ref": "#/components/schemas/FlatMediaInput"},
+      {"$ref": "#/components/schemas/ToolCallInput"},
+      {"$ref": "#/components/schemas/ToolResultInput"},
+      {"$ref": "#/components/schemas/ReasoningInput"},
+      {"$ref": "#/components/schemas/OtherBlock"}
+    ]
+  },
+  "TextInput": {
+    "type": "object",
+    "properties": {
+      "type": {"const": "text"},
+      "text": {"type": ["string", "null"]},
+      "annotations": {"type": ["array", "null"]}
+    },
+    "required": ["type"]
+  },
+  "MediaType": {"enum": ["image", "audio", "video", "document"]},
+  "MediaInput": {
+    "type": "object",
+    "properties": {
+      "type": {"$ref": "#/components/schemas/MediaType"},
+      "media": {"$ref": "#/components/schemas/MediaReferenceInput"}
+    },
+    "required": ["type", "media"]
+  },
+  "FlatMediaInput": {
+    "description": "The reference stands beside `type`.",
+    "allOf": [{"$ref": "#/components/schemas/MediaReferenceInput"}],
+    "properties": {
+      "type": {"$ref": "#/components/schemas/MediaType"},
+      "media": {"type": "null"}
+    },
+    "required": ["type"]
+  },
+  "MediaReferenceInput": {
+    "type": "object",
+    "properties": {
+      "kind": {"type": ["string", "null"], "description": "Absent: told by what is there"},
+      "url": {"type": ["string", "null"]},
+      "file_id": {"type": ["string", "null"], "description": "Of an uploaded file"},
+      "data_base64": {"type": ["string", "null"]},
+      "mime_type": {"type": ["string", "null"]},
+      "filename": {"type": ["string", "null"]},
+      "size_bytes": {"$ref": "#/components/schemas/CountInput"}
+    },
+    "anyOf": [
+      {
+        "properties": {"kind": {"enum": ["url", "", null]}, "url": {"type": "string", "minLength": 1}},
+        "required": ["url"]
+      },
+      {
+        "properties": {
+          "kind": {"enum": ["file_id", "", null]},
+          "file_id": {"type": "string", "minLength": 1}
+        },
+        "required": ["file_id"]
+      },
+      {
+        "properties": {
+          "kind": {"enum": ["data", "", null]},
+          "data_base64": {"type": "string", "minLength": 1}
+        },
+        "required": ["data_base64"]
+      }
+    ]
+  },
+  "ToolCallInput": {
+    "type": "object",
+    "properties": {
+      "type": {"enum": ["tool_call", "remote_tool_call"]},
+      "id": {"type": "string", "minLength": 1},
+      "name": {"type": "string", "minLength": 1},
+      "args": {"type": ["object", "null"]}
+    },
+    "required": ["type", "id", "name"]
+  },
+  "ToolResultInput": {
+    "type": "object",
+    "properties": {
+      "type": {"const": "tool_result"},
+      "call_id": {"type": "string", "minLength": 1},
+      "output": {},
+      "is_error": {"type": ["boolean", "null"]},
+      "status": {"type": ["string", "null"], "description": "`failed` is an error, too"}
+    },
+    "required": ["type", "call_id"]
+  },
+  "ReasoningInput": {
+    "type": "object",
+    "properties": {
+      "type": {"const": "reasoning"},
+      "summary": {"type": ["string", "null"]},
+      "details": {"type": ["array", "null"], "items": {"type": "string"}},
+      "signature": {"type": ["string", "null"]}
+    },
+    "required": ["type"]
   },
   "ContentBlock": {
     "description": "Told by `type`; blocks of other types are kept as they are.",
@@ -52,9 +205,8 @@ const std::string_view kMessageSchemas = R"json({
   },
   "MediaBlock": {
     "type": "object",
-    "description": "The reference may also stand beside `type` instead of in `media`.",
     "properties": {
-      "type": {"enum": ["image", "audio", "video", "document"]},
+      "type": {"$ref": "#/components/schemas/MediaType"},
       "media": {"$ref": "#/components/schemas/MediaReference"}
     },
     "required": ["type", "media"]
@@ -83,7 +235,7 @@ const std::string_view kMessageSchemas = R"json({
   },
   "ToolCallBlock": {
     "type": "object",
-    "description": "remote_tool_call: the client runs it and answers with a resume.",
+    "description": "remote_tool_call: the client runs it and answers with a resume",
     "properties": {
       "type": {"enum": ["tool_call", "remote_tool_call"]},
       "id": {"type": "string", "minLength": 1},
