@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 
 // Doubles hold integers exactly up to here.
-constexpr double kCountMax = 9007199254740992.0;
+constexpr double kCountMax = 9007199254740991.0;
 
 Result<std::string> RequiredText(const json& object, const char* member,
                                  const std::string& location) {

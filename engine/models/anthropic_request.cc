@@ -192,6 +192,7 @@ Result<std::string> AnthropicRequestJson(const ModelRequest& request,
   const std::string system = SystemText(request);
   if (!IsBlank(system)) body["system"] = system;
   AG_ASSIGN_OR_RETURN(body["messages"], Turns(request));
+  if (body["messages"].empty()) return NothingToAnswer();
   AG_RETURN_IF_ERROR(AppendTools(body, request.tools));
   return DumpJson(body);
 }

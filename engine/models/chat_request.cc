@@ -9,6 +9,7 @@
 #include "models/parameters.h"
 #include "models/tool_json.h"
 #include "models/tool_output.h"
+#include "models/turns.h"
 
 namespace agent_graph::models {
 namespace {
@@ -132,6 +133,7 @@ Result<std::string> ChatRequestJson(const ModelRequest& request, const std::stri
     messages.push_back({{"role", "system"}, {"content", request.system_prompt}});
   }
   for (const Message& message : request.messages) AppendMessage(messages, message);
+  if (messages.empty()) return NothingToAnswer();
   body["messages"] = std::move(messages);
   if (!request.tools.empty()) {
     AG_ASSIGN_OR_RETURN(body["tools"], ToolList(request.tools));

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "models/parameters.h"
 #include "models/tool_output.h"
+#include "models/turns.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
 
@@ -133,7 +134,7 @@ DemoModel::DemoModel(std::string parameters_json) : parameters_json_(std::move(p
 Result<ModelReply> DemoModel::Generate(const ModelRequest& request,
                                        const runtime::Cancellation& cancellation,
                                        const std::function<Status(const ModelDelta&)>& on_delta) {
-  if (request.messages.empty()) return Status(StatusCode::kModel, "there is nothing to answer");
+  if (request.messages.empty()) return NothingToAnswer();
   AG_ASSIGN_OR_RETURN(const nlohmann::json parameters,
                       MergeParameters(parameters_json_, request.parameters_json));
   AG_ASSIGN_OR_RETURN(const std::chrono::milliseconds delay, DelayOf(parameters));

@@ -205,6 +205,7 @@ Result<GeminiRequest> WriteGeminiRequest(const ModelRequest& request, const std:
     AG_RETURN_IF_ERROR(conversation.Append(message));
   }
   body["contents"] = conversation.Take();
+  if (body["contents"].empty()) return NothingToAnswer();
   AG_RETURN_IF_ERROR(AppendTools(body, request.tools));
   written.body = DumpJson(body);
   return written;

@@ -16,4 +16,8 @@ void AppendTurn(nlohmann::json& turns, const char* role, const char* parts_key,
   for (nlohmann::json& part : parts) all.push_back(std::move(part));
 }
 
+Status NothingToAnswer() {
+  return Status(StatusCode::kInvalidArgument, "messages: hold nothing that a model could answer");
+}
+
 }  // namespace agent_graph::models

@@ -53,8 +53,8 @@ const std::string_view kMessageSchemas = R"json({
   },
   "CountInput": {
     "type": ["integer", "null"],
-    "minimum": -9007199254740992,
-    "maximum": 9007199254740992
+    "minimum": -9007199254740991,
+    "maximum": 9007199254740991
   },
   "CallInput": {
     "type": "object",

@@ -130,3 +130,4 @@ def test_errors_without_a_location_are_json(start_service, request_bytes, status
     assert body["detail"] == body["error"]["message"] and body["metadata"]["request_id"]
     code = "METHOD_NOT_ALLOWED" if status == 405 else "BAD_REQUEST"
     assert body["error"]["code"] == code
+    assert bool(reply.header("Allow")) == (status == 405)

@@ -157,6 +157,15 @@ def test_failing_node_is_500_and_the_thread_goes_on(start_service):
     assert state["execution_meta"]["is_running"] is False
 
 
+def test_messages_that_hold_nothing_for_a_model_are_422(start_service):
+    service = start_service(DEMO)
+    call = {"type": "tool_call", "id": "c", "name": "x"}
+    result = {"type": "tool_result", "call_id": "c", "output": "x"}
+    reply = service.post(_INVOKE, {"messages": [{"role": "user", "content": [call, result]}]})
+    assert reply.status == 422
+    assert "nothing that a model could answer" in reply.json()["detail"]
+
+
 def test_tool_call(start_service):
     data = _data(start_service(DEMO).invoke("call current_time"))
     roles = [message["role"] for message in data["messages"]]

@@ -131,7 +131,7 @@ TEST(DemoModel, EndsAtTheDeadline) {
 
 TEST(DemoModel, HasNothingToAnswer) {
   DemoModel model;
-  EXPECT_EQ(Collect(model, ModelRequest{}).reply.status().code(), StatusCode::kModel);
+  EXPECT_EQ(Collect(model, ModelRequest{}).reply.status().code(), StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -195,6 +195,15 @@ TEST_P(DialectTest, StreamsAReply) {
   EXPECT_THAT(request, HasSubstr("X-Team: blue\r\n"));
 }
 
+TEST_P(DialectTest, RefusesToAskNothing) {
+  ScriptedServer server([](Connection& connection) { connection.ReadRequest(); });
+  options_.base_url = server.url("/v1");
+  const auto registry = Registry::Create({options_}, {});
+  ASSERT_TRUE(registry.ok()) << registry.status().ToString();
+  const Status refused = Run([&] { return Collect(*(*registry)->Find("m"), {}); }).reply.status();
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument) << refused.ToString();
+}
+
 TEST_P(DialectTest, StreamCutIntoBytes) {
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();

@@ -30,9 +30,9 @@ using nlohmann::json;
 class ScriptedModel : public models::ModelProvider {
  public:
   struct Turn {
-    std::vector<std::string> pieces;
-    std::vector<ToolCallBlock> calls;
-    Status failure;
+    std::vector<std::string> pieces = {};
+    std::vector<ToolCallBlock> calls = {};
+    Status failure = {};
     bool wait_for_cancel = false;
     bool throws = false;
   };
