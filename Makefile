@@ -67,7 +67,8 @@ lint:
 	cmake/install-packages.sh build lint
 	cmake/lint.sh
 
-# The case tables of WebSocket conformance suites, against a build that has WS /echo.
+# The case tables of WebSocket conformance suites, against a build that has WS /echo; and the Autobahn
+# testsuite where `wstest` is installed (WSTEST=PATH).
 conformance:
 	cmake/install-packages.sh build test
 	cmake -S . -B build/echo -G Ninja -DCMAKE_BUILD_TYPE=Release -DAGENT_GRAPH_ECHO=ON -DAGENT_GRAPH_TESTS=OFF

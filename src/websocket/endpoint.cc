@@ -17,7 +17,7 @@ EndpointEvent Endpoint::Next(std::span<char>& input) {
         if (close_begun_) break;
         return {EndpointEvent::Kind::kSkipped, event.opcode};
       case ParserEvent::Kind::kPing:
-        if (!close_begun_) pong_ = std::move(event.payload);
+        TakePing(event);
         return {EndpointEvent::Kind::kAlive};
       case ParserEvent::Kind::kPong:
         return {EndpointEvent::Kind::kAlive};
@@ -29,6 +29,14 @@ EndpointEvent Endpoint::Next(std::span<char>& input) {
         return {EndpointEvent::Kind::kEnding};
     }
   }
+}
+
+void Endpoint::TakePing(const ParserEvent& event) {
+  if (close_begun_) return;
+  std::string pong;
+  AppendFrame(pong, Opcode::kPong, event.payload);
+  if (pongs_.size() + pong.size() > kPongsBytesMax) pongs_.clear();
+  pongs_ += pong;
 }
 
 void Endpoint::TakeClose(ParserEvent& event) {
@@ -60,8 +68,7 @@ void Endpoint::Ping(std::string_view payload) {
 }
 
 std::string Endpoint::TakeControlFrames() {
-  std::string frames;
-  if (auto pong = std::exchange(pong_, std::nullopt)) AppendFrame(frames, Opcode::kPong, *pong);
+  std::string frames = std::exchange(pongs_, {});
   if (auto ping = std::exchange(ping_, std::nullopt)) AppendFrame(frames, Opcode::kPing, *ping);
   return frames;
 }

@@ -26,6 +26,9 @@ struct EndpointEvent {
   std::string payload = {};
 };
 
+// Of answers to pings that a peer who does not read makes us keep.
+inline constexpr size_t kPongsBytesMax = 2048;
+
 class Endpoint {
  public:
   explicit Endpoint(ParserLimits limits) : parser_(limits) {}
@@ -39,12 +42,12 @@ class Endpoint {
   // Nothing is kept of the message that is being read.
   void SkipMessage() { parser_.SkipMessage(); }
 
-  // Pong and Ping frames due now, to be written between two messages; of several pings only the
-  // newest is answered.
+  // Pong and Ping frames due now, to be written between two messages. Of more pings than
+  // kPongsBytesMax has room for only the newest are answered.
   std::string TakeControlFrames();
   // The Close frame, once. Nothing more may be written after it.
   std::string TakeCloseFrame();
-  bool has_control_frames() const { return pong_ || ping_; }
+  bool has_control_frames() const { return !pongs_.empty() || ping_; }
   bool has_close_frame() const { return close_pending_; }
   // The peer waits for no message any more: the Close frame goes before those still queued.
   bool close_is_urgent() const { return close_pending_ && peer_done_; }
@@ -66,11 +69,12 @@ class Endpoint {
   const std::string& fault() const { return fault_; }
 
  private:
+  void TakePing(const ParserEvent& event);
   void TakeClose(ParserEvent& event);
   void Fail(ParserEvent& event);
 
   Parser parser_;
-  std::optional<std::string> pong_;  // payload of the newest ping that is not answered
+  std::string pongs_;  // frames that were not taken
   std::optional<std::string> ping_;
   bool close_begun_ = false;
   bool close_pending_ = false;  // begun, the frame was not taken
