@@ -147,7 +147,7 @@ Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const Embedding& w
 Status MemoryIndex::Build(Entry& entry, const Scope& scope, const Embedding& wanted) const {
   const DatabaseSnapshot snapshot(database_);
   entry.partition.reset();
-  auto partition = std::make_shared<Partition>(wanted.space, DimensionsOf(wanted));
+  auto partition = std::make_shared<Partition>(wanted.space, DimensionsOf(wanted), nearest_min_);
   auto within_bounds = [&] {
     if (stopping_) return CheckStopping(&stopping_);
     if (partition->bytes() <= bytes_max_) return Status::Ok();

@@ -32,8 +32,13 @@ class MemoryIndex {
 
   // `bytes_max` bounds all partitions together; a single one that needs more is not searched.
   // Approximate indexes of large partitions are kept in `directory`; empty: in memory only.
-  MemoryIndex(const Database& database, std::string directory, size_t bytes_max)
-      : database_(database), directory_(std::move(directory)), bytes_max_(bytes_max) {}
+  // `nearest_min`: see Partition.
+  MemoryIndex(const Database& database, std::string directory, size_t bytes_max,
+              size_t nearest_min = Partition::kNearestMin)
+      : database_(database),
+        directory_(std::move(directory)),
+        bytes_max_(bytes_max),
+        nearest_min_(nearest_min) {}
 
   // These were committed. Short; never waits for a search.
   void Changed(const std::vector<keys::MemoryKey>& memories);
@@ -90,6 +95,7 @@ class MemoryIndex {
   const Database& database_;
   const std::string directory_;
   const size_t bytes_max_;
+  const size_t nearest_min_;
 
   std::mutex mutex_;
   std::condition_variable work_to_do_;

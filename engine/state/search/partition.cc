@@ -111,7 +111,7 @@ bool Partition::worn() const {
 }
 
 bool Partition::wants_nearest(size_t bytes_max) const {
-  if (slot_of_.size() < kNearestMin || lengths_.size() < kNearestMin) return false;
+  if (slot_of_.size() < nearest_min_ || lengths_.size() < nearest_min_) return false;
   if (nearest_ != nullptr && unindexed_.empty() && removed_.empty()) return false;
   return bytes() + NearestIndex::BytesOf(dimensions_, unindexed_.size()) <= bytes_max;
 }

@@ -24,9 +24,13 @@ struct Candidate {
 // Reads may be concurrent with each other, not with changes.
 class Partition {
  public:
-  // Vectors of another space or another length are passed over.
-  Partition(std::string space, size_t dimensions)
-      : space_(std::move(space)), dimensions_(dimensions) {}
+  // With fewer vectors exact search is the faster one.
+  static constexpr size_t kNearestMin = 20'000;
+
+  // Vectors of another space or another length are passed over. From `nearest_min` on an
+  // approximate index is wanted.
+  Partition(std::string space, size_t dimensions, size_t nearest_min = kNearestMin)
+      : space_(std::move(space)), dimensions_(dimensions), nearest_min_(nearest_min) {}
 
   // A new or changed memory, to be followed by its vector.
   void Put(const keys::MemoryKey& key, const MemoryRecord& record);
@@ -40,7 +44,6 @@ class Partition {
 
   // The approximate index is kept beside, by one thread that takes portions of work: what is not in
   // it yet is compared one by one, and without enough vectors so is everything.
-  static constexpr size_t kNearestMin = 20'000;
   struct Work {
     struct Addition {
       uint32_t slot = 0;
@@ -112,6 +115,7 @@ class Partition {
 
   const std::string space_;
   const size_t dimensions_;
+  const size_t nearest_min_;
   std::vector<Slot> slots_;  // in order of change
   std::unordered_map<uint64_t, uint32_t> slot_of_;
   std::vector<uint64_t> hashes_;
