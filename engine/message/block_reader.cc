@@ -1,4 +1,5 @@
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -11,8 +12,22 @@ namespace {
 
 using nlohmann::json;
 
-// Doubles hold integers exactly up to here.
-constexpr double kCountMax = 9007199254740991.0;
+// The integer that the number is, 25.0 included; nothing when it has a fraction or more than 64
+// bits.
+std::optional<int64_t> IntegerIn(const json& value) {
+  constexpr double kBeyond = 9223372036854775808.0;  // 2^63
+  if (value.is_number_unsigned()) {
+    const auto number = value.get<uint64_t>();
+    if (number > static_cast<uint64_t>(INT64_MAX)) return std::nullopt;
+    return static_cast<int64_t>(number);
+  }
+  if (value.is_number_integer()) return value.get<int64_t>();
+  const double number = value.is_number() ? value.get<double>() : NAN;
+  if (number >= -kBeyond && number < kBeyond && number == std::floor(number)) {
+    return static_cast<int64_t>(number);
+  }
+  return std::nullopt;
+}
 
 Result<std::string> RequiredText(const json& object, const char* member,
                                  const std::string& location) {
@@ -199,11 +214,9 @@ Result<std::optional<int64_t>> OptionalInteger(const json& object, const char* m
                                                const std::string& location) {
   const json* value = FindMember(object, member);
   if (value == nullptr) return std::optional<int64_t>();
-  const double number = value->is_number() ? value->get<double>() : NAN;
-  if (std::isnan(number) || number != std::floor(number) || std::abs(number) > kCountMax) {
-    return InvalidField(MemberLocation(location, member), "must be an integer");
-  }
-  return std::optional(static_cast<int64_t>(number));
+  const std::optional<int64_t> number = IntegerIn(*value);
+  if (!number) return InvalidField(MemberLocation(location, member), "must be an integer");
+  return number;
 }
 
 Result<ContentBlock> ReadBlock(const json& value, const std::string& location, ReadMode mode) {

@@ -30,7 +30,7 @@ enum class FieldType : uint8_t {
 };
 
 struct Field {
-  std::string_view name;
+  std::string_view name = {};
   FieldType type = FieldType::kAny;
   std::string_view description = {};
   bool required = false;  // else absent and null are the same, or with

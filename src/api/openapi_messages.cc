@@ -53,8 +53,8 @@ const std::string_view kMessageSchemas = R"json({
   },
   "CountInput": {
     "type": ["integer", "null"],
-    "minimum": -9007199254740991,
-    "maximum": 9007199254740991
+    "minimum": -9223372036854775808,
+    "maximum": 9223372036854775807
   },
   "CallInput": {
     "type": "object",

@@ -122,6 +122,13 @@ TEST(CodecTest, ReasoningTextBecomesABlock) {
   EXPECT_EQ(ToJson(message)["reasoning"], "because");
 }
 
+TEST(CodecTest, IntegersMayBeWrittenAsFractions) {
+  Message message = Read(R"({"role":"user","content":"x",
+      "usages":{"prompt_tokens":25.0,"total_tokens":9223372036854775807}})");
+  EXPECT_EQ(message.usage->prompt_tokens, 25);
+  EXPECT_EQ(message.usage->total_tokens, INT64_MAX);
+}
+
 TEST(CodecTest, MillisecondsAreRecognised) {
   EXPECT_EQ(Read(R"({"role":"user","content":"x","timestamp":1781611200250})").timestamp,
             1781611200.25);
@@ -234,6 +241,12 @@ INSTANTIATE_TEST_SUITE_P(
                  "messages.0.timestamp: must be Unix seconds"},
         BadInput{R"({"role":"user","content":"x","usages":[]})",
                  "messages.0.usages: must be an object"},
+        BadInput{R"({"role":"user","content":"x","usages":{"total_tokens":2.5}})",
+                 "messages.0.usages.total_tokens: must be an integer"},
+        BadInput{R"({"role":"user","content":"x","usages":{"total_tokens":9223372036854775808}})",
+                 "messages.0.usages.total_tokens: must be an integer"},
+        BadInput{R"({"role":"user","content":[{"type":"image","url":"u","size_bytes":1e300}]})",
+                 "messages.0.content.0.size_bytes: must be an integer"},
         BadInput{R"({"role":"assistant","content":"x","tools_calls":{}})",
                  "messages.0.tools_calls: must be an array"},
         BadInput{

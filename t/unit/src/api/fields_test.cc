@@ -15,6 +15,7 @@ constexpr std::array<std::string_view, 2> kColours = {"red", "green"};
 constexpr std::array kInner = {
     Field{.name = "deep", .type = FieldType::kInteger, .required = true, .minimum = 1}};
 constexpr Field kEntry{.name = "entry", .type = FieldType::kText, .not_blank = true, .maximum = 3};
+constexpr Field kScalarEntry{.type = FieldType::kScalar, .required = true, .not_blank = true};
 constexpr std::array kFields = {
     Field{.name = "any"},
     Field{.name = "text", .type = FieldType::kText, .not_blank = true, .maximum = 4},
@@ -26,6 +27,11 @@ constexpr std::array kFields = {
     Field{.name = "colour", .type = FieldType::kChoice, .fallback = 1, .choices = kColours},
     Field{.name = "object", .type = FieldType::kObject, .members = kInner},
     Field{.name = "list", .type = FieldType::kArray, .minimum = 1, .maximum = 2, .entry = &kEntry},
+    Field{.name = "map",
+          .type = FieldType::kObject,
+          .not_null = true,
+          .maximum = 2,
+          .entry = &kScalarEntry},
 };
 
 std::string ProblemOf(const json& body) {
@@ -41,6 +47,8 @@ TEST(CheckFields, LetsGoodValuesThrough) {
            R"({"text":null,"thread":null,"count":null,"flag":null,"colour":null,"object":null})",
            R"({"thread":" ","flag":false,"colour":"red","object":{"deep":1,"more":2}})",
            R"({"list":["a","b"],"further":"members"})",
+           R"({"map":{"a":"x","b":-1.5}})",
+           R"({"map":{"":false}})",
        }) {
     EXPECT_EQ(ProblemOf(json::parse(good)), "") << good;
   }
@@ -81,6 +89,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Bad{R"({"list":[]})", "body.list: must hold at least one entry"},
                     Bad{R"({"list":["a","b","c"]})", "body.list: must hold at most 2 entries"},
                     Bad{R"({"list":["a",""]})", "body.list.1: must not be blank"},
+                    Bad{R"({"map":null})", "body.map: must not be null"},
+                    Bad{R"({"map":{"a":1,"b":2,"c":3}})", "body.map: must have at most 2 keys"},
+                    Bad{R"({"map":{"a":" "}})", "body.map.a: must not be empty"},
+                    Bad{R"({"map":{"a":null}})",
+                        "body.map.a: must be a string, a number, true or false"},
                     Bad{R"({"flag":1,"text":1})",
                         "body.text: must be a string; body.flag: must be true or false"}));
 
@@ -109,6 +122,9 @@ TEST(SchemaOf, SaysWhatIsChecked) {
   EXPECT_EQ(schema["properties"]["object"]["required"], nlohmann::ordered_json({"deep"}));
   EXPECT_EQ(schema["properties"]["list"]["items"]["pattern"], "\\S");
   EXPECT_EQ(schema["properties"]["colour"]["enum"].dump(), R"(["red","green",null])");
+  EXPECT_EQ(schema["properties"]["map"], nlohmann::ordered_json::parse(R"({"type":"object",
+      "maxProperties":2,
+      "additionalProperties":{"type":["string","number","boolean"],"pattern":"\\S"}})"));
 }
 
 }  // namespace
