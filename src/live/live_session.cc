@@ -253,10 +253,8 @@ class LiveSession final : public SessionPorts {
 
   void CheckEnd() {
     const Deadline now = MonotonicClock::now();
-    if (journal_->stop_requested() && session_.phase() == Session::Phase::kRunning) {
-      stopped_ = true;
-      session_.OnFrame({UpstreamFrame::Kind::kClose}, now);
-    }
+    // The answer to what was written may tell of a stop before the wake-up that belongs to it.
+    if (journal_->stop_requested()) FailStopped();
     if (exchange_.leaving()) session_.OnLeave(now);
     if (exchange_.mailbox_drained()) session_.OnDisconnect(now);
     if (journal_->lost()) {
@@ -277,14 +275,18 @@ class LiveSession final : public SessionPorts {
         return session_.Fail("session_timeout", "nothing was heard for too long",
                              websocket::close_code::kNormal);
       case runtime::CancelReason::kStopped:
-        stopped_ = true;
-        return session_.Fail("stopped", "the session was stopped", websocket::close_code::kNormal);
+        return FailStopped();
       case runtime::CancelReason::kShutdown:
         return session_.Fail("shutdown", "the service is shutting down",
                              websocket::close_code::kGoingAway);
       case runtime::CancelReason::kClientGone:
         return session_.Fail("client_gone", "the client has gone", websocket::close_code::kNormal);
     }
+  }
+
+  void FailStopped() {
+    stopped_ = true;
+    session_.Fail("stopped", "the session was stopped", websocket::close_code::kNormal);
   }
 
   // Little is queued outside, so that an interruption can still take back what was not heard.
