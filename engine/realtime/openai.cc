@@ -27,8 +27,8 @@ using Kind = Event::Kind;
 // Of requests that came too late or for nothing: the session is as it was meant to be.
 constexpr std::string_view kHarmless[] = {"response_cancel_not_active",
                                           "input_audio_buffer_commit_empty"};
-// Of a response that was asked for while another one was under way, by itself or by the provider.
 constexpr size_t kUntranscribedMax = 16;  // utterances whose words are awaited
+// Of a response that was asked for while another one was under way, by itself or by the provider.
 constexpr std::string_view kBusy = "conversation_already_has_active_response";
 
 class OpenAiProtocol final : public Protocol {

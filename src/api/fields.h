@@ -33,8 +33,8 @@ struct Field {
   std::string_view name = {};
   FieldType type = FieldType::kAny;
   std::string_view description = {};
-  bool required = false;  // else absent and null are the same, or with
-  bool not_null = false;  // this only absence says nothing
+  bool required = false;  // else it may be absent, and null is the same
+  bool not_null = false;  // it may be absent, but null is a mistake
   bool not_blank = false;
   int64_t minimum = std::numeric_limits<int64_t>::min();  // of an array: entries
   int64_t maximum = std::numeric_limits<int64_t>::max();  // of a text: bytes; of an object: members

@@ -162,25 +162,30 @@ def test_late_words_stand_before_the_call_that_they_asked_for(session, service):
     assert texts(messages)[0::3] == ["What is one and one?", "Two."]
 
 
-def test_words_of_two_utterances_stand_before_the_answer_to_both(session, service):
-    client, connection = session
-
-    def transcribe(kind, item_id, **words):
-        kind = f"conversation.item.input_audio_transcription.{kind}"
-        connection.send({"type": kind, "item_id": item_id} | words)
-
-    for item_id in ("i1", "i2"):
+def _utter(connection, *item_ids):
+    """The user says something, once for each item."""
+    for item_id in item_ids:
         for kind in ("speech_started", "speech_stopped", "committed"):
             connection.send({"type": f"input_audio_buffer.{kind}", "item_id": item_id})
-    transcribe("completed", "i1", transcript="One and one.")
+
+
+def _transcribe(connection, kind, item_id, **words):
+    kind = f"conversation.item.input_audio_transcription.{kind}"
+    connection.send({"type": kind, "item_id": item_id} | words)
+
+
+def test_words_of_two_utterances_stand_before_the_answer_to_both(session, service):
+    client, connection = session
+    _utter(connection, "i1", "i2")
+    _transcribe(connection, "completed", "i1", transcript="One and one.")
     _begin(connection, "r1")
     _say(connection, "r1", "Four.")
     _end(connection, "r1")
     client.read_turn()
-    transcribe("delta", "i2", delta="And ")
+    _transcribe(connection, "delta", "i2", delta="And ")
     client.read_to("input_transcript")
     client.send_json({"type": "close"})
-    transcribe("completed", "i2", transcript="And two?")
+    _transcribe(connection, "completed", "i2", transcript="And two?")
     assert transcript(client.read_to_end(), "input") == "two?"
     assert client.closed_with == 1000
     messages = wait_for_messages(service, "t", 3)
@@ -189,17 +194,10 @@ def test_words_of_two_utterances_stand_before_the_answer_to_both(session, servic
 
 def test_words_that_come_in_another_order_stand_in_their_places(session, service):
     client, connection = session
-
-    def transcribe(kind, item_id, **words):
-        kind = f"conversation.item.input_audio_transcription.{kind}"
-        connection.send({"type": kind, "item_id": item_id} | words)
-
-    for item_id in ("i1", "i2"):
-        for kind in ("speech_started", "speech_stopped", "committed"):
-            connection.send({"type": f"input_audio_buffer.{kind}", "item_id": item_id})
-    transcribe("delta", "i1", delta="One ")
-    transcribe("completed", "i2", transcript="And two?")
-    transcribe("completed", "i1", transcript="One and one.")
+    _utter(connection, "i1", "i2")
+    _transcribe(connection, "delta", "i1", delta="One ")
+    _transcribe(connection, "completed", "i2", transcript="And two?")
+    _transcribe(connection, "completed", "i1", transcript="One and one.")
     _begin(connection, "r1")
     _say(connection, "r1", "Four.")
     _end(connection, "r1")
