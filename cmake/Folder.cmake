@@ -19,7 +19,8 @@ function(agent_graph_folder folder)
   add_library(${target} OBJECT ${sources})
   target_link_libraries(${target} PRIVATE agent_graph_flags ${ARG_LIBRARIES})
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/engine
-                             ${CMAKE_SOURCE_DIR}/engine/include)
+                             ${CMAKE_SOURCE_DIR}/engine/include
+                             ${CMAKE_BINARY_DIR}/generated)
   if(folder MATCHES "^src/")
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src)
   endif()

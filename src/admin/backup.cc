@@ -55,6 +55,11 @@ Status RenameAll(const std::vector<std::pair<std::string, std::string>>& renames
   return Status::Ok();
 }
 
+Status MakePrivateFolder(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) == 0) return Status::Ok();
+  return Failed(path, std::error_code(errno, std::generic_category()));
+}
+
 Result<FileDescriptor> LockBackups(const std::string& folder) {
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
     return Failed(folder, std::error_code(errno, std::generic_category()));
@@ -102,9 +107,8 @@ Result<state::BackupReport> CopyDatabase(StateAccess& state, const std::string& 
 
 // A plain folder of plain files, as LevelDB has it.
 Status CopyDatabaseFiles(const std::string& from, const std::string& to) {
+  AG_RETURN_IF_ERROR(MakePrivateFolder(to));
   std::error_code error;
-  fs::create_directory(to, error);
-  if (error) return Failed(to, error);
   for (fs::directory_iterator entry(from, error), end; !error && entry != end;
        entry.increment(error)) {
     if (!entry->is_regular_file() || entry->is_symlink()) continue;
@@ -137,8 +141,7 @@ Result<BackupContents> MakeBackup(StateAccess& state, const std::string& name,
   // The database first: every file that it names was there before, and files are never removed.
   const std::string database_draft = std::string(kDatabaseDrafts) + "-" + NewHexId();
   AG_ASSIGN_OR_RETURN(contents.database, CopyDatabase(state, database_draft));
-  fs::create_directory(draft, error);
-  if (error) return Failed(draft, error);
+  AG_RETURN_IF_ERROR(MakePrivateFolder(draft));
   AG_RETURN_IF_ERROR(Rename(folder + "/" + database_draft, draft + kDatabase));
   AG_ASSIGN_OR_RETURN(contents.files,
                       media::CopyFiles(uploads, draft + kUploads, media::Room::kLeave));

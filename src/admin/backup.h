@@ -21,7 +21,7 @@ struct BackupContents {
 //   db/       the database
 //   uploads/  the files that it knows, and perhaps younger ones
 //
-// It is there whole or not at all. `uploads`: where files are kept.
+// It is there whole or not at all, with mode 0700. `uploads`: where files are kept.
 Result<BackupContents> MakeBackup(StateAccess& state, const std::string& name,
                                   const std::string& uploads);
 

@@ -7,7 +7,7 @@
 //   reembed DIRECTORY SERVICE.JSON       makes vectors of memories anew for another embedding
 //
 // verify, backup and reembed ask the state owner when there is one, so that nginx need not be
-// stopped; restore and repair want it stopped.
+// stopped; restore and repair want it stopped. verify and repair also take the folder of a backup.
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +22,7 @@
 #include "admin/backup.h"
 #include "admin/reembed.h"
 #include "admin/state_access.h"
+#include "base/version.h"
 #include "settings/settings.h"
 #include "state/leveldb/maintenance.h"
 
@@ -35,16 +36,18 @@ using agent_graph::Result;
 using agent_graph::Status;
 using agent_graph::StatusCode;
 
-int Usage() {
-  std::fprintf(stderr,
-               "usage: agent-graph-admin verify DIRECTORY\n"
-               "       agent-graph-admin backup DIRECTORY NAME [UPLOADS]\n"
-               "       agent-graph-admin restore DIRECTORY BACKUP [UPLOADS]\n"
-               "       agent-graph-admin repair DIRECTORY\n"
-               "       agent-graph-admin reembed DIRECTORY SERVICE.JSON\n"
-               "DIRECTORY is the service's state=; UPLOADS is where it keeps files, if not in\n"
-               "DIRECTORY/uploads; BACKUP is a NAME, or the folder of a copy\n");
-  return 2;
+void PrintUsage(std::FILE* out) {
+  std::fputs(
+      "usage: agent-graph-admin verify DIRECTORY\n"
+      "       agent-graph-admin backup DIRECTORY NAME [UPLOADS]\n"
+      "       agent-graph-admin restore DIRECTORY BACKUP [UPLOADS]\n"
+      "       agent-graph-admin repair DIRECTORY\n"
+      "       agent-graph-admin reembed DIRECTORY SERVICE.JSON\n"
+      "       agent-graph-admin --help | --version\n"
+      "DIRECTORY is the service's state=; UPLOADS is where it keeps files, if not in\n"
+      "DIRECTORY/uploads; BACKUP is a NAME, or the folder of a copy. verify and repair\n"
+      "also take the folder of a copy.\n",
+      out);
 }
 
 int Failed(const Status& status) {
@@ -132,18 +135,24 @@ struct Command {
   std::string_view name;
   size_t arguments_min;
   size_t arguments_max;
+  bool takes_backups = false;  // the folder of a backup in the place of a state directory
 };
 constexpr Command kCommands[] = {
-    {"verify", 1, 1}, {"backup", 2, 3}, {"restore", 2, 3}, {"repair", 1, 1}, {"reembed", 2, 2},
+    {.name = "verify", .arguments_min = 1, .arguments_max = 1, .takes_backups = true},
+    {.name = "backup", .arguments_min = 2, .arguments_max = 3},
+    {.name = "restore", .arguments_min = 2, .arguments_max = 3},
+    {.name = "repair", .arguments_min = 1, .arguments_max = 1, .takes_backups = true},
+    {.name = "reembed", .arguments_min = 2, .arguments_max = 2},
 };
 
-bool IsUsable(std::string_view command, size_t arguments) {
-  for (const Command& known : kCommands) {
-    if (known.name == command) {
-      return arguments >= known.arguments_min && arguments <= known.arguments_max;
-    }
+// Null when there is no such command, or it takes another number of arguments.
+const Command* FindCommand(std::string_view name, size_t arguments) {
+  const Command* found = std::ranges::find(kCommands, name, &Command::name);
+  if (found == std::end(kCommands) || arguments < found->arguments_min ||
+      arguments > found->arguments_max) {
+    return nullptr;
   }
-  return false;
+  return found;
 }
 
 }  // namespace
@@ -151,13 +160,29 @@ bool IsUsable(std::string_view command, size_t arguments) {
 int main(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
   const std::vector<std::string> arguments(argv + std::min(argc, 2), argv + argc);
-  if (!IsUsable(command, arguments.size())) return Usage();
+  if (command == "--help" || command == "-h") {
+    PrintUsage(stdout);
+    return 0;
+  }
+  if (command == "--version") {
+    std::printf("agent-graph-admin %s\n", agent_graph::kVersion);
+    return 0;
+  }
+  const Command* known = FindCommand(command, arguments.size());
+  if (known == nullptr) {
+    PrintUsage(stderr);
+    return 2;
+  }
   // Before root becomes another user, who may not be able to read it.
   Result<settings::Settings> settings = settings::Settings();
   if (command == "reembed") settings = LoadSettings(arguments[1]);
   if (!settings.ok()) return Failed(settings.status());
   Result<StateAccess> state = StateAccess::Open(arguments[0]);
   if (!state.ok()) return Failed(state.status());
+  if (state->is_backup() && !known->takes_backups) {
+    return Failed(Status(StatusCode::kInvalidArgument,
+                         arguments[0] + ": is a backup, not the state of a service"));
+  }
   if (command == "verify") return RunVerify(*state);
   if (command == "backup") return RunBackup(*state, arguments);
   if (command == "restore") return RunRestore(*state, arguments);

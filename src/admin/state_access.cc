@@ -27,10 +27,15 @@ Status BecomeOwnerOf(const std::string& directory) {
 
 Result<StateAccess> StateAccess::Open(const std::string& path) {
   AG_RETURN_IF_ERROR(BecomeOwnerOf(path));
+  if (state::StateDirectory::IsBackup(path)) {
+    AG_ASSIGN_OR_RETURN(state::StateDirectory backup, state::StateDirectory::OpenBackup(path));
+    return StateAccess(std::move(backup), FileDescriptor(), /*is_backup=*/true);
+  }
   AG_ASSIGN_OR_RETURN(state::StateDirectory directory, state::StateDirectory::Open(path));
   Result<FileDescriptor> lock = directory.TryLock();
   if (!lock.ok() && lock.status().code() != StatusCode::kBusy) return lock.status();
-  return StateAccess(std::move(directory), lock.ok() ? std::move(*lock) : FileDescriptor());
+  return StateAccess(std::move(directory), lock.ok() ? std::move(*lock) : FileDescriptor(),
+                     /*is_backup=*/false);
 }
 
 Result<std::unique_ptr<state::Owner>> StateAccess::BeOwner() {

@@ -1,4 +1,4 @@
-// A state directory as an administrator finds it: served by its owner, or at rest.
+// A state directory as an administrator finds it: served by its owner, or at rest; or a backup.
 #pragma once
 
 #include <chrono>
@@ -19,11 +19,15 @@ class StateAccess {
  public:
   // Becomes the owner of the directory when we are root: what root makes in it the workers could
   // not open.
+  //
+  // A folder with a database but without a lock is a backup. It stays one: it gets no lock, and it
+  // may be readable by others, for example after it was copied to another disk.
   static Result<StateAccess> Open(const std::string& path);
 
   const state::StateDirectory& directory() const { return directory_; }
-  // No owner is running, and none can start while we are here.
-  bool stopped() const { return static_cast<bool>(lock_); }
+  bool is_backup() const { return is_backup_; }
+  // No owner is running, and none can start while we are here. Always true of a backup.
+  bool stopped() const { return is_backup_ || static_cast<bool>(lock_); }
 
   // Asks the owner that there is. kUnavailable when it goes and no other comes.
   template <typename Use>
@@ -56,14 +60,15 @@ class StateAccess {
  private:
   static constexpr std::chrono::hours kPatience{24};
 
-  StateAccess(state::StateDirectory directory, FileDescriptor lock)
-      : directory_(std::move(directory)), lock_(std::move(lock)) {}
+  StateAccess(state::StateDirectory directory, FileDescriptor lock, bool is_backup)
+      : directory_(std::move(directory)), lock_(std::move(lock)), is_backup_(is_backup) {}
 
   // From here on others may take the role over.
   Result<std::unique_ptr<state::Owner>> BeOwner();
 
   state::StateDirectory directory_;
   FileDescriptor lock_;
+  bool is_backup_;
 };
 
 }  // namespace agent_graph::admin

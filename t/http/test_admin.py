@@ -77,6 +77,48 @@ def test_verify_backup_and_restore(start_service, by_name):
     assert _run(service, "kept", "again")[:2] == ["hello", "echo: hello"]
 
 
+def test_backups_are_private_and_can_be_verified(start_service, directory):
+    service = start_service(_SETTINGS)
+    _run(service, "kept", "hello")
+    uploaded(service, b"x")
+    _admin("backup", _state(service), "first")
+    backup = _state(service) / "backups/first"
+    for folder in (backup, backup / "db", backup / "uploads"):
+        assert folder.stat().st_mode & 0o777 == 0o700, folder
+    assert "1 threads, 0 memories, 0 problems" in _admin("verify", backup)
+    # As one may find it: made by an earlier version, or copied to another disk.
+    copy = directory / "copy"
+    subprocess.run(["cp", "-a", backup, copy], check=True)
+    for folder in (copy, copy / "db"):
+        folder.chmod(0o755)
+    assert "1 threads, 0 memories, 0 problems" in _admin("verify", copy)
+    for command in (["backup", copy, "b"], ["restore", copy, backup],
+                    ["reembed", copy, service.directory / "conf" / "service.json"]):
+        assert "is a backup" in _admin(*command, code=1)
+    # What was verified is a backup still.
+    _run(service, "later", "hello")
+    service.stop()
+    service.wait_until_gone()
+    for name in ("first", copy):
+        _admin("restore", _state(service), name)
+        assert "1 threads, 0 memories, 0 problems" in _admin("verify", _state(service))
+        assert (_state(service) / "db").stat().st_mode & 0o777 == 0o700
+    assert "0 problems" in _admin("repair", copy)
+    service.start()
+    assert _threads(service) == {"kept"}
+
+
+def test_help_and_version():
+    project = (environment.ROOT / "CMakeLists.txt").read_text()
+    version = re.search(r"^project\(\w+ VERSION ([0-9.]+)", project, re.MULTILINE)[1]
+    assert _admin("--version") == f"agent-graph-admin {version}\n"
+    usage = _admin("--help")
+    for command in ("verify", "backup", "restore", "repair", "reembed"):
+        assert f"agent-graph-admin {command} DIRECTORY" in usage
+    for wrong in ([], ["verify"], ["nonsense", "x"], ["verify", "x", "y"]):
+        assert _admin(*wrong, code=2) == usage
+
+
 def test_repair(start_service):
     service = start_service(_SETTINGS)
     for number in range(20):

@@ -6,6 +6,7 @@
 #include <leveldb/filter_policy.h>
 #include <leveldb/helpers/memenv.h>
 #include <leveldb/write_batch.h>
+#include <sys/stat.h>
 
 #include <utility>
 
@@ -60,6 +61,7 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path, bool i
   if (in_memory) {
     database->env_.reset(leveldb::NewMemEnv(leveldb::Env::Default()));
   } else {
+    (void)mkdir(path.c_str(), 0700);  // LevelDB would let everybody in; what fails here fails there
     database->env_ = std::make_unique<SyncedEnv>(leveldb::Env::Default());
   }
   options.env = database->env_.get();

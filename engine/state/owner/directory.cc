@@ -30,6 +30,12 @@ Status SystemError(StatusCode code, const std::string& what) {
   return Status(code, what + ": " + ErrnoText(errno));
 }
 
+Result<FileDescriptor> OpenFolder(const std::string& path) {
+  FileDescriptor fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return SystemError(StatusCode::kUnavailable, "state directory " + path);
+  return fd;
+}
+
 Status CheckAccess(const std::string& path, int fd, uid_t root_serves) {
   struct stat info{};
   if (fstat(fd, &info) != 0) return SystemError(StatusCode::kUnavailable, path);
@@ -68,9 +74,18 @@ Result<StateDirectory> StateDirectory::Create(const std::string& path, uid_t roo
 }
 
 Result<StateDirectory> StateDirectory::Open(const std::string& path, uid_t root_serves) {
-  FileDescriptor fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return SystemError(StatusCode::kUnavailable, "state directory " + path);
+  AG_ASSIGN_OR_RETURN(FileDescriptor fd, OpenFolder(path));
   AG_RETURN_IF_ERROR(CheckAccess(path, fd.get(), root_serves));
+  return StateDirectory(path, std::move(fd));
+}
+
+bool StateDirectory::IsBackup(const std::string& path) {
+  return access((path + "/db/CURRENT").c_str(), F_OK) == 0 &&
+         access((path + "/" + kLockName).c_str(), F_OK) != 0 && errno == ENOENT;
+}
+
+Result<StateDirectory> StateDirectory::OpenBackup(const std::string& path) {
+  AG_ASSIGN_OR_RETURN(FileDescriptor fd, OpenFolder(path));
   return StateDirectory(path, std::move(fd));
 }
 

@@ -27,6 +27,10 @@ class StateDirectory {
   static Result<StateDirectory> Open(const std::string& path, uid_t root_serves = kNobodyElse);
   // The same, created with mode 0700 when it is missing.
   static Result<StateDirectory> Create(const std::string& path, uid_t root_serves = kNobodyElse);
+  // A folder that holds a database and that no owner has ever locked: a backup.
+  static bool IsBackup(const std::string& path);
+  // Without the check of who may use it: nobody connects to a backup.
+  static Result<StateDirectory> OpenBackup(const std::string& path);
 
   const std::string& path() const { return path_; }
   std::string database_path() const { return path_ + "/db"; }
