@@ -165,10 +165,13 @@ net::HttpRequest HttpEmbedder::MakeRequest(std::span<const Waiting> batch) const
 
 Result<HttpEmbedder::Vectors> HttpEmbedder::Ask(std::span<const Waiting> batch) {
   net::HttpRequest request = MakeRequest(batch);
+  int tries_left = options_.retries_max + 1;
   for (int attempt = 0;; ++attempt) {
     request.deadline = DeadlineAfter(options_.timeout);
+    request.once = tries_left == 1;  // on a kept connection it might be sent twice
     Attempt result = AskOnce(request, batch.size());
-    if (result.vectors.ok() || !result.may_repeat || attempt >= options_.retries_max) {
+    tries_left -= std::max(result.sends, 1);
+    if (result.vectors.ok() || !result.may_repeat || tries_left <= 0) {
       return std::move(result.vectors);
     }
     const std::chrono::milliseconds delay =
@@ -178,17 +181,24 @@ Result<HttpEmbedder::Vectors> HttpEmbedder::Ask(std::span<const Waiting> batch) 
   }
 }
 
+HttpEmbedder::Attempt HttpEmbedder::LostCall(const Status& status) {
+  if (status.code() == StatusCode::kCancelled) return {.vectors = status};
+  return {.vectors = ProviderFailed("failed: " + status.message()).WithDetail(status.detail()),
+          .may_repeat = status.code() != StatusCode::kInvalidArgument};
+}
+
 HttpEmbedder::Attempt HttpEmbedder::AskOnce(const net::HttpRequest& request, size_t count) const {
-  auto failed = [](const Status& status) {
-    if (status.code() == StatusCode::kCancelled) return Attempt{status, false, {}};
-    return Attempt{ProviderFailed("failed: " + status.message()).WithDetail(status.detail()),
-                   status.code() != StatusCode::kInvalidArgument,
-                   {}};
-  };
-  Result<std::unique_ptr<net::HttpCall>> call = client_->Start(request, closing_);
-  if (!call.ok()) return failed(call.status());
-  Result<const net::HttpHead*> head = (*call)->ReadHead();
-  if (!head.ok()) return failed(head.status());
+  const Result<std::unique_ptr<net::HttpCall>> call = client_->Start(request, closing_);
+  if (!call.ok()) return LostCall(call.status());
+  Attempt attempt = ReadReply(**call, request, count);
+  attempt.sends = (*call)->sends();
+  return attempt;
+}
+
+HttpEmbedder::Attempt HttpEmbedder::ReadReply(net::HttpCall& call, const net::HttpRequest& request,
+                                              size_t count) const {
+  const Result<const net::HttpHead*> head = call.ReadHead();
+  if (!head.ok()) return LostCall(head.status());
   if ((*head)->status != 200) {
     Attempt refused;
     refused.vectors = Refused((*head)->status);
@@ -197,12 +207,15 @@ HttpEmbedder::Attempt HttpEmbedder::AskOnce(const net::HttpRequest& request, siz
         net::ParseRetryAfter((*head)->Header("retry-after"), UnixMicros() / 1'000'000);
     return refused;
   }
-  Result<std::string> body = (*call)->ReadRest(request.reply_bytes_max);
-  if (!body.ok()) return failed(body.status());
-  if (body->size() <= kInlineJsonBytes) return {ReadVectors(*body, count), false, {}};
-  Result<Vectors> vectors = Vectors();
-  runtime::Runtime::Current()->RunOnIoPool([&] { vectors = ReadVectors(*body, count); });
-  return {std::move(vectors), false, {}};
+  const Result<std::string> body = call.ReadRest(request.reply_bytes_max);
+  if (!body.ok()) return LostCall(body.status());
+  Attempt read;
+  if (body->size() <= kInlineJsonBytes) {
+    read.vectors = ReadVectors(*body, count);
+  } else {
+    runtime::Runtime::Current()->RunOnIoPool([&] { read.vectors = ReadVectors(*body, count); });
+  }
+  return read;
 }
 
 Result<HttpEmbedder::Vectors> HttpEmbedder::ReadVectors(const std::string& body,

@@ -68,8 +68,11 @@ class HttpEmbedder : public Embedder {
     Result<Vectors> vectors = Vectors();
     bool may_repeat = false;
     std::optional<std::chrono::milliseconds> retry_after;
+    int sends = 0;
   };
+  static Attempt LostCall(const Status& status);
   Attempt AskOnce(const net::HttpRequest& request, size_t count) const;
+  Attempt ReadReply(net::HttpCall& call, const net::HttpRequest& request, size_t count) const;
   net::HttpRequest MakeRequest(std::span<const Waiting> batch) const;
   Result<Vectors> ReadVectors(const std::string& body, size_t count) const;
 

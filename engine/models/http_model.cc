@@ -87,16 +87,20 @@ Result<ModelReply> HttpModel::Generate(const ModelRequest& request,
                                        const runtime::Cancellation& cancellation,
                                        const std::function<Status(const ModelDelta&)>& on_delta) {
   AG_ASSIGN_OR_RETURN(const WireRequest wire, Write(request));
+  int tries_left = options_.retries_max + 1;
   for (int attempt = 0;; ++attempt) {
     const std::unique_ptr<ReplyBuilder> builder = NewReply();
     ModelCall call(*client_, cancellation, on_delta, options_.api_key, *builder);
-    Result<ModelReply> reply = call.Run(MakeRequest(wire, request.deadline));
+    net::HttpRequest http = MakeRequest(wire, request.deadline);
+    http.once = tries_left == 1;  // on a kept connection it might be sent twice
+    Result<ModelReply> reply = call.Run(std::move(http));
     if (reply.ok()) {
       if (reply->model.empty())
         reply->model = request.model.empty() ? options_.model : request.model;
       return reply;
     }
-    if (!call.may_repeat() || attempt >= options_.retries_max) return reply;
+    tries_left -= std::max(call.sends(), 1);
+    if (!call.may_repeat() || tries_left <= 0) return reply;
 
     const std::chrono::milliseconds delay =
         call.retry_after().value_or(RetryDelay(attempt, RandomUint64()));

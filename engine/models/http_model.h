@@ -4,7 +4,8 @@
 // Streams by default; a server that answers with one JSON document is understood, too. Calls are
 // repeated with backoff on 408, 429, 5xx, lost connections and errors of that kind within a stream,
 // only before the first piece of the reply, and only as often as `retries_max` and the deadline
-// allow.
+// allow. The second send after the loss of a kept connection counts as a retry; the last try that
+// is allowed has a connection of its own.
 #pragma once
 
 #include <memory>

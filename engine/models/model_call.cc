@@ -55,6 +55,7 @@ Result<ModelReply> ModelCall::Run(net::HttpRequest request) {
   Result<std::unique_ptr<net::HttpCall>> call = client_.Start(std::move(request), cancellation_);
   if (!call.ok()) return TransportStatus(call.status());
   Result<ModelReply> reply = ReadReply(**call);
+  sends_ = (*call)->sends();
   if (!reply.ok()) return WithoutSecret(reply.status());
   return reply;
 }

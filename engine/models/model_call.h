@@ -26,6 +26,8 @@ class ModelCall {
 
   // After a failure: nothing of a reply was delivered and the cause may pass.
   bool may_repeat() const { return may_repeat_; }
+  // How often the request was sent: 0, 1 or 2.
+  int sends() const { return sends_; }
   // How long the provider wants to be left alone.
   std::optional<std::chrono::milliseconds> retry_after() const { return retry_after_; }
 
@@ -47,6 +49,7 @@ class ModelCall {
   ReplyBuilder& builder_;
   bool delivered_ = false;  // a piece went to the listener
   bool may_repeat_ = false;
+  int sends_ = 0;
   std::optional<std::chrono::milliseconds> retry_after_;
 };
 

@@ -72,6 +72,10 @@ Result<std::string> HttpCall::ReadRest(size_t bytes_max) {
   return body;
 }
 
+int HttpCall::sends() const {
+  return transfer_->sends();
+}
+
 void HttpCall::LimitDeadline(Deadline deadline) {
   transfer_->LimitDeadline(deadline);
 }

@@ -35,8 +35,10 @@ struct HttpRequest {
   HttpHeaders headers;
   std::string body;
   std::optional<uint64_t> upload_bytes;  // so many are given by HttpCall::Write, in place of `body`
-  // Sent once at most, on a connection of its own. On a kept one that the server closes before it
-  // answers, whatever it has done by then, a request is sent again, as all clients do.
+  // Use a new connection, which is closed afterwards, and send the request once at most. Otherwise
+  // a kept connection is used if there is one; when the server drops it before the first byte of a
+  // reply, whatever it has done by then, the request is sent a second time, on a new connection.
+  // There is never a third time. A body of `upload_bytes` is not sent again in any case.
   bool once = false;
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds first_byte_timeout{60'000};  // from the start until the head is there
@@ -75,6 +77,8 @@ class HttpCall {
   Result<std::string> Read();
   // The rest of the body, cut after `bytes_max`.
   Result<std::string> ReadRest(size_t bytes_max);
+  // How often the request was sent: 0 (not connected yet), 1 or 2. Each may have cost money.
+  int sends() const;
   // Ends the call at `deadline` if that is earlier than its own.
   void LimitDeadline(Deadline deadline);
   // Drops the rest of the body, waiting at most `patience`, so that the connection can be reused.

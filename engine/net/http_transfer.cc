@@ -1,5 +1,7 @@
 #include "net/http_transfer.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <charconv>
 #include <exception>
@@ -50,11 +52,20 @@ Status TransferStatus(CURLcode result) {
 
 HttpCall::Transfer::Transfer(CurlLoop& loop, HttpRequest request,
                              const runtime::Cancellation& cancellation)
-    : loop_(loop), request_(std::move(request)), cancellation_(cancellation) {}
+    : loop_(loop),
+      request_(std::move(request)),
+      cancellation_(cancellation),
+      sends_max_(request_.once || request_.upload_bytes ? 1 : 2) {}
 
 HttpCall::Transfer::~Transfer() {
   if (added_) loop_.Remove(handle_);
-  if (handle_ != nullptr) loop_.GiveBack(handle_);
+  if (resend_refused_) {
+    // It would still want to rewind its body, which fails the next upload: a reset does not clear
+    // it.
+    curl_easy_cleanup(handle_);
+  } else if (handle_ != nullptr) {
+    loop_.GiveBack(handle_);
+  }
   curl_slist_free_all(header_list_);
 }
 
@@ -133,16 +144,45 @@ void HttpCall::Transfer::SetOptions(const HttpRoute& route) {
   set(CURLOPT_QUICK_EXIT, 1L);  // never wait for a resolver thread when a call is cancelled
   set(CURLOPT_TCP_KEEPALIVE, 1L);
   set(CURLOPT_BUFFERSIZE, kReceiveBufferBytes);
-  // libcurl repeats what it sent on a reused connection, whatever the method, and has no option
-  // against it.
-  set(CURLOPT_FRESH_CONNECT, request_.once ? 1L : 0L);
-  set(CURLOPT_FORBID_REUSE, request_.once ? 1L : 0L);
+  SetConnectionOptions();
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request_.connect_timeout.count()));
   set(CURLOPT_ERRORBUFFER, error_text_);
   set(CURLOPT_HEADERFUNCTION, &OnHeader);
   set(CURLOPT_HEADERDATA, this);
   set(CURLOPT_WRITEFUNCTION, &OnBody);
   set(CURLOPT_WRITEDATA, this);
+}
+
+// libcurl sends a request again, whatever its method, when a kept connection is lost before the
+// first byte of the reply: up to five times, each on the next kept connection, and without an
+// option against it. Its callbacks before each connection and before each request bound that.
+void HttpCall::Transfer::SetConnectionOptions() {
+  curl_easy_setopt(handle_, CURLOPT_FRESH_CONNECT, request_.once ? 1L : 0L);
+  curl_easy_setopt(handle_, CURLOPT_FORBID_REUSE, request_.once ? 1L : 0L);
+  curl_easy_setopt(handle_, CURLOPT_PREREQFUNCTION, &OnSend);
+  curl_easy_setopt(handle_, CURLOPT_PREREQDATA, this);
+  curl_easy_setopt(handle_, CURLOPT_OPENSOCKETFUNCTION, &OnOpen);
+  curl_easy_setopt(handle_, CURLOPT_OPENSOCKETDATA, this);
+}
+
+bool HttpCall::Transfer::MaySend() {
+  resend_refused_ = sends_ == sends_max_;
+  return !resend_refused_;
+}
+
+// Refuses here rather than in OnSend alone: no connection is made in vain.
+curl_socket_t HttpCall::Transfer::OnOpen(void* self, curlsocktype, curl_sockaddr* address) {
+  if (!static_cast<Transfer*>(self)->MaySend()) return CURL_SOCKET_BAD;
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+int HttpCall::Transfer::OnSend(void* self, char*, char*, int, int) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  if (!transfer.MaySend()) return CURL_PREREQFUNC_ABORT;
+  ++transfer.sends_;
+  // For a second send: the other kept connections may be as dead as the first.
+  curl_easy_setopt(transfer.handle_, CURLOPT_FRESH_CONNECT, 1L);
+  return CURL_PREREQFUNC_OK;
 }
 
 size_t HttpCall::Transfer::OnHeader(char* data, size_t size, size_t count, void* self) {
@@ -291,6 +331,9 @@ Status HttpCall::Transfer::Failure() const {
                   "the server's reply is larger than " +
                       std::to_string(head_complete_ ? request_.reply_bytes_max : kHeadBytesMax) +
                       " bytes");
+  }
+  if (resend_refused_) {
+    return TransferStatus(CURLE_GOT_NOTHING).WithDetail("a kept connection was lost");
   }
   Status status = result_ == CURLE_OK ? TransferStatus(CURLE_GOT_NOTHING) : TransferStatus(result_);
   return status.WithDetail(error_text_[0] != '\0' ? error_text_ : curl_easy_strerror(result_));

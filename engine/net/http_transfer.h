@@ -27,19 +27,24 @@ class HttpCall::Transfer : public CurlTransfer {
   Result<const HttpHead*> ReadHead();
   Result<std::string> Read();
   void LimitDeadline(Deadline deadline);
+  int sends() const { return sends_; }
 
   void OnDone(CURLcode result) override;
 
  private:
+  static curl_socket_t OnOpen(void* self, curlsocktype purpose, curl_sockaddr* address);
+  static int OnSend(void* self, char* server_ip, char* own_ip, int server_port, int own_port);
   static size_t OnHeader(char* data, size_t size, size_t count, void* self);
   static size_t OnBody(char* data, size_t size, size_t count, void* self);
   static size_t OnUpload(char* data, size_t size, size_t count, void* self);
 
   void SetOptions(const HttpRoute& route);
+  void SetConnectionOptions();
   bool HeadersAreSafe() const;
   bool SetHeaders();
   size_t TakeHeaderLine(std::string_view line);
   size_t TakeBody(std::string_view piece);
+  bool MaySend();
   size_t GiveUpload(char* data, size_t room);
   Status CheckStillWanted() const;
   Status WaitUntil(Deadline deadline, const char* what, std::chrono::milliseconds timeout);
@@ -55,6 +60,10 @@ class HttpCall::Transfer : public CurlTransfer {
   curl_slist* header_list_ = nullptr;
   bool added_ = false;
   char error_text_[CURL_ERROR_SIZE] = {};
+
+  const int sends_max_;
+  int sends_ = 0;
+  bool resend_refused_ = false;  // a kept connection was lost and libcurl wanted to send again
 
   std::string upload_;       // the piece that is being sent
   size_t upload_taken_ = 0;  // of it

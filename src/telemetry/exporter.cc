@@ -15,7 +15,7 @@ namespace agent_graph::telemetry {
 namespace {
 
 constexpr size_t kBatchBytes = 256 * 1024;  // a queue this long is sent without waiting for more
-constexpr int kAttemptsMax = 4;
+constexpr int kTriesMax = 4;                // of sending a batch
 constexpr std::chrono::milliseconds kRetryDelay{500};
 constexpr std::chrono::milliseconds kRetryDelayMax{30'000};
 constexpr std::chrono::minutes kWarningInterval{1};
@@ -139,17 +139,18 @@ void Exporter::Send(const Batch& batch, runtime::Runtime& runtime) {
     if (!spans.empty()) body = ExportRequestJson(resource_, spans);
   });
   if (body.empty()) return;
-  for (int attempt = 1;; ++attempt) {
-    bool again = false;
-    std::chrono::milliseconds delay = kRetryDelay * (1 << (attempt - 1));
-    const Status sent = Post(body, again, delay);
+  int tries_left = kTriesMax;
+  for (int attempt = 0;; ++attempt) {
+    Try state{.last = tries_left == 1, .delay = kRetryDelay * (1 << attempt)};
+    const Status sent = Post(body, state);
     if (sent.ok()) return;
+    tries_left -= std::max(state.sends, 1);
     bool closing;
     {
       std::lock_guard lock(mutex_);
       closing = closing_;
     }
-    if (!again || closing || attempt == kAttemptsMax) {
+    if (!state.again || closing || tries_left <= 0) {
       std::lock_guard lock(mutex_);
       dropped_ += batch.records.size();
       if (warn_ && MonotonicClock::now() >= next_warning_) {
@@ -157,11 +158,11 @@ void Exporter::Send(const Batch& batch, runtime::Runtime& runtime) {
       }
       return;
     }
-    wake_.Wait(nullptr, DeadlineAfter(std::min(delay, kRetryDelayMax)));
+    wake_.Wait(nullptr, DeadlineAfter(std::min(state.delay, kRetryDelayMax)));
   }
 }
 
-Status Exporter::Post(const std::string& body, bool& again, std::chrono::milliseconds& delay) {
+Status Exporter::Post(const std::string& body, Try& state) {
   net::HttpRequest request;
   request.url = options_.endpoint;
   request.headers = {{"Content-Type", "application/json"}};
@@ -175,18 +176,22 @@ Status Exporter::Post(const std::string& body, bool& again, std::chrono::millise
     request.deadline = std::min(request.deadline, close_by_);
   }
   request.reply_bytes_max = kReplyBytesMax;
+  request.once = state.last;  // on a kept connection it might be sent twice
   AG_ASSIGN_OR_RETURN(auto call, client_.Start(std::move(request), cancellation_));
   Result<const net::HttpHead*> head = call->ReadHead();
+  state.sends = call->sends();
   if (!head.ok()) {
-    again = head.status().code() == StatusCode::kUnavailable;
+    state.again = head.status().code() == StatusCode::kUnavailable;
     return head.status();
   }
   const int status = (*head)->status;
   const int64_t now = UnixMicros() / 1'000'000;
-  if (auto wanted = net::ParseRetryAfter((*head)->Header("retry-after"), now)) delay = *wanted;
+  if (auto wanted = net::ParseRetryAfter((*head)->Header("retry-after"), now)) {
+    state.delay = *wanted;
+  }
   call->Drain(std::chrono::milliseconds(100));
   if (status >= 200 && status < 300) return Status::Ok();
-  again = IsRetryable(status);
+  state.again = IsRetryable(status);
   return Status(StatusCode::kUnavailable, "the collector answered " + std::to_string(status));
 }
 

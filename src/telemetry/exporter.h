@@ -52,7 +52,14 @@ class Exporter {
   Batch TakeBatch();
   void Send(const Batch& batch, runtime::Runtime& runtime);
   // Ok, or why the collector has not got it; `again` when the same may succeed later.
-  Status Post(const std::string& body, bool& again, std::chrono::milliseconds& delay);
+  // One try of sending a batch: `last` is set by the caller, the rest by Post.
+  struct Try {
+    bool last = false;
+    bool again = false;  // worth another try
+    int sends = 0;
+    std::chrono::milliseconds delay;  // until the next one
+  };
+  Status Post(const std::string& body, Try& state);
   void ReportDropped();
 
   const settings::ObservabilitySettings options_;

@@ -1,5 +1,6 @@
 #include "media/s3/storage.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -15,7 +16,7 @@ constexpr std::chrono::seconds kIdleMax{30};
 constexpr size_t kRecordBytesMax = 64 * 1024;
 constexpr size_t kErrorBytesMax = 2048;
 constexpr size_t kKnownMax = 4096;
-constexpr int kAttempts = 3;
+constexpr int kTriesMax = 3;               // of sending a request
 constexpr size_t kPieceBytes = 64 * 1024;  // of a file that is sent
 
 Status NoSuchFile() {
@@ -98,11 +99,13 @@ Result<std::unique_ptr<net::HttpCall>> S3Storage::Send(const Request& request,
   http.deadline = DeadlineAfter(kTransferMax);
   if (upload != nullptr) http.upload_bytes = upload->size();
   Status failure;
-  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
+  for (int tries_left = kTriesMax; tries_left > 0;) {
+    http.once = tries_left == 1;  // on a kept connection it might be sent twice
     http.headers = SignedHeaders(request, options_.credentials, options_.region, UnixNow());
     AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call, client_.Start(http, never_));
     const Status uploaded = upload != nullptr ? Upload(*call, *upload) : Status::Ok();
     Result<const net::HttpHead*> head = uploaded.ok() ? call->ReadHead() : uploaded;
+    tries_left -= std::max(call->sends(), 1);
     if (!head.ok()) {
       failure = StorageFault(head.status().ToString());
       if (head.status().code() != StatusCode::kUnavailable) return failure;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "../net/on_fiber.h"
+#include "../net/resetting_server.h"
 #include "../net/scripted_server.h"
 #include "collect.h"
 
@@ -26,6 +27,7 @@ using testing::Connection;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::ResettingServer;
 using testing::ScriptedServer;
 using ::testing::StartsWith;
 
@@ -67,6 +69,26 @@ class OpenAiTest : public testing::OnFiber {
         OpenAiModel::Create(options_, std::make_shared<const net::HttpClient>(Environment()));
     EXPECT_TRUE(model.ok());
     return Run([&] { return Collect(**model, request, cancellation); });
+  }
+
+  // A call on a thread that keeps `kept` connections to the provider.
+  Collected CallAfterKeeping(const ResettingServer& provider, int kept) {
+    options_.base_url = provider.url("/v1");
+    auto model =
+        OpenAiModel::Create(options_, std::make_shared<const net::HttpClient>(Environment()));
+    EXPECT_TRUE(model.ok());
+    const net::HttpClient client{Environment()};
+    return Run([&] {
+      std::vector<std::unique_ptr<net::HttpCall>> calls;
+      for (int i = 0; i < kept; ++i) {
+        net::HttpRequest request;
+        request.url = provider.url();
+        calls.push_back(*client.Start(request, {}));
+      }
+      for (const auto& call : calls) EXPECT_TRUE(call->ReadRest(1000).ok());
+      calls.clear();
+      return Collect(**model, Ask("hi"), {});
+    });
   }
 
   // The failure of a call whose replies are all `events`.
@@ -377,6 +399,35 @@ TEST_F(OpenAiTest, GivesUpAfterItsAttempts) {
   EXPECT_EQ(status.code(), StatusCode::kModel);
   EXPECT_EQ(status.message(), "the model provider answered HTTP 503");
   EXPECT_EQ(provider.requests(), 4);
+}
+
+// Each send may cost money, whoever repeats it.
+TEST_F(OpenAiTest, SendsAgainAfterTheLossOfKeptConnectionsAreRetries) {
+  for (const int kept : {1, 5, 20}) {
+    for (const int retries : {0, 1, 2}) {
+      for (const bool new_ones_work : {true, false}) {
+        ResettingServer provider(kept, new_ones_work, [](const std::string&) {
+          return kStreamHead + Chunk(TextEvent("x")) + Chunk(kStopEvent) + Chunk(kEndEvent) +
+                 Chunk("");
+        });
+        options_.retries_max = retries;
+        const Collected got = CallAfterKeeping(provider, kept);
+        const std::string shown = std::to_string(kept) + " kept, " + std::to_string(retries) +
+                                  " retries: " + got.reply.status().ToString();
+        EXPECT_EQ(got.reply.ok(), new_ones_work) << shown;
+        const int expected = new_ones_work ? std::min(retries, 1) + 1 : retries + 1;
+        EXPECT_EQ(provider.later_requests(), expected) << shown;
+      }
+    }
+  }
+}
+
+TEST_F(OpenAiTest, KeepsItsConnectionBetweenCalls) {
+  ScriptedServer server([&](Connection& connection) {
+    while (connection.ReadRequest()) SendStream(connection, {TextEvent("x"), kEndEvent});
+  });
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(Call(server).reply.ok());
+  EXPECT_EQ(server.connections(), 1);
 }
 
 TEST_F(OpenAiTest, DoesNotWaitPastTheDeadlineNorTooLong) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "on_fiber.h"
+#include "resetting_server.h"
 #include "runtime/signal.h"
 #include "scripted_server.h"
 
@@ -18,6 +19,7 @@ using runtime::Cancellation;
 using runtime::CancelReason;
 using std::chrono::milliseconds;
 using testing::Connection;
+using testing::ResettingServer;
 using testing::ScriptedServer;
 
 constexpr char kOk[] = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -45,6 +47,45 @@ class HttpClientTest : public testing::OnFiber {
         body += piece;
       }
     });
+  }
+
+  // Makes `count` calls at once on this fiber's thread, which keeps their connections.
+  void KeepConnections(const std::string& url, int count) {
+    std::vector<std::unique_ptr<HttpCall>> calls;
+    for (int i = 0; i < count; ++i) calls.push_back(*client_.Start(Post(url), {}));
+    for (const auto& call : calls) EXPECT_EQ(*call->ReadRest(100), "hello");
+  }
+
+  // An upload of `size` bytes, until its reply begins.
+  Result<std::unique_ptr<HttpCall>> Upload(HttpRequest request, size_t size) {
+    request.body.clear();
+    request.upload_bytes = size;
+    AG_ASSIGN_OR_RETURN(auto call, client_.Start(std::move(request), {}));
+    AG_RETURN_IF_ERROR(call->Write(std::string(size, 'x')));
+    AG_RETURN_IF_ERROR(call->ReadHead().status());
+    return call;
+  }
+
+  struct Lost {
+    Status status;
+    int sends = 0;
+    int requests = 0;
+  };
+  // One call when `kept` kept connections will be reset by the server.
+  Lost CallOnDeadConnections(int kept, bool new_ones_work,
+                             const std::function<void(HttpRequest&)>& change = {}) {
+    const ResettingServer server(kept, new_ones_work, [](const std::string&) { return kOk; });
+    Lost lost;
+    Run([&] {
+      KeepConnections(server.url(), kept);
+      HttpRequest request = Post(server.url());
+      if (change) change(request);
+      const auto call = *client_.Start(std::move(request), {});
+      lost.status = call->ReadHead().status();
+      lost.sends = call->sends();
+    });
+    lost.requests = server.later_requests();
+    return lost;
   }
 
   HttpClient client_{{}};
@@ -111,6 +152,55 @@ TEST_F(HttpClientTest, ReusesAConnection) {
   });
   for (int i = 0; i < 5; ++i) EXPECT_EQ(*Fetch(Post(server.url())), "hello");
   EXPECT_EQ(server.connections(), 1);
+}
+
+TEST_F(HttpClientTest, ALostKeptConnectionCostsOneMoreSendOnANewOne) {
+  for (const int kept : {1, 5, 20, 50}) {
+    const Lost lost = CallOnDeadConnections(kept, true);
+    EXPECT_TRUE(lost.status.ok()) << kept << " kept: " << lost.status.ToString();
+    EXPECT_EQ(lost.requests, 2) << kept << " kept";
+    EXPECT_EQ(lost.sends, 2) << kept << " kept";
+  }
+}
+
+TEST_F(HttpClientTest, NothingIsSentAThirdTime) {
+  for (const int kept : {1, 5, 20, 50}) {
+    const Lost lost = CallOnDeadConnections(kept, false);
+    EXPECT_EQ(lost.status.code(), StatusCode::kUnavailable) << kept << " kept";
+    EXPECT_EQ(lost.status.message(), "the server closed the connection too early");
+    EXPECT_EQ(lost.requests, 2) << kept << " kept";
+    EXPECT_EQ(lost.sends, 2) << kept << " kept";
+  }
+}
+
+TEST_F(HttpClientTest, AnUploadIsNotSentAgainAndTheNextOneWorks) {
+  constexpr size_t kSize = 100'000;
+  const ResettingServer server(1, true, [](const std::string&) { return kOk; });
+  Run([&] {
+    KeepConnections(server.url(), 1);
+    const Status lost = Upload(Post(server.url()), kSize).status();
+    EXPECT_EQ(lost.code(), StatusCode::kUnavailable);
+    EXPECT_EQ(lost.message(), "the server closed the connection too early");
+    EXPECT_EQ(server.later_requests(), 1);
+    const auto next = Upload(Post(server.url()), kSize);
+    EXPECT_TRUE(next.ok()) << next.status().ToString();
+    EXPECT_EQ(server.later_requests(), 2);
+  });
+}
+
+TEST_F(HttpClientTest, WhatIsToBeSentOnceLeavesDeadConnectionsAlone) {
+  const Lost lost =
+      CallOnDeadConnections(5, true, [](HttpRequest& request) { request.once = true; });
+  EXPECT_TRUE(lost.status.ok()) << lost.status.ToString();
+  EXPECT_EQ(lost.requests, 1);
+  EXPECT_EQ(lost.sends, 1);
+}
+
+TEST_F(HttpClientTest, ANewConnectionThatIsLostIsNotReplaced) {
+  const Lost lost = CallOnDeadConnections(0, false);
+  EXPECT_EQ(lost.status.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(lost.requests, 1);
+  EXPECT_EQ(lost.sends, 1);
 }
 
 // On a kept connection libcurl would send it again.

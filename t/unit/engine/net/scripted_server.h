@@ -74,6 +74,12 @@ class Connection {
 
   bool SendChunk(std::string_view bytes) { return Send(Chunk(bytes)); }
 
+  // The peer gets a reset in place of an end when the script returns.
+  void ResetAtEnd() {
+    const linger now{1, 0};
+    setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+  }
+
   // From any thread: ends whatever waits for the peer.
   void Shutdown() { shutdown(descriptor_, SHUT_RDWR); }
 
