@@ -121,7 +121,8 @@ class Endpoint {
     if (tool_.method == "GET") {
       for (const std::string& name : remaining_) {
         const auto value = arguments.find(name);
-        if (value != arguments.end()) AppendQuery(name, *value, request.url);
+        if (value == arguments.end()) continue;
+        AG_RETURN_IF_ERROR(AppendQuery(name, *value, request.url));
       }
     } else {
       if (!is_set(kIdempotencyHeader)) {

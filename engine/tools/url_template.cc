@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/path_text.h"
 #include "base/percent_encoding.h"
 
 namespace agent_graph::tools {
@@ -81,6 +82,11 @@ const json* Find(const json& arguments, const std::string& name) {
   return found == arguments.end() || found->is_null() ? nullptr : &*found;
 }
 
+// A server in C would read the text as far as there.
+Status HoldsNul(const std::string& name) {
+  return Invalid("the argument \"" + name + "\" must not hold a NUL character");
+}
+
 void AppendParameterText(std::string_view text, std::string& url) {
   url.push_back(url.find('?') == std::string::npos ? '?' : '&');
   url += text;
@@ -133,11 +139,16 @@ Result<std::string> UrlTemplate::FillSegment(std::string_view segment, const jso
     const Result<std::string> text = UrlText(*value);
     if (!text.ok()) return Invalid("the argument \"" + name + "\" " + text.status().message());
     if (text->empty()) return Invalid("the argument \"" + name + "\" must not be empty");
+    if (const char* fault = PathTextFault(*text)) {
+      return Invalid("the argument \"" + name + "\" " + fault);
+    }
     out += PercentEncode(*text);
     filled = true;
   }
-  if (filled && (out == "." || out == "..")) {
-    return Invalid("the argument \"" + arguments_[next - 1] + "\" must not be \"" + out + "\"");
+  // Arguments and what stands around them may be harmless alone: ".{name}".
+  if (filled && HoldsDotComponent(PercentDecodeLeniently(out))) {
+    return Invalid("the argument \"" + arguments_[next - 1] +
+                   "\" must not make \".\" or \"..\" a component of the path");
   }
   return out;
 }
@@ -168,6 +179,7 @@ Status UrlTemplate::AppendParameter(std::string_view parameter, const json& argu
       const json& value = arguments.at(name);
       const Result<std::string> text = UrlText(value.is_array() ? value[element] : value);
       if (!text.ok()) return Invalid("the argument \"" + name + "\" " + text.status().message());
+      if (text->find('\0') != text->npos) return HoldsNul(name);
       out += PercentEncode(*text);
     }
     AppendParameterText(out, url);
@@ -189,16 +201,20 @@ Result<std::string> UrlTemplate::Fill(const json& arguments) const {
   return url;
 }
 
-void AppendQuery(const std::string& name, const json& value, std::string& url) {
-  if (value.is_null()) return;
+Status AppendQuery(const std::string& name, const json& value, std::string& url) {
+  if (value.is_null()) return Status::Ok();
   if (value.is_array()) {
-    for (const json& element : value)
-      AppendQuery(name, element.is_array() ? json(DumpJson(element)) : element, url);
-    return;
+    for (const json& element : value) {
+      AG_RETURN_IF_ERROR(
+          AppendQuery(name, element.is_array() ? json(DumpJson(element)) : element, url));
+    }
+    return Status::Ok();
   }
-  const Result<std::string> text = UrlText(value);
-  AppendParameterText(
-      PercentEncode(name) + "=" + PercentEncode(text.ok() ? *text : DumpJson(value)), url);
+  const Result<std::string> simple = UrlText(value);
+  const std::string text = simple.ok() ? *simple : DumpJson(value);
+  if (text.find('\0') != text.npos) return HoldsNul(name);
+  AppendParameterText(PercentEncode(name) + "=" + PercentEncode(text), url);
+  return Status::Ok();
 }
 
 }  // namespace agent_graph::tools

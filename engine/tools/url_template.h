@@ -25,9 +25,9 @@ class UrlTemplate {
 
   const std::vector<std::string>& arguments() const { return arguments_; }
 
-  // The URL for these arguments, an object. An argument of the path must be there, and neither be
-  // empty nor make its segment "." or "..". A part of the query with an absent (or null) argument
-  // is left out; one with an array is repeated for each element.
+  // The URL for these arguments, an object. An argument of the path must be there and not empty,
+  // and must not lead a server to another path (see PathTextFault). A part of the query with an
+  // absent (or null) argument is left out; one with an array is repeated for each element.
   Result<std::string> Fill(const nlohmann::json& arguments) const;
 
  private:
@@ -44,6 +44,7 @@ class UrlTemplate {
 };
 
 // Adds "?name=value" or "&name=value"; an array is repeated, null is left out, an object is JSON.
-void AppendQuery(const std::string& name, const nlohmann::json& value, std::string& url);
+// kInvalidArgument: the value holds a NUL.
+Status AppendQuery(const std::string& name, const nlohmann::json& value, std::string& url);
 
 }  // namespace agent_graph::tools

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from harness import http1
 from harness.http_service import HttpService
 from harness.messages import texts
 from harness.ports import free_port
@@ -99,7 +100,7 @@ def test_http_tools(serve, start_mock_provider, shop):
         asks(
             "orders",
             ("get_order", {"order_id": "7", "fields": "a b", "limit": 2, "made_up": "x"}),
-            ("get_order", {"order_id": "../../admin?x=1#", "fields": "&y=2"}),
+            ("get_order", {"order_id": "a/b?x=1#", "fields": "&y=2"}),
             ("get_order", {"order_id": "lost"}),
             ("get_order", {"order_id": ".."}),
             ("cancel_order", {"order_id": "7", "reason": "late"}),
@@ -109,9 +110,10 @@ def test_http_tools(serve, start_mock_provider, shop):
     results = _results(service, "orders")
     assert _offered(mock) == ["calculator", "get_order", "cancel_order"]
     assert results[0] == ({"state": "sent", "path": "/orders/7?fields=a%20b&limit=2"}, False)
-    assert results[1][0]["path"] == "/orders/..%2F..%2Fadmin%3Fx%3D1%23?fields=%26y%3D2"
+    assert results[1][0]["path"] == "/orders/a%2Fb%3Fx%3D1%23?fields=%26y%3D2"
     assert results[2] == ("the service answered HTTP 404: no such order (***)", True)
-    assert results[3] == ('the argument "order_id" must not be ".."', True)
+    assert results[3] == (
+        'the argument "order_id" must not hold "." or ".." as a component of a path', True)
     assert results[4][1] is False
 
     assert len(shop.requests) == 4, "the refused call never left"
@@ -122,6 +124,32 @@ def test_http_tools(serve, start_mock_provider, shop):
     assert all(r["headers"]["authorization"] == f"Bearer {_SECRET}" for r in gotten)
     log = (service.directory / "logs" / "error.log").read_text()
     assert _SECRET not in log + json.dumps(results)
+
+
+def test_no_argument_leads_to_another_path_of_the_service(serve, start_nginx, start_mock_provider):
+    """The service is a stock nginx, which decodes a path before it resolves it."""
+    backend = start_nginx(
+        server="location / { return 404; }"
+        ' location /admin { default_type text/plain; return 200 "admin"; }'
+        ' location /orders/ { default_type application/json;'
+        " return 200 '{\"order\": \"$uri\"}'; }"
+    )
+    hostile = ["../admin", "x/../../admin", "./../admin", "..", ".", "a/..", "../", "/../../admin",
+               "..;/admin", "..\\admin", "%2e%2e%2fadmin", "..%2fadmin", "%2e%2e/admin",
+               "%252e%252e%252fadmin", "x%5c..%5cadmin", "../admin\u0000", "..\n/admin"]
+    harmless = ["7", "a/b", "a..b", "...", "50%", "caf\u00e9 & co", "?x", "#x", "/admin"]
+    calls = [("get_order", {"order_id": value}) for value in hostile + harmless]
+    mock = start_mock_provider(asks("orders", *calls))
+    url = f"http://127.0.0.1:{backend.port}"
+    assert http1.fetch(backend.port, "GET", "/orders/..%2Fadmin").text == "admin"
+    results = _results(serve(mock, url, tools=[_ORDER]), "orders")
+    for value, (output, failed) in zip(hostile, results):
+        assert failed and output.startswith('the argument "order_id" must not'), (value, output)
+    for value, result in zip(harmless, results[len(hostile):], strict=True):
+        assert result == ("/orders/" + value.lstrip("/"), False)
+    log = backend.directory / "logs" / "access.log"
+    wait_until(lambda: len(log.read_text().splitlines()) > len(harmless), "the calls are logged")
+    assert len(log.read_text().splitlines()) == 1 + len(harmless), "the refused calls never left"
 
 
 def test_arguments_cannot_make_a_url_without_end(serve, start_mock_provider, shop):
