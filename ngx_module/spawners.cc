@@ -15,14 +15,14 @@ char kKeeperTitle[] = "agent graph keeper";
 char kSpawnerTitle[] = "agent graph spawner";
 
 void ForkSpawner(const ServiceConfig& service, ngx_log_t* log) {
-  Result<int> listener = process::ListenForSpawner(service.state_directory);
+  Result<process::SpawnerListener> listener = process::ListenForSpawner(service.state_directory);
   if (!listener.ok()) {
     Log(log, NGX_LOG_ERR, "service \"" + service.name + "\": " + listener.status().ToString());
     return;
   }
   int lifeline[2];
   if (pipe2(lifeline, O_CLOEXEC) != 0) {
-    close(*listener);
+    listener->Close();
     Log(log, NGX_LOG_ERR, "service \"" + service.name + "\": no pipe for the spawner");
     return;
   }
@@ -31,7 +31,7 @@ void ForkSpawner(const ServiceConfig& service, ngx_log_t* log) {
     ngx_setproctitle(kKeeperTitle);
     process::KeepSpawner(*listener, lifeline[0], [] { ngx_setproctitle(kSpawnerTitle); });
   }
-  close(*listener);
+  listener->Close();
   close(lifeline[0]);
   // The other end stays open for as long as this process lives.
   if (child > 0) return;

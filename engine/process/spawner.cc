@@ -15,7 +15,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <initializer_list>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -59,7 +61,8 @@ pid_t ReapChild(int& status) {
 
 class Spawner {
  public:
-  Spawner(int listener, int lifeline) : listener_(listener), lifeline_(lifeline) {}
+  Spawner(SpawnerListener listener, int lifeline)
+      : listener_(std::move(listener)), lifeline_(lifeline) {}
 
   void Run() {
     child_signals_ = OpenChildSignals();
@@ -70,7 +73,7 @@ class Spawner {
   void Turn() {
     std::vector<pollfd> waits = {{child_signals_, POLLIN, 0}};
     waits.push_back({lifeline_, POLLIN, 0});  // a negative descriptor is passed over
-    waits.push_back({clients_.size() < kClientsMax ? listener_ : -1, POLLIN, 0});
+    waits.push_back({clients_.size() < kClientsMax ? listener_.socket : -1, POLLIN, 0});
     const size_t first = waits.size();
     for (const Client& client : clients_) waits.push_back({client.socket, POLLIN, 0});
     if (poll(waits.data(), waits.size(), PollTimeout()) < 0 && errno != EINTR) _exit(1);
@@ -95,13 +98,13 @@ class Spawner {
 
   // The helper process is gone, or goes: its successor has a spawner of its own.
   void LoseParent() {
-    close(listener_);
+    listener_.End();
     close(lifeline_);
-    listener_ = lifeline_ = -1;
+    lifeline_ = -1;
   }
 
   void Accept() {
-    const int socket = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const int socket = accept4(listener_.socket, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (socket < 0) return;
     if (IsTrustedPeer(socket)) {
       clients_.push_back({socket});
@@ -198,28 +201,32 @@ class Spawner {
     }
   }
 
-  int listener_;
+  SpawnerListener listener_;
   int lifeline_;
   int child_signals_ = -1;
   std::vector<Client> clients_;
 };
 
-// Leaves the null device as 0 to 2, the listener as 3, the lifeline as 4, and nothing else.
-bool KeepOnly(int& listener, int& lifeline) {
-  const int high_listener = fcntl(listener, F_DUPFD, 5);
-  const int high_lifeline = fcntl(lifeline, F_DUPFD, 5);
+// Leaves the null device as 0 to 2, the descriptors as 3 and higher, and nothing else.
+bool KeepOnly(std::initializer_list<int*> descriptors) {
+  const int end = 3 + static_cast<int>(descriptors.size());
   const int null = open("/dev/null", O_RDWR);
-  if (high_listener < 0 || high_lifeline < 0 || null < 0) return false;
+  if (null < 0) return false;
+  for (int* descriptor : descriptors) {
+    if ((*descriptor = fcntl(*descriptor, F_DUPFD, end)) < 0) return false;
+  }
   for (int standard = 0; standard < 3; ++standard) {
     if (dup2(null, standard) < 0) return false;
   }
-  listener = dup3(high_listener, 3, O_CLOEXEC);
-  lifeline = dup3(high_lifeline, 4, O_CLOEXEC);
-  return listener >= 0 && lifeline >= 0 && syscall(SYS_close_range, 5U, ~0U, 0) == 0;
+  int next = 3;
+  for (int* descriptor : descriptors) {
+    if ((*descriptor = dup3(*descriptor, next++, O_CLOEXEC)) < 0) return false;
+  }
+  return syscall(SYS_close_range, static_cast<unsigned>(end), ~0U, 0) == 0;
 }
 
 // Of nginx's process, and of its terminal, nothing is left; the end of the lifeline is ours.
-void TakeOver(int& listener, int& lifeline) {
+void TakeOver(SpawnerListener& listener, int& lifeline) {
   for (int number = 1; number < NSIG; ++number) {
     if (number != SIGKILL && number != SIGSTOP) signal(number, SIG_DFL);
   }
@@ -227,14 +234,14 @@ void TakeOver(int& listener, int& lifeline) {
   sigset_t none;
   sigemptyset(&none);
   pthread_sigmask(SIG_SETMASK, &none, nullptr);
-  if (!KeepOnly(listener, lifeline)) _exit(1);
+  if (!KeepOnly({&listener.socket, &listener.folder, &lifeline})) _exit(1);
 }
 
 // Forks the spawner, and another one when it dies early.
 class Keeper {
  public:
-  Keeper(int listener, int lifeline, void (*on_start)())
-      : listener_(listener), lifeline_(lifeline), on_start_(on_start) {
+  Keeper(SpawnerListener listener, int lifeline, void (*on_start)())
+      : listener_(std::move(listener)), lifeline_(lifeline), on_start_(on_start) {
     child_signals_ = OpenChildSignals();
   }
 
@@ -275,9 +282,9 @@ class Keeper {
 
   // Nobody shall wait on a socket that no spawner listens on any more.
   void LoseParent() {
-    close(listener_);
+    listener_.End();
     close(lifeline_);
-    listener_ = lifeline_ = -1;
+    lifeline_ = -1;
   }
 
   void Reap() {
@@ -293,7 +300,7 @@ class Keeper {
     }
   }
 
-  int listener_;
+  SpawnerListener listener_;
   int lifeline_;
   void (*const on_start_)();
   int child_signals_ = -1;
@@ -305,15 +312,15 @@ class Keeper {
 
 }  // namespace
 
-void RunSpawner(int listener, int lifeline) {
+void RunSpawner(SpawnerListener listener, int lifeline) {
   TakeOver(listener, lifeline);
-  Spawner(listener, lifeline).Run();
+  Spawner(std::move(listener), lifeline).Run();
   _exit(0);
 }
 
-void KeepSpawner(int listener, int lifeline, void (*on_start)()) {
+void KeepSpawner(SpawnerListener listener, int lifeline, void (*on_start)()) {
   TakeOver(listener, lifeline);
-  Keeper(listener, lifeline, on_start).Run();
+  Keeper(std::move(listener), lifeline, on_start).Run();
 }
 
 }  // namespace agent_graph::process

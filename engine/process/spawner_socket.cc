@@ -2,16 +2,16 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
+#include <string_view>
 
+#include "base/file_descriptor.h"
 #include "process/spawner.h"
 
 namespace agent_graph::process {
@@ -53,45 +53,80 @@ int OpenSocket() {
   return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-// Names whose process is gone.
+// Nobody listens on the socket of this name. A process id in the name says nothing of that: another
+// process may have it by now.
+bool IsStale(const Directory& directory, const std::string& name) {
+  sockaddr_un address;
+  if (!directory.Address(name, address)) return false;
+  const FileDescriptor probe(OpenSocket());
+  return probe &&
+         connect(probe.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 &&
+         (errno == ECONNREFUSED || errno == ENOENT);
+}
+
 void RemoveStale(const Directory& directory) {
-  DIR* listing = fdopendir(dup(directory.fd()));
-  if (listing == nullptr) return;
-  rewinddir(listing);
+  const int copy = openat(directory.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* listing = copy < 0 ? nullptr : fdopendir(copy);
+  if (listing == nullptr) {
+    if (copy >= 0) close(copy);
+    return;
+  }
   while (const dirent* entry = readdir(listing)) {
-    int pid = 0;
-    char end = 0;
-    if (sscanf(entry->d_name, "spawner.%d.soc%c", &pid, &end) != 2 || end != 'k') continue;
-    if (kill(pid, 0) != 0 && errno == ESRCH) unlinkat(directory.fd(), entry->d_name, 0);
+    const std::string_view name = entry->d_name;
+    const bool is_ours = name.starts_with("spawner.") && name != kCurrentName &&
+                         (name.ends_with(".sock") || name.ends_with(".sock.new"));
+    if (is_ours && IsStale(directory, entry->d_name)) unlinkat(directory.fd(), entry->d_name, 0);
   }
   closedir(listing);
 }
 
 }  // namespace
 
-Result<int> ListenForSpawner(const std::string& state_directory) {
+void SpawnerListener::Close() {
+  for (int* descriptor : {&socket, &folder}) {
+    if (*descriptor >= 0) close(*descriptor);
+    *descriptor = -1;
+  }
+}
+
+void SpawnerListener::End() {
+  struct stat file{};
+  // A process that was given the same id may have put its own socket there.
+  if (fstatat(folder, name.c_str(), &file, AT_SYMLINK_NOFOLLOW) == 0 && file.st_ino == inode) {
+    unlinkat(folder, name.c_str(), 0);
+  }
+  Close();
+}
+
+Result<SpawnerListener> ListenForSpawner(const std::string& state_directory) {
   if (mkdir(state_directory.c_str(), 0700) != 0 && errno != EEXIST) {
     return Failure(state_directory);
   }
   const Directory directory(state_directory);
   if (directory.fd() < 0) return Failure(state_directory);
   RemoveStale(directory);
-  const std::string name = "spawner." + std::to_string(getpid()) + ".sock";
+  SpawnerListener listener;
+  listener.name = "spawner." + std::to_string(getpid()) + ".sock";
+  const char* name = listener.name.c_str();
+  const std::string link = listener.name + ".new";
   sockaddr_un address;
-  if (!directory.Address(name, address)) return Failure(name);
-  const int socket = OpenSocket();
-  if (socket < 0) return Failure("socket");
-  unlinkat(directory.fd(), name.c_str(), 0);
-  const std::string link = name + ".new";
+  if (!directory.Address(listener.name, address)) return Failure(listener.name);
+  listener.socket = OpenSocket();
+  listener.folder = fcntl(directory.fd(), F_DUPFD_CLOEXEC, 0);
+  unlinkat(directory.fd(), name, 0);
   unlinkat(directory.fd(), link.c_str(), 0);
-  if (bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      listen(socket, kBacklog) != 0 || symlinkat(name.c_str(), directory.fd(), link.c_str()) != 0 ||
+  struct stat file{};
+  if (listener.socket < 0 || listener.folder < 0 ||
+      bind(listener.socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      listen(listener.socket, kBacklog) != 0 || fstatat(directory.fd(), name, &file, 0) != 0 ||
+      symlinkat(name, directory.fd(), link.c_str()) != 0 ||
       renameat(directory.fd(), link.c_str(), directory.fd(), kCurrentName) != 0) {
-    const Status failure = Failure(name);
-    close(socket);
+    const Status failure = Failure(listener.name);
+    listener.Close();
     return failure;
   }
-  return socket;
+  listener.inode = file.st_ino;
+  return listener;
 }
 
 Result<int> ConnectToSpawner(const std::string& state_directory) {

@@ -99,6 +99,30 @@ def test_a_third_partys_server(serve):
     assert failed and "a: must be a number" in output["error"], "never sent to the server"
 
 
+def test_sockets_of_spawners_go_with_them(serve):
+    service = serve(_server("good"))
+    state = service.directory / "state" / "test"
+
+    def sockets():
+        return [path.name for path in state.glob("spawner.*.sock*")]
+
+    service.reload()
+    wait_until(lambda: len(sockets()) == 1, "the socket of the first spawner has gone")
+    service.kill_all()
+    service.start()
+    wait_until(lambda: len(sockets()) == 1, "the socket of the killed spawner has gone")
+    # As after a restart of the machine: the name of a dead one tells a process that lives.
+    (state / sockets()[0]).rename(state / f"spawner.{service.master_pid}.sock")
+    service.stop()
+    service.wait_until_gone()
+    service.start()
+    wait_until(lambda: len(sockets()) == 1, "the socket of the stopped spawner has gone")
+    assert _results(service, "echo") == [({"a": 1}, False)]
+    service.quit()
+    service.wait_until_gone()
+    assert sockets() == []
+
+
 def test_programs_live_as_long_as_their_workers(serve):
     service = serve(_server("good"), workers=2)
     first = _results(service, "pid")[0][0]["pid"]

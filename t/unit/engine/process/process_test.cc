@@ -4,16 +4,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <thread>
 
 #include "../net/on_fiber.h"
+#include "base/file_descriptor.h"
 #include "process/spawner.h"
 #include "runtime/signal.h"
 
@@ -21,6 +25,8 @@ namespace agent_graph::process {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 constexpr std::chrono::seconds kPatience{20};
 
@@ -31,13 +37,13 @@ class ProcessTest : public testing::OnFiber {
     char name[] = "/tmp/spawner-test-XXXXXX";
     ASSERT_NE(mkdtemp(name), nullptr);
     directory_ = name;
-    Result<int> listener = ListenForSpawner(directory_);
+    Result<SpawnerListener> listener = ListenForSpawner(directory_);
     ASSERT_TRUE(listener.ok()) << listener.status().ToString();
     ASSERT_EQ(pipe2(lifeline_, O_CLOEXEC), 0);
     spawner_ = fork();
     ASSERT_GE(spawner_, 0);
     if (spawner_ == 0) KeepSpawner(*listener, lifeline_[0], [] {});
-    close(*listener);
+    listener->Close();
     close(lifeline_[0]);
     OnFiber::SetUp();
   }
@@ -91,6 +97,26 @@ class ProcessTest : public testing::OnFiber {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     EXPECT_NE(kill(pid, 0), 0) << pid;
+  }
+
+  // Their names; without the link to the current one.
+  static std::set<std::string> SocketsIn(const std::string& directory) {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+      const std::string name = entry.path().filename();
+      if (name.starts_with("spawner.") && name != "spawner.sock") names.insert(name);
+    }
+    return names;
+  }
+
+  static FileDescriptor Bind(const std::string& path) {
+    FileDescriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(listen(socket.get(), 8), 0);
+    return socket;
   }
 
   const runtime::Cancellation never_;
@@ -264,6 +290,32 @@ TEST_F(ProcessTest, TheSpawnerServesItsClientsToTheEnd) {
     EXPECT_EQ(ReadAll(**process), "still here\n");
     return true;
   });
+}
+
+TEST_F(ProcessTest, RemovesItsSocketWhenItEnds) {
+  EXPECT_EQ(SocketsIn(directory_).size(), 1U);
+  CutLifeline();
+  for (int i = 0; i < 2000 && !SocketsIn(directory_).empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_THAT(SocketsIn(directory_), IsEmpty());
+}
+
+// Their processes may have gone long ago, and others may have their ids.
+TEST_F(ProcessTest, SocketsThatNobodyListensOnAreRemoved) {
+  const std::string first = *SocketsIn(directory_).begin();  // of this process, and in use
+  std::filesystem::rename(directory_ + "/" + first, directory_ + "/spawner.4.sock");
+  Bind(directory_ + "/spawner.1.sock").Reset();
+  Bind(directory_ + "/spawner." + std::to_string(getppid()) + ".sock").Reset();
+  std::ofstream(directory_ + "/spawner.2.sock") << "no socket";
+  std::filesystem::create_symlink("spawner.3.sock", directory_ + "/spawner.3.sock.new");
+  const FileDescriptor living = Bind(directory_ + "/spawner.5.sock");
+  Result<SpawnerListener> next = ListenForSpawner(directory_);
+  ASSERT_TRUE(next.ok()) << next.status().ToString();
+  EXPECT_THAT(SocketsIn(directory_),
+              UnorderedElementsAre(next->name, "spawner.4.sock", "spawner.5.sock"));
+  next->End();
+  EXPECT_THAT(SocketsIn(directory_), UnorderedElementsAre("spawner.4.sock", "spawner.5.sock"));
 }
 
 TEST_F(ProcessTest, AKilledSpawnerIsStartedAgain) {
