@@ -10,16 +10,16 @@ import subprocess
 
 import pytest
 
-from harness import environment
+from harness import environment, leveldb_files
 from harness.agents import DEMO, behaviour
 from harness.ledger import judge, progress, run_writers, settle, stored_memories, stored_messages
+from harness.leveldb_files import LOG_BLOCK, RECORD_HEAD
 from harness.messages import texts, user
 from harness.waiting import wait_until
 
 _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
 _WRITERS = 4
-_LOG_BLOCK, _RECORD_HEAD = 32768, 7  # of LevelDB's log format
-_AT_A_TEXT = -1
+_THREAD, _MESSAGE, _MESSAGE_ID, _MEMORY = 0x10, 0x15, 0x16, 0x31  # the first bytes of keys
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -39,11 +39,11 @@ def _tear_end_of_log(service):
     """A record of which a power cut left the head: nothing that was acknowledged."""
     log = max(_state(service).glob("db/*.log"), key=lambda path: path.name)
     with log.open("ab") as file:
-        room = _LOG_BLOCK - file.tell() % _LOG_BLOCK
-        if room < _RECORD_HEAD + 100:
+        room = LOG_BLOCK - file.tell() % LOG_BLOCK
+        if room < RECORD_HEAD + 100:
             file.write(bytes(room))
-            room = _LOG_BLOCK
-        length = min(room - _RECORD_HEAD, 2000)
+            room = LOG_BLOCK
+        length = min(room - RECORD_HEAD, 2000)
         file.write(struct.pack("<IHB", 0xABCD, length, 1) + bytes(length))
 
 
@@ -225,15 +225,70 @@ def test_a_run_ends_in_the_folder_where_it_began(start_service, gated_provider, 
     assert texts(messages) == ["hello", gated_provider.text]
 
 
-def _damage_table(service, place):
-    """Rows in the largest of LevelDB's tables become unreadable. At a text only their checksum tells:
-    the block decompresses as before."""
-    table = max(_state(service).glob("db/*.ldb"), key=lambda path: path.stat().st_size)
-    content = table.read_bytes()
-    at, damage = int(len(content) * place), b"\xff" * 64
-    if place == _AT_A_TEXT:
-        at, damage = content.index(b"ledger"), b"LEDGER"
-    table.write_bytes(content[:at] + damage + content[at + len(damage) :])
+class _Place:
+    """Something of the largest of LevelDB's tables that can be damaged."""
+
+    def __init__(self, service):
+        self._file = max(_state(service).glob("db/*.ldb"), key=lambda path: path.stat().st_size)
+        self._blocks = leveldb_files.data_blocks(self._file)
+        self.threads = set()  # the writers whose messages cannot be read afterwards
+        self.memories = False  # the same of the memories
+
+    def damage_index(self, writers):
+        """All rows of the table are lost, those that the owner itself needs among them."""
+        offset, size = leveldb_files.index_block(self._file)
+        leveldb_files.overwrite(self._file, offset + size // 2, b"\xff" * 8)
+        self.threads = {writer.name for writer in writers}
+        self.memories = True
+
+    def damage_a_record(self, writers):
+        """The block with a thread's record. A table has all versions of a row, the newest first."""
+        block = next(block for block in self._blocks if any(key[0] == _THREAD for key in block.keys))
+        self._damage(block)
+        self.threads = {w.name for w in writers if any(w.name.encode() in key for key in block.keys)}
+        assert 1 <= len(self.threads) < len(writers)
+
+    def damage_messages(self, writers):
+        """A block of messages, in the middle of all messages."""
+        block = self._block_of(_MESSAGE)
+        self._damage(block)
+        self._threads_of(block, writers)
+
+    def damage_a_text(self, writers):
+        """The same, but the block decompresses as before: only its checksum is wrong."""
+        block = self._block_of(_MESSAGE)
+        content = self._file.read_bytes()[block.offset : block.offset + block.size]
+        at = content.index(b"ledger")
+        leveldb_files.overwrite(self._file, block.offset + at, b"LEDGER")
+        self._threads_of(block, writers)
+
+    def damage_memories(self, writers):
+        self._damage(self._block_of(_MEMORY))
+        self.memories = True
+
+    def _block_of(self, kind):
+        blocks = [block for block in self._blocks if {key[0] for key in block.keys} == {kind}]
+        assert blocks, "too few rows for a block that has no others"
+        return blocks[len(blocks) // 2]
+
+    def _damage(self, block):
+        leveldb_files.overwrite(self._file, block.offset + block.size // 2, b"\xff" * 32)
+
+    def _threads_of(self, block, writers):
+        # The key of a message names its thread by a number, that of a message's id both of them.
+        numbers = {key[1:-8] for key in block.keys}
+        for key in (key for block in self._blocks for key in block.keys if key[0] == _MESSAGE_ID):
+            self.threads |= {
+                writer.name for writer in writers
+                if f"{writer.name}-".encode() in key and any(key[1:].startswith(n) for n in numbers)
+            }
+        assert 1 <= len(self.threads) < len(writers)
+
+
+def _memories_can_be_read(service):
+    reply = service.post("/v1/store/memories/list", {"limit": 1000})
+    assert reply.status in (200, 500, 503), reply.text
+    return reply.status == 200
 
 
 def _whole_or_refused(service, writer):
@@ -248,21 +303,33 @@ def _whole_or_refused(service, writer):
     return True
 
 
-@pytest.mark.parametrize("place", [_AT_A_TEXT, 0.1, 0.3, 0.5, 0.7])
-def test_a_damaged_table_costs_what_it_held_and_nothing_else(start_service, place):
+def _enough(writers):
+    """So many rows that each kind of them has a block of its own."""
+    wait_until(lambda: all(len(writer.messages) >= 60 for writer in writers), "there are rows", 60)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [_Place.damage_index, _Place.damage_a_record, _Place.damage_messages, _Place.damage_a_text,
+     _Place.damage_memories],
+    ids=lambda damage: damage.__name__,
+)
+def test_a_damaged_table_costs_what_it_held_and_nothing_else(start_service, damage):
     service = start_service(_SETTINGS, workers=2)
     service.error_log.allow(r"is not available")
     # The log becomes a table at the next start.
-    before = run_writers(service, _WRITERS, progress)
+    before = run_writers(service, _WRITERS, _enough)
     service.kill_all()
     service.start()
     settle(service)
     service.kill_all()
-    _damage_table(service, place)
+    place = _Place(service)
+    damage(place, before)
     service.start()
     # What the owner itself needs of it is missed at once, what is a thread's when that is asked for.
-    answers = [_whole_or_refused(service, writer) for writer in before]
-    assert not all(answers)
+    refused = {writer.name for writer in before if not _whole_or_refused(service, writer)}
+    assert refused == place.threads
+    assert _memories_can_be_read(service) != place.memories
     wait_until(lambda: service.error_log.lines("DATA_LOSS: stored state cannot be read"), "it is told")
     service.stop()
     service.wait_until_gone()
