@@ -1,6 +1,8 @@
 #include "net/sse.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <utility>
 
 namespace agent_graph::net {
@@ -8,6 +10,7 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr size_t kJoinedBytesKept = 4096;
+constexpr std::chrono::milliseconds kRetryMax = std::chrono::hours(24);
 
 // Position of the first line ending, or npos. find_first_of looks at each byte by a call.
 size_t FindLineEnd(std::string_view text, size_t from) {
@@ -96,7 +99,29 @@ void SseParser::ReadField(std::string_view line) {
     data_ = joined_;
   } else if (name == "event") {
     type_ = value;
+  } else if (name == "id") {
+    id_ = value.size() <= kSseIdBytesMax ? value : "";
+  } else if (name == "retry") {
+    ReadRetry(value);
   }
+}
+
+void SseParser::ReadRetry(std::string_view digits) {
+  int64_t milliseconds = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, milliseconds);
+  if (error == std::errc() && stop == end && milliseconds >= 0) {
+    retry_ = std::min(std::chrono::milliseconds(milliseconds), kRetryMax);
+  }
+}
+
+// An id counts once its event is complete: a reader that goes on behind an event has it whole.
+void SseParser::TakeId() {
+  if (!id_) return;
+  const bool fits =
+      std::all_of(id_->begin(), id_->end(), [](char c) { return c >= 32 && c < 127; });
+  last_event_id_ = fits ? std::move(*id_) : "";
+  id_.reset();
 }
 
 Result<bool> SseParser::Next(SseEvent& event) {
@@ -110,6 +135,7 @@ Result<bool> SseParser::Next(SseEvent& event) {
         continue;
       }
       delivered_ = true;
+      TakeId();
       if (!has_data_) {
         Drop();
         continue;

@@ -5,7 +5,9 @@
 // pieces stays whole.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +16,8 @@
 namespace agent_graph::net {
 
 inline constexpr size_t kSseEventBytesMax = 1024 * 1024;
+
+inline constexpr size_t kSseIdBytesMax = 1024;  // a longer id counts as none
 
 // Lives until the next call of its parser.
 struct SseEvent {
@@ -35,11 +39,20 @@ class SseParser {
   // from then on always.
   Result<bool> Next(SseEvent& event);
 
+  // The newest id of an event that is complete, without data or not: where a reader of a new
+  // connection goes on. Empty: none. An id that does not fit into a header (printable ASCII) clears
+  // it, because the stream cannot be resumed there.
+  const std::string& last_event_id() const { return last_event_id_; }
+  // How long the server wants a reader to wait before it connects again.
+  std::optional<std::chrono::milliseconds> retry() const { return retry_; }
+
  private:
   void Drop();
   bool SkipByteOrderMark();
   bool TakeLine(std::string_view& line);
   void ReadField(std::string_view line);
+  void ReadRetry(std::string_view digits);
+  void TakeId();
 
   const size_t event_bytes_max_;
   std::string buffer_;
@@ -56,6 +69,10 @@ class SseParser {
   std::string type_;
   std::string_view data_;  // a line in buffer_, or joined_
   std::string joined_;
+  std::optional<std::string> id_;
+
+  std::string last_event_id_;
+  std::optional<std::chrono::milliseconds> retry_;
 };
 
 }  // namespace agent_graph::net

@@ -84,6 +84,54 @@ TEST(SseParser, EndCompletesTheLastEvent) {
   EXPECT_EQ(Parse("\xef\xbb", 1, true), Events{});
 }
 
+// The parser after all of `text`, in pieces of `size` bytes.
+std::string LastId(std::string_view text, size_t size = 1) {
+  SseParser parser;
+  SseEvent event;
+  for (; !text.empty(); text.remove_prefix(std::min(size, text.size()))) {
+    parser.Feed(std::string(text.substr(0, size)));
+    while (*parser.Next(event)) {
+    }
+  }
+  return parser.last_event_id();
+}
+
+TEST(SseParser, IdsOfCompleteEvents) {
+  EXPECT_EQ(LastId("id: a\ndata: x\n\n"), "a");
+  EXPECT_EQ(LastId("id: a\ndata: \n\n"), "a") << "an empty event primes the reader";
+  EXPECT_EQ(LastId("id: a\n\n"), "a");
+  EXPECT_EQ(LastId("id: a\ndata: x\n\nid: b\ndata: y\n"), "a") << "the second one is cut";
+  EXPECT_EQ(LastId("id: a\ndata: x\n\ndata: y\n\n"), "a") << "it stays until the next id";
+  EXPECT_EQ(LastId("id: a\n\nid\n\n"), "") << "an empty id forgets it";
+  EXPECT_EQ(LastId("data: x\n\n"), "");
+}
+
+TEST(SseParser, IdsThatFitIntoNoHeader) {
+  EXPECT_EQ(LastId("id: a\n\nid: b\x01\n\n"), "");
+  EXPECT_EQ(LastId("id: a\n\nid: \xc3\xa4\n\n"), "");
+  EXPECT_EQ(LastId("id: " + std::string(kSseIdBytesMax, 'x') + "\n\n", 64),
+            std::string(kSseIdBytesMax, 'x'));
+  EXPECT_EQ(LastId("id: " + std::string(kSseIdBytesMax + 1, 'x') + "\n\n", 64), "");
+}
+
+TEST(SseParser, Retry) {
+  const auto retry = [](const std::string& text) {
+    SseParser parser;
+    SseEvent event;
+    parser.Feed(text);
+    while (*parser.Next(event)) {
+    }
+    return parser.retry() ? parser.retry()->count() : -1;
+  };
+  EXPECT_EQ(retry("retry: 500\ndata:\n\n"), 500);
+  EXPECT_EQ(retry("retry: 500\n\nretry:0\n\n"), 0);
+  EXPECT_EQ(retry("data: x\n\n"), -1);
+  for (const char* wrong : {"", "-1", "+1", "1.5", "1s", " 1", "99999999999999999999"}) {
+    EXPECT_EQ(retry("retry:" + std::string(wrong) + " \n\n"), -1) << wrong;
+  }
+  EXPECT_EQ(retry("retry: 9999999999999999\n\n"), 24 * 3600 * 1000) << "bounded";
+}
+
 TEST(SseParser, LineWithoutEndIsBounded) {
   SseParser parser(100);
   SseEvent event;
