@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "agent_graph/message.h"
+#include "base/base64.h"
 
 namespace agent_graph::models {
 
@@ -19,8 +20,8 @@ struct InlineData {
 std::optional<InlineData> InlineDataOf(const MediaBlock& block);
 // Names what the model cannot be shown, so that it can say so.
 std::string PlaceholderText(const MediaReference& media);
-std::string EncodeBase64(std::string_view bytes);
-// Nothing when the text is not base64.
-std::optional<std::string> DecodeBase64(std::string_view text);
+
+using agent_graph::DecodeBase64;
+using agent_graph::EncodeBase64;
 
 }  // namespace agent_graph::models

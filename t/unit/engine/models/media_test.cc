@@ -26,34 +26,5 @@ TEST(Media, DataUrls) {
   EXPECT_FALSE(InlineDataOf(At(MediaBlock::Type::kImage, "https://example.com/a.png")));
 }
 
-TEST(Media, EncodesBase64) {
-  EXPECT_EQ(EncodeBase64(""), "");
-  EXPECT_EQ(EncodeBase64("f"), "Zg==");
-  EXPECT_EQ(EncodeBase64("fo"), "Zm8=");
-  EXPECT_EQ(EncodeBase64("foo"), "Zm9v");
-  EXPECT_EQ(EncodeBase64("\xff\xfe\xfd\xfc"), "//79/A==");
-}
-
-TEST(Media, DecodesBase64) {
-  EXPECT_EQ(DecodeBase64(""), "");
-  EXPECT_EQ(DecodeBase64("QQ=="), "A");
-  EXPECT_EQ(DecodeBase64("QUI="), "AB");
-  EXPECT_EQ(DecodeBase64("QUJD"), "ABC");
-  EXPECT_EQ(DecodeBase64("QUJDRA"), "ABCD");
-  EXPECT_EQ(DecodeBase64("+/8="), "\xfb\xff");
-  for (const char* text : {"Q", "QUJDR", "QU D", "QU-D", "=QUJ"}) {
-    EXPECT_FALSE(DecodeBase64(text)) << text;
-  }
-}
-
-TEST(EncodeBase64, IsWhatDecodes) {
-  EXPECT_EQ(EncodeBase64(""), "");
-  EXPECT_EQ(EncodeBase64("f"), "Zg==");
-  EXPECT_EQ(EncodeBase64("fo"), "Zm8=");
-  EXPECT_EQ(EncodeBase64("foobar"), "Zm9vYmFy");
-  const std::string bytes("\x00\xff\xfe\x7f", 4);
-  EXPECT_EQ(DecodeBase64(EncodeBase64(bytes)), bytes);
-}
-
 }  // namespace
 }  // namespace agent_graph::models
