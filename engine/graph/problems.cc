@@ -10,6 +10,7 @@
 #include "graph/live_problems.h"
 #include "graph/reducers.h"
 #include "tools/http_tool.h"
+#include "tools/mcp/protocol/revisions.h"
 
 namespace agent_graph::graph {
 namespace {
@@ -223,6 +224,9 @@ class Inspector {
         Add(server_where + ": the directory must be absolute");
       if (!server.prefix.empty() && !IsToolName(server.prefix)) {
         Add(server_where + ": the prefix must be letters, digits, _ or -");
+      }
+      if (!tools::mcp::ErasOf(server.protocol)) {
+        Add(server_where + ": the protocol must be auto, 2026-07-28 or 2025-11-25");
       }
       if (server.timeout.count() <= 0 || server.discovery_timeout.count() <= 0 ||
           server.refresh.count() <= 0) {

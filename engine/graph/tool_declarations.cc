@@ -4,6 +4,7 @@
 
 #include "tools/builtin.h"
 #include "tools/http_tool.h"
+#include "tools/mcp/protocol/revisions.h"
 
 namespace agent_graph::graph {
 namespace {
@@ -74,6 +75,10 @@ McpServer ReadServer(ObjectReader& outer, const json& value, std::string path) {
   server.discovery_timeout =
       ReadTimeout(reader, "discovery_timeout_ms", server.discovery_timeout, 60'000);
   server.refresh = ReadTimeout(reader, "refresh_ms", server.refresh, 24 * kTimeoutMillisecondsMax);
+  server.protocol = reader.Text("protocol", server.protocol);
+  if (reader.ok() && !tools::mcp::ErasOf(server.protocol)) {
+    reader.Fail(reader.PathOf("protocol"), "must be auto, 2026-07-28 or 2025-11-25");
+  }
   Check(outer, reader);
   return server;
 }

@@ -7,9 +7,9 @@
 #include "net/http_client.h"
 #include "process/process.h"
 #include "tools/http_tool.h"
+#include "tools/mcp/http/streamable_client.h"
 #include "tools/mcp/source.h"
-#include "tools/mcp/stdio_client.h"
-#include "tools/mcp/streamable_client.h"
+#include "tools/mcp/stdio/stdio_client.h"
 #include "tools/url_template.h"
 
 namespace agent_graph::tools {
@@ -28,21 +28,25 @@ constexpr char kDefaultPath[] = "/usr/local/bin:/usr/bin:/bin";
 Result<mcp::StreamableClient::Options> ConnectionOf(const McpServer& server,
                                                     const Environment& environment) {
   mcp::StreamableClient::Options options;
-  Result<UrlTemplate> url = UrlTemplate::Parse(server.url, environment, options.secrets);
+  options.eras = mcp::ErasOf(server.protocol).value_or(mcp::Eras());
+  mcp::Transport::Options& transport = options.transport;
+  Result<UrlTemplate> url = UrlTemplate::Parse(server.url, environment, transport.secrets);
   if (!url.ok()) {
     return Status(StatusCode::kInvalidArgument, "url: " + url.status().message());
   }
   if (!url->arguments().empty()) {
     return Status(StatusCode::kInvalidArgument, "url: takes no arguments");
   }
-  AG_ASSIGN_OR_RETURN(options.url, ExpandVariables(server.url, environment));
-  AG_ASSIGN_OR_RETURN(options.headers, ExpandHeaders(server.headers, environment, options.secrets));
+  AG_ASSIGN_OR_RETURN(transport.url, ExpandVariables(server.url, environment));
+  AG_ASSIGN_OR_RETURN(transport.headers,
+                      ExpandHeaders(server.headers, environment, transport.secrets));
   return options;
 }
 
 Result<mcp::StdioClient::Options> ProgramOf(const McpServer& server,
                                             const Environment& environment) {
   mcp::StdioClient::Options options;
+  options.eras = mcp::ErasOf(server.protocol).value_or(mcp::Eras());
   options.start_timeout = server.discovery_timeout;
   process::ProcessOptions& program = options.program;
   program.directory = server.directory;

@@ -14,7 +14,7 @@ from harness import environment, processes  # noqa: E402
 from harness.configuration import nginx_configuration  # noqa: E402
 from harness.gated_provider import GatedProvider  # noqa: E402
 from harness.live_provider import LiveProvider  # noqa: E402
-from harness.mcp_server import McpServer  # noqa: E402
+from harness.mcp_server import McpPeer, McpServer  # noqa: E402
 from harness.mock_provider import MockProvider  # noqa: E402
 from harness.nginx import Nginx  # noqa: E402
 from harness.ports import free_port  # noqa: E402
@@ -128,6 +128,20 @@ def start_mcp_server(directory):
 
     def start(port=None):
         running.append(McpServer(directory, port or free_port()))
+        return running[-1]
+
+    yield start
+    for server in running:
+        server.close()
+
+
+@pytest.fixture
+def start_mcp_peer(directory):
+    """start_mcp_peer(eras=["session"], events=True) runs a server made with the protocol's SDK."""
+    running = []
+
+    def start(**options):
+        running.append(McpPeer(directory, **options))
         return running[-1]
 
     yield start

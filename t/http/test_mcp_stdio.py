@@ -210,6 +210,34 @@ def test_changes_of_the_tools(serve):
     wait_until(lambda: "grown" in _tools(service), "the new tool is offered")
 
 
+def test_a_program_without_sessions(serve):
+    service = serve(_server("stateless"))
+    assert "grown" not in _tools(service)
+    assert _results(service, "echo") == [({"a": 1}, False)]
+
+    def offered():
+        _results(service, "echo")  # once it is subscribed to, this makes the tools grow
+        return "grown" in _tools(service)
+
+    wait_until(offered, "the new tool is offered")
+    assert not _results(serve(_server("stateless", protocol="2026-07-28")), "echo")[0][1]
+
+
+@pytest.mark.parametrize("mode", ["strict", "mute"])
+def test_a_program_that_knows_only_sessions(serve, mode):
+    """One ends at a request that comes before "initialize", one leaves it unanswered."""
+    service = serve(_server(mode))
+    assert _results(service, "echo") == [({"a": 1}, False)]
+    assert "its program" not in _log(service), "that was no accident"
+    assert not _results(serve(_server(mode, protocol="2025-11-25")), "echo")[0][1]
+
+
+def test_a_program_of_one_era_only(serve):
+    service = serve(_server("good", protocol="2026-07-28"))
+    assert "echo" not in _tools(service)
+    assert "the server does not speak 2026-07-28" in _log(service)
+
+
 def test_what_the_program_says_is_bounded(serve):
     service = serve(_server("chatty"))
     assert _results(service, "echo") == [({"a": 1}, False)]

@@ -85,6 +85,10 @@ struct McpServer {
   std::chrono::milliseconds discovery_timeout = kMcpDiscoveryTimeoutDefault;
   std::chrono::milliseconds refresh = kMcpRefreshDefault;
   std::vector<std::string> tags = {};  // of each of its tools
+  // Which revisions of the protocol are tried: "auto" asks with "server/discover" (2026-07-28) and
+  // then with "initialize" (2025-11-25 and older); "2026-07-28" and "2025-11-25" try one of the
+  // two.
+  std::string protocol = "auto";
 };
 
 }  // namespace agent_graph

@@ -1,17 +1,17 @@
-// One session with an MCP server, whatever carries it.
+// A connection to an MCP server, whatever carries it.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "net/http_client.h"
 #include "runtime/cancellation.h"
-
-namespace agent_graph::runtime {
-class Runtime;
-}
+#include "tools/mcp/protocol/json_rpc.h"
 
 namespace agent_graph::tools::mcp {
 
@@ -19,14 +19,28 @@ inline constexpr size_t kListPagesMax = 32;
 inline constexpr size_t kListedToolsMax = 4096;
 inline constexpr size_t kListBytesMax = 8 * 1024 * 1024;  // of all pages as JSON
 
-// What the caller of a request is ready to wait for.
+// How long the caller of a request waits.
 struct Patience {
   const runtime::Cancellation& cancellation;
   Deadline deadline = kNoDeadline;
 };
 
-// Used by fibers of several engine threads at once. The session begins with the first request and
-// begins anew when it was lost.
+// A request, or what of it does not depend on the connection.
+struct Outgoing {
+  const char* method = "";
+  nlohmann::json params = nlohmann::json::object();
+  std::string name = {};          // of the tool that is called
+  net::HttpHeaders headers = {};  // arguments of the tool that are headers, too, over HTTP
+};
+
+struct ListedTools {
+  std::vector<nlohmann::json> tools;   // objects with name, description, inputSchema
+  std::chrono::milliseconds fresh{0};  // how long the server says that they stay so; 0: it does not
+  bool marks_headers = false;          // "x-mcp-header" in their schemas has a meaning
+};
+
+// Used by fibers of several engine threads at once. The connection begins with the first request
+// and begins anew when it was lost.
 //
 // Failures: kCancelled, kDeadlineExceeded, kUnavailable (no connection, a broken stream, a program
 // that ended), kResourceExhausted (a reply past its bound), kInvalidArgument (the server refused;
@@ -35,24 +49,24 @@ class Client {
  public:
   virtual ~Client() = default;
 
-  // Every page of tools/list: objects with name, description, inputSchema.
-  Result<std::vector<nlohmann::json>> ListTools(const Patience& patience);
+  // Every page of tools/list.
+  Result<ListedTools> ListTools(const Patience& patience);
   // The result of tools/call: content, structuredContent, isError. When the caller gives up, the
   // server is told.
   Result<nlohmann::json> CallTool(const std::string& name, const nlohmann::json& arguments,
-                                  const Patience& patience);
+                                  net::HttpHeaders headers, const Patience& patience);
 
   // The server tells of changes, but only to somebody who listens.
   virtual bool wants_listener() const = 0;
-  // Reads what the server sends by itself until its stream ends. Ok: there was one, and it may be
-  // opened again; kNotFound: this session has none, and wants no listener any more.
-  virtual Status Listen(const Patience& patience) = 0;
+  // Reads what the server sends by itself until its stream ends. Ok: the stream may be opened again
+  // after so long; kNotFound: there is none, and the client wants no listener any more.
+  virtual Result<std::chrono::milliseconds> Listen(const Patience& patience) = 0;
   // Ends the session at the server, if there is one.
   virtual void End(const Patience& patience) = 0;
 
  protected:
-  virtual Result<nlohmann::json> Request(const char* method, const nlohmann::json& params,
-                                         const Patience& patience) = 0;
+  virtual Result<RpcReply> Request(const Outgoing& outgoing, const Patience& patience) = 0;
+  virtual bool marks_headers() const { return false; }
 };
 
 }  // namespace agent_graph::tools::mcp

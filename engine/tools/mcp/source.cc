@@ -8,6 +8,7 @@
 #include "base/allocation_account.h"
 #include "runtime/runtime.h"
 #include "tools/engine_call.h"
+#include "tools/mcp/http/parameter_headers.h"
 #include "tools/mcp/tool_result.h"
 
 namespace agent_graph::tools::mcp {
@@ -17,17 +18,22 @@ using nlohmann::json;
 
 constexpr std::chrono::milliseconds kRetryDelayMin{1'000};
 constexpr std::chrono::milliseconds kRetryDelayMax{60'000};
-constexpr std::chrono::milliseconds kListenAgainMin{500};
+constexpr std::chrono::milliseconds kRefreshMin{1'000};
+// A stream that lasted for less is opened again after longer and longer pauses.
+constexpr std::chrono::milliseconds kShortStream{5'000};
+constexpr std::chrono::milliseconds kListenPauseMax{60'000};
 constexpr std::chrono::milliseconds kEndTimeout{1'000};
 constexpr size_t kProblemsTold = 8;
 
 ToolOutput Call(Client& client, const McpServer& server, const std::string& name,
-                const json& arguments, ToolContext& context) {
+                const ParameterHeaders& headers, const json& arguments, ToolContext& context) {
   const auto* engine = dynamic_cast<const EngineToolContext*>(&context);
   if (engine == nullptr) return ToolOutput::Error("the tool was called outside of a run");
   const TolerateAllocations tolerated;
-  const Result<json> result =
-      client.CallTool(name, arguments, {engine->cancellation(), engine->deadline()});
+  Result<net::HttpHeaders> fields = headers.Of(arguments);
+  if (!fields.ok()) return ToolOutput::Error(fields.status().message());
+  const Result<json> result = client.CallTool(name, arguments, *std::move(fields),
+                                              {engine->cancellation(), engine->deadline()});
   if (result.ok()) return ToOutput(*result);
   const Status failure = result.status();
   context.Log(LogLevel::kWarning,
@@ -126,14 +132,14 @@ void Source::Discover() {
   Accept(client_->ListTools(patience), changes);
 }
 
-void Source::Accept(const Result<std::vector<json>>& listed, uint64_t changes) {
+void Source::Accept(const Result<ListedTools>& listed, uint64_t changes) {
   ToolList tools;
   std::vector<std::string> problems;
   if (listed.ok()) {
     std::set<std::string> names;
-    for (const json& described : *listed) {
+    for (const json& described : listed->tools) {
       std::string problem;
-      CatalogToolPtr tool = MakeTool(described, problem);
+      CatalogToolPtr tool = MakeTool(described, listed->marks_headers, problem);
       if (tool != nullptr && !names.insert(tool->tool.name).second) {
         problem = "two tools are named " + tool->tool.name;
         tool = nullptr;
@@ -159,7 +165,7 @@ void Source::Accept(const Result<std::vector<json>>& listed, uint64_t changes) {
     tell_recovery = listed.ok() && failing_;
     failing_ = !listed.ok();
     retry_delay_ = listed.ok() ? std::chrono::milliseconds(0) : LongerDelay(retry_delay_);
-    due_ = DeadlineAfter(listed.ok() ? server_.refresh : retry_delay_);
+    due_ = DeadlineAfter(listed.ok() ? RefreshOf(*listed) : retry_delay_);
     tools_ = std::move(tools);
     known_ = true;
     changes_known_ = changes;
@@ -185,7 +191,14 @@ void Source::Accept(const Result<std::vector<json>>& listed, uint64_t changes) {
   if (start_listening) ListenInBackground(listen_delay);
 }
 
-CatalogToolPtr Source::MakeTool(const json& described, std::string& problem) const {
+// The server may say that its list is good for less time than the graph says.
+std::chrono::milliseconds Source::RefreshOf(const ListedTools& listed) const {
+  if (listed.fresh.count() == 0) return server_.refresh;
+  return std::min(server_.refresh, std::max(listed.fresh, kRefreshMin));
+}
+
+CatalogToolPtr Source::MakeTool(const json& described, bool marks_headers,
+                                std::string& problem) const {
   Result<Tool> tool = ToTool(described, server_.prefix);
   if (!tool.ok()) {
     problem = tool.status().message();
@@ -196,12 +209,19 @@ CatalogToolPtr Source::MakeTool(const json& described, std::string& problem) con
   if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) {
     return nullptr;
   }
+  Result<ParameterHeaders> headers =
+      marks_headers ? ParameterHeaders::Read(described.value("inputSchema", json()))
+                    : ParameterHeaders();
+  if (!headers.ok()) {
+    problem = "tool " + tool->name + " is left out: " + headers.status().message();
+    return nullptr;
+  }
   tool->execution = Execution::kNonBlocking;  // it waits as a fiber does
   tool->timeout = server_.timeout;
   tool->tags = server_.tags;
-  tool->function = [client = client_, server = server_, name](const json& arguments,
-                                                              ToolContext& context) {
-    return Call(*client, server, name, arguments, context);
+  tool->function = [client = client_, server = server_, name, headers = *std::move(headers)](
+                       const json& arguments, ToolContext& context) {
+    return Call(*client, server, name, headers, arguments, context);
   };
   auto result = std::make_shared<CatalogTool>();
   // A schema that cannot be understood is the server's own to check.
@@ -222,11 +242,7 @@ void Source::ListenInBackground(std::chrono::milliseconds delay) {
           self->MarkChanged();  // perhaps, since the tools were listed
         }
         bool was_heard = false;
-        Status status;
-        do {
-          status = self->client_->Listen({self->closing_, kNoDeadline});
-          was_heard = was_heard || status.ok();
-        } while (status.ok() && runtime::SleepFor(kListenAgainMin, &self->closing_).ok());
+        const Status status = self->ListenOn(was_heard);
         std::lock_guard lock(self->mutex_);
         self->listening_ = false;
         // A session without such a stream is not asked for it again. Of any other, what changed may
@@ -236,6 +252,18 @@ void Source::ListenInBackground(std::chrono::milliseconds delay) {
         ++self->changes_;
       },
       /*here=*/true);
+}
+
+Status Source::ListenOn(bool& was_heard) {
+  for (std::chrono::milliseconds longer{0};;) {
+    const Deadline began = MonotonicClock::now();
+    const Result<std::chrono::milliseconds> pause = client_->Listen({closing_, kNoDeadline});
+    if (!pause.ok()) return pause.status();
+    was_heard = true;
+    const bool was_short = MonotonicClock::now() - began < kShortStream;
+    longer = was_short ? std::min(std::max(*pause, longer * 2), kListenPauseMax) : *pause;
+    AG_RETURN_IF_ERROR(runtime::SleepFor(std::max(longer, *pause), &closing_));
+  }
 }
 
 void Source::MarkChanged() {

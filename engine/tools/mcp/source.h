@@ -16,8 +16,8 @@
 #include "runtime/signal.h"
 #include "tools/catalog_tool.h"
 #include "tools/mcp/client.h"
-#include "tools/mcp/stdio_client.h"
-#include "tools/mcp/streamable_client.h"
+#include "tools/mcp/http/streamable_client.h"
+#include "tools/mcp/stdio/stdio_client.h"
 
 namespace agent_graph::runtime {
 class Runtime;
@@ -57,8 +57,12 @@ class Source : public std::enable_shared_from_this<Source> {
   bool IsDue(Deadline now) const;
   bool MustWait() const;
   void Discover();
-  void Accept(const Result<std::vector<nlohmann::json>>& listed, uint64_t changes);
-  CatalogToolPtr MakeTool(const nlohmann::json& described, std::string& problem) const;
+  void Accept(const Result<ListedTools>& listed, uint64_t changes);
+  CatalogToolPtr MakeTool(const nlohmann::json& described, bool marks_headers,
+                          std::string& problem) const;
+  std::chrono::milliseconds RefreshOf(const ListedTools& listed) const;
+  // Listens again and again, until it fails.
+  Status ListenOn(bool& was_heard);
   void ListenInBackground(std::chrono::milliseconds delay);
   void MarkChanged();
   void Log(LogLevel level, const std::string& text) const;

@@ -1,6 +1,9 @@
 """Launches a third party's MCP server, on the Node pinned in t/package-lock.json."""
 
+import json
 import os
+import pathlib
+import re
 import signal
 import subprocess
 
@@ -40,6 +43,59 @@ class McpServer:
             return http1.fetch(self.port, "GET", "/mcp").status == 400
         except OSError:
             return False
+
+    def close(self):
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()
+
+
+class McpPeer:
+    """A server made with the protocol's SDK, of both eras unless `options` say otherwise."""
+
+    PROGRAM = pathlib.Path(__file__).with_name("mcp_peer.cjs")
+    ENVIRONMENT = {"NODE_PATH": str(environment.NODE_MODULES)}
+
+    def __init__(self, directory, **options):
+        self._log = directory / f"mcp-peer{len(list(directory.glob('mcp-peer*')))}.log"
+        with open(self._log, "wb") as output:
+            self._process = subprocess.Popen(
+                [str(mock_provider.node()), str(self.PROGRAM), json.dumps(options)],
+                env=os.environ | self.ENVIRONMENT,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        self.port = wait_until(self._announced_port, "the MCP peer listens", 30)
+
+    def _announced_port(self):
+        if self._process.poll() is not None:
+            raise AssertionError(f"the MCP peer ended:\n{self.log}")
+        found = re.search(r"listening on port (\d+)", self.log)
+        return found and int(found[1])
+
+    @classmethod
+    def program(cls, **options):
+        """The keys of a graph's MCP server that is this one, over standard input and output."""
+        return {
+            "command": str(mock_provider.node()),
+            "args": [str(cls.PROGRAM), json.dumps({"stdio": True} | options)],
+            "env": cls.ENVIRONMENT,
+            "discovery_timeout_ms": 30000,
+        }
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}/mcp"
+
+    @property
+    def log(self):
+        return self._log.read_text(errors="replace")
+
+    def requests(self, method=None):
+        """The headers of each request that came, of one HTTP method."""
+        lines = re.findall(r"^(GET|POST|DELETE) (\{.*\})$", self.log, re.M)
+        return [json.loads(headers) for verb, headers in lines if method in (None, verb)]
 
     def close(self):
         if self._process.poll() is None:

@@ -18,7 +18,7 @@ def tools():
     names = ["echo", "environment", "pid"]
     if MODE == "dies":
         names += ["die", "die\nnow"]
-    if MODE == "grows" and grown:
+    if MODE in ("grows", "stateless") and grown:
         names.append("grown")
     return [{"name": name, "inputSchema": {"type": "object"}} for name in names]
 
@@ -38,7 +38,7 @@ def call(name, arguments):
         }
     if name == "pid":
         return {"pid": os.getpid()}
-    if MODE == "grows":
+    if MODE == "grows" or (MODE == "stateless" and subscription is not None):
         grown = True
         send({"method": "notifications/tools/list_changed"})
     if MODE == "chatty":
@@ -64,7 +64,56 @@ def call(name, arguments):
     return arguments
 
 
+def initialize(params):
+    return {
+        "protocolVersion": params["protocolVersion"],
+        "capabilities": {"tools": {"listChanged": True}},
+        "serverInfo": {"name": "script", "version": "1"},
+    }
+
+
+def discover():
+    return {"supportedVersions": [STATELESS], "capabilities": {"tools": {"listChanged": True}}}
+
+
+def check_meta(params):
+    """Each request of the era without sessions says its revision and what the client can do."""
+    meta = params["_meta"]
+    assert meta["io.modelcontextprotocol/protocolVersion"] == STATELESS, meta
+    assert isinstance(meta["io.modelcontextprotocol/clientCapabilities"], dict), meta
+
+
+def answer(request):
+    """Fields of the reply; None: there is none."""
+    global subscription
+    method, params = request["method"], request.get("params", {})
+    if MODE == "stateless" and method != "notifications/cancelled":
+        check_meta(params)
+    if method == "server/discover":
+        if MODE == "strict":
+            sys.exit(9)
+        if MODE == "mute":
+            return None
+        if MODE == "stateless":
+            return {"result": discover()}
+    if method == "subscriptions/listen" and MODE == "stateless":
+        subscription = request["id"]
+        granted = {"params": {"notifications": params["notifications"]}}
+        send({"method": "notifications/subscriptions/acknowledged"} | granted)
+        return None
+    if method == "initialize" and MODE != "stateless":
+        return {"result": initialize(params)}
+    if method == "tools/list":
+        return {"result": {"tools": tools()}}
+    if method == "tools/call":
+        value = call(params["name"], params["arguments"])
+        return {"result": {"resultType": "complete", "content": [], "structuredContent": value}}
+    return {"error": {"code": -32601, "message": f"there is no {method}"}}
+
+
+STATELESS = "2026-07-28"
 grown = False
+subscription = None
 if MODE == "silent":
     time.sleep(3600)
 if MODE == "ends":
@@ -73,16 +122,6 @@ for line in sys.stdin:
     request = json.loads(line)
     if "id" not in request:
         continue
-    method, params = request["method"], request.get("params", {})
-    if method == "initialize":
-        result = {
-            "protocolVersion": params["protocolVersion"],
-            "capabilities": {"tools": {"listChanged": True}},
-            "serverInfo": {"name": "script", "version": "1"},
-        }
-    elif method == "tools/list":
-        result = {"tools": tools()}
-    else:
-        value = call(params["name"], params["arguments"])
-        result = {"content": [], "structuredContent": value}
-    send({"id": request["id"], "result": result})
+    reply = answer(request)
+    if reply is not None:
+        send({"id": request["id"]} | reply)

@@ -1,5 +1,4 @@
-// A session over streamable HTTP: JSON-RPC requests, each a POST whose reply is JSON or a stream of
-// server-sent events.
+// The client of a server that is reached over streamable HTTP, in whichever era the server is.
 #pragma once
 
 #include <atomic>
@@ -8,70 +7,69 @@
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <vector>
 
 #include "base/status.h"
 #include "net/http_client.h"
 #include "tools/mcp/client.h"
-#include "tools/mcp/protocol.h"
+#include "tools/mcp/http/transport.h"
+#include "tools/mcp/protocol/revisions.h"
 
 namespace agent_graph::tools::mcp {
 
 class StreamableClient : public Client, public std::enable_shared_from_this<StreamableClient> {
  public:
   struct Options {
-    std::string url;
-    net::HttpHeaders headers;
-    std::vector<std::string> secrets;  // never in a failure's text
-    // The server says that its tools are others now, or a new session has begun. On any fiber.
+    Transport::Options transport;
+    Eras eras;
+    // The server says that its tools are others now, or a new connection has begun. On any fiber.
     std::function<void()> on_tools_changed;
   };
 
   StreamableClient(Options options, std::shared_ptr<const net::HttpClient> http);
 
   bool wants_listener() const override;
-  Status Listen(const Patience& patience) override;
+  Result<std::chrono::milliseconds> Listen(const Patience& patience) override;
   void End(const Patience& patience) override;
 
  private:
-  struct Session {
-    std::string id;  // empty: the server keeps none
-    ServerFacts facts;
-  };
-  using SessionPtr = std::shared_ptr<const Session>;
+  using ConnectionPtr = std::shared_ptr<const Connection>;
 
-  Result<nlohmann::json> Request(const char* method, const nlohmann::json& params,
-                                 const Patience& patience) override;
-  Result<SessionPtr> Connect(const Patience& patience);
-  Result<SessionPtr> Initialize(const Patience& patience);
-  void Forget(const SessionPtr& session);
-  // Whether an answer with this status says that the server does not know the session.
-  static bool IsLost(const Session* session, int http_status);
-  Status RefusedListener(net::HttpCall& call, int http_status, const SessionPtr& session);
+  Result<RpcReply> Request(const Outgoing& outgoing, const Patience& patience) override;
+  bool marks_headers() const override;
+  // The server's introduction: by "server/discover", or by "initialize" where it does not know
+  // that.
+  Result<ConnectionPtr> Connect(const Patience& patience);
+  Result<ConnectionPtr> Introduce(const Patience& patience);
+  // nullopt: the server is of the era of sessions.
+  Result<std::optional<ServerFacts>> Discover(const Patience& patience);
+  Result<ConnectionPtr> Initialize(const Patience& patience);
+  void Forget(const ConnectionPtr& connection);
 
-  Result<nlohmann::json> RequestIn(const Session* session, int64_t id, const char* method,
-                                   const nlohmann::json& params, const Patience& patience,
-                                   bool& session_lost, std::string* new_session_id = nullptr);
-  Status Notify(const Session& session, const nlohmann::json& message, const Patience& patience);
-
-  net::HttpRequest MakeHttpRequest(const Session* session, const Patience& patience) const;
-  Result<nlohmann::json> ReadReply(net::HttpCall& call, const net::HttpHead& head, int64_t id,
-                                   const Session* session, const Patience& patience);
-  Result<nlohmann::json> ReadStream(net::HttpCall& call, int64_t id, const Session* session,
-                                    const Patience& patience);
-  Result<nlohmann::json> ReadResult(nlohmann::json reply) const;
-  Status Refusal(net::HttpCall& call, int status) const;
+  Result<HttpReply> RequestIn(const ConnectionPtr& connection, int64_t id, const Outgoing& outgoing,
+                              const Patience& patience);
   // A request or notification of the server's.
-  void Receive(const nlohmann::json& message, const Session* session, const Patience& patience);
-  void TellCancelled(const SessionPtr& session, int64_t id);
+  void Receive(const nlohmann::json& message, const Connection* connection,
+               const Patience& patience);
+  void TellCancelled(const ConnectionPtr& connection, int64_t id);
+
+  Result<Transport::Stream> OpenListener(const Connection& connection, const StreamPlace& place,
+                                         const Patience& patience);
+  Status RefusedListener(Transport::Stream& stream, const ConnectionPtr& connection);
+  // Where the listener of `connection` is to go on, and where it has ended.
+  StreamPlace PlaceOf(const ConnectionPtr& connection) const;
+  void KeepPlace(const ConnectionPtr& connection, StreamPlace place);
+  void Silence(const ConnectionPtr& connection);
 
   const Options options_;
-  const std::shared_ptr<const net::HttpClient> http_;
+  const Transport transport_;
   std::atomic<int64_t> next_id_{1};
 
-  mutable std::mutex mutex_;
-  SessionPtr session_;         // guarded by mutex_
-  SessionPtr silent_session_;  // guarded by mutex_; one without a stream to listen to
+  mutable std::mutex mutex_;  // guards what follows
+  ConnectionPtr connection_;
+  bool knows_sessions_ = false;  // the server answered "initialize" before
+  ConnectionPtr silent_;         // one without a stream to listen to
+  ConnectionPtr listened_;       // one that was listened to, up to place_
+  StreamPlace place_;
 };
 
 }  // namespace agent_graph::tools::mcp

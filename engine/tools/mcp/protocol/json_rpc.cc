@@ -1,10 +1,7 @@
-#include "tools/mcp/protocol.h"
+#include "tools/mcp/protocol/json_rpc.h"
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "agent_graph/version.h"
 #include "base/text.h"
 
 namespace agent_graph::tools::mcp {
@@ -12,18 +9,13 @@ namespace {
 
 using nlohmann::json;
 
-// The newest version this client speaks; a server may answer with an older one.
-constexpr char kProtocolVersion[] = "2025-06-18";
-constexpr std::string_view kProtocolVersions[] = {"2025-11-25", kProtocolVersion, "2025-03-26",
-                                                  "2024-11-05"};
-constexpr int kMethodNotFound = -32601;
 constexpr size_t kErrorTextBytesMax = 500;
 
-Status Unavailable(std::string message) {
-  return Status(StatusCode::kUnavailable, std::move(message));
-}
-
 }  // namespace
+
+Status RpcError::ToStatus() const {
+  return Status(StatusCode::kInvalidArgument, message.empty() ? "the server refused" : message);
+}
 
 json MakeNotification(const char* method, const json& params) {
   json message = {{"jsonrpc", "2.0"}, {"method", method}};
@@ -37,15 +29,6 @@ json MakeRequest(int64_t id, const char* method, const json& params) {
   return message;
 }
 
-json InitializeParams() {
-  const std::string version = std::to_string(kSdkVersion / 10000) + "." +
-                              std::to_string(kSdkVersion / 100 % 100) + "." +
-                              std::to_string(kSdkVersion % 100);
-  return {{"protocolVersion", kProtocolVersion},
-          {"capabilities", json::object()},
-          {"clientInfo", {{"name", "agent-graph"}, {"version", version}}}};
-}
-
 json MakeAnswer(const json& request) {
   json answer = {{"jsonrpc", "2.0"}, {"id", request.value("id", json())}};
   if (request.value("method", json()) == "ping") {
@@ -56,40 +39,36 @@ json MakeAnswer(const json& request) {
   return answer;
 }
 
-Result<ServerFacts> ReadInitializeResult(const json& result) {
-  const auto spoken = result.find("protocolVersion");
-  if (spoken == result.end() || !spoken->is_string()) {
-    return Unavailable("the reply to \"initialize\" has no protocol version");
+Result<RpcReply> ReadReply(json message) {
+  RpcReply reply;
+  if (const auto error = message.find("error"); error != message.end()) {
+    reply.error = ReadError(*error);
+    return reply;
   }
-  ServerFacts facts;
-  facts.protocol_version = spoken->get<std::string>();
-  if (std::find(std::begin(kProtocolVersions), std::end(kProtocolVersions),
-                facts.protocol_version) == std::end(kProtocolVersions)) {
-    return Unavailable("the server speaks another version of the protocol");
+  const auto result = message.find("result");
+  if (result == message.end() || !result->is_object()) {
+    return Status(StatusCode::kUnavailable, "the server's reply has no result");
   }
-  const json::json_pointer changes("/capabilities/tools/listChanged");
-  facts.announces_changes = result.contains(changes) && result.at(changes) == true;
-  return facts;
+  reply.result = std::move(*result);
+  return reply;
 }
 
-Result<json> ResultOf(json reply) {
-  if (const auto error = reply.find("error"); error != reply.end()) {
-    const std::string text = ErrorText(*error);
-    return Status(StatusCode::kInvalidArgument, text.empty() ? "the server refused" : text);
+RpcError ReadError(const json& error) {
+  RpcError read;
+  if (!error.is_object()) return read;
+  if (const auto code = error.find("code"); code != error.end() && code->is_number_integer()) {
+    read.code = code->get<int64_t>();
   }
-  const auto result = reply.find("result");
-  if (result == reply.end() || !result->is_object()) {
-    return Unavailable("the server's reply has no result");
+  const auto message = error.find("message");
+  if (message == error.end()) {
+    read.message = "unknown error";
+  } else {
+    read.message =
+        OneLine(message->is_string() ? message->get_ref<const std::string&>() : message->dump(),
+                kErrorTextBytesMax);
   }
-  return std::move(*result);
-}
-
-std::string ErrorText(const json& error) {
-  std::string text = error.is_object() ? error.value("message", json("unknown error")).dump() : "";
-  if (error.is_object() && error.contains("message") && error["message"].is_string()) {
-    text = error["message"].get<std::string>();
-  }
-  return OneLine(text, kErrorTextBytesMax);
+  if (const auto data = error.find("data"); data != error.end()) read.data = *data;
+  return read;
 }
 
 }  // namespace agent_graph::tools::mcp

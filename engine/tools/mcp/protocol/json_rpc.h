@@ -1,8 +1,9 @@
-// The parts of the Model Context Protocol that do not depend on the transport.
+// JSON-RPC messages as the Model Context Protocol uses them, whatever carries them.
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "base/status.h"
@@ -12,25 +13,40 @@ namespace agent_graph::tools::mcp {
 inline constexpr size_t kReplyBytesMax = 4 * 1024 * 1024;  // of one message
 
 inline constexpr char kCallTool[] = "tools/call";
+inline constexpr char kToolsChanged[] = "notifications/tools/list_changed";
 
-// What the reply to "initialize" says.
-struct ServerFacts {
-  std::string protocol_version;
-  bool announces_changes = false;  // of its tools
+// Error codes that the protocol gives a meaning.
+inline constexpr int64_t kMethodNotFound = -32601;
+inline constexpr int64_t kInvalidParams = -32602;
+inline constexpr int64_t kHeaderMismatch = -32020;
+inline constexpr int64_t kMissingCapability = -32021;
+inline constexpr int64_t kUnsupportedRevision = -32022;
+
+// The server refused a request.
+struct RpcError {
+  int64_t code = 0;
+  std::string message;  // the server's, one line, cut to a bound
+  nlohmann::json data;
+
+  // kInvalidArgument with the server's message.
+  Status ToStatus() const;
 };
 
-// JSON-RPC messages; `params` null: none.
+// A reply to a request: an object, or an error.
+struct RpcReply {
+  nlohmann::json result;
+  std::optional<RpcError> error;
+};
+
+// `params` null: none.
 nlohmann::json MakeNotification(const char* method, const nlohmann::json& params);
 nlohmann::json MakeRequest(int64_t id, const char* method, const nlohmann::json& params);
-nlohmann::json InitializeParams();
-// What a request of the server's gets.
+// The answer to a request of the server's: `ping` succeeds, everything else is refused.
 nlohmann::json MakeAnswer(const nlohmann::json& request);
 
-// kUnavailable when the server speaks no version of ours.
-Result<ServerFacts> ReadInitializeResult(const nlohmann::json& result);
-// The result of a reply; kInvalidArgument with the server's words when it refused.
-Result<nlohmann::json> ResultOf(nlohmann::json reply);
-// `message` of a JSON-RPC error, cut to a bound.
-std::string ErrorText(const nlohmann::json& error);
+// kUnavailable: `message` is no reply.
+Result<RpcReply> ReadReply(nlohmann::json message);
+// The member "error" of a reply.
+RpcError ReadError(const nlohmann::json& error);
 
 }  // namespace agent_graph::tools::mcp

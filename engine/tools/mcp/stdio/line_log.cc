@@ -1,4 +1,4 @@
-#include "tools/mcp/line_log.h"
+#include "tools/mcp/stdio/line_log.h"
 
 #include <algorithm>
 

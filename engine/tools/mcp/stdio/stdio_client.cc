@@ -1,4 +1,4 @@
-#include "tools/mcp/stdio_client.h"
+#include "tools/mcp/stdio/stdio_client.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -6,8 +6,8 @@
 
 #include "base/environment.h"
 #include "runtime/runtime.h"
-#include "tools/mcp/protocol.h"
-#include "tools/mcp/stdio_session.h"
+#include "tools/mcp/protocol/json_rpc.h"
+#include "tools/mcp/stdio/stdio_session.h"
 
 namespace agent_graph::tools::mcp {
 namespace {
@@ -18,6 +18,7 @@ constexpr std::chrono::milliseconds kPauseMin{1'000};
 constexpr std::chrono::milliseconds kPauseMax{60'000};
 // A program that ran for so long is started again at once.
 constexpr std::chrono::seconds kLongLife{60};
+constexpr std::chrono::milliseconds kSubscribeAgain{1'000};
 
 }  // namespace
 
@@ -26,18 +27,22 @@ StdioClient::StdioClient(Options options, std::shared_ptr<const process::Launche
 
 StdioClient::~StdioClient() = default;
 
-Status StdioClient::Listen(const Patience&) {
+Result<std::chrono::milliseconds> StdioClient::Listen(const Patience&) {
   return Status(StatusCode::kNotFound, "the session hears of changes by itself");
 }
 
-Result<json> StdioClient::Request(const char* method, const json& params,
-                                  const Patience& patience) {
+Result<RpcReply> StdioClient::Request(const Outgoing& outgoing, const Patience& patience) {
   AG_ASSIGN_OR_RETURN(const SessionPtr session, Connect(patience));
-  Result<json> result = session->Request(method, params, patience);
-  if (result.ok()) return result;
-  std::string text = result.status().message();
+  json params = outgoing.params;
+  if (session->facts().era == Era::kStateless) AddRequestMeta(params);
+  Result<RpcReply> reply = session->Request(outgoing.method, params, patience);
+  if (reply.ok()) {
+    if (reply->error) BlotOut(options_.secrets, reply->error->message);
+    return reply;
+  }
+  std::string text = reply.status().message();
   BlotOut(options_.secrets, text);
-  return Status(result.status().code(), std::move(text));
+  return Status(reply.status().code(), std::move(text));
 }
 
 // The start itself goes on without the caller, who may give up.
@@ -70,6 +75,34 @@ void StdioClient::StartInBackground() {
 
 Result<StdioClient::SessionPtr> StdioClient::StartSession() {
   const Patience patience{ending_, DeadlineAfter(options_.start_timeout)};
+  bool discover = options_.eras.stateless;
+  if (options_.eras.session) {
+    std::lock_guard lock(mutex_);
+    discover = discover && !knows_sessions_;
+  }
+  AG_ASSIGN_OR_RETURN(SessionPtr session, StartProgram(patience));
+  Status status = Introduce(*session, discover, patience);
+  if (!status.ok() && session->ended() && discover && options_.eras.session) {
+    // Some programs end at any request that comes before "initialize".
+    AG_ASSIGN_OR_RETURN(session, StartProgram(patience));
+    status = Introduce(*session, /*discover=*/false, patience);
+  }
+  {
+    std::lock_guard lock(mutex_);
+    knows_sessions_ = status.ok() && session->facts().era == Era::kSession;
+  }
+  if (!status.ok()) {
+    session->End();
+    return status;
+  }
+  if (session->facts().era == Era::kStateless && session->facts().announces_changes) {
+    runtime::Runtime::Current()->Spawn(
+        [self = shared_from_this(), session] { self->Subscribe(session); }, /*here=*/true);
+  }
+  return session;
+}
+
+Result<StdioClient::SessionPtr> StdioClient::StartProgram(const Patience& patience) {
   AG_ASSIGN_OR_RETURN(std::unique_ptr<process::Process> program,
                       launcher_->Start(options_.program, patience.cancellation, patience.deadline));
   StdioSession::Events events;
@@ -82,12 +115,71 @@ Result<StdioClient::SessionPtr> StdioClient::StartSession() {
   };
   auto session = std::make_shared<StdioSession>(std::move(program), std::move(events));
   session->Run();
-  Result<json> answer = session->Request("initialize", InitializeParams(), patience);
-  Status status = answer.ok() ? ReadInitializeResult(*answer).status() : answer.status();
-  if (status.ok()) status = session->Notify("notifications/initialized", nullptr);
-  if (status.ok()) return session;
-  session->End();
-  return status;
+  return session;
+}
+
+// A program of the era of sessions may leave "server/discover" unanswered: half of the time is kept
+// for "initialize". One that needed longer to start refuses that, and is asked once more.
+Status StdioClient::Introduce(StdioSession& session, bool discover, const Patience& patience) {
+  if (!discover) return Initialize(session, patience);
+  if (!options_.eras.session) {
+    AG_ASSIGN_OR_RETURN(const bool stateless, Discover(session, patience));
+    if (stateless) return Status::Ok();
+    return Status(StatusCode::kUnavailable,
+                  "the server does not speak " + std::string(kStatelessRevision));
+  }
+  const Deadline now = MonotonicClock::now();
+  const Result<bool> stateless =
+      Discover(session, {patience.cancellation, now + (patience.deadline - now) / 2});
+  if (stateless.ok() && *stateless) return Status::Ok();
+  const bool silent = stateless.status().code() == StatusCode::kDeadlineExceeded;
+  if (!stateless.ok() && !silent) return stateless.status();
+  Status status = Initialize(session, patience);
+  if (!silent || status.code() != StatusCode::kInvalidArgument) return status;
+  const Result<bool> late = Discover(session, patience);
+  return late.ok() && *late ? Status::Ok() : status;
+}
+
+Result<bool> StdioClient::Discover(StdioSession& session, const Patience& patience) {
+  for (bool again = false;; again = true) {
+    json params = json::object();
+    AddRequestMeta(params);
+    AG_ASSIGN_OR_RETURN(const RpcReply reply, session.Request(kDiscover, params, patience));
+    if (reply.error && reply.error->code == kUnsupportedRevision) {
+      const std::optional<Era> era = ChooseEra(SupportedRevisions(*reply.error));
+      if (!era) {
+        return Status(StatusCode::kUnavailable,
+                      "the server speaks another version of the protocol");
+      }
+      if (*era == Era::kSession || again) return false;
+      continue;  // it does speak ours, whatever it disliked
+    }
+    if (reply.error) return false;
+    const Result<ServerFacts> facts = ReadDiscoverResult(reply.result);
+    if (!facts.ok() || facts->era != Era::kStateless) return false;
+    session.SetFacts(*facts);
+    return true;
+  }
+}
+
+Status StdioClient::Initialize(StdioSession& session, const Patience& patience) {
+  AG_ASSIGN_OR_RETURN(const RpcReply reply,
+                      session.Request(kInitialize, InitializeParams(), patience));
+  if (reply.error) return reply.error->ToStatus();
+  AG_ASSIGN_OR_RETURN(const ServerFacts facts, ReadInitializeResult(reply.result));
+  session.SetFacts(facts);
+  return session.Notify(kInitialized, nullptr);
+}
+
+void StdioClient::Subscribe(const SessionPtr& session) {
+  for (;;) {
+    json params = {{"notifications", {{"toolsListChanged", true}}}};
+    AddRequestMeta(params);
+    const Result<RpcReply> ended = session->Request(kListen, params, {ending_, kNoDeadline});
+    if (!ended.ok() || ended->error) return;
+    if (!runtime::SleepFor(kSubscribeAgain, &ending_).ok()) return;
+    options_.on_tools_changed();  // perhaps, meanwhile
+  }
 }
 
 void StdioClient::Started(Result<SessionPtr> session) {

@@ -16,6 +16,7 @@
 #include "process/process.h"
 #include "runtime/signal.h"
 #include "tools/mcp/client.h"
+#include "tools/mcp/protocol/revisions.h"
 
 namespace agent_graph::tools::mcp {
 
@@ -25,8 +26,9 @@ class StdioClient : public Client, public std::enable_shared_from_this<StdioClie
  public:
   struct Options {
     process::ProcessOptions program;
+    Eras eras;
     std::vector<std::string> secrets;  // never in a failure's text or a line of the log
-    std::chrono::milliseconds start_timeout{5'000};  // until it has answered "initialize"
+    std::chrono::milliseconds start_timeout{5'000};  // until it has introduced itself
     // The server says that its tools are others now, or it has ended. On any fiber.
     std::function<void()> on_tools_changed;
     std::function<void(LogLevel level, const std::string& text)> log;
@@ -36,17 +38,24 @@ class StdioClient : public Client, public std::enable_shared_from_this<StdioClie
   ~StdioClient() override;
 
   bool wants_listener() const override { return false; }
-  Status Listen(const Patience& patience) override;
+  Result<std::chrono::milliseconds> Listen(const Patience& patience) override;
   void End(const Patience& patience) override;
 
  private:
   using SessionPtr = std::shared_ptr<StdioSession>;
 
-  Result<nlohmann::json> Request(const char* method, const nlohmann::json& params,
-                                 const Patience& patience) override;
+  Result<RpcReply> Request(const Outgoing& outgoing, const Patience& patience) override;
   Result<SessionPtr> Connect(const Patience& patience);
   void StartInBackground();
   Result<SessionPtr> StartSession();
+  Result<SessionPtr> StartProgram(const Patience& patience);
+  // Settles the revision that the program and we speak.
+  Status Introduce(StdioSession& session, bool discover, const Patience& patience);
+  // Whether the program is of the stateless era.
+  Result<bool> Discover(StdioSession& session, const Patience& patience);
+  Status Initialize(StdioSession& session, const Patience& patience);
+  // Hears of changes for as long as the program lets us.
+  void Subscribe(const SessionPtr& session);
   void Started(Result<SessionPtr> session);
   void SessionEnded(const SessionPtr& session, const std::string& how);
   void Log(LogLevel level, std::string text) const;
@@ -58,7 +67,8 @@ class StdioClient : public Client, public std::enable_shared_from_this<StdioClie
   std::mutex mutex_;  // guards what follows
   SessionPtr session_;
   bool starting_ = false;
-  Status failure_;  // of the last start
+  bool knows_sessions_ = false;  // the program answered "initialize" before
+  Status failure_;               // of the last start
   std::chrono::milliseconds pause_{0};
   Deadline not_before_ = Deadline::min();
   Deadline session_began_ = Deadline::min();

@@ -1,4 +1,4 @@
-#include "tools/mcp/stdio_session.h"
+#include "tools/mcp/stdio/stdio_session.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "runtime/runtime.h"
-#include "tools/mcp/protocol.h"
+#include "tools/mcp/protocol/json_rpc.h"
 
 namespace agent_graph::tools::mcp {
 namespace {
@@ -37,8 +37,8 @@ void StdioSession::Run() {
   runtime->Spawn([self = shared_from_this()] { self->ReadOutput(); }, /*here=*/true);
 }
 
-Result<json> StdioSession::Request(const char* method, const json& params,
-                                   const Patience& patience) {
+Result<RpcReply> StdioSession::Request(const char* method, const json& params,
+                                       const Patience& patience) {
   runtime::Promise<json> promise;
   int64_t id = 0;
   {
@@ -65,7 +65,22 @@ Result<json> StdioSession::Request(const char* method, const json& params,
     std::lock_guard lock(mutex_);
     return Ended();
   }
-  return ResultOf(*std::move(reply));
+  return ReadReply(*std::move(reply));
+}
+
+void StdioSession::SetFacts(ServerFacts facts) {
+  std::lock_guard lock(mutex_);
+  facts_ = std::move(facts);
+}
+
+ServerFacts StdioSession::facts() const {
+  std::lock_guard lock(mutex_);
+  return facts_;
+}
+
+bool StdioSession::ended() const {
+  std::lock_guard lock(mutex_);
+  return closed_;
 }
 
 Status StdioSession::Notify(const char* method, const json& params) {
@@ -145,8 +160,9 @@ void StdioSession::TakeLine(std::string_view line) {
   if (!message.ok() || !message->is_object()) return noise_.Line(line);
   if (const auto method = message->find("method"); method != message->end()) {
     if (message->contains("id")) {
-      (void)Send(MakeAnswer(*message));
-    } else if (*method == "notifications/tools/list_changed") {
+      // Without sessions a program asks nothing, and gets no answers.
+      if (facts().era == Era::kSession) (void)Send(MakeAnswer(*message));
+    } else if (*method == kToolsChanged) {
       events_.on_tools_changed();
     }
     return;

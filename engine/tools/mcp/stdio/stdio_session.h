@@ -14,7 +14,8 @@
 #include "process/process.h"
 #include "runtime/signal.h"
 #include "tools/mcp/client.h"
-#include "tools/mcp/line_log.h"
+#include "tools/mcp/protocol/revisions.h"
+#include "tools/mcp/stdio/line_log.h"
 
 namespace agent_graph::tools::mcp {
 
@@ -37,9 +38,13 @@ class StdioSession : public std::enable_shared_from_this<StdioSession> {
   // On the engine thread of `program`.
   void Run();
   // kUnavailable when the program has ended or ends meanwhile.
-  Result<nlohmann::json> Request(const char* method, const nlohmann::json& params,
-                                 const Patience& patience);
+  Result<RpcReply> Request(const char* method, const nlohmann::json& params,
+                           const Patience& patience);
   Status Notify(const char* method, const nlohmann::json& params);
+  // How the program has introduced itself; set once, before anybody else has the session.
+  void SetFacts(ServerFacts facts);
+  ServerFacts facts() const;
+  bool ended() const;
   // The program ends soon, and with it all who wait.
   void End();
 
@@ -58,7 +63,8 @@ class StdioSession : public std::enable_shared_from_this<StdioSession> {
   LineLog errors_;
   LineLog noise_;
 
-  std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards what follows
+  ServerFacts facts_;
   int64_t next_id_ = 1;
   std::unordered_map<int64_t, runtime::Promise<nlohmann::json>> pending_;
   std::string outgoing_;

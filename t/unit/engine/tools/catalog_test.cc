@@ -7,9 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "../net/on_fiber.h"
-#include "call_context.h"
-#include "mcp_server.h"
+#include "catalog_fixture.h"
+#include "mcp/scripted_server.h"
 #include "tools/mcp/client.h"
 #include "tools/mcp/source.h"
 #include "tools/mcp/tool_result.h"
@@ -19,57 +18,6 @@ namespace {
 
 using nlohmann::json;
 using ::testing::ElementsAre;
-
-class CatalogTest : public testing::OnFiber {
- protected:
-  void TearDown() override {
-    if (catalog_ != nullptr) catalog_->Close(runtime_);
-    OnFiber::TearDown();
-  }
-
-  void Make(std::vector<McpServer> servers, std::vector<HttpTool> http_tools = {}) {
-    auto catalog = Catalog::Create({{"TOOLS", std::move(http_tools), std::move(servers)}},
-                                   {{"TOKEN", "a-secret-token"}});
-    ASSERT_TRUE(catalog.ok()) << catalog.status().ToString();
-    catalog_ = *std::move(catalog);
-    catalog_->LogTo([this](LogLevel, const std::string& line) {
-      std::lock_guard lock(mutex_);
-      log_ += line + "\n";
-    });
-  }
-  void MakeWith(const ScriptedMcpServer& server, McpServer settings = {}) {
-    settings.name = "s";
-    settings.url = server.url();
-    Make({settings});
-  }
-
-  ToolList List() {
-    return Run([&] { return catalog_->ToolsOf("TOOLS", runtime::Cancellation(), kNoDeadline); });
-  }
-  std::vector<std::string> Names() {
-    std::vector<std::string> names;
-    for (const CatalogToolPtr& tool : List()) names.push_back(tool->tool.name);
-    return names;
-  }
-  ToolOutput Call(const std::string& name, const json& arguments = json::object()) {
-    for (const CatalogToolPtr& entry : List()) {
-      if (entry->tool.name != name) continue;
-      return Run([&] { return entry->tool.function(arguments, context_); });
-    }
-    return ToolOutput::Error("not listed");
-  }
-  std::string log() {
-    std::lock_guard lock(mutex_);
-    return log_;
-  }
-
-  TestContext context_;
-  std::unique_ptr<Catalog> catalog_;
-
- private:
-  std::mutex mutex_;
-  std::string log_;
-};
 
 TEST_F(CatalogTest, AnUnknownNodeHasNothing) {
   Make({});
@@ -94,8 +42,8 @@ TEST_F(CatalogTest, ListedOncePerWorker) {
   server.SetPages({{"a"}});
   MakeWith(server);
   for (int i = 0; i < 5; ++i) EXPECT_THAT(Names(), ElementsAre("a"));
-  EXPECT_THAT(server.methods(),
-              ElementsAre("initialize", "notifications/initialized", "tools/list"));
+  EXPECT_THAT(server.methods(), ElementsAre("server/discover", "initialize",
+                                            "notifications/initialized", "tools/list"));
 }
 
 TEST_F(CatalogTest, OnlySomeTools) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "../net/scripted_server.h"
+#include "../../net/scripted_server.h"
 
 namespace agent_graph::tools {
 

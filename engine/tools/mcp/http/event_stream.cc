@@ -1,0 +1,85 @@
+#include "tools/mcp/http/event_stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json.h"
+#include "base/letter_case.h"
+#include "net/sse.h"
+#include "tools/mcp/protocol/json_rpc.h"
+
+namespace agent_graph::tools::mcp {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::chrono::milliseconds kDrainPatience{100};
+constexpr std::chrono::milliseconds kRetryDefault{1'000};
+// A server that says less is asked no more often than this.
+constexpr std::chrono::milliseconds kRetryMin{100};
+constexpr std::chrono::milliseconds kBarrenRetryMax{30'000};
+constexpr int kConnectionsMax = 1'000;
+constexpr int kBarrenMax = 5;
+
+bool IsReplyTo(const json& message, std::optional<int64_t> id) {
+  return id && message.value("id", json()) == *id;
+}
+
+// Takes the events that are complete. At the end of the stream one that is no JSON was cut.
+Result<std::optional<json>> TakeEvents(net::SseParser& parser, bool at_end,
+                                       std::optional<int64_t> id,
+                                       const MessageFunction& on_message) {
+  net::SseEvent event;
+  for (;;) {
+    AG_ASSIGN_OR_RETURN(const bool found, parser.Next(event));
+    if (!found) return std::optional<json>();
+    if (event.data.empty()) continue;
+    Result<json> message = ParseJson(event.data);
+    if (!message.ok() || !message->is_object()) {
+      if (at_end) return std::optional<json>();
+      return Status(StatusCode::kUnavailable, "the server's stream is not valid");
+    }
+    if (message->contains("method")) {
+      on_message(*message);
+    } else if (IsReplyTo(*message, id)) {
+      return std::optional<json>(*std::move(message));
+    }
+  }
+}
+
+}  // namespace
+
+bool IsEventStream(const net::HttpHead& head) {
+  return ContainsIgnoringCase(head.Header("content-type"), "text/event-stream");
+}
+
+Result<std::optional<json>> ReadEvents(net::HttpCall& call, std::optional<int64_t> id,
+                                       const MessageFunction& on_message, StreamPlace& place) {
+  net::SseParser parser(kReplyBytesMax);
+  for (bool end = false;;) {
+    Result<std::string> piece = call.Read();
+    if (!piece.ok() && piece.status().code() != StatusCode::kUnavailable) return piece.status();
+    end = !piece.ok() || piece->empty();
+    if (piece.ok() && end) parser.Finish();
+    if (!end) parser.Feed(*std::move(piece));
+    AG_ASSIGN_OR_RETURN(std::optional<json> reply, TakeEvents(parser, end, id, on_message));
+    place.failure = piece.status();
+    if (!parser.last_event_id().empty()) place.last_event_id = parser.last_event_id();
+    if (parser.retry()) place.retry = parser.retry();
+    if (reply) call.Drain(kDrainPatience);
+    if (reply || end) return reply;
+  }
+}
+
+std::optional<std::chrono::milliseconds> ResumePolicy::Next(const StreamPlace& place) {
+  if (place.last_event_id.empty() || ++connections_ > kConnectionsMax) return std::nullopt;
+  const bool barren = place.last_event_id == last_event_id_;
+  last_event_id_ = place.last_event_id;
+  barren_ = barren ? barren_ + 1 : 0;
+  if (barren_ > kBarrenMax) return std::nullopt;
+  std::chrono::milliseconds wait = std::max(place.retry.value_or(kRetryDefault), kRetryMin);
+  for (int i = 1; i < barren_ && wait < kBarrenRetryMax; ++i) wait *= 2;
+  return wait;
+}
+
+}  // namespace agent_graph::tools::mcp

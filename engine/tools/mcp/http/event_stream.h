@@ -1,0 +1,49 @@
+// Messages of a server that come as server-sent events, over one connection or several.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "net/http_client.h"
+
+namespace agent_graph::tools::mcp {
+
+// A request or a notification of the server's.
+using MessageFunction = std::function<void(const nlohmann::json& message)>;
+
+bool IsEventStream(const net::HttpHead& head);
+
+// Where a stream goes on after its connection has ended.
+struct StreamPlace {
+  std::string last_event_id;  // empty: it cannot be resumed
+  std::optional<std::chrono::milliseconds> retry;
+  Status failure;  // of the last connection; Ok: the server ended it
+};
+
+// Reads `call` until the reply to request `id` or the end of the connection, and keeps `place` up
+// to date. nullopt: it ended without the reply, by the server or by a fault of the network. Fails
+// where going on makes no sense: cancelled, out of time, too large, no JSON.
+Result<std::optional<nlohmann::json>> ReadEvents(net::HttpCall& call, std::optional<int64_t> id,
+                                                 const MessageFunction& on_message,
+                                                 StreamPlace& place);
+
+// When and how often a reply that was cut is asked for again. Bounded by the deadline of the call,
+// by a number of connections, and by a smaller one of those that bring nothing.
+class ResumePolicy {
+ public:
+  // How long to wait before the next connection; nullopt: enough was tried. `place` is where the
+  // last connection ended.
+  std::optional<std::chrono::milliseconds> Next(const StreamPlace& place);
+
+ private:
+  std::string last_event_id_;  // of the connection before
+  int connections_ = 0;
+  int barren_ = 0;  // connections in a row that brought no event
+};
+
+}  // namespace agent_graph::tools::mcp

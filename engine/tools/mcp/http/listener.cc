@@ -1,0 +1,100 @@
+// StreamableClient: what a server sends by itself.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tools/mcp/http/streamable_client.h"
+
+namespace agent_graph::tools::mcp {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::chrono::milliseconds kListenAgainMin{500};
+constexpr char kAcknowledged[] = "notifications/subscriptions/acknowledged";
+
+// Whether the server lets us hear of what was asked for. No such list: it does not say.
+bool Refuses(const json& acknowledgement) {
+  const json::json_pointer granted("/params/notifications");
+  if (!acknowledgement.contains(granted)) return false;
+  const json& notifications = acknowledgement.at(granted);
+  return notifications.is_object() && notifications.value("toolsListChanged", json()) != true;
+}
+
+}  // namespace
+
+bool StreamableClient::wants_listener() const {
+  std::lock_guard lock(mutex_);
+  return connection_ != nullptr && connection_ != silent_ && connection_->facts.announces_changes;
+}
+
+StreamPlace StreamableClient::PlaceOf(const ConnectionPtr& connection) const {
+  std::lock_guard lock(mutex_);
+  return listened_ == connection ? place_ : StreamPlace();
+}
+
+void StreamableClient::KeepPlace(const ConnectionPtr& connection, StreamPlace place) {
+  std::lock_guard lock(mutex_);
+  listened_ = connection;
+  place_ = std::move(place);
+}
+
+void StreamableClient::Silence(const ConnectionPtr& connection) {
+  std::lock_guard lock(mutex_);
+  silent_ = connection;
+}
+
+Result<Transport::Stream> StreamableClient::OpenListener(const Connection& connection,
+                                                         const StreamPlace& place,
+                                                         const Patience& patience) {
+  if (connection.facts.era == Era::kSession) {
+    return transport_.Get(connection, place.last_event_id, patience);
+  }
+  const Outgoing outgoing{.method = kListen,
+                          .params = {{"notifications", {{"toolsListChanged", true}}}}};
+  return transport_.Post(&connection, next_id_++, outgoing, patience);
+}
+
+Result<std::chrono::milliseconds> StreamableClient::Listen(const Patience& patience) {
+  AG_ASSIGN_OR_RETURN(const ConnectionPtr connection, Connect(patience));
+  StreamPlace place = PlaceOf(connection);
+  AG_ASSIGN_OR_RETURN(Transport::Stream stream, OpenListener(*connection, place, patience));
+  if (stream.head->status != 200) {
+    if (place.last_event_id.empty()) return RefusedListener(stream, connection);
+    KeepPlace(connection, {});  // perhaps only because that event is forgotten
+    return kListenAgainMin;
+  }
+  if (!IsEventStream(*stream.head)) {
+    Silence(connection);
+    return Status(StatusCode::kNotFound, "the server has no stream of events");
+  }
+  bool refused = false;
+  const auto receive = [&](const json& message) {
+    if (message["method"] == kAcknowledged) refused = refused || Refuses(message);
+    Receive(message, connection.get(), patience);
+  };
+  const Result<std::optional<json>> read = ReadEvents(*stream.call, std::nullopt, receive, place);
+  if (read.status().code() == StatusCode::kCancelled) return read.status();
+  if (refused) {
+    Silence(connection);
+    return Status(StatusCode::kNotFound, "the server does not tell of changes");
+  }
+  // Perhaps they did: the stream was not heard to its end, or nothing of it will be repeated.
+  if (!read.ok() || !place.failure.ok() || place.last_event_id.empty()) options_.on_tools_changed();
+  KeepPlace(connection, place);
+  return std::max(place.retry.value_or(kListenAgainMin), kListenAgainMin);
+}
+
+Status StreamableClient::RefusedListener(Transport::Stream& stream,
+                                         const ConnectionPtr& connection) {
+  const int status = stream.head->status;
+  const bool has_session = !connection->session_id.empty();
+  if (status == 405 || (status == 404 && !has_session)) {
+    Silence(connection);
+    return Status(StatusCode::kNotFound, "the server sends nothing by itself");
+  }
+  if (has_session && (status == 404 || status == 400)) Forget(connection);
+  return transport_.Refusal(*stream.call, status);
+}
+
+}  // namespace agent_graph::tools::mcp

@@ -1,0 +1,162 @@
+#include "tools/mcp/http/parameter_headers.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/base64.h"
+#include "base/letter_case.h"
+#include "base/text.h"
+
+namespace agent_graph::tools::mcp {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kMark[] = "x-mcp-header";
+constexpr char kHeaderPrefix[] = "Mcp-Param-";
+constexpr std::string_view kEncodedBegin = "=?base64?";
+constexpr std::string_view kEncodedEnd = "?=";
+constexpr std::string_view kTokenSigns = "!#$%&'*+-.^_`|~";
+// Integers beyond these are not exact everywhere.
+constexpr int64_t kIntegerMax = (int64_t{1} << 53) - 1;
+constexpr size_t kSchemaDepthMax = 64;
+constexpr size_t kProblemBytesMax = 100;
+
+Status Invalid(std::string message) {
+  return Status(StatusCode::kInvalidArgument, std::move(message));
+}
+
+bool IsToken(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           kTokenSigns.find(c) != std::string_view::npos;
+  });
+}
+
+bool IsPlain(std::string_view value) {
+  if (value.empty() || value.front() == ' ' || value.back() == ' ') return false;
+  if (value.starts_with(kEncodedBegin) && value.ends_with(kEncodedEnd)) return false;
+  return std::all_of(value.begin(), value.end(), [](char c) { return c >= 32 && c < 127; });
+}
+
+// Null: there is nothing at the path.
+const json* ValueAt(const json& arguments, const std::vector<std::string>& path) {
+  const json* value = &arguments;
+  for (const std::string& name : path) {
+    if (!value->is_object()) return nullptr;
+    const auto found = value->find(name);
+    if (found == value->end()) return nullptr;
+    value = &*found;
+  }
+  return value->is_null() ? nullptr : value;
+}
+
+Result<std::string> TextOf(const json& value) {
+  if (value.is_boolean()) return std::string(value.get<bool>() ? "true" : "false");
+  if (value.is_string()) return value.get<std::string>();
+  const bool exact = value.is_number_unsigned()
+                         ? value.get<uint64_t>() <= static_cast<uint64_t>(kIntegerMax)
+                         : value.is_number_integer() && value.get<int64_t>() >= -kIntegerMax &&
+                               value.get<int64_t>() <= kIntegerMax;
+  if (exact) return value.dump();
+  // JSON has no integers of its own: 42.0 is one, too.
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    if (number >= static_cast<double>(-kIntegerMax) && number <= static_cast<double>(kIntegerMax) &&
+        static_cast<double>(static_cast<int64_t>(number)) == number) {
+      return std::to_string(static_cast<int64_t>(number));
+    }
+  }
+  return Invalid("is neither text, nor true or false, nor an integer of at most 53 bits");
+}
+
+}  // namespace
+
+Result<ParameterHeaders> ParameterHeaders::Read(const json& schema) {
+  ParameterHeaders headers;
+  AG_RETURN_IF_ERROR(headers.Visit(schema, true, 0));
+  return headers;
+}
+
+// Marks count on properties that a chain of "properties" leads to; anywhere else they are mistakes,
+// which are looked for wherever a schema may stand.
+Status ParameterHeaders::Visit(const json& schema, bool reachable, size_t depth) {
+  if (depth > kSchemaDepthMax) return Invalid("its schema is too deep");
+  if (schema.is_array()) {
+    for (const json& element : schema) {
+      AG_RETURN_IF_ERROR(Visit(element, false, depth + 1));
+    }
+    return Status::Ok();
+  }
+  if (!schema.is_object()) return Status::Ok();
+  if (schema.contains(kMark)) AG_RETURN_IF_ERROR(Add(schema, reachable && !path_.empty()));
+  for (const auto& [keyword, value] : schema.items()) {
+    if (keyword == "enum" || keyword == "const" || keyword == "default" || keyword == "examples") {
+      continue;  // values, not schemas
+    }
+    const bool named = keyword == "properties" || keyword == "patternProperties" ||
+                       keyword == "$defs" || keyword == "definitions" ||
+                       keyword == "dependentSchemas";
+    if (!named || !value.is_object()) {
+      AG_RETURN_IF_ERROR(Visit(value, false, depth + 1));
+      continue;
+    }
+    for (const auto& [name, property] : value.items()) {
+      path_.push_back(name);
+      AG_RETURN_IF_ERROR(Visit(property, reachable && keyword == "properties", depth + 1));
+      path_.pop_back();
+    }
+  }
+  return Status::Ok();
+}
+
+Status ParameterHeaders::Add(const json& property, bool reachable) {
+  const json& mark = property.at(kMark);
+  if (!mark.is_string() || !IsToken(mark.get_ref<const std::string&>())) {
+    return Invalid("x-mcp-header: must be the name of a header");
+  }
+  const auto& name = mark.get_ref<const std::string&>();
+  const std::string shown = OneLine(name, kProblemBytesMax);
+  if (!reachable) return Invalid("x-mcp-header " + shown + ": stands where no argument is");
+  const json type = property.value("type", json());
+  if (type != "string" && type != "integer" && type != "boolean") {
+    return Invalid("x-mcp-header " + shown + ": is only for strings, integers and booleans");
+  }
+  const std::string header = kHeaderPrefix + name;
+  for (const Marked& other : marked_) {
+    if (EqualsIgnoringCase(other.header, header)) {
+      return Invalid("x-mcp-header " + shown + ": is there twice");
+    }
+  }
+  if (marked_.size() == kParameterHeadersMax) {
+    return Invalid("more than " + std::to_string(kParameterHeadersMax) + " x-mcp-header");
+  }
+  marked_.push_back({header, path_});
+  return Status::Ok();
+}
+
+Result<net::HttpHeaders> ParameterHeaders::Of(const json& arguments) const {
+  net::HttpHeaders headers;
+  for (const Marked& marked : marked_) {
+    const json* const value = ValueAt(arguments, marked.path);
+    if (value == nullptr) continue;
+    Result<std::string> text = TextOf(*value);
+    if (!text.ok()) {
+      return Invalid("the argument \"" + marked.path.back() + "\" " + text.status().message());
+    }
+    if (text->size() > kParameterHeaderBytesMax) {
+      return Invalid("the argument \"" + marked.path.back() + "\" is longer than " +
+                     std::to_string(kParameterHeaderBytesMax) + " bytes");
+    }
+    headers.emplace_back(marked.header, HeaderText(*text));
+  }
+  return headers;
+}
+
+std::string HeaderText(std::string_view value) {
+  if (IsPlain(value)) return std::string(value);
+  return std::string(kEncodedBegin) + EncodeBase64(value) + std::string(kEncodedEnd);
+}
+
+}  // namespace agent_graph::tools::mcp

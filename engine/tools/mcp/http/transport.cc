@@ -1,0 +1,229 @@
+#include "tools/mcp/http/transport.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/environment.h"
+#include "base/json.h"
+#include "runtime/runtime.h"
+#include "tools/mcp/http/parameter_headers.h"
+
+namespace agent_graph::tools::mcp {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::chrono::milliseconds kConnectTimeout{5'000};
+constexpr std::chrono::hours kNoTimeout{24};  // the deadline alone counts
+constexpr std::chrono::milliseconds kRefusalTimeout{5'000};
+constexpr std::chrono::milliseconds kDrainPatience{100};
+constexpr size_t kRefusalBytesMax = 16 * 1024;
+constexpr size_t kSessionIdBytesMax = 1024;
+
+Status Unavailable(std::string message) {
+  return Status(StatusCode::kUnavailable, std::move(message));
+}
+
+// What a server, or something before it, answers when the same request may succeed later.
+bool IsPassing(int status) {
+  return status == 429 || status >= 500;
+}
+
+}  // namespace
+
+Transport::Transport(Options options, std::shared_ptr<const net::HttpClient> http)
+    : options_(std::move(options)), http_(std::move(http)) {}
+
+net::HttpRequest Transport::MakeRequest(const Connection* connection,
+                                        const Patience& patience) const {
+  net::HttpRequest request;
+  request.url = options_.url;
+  request.headers = options_.headers;
+  request.headers.emplace_back("Accept", "application/json, text/event-stream");
+  if (connection != nullptr) {
+    if (!connection->session_id.empty()) {
+      request.headers.emplace_back("Mcp-Session-Id", connection->session_id);
+    }
+    request.headers.emplace_back("MCP-Protocol-Version", connection->facts.revision);
+  }
+  request.connect_timeout = kConnectTimeout;
+  request.first_byte_timeout = kNoTimeout;
+  request.idle_timeout = kNoTimeout;
+  request.deadline = patience.deadline;
+  request.reply_bytes_max = kReplyBytesMax;
+  return request;
+}
+
+net::HttpRequest Transport::MakePost(const Connection* connection, const json& message,
+                                     const Patience& patience) const {
+  net::HttpRequest request = MakeRequest(connection, patience);
+  request.headers.emplace_back("Content-Type", "application/json");
+  request.body = DumpJson(message);
+  return request;
+}
+
+Result<Transport::Stream> Transport::Start(net::HttpRequest request,
+                                           const Patience& patience) const {
+  Stream stream;
+  AG_ASSIGN_OR_RETURN(stream.call, http_->Start(std::move(request), patience.cancellation));
+  AG_ASSIGN_OR_RETURN(stream.head, stream.call->ReadHead());
+  return stream;
+}
+
+Result<Transport::Stream> Transport::Post(const Connection* connection, int64_t id,
+                                          const Outgoing& outgoing,
+                                          const Patience& patience) const {
+  const bool stateless = connection != nullptr && connection->facts.era == Era::kStateless;
+  json params = outgoing.params;
+  if (stateless) AddRequestMeta(params);
+  net::HttpRequest request =
+      MakePost(connection, mcp::MakeRequest(id, outgoing.method, params), patience);
+  if (stateless) {
+    request.headers.emplace_back("Mcp-Method", outgoing.method);
+    if (!outgoing.name.empty()) {
+      request.headers.emplace_back("Mcp-Name", HeaderText(outgoing.name));
+    }
+    request.headers.insert(request.headers.end(), outgoing.headers.begin(), outgoing.headers.end());
+  }
+  request.once = std::string_view(outgoing.method) == kCallTool;
+  return Start(std::move(request), patience);
+}
+
+Result<HttpReply> Transport::Request(const Connection* connection, int64_t id,
+                                     const Outgoing& outgoing, const MessageFunction& on_message,
+                                     const Patience& patience) const {
+  AG_ASSIGN_OR_RETURN(Stream stream, Post(connection, id, outgoing, patience));
+  HttpReply reply;
+  reply.status = stream.head->status;
+  reply.session_id = stream.head->Header("mcp-session-id");
+  if (reply.session_id.size() > kSessionIdBytesMax) {
+    return Unavailable("the session id is too long");
+  }
+  if (reply.status != 200) {
+    reply.rpc = ReadRefusal(*stream.call);
+    return reply;
+  }
+  AG_ASSIGN_OR_RETURN(json message,
+                      ReadMessage(std::move(stream), connection, id, on_message, patience));
+  AG_ASSIGN_OR_RETURN(reply.rpc, ReadReply(std::move(message)));
+  return reply;
+}
+
+Result<json> Transport::ReadMessage(Stream stream, const Connection* connection, int64_t id,
+                                    const MessageFunction& on_message,
+                                    const Patience& patience) const {
+  if (IsEventStream(*stream.head)) {
+    return ReadStreamed(std::move(stream), connection, id, on_message, patience);
+  }
+  std::string body;
+  for (;;) {
+    AG_ASSIGN_OR_RETURN(const std::string piece, stream.call->Read());
+    if (piece.empty()) break;
+    body += piece;
+  }
+  Result<json> message = ParseJson(body);
+  if (!message.ok() || !message->is_object()) {
+    return Unavailable("the server's reply is not valid");
+  }
+  // A refusal may not have understood which request it was.
+  const json replied = message->value("id", json());
+  if (replied != id && !(replied.is_null() && message->contains("error"))) {
+    return Unavailable("the server's reply is one to another request");
+  }
+  return message;
+}
+
+// A session's stream that ended behind an event with an id goes on where it was. Only the reply
+// that is missing is asked for: the request itself is never made again.
+Result<json> Transport::ReadStreamed(Stream stream, const Connection* connection, int64_t id,
+                                     const MessageFunction& on_message,
+                                     const Patience& patience) const {
+  const bool may_resume = connection != nullptr && connection->facts.era == Era::kSession;
+  StreamPlace place;
+  ResumePolicy policy;
+  for (;;) {
+    if (stream.call != nullptr) {
+      AG_ASSIGN_OR_RETURN(std::optional<json> reply,
+                          ReadEvents(*stream.call, id, on_message, place));
+      if (reply) return *std::move(reply);
+      stream = {};
+    }
+    const auto wait = may_resume ? policy.Next(place) : std::nullopt;
+    if (!wait) {
+      return place.failure.ok() ? Unavailable("the server's stream ended without a reply")
+                                : place.failure;
+    }
+    if (DeadlineAfter(*wait) >= patience.deadline) {
+      return Unavailable(
+          "the server's stream ended without a reply, and is to be asked for again "
+          "after the time of the call");
+    }
+    AG_RETURN_IF_ERROR(runtime::SleepFor(*wait, &patience.cancellation));
+    Result<Stream> again = Get(*connection, place.last_event_id, patience);
+    if (!again.ok()) {
+      if (again.status().code() != StatusCode::kUnavailable) return again.status();
+      place.failure = again.status();
+    } else if (again->head->status == 200 && IsEventStream(*again->head)) {
+      stream = *std::move(again);
+    } else {
+      place.failure = Refusal(*again->call, again->head->status);
+      if (!IsPassing(again->head->status)) {
+        return Unavailable("the server's stream ended without a reply and cannot be resumed: " +
+                           place.failure.message());
+      }
+    }
+  }
+}
+
+Result<Transport::Stream> Transport::Get(const Connection& connection,
+                                         const std::string& last_event_id,
+                                         const Patience& patience) const {
+  net::HttpRequest request = MakeRequest(&connection, patience);
+  request.method = "GET";
+  if (!last_event_id.empty()) request.headers.emplace_back("Last-Event-ID", last_event_id);
+  return Start(std::move(request), patience);
+}
+
+Status Transport::Send(const Connection& connection, const json& message,
+                       const Patience& patience) const {
+  AG_ASSIGN_OR_RETURN(Stream stream, Start(MakePost(&connection, message, patience), patience));
+  const int status = stream.head->status;
+  if (status < 200 || status > 299) return Refusal(*stream.call, status);
+  stream.call->Drain(kDrainPatience);
+  return Status::Ok();
+}
+
+void Transport::EndSession(const Connection& connection, const Patience& patience) const {
+  net::HttpRequest request = MakeRequest(&connection, patience);
+  request.method = "DELETE";
+  // A server that does not hear of it ends the session by itself one day.
+  (void)Start(std::move(request), patience);
+}
+
+RpcReply Transport::ReadRefusal(net::HttpCall& call) const {
+  RpcReply reply;
+  call.LimitDeadline(DeadlineAfter(kRefusalTimeout));
+  const Result<std::string> body = call.ReadRest(kRefusalBytesMax);
+  const Result<json> parsed = ParseJson(body.ok() ? *body : "");
+  if (parsed.ok() && parsed->is_object() && parsed->contains("error")) {
+    reply.error = ReadError(parsed->at("error"));
+  }
+  return reply;
+}
+
+Status Transport::Refusal(int status, const RpcReply& rpc) const {
+  std::string text = "the server answered HTTP " + std::to_string(status);
+  if (rpc.error && !rpc.error->message.empty()) text += ": " + Cleaned(rpc.error->message);
+  return Unavailable(std::move(text));
+}
+
+Status Transport::Refusal(net::HttpCall& call, int status) const {
+  return Refusal(status, ReadRefusal(call));
+}
+
+std::string Transport::Cleaned(std::string text) const {
+  BlotOut(options_.secrets, text);
+  return text;
+}
+
+}  // namespace agent_graph::tools::mcp

@@ -1,0 +1,148 @@
+// An MCP server made with the protocol's own SDK, of both eras:
+//   node mcp_peer.cjs '{"eras": ["stateless", "session"], "events": true}'
+// `events`: streams of sessions have event ids and can be resumed. It prints its port. `stdio`: it
+// speaks over standard input and output instead.
+'use strict';
+
+const { randomUUID } = require('node:crypto');
+const http = require('node:http');
+const { Readable } = require('node:stream');
+
+const sdk = require('@modelcontextprotocol/server');
+const z = require('zod/v4');
+
+const options = JSON.parse(process.argv[2]);
+const eras = options.eras ?? ['stateless', 'session'];
+const text = value => ({ content: [{ type: 'text', text: value }] });
+
+let grown = false;
+let notifyChanged = () => {};
+
+function buildServer({ era }) {
+  const server = new sdk.McpServer(
+    { name: 'peer', version: '1.0.0' },
+    { capabilities: { tools: { listChanged: true } } }
+  );
+  server.registerTool(
+    'greet',
+    { description: 'Greets.', inputSchema: z.object({ name: z.string() }) },
+    async ({ name }) => text(`hello ${name}, in the era ${era}`)
+  );
+  server.registerTool(
+    'route',
+    {
+      description: 'Wants its region in a header.',
+      inputSchema: z.object({ region: z.string().meta({ 'x-mcp-header': 'Region' }) }),
+    },
+    async ({ region }) => text(`routed to ${region}`)
+  );
+  let has = false;
+  const addGrown = () => {
+    if (!has) server.registerTool('grown', { description: 'New.' }, async () => text('new'));
+    has = true;
+  };
+  if (grown) addGrown();
+  server.registerTool('grow', { description: 'Adds a tool.' }, async () => {
+    grown = true;
+    // In a session the server itself tells of its tools, else whoever serves the subscriptions.
+    if (era === 'session') {
+      addGrown();
+      server.sendToolListChanged();
+    } else {
+      setImmediate(notifyChanged);
+    }
+    return text('grown');
+  });
+  // Ends the stream of the call in the middle, as a server does that does not want to hold it.
+  server.registerTool('poll', { description: 'Answers later.' }, async ctx => {
+    ctx.http?.closeSSE?.();
+    await new Promise(resolve => setTimeout(resolve, 50));
+    return text('polled');
+  });
+  return server;
+}
+
+class Events {
+  constructor() {
+    this.events = [];
+  }
+  async storeEvent(streamId, message) {
+    this.events.push({ streamId, message });
+    return String(this.events.length);
+  }
+  async getStreamIdForEventId(id) {
+    return this.events[Number(id) - 1]?.streamId;
+  }
+  async replayEventsAfter(id, { send }) {
+    const streamId = this.events[Number(id) - 1].streamId;
+    for (const [index, event] of this.events.entries()) {
+      if (index < Number(id) || event.streamId !== streamId) continue;
+      if (event.message && Object.keys(event.message).length) await send(String(index + 1), event.message);
+    }
+    return streamId;
+  }
+}
+
+const sessions = new Map();
+
+async function serveSession(request) {
+  const id = request.headers.get('mcp-session-id');
+  if (id) {
+    return sessions.get(id)?.handleRequest(request) ?? new Response(null, { status: 404 });
+  }
+  const body = await request.clone().json().catch(() => undefined);
+  if (body?.method !== 'initialize') return new Response('no session', { status: 400 });
+  const transport = new sdk.WebStandardStreamableHTTPServerTransport({
+    sessionIdGenerator: randomUUID,
+    onsessioninitialized: created => sessions.set(created, transport),
+    ...(options.events ? { eventStore: new Events(), retryInterval: 20 } : {}),
+  });
+  await buildServer({ era: 'session' }).connect(transport);
+  return transport.handleRequest(request);
+}
+
+function makeHandler() {
+  const stateless = sdk.createMcpHandler(() => buildServer({ era: 'stateless' }), { legacy: 'reject' });
+  notifyChanged = () => stateless.notify.toolsChanged();
+  return async request => {
+    const isOld = await sdk.isLegacyRequest(request.clone());
+    if (isOld && eras.includes('session')) return serveSession(request);
+    if (!isOld && !eras.includes('stateless')) return serveSession(request);
+    return stateless.fetch(request);
+  };
+}
+
+async function answer(handler, incoming, outgoing) {
+  const hasBody = incoming.method === 'POST';
+  const aborter = new AbortController();
+  outgoing.on('close', () => aborter.abort());
+  const response = await handler(
+    new Request(`http://${incoming.headers.host}${incoming.url}`, {
+      method: incoming.method,
+      headers: incoming.headers,
+      ...(hasBody ? { body: Readable.toWeb(incoming), duplex: 'half' } : {}),
+      signal: aborter.signal,
+    })
+  );
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  outgoing.flushHeaders();
+  if (!response.body) return outgoing.end();
+  Readable.fromWeb(response.body).on('error', () => outgoing.destroy()).pipe(outgoing);
+}
+
+if (options.stdio) {
+  const { serveStdio } = require('@modelcontextprotocol/server/stdio');
+  void serveStdio(({ era }) => buildServer({ era: era === 'modern' ? 'stateless' : 'session' }));
+} else {
+  const handler = makeHandler();
+  const server = http.createServer((incoming, outgoing) => {
+    console.log(`${incoming.method} ${JSON.stringify(incoming.headers)}`);
+    answer(handler, incoming, outgoing).catch(failure => {
+      console.log(failure.stack);
+      outgoing.destroy();
+    });
+  });
+  server.listen(options.port ?? 0, '127.0.0.1', () => {
+    console.log(`listening on port ${server.address().port}`);
+  });
+}
