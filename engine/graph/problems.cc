@@ -10,6 +10,7 @@
 #include "graph/live_problems.h"
 #include "graph/reducers.h"
 #include "tools/http_tool.h"
+#include "tools/mcp/oauth/settings.h"
 #include "tools/mcp/protocol/revisions.h"
 
 namespace agent_graph::graph {
@@ -227,6 +228,9 @@ class Inspector {
       }
       if (!tools::mcp::ErasOf(server.protocol)) {
         Add(server_where + ": the protocol must be auto, 2026-07-28 or 2025-11-25");
+      }
+      if (Status status = tools::mcp::oauth::CheckOAuth(server); !status.ok()) {
+        Add(server_where + ": oauth." + status.message());
       }
       if (server.timeout.count() <= 0 || server.discovery_timeout.count() <= 0 ||
           server.refresh.count() <= 0) {

@@ -4,6 +4,7 @@
 
 #include "tools/builtin.h"
 #include "tools/http_tool.h"
+#include "tools/mcp/oauth/settings.h"
 #include "tools/mcp/protocol/revisions.h"
 
 namespace agent_graph::graph {
@@ -54,6 +55,22 @@ HttpTool ReadHttpTool(ObjectReader& outer, const json& value, std::string path) 
   return tool;
 }
 
+McpOAuth ReadOAuth(ObjectReader& outer, const json& value, std::string path) {
+  ObjectReader reader(value, std::move(path));
+  McpOAuth oauth;
+  oauth.client_id = reader.RequiredText("client_id");
+  oauth.client_secret = reader.Text("client_secret", "");
+  oauth.private_key = reader.Text("private_key", "");
+  oauth.key_id = reader.Text("key_id", "");
+  oauth.refresh_token = reader.Text("refresh_token", "");
+  oauth.scopes = reader.TextList("scopes");
+  oauth.issuer = reader.Text("issuer", "");
+  oauth.token_endpoint = reader.Text("token_endpoint", "");
+  oauth.authentication = reader.Text("authentication", "");
+  Check(outer, reader);
+  return oauth;
+}
+
 McpServer ReadServer(ObjectReader& outer, const json& value, std::string path) {
   ObjectReader reader(value, std::move(path));
   McpServer server;
@@ -78,6 +95,14 @@ McpServer ReadServer(ObjectReader& outer, const json& value, std::string path) {
   server.protocol = reader.Text("protocol", server.protocol);
   if (reader.ok() && !tools::mcp::ErasOf(server.protocol)) {
     reader.Fail(reader.PathOf("protocol"), "must be auto, 2026-07-28 or 2025-11-25");
+  }
+  if (const json* oauth = reader.Value("oauth")) {
+    server.oauth = ReadOAuth(reader, *oauth, reader.PathOf("oauth"));
+    if (const Status status = tools::mcp::oauth::CheckOAuth(server); reader.ok() && !status.ok()) {
+      const size_t colon = status.message().find(": ");
+      reader.Fail(reader.PathOf("oauth." + status.message().substr(0, colon)),
+                  status.message().substr(colon + 2));
+    }
   }
   Check(outer, reader);
   return server;

@@ -8,6 +8,7 @@
 #include "process/process.h"
 #include "tools/http_tool.h"
 #include "tools/mcp/http/streamable_client.h"
+#include "tools/mcp/oauth/settings.h"
 #include "tools/mcp/source.h"
 #include "tools/mcp/stdio/stdio_client.h"
 #include "tools/url_template.h"
@@ -25,8 +26,9 @@ constexpr std::string_view kPassedOn[] = {"PATH", "HOME",   "USER",   "LOGNAME",
                                           "TZ",   "TMPDIR", "LC_ALL", "SHELL"};
 constexpr char kDefaultPath[] = "/usr/local/bin:/usr/bin:/bin";
 
-Result<mcp::StreamableClient::Options> ConnectionOf(const McpServer& server,
-                                                    const Environment& environment) {
+Result<mcp::StreamableClient::Options> ConnectionOf(
+    const McpServer& server, const Environment& environment,
+    const std::shared_ptr<const net::HttpClient>& http) {
   mcp::StreamableClient::Options options;
   options.eras = mcp::ErasOf(server.protocol).value_or(mcp::Eras());
   mcp::Transport::Options& transport = options.transport;
@@ -40,6 +42,11 @@ Result<mcp::StreamableClient::Options> ConnectionOf(const McpServer& server,
   AG_ASSIGN_OR_RETURN(transport.url, ExpandVariables(server.url, environment));
   AG_ASSIGN_OR_RETURN(transport.headers,
                       ExpandHeaders(server.headers, environment, transport.secrets));
+  if (!server.oauth.client_id.empty()) {
+    AG_ASSIGN_OR_RETURN(
+        transport.authorizer,
+        mcp::oauth::MakeAuthorizer(server, transport.url, environment, http, transport.secrets));
+  }
   return options;
 }
 
@@ -73,7 +80,8 @@ Result<std::shared_ptr<mcp::Source>> MakeSource(const McpServer& server,
                                                 std::shared_ptr<const process::Launcher> launcher,
                                                 std::shared_ptr<const Catalog::LogFunction> log) {
   if (server.command.empty()) {
-    AG_ASSIGN_OR_RETURN(mcp::StreamableClient::Options options, ConnectionOf(server, environment));
+    AG_ASSIGN_OR_RETURN(mcp::StreamableClient::Options options,
+                        ConnectionOf(server, environment, http));
     return mcp::Source::Create(server, std::move(options), std::move(http), std::move(log));
   }
   AG_ASSIGN_OR_RETURN(mcp::StdioClient::Options options, ProgramOf(server, environment));

@@ -62,6 +62,28 @@ inline constexpr std::chrono::milliseconds kMcpCallTimeoutDefault{60'000};
 inline constexpr std::chrono::milliseconds kMcpDiscoveryTimeoutDefault{5'000};
 inline constexpr std::chrono::milliseconds kMcpRefreshDefault{300'000};
 
+// How the service authenticates at an MCP server: as itself, by OAuth 2.1, without a person. It
+// gets access tokens from an authorization server, keeps them in memory and renews them. Values may
+// hold
+// ${NAME}.
+struct McpOAuth {
+  std::string client_id = {};  // empty: no OAuth
+  // What proves that it is this client: one of the two, or neither.
+  std::string client_secret = {};
+  std::string private_key = {};  // PEM: RSA, P-256, P-384 or Ed25519
+  std::string key_id = {};       // by which the authorization server knows the private key
+  // Exchanged for access tokens; empty: the grant is "client_credentials".
+  std::string refresh_token = {};
+  std::vector<std::string> scopes = {};  // empty: those that the server asks for
+  // The authorization server that issued the credentials; empty: the first one that the MCP server
+  // names, from then on no other.
+  std::string issuer = {};
+  std::string token_endpoint = {};  // empty: the issuer's metadata names it
+  // "client_secret_basic", "client_secret_post", "private_key_jwt" or "none"; empty: by what the
+  // authorization server supports.
+  std::string authentication = {};
+};
+
 // A server of the Model Context Protocol: reached over streamable HTTP, or a program that each
 // worker has run for it and speaks with over standard input and output. Each worker asks it for its
 // tools when they are first needed, again when it says that they changed, and after `refresh`.
@@ -89,6 +111,7 @@ struct McpServer {
   // then with "initialize" (2025-11-25 and older); "2026-07-28" and "2025-11-25" try one of the
   // two.
   std::string protocol = "auto";
+  McpOAuth oauth = {};  // with `url` only
 };
 
 }  // namespace agent_graph

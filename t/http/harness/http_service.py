@@ -6,9 +6,10 @@ import threading
 
 
 class HttpService:
-    """`answer(method, path, body)` returns (status, content type, text)."""
+    """`answer(method, path, body)` returns (status, content type, text). `parse` reads the bodies that
+    are recorded."""
 
-    def __init__(self, answer):
+    def __init__(self, answer, parse=json.loads):
         self.requests = []
         service = self
 
@@ -23,7 +24,7 @@ class HttpService:
                         "method": self.command,
                         "path": self.path,
                         "headers": {name.lower(): value for name, value in self.headers.items()},
-                        "body": json.loads(body) if body else None,
+                        "body": parse(body) if body else None,
                     }
                 )
                 status, content_type, text = answer(self.command, self.path, body)

@@ -1,6 +1,7 @@
 // An MCP server made with the protocol's own SDK, of both eras:
-//   node mcp_peer.cjs '{"eras": ["stateless", "session"], "events": true}'
-// `events`: streams of sessions have event ids and can be resumed. It prints its port. `stdio`: it
+//   node mcp_peer.cjs '{"eras": ["stateless", "session"], "events": true, "issuer": "http://…"}'
+// `events`: streams of sessions have event ids and can be resumed. `issuer`: it wants tokens of that
+// authorization server, which it asks about each of them (RFC 7662). It prints its port. `stdio`: it
 // speaks over standard input and output instead.
 'use strict';
 
@@ -112,18 +113,33 @@ function makeHandler() {
   };
 }
 
+// The reply to a request that has no good token; undefined: it has one.
+async function refuse(request) {
+  const { origin, pathname } = new URL(request.url);
+  const metadata = '/.well-known/oauth-protected-resource/mcp';
+  if (pathname === metadata) {
+    return Response.json({ resource: `${origin}/mcp`, authorization_servers: [options.issuer] });
+  }
+  const [, token] = /^Bearer (\S+)$/.exec(request.headers.get('authorization') ?? '') ?? [];
+  const body = new URLSearchParams({ token: token ?? '' });
+  const known = await fetch(`${options.issuer}/introspect`, { method: 'POST', body });
+  if ((await known.json()).active) return undefined;
+  const challenge = `Bearer error="invalid_token", resource_metadata="${origin}${metadata}"`;
+  return new Response(null, { status: 401, headers: { 'WWW-Authenticate': challenge } });
+}
+
 async function answer(handler, incoming, outgoing) {
   const hasBody = incoming.method === 'POST';
   const aborter = new AbortController();
   outgoing.on('close', () => aborter.abort());
-  const response = await handler(
-    new Request(`http://${incoming.headers.host}${incoming.url}`, {
-      method: incoming.method,
-      headers: incoming.headers,
-      ...(hasBody ? { body: Readable.toWeb(incoming), duplex: 'half' } : {}),
-      signal: aborter.signal,
-    })
-  );
+  const request = new Request(`http://${incoming.headers.host}${incoming.url}`, {
+    method: incoming.method,
+    headers: incoming.headers,
+    ...(hasBody ? { body: Readable.toWeb(incoming), duplex: 'half' } : {}),
+    signal: aborter.signal,
+  });
+  const refusal = options.issuer ? await refuse(request) : undefined;
+  const response = refusal ?? (await handler(request));
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   outgoing.flushHeaders();
   if (!response.body) return outgoing.end();

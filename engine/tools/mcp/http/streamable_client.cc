@@ -200,8 +200,10 @@ void StreamableClient::End(const Patience& patience) {
     std::lock_guard lock(mutex_);
     connection = std::exchange(connection_, nullptr);
   }
-  if (connection == nullptr || connection->session_id.empty()) return;
-  transport_.EndSession(*connection, patience);
+  if (connection != nullptr && !connection->session_id.empty()) {
+    transport_.EndSession(*connection, patience);
+  }
+  if (options_.transport.authorizer != nullptr) options_.transport.authorizer->Close();
 }
 
 }  // namespace agent_graph::tools::mcp

@@ -19,6 +19,7 @@ constexpr std::chrono::milliseconds kRefusalTimeout{5'000};
 constexpr std::chrono::milliseconds kDrainPatience{100};
 constexpr size_t kRefusalBytesMax = 16 * 1024;
 constexpr size_t kSessionIdBytesMax = 1024;
+constexpr int kTokensMax = 3;  // that are tried for one request: none, one, one with more scopes
 
 Status Unavailable(std::string message) {
   return Status(StatusCode::kUnavailable, std::move(message));
@@ -64,10 +65,32 @@ net::HttpRequest Transport::MakePost(const Connection* connection, const json& m
 
 Result<Transport::Stream> Transport::Start(net::HttpRequest request,
                                            const Patience& patience) const {
+  if (options_.authorizer != nullptr) return StartAuthorized(request, patience);
   Stream stream;
   AG_ASSIGN_OR_RETURN(stream.call, http_->Start(std::move(request), patience.cancellation));
   AG_ASSIGN_OR_RETURN(stream.head, stream.call->ReadHead());
   return stream;
+}
+
+// A server that refuses a token has not done what it was asked to.
+Result<Transport::Stream> Transport::StartAuthorized(const net::HttpRequest& request,
+                                                     const Patience& patience) const {
+  AG_ASSIGN_OR_RETURN(oauth::TokenPtr token, options_.authorizer->Current(patience));
+  for (int tokens = 1;; ++tokens) {
+    net::HttpRequest authorized = request;
+    if (token != nullptr) authorized.headers.emplace_back("Authorization", "Bearer " + token->text);
+    Stream stream;
+    AG_ASSIGN_OR_RETURN(stream.call, http_->Start(std::move(authorized), patience.cancellation));
+    AG_ASSIGN_OR_RETURN(stream.head, stream.call->ReadHead());
+    const oauth::Challenge challenge = oauth::ChallengeOf(*stream.head);
+    const int status = stream.head->status;
+    const bool wants_another =
+        status == 401 || (status == 403 && challenge.error == "insufficient_scope");
+    if (token != nullptr && status != 401) options_.authorizer->Accept(token);
+    if (!wants_another || tokens == kTokensMax) return stream;
+    stream = {};
+    AG_ASSIGN_OR_RETURN(token, options_.authorizer->Another(token, challenge, patience));
+  }
 }
 
 Result<Transport::Stream> Transport::Post(const Connection* connection, int64_t id,
@@ -223,6 +246,7 @@ Status Transport::Refusal(net::HttpCall& call, int status) const {
 
 std::string Transport::Cleaned(std::string text) const {
   BlotOut(options_.secrets, text);
+  if (options_.authorizer != nullptr) options_.authorizer->BlotOut(text);
   return text;
 }
 

@@ -13,6 +13,7 @@
 #include "net/http_client.h"
 #include "tools/mcp/client.h"
 #include "tools/mcp/http/event_stream.h"
+#include "tools/mcp/oauth/authorizer.h"
 #include "tools/mcp/protocol/json_rpc.h"
 #include "tools/mcp/protocol/revisions.h"
 
@@ -37,7 +38,8 @@ class Transport {
   struct Options {
     std::string url;
     net::HttpHeaders headers;
-    std::vector<std::string> secrets;  // never in a failure's text
+    std::vector<std::string> secrets;               // never in a failure's text
+    std::shared_ptr<oauth::Authorizer> authorizer;  // null: the headers are all there is
   };
 
   Transport(Options options, std::shared_ptr<const net::HttpClient> http);
@@ -76,6 +78,7 @@ class Transport {
   net::HttpRequest MakePost(const Connection* connection, const nlohmann::json& message,
                             const Patience& patience) const;
   Result<Stream> Start(net::HttpRequest request, const Patience& patience) const;
+  Result<Stream> StartAuthorized(const net::HttpRequest& request, const Patience& patience) const;
   Result<nlohmann::json> ReadMessage(Stream stream, const Connection* connection, int64_t id,
                                      const MessageFunction& on_message,
                                      const Patience& patience) const;

@@ -15,9 +15,11 @@
 namespace agent_graph::tools {
 
 struct ScriptedRequest {
-  std::string verb;     // POST, GET, DELETE
+  std::string verb;  // POST, GET, DELETE
+  std::string path;
   std::string head;     // the lines before the body
-  nlohmann::json body;  // of a POST
+  std::string text;     // the body
+  nlohmann::json body;  // the same, if it is JSON
   std::string method;   // JSON-RPC; "answer" of a reply to the server
   nlohmann::json id;
   nlohmann::json params;
@@ -52,6 +54,7 @@ class RequestScript {
         server_([this](testing::Connection& connection) { Serve(connection); }) {}
 
   std::string url() const { return server_.url("/mcp"); }
+  std::string origin() const { return server_.url(""); }
 
   std::vector<ScriptedRequest> requests() const {
     std::lock_guard lock(mutex_);
@@ -66,11 +69,21 @@ class RequestScript {
     }
     return some;
   }
+  std::vector<ScriptedRequest> requests_of(const std::string& path) const {
+    std::vector<ScriptedRequest> some;
+    for (ScriptedRequest& request : requests()) {
+      if (request.path == path) some.push_back(std::move(request));
+    }
+    return some;
+  }
 
   static bool Send(testing::Connection& connection, const std::string& status,
                    const std::string& headers, const std::string& body) {
     return connection.Send("HTTP/1.1 " + status + "\r\n" + headers +
                            "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  }
+  static bool Json(testing::Connection& connection, const json& document) {
+    return Send(connection, "200 OK", "Content-Type: application/json\r\n", document.dump());
   }
   static bool Reply(testing::Connection& connection, const ScriptedRequest& request,
                     const json& result, const std::string& headers = "") {
@@ -101,10 +114,13 @@ class RequestScript {
     while (const std::optional<std::string> text = connection.ReadRequest()) {
       ScriptedRequest request;
       request.verb = text->substr(0, text->find(' '));
+      const size_t path = request.verb.size() + 1;
+      request.path = text->substr(path, text->find(' ', path) - path);
       const size_t end = text->find("\r\n\r\n");
       request.head = text->substr(0, end);
-      if (request.verb == "POST") {
-        request.body = json::parse(text->substr(end + 4));
+      request.text = text->substr(end + 4);
+      request.body = json::parse(request.text, nullptr, /*allow_exceptions=*/false);
+      if (request.body.is_object()) {
         request.method = request.body.value("method", "answer");
         request.id = request.body.value("id", json());
         request.params = request.body.value("params", json::object());
