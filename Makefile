@@ -67,13 +67,15 @@ lint:
 	cmake/install-packages.sh build lint
 	cmake/lint.sh
 
-# The case tables of WebSocket conformance suites, against a build that has WS /echo; and the Autobahn
-# testsuite where `wstest` is installed (WSTEST=PATH).
+# The case tables of WebSocket conformance suites, against a build that has WS /echo; the Autobahn
+# testsuite where `wstest` is installed (WSTEST=PATH); and the client scenarios of the conformance kit of
+# the Model Context Protocol.
 conformance:
 	cmake/install-packages.sh build test
 	cmake -S . -B build/echo -G Ninja -DCMAKE_BUILD_TYPE=Release -DAGENT_GRAPH_ECHO=ON -DAGENT_GRAPH_TESTS=OFF
 	ninja -C build/echo -j $(JOBS)
-	AGENT_GRAPH_BUILD=build/echo $(PYTEST) t/http/test_conformance.py
+	cmake/install-npm-programs.sh t/conformance build/conformance
+	AGENT_GRAPH_BUILD=build/echo $(PYTEST) t/http/test_conformance.py t/http/test_mcp_conformance.py
 
 # The same suites with nginx and everything else under a sanitizer.
 asan:

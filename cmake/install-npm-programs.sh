@@ -1,0 +1,15 @@
+#!/bin/sh
+# install-npm-programs.sh FOLDER TARGET   Puts the programs that FOLDER's package-lock.json pins, and the
+# Node that runs them, into TARGET. Debian 12's own Node is too old for them; a Node that happens to be
+# installed is never used.
+set -eu
+cd "$(dirname "$0")/.."
+
+installed="$2/installed-lock.json"
+if cmp -s "$1/package-lock.json" "$installed"; then exit 0; fi
+
+mkdir -p "$2"
+cp "$1/package.json" "$1/package-lock.json" "$2/"
+npm ci --prefix "$2" --fetch-retries=5 --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null
+for node in "$2"/node_modules/node-linux-*/bin/node; do "$node" --version; done
+cp "$1/package-lock.json" "$installed"

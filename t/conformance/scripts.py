@@ -1,0 +1,75 @@
+"""What the model does in each client scenario of the kit, and how its server is declared."""
+
+
+def _nothing(_):
+    return []
+
+
+def _fixed(*calls):
+    return lambda _: list(calls)
+
+
+def _everything(tools):
+    """Each tool that is offered, with something for each argument that it must have."""
+    return [
+        (name, {argument: "x" for argument in schema.get("required", [])})
+        for name, schema in tools.items()
+    ]
+
+
+def _echo_schema(tools):
+    """The schema as the model was shown it."""
+    return [("json_schema_echo", {"schema": tools.get("json_schema_2020_12_tool", {})})]
+
+
+def _without_nulls(arguments):
+    """The kit's null for a boolean fits no schema of its own tool: a model leaves it out."""
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _script_of_context(context):
+    calls = [(call["name"], _without_nulls(call["arguments"])) for call in context["toolCalls"]]
+    return _fixed(*calls)
+
+
+_SCRIPTS = {
+    "initialize": _nothing,
+    "tools_call": _fixed(("add_numbers", {"a": 5, "b": 3})),
+    "elicitation-sep1034-client-defaults": _fixed(("test_client_elicitation_defaults", {})),
+    "sse-retry": _fixed(("test_reconnection", {})),
+    "request-metadata": _nothing,
+    "sep-2322-client-request-state": _fixed(
+        ("test_mrtr_echo_state", {}),
+        ("test_mrtr_unrelated", {}),
+        ("test_mrtr_no_state", {}),
+        ("test_mrtr_no_result_type", {}),
+    ),
+    "http-standard-headers": _everything,
+    "http-invalid-tool-headers": _everything,
+    "json-schema-ref-no-deref": _nothing,
+    "json-schema-2020-12-preservation": _echo_schema,
+}
+
+
+def script_of(scenario, context):
+    if scenario == "http-custom-headers":
+        return _script_of_context(context)
+    if scenario.startswith("auth/"):
+        return _fixed(("test-tool", {}))
+    return _SCRIPTS.get(scenario, _nothing)
+
+
+def server_keys(scenario, context):
+    """Further keys of the server in the graph, and the variables of its environment."""
+    keys, variables = {}, {}
+    if scenario.startswith("auth/"):
+        # As an operator would who has registered the service beforehand.
+        oauth = {"client_id": context.get("client_id", "conformance-test-client")}
+        if "private_key_pem" in context:
+            oauth["private_key"] = "${PRIVATE_KEY}"
+            variables["PRIVATE_KEY"] = context["private_key_pem"].strip().replace("\n", "\\n")
+        else:
+            oauth["client_secret"] = "${CLIENT_SECRET}"
+            variables["CLIENT_SECRET"] = context.get("client_secret", "a-registered-secret")
+        keys["oauth"] = oauth
+    return keys, variables
