@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,8 @@
 
 namespace agent_graph::net {
 
-// redis://[[user]:password@]host[:port][/database] or unix://[[user]:password@]/path[?db=number].
+// redis://[[user]:password@]host[:port][/database] or unix://[[user]:password@]/path[?db=number];
+// either may have the parameter timeout_ms=number.
 struct RedisEndpoint {
   std::string host;  // empty: a Unix socket
   uint16_t port = 6379;
@@ -22,6 +24,7 @@ struct RedisEndpoint {
   std::string user;
   std::string password;  // never in a message
   int database = 0;
+  std::optional<std::chrono::milliseconds> timeout;  // of an answer; unset: the caller decides
 };
 
 // Failures do not quote the URL, which may hold a password.

@@ -4,15 +4,16 @@
 
 namespace agent_graph::net {
 RedisLink::RedisLink(RedisEndpoint endpoint, std::string name, std::string meanwhile, Warn warn)
-    : client_(std::move(endpoint)),
+    : timeout_(endpoint.timeout.value_or(kRedisLinkTimeout)),
+      client_(std::move(endpoint)),
       name_(std::move(name)),
       meanwhile_(std::move(meanwhile)),
       warn_(std::move(warn)) {}
 
 Result<RedisReply> RedisLink::Call(const std::vector<std::string>& arguments,
-                                   std::chrono::milliseconds crowd_patience) {
+                                   std::optional<std::chrono::milliseconds> crowd_patience) {
   if (paused()) return Status(StatusCode::kUnavailable, name_ + " has failed lately");
-  Result<RedisReply> reply = client_.Call(arguments, {crowd_patience, kRedisLinkTimeout});
+  Result<RedisReply> reply = client_.Call(arguments, {crowd_patience.value_or(timeout_), timeout_});
   if (reply.status().code() == StatusCode::kResourceExhausted) return reply;
   if (reply.ok() && reply->type == RedisReply::Type::kError) {
     reply = Status(StatusCode::kUnavailable, reply->text);

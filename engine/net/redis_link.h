@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@
 
 namespace agent_graph::net {
 
-inline constexpr std::chrono::milliseconds kRedisLinkTimeout{100};  // of the server
+// How long the server may take to answer, unless its URL says otherwise.
+inline constexpr std::chrono::milliseconds kRedisLinkTimeout{100};
 inline constexpr std::chrono::milliseconds kRedisLinkPause{2'000};
 
 // Thread-safe; calls on fibers.
@@ -22,13 +24,14 @@ class RedisLink {
   // Warnings begin with `name`; `meanwhile` says what happens without it.
   RedisLink(RedisEndpoint endpoint, std::string name, std::string meanwhile, Warn warn);
 
-  // kResourceExhausted: there was no connection within `crowd_patience`, which is no fault of the
-  // server's. Anything else: it failed, just now or lately.
+  // kResourceExhausted: there was no connection within `crowd_patience` (or the server's timeout),
+  // which is no fault of the server's. Anything else: it failed, just now or lately.
   Result<RedisReply> Call(const std::vector<std::string>& arguments,
-                          std::chrono::milliseconds crowd_patience = kRedisLinkTimeout);
+                          std::optional<std::chrono::milliseconds> crowd_patience = std::nullopt);
   bool paused() const { return MonotonicClock::now().time_since_epoch().count() < paused_until_; }
 
  private:
+  const std::chrono::milliseconds timeout_;
   RedisClient client_;
   const std::string name_;
   const std::string meanwhile_;

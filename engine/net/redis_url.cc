@@ -7,6 +7,7 @@ namespace agent_graph::net {
 namespace {
 
 constexpr int kDatabaseMax = 65535;
+constexpr int kTimeoutMsMax = 60'000;
 
 Status Invalid(std::string message) {
   return Status(StatusCode::kInvalidArgument, std::move(message));
@@ -61,22 +62,43 @@ Status ReadHostAndPort(std::string_view text, RedisEndpoint& endpoint) {
   return Status::Ok();
 }
 
+Status ReadTimeout(std::string_view text, RedisEndpoint& endpoint) {
+  int milliseconds = 0;
+  if (!ReadNumber(text, milliseconds) || milliseconds < 1 || milliseconds > kTimeoutMsMax) {
+    return Invalid("has a timeout_ms that is not from 1 to 60000");
+  }
+  endpoint.timeout = std::chrono::milliseconds(milliseconds);
+  return Status::Ok();
+}
+
+// Parameters behind the "?", separated by "&".
+Status ReadParameters(std::string_view text, RedisEndpoint& endpoint) {
+  const bool takes_db = endpoint.host.empty();
+  for (;;) {
+    const size_t end = text.find('&');
+    const std::string_view parameter = text.substr(0, end);
+    if (parameter.starts_with("timeout_ms=")) {
+      AG_RETURN_IF_ERROR(ReadTimeout(parameter.substr(parameter.find('=') + 1), endpoint));
+    } else if (takes_db && parameter.starts_with("db=")) {
+      AG_RETURN_IF_ERROR(ReadDatabase(parameter.substr(3), endpoint));
+    } else {
+      return Invalid(takes_db ? "takes no ? parameter but db and timeout_ms"
+                              : "takes no ? parameter but timeout_ms");
+    }
+    if (end == std::string_view::npos) return Status::Ok();
+    text.remove_prefix(end + 1);
+  }
+}
+
 Status ReadTcp(std::string_view rest, RedisEndpoint& endpoint) {
-  if (rest.find('?') != std::string_view::npos) return Invalid("takes no ? parameters");
   size_t slash = rest.find('/');
   AG_RETURN_IF_ERROR(ReadHostAndPort(rest.substr(0, slash), endpoint));
   if (slash == std::string_view::npos) return Status::Ok();
   return ReadDatabase(rest.substr(slash + 1), endpoint);
 }
 
-Status ReadUnix(std::string_view rest, RedisEndpoint& endpoint) {
-  size_t question = rest.find('?');
-  if (question != std::string_view::npos) {
-    std::string_view parameter = rest.substr(question + 1);
-    if (!parameter.starts_with("db=")) return Invalid("takes no ? parameter but db");
-    AG_RETURN_IF_ERROR(ReadDatabase(parameter.substr(3), endpoint));
-  }
-  if (!PercentDecode(rest.substr(0, question), endpoint.socket_path)) {
+Status ReadUnix(std::string_view path, RedisEndpoint& endpoint) {
+  if (!PercentDecode(path, endpoint.socket_path)) {
     return Invalid("has a broken % escape in the path");
   }
   if (!endpoint.socket_path.starts_with('/')) return Invalid("needs an absolute path");
@@ -102,7 +124,12 @@ Result<RedisEndpoint> ParseRedisUrl(std::string_view url) {
     AG_RETURN_IF_ERROR(ReadCredentials(rest.substr(0, at), endpoint));
     rest.remove_prefix(at + 1);
   }
-  AG_RETURN_IF_ERROR(tcp ? ReadTcp(rest, endpoint) : ReadUnix(rest, endpoint));
+  const size_t question = rest.find('?');
+  const std::string_view place = rest.substr(0, question);
+  AG_RETURN_IF_ERROR(tcp ? ReadTcp(place, endpoint) : ReadUnix(place, endpoint));
+  if (question != std::string_view::npos) {
+    AG_RETURN_IF_ERROR(ReadParameters(rest.substr(question + 1), endpoint));
+  }
   return endpoint;
 }
 

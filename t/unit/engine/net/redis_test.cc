@@ -35,12 +35,49 @@ TEST(RedisUrl, NamesAHostOrASocket) {
   EXPECT_EQ(endpoint.database, 2);
 }
 
+TEST(RedisUrl, SaysHowLongAnAnswerMayTake) {
+  using std::chrono::milliseconds;
+  EXPECT_EQ(ParseRedisUrl("redis://h")->timeout, std::nullopt);
+  EXPECT_EQ(ParseRedisUrl("redis://h?timeout_ms=1")->timeout, milliseconds(1));
+  RedisEndpoint endpoint = ParseRedisUrl("redis://:p%3Fq@h:7000/3?timeout_ms=60000").value();
+  EXPECT_EQ(endpoint.timeout, milliseconds(60'000));
+  EXPECT_EQ(endpoint.database, 3);
+  EXPECT_EQ(endpoint.password, "p?q");
+  for (const char* url : {"unix:///r?db=2&timeout_ms=500", "unix:///r?timeout_ms=500&db=2"}) {
+    endpoint = ParseRedisUrl(url).value();
+    EXPECT_EQ(endpoint.timeout, milliseconds(500)) << url;
+    EXPECT_EQ(endpoint.database, 2) << url;
+    EXPECT_EQ(endpoint.socket_path, "/r") << url;
+  }
+}
+
 TEST(RedisUrl, RefusesWhatItDoesNotKnow) {
-  for (const char* url :
-       {"", "cache.example", "http://h", "rediss://h", "redis://", "redis://:6379", "redis://h:0",
-        "redis://h:99999", "redis://h:x", "redis://h/x", "redis://h/-1", "redis://h?x=1",
-        "redis://secret@h", "redis://:s%zz@h", "redis://[::1", "redis://[::1]x", "unix://run/r",
-        "unix:///r?x=1"}) {
+  for (const char* url : {"",
+                          "cache.example",
+                          "http://h",
+                          "rediss://h",
+                          "redis://",
+                          "redis://:6379",
+                          "redis://h:0",
+                          "redis://h:99999",
+                          "redis://h:x",
+                          "redis://h/x",
+                          "redis://h/-1",
+                          "redis://h?x=1",
+                          "redis://secret@h",
+                          "redis://:s%zz@h",
+                          "redis://[::1",
+                          "redis://[::1]x",
+                          "unix://run/r",
+                          "unix:///r?x=1",
+                          "redis://h?",
+                          "redis://h?db=1",
+                          "redis://h?timeout_ms=0",
+                          "redis://h?timeout_ms=60001",
+                          "redis://h?timeout_ms=",
+                          "redis://h?timeout_ms=1s",
+                          "redis://h?timeout_ms=1&",
+                          "unix:///r?db=1&x=1"}) {
     Result<RedisEndpoint> endpoint = ParseRedisUrl(url);
     EXPECT_FALSE(endpoint.ok()) << url;
     EXPECT_EQ(endpoint.status().message().find("secret"), std::string::npos) << url;
@@ -48,9 +85,9 @@ TEST(RedisUrl, RefusesWhatItDoesNotKnow) {
 }
 
 // Of a call that takes no turns.
-constexpr RedisPatience kAtOnce{.server = std::chrono::seconds(20)};
-constexpr RedisPatience kInTurn{.connection = std::chrono::seconds(20),
-                                .server = std::chrono::seconds(20)};
+constexpr RedisPatience kAtOnce{.server = std::chrono::minutes(2)};
+constexpr RedisPatience kInTurn{.connection = std::chrono::minutes(2),
+                                .server = std::chrono::minutes(2)};
 
 class RedisTest : public testing::OnFiber {
  protected:
