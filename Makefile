@@ -8,8 +8,6 @@ SHELL := /bin/bash
 PORT ?= 8000
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
-# How often a test that failed is tried again, and reported as such: a shared machine is no witness.
-TEST_RETRIES ?= 0
 BUILD := build/release
 PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini
 
@@ -49,9 +47,8 @@ test: build
 	cmake/install-packages.sh test
 	cmake/install-mock-provider.sh
 	cmake/install-docs-viewers.sh
-	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error \
-	  --repeat until-pass:$$(($(TEST_RETRIES) + 1))
-	$(PYTEST) --reruns $(TEST_RETRIES) t/http t/faults
+	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error
+	$(PYTEST) t/http t/faults
 	@echo 'make test: all unit and http tests passed'
 
 bench:

@@ -19,7 +19,7 @@ packages_of() {
                 libleveldb-dev libsnappy-dev libhnswlib-dev nlohmann-json3-dev libgtest-dev libgmock-dev \
                 libwslay-dev libxml2-dev libzip-dev poppler-utils ;;
     docs) echo npm openssl ;;
-    test) echo python3 python3-pytest python3-pytest-timeout python3-pytest-rerunfailures python3-h2 npm openssl redis-server \
+    test) echo python3 python3-pytest python3-pytest-timeout python3-h2 npm openssl redis-server \
                python3-websockets python3-jsonschema json-schema-test-suite espeak-ng sox strace \
                $(promtool_without_server) ;;
     lint) echo clang-19 clang-format-19 clang-tidy-19 ;;
