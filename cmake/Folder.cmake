@@ -61,6 +61,6 @@ function(agent_graph_folder folder)
     endif()
     # User graphs loaded by a test resolve the SDK from the test program.
     set_target_properties(test_${target} PROPERTIES ENABLE_EXPORTS ON)
-    gtest_discover_tests(test_${target} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
+    gtest_discover_tests(test_${target} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 900)
   endif()
 endfunction()

@@ -57,11 +57,17 @@ class RedisServer {
     unlink(socket_path_.c_str());
   }
   // It keeps its connections and answers nothing.
-  void Hang() { kill(process_, SIGSTOP); }
+  void Hang() {
+    kill(process_, SIGSTOP);
+    // The signal is only sent by then: a thread on another core may still answer.
+    waitpid(process_, nullptr, WUNTRACED);
+  }
   void GoOn() { kill(process_, SIGCONT); }
 
   const std::string& socket_path() const { return socket_path_; }
-  std::string Url() const { return "unix://" + socket_path_; }
+  // On a loaded machine an answer may take longer than a service waits unless told otherwise.
+  std::string Url() const { return ImpatientUrl() + "?timeout_ms=60000"; }
+  std::string ImpatientUrl() const { return "unix://" + socket_path_; }
 
  private:
   static void WaitUntilReady(int output) {

@@ -31,7 +31,7 @@ class Recorder : public WebSocketHandler {
 
   // Of the next thing that happens; "nothing" if that takes too long.
   std::string Next() {
-    const Deadline deadline = DeadlineAfter(std::chrono::seconds(20));
+    const Deadline deadline = DeadlineAfter(std::chrono::minutes(2));
     while (notes_.empty()) {
       if (signal_.Wait(nullptr, deadline) == runtime::WakeReason::kDeadline) return "nothing";
     }

@@ -36,7 +36,7 @@ std::string Silence(milliseconds duration) {
 // Everything up to the end of the turn.
 std::vector<Event> Drain(Link& link) {
   std::vector<Event> events;
-  const Deadline give_up = MonotonicClock::now() + std::chrono::seconds(20);
+  const Deadline give_up = DeadlineAfter(std::chrono::minutes(2));
   while (MonotonicClock::now() < give_up) {
     if (auto event = link.Next()) {
       events.push_back(*std::move(event));

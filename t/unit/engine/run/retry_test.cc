@@ -82,9 +82,10 @@ TEST_F(RetryTest, AModelPastTheNodesTimeoutEndsTheRunByName) {
 
 TEST_F(RetryTest, ATimeoutOfOneAttemptLeavesTimeForTheNext) {
   builder_.AddAgent("A", {}).AddEdge(START, "A").SetTimeout("A", milliseconds(20));
-  builder_.SetRetry("A", {.attempts_max = 2, .delay = milliseconds(1)});
+  // A busy machine may need more than 20 ms for any of them.
+  builder_.SetRetry("A", {.attempts_max = 10, .delay = milliseconds(1)});
   model_.script.push_back({.wait_for_cancel = true});
-  model_.script.push_back({.pieces = {"fine"}});
+  for (int i = 1; i < 10; ++i) model_.script.push_back({.pieces = {"fine"}});
   EXPECT_EQ(RunOk(Ask("hi")).status, "done");
 }
 

@@ -77,16 +77,35 @@ TEST_F(OnOneEngineThread, FiberWaitsForAnotherFiber) {
 
 TEST_F(OnOneEngineThread, FiberWakesAtItsDeadlineAndInOrder) {
   std::vector<int> order;
-  for (int wait_ms : {30, 1, 15}) {
-    runtime_.Spawn([&order, wait_ms] {
-      Signal never;
-      if (never.Wait(nullptr, DeadlineAfter(milliseconds(wait_ms))) == WakeReason::kDeadline) {
-        order.push_back(wait_ms);
+  bool all_waited = false;
+  // They have an order only if all of them wait before the first one's time has come.
+  for (milliseconds first{1}; !all_waited; first *= 2) {
+    order.clear();
+    int running = 4;
+    const Promise<bool> over;
+    runtime_.Spawn([&, first] {
+      const Deadline begin = DeadlineAfter(first);
+      for (int later : {2, 0, 1}) {
+        runtime_.Spawn(
+            [&, begin, later] {
+              Signal never;
+              const Deadline deadline = begin + milliseconds(later);
+              if (never.Wait(nullptr, deadline) == WakeReason::kDeadline) order.push_back(later);
+              if (--running == 0) over.Set(true);
+            },
+            true);
       }
+      // This one begins after the others, when they wait already.
+      runtime_.Spawn(
+          [&, begin] {
+            all_waited = MonotonicClock::now() < begin;
+            if (--running == 0) over.Set(true);
+          },
+          true);
     });
+    ASSERT_TRUE(over.Wait(nullptr, kNoDeadline).ok());
   }
-  ASSERT_TRUE(runtime_.Stop(kNoDeadline).ok());
-  EXPECT_EQ(order, (std::vector<int>{1, 15, 30}));
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
 }
 
 TEST_F(OnOneEngineThread, FiberWakesWhenCancelledFromOutsideAndFromItsThread) {

@@ -31,7 +31,8 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-inline constexpr std::chrono::seconds kPatience{20};
+// For what must happen some time, however busy the machine is: reading a large state takes long.
+inline constexpr std::chrono::seconds kPatience{300};
 
 inline std::unique_ptr<Owner> StartOwner(const std::string& directory,
                                          OwnerOptions::Type type = OwnerOptions::Type::kLevelDb,

@@ -23,6 +23,12 @@ class CatalogTest : public testing::OnFiber {
   }
 
   void Make(std::vector<McpServer> servers, std::vector<HttpTool> http_tools = {}) {
+    // A busy machine may take longer for an answer than a run waits for tools.
+    for (McpServer& server : servers) {
+      if (server.discovery_timeout == McpServer().discovery_timeout) {
+        server.discovery_timeout = std::chrono::minutes(2);
+      }
+    }
     auto catalog = Catalog::Create({{"TOOLS", std::move(http_tools), std::move(servers)}},
                                    {{"TOKEN", "a-secret-token"}});
     ASSERT_TRUE(catalog.ok()) << catalog.status().ToString();

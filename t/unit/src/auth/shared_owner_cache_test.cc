@@ -33,8 +33,8 @@ class SharedOwners : public agent_graph::testing::OnFiber {
     net::RedisClient client(net::ParseRedisUrl(url).value());
     std::string value;
     for (int i = 0; i < 2000; ++i) {
-      value = Run(
-          [&] { return client.Call({"GET", key}, {.server = std::chrono::seconds(20)})->text; });
+      value =
+          Run([&] { return client.Call({"GET", key}, {.server = std::chrono::minutes(2)})->text; });
       if (value == wanted) break;
     }
     return value;
@@ -83,7 +83,7 @@ TEST_F(SharedOwners, AStoppedServerFailsNoLookup) {
 
 TEST_F(SharedOwners, AHangingServerFailsNoLookup) {
   RedisServer server;
-  auto worker = Worker(server.Url());
+  auto worker = Worker(server.ImpatientUrl());
   server.Hang();
   state_.owners = {{"t", "alice"}};
   EXPECT_EQ(Find(*worker, "alice", "t"), Ownership::kCaller);
@@ -117,7 +117,7 @@ TEST_F(SharedOwners, AWrongTypeOfValueFailsNoLookup) {
   RedisServer server;
   net::RedisClient client(net::ParseRedisUrl(server.Url()).value());
   Run([&] {
-    return client.Call({"LPUSH", "svc:authz:owner:t", "x"}, {.server = std::chrono::seconds(20)})
+    return client.Call({"LPUSH", "svc:authz:owner:t", "x"}, {.server = std::chrono::minutes(2)})
         .ok();
   });
   auto worker = Worker(server.Url());

@@ -81,9 +81,9 @@ TEST_F(SharedRateTest, AWindowPasses) {
   RedisServer server;
   RateLimitOptions options = Options(server.Url(), 1, 1);
   auto rate = Make(options);
+  const auto begin = std::chrono::steady_clock::now();
   std::optional<RateDecision> decision = Check(*rate, "k");
   ASSERT_TRUE(decision->admitted);
-  auto begin = std::chrono::steady_clock::now();
   do decision = Check(*rate, "k");
   while (!decision->admitted);
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(900));

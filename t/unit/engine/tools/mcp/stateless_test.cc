@@ -118,8 +118,12 @@ TEST_F(McpStatelessTest, ACallIsCancelledByItsConnection) {
   MakeWith(server);
   const ToolList list = List();
   ASSERT_EQ(list.size(), 1u);
-  TestContext late({}, DeadlineAfter(std::chrono::milliseconds(50)));
-  EXPECT_TRUE(Run([&] { return list[0]->tool.function(json::object(), late); }).is_error);
+  // The server must have been asked before the caller gives up.
+  for (std::chrono::milliseconds patience{50}; server.requests("tools/call").empty();
+       patience *= 2) {
+    TestContext late({}, DeadlineAfter(patience));
+    EXPECT_TRUE(Run([&] { return list[0]->tool.function(json::object(), late); }).is_error);
+  }
   while (!closed) std::this_thread::yield();
   EXPECT_TRUE(server.requests("notifications/cancelled").empty());
 }

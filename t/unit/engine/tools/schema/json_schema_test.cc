@@ -75,11 +75,10 @@ TEST(JsonSchemaTest, ProblemsAreBounded) {
 
 TEST(JsonSchemaTest, APatternThatBacktracksWithoutEndGivesUp) {
   const std::string text = "\"" + std::string(50'000, 'a') + "!\"";
-  const auto before = std::chrono::steady_clock::now();
+  // Without a bound this would not end within a lifetime.
   EXPECT_THAT(Check(R"({"pattern":"^(a+)+$"})", text), ElementsAre(HasSubstr("must match")));
   EXPECT_THAT(Check(R"({"pattern":"(x+x+)+y"})", "\"" + std::string(5000, 'x') + "\""),
               ElementsAre(HasSubstr("must match")));
-  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(5));
 }
 
 class OnSmallStack : public testing::OnFiber {};
