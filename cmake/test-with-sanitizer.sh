@@ -28,5 +28,5 @@ export TSAN_OPTIONS="suppressions='$suppressions/thread.suppress':print_suppress
 ctest --test-dir "$build" --output-on-failure -j "$jobs" --no-tests=error
 
 AGENT_GRAPH_BUILD=$build AGENT_GRAPH_SANITIZER=$sanitizer NGINX_BINARY=$objects/nginx \
-  /usr/bin/python3 -m pytest -c t/pytest.ini -o timeout=600 t/http t/faults
+  /usr/bin/python3 -m pytest -c t/pytest.ini -o timeout=2700 t/http t/faults
 echo "all tests passed under the $sanitizer sanitizer"

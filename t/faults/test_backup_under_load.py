@@ -1,27 +1,16 @@
 """A backup that is made while clients write is the state at one moment: whole, and not a row more."""
 
+import itertools
 import secrets
-import subprocess
 
-import pytest
-
-from harness import environment
+from harness.admin import admin
 from harness.agents import behaviour
 from harness.ledger import progress, run_writers, settle, stored_memories, stored_messages
 from harness.messages import user
+from harness.waiting import wait_until
 
 _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
 _WRITERS = 4
-_ATTEMPTS = 10  # until somebody wrote in the middle of one
-
-pytestmark = pytest.mark.timeout(600)
-
-
-def _admin(*arguments):
-    command = [environment.BUILD / "agent-graph-admin", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
-    return done.stdout
 
 
 def _acknowledged(writers):
@@ -39,24 +28,25 @@ def test_a_backup_under_load_is_one_moment(start_service):
     taken = []
 
     def back_up(writers):
-        for attempt in range(_ATTEMPTS):
+        attempts = itertools.count()
+
+        def made_amid_writes():
             progress(writers)
-            before = _acknowledged(writers)
-            _admin("backup", state, f"b{attempt}")
+            name, before = f"b{next(attempts)}", _acknowledged(writers)
+            admin("backup", state, name)
             after = _acknowledged(writers)
-            taken[:] = [f"b{attempt}", before]
-            if all(len(after[0][name]) > len(before[0][name]) for name in before[0]):
-                break
-        else:
-            raise AssertionError("nobody wrote while a backup was made")
+            taken[:] = [name, before]
+            return any(len(after[0][writer]) > len(before[0][writer]) for writer in before[0])
+
+        wait_until(made_amid_writes, "somebody writes while a backup is made")
         progress(writers)
 
     writers = run_writers(service, _WRITERS, back_up)
     service.stop()
     service.wait_until_gone()
     name, (messages_before, memories_before) = taken
-    _admin("restore", state, name)
-    told = _admin("verify", state)
+    admin("restore", state, name)
+    told = admin("verify", state)
     assert f"{_WRITERS + 1} threads" in told and "0 problems" in told
     service.start()
     settle(service)

@@ -60,7 +60,7 @@ class Storm:
             pass
 
 
-@pytest.mark.timeout(600 + 2 * _SECONDS)
+@pytest.mark.timeout(900 + 2 * _SECONDS)
 def test_what_was_acknowledged_is_there_once_and_in_order(start_service):
     service = start_service(behaviour("echo", store="leveldb", embedding="hash"), workers=_WORKERS)
     service.error_log.allow(r"exited on signal 9")

@@ -29,7 +29,7 @@ class Trace:
     """What the state owner of a service does with its log and its socket, as it does it."""
 
     def __init__(self, service, path):
-        (owner,) = service.cache_managers()
+        owner = service.cache_manager()
         self._path = path
         self._told = open(path.with_suffix(".told"), "w+")
         calls = "trace=write,writev,fsync,fdatasync,sendto,sendmsg"
@@ -37,7 +37,7 @@ class Trace:
             ["strace", "-f", "-y", "-s", "0", "-e", calls, "-o", path, "-p", str(owner.pid)],
             stderr=self._told,
         )
-        wait_until(self._attached, "strace is attached", 20)
+        wait_until(self._attached, "strace is attached")
 
     def _attached(self):
         assert self._strace.poll() is None, "strace ended"
@@ -67,7 +67,7 @@ class Trace:
 
     def close(self):
         self._strace.send_signal(signal.SIGINT)
-        self._strace.wait(20)
+        self._strace.wait(environment.PATIENCE)
         self._told.close()
 
 

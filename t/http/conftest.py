@@ -17,7 +17,7 @@ from harness.live_provider import LiveProvider  # noqa: E402
 from harness.mcp_server import McpPeer, McpServer  # noqa: E402
 from harness.mock_provider import MockProvider  # noqa: E402
 from harness.nginx import Nginx  # noqa: E402
-from harness.ports import free_port  # noqa: E402
+from harness.ports import free_port, release_ports  # noqa: E402
 from harness.service import Service  # noqa: E402
 
 
@@ -34,6 +34,13 @@ def pytest_runtest_makereport(item, call):
     outcome = yield
     if call.when == "call":
         item.call_failed = outcome.get_result().failed
+
+
+@pytest.fixture(autouse=True)
+def reservations():
+    """Comes first, hence goes last: after every server of the test."""
+    yield
+    release_ports()
 
 
 @pytest.fixture

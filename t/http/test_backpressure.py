@@ -33,10 +33,9 @@ def _wait_until_stalled(provider):
         seen["sent"] = sent
         return seen["looks"] >= _UNCHANGED_LOOKS
 
-    wait_until(stalled, "the provider is blocked", 60)
+    wait_until(stalled, "the provider is blocked")
 
 
-@pytest.mark.timeout(900)
 def test_a_thousand_slow_readers(start_service, large_provider):
     model = {"provider": "openai", "model": "m", "base_url": large_provider.base_url, "api_key": "k"}
     # A small send buffer: what the kernel would take off nginx says nothing about us.
@@ -63,7 +62,7 @@ def test_a_thousand_slow_readers(start_service, large_provider):
 
     for stream in streams[10:]:
         stream.close()
-    wait_until(lambda: large_provider.open_connections <= 10, "abandoned model calls end", 30)
+    wait_until(lambda: large_provider.open_connections <= 10, "abandoned model calls end")
     for stream in streams[:10]:
         assert stream.ended_with_done()
         assert stream.final_text() == _CHUNK * _CHUNKS

@@ -67,7 +67,6 @@ def test_a_wrong_secret_is_refused(start_service, bucket):
     assert bucket.objects == {} and "signature" in bucket.refused[0]
 
 
-@pytest.mark.timeout(600)
 def test_many_large_files_are_sent_at_once_in_little_memory(start_service, bucket):
     count, data = 20, bytes(10 * _MEGABYTE)
     service = _start(start_service, bucket, workers=1)

@@ -29,7 +29,6 @@ def _chunks(body, size):
                     for at in range(0, len(body), size))
 
 
-@pytest.mark.timeout(600)
 def test_the_largest_file_in_tiny_pieces(start_service):
     service = start_service(_ECHO, workers=1)
     uploaded(service, bytes(_MEGABYTE))
@@ -61,7 +60,7 @@ def _readable(connection, patience):
 
 def test_a_slow_upload_may_take_longer_than_one_that_says_nothing(start_service):
     """client_body_timeout is between two pieces: who sends some in time is let finish."""
-    service = start_service(_ECHO, workers=1, location="client_body_timeout 3s;")
+    service = start_service(_ECHO, workers=1, location="client_body_timeout 10s;")
     data = random.Random(4).randbytes(25 * _MEGABYTE)
     headers, body = file_form(data)
     head = headers | {"Content-Length": str(len(body))}
@@ -87,7 +86,6 @@ def test_a_slow_upload_may_take_longer_than_one_that_says_nothing(start_service)
     assert access_log.count(f'"POST {_UPLOAD} HTTP/1.1" 408 ') == 1
 
 
-@pytest.mark.timeout(600)
 def test_two_hundred_uploads_at_once_take_bounded_memory(start_service):
     count = 200
     service = start_service(_ECHO, workers=1)
@@ -182,7 +180,6 @@ def _endless_pdf():
     return documents.pdf_of(objects)
 
 
-@pytest.mark.timeout(600)
 def test_documents_that_never_end_harm_nobody(start_service):
     service = start_service(_ECHO, workers=1)
     headers, body = file_form(_endless_pdf(), "a.pdf", "application/pdf")
@@ -197,7 +194,6 @@ def test_documents_that_never_end_harm_nobody(start_service):
     assert service.get(reply.json()["data"]["url"]).body == _endless_pdf()
 
 
-@pytest.mark.timeout(600)
 def test_nobody_s_documents_keep_those_of_others_waiting(start_service):
     settings = {"auth": "jwt", "env": "env", "authorization": "allow_all"}
     service = start_service(_ECHO | settings, workers=1, files={"env": JWT_ENVIRONMENT})
@@ -207,7 +203,7 @@ def test_nobody_s_documents_keep_those_of_others_waiting(start_service):
         connection = service.connect()
         connection.request("POST", _UPLOAD, [*headers.items(), *bearer("alice")], body)
         hers.append(connection)
-    wait_until(lambda: len(_spools(service)) == len(hers), "all of hers have arrived", 60)
+    wait_until(lambda: len(_spools(service)) == len(hers), "all of hers have arrived")
     record = uploaded(service, documents.pdf(), "b.pdf", "application/pdf", headers=bearer("bob"))
     assert record["extracted_text"] == documents.TEXT
     for connection in hers:
@@ -217,7 +213,6 @@ def test_nobody_s_documents_keep_those_of_others_waiting(start_service):
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "data, content_type",
     [

@@ -121,7 +121,7 @@ def _play(port, sequence, target):
     """What the server says until it says goodbye, closes, or has answered a ping behind the sequence
     and another: a client that closes its side at once may do so before the server has written."""
     with socket.create_connection(("127.0.0.1", port)) as connection:
-        connection.settimeout(20 * environment.TIME_SCALE)
+        connection.settimeout(environment.PATIENCE)
         verdicts = []
         pings = [b"behind 1", b"behind 2"]
         with contextlib.suppress(ConnectionError):

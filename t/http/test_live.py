@@ -122,7 +122,7 @@ def test_other_graphs_are_not_live(start_service):
     service = start_service(LIVE | {"agent": "graphs/support.json:app"})
     socket = WebSocket(service.port).upgrade("/v1/graph/live")
     assert socket.read_json()["code"] == "not_live"
-    socket.is_closed_with(1008)
+    assert socket.agrees_to_close(1008)
 
 
 def test_a_live_graph_is_not_served_elsewhere(start_service):
@@ -130,7 +130,7 @@ def test_a_live_graph_is_not_served_elsewhere(start_service):
     socket = WebSocket(service.port).upgrade("/v1/graph/ws")
     chunk = socket.read_json()
     assert chunk["event"] == "error" and "/v1/graph/live" in chunk["data"]["reason"]
-    socket.is_closed_with(1008)
+    assert socket.agrees_to_close(1008)
     for reply in (service.invoke("hi"), service.post("/v1/graph/stream", {"messages": [user("hi")]})):
         assert reply.status == 422 and "/v1/graph/live" in reply.json()["detail"]
 

@@ -175,7 +175,7 @@ def test_errors_of_the_provider_leave_the_session_open(start_service, live_provi
 
 
 def test_a_storm_of_closes_ends_the_session(start_service, live_provider):
-    service = start_service(live_provider.settings(connect_timeout_ms=2000))
+    service = start_service(live_provider.settings())
     client = LiveClient(service.port).start()
     for _ in range(6):
         connection = live_provider.accept()

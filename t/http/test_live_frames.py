@@ -21,7 +21,7 @@ def test_first_frame_must_be_a_json_object(start_service, first):
     socket.send(first)
     error = socket.read_json()
     assert (error["type"], error["code"], error["fatal"]) == ("error", "invalid_config", True)
-    socket.is_closed_with(1003)
+    assert socket.agrees_to_close(1003)
 
 
 @pytest.mark.parametrize("modalities", [[], ["AUDIO", "TEXT"], ["VIDEO"], 5])

@@ -1,11 +1,10 @@
 """Live sessions with providers and clients that misbehave, and with a state that hangs."""
 
 import contextlib
-import os
-import signal
 
 import websockets
 
+from harness import processes
 from harness.live import begin_session, transcript
 from harness.waiting import wait_until
 
@@ -62,8 +61,8 @@ def test_what_cannot_be_kept_does_not_pile_up(start_service, live_provider):
     client.type("first")
     assert "first" in str(connection.receive())
     wait_until(lambda: service.get("/v1/threads/piled/messages").status == 200, "it is stored")
-    (helper,) = service.cache_managers()
-    os.kill(helper.pid, signal.SIGSTOP)
+    helper = service.cache_manager()
+    processes.freeze(helper.pid)
     try:
         # One after the other: of what comes faster than the provider takes it the oldest is dropped.
         for _ in range(8):
@@ -72,7 +71,7 @@ def test_what_cannot_be_kept_does_not_pile_up(start_service, live_provider):
         client.type("x" * (_MIB - 100))
         events = client.read_to("error")
     finally:
-        os.kill(helper.pid, signal.SIGCONT)
+        processes.thaw(helper.pid)
     assert (events[-1]["code"], events[-1]["fatal"]) == ("storage_unavailable", True)
     client.read_to_end()
     assert client.closed_with == 1011

@@ -107,11 +107,10 @@ def test_redis_goes_and_comes_back(start_service, redis):
         _begin(service, f"after{next(numbers)}")
         return redis.ask("DBSIZE") > 0
 
-    wait_until(is_used, "Redis is used again", 60)
+    wait_until(is_used, "Redis is used again")
     assert _read(service, "bob", "after0") == 403
 
 
-@pytest.mark.timeout(600)
 def test_a_dead_state_owner_denies_nobody_their_own(start_service):
     """Every lookup is the first one of its worker, so that it must be read from the state."""
     service = start_service(_GUARDED, files=_FILES, workers=2)
@@ -120,9 +119,8 @@ def test_a_dead_state_owner_denies_nobody_their_own(start_service):
     for thread_id in threads:
         assert _run(service, "alice", thread_id).status == 200
     for _ in range(3):
-        wait_until(lambda: len(service.cache_managers()) == 1, "one state owner runs")
         service.reload()  # workers that remember nothing
-        (owner,) = wait_until(service.cache_managers, "a state owner runs")
+        owner = service.cache_manager()
         statuses = {"alice": [], "bob": []}
         killed = threading.Event()
 

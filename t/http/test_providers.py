@@ -333,9 +333,14 @@ def test_silent_provider_runs_into_the_first_byte_timeout(serve, start_mock_prov
 
 def test_slow_drip_ends_with_the_run(serve, mock):
     service = serve(mock.base_url, nginx={"location": "agent_graph_run_timeout 1s;"})
-    lines = service.stream("drip").read_all()
-    assert sum(line["event"] == "message" for line in lines) >= 2, "pieces come while it drips"
-    assert lines[-2]["event"] == "error" and is_done(lines[-1])
+
+    def has_pieces():
+        lines = service.stream("drip").read_all()
+        assert lines[-2]["event"] == "error" and is_done(lines[-1])
+        return sum(line["event"] == "message" for line in lines) >= 2
+
+    # Within the second that a run has, a busy machine may send none.
+    wait_until(has_pieces, "pieces come while it drips")
 
 
 def test_abort_ends_the_call(serve, gated_provider):
@@ -343,7 +348,7 @@ def test_abort_ends_the_call(serve, gated_provider):
     stream = service.stream("hello")
     gated_provider.wait_for_waiting(1)
     stream.close()
-    wait_until(lambda: gated_provider.aborted == 1, "the provider's connection is closed", 1)
+    wait_until(lambda: gated_provider.aborted == 1, "the provider's connection is closed")
 
 
 # Anthropic and Gemini: each in its own words, the rest as above

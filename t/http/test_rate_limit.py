@@ -13,7 +13,7 @@ from harness.waiting import wait_until
 _HEADERS = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Reset-After"]
 
 
-def _limited(requests, window=60, **other):
+def _limited(requests, window=3600, **other):
     return DEMO | {"rate_limit": {"requests": requests, "window": window} | other}
 
 
@@ -22,7 +22,7 @@ def _statuses(service, count, target="/ping", **other):
 
 
 def test_admits_the_limit_and_tells_it_in_every_answer(start_service):
-    service = start_service(_limited(4))
+    service = start_service(_limited(4, window=600))
     before = int(time.time())
     for left, (method, target, status) in enumerate(
         [("GET", "/ping", 200), ("GET", "/nowhere", 404), ("PATCH", "/ping", 405), ("GET", "/v1/graph", 200)]
@@ -31,14 +31,14 @@ def test_admits_the_limit_and_tells_it_in_every_answer(start_service):
         assert reply.status == status
         assert reply.header("X-RateLimit-Limit") == "4"
         assert reply.header("X-RateLimit-Remaining") == str(3 - left)
-        assert reply.header("X-RateLimit-Reset-After") == "60"
-        assert abs(int(reply.header("X-RateLimit-Reset")) - before - 60) < 30
+        assert reply.header("X-RateLimit-Reset-After") == "600"
+        assert 0 <= int(reply.header("X-RateLimit-Reset")) - 600 - before <= time.time() - before + 1
 
     reply = service.get("/ping", headers={"X-Request-ID": "mine", "Origin": "https://a.example"})
     assert reply.status == 429
     wait = int(reply.header("Retry-After"))
     # A window has both its ends: within the millisecond of the first request it is a second more.
-    assert 1 <= wait <= 61
+    assert 1 <= wait <= 601
     assert reply.header("X-RateLimit-Remaining") == "0"
     assert reply.header("X-RateLimit-Reset-After") == str(wait)
     assert reply.header("X-Request-ID") == "mine"
@@ -47,7 +47,7 @@ def test_admits_the_limit_and_tells_it_in_every_answer(start_service):
     assert body["detail"] == body["error"]["message"]
     assert body["error"]["code"] == "RATE_LIMIT_EXCEEDED"
     assert body["error"]["limit"] == 4
-    assert body["error"]["window_seconds"] == 60
+    assert body["error"]["window_seconds"] == 600
     assert body["error"]["retry_after_seconds"] == wait
     assert body["metadata"]["request_id"] == "mine"
 
@@ -62,11 +62,11 @@ def test_a_refused_connection_goes_on(start_service):
 
 @pytest.mark.parametrize("scope, counters", [("worker", 2), ("nginx", 1)])
 def test_a_scope_has_one_count_or_one_for_each_worker(start_service, scope, counters):
-    service = start_service(_limited(3, scope=scope), workers=2)
+    # With reuseport the kernel spreads connections over both workers.
+    service = start_service(_limited(3, scope=scope), workers=2, listen="reuseport")
     left = []
 
     def ask():
-        # Many at once, so that one worker alone does not take them all.
         connections = [service.connect() for _ in range(20)]
         for connection in connections:
             connection.request("GET", "/ping")
@@ -238,10 +238,11 @@ def test_no_window_admits_more_than_the_limit_under_eight_workers(start_service,
     service = start_service(_limited(requests, window=window), workers=8)
     admitted, faults = [], []
     end = time.monotonic() + 3 * window
+    over = threading.Event()
 
     def hammer():
         try:
-            while time.monotonic() < end:
+            while not over.is_set():
                 # A connection each time, so that every worker gets its share.
                 with service.connect() as connection:
                     for _ in range(4):
@@ -257,10 +258,16 @@ def test_no_window_admits_more_than_the_limit_under_eight_workers(start_service,
     clients = [threading.Thread(target=hammer) for _ in range(16)]
     for client in clients:
         client.start()
-    for client in clients:
-        client.join()
+    try:
+        wait_until(
+            lambda: faults or time.monotonic() > end and len(admitted) >= requests,
+            "some windows have passed, and a limit's worth was admitted",
+        )
+    finally:
+        over.set()
+        for client in clients:
+            client.join()
     assert not faults
-    assert len(admitted) >= requests
     # Requests that began and ended within one window's time were all counted in that window.
     for begin, _ in admitted:
         inside = [1 for sent, received in admitted if begin <= sent and received <= begin + window]

@@ -51,7 +51,7 @@ class RunningServer:
             assert self._process.poll() is None, self.printed
             return re.search(r"Try:\n\n(( +curl .*\n)+)\n", self.printed)
 
-        return wait_until(told, "conf/run.sh tells what to try", 20)[1].splitlines()
+        return wait_until(told, "conf/run.sh tells what to try")[1].splitlines()
 
     def workers(self):
         session = processes.in_session(self._process.pid)
@@ -60,7 +60,7 @@ class RunningServer:
     def interrupt(self):
         """Ctrl-C: the whole foreground group gets it."""
         os.killpg(self._process.pid, signal.SIGINT)
-        return self._process.wait(20)
+        return self._process.wait(environment.PATIENCE)
 
     def close(self):
         if self._process.poll() is None:

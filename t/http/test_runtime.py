@@ -48,7 +48,7 @@ def test_a_node_is_tried_again(start_service, start_mock_provider):
     document = {"app": _agent(retry={"attempts": 3, "delay_ms": 1})}
     service = _serve(start_service, document, default=_openai(mock, retries_max=0))
     assert texts(_ask(service, "x")["messages"])[-1] == "at last"
-    assert len(service.error_log.lines("attempt [12] of 3 failed")) == 2
+    assert len(service.wait_for_log("attempt [12] of 3 failed", 2)) == 2
     run = service.get("/v1/observability/t").json()["data"]["run"]
     assert run["status"] == "done" and run["iterations"] == 1
 

@@ -28,11 +28,11 @@ def _calls_of_a_download(service, trace, record, data):
     with open(trace.with_suffix(".told"), "w+") as told:
         strace = subprocess.Popen(command, stderr=told)
         try:
-            wait_until(lambda: told.seek(0) or "attached" in told.read(), "strace is attached", 20)
+            wait_until(lambda: told.seek(0) or "attached" in told.read(), "strace is attached")
             assert service.get(record["url"]).body == data
         finally:
             strace.send_signal(signal.SIGINT)
-            strace.wait(20)
+            strace.wait(environment.PATIENCE)
     file_of = rf"<[^>]*/{record['file_id']}>"
     sent = copied = 0
     for line in trace.read_text().splitlines():

@@ -73,13 +73,16 @@ def test_counts_requests_runs_refusals_and_the_rate_limit(start_service):
     assert service.invoke("hello").status == 200
     assert service.get("/nowhere").status == 404
     assert service.post("/v1/graph/invoke", {"messages": 5}).status == 422
-    samples = wait_until(
-        lambda: (found := _metrics(service)) and _requests(found, "other", "rejected") == 1 and found,
-        "everything is counted",
-    )
-    assert _requests(samples, "ping", "ok") == 3
-    assert _requests(samples, "graph", "ok") == 1
-    assert _requests(samples, "graph", "rejected") == 1
+
+    def counted():
+        samples = _metrics(service)
+        requests = [
+            _requests(samples, "ping", "ok"), _requests(samples, "graph", "ok"),
+            _requests(samples, "graph", "rejected"), _requests(samples, "other", "rejected"),
+        ]
+        return requests == [3, 1, 1, 1] and samples
+
+    samples = wait_until(counted, "everything is counted")
     assert samples['agent_graph_runs_total{service="test",outcome="ok"}'] == 1
     assert samples['agent_graph_refusals_total{service="test",reason="not_found"}'] == 1
     assert samples['agent_graph_refusals_total{service="test",reason="invalid"}'] == 1
@@ -124,7 +127,7 @@ def test_open_sockets_are_counted_over_a_reload(start_service):
     new = WebSocket(service.port).upgrade()
     wait_until(lambda: _metrics(service)[_SOCKETS] == 2, "both sockets are counted")
     decisions = 'agent_graph_rate_limit_decisions_total{service="test",decision="admitted"}'
-    assert _metrics(service)[decisions] == 2
+    wait_until(lambda: _metrics(service)[decisions] == 2, "both handshakes are counted")
     old.reset()
     wait_until(lambda: _metrics(service)[_SOCKETS] == 1, "the old socket has gone")
     new.reset()
@@ -207,7 +210,7 @@ def test_each_run_of_a_socket_is_counted(start_service):
     # Begins no run.
     socket.send_json({"messages": 5})
     socket.read_run()
-    assert _runs(service, "ok") == 2
+    wait_until(lambda: _runs(service, "ok") == 2, "both runs are counted")
     service.write_settings(behaviour("throwing"))
     service.reload()
     failing = WebSocket(service.port).upgrade()
@@ -246,6 +249,7 @@ def test_stays_true_when_workers_are_killed_and_reloaded(start_service, gated_pr
     for _ in range(4):
         assert service.get("/ping").status == 200
     stream = _waiting_stream(service, gated_provider)
+    wait_until(lambda: _requests(_metrics(service), "ping", "ok") == 4, "all are counted")
     victims = {worker.pid for worker in service.workers()}
     service.error_log.allow(r"exited on signal 9")
     for pid in victims:

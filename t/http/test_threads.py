@@ -321,14 +321,14 @@ def test_threads_that_nothing_happens_on_go_when_the_settings_say_so(start_servi
             assert service.invoke("hello", config={"thread_id": thread_id}).status == 200
         return service
 
-    patient, forgetful = [serve(ttl=3600), serve()], serve(ttl=3)
+    patient, forgetful = [serve(ttl=3600), serve()], serve(ttl=10)
 
     def gone():
         # What happens on a thread puts its end off.
         assert forgetful.invoke("again", config={"thread_id": "busy"}).status == 200
         return forgetful.get("/v1/threads/t").status == 404
 
-    wait_until(gone, "the thread has expired", 30)
+    wait_until(gone, "the thread has expired")
     listed = forgetful.get("/v1/threads").json()["data"]["threads"]
     assert [thread["thread_id"] for thread in listed] == ["busy"]
     assert forgetful.get("/v1/threads/t/messages").status == 404

@@ -39,7 +39,7 @@ class _Flood:
             seen[0] = self.sent
             return seen[1] > 50 or self.sent >= bytes_max
 
-        wait_until(over, "the server takes no more", 60)
+        wait_until(over, "the server takes no more")
 
     def complete(self):
         """Sends the rest of a frame that was cut; the number of frames."""
@@ -94,7 +94,7 @@ def test_pings_of_who_does_not_read_take_no_memory(start_service):
             return True
         return False
 
-    wait_until(given_up, "the client is given up", 60)
+    wait_until(given_up, "the client is given up")
     if not environment.SANITIZER:
         assert most - before < 8 * 1024 * 1024
 
@@ -112,8 +112,8 @@ def test_a_run_past_its_deadline_can_be_read_later(start_service):
         socket = WebSocket(service.port, receive_buffer=4096).upgrade()
         for _ in range(2):
             socket.send_json(invocation("much"))
-            wait_until(lambda: provider.open_connections > 0, "the run has begun", 60)
-            wait_until(lambda: provider.open_connections == 0, "the deadline ends the run", 60)
+            wait_until(lambda: provider.open_connections > 0, "the run has begun")
+            wait_until(lambda: provider.open_connections == 0, "the deadline ends the run")
             assert any(chunk["event"] == "error" for chunk in socket.read_run())
 
 
@@ -156,7 +156,7 @@ def test_a_flood_leaves_its_thread_to_others(start_service):
     for thread in threads:
         thread.start()
     try:
-        wait_until(lambda: flood.sent > 1024 * 1024, "the flood has begun", 60)
+        wait_until(lambda: flood.sent > 1024 * 1024, "the flood has begun")
         for _ in range(10):
             assert service.invoke("hello").status == 200
     finally:

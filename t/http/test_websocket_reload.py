@@ -9,7 +9,7 @@ from harness.websocket import PING, PONG, WebSocket, frame
 
 def test_sockets_are_told_one_by_one(start_service):
     """Whoever is told comes again at once, so not all are told in the same moment."""
-    service = start_service(DEMO, http="agent_graph_shutdown_jitter 3s;", workers=1)
+    service = start_service(DEMO, http="agent_graph_shutdown_jitter 60s;", workers=1)
     waiting = [WebSocket(service.port).upgrade() for _ in range(20)]
     service.reload()
     told, _, _ = select.select([one.socket for one in waiting], [], [])

@@ -17,3 +17,6 @@ NODE_MODULES = (ROOT / "build" / "node").resolve() / "node_modules"
 SANITIZER = os.environ.get("AGENT_GRAPH_SANITIZER", "")
 # Deadlines are for what never happens: a loaded machine of two cores may take its time.
 TIME_SCALE = {"": 3, "address": 6, "thread": 12}[SANITIZER]
+# Seconds until a test gives up waiting, for whatever it waits. No test may be green because
+# something happened within a few seconds, nor red because it took longer.
+PATIENCE = 40 * TIME_SCALE

@@ -66,8 +66,8 @@ class GatedProvider:
         with self._lock:
             return self._open_connections
 
-    def wait_for_waiting(self, count, timeout=20):
-        wait_until(lambda: self.waiting >= count, f"{count} streams wait at the gate", timeout)
+    def wait_for_waiting(self, count):
+        wait_until(lambda: self.waiting >= count, f"{count} streams wait at the gate")
 
     def open_gate(self):
         self._loop.call_soon_threadsafe(self._gate.set)

@@ -66,12 +66,12 @@ def request_bytes(method, target, headers=(), body=None, version="HTTP/1.1"):
 class Connection:
     """One TCP connection. `receive_buffer` bounds the client's window: a slow reader."""
 
-    def __init__(self, port, receive_buffer=None, timeout=20.0):
+    def __init__(self, port, receive_buffer=None):
         self.socket = socket.socket()
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket.settimeout(timeout * environment.TIME_SCALE)
+        self.socket.settimeout(environment.PATIENCE)
         self.socket.connect(("127.0.0.1", port))
         self._received = b""
 
@@ -184,8 +184,8 @@ class Connection:
         return reply
 
 
-def fetch(port, method, target, headers=(), body=None, version="HTTP/1.1", timeout=20.0):
+def fetch(port, method, target, headers=(), body=None, version="HTTP/1.1"):
     """One request on a connection of its own."""
-    with Connection(port, timeout=timeout) as connection:
+    with Connection(port) as connection:
         connection.request(method, target, headers, body, version)
         return connection.read_reply(method)

@@ -17,9 +17,9 @@ _RECEIVE_BYTES = 65536
 class Http2Connection:
     """One connection; requests get stream ids, answers are collected per id."""
 
-    def __init__(self, port, timeout=20.0):
+    def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.settimeout(timeout * environment.TIME_SCALE)
+        self.socket.settimeout(environment.PATIENCE)
         self.state = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
         self.state.initiate_connection()
         self.replies = {}

@@ -8,8 +8,6 @@ from .http1 import ConnectionClosed
 from .messages import user
 from .waiting import wait_until
 
-_PATIENCE = 60  # seconds
-
 
 class Writer(threading.Thread):
     """Appends numbered messages to a thread of its own and stores numbered memories, and notes
@@ -82,7 +80,7 @@ def stored_memories(service):
 
 def settle(service):
     """Waits until the service answers again; an owner that failed tries again after seconds."""
-    wait_until(lambda: service.get("/v1/threads?limit=1").status == 200, "state is served", _PATIENCE)
+    wait_until(lambda: service.get("/v1/threads?limit=1").status == 200, "state is served")
 
 
 def judge(service, writers):
@@ -108,13 +106,13 @@ def run_writers(service, count, faults):
         writer.start()
     try:
         # The storm begins when everybody has been answered once.
-        wait_until(lambda: all(writer.messages for writer in writers), "writers are at work", _PATIENCE)
+        wait_until(lambda: all(writer.messages for writer in writers), "writers are at work")
         faults(writers)
     finally:
         for writer in writers:
             writer.stop()
         for writer in writers:
-            writer.join(_PATIENCE * environment.TIME_SCALE)
+            writer.join(environment.PATIENCE)
         # Whatever else failed, this may be why.
         for writer in writers:
             if writer.failure is not None:
@@ -129,5 +127,4 @@ def progress(writers):
     wait_until(
         lambda: all(len(writer.messages) > count for writer, count in zip(writers, before)),
         "writers are answered again",
-        _PATIENCE,
     )

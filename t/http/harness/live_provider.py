@@ -11,9 +11,6 @@ import websockets
 
 from . import environment
 
-# Generous: a machine may be loaded.
-_PATIENCE = 30 * environment.TIME_SCALE
-
 
 class ProviderConnection:
     """One connection of the server under test, seen from the provider."""
@@ -26,11 +23,11 @@ class ProviderConnection:
         self.messages = queue.Queue()
 
     def _call(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(_PATIENCE)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(environment.PATIENCE)
 
     def receive(self):
         """The next message; None once the connection is over."""
-        return self.messages.get(timeout=_PATIENCE)
+        return self.messages.get(timeout=environment.PATIENCE)
 
     def receive_until(self, key):
         """The next message that has this key; those before it are dropped."""
@@ -117,6 +114,7 @@ class LiveProvider:
     def __init__(self):
         self._loop = asyncio.new_event_loop()
         self._connections = queue.Queue()
+        self._sockets = []
         self.attempts = 0
         self.refuse_with = None
         self.port = None
@@ -139,7 +137,7 @@ class LiveProvider:
         return self.settings(provider="openai", base_url=base_url, model="gpt-realtime", **model)
 
     def accept(self):
-        return self._connections.get(timeout=_PATIENCE)
+        return self._connections.get(timeout=environment.PATIENCE)
 
     def has_connection(self):
         return not self._connections.empty()
@@ -164,6 +162,7 @@ class LiveProvider:
 
     async def _take(self, socket):
         connection = ProviderConnection(self._loop, socket, socket.path, socket.request_headers)
+        self._sockets.append(socket)
         self._connections.put(connection)
         try:
             async for message in socket:
@@ -173,10 +172,13 @@ class LiveProvider:
         connection.messages.put(None)
 
     def close(self):
-        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(_PATIENCE)
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(environment.PATIENCE)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
     async def _end(self):
+        # A server that closes waits for each of its clients; some tests leave one that hears nothing.
+        for socket in self._sockets:
+            socket.transport.abort()
         self._server.close()
         await self._server.wait_closed()

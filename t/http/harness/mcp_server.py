@@ -26,7 +26,7 @@ class McpServer:
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
-        wait_until(self._answers, "the MCP server listens", 30)
+        wait_until(self._answers, "the MCP server listens")
 
     @property
     def url(self):

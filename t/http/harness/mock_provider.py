@@ -40,7 +40,7 @@ class MockProvider:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
             )
-        self.port = wait_until(self._announced_port, "the mock provider listens", 20)
+        self.port = wait_until(self._announced_port, "the mock provider listens")
 
     def _announced_port(self):
         text = self._log.read_text(errors="replace")

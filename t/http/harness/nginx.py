@@ -13,7 +13,6 @@ from .waiting import wait_until
 
 # A test run as root serves as somebody else, as an installed nginx does.
 _WORKER_USER = "nobody"
-_START_SECONDS = 20
 
 
 class Nginx:
@@ -65,7 +64,7 @@ class Nginx:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=self._environment(extra_environment),
-                timeout=_START_SECONDS * environment.TIME_SCALE,
+                timeout=environment.PATIENCE,
                 check=False,
             )
         return done.returncode, printed.read_text(errors="replace")
@@ -89,6 +88,7 @@ class Nginx:
     # Life cycle
 
     def start(self, extra_environment=None):
+        before = self.state_terms()
         code, printed = self.run(extra_environment=extra_environment)
         if code != 0:
             raise AssertionError(f"nginx did not start:\n{printed}\n{self.error_log.text()}")
@@ -97,6 +97,7 @@ class Nginx:
         wait_until(lambda: os.getsid(master) == master, "the daemon has a session of its own")
         self.session = master
         self.wait_for_workers()
+        self.wait_for_state(before)
         return self
 
     @property
@@ -131,6 +132,23 @@ class Nginx:
     def cache_managers(self):
         return [process for process in self.processes() if "cache manager" in process.title]
 
+    def cache_manager(self):
+        """The only one; while one replaces another this waits until that is over."""
+
+        def settled():
+            running = self.cache_managers()
+            return running[0] if len(running) == 1 else None
+
+        return wait_until(settled, "one cache manager runs")
+
+    # A service with a state knows more; see Service.
+
+    def state_terms(self):
+        return 0
+
+    def wait_for_state(self, before):
+        pass
+
     def wait_for_workers(self, other_than=()):
         """Waits until the configured number of new workers runs; returns their pids."""
         wanted = self._configured_workers()
@@ -139,7 +157,7 @@ class Nginx:
             pids = {process.pid for process in self.workers()} - set(other_than)
             return pids if len(pids) >= wanted else None
 
-        return wait_until(ready, f"{wanted} workers run", _START_SECONDS)
+        return wait_until(ready, f"{wanted} workers run")
 
     def _configured_workers(self):
         for line in self.configuration.splitlines():
@@ -152,13 +170,16 @@ class Nginx:
         os.kill(pid or self.master_pid, number)
 
     def reload(self):
-        """HUP; returns when new workers run and the old ones accept nothing any more."""
+        """HUP; returns when new workers run, the old ones accept nothing any more, and the new cache
+        manager, if there is one, has taken over from the old one."""
         old = {process.pid for process in self.workers()}
+        before = self.state_terms()
         self.signal(signal.SIGHUP)
         fresh = self.wait_for_workers(other_than=old)
         wait_until(
             lambda: not old & {process.pid for process in self.workers()}, "old workers drain"
         )
+        self.wait_for_state(before)
         return fresh
 
     def refused_reload(self):
@@ -184,10 +205,10 @@ class Nginx:
                     self.kill(process.pid)
         (self.directory / "logs" / "nginx.pid").unlink(missing_ok=True)
 
-    def kill_worker(self):
-        """kill -9 of one worker; returns when the master has replaced it."""
+    def kill_worker(self, victim=None):
+        """kill -9 of one worker, by its pid or any; returns when the master has replaced it."""
         before = {process.pid for process in self.workers()}
-        victim = min(before)
+        victim = victim or min(before)
         self.error_log.allow(rf"worker process {victim} exited on signal 9")
         self.kill(victim)
         wait_until(lambda: {process.pid for process in self.workers()} - before, "a new worker runs")
@@ -196,14 +217,16 @@ class Nginx:
     def upgrade(self):
         """USR2, then QUIT of the old master: the new binary takes over. Returns the new master."""
         old = self.master_pid
+        before = self.state_terms()
         self.signal(signal.SIGUSR2, old)
 
         def started():
             fresh = [process for process in self.masters() if process.pid != old]
             return fresh and self.workers(master=fresh[0].pid) and fresh[0].pid
 
-        new = wait_until(started, "the new binary runs", _START_SECONDS)
+        new = wait_until(started, "the new binary runs")
         wait_until(lambda: self._read_pid() == new, "the new master owns the pid file")
+        self.wait_for_state(before)
         self.signal(signal.SIGQUIT, old)
         return new
 
@@ -229,8 +252,18 @@ class Nginx:
             with contextlib.suppress(ProcessLookupError):
                 self.signal(number, master.pid)
 
-    def wait_until_gone(self, timeout=15):
-        wait_until(lambda: not self.processes(), "all processes of nginx have gone", timeout)
+    def wait_until_gone(self):
+        wait_until(lambda: not self.processes(), "all processes of nginx have gone")
+
+    def wait_for_log(self, pattern, count=1):
+        """Waits until error.log has so many lines with the pattern; returns all of them. What a
+        process logs may come after its answer to a request."""
+
+        def logged():
+            lines = self.error_log.lines(pattern)
+            return lines if len(lines) >= count else None
+
+        return wait_until(logged, f"{pattern!r} is logged")
 
     # Verdict
 

@@ -3,6 +3,7 @@
 import socket
 import subprocess
 
+from . import processes
 from .ports import free_port
 from .waiting import wait_until
 
@@ -15,6 +16,11 @@ class RedisServer:
 
     @property
     def url(self):
+        """For services that wait for each answer: a loaded machine's may take its time."""
+        return f"{self.impatient_url}?timeout_ms=60000"
+
+    @property
+    def impatient_url(self):
         return f"redis://127.0.0.1:{self.port}"
 
     def start(self):
@@ -54,5 +60,9 @@ class RedisServer:
             self._process.kill()
             self._process.wait()
 
-    def signal(self, number):
-        self._process.send_signal(number)
+    def freeze(self):
+        """It keeps its connections and answers nothing."""
+        processes.freeze(self._process.pid)
+
+    def thaw(self):
+        processes.thaw(self._process.pid)

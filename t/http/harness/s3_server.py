@@ -30,7 +30,7 @@ class S3Server:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
             )
-        wait_until(self._listens, "the S3 server listens", 20)
+        wait_until(self._listens, "the S3 server listens")
 
     def _listens(self):
         assert self._process.poll() is None, "the S3 server ended"
@@ -39,5 +39,5 @@ class S3Server:
 
     def close(self):
         if self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
-            self._process.wait(10)
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()

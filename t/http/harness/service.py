@@ -7,6 +7,7 @@ from .configuration import service_configuration
 from .nginx import Nginx
 from .ports import free_port
 from .stream import Stream
+from .waiting import wait_until
 
 
 class Service(Nginx):
@@ -35,6 +36,28 @@ class Service(Nginx):
         """Rewrites nginx.conf with other arguments; takes effect at the next reload or start."""
         self._shape |= configuration
         self.configure(service_configuration(self.port, **self._shape))
+
+    # State: a request that comes while no process serves it waits for some seconds only.
+
+    def _keeps_state(self):
+        try:
+            settings = json.loads((self.directory / "conf" / "service.json").read_text())
+        except ValueError:
+            return False
+
+        def kind(key):
+            block = settings.get(key)
+            return block.get("type") if isinstance(block, dict) else block
+
+        return kind("checkpointer") != "none" or kind("store") not in (None, "none")
+
+    def state_terms(self):
+        """How often a process has begun to serve the state, or has found that it cannot be served."""
+        return len(self.error_log.lines(r"owns the state of|state of .* is not available"))
+
+    def wait_for_state(self, before):
+        if self._keeps_state():
+            wait_until(lambda: self.state_terms() > before, "the state is served")
 
     # Requests
 

@@ -15,7 +15,7 @@ class SlowLink:
 
     @property
     def url(self):
-        return f"redis://127.0.0.1:{self.port}"
+        return f"redis://127.0.0.1:{self.port}?timeout_ms=60000"
 
     def stop(self):
         self._process.kill()

@@ -7,14 +7,16 @@ from . import environment
 _POLL_INTERVAL = 0.01
 
 
-def wait_until(condition, what, timeout=10.0):
-    """Returns the first truthy value of condition(); fails after `timeout` seconds, scaled for
-    sanitizers. `what` completes the sentence "still waiting until ..."."""
-    deadline = time.monotonic() + timeout * environment.TIME_SCALE
+def wait_until(condition, what, timeout=0):
+    """Returns the first truthy value of condition(); fails once that has taken too long. `what`
+    completes the sentence "still waiting until ...". `timeout`, in seconds, is for work that may take
+    longer than environment.PATIENCE; a shorter one has no effect."""
+    patience = max(environment.PATIENCE, timeout * environment.TIME_SCALE)
+    deadline = time.monotonic() + patience
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > deadline:
-            raise AssertionError(f"after {timeout} s still waiting until {what}")
+            raise AssertionError(f"after {patience} s still waiting until {what}")
         time.sleep(_POLL_INTERVAL)

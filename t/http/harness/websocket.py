@@ -133,6 +133,12 @@ class WebSocket(http1.Connection):
         assert closing.opcode == CLOSE, closing
         return closing
 
+    def agrees_to_close(self, code):
+        """Answers the server's Close, which it would wait for; true if the server closes then."""
+        assert self.read_close().close_code == code
+        self.send(close_frame(code))
+        return self.is_closed_by_server()
+
     def is_closed_with(self, code):
         assert self.read_close().close_code == code
         return self.is_closed_by_server()

@@ -1,0 +1,20 @@
+"""agent-graph-admin, run on the state of a service."""
+
+import subprocess
+
+from . import environment
+
+PROGRAM = environment.BUILD / "agent-graph-admin"
+
+
+def admin(*arguments, code=0):
+    """What the program printed; it must end with this code."""
+    done = subprocess.run(
+        [PROGRAM, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=environment.PATIENCE,
+        check=False,
+    )
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    return done.stdout + done.stderr
