@@ -59,6 +59,7 @@ bench:
 	/usr/bin/python3 bench/run.py $(BUILD)
 	/usr/bin/python3 bench/access.py $(BUILD)
 	/usr/bin/python3 bench/live.py $(BUILD)
+	/usr/bin/python3 bench/slow_readers.py $(BUILD)
 
 lint:
 	cmake/install-packages.sh build lint

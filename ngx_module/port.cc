@@ -10,6 +10,8 @@ namespace {
 constexpr size_t kBatchItemsMax = 256;
 constexpr std::chrono::microseconds kBatchTimeMax{2000};
 constexpr size_t kItemsPerClockRead = 32;
+// Room for items that is kept from batch to batch.
+constexpr size_t kItemsKeptMax = 4096;
 
 ngx_uint_t LogLevelOf(bridge::LogLevel level) {
   switch (level) {
@@ -103,6 +105,7 @@ void Port::TakeBatch(ngx_event_t* event) {
     ngx_post_event(event, &ngx_posted_next_events);
   } else {
     items_.clear();
+    if (items_.capacity() > kItemsKeptMax) std::vector<bridge::OutboxItem>().swap(items_);
     next_ = 0;
   }
 }

@@ -1,11 +1,27 @@
 #include "reply_writer.h"
 
+#include <algorithm>
+#include <cstring>
+
+#include "base/block_pool.h"
 #include "base/letter_case.h"
 
 namespace agent_graph::nginx {
 namespace {
 
-constexpr size_t kFreePiecesMax = 32;
+// The most that a stream gives nginx at a time. It is more than a socket takes at once from an
+// ordinary client, and few enough links to walk.
+constexpr uint64_t kHandedBytesMax = 64 * 1024;
+constexpr int kHandedPiecesMax = 16;
+
+// Larger chunks are not copied into blocks.
+constexpr size_t kJoinedBytesMax = 64 * 1024;
+
+// Of this process; never destroyed, because requests may outlive static objects.
+BlockPool& Blocks() {
+  static auto* const blocks = new BlockPool;
+  return *blocks;
+}
 
 // nginx writes these itself, once, as the protocol of the connection demands; Connection does not
 // exist in HTTP/2.
@@ -26,6 +42,33 @@ ngx_int_t DisableNagle(ngx_http_request_t* request) {
 
 }  // namespace
 
+struct ReplyWriter::FilePart {
+  FileDescriptor descriptor;
+  ngx_file_t file_of_nginx;
+};
+
+ReplyWriter::Piece::Piece() {
+  ngx_memzero(&buffer, sizeof(buffer));
+  buffer.memory = 1;  // nobody writes to it
+  link.buf = &buffer;
+  link.next = nullptr;
+}
+
+ReplyWriter::Piece::~Piece() {
+  if (block != nullptr) Blocks().Give(block);
+}
+
+void ReplyWriter::Piece::PointTo(std::string_view data) {
+  // nginx's buffers are not const.
+  auto* begin = reinterpret_cast<u_char*>(const_cast<char*>(data.data()));
+  buffer.start = buffer.pos = begin;
+  buffer.end = buffer.last = begin + data.size();
+}
+
+size_t ReplyWriter::Piece::room() const {
+  return block == nullptr ? 0 : static_cast<size_t>(buffer.end - buffer.last);
+}
+
 void ReplyWriter::PieceList::Push(Piece* piece) {
   piece->next = nullptr;
   (last == nullptr ? first : last->next) = piece;
@@ -40,10 +83,13 @@ ReplyWriter::Piece* ReplyWriter::PieceList::Pop() {
   return piece;
 }
 
+void ReplyWriter::PieceList::Clear() {
+  while (Piece* piece = Pop()) delete piece;
+}
+
 ReplyWriter::~ReplyWriter() {
-  for (PieceList* list : {&pending_, &busy_, &free_}) {
-    while (Piece* piece = list->Pop()) delete piece;
-  }
+  pending_.Clear();
+  busy_.Clear();
 }
 
 void ReplyWriter::SetHead(bridge::ReplyHead head) {
@@ -59,73 +105,105 @@ void ReplyWriter::Append(std::string bytes) {
     released_ += bytes.size();
     return;
   }
-  Piece* piece = NewPiece();
+  // A client that keeps up gets each chunk as it is.
+  if (pending_.first != nullptr && bytes.size() < kJoinedBytesMax) return Join(bytes);
+  auto* piece = new Piece;
   piece->bytes = std::move(bytes);
-  AppendPiece(piece, piece->bytes);
+  piece->counted = piece->bytes.size();
+  piece->PointTo(piece->bytes);
+  pending_.Push(piece);
+}
+
+// Copies the bytes behind what is pending.
+void ReplyWriter::Join(std::string_view bytes) {
+  while (!bytes.empty()) {
+    if (pending_.last->room() == 0) {
+      auto piece = std::make_unique<Piece>();
+      piece->block = Blocks().Take();
+      piece->PointTo({piece->block, BlockPool::kBlockBytes});
+      piece->buffer.last = piece->buffer.pos;
+      pending_.Push(piece.release());
+    }
+    Piece& tail = *pending_.last;
+    const size_t size = std::min(bytes.size(), tail.room());
+    memcpy(tail.buffer.last, bytes.data(), size);
+    tail.buffer.last += size;
+    tail.counted += size;
+    bytes.remove_prefix(size);
+  }
 }
 
 void ReplyWriter::AppendLasting(std::string_view bytes) {
   if (bytes.empty()) return;
   appended_ += static_cast<int64_t>(bytes.size());
-  if (!request_->header_only) AppendPiece(NewPiece(), bytes);
-}
-
-void ReplyWriter::AppendPiece(Piece* piece, std::string_view bytes) {
-  // nginx's buffers are not const; `memory` says that nobody writes to this one.
-  auto* data = reinterpret_cast<u_char*>(const_cast<char*>(bytes.data()));
-  piece->buffer.start = piece->buffer.pos = data;
-  piece->buffer.end = piece->buffer.last = data + bytes.size();
+  if (request_->header_only) return;
+  auto* piece = new Piece;
+  piece->PointTo(bytes);
   pending_.Push(piece);
 }
 
 void ReplyWriter::AppendFile(bridge::SendFile part) {
   appended_ += static_cast<int64_t>(part.length);
   if (request_->header_only) return;
-  Piece* piece = NewPiece();
-  piece->file = std::move(part.file);
-  ngx_memzero(&piece->file_of_nginx, sizeof(piece->file_of_nginx));
-  piece->file_of_nginx.fd = piece->file.get();
-  piece->file_of_nginx.log = request_->connection->log;
+  auto piece = std::make_unique<Piece>();
+  piece->file = std::make_unique<FilePart>();
+  piece->file->descriptor = std::move(part.file);
+  ngx_file_t& file = piece->file->file_of_nginx;
+  ngx_memzero(&file, sizeof(file));
+  file.fd = piece->file->descriptor.get();
+  file.log = request_->connection->log;
   piece->buffer.memory = 0;
   piece->buffer.in_file = 1;
-  piece->buffer.file = &piece->file_of_nginx;
+  piece->buffer.file = &file;
   piece->buffer.file_pos = static_cast<off_t>(part.offset);
   piece->buffer.file_last = static_cast<off_t>(part.offset + part.length);
-  pending_.Push(piece);
+  pending_.Push(piece.release());
 }
 
 ngx_int_t ReplyWriter::Flush() {
-  bool stream = false;
+  bool announce_head = false;
   if (head_ && !head_sent_) {
-    stream = head_->content_length < 0;
+    announce_head = head_->content_length < 0;
     ngx_int_t rc = SendHead();
     if (rc == NGX_ERROR || rc > NGX_OK) return rc;
     if (request_->header_only) {
-      while (Piece* piece = pending_.Pop()) {
-        released_ += piece->bytes.size();
-        delete piece;
-      }
+      released_ = DiscardUnsent();
+      pending_.Clear();
     }
   }
   if (request_->header_only) return NGX_OK;
-  ngx_int_t rc = NGX_OK;
-  if (ngx_chain_t* chain = PrepareChain(); chain != nullptr) {
-    rc = ngx_http_output_filter(request_, chain);
-  } else if (finished_ && !last_sent_ && head_sent_) {
-    last_sent_ = true;
-    rc = ngx_http_send_special(request_, NGX_HTTP_LAST);
-  } else if (stream) {
-    // The client sees the head at once, however slow the first piece is.
-    rc = ngx_http_send_special(request_, NGX_HTTP_FLUSH);
-  } else if (busy_.first != nullptr || request_->out != nullptr) {
-    rc = ngx_http_output_filter(request_, nullptr);
-  }
+  ngx_int_t rc = SendBody(announce_head);
   if (rc == NGX_ERROR) return rc;
-  Recycle();
-  if (request_->out != nullptr || request_->buffered || request_->connection->buffered) {
+  if (pending_.first != nullptr || request_->out != nullptr || request_->buffered ||
+      request_->connection->buffered) {
     return NGX_AGAIN;
   }
   return rc;
+}
+
+// `announce_head`: the client gets the head at once, however slow the first piece is.
+ngx_int_t ReplyWriter::SendBody(bool announce_head) {
+  const ngx_connection_t* connection = request_->connection;
+  ngx_int_t rc = NGX_OK;
+  for (bool first = true;; first = false) {
+    if (ngx_chain_t* chain = NextChain(); chain != nullptr) {
+      rc = ngx_http_output_filter(request_, chain);
+    } else if (finished_ && !last_sent_ && head_sent_) {
+      last_sent_ = true;
+      rc = ngx_http_send_special(request_, NGX_HTTP_LAST);
+    } else if (first && announce_head) {
+      rc = ngx_http_send_special(request_, NGX_HTTP_FLUSH);
+    } else if (first &&
+               (busy_.first != nullptr || request_->out != nullptr || connection->buffered) &&
+               connection->write->ready && !connection->write->delayed) {
+      rc = ngx_http_output_filter(request_, nullptr);
+    } else {
+      return rc;
+    }
+    if (rc == NGX_ERROR) return rc;
+    progress_ = true;
+    Recycle();
+  }
 }
 
 uint64_t ReplyWriter::TakeReleased() {
@@ -135,8 +213,8 @@ uint64_t ReplyWriter::TakeReleased() {
 uint64_t ReplyWriter::DiscardUnsent() {
   uint64_t bytes = TakeReleased();
   for (const PieceList* list : {&pending_, &busy_}) {
-    for (const Piece* piece = list->first; piece != nullptr; piece = piece->next) {
-      bytes += piece->bytes.size();
+    for (Piece* piece = list->first; piece != nullptr; piece = piece->next) {
+      bytes += std::exchange(piece->counted, 0);
     }
   }
   return bytes;
@@ -146,7 +224,7 @@ uint64_t ReplyWriter::unsent_bytes() const {
   uint64_t bytes = 0;
   for (const PieceList* list : {&pending_, &busy_}) {
     for (const Piece* piece = list->first; piece != nullptr; piece = piece->next) {
-      bytes += static_cast<uint64_t>(ngx_buf_size(&piece->buffer));
+      bytes += piece->unsent();
     }
   }
   return bytes;
@@ -182,52 +260,50 @@ ngx_int_t ReplyWriter::SetField(const std::string& name, const std::string& valu
   return NGX_OK;
 }
 
-ReplyWriter::Piece* ReplyWriter::NewPiece() {
-  Piece* piece = free_.Pop();
-  if (piece != nullptr) {
-    --free_count_;
-  } else {
-    piece = new Piece;
-  }
-  ngx_memzero(&piece->buffer, sizeof(piece->buffer));
-  piece->buffer.memory = 1;
-  piece->link.buf = &piece->buffer;
-  piece->link.next = nullptr;
-  return piece;
+// nginx holds some of the body and will say when the client has taken of it.
+bool ReplyWriter::NginxWaits() const {
+  return busy_.first != nullptr &&
+         (request_->out != nullptr || request_->connection->buffered != 0);
 }
 
-// Moves what is pending to busy, linked, the end marked for nginx to send without waiting for more.
-ngx_chain_t* ReplyWriter::PrepareChain() {
-  if (!head_sent_ || pending_.first == nullptr) return nullptr;
-  ngx_chain_t* chain = &pending_.first->link;
-  while (Piece* piece = pending_.Pop()) {
-    if (pending_.first != nullptr) {
+// Moves the next pieces from pending to busy, linked, the end marked for nginx to send without
+// waiting for more.
+ngx_chain_t* ReplyWriter::NextChain() {
+  if (!head_sent_ || pending_.first == nullptr || (!sealed_ && NginxWaits())) return nullptr;
+  ngx_chain_t* const chain = &pending_.first->link;
+  uint64_t bytes = 0;
+  int pieces = 0;
+  for (;;) {
+    Piece* const piece = pending_.Pop();
+    busy_.Push(piece);
+    bytes += piece->unsent();
+    ++pieces;
+    const bool full = !sealed_ && (bytes >= kHandedBytesMax || pieces == kHandedPiecesMax);
+    if (pending_.first != nullptr && !full) {
       piece->link.next = &pending_.first->link;
-    } else if (finished_) {
+      continue;
+    }
+    if (pending_.first == nullptr && finished_) {
       piece->buffer.last_buf = 1;
       piece->buffer.last_in_chain = 1;
       last_sent_ = true;
     } else {
       piece->buffer.flush = 1;
     }
-    busy_.Push(piece);
+    return chain;
   }
-  return chain;
 }
 
+// Frees what nginx has sent, and returns the credit of what it has sent of the next piece.
 void ReplyWriter::Recycle() {
-  while (busy_.first != nullptr && ngx_buf_size(&busy_.first->buffer) == 0) {
-    Piece* piece = busy_.Pop();
-    released_ += piece->bytes.size();
-    if (free_count_ < kFreePiecesMax) {
-      piece->bytes.clear();
-      piece->bytes.shrink_to_fit();
-      piece->file.Reset();
-      free_.Push(piece);
-      ++free_count_;
-    } else {
-      delete piece;
+  while (Piece* const piece = busy_.first) {
+    const uint64_t unsent = piece->unsent();
+    if (piece->counted > unsent) {
+      released_ += piece->counted - unsent;
+      piece->counted = unsent;
     }
+    if (unsent > 0) return;
+    delete busy_.Pop();
   }
 }
 

@@ -1,11 +1,16 @@
 // Sends one reply through nginx's filters: the head, then pieces of the body as they come, then the
-// end. Buffers are reused, so a stream of hours takes no memory from the request's pool.
+// end. Nothing of it is allocated from the request's pool, so a stream may last for hours.
+//
+// nginx walks everything it holds of a reply at each call of its filters. A stream whose client
+// does not read therefore keeps its lines here, joined into blocks, and hands over the next few
+// blocks only when nginx has sent the ones before.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
+#include <utility>
 
 #include "bridge/outbox.h"
 #include "bridge/request.h"
@@ -28,14 +33,20 @@ class ReplyWriter {
   // Bytes that outlive the request and are not counted.
   void AppendLasting(std::string_view bytes);
   void AppendFile(bridge::SendFile part);
-  void Finish() { finished_ = true; }
+  // The body is complete.
+  void Finish() { finished_ = sealed_ = true; }
+  // No more bytes come, though the head announced more.
+  void Seal() { sealed_ = true; }
 
-  // Hands everything to nginx, the last piece flushed. Also goes on with what nginx still holds.
-  // NGX_OK; NGX_AGAIN: some of it waits for the client; else a code to finalize the request with.
+  // Hands nginx what it can send now, or everything after Finish or Seal, because nginx alone goes
+  // on with the request then. NGX_OK; NGX_AGAIN: some of it waits for the client; else a code to
+  // finalize the request with.
   ngx_int_t Flush();
 
   // Bytes of the body that have left nginx since the last call.
   uint64_t TakeReleased();
+  // True if nginx has sent something, or tried to, since the last call.
+  bool TakeProgress() { return std::exchange(progress_, false); }
   // For a client that is gone: the size of what has not left nginx and never will.
   uint64_t DiscardUnsent();
 
@@ -50,14 +61,22 @@ class ReplyWriter {
   bool lacks_bytes() const { return appended_ < length_; }
 
  private:
+  struct FilePart;
   // A buffer, its chain link and the bytes it points to.
   struct Piece {
     ngx_buf_t buffer;
     ngx_chain_t link;
-    std::string bytes;
-    FileDescriptor file;  // of a piece that is part of a file
-    ngx_file_t file_of_nginx;
-    Piece* next;
+    Piece* next = nullptr;
+    uint64_t counted = 0;   // bytes that count for the client's credit and have not left nginx
+    std::string bytes;      // or
+    char* block = nullptr;  // of the process's pool, or
+    std::unique_ptr<FilePart> file;
+
+    Piece();
+    ~Piece();
+    void PointTo(std::string_view data);
+    size_t room() const;  // of its block
+    uint64_t unsent() const { return static_cast<uint64_t>(ngx_buf_size(&buffer)); }
   };
   // First in, first out.
   struct PieceList {
@@ -65,24 +84,26 @@ class ReplyWriter {
     Piece* last = nullptr;
     void Push(Piece* piece);
     Piece* Pop();
+    void Clear();
   };
 
   ngx_int_t SendHead();
   ngx_int_t SetField(const std::string& name, const std::string& value);
-  void AppendPiece(Piece* piece, std::string_view bytes);
-  Piece* NewPiece();
-  ngx_chain_t* PrepareChain();
+  void Join(std::string_view bytes);
+  ngx_int_t SendBody(bool announce_head);
+  bool NginxWaits() const;
+  ngx_chain_t* NextChain();
   void Recycle();
 
   ngx_http_request_t* const request_;
   std::optional<bridge::ReplyHead> head_;  // kept: nginx's header list refers to its strings
   bool head_sent_ = false;
   bool finished_ = false;
+  bool sealed_ = false;
   bool last_sent_ = false;
+  bool progress_ = false;
   PieceList pending_;  // not given to nginx yet
   PieceList busy_;     // with nginx
-  PieceList free_;
-  size_t free_count_ = 0;
   uint64_t released_ = 0;
   int64_t length_ = -1;  // as the head announces it
   int64_t appended_ = 0;

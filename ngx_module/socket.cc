@@ -12,6 +12,9 @@ std::array<char, 64 * 1024> receive_buffer;
 // Reads of one socket before other connections get their turn.
 constexpr int kReadsInARow = 16;
 
+// Frames that wait for the client are joined up to this size.
+constexpr size_t kJoinedFramesBytesMax = 16 * 1024;
+
 ngx_msec_t SendTimeout(ngx_http_request_t* request) {
   return static_cast<ngx_http_core_loc_conf_t*>(
              ngx_http_get_module_loc_conf(request, ngx_http_core_module))
@@ -130,6 +133,11 @@ void Socket::Append(std::string frames) {
     released_ += frames.size();  // too late
     return;
   }
+  if (!queue_.empty() && queue_.back().size() + frames.size() <= kJoinedFramesBytesMax) {
+    queue_.back().reserve(kJoinedFramesBytesMax);
+    queue_.back() += frames;
+    return;
+  }
   queue_.push_back(std::move(frames));
 }
 
@@ -146,7 +154,7 @@ void Socket::SkipMessage() {
 uint64_t Socket::DiscardUnsent() {
   uint64_t bytes = std::exchange(released_, 0);
   for (const std::string& frames : queue_) bytes += frames.size();
-  if (current_counts_) bytes += current_.size();
+  if (current_counts_) bytes += current_.size() - sent_;
   queue_.clear();
   current_counts_ = false;
   return bytes;
@@ -182,9 +190,9 @@ Socket::Life Socket::SendFrames() {
     if (sent == NGX_ERROR) return Life::kLost;
     if (sent == NGX_AGAIN || sent == 0) return WaitToWrite(true);
     sent_ += static_cast<size_t>(sent);
+    if (current_counts_) released_ += static_cast<size_t>(sent);
     if (connection_->write->timer_set) ngx_del_timer(connection_->write);
     if (sent_ < current_.size()) continue;
-    if (current_counts_) released_ += current_.size();
     current_ = {};
   }
 }

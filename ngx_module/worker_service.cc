@@ -274,7 +274,7 @@ void WorkerService::Write(ExchangeSlot& slot) {
       return;
     }
     // A reply that is cut short must not look complete, however nginx writes its end.
-    if (!context.writer.lacks_bytes()) context.writer.Finish();
+    context.writer.lacks_bytes() ? context.writer.Seal() : context.writer.Finish();
   }
   if (!context.writer.has_head()) return;
   // A client that has its whole reply may go at once; the end, which is on its way, comes first.
@@ -308,7 +308,10 @@ void WorkerService::Write(ExchangeSlot& slot) {
   }
   if (write->delayed) return;  // limit_rate has set the timer
   if (rc == NGX_AGAIN && write->active && !write->ready) {
-    ngx_add_timer(write, core->send_timeout);
+    // New lines are no sign of life of the client.
+    if (context.writer.TakeProgress() || !write->timer_set) {
+      ngx_add_timer(write, core->send_timeout);
+    }
   } else if (write->timer_set) {
     ngx_del_timer(write);
   }

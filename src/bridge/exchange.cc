@@ -368,7 +368,7 @@ void Exchange::CountMailbox(int64_t bytes) {
 void Exchange::PushChunk(std::string_view bytes) {
   if (bytes.empty()) return;
   CountQueued(bytes.size());
-  outbox_.PushChunk(address_, bytes);
+  outbox_.PushChunk(address_, bytes, open_chunk_);
 }
 
 void Exchange::CountQueued(size_t bytes) {
@@ -376,6 +376,7 @@ void Exchange::CountQueued(size_t bytes) {
   outbox_.CountBuffered(static_cast<int64_t>(bytes));
 }
 
+  open_chunk_ = {};
 void Exchange::Push(OutboxPayload payload) {
   outbox_.Push({address_, std::move(payload)});
 }

@@ -204,8 +204,9 @@ class Exchange {
   // Replaced under mutex_ by the engine side; none before the first message.
   std::optional<runtime::Cancellation> message_cancellation_;
 
-  bool head_sent_ = false;  // engine side only
-  bool ended_ = false;      // engine side only
+  Outbox::OpenChunk open_chunk_;  // engine side only, like the next two
+  bool head_sent_ = false;
+  bool ended_ = false;
   std::unique_ptr<SocketState> socket_state_;
 };
 

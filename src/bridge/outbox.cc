@@ -10,22 +10,11 @@
 namespace agent_graph::bridge {
 namespace {
 
-// Consecutive chunks of one exchange travel as one item up to this size.
+// Chunks of an exchange travel as one item up to this size.
 constexpr size_t kJoinedChunkBytesMax = 16 * 1024;
+// A chunk that has grown beyond this gets room for all that it may hold.
+constexpr size_t kShortChunkBytes = 2 * 1024;
 constexpr size_t kItemsUnannouncedMax = 64;
-
-bool SameExchange(const ExchangeAddress& a, const ExchangeAddress& b) {
-  return a.slot == b.slot && a.generation == b.generation;
-}
-
-// Where more bytes of an exchange may be appended: the chunk that was queued last, if it is the
-// exchange's and has room.
-std::string* OpenChunk(std::vector<OutboxItem>& items, ExchangeAddress address, size_t bytes) {
-  if (items.empty() || !SameExchange(items.back().address, address)) return nullptr;
-  auto* const chunk = std::get_if<SendChunk>(&items.back().payload);
-  if (chunk == nullptr || chunk->bytes.size() + bytes > kJoinedChunkBytesMax) return nullptr;
-  return &chunk->bytes;
-}
 
 }  // namespace
 
@@ -45,15 +34,22 @@ void Outbox::Push(OutboxItem item) {
   Announce(queued);
 }
 
-void Outbox::PushChunk(ExchangeAddress address, std::string_view bytes) {
+void Outbox::PushChunk(ExchangeAddress address, std::string_view bytes, OpenChunk& open) {
   size_t queued;
   {
     std::lock_guard lock(mutex_);
     queued = items_.size();
-    if (std::string* chunk = OpenChunk(items_, address, bytes.size())) {
-      chunk->append(bytes);
-      return;  // the queue was not empty
+    if (open.batch_ == batch_) {
+      std::string& chunk = std::get<SendChunk>(items_[open.index_].payload).bytes;
+      const size_t size = chunk.size() + bytes.size();
+      if (size <= kJoinedChunkBytesMax) {
+        if (size > chunk.capacity() && size > kShortChunkBytes) chunk.reserve(kJoinedChunkBytesMax);
+        chunk.append(bytes);
+        return;  // the queue was not empty
+      }
     }
+    open.batch_ = batch_;
+    open.index_ = queued;
     items_.push_back({address, SendChunk{std::string(bytes)}});
   }
   Announce(queued);
@@ -84,6 +80,7 @@ void Outbox::Swap(std::vector<OutboxItem>& items) {
   items.clear();
   std::lock_guard lock(mutex_);
   items.swap(items_);
+  ++batch_;
   log_lines_ = 0;
   if (log_lines_dropped_ > 0) {
     items.push_back({{},

@@ -85,10 +85,17 @@ struct OutboxItem {
 };
 
 // One per worker. Push is thread-safe and never blocks on the loop; the eventfd is written only
-// when the queue was empty, and consecutive small chunks of one exchange become one item. Memory is
-// bounded by the credit of the exchanges, not here.
+// when the queue was empty. Memory is bounded by the credit of the exchanges, not here.
 class Outbox {
  public:
+  // Where the latest item of an exchange is queued, if that is a chunk. Changed by PushChunk only;
+  // the exchange resets it when it pushes anything else.
+  class OpenChunk {
+    friend class Outbox;
+    uint64_t batch_ = 0;
+    size_t index_ = 0;
+  };
+
   Outbox();  // creates the eventfd (non-blocking, close-on-exec); ok() tells
   ~Outbox();
   Outbox(const Outbox&) = delete;
@@ -98,8 +105,10 @@ class Outbox {
   int doorbell() const { return doorbell_; }
 
   void Push(OutboxItem item);
-  // A SendChunk of a copy of these bytes.
-  void PushChunk(ExchangeAddress address, std::string_view bytes);
+  // A SendChunk of a copy of these bytes. Small ones are appended to `open` while the loop has not
+  // taken that: a loop that lags behind has few items an exchange to handle, however short its
+  // lines are and however many exchanges write in turns.
+  void PushChunk(ExchangeAddress address, std::string_view bytes, OpenChunk& open);
   // A line for the worker's error log, from any engine thread. Lines that come faster than the
   // loop takes them are dropped and counted.
   void Log(LogLevel level, std::string text);
@@ -132,6 +141,7 @@ class Outbox {
   std::atomic<uint64_t> credit_stalls_{0};
   mutable std::mutex mutex_;
   std::vector<OutboxItem> items_;  // guarded by mutex_, like the rest
+  uint64_t batch_ = 1;             // of items_; counts the swaps
   size_t log_lines_ = 0;           // in items_
   size_t log_lines_dropped_ = 0;   // since the last Swap
 };

@@ -61,18 +61,59 @@ TEST(Outbox, RingsOnlyWhenItWasEmpty) {
   EXPECT_TRUE(Rings(outbox));
 }
 
-TEST(Outbox, JoinsSmallChunksOfOneExchangeOnly) {
+TEST(Outbox, JoinsSmallChunksOfAnExchange) {
   Outbox outbox;
-  outbox.PushChunk({1, 1}, "a");
-  outbox.PushChunk({1, 1}, "b");
-  outbox.PushChunk({1, 2}, "c");
-  outbox.PushChunk({1, 1}, "d");
-  outbox.PushChunk({1, 1}, std::string(64 * 1024, 'e'));
-  const auto items = Take(outbox);
+  Outbox::OpenChunk first;
+  Outbox::OpenChunk second;
+  outbox.PushChunk({1, 1}, "a", first);
+  outbox.PushChunk({2, 1}, "b", second);
+  outbox.PushChunk({1, 1}, "c", first);
+  outbox.PushChunk({1, 1}, std::string(64 * 1024, 'd'), first);
+  outbox.PushChunk({1, 1}, "e", first);
+  auto items = Take(outbox);
   ASSERT_EQ(items.size(), 4u);
-  EXPECT_EQ(std::get<SendChunk>(items[0].payload).bytes, "ab");
-  EXPECT_EQ(std::get<SendChunk>(items[1].payload).bytes, "c");
-  EXPECT_EQ(std::get<SendChunk>(items[2].payload).bytes, "d");
+  EXPECT_EQ(std::get<SendChunk>(items[0].payload).bytes, "ac");
+  EXPECT_EQ(std::get<SendChunk>(items[1].payload).bytes, "b");
+  EXPECT_EQ(std::get<SendChunk>(items[2].payload).bytes.size(), 64u * 1024);
+  EXPECT_EQ(std::get<SendChunk>(items[3].payload).bytes, "e");
+  outbox.PushChunk({1, 1}, "f", first);
+  items = Take(outbox);
+  ASSERT_EQ(items.size(), 1u) << "the loop has taken the chunk before";
+  EXPECT_EQ(std::get<SendChunk>(items[0].payload).bytes, "f");
+}
+
+TEST(Outbox, HasFewItemsForManyLinesOfManyExchanges) {
+  constexpr uint32_t kExchanges = 100;
+  constexpr int kLines = 300;
+  const std::string line(299, 'x');
+  Outbox outbox;
+  std::vector<std::shared_ptr<Exchange>> exchanges;
+  for (uint32_t i = 0; i < kExchanges; ++i) exchanges.push_back(MakeExchange(outbox, {}, {i, 1}));
+  for (int i = 0; i < kLines; ++i) {
+    for (auto& exchange : exchanges) exchange->SendLast(line + "\n");
+  }
+  const auto items = Take(outbox);
+  EXPECT_LE(items.size(), kExchanges * (kLines * 300 / (16 * 1024) + 1));
+  size_t bytes = 0;
+  for (const auto& item : items) bytes += std::get<SendChunk>(item.payload).bytes.size();
+  EXPECT_EQ(bytes, kExchanges * kLines * 300u);
+}
+
+TEST(Exchange, KeepsTheOrderOfChunksAndOtherItems) {
+  Outbox outbox;
+  auto exchange = MakeExchange(outbox);
+  exchange->SendHead(ReplyHead{});
+  exchange->SendLast("a");
+  exchange->SendLast("b");
+  exchange->Annotate("thread", "run");
+  exchange->SendLast("c");
+  exchange->End("ok");
+  const auto items = Take(outbox);
+  ASSERT_EQ(items.size(), 5u);
+  EXPECT_EQ(std::get<SendChunk>(items[1].payload).bytes, "ab");
+  EXPECT_TRUE(std::holds_alternative<Annotate>(items[2].payload));
+  EXPECT_EQ(std::get<SendChunk>(items[3].payload).bytes, "c");
+  EXPECT_TRUE(std::holds_alternative<End>(items[4].payload));
 }
 
 TEST(Outbox, DropsLogLinesBeyondItsBoundAndSaysSo) {
