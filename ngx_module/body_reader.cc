@@ -5,6 +5,24 @@
 #include <utility>
 
 namespace agent_graph::nginx {
+namespace {
+
+// A mirror reads the body beside us, and a post_action after us.
+bool OthersMayReadBody(const ngx_http_request_t* request) {
+  const auto* core = static_cast<ngx_http_core_loc_conf_t*>(
+      ngx_http_get_module_loc_conf(request, ngx_http_core_module));
+  return request->preserve_body || core->post_action.data != nullptr;
+}
+
+// nginx would keep the descriptor of the temporary file open until the request ends. Its upstream
+// module closes it early in the same way.
+void CloseForNginx(ngx_http_request_t* request, ngx_file_t* file) {
+  if (OthersMayReadBody(request)) return;
+  ngx_pool_run_cleanup_file(request->pool, file->fd);
+  file->fd = NGX_INVALID_FILE;
+}
+
+}  // namespace
 
 Result<bridge::Body> TakeBody(ngx_http_request_t* request, uint64_t bytes_max) {
   bridge::Body body;
@@ -24,9 +42,10 @@ Result<bridge::Body> TakeBody(ngx_http_request_t* request, uint64_t bytes_max) {
     if (file->file_pos != 0 || static_cast<uint64_t>(file->file_last) != total) {
       return Status(StatusCode::kInternal, "the request body is split");
     }
-    body.file = fcntl(file->file->fd, F_DUPFD_CLOEXEC, 0);
-    if (body.file < 0) return Status(StatusCode::kUnavailable, "out of descriptors");
+    body.file = FileDescriptor(fcntl(file->file->fd, F_DUPFD_CLOEXEC, 0));
+    if (!body.file) return Status(StatusCode::kUnavailable, "out of descriptors");
     body.file_length = total;
+    CloseForNginx(request, file->file);
     return body;
   }
   body.bytes.reserve(total);

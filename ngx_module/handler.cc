@@ -54,10 +54,7 @@ void OnBody(ngx_http_request_t* request) noexcept {
         if (body.ok() && context->worker->HasRoomFor(body->size())) {
           return context->worker->Submit(*context, std::move(body).value());
         }
-        if (body.ok()) {
-          if (body->file >= 0) close(body->file);
-          return Refuse(*context, NoRoom());
-        }
+        if (body.ok()) return Refuse(*context, NoRoom());
         api::ErrorInfo error = api::ErrorOf(body.status());
         if (body.status().code() == StatusCode::kResourceExhausted) {
           error.error = api::ApiError::kRequestTooLarge;

@@ -107,10 +107,7 @@ ngx_int_t WorkerService::DeliverLateBody(RequestContext& context, ExchangeSlot& 
                ? NGX_HTTP_REQUEST_ENTITY_TOO_LARGE
                : NGX_HTTP_INTERNAL_SERVER_ERROR;
   }
-  if (!HasRoomFor(body->size())) {
-    if (body->file >= 0) close(body->file);
-    return NGX_HTTP_SERVICE_UNAVAILABLE;
-  }
+  if (!HasRoomFor(body->size())) return NGX_HTTP_SERVICE_UNAVAILABLE;
   slot.exchange->DeliverBody(std::move(body).value());
   return WatchClient(context.request) ? NGX_DONE : NGX_ERROR;
 }

@@ -16,7 +16,7 @@ Status ReadFile(const bridge::Body& body, std::string& text) {
   size_t done = 0;
   while (done < text.size()) {
     ssize_t got =
-        pread(body.file, text.data() + done, text.size() - done, static_cast<off_t>(done));
+        pread(body.file.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return Status(StatusCode::kInternal, "the request body cannot be read back");
     done += static_cast<size_t>(got);
@@ -33,19 +33,17 @@ ErrorInfo BodyProblem(std::string message, std::string type) {
 struct Parsed {
   Status file = Status::Ok();
   Result<nlohmann::json> json = nlohmann::json();
-  size_t bytes = 0;
 };
 
-Parsed ReadAndParse(const bridge::Body& body, const settings::LimitSettings& limits) {
+// Closes the file and frees the text.
+Parsed ReadAndParse(bridge::Body body, const settings::LimitSettings& limits) {
   Parsed parsed;
-  std::string text;
-  if (body.file >= 0) {
-    parsed.file = ReadFile(body, text);
+  if (body.in_file()) {
+    parsed.file = ReadFile(body, body.bytes);
+    body.file.Reset();
     if (!parsed.file.ok()) return parsed;
   }
-  std::string_view view = body.file >= 0 ? text : body.bytes;
-  parsed.bytes = view.size();
-  parsed.json = ParseJson(view, {limits.json_depth_max, limits.json_values_max});
+  parsed.json = ParseJson(body.bytes, {limits.json_depth_max, limits.json_values_max});
   return parsed;
 }
 
@@ -57,22 +55,24 @@ std::optional<ErrorInfo> ReadBody(HandlerContext& context, BodyKind kind) {
   Result<bridge::Body> taken = context.exchange().TakeBody(DeadlineAfter(bridge::kBodyWaitMax));
   if (!taken.ok()) return ErrorOf(taken.status());
   bridge::Body body = *std::move(taken);
-  uint64_t bytes = body.file >= 0 ? body.file_length : body.bytes.size();
+  const uint64_t bytes = body.size();
+  const bool in_file = body.in_file();
   if (bytes == 0) {
     if (kind == BodyKind::kOptionalJson) return std::nullopt;
     return BodyProblem("a JSON object is required", "missing");
   }
   Parsed parsed;
-  if (body.file >= 0 || bytes > limits.json_io_pool_bytes) {
-    context.api().runtime->RunOnIoPool([&] { parsed = ReadAndParse(body, limits); });
+  auto parse = [&] { parsed = ReadAndParse(std::move(body), limits); };
+  if (in_file || bytes > limits.json_io_pool_bytes) {
+    context.api().runtime->RunOnIoPool(parse);
   } else {
-    parsed = ReadAndParse(body, limits);
+    parse();
   }
   if (!parsed.file.ok()) return ErrorOf(parsed.file);
   if (!parsed.json.ok()) return BodyProblem(parsed.json.status().message(), "json_invalid");
   if (parsed.json->is_null() && kind == BodyKind::kOptionalJson) return std::nullopt;
   if (!parsed.json->is_object()) return BodyProblem("must be a JSON object", "object_type");
-  context.SetBody(*std::move(parsed.json), parsed.bytes);
+  context.SetBody(*std::move(parsed.json), bytes);
   return std::nullopt;
 }
 

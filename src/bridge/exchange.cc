@@ -25,19 +25,14 @@ Exchange::Exchange(ExchangeAddress address, RequestHead head, Outbox& outbox, Cr
 
 Exchange::~Exchange() {
   End("error");
-  if (body_file_ >= 0) close(body_file_);
   outbox_.CountBuffered(-body_bytes_ - queued_bytes_ - mailbox_bytes_ - taken_bytes_);
 }
 
 void Exchange::DeliverBody(Body body) {
   {
     std::lock_guard lock(mutex_);
-    if (body_present_) {
-      if (body.file >= 0) close(body.file);
-      return;
-    }
+    if (body_present_) return;
     body_present_ = true;
-    body_file_ = body.file;
     body_bytes_ = static_cast<int64_t>(body.size());
     outbox_.CountBuffered(body_bytes_);
     body_ = std::move(body);
@@ -186,15 +181,19 @@ Result<std::string> Exchange::TakeBodyPiece(Deadline deadline) {
 // Of a body that was delivered whole.
 Result<std::string> Exchange::TakeStoredPiece() {
   const uint64_t size = std::min(kStoredPieceBytes, body_.size() - body_taken_bytes_);
-  if (body_file_ < 0) {
+  if (!body_.in_file()) {
     return body_.bytes.substr(std::exchange(body_taken_bytes_, body_taken_bytes_ + size), size);
   }
   std::string piece(size, '\0');
   ssize_t got = 0;
   auto read = [&] {
     do {
-      got = pread(body_file_, piece.data(), piece.size(), static_cast<off_t>(body_taken_bytes_));
+      got = pread(body_.file.get(), piece.data(), piece.size(),
+                  static_cast<off_t>(body_taken_bytes_));
     } while (got < 0 && errno == EINTR);
+    if (got > 0 && body_taken_bytes_ + static_cast<uint64_t>(got) == body_.file_length) {
+      body_.file.Reset();
+    }
   };
   if (piece.empty()) return piece;
   if (runtime::Runtime* const runtime = runtime::Runtime::Current()) {
@@ -376,8 +375,8 @@ void Exchange::CountQueued(size_t bytes) {
   outbox_.CountBuffered(static_cast<int64_t>(bytes));
 }
 
-  open_chunk_ = {};
 void Exchange::Push(OutboxPayload payload) {
+  open_chunk_ = {};
   outbox_.Push({address_, std::move(payload)});
 }
 

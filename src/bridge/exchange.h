@@ -90,8 +90,8 @@ class Exchange {
 
   // --- Engine side (one fiber at a time) ----------------------------------------------------
   const runtime::Cancellation& cancellation() const { return cancellation_; }
-  // Asks the loop for the body unless it is there, and waits for it. Once. The file of a body stays
-  // the exchange's: read it while holding the exchange and do not close it.
+  // Asks the loop for the body unless it is there, and waits for it. Once. A body in a file is to
+  // be read on the io pool, and its descriptor closed as soon as that is done.
   Result<Body> TakeBody(Deadline deadline);
   // The next piece of a body that nobody keeps whole, empty at its end. The loop reads as fast as
   // pieces are taken and holds kBodyWindowBytes at most besides. On a fiber.
@@ -178,7 +178,6 @@ class Exchange {
   bool body_taken_ = false;             // guarded by mutex_
   Body body_;                           // guarded by mutex_
   Status body_status_;                  // guarded by mutex_
-  int body_file_ = -1;                  // guarded by mutex_; closed by the destructor
   int64_t body_bytes_ = 0;              // guarded by mutex_; counted until the exchange is gone
   runtime::Signal body_signal_;
   std::deque<std::string> body_pieces_;  // guarded by mutex_

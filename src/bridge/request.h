@@ -7,18 +7,21 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_descriptor.h"
+
 namespace agent_graph::bridge {
 
 using HeaderList = std::vector<std::pair<std::string, std::string>>;
 
 // A request body as the nginx thread left it: bytes in memory, or an own descriptor of the
-// temporary file that nginx buffered it to (read on the engine's io pool, never on the loop).
+// temporary file that nginx buffered it to (read and closed on the engine's io pool).
 struct Body {
   std::string bytes;
-  int file = -1;             // given to the Exchange, which alone closes it, in its destructor
-  uint64_t file_length = 0;  // bytes of `file`, from offset 0
+  FileDescriptor file;
+  uint64_t file_length = 0;  // bytes of `file`, from offset 0; 0: the body is in `bytes`
 
-  uint64_t size() const { return file >= 0 ? file_length : bytes.size(); }
+  bool in_file() const { return file_length > 0; }
+  uint64_t size() const { return in_file() ? file_length : bytes.size(); }
 };
 
 struct RequestHead {

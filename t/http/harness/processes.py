@@ -108,3 +108,14 @@ def resident_bytes(pid):
 
 def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def open_files(pid):
+    """What the descriptors of a process refer to."""
+    targets = []
+    for entry in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            targets.append(os.readlink(f"/proc/{pid}/fd/{entry}"))
+        except FileNotFoundError:  # closed meanwhile
+            pass
+    return targets

@@ -136,7 +136,7 @@ class DispatchTest : public testing::Test {
     return Take();
   }
   Answer Send(const std::string& method, const std::string& target, const std::string& body = "") {
-    return Send(method, target, bridge::Body{body, -1, 0});
+    return Send(method, target, bridge::Body{.bytes = body});
   }
 
   Answer Take() {

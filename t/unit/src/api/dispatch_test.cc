@@ -27,7 +27,8 @@ TEST_F(DispatchTest, ReadsBodiesOfEverySizeAndPlace) {
   ASSERT_GE(file, 0);
   unlink(name);
   ASSERT_EQ(write(file, body.data(), body.size()), static_cast<ssize_t>(body.size()));
-  Answer answer = Send("POST", "/v1/graph/invoke", bridge::Body{"", file, body.size()});
+  Answer answer =
+      Send("POST", "/v1/graph/invoke", bridge::Body{"", FileDescriptor(file), body.size()});
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.Data()["messages"].size(), 2u);
 }

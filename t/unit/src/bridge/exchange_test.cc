@@ -145,22 +145,52 @@ TEST(Exchange, ReplyIsHeadBodyAndEndOnce) {
   EXPECT_TRUE(exchange->head_sent());
 }
 
+// A descriptor and the number it has, which is -1 for fcntl when it is closed.
+FileDescriptor OpenFile(int& number) {
+  number = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+  EXPECT_GE(number, 0);
+  return FileDescriptor(number);
+}
+
 TEST(Exchange, EndsAsErrorAndClosesItsFileWhenDropped) {
   Outbox outbox;
-  int ends[2];
-  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  Body body;
-  body.file = ends[0];
+  int file;
   auto exchange = MakeExchange(outbox);
-  exchange->DeliverBody(std::move(body));
-  ASSERT_TRUE(exchange->TakeBody(kNoDeadline).ok());
-  EXPECT_NE(fcntl(ends[0], F_GETFD), -1);
+  exchange->DeliverBody(Body{.file = OpenFile(file), .file_length = 1});
   exchange.reset();
-  EXPECT_EQ(fcntl(ends[0], F_GETFD), -1);
+  EXPECT_EQ(fcntl(file, F_GETFD), -1);
   const auto items = Take(outbox);
   ASSERT_EQ(items.size(), 1u);
   EXPECT_EQ(std::get<End>(items[0].payload).outcome, "error");
-  close(ends[1]);
+}
+
+TEST(Exchange, LeavesTheFileOfABodyToWhoTakesIt) {
+  Outbox outbox;
+  int file;
+  auto exchange = MakeExchange(outbox);
+  exchange->DeliverBody(Body{.file = OpenFile(file), .file_length = 1});
+  {
+    const Result<Body> body = exchange->TakeBody(kNoDeadline);
+    ASSERT_TRUE(body.ok());
+    EXPECT_NE(fcntl(file, F_GETFD), -1);
+  }
+  EXPECT_EQ(fcntl(file, F_GETFD), -1) << "it was read, the exchange goes on";
+}
+
+TEST(Exchange, ClosesAFileThatWasTakenInPieces) {
+  Outbox outbox;
+  int file;
+  auto exchange = MakeExchange(outbox);
+  exchange->DeliverBody(Body{.file = OpenFile(file), .file_length = 100'000});
+  size_t bytes = 0;
+  for (;;) {
+    const Result<std::string> piece = exchange->TakeBodyPiece(kNoDeadline);
+    ASSERT_TRUE(piece.ok());
+    if (piece->empty()) break;
+    bytes += piece->size();
+    EXPECT_EQ(fcntl(file, F_GETFD) == -1, bytes == 100'000);
+  }
+  EXPECT_EQ(bytes, 100'000u);
 }
 
 TEST(Exchange, BodyThatIsThereIsNotAskedFor) {
