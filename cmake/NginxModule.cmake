@@ -89,7 +89,8 @@ if(AGENT_GRAPH_TESTS)
   endif()
   # What of the module needs no nginx.
   add_executable(test_ngx_module ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/base_path_test.cc
-                 ${CMAKE_SOURCE_DIR}/ngx_module/base_path.cc)
+                 ${CMAKE_SOURCE_DIR}/ngx_module/base_path.cc
+                 ${CMAKE_SOURCE_DIR}/engine/base/percent_encoding.cc)
   target_include_directories(test_ngx_module PRIVATE ${CMAKE_SOURCE_DIR}/ngx_module
                              ${CMAKE_SOURCE_DIR}/engine)
   target_link_libraries(test_ngx_module PRIVATE agent_graph_flags GTest::gtest GTest::gtest_main)

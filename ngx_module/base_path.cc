@@ -1,9 +1,12 @@
 #include "base_path.h"
 
 #include "base/hex.h"
+#include "base/percent_encoding.h"
 
 namespace agent_graph::nginx {
 namespace {
+
+constexpr std::string_view kPathMarks = "/!$&'()*+,;=:@";  // RFC 3986
 
 // The next decoded character of `raw`, or -1 for a broken escape.
 int TakeDecoded(std::string_view& raw) {
@@ -47,6 +50,11 @@ std::optional<std::string_view> StripBasePath(std::string_view raw_path, std::st
     rest.remove_prefix(raw_segment.size());
   }
   return rest;
+}
+
+std::string UrlPrefix(std::string_view base) {
+  while (base.ends_with('/')) base.remove_suffix(1);
+  return PercentEncode(base, kPathMarks);
 }
 
 }  // namespace agent_graph::nginx

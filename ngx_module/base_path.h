@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace agent_graph::nginx {
@@ -11,5 +12,9 @@ namespace agent_graph::nginx {
 // chooses the location; what follows is returned untouched ("" at the end of the path). Nothing
 // when the path does not lie below `base`.
 std::optional<std::string_view> StripBasePath(std::string_view raw_path, std::string_view base);
+
+// What comes before the path of a route in URLs: `base` percent-encoded, without a slash at its
+// end; empty for "/".
+std::string UrlPrefix(std::string_view base);
 
 }  // namespace agent_graph::nginx

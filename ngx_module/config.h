@@ -53,7 +53,8 @@ struct LocationConfig {
   ngx_flag_t enabled;  // agent_graph NAME: 1, agent_graph off: 0
   ServiceConfig* service;
   ngx_str_t base_path;
-  bool plain_prefix;  // the location's name is one
+  ngx_str_t url_prefix;  // base_path as URLs have it, without a slash at its end
+  bool plain_prefix;     // the location's name is one
   size_t credit_high;
   size_t credit_low;
   ngx_msec_t run_timeout;

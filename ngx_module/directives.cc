@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base_path.h"
 #include "callback.h"
 #include "config.h"
 #include "documentation.h"
@@ -144,6 +145,16 @@ char* ChooseBasePath(ngx_conf_t* cf, LocationConfig* location) {
   }
   location->base_path = core->name;
   return NGX_CONF_OK;
+}
+
+// Makes what depends on the base path.
+char* PrepareBasePath(ngx_conf_t* cf, LocationConfig* location) {
+  auto* failed = static_cast<char*>(NGX_CONF_ERROR);
+  char* prepared = Guarded<char*>(cf->log, failed, [&]() -> char* {
+    location->url_prefix = CopyToPool(cf->pool, UrlPrefix(View(location->base_path)));
+    return location->url_prefix.data == nullptr ? failed : NGX_CONF_OK;
+  });
+  return prepared == NGX_CONF_OK ? PrepareDocumentation(cf, *location) : prepared;
 }
 
 void WarnAboutBodySize(ngx_conf_t* cf, const LocationConfig* location) {
@@ -299,14 +310,15 @@ char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept {
     if (!core->noname || previous->enabled != 1) return NGX_CONF_OK;
     location->enabled = previous->enabled;
     location->service = previous->service;
+    location->url_prefix = previous->url_prefix;
     location->documentation = previous->documentation;
     if (core->lmt_excpt && core->handler == nullptr) core->handler = HandleRequest;
-    return own_base_path ? PrepareDocumentation(cf, *location) : NGX_CONF_OK;
+    return own_base_path ? PrepareBasePath(cf, location) : NGX_CONF_OK;
   }
   if (!location->enabled) return NGX_CONF_OK;
   if (char* failure = ChooseBasePath(cf, location); failure != NGX_CONF_OK) return failure;
   WarnAboutBodySize(cf, location);
-  return PrepareDocumentation(cf, *location);
+  return PrepareBasePath(cf, location);
 }
 
 ngx_int_t CheckStateDirectories(ngx_conf_t* cf) noexcept {

@@ -6,7 +6,6 @@
 
 #include "api/headers.h"
 #include "api/openapi.h"
-#include "base/percent_encoding.h"
 #include "callback.h"
 
 namespace agent_graph::nginx {
@@ -15,7 +14,6 @@ namespace {
 constexpr std::string_view kHtml = "text/html; charset=utf-8";
 constexpr std::string_view kScript = "text/javascript; charset=utf-8";
 constexpr std::string_view kFolder = "/docs/";
-constexpr std::string_view kPathMarks = "/!$&'()*+,;=:@";  // of RFC 3986
 constexpr size_t kViewerBytesMax = 16 * 1024 * 1024;
 
 struct Viewer {
@@ -109,13 +107,13 @@ Viewers::Viewers(const std::string& folder) {
   }
 }
 
-Documentation::Documentation(const settings::Settings& settings, std::string_view base_path,
+Documentation::Documentation(const settings::Settings& settings, std::string_view url_prefix,
                              std::shared_ptr<const Viewers> viewers)
     : viewers_(std::move(viewers)) {
   auto add = [this](std::string_view path, std::string_view type, std::string_view bytes) {
     pages_.emplace(path, DocumentationFile{type, std::string(bytes)});
   };
-  add("/openapi.json", "application/json", api::OpenApiDocument(settings, base_path));
+  add("/openapi.json", "application/json", api::OpenApiDocument(settings, url_prefix));
   add("/docs", kHtml, Page(viewers_->files, "swagger-ui-bundle.js", kDocsPage));
   add("/docs/start.js", kScript, kDocsScript);
   add("/redoc", kHtml, Page(viewers_->files, "redoc.standalone.js", kRedocPage));
@@ -135,11 +133,9 @@ char* PrepareDocumentation(ngx_conf_t* cf, LocationConfig& location) noexcept {
     ngx_str_t folder = location.docs;
     ngx_pool_cleanup_t* cleanup = ngx_pool_cleanup_add(cf->pool, sizeof(Documentation));
     if (cleanup == nullptr || ngx_conf_full_name(cf->cycle, &folder, 0) != NGX_OK) return failed;
-    std::string_view base_path = View(location.base_path);
-    while (base_path.ends_with('/')) base_path.remove_suffix(1);
-    location.documentation = new (cleanup->data)
-        Documentation(*location.service->settings, PercentEncode(base_path, kPathMarks),
-                      SharedViewers(cf, std::string(View(folder))));
+    location.documentation =
+        new (cleanup->data) Documentation(*location.service->settings, View(location.url_prefix),
+                                          SharedViewers(cf, std::string(View(folder))));
     cleanup->handler = DestroyDocumentation;
     return NGX_CONF_OK;
   });

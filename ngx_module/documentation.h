@@ -27,7 +27,7 @@ struct Viewers {
 
 class Documentation {
  public:
-  Documentation(const settings::Settings& settings, std::string_view base_path,
+  Documentation(const settings::Settings& settings, std::string_view url_prefix,
                 std::shared_ptr<const Viewers> viewers);
 
   // What is served under a path such as "/docs/swagger-ui.css"; null: nothing.

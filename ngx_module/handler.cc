@@ -209,6 +209,7 @@ ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   context.streams_body = route.body == api::BodyKind::kStream;
   return head.websocket ? OpenSocket(context) : ReadBodyAndSubmit(context);
 }
+  head.base_path = View(context.location.url_prefix);
 
 // Whoever makes them makes them with each request: told once.
 ngx_int_t RefuseSubrequest(ngx_http_request_t* request) {

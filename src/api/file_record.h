@@ -20,11 +20,12 @@ media::FileRecord NewFileRecord(const HandlerContext& context, const std::string
 ErrorInfo FileTooLarge(const settings::MediaSettings& media);
 ErrorInfo TypeRefused(const media::FileRecord& record);
 
-// The path that a file is read from.
-std::string FilePath(const std::string& file_id);
+// The path that a file is read from at the location that was asked.
+std::string FilePath(const HandlerContext& context, const std::string& file_id);
 
 // With `text` what was extracted from it.
-std::string UploadedJson(const media::FileRecord& record, const std::optional<std::string>& text,
+std::string UploadedJson(const HandlerContext& context, const media::FileRecord& record,
+                         const std::optional<std::string>& text,
                          const std::optional<media::DirectUrl>& direct);
 
 }  // namespace agent_graph::api

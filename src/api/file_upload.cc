@@ -139,8 +139,8 @@ std::optional<ErrorInfo> FileUpload::Finish() {
 void UploadFile(HandlerContext& context) {
   FileUpload upload(context);
   if (std::optional<ErrorInfo> error = upload.Receive()) return context.Fail(*error);
-  context.Succeed(
-      UploadedJson(upload.record(), upload.text(), context.api().files->UrlOf(upload.record())));
+  context.Succeed(UploadedJson(context, upload.record(), upload.text(),
+                               context.api().files->UrlOf(upload.record())));
 }
 
 }  // namespace agent_graph::api

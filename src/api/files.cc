@@ -148,14 +148,15 @@ ErrorInfo TypeRefused(const media::FileRecord& record) {
           {}};
 }
 
-std::string FilePath(const std::string& file_id) {
-  return "/v1/files/" + file_id;
+std::string FilePath(const HandlerContext& context, const std::string& file_id) {
+  return context.head().base_path + "/v1/files/" + file_id;
 }
 
-std::string UploadedJson(const media::FileRecord& record, const std::optional<std::string>& text,
+std::string UploadedJson(const HandlerContext& context, const media::FileRecord& record,
+                         const std::optional<std::string>& text,
                          const std::optional<media::DirectUrl>& direct) {
   json out = InfoOf(record, text, direct);
-  out["url"] = FilePath(record.file_id);
+  out["url"] = FilePath(context, record.file_id);
   return DumpJson(out);
 }
 
@@ -206,7 +207,7 @@ void GetFileUrl(HandlerContext& context) {
   if (!record.ok()) return context.Fail(record.status());
   std::optional<media::DirectUrl> direct = context.api().files->UrlOf(*record);
   context.Succeed(DumpJson({{"file_id", record->file_id},
-                            {"url", direct ? direct->url : FilePath(record->file_id)},
+                            {"url", direct ? direct->url : FilePath(context, record->file_id)},
                             {"expires_at", direct ? json(direct->expires) : json()},
                             {"mime_type", record->mime_type}}));
 }

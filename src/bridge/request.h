@@ -28,9 +28,10 @@ struct RequestHead {
   uint16_t route = 0;                        // index into api::Routes()
   std::vector<std::string> path_parameters;  // decoded once, in the order of the pattern
   std::string method;
-  std::string path;    // raw, location prefix stripped
-  std::string query;   // raw, without '?'
-  HeaderList headers;  // names in lower case, in order of arrival
+  std::string base_path;  // location prefix as URLs have it, without a slash at its end
+  std::string path;       // raw, location prefix stripped
+  std::string query;      // raw, without '?'
+  HeaderList headers;     // names in lower case, in order of arrival
   std::string peer_address;
   std::string request_id;       // well-formed or made by the nginx thread
   int64_t received_micros = 0;  // monotonic; for $agent_graph_queue_time

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from harness import documents, http2
+from harness import documents, http1, http2
 from harness.agents import behaviour
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.uploads import file_form, form, part, upload, uploaded
@@ -50,6 +50,22 @@ def test_upload_and_download(start_service, storage):
     url = service.get(record["url"] + "/url").json()["data"]
     assert url == {"file_id": record["file_id"], "url": record["url"], "expires_at": None,
                    "mime_type": "image/png"}
+
+
+@pytest.mark.parametrize(
+    "location, prefix",
+    [("/support/", "/support"), ("/a b/", "/a%20b"), ("~ ^/x(/.*)?$", "/x")],
+)
+def test_urls_have_the_prefix_of_the_location(start_service, location, prefix):
+    base = "agent_graph_base_path /x;" if location.startswith("~") else ""
+    place = f'"{location}"' if " " in location and not base else location
+    service = start_service(_ECHO, prefix=place, location=base)
+    service.prefix = prefix
+    record = uploaded(service, _PNG, "a.png", "image/png")
+    assert record["url"] == f"{prefix}/v1/files/{record['file_id']}"
+    url = service.get(f"/v1/files/{record['file_id']}/url").json()["data"]["url"]
+    assert url == record["url"]
+    assert http1.fetch(service.port, "GET", url).body == _PNG
 
 
 def test_head(start_service):

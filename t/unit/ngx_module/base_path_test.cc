@@ -41,5 +41,12 @@ TEST(StripBasePath, DotSegmentsDoNotReachAnotherLocation) {
   EXPECT_EQ(Strip("/./support/ping", "/support/"), "(outside)");
 }
 
+TEST(UrlPrefix, IsEncodedAndEndsWithoutASlash) {
+  EXPECT_EQ(UrlPrefix("/"), "");
+  EXPECT_EQ(UrlPrefix("/support/"), "/support");
+  EXPECT_EQ(UrlPrefix("/support/v1"), "/support/v1");
+  EXPECT_EQ(UrlPrefix("/caf\xc3\xa9 \"x\"/"), "/caf%C3%A9%20%22x%22");
+}
+
 }  // namespace
 }  // namespace agent_graph::nginx
