@@ -67,6 +67,8 @@ struct LocationConfig {
   size_t socket_max_message;           // NGX_CONF_UNSET_SIZE: as large as a JSON body
   ngx_str_t docs;                      // agent_graph_docs: the viewers' folder, or "off"
   const Documentation* documentation;  // null: not served
+  const ngx_array_t* error_pages;      // of "error_page", own or inherited
+  bool own_error_pages;                // some of these belong to a location, not to the server
 };
 
 extern ngx_command_t kDirectives[];

@@ -147,6 +147,18 @@ char* ChooseBasePath(ngx_conf_t* cf, LocationConfig* location) {
   return NGX_CONF_OK;
 }
 
+// An error_page of the server is meant for its pages: it would replace the JSON of our errors. One
+// that stands in a location is meant for it.
+void ForgetErrorPagesOfServer(const LocationConfig* previous, LocationConfig* location,
+                              ngx_http_core_loc_conf_t* core) {
+  const bool is_server = core->name.data == nullptr && !core->noname;
+  location->error_pages = core->error_pages;
+  location->own_error_pages =
+      !is_server && core->error_pages != nullptr &&
+      (previous->own_error_pages || core->error_pages != previous->error_pages);
+  if (location->enabled == 1 && !location->own_error_pages) core->error_pages = nullptr;
+}
+
 // Makes what depends on the base path.
 char* PrepareBasePath(ngx_conf_t* cf, LocationConfig* location) {
   auto* failed = static_cast<char*>(NGX_CONF_ERROR);
@@ -306,16 +318,18 @@ char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept {
   const bool own_base_path = location->base_path.data != nullptr;
   location->plain_prefix = core->noname ? previous->plain_prefix : IsPlainPrefix(core);
   if (core->noname && !own_base_path) location->base_path = previous->base_path;
-  if (location->enabled == NGX_CONF_UNSET) {
-    if (!core->noname || previous->enabled != 1) return NGX_CONF_OK;
-    location->enabled = previous->enabled;
+  const bool inherits =
+      location->enabled == NGX_CONF_UNSET && core->noname && previous->enabled == 1;
+  if (inherits) location->enabled = previous->enabled;
+  ForgetErrorPagesOfServer(previous, location, core);
+  if (inherits) {
     location->service = previous->service;
     location->url_prefix = previous->url_prefix;
     location->documentation = previous->documentation;
     if (core->lmt_excpt && core->handler == nullptr) core->handler = HandleRequest;
     return own_base_path ? PrepareBasePath(cf, location) : NGX_CONF_OK;
   }
-  if (!location->enabled) return NGX_CONF_OK;
+  if (location->enabled != 1) return NGX_CONF_OK;
   if (char* failure = ChooseBasePath(cf, location); failure != NGX_CONF_OK) return failure;
   WarnAboutBodySize(cf, location);
   return PrepareBasePath(cf, location);
