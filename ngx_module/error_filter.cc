@@ -6,6 +6,7 @@
 #include "api/headers.h"
 #include "callback.h"
 #include "config.h"
+#include "rate_limit.h"
 #include "request_context.h"
 #include "worker_service.h"
 
@@ -15,9 +16,19 @@ namespace {
 ngx_http_output_header_filter_pt next_header_filter;
 ngx_http_output_body_filter_pt next_body_filter;
 
+// As the modules limit_req and limit_conn leave them in a request, whatever status they answer.
+constexpr ngx_uint_t kLimitReqRejected = 3;
+constexpr ngx_uint_t kLimitConnRejected = 2;
+
+bool IsLimited(const ngx_http_request_t* request) {
+  return request->main->limit_req_status == kLimitReqRejected ||
+         request->main->limit_conn_status == kLimitConnRejected;
+}
+
 api::ApiError ErrorOfStatus(ngx_uint_t status) {
   switch (status) {
     case NGX_HTTP_UNAUTHORIZED:
+      return api::ApiError::kUnauthenticated;
     case NGX_HTTP_FORBIDDEN:
       return api::ApiError::kPermissionDenied;
     case NGX_HTTP_NOT_FOUND:
@@ -29,6 +40,7 @@ api::ApiError ErrorOfStatus(ngx_uint_t status) {
     case NGX_HTTP_REQUEST_ENTITY_TOO_LARGE:
       return api::ApiError::kRequestTooLarge;
     case NGX_HTTP_TOO_MANY_REQUESTS:
+      return api::ApiError::kRateLimited;
     case NGX_HTTP_SERVICE_UNAVAILABLE:
       return api::ApiError::kOverloaded;
     case NGX_HTTP_BAD_GATEWAY:
@@ -39,6 +51,20 @@ api::ApiError ErrorOfStatus(ngx_uint_t status) {
       return status < NGX_HTTP_INTERNAL_SERVER_ERROR ? api::ApiError::kBadRequest
                                                      : api::ApiError::kInternal;
   }
+}
+
+api::Reply ReplyOf(const RequestContext& context) {
+  const ngx_http_request_t* request = context.request;
+  const ngx_uint_t status = request->headers_out.status;
+  api::ErrorInfo error{ErrorOfStatus(status), "", {}, static_cast<int>(status)};
+  if (status == NGX_HTTP_SERVICE_UNAVAILABLE && IsLimited(request)) {
+    error.error = api::ApiError::kRateLimited;
+  }
+  api::Reply reply = IsHandshake(request) ? api::HandshakeRefusal(error, context.request_id)
+                                          : api::ErrorReply(error, context.request_id);
+  // nginx does not say when there will be room.
+  if (error.error == api::ApiError::kRateLimited) reply.headers.emplace_back("Retry-After", "1");
+  return reply;
 }
 
 // The context of a request whose error page is to be replaced, or null. Texts of "return" are the
@@ -56,9 +82,7 @@ RequestContext* ContextOfErrorPage(ngx_http_request_t* request) {
 ngx_int_t ReplaceHead(RequestContext& context) {
   ngx_http_request_t* request = context.request;
   if (context.worker != nullptr) context.worker->RequestGone(context);
-  auto status = static_cast<int>(request->headers_out.status);
-  api::ErrorInfo error{ErrorOfStatus(request->headers_out.status), "", {}, status};
-  api::Reply reply = api::ErrorReply(error, context.request_id);
+  api::Reply reply = ReplyOf(context);
   api::AppendStandardHeaders(reply.headers, *context.location.service->settings, context.origin,
                              context.request_id, context.https);
   context.error_headers = std::move(reply.headers);

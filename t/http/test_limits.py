@@ -12,6 +12,7 @@ from harness.service import invocation
 from harness.stream import is_done
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.waiting import wait_until
+from harness.websocket import handshake_headers
 
 _INVOKE = "/v1/graph/invoke"
 
@@ -163,10 +164,34 @@ def test_errors_of_other_modules_are_ours(start_service):
         ),
     )
     assert service.get("/v1/graph").status == 200
-    _assert_error(service.get("/v1/graph"), 429, "OVERLOADED")
+    reply = service.get("/v1/graph")
+    _assert_error(reply, 429, "RATE_LIMIT_EXCEEDED")
+    assert "rate limit" in reply.json()["detail"] and reply.header("Retry-After") == "1"
     _assert_error(service.get("/closed/v1/graph"), 403, "PERMISSION_ERROR")
     assert service.get("/own/v1/graph").text == "the text of the configuration"
     assert "<html>" in service.get("/html/").text
+
+
+@pytest.mark.parametrize(
+    "limit", ["limit_req zone=slow;", "limit_conn open 1;", "limit_req zone=slow; limit_req_status 429;"]
+)
+def test_limits_of_nginx_say_that_they_are_limits(start_service, gated_provider, limit):
+    service = start_service(
+        _gated(gated_provider), workers=1,
+        http="limit_req_zone $remote_addr zone=slow:1m rate=1r/m;"
+        "limit_conn_zone $remote_addr zone=open:1m;",
+        location=limit,
+    )
+    stream = service.stream("first")
+    gated_provider.wait_for_waiting(1)
+    reply = service.get("/v1/graph")
+    _assert_error(reply, 429 if "429" in limit else 503, "RATE_LIMIT_EXCEEDED")
+    assert reply.header("Retry-After") == "1"
+    reply = service.get("/v1/graph/ws", headers=handshake_headers())
+    assert reply.status == (429 if "429" in limit else 503)
+    assert reply.header("X-WS-Close-Code") == "1013"
+    gated_provider.open_gate()
+    assert stream.ended_with_done()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root has to serve another user's directory")
