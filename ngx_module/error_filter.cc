@@ -105,10 +105,20 @@ ngx_int_t ReplaceHead(RequestContext& context) {
   return NGX_OK;
 }
 
+size_t CountHeaders(const ngx_http_request_t* request) {
+  size_t count = 0;
+  const ngx_list_part_t* part = &request->headers_out.headers.part;
+  for (; part != nullptr; part = part->next) count += part->nelts;
+  return count;
+}
+
 ngx_int_t FilterHead(ngx_http_request_t* request) noexcept {
   ngx_int_t replaced = Guarded<ngx_int_t>(request->connection->log, NGX_ERROR, [&]() -> ngx_int_t {
     RequestContext* context = ContextOfErrorPage(request);
-    return context == nullptr ? NGX_OK : ReplaceHead(*context);
+    if (context != nullptr && ReplaceHead(*context) != NGX_OK) return NGX_ERROR;
+    context = FindContext(request);
+    if (context != nullptr) context->own_headers = CountHeaders(request);
+    return NGX_OK;
   });
   return replaced == NGX_OK ? next_header_filter(request) : NGX_ERROR;
 }

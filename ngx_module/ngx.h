@@ -17,6 +17,7 @@ extern "C" {
 extern "C" {
 extern ngx_module_t ngx_http_agent_graph_module;
 extern ngx_module_t ngx_http_agent_graph_filter_module;
+extern ngx_module_t ngx_http_agent_graph_header_filter_module;
 }
 
 namespace agent_graph::nginx {

@@ -64,6 +64,9 @@ struct RequestContext {
   int64_t ended = 0;
   uint16_t socket_close_code = 0;
 
+  // Response headers that are the service's, at the beginning of nginx's list (header_filter.cc).
+  size_t own_headers = 0;
+
   // What replaces an error page of nginx's own.
   bridge::HeaderList error_headers;
   std::string error_body;
