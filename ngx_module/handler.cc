@@ -173,6 +173,15 @@ ngx_int_t AnswerPreflight(RequestContext& context, const api::RouteMatch& match)
   return SendNativeReply(context, std::move(reply), "ok");
 }
 
+// The pages refer to others by relative paths, which a slash at the end would change.
+ngx_int_t RedirectToPage(RequestContext& context, std::string_view path) {
+  path.remove_suffix(1);
+  api::Reply reply;
+  reply.status = NGX_HTTP_PERMANENT_REDIRECT;
+  reply.headers.emplace_back("Location", "../" + std::string(path.substr(path.rfind('/') + 1)));
+  return SendNativeReply(context, std::move(reply), "ok");
+}
+
 ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   ngx_http_request_t* request = context.request;
   std::string_view method = View(request->method_name);
@@ -187,6 +196,9 @@ ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   const api::Route& route = api::Routes()[match.route];
   context.route = route.pattern;
   if (route.native && route.access == api::Access::kDocumentation) {
+    if (match.trailing_slash && context.location.documentation != nullptr) {
+      return RedirectToPage(context, target.path);
+    }
     return SendDocumentation(context, match.path_parameters.empty()
                                           ? std::string(route.pattern)
                                           : "/docs/" + match.path_parameters[0]);
@@ -197,6 +209,7 @@ ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   head.route = match.route;
   head.path_parameters = std::move(match.path_parameters);
   head.method = method;
+  head.base_path = View(context.location.url_prefix);
   head.path = std::move(target.path);
   head.query = std::move(target.query);
   head.headers = CopyHeaders(request);
@@ -209,7 +222,6 @@ ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   context.streams_body = route.body == api::BodyKind::kStream;
   return head.websocket ? OpenSocket(context) : ReadBodyAndSubmit(context);
 }
-  head.base_path = View(context.location.url_prefix);
 
 // Whoever makes them makes them with each request: told once.
 ngx_int_t RefuseSubrequest(ngx_http_request_t* request) {

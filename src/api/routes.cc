@@ -222,6 +222,7 @@ bool HasDotComponent(std::string_view decoded) {
 struct DecodedPath {
   std::array<std::string, kSegmentsMax> parts;
   size_t count = 0;
+  bool trailing_slash = false;
 };
 
 std::optional<DecodedPath> Decode(std::string_view raw_path) {
@@ -229,11 +230,13 @@ std::optional<DecodedPath> Decode(std::string_view raw_path) {
   if (raw_path.starts_with("//")) raw_path.remove_prefix(1);
   std::optional<Segments> raw = Split(raw_path);
   if (!raw) return std::nullopt;
-  // An empty last segment is a trailing slash, not an empty id.
-  if (raw->parts[raw->count - 1].empty()) return std::nullopt;
   DecodedPath path;
   path.count = raw->count;
-  for (size_t i = 0; i < raw->count; ++i) {
+  // An empty last segment is a trailing slash, not an empty id. There may be one.
+  path.trailing_slash = raw->parts[path.count - 1].empty();
+  if (path.trailing_slash) --path.count;
+  if (path.count == 0 || raw->parts[path.count - 1].empty()) return std::nullopt;
+  for (size_t i = 0; i < path.count; ++i) {
     if (!DecodeSegment(raw->parts[i], path.parts[i])) return std::nullopt;
     if (HasDotComponent(path.parts[i])) return std::nullopt;
   }
@@ -263,6 +266,7 @@ RouteMatch MatchRoute(std::string_view method, std::string_view raw_path) {
     if (MethodMatches(kRoutes[i].method, method)) {
       match.kind = RouteMatch::Kind::kFound;
       match.route = static_cast<uint16_t>(i);
+      match.trailing_slash = path->trailing_slash;
       match.allow.clear();
       for (size_t j = 0; j < path->count; ++j) {
         if (IsParameter(kPatterns[i].parts[j])) {

@@ -69,13 +69,15 @@ struct RouteMatch {
   enum class Kind : uint8_t { kFound, kNotFound, kMethodNotAllowed };
   Kind kind = Kind::kNotFound;
   uint16_t route = 0;                        // index into Routes()
+  bool trailing_slash = false;               // the path is the route's and a slash
   std::vector<std::string> path_parameters;  // decoded once
   std::string allow;                         // for kMethodNotAllowed: "GET, HEAD, OPTIONS"
 };
 
 // `raw_path` is the request target's path as sent, location prefix stripped, without query.
 // Segments are split before decoding, so %2F stays inside its segment; a decoded segment that is
-// or contains a "." or ".." path component is not found. HEAD matches GET. Nginx thread: no
+// or contains a "." or ".." path component is not found. One slash at the end is allowed and is no
+// empty id. HEAD matches GET. Nginx thread: no
 // allocation beyond the parameters, no exceptions.
 RouteMatch MatchRoute(std::string_view method, std::string_view raw_path);
 

@@ -24,6 +24,11 @@ bool IsTrusted(const RateLimitOptions& options, const std::optional<Address>& pe
          });
 }
 
+std::string_view WithoutSlash(std::string_view path) {
+  if (path.ends_with('/')) path.remove_suffix(1);
+  return path;
+}
+
 }  // namespace
 
 std::string ClientAddress(const RateLimitOptions& options, std::string_view peer,
@@ -46,8 +51,11 @@ std::string BucketKey(const RateLimitOptions& options, std::string_view client_a
   return "ip:" + std::string(client_address);
 }
 
+// A route answers with and without a slash at its end.
 bool IsExcluded(const RateLimitOptions& options, std::string_view path) {
-  return std::ranges::find(options.exclude_paths, path) != options.exclude_paths.end();
+  return std::ranges::any_of(options.exclude_paths, [&](std::string_view excluded) {
+    return WithoutSlash(excluded) == WithoutSlash(path);
+  });
 }
 
 }  // namespace agent_graph::limits

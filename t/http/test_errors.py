@@ -7,6 +7,7 @@ from harness.agents import DEMO, behaviour
 from harness.messages import user
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.waiting import wait_until
+from harness.websocket import WebSocket
 
 _INVOKE = "/v1/graph/invoke"
 
@@ -29,7 +30,7 @@ def _assert_error(reply, status, code):
 def test_every_error_has_the_envelope(start_service, prefix):
     service = start_service(behaviour("throwing", limits={"json_bytes_max": 2048}), prefix=prefix)
     _assert_error(service.get("/nowhere"), 404, "RESOURCE_NOT_FOUND")
-    _assert_error(service.get("/v1/graph/"), 404, "RESOURCE_NOT_FOUND")
+    _assert_error(service.get("/v1/graph//"), 404, "RESOURCE_NOT_FOUND")
     _assert_error(service.get(_INVOKE), 405, "METHOD_NOT_ALLOWED")
     _assert_error(service.post(_INVOKE, "{"), 422, "VALIDATION_ERROR")
     _assert_error(service.post(_INVOKE, "x" * 3000), 413, "REQUEST_TOO_LARGE")
@@ -189,6 +190,27 @@ def test_double_slash_of_a_base_url(start_service):
     service = start_service(DEMO)
     assert service.get("//v1/graph").status == 200
     assert service.get("//ping").status == 200
+
+
+@pytest.mark.parametrize("prefix", ["/", "/support/"])
+def test_a_slash_at_the_end_of_a_path(start_service, prefix):
+    service = start_service(DEMO, prefix=prefix)
+    reply = service.post(_INVOKE + "/", {"messages": [user("x")], "config": {"thread_id": "t"}})
+    assert reply.status == 200
+    assert [one["thread_id"] for one in service.get("/v1/threads/").json()["data"]["threads"]] == ["t"]
+    for path in ("/ping", "/v1/graph", "/v1/threads/t", "/v1/threads/t/state", "/v1/threads/t/messages"):
+        plain, slashed = service.get(path), service.get(path + "/")
+        assert slashed.status == plain.status == 200
+        assert slashed.json()["data"] == plain.json()["data"]
+    with WebSocket(service.port).upgrade(service.prefix + "/v1/graph/ws/") as socket:
+        socket.send_json({"messages": [user("x")]})
+        assert socket.read_run()
+    # It is no empty id, and a second one is a path of its own.
+    _assert_error(service.request("DELETE", "/v1/threads/", {}), 405, "METHOD_NOT_ALLOWED")
+    _assert_error(service.get("/v1/threads//state"), 422, "VALIDATION_ERROR")
+    _assert_error(service.get("/v1/threads//state/"), 422, "VALIDATION_ERROR")
+    _assert_error(service.get("/v1/threads//"), 404, "RESOURCE_NOT_FOUND")
+    assert service.get("/v1/threads/t").status == 200
 
 
 _WRONG_FILES = {

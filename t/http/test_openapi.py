@@ -4,6 +4,7 @@ are refused for, and shown by pages that need nothing from elsewhere."""
 import json
 import re
 import subprocess
+import urllib.parse
 
 import pytest
 
@@ -165,8 +166,14 @@ def test_pages(start_service):
         assert policy in service.get("/redoc").text
         css = service.get("/docs/swagger-ui.css")
         assert css.header("Content-Type").startswith("text/css") and len(css.body) > 10_000
-    for path in ("/docs/nothing.js", "/docs/installed", "/docs/..%2Fconf", "/docs/"):
+    for path in ("/docs/nothing.js", "/docs/installed", "/docs/..%2Fconf", "/docs//"):
         assert service.get(path).status == 404
+    for path in ("/docs", "/redoc", "/openapi.json", "/docs/start.js"):
+        reply = service.get(path + "/")
+        # A path with a slash at its end would be another base for what the page refers to.
+        assert reply.status == 308 and reply.body == b""
+        target = urllib.parse.urljoin(f"http://h/support{path}/", reply.header("Location"))
+        assert target == f"http://h/support{path}"
     assert service.post("/docs").status == 405
 
 

@@ -69,14 +69,15 @@ TEST(MatchRoute, KnowsNothingElse) {
                            "//",
                            "ping",
                            "/Ping",
-                           "/ping/",
                            "///v1/graph",
+                           "/ping//",
+                           "/v1/graph//",
+                           "/v1/threads//",
+                           "/v1/threads/a//",
+                           "/v1/threads/a/state//",
+                           "/v1/files/",
                            "/v1",
                            "/v1/",
-                           "/v1/graph/",
-                           "/v1/threads/",
-                           "/v1/threads/a/",
-                           "/v1/threads/a/state/",
                            "/v1/threads/a/other",
                            "/v1/threads/.",
                            "/v1/threads/..",
@@ -95,6 +96,29 @@ TEST(MatchRoute, KnowsNothingElse) {
                            "/v1//threads"}) {
     EXPECT_EQ(MatchRoute("GET", path).kind, Kind::kNotFound) << path;
   }
+}
+
+// Clients and proxies append one; it stands for nothing.
+TEST(MatchRoute, AllowsOneSlashAtTheEnd) {
+  for (const Route& route : Routes()) {
+    std::string path(route.pattern);
+    for (size_t at = path.find('{'); at != std::string::npos; at = path.find('{')) {
+      path.replace(at, path.find('}') - at + 1, "7");
+    }
+    const char* const methods[] = {"GET", "POST", "PUT", "DELETE"};
+    const char* const method = methods[static_cast<size_t>(route.method)];
+    const RouteMatch plain = MatchRoute(method, path);
+    const RouteMatch slashed = MatchRoute(method, path + "/");
+    ASSERT_EQ(slashed.kind, Kind::kFound) << path;
+    EXPECT_EQ(slashed.route, plain.route) << path;
+    EXPECT_EQ(slashed.path_parameters, plain.path_parameters) << path;
+    EXPECT_TRUE(slashed.trailing_slash);
+    EXPECT_FALSE(plain.trailing_slash);
+  }
+  EXPECT_EQ(Routes()[MatchRoute("GET", "/v1/threads/").route].pattern, "/v1/threads");
+  EXPECT_EQ(MatchRoute("DELETE", "/v1/threads/").kind, Kind::kMethodNotAllowed)
+      << "no thread of an empty id";
+  EXPECT_EQ(MatchRoute("GET", "/v1/threads//state/").path_parameters, std::vector<std::string>{""});
 }
 
 TEST(MatchRoute, TellsTheMethodsOfAPath) {

@@ -97,10 +97,14 @@ TEST(BucketKey, SaysWhomToCount) {
 
 TEST(IsExcluded, ComparesWholePaths) {
   RateLimitOptions options;
-  options.exclude_paths = {"/ping"};
+  options.exclude_paths = {"/ping", "/v1/graph/"};
   EXPECT_TRUE(IsExcluded(options, "/ping"));
-  EXPECT_FALSE(IsExcluded(options, "/ping/"));
+  EXPECT_TRUE(IsExcluded(options, "/ping/"));
+  EXPECT_TRUE(IsExcluded(options, "/v1/graph"));
+  EXPECT_TRUE(IsExcluded(options, "/v1/graph/"));
   EXPECT_FALSE(IsExcluded(options, "/pin"));
+  EXPECT_FALSE(IsExcluded(options, "/ping//"));
+  EXPECT_FALSE(IsExcluded(options, "/v1/graph/invoke"));
 }
 
 }  // namespace
