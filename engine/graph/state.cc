@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "message/texts.h"
+
 namespace agent_graph {
 
 using nlohmann::json;
@@ -28,7 +30,7 @@ const json& State::Field(std::string_view name) const {
 
 std::string State::LastUserText() const {
   for (auto message = messages_.rbegin(); message != messages_.rend(); ++message) {
-    if (message->role == Role::kUser) return message->Text();
+    if (message->role == Role::kUser) return message::JoinedTexts(*message);
   }
   return "";
 }

@@ -2,9 +2,12 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/json.h"
+#include "message/texts.h"
 #include "models/media.h"
 #include "models/parameters.h"
 #include "models/tool_json.h"
@@ -58,32 +61,42 @@ json MediaPart(const MediaBlock& block) {
   return TextPart(PlaceholderText(media));
 }
 
-// A string while it is only text, which every server understands; else an array of parts.
+// Texts alone: one is a string, which every server understands, several are an array of parts, none
+// is null.
+json TextContent(const Message& message) {
+  const std::vector<std::string_view> texts = message::Texts(message);
+  if (texts.empty()) return nullptr;
+  if (texts.size() == 1) return texts[0];
+  json parts = json::array();
+  for (const std::string_view text : texts) parts.push_back(TextPart(std::string(text)));
+  return parts;
+}
+
+// The same with files, which makes it an array.
 json Content(const Message& message) {
   json parts = json::array();
   bool only_text = true;
   for (const ContentBlock& block : message.content) {
     if (const auto* text = std::get_if<TextBlock>(&block)) {
-      parts.push_back(TextPart(text->text));
+      if (!text->text.empty()) parts.push_back(TextPart(text->text));
     } else if (const auto* media = std::get_if<MediaBlock>(&block)) {
       parts.push_back(MediaPart(*media));
       only_text = false;
     }
   }
-  if (only_text) return message.Text();
-  return parts;
+  return only_text ? TextContent(message) : parts;
 }
 
 json AssistantMessage(const Message& message) {
   json out = {{"role", "assistant"}};
-  const std::string text = message.Text();
   json calls = json::array();
   for (const ToolCallBlock* call : message.ToolCalls()) {
     calls.push_back({{"id", call->id},
                      {"type", "function"},
                      {"function", {{"name", call->name}, {"arguments", call->arguments_json}}}});
   }
-  out["content"] = text.empty() && !calls.empty() ? json(nullptr) : json(text);
+  out["content"] = TextContent(message);
+  if (out["content"].is_null() && calls.empty()) out["content"] = "";
   if (!calls.empty()) out["tool_calls"] = std::move(calls);
   return out;
 }
@@ -100,7 +113,10 @@ void AppendMessage(json& out, const Message& message) {
   }
   if (message.role == Role::kTool) return;
   json content = Content(message);
-  if (content.empty() && !message.ToolResults().empty()) return;
+  if (content.is_null()) {
+    if (!message.ToolResults().empty()) return;
+    content = "";
+  }
   out.push_back({{"role", RoleName(message.role)}, {"content", std::move(content)}});
 }
 

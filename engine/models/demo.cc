@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "message/texts.h"
 #include "models/parameters.h"
 #include "models/tool_output.h"
 #include "models/turns.h"
@@ -95,7 +96,7 @@ std::string ResultTexts(const std::vector<Message>& messages) {
 int64_t CountPromptWords(const ModelRequest& request) {
   int64_t words = CountWords(request.system_prompt);
   for (const Message& message : request.messages) {
-    words += CountWords(message.Text());
+    words += CountWords(message::JoinedTexts(message));
     for (const ToolResultBlock* result : message.ToolResults()) {
       words += CountWords(ToolOutputText(*result));
     }
@@ -147,10 +148,10 @@ Result<ModelReply> DemoModel::Generate(const ModelRequest& request,
 
   const Message& last = request.messages.back();
   std::vector<ToolCallBlock> calls;
-  if (last.role == Role::kUser) calls = ParseCalls(request, last.Text());
+  if (last.role == Role::kUser) calls = ParseCalls(request, message::JoinedTexts(last));
   if (calls.empty()) {
-    const std::string text =
-        last.role == Role::kTool ? ResultTexts(request.messages) : kEcho + last.Text();
+    const std::string text = last.role == Role::kTool ? ResultTexts(request.messages)
+                                                      : kEcho + message::JoinedTexts(last);
     AG_RETURN_IF_ERROR(StreamWords(text, delay, request.deadline, cancellation, on_delta));
     reply.message.content.emplace_back(TextBlock{.text = text});
     reply.stop_reason = "stop";

@@ -7,7 +7,7 @@
 
 namespace agent_graph::models {
 
-// The prompt and the texts of all system messages, a blank line between them.
+// The prompt and the text blocks of all system messages, a blank line between them.
 std::string SystemText(const ModelRequest& request);
 
 }  // namespace agent_graph::models

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "message/texts.h"
 #include "models/json_fields.h"
 #include "models/media.h"
 #include "models/parameters.h"
@@ -39,8 +40,9 @@ json Parts(const std::string& text) {
 }
 
 json Content(const Message& message) {
-  return {{"role", message.role == Role::kUser ? "user" : "model"},
-          {"parts", Parts(message.Text())}};
+  json parts = json::array();
+  for (const std::string_view text : message::Texts(message)) parts.push_back({{"text", text}});
+  return {{"role", message.role == Role::kUser ? "user" : "model"}, {"parts", std::move(parts)}};
 }
 
 std::string Sensitivity(const char* prefix, std::string_view level) {

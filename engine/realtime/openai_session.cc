@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "message/texts.h"
 #include "models/parameters.h"
 
 namespace agent_graph::realtime {
@@ -56,10 +57,13 @@ json OpenAiSession(const LinkConfig& config, const std::string& provider_paramet
 
 json OpenAiTextItem(const Message& message) {
   const bool user = message.role == Role::kUser;
-  json part = {{"type", user ? "input_text" : "output_text"}, {"text", message.Text()}};
-  return {{"type", "message"},
-          {"role", user ? "user" : "assistant"},
-          {"content", json::array({std::move(part)})}};
+  const char* const type = user ? "input_text" : "output_text";
+  json parts = json::array();
+  for (const std::string_view text : message::Texts(message)) {
+    parts.push_back({{"type", type}, {"text", text}});
+  }
+  return {
+      {"type", "message"}, {"role", user ? "user" : "assistant"}, {"content", std::move(parts)}};
 }
 
 }  // namespace agent_graph::realtime

@@ -7,6 +7,7 @@
 #include "agent_graph/state.h"
 #include "base/json.h"
 #include "message/codec.h"
+#include "message/texts.h"
 
 namespace agent_graph::run {
 namespace {
@@ -46,7 +47,7 @@ Status NameCall(size_t index, const std::vector<std::string>& open, Message& mes
   ToolResultBlock result;
   result.call_id = open.front();
   result.output_json.clear();
-  AppendJsonString(result.output_json, message.Text());
+  AppendJsonString(result.output_json, message::JoinedTexts(message));
   message.content.clear();
   message.content.emplace_back(std::move(result));
   return Status::Ok();

@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "base/text.h"
+#include "message/texts.h"
 #include "run/user_code.h"
 
 namespace agent_graph::run {
@@ -41,7 +42,8 @@ bool IsBlank(char c) {
 std::vector<std::string> Texts(const std::vector<Message>& messages) {
   std::vector<std::string> texts;
   for (const Message& message : messages) {
-    if (std::string text = message.Text(); !text.empty()) texts.push_back(std::move(text));
+    if (std::string text = message::JoinedTexts(message); !text.empty())
+      texts.push_back(std::move(text));
   }
   return texts;
 }

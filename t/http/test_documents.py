@@ -239,6 +239,22 @@ def test_a_model_is_shown_the_file(start_service, start_mock_provider, user_id):
     assert base64.b64encode(data).decode() in json.dumps(mock.requests()[-1]["body"])
 
 
+def test_a_model_is_shown_the_text_of_a_document_apart_from_the_question(
+        start_service, start_mock_provider):
+    mock = start_mock_provider([{"match": {}, "response": {"content": "Greetings."}}])
+    service = start_service(_seeing(mock))
+    record = uploaded(service, documents.pdf(), "a.pdf", None)
+    body = {"messages": [{"role": "user", "content": [
+        {"type": "text", "text": "Summarise this file"}, _reference(record, "document")]}]}
+    assert service.post("/v1/graph/invoke", body).status == 200
+    [request] = [entry["body"] for entry in mock.requests()
+                 if entry["path"].endswith("/chat/completions")]
+    assert request["messages"][-1]["content"] == [
+        {"type": "text", "text": "Summarise this file"},
+        {"type": "text", "text": documents.TEXT},
+    ]
+
+
 # Messages that enter a thread in other ways
 
 

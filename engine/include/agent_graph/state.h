@@ -33,7 +33,8 @@ class AGENT_GRAPH_API State {
   // One custom field; JSON null when it is not set.
   const nlohmann::json& Field(std::string_view name) const;
 
-  // Text of the newest message with role user; empty when there is none.
+  // Text of the newest message with role user, a line break between its text blocks; empty when
+  // there is none.
   std::string LastUserText() const;
   // The newest message, null when there is none.
   const Message* LastMessage() const;

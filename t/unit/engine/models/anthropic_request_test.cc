@@ -42,6 +42,13 @@ TEST(AnthropicRequest, SystemMessagesAreToldBeforehand) {
   EXPECT_EQ(body["messages"].size(), 1u);
 }
 
+TEST(AnthropicRequest, TextBlocksOfASystemMessageStayApart) {
+  ModelRequest request = Ask("hi");
+  request.messages.push_back(
+      testing::Of(Role::kSystem, {TextBlock{.text = "be brief"}, TextBlock{.text = "be true"}}));
+  EXPECT_EQ(Build(request)["system"], "be brief\n\nbe true");
+}
+
 TEST(AnthropicRequest, Parameters) {
   ModelRequest request = Ask("hi");
   request.parameters_json = R"({"stop": "END", "top_p": null, "stream": false})";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "collect.h"
 
@@ -130,9 +131,33 @@ TEST(ChatRequest, FileThatCannotBeShownIsNamed) {
     {"type": "text", "text": "[attached file f00 is not readable here]"}])"));
 }
 
-TEST(ChatRequest, TextOfSeveralBlocksIsOneString) {
-  EXPECT_EQ(ContentOf({TextBlock{.text = "a"}, TextBlock{.text = "b"}}), "ab");
+TEST(ChatRequest, EachTextBlockIsAPart) {
+  const std::vector<ContentBlock> two = {TextBlock{.text = "Summarise this file"},
+                                         TextBlock{.text = ""}, TextBlock{.text = "Chapter One."}};
+  const json parts = json::parse(R"([{"type": "text", "text": "Summarise this file"},
+                                     {"type": "text", "text": "Chapter One."}])");
+  EXPECT_EQ(ContentOf(two), parts);
+  for (const Role role : {Role::kSystem, Role::kAssistant}) {
+    ModelRequest request = Ask("hi");
+    request.messages.push_back(testing::Of(role, two));
+    EXPECT_EQ(Build(request)["messages"][1]["content"], parts);
+  }
+}
+
+TEST(ChatRequest, OneTextIsAString) {
+  EXPECT_EQ(ContentOf({TextBlock{.text = "a"}}), "a");
+  EXPECT_EQ(ContentOf({TextBlock{.text = ""}, TextBlock{.text = "a"}}), "a");
   EXPECT_EQ(ContentOf({}), "");
+  EXPECT_EQ(ContentOf({TextBlock{.text = ""}}), "");
+}
+
+TEST(ChatRequest, AMessageOfResultsAloneSaysNothingElse) {
+  ModelRequest request = Ask("hi");
+  request.messages.push_back(
+      testing::Of(Role::kUser, {ToolResultBlock{.call_id = "c", .output_json = "1"}}));
+  const json messages = Build(request)["messages"];
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_EQ(messages[1]["role"], "tool");
 }
 
 TEST(ChatRequest, InvalidUtf8IsReplaced) {

@@ -32,6 +32,16 @@ TEST(DemoModel, EchoesWordByWord) {
   EXPECT_EQ(got.reply->model, "demo");
 }
 
+TEST(DemoModel, TextBlocksStayApart) {
+  DemoModel model;
+  ModelRequest request;
+  request.messages.push_back(
+      testing::Of(Role::kUser, {TextBlock{.text = "this file"}, TextBlock{.text = "Chapter"}}));
+  const Collected got = Collect(model, request);
+  EXPECT_EQ(got.reply->message.Text(), "You said: this file\nChapter");
+  EXPECT_EQ(got.reply->message.usage->prompt_tokens, 3);
+}
+
 TEST(DemoModel, CountsWords) {
   DemoModel model;
   ModelRequest request = Ask("one two three");

@@ -31,6 +31,13 @@ TEST(GeminiRequest, PromptAndSystemInstruction) {
     "contents": [{"role": "user", "parts": [{"text": "hi"}]}]})"));
 }
 
+TEST(GeminiRequest, TextBlocksOfASystemMessageStayApart) {
+  ModelRequest request = Ask("hi");
+  request.messages.push_back(
+      testing::Of(Role::kSystem, {TextBlock{.text = "be brief"}, TextBlock{.text = "be true"}}));
+  EXPECT_EQ(Build(request)["systemInstruction"]["parts"][0]["text"], "be brief\n\nbe true");
+}
+
 TEST(GeminiRequest, ParametersArePlaced) {
   ModelRequest request = Ask("hi");
   request.parameters_json = R"({"max_tokens": 9, "stop": ["a"], "topK": null})";

@@ -195,6 +195,15 @@ TEST_F(GeminiTest, ANewSessionIsToldWhatWasSaid) {
                 {"role":"model","parts":[{"text":"b"}]}]}})"));
 }
 
+TEST_F(GeminiTest, TextBlocksOfTheHistoryStayApart) {
+  Message message = Message::User("a");
+  message.content.emplace_back(TextBlock{.text = "b"});
+  Begin({.history = {message}, .respond = true});
+  Receive({{"setupComplete", json::object()}});
+  EXPECT_EQ(Messages(*protocol_)[0]["clientContent"]["turns"][0]["parts"],
+            json::parse(R"([{"text":"a"},{"text":"b"}])"));
+}
+
 TEST_F(GeminiTest, NonsenseIsIgnored) {
   BeginReady();
   for (const char* text : {"", "{", "[]", "5", "{}", R"({"serverContent":5})",

@@ -47,6 +47,19 @@ TEST_F(OpenAiTest, IsPreparedUpToWhatWasSaid) {
   EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kReady));
 }
 
+TEST_F(OpenAiTest, TextBlocksOfTheHistoryStayApart) {
+  protocol_ = OpenAiDialect().make(Options("https://api.openai.com/v1"), {});
+  protocol_->OnOpen();
+  Receive({{"type", "session.created"}});
+  Receive({{"type", "session.updated"}});
+  protocol_->TakeMessages();
+  Message message = Message::User("a");
+  message.content.emplace_back(TextBlock{.text = "b"});
+  protocol_->Begin({.history = {message}, .respond = true});
+  EXPECT_EQ(Messages(*protocol_)[0]["item"]["content"],
+            json::parse(R"([{"type":"input_text","text":"a"},{"type":"input_text","text":"b"}])"));
+}
+
 TEST_F(OpenAiTest, WithoutDetection) {
   LinkConfig config;
   config.vad.enabled = false;
