@@ -52,6 +52,7 @@ ModelCall::ModelCall(const net::HttpClient& client, const runtime::Cancellation&
       builder_(builder) {}
 
 Result<ModelReply> ModelCall::Run(net::HttpRequest request) {
+  event_bytes_max_ = request.reply_bytes_max;
   Result<std::unique_ptr<net::HttpCall>> call = client_.Start(std::move(request), cancellation_);
   if (!call.ok()) return TransportStatus(call.status());
   Result<ModelReply> reply = ReadReply(**call);
@@ -73,7 +74,7 @@ Result<ModelReply> ModelCall::ReadReply(net::HttpCall& call) {
 }
 
 Result<ModelReply> ModelCall::ReadStream(net::HttpCall& call) {
-  net::SseParser parser;
+  net::SseParser parser(event_bytes_max_);
   for (bool end = false; !end;) {
     Result<std::string> piece = call.Read();
     if (!piece.ok() && builder_.complete()) break;

@@ -47,7 +47,8 @@ class ModelCall {
   const std::function<Status(const ModelDelta&)>& on_delta_;
   const std::string& secret_;
   ReplyBuilder& builder_;
-  bool delivered_ = false;  // a piece went to the listener
+  size_t event_bytes_max_ = 0;  // one event may be the whole reply
+  bool delivered_ = false;      // a piece went to the listener
   bool may_repeat_ = false;
   int sends_ = 0;
   std::optional<std::chrono::milliseconds> retry_after_;
