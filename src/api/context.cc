@@ -123,7 +123,7 @@ void HandlerContext::SetBody(nlohmann::json body, size_t bytes) {
 }
 
 MessageLimits HandlerContext::message_limits() const {
-  return {body_bytes_, api_.settings->limits.message_bytes_max};
+  return {api_.settings->media.urls, body_bytes_, api_.settings->limits.message_bytes_max};
 }
 
 const std::string& HandlerContext::ThreadId(Problems& problems) {

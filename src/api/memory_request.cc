@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/body_thread.h"
+#include "api/media_urls.h"
 #include "api/memory_shapes.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -109,6 +110,12 @@ std::string ReadMemoryContent(const HandlerContext& context, Problems& problems)
     if (!message.ok()) {
       AddMessageProblem(message.status().message(), problems);
       return "";
+    }
+    const json* member_content = member.is_array() ? &member : FindMember(member, "content");
+    std::vector<std::string> location = {"body", "content"};
+    if (!member.is_array()) location.emplace_back("content");
+    if (member_content != nullptr) {
+      CheckMediaUrls(*member_content, location, context.message_limits().media_urls, problems);
     }
     content = message->Text();
   }

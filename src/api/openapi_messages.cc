@@ -2,8 +2,8 @@
 
 namespace agent_graph::api {
 
-// Answers hold content as blocks and ids as strings; requests are looser: what is named "…Input" says
-// what the message codec reads.
+// Answers hold content as blocks and ids as strings; requests are looser: what is named "…Input"
+// says what the message codec reads.
 const std::string_view kMessageSchemas = R"json({
   "Role": {"type": "string", "enum": ["user", "assistant", "system", "tool"]},
   "MessageInput": {
@@ -133,7 +133,15 @@ const std::string_view kMessageSchemas = R"json({
     },
     "anyOf": [
       {
-        "properties": {"kind": {"enum": ["url", "", null]}, "url": {"type": "string", "minLength": 1}},
+        "properties": {
+          "kind": {"enum": ["url", "", null]},
+          "url": {
+            "type": "string",
+            "pattern": "^([Hh][Tt][Tt][Pp][Ss]?://|[Dd][Aa][Tt][Aa]:)",
+            "description": "http, https or data; the service may restrict its hosts",
+            "examples": ["https://example.com/cat.png"]
+          }
+        },
         "required": ["url"]
       },
       {

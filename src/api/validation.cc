@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/inline_files.h"
+#include "api/media_urls.h"
 #include "base/text.h"
 #include "message/codec.h"
 
@@ -182,6 +183,11 @@ std::vector<Message> ReadMessageArray(const json& array, const std::vector<std::
     if (!message.ok()) {
       AddCodecProblem(path, i, message.status(), problems);
       continue;
+    }
+    if (const json* content = FindMember(array[i], "content")) {
+      std::vector<std::string> location = path;
+      location.insert(location.end(), {std::to_string(i), "content"});
+      CheckMediaUrls(*content, location, limits.media_urls, problems);
     }
     // No path could name it.
     if (IsBlank(message->id)) message->id.clear();

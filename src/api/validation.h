@@ -12,6 +12,10 @@
 #include "agent_graph/message.h"
 #include "api/errors.h"
 
+namespace agent_graph::settings {
+class MediaUrls;
+}
+
 namespace agent_graph::api {
 
 inline constexpr size_t kIdBytesMax = 1024;
@@ -52,6 +56,7 @@ const nlohmann::json* ReadObject(const nlohmann::json& body, const std::string& 
                                  Problems& problems);
 
 struct MessageLimits {
+  const settings::MediaUrls& media_urls;
   size_t body_bytes = 0;  // of the whole request: below message_bytes_max none can be over it
   size_t message_bytes_max = 0;
 };

@@ -95,6 +95,16 @@ Status ReadAllowedTypes(const Value& value, MediaSettings& media) {
   return Status::Ok();
 }
 
+Status ReadHostPatterns(const Value& value, HostPatterns& patterns) {
+  std::vector<std::string> texts;
+  AG_RETURN_IF_ERROR(value.ReadStrings(texts));
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const Status added = patterns.Add(texts[i]);
+    if (!added.ok()) return value.Element(i).Error(added.message());
+  }
+  return Status::Ok();
+}
+
 Status ReadRequireOwner(const Value& value, MediaSettings& media) {
   if (!value.IsString()) return value.ReadBoolean(media.require_owner);
   static constexpr std::array<std::string_view, 2> kNames = {"false", "true"};
@@ -190,10 +200,18 @@ constexpr Key<CloudSettings> kCloudVariables[] = {
 // --- media ----------------------------------------------------------------------------------
 
 constexpr Key<MediaSettings> kMediaKeys[] = {
-    {"storage_type", ReadStorage},        {"storage_path", ReadPath},
-    {"max_size_mb", ReadMaxSize},         {"total_size_mb", ReadTotalSize},
-    {"document_handling", ReadDocuments}, {"allowed_content_types", ReadAllowedTypes},
-    {"require_owner", ReadRequireOwner},  {"cloud", ReadCloud},
+    {"storage_type", ReadStorage},
+    {"storage_path", ReadPath},
+    {"max_size_mb", ReadMaxSize},
+    {"total_size_mb", ReadTotalSize},
+    {"document_handling", ReadDocuments},
+    {"allowed_content_types", ReadAllowedTypes},
+    {"require_owner", ReadRequireOwner},
+    {"cloud", ReadCloud},
+    {"url_allow",
+     [](const Value& v, MediaSettings& m) { return ReadHostPatterns(v, m.urls.allowed); }},
+    {"url_deny",
+     [](const Value& v, MediaSettings& m) { return ReadHostPatterns(v, m.urls.denied); }},
 };
 
 constexpr Key<MediaSettings> kVariables[] = {
@@ -235,6 +253,7 @@ Status ReadMedia(const Value& value, Settings& settings) {
 
 Status CompleteMedia(Settings& settings) {
   MediaSettings& media = settings.media;
+  media.urls.private_denied = settings.mode == Mode::kProduction;
   if (media.storage == MediaSettings::Storage::kMemory && !media.total_bytes_max) {
     media.total_bytes_max = kMemoryTotalDefault;
   }

@@ -13,6 +13,7 @@
 #include "base/id_generator.h"
 #include "base/status.h"
 #include "limits/options.h"
+#include "settings/media_urls.h"
 
 namespace agent_graph::settings {
 
@@ -148,6 +149,7 @@ struct MediaSettings {
   std::vector<std::string> allowed_types;   // "image/png", "image/*", lower case; empty: all
   bool require_owner = false;               // a file without an owner is nobody's
   std::optional<uint64_t> total_bytes_max;  // of all files; kMemory always has one
+  MediaUrls urls;                           // that messages may have in place of files
   CloudSettings cloud;
 
   uint64_t file_bytes_max() const { return static_cast<uint64_t>(max_size_mb * 1024 * 1024); }

@@ -106,6 +106,8 @@ class Generator:
         return self._integer(schema, depth)
 
     def _string(self, schema, _depth):
+        if "examples" in schema:
+            return self.random.choice(schema["examples"])
         if schema.get("pattern") or schema.get("minLength"):
             return "".join(self.random.choices(string.ascii_letters, k=8))
         return self.random.choice(_TEXTS)

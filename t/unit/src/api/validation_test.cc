@@ -6,13 +6,15 @@
 #include <nlohmann/json.hpp>
 
 #include "api/query.h"
+#include "settings/media_urls.h"
 
 namespace agent_graph::api {
 namespace {
 
 using nlohmann::json;
 
-const MessageLimits kLimits{1000, 1024 * 1024};
+const settings::MediaUrls kAllUrls;
+const MessageLimits kLimits{kAllUrls, 1000, 1024 * 1024};
 
 TEST(ThreadId, IsKeptUnlessBlankOrBelowOne) {
   for (const char* good : {"a", "1", "+1", "007", "00000000000000000000001", "-a", "1.0", "0x0",
@@ -31,6 +33,35 @@ TEST(ThreadId, IsKeptUnlessBlankOrBelowOne) {
   EXPECT_EQ(ThreadIdProblem(std::string(1024, 'x')), std::nullopt);
   EXPECT_NE(ThreadIdProblem(std::string(1025, 'x')), std::nullopt);
   EXPECT_NE(ThreadIdProblem(std::string("a\0b", 3)), std::nullopt);
+}
+
+TEST(Messages, AUrlThatIsNotAllowedIsAProblemWithItsPath) {
+  const auto paths_of = [](const char* content) {
+    const json body = {{"messages", {{{"role", "user"}, {"content", json::parse(content)}}}}};
+    Problems problems;
+    ReadMessages(body, "messages", kLimits, problems);
+    std::vector<std::string> paths;
+    for (const ErrorDetail& detail : std::move(problems).Error().details) {
+      std::string path;
+      for (const std::string& part : detail.location) path += "/" + part;
+      paths.push_back(path);
+    }
+    return paths;
+  };
+  using Paths = std::vector<std::string>;
+  EXPECT_EQ(paths_of(R"([{"type":"text","text":"x"},
+                         {"type":"image","media":{"kind":"url","url":"file:///etc/passwd"}},
+                         {"type":"document","url":"gopher://x"},
+                         {"type":"video","media":{"url":"http://a@b.example/"}}])"),
+            (Paths{"/body/messages/0/content/1/media/url", "/body/messages/0/content/2/url",
+                   "/body/messages/0/content/3/media/url"}));
+  EXPECT_EQ(
+      paths_of(R"([{"type":"image","media":{"kind":"file_id","file_id":"f","url":"file:///x"}},
+                         {"type":"audio","data_base64":"QUJD","url":"file:///x"},
+                         {"type":"image","media":{"url":"https://example.com/a.png"}},
+                         {"type":"text","text":"file:///x","url":"file:///x"}])"),
+      Paths{});
+  EXPECT_EQ(paths_of(R"("file:///x")"), Paths{});
 }
 
 TEST(Messages, OneThatNoPathCouldNameGetsAnId) {
@@ -104,7 +135,7 @@ TEST(ReadMessages, NamesTheFieldOfEachBadMessage) {
 TEST(ReadMessages, BoundsEachMessage) {
   json body = {{"messages", {{{"role", "user"}, {"content", std::string(3000, 'x')}}}}};
   Problems problems;
-  ReadMessages(body, "messages", {3100, 2048}, problems);
+  ReadMessages(body, "messages", {kAllUrls, 3100, 2048}, problems);
   EXPECT_FALSE(problems.empty());
   Problems long_id;
   body = {

@@ -136,6 +136,13 @@ INSTANTIATE_TEST_SUITE_P(
                   "media.cloud.endpoint: must not have a path"},
         ErrorCase{R"("media": {"cloud": {"secret_access_key": "a\r\nb: c"}})",
                   "media.cloud.secret_access_key: must not hold blanks or control characters"},
+        ErrorCase{R"("media": {"url_allow": ["example.com", "http://example.com"]})",
+                  "media.url_allow.1: is not a host: write example.com, *.example.com, an address, "
+                  "a network as 10.0.0.0/8, private or *"},
+        ErrorCase{
+            R"("media": {"url_deny": "10.0.0.1/8"})",
+            "media.url_deny.0: is not a host: write example.com, *.example.com, an address, a "
+            "network as 10.0.0.0/8, private or *"},
         ErrorCase{R"("media": {"storage_path": "x/../../y"})",
                   "media.storage_path: must be absolute, or have no .. in it: it is relative to "
                   "the state directory"},
