@@ -16,10 +16,9 @@
 namespace agent_graph::media {
 namespace {
 
-constexpr size_t kDocumentsMax = 2;  // at a time
-constexpr size_t kWaitingMax = 1024;
 // The program ends itself before that.
 constexpr std::chrono::seconds kPatience{20};
+// Documents that take long must not make others wait without end.
 constexpr std::chrono::seconds kTurnMax{30};
 constexpr std::chrono::seconds kStartPatience{10};
 constexpr std::chrono::milliseconds kStartInterval{100};
@@ -86,50 +85,18 @@ Extractor::~Extractor() = default;
 
 std::optional<std::string> Extractor::Extract(int file, std::string_view format,
                                               const std::string& user) {
-  if (format.empty() || program_.empty() || !TakeTurn(user)) return std::nullopt;
+  if (format.empty() || program_.empty()) return std::nullopt;
+  if (!turns_.Take(user, DeadlineAfter(kTurnMax))) return std::nullopt;
   // However reading ends, by an exception too: somebody else's document is next.
   struct HeldTurn {
-    Extractor& extractor;
+    DocumentTurns& turns;
     const std::string& user;
-    ~HeldTurn() { extractor.EndTurn(user); }
-  } const held{*this, user};
+    const Deadline begun = MonotonicClock::now();
+    ~HeldTurn() { turns.End(user, MonotonicClock::now() - begun); }
+  } const held{turns_, user};
   Result<std::string> output = RunProgram(file, format);
   if (!output.ok()) return std::nullopt;
   return TextOf(*std::move(output));
-}
-
-bool Extractor::TakeTurn(const std::string& user) {
-  const auto turn = std::make_shared<Turn>();
-  {
-    std::lock_guard lock(mutex_);
-    if (running_.size() < kDocumentsMax) {
-      running_.insert(user);
-      return true;
-    }
-    if (waiting_.size() >= kWaitingMax) return false;
-    waiting_.push_back({user, turn});
-  }
-  // Documents that take long must not make others wait without end.
-  if (turn->Wait(nullptr, DeadlineAfter(kTurnMax)).ok()) return true;
-  std::lock_guard lock(mutex_);
-  // Not among them any more: the turn came at the last moment.
-  return std::erase_if(waiting_, [&](const Waiting& one) { return one.turn == turn; }) == 0;
-}
-
-void Extractor::EndTurn(const std::string& user) {
-  std::shared_ptr<Turn> next;
-  {
-    std::lock_guard lock(mutex_);
-    running_.erase(running_.find(user));
-    if (waiting_.empty()) return;
-    // The first of those who have the fewest: nobody fills all turns while others wait.
-    const auto chosen = std::ranges::min_element(
-        waiting_, {}, [this](const Waiting& one) { return running_.count(one.user); });
-    running_.insert(chosen->user);
-    next = std::move(chosen->turn);
-    waiting_.erase(chosen);
-  }
-  next->Set(true);
 }
 
 Result<std::unique_ptr<process::Process>> Extractor::StartProgram(int file, std::string_view format,

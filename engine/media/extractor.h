@@ -2,19 +2,16 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "media/document_turns.h"
 #include "runtime/cancellation.h"
-#include "runtime/signal.h"
 
 namespace agent_graph::process {
 class Launcher;
@@ -39,20 +36,10 @@ class Extractor {
 
   // Suspends the calling fiber. Nothing when the document cannot be read, takes too long, is of no
   // known format, or had to wait for its turn too long. `file` is read from its beginning; its own
-  // position does not matter. Turns are shared out fairly among users.
+  // position does not matter. The turn counts for `user` (see DocumentTurns).
   std::optional<std::string> Extract(int file, std::string_view format, const std::string& user);
 
  private:
-  using Turn = runtime::Promise<bool>;
-
-  struct Waiting {
-    std::string user;
-    std::shared_ptr<Turn> turn;
-  };
-
-  // False when it would take too long.
-  bool TakeTurn(const std::string& user);
-  void EndTurn(const std::string& user);
   Result<std::unique_ptr<process::Process>> StartProgram(int file, std::string_view format,
                                                          Deadline deadline);
   // All that it writes, or somewhat more than is wanted.
@@ -64,10 +51,7 @@ class Extractor {
   const runtime::Cancellation never_;
 
   std::atomic<bool> told_ = false;
-
-  std::mutex mutex_;
-  std::multiset<std::string> running_;  // guarded by mutex_; users whose documents are read
-  std::deque<Waiting> waiting_;         // guarded by mutex_; the first came first
+  DocumentTurns turns_;
 };
 
 }  // namespace agent_graph::media

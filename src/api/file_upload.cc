@@ -38,6 +38,7 @@ class FileUpload {
   std::optional<ErrorInfo> TakePart(const multipart::Part& part);
   std::optional<ErrorInfo> TakeData(std::string_view data);
   std::optional<ErrorInfo> Finish();
+  std::string TurnKey() const;
 
   HandlerContext& context_;
   const settings::MediaSettings& media_;
@@ -121,13 +122,19 @@ std::optional<ErrorInfo> FileUpload::TakeData(std::string_view data) {
   return std::nullopt;
 }
 
+// The user whose turn it takes to read the document; without users, the client's address.
+std::string FileUpload::TurnKey() const {
+  if (!record_.owner.empty()) return "user " + record_.owner;
+  return "address " + context_.head().peer_address;
+}
+
 std::optional<ErrorInfo> FileUpload::Finish() {
   if (!spool_) return BadUpload("no form field \"file\"");
   if (spool_->size() == 0) return BadUpload("the file is empty");
   record_.active = record_.active || media::LooksActive(spool_->first_bytes());
   if (media_.documents == settings::MediaSettings::Documents::kExtractText) {
     text_ = context_.api().extractor->Extract(
-        spool_->file(), media::FormatOf(record_.mime_type, record_.filename), record_.owner);
+        spool_->file(), media::FormatOf(record_.mime_type, record_.filename), TurnKey());
   }
   Status kept = context_.api().files->Keep(*spool_, record_, text_);
   if (!kept.ok()) return context_.Explain(kept);

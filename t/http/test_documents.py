@@ -2,6 +2,7 @@
 
 import base64
 import json
+import select
 import shutil
 
 import pytest
@@ -10,7 +11,8 @@ from harness import documents, environment
 from harness.agents import behaviour
 from harness.messages import texts
 from harness.tokens import JWT_ENVIRONMENT, bearer
-from harness.uploads import uploaded
+from harness.uploads import file_form, uploaded
+from harness.waiting import wait_until
 from harness.websocket import WebSocket
 
 _ECHO = behaviour("echo")
@@ -78,6 +80,46 @@ def test_what_cannot_be_read_has_no_text(start_service, data, filename):
 def test_a_zip_bomb_has_no_text(start_service):
     service = start_service(_ECHO)
     assert uploaded(service, _bomb(), "a.docx", None)["extracted_text"] is None
+
+
+def _overtakes_slow_documents(service, users):
+    """Whether a small document is answered before any of another user's that take long."""
+
+    def sent_by(name, address):
+        return [*(bearer(name) if users else ()), ("X-Real-IP", address)]
+
+    def readers():
+        return [one for one in service.processes() if one.title.startswith("pdftotext")]
+
+    bombs = []
+    for _ in range(4):
+        connection = service.connect()
+        headers, body = file_form(documents.endless_pdf(), "bomb.pdf", "application/pdf")
+        connection.request("POST", "/v1/files/upload",
+                           [*headers.items(), *sent_by("alice", "192.0.2.1")], body)
+        bombs.append(connection)
+    wait_until(lambda: len(readers()) >= 2, "two of them are being read", 60)
+    record = uploaded(service, documents.pdf(), "a.pdf", None, headers=sent_by("bob", "192.0.2.2"))
+    assert record["extracted_text"] == documents.TEXT
+    answered = select.select([connection.socket for connection in bombs], [], [], 0)[0]
+    for connection in bombs:
+        connection.close()
+    return not answered
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("users", [True, False])
+def test_documents_that_take_long_delay_their_user_alone(start_service, users):
+    settings = _ECHO | ({"auth": "jwt", "env": "env"} if users else {})
+    # Reading is given up after 15 seconds. A machine may be so busy that a small document takes
+    # longer; then the order shows at another attempt, if at all.
+    for _ in range(4):
+        service = start_service(settings, files={"env": JWT_ENVIRONMENT}, workers=1,
+                                location="set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;")
+        if _overtakes_slow_documents(service, users):
+            return
+        service.stop()
+    pytest.fail("a document waits for those of another user")
 
 
 def test_readers_of_documents_are_nobody_s_burden(start_service):

@@ -163,26 +163,9 @@ def test_forms_without_measure_are_refused(start_service):
     assert service.get("/ping").status == 200
 
 
-def _endless_pdf():
-    """A page that draws a form, that draws thirty forms, each of which draws thirty."""
-    objects = [b"<< /Type /Catalog /Pages 2 0 R >>",
-               b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-               b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R "
-               b"/Resources << /XObject << /F 5 0 R >> >> >>",
-               b"<< /Length 5 >>\nstream\n/F Do\nendstream"]
-    draw = b"/F Do " * 30
-    levels = 12
-    for level in range(levels):
-        body = draw if level < levels - 1 else b"0 0 m 1 1 l S"
-        objects.append(b"<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Length %d "
-                       b"/Resources << /XObject << /F %d 0 R >> >> >>\nstream\n%s\nendstream"
-                       % (len(body), 6 + level, body))
-    return documents.pdf_of(objects)
-
-
 def test_documents_that_never_end_harm_nobody(start_service):
     service = start_service(_ECHO, workers=1)
-    headers, body = file_form(_endless_pdf(), "a.pdf", "application/pdf")
+    headers, body = file_form(documents.endless_pdf(), "a.pdf", "application/pdf")
     with service.connect() as connection:
         connection.request("POST", _UPLOAD, headers, body)
         # The other reader of documents is free, and nothing else waits for one.
@@ -191,13 +174,13 @@ def test_documents_that_never_end_harm_nobody(start_service):
         assert uploaded(service, b"x", "c.png", "image/png")
         reply = connection.read_reply()
     assert reply.status == 200 and reply.json()["data"]["extracted_text"] is None
-    assert service.get(reply.json()["data"]["url"]).body == _endless_pdf()
+    assert service.get(reply.json()["data"]["url"]).body == documents.endless_pdf()
 
 
 def test_nobody_s_documents_keep_those_of_others_waiting(start_service):
     settings = {"auth": "jwt", "env": "env", "authorization": "allow_all"}
     service = start_service(_ECHO | settings, workers=1, files={"env": JWT_ENVIRONMENT})
-    headers, body = file_form(_endless_pdf(), "a.pdf", "application/pdf")
+    headers, body = file_form(documents.endless_pdf(), "a.pdf", "application/pdf")
     hers = []
     for _ in range(8):
         connection = service.connect()

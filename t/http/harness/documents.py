@@ -33,6 +33,23 @@ def pdf_of(objects):
         len(objects) + 1, table)
 
 
+def endless_pdf():
+    """A page that draws a form, that draws thirty forms, each of which draws thirty."""
+    objects = [b"<< /Type /Catalog /Pages 2 0 R >>",
+               b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+               b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R "
+               b"/Resources << /XObject << /F 5 0 R >> >> >>",
+               b"<< /Length 5 >>\nstream\n/F Do\nendstream"]
+    draw = b"/F Do " * 30
+    levels = 12
+    for level in range(levels):
+        body = draw if level < levels - 1 else b"0 0 m 1 1 l S"
+        objects.append(b"<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Length %d "
+                       b"/Resources << /XObject << /F %d 0 R >> >> >>\nstream\n%s\nendstream"
+                       % (len(body), 6 + level, body))
+    return pdf_of(objects)
+
+
 def archive(files):
     """A ZIP archive; `files` is {name: text or bytes}."""
     out = io.BytesIO()
