@@ -218,6 +218,24 @@ TEST_P(DialectTest, StreamCutIntoBytes) {
   EXPECT_EQ(got.reply->message.Text(), "a\xe2\x82\xac");
 }
 
+// Providers send inlined images and the signatures of long reasoning in one event.
+TEST_P(DialectTest, AnEventMayBeAsLargeAsTheReply) {
+  const std::string text(3 * 1024 * 1024, 'x');
+  ScriptedServer server([&](Connection& connection) {
+    while (connection.ReadRequest()) {
+      SendStream(connection, {Begin(), Text(text), End()});
+    }
+  });
+  const Collected got = Call(server);
+  ASSERT_TRUE(got.reply.ok()) << got.reply.status().ToString();
+  EXPECT_EQ(got.reply->message.Text(), text);
+
+  options_.reply_bytes_max = 2 * 1024 * 1024;
+  const Status status = Call(server).reply.status();
+  EXPECT_EQ(status.code(), StatusCode::kModel);
+  EXPECT_THAT(status.message(), HasSubstr("larger than 2097152 bytes"));
+}
+
 TEST_P(DialectTest, ReadsOneJsonDocument) {
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();

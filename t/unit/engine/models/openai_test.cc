@@ -467,24 +467,6 @@ TEST_F(OpenAiTest, KeepsItsKeyToItself) {
               Not(HasSubstr("top-secret")));
 }
 
-// Inlined images and the signatures of long thoughts come in one event.
-TEST_F(OpenAiTest, AnEventMayBeAsLargeAsTheReply) {
-  const std::string text(3 * 1024 * 1024, 'x');
-  ScriptedServer server([&](Connection& connection) {
-    while (connection.ReadRequest()) {
-      SendStream(connection, {TextEvent(text), kStopEvent, kEndEvent});
-    }
-  });
-  const Collected got = Call(server);
-  ASSERT_TRUE(got.reply.ok()) << got.reply.status().ToString();
-  EXPECT_EQ(got.reply->message.Text(), text);
-
-  options_.reply_bytes_max = 2 * 1024 * 1024;
-  const Status status = Call(server).reply.status();
-  EXPECT_EQ(status.code(), StatusCode::kModel);
-  EXPECT_THAT(status.message(), HasSubstr("larger than 2097152 bytes"));
-}
-
 TEST_F(OpenAiTest, HtmlInPlaceOfAStream) {
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();
