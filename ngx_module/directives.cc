@@ -1,4 +1,3 @@
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -190,13 +189,6 @@ void DeleteMainConfig(void* conf) noexcept {
   delete main->services;
 }
 
-bool OwnedByUs(const struct stat& status, const ngx_core_conf_t* core) {
-  if (status.st_uid == geteuid()) return true;
-  // Started as root, the workers' user writes there; nginx hands over what it creates itself.
-  if (geteuid() != 0) return false;
-  return core->user == static_cast<ngx_uid_t>(NGX_CONF_UNSET_UINT) || status.st_uid == core->user;
-}
-
 }  // namespace
 
 ngx_command_t kDirectives[] = {
@@ -333,32 +325,6 @@ char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept {
   if (char* failure = ChooseBasePath(cf, location); failure != NGX_CONF_OK) return failure;
   WarnAboutBodySize(cf, location);
   return PrepareBasePath(cf, location);
-}
-
-ngx_int_t CheckStateDirectories(ngx_conf_t* cf) noexcept {
-  if (ngx_process == NGX_PROCESS_SIGNALLER) return NGX_OK;
-  auto* main =
-      static_cast<MainConfig*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_agent_graph_module));
-  auto* core =
-      reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(cf->cycle->conf_ctx, ngx_core_module));
-  for (const auto& service : *main->services) {
-    struct stat status;
-    // A directory that is not there yet is made by nginx, with mode 0700.
-    if (stat(service->state_directory.c_str(), &status) != 0) continue;
-    const char* fault = nullptr;
-    if (!S_ISDIR(status.st_mode)) {
-      fault = "is not a directory";
-    } else if (!OwnedByUs(status, core)) {
-      fault = "belongs to another user";
-    } else if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-      fault = "is open to group or others (chmod 700)";
-    }
-    if (fault == nullptr) continue;
-    ngx_log_error(NGX_LOG_EMERG, cf->log, 0, "agent_graph_service \"%s\": state directory %s %s",
-                  service->name.c_str(), service->state_directory.c_str(), fault);
-    return NGX_ERROR;
-  }
-  return NGX_OK;
 }
 
 }  // namespace agent_graph::nginx

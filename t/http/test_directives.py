@@ -1,9 +1,14 @@
 """The directives of nginx.conf: where they stand, and what they refuse."""
 
+import os
+import pwd
+import subprocess
+
 import pytest
 
 from harness import environment, http1
-from harness.agents import DEMO
+from harness.agents import DEMO, behaviour
+from harness.nginx import WORKER_USER
 
 _JSON = '{"agent": "graphs/react.json:app"}'
 _TWO = "    agent_graph_service two two.json state=state/two;\n"
@@ -131,3 +136,75 @@ def test_errors_without_a_location_are_json(start_service, request_bytes, status
     code = "METHOD_NOT_ALLOWED" if status == 405 else "BAD_REQUEST"
     assert body["error"]["code"] == code
     assert bool(reply.header("Allow")) == (status == 405)
+
+
+# State directories
+
+
+@pytest.fixture
+def mount_read_only():
+    mounted = []
+
+    def mount(directory):
+        owner = directory.stat().st_uid
+        command = ["mount", "-t", "tmpfs", "-o", f"ro,mode=0700,uid={owner}", "none", directory]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            pytest.skip(f"needs the right to mount: {done.stderr.strip()}")
+        mounted.append(directory)
+
+    yield mount
+    for directory in mounted:
+        subprocess.run(["umount", "-l", directory], check=True)
+
+
+_STORING = behaviour("echo", store="leveldb", embedding="hash")
+
+
+def _make_folder(path):
+    path.mkdir(mode=0o700, parents=True)
+    if os.getuid() == 0:
+        workers = pwd.getpwnam(WORKER_USER)
+        os.chown(path, workers.pw_uid, workers.pw_gid)
+    return path
+
+
+def _state_refusal(service):
+    printed = service.refusal()
+    (line,) = [line for line in printed.splitlines() if "[emerg]" in line]
+    return line
+
+
+@pytest.mark.parametrize("folder", ["", "db"])
+@pytest.mark.parametrize("mode", [0o500, 0o600])
+def test_a_state_directory_that_takes_no_writes_is_refused(make_service, folder, mode):
+    service = make_service(_STORING)
+    state = _make_folder(service.directory / "state" / "test")
+    _make_folder(state / "db")
+    (state / folder).chmod(mode)
+    line = _state_refusal(service)
+    (state / folder).chmod(0o700)
+    assert str(state / folder) in line and "is not writable" in line
+
+
+def test_a_state_directory_on_a_read_only_disk_is_refused(make_service, mount_read_only):
+    service = make_service(_STORING)
+    state = _make_folder(service.directory / "state" / "test")
+    mount_read_only(state)
+    line = _state_refusal(service)
+    assert str(state) in line and "Read-only file system" in line
+
+
+@pytest.mark.needs_root
+@pytest.mark.skipif(os.getuid() != 0, reason="makes files of another user")
+@pytest.mark.parametrize("entry", ["db", "owner.lock"])
+def test_entries_of_another_user_in_the_state_directory_are_refused(make_service, entry):
+    service = make_service(_STORING)
+    state = _make_folder(service.directory / "state" / "test")
+    if entry == "db":
+        (state / entry).mkdir(mode=0o700)
+    else:
+        (state / entry).touch(mode=0o600)
+    os.chown(state / entry, 12345, 12345)
+    line = _state_refusal(service)
+    assert str(state / entry) in line and "belongs to another user" in line

@@ -12,7 +12,7 @@ from .error_log import ErrorLog
 from .waiting import wait_until
 
 # A test run as root serves as somebody else, as an installed nginx does.
-_WORKER_USER = "nobody"
+WORKER_USER = "nobody"
 
 
 class Nginx:
@@ -29,7 +29,7 @@ class Nginx:
 
     def _let_workers_write(self):
         if os.getuid() == 0:
-            user = pwd.getpwnam(_WORKER_USER)
+            user = pwd.getpwnam(WORKER_USER)
             os.chown(self.directory / "logs", user.pw_uid, user.pw_gid)
             os.chown(self.directory / "temp", user.pw_uid, user.pw_gid)
             self.directory.chmod(0o755)
@@ -54,7 +54,7 @@ class Nginx:
         """Runs the nginx binary on this configuration; returns (exit code, what it printed)."""
         command = [environment.NGINX_BINARY, "-p", f"{self.directory}/", "-c", "conf/nginx.conf"]
         if os.getuid() == 0:
-            command += ["-g", f"user {_WORKER_USER} nogroup;"]
+            command += ["-g", f"user {WORKER_USER} nogroup;"]
         # A file, not a pipe: the daemon inherits it and would keep a pipe open.
         printed = self.directory / "logs" / "printed"
         with open(printed, "wb") as output:
