@@ -160,3 +160,121 @@ def test_a_full_disk_is_503_and_passes_when_there_is_room(make_service, small_di
     judge(service, writers)
     assert before == {p.pid for p in service.workers() + service.cache_managers()}, "no restart"
     admin("verify", disk / "test")
+
+
+_SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
+
+
+def _append(service, thread, size=100):
+    message = {"messages": [user(secrets.token_hex(size // 2))]}
+    return service.post(f"/v1/threads/{thread}/messages", message)
+
+
+def _store_memory(service, content):
+    return service.post("/v1/store/memories", {"content": content})
+
+
+def _refused(reply):
+    """Refused as it should be: the client may come back."""
+    if reply.status != 503:
+        return False
+    assert reply.header("Retry-After"), reply.text
+    assert reply.json()["error"]["code"] == "SERVICE_UNAVAILABLE"
+    return True
+
+
+def _fill_with(service, disk, threads):
+    """Stores messages in each thread, then takes all room until messages are refused.
+    Returns the path of a memory that is stored, too."""
+    for number in range(threads):
+        for _ in range(10):
+            assert _append(service, f"t{number}", 400_000).status == 200
+    memory = _store_memory(service, "a memory")
+    assert memory.status == 200
+
+    # The database comes to rest: what a compaction frees would be taken by the filler, too.
+    service.stop()
+    service.wait_until_gone()
+    admin("verify", disk / "test")
+    service.start()
+    _fill(disk / "filler")
+    wait_until(lambda: _refused(_append(service, "t0", 100_000)), "a message is refused")
+    return f"/v1/store/memories/{memory.json()['data']['memory_id']}"
+
+
+def _assert_reads(service, threads):
+    for number in threads:
+        reply = service.get(f"/v1/threads/t{number}/messages?limit=5")
+        assert reply.status == 200 and len(reply.json()["data"]["messages"]) == 5, reply.text
+        assert service.get(f"/v1/threads/t{number}").status == 200
+    assert service.get("/v1/threads").status == 200
+    assert service.post("/v1/store/memories/list", {}).status == 200
+
+
+def _assert_refuses(service):
+    for _ in range(10):
+        assert _refused(_append(service, "t0"))
+        assert _refused(_append(service, "new"))
+    assert _refused(service.invoke("hello", config={"thread_id": "t0"}))
+    assert _refused(service.request("PUT", "/v1/threads/t0/state", {"state": {}}))
+    assert _refused(_store_memory(service, "m3"))
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["serving", "restarted"])
+def test_a_full_disk_goes_on_with_reads_and_deletes(make_service, small_disk, restarted):
+    """Deleting frees space, and then writes are taken again although the filler is still there."""
+    service = make_service(_SETTINGS)
+    disk = service.directory / "state"
+    small_disk(disk)
+    service.start()
+    service.error_log.allow(r"is not available|No space left on device")
+    memory = _fill_with(service, disk, 8)
+    if restarted:
+        service.kill_all()
+        service.start()
+    _assert_reads(service, range(8))
+    _assert_refuses(service)
+    if not restarted:
+        full = "is not available for writing: the disk is full"
+        wait_until(lambda: service.error_log.lines(full), "it is logged")
+    first = service.get("/v1/threads/t0/messages?limit=1").json()["data"]["messages"][0]
+    assert service.request("DELETE", f"/v1/threads/t0/messages/{first['message_id']}").status == 200
+    assert service.request("DELETE", memory).status == 200
+    for number in range(1, 7):
+        assert service.request("DELETE", f"/v1/threads/t{number}", {}).status == 200
+        assert service.get(f"/v1/threads/t{number}").status == 404
+    _assert_reads(service, (0, 7))
+    wait_until(lambda: _append(service, "t0").status == 200, "there is space again")
+    wait_until(lambda: _store_memory(service, "m3").status == 200, "a memory is stored")
+    assert service.invoke("hello", config={"thread_id": "t7"}).status == 200
+    service.stop()
+    service.wait_until_gone()
+    assert "0 problems" in admin("verify", disk / "test")
+
+
+def test_a_disk_without_any_room_goes_on_with_reads(make_service, small_disk):
+    """Also the reserve has been used up: nothing can be written, not even a deletion."""
+    service = make_service(_SETTINGS)
+    disk = service.directory / "state"
+    small_disk(disk)
+    service.start()
+    service.error_log.allow(r"is not available|No space left on device")
+    memory = _fill_with(service, disk, 4)
+    before = {process.pid for process in service.workers() + service.cache_managers()}
+
+    def nothing_left():
+        (disk / "test/db/RESERVE").write_bytes(b"")
+        _fill(disk / "filler")
+        return _refused(service.request("DELETE", memory))
+
+    wait_until(nothing_left, "a deletion is refused")
+    _assert_reads(service, range(4))
+    _assert_refuses(service)
+    (disk / "filler").unlink()
+    wait_until(lambda: _append(service, "t0").status == 200, "messages are stored")
+    assert service.request("DELETE", "/v1/threads/t1", {}).status == 200
+    _assert_reads(service, (0, 2, 3))
+    assert before == {p.pid for p in service.workers() + service.cache_managers()}, "no restart"
+    service.stop()
+    service.wait_until_gone()
+    assert "0 problems" in admin("verify", disk / "test")

@@ -8,15 +8,26 @@
 #include <leveldb/write_batch.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "state/leveldb/disk/disk_env.h"
+#include "state/leveldb/disk/reserve_file.h"
 #include "state/leveldb/synced_env.h"
 
 namespace agent_graph::state {
 namespace {
 
 constexpr size_t kBlockCacheBytes = 64 * 1024 * 1024;
-constexpr size_t kWriteBufferBytes = 16 * 1024 * 1024;
+constexpr size_t kWriteBufferBytesMax = 16 * 1024 * 1024;
+constexpr size_t kWriteBufferBytesMin = 1024 * 1024;
+constexpr size_t kTableBytesMax = 2 * 1024 * 1024;
+// A compaction writes all before it removes anything. Four or five tables of level 0, each as large
+// as the write buffer, and level 1 must fit into what the reserve has for tables; so must one table
+// of a deeper level with a dozen that it overlaps.
+constexpr size_t kLevel1Bytes = 10 * 1024 * 1024;
+constexpr size_t kWriteBuffersInReserve = 5;
+constexpr size_t kTablesInReserve = 64;
 constexpr int kBloomBitsPerKey = 10;
 constexpr int kOpenFilesMax = 256;  // nginx's helper process keeps the soft descriptor limit
 
@@ -35,6 +46,15 @@ leveldb::ReadOptions ReadOptionsFor(const leveldb::Snapshot* snapshot) {
   return options;
 }
 
+// `disk_bytes`: what compactions find on a full disk.
+void ChooseSizes(uint64_t disk_bytes, leveldb::Options& options) {
+  const auto bytes = static_cast<size_t>(disk_bytes);
+  options.max_file_size = std::min(bytes / kTablesInReserve, kTableBytesMax);
+  options.write_buffer_size =
+      std::clamp((std::max(bytes, kLevel1Bytes) - kLevel1Bytes) / kWriteBuffersInReserve,
+                 kWriteBufferBytesMin, kWriteBufferBytesMax);
+}
+
 leveldb::Slice ToSlice(std::string_view text) {
   return {text.data(), text.size()};
 }
@@ -45,31 +65,42 @@ std::string_view ToView(const leveldb::Slice& slice) {
 }  // namespace
 
 Database::Database() = default;
-Database::~Database() = default;
+Database::~Database() {
+  StopWaiting();
+}
 
-Result<std::unique_ptr<Database>> Database::OpenDirectory(const std::string& directory) {
-  return Open(directory, false);
+Result<std::unique_ptr<Database>> Database::OpenDirectory(const std::string& directory,
+                                                          Reserve reserve) {
+  std::unique_ptr<Database> database(new Database);
+  // LevelDB would let everybody in. A failure shows with the next file.
+  (void)mkdir(directory.c_str(), 0700);
+  if (reserve == Reserve::kKept) {
+    AG_ASSIGN_OR_RETURN(database->reserve_, ReserveFile::Open(directory));
+  }
+  database->disk_ = std::make_unique<DiskEnv>(database->reserve_);
+  database->env_ = std::make_unique<SyncedEnv>(database->disk_.get());
+  return Open(directory, std::move(database));
 }
 
 Result<std::unique_ptr<Database>> Database::OpenMemory() {
-  return Open("/state", true);
+  std::unique_ptr<Database> database(new Database);
+  database->env_.reset(leveldb::NewMemEnv(leveldb::Env::Default()));
+  return Open("/state", std::move(database));
 }
 
-Result<std::unique_ptr<Database>> Database::Open(const std::string& path, bool in_memory) {
-  std::unique_ptr<Database> database(new Database);
+Result<std::unique_ptr<Database>> Database::Open(const std::string& path,
+                                                 std::unique_ptr<Database> database) {
   leveldb::Options options;
-  if (in_memory) {
-    database->env_.reset(leveldb::NewMemEnv(leveldb::Env::Default()));
-  } else {
-    (void)mkdir(path.c_str(), 0700);  // LevelDB would let everybody in; what fails here fails there
-    database->env_ = std::make_unique<SyncedEnv>(leveldb::Env::Default());
-  }
   options.env = database->env_.get();
   database->cache_.reset(leveldb::NewLRUCache(kBlockCacheBytes));
   database->filter_.reset(leveldb::NewBloomFilterPolicy(kBloomBitsPerKey));
   options.create_if_missing = true;
   options.paranoid_checks = true;
-  options.write_buffer_size = kWriteBufferBytes;
+  options.write_buffer_size = kWriteBufferBytesMax;
+  options.max_file_size = kTableBytesMax;
+  if (database->reserve_ != nullptr && database->reserve_->size_wanted() > 0) {
+    ChooseSizes(database->reserve_->bytes_for_tables(), options);
+  }
   options.max_open_files = kOpenFilesMax;
   options.block_cache = database->cache_.get();
   options.filter_policy = database->filter_.get();
@@ -85,6 +116,7 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path, bool i
     return FromLevelDb(status);
   }
   database->db_.reset(db);
+  if (database->disk_ != nullptr) database->disk_->LetTablesWait();
   return database;
 }
 
@@ -128,6 +160,28 @@ Status Database::Write(leveldb::WriteBatch& batch, bool sync) {
   leveldb::WriteOptions options;
   options.sync = sync;
   return FromLevelDb(db_->Write(options, &batch));
+}
+
+bool Database::low_on_space() const {
+  return reserve_ != nullptr && reserve_->low();
+}
+
+void Database::Tend() {
+  if (low_on_space()) reserve_->Refill();
+}
+
+void Database::StopWaiting() {
+  if (disk_ != nullptr) disk_->StopWaiting();
+}
+
+Status Database::CheckWritable() const {
+  return reserve_ != nullptr ? reserve_->CheckWritable() : Status::Ok();
+}
+
+void Database::Compact(const std::string& first, const std::string& last) {
+  const leveldb::Slice begin(first);
+  const leveldb::Slice end(last);
+  db_->CompactRange(&begin, &end);
 }
 
 Status Database::MergeTables() {

@@ -21,12 +21,17 @@ class WriteBatch;
 
 namespace agent_graph::state {
 
+class DiskEnv;
+class ReserveFile;
+
 // Thread-safe. All iterators and views must be gone before it is destroyed.
 class Database {
  public:
+  enum class Reserve : uint8_t { kNone, kKept };  // see ReserveFile
   // Opens or creates the database. Call from a thread with signals blocked: LevelDB starts a
   // background thread that inherits the mask. kBusy while another process still has it open.
-  static Result<std::unique_ptr<Database>> OpenDirectory(const std::string& directory);
+  static Result<std::unique_ptr<Database>> OpenDirectory(const std::string& directory,
+                                                         Reserve reserve = Reserve::kNone);
   static Result<std::unique_ptr<Database>> OpenMemory();
   ~Database();
   Database(const Database&) = delete;
@@ -42,7 +47,21 @@ class Database {
   Status ScanBackwards(
       const std::string& begin, const std::string& end, const leveldb::Snapshot* snapshot,
       const std::function<bool(std::string_view key, std::string_view value)>& row) const;
+  // Once this has failed every later write fails too, until the database is opened again. Reads go
+  // on.
   Status Write(leveldb::WriteBatch& batch, bool sync);
+
+  // The disk is full: only writes that free space should follow.
+  bool low_on_space() const;
+  // Looks for space again. To be called about once a second, on a thread that may wait for the
+  // disk.
+  void Tend();
+  // A compaction that waits for space fails, and with it all writes.
+  void StopWaiting();
+  // The disk takes writes, as far as can be seen without LevelDB.
+  Status CheckWritable() const;
+  // Rewrites the tables between two keys, both included, without their deleted rows. Blocks.
+  void Compact(const std::string& first, const std::string& last);
   // What a database needs after LevelDB's repair, before it is used. That leaves all tables at
   // level 0, where Get believes the one with the highest number; one that a compaction wrote of old
   // rows may have a higher number than one with newer rows. Merged, the newest row of each key is
@@ -53,8 +72,11 @@ class Database {
   friend class DatabaseCursor;
   friend class DatabaseSnapshot;
   Database();
-  static Result<std::unique_ptr<Database>> Open(const std::string& path, bool in_memory);
+  static Result<std::unique_ptr<Database>> Open(const std::string& path,
+                                                std::unique_ptr<Database> database);
 
+  std::shared_ptr<ReserveFile> reserve_;  // null: none
+  std::unique_ptr<DiskEnv> disk_;         // null in memory
   std::unique_ptr<leveldb::Env> env_;
   std::unique_ptr<leveldb::Cache> cache_;
   std::unique_ptr<const leveldb::FilterPolicy> filter_;

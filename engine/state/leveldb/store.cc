@@ -10,6 +10,25 @@ constexpr size_t kSweepRows = 256;
 constexpr std::chrono::milliseconds kOrphanCheckInterval{20};
 constexpr std::chrono::seconds kClientCheckInterval{1};
 
+// On a full disk only what frees space, or ends what has begun, is executed.
+bool NeedsSpace(wire::Operation operation) {
+  using wire::Operation;
+  switch (operation) {
+    case Operation::kFinish:
+    case Operation::kRelease:
+    case Operation::kRequestStop:
+    case Operation::kClearState:
+    case Operation::kDeleteThread:
+    case Operation::kDeleteMessage:
+    case Operation::kRemoveMessages:
+    case Operation::kDeleteMemory:
+    case Operation::kRemoveMemories:
+      return false;
+    default:
+      return true;
+  }
+}
+
 template <typename Body>
 Result<Body> Decode(pack::Unpacker& unpacker) {
   Body body;
@@ -127,6 +146,9 @@ void Store::Apply(const ReplyAddress& from, const wire::RequestHeader& header,
   if (client == clients_.end()) return Refuse(from, Status(StatusCode::kInternal, "no Hello"));
   if (AnswerAgain(from)) return;
   Acknowledge(from.client, client->second, header.acknowledged_below);
+  if (database_.low_on_space() && NeedsSpace(header.operation)) {
+    return Refuse(from, Status(StatusCode::kUnavailable, "the disk of the state is full"));
+  }
   if (header.operation == wire::Operation::kBegin) {
     Result<BeginRun> run = Decode<BeginRun>(body);
     if (!run.ok()) return Refuse(from, run.status());
@@ -268,6 +290,18 @@ void Store::Sweep() {
 Result<std::vector<StoreReply>> Store::Commit() {
   AG_RETURN_IF_ERROR(transaction_.Commit());
   return std::exchange(replies_, {});
+}
+
+std::vector<ReplyAddress> Store::Abandon() {
+  std::vector<ReplyAddress> unanswered;
+  for (StoreReply& reply : replies_) unanswered.push_back(std::move(reply.to));
+  for (auto& [thread_id, lease] : leases_) {
+    for (Waiter& waiter : lease.waiters) unanswered.push_back(std::move(waiter.from));
+  }
+  for (auto& waiters : admissions_) {
+    for (Waiter& waiter : waiters) unanswered.push_back(std::move(waiter.from));
+  }
+  return unanswered;
 }
 
 void Store::Accept(const ReplyAddress& to, wire::Operation operation, ReplyRow reply, bool sync) {

@@ -97,9 +97,16 @@ class Store {
   }
   // The threads whose records the last Commit wrote or deleted, in order.
   std::vector<ThreadChange> TakeChangedThreads() { return transaction_.TakeNoted(); }
+  // See Transaction.
+  std::vector<std::pair<std::string, std::string>> TakeDeletedRanges() {
+    return transaction_.TakeDeletedRanges();
+  }
   // Writes everything applied since the last Commit. When that fails nothing was done and the store
   // must be abandoned: what it holds in memory is ahead of the database.
   Result<std::vector<StoreReply>> Commit();
+  // After a Commit that failed: the requests that will have no answer from here. Nothing else may
+  // be called afterwards.
+  std::vector<ReplyAddress> Abandon();
 
  private:
   struct Waiter {

@@ -45,12 +45,14 @@ void Transaction::PutUnread(std::string key, std::string value) {
 void Transaction::Accept(bool sync) {
   committed_changes_ += staged_.size() + staged_unread_.size();
   sync_ = sync_ || (sync && has_staged());
+  const bool low_on_space = database_.low_on_space();
   for (auto& [key, value] : staged_unread_) batch_->writes.Put(key, value);
   for (auto& [key, value] : staged_) {
     if (value) {
       batch_->writes.Put(key, *value);
     } else {
       batch_->writes.Delete(key);
+      if (low_on_space) NoteDeleted(key);
     }
   }
   // Nodes move over; a newer change of the same row replaces the older one.
@@ -87,6 +89,21 @@ Status Transaction::Commit() {
   sync_ = false;
   ForgetOldRows();
   return status;
+}
+
+void Transaction::NoteDeleted(const std::string& key) {
+  auto [range, added] = deleted_ranges_.try_emplace(key[0], key, key);
+  if (added) return;
+  if (key < range->second.first) range->second.first = key;
+  if (key > range->second.second) range->second.second = key;
+}
+
+std::vector<std::pair<std::string, std::string>> Transaction::TakeDeletedRanges() {
+  std::vector<std::pair<std::string, std::string>> ranges;
+  for (auto& [table, range] : std::exchange(deleted_ranges_, {})) {
+    ranges.push_back(std::move(range));
+  }
+  return ranges;
 }
 
 void Transaction::ForgetOldRows() {

@@ -1,6 +1,7 @@
 // The write thread's batch: what the operations of one group commit have changed so far.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,6 +67,9 @@ class Transaction {
   bool has_staged() const { return !(staged_.empty() && staged_unread_.empty()); }
   bool empty() const { return committed_changes_ == 0; }
   size_t bytes() const;
+  // Ranges of keys in which rows were deleted while the disk was full, one for each table of rows;
+  // each has its first and last key.
+  std::vector<std::pair<std::string, std::string>> TakeDeletedRanges();
   // Nothing is kept whatever the outcome.
   Status Commit();
 
@@ -75,6 +79,7 @@ class Transaction {
 
   Database& database_;
   void ForgetOldRows();
+  void NoteDeleted(const std::string& key);
 
   Changes staged_;
   std::vector<std::pair<std::string, std::string>> staged_unread_;
@@ -84,6 +89,7 @@ class Transaction {
   size_t accepted_bytes_ = 0;
   Changes older_;  // committed, and not changed since
   std::unique_ptr<Batch> batch_;
+  std::map<char, std::pair<std::string, std::string>> deleted_ranges_;  // by first byte
   size_t committed_changes_ = 0;
   bool sync_ = false;
 };

@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kBusyBackoffMin{20};
 constexpr std::chrono::milliseconds kBusyBackoffMax{1000};
 constexpr std::chrono::milliseconds kRetryInterval{5000};
 constexpr std::chrono::milliseconds kYieldPause{500};
-constexpr std::chrono::milliseconds kSocketCheckInterval{1000};
+constexpr std::chrono::milliseconds kCheckInterval{1000};
 
 // Asks the owner to hand over, if our generation is newer.
 FileDescriptor AskToYield(const StateDirectory& directory, uint64_t generation) {
@@ -38,8 +38,8 @@ FileDescriptor AskToYield(const StateDirectory& directory, uint64_t generation) 
   return std::move(*owner);
 }
 
-std::string NotAvailable(const std::string& directory, const Status& status) {
-  std::string text = "state of " + directory + " is not available: " + status.ToString();
+std::string NotAvailable(const std::string& directory, const char* use, const Status& status) {
+  std::string text = "state of " + directory + " is not available" + use + ": " + status.ToString();
   if (status.code() == StatusCode::kDataLoss) {
     text +=
         " (\"agent-graph-admin repair " + directory + "\", while nginx is stopped, saves the rest)";
@@ -116,7 +116,8 @@ void Role::ReignUntilLeaving() {
       std::lock_guard lock(mutex_);
       if (LeavingLocked()) return;
     }
-    Log(OwnerOptions::LogLevel::kAlert, NotAvailable(directory_.path(), status));
+    if (status.ok()) continue;
+    Log(OwnerOptions::LogLevel::kAlert, NotAvailable(directory_.path(), "", status));
     ServeFailure();
     std::lock_guard lock(mutex_);
     if (LeavingLocked()) return;
@@ -150,7 +151,7 @@ Result<std::unique_ptr<Database>> Role::OpenDatabase() {
   if (options_.type == OwnerOptions::Type::kMemory) return Database::OpenMemory();
   for (auto backoff = kBusyBackoffMin;; backoff = std::min(backoff * 2, kBusyBackoffMax)) {
     Result<std::unique_ptr<Database>> database =
-        Database::OpenDirectory(directory_.database_path());
+        Database::OpenDirectory(directory_.database_path(), Database::Reserve::kKept);
     if (database.ok() || database.status().code() != StatusCode::kBusy) return database;
     Pause(backoff);
     std::lock_guard lock(mutex_);
@@ -208,20 +209,42 @@ Status Role::Reign() {
   std::unique_lock lock(mutex_);
   owning_ = true;
   changed_.notify_all();
-  while (!LeavingLocked() && failure_.ok()) {
-    const Deadline check = DeadlineAfter(kSocketCheckInterval);
+  DatabaseWatch watch;
+  for (bool reopens = false; !reopens && !LeavingLocked();) {
+    const Deadline check = DeadlineAfter(kCheckInterval);
     changed_.wait_until(lock, finishing_ ? std::min(finish_deadline_, check) : check);
+    const Status failure = failure_;
     lock.unlock();
     KeepSocket(epoch, session);
+    reopens = TendDatabase(session.database(), failure, watch);
     lock.lock();
   }
-  const Status failure = failure_;
   const auto farewell = yielded_ ? Session::Farewell::kGoAway : Session::Farewell::kNone;
   owning_ = false;
   lock.unlock();
   session.Stop(farewell);
   directory_.RemoveSocket(epoch);
-  return failure;
+  return Status::Ok();
+}
+
+bool Role::TendDatabase(Database& database, const Status& failure, DatabaseWatch& watch) const {
+  if (!failure.ok() && watch.next_try == kNoDeadline) {
+    Log(OwnerOptions::LogLevel::kAlert, NotAvailable(directory_.path(), " for writing", failure));
+    watch.next_try = DeadlineAfter(kRetryInterval);
+  }
+  if (database.low_on_space() && !std::exchange(watch.low_on_space, true)) {
+    Log(OwnerOptions::LogLevel::kAlert, "state of " + directory_.path() +
+                                            " is not available for writing: the disk is full; "
+                                            "reads and deletions go on");
+  }
+  database.Tend();
+  if (!database.low_on_space() && std::exchange(watch.low_on_space, false)) {
+    Log(OwnerOptions::LogLevel::kNotice,
+        "the disk of the state of " + directory_.path() + " has space again");
+  }
+  if (MonotonicClock::now() < watch.next_try) return false;
+  watch.next_try = DeadlineAfter(kRetryInterval);
+  return database.CheckWritable().ok();
 }
 
 void Role::KeepSocket(uint64_t epoch, Session& session) {

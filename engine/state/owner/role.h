@@ -5,8 +5,9 @@
 //       │                └─ failed ◄┘            │
 //       └────────────────────────────────────────┘
 //
-// "failed" holds the lock, answers "unavailable" and tries again. A candidate that yielded stands
-// by again, so that there is somebody when the newer one ends.
+// "failed" holds the lock, answers "unavailable" and tries again. A database whose writes fail is
+// still read while it serves, and opened again when the disk takes writes. A candidate that yielded
+// stands by again, so that there is somebody when the newer one ends.
 #pragma once
 
 #include <condition_variable>
@@ -35,9 +36,15 @@ class Role {
   void Run();
   bool WaitForLock();
   void ReignUntilLeaving();
-  // Serves until told to leave; a failed Status says why the database could not be opened or was
-  // given up.
+  // Serves until told to leave, or until a database that has failed may be opened again; a failed
+  // Status says why it could not be opened.
   Status Reign();
+  struct DatabaseWatch {
+    bool low_on_space = false;        // logged
+    Deadline next_try = kNoDeadline;  // of opening it again, once writes have failed
+  };
+  // `failure`: of the database's writes. True: it should be opened again.
+  bool TendDatabase(Database& database, const Status& failure, DatabaseWatch& watch) const;
   // Makes the socket anew that somebody has removed.
   void KeepSocket(uint64_t epoch, Session& session);
   void ServeFailure();

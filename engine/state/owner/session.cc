@@ -47,6 +47,7 @@ Status Session::Start(FileDescriptor listener) {
   for (int i = 0; i < kMemoryThreads; ++i) {
     AG_RETURN_IF_ERROR(AddThread("state-memory", [this] { Read(memory_searches_); }));
   }
+  AG_RETURN_IF_ERROR(AddThread("state-reclaim", [this] { Reclaim(); }));
   AG_RETURN_IF_ERROR(AddThread("state-index", [this] {
     // Whatever else is to be done comes first.
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kIndexNiceness);
@@ -63,11 +64,13 @@ Status Session::AddThread(const std::string& name, std::function<void()> body) {
 
 void Session::Stop(Farewell farewell) {
   stopping_ = true;
+  database_->StopWaiting();
   writes_.Stop();
   reads_.Stop();
   searches_.Stop();
   memory_searches_.Stop();
   maintenance_.Stop();
+  deleted_ranges_.Stop();
   reader_.Stop();
   memories_.Stop();
   for (std::thread& thread : threads_) {
@@ -178,18 +181,67 @@ void Session::Write() {
   while (!writes_.stopped()) {
     const Deadline wake = store_.wants_sweep() ? MonotonicClock::now() : store_.next_tick();
     std::vector<WriteItem> items = writes_.Take(kBatchOperationsMax, wake);
+    size_t executed = 0;
     for (WriteItem& item : items) {
       Execute(item);
-      if (store_.batch_bytes() > kBatchBytesMax && !Commit()) return;
+      ++executed;
+      if (store_.batch_bytes() > kBatchBytesMax && !Commit()) {
+        return RefuseWrites(std::move(items), executed);
+      }
     }
     store_.Tick(MonotonicClock::now());
     if (store_.wants_sweep() && (items.empty() || MonotonicClock::now() >= next_sweep)) {
       store_.Sweep();
       next_sweep = MonotonicClock::now() + kSweepInterval;
     }
-    if (!Commit()) return;
+    if (!Commit()) return RefuseWrites(std::move(items), executed);
+    if (!store_.wants_sweep()) {
+      for (auto& range : store_.TakeDeletedRanges()) deleted_ranges_.Push(std::move(range));
+    }
     for (const WriteItem& item : items) {
       if (item.kind == WriteItem::Kind::kRequest) item.connection->Executed(item.payload.size());
+    }
+  }
+}
+
+void Session::RefuseWrites(std::vector<WriteItem> items, size_t executed) {
+  const auto refuse = [this](uint64_t connection, uint64_t sequence) {
+    const Status status(StatusCode::kUnavailable, "the state database takes no writes");
+    const auto found = connections_.find(connection);
+    if (found != connections_.end()) found->second->Send(wire::MakeReply(sequence, status, {}));
+  };
+  for (const ReplyAddress& address : store_.Abandon()) refuse(address.connection, address.sequence);
+  while (!writes_.stopped()) {
+    for (size_t i = 0; i < items.size(); ++i) {
+      const WriteItem& item = items[i];
+      const uint64_t id = item.connection->id();
+      if (item.kind == WriteItem::Kind::kRequest) {
+        pack::Unpacker unpacker(item.payload);
+        wire::ReadFrameType(unpacker);
+        if (i >= executed) refuse(id, wire::ReadRequestHeader(unpacker).sequence);
+        item.connection->Executed(item.payload.size());
+      } else if (item.kind == WriteItem::Kind::kConnect && i >= executed) {
+        Welcome(item);
+      } else if (item.kind == WriteItem::Kind::kDisconnect) {
+        connections_.erase(id);
+      }
+    }
+    executed = 0;
+    items = writes_.Take(kBatchOperationsMax, kNoDeadline);
+  }
+}
+
+void Session::Welcome(const WriteItem& item) {
+  connections_.insert_or_assign(item.connection->id(), item.connection);
+  const wire::Welcome welcome{std::min(item.hello.protocol_max, wire::kProtocolMax),
+                              options_.epoch};
+  item.connection->Send(wire::MakeFrame(wire::FrameType::kWelcome, welcome));
+}
+
+void Session::Reclaim() {
+  while (!deleted_ranges_.stopped()) {
+    for (const auto& [first, last] : deleted_ranges_.Take(1, kNoDeadline)) {
+      database_->Compact(first, last);
     }
   }
 }
@@ -207,6 +259,7 @@ bool Session::Commit() {
       if (connection != connections_.end()) connection->second->Send(std::move(notice.frame));
     }
   } else {
+    heads_.CommitEnds({});
     events_.on_failed(replies.status());
   }
   return replies.ok();
@@ -216,10 +269,8 @@ void Session::Execute(WriteItem& item) {
   switch (item.kind) {
     case WriteItem::Kind::kConnect: {
       item.hello.process_start = ProcessStartTime(item.hello.process);
-      connections_.insert_or_assign(item.connection->id(), item.connection);
       store_.Connect(item.hello, item.connection->id());
-      wire::Welcome welcome{std::min(item.hello.protocol_max, wire::kProtocolMax), options_.epoch};
-      item.connection->Send(wire::MakeFrame(wire::FrameType::kWelcome, welcome));
+      Welcome(item);
       break;
     }
     case WriteItem::Kind::kDisconnect:

@@ -80,7 +80,8 @@ class WorkQueue {
 
 // Calls arrive on the session's threads and must not block.
 struct SessionEvents {
-  std::function<void(const Status&)> on_failed;  // the database does not take writes any more
+  // The database takes no more writes. The session refuses them from now on and goes on reading.
+  std::function<void(const Status&)> on_failed;
   std::function<void(uint64_t generation)> on_yield;
   std::function<void(size_t clients)> on_clients_changed;
 };
@@ -102,6 +103,7 @@ class Session : private ServerEvents {
   Status Start(FileDescriptor listener);
   // After Start. Accepts clients on this socket instead.
   void ListenOn(FileDescriptor listener) { server_->ListenOn(std::move(listener)); }
+  Database& database() { return *database_; }
   enum class Farewell { kNone, kGoAway };
   // Finishes the batch in progress and interrupts long reads; what waits unanswered is sent again
   // by the clients.
@@ -130,6 +132,10 @@ class Session : private ServerEvents {
 
   Status AddThread(const std::string& name, std::function<void()> body);
   void Write();
+  // After a Commit that failed. `items`: the latest requests, of which the first `executed` were.
+  void RefuseWrites(std::vector<WriteItem> items, size_t executed);
+  void Welcome(const WriteItem& item);
+  void Reclaim();
   void Execute(WriteItem& item);
   bool Commit();
   void SendReplies(std::vector<StoreReply> replies);
@@ -157,6 +163,7 @@ class Session : private ServerEvents {
   WorkQueue<ReadItem> searches_;
   WorkQueue<ReadItem> memory_searches_;
   WorkQueue<ReadItem> maintenance_;
+  WorkQueue<std::pair<std::string, std::string>> deleted_ranges_;  // to be compacted
   std::unique_ptr<Server> server_;
   std::vector<std::thread> threads_;
 };

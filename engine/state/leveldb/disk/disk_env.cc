@@ -1,0 +1,227 @@
+#include "state/leveldb/disk/disk_env.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "base/durable.h"
+#include "base/errno_text.h"
+#include "base/file_descriptor.h"
+#include "runtime/thread.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr size_t kBufferBytes = 64 * 1024;
+constexpr mode_t kFileMode = 0644;  // the folder is private
+constexpr std::chrono::milliseconds kWaitInterval{100};
+
+leveldb::Status Failure(const std::string& path) {
+  const std::string text = ErrnoText(errno);
+  return errno == ENOENT ? leveldb::Status::NotFound(path, text)
+                         : leveldb::Status::IOError(path, text);
+}
+
+bool IsTable(std::string_view path) {
+  return path.ends_with(".ldb");
+}
+
+}  // namespace
+
+// Finds space for those who write.
+class DiskEnv::Space {
+ public:
+  explicit Space(std::shared_ptr<ReserveFile> reserve) : reserve_(std::move(reserve)) {}
+
+  // Calls `attempt`, which sets errno, until it succeeds or more space cannot be had.
+  template <typename Attempt>
+  bool Try(const std::string& path, const Attempt& attempt) {
+    const auto use = IsTable(path) ? ReserveFile::Use::kTable : ReserveFile::Use::kLog;
+    for (;;) {
+      if (attempt()) return true;
+      const int error = errno;
+      if (error == EINTR) continue;
+      const bool no_space = (error == ENOSPC || error == EDQUOT) && reserve_ != nullptr;
+      const bool again = no_space && (reserve_->GiveUp(Opening() ? ReserveFile::Use::kLog : use) ||
+                                      (use == ReserveFile::Use::kTable && Wait()));
+      errno = error;
+      if (!again) return false;
+    }
+  }
+  void LetWait() {
+    std::lock_guard lock(mutex_);
+    phase_ = Phase::kOpen;
+  }
+  void StopWaiting() {
+    std::lock_guard lock(mutex_);
+    phase_ = Phase::kClosing;
+    closing_.notify_all();
+  }
+
+ private:
+  enum class Phase : uint8_t { kOpening, kOpen, kClosing };
+
+  bool Opening() {
+    std::lock_guard lock(mutex_);
+    return phase_ == Phase::kOpening;
+  }
+  // False: it is not worth waiting.
+  bool Wait() {
+    std::unique_lock lock(mutex_);
+    return phase_ == Phase::kOpen &&
+           !closing_.wait_for(lock, kWaitInterval, [this] { return phase_ == Phase::kClosing; });
+  }
+
+  const std::shared_ptr<ReserveFile> reserve_;
+  std::mutex mutex_;
+  std::condition_variable closing_;
+  Phase phase_ = Phase::kOpening;  // guarded by mutex_
+};
+
+class DiskEnv::File final : public leveldb::WritableFile {
+ public:
+  File(std::string path, FileDescriptor file, std::shared_ptr<Space> space)
+      : path_(std::move(path)), file_(std::move(file)), space_(std::move(space)) {}
+  ~File() override { WriteBuffer(); }
+
+  leveldb::Status Append(const leveldb::Slice& data) override {
+    const std::string_view bytes(data.data(), data.size());
+    if (buffer_.size() + bytes.size() <= kBufferBytes) {
+      buffer_.append(bytes);
+      return failure_;
+    }
+    leveldb::Status written = WriteBuffer();
+    if (!written.ok()) return written;
+    if (bytes.size() >= kBufferBytes) return WriteAll(bytes);
+    buffer_.append(bytes);
+    return written;
+  }
+  leveldb::Status Flush() override { return WriteBuffer(); }
+  leveldb::Status Sync() override {
+    leveldb::Status written = WriteBuffer();
+    if (!written.ok()) return written;
+    if (IsManifest()) {
+      // The names of the files that it lists come first.
+      const Status synced = SyncPath(path_.substr(0, path_.rfind('/')));
+      if (!synced.ok()) return Fail(leveldb::Status::IOError(path_, synced.message()));
+    }
+    if (fdatasync(file_.get()) != 0) return Fail(Failure(path_));
+    return written;
+  }
+  leveldb::Status Close() override {
+    leveldb::Status written = WriteBuffer();
+    file_.Reset();
+    return written;
+  }
+
+ private:
+  bool IsManifest() const {
+    return std::string_view(path_).substr(path_.rfind('/') + 1).starts_with("MANIFEST");
+  }
+
+  leveldb::Status WriteBuffer() {
+    const leveldb::Status written = WriteAll(buffer_);
+    buffer_.clear();
+    return written;
+  }
+
+  leveldb::Status WriteAll(std::string_view bytes) {
+    while (!bytes.empty() && failure_.ok()) {
+      ssize_t count = 0;
+      const bool wrote = space_->Try(path_, [&] {
+        count = write(file_.get(), bytes.data(), bytes.size());
+        return count >= 0;
+      });
+      if (!wrote) return Fail(Failure(path_));
+      bytes.remove_prefix(static_cast<size_t>(count));
+    }
+    return failure_;
+  }
+
+  leveldb::Status Fail(leveldb::Status failure) {
+    if (failure_.ok()) failure_ = std::move(failure);
+    return failure_;
+  }
+
+  const std::string path_;
+  FileDescriptor file_;
+  const std::shared_ptr<Space> space_;
+  std::string buffer_;
+  leveldb::Status failure_;
+};
+
+DiskEnv::DiskEnv(std::shared_ptr<ReserveFile> reserve)
+    : EnvWrapper(leveldb::Env::Default()), space_(std::make_shared<Space>(std::move(reserve))) {}
+
+DiskEnv::~DiskEnv() {
+  {
+    std::lock_guard lock(mutex_);
+    ending_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void DiskEnv::LetTablesWait() {
+  space_->LetWait();
+}
+
+void DiskEnv::StopWaiting() {
+  space_->StopWaiting();
+}
+
+void DiskEnv::Schedule(void (*function)(void*), void* argument) {
+  std::lock_guard lock(mutex_);
+  if (!thread_.joinable() &&
+      !runtime::StartThread(thread_, "state-compact", [this] { RunScheduled(); }).ok()) {
+    return target()->Schedule(function, argument);
+  }
+  scheduled_.emplace_back([function, argument] { function(argument); });
+  changed_.notify_all();
+}
+
+void DiskEnv::RunScheduled() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return ending_ || !scheduled_.empty(); });
+    if (scheduled_.empty()) return;
+    const std::function<void()> work = std::move(scheduled_.front());
+    scheduled_.pop_front();
+    lock.unlock();
+    work();
+    lock.lock();
+  }
+}
+
+leveldb::Status DiskEnv::NewWritableFile(const std::string& path, leveldb::WritableFile** file) {
+  return OpenFile(path, O_TRUNC, file);
+}
+
+leveldb::Status DiskEnv::NewAppendableFile(const std::string& path, leveldb::WritableFile** file) {
+  return OpenFile(path, O_APPEND, file);
+}
+
+leveldb::Status DiskEnv::RenameFile(const std::string& from, const std::string& to) {
+  const bool renamed = space_->Try(to, [&] { return std::rename(from.c_str(), to.c_str()) == 0; });
+  return renamed ? leveldb::Status::OK() : Failure(from);
+}
+
+leveldb::Status DiskEnv::OpenFile(const std::string& path, int flags,
+                                  leveldb::WritableFile** file) {
+  *file = nullptr;
+  FileDescriptor opened;
+  const bool found = space_->Try(path, [&] {
+    opened = FileDescriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, kFileMode));
+    return static_cast<bool>(opened);
+  });
+  if (!found) return Failure(path);
+  *file = new File(path, std::move(opened), space_);
+  return leveldb::Status::OK();
+}
+
+}  // namespace agent_graph::state

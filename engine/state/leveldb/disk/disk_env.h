@@ -1,0 +1,54 @@
+// The file system as LevelDB uses it, for a disk that may become full.
+//
+// A write that finds no space is repeated after a part of the reserve was given up. When there is
+// nothing left for tables, a compaction waits for space: were it to fail, LevelDB would take no
+// writes any more, and so no deletions. A file whose write has failed takes no more: bytes behind a
+// gap would be read as something else.
+#pragma once
+
+#include <leveldb/env.h>
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "state/leveldb/disk/reserve_file.h"
+
+namespace agent_graph::state {
+
+// Compactions run on a thread of its own: one that waits must not keep another database waiting.
+class DiskEnv final : public leveldb::EnvWrapper {
+ public:
+  // `reserve` may be null: nothing waits then.
+  explicit DiskEnv(std::shared_ptr<ReserveFile> reserve);
+  ~DiskEnv() override;
+
+  // Tables wait for space between these two calls.
+  void LetTablesWait();
+  void StopWaiting();
+
+  leveldb::Status NewWritableFile(const std::string& path, leveldb::WritableFile** file) override;
+  leveldb::Status NewAppendableFile(const std::string& path, leveldb::WritableFile** file) override;
+  leveldb::Status RenameFile(const std::string& from, const std::string& to) override;
+  void Schedule(void (*function)(void*), void* argument) override;
+
+ private:
+  class Space;
+  class File;
+
+  leveldb::Status OpenFile(const std::string& path, int flags, leveldb::WritableFile** file);
+  void RunScheduled();
+
+  const std::shared_ptr<Space> space_;  // shared with files
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> scheduled_;  // guarded by mutex_; LevelDB schedules one at most
+  bool ending_ = false;                          // guarded by mutex_
+  std::thread thread_;                           // started by the first call of Schedule
+};
+
+}  // namespace agent_graph::state

@@ -1,0 +1,103 @@
+#include "state/leveldb/disk/reserve_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/errno_text.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr uint64_t kSizeMax = uint64_t{128} * 1024 * 1024;
+constexpr uint64_t kShareOfDisk = 4;
+constexpr uint64_t kStep = uint64_t{1024} * 1024;
+// Free space beyond the reserve without which writes stay refused; else each of them would use up a
+// part of the reserve again.
+constexpr uint64_t kFreeMin = uint64_t{4} * 1024 * 1024;
+
+Status Failure(const std::string& folder) {
+  return Status(StatusCode::kUnavailable, "the state database does not answer")
+      .WithDetail(folder + "/" + ReserveFile::kName + ": " + ErrnoText(errno));
+}
+
+uint64_t SizeFor(const std::string& folder) {
+  struct statvfs disk{};
+  if (statvfs(folder.c_str(), &disk) != 0) return kSizeMax;
+  const uint64_t share = uint64_t{disk.f_blocks} * disk.f_frsize / kShareOfDisk;
+  return std::min(kSizeMax, share) / kStep * kStep;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ReserveFile>> ReserveFile::Open(const std::string& folder) {
+  const std::string path = folder + "/" + kName;
+  FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  struct stat info{};
+  if (!file || fstat(file.get(), &info) != 0) return Failure(folder);
+  const uint64_t wanted = SizeFor(folder);
+  // Bytes without blocks, as a copy of the folder may have them, are no reserve.
+  constexpr uint64_t kStatBlockBytes = 512;
+  const uint64_t allocated = std::min(static_cast<uint64_t>(info.st_size),
+                                      static_cast<uint64_t>(info.st_blocks) * kStatBlockBytes);
+  const uint64_t size = std::min(allocated / kStep * kStep, wanted);
+  if (ftruncate(file.get(), static_cast<off_t>(size)) != 0) return Failure(folder);
+  std::unique_ptr<ReserveFile> reserve(new ReserveFile(folder, std::move(file), wanted, size));
+  std::lock_guard lock(reserve->mutex_);
+  reserve->low_ = !reserve->FillLocked();
+  return reserve;
+}
+
+ReserveFile::ReserveFile(std::string folder, FileDescriptor file, uint64_t size_wanted,
+                         uint64_t size)
+    : folder_(std::move(folder)), file_(std::move(file)), size_wanted_(size_wanted), size_(size) {}
+
+bool ReserveFile::GiveUp(Use use) {
+  std::lock_guard lock(mutex_);
+  low_ = true;
+  const uint64_t kept = use == Use::kTable ? size_wanted_ / kShareForLogs : 0;
+  if (size_ < kept + kStep) return false;
+  size_ -= kStep;
+  // Synced: a journaling file system hands out freed blocks only after its next commit.
+  return ftruncate(file_.get(), static_cast<off_t>(size_)) == 0 && fsync(file_.get()) == 0;
+}
+
+void ReserveFile::Refill() {
+  std::lock_guard lock(mutex_);
+  if (!low_ || !FillLocked()) return;
+  struct statvfs disk{};
+  if (statvfs(folder_.c_str(), &disk) != 0) return;
+  low_ = uint64_t{disk.f_bavail} * disk.f_frsize < std::min(kFreeMin, size_wanted_);
+}
+
+bool ReserveFile::FillLocked() {
+  while (size_ < size_wanted_) {
+    // From the beginning: somebody else may have cut the file.
+    if (fallocate(file_.get(), 0, 0, static_cast<off_t>(size_ + kStep)) != 0) {
+      const bool impossible = errno == EOPNOTSUPP || errno == ENOSYS;
+      (void)ftruncate(file_.get(), static_cast<off_t>(size_));  // it may have a part of the step
+      return impossible;
+    }
+    size_ += kStep;
+  }
+  return true;
+}
+
+Status ReserveFile::CheckWritable() {
+  std::lock_guard lock(mutex_);
+  if (size_ < size_wanted_ / 2) return Status(StatusCode::kUnavailable, "the disk is full");
+  const std::array<char, 4096> block{};
+  if (pwrite(file_.get(), block.data(), block.size(), 0) == ssize_t{block.size()} &&
+      fdatasync(file_.get()) == 0) {
+    return Status::Ok();
+  }
+  return Failure(folder_);
+}
+
+}  // namespace agent_graph::state
