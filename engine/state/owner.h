@@ -36,6 +36,9 @@ struct OwnerOptions {
   // reloaded nginx wins; 0 for a worker that only stands in.
   static constexpr uint64_t kNewest = ~uint64_t{0};
   uint64_t generation = kNewest;
+  // Makes the directory and the database when they are missing. A candidate that only stands in must
+  // not: what was there has been lost.
+  bool creates = true;
   // Called from the owner's threads; may be empty.
   std::function<void(LogLevel, const std::string&)> log;
 };

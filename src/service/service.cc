@@ -28,9 +28,6 @@
 namespace agent_graph::service {
 namespace {
 
-// A worker's stand-in owner yields to whatever the helper process starts.
-constexpr uint64_t kStandInGeneration = 0;
-
 // A run takes a fiber and may start others, for model calls of its functions and parallel tools.
 // Without room for those, runs that wait for them could fill the engine.
 constexpr size_t kFibersPerRun = 2;

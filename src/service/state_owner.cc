@@ -50,6 +50,7 @@ Result<std::unique_ptr<state::Owner>> StartOwner(const settings::Settings& setti
   options.memory_index_bytes_max = settings.store.index_bytes_max;
   options.thread_ttl = std::chrono::seconds(settings.checkpointer.ttl_seconds);
   options.generation = generation;
+  options.creates = generation != kStandInGeneration;
   if (log != nullptr) {
     options.log = [log](state::OwnerOptions::LogLevel level, const std::string& text) {
       log->Log(ToLogLevel(level), text);

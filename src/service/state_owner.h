@@ -15,6 +15,9 @@ namespace agent_graph::service {
 // A checkpointer or a store is kept in the owner's database.
 bool NeedsState(const settings::Settings& settings);
 
+// A worker's stand-in owner yields to whatever the helper process starts.
+inline constexpr uint64_t kStandInGeneration = 0;
+
 // Starts a candidate of `generation`; null when nothing needs it. `log` may be null;
 // `root_serves` as in state::OwnerOptions.
 Result<std::unique_ptr<state::Owner>> StartOwner(const settings::Settings& settings,

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "state/leveldb/disk/disk_env.h"
+#include "state/leveldb/disk/folder_watch.h"
 #include "state/leveldb/disk/reserve_file.h"
 #include "state/leveldb/synced_env.h"
 
@@ -70,31 +71,35 @@ Database::~Database() {
 }
 
 Result<std::unique_ptr<Database>> Database::OpenDirectory(const std::string& directory,
-                                                          Reserve reserve) {
+                                                          DatabaseOptions options) {
   std::unique_ptr<Database> database(new Database);
   // LevelDB would let everybody in. A failure shows with the next file.
-  (void)mkdir(directory.c_str(), 0700);
-  if (reserve == Reserve::kKept) {
+  if (options.creates) (void)mkdir(directory.c_str(), 0700);
+  if (options.keeps_reserve) {
     AG_ASSIGN_OR_RETURN(database->reserve_, ReserveFile::Open(directory));
   }
-  database->disk_ = std::make_unique<DiskEnv>(database->reserve_);
+  auto files = std::make_shared<FolderWatch>(directory);
+  database->disk_ = std::make_unique<DiskEnv>(database->reserve_, files);
   database->env_ = std::make_unique<SyncedEnv>(database->disk_.get());
-  return Open(directory, std::move(database));
+  AG_ASSIGN_OR_RETURN(database, Open(directory, options, std::move(database)));
+  files->Begin();
+  database->files_ = std::move(files);
+  return database;
 }
 
 Result<std::unique_ptr<Database>> Database::OpenMemory() {
   std::unique_ptr<Database> database(new Database);
   database->env_.reset(leveldb::NewMemEnv(leveldb::Env::Default()));
-  return Open("/state", std::move(database));
+  return Open("/state", {}, std::move(database));
 }
 
-Result<std::unique_ptr<Database>> Database::Open(const std::string& path,
+Result<std::unique_ptr<Database>> Database::Open(const std::string& path, DatabaseOptions choice,
                                                  std::unique_ptr<Database> database) {
   leveldb::Options options;
   options.env = database->env_.get();
   database->cache_.reset(leveldb::NewLRUCache(kBlockCacheBytes));
   database->filter_.reset(leveldb::NewBloomFilterPolicy(kBloomBitsPerKey));
-  options.create_if_missing = true;
+  options.create_if_missing = choice.creates;
   options.paranoid_checks = true;
   options.write_buffer_size = kWriteBufferBytesMax;
   options.max_file_size = kTableBytesMax;
@@ -159,7 +164,8 @@ Status Database::ScanBackwards(
 Status Database::Write(leveldb::WriteBatch& batch, bool sync) {
   leveldb::WriteOptions options;
   options.sync = sync;
-  return FromLevelDb(db_->Write(options, &batch));
+  AG_RETURN_IF_ERROR(FromLevelDb(db_->Write(options, &batch)));
+  return files_ != nullptr ? files_->Check() : Status::Ok();
 }
 
 bool Database::low_on_space() const {

@@ -22,16 +22,21 @@ class WriteBatch;
 namespace agent_graph::state {
 
 class DiskEnv;
+class FolderWatch;
 class ReserveFile;
+
+struct DatabaseOptions {
+  bool keeps_reserve = false;  // see ReserveFile
+  bool creates = true;         // when there is none
+};
 
 // Thread-safe. All iterators and views must be gone before it is destroyed.
 class Database {
  public:
-  enum class Reserve : uint8_t { kNone, kKept };  // see ReserveFile
   // Opens or creates the database. Call from a thread with signals blocked: LevelDB starts a
   // background thread that inherits the mask. kBusy while another process still has it open.
   static Result<std::unique_ptr<Database>> OpenDirectory(const std::string& directory,
-                                                         Reserve reserve = Reserve::kNone);
+                                                         DatabaseOptions options = {});
   static Result<std::unique_ptr<Database>> OpenMemory();
   ~Database();
   Database(const Database&) = delete;
@@ -48,9 +53,11 @@ class Database {
       const std::string& begin, const std::string& end, const leveldb::Snapshot* snapshot,
       const std::function<bool(std::string_view key, std::string_view value)>& row) const;
   // Once this has failed every later write fails too, until the database is opened again. Reads go
-  // on.
+  // on. Fails as well when the files are no longer where they were; see FolderWatch.
   Status Write(leveldb::WriteBatch& batch, bool sync);
 
+  // Null in memory.
+  const std::shared_ptr<const FolderWatch>& files() const { return files_; }
   // The disk is full: only writes that free space should follow.
   bool low_on_space() const;
   // Looks for space again. To be called about once a second, on a thread that may wait for the
@@ -72,9 +79,10 @@ class Database {
   friend class DatabaseCursor;
   friend class DatabaseSnapshot;
   Database();
-  static Result<std::unique_ptr<Database>> Open(const std::string& path,
+  static Result<std::unique_ptr<Database>> Open(const std::string& path, DatabaseOptions choice,
                                                 std::unique_ptr<Database> database);
 
+  std::shared_ptr<const FolderWatch> files_;
   std::shared_ptr<ReserveFile> reserve_;  // null: none
   std::unique_ptr<DiskEnv> disk_;         // null in memory
   std::unique_ptr<leveldb::Env> env_;

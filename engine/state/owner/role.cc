@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/thread.h"
+#include "state/leveldb/disk/folder_watch.h"
 #include "state/leveldb/transaction.h"
 #include "state/owner/refusing.h"
 
@@ -149,9 +150,14 @@ bool Role::WaitForLock() {
 
 Result<std::unique_ptr<Database>> Role::OpenDatabase() {
   if (options_.type == OwnerOptions::Type::kMemory) return Database::OpenMemory();
+  if (lost_files_ != nullptr) {
+    AG_RETURN_IF_ERROR(lost_files_->Check());
+    lost_files_.reset();
+  }
+  const DatabaseOptions options{.keeps_reserve = true, .creates = options_.creates};
   for (auto backoff = kBusyBackoffMin;; backoff = std::min(backoff * 2, kBusyBackoffMax)) {
     Result<std::unique_ptr<Database>> database =
-        Database::OpenDirectory(directory_.database_path(), Database::Reserve::kKept);
+        Database::OpenDirectory(directory_.database_path(), options);
     if (database.ok() || database.status().code() != StatusCode::kBusy) return database;
     Pause(backoff);
     std::lock_guard lock(mutex_);
@@ -210,13 +216,17 @@ Status Role::Reign() {
   owning_ = true;
   changed_.notify_all();
   DatabaseWatch watch;
-  for (bool reopens = false; !reopens && !LeavingLocked();) {
+  Status files;
+  for (bool reopens = false; !reopens && files.ok() && !LeavingLocked();) {
     const Deadline check = DeadlineAfter(kCheckInterval);
     changed_.wait_until(lock, finishing_ ? std::min(finish_deadline_, check) : check);
     const Status failure = failure_;
     lock.unlock();
-    KeepSocket(epoch, session);
-    reopens = TendDatabase(session.database(), failure, watch);
+    files = CheckFiles(session.database());
+    if (files.ok()) {
+      KeepSocket(epoch, session);
+      reopens = TendDatabase(session.database(), failure, watch);
+    }
     lock.lock();
   }
   const auto farewell = yielded_ ? Session::Farewell::kGoAway : Session::Farewell::kNone;
@@ -224,7 +234,14 @@ Status Role::Reign() {
   lock.unlock();
   session.Stop(farewell);
   directory_.RemoveSocket(epoch);
-  return Status::Ok();
+  return files;
+}
+
+Status Role::CheckFiles(const Database& database) {
+  if (database.files() == nullptr) return Status::Ok();
+  Status found = database.files()->Check();
+  if (!found.ok()) lost_files_ = database.files();
+  return found;
 }
 
 bool Role::TendDatabase(Database& database, const Status& failure, DatabaseWatch& watch) const {
@@ -297,7 +314,9 @@ Owner::~Owner() = default;
 
 Result<std::unique_ptr<Owner>> Owner::Start(OwnerOptions options) {
   AG_ASSIGN_OR_RETURN(StateDirectory directory,
-                      StateDirectory::Create(options.directory, options.root_serves));
+                      options.creates
+                          ? StateDirectory::Create(options.directory, options.root_serves)
+                          : StateDirectory::Open(options.directory, options.root_serves));
   auto implementation = std::make_unique<Implementation>(std::move(options), std::move(directory));
   AG_RETURN_IF_ERROR(implementation->role.Start());
   return std::unique_ptr<Owner>(new Owner(std::move(implementation)));

@@ -39,6 +39,8 @@ class Role {
   // Serves until told to leave, or until a database that has failed may be opened again; a failed
   // Status says why it could not be opened.
   Status Reign();
+  // Fails when the files of the database are no longer where they were.
+  Status CheckFiles(const Database& database);
   struct DatabaseWatch {
     bool low_on_space = false;        // logged
     Deadline next_try = kNoDeadline;  // of opening it again, once writes have failed
@@ -70,6 +72,9 @@ class Role {
   bool yielded_ = false;  // a newer generation waits
   bool owning_ = false;
   bool ended_ = false;
+  // State thread: files that were lost while they were in use. Nothing else may be opened in their
+  // place: an empty database would look as if nothing had been stored.
+  std::shared_ptr<const FolderWatch> lost_files_;
   Status failure_;      // of the session
   size_t clients_ = 0;  // as of the last change, of the session
   std::thread thread_;

@@ -155,8 +155,10 @@ class DiskEnv::File final : public leveldb::WritableFile {
   leveldb::Status failure_;
 };
 
-DiskEnv::DiskEnv(std::shared_ptr<ReserveFile> reserve)
-    : EnvWrapper(leveldb::Env::Default()), space_(std::make_shared<Space>(std::move(reserve))) {}
+DiskEnv::DiskEnv(std::shared_ptr<ReserveFile> reserve, std::shared_ptr<FolderWatch> files)
+    : EnvWrapper(leveldb::Env::Default()),
+      files_(std::move(files)),
+      space_(std::make_shared<Space>(std::move(reserve))) {}
 
 DiskEnv::~DiskEnv() {
   {
@@ -198,6 +200,28 @@ void DiskEnv::RunScheduled() {
   }
 }
 
+leveldb::Status DiskEnv::CheckFolder(const std::string& path) const {
+  if (files_->HasFolder()) return leveldb::Status::OK();
+  return leveldb::Status::IOError(path, "its folder was deleted, moved or replaced");
+}
+
+leveldb::Status DiskEnv::NewSequentialFile(const std::string& path,
+                                           leveldb::SequentialFile** file) {
+  leveldb::Status found = CheckFolder(path);
+  return found.ok() ? target()->NewSequentialFile(path, file) : found;
+}
+
+leveldb::Status DiskEnv::NewRandomAccessFile(const std::string& path,
+                                             leveldb::RandomAccessFile** file) {
+  leveldb::Status found = CheckFolder(path);
+  return found.ok() ? target()->NewRandomAccessFile(path, file) : found;
+}
+
+leveldb::Status DiskEnv::RemoveFile(const std::string& path) {
+  leveldb::Status found = CheckFolder(path);
+  return found.ok() ? target()->RemoveFile(path) : found;
+}
+
 leveldb::Status DiskEnv::NewWritableFile(const std::string& path, leveldb::WritableFile** file) {
   return OpenFile(path, O_TRUNC, file);
 }
@@ -207,6 +231,8 @@ leveldb::Status DiskEnv::NewAppendableFile(const std::string& path, leveldb::Wri
 }
 
 leveldb::Status DiskEnv::RenameFile(const std::string& from, const std::string& to) {
+  leveldb::Status folder = CheckFolder(from);
+  if (!folder.ok()) return folder;
   const bool renamed = space_->Try(to, [&] { return std::rename(from.c_str(), to.c_str()) == 0; });
   return renamed ? leveldb::Status::OK() : Failure(from);
 }
@@ -214,12 +240,15 @@ leveldb::Status DiskEnv::RenameFile(const std::string& from, const std::string& 
 leveldb::Status DiskEnv::OpenFile(const std::string& path, int flags,
                                   leveldb::WritableFile** file) {
   *file = nullptr;
+  leveldb::Status folder = CheckFolder(path);
+  if (!folder.ok()) return folder;
   FileDescriptor opened;
   const bool found = space_->Try(path, [&] {
     opened = FileDescriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, kFileMode));
     return static_cast<bool>(opened);
   });
   if (!found) return Failure(path);
+  if (path.ends_with(".log")) files_->UseLog(path, opened.get());
   *file = new File(path, std::move(opened), space_);
   return leveldb::Status::OK();
 }

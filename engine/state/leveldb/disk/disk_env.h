@@ -16,6 +16,7 @@
 #include <string>
 #include <thread>
 
+#include "state/leveldb/disk/folder_watch.h"
 #include "state/leveldb/disk/reserve_file.h"
 
 namespace agent_graph::state {
@@ -23,16 +24,22 @@ namespace agent_graph::state {
 // Compactions run on a thread of its own: one that waits must not keep another database waiting.
 class DiskEnv final : public leveldb::EnvWrapper {
  public:
-  // `reserve` may be null: nothing waits then.
-  explicit DiskEnv(std::shared_ptr<ReserveFile> reserve);
+  // `reserve` may be null: nothing waits then. Nothing is opened, made or removed once the folder
+  // of `files` is no longer there: what lies at its path would be another database.
+  DiskEnv(std::shared_ptr<ReserveFile> reserve, std::shared_ptr<FolderWatch> files);
   ~DiskEnv() override;
 
   // Tables wait for space between these two calls.
   void LetTablesWait();
   void StopWaiting();
 
+  leveldb::Status NewSequentialFile(const std::string& path,
+                                    leveldb::SequentialFile** file) override;
+  leveldb::Status NewRandomAccessFile(const std::string& path,
+                                      leveldb::RandomAccessFile** file) override;
   leveldb::Status NewWritableFile(const std::string& path, leveldb::WritableFile** file) override;
   leveldb::Status NewAppendableFile(const std::string& path, leveldb::WritableFile** file) override;
+  leveldb::Status RemoveFile(const std::string& path) override;
   leveldb::Status RenameFile(const std::string& from, const std::string& to) override;
   void Schedule(void (*function)(void*), void* argument) override;
 
@@ -43,6 +50,9 @@ class DiskEnv final : public leveldb::EnvWrapper {
   leveldb::Status OpenFile(const std::string& path, int flags, leveldb::WritableFile** file);
   void RunScheduled();
 
+  leveldb::Status CheckFolder(const std::string& path) const;
+
+  const std::shared_ptr<FolderWatch> files_;
   const std::shared_ptr<Space> space_;  // shared with files
   std::mutex mutex_;
   std::condition_variable changed_;
