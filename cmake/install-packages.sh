@@ -1,6 +1,7 @@
 #!/bin/sh
-# install-packages.sh GROUP...   Installs the Debian packages of the named groups that are missing.
-# Groups: build, docs, test, lint, fuzz, bench, sanitizer. Needs root or sudo only when something is missing.
+# install-packages.sh [--optional] GROUP...   Installs the Debian packages of the named groups that are
+# missing. Groups: build, docs, test, lint, fuzz, bench, sanitizer. Needs root or sudo only when something
+# is missing. With --optional it succeeds without them and asks for no password.
 set -eu
 
 # promtool comes with a server that listens on every address as soon as it is installed, except where
@@ -36,6 +37,12 @@ is_installed() {
   dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q '^install ok installed$'
 }
 
+optional=
+if [ "${1:-}" = --optional ]; then
+  optional=yes
+  shift
+fi
+
 missing=
 for group in "$@"; do
   wanted=$(packages_of "$group")
@@ -45,23 +52,35 @@ for group in "$@"; do
 done
 if [ -z "$missing" ]; then exit 0; fi
 
+give_up() {
+  echo "$1:$missing" >&2
+  if [ -n "$optional" ]; then exit 0; fi
+  exit 1
+}
+
 as_root=
 if [ "$(id -u)" != 0 ]; then
-  if ! command -v sudo >/dev/null 2>&1; then
-    echo "These Debian packages are missing and need root to install:$missing" >&2
-    exit 1
-  fi
+  command -v sudo >/dev/null 2>&1 ||
+    give_up 'These Debian packages are missing and need root to install'
   as_root=sudo
+  # Nobody is asked for a password for what is optional.
+  if [ -n "$optional" ]; then
+    as_root='sudo -n'
+    $as_root true 2>/dev/null || give_up 'These optional Debian packages are missing'
+  fi
 fi
 
 apt() {
-  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@" </dev/null
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 \
+    ${optional:+-o Acquire::Retries=0 -o Acquire::http::Timeout=10} "$@" </dev/null
 }
 
 echo "Installing Debian packages:$missing"
 # A bare machine has no package lists, an idle one has old ones; others do without an update.
-if ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; then apt update; fi
+if ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; then
+  apt update || give_up 'No package lists, so these packages cannot be installed'
+fi
 if ! apt install -y --no-install-recommends $missing; then
-  apt update
-  apt install -y --no-install-recommends $missing
+  apt update && apt install -y --no-install-recommends $missing ||
+    give_up 'These Debian packages cannot be installed'
 fi

@@ -20,11 +20,16 @@ for graph in build/release/graphs/*.so; do ln -sf "$PWD/$graph" "$prefix/conf/gr
 globals='daemon off;'
 if [ "$(id -u)" = 0 ]; then globals="$globals user root;"; fi
 
-# Tells what to try as soon as nginx answers; gives up when nginx has ended. No child of nginx's.
+# Says what to try as soon as our nginx answers. Another program may hold the port and answer too;
+# nginx writes its pid file once the port is its own. This runs beside nginx, not as its child.
 server=$$
-tell_what_to_try() {
-  until curl -fs -o /dev/null "$url/ping"; do
-    kill -0 "$server" 2>/dev/null || return 0
+say_what_to_try() {
+  until [ "$(cat "$prefix/logs/nginx.pid" 2>/dev/null || true)" = "$server" ] &&
+    curl -fs --noproxy '*' -o /dev/null "$url/ping"; do
+    if ! kill -0 "$server" 2>/dev/null; then
+      echo "nginx has ended before it served $url; if its port is taken: PORT=9000 make run" >&2
+      return 0
+    fi
     sleep 0.2
   done
   cat <<TEXT
@@ -37,6 +42,6 @@ The agent answers on $url (Ctrl-C ends it). Try:
 
 TEXT
 }
-(tell_what_to_try &)
+(say_what_to_try &)
 
 exec /usr/sbin/nginx -p "$prefix/" -c conf/nginx.conf -e stderr -g "$globals"

@@ -12,6 +12,7 @@ import subprocess
 import pytest
 
 from harness import environment, http1, processes
+from harness.http_service import HttpService
 from harness.ports import free_port
 from harness.uploads import file_form
 from harness.waiting import wait_until
@@ -61,6 +62,9 @@ class RunningServer:
         """Ctrl-C: the whole foreground group gets it."""
         os.killpg(self._process.pid, signal.SIGINT)
         return self._process.wait(environment.PATIENCE)
+
+    def wait(self):
+        return self._process.wait(20 * environment.TIME_SCALE)
 
     def close(self):
         if self._process.poll() is None:
@@ -168,3 +172,18 @@ def test_the_shipped_configuration_takes_files_of_25_mebibytes(port):
     reply = http1.fetch(port, "POST", "/v1/files/upload", headers, body)
     assert reply.status == 413 and reply.json()["error"]["code"]
     assert _json(port, "GET", "/v1/config/multimodal")["media_max_size_mb"] == 25.0
+
+
+def test_run_says_nothing_of_an_agent_where_another_program_answers(checkout, user):
+    other = HttpService(lambda *_: (200, "application/json", '{"success": true}'))
+    try:
+        server = RunningServer(checkout, user, int(other.url.rpartition(":")[2]))
+        try:
+            assert server.wait() != 0
+            wait_until(lambda: "PORT=9000 make run" in server.printed, "conf/run.sh says what to do")
+            assert "The agent answers" not in server.printed
+            assert "Address already in use" in server.printed
+        finally:
+            server.close()
+    finally:
+        other.close()
