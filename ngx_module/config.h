@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sealed_copy.h"
 #include "ngx.h"
 #include "settings/settings.h"
 
@@ -15,18 +16,12 @@ namespace agent_graph::nginx {
 
 // One agent_graph_service.
 struct ServiceConfig {
-  ServiceConfig() = default;
-  ~ServiceConfig();
-  ServiceConfig(const ServiceConfig&) = delete;
-  ServiceConfig& operator=(const ServiceConfig&) = delete;
-
   std::string name;
   std::string file;
   std::string state_directory;
   int threads = 0;  // engine threads of one worker; 0: the worker's share of the processors
   size_t queue = 1024;
   std::shared_ptr<const settings::Settings> settings;
-  int graph_file = -1;  // opened when the configuration was read; workers load this very file
   ngx_cycle_t* cycle = nullptr;
   size_t index = 0;   // in ServiceList
   bool used = false;  // some location serves it
@@ -43,6 +38,7 @@ using ViewerFolders = std::map<std::string, std::shared_ptr<const Viewers>>;  //
 struct MainConfig {
   ServiceList* services;
   ViewerFolders* viewers;
+  SealedCopies* copies;  // of the files that services load
   ngx_msec_t exit_timeout;
   ngx_msec_t shutdown_jitter;
 };

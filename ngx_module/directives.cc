@@ -187,6 +187,7 @@ void DeleteMainConfig(void* conf) noexcept {
   auto* main = static_cast<MainConfig*>(conf);
   delete main->viewers;
   delete main->services;
+  delete main->copies;
 }
 
 }  // namespace
@@ -253,6 +254,7 @@ void* CreateMainConfig(ngx_conf_t* cf) noexcept {
     if (main == nullptr || cleanup == nullptr) return nullptr;
     main->services = new ServiceList;
     main->viewers = new ViewerFolders;
+    main->copies = new SealedCopies;
     main->exit_timeout = NGX_CONF_UNSET_MSEC;
     main->shutdown_jitter = NGX_CONF_UNSET_MSEC;
     cleanup->handler = DeleteMainConfig;

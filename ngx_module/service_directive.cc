@@ -10,6 +10,7 @@
 #include "callback.h"
 #include "config.h"
 #include "environment.h"
+#include "service/copied_files.h"
 #include "service/file_storage.h"
 #include "service/settings_checks.h"
 #include "service_zone.h"
@@ -132,20 +133,6 @@ void Warn(ngx_conf_t* cf, const ServiceConfig& service, const std::string& warni
                      service.name.c_str(), service.file.c_str(), &line);
 }
 
-// Workers load what lies there now, also when they are started again later.
-Status OpenBackend(std::string_view key, settings::ExportSettings& backend) {
-  if (backend.module.empty()) return Status::Ok();
-  backend.file = open(backend.module.c_str(), O_RDONLY | O_CLOEXEC);
-  if (backend.file >= 0) return Status::Ok();
-  return Status(StatusCode::kInvalidArgument,
-                std::string(key) + ": cannot open " + backend.module + ": " + ErrnoText(errno));
-}
-
-Status OpenBackends(settings::Settings& settings) {
-  AG_RETURN_IF_ERROR(OpenBackend("auth.path", settings.authentication.backend));
-  return OpenBackend("authorization", settings.authorization.backend);
-}
-
 void WarnWithoutExtractor(ngx_conf_t* cf, const ServiceConfig& service) {
   using Documents = settings::MediaSettings::Documents;
   if (service.settings->media.documents != Documents::kExtractText) return;
@@ -155,24 +142,20 @@ void WarnWithoutExtractor(ngx_conf_t* cf, const ServiceConfig& service) {
   Warn(cf, service, "media: documents will have no text, " + program + " cannot be run: " + reason);
 }
 
-// Reads service.json with nginx's own environment (workers have none) and opens the graph's file.
-char* LoadSettings(ngx_conf_t* cf, ServiceConfig& service) {
+// Reads service.json with nginx's own environment (workers have none) and copies the files it
+// names.
+char* LoadSettings(ngx_conf_t* cf, ServiceConfig& service, SealedCopies& copies) {
   std::string text;
   std::string reason;
   if (!ReadWholeFile(service.file, text, reason)) return RefuseFile(cf, service, reason);
   Result<settings::Settings> loaded = settings::Load(service.file, text, StartEnvironment());
   if (!loaded.ok()) return RefuseFile(cf, service, loaded.status().message());
-  if (Status opened = OpenBackends(*loaded); !opened.ok()) {
-    return RefuseFile(cf, service, opened.message());
+  if (Status copied = service::CopyFiles(*loaded, copies); !copied.ok()) {
+    return RefuseFile(cf, service, copied.message());
   }
   auto settings = std::make_shared<const settings::Settings>(std::move(loaded).value());
   for (const std::string& warning : settings->warnings) Warn(cf, service, warning);
   for (const std::string& warning : service::UnaskedScopes(*settings)) Warn(cf, service, warning);
-  service.graph_file = open(settings->agent_module.c_str(), O_RDONLY | O_CLOEXEC);
-  if (service.graph_file < 0) {
-    return RefuseFile(cf, service,
-                      "agent: cannot open " + settings->agent_module + ": " + ErrnoText(errno));
-  }
   service.settings = std::move(settings);
   WarnWithoutExtractor(cf, service);
   return NGX_CONF_OK;
@@ -248,7 +231,8 @@ char* DeclareService(ngx_conf_t* cf, MainConfig& main) {
 
   // "nginx -s" only needs the pid file: a broken service must not keep nginx from being stopped.
   if (ngx_process != NGX_PROCESS_SIGNALLER) {
-    if (char* failure = LoadSettings(cf, *service); failure != NGX_CONF_OK) return failure;
+    char* failure = LoadSettings(cf, *service, *main.copies);
+    if (failure != NGX_CONF_OK) return failure;
     CreateParents(service->state_directory);
   }
   if (char* failure = AddStatePath(cf, *service); failure != NGX_CONF_OK) return failure;
@@ -258,15 +242,6 @@ char* DeclareService(ngx_conf_t* cf, MainConfig& main) {
 }
 
 }  // namespace
-
-ServiceConfig::~ServiceConfig() {
-  if (graph_file >= 0) close(graph_file);
-  if (settings == nullptr) return;
-  for (const auto* backend :
-       {&settings->authentication.backend, &settings->authorization.backend}) {
-    if (backend->file >= 0) close(backend->file);
-  }
-}
 
 char* ServiceDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
   return Guarded(cf->log, kFailed,

@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <tuple>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/errno_text.h"
 #include "base/text.h"
 #include "callback.h"
 #include "config.h"
+#include "service/copied_files.h"
 #include "service/service.h"
 #include "service_zone.h"
 
@@ -30,8 +30,6 @@ constexpr std::chrono::seconds kValidationTimeout{10};
 constexpr size_t kReportBytesMax = 4096;
 constexpr char kReportOk = '+';
 constexpr char kReportFailed = '-';
-constexpr int kReportFile = 3;  // where the child moves its end of the pipe
-constexpr int kCodeFiles = 4;   // and its files of code
 
 // The user workers run as; unset until nginx has read the whole file.
 bool BecomeWorkersUser(const ngx_core_conf_t* core) {
@@ -50,38 +48,33 @@ void ResetSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Files of code by descriptor; -1: there is none.
-using CodeFiles = std::array<int*, 3>;
-
-// Leaves the pipe as 3, the files of code behind it, the null device as 0 to 2, and nothing else.
-bool KeepOnly(int report, const CodeFiles& files) {
-  constexpr int kHigh = kCodeFiles + static_cast<int>(std::tuple_size_v<CodeFiles>);
-  int high_report = fcntl(report, F_DUPFD, kHigh);
-  int null = open("/dev/null", O_RDWR);
-  if (high_report < 0 || null < 0) return false;
-  for (int* file : files) {
-    if (*file >= 0 && (*file = fcntl(*file, F_DUPFD, kHigh)) < 0) return false;
-  }
-  for (int standard = 0; standard < 3; ++standard) {
+// Leaves the null device as 0 to 2, the end of the pipe, the copies of files, and nothing else. The
+// copies keep their numbers, which the settings name.
+bool KeepOnly(int& report, std::vector<int> copies) {
+  report = fcntl(report, F_DUPFD, STDERR_FILENO + 1);
+  const int null = open("/dev/null", O_RDWR);
+  if (report < 0 || null < 0) return false;
+  for (int standard = 0; standard <= STDERR_FILENO; ++standard) {
     if (dup2(null, standard) < 0) return false;
   }
-  if (dup2(high_report, kReportFile) < 0) return false;
-  int next = kCodeFiles;
-  for (int* file : files) {
-    if (*file >= 0 && (*file = dup2(*file, next++)) < 0) return false;
+  copies.push_back(report);
+  std::ranges::sort(copies);
+  int next = STDERR_FILENO + 1;
+  for (int kept : copies) {
+    if (kept > next && syscall(SYS_close_range, next, kept - 1, 0) != 0) return false;
+    next = kept + 1;
   }
-  return syscall(SYS_close_range, static_cast<unsigned>(next), ~0U, 0) == 0;
+  return syscall(SYS_close_range, next, ~0U, 0) == 0;
 }
 
-std::string ValidateAsWorker(const ServiceConfig& service, const ngx_core_conf_t* core,
-                             const settings::Settings& settings, int graph) {
+std::string ValidateAsWorker(const ServiceConfig& service, const ngx_core_conf_t* core) {
   if (!BecomeWorkersUser(core)) return "cannot become the workers' user: " + ErrnoText(errno);
   if (core->working_directory.len > 0 &&
       chdir(reinterpret_cast<const char*>(core->working_directory.data)) != 0) {
     return "cannot enter working_directory: " + ErrnoText(errno);
   }
   if (ngx_set_environment(service.cycle, nullptr) == nullptr) return "out of memory";
-  Status status = service::Validate(settings, graph);
+  Status status = service::Validate(*service.settings);
   return status.ok() ? "" : status.message();
 }
 
@@ -91,18 +84,14 @@ std::string ValidateAsWorker(const ServiceConfig& service, const ngx_core_conf_t
   service.cycle->log->log_level = 0;
   ngx_cycle->log->log_level = 0;
   std::string fault = "cannot prepare the validation process";
-  settings::Settings settings = *service.settings;
-  int graph = service.graph_file;
-  if (KeepOnly(report, {&graph, &settings.authentication.backend.file,
-                        &settings.authorization.backend.file})) {
+  if (KeepOnly(report, service::CopyDescriptors(*service.settings))) {
     try {
-      fault = ValidateAsWorker(service, core, settings, graph);
+      fault = ValidateAsWorker(service, core);
     } catch (const std::exception& error) {
       fault = std::string("unexpected exception: ") + error.what();
     } catch (...) {
       fault = "unexpected exception";
     }
-    report = kReportFile;
   }
   std::string text = (fault.empty() ? kReportOk : kReportFailed) + fault;
   text.resize(std::min(text.size(), kReportBytesMax));

@@ -70,7 +70,6 @@ Status WorkerService::Start(ngx_cycle_t* cycle, int threads, bool state_in_proce
   options.threads = config_.threads > 0 ? config_.threads : threads;
   options.queue = config_.queue;
   options.state_directory = config_.state_directory;
-  options.graph_file = config_.graph_file;
   options.state_in_process = state_in_process;
   // Of all live children of a master no two have the same, draining ones included.
   options.worker = static_cast<uint32_t>(ngx_process_slot);

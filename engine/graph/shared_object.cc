@@ -1,9 +1,11 @@
 #include "graph/shared_object.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <exception>
 #include <iterator>
 
@@ -36,6 +38,22 @@ bool IsIdentifier(const std::string& name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   });
+}
+
+// The dynamic linker takes a name that it has seen before for the same file, but a descriptor's
+// number is used again for other files: each load gets its own spelling.
+std::string DescriptorPath(int fd) {
+  static std::atomic<unsigned> loads{0};
+  return "/proc/self/fd/" + std::string(loads++, '/') + std::to_string(fd);
+}
+
+// A name in /proc says nothing in a stack trace, and a debugger finds its own file there. The
+// linker keeps the old name beside this one.
+void Rename(void* library, const std::string& origin) {
+  link_map* loaded = nullptr;
+  if (dlinfo(library, RTLD_DI_LINKMAP, &loaded) != 0 || loaded->l_name == origin) return;
+  // Never freed: other threads may have asked for it.
+  if (char* name = strdup(origin.c_str())) loaded->l_name = name;
 }
 
 Status CallBuilder(const GraphDescriptor& descriptor, const std::string& attribute,
@@ -81,25 +99,24 @@ Status CompareAbi(const AbiRecord& graph, const AbiRecord& server) {
   return Status::Ok();
 }
 
-std::string DescriptorPath(int fd) {
-  static std::atomic<unsigned> loads{0};
-  return "/proc/self/fd/" + std::string(loads++, '/') + std::to_string(fd);
-}
-
-Result<const void*> FindExport(const std::string& path, const std::string& symbol) {
+Result<const void*> FindExport(const std::string& path, const SealedCopy& copy,
+                               const std::string& symbol) {
+  const std::string name = copy == nullptr ? path : DescriptorPath(DescriptorOf(copy));
   // Never closed: threads, static objects and exceptions of the graph may outlive any point at
   // which closing would seem safe.
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return GraphStatus("cannot be loaded: " + LinkerProblem(path));
+  void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return GraphStatus("cannot be loaded: " + LinkerProblem(name));
+  if (copy != nullptr) Rename(library, copy->origin);
   return static_cast<const void*>(dlsym(library, symbol.c_str()));
 }
 
-Status BuildFromSharedObject(const std::string& path, const std::string& attribute,
-                             GraphBuilder& builder) {
+Status BuildFromSharedObject(const std::string& path, const SealedCopy& copy,
+                             const std::string& attribute, GraphBuilder& builder) {
   if (!IsIdentifier(attribute)) {
     return GraphStatus("\"" + attribute + "\" cannot be an export: letters, digits and _ only");
   }
-  AG_ASSIGN_OR_RETURN(const void* symbol, FindExport(path, "agent_graph_export_" + attribute));
+  AG_ASSIGN_OR_RETURN(const void* symbol,
+                      FindExport(path, copy, "agent_graph_export_" + attribute));
   const auto* descriptor = static_cast<const GraphDescriptor*>(symbol);
   if (descriptor == nullptr) {
     return GraphStatus("exports no graph \"" + attribute + "\": it needs AGENT_GRAPH_EXPORT(" +

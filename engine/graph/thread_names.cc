@@ -5,11 +5,12 @@
 namespace agent_graph::graph {
 
 Result<const ThreadNamesDescriptor*> LoadThreadNames(const std::string& path,
-                                                     const std::string& attribute) {
+                                                     const std::string& attribute,
+                                                     const SealedCopy& copy) {
   auto fail = [&](const std::string& reason) {
     return Status(StatusCode::kGraph, path + ": " + reason);
   };
-  Result<const void*> symbol = FindExport(path, "agent_graph_thread_names_" + attribute);
+  Result<const void*> symbol = FindExport(path, copy, "agent_graph_thread_names_" + attribute);
   if (!symbol.ok()) return fail(symbol.status().message());
   const auto* descriptor = static_cast<const ThreadNamesDescriptor*>(*symbol);
   if (descriptor == nullptr) {

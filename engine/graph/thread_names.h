@@ -4,12 +4,15 @@
 #include <string>
 
 #include "agent_graph/thread_name.h"
+#include "base/sealed_copy.h"
 #include "base/status.h"
 
 namespace agent_graph::graph {
 
-// Loads `path` for good. A failure is kGraph, one line that begins with the path.
+// Loads `path` for good, from `copy` when it is given (see LoadGraph). A failure is kGraph, one
+// line that begins with the path.
 Result<const ThreadNamesDescriptor*> LoadThreadNames(const std::string& path,
-                                                     const std::string& attribute);
+                                                     const std::string& attribute,
+                                                     const SealedCopy& copy);
 
 }  // namespace agent_graph::graph

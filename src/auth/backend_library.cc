@@ -34,8 +34,8 @@ Status CompareAuthAbi(const AuthAbiRecord& backend, const AuthAbiRecord& server)
 template <typename Backend>
 Result<std::shared_ptr<Backend>> Load(const settings::ExportSettings& source, const Kind& kind) {
   auto fail = [&](const std::string& reason) { return Invalid(source.module + ": " + reason); };
-  const std::string path = source.file >= 0 ? graph::DescriptorPath(source.file) : source.module;
-  Result<const void*> symbol = graph::FindExport(path, kind.symbol + source.attribute);
+  Result<const void*> symbol =
+      graph::FindExport(source.module, source.copy, kind.symbol + source.attribute);
   if (!symbol.ok()) return fail(symbol.status().message());
   if (*symbol == nullptr) {
     return fail("exports no \"" + source.attribute + "\": it needs " + kind.macro + "(" +

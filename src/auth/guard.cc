@@ -35,6 +35,7 @@ Result<JwtVerifier> MakeVerifier(const AuthenticationSettings& settings,
   jwt.secret = settings.jwt_secret;
   jwt.public_key_file = settings.jwt_public_key_file;
   jwt.jwks_file = settings.jwt_jwks_file;
+  jwt.key_descriptor = DescriptorOf(settings.jwt_key_copy);
   Result<JwtVerifier> verifier = JwtVerifier::Create(jwt);
   if (verifier.ok() || !options.tolerate_lost_keys) return verifier;
   options.warn("no token can be verified: " + verifier.status().message());

@@ -54,7 +54,7 @@ struct GuardOptions {
   runtime::Runtime* runtime = nullptr;  // null: custom backends are loaded, but never called
   // A line for the operator's log; from any thread.
   std::function<void(const std::string&)> warn;
-  // A worker whose key file has gone serves JWT_SETTINGS_NOT_CONFIGURED instead of not starting.
+  // A worker that cannot read its keys serves JWT_SETTINGS_NOT_CONFIGURED instead of not starting.
   bool tolerate_lost_keys = false;
   std::vector<std::string> bearer_protocols = {};  // besides service-bearer
 };

@@ -1,12 +1,15 @@
 #include "auth/jwt.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "auth/base64url.h"
+#include "base/file_content.h"
+#include "base/file_descriptor.h"
 #include "base/json.h"
 
 namespace agent_graph::auth {
@@ -14,23 +17,21 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kKeyFileBytesMax = 1024 * 1024;
 constexpr JsonLimits kTokenLimits = {32, 4096};
 
 Status Invalid(std::string message) {
   return Status(StatusCode::kInvalidArgument, std::move(message));
 }
 
-Result<std::string> ReadKeyFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kKeyFileBytesMax + 1, '\0');
-  if (file) file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file.is_open() || file.bad() || file.gcount() == 0) {
-    return Invalid(path + " cannot be read");
+Result<std::string> ReadKeyFile(const std::string& path, int descriptor) {
+  FileDescriptor file;
+  if (descriptor < 0) {
+    file = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    descriptor = file.get();
   }
-  text.resize(static_cast<size_t>(file.gcount()));
-  if (text.size() > kKeyFileBytesMax) return Invalid(path + " is too large for a key");
-  return text;
+  if (descriptor < 0) return Invalid(path + " cannot be read");
+  Result<std::string> text = ReadFileContent(descriptor, kKeyFileBytesMax);
+  return text.ok() ? text : Invalid(path + " " + text.status().message());
 }
 
 // "JWT_SECRET_KEY: <reason>"
@@ -43,14 +44,14 @@ Result<std::vector<JwtKey>> OneKey(const char* variable, Result<JwtKey> key) {
 
 Result<std::vector<JwtKey>> ReadKeys(const JwtAlgorithm& algorithm, const JwtOptions& options) {
   if (!options.jwks_file.empty()) {
-    Result<std::string> text = ReadKeyFile(options.jwks_file);
+    Result<std::string> text = ReadKeyFile(options.jwks_file, options.key_descriptor);
     if (!text.ok()) return Invalid("JWT_JWKS_FILE: " + text.status().message());
     Result<std::vector<JwtKey>> keys = ReadJwks(algorithm, *text);
     if (!keys.ok()) return Invalid("JWT_JWKS_FILE: " + keys.status().message());
     return keys;
   }
   if (!options.public_key_file.empty()) {
-    Result<std::string> text = ReadKeyFile(options.public_key_file);
+    Result<std::string> text = ReadKeyFile(options.public_key_file, options.key_descriptor);
     if (!text.ok()) return Invalid("JWT_PUBLIC_KEY_FILE: " + text.status().message());
     return OneKey("JWT_PUBLIC_KEY_FILE", JwtKey::FromPem(algorithm, *text));
   }

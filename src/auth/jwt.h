@@ -14,6 +14,7 @@
 namespace agent_graph::auth {
 
 inline constexpr size_t kTokenBytesMax = 16 * 1024;
+inline constexpr int64_t kKeyFileBytesMax = 1024 * 1024;
 inline constexpr size_t kUserIdBytesMax = 1024;
 inline constexpr double kClockLeewaySeconds = 60;  // for nbf and iat; exp has none
 
@@ -24,6 +25,7 @@ struct JwtOptions {
   std::string secret;           // a shared secret, or a key in PEM form
   std::string public_key_file;  // a PEM file; beats the secret
   std::string jwks_file;        // a key set; beats both
+  int key_descriptor = -1;      // the file in use is read through it; -1: it is opened
 };
 
 // Thread-safe, immutable.
@@ -31,7 +33,7 @@ class JwtVerifier {
  public:
   // Reads the files. Failures name the variable at fault, never what is in it.
   static Result<JwtVerifier> Create(const JwtOptions& options);
-  // Answers kUnusableKey to everything: a worker whose key file has gone since it was checked.
+  // Answers kUnusableKey to everything: a worker that cannot read the keys that were checked.
   static JwtVerifier WithoutKeys();
 
   // `claims` is set for kValid: an object with a usable `user_id` and an `exp` after `now`.

@@ -70,7 +70,8 @@ Result<run::ThreadNamer> ThreadNames(const settings::ThreadNameSettings& names) 
       return run::ThreadNamer(
           [](const std::vector<std::string>&) { return run::RandomThreadName(); });
     case Method::kCustom: {
-      auto loaded = graph::LoadThreadNames(names.function.module, names.function.attribute);
+      auto loaded = graph::LoadThreadNames(names.function.module, names.function.attribute,
+                                           names.function.copy);
       if (loaded.ok()) return run::ThreadNamer((*loaded)->make);
       return Status(StatusCode::kInvalidArgument,
                     "thread_name_generator: " + loaded.status().message());
@@ -103,7 +104,7 @@ Result<std::vector<state::RemoteTool>> CollectRemoteTools(const settings::Settin
 
 }  // namespace
 
-Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file,
+Result<Agent> BuildAgent(const settings::Settings& settings,
                          std::shared_ptr<const process::Launcher> launcher) {
   std::vector<models::ProviderOptions> providers;
   providers.reserve(settings.models.size());
@@ -113,13 +114,13 @@ Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file,
   Agent agent;
   AG_ASSIGN_OR_RETURN(agent.models, models::Registry::Create(providers, settings.environment));
   AG_ASSIGN_OR_RETURN(agent.realtime, realtime::Registry::Create(providers, settings.environment));
-  AG_ASSIGN_OR_RETURN(
-      agent.graph, graph::LoadGraph(settings.agent_module, settings.agent_attribute, graph_file));
+  AG_ASSIGN_OR_RETURN(agent.graph, graph::LoadGraph(settings.agent.module, settings.agent.attribute,
+                                                    settings.agent.copy));
   AG_RETURN_IF_ERROR(CheckModels(*agent.graph, *agent.models, *agent.realtime));
   auto catalog =
       tools::Catalog::Create(ToolSources(*agent.graph), settings.environment, std::move(launcher));
   if (!catalog.ok()) {
-    return Status(StatusCode::kGraph, settings.agent_module + ": " + settings.agent_attribute +
+    return Status(StatusCode::kGraph, settings.agent.module + ": " + settings.agent.attribute +
                                           ": " + catalog.status().message());
   }
   agent.catalog = *std::move(catalog);

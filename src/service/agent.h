@@ -32,7 +32,7 @@ struct Agent {
 // Runs user code (a shared object's builder). Starts no thread. A failure is one line that names
 // the file or key and the reason.
 // `launcher` starts programs; null where nothing is run.
-Result<Agent> BuildAgent(const settings::Settings& settings, int graph_file,
+Result<Agent> BuildAgent(const settings::Settings& settings,
                          std::shared_ptr<const process::Launcher> launcher);
 
 }  // namespace agent_graph::service

@@ -261,9 +261,9 @@ Service::~Service() = default;
 
 Result<std::unique_ptr<Service>> Service::Create(std::shared_ptr<const settings::Settings> settings,
                                                  ServiceOptions options) {
-  AG_ASSIGN_OR_RETURN(Agent agent,
-                      BuildAgent(*settings, options.graph_file,
-                                 std::make_shared<process::Launcher>(options.state_directory)));
+  AG_ASSIGN_OR_RETURN(
+      Agent agent,
+      BuildAgent(*settings, std::make_shared<process::Launcher>(options.state_directory)));
   auto implementation =
       std::make_unique<Implementation>(std::move(settings), std::move(options), std::move(agent));
   if (!implementation->outbox.ok()) {
@@ -347,11 +347,11 @@ Status Service::Stop(Deadline deadline) {
   return stopped;
 }
 
-Status Validate(const settings::Settings& settings, int graph_file) {
+Status Validate(const settings::Settings& settings) {
   AG_RETURN_IF_ERROR(api::CheckRouteGuards());
   AG_RETURN_IF_ERROR(CheckFileStorage(settings));
   AG_RETURN_IF_ERROR(CheckTrustedCertificates(settings));
-  AG_RETURN_IF_ERROR(BuildAgent(settings, graph_file, nullptr).status());
+  AG_RETURN_IF_ERROR(BuildAgent(settings, nullptr).status());
   if (settings.rate_limit) {
     AG_RETURN_IF_ERROR(limits::SharedRate::Create(*settings.rate_limit, {}).status());
   }

@@ -19,11 +19,10 @@
 namespace agent_graph::service {
 
 struct ServiceOptions {
-  std::string name;             // of agent_graph_service
-  int threads = 1;              // engine threads of this worker
-  size_t queue = 1024;          // inbox bound
-  std::string state_directory;  // absolute; owner.sock and db/ live there
-  int graph_file = -1;          // descriptor of the graph file opened at configuration time, or -1
+  std::string name;               // of agent_graph_service
+  int threads = 1;                // engine threads of this worker
+  size_t queue = 1024;            // inbox bound
+  std::string state_directory;    // absolute; owner.sock and db/ live there
   bool state_in_process = false;  // master_process off: this process is the state owner, too
   // Tells this process from the others of its nginx that live at the same time, for ids.
   uint32_t worker = 0;
@@ -68,7 +67,7 @@ class Service {
 
 // What `nginx -t` asks, in a forked child without threads: the settings are complete, the graph
 // loads and compiles, its models exist, every route is guarded.
-Status Validate(const settings::Settings& settings, int graph_file);
+Status Validate(const settings::Settings& settings);
 
 // The state owner's role in nginx's helper process (or, as a fallback, in a worker).
 class StateOwner {

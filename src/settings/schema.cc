@@ -244,11 +244,7 @@ Status ReadEvaluation(const Value& value, Settings& settings) {
 // --- the document ---------------------------------------------------------------------------
 
 Status ReadAgent(const Value& value, Settings& settings) {
-  ExportSettings agent;
-  AG_RETURN_IF_ERROR(ReadExport(value, settings.directory, true, agent));
-  settings.agent_module = std::move(agent.module);
-  settings.agent_attribute = std::move(agent.attribute);
-  return Status::Ok();
+  return ReadExport(value, settings.directory, true, settings.agent);
 }
 
 Status ReadWindow(const Value& value, Settings& settings) {
@@ -299,7 +295,7 @@ constexpr Key<Settings> kDocumentKeys[] = {
 
 Status ReadDocument(const Value& document, Settings& settings) {
   AG_RETURN_IF_ERROR(ReadObject(document, kDocumentKeys, settings));
-  if (settings.agent_module.empty()) {
+  if (settings.agent.module.empty()) {
     return Status(StatusCode::kInvalidArgument,
                   "agent: is missing; it names the graph as <module>:<attribute>, such as "
                   "graphs/support.so:app");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/id_generator.h"
+#include "base/sealed_copy.h"
 #include "base/status.h"
 #include "limits/options.h"
 #include "settings/media_urls.h"
@@ -81,18 +82,19 @@ struct BusyThreadSettings {
 struct ExportSettings {
   std::string module;  // absolute
   std::string attribute;
-  int file =
-      -1;  // the module as it was opened with the configuration; -1: opened when it is loaded
+  // Of the module, made when the configuration is read; null: `module` itself is loaded.
+  SealedCopy copy = nullptr;
 };
 
 struct AuthenticationSettings {
   enum class Method : uint8_t { kNone, kJwt, kCustom };
   Method method = Method::kNone;
-  std::string jwt_algorithm;        // JWT_ALGORITHM
-  std::string jwt_secret;           // JWT_SECRET_KEY: a secret or a PEM key; never logged
-  std::string jwt_public_key_file;  // JWT_PUBLIC_KEY_FILE, absolute; beats the secret
-  std::string jwt_jwks_file;        // JWT_JWKS_FILE, absolute; beats both
-  ExportSettings backend;           // of kCustom
+  std::string jwt_algorithm;          // JWT_ALGORITHM
+  std::string jwt_secret;             // JWT_SECRET_KEY: a secret or a PEM key; never logged
+  std::string jwt_public_key_file;    // JWT_PUBLIC_KEY_FILE, absolute; beats the secret
+  std::string jwt_jwks_file;          // JWT_JWKS_FILE, absolute; beats both
+  SealedCopy jwt_key_copy = nullptr;  // of the key file in use; null: the file itself is read
+  ExportSettings backend;             // of kCustom
 };
 
 struct AuthorizationSettings {
@@ -194,10 +196,9 @@ struct LimitSettings {
 };
 
 struct Settings {
-  std::string file;             // service.json, absolute
-  std::string directory;        // its folder: relative paths for reading resolve here
-  std::string agent_module;     // "graphs/support.so" or "graphs/support.json", absolute
-  std::string agent_attribute;  // "app"
+  std::string file;       // service.json, absolute
+  std::string directory;  // its folder: relative paths for reading resolve here
+  ExportSettings agent;   // the graph: a .so or .json file
   Mode mode = Mode::kDevelopment;
   CheckpointerSettings checkpointer;
   StoreSettings store;

@@ -1,6 +1,6 @@
 #include "graph/load.h"
 
-#include <fcntl.h>
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -123,18 +123,21 @@ TEST(LoadTest, HashFollowsTheFile) {
   EXPECT_NE((*first)->hash(), (*other)->hash());
 }
 
+SealedCopy CopyOf(const std::string& path) {
+  SealedCopies copies;
+  return copies.Of(path, ModuleBytesMax(path)).value();
+}
+
 // A worker loads what was validated, whatever stands at the path by then; and a descriptor's number
 // that is used again is not taken for the file it was before.
-TEST(LoadTest, DescriptorBeatsThePath) {
+TEST(LoadTest, ACopyBeatsThePath) {
   std::string gone = testing::TempDir() + "no-such-graph.so";
+  int first_descriptor = -1;
   for (int round = 0; round < 2; ++round) {
-    const char* file = round == 0 ? "behaviours.so" : "broken.so";
-    int opened = open((kTestGraphs + file).c_str(), O_RDONLY | O_CLOEXEC);
-    int fd = fcntl(opened, F_DUPFD_CLOEXEC, 100);
-    close(opened);
-    ASSERT_EQ(fd, 100);
-    auto graph = LoadGraph(gone, "echo", fd);
-    close(fd);
+    const SealedCopy copy = CopyOf(kTestGraphs + (round == 0 ? "behaviours.so" : "broken.so"));
+    if (round == 0) first_descriptor = DescriptorOf(copy);
+    EXPECT_EQ(DescriptorOf(copy), first_descriptor);
+    auto graph = LoadGraph(gone, "echo", copy);
     EXPECT_EQ(graph.ok(), round == 0) << graph.status().ToString();
     if (round == 1) {
       EXPECT_THAT(graph.status().message(), HasSubstr("exports no graph"));
@@ -142,10 +145,29 @@ TEST(LoadTest, DescriptorBeatsThePath) {
   }
   TemporaryFile document(".json", R"({"app":{"nodes":[{"name":"A","type":"reply","text":"x"}],
                                              "edges":[{"from":"START","to":"A"}]}})");
-  int fd = open(document.path().c_str(), O_RDONLY | O_CLOEXEC);
-  lseek(fd, 10, SEEK_SET);
-  EXPECT_TRUE(LoadGraph("gone.json", "app", fd).ok());
-  close(fd);
+  EXPECT_TRUE(LoadGraph("gone.json", "app", CopyOf(document.path())).ok());
+}
+
+// Code finds the files beside it with dladdr, and a debugger finds its symbols.
+TEST(LoadTest, CodeOfACopyGoesByTheNameOfItsFile) {
+  const SealedCopy copy = CopyOf(kTestGraphs + "ordering.so");
+  Result<const void*> symbol = FindExport("named.so", copy, "agent_graph_export_app");
+  ASSERT_TRUE(symbol.ok()) << symbol.status().ToString();
+  Dl_info info{};
+  ASSERT_NE(dladdr(*symbol, &info), 0);
+  EXPECT_EQ(info.dli_fname, std::filesystem::canonical(kTestGraphs + "ordering.so"));
+}
+
+// Two parts of a configuration that name one file share its variables, as if it were loaded by
+// path.
+TEST(LoadTest, OneCopyIsLoadedOnce) {
+  const SealedCopy copy = CopyOf(kTestGraphs + "ordering.so");
+  auto first = FindExport("first.so", copy, "agent_graph_export_app");
+  auto again = FindExport("again.so", copy, "agent_graph_export_app");
+  EXPECT_EQ(first.value(), again.value());
+  auto other =
+      FindExport("other.so", CopyOf(kTestGraphs + "ordering.so"), "agent_graph_export_app");
+  EXPECT_NE(first.value(), other.value());
 }
 
 TEST(LoadTest, WrongFiles) {

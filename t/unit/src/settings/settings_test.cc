@@ -215,8 +215,8 @@ class Agents : public testing::TestWithParam<AgentCase> {};
 TEST_P(Agents, ResolveBesideTheFile) {
   Result<Settings> settings = LoadText(std::string(R"({"agent": ")") + GetParam().agent + "\"}");
   ASSERT_TRUE(settings.ok()) << settings.status().ToString();
-  EXPECT_EQ(settings->agent_module, GetParam().module);
-  EXPECT_EQ(settings->agent_attribute, GetParam().attribute);
+  EXPECT_EQ(settings->agent.module, GetParam().module);
+  EXPECT_EQ(settings->agent.attribute, GetParam().attribute);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,0 +1,94 @@
+#include "base/sealed_copy.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/errno_text.h"
+#include "base/file_content.h"
+
+// Since Linux 6.3; the headers of Debian 12 do not know it.
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+namespace agent_graph {
+namespace {
+
+constexpr int kFirstDescriptor = 3;    // nginx redirects 0 to 2 when it becomes a daemon
+constexpr size_t kNameBytesMax = 200;  // the kernel takes 249
+constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+
+Status Invalid(std::string message) {
+  return Status(StatusCode::kInvalidArgument, std::move(message));
+}
+
+// `name` is what /proc/PID/maps shows: "/memfd:support.so (deleted)".
+FileDescriptor CreateMemory(const std::string& name) {
+  // Code is mapped from it, never executed as a program, so the file needs no execute permission:
+  // a system may refuse to create memory that has it (vm.memfd_noexec).
+  int fd = memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+  if (fd < 0 && errno == EINVAL) fd = memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  FileDescriptor memory(fd);
+  if (fd < 0 || fd >= kFirstDescriptor) return memory;
+  return FileDescriptor(fcntl(fd, F_DUPFD_CLOEXEC, kFirstDescriptor));
+}
+
+bool WriteAll(int fd, const std::string& content) {
+  size_t done = 0;
+  while (done < content.size()) {
+    const ssize_t count = write(fd, content.data() + done, content.size() - done);
+    if (count < 0 && errno != EINTR) return false;
+    if (count > 0) done += static_cast<size_t>(count);
+  }
+  return true;
+}
+
+// Where the open file lies now. `path` itself if the kernel cannot tell.
+std::string ResolvedPath(int fd, const std::string& path) {
+  std::error_code failed;
+  auto target = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), failed);
+  return failed ? path : target.string();
+}
+
+Result<SealedCopy> Copy(const std::string& path, const std::string& content, std::string origin) {
+  const std::string name = path.substr(path.rfind('/') + 1).substr(0, kNameBytesMax);
+  FileDescriptor memory = CreateMemory(name);
+  if (!memory || !WriteAll(memory.get(), content) ||
+      fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0) {
+    return Invalid(path + ": cannot be copied to memory: " + ErrnoText(errno));
+  }
+  return std::make_shared<const SealedFile>(std::move(memory), std::move(origin));
+}
+
+}  // namespace
+
+Result<SealedCopy> SealedCopies::Of(const std::string& path, int64_t bytes_max) {
+  // A FIFO or a terminal is refused below instead of waited for here.
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!file) return Invalid(path + ": cannot be opened: " + ErrnoText(errno));
+  auto version = [&]() -> Version {
+    struct stat status{};
+    if (fstat(file.get(), &status) != 0) return {};
+    return {status.st_dev,         status.st_ino,          status.st_size,
+            status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec,
+            status.st_ctim.tv_nsec};
+  };
+  const Version before = version();
+  if (auto known = copies_.find(before); known != copies_.end()) return known->second;
+  Result<std::string> content = ReadFileContent(file.get(), bytes_max);
+  if (!content.ok()) return Invalid(path + ": " + content.status().message());
+  // Half of an old file and half of a new one may pass every check.
+  if (version() != before) return Invalid(path + ": is being written; try again");
+  AG_ASSIGN_OR_RETURN(SealedCopy copy, Copy(path, *content, ResolvedPath(file.get(), path)));
+  copies_.emplace(before, copy);
+  return copy;
+}
+
+}  // namespace agent_graph
