@@ -11,12 +11,14 @@ namespace {
 
 using nlohmann::json;
 
-// Ids are derived from names, so that a client sees the same ones in every answer.
+// Ids are derived from names, so that a client sees the same ones in every answer. START and END
+// are among the nodes: clients draw edges between what is listed here.
 json Nodes(const graph::CompiledGraph& graph) {
   json nodes = json::array();
-  for (const graph::Node& node : graph.nodes()) {
-    nodes.push_back({{"id", node.name}, {"name", node.name}});
-  }
+  auto add = [&](const std::string& name) { nodes.push_back({{"id", name}, {"name", name}}); };
+  add(START);
+  for (const graph::Node& node : graph.nodes()) add(node.name);
+  add(END);
   return nodes;
 }
 
@@ -35,10 +37,10 @@ json ContextType(const graph::CompiledGraph& graph) {
   return graph.context()->summarize ? "SummaryContext" : "WindowContext";
 }
 
-json Info(const ApiContext& api, size_t edge_count) {
+json Info(const ApiContext& api, size_t node_count, size_t edge_count) {
   const graph::CompiledGraph& graph = *api.graph;
   json info;
-  info["node_count"] = graph.nodes().size();
+  info["node_count"] = node_count;
   info["edge_count"] = edge_count;
   info["is_realtime"] = graph.live_root() != nullptr;
   info["checkpointer"] = api.state != nullptr;
@@ -61,8 +63,9 @@ void GetGraph(HandlerContext& context) {
   const graph::CompiledGraph& graph = *context.api().graph;
   std::vector<graph::EdgeView> edges = graph.edges();
   json data;
-  data["info"] = Info(context.api(), edges.size());
-  data["nodes"] = Nodes(graph);
+  json nodes = Nodes(graph);
+  data["info"] = Info(context.api(), nodes.size(), edges.size());
+  data["nodes"] = std::move(nodes);
   data["edges"] = Edges(edges);
   context.Succeed(DumpJson(data));
 }

@@ -120,7 +120,7 @@ const std::string_view kAnswerSchemas = R"json({
   "GraphInfo": {
     "type": "object",
     "properties": {
-      "node_count": {"type": "integer"},
+      "node_count": {"type": "integer", "description": "With `__start__` and `__end__`"},
       "edge_count": {"type": "integer"},
       "is_realtime": {"type": "boolean"},
       "checkpointer": {"type": "boolean"},

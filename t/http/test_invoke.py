@@ -226,7 +226,8 @@ def test_graph_info(start_service, type_):
     info = data["info"]
     assert info["checkpointer"] is (type_ != "none")
     assert info["checkpointer_type"] == (None if type_ == "none" else type_)
-    assert info["node_count"] == len(data["nodes"]) == 1
+    assert [node["name"] for node in data["nodes"]] == ["__start__", "ECHO", "__end__"]
+    assert info["node_count"] == len(data["nodes"])
     assert info["edge_count"] == len(data["edges"]) == 2
     assert data["edges"][0]["source"] == "__start__" and data["edges"][0]["target"] == "ECHO"
     assert info["state_fields"] == ["context", "context_summary", "execution_meta", "visits"]

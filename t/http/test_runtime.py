@@ -97,14 +97,21 @@ _PLACES = {
 def test_a_subgraph_pauses_and_goes_on(start_service):
     service = _serve(start_service, _PLACES)
     graph = service.get("/v1/graph").json()["data"]
-    assert [node["name"] for node in graph["nodes"]] == ["IN", "TEAM/A", "TEAM/B", "OUT"]
+    assert [node["name"] for node in graph["nodes"]] == [
+        "__start__",
+        "IN",
+        "TEAM/A",
+        "TEAM/B",
+        "OUT",
+        "__end__",
+    ]
     assert [(edge["source"], edge["target"]) for edge in graph["edges"]] == [
         ("__start__", "IN"),
         ("IN", "TEAM/A"),
         ("TEAM/A", "TEAM/B"),
         ("TEAM/B", "OUT"),
     ]
-    assert graph["info"]["node_count"] == 4 and graph["info"]["edge_count"] == 4
+    assert graph["info"]["node_count"] == 6 and graph["info"]["edge_count"] == 4
     assert graph["info"]["interrupt_before"] == ["TEAM/B"]
     assert "visits" in graph["info"]["state_fields"]
     paused = _ask(service, "go")

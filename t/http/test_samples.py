@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from harness import environment
 from harness.messages import texts
 from harness.service import invocation
 from harness.stream import is_done
@@ -37,6 +38,23 @@ def _spans(run, kind):
 
 def _blocks(messages, kind):
     return [block for message in messages for block in message["content"] if block["type"] == kind]
+
+
+@pytest.mark.parametrize("graph", sorted(path.name for path in environment.GRAPH_DOCUMENTS.glob("*.json")))
+def test_clients_can_draw_each_sample(start_service, graph):
+    """They place the nodes and then join those that edges name."""
+    service = start_service({"agent": f"graphs/{graph}:app"})
+    data = service.get("/v1/graph").json()["data"]
+    names = [node["name"] for node in data["nodes"]]
+    assert names[0] == "__start__" and names[-1] == "__end__"
+    for list_, count in (("nodes", "node_count"), ("edges", "edge_count")):
+        ids = [entry["id"] for entry in data[list_]]
+        assert len(ids) == len(set(ids)) == data["info"][count]
+    for edge in data["edges"]:
+        assert edge["source"] in names and edge["target"] in names, edge
+    tools = service.get("/v1/graph/tools").json()["data"]
+    assert tools["node_count"] == len(tools["nodes"])
+    assert {node["node_name"] for node in tools["nodes"]} <= set(names) - {"__start__", "__end__"}
 
 
 # ReAct
@@ -120,7 +138,15 @@ def test_supervisor_asks_both_specialists(start_service, start_mock_provider, gr
     mock = start_mock_provider(_team(tools))
     service = _serve(start_service, mock, graph)
     nodes = {node["name"] for node in service.get("/v1/graph").json()["data"]["nodes"]}
-    assert nodes == {"SUPERVISOR", "MATH/AGENT", "MATH/TOOLS", "TIME/AGENT", "TIME/TOOLS"}
+    assert nodes == {
+        "__start__",
+        "SUPERVISOR",
+        "MATH/AGENT",
+        "MATH/TOOLS",
+        "TIME/AGENT",
+        "TIME/TOOLS",
+        "__end__",
+    }
     data = _ask(service, "What is 6 * 7, and what is the time?")
     said = [text for text in texts(data["messages"]) if text]
     assert said == ["What is 6 * 7, and what is the time?", "It is 42.", "And it is late."]

@@ -122,11 +122,13 @@ TEST_F(DispatchTest, FailedStreamEndsWithErrorAndDone) {
 
 TEST_F(DispatchTest, DescribesTheGraph) {
   json data = Send("GET", "/v1/graph").Data();
-  EXPECT_EQ(data["info"]["node_count"], 1);
+  EXPECT_EQ(data["info"]["node_count"], 3);
   EXPECT_EQ(data["info"]["edge_count"], 2);
   EXPECT_EQ(data["info"]["checkpointer_type"], "fake");
   EXPECT_EQ(data["info"]["id_type"], "string");
-  EXPECT_EQ(data["nodes"], json::parse(R"([{"id":"ECHO","name":"ECHO"}])"));
+  EXPECT_EQ(data["nodes"], json::parse(R"([{"id":"__start__","name":"__start__"},
+                                           {"id":"ECHO","name":"ECHO"},
+                                           {"id":"__end__","name":"__end__"}])"));
   EXPECT_EQ(data["edges"][0]["source"], "__start__");
   EXPECT_EQ(data["edges"][0]["target"], "ECHO");
   json schema = Send("GET", "/v1/graph:StateSchema").Data();
