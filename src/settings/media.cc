@@ -18,14 +18,11 @@ constexpr uint64_t kMemoryTotalDefault = 256ull * 1024 * 1024;
 
 Status ReadStorage(const Value& value, MediaSettings& media) {
   using Storage = MediaSettings::Storage;
-  static constexpr std::array<std::string_view, 4> kNames = {"memory", "local", "cloud", "pg"};
+  static constexpr std::array<std::string_view, 3> kNames = {"memory", "local", "cloud"};
+  static constexpr std::array<std::string_view, 1> kUnavailable = {"pg"};
   static constexpr std::array kStorages = {Storage::kMemory, Storage::kLocal, Storage::kCloud};
   size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  if (index >= kStorages.size()) {
-    return value.Error(std::string("\"") + std::string(kNames[index]) +
-                       "\" is not available in this build; use memory, local or cloud");
-  }
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index, kUnavailable));
   media.storage = kStorages[index];
   return Status::Ok();
 }
@@ -119,13 +116,16 @@ Status ReadRequireOwner(const Value& value, MediaSettings& media) {
 constexpr int64_t kUrlSecondsMax = 7 * 24 * 60 * 60;  // what S3 accepts
 
 Status ReadProvider(const Value& value, CloudSettings&) {
-  static constexpr std::array<std::string_view, 2> kNames = {"aws", "gcp"};
+  static constexpr std::array<std::string_view, 1> kNames = {"aws"};
+  std::string name;
+  if (value.IsString()) AG_RETURN_IF_ERROR(value.ReadString(name));
+  if (name == "gcp") {
+    return value.Error(
+        "\"gcp\" is not available in this build; its S3-compatible API works as \"aws\" with an "
+        "endpoint");
+  }
   size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  if (index == 0) return Status::Ok();
-  return value.Error(
-      "\"gcp\" is not available in this build; its S3-compatible API works as \"aws\" with an "
-      "endpoint");
+  return value.ReadChoice(kNames, index);
 }
 
 Status ReadEndpoint(const Value& value, CloudSettings& cloud) {

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/json.h"
 #include "settings/access.h"
 
 namespace agent_graph::settings {
@@ -35,12 +34,10 @@ Status ReadEnabled(const Value& value, Block& block) {
 }
 
 Status ReadBackend(const Value& value, Block& block) {
-  static constexpr std::array<std::string_view, 3> kNames = {"memory", "redis", "custom"};
+  static constexpr std::array<std::string_view, 2> kNames = {"memory", "redis"};
+  static constexpr std::array<std::string_view, 1> kUnavailable = {"custom"};
   size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  if (index == 2) {
-    return value.Error(DumpJson(value.node()) + " is not available in this build; use memory");
-  }
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index, kUnavailable));
   block.options.backend =
       index == 1 ? RateLimitOptions::Backend::kRedis : RateLimitOptions::Backend::kMemory;
   return Status::Ok();

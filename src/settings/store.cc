@@ -15,14 +15,11 @@ constexpr char kOpenAiVariable[] = "OPENAI_API_KEY";
 
 Status ReadStoreType(const Value& value, StoreSettings& store) {
   using Type = StoreSettings::Type;
-  static constexpr std::array<std::string_view, 4> kNames = {"leveldb", "memory", "none",
-                                                             "postgres"};
+  static constexpr std::array<std::string_view, 3> kNames = {"leveldb", "memory", "none"};
+  static constexpr std::array<std::string_view, 1> kUnavailable = {"postgres"};
   static constexpr std::array kTypes = {Type::kLevelDb, Type::kMemory, Type::kNone};
   size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  if (index >= kTypes.size()) {
-    return value.Error("\"postgres\" is not available in this build; use leveldb, memory or none");
-  }
+  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index, kUnavailable));
   store.type = kTypes[index];
   return Status::Ok();
 }

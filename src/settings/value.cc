@@ -38,6 +38,12 @@ std::string Join(std::span<const std::string_view> names) {
   return text;
 }
 
+// "leveldb, memory or none"
+std::string JoinOr(std::span<const std::string_view> names) {
+  if (names.size() < 2) return Join(names);
+  return Join(names.first(names.size() - 1)) + " or " + std::string(names.back());
+}
+
 // A key as part of a path: as it is, or quoted where it would not be told from the rest.
 std::string ShownKey(std::string_view key) {
   const bool plain = !key.empty() && std::ranges::none_of(key, [](char c) {
@@ -228,10 +234,14 @@ Status Value::CheckObject() const {
   return Error("must be an object");
 }
 
-Status Value::ReadChoice(std::span<const std::string_view> names, size_t& index) const {
+Status Value::ReadChoice(std::span<const std::string_view> names, size_t& index,
+                         std::span<const std::string_view> unavailable) const {
   if (!node_.is_string()) return Error("must be one of " + Join(names));
   std::string text;
   AG_RETURN_IF_ERROR(ReadString(text));
+  if (std::ranges::find(unavailable, text) != unavailable.end()) {
+    return Error(DumpJson(node_) + " is not available in this build; use " + JoinOr(names));
+  }
   auto found = std::ranges::find(names, text);
   if (found == names.end()) return Error(DumpJson(node_) + " is not one of " + Join(names));
   index = static_cast<size_t>(found - names.begin());

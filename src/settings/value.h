@@ -57,8 +57,10 @@ class Value {
     return Status::Ok();
   }
 
-  // Sets `index` to the position of the text in `names`.
-  Status ReadChoice(std::span<const std::string_view> names, size_t& index) const;
+  // Sets `index` to the position of the text in `names`. Names of `unavailable` are refused as
+  // known elsewhere, but not in this build.
+  Status ReadChoice(std::span<const std::string_view> names, size_t& index,
+                    std::span<const std::string_view> unavailable = {}) const;
 
  private:
   const nlohmann::json& node_;

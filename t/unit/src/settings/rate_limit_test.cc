@@ -74,9 +74,10 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{R"({"by": "key"})", R"(rate_limit.by: "key" is not one of ip, user, global)"},
         Fault{R"({"scope": "host"})", R"(rate_limit.scope: "host" is not one of nginx, worker)"},
         Fault{R"({"backend": "memcache"})",
-              R"(rate_limit.backend: "memcache" is not one of memory, redis, custom)"},
-        Fault{R"({"backend": "custom"})",
-              R"(rate_limit.backend: "custom" is not available in this build; use memory)"},
+              R"(rate_limit.backend: "memcache" is not one of memory, redis)"},
+        Fault{
+            R"({"backend": "custom"})",
+            R"(rate_limit.backend: "custom" is not available in this build; use memory or redis)"},
         Fault{R"({"backend": "redis"})",
               "rate_limit.redis: the redis backend needs a URL, here, in redis or in REDIS_URL"},
         Fault{R"({"enabled": "yes"})", "rate_limit.enabled: must be true or false"},
