@@ -5,6 +5,7 @@
 #include "base_path.h"
 #include "callback.h"
 #include "config.h"
+#include "directive_values.h"
 #include "documentation.h"
 #include "status.h"
 
@@ -37,7 +38,8 @@ char* ServeDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
   location->service = FindService(*main->services, View(arguments[1]));
   if (location->service == nullptr) {
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                       "unknown service \"%V\", declare it before with \"agent_graph_service\"",
+                       "\"agent_graph\": unknown service \"%V\", declare it before with "
+                       "\"agent_graph_service\"",
                        &arguments[1]);
     return static_cast<char*>(NGX_CONF_ERROR);
   }
@@ -54,7 +56,9 @@ char* BuffersDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
   ssize_t low = ngx_parse_size(&arguments[2]);
   if (high == NGX_ERROR || low == NGX_ERROR || low <= 0 || high <= low) {
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                       "\"agent_graph_buffers\" needs two sizes, the first above the second");
+                       "\"agent_graph_buffers\": \"%V %V\" is not two sizes above 0, such as "
+                       "\"256k 64k\", the first above the second",
+                       &arguments[1], &arguments[2]);
     return static_cast<char*>(NGX_CONF_ERROR);
   }
   location->credit_high = high;
@@ -76,12 +80,17 @@ char* PingDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
   if (cf->args->nelts == 3) {
     std::string_view option = View(arguments[2]);
     constexpr std::string_view kTimeout = "timeout=";
-    if (!option.starts_with(kTimeout)) return const_cast<char*>("knows only \"timeout=TIME\"");
+    if (!option.starts_with(kTimeout)) {
+      return RefuseValue(cf, arguments[2], "is not \"timeout=TIME\"");
+    }
     ngx_str_t text = Reference(option.substr(kTimeout.size()));
     timeout = ngx_parse_time(&text, 0);
   }
-  if (interval == NGX_ERROR || interval == 0 || timeout == NGX_ERROR || timeout == 0) {
-    return const_cast<char*>("needs times above 0, or \"off\"");
+  if (interval == NGX_ERROR || interval == 0) {
+    return RefuseValue(cf, arguments[1], "is neither a time above 0, such as 20s, nor \"off\"");
+  }
+  if (timeout == NGX_ERROR || timeout == 0) {
+    return RefuseValue(cf, arguments[2], "is not \"timeout=TIME\" with a time above 0");
   }
   location->socket_ping = interval;
   location->socket_pong_timeout = timeout;
@@ -94,31 +103,10 @@ ngx_conf_enum_t kOnAbort[] = {
     {ngx_null_string, 0},
 };
 
-char* CheckRunTimeout(ngx_conf_t* cf, void*, void* value) noexcept {
-  if (*static_cast<ngx_msec_t*>(value) > 0) return NGX_CONF_OK;
-  ngx_conf_log_error(
-      NGX_LOG_EMERG, cf, 0,
-      "\"%V\" must be above 0: a wait without an end could keep an old worker for ever",
-      static_cast<ngx_str_t*>(cf->args->elts));
-  return static_cast<char*>(NGX_CONF_ERROR);
-}
-
-char* CheckSize(ngx_conf_t* cf, void*, void* value) noexcept {
-  if (*static_cast<size_t*>(value) > 0) return NGX_CONF_OK;
-  ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\" must be above 0: nothing is without a limit",
-                     static_cast<ngx_str_t*>(cf->args->elts));
-  return static_cast<char*>(NGX_CONF_ERROR);
-}
-
-ngx_conf_post_t kPositiveSize = {CheckSize};
-
-ngx_conf_post_t kPositiveTime = {CheckRunTimeout};
-
 char* CheckBasePath(ngx_conf_t* cf, void*, void* value) noexcept {
   std::string_view path = View(*static_cast<ngx_str_t*>(value));
   if (path.starts_with('/')) return NGX_CONF_OK;
-  ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"agent_graph_base_path\" must begin with \"/\"");
-  return static_cast<char*>(NGX_CONF_ERROR);
+  return RefuseValue(cf, *static_cast<ngx_str_t*>(value), "does not begin with \"/\"");
 }
 
 ngx_conf_post_t kAbsolutePath = {CheckBasePath};
@@ -207,36 +195,33 @@ ngx_command_t kDirectives[] = {
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("agent_graph_run_timeout"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
-     ngx_conf_set_msec_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, run_timeout),
-     &kPositiveTime},
+     PositiveTimeDirective, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, run_timeout),
+     nullptr},
     {ngx_string("agent_graph_on_abort"),
-     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
-     ngx_conf_set_enum_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, on_abort),
-     kOnAbort},
+     NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1, ChoiceDirective,
+     NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, on_abort), kOnAbort},
     {ngx_string("agent_graph_json_max_size"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
-     ngx_conf_set_size_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, json_max_size),
-     &kPositiveSize},
+     PositiveSizeDirective, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, json_max_size),
+     nullptr},
     {ngx_string("agent_graph_ws_ping"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE12, PingDirective,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("agent_graph_ws_max_message"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
-     ngx_conf_set_size_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, socket_max_message),
-     &kPositiveSize},
+     PositiveSizeDirective, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, socket_max_message),
+     nullptr},
     {ngx_string("agent_graph_ws_close_timeout"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
-     ngx_conf_set_msec_slot, NGX_HTTP_LOC_CONF_OFFSET,
-     offsetof(LocationConfig, socket_close_timeout), &kPositiveTime},
+     PositiveTimeDirective, NGX_HTTP_LOC_CONF_OFFSET,
+     offsetof(LocationConfig, socket_close_timeout), nullptr},
     {ngx_string("agent_graph_docs"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
      ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, docs), nullptr},
-    {ngx_string("agent_graph_shutdown_jitter"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1,
-     ngx_conf_set_msec_slot, NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfig, shutdown_jitter),
-     nullptr},
-    {ngx_string("agent_graph_exit_timeout"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1,
-     ngx_conf_set_msec_slot, NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfig, exit_timeout),
-     nullptr},
+    {ngx_string("agent_graph_shutdown_jitter"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, TimeDirective,
+     NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfig, shutdown_jitter), nullptr},
+    {ngx_string("agent_graph_exit_timeout"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, TimeDirective,
+     NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfig, exit_timeout), nullptr},
     ngx_null_command,
 };
 

@@ -11,6 +11,7 @@
 #include "config.h"
 #include "environment.h"
 #include "service/copied_files.h"
+#include "directive_values.h"
 #include "service/file_storage.h"
 #include "service/settings_checks.h"
 #include "service_zone.h"
@@ -33,11 +34,6 @@ struct Options {
   size_t zone_size = kDefaultZoneBytes;
   std::string_view state;
 };
-
-char* Refuse(ngx_conf_t* cf, const ngx_str_t& argument, const char* expected) {
-  ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\": %s", &argument, expected);
-  return kFailed;
-}
 
 bool ParseCount(std::string_view text, ngx_int_t max, ngx_int_t& count) {
   count = ngx_atoi(reinterpret_cast<u_char*>(const_cast<char*>(text.data())), text.size());
@@ -64,26 +60,27 @@ char* ParseOptions(ngx_conf_t* cf, ServiceConfig& service, Options& options) {
     std::string_view key = text.substr(0, equals);
     std::string_view value = equals == std::string_view::npos ? "" : text.substr(equals + 1);
     ngx_int_t count = 0;
-    if (!seen.insert(key).second) return Refuse(cf, arguments[i], "is there twice");
+    if (!seen.insert(key).second) return RefuseValue(cf, arguments[i], "is there twice");
     if (key == "threads") {
       if (value != "auto" && !ParseCount(value, kThreadsMax, count)) {
-        return Refuse(cf, arguments[i], "threads is auto or 1 to 256");
+        return RefuseValue(cf, arguments[i], "is not threads=auto or threads= with 1 to 256");
       }
       service.threads = static_cast<int>(count);
     } else if (key == "queue") {
       if (!ParseCount(value, kQueueMax, count)) {
-        return Refuse(cf, arguments[i], "queue is 1 to 1000000");
+        return RefuseValue(cf, arguments[i], "is not queue= with 1 to 1000000");
       }
       service.queue = count;
     } else if (key == "zone") {
       if (!ParseZone(value, options)) {
-        return Refuse(cf, arguments[i], "zone is name:size with at least 8 pages");
+        return RefuseValue(cf, arguments[i],
+                           "is not zone=name:size with a size of at least 8 pages");
       }
     } else if (key == "state") {
-      if (value.empty()) return Refuse(cf, arguments[i], "state is a directory");
+      if (value.empty()) return RefuseValue(cf, arguments[i], "is not state= with a directory");
       options.state = value;
     } else {
-      return Refuse(cf, arguments[i], "the parameters are threads, queue, zone and state");
+      return RefuseValue(cf, arguments[i], "is not one of threads=, queue=, zone=, state=");
     }
   }
   return NGX_CONF_OK;
@@ -193,7 +190,9 @@ char* AddZone(ngx_conf_t* cf, ServiceConfig& service, const Options& options) {
       ngx_shared_memory_add(cf, &zone_name, options.zone_size, &ngx_http_agent_graph_module);
   if (zone == nullptr) return kFailed;
   if (zone->data != nullptr) {
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "zone \"%V\" belongs to another service", &zone_name);
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "\"agent_graph_service\": zone \"%V\" belongs to another service",
+                       &zone_name);
     return kFailed;
   }
   zone->init = ValidateService;
@@ -214,10 +213,13 @@ char* DeclareService(ngx_conf_t* cf, MainConfig& main) {
   service->generation = generation;
   if (service->name == "off" || service->name.empty() ||
       service->name.find('/') != std::string::npos) {
-    return Refuse(cf, arguments[1], "a service's name is not empty, not off, and has no slash");
+    return RefuseValue(
+        cf, arguments[1],
+        "cannot be the name of a service: that is not empty, not off, and has no slash");
   }
   if (FindService(*main.services, service->name) != nullptr) {
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "service \"%V\" is duplicate", &arguments[1]);
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"agent_graph_service\": service \"%V\" is duplicate",
+                       &arguments[1]);
     return kFailed;
   }
 

@@ -1,6 +1,7 @@
 #include "status.h"
 
 #include "callback.h"
+#include "directive_values.h"
 #include "process.h"
 #include "status_report.h"
 
@@ -75,10 +76,7 @@ char* StatusDirective(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
       if (text.starts_with(kFormat) && text.substr(kFormat.size()) == kFormats[i]) chosen = i;
     }
     if (chosen == std::size(kFormats)) {
-      ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                         "invalid parameter \"%V\": format is text, json or prometheus",
-                         &arguments[1]);
-      return static_cast<char*>(NGX_CONF_ERROR);
+      return RefuseValue(cf, arguments[1], "is not format= with text, json or prometheus");
     }
     location->status_format = chosen;
   }
