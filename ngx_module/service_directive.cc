@@ -6,12 +6,14 @@
 #include <set>
 
 #include "base/errno_text.h"
+#include "base/file_descriptor.h"
 #include "base/text.h"
+#include "base/text_position.h"
 #include "callback.h"
 #include "config.h"
+#include "directive_values.h"
 #include "environment.h"
 #include "service/copied_files.h"
-#include "directive_values.h"
 #include "service/file_storage.h"
 #include "service/settings_checks.h"
 #include "service_zone.h"
@@ -95,31 +97,28 @@ bool FullName(ngx_conf_t* cf, std::string_view text, bool beside_configuration, 
   return true;
 }
 
-bool ReadWholeFile(const std::string& path, std::string& text, std::string& reason) {
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    reason = ErrnoText(errno);
-    return false;
-  }
+Result<std::string> ReadWholeFile(const std::string& path) {
+  auto fail = [](std::string reason) {
+    return Status(StatusCode::kInvalidArgument, std::move(reason));
+  };
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return fail(ErrnoText(errno));
+  std::string text;
   char buffer[8 * 1024];
   ssize_t count;
-  while ((count = read(fd, buffer, sizeof(buffer))) > 0) {
+  while ((count = read(file.get(), buffer, sizeof(buffer))) > 0) {
     text.append(buffer, count);
-    if (text.size() > kServiceFileBytesMax) {
-      reason = "larger than 4 MiB";
-      break;
-    }
+    if (text.size() > kServiceFileBytesMax) return fail("larger than 4 MiB");
   }
-  if (count < 0) reason = ErrnoText(errno);
-  close(fd);
-  return reason.empty();
+  if (count < 0) return fail(ErrnoText(errno));
+  return text;
 }
 
-char* RefuseFile(ngx_conf_t* cf, const ServiceConfig& service, const std::string& reason) {
-  const std::string line = OneLine(reason, NGX_MAX_ERROR_STR);
+char* RefuseFile(ngx_conf_t* cf, const ServiceConfig& service, const Status& status) {
+  const std::string line = OneLine(FileProblem(service.file, status), NGX_MAX_ERROR_STR);
   ngx_str_t text = Reference(line);
-  ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "agent_graph_service \"%s\": %s: %V",
-                     service.name.c_str(), service.file.c_str(), &text);
+  ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "agent_graph_service \"%s\": %V", service.name.c_str(),
+                     &text);
   return kFailed;
 }
 
@@ -142,13 +141,12 @@ void WarnWithoutExtractor(ngx_conf_t* cf, const ServiceConfig& service) {
 // Reads service.json with nginx's own environment (workers have none) and copies the files it
 // names.
 char* LoadSettings(ngx_conf_t* cf, ServiceConfig& service, SealedCopies& copies) {
-  std::string text;
-  std::string reason;
-  if (!ReadWholeFile(service.file, text, reason)) return RefuseFile(cf, service, reason);
-  Result<settings::Settings> loaded = settings::Load(service.file, text, StartEnvironment());
-  if (!loaded.ok()) return RefuseFile(cf, service, loaded.status().message());
+  Result<std::string> text = ReadWholeFile(service.file);
+  if (!text.ok()) return RefuseFile(cf, service, text.status());
+  Result<settings::Settings> loaded = settings::Load(service.file, *text, StartEnvironment());
+  if (!loaded.ok()) return RefuseFile(cf, service, loaded.status());
   if (Status copied = service::CopyFiles(*loaded, copies); !copied.ok()) {
-    return RefuseFile(cf, service, copied.message());
+    return RefuseFile(cf, service, copied);
   }
   auto settings = std::make_shared<const settings::Settings>(std::move(loaded).value());
   for (const std::string& warning : settings->warnings) Warn(cf, service, warning);

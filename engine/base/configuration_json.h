@@ -9,7 +9,8 @@
 namespace agent_graph {
 
 // Like ParseJson; a key that an object has twice is an error, too, which names its path:
-// "limits.runs_max: is there twice".
+// "limits.runs_max: is there twice". The detail of a failure is its place, "3:14" (see
+// FileProblem).
 Result<nlohmann::json> ParseConfigurationJson(std::string_view text);
 
 }  // namespace agent_graph

@@ -1,20 +1,90 @@
 #include "base/json.h"
 
+#include <cctype>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
 #include "base/configuration_json.h"
 #include "base/hex.h"
+#include "base/text_position.h"
 
 namespace agent_graph {
 namespace {
 
 using nlohmann::json;
 
-std::string NotValidAt(size_t position) {
-  return "not valid JSON at byte " + std::to_string(position);
+constexpr char kNotValid[] = "not valid JSON";
+
+std::string NotValidAtByte(size_t position) {
+  return std::string(kNotValid) + " at byte " + std::to_string(position);
 }
+
+// Where a reader of JSON text is. A configuration's errors say it as line and column.
+class Progress {
+ public:
+  explicit Progress(std::string_view text) : text_(text), next_(text.data()) {}
+
+  // Reads the text and notes how far.
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = char;
+    using difference_type = ptrdiff_t;
+    using pointer = const char*;
+    using reference = const char&;
+
+    Iterator(const char* at, Progress& progress) : at_(at), progress_(&progress) {}
+    reference operator*() const { return *at_; }
+    Iterator& operator++() {
+      progress_->next_ = ++at_;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    const char* at_;
+    Progress* progress_;
+  };
+
+  Iterator begin() { return {text_.data(), *this}; }
+  Iterator end() { return {text_.data() + text_.size(), *this}; }
+
+  // Of the last byte that was read.
+  size_t last() const { return static_cast<size_t>(next_ - text_.data()) - 1; }
+
+  // Of the first byte of the token that ends at `end`: a string, a number, a literal or one
+  // character.
+  size_t TokenStart(size_t end) const {
+    if (end >= text_.size()) return text_.size();
+    if (text_[end] == '"') return OpeningQuote(end);
+    size_t start = end;
+    while (start > 0 && IsOfWord(text_[start - 1]) && IsOfWord(text_[end])) --start;
+    return start;
+  }
+  // Of the opening quote of the string that was read last.
+  size_t last_string() const { return OpeningQuote(last()); }
+
+ private:
+  static bool IsOfWord(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '+' || c == '.';
+  }
+  size_t OpeningQuote(size_t closing) const {
+    size_t quote = closing;
+    bool escaped = true;
+    while (escaped && quote > 0) {
+      quote = text_.rfind('"', quote - 1);
+      size_t slashes = 0;
+      while (slashes < quote && text_[quote - 1 - slashes] == '\\') ++slashes;
+      escaped = slashes % 2 != 0;
+    }
+    return quote;
+  }
+
+  const std::string_view text_;
+  const char* next_;
+};
 
 // Where in a text its reader is, and the keys of the objects around.
 class KeyLedger {
@@ -51,10 +121,13 @@ class KeyLedger {
 // Builds a tree like nlohmann's own DOM handler, but gives up at the first value past a limit.
 class BoundedTreeBuilder : public nlohmann::json_sax<json> {
  public:
-  BoundedTreeBuilder(json& root, const JsonLimits& limits, bool keys_once)
-      : tree_(root, false), limits_(limits), keys_once_(keys_once) {}
+  // `configuration`: where the reader of a configuration is, whose objects have each key once; null
+  // for other texts.
+  BoundedTreeBuilder(json& root, const JsonLimits& limits, const Progress* configuration)
+      : tree_(root, false), limits_(limits), configuration_(configuration) {}
 
   const std::string& error() const { return error_; }
+  size_t error_offset() const { return error_offset_; }
 
   bool null() override { return Count() && tree_.null(); }
   bool boolean(bool value) override { return Count() && tree_.boolean(value); }
@@ -71,8 +144,9 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
   bool binary(binary_t& value) override { return Count() && tree_.binary(value); }
   bool start_object(size_t size) override { return Enter(true) && tree_.start_object(size); }
   bool key(string_t& value) override {
-    if (keys_once_ && !ledger_.Key(value)) {
+    if (configuration_ != nullptr && !ledger_.Key(value)) {
       error_ = ledger_.Path() + ": is there twice";
+      error_offset_ = configuration_->last_string();
       return false;
     }
     return tree_.key(value);
@@ -87,7 +161,16 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
     return tree_.end_array();
   }
   bool parse_error(size_t position, const std::string&, const json::exception& cause) override {
-    error_ = NotValidAt(position);
+    error_ = NotValidAtByte(position);
+    if (configuration_ != nullptr) {
+      error_ = kNotValid;
+      // `position` counts the bytes that were read. What is wrong within a text is its last byte; a
+      // token that is not expected begins before that.
+      error_offset_ = position - 1;
+      const bool within =
+          std::string_view(cause.what()).find("; last read: '") != std::string::npos;
+      if (!within) error_offset_ = configuration_->TokenStart(error_offset_);
+    }
     // nlohmann reports an unrepresentable number as out_of_range, id 4xx.
     if (cause.id >= 400 && cause.id < 500) error_ = "a number in the JSON text is out of range";
     return false;
@@ -95,30 +178,36 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
 
  private:
   bool Count() {
-    if (keys_once_) ledger_.Value();
+    if (configuration_ != nullptr) ledger_.Value();
     if (++values_ <= limits_.values_max) return true;
+    NotePlace();
     error_ = "JSON has more than " + std::to_string(limits_.values_max) + " values";
     return false;
   }
   bool Enter(bool is_object) {
     if (!Count()) return false;
-    if (keys_once_) ledger_.Enter(is_object);
+    if (configuration_ != nullptr) ledger_.Enter(is_object);
     if (++depth_ <= limits_.depth_max) return true;
+    NotePlace();
     error_ = "JSON is nested deeper than " + std::to_string(limits_.depth_max);
     return false;
   }
   void Leave() {
     --depth_;
-    if (keys_once_) ledger_.Leave();
+    if (configuration_ != nullptr) ledger_.Leave();
+  }
+  void NotePlace() {
+    if (configuration_ != nullptr) error_offset_ = configuration_->last();
   }
 
   nlohmann::detail::json_sax_dom_parser<json> tree_;
-  const JsonLimits& limits_;
-  const bool keys_once_;
+  const JsonLimits limits_;
+  const Progress* configuration_;
   size_t values_ = 0;
   size_t depth_ = 0;
   KeyLedger ledger_;
   std::string error_;
+  size_t error_offset_ = 0;
 };
 
 // Length of the valid UTF-8 sequence at `position`, 0 when there is none.
@@ -144,27 +233,32 @@ size_t Utf8SequenceLength(std::string_view text, size_t position) {
   return length;
 }
 
-Result<json> Parse(std::string_view text, const JsonLimits& limits, bool keys_once) {
-  // nlohmann takes it for the end of the text, whatever may follow.
-  if (size_t nul = text.find('\0'); nul != text.npos) {
-    return Status(StatusCode::kInvalidArgument, NotValidAt(nul + 1));
-  }
-  json root;
-  BoundedTreeBuilder builder(root, limits, keys_once);
-  if (!json::sax_parse(text.begin(), text.end(), &builder)) {
-    return Status(StatusCode::kInvalidArgument, builder.error());
-  }
-  return root;
+Status Invalid(std::string message) {
+  return Status(StatusCode::kInvalidArgument, std::move(message));
 }
 
 }  // namespace
 
 Result<json> ParseJson(std::string_view text, const JsonLimits& limits) {
-  return Parse(text, limits, false);
+  // nlohmann takes a NUL for the end of the text, whatever may follow.
+  if (size_t nul = text.find('\0'); nul != text.npos) return Invalid(NotValidAtByte(nul + 1));
+  json root;
+  BoundedTreeBuilder builder(root, limits, nullptr);
+  if (!json::sax_parse(text.begin(), text.end(), &builder)) return Invalid(builder.error());
+  return root;
 }
 
 Result<json> ParseConfigurationJson(std::string_view text) {
-  return Parse(text, {}, true);
+  if (size_t nul = text.find('\0'); nul != text.npos) {
+    return Invalid(kNotValid).WithDetail(LineAndColumn(text, nul));
+  }
+  json root;
+  Progress progress(text);
+  BoundedTreeBuilder builder(root, {}, &progress);
+  if (!json::sax_parse(progress.begin(), progress.end(), &builder)) {
+    return Invalid(builder.error()).WithDetail(LineAndColumn(text, builder.error_offset()));
+  }
+  return root;
 }
 
 std::string DumpJson(const json& value) {

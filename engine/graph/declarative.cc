@@ -343,7 +343,10 @@ class DocumentReader {
 
 Status ReadDocument(std::string_view text, const std::string& attribute, GraphBuilder& builder) {
   auto document = ParseConfigurationJson(text);
-  if (!document.ok()) return Status(StatusCode::kGraph, document.status().message());
+  if (!document.ok()) {
+    return Status(StatusCode::kGraph, document.status().message())
+        .WithDetail(document.status().detail());
+  }
   if (!document->is_object()) return Status(StatusCode::kGraph, "must be a JSON object");
   auto graph = document->find(attribute);
   if (graph == document->end()) {

@@ -7,6 +7,7 @@
 #include "base/errno_text.h"
 #include "base/file_content.h"
 #include "base/file_descriptor.h"
+#include "base/text_position.h"
 #include "graph/content_hash.h"
 #include "graph/declarative.h"
 #include "graph/shared_object.h"
@@ -57,7 +58,7 @@ Result<std::shared_ptr<const CompiledGraph>> LoadGraph(const std::string& module
   GraphBuilder builder;
   std::string content;
   Status status = Build(module, attribute, copy, content, builder);
-  if (!status.ok()) return GraphStatus(module + ": " + status.message());
+  if (!status.ok()) return GraphStatus(FileProblem(module, status));
   auto graph = CompiledGraph::Compile(builder, attribute, ContentHash(content));
   if (!graph.ok()) return GraphStatus(module + ": " + attribute + ": " + graph.status().message());
   return graph;

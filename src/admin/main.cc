@@ -22,6 +22,7 @@
 #include "admin/backup.h"
 #include "admin/reembed.h"
 #include "admin/state_access.h"
+#include "base/text_position.h"
 #include "base/version.h"
 #include "settings/settings.h"
 #include "state/leveldb/maintenance.h"
@@ -119,7 +120,7 @@ Result<settings::Settings> LoadSettings(const std::string& file) {
   }
   auto loaded = settings::Load(std::filesystem::absolute(file).string(), text, environment);
   if (loaded.ok()) return loaded;
-  return Status(loaded.status().code(), file + ": " + loaded.status().message());
+  return Status(loaded.status().code(), FileProblem(file, loaded.status()));
 }
 
 int RunReembed(StateAccess& state, const settings::Settings& settings) {

@@ -216,6 +216,8 @@ def test_a_slash_at_the_end_of_a_path(start_service, prefix):
 _WRONG_FILES = {
     "wrong.env": "CURL_CA_BUNDLE=/nonexistent\n",
     "graphs/twice.json": '{"app": {"nodes": [{"name": "A", "name": "B", "type": "agent"}]}}',
+    "graphs/comma.json": '{"app": {"nodes": [\n  {"name": "A", "type": "agent"},\n  ]}}',
+    "graphs/cut.json": '{"app":\n',
     "graphs/escapes.json": '{"app": {"nodes": [{"name": "A", "type": "agent", "\\u001b[31mx\\ny": 1}]}}',
 }
 
@@ -229,6 +231,10 @@ _WRONG_FILES = {
     ({"rate_limit": {"backend": "redis", "redis": "http://x"}}, ["rate_limit.redis"]),
     ({"rate_limit": {"backend": "custom"}}, ["rate_limit.backend", "not available"]),
     ({"limits": {"runs_max": 0}}, ["limits.runs_max", "1 to 16000"]),
+    ("{\n  \"agent\": \"x\",\n  \"store\" \"memory\"\n}", ["service.json:3:11: not valid JSON"]),
+    ('{"agent": "x",\n "agent": "y"}', ["service.json:2:2: agent: is there twice"]),
+    ({"agent": "graphs/comma.json:app"}, ["graphs/comma.json:3:3: not valid JSON"]),
+    ({"agent": "graphs/cut.json:app"}, ["graphs/cut.json:2:1: not valid JSON"]),
     ({"env": "wrong.env"}, ["CURL_CA_BUNDLE", "cannot read /nonexistent", "No such file"]),
     ({"redis": "http://x"}, ["redis", "redis://"]),
     ({"a\n\u001b[31mb": 1}, ['"a\\n\\u001b[31mb": unknown key']),
@@ -238,7 +244,8 @@ _WRONG_FILES = {
      ["models.default.api_key", "UNSET_KEY"]),
 ])
 def test_configuration_errors(make_service, settings, words):
-    service = make_service(DEMO | settings, files=_WRONG_FILES)
+    text = settings if isinstance(settings, str) else DEMO | settings
+    service = make_service(text, files=_WRONG_FILES)
     printed = service.refusal()
     assert "\x1b" not in printed
     (line,) = [line for line in printed.splitlines() if "[emerg]" in line]

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/configuration_json.h"
+#include "base/text_position.h"
 
 namespace agent_graph {
 namespace {
@@ -48,6 +49,43 @@ TEST(ParseConfigurationJson, RefusesKeysThatAreThereTwice) {
   }
   EXPECT_TRUE(
       ParseConfigurationJson(R"({"a": {"b": 1}, "b": {"a": 1, "b": [{"a": 1}, {"a": 2}]}})").ok());
+}
+
+TEST(ParseConfigurationJson, FailuresHaveALineAndAColumn) {
+  struct Case {
+    const char* text;
+    const char* place;
+  };
+  for (const Case& one : {
+           Case{"", "1:1"},
+           Case{"{", "1:2"},
+           Case{"{\n", "2:1"},
+           Case{"{,", "1:2"},
+           Case{"{\"a\": 1 \"b\": 2}", "1:9"},               // where the unexpected text begins
+           Case{"{\"\xc3\xa9\xe2\x82\xac\": nul}", "1:11"},  // characters, not bytes
+           Case{"{\n \"a\": \"x\ny\"}", "2:9"},              // the line break in the text
+           Case{"{\r\n \"a\": 01}", "2:7"},
+           Case{"[1] x", "1:5"},
+           Case{"{\n\"a\":\n 1e999}", "3:2"},
+           Case{"{\"a\": 1,\n  \"a\": 2}", "2:3"},
+           Case{"{\"\\\\\\\"\": 1,\n  \"\\\\\\\"\": 2}", "2:3"},
+           Case{"{\"\": {\"\": 1,\n\"\": 2}}", "2:1"},
+       }) {
+    auto value = ParseConfigurationJson(one.text);
+    ASSERT_FALSE(value.ok()) << one.text;
+    EXPECT_EQ(value.status().detail(), one.place) << one.text;
+    EXPECT_EQ(FileProblem("/etc/service.json", value.status()),
+              "/etc/service.json:" + std::string(one.place) + ": " + value.status().message());
+  }
+  EXPECT_EQ(ParseConfigurationJson("{}\n{").status().message(), "not valid JSON");
+  const std::string deep = "{\"a\":\n" + std::string(200, '[');
+  EXPECT_EQ(ParseConfigurationJson(deep).status().detail(), "2:128");
+  EXPECT_EQ(ParseConfigurationJson(std::string("[\n1\0]", 6)).status().detail(), "2:2");
+}
+
+TEST(FileProblem, OfTheWholeFileHasNoPlace) {
+  EXPECT_EQ(FileProblem("f.json", Status(StatusCode::kInvalidArgument, "agent: is missing")),
+            "f.json: agent: is missing");
 }
 
 TEST(ParseJson, RefusesInvalidUtf8AndTrailingText) {

@@ -332,8 +332,12 @@ INSTANTIATE_TEST_SUITE_P(
                         "app.interrupt_after: must be an array"}));
 
 TEST(DeclarativeTest, DocumentMistakes) {
-  TemporaryFile broken(".json", "{");
-  EXPECT_THAT(Problem(broken.path(), "app"), StartsWith("not valid JSON at byte "));
+  TemporaryFile broken(".json", "{\n  \"app\": {]");
+  EXPECT_EQ(LoadGraph(broken.path(), "app").status().message(),
+            broken.path() + ":2:11: not valid JSON");
+  TemporaryFile twice(".json", "{\n  \"app\": {},\n  \"app\": {}}");
+  EXPECT_EQ(LoadGraph(twice.path(), "app").status().message(),
+            twice.path() + ":3:3: app: is there twice");
   TemporaryFile list(".json", "[]");
   EXPECT_EQ(Problem(list.path(), "app"), "must be a JSON object");
   EXPECT_EQ(Problem(kSamples + "support.json", "main"),

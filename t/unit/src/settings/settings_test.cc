@@ -236,7 +236,43 @@ TEST(Load, RefusesWhatIsNotAnAgent) {
   }
   EXPECT_EQ(LoadText("{}").status().message().substr(0, 18), "agent: is missing;");
   EXPECT_EQ(LoadText("[]").status().message(), "must be a JSON object");
-  EXPECT_EQ(LoadText("{,").status().message().substr(0, 14), "not valid JSON");
+  EXPECT_EQ(LoadText("{\n,").status().message(), "not valid JSON");
+  EXPECT_EQ(LoadText("{\n,").status().detail(), "2:1");
+}
+
+// The list in an error offers nothing that the next attempt refuses.
+TEST(Load, OffersOnlyWhatItAccepts) {
+  struct Choice {
+    const char* before;  // of the value
+    const char* after;
+  };
+  for (const Choice& choice :
+       {Choice{R"("checkpointer": {"type": ")", R"("})"},
+        Choice{R"("checkpointer": {"sync": ")", R"("})"}, Choice{R"("checkpointer": ")", "\""},
+        Choice{R"("checkpointer": "none", "store": ")", "\""}, Choice{R"("busy_thread": ")", "\""},
+        Choice{R"("embedding": {"model": "m", "api_key": "k", "provider": ")", R"("})"},
+        Choice{R"("models": {"m": {"model": "m", "api_key": "k", "provider": ")", R"("}})"},
+        Choice{R"("media": {"storage_type": ")",
+               R"(", "cloud": {"bucket": "b", "access_key_id": "k", "secret_access_key": "s"}})"},
+        Choice{R"("media": {"document_handling": ")", R"("})"},
+        Choice{R"("media": {"cloud": {"provider": ")", R"("}})"},
+        Choice{R"("rate_limit": {"by": ")", R"("})"},
+        Choice{R"("rate_limit": {"scope": ")", R"("})"},
+        Choice{R"("rate_limit": {"redis": "redis://h", "backend": ")", R"("})"},
+        Choice{R"("id_generator": ")", "\""},
+        Choice{R"("authorization": {"backend": ")", R"("})"}}) {
+    auto load = [&](const std::string& value) {
+      return LoadText(With((choice.before + value + choice.after).c_str())).status();
+    };
+    const std::string refusal = load("nonsense").message();
+    const std::string_view kOneOf = "is not one of ";
+    const size_t list = refusal.find(kOneOf);
+    ASSERT_NE(list, std::string::npos) << choice.before << ": " << refusal;
+    std::istringstream names(refusal.substr(list + kOneOf.size()));
+    for (std::string name; std::getline(names >> std::ws, name, ',');) {
+      EXPECT_EQ(load(name).message(), "") << choice.before << name;
+    }
+  }
 }
 
 TEST(Load, HasDefaults) {
