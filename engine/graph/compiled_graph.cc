@@ -22,16 +22,6 @@ bool Contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-template <typename Kind>
-std::vector<std::string> ModelNamesOf(const std::vector<Node>& nodes) {
-  std::vector<std::string> names;
-  for (const Node& node : nodes) {
-    const auto* agent = std::get_if<Kind>(&node.kind);
-    if (agent != nullptr && !Contains(names, agent->model)) names.push_back(agent->model);
-  }
-  return names;
-}
-
 // Stands for a graph that did not come from a file.
 std::string StructureText(const GraphDefinition& definition) {
   std::string text = definition.name;
@@ -186,13 +176,21 @@ const ToolNode* CompiledGraph::ToolsOf(const Agent& agent) const {
   return node == nullptr ? nullptr : std::get_if<ToolNode>(&node->kind);
 }
 
-std::vector<std::string> CompiledGraph::ModelNames() const {
-  std::vector<std::string> names = ModelNamesOf<Agent>(definition_.nodes);
-  if (definition_.context && definition_.context->summarize &&
-      !Contains(names, definition_.context->summary_model)) {
-    names.push_back(definition_.context->summary_model);
+std::vector<ModelUse> CompiledGraph::ModelUses() const {
+  std::vector<ModelUse> uses;
+  for (const Node& node : definition_.nodes) {
+    const std::string asker = "node \"" + node.name + "\"";
+    if (const auto* agent = std::get_if<Agent>(&node.kind)) {
+      uses.push_back({.asker = asker, .model = agent->model});
+    } else if (const auto* live = std::get_if<LiveAgent>(&node.kind)) {
+      uses.push_back({.asker = asker, .model = live->model, .live = true});
+    }
   }
-  return names;
+  if (definition_.context && definition_.context->summarize) {
+    uses.push_back(
+        {.asker = "the summary of its context", .model = definition_.context->summary_model});
+  }
+  return uses;
 }
 
 const Node* CompiledGraph::live_root() const {
@@ -216,10 +214,6 @@ std::vector<std::string> CompiledGraph::HandoverTargets(std::string_view name) c
     if (Contains(other->sub_agents, name)) targets.push_back(node.name);
   }
   return targets;
-}
-
-std::vector<std::string> CompiledGraph::LiveModelNames() const {
-  return ModelNamesOf<LiveAgent>(definition_.nodes);
 }
 
 }  // namespace agent_graph::graph

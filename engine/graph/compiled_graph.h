@@ -21,6 +21,13 @@ struct EdgeView {
   std::string target;  // node name or END
 };
 
+// A part of a graph that asks a model of `models` in service.json.
+struct ModelUse {
+  std::string asker;  // for messages: "node \"MAIN\""
+  std::string model;
+  bool live = false;  // over the provider's realtime API
+};
+
 class CompiledGraph {
  public:
   // kGraph with every problem of the builder in one line. `default_name` names a graph that did not
@@ -55,8 +62,9 @@ class CompiledGraph {
 
   // The tools an agent's model is told about; null when it has none.
   const ToolNode* ToolsOf(const Agent& agent) const;
-  // Every model that is asked, once each: start-up checks that all are configured.
-  std::vector<std::string> ModelNames() const;
+  // Everything that asks a model, in the order of the nodes: start-up checks that each is
+  // configured.
+  std::vector<ModelUse> ModelUses() const;
 
   // The live agent at the root, null when the graph is not live.
   const Node* live_root() const;
@@ -64,8 +72,6 @@ class CompiledGraph {
   const LiveAgent* FindLiveAgent(std::string_view name) const;
   // Whom `name` may hand the conversation over to: its sub-agents, and those it is one of.
   std::vector<std::string> HandoverTargets(std::string_view name) const;
-  // Every `LiveAgent::model`, once each.
-  std::vector<std::string> LiveModelNames() const;
 
   // --- state fields -----------------------------------------------------------------------
   const std::vector<StateField>& fields() const { return definition_.fields; }

@@ -41,22 +41,30 @@ std::vector<tools::NodeSources> ToolSources(const graph::CompiledGraph& graph) {
   return sources;
 }
 
-Status CheckModels(const graph::CompiledGraph& graph, const models::Registry& models,
-                   const realtime::Registry& realtime) {
-  for (const std::string& name : graph.ModelNames()) {
-    if (models.Find(name) != nullptr) continue;
-    return Status(StatusCode::kInvalidArgument, "models: graph \"" + graph.name() +
-                                                    "\" asks the model \"" + name +
-                                                    "\", which is not configured");
-  }
-  for (const std::string& name : graph.LiveModelNames()) {
-    if (realtime.Find(name) != nullptr) continue;
-    const bool exists = models.Find(name) != nullptr;
-    return Status(StatusCode::kInvalidArgument,
-                  "models: graph \"" + graph.name() + "\" speaks with the model \"" + name +
-                      (exists ? "\", whose provider has no realtime API; those of demo, openai and "
-                                "gemini do"
-                              : "\", which is not configured"));
+// "default, demo": what graphs may ask.
+std::string KnownModels(const settings::Settings& settings) {
+  std::set<std::string> names = {"demo"};  // always among them
+  if (settings.models.empty()) names.insert("default");
+  for (const settings::ModelSettings& model : settings.models) names.insert(model.name);
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+Status CheckModels(const settings::Settings& settings, const Agent& agent) {
+  auto fail = [&](const graph::ModelUse& use, const std::string& reason) {
+    return Status(StatusCode::kGraph, settings.agent.module + ": " + settings.agent.attribute +
+                                          ": " + use.asker + " asks the model \"" + use.model +
+                                          "\", " + reason);
+  };
+  const std::string unknown =
+      "which is not configured; `models` of service.json has " + KnownModels(settings);
+  for (const graph::ModelUse& use : agent.graph->ModelUses()) {
+    const bool configured = agent.models->Find(use.model) != nullptr;
+    if (!configured) return fail(use, unknown);
+    if (use.live && agent.realtime->Find(use.model) == nullptr) {
+      return fail(use, "whose provider has no realtime API; those of demo, openai and gemini do");
+    }
   }
   return Status::Ok();
 }
@@ -116,7 +124,7 @@ Result<Agent> BuildAgent(const settings::Settings& settings,
   AG_ASSIGN_OR_RETURN(agent.realtime, realtime::Registry::Create(providers, settings.environment));
   AG_ASSIGN_OR_RETURN(agent.graph, graph::LoadGraph(settings.agent.module, settings.agent.attribute,
                                                     settings.agent.copy));
-  AG_RETURN_IF_ERROR(CheckModels(*agent.graph, *agent.models, *agent.realtime));
+  AG_RETURN_IF_ERROR(CheckModels(settings, agent));
   auto catalog =
       tools::Catalog::Create(ToolSources(*agent.graph), settings.environment, std::move(launcher));
   if (!catalog.ok()) {

@@ -54,7 +54,10 @@ TEST(CompiledGraphTest, ShowsItsStructure) {
   EXPECT_THAT(edges, ElementsAre("__start__>MAIN", "MAIN>TOOLS", "MAIN>__end__", "TOOLS>MAIN"));
   EXPECT_TRUE(graph->InterruptsBefore("TOOLS"));
   EXPECT_FALSE(graph->InterruptsAfter("TOOLS"));
-  EXPECT_THAT(graph->ModelNames(), ElementsAre("default"));
+  const std::vector<ModelUse> uses = graph->ModelUses();
+  ASSERT_EQ(uses.size(), 1u);
+  EXPECT_EQ(uses[0].asker + " " + uses[0].model, "node \"MAIN\" default");
+  EXPECT_FALSE(uses[0].live);
   const auto& agent = std::get<Agent>(graph->FindNode("MAIN")->kind);
   ASSERT_NE(graph->ToolsOf(agent), nullptr);
   EXPECT_NE(graph->ToolsOf(agent)->Find("look_up"), nullptr);

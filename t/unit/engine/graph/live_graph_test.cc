@@ -9,7 +9,6 @@ namespace agent_graph::graph {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 TEST(LiveGraphTest, IsRootedAtItsLiveAgent) {
   GraphBuilder builder;
@@ -21,8 +20,11 @@ TEST(LiveGraphTest, IsRootedAtItsLiveAgent) {
   ASSERT_TRUE(graph.ok()) << graph.status().ToString();
   ASSERT_NE((*graph)->live_root(), nullptr);
   EXPECT_EQ((*graph)->live_root()->name, "VOICE");
-  EXPECT_THAT((*graph)->LiveModelNames(), ElementsAre("default", "other"));
-  EXPECT_THAT((*graph)->ModelNames(), IsEmpty());
+  const std::vector<ModelUse> uses = (*graph)->ModelUses();
+  ASSERT_EQ(uses.size(), 2u);
+  EXPECT_EQ(uses[0].asker + " " + uses[0].model, "node \"VOICE\" default");
+  EXPECT_EQ(uses[1].asker + " " + uses[1].model, "node \"BILLING\" other");
+  EXPECT_TRUE(uses[0].live && uses[1].live);
   EXPECT_THAT((*graph)->HandoverTargets("VOICE"), ElementsAre("BILLING"));
   EXPECT_THAT((*graph)->HandoverTargets("BILLING"), ElementsAre("VOICE"));
   EXPECT_EQ((*graph)->FindLiveAgent("TOOLS"), nullptr);

@@ -41,6 +41,13 @@ std::vector<std::string> Ways(const CompiledGraph& graph) {
   return ways;
 }
 
+// Everything that asks a model, and which.
+std::vector<std::string> ModelsOf(const CompiledGraph& graph) {
+  std::vector<std::string> texts;
+  for (const ModelUse& use : graph.ModelUses()) texts.push_back(use.asker + ": " + use.model);
+  return texts;
+}
+
 class SubgraphTest : public testing::Test {
  protected:
   SubgraphTest() {
@@ -119,7 +126,7 @@ TEST_F(SubgraphTest, AgentsFindTheToolsOfTheirOwnGraph) {
   const Node* agent = graph->FindNode("X/A");
   ASSERT_NE(agent, nullptr);
   EXPECT_NE(graph->ToolsOf(std::get<Agent>(agent->kind)), nullptr);
-  EXPECT_THAT(graph->ModelNames(), ElementsAre("small"));
+  EXPECT_THAT(ModelsOf(*graph), ElementsAre("node \"X/A\": small"));
   EXPECT_EQ(*graph->Next("X/A", State()), END);
 }
 
@@ -189,7 +196,8 @@ TEST(NodeOptionsDocumentTest, AreRead) {
   EXPECT_EQ(node.retry.delay_max, std::chrono::milliseconds(50));
   ASSERT_TRUE(graph->context().has_value());
   EXPECT_EQ(graph->context()->messages_max, 20u);
-  EXPECT_THAT(graph->ModelNames(), ElementsAre("default", "small"));
+  EXPECT_THAT(ModelsOf(*graph),
+              ElementsAre("node \"A\": default", "the summary of its context: small"));
 }
 
 TEST(NodeOptionsProblemsTest, AreFound) {
