@@ -46,8 +46,10 @@ constexpr char kBaseSchema[] = R"({
     "content": {"type": "array", "items": {"anyOf": [
       {"$ref": "#/$defs/TextBlock"}, {"$ref": "#/$defs/ImageBlock"}, {"$ref": "#/$defs/AudioBlock"},
       {"$ref": "#/$defs/VideoBlock"}, {"$ref": "#/$defs/DocumentBlock"},
-      {"$ref": "#/$defs/ToolCallBlock"}, {"$ref": "#/$defs/RemoteToolCallBlock"},
-      {"$ref": "#/$defs/ToolResultBlock"}, {"$ref": "#/$defs/ReasoningBlock"}]}},
+      {"$ref": "#/$defs/DataBlock"}, {"$ref": "#/$defs/ToolCallBlock"},
+      {"$ref": "#/$defs/RemoteToolCallBlock"}, {"$ref": "#/$defs/ToolResultBlock"},
+      {"$ref": "#/$defs/ReasoningBlock"}, {"$ref": "#/$defs/AnnotationBlock"},
+      {"$ref": "#/$defs/ErrorBlock"}]}},
     "delta": {"type": "boolean", "default": false},
     "tools_calls": {"anyOf": [{"type": "array", "items": {"type": "object"}}, {"type": "null"}]},
     "reasoning": {"type": ["string", "null"]},
@@ -64,17 +66,35 @@ constexpr char kBaseSchema[] = R"({
     "kind": {"type": "string", "enum": ["url", "file_id", "data"], "default": "url"},
     "url": {"type": "string"}, "file_id": {"type": "string"}, "data_base64": {"type": "string"},
     "mime_type": {"type": "string"}, "filename": {"type": "string"},
-    "size_bytes": {"type": "integer"}}},
+    "size_bytes": {"type": "integer"}, "sha256": {"type": ["string", "null"]},
+    "width": {"type": ["integer", "null"]}, "height": {"type": ["integer", "null"]},
+    "duration_ms": {"type": ["integer", "null"]}, "page": {"type": ["integer", "null"]}}},
+  "AnnotationRef": {"title": "AnnotationRef", "type": "object", "properties": {
+    "url": {"type": ["string", "null"]}, "file_id": {"type": ["string", "null"]},
+    "page": {"type": ["integer", "null"]}, "index": {"type": ["integer", "null"]},
+    "title": {"type": ["string", "null"]}}},
   "TextBlock": {"title": "TextBlock", "type": "object", "properties": {
-    "type": {"const": "text"}, "text": {"type": "string"}, "annotations": {"type": "array"}}},
+    "type": {"const": "text"}, "text": {"type": "string"}, 
+    "annotations": {"type": "array", "items": {"$ref": "#/$defs/AnnotationRef"}}}},
   "ImageBlock": {"title": "ImageBlock", "type": "object", "properties": {
-    "type": {"const": "image"}, "media": {"$ref": "#/$defs/MediaRef"}}},
+    "type": {"const": "image"}, "media": {"$ref": "#/$defs/MediaRef"},
+    "alt_text": {"type": ["string", "null"]},
+    "bbox": {"type": ["array", "null"], "items": {"type": "number"}}}},
   "AudioBlock": {"title": "AudioBlock", "type": "object", "properties": {
-    "type": {"const": "audio"}, "media": {"$ref": "#/$defs/MediaRef"}}},
+    "type": {"const": "audio"}, "media": {"$ref": "#/$defs/MediaRef"},
+    "transcript": {"type": ["string", "null"]}, "sample_rate": {"type": ["integer", "null"]},
+    "channels": {"type": ["integer", "null"]}}},
   "VideoBlock": {"title": "VideoBlock", "type": "object", "properties": {
-    "type": {"const": "video"}, "media": {"$ref": "#/$defs/MediaRef"}}},
+    "type": {"const": "video"}, "media": {"$ref": "#/$defs/MediaRef"},
+    "thumbnail": {"anyOf": [{"$ref": "#/$defs/MediaRef"}, {"type": "null"}]}}},
   "DocumentBlock": {"title": "DocumentBlock", "type": "object", "properties": {
-    "type": {"const": "document"}, "media": {"$ref": "#/$defs/MediaRef"}}},
+    "type": {"const": "document"}, "media": {"$ref": "#/$defs/MediaRef"},
+    "pages": {"type": ["array", "null"], "items": {"type": "integer"}},
+    "excerpt": {"type": ["string", "null"]}}},
+  "DataBlock": {"title": "DataBlock", "type": "object", "properties": {
+    "type": {"const": "data"}, "mime_type": {"type": "string"},
+    "data_base64": {"type": ["string", "null"]},
+    "media": {"anyOf": [{"$ref": "#/$defs/MediaRef"}, {"type": "null"}]}}},
   "ToolCallBlock": {"title": "ToolCallBlock", "type": "object", "properties": {
     "type": {"const": "tool_call"}, "id": {"type": "string"}, "name": {"type": "string"},
     "args": {"type": "object"}}},
@@ -86,7 +106,15 @@ constexpr char kBaseSchema[] = R"({
     "is_error": {"type": "boolean"}, "status": {"type": "string", "enum": ["completed", "failed"]}}},
   "ReasoningBlock": {"title": "ReasoningBlock", "type": "object", "properties": {
     "type": {"const": "reasoning"}, "summary": {"type": "string"},
-    "details": {"type": "array", "items": {"type": "string"}}, "signature": {"type": "string"}}}
+    "details": {"type": "array", "items": {"type": "string"}}, "signature": {"type": "string"}}},
+  "AnnotationBlock": {"title": "AnnotationBlock", "type": "object", "properties": {
+    "type": {"const": "annotation"}, "kind": {"type": "string", "enum": ["citation", "note"]},
+    "refs": {"type": "array", "items": {"$ref": "#/$defs/AnnotationRef"}},
+    "spans": {"type": ["array", "null"], "items": {
+      "type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}}}},
+  "ErrorBlock": {"title": "ErrorBlock", "type": "object", "properties": {
+    "type": {"const": "error"}, "message": {"type": "string"},
+    "code": {"type": ["string", "null"]}, "data": {"type": ["object", "null"]}}}
 }})";
 
 }  // namespace

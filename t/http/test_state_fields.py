@@ -2,6 +2,9 @@
 
 import json
 
+import jsonschema
+
+from harness.agents import DEMO
 from harness.messages import texts
 from harness.service import invocation
 
@@ -57,6 +60,45 @@ def test_values_meet_as_their_field_says(start_service):
     assert properties["count"] | {"title": ""} == {"title": "", "type": "number", "default": 0}
     assert properties["seen"]["type"] == "array" and properties["notes"]["type"] == "object"
     assert "type" not in properties["least"], "null until there is a value"
+
+
+_MEDIA = {"kind": "url", "url": "https://example.com/x", "mime_type": "image/png"}
+_BLOCKS = [
+    {"type": "text", "text": "hi", "annotations": [{"url": "https://example.com", "title": "x"}]},
+    {"type": "image", "media": _MEDIA | {"width": 3, "height": 4}, "alt_text": "x", "bbox": [0, 0.5]},
+    {"type": "audio", "media": _MEDIA, "transcript": "x", "sample_rate": 16000, "channels": 1},
+    {"type": "video", "media": _MEDIA, "thumbnail": _MEDIA},
+    {"type": "document", "media": _MEDIA, "pages": [1, 2], "excerpt": "x"},
+    {"type": "data", "mime_type": "application/json", "data_base64": "e30="},
+    {"type": "tool_call", "id": "c", "name": "t", "args": {"a": 1}},
+    {"type": "remote_tool_call", "id": "r", "name": "t", "args": {}, "tool_type": "remote"},
+    {"type": "tool_result", "call_id": "c", "output": [1], "is_error": False, "status": "completed"},
+    {"type": "reasoning", "summary": "x", "details": ["y"]},
+    {"type": "annotation", "kind": "citation", "refs": [{"file_id": "f", "page": 1}], "spans": [[0, 2]]},
+    {"type": "error", "message": "x", "code": "E", "data": {"a": 1}},
+]
+
+
+def test_the_schema_describes_the_state_and_each_kind_of_block(start_service):
+    service = start_service(DEMO)
+    schema = service.get("/v1/graph:StateSchema").json()["data"]
+    jsonschema.Draft202012Validator.check_schema(schema)
+    state = jsonschema.Draft202012Validator(schema)
+    service.invoke("hello", config={"thread_id": "t"})
+    messages = [{"role": "assistant", "content": [block]} for block in _BLOCKS]
+    added = service.post("/v1/threads/t/messages", {"messages": messages})
+    assert added.status == 200, added.text
+    stored = service.get("/v1/threads/t/state").json()["data"]["state"]
+    assert [message["content"][0]["type"] for message in stored["context"][-len(_BLOCKS) :]] == [
+        block["type"] for block in _BLOCKS
+    ]
+    assert [error.message for error in state.iter_errors(stored)] == []
+    # A description that lets everything through describes nothing.
+    described = {name: kind for name, kind in schema["$defs"].items() if name.endswith("Block")}
+    types = {kind["properties"]["type"]["const"] for kind in described.values()}
+    assert types == {block["type"] for block in _BLOCKS}
+    wrong = stored | {"context": [stored["context"][0] | {"content": [{"type": "nonsense"}]}]}
+    assert list(state.iter_errors(wrong))
 
 
 def test_a_value_of_another_kind_ends_the_run_and_says_so(start_service):
