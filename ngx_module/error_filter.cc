@@ -8,6 +8,7 @@
 #include "config.h"
 #include "rate_limit.h"
 #include "request_context.h"
+#include "status_line.h"
 #include "worker_service.h"
 
 namespace agent_graph::nginx {
@@ -67,11 +68,15 @@ api::Reply ReplyOf(const RequestContext& context) {
   return reply;
 }
 
+const LocationConfig& LocationOf(ngx_http_request_t* request) {
+  return *static_cast<LocationConfig*>(
+      ngx_http_get_module_loc_conf(request, ngx_http_agent_graph_module));
+}
+
 // The context of a request whose error page is to be replaced, or null. Texts of "return" are the
 // configuration's own and stay.
 RequestContext* ContextOfErrorPage(ngx_http_request_t* request) {
-  const auto& location = *static_cast<LocationConfig*>(
-      ngx_http_get_module_loc_conf(request, ngx_http_agent_graph_module));
+  const LocationConfig& location = LocationOf(request);
   if (location.enabled != 1 || request != request->main) return nullptr;
   if (request->err_status < NGX_HTTP_BAD_REQUEST) return nullptr;
   RequestContext* context = FindContext(request);
@@ -120,7 +125,9 @@ ngx_int_t FilterHead(ngx_http_request_t* request) noexcept {
     if (context != nullptr) context->own_headers = CountHeaders(request);
     return NGX_OK;
   });
-  return replaced == NGX_OK ? next_header_filter(request) : NGX_ERROR;
+  if (replaced != NGX_OK) return NGX_ERROR;
+  if (LocationOf(request).enabled == 1) SetStatusLine(request);
+  return next_header_filter(request);
 }
 
 ngx_int_t FilterBody(ngx_http_request_t* request, ngx_chain_t* in) noexcept {

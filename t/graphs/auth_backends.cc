@@ -18,6 +18,9 @@ class ByHeader : public AuthenticationBackend {
     response.SetHeader("X-Backend", "seen");
     if (what == "account") throw AccountError("LOCKED", "unauthorized: the account is locked");
     if (what == "http") throw HttpError(401, "unauthorized: come back later");
+    if (what.starts_with("status ")) {
+      throw HttpError(std::stoi(std::string(what.substr(7))), "unauthorized: no");
+    }
     if (what == "bad-status") throw HttpError(200, "fine");
     if (what == "throw") throw std::runtime_error("secret internals");
     if (what == "throw-int") throw 5;

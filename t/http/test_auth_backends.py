@@ -1,5 +1,6 @@
 """Backends of the user's, for authentication and for authorization."""
 
+import http
 import json
 import shutil
 
@@ -66,6 +67,18 @@ def test_sample_backend(make_service):
     reply = service.post(_INVOKE, invocation("hi", config={"thread_id": "t"}), headers=[("X-API-Key", "k2")])
     _assert_refused(reply, 403, "PERMISSION_ERROR", "Missing required scope: graph:invoke")
     assert service.post(_INVOKE, invocation("hi", config={"thread_id": "t"}), headers=[("X-API-Key", "k1")]).status == 200
+
+
+def test_every_status_of_a_refusal_has_its_reason_phrase(start_service):
+    """nginx knows no text for many of them."""
+    service = start_service(_by_header())
+    for status in http.HTTPStatus:
+        if status < 400:
+            continue
+        reply = service.get("/v1/graph", headers=[("X-Do", f"status {status.value}")])
+        assert reply.status == status and reply.reason, status
+    reply = service.post(_INVOKE, {"messages": []}, headers=[("X-User", "alice")])
+    assert (reply.status, reply.reason) == (422, "Unprocessable Content")
 
 
 @pytest.mark.parametrize("target", _SOCKETS)

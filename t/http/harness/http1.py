@@ -17,6 +17,7 @@ class Reply:
     headers: list
     body: bytes = b""
     version: str = "HTTP/1.1"
+    reason: str = ""  # none in HTTP/2
 
     def header_values(self, name):
         return [value for key, value in self.headers if key.lower() == name.lower()]
@@ -144,13 +145,14 @@ class Connection:
         head = self.read_until(b"\r\n\r\n")
         assert len(head) <= _HEAD_BYTES_MAX
         first, *rest = head.decode("latin-1").split("\r\n")
-        version, status, _ = first.split(" ", 2)
+        version, status, reason = first.split(" ", 2)
+        assert reason, f"no reason phrase in {first!r}"
         headers = []
         for line in rest:
             name, separator, value = line.partition(":")
             assert separator and name == name.strip(), f"bad header line {line!r}"
             headers.append((name, value.strip()))
-        return Reply(int(status), headers, version=version)
+        return Reply(int(status), headers, version=version, reason=reason)
 
     def read_chunk(self):
         """One chunk of a chunked body; b"" is the last."""
