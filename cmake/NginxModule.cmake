@@ -56,7 +56,8 @@ endif()
 add_library(ngx_module OBJECT ${module_sources})
 target_link_libraries(ngx_module PRIVATE agent_graph_flags)
 target_include_directories(ngx_module PRIVATE ${CMAKE_SOURCE_DIR}/ngx_module ${CMAKE_SOURCE_DIR}/src
-                           ${CMAKE_SOURCE_DIR}/engine ${CMAKE_SOURCE_DIR}/engine/include)
+                           ${CMAKE_SOURCE_DIR}/engine ${CMAKE_SOURCE_DIR}/engine/include
+                           ${CMAKE_BINARY_DIR}/generated)
 target_include_directories(ngx_module SYSTEM PRIVATE ${nginx_include_dirs})
 
 get_target_property(module_closure src_service AGENT_GRAPH_CLOSURE)

@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/version.h"
 #include "extract/text.h"
 
 namespace {
@@ -115,7 +116,14 @@ std::optional<std::string> Extract(std::string_view format) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc != 2) {
+    std::fputs("usage: agent-extract FORMAT | --version; it is started by nginx\n", stderr);
+    return 2;
+  }
+  if (std::string_view(argv[1]) == "--version") {
+    std::printf("agent-extract %s\n", agent_graph::kVersion);
+    return 0;
+  }
   signal(SIGPIPE, SIG_DFL);
   signal(SIGCHLD, SIG_DFL);
   sigset_t none;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/version.h"
 #include "callback.h"
 #include "environment.h"
 #include "service/file_storage.h"
@@ -92,6 +93,9 @@ ngx_int_t InitModule(ngx_cycle_t* cycle) noexcept {
   return Guarded<ngx_int_t>(cycle->log, NGX_ERROR, [&]() -> ngx_int_t {
     if (const MainConfig* main = FindMainConfig(*cycle)) {
       for (const auto& config : *main->services) ReplaceZone(cycle, config->zone);
+      if (!main->services->empty() && !ngx_test_config) {
+        Log(cycle->log, NGX_LOG_NOTICE, std::string("version ") + kVersion);
+      }
     }
     return KeepEnvironment(cycle) ? NGX_OK : NGX_ERROR;
   });

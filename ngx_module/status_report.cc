@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/version.h"
 #include "service_zone.h"
 #include "status_rows.h"
 
@@ -148,6 +149,7 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
       {"agent_graph_live_sessions", "Open live sessions.", false},
       {"agent_graph_event_loop_delay_seconds", "Longest delay of an event loop in the last minute.",
        false, true},
+      {"agent_graph_build_info", "The version of the module; always 1.", false},
   };
   for (const ServiceStatus& service : services) {
     const StatusCounters& counters = *service.counters;
@@ -201,6 +203,7 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
       plain(service.Sum(gauge));
     }
     plain(service.Max(StatusGauge::kLoopDelayMicros));
+    families[next].samples.push_back({label + ',' + Label("version", kVersion), kVersion, 1});
   }
   return families;
 }

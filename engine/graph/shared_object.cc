@@ -9,8 +9,13 @@
 #include <exception>
 #include <iterator>
 
+#include "base/version.h"
+
 namespace agent_graph::graph {
 namespace {
+
+static_assert(kSdkVersion == kVersionNumber,
+              "agent_graph/version.h has another version than the CMake project");
 
 Status GraphStatus(std::string message) {
   return Status(StatusCode::kGraph, std::move(message));

@@ -6,6 +6,7 @@
 #include "api/openapi_components.h"
 #include "api/request_shapes.h"
 #include "api/routes.h"
+#include "base/version.h"
 
 namespace agent_graph::api {
 namespace {
@@ -206,7 +207,7 @@ std::string OpenApiDocument(const settings::Settings& settings, std::string_view
   const bool guarded =
       settings.authentication.method != settings::AuthenticationSettings::Method::kNone;
   Json document = {{"openapi", "3.1.0"},
-                   {"info", {{"title", "Agent Graph"}, {"version", kApiVersion}}},
+                   {"info", {{"title", "Agent Graph"}, {"version", kVersion}}},
                    {"servers", {{{"url", base_path.empty() ? "/" : base_path}}}},
                    {"paths", Paths(guarded)}};
   Json& components = document["components"];

@@ -60,8 +60,6 @@ struct Route {
 inline constexpr std::string_view kStreamAnswer = "StreamChunk";
 // Of a file: its bytes.
 inline constexpr std::string_view kBytesAnswer = "bytes";
-// Of what clients see: paths begin with its major number.
-inline constexpr std::string_view kApiVersion = "1.0.0";
 
 std::span<const Route> Routes();
 

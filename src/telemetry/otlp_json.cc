@@ -1,7 +1,7 @@
 #include "telemetry/otlp_json.h"
 
-#include "agent_graph/version.h"
 #include "base/json.h"
+#include "base/version.h"
 
 namespace agent_graph::telemetry {
 namespace {
@@ -42,11 +42,6 @@ void AppendAttributes(std::string& out, const Attributes& attributes) {
   out += ']';
 }
 
-std::string Version() {
-  return std::to_string(kSdkVersion / 10000) + "." + std::to_string(kSdkVersion / 100 % 100) + "." +
-         std::to_string(kSdkVersion % 100);
-}
-
 std::string Nanoseconds(int64_t micros) {
   return std::to_string(micros) + "000";
 }
@@ -84,7 +79,7 @@ std::string ExportRequestJson(const Attributes& resource, const std::vector<Span
   out += "{\"resourceSpans\":[{\"resource\":{";
   AppendAttributes(out, resource);
   out += "},\"scopeSpans\":[{\"scope\":{\"name\":\"agent_graph\",";
-  AppendMember(out, "version", Version());
+  AppendMember(out, "version", kVersion);
   out += "},\"spans\":[";
   for (size_t i = 0; i < spans.size(); ++i) {
     if (i > 0) out += ',';

@@ -1,4 +1,4 @@
-// The version of these headers.
+// The version of these headers, which is the product's: the build checks that both agree.
 #pragma once
 
 #include <cstdint>

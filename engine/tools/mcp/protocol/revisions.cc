@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "agent_graph/version.h"
+#include "base/version.h"
 
 namespace agent_graph::tools::mcp {
 namespace {
@@ -18,10 +18,7 @@ bool IsSessionRevision(const json& text) {
 }
 
 json ClientInfo() {
-  const std::string version = std::to_string(kSdkVersion / 10000) + "." +
-                              std::to_string(kSdkVersion / 100 % 100) + "." +
-                              std::to_string(kSdkVersion % 100);
-  return {{"name", "agent-graph"}, {"version", version}};
+  return {{"name", "agent-graph"}, {"version", kVersion}};
 }
 
 bool AnnouncesChanges(const json& result) {
