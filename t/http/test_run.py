@@ -16,6 +16,7 @@ from harness.http_service import HttpService
 from harness.ports import free_port
 from harness.uploads import file_form
 from harness.waiting import wait_until
+from harness.websocket import WebSocket
 
 pytestmark = pytest.mark.skipif(
     environment.SANITIZER != "", reason="conf/run.sh starts Debian's nginx, which has no sanitizer"
@@ -156,6 +157,14 @@ def test_the_shipped_configuration_remembers(port):
     assert http1.fetch(port, "POST", path).status == 404
     _json(port, "POST", "/v1/store/memories/forget", {})
     assert _json(port, "POST", "/v1/store/memories/list")["memories"] == []
+
+
+@pytest.mark.parametrize("name", ["agentflow-bearer", "service-bearer"])
+def test_the_shipped_configuration_speaks_the_sub_protocol_of_clients(port, name):
+    """A browser gives up when the server chooses none of what it offered."""
+    for target in ("/v1/graph/ws", "/v1/graph/ws?token=other"):
+        socket = WebSocket(port).upgrade(target, Sec_WebSocket_Protocol=f"{name}, a.b.c")
+        assert socket.reply.header("Sec-WebSocket-Protocol") == name
 
 
 def test_the_shipped_configuration_takes_files_of_25_mebibytes(port):

@@ -137,6 +137,19 @@ def test_the_sentinel_is_echoed_and_the_token_never(start_guarded):
         assert socket.reply.header("Sec-WebSocket-Protocol") == sentinel
 
 
+@pytest.mark.parametrize("sentinel", ["service-bearer", "agentflow-bearer"])
+def test_the_shipped_settings_take_tokens_of_existing_clients(start_service, sentinel):
+    shipped = json.loads((environment.ROOT / "conf" / "service.json").read_text())
+    settings = shipped | {"agent": "graphs/support.json:app", "auth": "jwt", "env": "secrets.env"}
+    service = start_service(settings, files=_FILES)
+    socket = _open(service, Sec_WebSocket_Protocol=f"{sentinel}, {token('alice')}")
+    assert socket.reply.header("Sec-WebSocket-Protocol") == sentinel
+    socket.send_json(invocation("hello"))
+    assert any(chunk["event"] == "message" for chunk in socket.read_run())
+    refused = _refusal(service, Sec_WebSocket_Protocol=f"{sentinel}, a.b.c")
+    assert refused["error_code"] == "INVALID_TOKEN"
+
+
 @pytest.mark.parametrize("target", [_TARGET, "/v1/graph/live"])
 @pytest.mark.parametrize(
     "headers, code",
