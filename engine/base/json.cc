@@ -121,10 +121,9 @@ class KeyLedger {
 // Builds a tree like nlohmann's own DOM handler, but gives up at the first value past a limit.
 class BoundedTreeBuilder : public nlohmann::json_sax<json> {
  public:
-  // `configuration`: where the reader of a configuration is, whose objects have each key once; null
-  // for other texts.
-  BoundedTreeBuilder(json& root, const JsonLimits& limits, const Progress* configuration)
-      : tree_(root, false), limits_(limits), configuration_(configuration) {}
+  // `progress`: how far the text is read, for errors that name line and column; null for others.
+  BoundedTreeBuilder(json& root, const JsonLimits& limits, const Progress* progress)
+      : tree_(root, false), limits_(limits), progress_(progress) {}
 
   const std::string& error() const { return error_; }
   size_t error_offset() const { return error_offset_; }
@@ -144,9 +143,9 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
   bool binary(binary_t& value) override { return Count() && tree_.binary(value); }
   bool start_object(size_t size) override { return Enter(true) && tree_.start_object(size); }
   bool key(string_t& value) override {
-    if (configuration_ != nullptr && !ledger_.Key(value)) {
+    if (limits_.unique_keys && !ledger_.Key(value)) {
       error_ = ledger_.Path() + ": is there twice";
-      error_offset_ = configuration_->last_string();
+      if (progress_ != nullptr) error_offset_ = progress_->last_string();
       return false;
     }
     return tree_.key(value);
@@ -162,14 +161,14 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
   }
   bool parse_error(size_t position, const std::string&, const json::exception& cause) override {
     error_ = NotValidAtByte(position);
-    if (configuration_ != nullptr) {
+    if (progress_ != nullptr) {
       error_ = kNotValid;
       // `position` counts the bytes that were read. What is wrong within a text is its last byte; a
       // token that is not expected begins before that.
       error_offset_ = position - 1;
       const bool within =
           std::string_view(cause.what()).find("; last read: '") != std::string::npos;
-      if (!within) error_offset_ = configuration_->TokenStart(error_offset_);
+      if (!within) error_offset_ = progress_->TokenStart(error_offset_);
     }
     // nlohmann reports an unrepresentable number as out_of_range, id 4xx.
     if (cause.id >= 400 && cause.id < 500) error_ = "a number in the JSON text is out of range";
@@ -178,7 +177,7 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
 
  private:
   bool Count() {
-    if (configuration_ != nullptr) ledger_.Value();
+    if (limits_.unique_keys) ledger_.Value();
     if (++values_ <= limits_.values_max) return true;
     NotePlace();
     error_ = "JSON has more than " + std::to_string(limits_.values_max) + " values";
@@ -186,7 +185,7 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
   }
   bool Enter(bool is_object) {
     if (!Count()) return false;
-    if (configuration_ != nullptr) ledger_.Enter(is_object);
+    if (limits_.unique_keys) ledger_.Enter(is_object);
     if (++depth_ <= limits_.depth_max) return true;
     NotePlace();
     error_ = "JSON is nested deeper than " + std::to_string(limits_.depth_max);
@@ -194,15 +193,15 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
   }
   void Leave() {
     --depth_;
-    if (configuration_ != nullptr) ledger_.Leave();
+    if (limits_.unique_keys) ledger_.Leave();
   }
   void NotePlace() {
-    if (configuration_ != nullptr) error_offset_ = configuration_->last();
+    if (progress_ != nullptr) error_offset_ = progress_->last();
   }
 
   nlohmann::detail::json_sax_dom_parser<json> tree_;
   const JsonLimits limits_;
-  const Progress* configuration_;
+  const Progress* progress_;
   size_t values_ = 0;
   size_t depth_ = 0;
   KeyLedger ledger_;
@@ -254,7 +253,7 @@ Result<json> ParseConfigurationJson(std::string_view text) {
   }
   json root;
   Progress progress(text);
-  BoundedTreeBuilder builder(root, {}, &progress);
+  BoundedTreeBuilder builder(root, {.unique_keys = true}, &progress);
   if (!json::sax_parse(progress.begin(), progress.end(), &builder)) {
     return Invalid(builder.error()).WithDetail(LineAndColumn(text, builder.error_offset()));
   }

@@ -14,6 +14,7 @@ namespace agent_graph {
 struct JsonLimits {
   size_t depth_max = 128;
   size_t values_max = 100'000;
+  bool unique_keys = false;  // a key that an object has twice is an error, which names its path
 };
 
 // Strict RFC 8259 text in UTF-8. Failure is kInvalidArgument with a position.

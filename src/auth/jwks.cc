@@ -2,6 +2,7 @@
 #include <openssl/core_names.h>
 #include <openssl/param_build.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "auth/base64url.h"
@@ -92,9 +93,28 @@ std::string_view CurveOf(std::string_view algorithm) {
   return algorithm == "ES384" ? "P-384" : "P-521";
 }
 
+// A member that is absent or a string that `accepts` takes. One of another type makes the key
+// unusable: what its author meant to restrict is unknown.
+template <typename Accepts>
+bool IsAbsentOr(const json& entry, const char* name, Accepts accepts) {
+  auto member = entry.find(name);
+  if (member == entry.end()) return true;
+  return member->is_string() && accepts(member->get_ref<const std::string&>());
+}
+
+// RFC 7517, 4.3: the operations that the key is for, if it says so.
+bool MayVerify(const json& entry) {
+  auto operations = entry.find("key_ops");
+  if (operations == entry.end()) return true;
+  return operations->is_array() &&
+         std::find(operations->begin(), operations->end(), "verify") != operations->end();
+}
+
 bool Fits(const JwtAlgorithm& algorithm, const json& entry) {
-  if (std::string use = Text(entry, "use"); !use.empty() && use != "sig") return false;
-  if (std::string alg = Text(entry, "alg"); !alg.empty() && alg != algorithm.name) return false;
+  bool meant = IsAbsentOr(entry, "use", [](std::string_view use) { return use == "sig"; }) &&
+               IsAbsentOr(entry, "alg", [&](auto& name) { return name == algorithm.name; }) &&
+               IsAbsentOr(entry, "kid", [](std::string_view) { return true; }) && MayVerify(entry);
+  if (!meant) return false;
   std::string type = Text(entry, "kty");
   std::string curve = Text(entry, "crv");
   switch (algorithm.family) {
@@ -133,7 +153,7 @@ Status Invalid(const std::string& message) {
 }  // namespace
 
 Result<std::vector<JwtKey>> ReadJwks(const JwtAlgorithm& algorithm, std::string_view text) {
-  Result<json> document = ParseJson(text);
+  Result<json> document = ParseJson(text, {.unique_keys = true});
   if (!document.ok()) return Invalid("is not a key set: " + document.status().message());
   auto entries = document->is_object() ? document->find("keys") : document->end();
   if (!document->is_object() || entries == document->end() || !entries->is_array()) {
@@ -159,7 +179,8 @@ Result<std::vector<JwtKey>> ReadJwks(const JwtAlgorithm& algorithm, std::string_
     keys.push_back(*std::move(key));
   }
   if (keys.empty()) {
-    return Invalid("has no key for " + std::string(algorithm.name));
+    return Invalid("has no key for " + std::string(algorithm.name) +
+                   " that is for verifying signatures");
   }
   return keys;
 }

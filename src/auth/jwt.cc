@@ -17,7 +17,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr JsonLimits kTokenLimits = {32, 4096};
+// RFC 7515, 4 and RFC 7519, 4: duplicate names are refused, at any depth. Which of two claims
+// counts would depend on the parser, and another program may have checked the other one.
+constexpr JsonLimits kTokenLimits = {.depth_max = 32, .values_max = 4096, .unique_keys = true};
 
 Status Invalid(std::string message) {
   return Status(StatusCode::kInvalidArgument, std::move(message));

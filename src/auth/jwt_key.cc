@@ -12,6 +12,8 @@
 
 #include <array>
 
+#include "auth/weak_key.h"
+
 namespace agent_graph::auth {
 namespace {
 
@@ -107,7 +109,7 @@ Status CheckRsa(const JwtAlgorithm& algorithm, EVP_PKEY* key) {
   if (EVP_PKEY_get_bits(key) < kRsaBitsMin) {
     return Invalid("is an RSA key of less than " + std::to_string(kRsaBitsMin) + " bits");
   }
-  return Status::Ok();
+  return CheckRsaStrength(key);
 }
 
 Status CheckCurve(const JwtAlgorithm& algorithm, EVP_PKEY* key) {
@@ -130,7 +132,9 @@ Status CheckType(const JwtAlgorithm& algorithm, EVP_PKEY* key) {
     case JwtFamily::kEcdsa:
       return CheckCurve(algorithm, key);
     case JwtFamily::kEdDsa:
-      if (EVP_PKEY_is_a(key, "ED25519") || EVP_PKEY_is_a(key, "ED448")) return Status::Ok();
+      if (EVP_PKEY_is_a(key, "ED25519") || EVP_PKEY_is_a(key, "ED448")) {
+        return CheckEdwardsStrength(key);
+      }
       return Invalid("is neither an Ed25519 nor an Ed448 key, which EdDSA needs");
     case JwtFamily::kHmac:
       break;

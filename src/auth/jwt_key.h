@@ -63,8 +63,8 @@ bool LooksLikePem(std::string_view text);
 
 inline constexpr size_t kJwksKeysMax = 64;
 
-// The keys of an RFC 7517 key set that fit the algorithm; entries for other uses are passed over.
-// Fails when none is left.
+// Reads the keys of an RFC 7517 key set that fit the algorithm. Keys for another type, algorithm or
+// use (`use`, `key_ops`) are skipped. Fails if none is left, or if one that fits is broken or weak.
 Result<std::vector<JwtKey>> ReadJwks(const JwtAlgorithm& algorithm, std::string_view text);
 
 }  // namespace agent_graph::auth

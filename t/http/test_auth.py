@@ -1,13 +1,17 @@
 """Authentication and authorization against a real nginx."""
 
 import json
+import time
 
 import pytest
 
 from harness import environment
 from harness.agents import behaviour
+from harness.configuration import shipped_directive
 from harness.messages import texts
-from harness.tokens import JWT_ENVIRONMENT, SECRET, bearer, token
+from harness.tokens import (
+    JWT_ENVIRONMENT, SECRET, TOKEN_BYTES_MAX, bearer, signed, token, token_of,
+)
 from harness.websocket import WebSocket, handshake_headers
 
 _FILES = {"secrets.env": JWT_ENVIRONMENT}
@@ -122,6 +126,26 @@ def test_bad_credentials(start_guarded, headers, code):
     assert body["error_code"] == code
     assert "unauthorized" in body["detail"]
     assert reply.header("WWW-Authenticate").startswith("Bearer")
+
+
+def test_long_tokens(start_guarded):
+    service = start_guarded(http=shipped_directive("large_client_header_buffers"))
+    for size in (1000, 8 * 1024, TOKEN_BYTES_MAX):
+        reply = service.get("/v1/graph", headers=[("Authorization", "Bearer " + token_of(size))])
+        assert reply.status == 200, (size, reply.text)
+    long = [("Authorization", "Bearer " + token_of(TOKEN_BYTES_MAX + 200))]
+    _assert_refused(service.get("/v1/graph", headers=long), 403, "INVALID_TOKEN")
+
+
+def test_duplicate_claims(start_guarded):
+    service = start_guarded()
+    for text in ('"user_id":"bob","user_id":"alice"', '"user_id":"alice","scopes":[],"scopes":["*"]',
+                 '"user_id":"alice","org":{"role":"user","role":"admin"}'):
+        good = signed('{"user_id":"alice","exp":%d}' % (time.time() + 60))
+        bad = signed('{"exp":%d,%s}' % (time.time() + 60, text))
+        assert service.get("/v1/graph", headers=[("Authorization", "Bearer " + good)]).status == 200
+        reply = service.get("/v1/graph", headers=[("Authorization", "Bearer " + bad)])
+        _assert_refused(reply, 403, "INVALID_TOKEN")
 
 
 def test_tokens_of_the_query_are_not_for_http(start_guarded):

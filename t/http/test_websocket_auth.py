@@ -6,9 +6,10 @@ import pytest
 
 from harness import environment
 from harness.agents import behaviour
+from harness.configuration import shipped_directive
 from harness.messages import texts
 from harness.service import invocation
-from harness.tokens import JWT_ENVIRONMENT, bearer, token
+from harness.tokens import JWT_ENVIRONMENT, TOKEN_BYTES_MAX, bearer, token, token_of
 from harness.waiting import wait_until
 from harness.websocket import WebSocket, close_frame, frame, handshake_headers
 
@@ -65,6 +66,13 @@ def test_the_header_goes_before_the_subprotocol_and_that_before_the_query(start_
     # Another scheme is no credential.
     basic = [("Authorization", "Basic YTpi")]
     assert _caller(_open(service, query, basic)) == "query"
+
+
+def test_long_tokens(start_guarded):
+    service = start_guarded("caller", http=shipped_directive("large_client_header_buffers"))
+    long = token_of(TOKEN_BYTES_MAX)
+    assert _caller(_open(service, f"{_TARGET}?token={long}")) == "alice"
+    assert _caller(_open(service, Sec_WebSocket_Protocol="service-bearer, " + long)) == "alice"
 
 
 def test_a_token_of_the_query_reaches_no_error_log(start_guarded):

@@ -62,6 +62,12 @@ def nginx_configuration(
     )
 
 
+def shipped_directive(name):
+    """The line of conf/nginx.conf that sets this directive."""
+    lines = (environment.ROOT / "conf" / "nginx.conf").read_text().splitlines()
+    return next(line for line in lines if line.strip().startswith(name + " "))
+
+
 def load_module():
     return f'load_module "{environment.MODULE}";' if environment.MODULE else ""
 

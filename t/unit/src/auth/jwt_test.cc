@@ -1,6 +1,7 @@
 #include "auth/jwt.h"
 
 #include <gtest/gtest.h>
+#include <openssl/param_build.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -338,6 +339,188 @@ TEST_F(KeyFiles, AKeySetNeedsAKeyThatFits) {
     Write(text);
     JwtOptions options{"ES256", "unused", "", path_};
     EXPECT_FALSE(JwtVerifier::Create(options).ok()) << text;
+  }
+}
+
+std::string NumberOf(const Key& key, const char* name) {
+  BIGNUM* number = nullptr;
+  EVP_PKEY_get_bn_param(key.get(), name, &number);
+  std::string bytes(static_cast<size_t>(BN_num_bytes(number)), '\0');
+  BN_bn2bin(number, reinterpret_cast<unsigned char*>(bytes.data()));
+  BN_free(number);
+  return bytes;
+}
+
+json RsaEntry(const Key& key) {
+  return {{"kty", "RSA"},
+          {"n", EncodeBase64Url(NumberOf(key, "n"))},
+          {"e", EncodeBase64Url(NumberOf(key, "e"))}};
+}
+
+class KeySets : public KeyFiles {
+ protected:
+  // Empty: accepted.
+  std::string Refusal(const std::string& algorithm, const std::string& set) {
+    Write(set);
+    return std::string(JwtVerifier::Create({algorithm, "unused", "", path_}).status().message());
+  }
+  std::string Refusal(const std::string& algorithm, const json& entry) {
+    return Refusal(algorithm, json{{"keys", {entry}}}.dump());
+  }
+};
+
+TEST_F(KeySets, RefuseAWeakExponent) {
+  const Key key = RsaKey();
+  EXPECT_EQ(Refusal("RS256", RsaEntry(key)), "");
+  const std::vector<std::string> weak = {
+      "\1", "\2", "\4", std::string("\0", 1), "\1\1\xfe", "\x10", std::string("\0\0\1", 3)};
+  for (const char* algorithm : {"RS256", "PS512"}) {
+    for (const std::string& exponent : weak) {
+      json entry = RsaEntry(key);
+      entry["e"] = EncodeBase64Url(exponent);
+      EXPECT_NE(Refusal(algorithm, entry).find("exponent e"), std::string::npos) << exponent;
+    }
+    json entry = RsaEntry(key);
+    entry["e"] = EncodeBase64Url("\3");
+    EXPECT_EQ(Refusal(algorithm, entry), "");
+  }
+  json entry = RsaEntry(key);
+  std::string even = NumberOf(key, "n");
+  even.back() = static_cast<char>(even.back() ^ 1);
+  entry["n"] = EncodeBase64Url(even);
+  EXPECT_NE(Refusal("RS256", entry).find("even n"), std::string::npos);
+}
+
+// One weak key spoils the set: the operator shall know.
+TEST_F(KeySets, RefuseAWeakKeyBesideAGoodOne) {
+  json weak = RsaEntry(RsaKey());
+  weak["e"] = "AQ";
+  const json set = {{"keys", {RsaEntry(RsaKey()), weak}}};
+  EXPECT_NE(Refusal("RS256", set.dump()).find("key 1 of the set"), std::string::npos);
+  weak["use"] = "enc";
+  EXPECT_EQ(Refusal("RS256", json{{"keys", {RsaEntry(RsaKey()), weak}}}.dump()), "");
+}
+
+// A PEM of `key` with another exponent.
+std::string PemWithExponent(const Key& key, const std::string& exponent) {
+  const std::string modulus = NumberOf(key, "n");
+  auto number = [](const std::string& bytes) {
+    return BN_bin2bn(reinterpret_cast<const unsigned char*>(bytes.data()),
+                     static_cast<int>(bytes.size()), nullptr);
+  };
+  BIGNUM* n = number(modulus);
+  BIGNUM* e = number(exponent);
+  OSSL_PARAM_BLD* builder = OSSL_PARAM_BLD_new();
+  OSSL_PARAM_BLD_push_BN(builder, "n", n);
+  OSSL_PARAM_BLD_push_BN(builder, "e", e);
+  OSSL_PARAM* parameters = OSSL_PARAM_BLD_to_param(builder);
+  EVP_PKEY_CTX* context = EVP_PKEY_CTX_new_from_name(nullptr, "RSA", nullptr);
+  EVP_PKEY* made = nullptr;
+  EVP_PKEY_fromdata_init(context);
+  EVP_PKEY_fromdata(context, &made, EVP_PKEY_PUBLIC_KEY, parameters);
+  EVP_PKEY_CTX_free(context);
+  OSSL_PARAM_free(parameters);
+  OSSL_PARAM_BLD_free(builder);
+  BN_free(n);
+  BN_free(e);
+  return PublicPem(testing::Own(made));
+}
+
+TEST(Jwt, RefusesAWeakExponentInAPem) {
+  const Key key = RsaKey();
+  EXPECT_TRUE(Refused("RS256", PemWithExponent(key, "\3")).ok());
+  for (const char* exponent : {"\1", "\2", "\x10"}) {
+    const Status status = Refused("RS256", PemWithExponent(key, exponent));
+    EXPECT_NE(status.message().find("exponent e"), std::string::npos) << status.ToString();
+  }
+}
+
+TEST_F(KeySets, RefusePointsOfSmallOrder) {
+  auto entry = [](const char* curve, const std::string& point) {
+    return json{{"kty", "OKP"}, {"crv", curve}, {"x", EncodeBase64Url(point)}};
+  };
+  for (auto [curve, bytes] : {std::pair{"Ed25519", 32}, std::pair{"Ed448", 57}}) {
+    std::string zero(static_cast<size_t>(bytes), '\0');
+    std::string one = zero;
+    one[0] = 1;
+    std::string negative = one;
+    negative.back() = static_cast<char>(0x80);
+    for (const std::string& point : {zero, one, negative}) {
+      EXPECT_NE(Refusal("EdDSA", entry(curve, point)).find("small order"), std::string::npos)
+          << curve;
+    }
+  }
+  std::string minus_one(32, '\xff');
+  minus_one[0] = '\xec';
+  minus_one[31] = '\x7f';
+  EXPECT_NE(Refusal("EdDSA", entry("Ed25519", minus_one)).find("small order"), std::string::npos);
+}
+
+TEST_F(KeySets, SkipKeysForOtherUses) {
+  const json good = SetEntry("one", "secret one");
+  const std::pair<const char*, json> unfit[] = {
+      {"use", "enc"},
+      {"use", 5},
+      {"use", ""},
+      {"use", {"sig"}},
+      {"alg", "HS512"},
+      {"alg", nullptr},
+      {"kid", 7},
+      {"key_ops", {"sign"}},
+      {"key_ops", {"encrypt", "wrapKey"}},
+      {"key_ops", json::array()},
+      {"key_ops", "verify"},
+      {"key_ops", nullptr},
+      {"key_ops", json::parse(R"([["verify"]])")},
+  };
+  for (const auto& [name, value] : unfit) {
+    json entry = good;
+    entry[name] = value;
+    EXPECT_NE(Refusal("HS256", entry).find("has no key for HS256"), std::string::npos)
+        << entry.dump();
+  }
+  const std::pair<const char*, json> fit[] = {
+      {"use", "sig"}, {"alg", "HS256"}, {"key_ops", {"verify"}}, {"key_ops", {"sign", "verify"}}};
+  for (const auto& [name, value] : fit) {
+    json entry = good;
+    entry[name] = value;
+    EXPECT_EQ(Refusal("HS256", entry), "") << entry.dump();
+  }
+}
+
+TEST_F(KeySets, RefuseDuplicateMembers) {
+  for (const char* text : {R"({"keys":[],"keys":[{"kty":"oct","k":"AAAA"}]})",
+                           R"({"keys":[{"kty":"oct","k":"AAAA","k":"BBBB"}]})",
+                           R"({"keys":[{"kty":"oct","k":"AAAA","use":"enc","use":"sig"}]})",
+                           R"({"keys":[{"kty":"oct","k":"AAAA","x":{"a":1,"a":1}}]})"}) {
+    EXPECT_NE(Refusal("HS256", std::string(text)).find("twice"), std::string::npos) << text;
+  }
+}
+
+std::string TextToken(std::string_view header, std::string_view payload) {
+  std::string text = EncodeBase64Url(header) + "." + EncodeBase64Url(payload);
+  return text + "." + EncodeBase64Url(Hmac(EVP_sha256(), kSecret, text));
+}
+
+// Another program that looked at the token may have taken the other one of the two.
+TEST(Jwt, RefusesDuplicateMembers) {
+  constexpr std::string_view kHeader = R"({"alg":"HS256","typ":"JWT"})";
+  const std::string claims = R"("user_id":"a","exp":)" + std::to_string(kNow + 60);
+  const JwtVerifier verifier = Verifier("HS256", kSecret);
+  EXPECT_EQ(Verify(verifier, TextToken(kHeader, "{" + claims + "}")), TokenVerdict::kValid);
+  for (const std::string& payload :
+       {R"({"user_id":"b",)" + claims + "}", R"({"exp":1,)" + claims + "}",
+        "{" + claims + R"(,"user_id":"a"})", "{" + claims + R"(,"x":1,"x":1})",
+        "{" + claims + R"(,"x":{"role":"user","role":"admin"}})",
+        "{" + claims + R"(,"x":[{"y":{"z":1,"z":2}}]})",
+        "{" + claims + R"(,"user\u005fid":"b"})"}) {
+    EXPECT_EQ(Verify(verifier, TextToken(kHeader, payload)), TokenVerdict::kInvalid) << payload;
+  }
+  for (const char* header :
+       {R"({"alg":"none","alg":"HS256"})", R"({"alg":"HS256","alg":"HS256"})",
+        R"({"alg":"HS256","kid":"a","kid":"b"})", R"({"alg":"HS256","jwk":{"kty":1,"kty":2}})"}) {
+    EXPECT_EQ(Verify(verifier, TextToken(header, "{" + claims + "}")), TokenVerdict::kInvalid)
+        << header;
   }
 }
 
