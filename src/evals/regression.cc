@@ -60,7 +60,7 @@ json RegressionJson(const Run& run, const Report& report, const Run& previous_ru
     if (!found->second->passed && one.passed) ++newly_passing;
     rows.push_back(Row(one, *found->second));
   }
-  double rate = 100 * (run.summary.pass_rate - previous_run.summary.pass_rate);
+  double rate = 100 * run.summary.pass_rate - 100 * previous_run.summary.pass_rate;
   double score = report.average_score() - previous.average_score();
   return {{"note",
            {{"current", RunName(run)}, {"prev", RunName(previous_run)}, {"suite", "same suite"}}},

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "evals/mean.h"
 
 namespace agent_graph::evals {
 namespace {
@@ -13,6 +14,7 @@ using nlohmann::json;
 
 constexpr JsonLimits kReportLimits{128, 1'000'000};
 constexpr double kCountMax = 1e15;
+constexpr double kScoreMax = 1e12;  // sums of scores stay finite, which JSON requires
 
 const json& Member(const json& object, const char* name) {
   static const json* const nothing = new json();  // threads may outlive static objects
@@ -28,6 +30,10 @@ std::string Text(const json& value) {
 
 double Number(const json& value) {
   return value.is_number() ? value.get<double>() : 0;
+}
+
+double Score(const json& value) {
+  return std::clamp(Number(value), -kScoreMax, kScoreMax);
 }
 
 int64_t Count(const json& value) {
@@ -69,10 +75,10 @@ std::optional<std::string> FirstUserText(const json& messages) {
 Criterion ReadCriterion(const json& value) {
   Criterion criterion;
   criterion.name = Text(Member(value, "criterion"));
-  criterion.score = Number(Member(value, "score"));
+  criterion.score = Score(Member(value, "score"));
   criterion.passed = True(Member(value, "passed"));
   const json& threshold = Member(value, "threshold");
-  if (threshold.is_number()) criterion.threshold = threshold.get<double>();
+  if (threshold.is_number()) criterion.threshold = Score(threshold);
   return criterion;
 }
 
@@ -111,16 +117,15 @@ ReportSummary ReadSummary(std::string id, const json& document) {
 
 double EvalCase::score() const {
   if (criteria.empty()) return passed ? 1 : 0;
-  double sum = 0;
-  for (const Criterion& criterion : criteria) sum += criterion.score;
-  return sum / static_cast<double>(criteria.size());
+  std::vector<double> scores;
+  for (const Criterion& criterion : criteria) scores.push_back(criterion.score);
+  return Mean(scores);
 }
 
 double Report::average_score() const {
-  if (cases.empty()) return 0;
-  double sum = 0;
-  for (const EvalCase& one : cases) sum += one.score();
-  return sum / static_cast<double>(cases.size());
+  std::vector<double> scores;
+  for (const EvalCase& one : cases) scores.push_back(one.score());
+  return Mean(scores);
 }
 
 Result<Report> ParseReport(std::string id, std::string_view text) {

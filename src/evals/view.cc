@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "evals/format.h"
+#include "evals/mean.h"
 #include "evals/regression.h"
 
 namespace agent_graph::evals {
@@ -16,7 +17,7 @@ using nlohmann::json;
 
 constexpr char kNothing[] = "\u2014";  // a dash
 constexpr char kDot[] = " \u00b7 ";
-constexpr double kThresholdDefault = 0.8;
+constexpr int64_t kThresholdPercentDefault = 80;
 constexpr std::string_view kUserPrefix = "USER:";
 constexpr std::string_view kAgentPrefix = "AGENT:";
 
@@ -90,21 +91,19 @@ json CaseJson(const EvalCase& one) {
           {"conversation", one.simulated ? Conversation(one) : json()}};
 }
 
-// The mean of the thresholds that criteria have, each counted once, in percent.
+// Mean of the distinct thresholds of all criteria, in percent.
 int64_t Threshold(const Report& report) {
-  std::set<double> thresholds;
+  std::set<double> distinct;
   for (const EvalCase& one : report.cases) {
     for (const Criterion& criterion : one.criteria) {
-      if (criterion.threshold) thresholds.insert(*criterion.threshold);
+      if (criterion.threshold) distinct.insert(*criterion.threshold);
     }
   }
-  double mean = kThresholdDefault;
-  if (!thresholds.empty()) {
-    mean = 0;
-    for (double threshold : thresholds) mean += threshold;
-    mean /= static_cast<double>(thresholds.size());
-  }
-  return static_cast<int64_t>(Rounded(100 * std::clamp(mean, -1e6, 1e6), 0));
+  if (distinct.empty()) return kThresholdPercentDefault;
+  const std::vector<double> thresholds(distinct.begin(), distinct.end());
+  // The order of these operations decides how a tie rounds.
+  const double percent = 100 * Sum(thresholds) / static_cast<double>(thresholds.size());
+  return static_cast<int64_t>(Rounded(percent, 0));
 }
 
 json Stats(const Report& report) {

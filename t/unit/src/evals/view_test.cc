@@ -245,6 +245,72 @@ TEST_F(Reports, RoundNumbersAsTheyPrintThem) {
   EXPECT_EQ(shown["stats"][3]["value"], "0.95");
 }
 
+// The expected numbers are those of Python 3.12: f"{sum(x) / len(x):.2f}", round(sum(x) / len(x),
+// 2) and round(100 * sum(x) / len(x)).
+struct Tie {
+  std::vector<double> scores;
+  const char* printed;
+  double rounded;
+  int percent;
+};
+const Tie kTies[] = {
+    {{0, 0.05, 0.1, 0.15}, "0.07", 0.07, 8},  {{0.05, 0.2, 0.45, 0}, "0.18", 0.18, 18},
+    {{0, 0.05, 0.8, 0.85}, "0.42", 0.42, 42}, {{0.1, 0.25, 0.95, 0}, "0.33", 0.33, 32},
+    {{0, 0.005, 0.13}, "0.05", 0.05, 4},      {{0, 0.005, 0.58}, "0.19", 0.19, 20},
+};
+
+json Scored(const std::string& id, double score, double threshold) {
+  return {
+      {"eval_id", id},
+      {"passed", true},
+      {"criterion_results", {{{"criterion", "c"}, {"score", score}, {"threshold", threshold}}}}};
+}
+
+TEST_F(Reports, RoundMeansThatAreTies) {
+  for (const Tie& tie : kTies) {
+    json cases = json::array();
+    json criteria = json::array();
+    for (double score : tie.scores) {
+      cases.push_back(Scored(std::to_string(cases.size()), score, score));
+      criteria.push_back({{"criterion", "c"}, {"score", score}, {"threshold", score}});
+    }
+    Write("1.json", WithCases(1, 1, cases));
+    Write("2.json", WithCases(2, 1, {{{"eval_id", "one"}, {"criterion_results", criteria}}}));
+    json shown = json::parse(RunJson(*directory_->Find("1")));
+    EXPECT_EQ(shown["stats"][3]["value"], tie.printed);
+    EXPECT_EQ(shown["threshold"], tie.percent) << tie.printed;
+    shown = json::parse(RunJson(*directory_->Find("2")));
+    EXPECT_EQ(shown["cases"][0]["score"], tie.rounded);
+    EXPECT_EQ(shown["cases"][0]["rubric"].back()["value"], tie.rounded);
+    EXPECT_EQ(shown["stats"][3]["value"], tie.printed);
+    EXPECT_EQ(shown["threshold"], tie.percent) << tie.printed;
+  }
+}
+
+TEST_F(Reports, AbsurdScoresStayNumbers) {
+  Write("1.json", WithCases(1, 1, {Scored("a", 1.7e308, 1.7e308), Scored("b", 1.7e308, -1.7e308)}));
+  const json shown = json::parse(RunJson(*directory_->Find("1")));
+  EXPECT_TRUE(shown["cases"][0]["score"].is_number());
+  EXPECT_TRUE(shown["cases"][0]["rubric"][0]["value"].is_number());
+  EXPECT_TRUE(shown["threshold"].is_number());
+  EXPECT_EQ(shown["stats"][3]["value"].get<std::string>().find("inf"), std::string::npos);
+}
+
+// f"{now * 100 - before * 100:+.1f}pp"
+TEST_F(Reports, RoundDriftsThatAreTies) {
+  const struct {
+    double now;
+    double before;
+    const char* drift;
+  } cases[] = {{2, 47, "-93.7pp"}, {14, 47, "-68.7pp"}, {22, 1, "+43.7pp"}, {40, 1, "+81.3pp"}};
+  for (const auto& [now, before, drift] : cases) {
+    Write("1.json", Minimal("set", 1, before / 48));
+    Write("2.json", Minimal("set", 2, now / 48));
+    const json shown = json::parse(RunJson(*directory_->Find("2")))["regression"];
+    EXPECT_EQ(shown["summary"][0]["value"], drift);
+  }
+}
+
 TEST(Format, OfAges) {
   EXPECT_EQ(Ago(-5), "just now");
   EXPECT_EQ(Ago(59.9), "just now");
