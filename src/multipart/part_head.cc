@@ -16,9 +16,10 @@ bool IsAlphanumeric(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// A quoted string at the beginning of `text`, which moves behind it. A backslash escapes a quote or
-// itself only: some browsers send paths of Windows as they are.
-std::string TakeQuoted(std::string_view& text) {
+// Reads the quoted string that `text` begins with and removes it from `text`. Returns nullopt if
+// the closing quote is missing. A backslash escapes only a quote or a backslash: some browsers send
+// Windows paths unescaped.
+std::optional<std::string> TakeQuoted(std::string_view& text) {
   std::string out;
   text.remove_prefix(1);
   while (!text.empty() && text[0] != '"') {
@@ -27,7 +28,8 @@ std::string TakeQuoted(std::string_view& text) {
     out.push_back(text[0]);
     text.remove_prefix(1);
   }
-  if (!text.empty()) text.remove_prefix(1);
+  if (text.empty()) return std::nullopt;
+  text.remove_prefix(1);
   return out;
 }
 
@@ -48,11 +50,12 @@ Status ReadDisposition(std::string_view value, size_t name_bytes_max, Part& part
   if (!EqualsIgnoringCase(Trim(value.substr(0, value.find(';'))), "form-data")) {
     return Fault("a part is not form-data");
   }
-  std::optional<std::string> name = Parameter(value, "name");
+  AG_ASSIGN_OR_RETURN(const Parameters parameters, ParseParameters(value));
+  std::optional<std::string> name = FindParameter(parameters, "name");
   if (!name) return Fault("a part has no name");
   part.name = *std::move(name);
-  part.filename = Parameter(value, "filename");
-  if (std::optional<std::string> extended = Parameter(value, "filename*")) {
+  part.filename = FindParameter(parameters, "filename");
+  if (std::optional<std::string> extended = FindParameter(parameters, "filename*")) {
     if (std::optional<std::string> decoded = ExtendedValue(*extended)) part.filename = decoded;
   }
   if (part.name.size() > name_bytes_max ||
@@ -64,26 +67,38 @@ Status ReadDisposition(std::string_view value, size_t name_bytes_max, Part& part
 
 }  // namespace
 
-std::optional<std::string> Parameter(std::string_view value, std::string_view name) {
+Result<Parameters> ParseParameters(std::string_view value) {
+  Parameters parameters;
   size_t semicolon = value.find(';');
   while (semicolon != std::string_view::npos) {
     value.remove_prefix(semicolon + 1);
     size_t end = value.find_first_of("=;");
-    if (end == std::string_view::npos) return std::nullopt;
-    std::string_view key = Trim(value.substr(0, end));
+    if (end == std::string_view::npos) break;
     semicolon = end;
     if (value[end] == ';') continue;
+    std::string key(Trim(value.substr(0, end)));
     value.remove_prefix(end + 1);
     size_t first = value.find_first_not_of(" \t");
     value.remove_prefix(first == std::string_view::npos ? value.size() : first);
-    std::string text;
     if (value.starts_with('"')) {
-      text = TakeQuoted(value);
+      std::optional<std::string> text = TakeQuoted(value);
+      if (!text) return Fault("a quoted parameter has no closing quote");
+      semicolon = value.find(';');
+      if (!Trim(value.substr(0, semicolon)).empty()) {
+        return Fault("a quoted parameter is followed by other text");
+      }
+      parameters.emplace_back(std::move(key), *std::move(text));
     } else {
-      text = Trim(value.substr(0, value.find(';')));
+      semicolon = value.find(';');
+      parameters.emplace_back(std::move(key), Trim(value.substr(0, semicolon)));
     }
+  }
+  return parameters;
+}
+
+std::optional<std::string> FindParameter(const Parameters& parameters, std::string_view name) {
+  for (const auto& [key, text] : parameters) {
     if (EqualsIgnoringCase(key, name)) return text;
-    semicolon = value.find(';');
   }
   return std::nullopt;
 }
@@ -93,7 +108,9 @@ std::optional<std::string> BoundaryOf(std::string_view content_type) {
                           "multipart/form-data")) {
     return std::nullopt;
   }
-  std::optional<std::string> boundary = Parameter(content_type, "boundary");
+  Result<Parameters> parameters = ParseParameters(content_type);
+  if (!parameters.ok()) return std::nullopt;
+  std::optional<std::string> boundary = FindParameter(*parameters, "boundary");
   if (!boundary || boundary->empty() || boundary->size() > kBoundaryBytesMax) return std::nullopt;
   for (char c : *boundary) {
     if (!IsAlphanumeric(c) && kBoundaryMarks.find(c) == std::string_view::npos) {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "multipart/parser.h"
@@ -13,8 +15,15 @@ namespace agent_graph::multipart {
 // `head` without the empty line. kInvalidArgument when it is no form-data part.
 Result<Part> ParsePartHead(std::string_view head, size_t name_bytes_max);
 
-// A parameter of a header value such as `form-data; name="a"; filename="b"`, unquoted. Names are
-// compared without case; the first one counts.
-std::optional<std::string> Parameter(std::string_view value, std::string_view name);
+// Names and unquoted values, in the order they were sent.
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+
+// Reads the parameters of a header value such as `form-data; name="a"; filename="b"`. A parameter
+// without `=` is skipped. kInvalidArgument: a quoted value without its closing quote, or one that
+// is followed by anything but white space and a semicolon.
+Result<Parameters> ParseParameters(std::string_view value);
+
+// The first parameter called `name`, compared without case.
+std::optional<std::string> FindParameter(const Parameters& parameters, std::string_view name);
 
 }  // namespace agent_graph::multipart

@@ -140,13 +140,25 @@ def test_boundaries(start_service):
     for given, used, status in (
         ('"a b"', "a b", 200), ("x" * 70, "x" * 70, 200), ("x; charset=utf-8", "x", 200),
         ("x" * 71, "x" * 71, 400), ("", "", 400), ('""', "", 400), ("x", "y", 400),
-        ('"a\\"b"', 'a"b', 400),
+        ('"a\\"b"', 'a"b', 400), ('"BB', "BB", 400), ('"BB"x', "BB", 400), ('"BB\\"', "BB", 400),
+        ('BB; charset="utf-8', "BB", 400),
     ):
         _, body = form(part("file", b"data", "a"), boundary=used)
         reply = service.post(_UPLOAD, body,
                              headers={"Content-Type": f"multipart/form-data; boundary={given}"})
         assert reply.status == status, (given, reply.text)
     assert service.get("/ping").status == 200
+
+
+@pytest.mark.parametrize(
+    "disposition",
+    [b'name="file; filename=a', b'name="file"; filename="a', b'name="file"; filename="a\\"',
+     b'name="file"x; filename="a"'],
+)
+def test_quotes_without_an_end_are_refused(start_service, disposition):
+    service = start_service(_ECHO)
+    headers, body = form(b"Content-Disposition: form-data; " + disposition + b"\r\n\r\ndata")
+    assert service.post(_UPLOAD, body, headers=headers).status == 400
 
 
 def test_forms_without_measure_are_refused(start_service):

@@ -176,7 +176,11 @@ TEST(Parser, BoundsTheNumberOfParts) {
   EXPECT_TRUE(Parse(text + "--XX--", 4, limits).ended);
 }
 
-TEST(Parameter, OfADisposition) {
+std::optional<std::string> Parameter(std::string_view value, std::string_view name) {
+  return FindParameter(ParseParameters(value).value(), name);
+}
+
+TEST(Parameters, OfADisposition) {
   constexpr std::string_view kValue =
       "form-data; name=\"a;b\" ; FileName=\"q\\\"uo\\\\te\\x.png\" ;empty=; bare = v ; flag; "
       "last=1";
@@ -186,7 +190,18 @@ TEST(Parameter, OfADisposition) {
   EXPECT_EQ(Parameter(kValue, "bare"), "v");
   EXPECT_EQ(Parameter(kValue, "flag"), std::nullopt);
   EXPECT_EQ(Parameter(kValue, "last"), "1");
-  EXPECT_EQ(Parameter("form-data; name=\"open", "name"), "open");
+  EXPECT_EQ(Parameter("form-data; name=a; NAME=b", "name"), "a");
+}
+
+TEST(Parameters, WithoutAClosingQuoteAreRefused) {
+  for (const char* value :
+       {"form-data; name=\"open", "form-data; name=\"", "form-data; name=a; filename=\"open",
+        "form-data; name=\"a\\\"", "form-data; name=\"a; filename=b", "form-data; name=\"a\"b",
+        "form-data; name=\"a\" b; filename=c", "form-data; name=\"a\"\"b\""}) {
+    EXPECT_FALSE(ParseParameters(value).ok()) << value;
+    Result<Part> part = ParsePartHead("Content-Disposition: " + std::string(value), 100);
+    EXPECT_FALSE(part.ok()) << value;
+  }
 }
 
 TEST(Part, TakesExtendedFileNames) {
@@ -207,7 +222,11 @@ TEST(BoundaryOf, ContentTypes) {
   for (const char* type :
        {"", "application/json", "multipart/form-data", "multipart/form-data; boundary=",
         "multipart/mixed; boundary=x", "multipart/form-data; boundary=\"a\r\nb\"",
-        "multipart/form-data; boundary=\"x \"", "multipart/form-data; boundary=<x>"}) {
+        "multipart/form-data; boundary=\"x \"", "multipart/form-data; boundary=<x>",
+        "multipart/form-data; boundary=\"BB", "multipart/form-data; boundary=\"",
+        "multipart/form-data; boundary=\"BB\"x", "multipart/form-data; boundary=\"BB\\\"",
+        "multipart/form-data; charset=\"utf-8; boundary=BB",
+        "multipart/form-data; boundary=BB; charset=\"utf-8"}) {
     EXPECT_EQ(BoundaryOf(type), std::nullopt) << type;
   }
   EXPECT_EQ(BoundaryOf("multipart/form-data; boundary=" + std::string(71, 'x')), std::nullopt);
