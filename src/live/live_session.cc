@@ -152,6 +152,9 @@ class LiveSession final : public SessionPorts {
   void DropNextLink() override { links_.DropNext(); }
   bool OneLinkAtATime() override { return links_.one_at_a_time(); }
   bool LinksResume() override { return links_.resume(); }
+  size_t UpstreamBytesMax() override {
+    return UpstreamShare(context_.buffered_bytes_max, context_.counters->sessions);
+  }
 
   void CallTools(std::vector<realtime::ToolCall> calls, uint64_t number) override {
     tools_->Call(std::move(calls), number);

@@ -22,7 +22,6 @@ Session::Session(SessionPorts& ports, Options options)
       times_(options.times),
       agent_(std::move(options.agent)),
       history_(std::move(options.history)),
-      upstream_(options.upstream),
       handle_(std::move(options.resumption_handle)) {
   TrimHistory();
 }
@@ -37,7 +36,7 @@ void Session::OnFrame(UpstreamFrame frame, Deadline now) {
     return Drain(now, websocket::close_code::kNormal, "closed");
   }
   frame.arrived = now;
-  counters_.frames_dropped += upstream_.Push(std::move(frame));
+  counters_.frames_dropped += upstream_.Push(std::move(frame), ports_.UpstreamBytesMax());
 }
 
 void Session::OnDisconnect(Deadline now) {

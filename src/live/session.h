@@ -52,6 +52,8 @@ class SessionPorts {
   virtual void DropNextLink() = 0;
   virtual bool OneLinkAtATime() = 0;  // of those that have begun
   virtual bool LinksResume() = 0;     // a handle means something to the configured provider
+  // Bytes of client frames that may wait for the model at present.
+  virtual size_t UpstreamBytesMax() = 0;
 
   // Answered by OnToolReplies with the same `number`.
   virtual void CallTools(std::vector<realtime::ToolCall> calls, uint64_t number) = 0;
@@ -103,7 +105,6 @@ class Session {
     std::vector<Message> history = {};   // of the thread, oldest first
     std::string resumption_handle = {};  // of an earlier session; may be refused
     SessionTimes times = {};
-    UpstreamLimits upstream = {};
   };
 
   Session(SessionPorts& ports, Options options);

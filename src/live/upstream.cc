@@ -34,10 +34,16 @@ std::optional<UpstreamFrame> ReadUpstreamFrame(bridge::SocketMessage message) {
   return UpstreamFrame{Kind::kText, text->get<std::string>()};
 }
 
-size_t UpstreamQueue::Push(UpstreamFrame frame) {
+size_t UpstreamShare(uint64_t worker_bytes_max, uint64_t sessions) {
+  constexpr uint64_t kShareMin = 4 * 1024 * 1024;
+  const uint64_t fair = worker_bytes_max / 2 / std::max<uint64_t>(sessions, 1);
+  return std::max(fair, std::min(kShareMin, worker_bytes_max));
+}
+
+size_t UpstreamQueue::Push(UpstreamFrame frame, size_t bytes_max) {
   size_t dropped = 0;
-  while (!frames_.empty() && (frames_.size() >= limits_.frames_max ||
-                              bytes_ + frame.payload.size() > limits_.bytes_max)) {
+  while (!frames_.empty() &&
+         (frames_.size() >= frames_max_ || bytes_ + frame.payload.size() > bytes_max)) {
     DropOne();
     ++dropped;
   }

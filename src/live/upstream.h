@@ -22,18 +22,22 @@ struct UpstreamFrame {
 // Nothing for a frame that has no meaning here: it is ignored.
 std::optional<UpstreamFrame> ReadUpstreamFrame(bridge::SocketMessage message);
 
-struct UpstreamLimits {
-  size_t frames_max = 1000;
-  size_t bytes_max = 4 * 1024 * 1024;
-};
+inline constexpr size_t kUpstreamFramesMax = 1000;
 
-// Bounded: when it is full the oldest sound goes, or the oldest frame when no sound is queued.
+// Bytes that one session may queue: an equal part of half of what the worker may buffer, so that
+// the sessions together leave room for other requests. Never less than 4 MiB, 1000 frames of 130 ms
+// of audio, as far as the worker's bound allows.
+size_t UpstreamShare(uint64_t worker_bytes_max, uint64_t sessions);
+
+// Frames that wait for the model. When it is full, the oldest audio frame is dropped, or the oldest
+// frame of any kind if no audio is queued.
 class UpstreamQueue {
  public:
-  explicit UpstreamQueue(UpstreamLimits limits) : limits_(limits) {}
+  explicit UpstreamQueue(size_t frames_max = kUpstreamFramesMax) : frames_max_(frames_max) {}
 
-  // How many frames had to go for it.
-  size_t Push(UpstreamFrame frame);
+  // Adds the frame and returns how many were dropped to keep the number of frames and their
+  // payloads within the bounds. A queue of one frame may exceed `bytes_max`.
+  size_t Push(UpstreamFrame frame, size_t bytes_max);
   std::optional<UpstreamFrame> Pop();
   bool empty() const { return frames_.empty(); }
   size_t size() const { return frames_.size(); }
@@ -42,7 +46,7 @@ class UpstreamQueue {
  private:
   void DropOne();
 
-  const UpstreamLimits limits_;
+  const size_t frames_max_;
   std::deque<UpstreamFrame> frames_;
   size_t bytes_ = 0;
 };

@@ -6,7 +6,7 @@ import pytest
 
 from harness.live import LiveClient, begin_session
 from harness.waiting import wait_until
-from harness.websocket import BINARY, TEXT, fragments, frame
+from harness.websocket import BINARY, PING, PONG, TEXT, fragments, frame
 
 _MIB = 1024 * 1024
 _QUEUE = 1000
@@ -36,6 +36,23 @@ def test_a_mebibyte_passes_and_not_a_byte_more(start_service, live_provider, pie
     lines = service.error_log.lines("a websocket message of more than 1048576 bytes was dropped")
     assert len(lines) == 2 and all("[warn]" in line for line in lines)
     assert client.events == []
+
+
+@pytest.mark.parametrize("count, size", [(8, _MIB), (100, _MIB // 4), (_QUEUE, 32_000)])
+def test_frames_of_every_size_wait(start_service, live_provider, count, size):
+    """The provider accepts the session only after all of them have been read."""
+    service = start_service(live_provider.settings(), workers=1)
+    # Made before: the provider may not keep the session waiting for long.
+    pieces = [index.to_bytes(2, "little") * (size // 2) for index in range(count)]
+    flood = b"".join(frame(BINARY, piece) for piece in pieces) + frame(PING, "read")
+    client = LiveClient(service.port).start()
+    connection = live_provider.accept()
+    connection.receive_until("setup")
+    client.send(flood)
+    assert client.read_frame().opcode == PONG
+    connection.send({"setupComplete": {}})
+    for piece in pieces:
+        assert connection.received_sound() == piece
 
 
 def test_the_oldest_frame_goes_when_no_sound_waits(start_service, live_provider):

@@ -100,14 +100,15 @@ TEST(UpstreamFrameTest, EverythingElseIsIgnored) {
 
 TEST(UpstreamQueueTest, TheOldestSoundGoesFirst) {
   using Kind = UpstreamFrame::Kind;
-  UpstreamQueue queue({.frames_max = 3});
-  EXPECT_EQ(queue.Push({Kind::kText, "t1"}), 0u);
-  EXPECT_EQ(queue.Push({Kind::kAudio, "a1"}), 0u);
-  EXPECT_EQ(queue.Push({Kind::kAudio, "a2"}), 0u);
-  EXPECT_EQ(queue.Push({Kind::kAudio, "a3"}), 1u);
-  EXPECT_EQ(queue.Push({Kind::kText, "t2"}), 1u);
-  EXPECT_EQ(queue.Push({Kind::kText, "t3"}), 1u);
-  EXPECT_EQ(queue.Push({Kind::kText, "t4"}), 1u);  // no sound is left
+  UpstreamQueue queue(3);
+  constexpr size_t kBytesMax = 1000;
+  EXPECT_EQ(queue.Push({Kind::kText, "t1"}, kBytesMax), 0u);
+  EXPECT_EQ(queue.Push({Kind::kAudio, "a1"}, kBytesMax), 0u);
+  EXPECT_EQ(queue.Push({Kind::kAudio, "a2"}, kBytesMax), 0u);
+  EXPECT_EQ(queue.Push({Kind::kAudio, "a3"}, kBytesMax), 1u);
+  EXPECT_EQ(queue.Push({Kind::kText, "t2"}, kBytesMax), 1u);
+  EXPECT_EQ(queue.Push({Kind::kText, "t3"}, kBytesMax), 1u);
+  EXPECT_EQ(queue.Push({Kind::kText, "t4"}, kBytesMax), 1u);  // no sound is left
   EXPECT_EQ(queue.Pop()->payload, "t2");
   EXPECT_EQ(queue.Pop()->payload, "t3");
   EXPECT_EQ(queue.Pop()->payload, "t4");
@@ -116,10 +117,38 @@ TEST(UpstreamQueueTest, TheOldestSoundGoesFirst) {
 }
 
 TEST(UpstreamQueueTest, BytesAreBounded) {
-  UpstreamQueue queue({.frames_max = 100, .bytes_max = 10});
-  for (int i = 0; i < 5; ++i) (void)queue.Push({UpstreamFrame::Kind::kAudio, "1234"});
+  const UpstreamFrame frame{UpstreamFrame::Kind::kAudio, "1234"};
+  UpstreamQueue queue;
+  for (int i = 0; i < 5; ++i) (void)queue.Push(frame, 10);
   EXPECT_EQ(queue.size(), 2u);
   EXPECT_EQ(queue.bytes(), 8u);
+  // The bound may move while frames wait.
+  EXPECT_EQ(queue.Push(frame, 100), 0u);
+  EXPECT_EQ(queue.Push(frame, 4), 3u);
+  EXPECT_EQ(queue.bytes(), 4u);
+  // A frame above the bound replaces the others.
+  EXPECT_EQ(queue.Push({UpstreamFrame::Kind::kAudio, "123456"}, 4), 1u);
+  EXPECT_EQ(queue.Pop()->payload, "123456");
+}
+
+TEST(UpstreamQueueTest, AThousandLargeFramesWait) {
+  constexpr size_t kWorker = 256 * 1024 * 1024;
+  UpstreamQueue queue;
+  const std::string two_seconds(64'000, 'x');
+  for (size_t i = 0; i < kUpstreamFramesMax; ++i) {
+    const UpstreamFrame frame{UpstreamFrame::Kind::kAudio, two_seconds};
+    ASSERT_EQ(queue.Push(frame, UpstreamShare(kWorker, 1)), 0u) << i;
+  }
+}
+
+TEST(UpstreamShareTest, DividesHalfOfTheWorkersBuffer) {
+  constexpr uint64_t kMiB = 1024 * 1024;
+  EXPECT_EQ(UpstreamShare(256 * kMiB, 0), 128 * kMiB);
+  EXPECT_EQ(UpstreamShare(256 * kMiB, 1), 128 * kMiB);
+  EXPECT_EQ(UpstreamShare(256 * kMiB, 8), 16 * kMiB);
+  EXPECT_EQ(UpstreamShare(256 * kMiB, 1000), 4 * kMiB);
+  EXPECT_EQ(UpstreamShare(6 * kMiB, 1), 4 * kMiB);
+  EXPECT_EQ(UpstreamShare(kMiB, 3), kMiB);
 }
 
 TEST(DownstreamTest, EventsStaySoundMayGo) {

@@ -80,6 +80,7 @@ class SessionTest : public testing::Test, public SessionPorts {
     link_ = std::make_unique<FakeLink>(sent_);
   }
   void CloseLink() override { link_.reset(); }
+  size_t UpstreamBytesMax() override { return 4 * 1024 * 1024; }
   realtime::Link* link() override { return link_.get(); }
   void PrepareNextLink(const realtime::LinkConfig&) override {
     next_ = std::make_unique<FakeLink>(sent_);
