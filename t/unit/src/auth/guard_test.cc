@@ -224,6 +224,30 @@ TEST_F(GuardTest, ConfirmsAStaleAllow) {
   EXPECT_FALSE(guard_->Confirm({"checkpointer", "read"}, "t", outcome.caller));
 }
 
+// An owner that is remembered needs no read; one that was evicted needs one again.
+TEST_F(GuardTest, ADeletedThreadsOwnerIsReadAgain) {
+  settings_.authorization.policy = Policy::kOwnership;
+  Make();
+  int reads = 0;
+  for (auto evict : {&Guard::Evict, &Guard::Forget}) {
+    state_.owners = {{"t", "alice"}, {"other", "alice"}};
+    for (const char* thread : {"t", "other", "t", "other"}) {
+      EXPECT_EQ(Told(Check(json::object(), {"graph", "read"}, thread)), "owner alice");
+    }
+    reads = state_.reads;
+    (guard_.get()->*evict)("t");
+    Check(json::object(), {"graph", "read"}, "other");
+    EXPECT_EQ(state_.reads, reads);
+    EXPECT_FALSE(Check(json::object(), {"graph", "read"}, "t").caller.remembered);
+    EXPECT_EQ(state_.reads, reads + 1);
+    (guard_.get()->*evict)("t");
+    state_.owners = {{"t", "bob"}};
+    EXPECT_EQ(Told(Check(json::object(), {"graph", "read"}, "t")), "Not authorized to read graph");
+    (guard_.get()->*evict)("t");
+    (guard_.get()->*evict)("other");
+  }
+}
+
 TEST_F(GuardTest, RolesGrantScopes) {
   AuthorizationSettings& authorization = settings_.authorization;
   authorization.policy = Policy::kRoles;
