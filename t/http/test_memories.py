@@ -332,6 +332,39 @@ def test_owners(start_guarded):
 
 
 def test_everybody_sees_all_where_all_is_allowed(start_guarded):
+def test_defaults_of_limits(service):
+    for number in range(11):
+        _store(service, f"note {number} about tea")
+    assert len(_search(service, "tea")) == 10
+    assert len(_search(service, "tea", limit=None)) == 10
+    assert len(_search(service, "tea", limit=11)) == 11
+    for number in range(90):
+        _store(service, f"another note {number}")
+    for body in (None, {}, {"limit": None}):
+        page = _data(service.post(_LIST, body))
+        assert len(page["memories"]) == 100 and page["next_cursor"]
+        (last,) = _list(service, {"cursor": page["next_cursor"]})
+        assert last["content"] == "note 0 about tea"
+
+
+def test_default_of_the_token_budget(service):
+    """4000 tokens of four bytes: the four long ones are just that, and one more token is too much."""
+    _store(service, "tea")
+    for _ in range(4):
+        _store(service, "tea " * 1000)
+    newest_first = {"retrieval_strategy": "temporal"}
+    for fields in ({}, {"max_tokens": None}, {"max_tokens": 4000}):
+        assert len(_search(service, "tea", **newest_first, **fields)) == 4
+    assert len(_search(service, "tea", **newest_first, max_tokens=4001)) == 5
+
+
+def test_the_document_names_the_defaults(service):
+    schemas = service.get("/openapi.json").json()["components"]["schemas"]
+    search = schemas["SearchMemoriesRequest"]["properties"]
+    assert search["limit"]["default"] == 10 and search["max_tokens"]["default"] == 4000
+    assert schemas["ListMemoriesRequest"]["properties"]["limit"]["default"] == 100
+
+
     service = start_guarded("allow_all")
     alice, bob = bearer("alice"), bearer("bob")
     hers = _store(service, "alice's tea", headers=alice)
