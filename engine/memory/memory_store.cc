@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/own_json.h"
 #include "base/text.h"
+#include "message/codec.h"
 #include "state/search/filter.h"
 
 namespace agent_graph::memory {
@@ -60,17 +61,33 @@ std::vector<std::string> RelatedIds(const std::string& metadata_json) {
   return ids;
 }
 
-// The list ends where its contents would hold more than the budget.
+// Keeps the first `bytes_max` bytes of the text, in the message's text blocks, too.
+void CutText(state::MemoryRecord& memory, uint64_t bytes_max) {
+  memory.content.resize(CutAtCharacter(memory.content, bytes_max).size());
+  if (memory.message_json.empty()) return;
+  Result<Message> message = message::FromJsonText(memory.message_json);
+  if (!message.ok()) return;
+  uint64_t left = memory.content.size();
+  for (ContentBlock& block : message->content) {
+    auto* text = std::get_if<TextBlock>(&block);
+    if (text == nullptr) continue;
+    if (text->text.size() > left) text->text.resize(left);
+    left -= text->text.size();
+  }
+  memory.message_json = message::ToJsonText(*message);
+}
+
+// The list ends where its texts would hold more than the budget.
 void KeepWithinTokens(std::vector<state::MemoryHit>& hits, uint64_t tokens_max) {
   uint64_t left = tokens_max;
   for (size_t i = 0; i < hits.size(); ++i) {
-    std::string& content = hits[i].memory.content;
+    const std::string& content = hits[i].memory.content;
     const uint64_t tokens = (content.size() + kBytesPerToken - 1) / kBytesPerToken;
     if (tokens <= left) {
       left -= tokens;
       continue;
     }
-    if (i == 0) content.resize(CutAtCharacter(content, tokens_max * kBytesPerToken).size());
+    if (i == 0) CutText(hits[i].memory, tokens_max * kBytesPerToken);
     hits.resize(std::max<size_t>(i, 1));
     return;
   }
@@ -79,6 +96,7 @@ void KeepWithinTokens(std::vector<state::MemoryHit>& hits, uint64_t tokens_max) 
 }  // namespace
 
 Result<state::Embedding> MemoryStore::Embed(const std::string& text, const Patience& patience) {
+  if (IsBlank(text)) return state::Embedding();
   AG_ASSIGN_OR_RETURN(const std::vector<float> vector,
                       embedder_.Embed(text, patience.cancellation, patience.deadline));
   state::Embedding embedding;
@@ -100,6 +118,7 @@ Result<std::string> MemoryStore::Store(const Access& access, const NewMemory& me
   store.record.memory_type = memory.memory_type;
   store.record.category = memory.category;
   store.record.content = memory.content;
+  store.record.message_json = memory.message_json;
   store.record.metadata_json = memory.metadata_json;
   AG_RETURN_IF_ERROR(memories_.Store(store));
   return std::move(store.record.id);
@@ -115,6 +134,7 @@ Status MemoryStore::Update(const Access& access, const std::string& id, const Me
   AG_ASSIGN_OR_RETURN(update.embedding, Embed(change.content, patience));
   update.name = {access.scope, id, access.agent_id};
   update.content = change.content;
+  update.message_json = change.message_json;
   update.category = change.category;
   update.metadata_json = change.metadata_json;
   update.replace_metadata = change.replace_metadata;

@@ -43,7 +43,8 @@ struct Patience {
 };
 
 struct NewMemory {
-  std::string content;
+  std::string content;       // the text that is embedded; may be blank if there is a message
+  std::string message_json;  // of the message that it is the text of; empty: plain text
   std::string memory_type = "episodic";
   std::string category = "general";
   std::string thread_id;
@@ -52,6 +53,7 @@ struct NewMemory {
 
 struct MemoryChange {
   std::string content;
+  std::string message_json;  // as in NewMemory
   std::optional<std::string> category;
   std::string metadata_json = "{}";
   bool replace_metadata = false;
@@ -64,7 +66,7 @@ struct MemoryQuery {
   state::Metric metric = state::Metric::kCosine;
   uint64_t limit = 10;
   std::optional<double> score_min;
-  // The contents of all hits together hold about this many tokens; the first is cut, not left out.
+  // The texts of all hits together hold about this many tokens; the first is cut, not left out.
   uint64_t tokens_max = 4000;
 };
 
@@ -89,6 +91,7 @@ class MemoryStore {
                                                Patience patience);
 
  private:
+  // No vector for a blank text.
   Result<state::Embedding> Embed(const std::string& text, const Patience& patience);
   Status AddRelated(const Access& access, const MemoryQuery& query,
                     std::vector<state::MemoryHit>& hits);

@@ -6,6 +6,7 @@
 #include "agent_graph/error.h"
 #include "base/allocation_account.h"
 #include "base/json.h"
+#include "message/codec.h"
 #include "state/limits.h"
 
 namespace agent_graph::run {
@@ -38,6 +39,11 @@ MemoryRecord ToRecord(state::MemoryRecord memory) {
   record.user_id = std::move(memory.owner);
   record.metadata_json = std::move(memory.metadata_json);
   record.timestamp = static_cast<double>(memory.created_micros) / 1e6;
+  if (!memory.message_json.empty()) {
+    if (Result<Message> message = message::FromJsonText(memory.message_json); message.ok()) {
+      record.message = *std::move(message);
+    }
+  }
   return record;
 }
 
@@ -64,8 +70,14 @@ memory::Access RunMemories::AccessOf(const std::string& agent_id) const {
 std::string RunMemories::Store(const NewMemory& memory) {
   const TolerateAllocations tolerated;
   IndexOf(memory::kMemoryTypes, memory.memory_type, "memory_type");
-  if (memory.content.empty()) throw MemoryError("a memory must hold text");
-  if (memory.content.size() + memory.metadata_json.size() > kContentBytesMax) {
+  memory::NewMemory stored;
+  stored.content = memory.message ? memory.message->Text() : memory.content;
+  if (memory.message) stored.message_json = message::ToJsonText(*memory.message);
+  if (memory.message ? memory.message->content.empty() : stored.content.empty()) {
+    throw MemoryError("a memory must hold text or a message with content");
+  }
+  if (std::max(stored.content.size(), stored.message_json.size()) + memory.metadata_json.size() >
+      kContentBytesMax) {
     throw MemoryError("a memory must have at most " + std::to_string(kContentBytesMax) + " bytes");
   }
   for (const std::string* name : {&memory.category, &memory.agent_id}) {
@@ -75,8 +87,6 @@ std::string RunMemories::Store(const NewMemory& memory) {
   }
   const Result<json> metadata = ParseJson(memory.metadata_json);
   if (!metadata.ok() || !metadata->is_object()) throw MemoryError("metadata must be an object");
-  memory::NewMemory stored;
-  stored.content = memory.content;
   stored.memory_type = memory.memory_type;
   stored.category = memory.category;
   stored.thread_id = environment_->thread_id;

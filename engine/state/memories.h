@@ -29,10 +29,13 @@ struct MemoryRecord {
   std::string thread_id;  // where it was learnt; may be empty
   std::string memory_type;
   std::string category;
-  std::string content;
+  std::string content;  // text
   std::string metadata_json = "{}";
   int64_t created_micros = 0;
   int64_t updated_micros = 0;
+  // The message that was stored, as the message codec writes it; `content` is its text, which may
+  // be empty. Empty: the memory is plain text.
+  std::string message_json;
 };
 
 // A field of the record (memory_type, category, agent_id, thread_id, user_id, content) or else a
@@ -67,6 +70,7 @@ struct UpdateMemory {
   std::string metadata_json = "{}";
   bool replace_metadata = false;  // else merged: null removes a key
   Embedding embedding;
+  std::string message_json;  // as in MemoryRecord
 };
 
 struct ListMemories {

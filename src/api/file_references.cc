@@ -29,15 +29,21 @@ bool IsReference(const ContentBlock& block) {
   return media != nullptr && media->media.kind == MediaReference::Kind::kFileId;
 }
 
+// The block as its file is.
+MediaBlock Described(const MediaBlock& block, const media::FileRecord& record) {
+  MediaBlock described = block;
+  described.type = TypeOf(record);
+  described.media.mime_type = record.mime_type;
+  described.media.filename = record.filename;
+  described.media.size_bytes = static_cast<int64_t>(record.size_bytes);
+  return described;
+}
+
 // One block of one message; nothing when it is to be left out.
 Result<std::optional<ContentBlock>> Resolve(HandlerContext& context, const MediaBlock& block) {
   media::Storage& files = *context.api().files;
   AG_ASSIGN_OR_RETURN(media::FileRecord record, files.Find(ReaderOf(context), block.media.file_id));
-  MediaBlock resolved = block;
-  resolved.type = TypeOf(record);
-  resolved.media.mime_type = record.mime_type;
-  resolved.media.filename = record.filename;
-  resolved.media.size_bytes = static_cast<int64_t>(record.size_bytes);
+  MediaBlock resolved = Described(block, record);
   const Documents documents = context.api().settings->media.documents;
   if (resolved.type == MediaBlock::Type::kDocument) {
     if (documents == Documents::kSkip) return std::optional<ContentBlock>();
@@ -84,8 +90,9 @@ class StoredReferences {
   std::unordered_map<std::string, std::vector<ContentBlock>> read_;  // by the message's id
 };
 
-ErrorInfo TooMany(std::vector<std::string> path, size_t message) {
-  path.insert(path.end(), {std::to_string(message), "content"});
+// `path` is that of the message.
+ErrorInfo TooMany(std::vector<std::string> path) {
+  path.emplace_back("content");
   Problems problems;
   problems.Add(std::move(path),
                "at most " + std::to_string(kFileReferencesMax) + " files may be referred to",
@@ -152,7 +159,11 @@ std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, const std::vector
         content.push_back(std::move(block));
         continue;
       }
-      if (++references > kFileReferencesMax) return TooMany(path, i);
+      if (++references > kFileReferencesMax) {
+        std::vector<std::string> place = path;
+        place.push_back(std::to_string(i));
+        return TooMany(std::move(place));
+      }
       Result<std::optional<ContentBlock>> resolved = Resolve(context, reference);
       if (!resolved.ok()) return context.Explain(resolved.status());
       if (!*resolved) continue;
@@ -164,6 +175,24 @@ std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, const std::vector
     any_has_grown = any_has_grown || growth.has_grown();
   }
   return StoreInlineFiles(context, messages, any_has_grown);
+}
+
+std::optional<ErrorInfo> DescribeFiles(HandlerContext& context,
+                                       const std::vector<std::string>& path, Message& message) {
+  size_t references = 0;
+  for (ContentBlock& block : message.content) {
+    if (!IsReference(block)) continue;
+    if (++references > kFileReferencesMax) return TooMany(path);
+    auto& media = std::get<MediaBlock>(block);
+    Result<media::FileRecord> record =
+        context.api().files->Find(ReaderOf(context), media.media.file_id);
+    if (record.ok()) {
+      media = Described(media, *record);
+    } else if (record.status().code() != StatusCode::kNotFound) {
+      return context.Explain(record.status());
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace agent_graph::api

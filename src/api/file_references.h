@@ -24,4 +24,11 @@ inline constexpr size_t kFileReferencesMax = 64;  // of one array of messages
 std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, const std::vector<std::string>& path,
                                       const std::string& thread_id, std::vector<Message>& messages);
 
+// The type, name and size that each file of the caller has, for the blocks of a message that is
+// kept outside a thread. Blocks that refer to other files, and documents, stay as they are: a
+// reference that cannot be read does no harm there. The error to answer with: too many references,
+// or files that cannot be looked up now.
+std::optional<ErrorInfo> DescribeFiles(HandlerContext& context,
+                                       const std::vector<std::string>& path, Message& message);
+
 }  // namespace agent_graph::api

@@ -22,6 +22,13 @@ json TextOrNull(const std::string& text) {
   return text.empty() ? json() : json(text);
 }
 
+// A message in the shape of a thread's messages, or text.
+json ContentJson(const state::MemoryRecord& memory) {
+  if (memory.message_json.empty()) return memory.content;
+  Result<json> message = ParseJson(memory.message_json, kOwnJsonLimits);
+  return message.ok() ? *std::move(message) : json(memory.content);
+}
+
 // Clients read `id`, `timestamp` and the category of the metadata; the documents also name
 // `memory_id` and `category`.
 json RecordJson(const state::MemoryRecord& memory) {
@@ -29,7 +36,7 @@ json RecordJson(const state::MemoryRecord& memory) {
   json record;
   record["id"] = memory.id;
   record["memory_id"] = memory.id;
-  record["content"] = memory.content;
+  record["content"] = ContentJson(memory);
   record["score"] = nullptr;
   record["memory_type"] = memory.memory_type;
   record["category"] = memory.category;
@@ -59,8 +66,13 @@ const std::string& MemoryId(HandlerContext& context, Problems& problems) {
 void StoreMemory(HandlerContext& context) {
   Problems problems;
   const memory::Access access = ReadMemoryAccess(context, problems);
-  const memory::NewMemory memory = ReadNewMemory(context, problems);
+  memory::NewMemory memory = ReadNewMemory(context, problems);
+  MemoryContent content = ReadMemoryContent(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  memory.content = content.text;
+  StoredMemoryMessage message = StoreMemoryMessage(context, std::move(content));
+  if (message.error) return context.Fail(*message.error);
+  memory.message_json = std::move(message.json);
   Result<std::string> id = context.memory().Store(access, memory, PatienceOf(context));
   if (!id.ok()) return context.Fail(id.status());
   context.Succeed(DumpJson({{"memory_id", *id}}), "memory stored");
@@ -110,7 +122,7 @@ void UpdateMemory(HandlerContext& context) {
   const memory::Access access = ReadMemoryAccess(context, problems);
   const std::string& memory_id = MemoryId(context, problems);
   memory::MemoryChange change;
-  change.content = ReadMemoryContent(context, problems);
+  MemoryContent content = ReadMemoryContent(context, problems);
   MemoryMetadata metadata = ReadMemoryMetadata(context, problems);
   change.metadata_json = std::move(metadata.json);
   change.category = std::move(metadata.category);
@@ -119,6 +131,10 @@ void UpdateMemory(HandlerContext& context) {
     change.replace_metadata = replace != nullptr && replace->is_boolean() && replace->get<bool>();
   }
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  change.content = content.text;
+  StoredMemoryMessage message = StoreMemoryMessage(context, std::move(content));
+  if (message.error) return context.Fail(*message.error);
+  change.message_json = std::move(message.json);
   Status updated = context.memory().Update(access, memory_id, change, PatienceOf(context));
   if (!updated.ok()) return context.Fail(updated);
   context.Succeed(R"({"success":true,"data":true})", "memory updated");

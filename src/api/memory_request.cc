@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/body_thread.h"
+#include "api/file_references.h"
+#include "api/inline_files.h"
 #include "api/media_urls.h"
 #include "api/memory_shapes.h"
 #include "base/json.h"
@@ -38,12 +40,23 @@ std::string TextOf(const json& body, const std::string& key) {
   return member->get<std::string>();
 }
 
-void CheckBytes(const std::string& text, const std::string& key, const HandlerContext& context,
+void CheckBytes(size_t bytes, const std::string& key, const HandlerContext& context,
                 Problems& problems) {
   const uint64_t bytes_max = context.api().settings->limits.message_bytes_max;
-  if (text.size() <= bytes_max) return;
+  if (bytes <= bytes_max) return;
   problems.Add({"body", key}, "must have at most " + std::to_string(bytes_max) + " bytes",
                "too_long");
+}
+
+void CheckBytes(const std::string& text, const std::string& key, const HandlerContext& context,
+                Problems& problems) {
+  CheckBytes(text.size(), key, context, problems);
+}
+
+bool HoldsMoreThanText(const Message& message) {
+  return std::ranges::any_of(message.content, [](const ContentBlock& block) {
+    return !std::holds_alternative<TextBlock>(block);
+  });
 }
 
 // "content.role: must be …" becomes the place and what is wrong there.
@@ -81,6 +94,18 @@ std::optional<double> ScoreThresholdOf(const json& body) {
   return member->get<double>();
 }
 
+// `content` is an array of blocks, or a message that has them.
+void CheckContentUrls(const json& content, const HandlerContext& context, Problems& problems) {
+  std::vector<std::string> location = {"body", "content"};
+  const json* blocks = &content;
+  if (!content.is_array()) {
+    location.emplace_back("content");
+    blocks = FindMember(content, "content");
+  }
+  if (blocks == nullptr) return;
+  CheckMediaUrls(*blocks, location, context.message_limits().media_urls, problems);
+}
+
 }  // namespace
 
 memory::Access ReadMemoryAccess(const HandlerContext& context, Problems& problems) {
@@ -99,29 +124,40 @@ memory::Access ReadMemoryAccess(const HandlerContext& context, Problems& problem
   return access;
 }
 
-std::string ReadMemoryContent(const HandlerContext& context, Problems& problems) {
+MemoryContent ReadMemoryContent(const HandlerContext& context, Problems& problems) {
   const json& member = context.body().at("content");
-  std::string content;
+  MemoryContent content;
   if (member.is_string()) {
-    content = member.get<std::string>();
-  } else {
-    const json blocks = {{"role", "user"}, {"content", member}};
-    Result<Message> message = message::FromJson(member.is_array() ? blocks : member, "content");
-    if (!message.ok()) {
-      AddMessageProblem(message.status().message(), problems);
-      return "";
-    }
-    const json* member_content = member.is_array() ? &member : FindMember(member, "content");
-    std::vector<std::string> location = {"body", "content"};
-    if (!member.is_array()) location.emplace_back("content");
-    if (member_content != nullptr) {
-      CheckMediaUrls(*member_content, location, context.message_limits().media_urls, problems);
-    }
-    content = message->Text();
+    content.text = member.get<std::string>();
+    if (IsBlank(content.text)) problems.Add({"body", "content"}, "must hold text", "too_short");
+    CheckBytes(content.text, "content", context, problems);
+    return content;
   }
-  if (IsBlank(content)) problems.Add({"body", "content"}, "must hold text", "too_short");
-  CheckBytes(content, "content", context, problems);
+  const json blocks = {{"role", "user"}, {"content", member}};
+  Result<Message> message = message::FromJson(member.is_array() ? blocks : member, "content");
+  if (!message.ok()) {
+    AddMessageProblem(message.status().message(), problems);
+    return content;
+  }
+  CheckContentUrls(member, context, problems);
+  content.text = message->Text();
+  if (IsBlank(content.text) && !HoldsMoreThanText(*message)) {
+    problems.Add({"body", "content"}, "must hold text or another block", "too_short");
+  }
+  CheckBytes(message::ToJsonText(*message).size() - InlineBytes(*message), "content", context,
+             problems);
+  content.message = *std::move(message);
   return content;
+}
+
+StoredMemoryMessage StoreMemoryMessage(HandlerContext& context, MemoryContent content) {
+  StoredMemoryMessage stored;
+  if (!content.message) return stored;
+  std::vector<Message> messages = {*std::move(content.message)};
+  stored.error = DescribeFiles(context, {"body"}, messages[0]);
+  if (!stored.error) stored.error = StoreInlineFiles(context, messages, false);
+  if (!stored.error) stored.json = message::ToJsonText(messages[0]);
+  return stored;
 }
 
 MemoryMetadata ReadMemoryMetadata(const HandlerContext& context, Problems& problems) {
@@ -147,7 +183,6 @@ MemoryMetadata ReadMemoryMetadata(const HandlerContext& context, Problems& probl
 memory::NewMemory ReadNewMemory(const HandlerContext& context, Problems& problems) {
   const json& body = context.body();
   memory::NewMemory memory;
-  memory.content = ReadMemoryContent(context, problems);
   memory.memory_type = memory::kMemoryTypes[ChoiceOf(body, kMemoryType)];
   MemoryMetadata metadata = ReadMemoryMetadata(context, problems);
   memory.metadata_json = std::move(metadata.json);

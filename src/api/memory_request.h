@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "agent_graph/message.h"
 #include "api/context.h"
 #include "api/fields.h"
 #include "memory/memory_store.h"
@@ -14,8 +15,20 @@ namespace agent_graph::api {
 // rows; everybody else has their own memories, whatever it says.
 memory::Access ReadMemoryAccess(const HandlerContext& context, Problems& problems);
 
-// `content`: text, or a message, whose text it is.
-std::string ReadMemoryContent(const HandlerContext& context, Problems& problems);
+// `content`: text, or a message with its text.
+struct MemoryContent {
+  std::string text;                // blank only if there is a message
+  std::optional<Message> message;  // absent: `content` was a string
+};
+MemoryContent ReadMemoryContent(const HandlerContext& context, Problems& problems);
+// The message as it is stored: blocks that refer to a file of the caller get its type, name and
+// size, and the files that a message holds itself are treated like those of a thread's messages.
+// Empty without a message. May suspend.
+struct StoredMemoryMessage {
+  std::string json;
+  std::optional<ErrorInfo> error;
+};
+StoredMemoryMessage StoreMemoryMessage(HandlerContext& context, MemoryContent content);
 
 // `metadata` without its `category`, which is the memory's own.
 struct MemoryMetadata {
@@ -24,7 +37,7 @@ struct MemoryMetadata {
 };
 MemoryMetadata ReadMemoryMetadata(const HandlerContext& context, Problems& problems);
 
-// What is stored besides the content.
+// Everything but the content.
 memory::NewMemory ReadNewMemory(const HandlerContext& context, Problems& problems);
 memory::MemoryQuery ReadMemoryQuery(const HandlerContext& context, Problems& problems);
 

@@ -19,10 +19,11 @@ constexpr Field kOptions{.name = "options",
                          .type = kObject,
                          .description = "Handed to the store; `replace_metadata` of an update"};
 
-constexpr Field kContentField{.name = "content",
-                              .type = kContent,
-                              .description = "Text, or a message, whose text it is",
-                              .required = true};
+constexpr Field kContentField{
+    .name = "content",
+    .type = kContent,
+    .description = "Text, or a message; its text is what searches look at",
+    .required = true};
 constexpr Field kMetadata{
     .name = "metadata", .type = kObject, .description = "`category` is the memory's own"};
 constexpr Field kFilterValue{.type = kScalar, .required = true};

@@ -364,7 +364,10 @@ const std::string_view kAnswerSchemas = R"json({
     "properties": {
       "memory_id": {"type": "string"},
       "id": {"type": "string"},
-      "content": {"type": "string"},
+      "content": {
+        "description": "As it was stored",
+        "anyOf": [{"type": "string"}, {"$ref": "#/components/schemas/Message"}]
+      },
       "score": {"type": ["number", "null"], "description": "Of a search; grows with likeness"},
       "memory_type": {"type": "string"},
       "category": {"type": "string"},

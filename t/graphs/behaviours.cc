@@ -117,7 +117,8 @@ void BuildAsking(GraphBuilder& graph) {
   graph.AddEdge(START, "ASK").AddEdge("ASK", "ACT");
 }
 
-// "keep X" stores a memory, "drop ID" deletes one, "read ID" shows one; anything else is looked up.
+// "show X" stores a message with an image, "keep X" a text, "drop ID" deletes one, "read ID" shows
+// one; anything else is looked up.
 NodeResult Remember(const State& state, RunContext& context) {
   const std::string text = state.LastUserText();
   const std::string word = text.substr(0, 5);
@@ -125,12 +126,25 @@ NodeResult Remember(const State& state, RunContext& context) {
   if (word == "keep ") {
     return Message::Assistant(context.memories().Store({.content = rest, .category = "kept"}));
   }
+  if (word == "show ") {
+    Message message = Message::Assistant(rest);
+    MediaBlock image;
+    image.media.url = "https://example.org/tea.png";
+    message.content.push_back(std::move(image));
+    return Message::Assistant(context.memories().Store({.message = message}));
+  }
   if (word == "drop ") {
     return Message::Assistant(context.memories().Delete(rest) ? "dropped" : "unknown");
   }
   if (word == "read ") {
     const auto memory = context.memories().Get(rest);
-    return Message::Assistant(memory ? memory->user_id + ": " + memory->content : "unknown");
+    if (!memory) return Message::Assistant("unknown");
+    std::string shown = memory->user_id + ": " + memory->content;
+    if (memory->message) {
+      shown += " by " + std::string(RoleName(memory->message->role)) + ", blocks " +
+               std::to_string(memory->message->content.size());
+    }
+    return Message::Assistant(shown);
   }
   std::string found;
   for (const FoundMemory& memory : context.memories().Search({.query = text, .category = "kept"})) {

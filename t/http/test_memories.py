@@ -1,5 +1,6 @@
 """The memory routes against a real nginx."""
 
+import base64
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from harness.messages import texts
 from harness.openapi import OpenApi
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.tool_graph import tool_graph
+from harness.uploads import uploaded
 from harness.waiting import wait_until
 
 _STORE = {"store": "leveldb", "embedding": "hash"}
@@ -112,13 +114,83 @@ def test_answers_are_what_the_document_says(service):
         openapi.check_answer(method, path, reply)
 
 
-def test_defaults_and_the_text_of_a_message(service):
+def test_defaults_and_a_message(service):
     message = {"role": "user", "content": [{"type": "text", "text": "I live in "}, {"type": "text", "text": "Porto."}]}
     memory_id = _store(service, message)
     memory = _data(service.post(f"{_MEMORIES}/{memory_id}", {}))["memory"]
-    assert memory["content"] == "I live in Porto."
+    assert memory["content"]["role"] == "user"
+    assert [block["text"] for block in memory["content"]["content"]] == ["I live in ", "Porto."]
     assert memory["memory_type"] == "episodic" and memory["category"] == "general"
     assert memory["metadata"] == {"category": "general"}
+
+
+def _blocks(memory):
+    return [(block["type"], block.get("text")) for block in memory["content"]["content"]]
+
+
+_IMAGE = {"type": "image", "media": {"kind": "url", "url": "https://example.org/tea.png"}}
+
+
+def test_a_message_keeps_its_role_and_blocks(service):
+    openapi = OpenApi(service.get("/openapi.json").json())
+    message = {
+        "role": "assistant", "message_id": "m-1", "metadata": {"b": 1, "a": 2},
+        "content": [{"type": "text", "text": "green tea"}, _IMAGE, {"type": "text", "text": " is good"}],
+    }
+    memory_id = _store(service, message)
+    _store(service, "coffee")
+    reply = service.post(f"{_MEMORIES}/{memory_id}")
+    openapi.check_answer("POST", _MEMORIES + "/{memory_id}", reply)
+    got = _data(reply)["memory"]
+    (found,) = _search(service, "green tea is good", limit=1)
+    listed = _list(service)[1]
+    for memory in (got, found, listed):
+        assert memory["content"]["role"] == "assistant"
+        assert memory["content"]["message_id"] == "m-1"
+        assert memory["content"]["metadata"] == {"a": 2, "b": 1}
+        assert _blocks(memory) == [("text", "green tea"), ("image", None), ("text", " is good")]
+        assert memory["content"]["content"][1]["media"]["url"] == _IMAGE["media"]["url"]
+    # The text is what was embedded, and what a filter compares.
+    assert found["score"] > 0.99
+    assert len(_search(service, "x", filters={"content": "green tea is good"})) == 1
+    # Text takes a message's place, and a message a text's.
+    _data(service.request("PUT", f"{_MEMORIES}/{memory_id}", {"content": "plain"}))
+    assert _data(service.post(f"{_MEMORIES}/{memory_id}"))["memory"]["content"] == "plain"
+    _data(service.request("PUT", f"{_MEMORIES}/{memory_id}", {"content": message | {"role": "user"}}))
+    assert _data(service.post(f"{_MEMORIES}/{memory_id}"))["memory"]["content"]["role"] == "user"
+
+
+def test_a_message_without_text(service):
+    """It is listed and read; a search by likeness or words has nothing to go by."""
+    image_only = {"role": "user", "content": [_IMAGE]}
+    call = {"role": "assistant", "content": [{"type": "tool_call", "id": "c", "name": "f", "args": {}}]}
+    ids = [_store(service, content) for content in (image_only, call, [_IMAGE])]
+    _store(service, "tea")
+    assert _ids(_list(service))[1:] == ids[::-1]
+    assert _blocks(_list(service)[3]) == [("image", None)]
+    assert [memory["content"] for memory in _search(service, "tea")] == ["tea"]
+    newest = _search(service, "tea", retrieval_strategy="temporal")
+    assert _ids(newest)[1:] == ids[::-1]
+    _data(service.request("PUT", f"{_MEMORIES}/{ids[0]}", {"content": "green tea"}))
+    assert len(_search(service, "tea")) == 2
+    _data(service.request("PUT", f"{_MEMORIES}/{ids[0]}", {"content": image_only}))
+    assert [memory["content"] for memory in _search(service, "tea")] == ["tea"]
+
+
+def test_files_of_a_message(service):
+    """A file of the caller's is described by what it is; its bytes stay where they are."""
+    file_id = uploaded(service, b"RIFF", "tea.wav", "audio/wav")["file_id"]
+    blocks = [{"type": "image", "file_id": file_id}, {"type": "image", "file_id": "0" * 32}]
+    memory_id = _store(service, {"role": "user", "content": blocks})
+    content = _data(service.post(f"{_MEMORIES}/{memory_id}"))["memory"]["content"]["content"]
+    assert content[0]["type"] == "audio" and content[0]["media"]["filename"] == "tea.wav"
+    assert content[1]["type"] == "image" and content[1]["media"] == {"kind": "file_id", "file_id": "0" * 32}
+    large = base64.b64encode(bytes(1_500_000)).decode()
+    inline = {"type": "image", "media": {"kind": "data", "data_base64": large, "mime_type": "image/png"}}
+    memory_id = _store(service, {"role": "user", "content": [inline]})
+    (block,) = _data(service.post(f"{_MEMORIES}/{memory_id}"))["memory"]["content"]["content"]
+    assert block["media"]["kind"] == "file_id" and block["media"]["size_bytes"] == 1_500_000
+    assert service.get("/v1/files/" + block["media"]["file_id"]).body == bytes(1_500_000)
 
 
 @pytest.mark.parametrize(
@@ -127,6 +199,14 @@ def test_defaults_and_the_text_of_a_message(service):
         (_MEMORIES, {}, ["body", "content"]),
         (_MEMORIES, {"content": " "}, ["body", "content"]),
         (_MEMORIES, {"content": 5}, ["body", "content"]),
+        (_MEMORIES, {"content": []}, ["body", "content"]),
+        (_MEMORIES, {"content": {"role": "user", "content": []}}, ["body", "content"]),
+        (_MEMORIES, {"content": {"role": "user", "content": " "}}, ["body", "content"]),
+        (_MEMORIES, {"content": {"role": "user", "content": [{"type": "text", "text": ""}]}}, ["body", "content"]),
+        (_MEMORIES, {"content": {"role": "user", "content": "x" * 1100000}}, ["body", "content"]),
+        (_MEMORIES, {"content": [_IMAGE | {"alt_text": "x" * 1100000}]}, ["body", "content"]),
+        (_MEMORIES, {"content": {"role": "user", "content": [{"type": "image"}]}},
+         ["body", "content", "content", "0", "media"]),
         (_MEMORIES, {"content": {"role": "nobody", "content": "x"}}, ["body", "content", "role"]),
         (_MEMORIES, {"content": "x", "memory_type": "short"}, ["body", "memory_type"]),
         (_MEMORIES, {"content": "x", "metadata": []}, ["body", "metadata"]),
@@ -252,6 +332,39 @@ def test_contents_are_kept_within_the_token_budget(service):
     assert len(cut["content"]) == 40
 
 
+def test_defaults_of_limits(service):
+    for number in range(11):
+        _store(service, f"note {number} about tea")
+    assert len(_search(service, "tea")) == 10
+    assert len(_search(service, "tea", limit=None)) == 10
+    assert len(_search(service, "tea", limit=11)) == 11
+    for number in range(90):
+        _store(service, f"another note {number}")
+    for body in (None, {}, {"limit": None}):
+        page = _data(service.post(_LIST, body))
+        assert len(page["memories"]) == 100 and page["next_cursor"]
+        (last,) = _list(service, {"cursor": page["next_cursor"]})
+        assert last["content"] == "note 0 about tea"
+
+
+def test_default_of_the_token_budget(service):
+    """4000 tokens of four bytes: the four long ones are just that, and one more token is too much."""
+    _store(service, "tea")
+    for _ in range(4):
+        _store(service, "tea " * 1000)
+    newest_first = {"retrieval_strategy": "temporal"}
+    for fields in ({}, {"max_tokens": None}, {"max_tokens": 4000}):
+        assert len(_search(service, "tea", **newest_first, **fields)) == 4
+    assert len(_search(service, "tea", **newest_first, max_tokens=4001)) == 5
+
+
+def test_the_document_names_the_defaults(service):
+    schemas = service.get("/openapi.json").json()["components"]["schemas"]
+    search = schemas["SearchMemoriesRequest"]["properties"]
+    assert search["limit"]["default"] == 10 and search["max_tokens"]["default"] == 4000
+    assert schemas["ListMemoriesRequest"]["properties"]["limit"]["default"] == 100
+
+
 def test_updates(service):
     memory_id = _store(service, "tea", category="taste", metadata={"a": 1, "b": 2})
     updated = service.request("PUT", f"{_MEMORIES}/{memory_id}", {"content": "coffee", "metadata": {"b": 3}})
@@ -332,39 +445,6 @@ def test_owners(start_guarded):
 
 
 def test_everybody_sees_all_where_all_is_allowed(start_guarded):
-def test_defaults_of_limits(service):
-    for number in range(11):
-        _store(service, f"note {number} about tea")
-    assert len(_search(service, "tea")) == 10
-    assert len(_search(service, "tea", limit=None)) == 10
-    assert len(_search(service, "tea", limit=11)) == 11
-    for number in range(90):
-        _store(service, f"another note {number}")
-    for body in (None, {}, {"limit": None}):
-        page = _data(service.post(_LIST, body))
-        assert len(page["memories"]) == 100 and page["next_cursor"]
-        (last,) = _list(service, {"cursor": page["next_cursor"]})
-        assert last["content"] == "note 0 about tea"
-
-
-def test_default_of_the_token_budget(service):
-    """4000 tokens of four bytes: the four long ones are just that, and one more token is too much."""
-    _store(service, "tea")
-    for _ in range(4):
-        _store(service, "tea " * 1000)
-    newest_first = {"retrieval_strategy": "temporal"}
-    for fields in ({}, {"max_tokens": None}, {"max_tokens": 4000}):
-        assert len(_search(service, "tea", **newest_first, **fields)) == 4
-    assert len(_search(service, "tea", **newest_first, max_tokens=4001)) == 5
-
-
-def test_the_document_names_the_defaults(service):
-    schemas = service.get("/openapi.json").json()["components"]["schemas"]
-    search = schemas["SearchMemoriesRequest"]["properties"]
-    assert search["limit"]["default"] == 10 and search["max_tokens"]["default"] == 4000
-    assert schemas["ListMemoriesRequest"]["properties"]["limit"]["default"] == 100
-
-
     service = start_guarded("allow_all")
     alice, bob = bearer("alice"), bearer("bob")
     hers = _store(service, "alice's tea", headers=alice)
@@ -532,6 +612,10 @@ def test_nodes_remember(start_service, graph):
     assert _ids(_list(service, headers=alice)) == [memory_id]
     assert _say(service, "drop " + memory_id, alice) == "dropped"
     assert _list(service, headers=alice) == []
+    memory_id = _say(service, "show black tea", alice)
+    assert _say(service, "read " + memory_id, alice) == "alice: black tea by assistant, blocks 2"
+    (memory,) = _list(service, headers=alice)
+    assert _blocks(memory) == [("text", "black tea"), ("image", None)]
 
 
 def test_nodes_without_a_store(start_service):

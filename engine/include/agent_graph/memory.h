@@ -14,15 +14,18 @@
 #include <vector>
 
 #include "agent_graph/export.h"
+#include "agent_graph/message.h"
 
 namespace agent_graph {
 
 struct NewMemory {
-  std::string content = {};
+  std::string content = {};              // text; not read if there is a message
   std::string memory_type = "episodic";  // or semantic, procedural, entity, relationship, ...
   std::string category = "general";
   std::string agent_id = {};         // whose memory it is, when several agents share the store
   std::string metadata_json = "{}";  // an object
+  // Kept whole, with its role and blocks; its text is what searches look at.
+  std::optional<Message> message = {};
 };
 
 struct MemoryRecord {
@@ -33,7 +36,8 @@ struct MemoryRecord {
   std::string agent_id;
   std::string user_id;
   std::string metadata_json;
-  double timestamp = 0;  // Unix seconds
+  double timestamp = 0;            // Unix seconds
+  std::optional<Message> message;  // what was stored, if it was a message; `content` is its text
 };
 
 struct FoundMemory : MemoryRecord {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
 #include "state/leveldb/reader.h"
 #include "state/search/filter.h"
 
@@ -75,7 +76,7 @@ bool MayTouch(const Scope& scope, const std::string& agent_id, const MemoryRecor
 size_t TextBytes(const MemoryRecord& record) {
   return record.id.size() + record.owner.size() + record.agent_id.size() + record.thread_id.size() +
          record.memory_type.size() + record.category.size() + record.content.size() +
-         record.metadata_json.size();
+         record.metadata_json.size() + record.message_json.size();
 }
 
 Result<MemoryRecord> ReadMemory(const DatabaseSnapshot& snapshot, const MemoryName& name) {
@@ -136,6 +137,7 @@ Result<UnembeddedPage> ReadUnembedded(const DatabaseSnapshot& snapshot,
   page.looked_at = memories.memories.size();
   page.next_cursor = std::move(memories.next_cursor);
   for (MemoryRecord& record : memories.memories) {
+    if (IsBlank(record.content)) continue;  // a message without text has no vector
     AG_ASSIGN_OR_RETURN(std::optional<keys::MemoryKey> place,
                         ReadRow<keys::MemoryKey>(snapshot, keys::MemoryPlace(record.id)));
     if (!place) continue;

@@ -76,6 +76,7 @@ Result<ReplyRow> Store::ChangeMemory(const UpdateMemory& update, int64_t micros)
                       MergeJsonObjects(update.replace_metadata ? "{}" : record.metadata_json,
                                        update.metadata_json, "metadata"));
   record.content = update.content;
+  record.message_json = update.message_json;
   if (update.category) record.category = *update.category;
   record.updated_micros = std::max(micros, record.updated_micros);
   transaction_.PutRow(keys::Memory(memory->key), record);

@@ -15,7 +15,7 @@ auto Fields(T& s) {
 template <pack::SameAs<MemoryRecord> T>
 auto Fields(T& s) {
   return std::tie(s.id, s.owner, s.agent_id, s.thread_id, s.memory_type, s.category, s.content,
-                  s.metadata_json, s.created_micros, s.updated_micros);
+                  s.metadata_json, s.created_micros, s.updated_micros, s.message_json);
 }
 template <pack::SameAs<FieldEquals> T>
 auto Fields(T& s) {
@@ -35,7 +35,8 @@ auto Fields(T& s) {
 }
 template <pack::SameAs<UpdateMemory> T>
 auto Fields(T& s) {
-  return std::tie(s.name, s.content, s.category, s.metadata_json, s.replace_metadata, s.embedding);
+  return std::tie(s.name, s.content, s.category, s.metadata_json, s.replace_metadata, s.embedding,
+                  s.message_json);
 }
 template <pack::SameAs<ListMemories> T>
 auto Fields(T& s) {

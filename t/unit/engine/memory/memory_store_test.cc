@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 
+#include "message/codec.h"
+
 namespace agent_graph::memory {
 namespace {
 
@@ -14,8 +16,14 @@ using testing::ElementsAre;
 // Finds what it is told to and knows the memories `kept`.
 class FoundMemories final : public state::Memories {
  public:
-  Status Store(const state::StoreMemory&) override { return Status::Ok(); }
-  Status Update(const state::UpdateMemory&) override { return Status::Ok(); }
+  Status Store(const state::StoreMemory& store) override {
+    stored = store.embedding;
+    return Status::Ok();
+  }
+  Status Update(const state::UpdateMemory& update) override {
+    stored = update.embedding;
+    return Status::Ok();
+  }
   Status DeleteMemory(const state::MemoryName&) override { return Status::Ok(); }
   Result<state::MemoryPage> List(const state::ListMemories&) override {
     return state::MemoryPage();
@@ -30,6 +38,7 @@ class FoundMemories final : public state::Memories {
     return record->second;
   }
 
+  state::Embedding stored;  // by the last call
   state::MemoryHits found;
   std::map<std::string, state::MemoryRecord> kept;
 };
@@ -79,6 +88,61 @@ TEST_F(RelatedMemories, NeverStandBeforeTheHitThatNamesThem) {
   memories_.found.hits = {{Memory("first", "related"), -1.0}, {Memory("second"), -4.0}};
   EXPECT_THAT(Search(10), ElementsAre("first", "related", "second"));
   EXPECT_THAT(Search(1), ElementsAre("first"));
+}
+
+class MessageMemories : public RelatedMemories {
+ protected:
+  static constexpr char kMessage[] =
+      R"({"role":"assistant","content":[{"type":"text","text":"12345"},)"
+      R"({"type":"image","file_id":"f"},{"type":"text","text":"6\u00e489"},)"
+      R"({"type":"text","text":"0"}]})";
+
+  static state::MemoryRecord OfMessage(const std::string& id) {
+    state::MemoryRecord record = Memory(id);
+    const Message message = message::FromJsonText(kMessage).value();
+    record.content = message.Text();
+    record.message_json = message::ToJsonText(message);
+    return record;
+  }
+  std::vector<state::MemoryHit> Search(uint64_t tokens_max) {
+    MemoryStore store(memories_, *embedder_);
+    MemoryQuery query;
+    query.text = "anything";
+    query.tokens_max = tokens_max;
+    return store.Search({}, query, {never_}).value();
+  }
+
+  const runtime::Cancellation never_;
+};
+
+TEST_F(MessageMemories, AreEmbeddedByTheirText) {
+  MemoryStore store(memories_, *embedder_);
+  NewMemory memory{.content = "tea", .message_json = kMessage};
+  ASSERT_TRUE(store.Store({}, memory, {never_}).ok());
+  EXPECT_EQ(memories_.stored.space, embedder_->space());
+  EXPECT_FALSE(memories_.stored.values.empty());
+  memory.content = " \n";
+  ASSERT_TRUE(store.Store({}, memory, {never_}).ok());
+  EXPECT_TRUE(memories_.stored.values.empty());
+  MemoryChange change{.content = "", .message_json = kMessage};
+  ASSERT_TRUE(store.Update({}, "m", change, {never_}).ok());
+  EXPECT_TRUE(memories_.stored.values.empty());
+}
+
+// What is over the budget goes from the end of the text; other blocks stay.
+TEST_F(MessageMemories, AreCutLikeTexts) {
+  memories_.found.hits = {{OfMessage("one"), 1}, {OfMessage("two"), 0.5}};
+  EXPECT_EQ(Search(6).size(), 2u);
+  EXPECT_EQ(Search(6)[0].memory.message_json, OfMessage("one").message_json);
+  EXPECT_EQ(Search(5).size(), 1u);
+  EXPECT_EQ(Search(5)[0].memory.message_json, OfMessage("one").message_json);
+  const state::MemoryRecord cut = Search(2).at(0).memory;
+  EXPECT_EQ(cut.content, "123456\u00e4");
+  const Message message = message::FromJsonText(cut.message_json).value();
+  EXPECT_EQ(message.Text(), cut.content);
+  EXPECT_EQ(message.content.size(), 4u);
+  EXPECT_EQ(message.role, Role::kAssistant);
+  EXPECT_EQ(Search(1)[0].memory.content, "1234");
 }
 
 }  // namespace

@@ -117,6 +117,51 @@ TEST_P(MemoriesTest, KeepWhatWasStored) {
   EXPECT_EQ(memories().Store(store).code(), StatusCode::kConflict);
 }
 
+TEST_P(MemoriesTest, KeepTheMessageThatWasStored) {
+  const std::string message = R"({"role":"assistant","content":[{"type":"text","text":"tea"}]})";
+  StoreMemory store = NewOf("m", "alice", "tea", {1, 0});
+  store.record.message_json = message;
+  Add(store);
+  StoreMemory image = NewOf("image", "alice", "", {});
+  image.record.message_json = R"({"role":"user","content":[{"type":"image"}]})";
+  Add(image);
+  const auto kept = [&](const std::string& id) {
+    return memories().GetMemory({ScopeOf("alice"), id, ""}).value().message_json;
+  };
+  EXPECT_EQ(kept("m"), message);
+  EXPECT_EQ(Hits(QueryOf("alice", {1, 0})).at(0).memory.message_json, message);
+  EXPECT_THAT(Found(QueryOf("alice", {1, 0})), ElementsAre("m"));
+  EXPECT_THAT(Listed("alice"), ElementsAre("image", "m"));
+  // There is nothing that could be embedded.
+  EXPECT_THAT(client_->List(ListUnembedded{"test", 2, 100, {}})->memories, IsEmpty());
+  UpdateMemory update;
+  update.name = {ScopeOf("alice"), "image", ""};
+  update.message_json = message;
+  ASSERT_TRUE(memories().Update(update).ok());
+  EXPECT_EQ(kept("image"), message);
+  update.message_json.clear();
+  update.content = "text";
+  ASSERT_TRUE(memories().Update(update).ok());
+  EXPECT_EQ(kept("image"), "");
+}
+
+// Rows of an older version end before the field.
+TEST(MemoryRow, OfAnOlderVersionIsPlainText) {
+  std::string bytes;
+  pack::Packer packer(bytes);
+  packer.Array(10);
+  for (const char* text : {"m", "alice", "", "", "episodic", "general", "tea", "{}"}) {
+    packer.Text(text);
+  }
+  packer.Signed(1);
+  packer.Signed(2);
+  MemoryRecord record;
+  ASSERT_TRUE(pack::FromBytes(bytes, record));
+  EXPECT_EQ(record.content, "tea");
+  EXPECT_EQ(record.updated_micros, 2);
+  EXPECT_EQ(record.message_json, "");
+}
+
 TEST_P(MemoriesTest, BelongToTheirOwner) {
   Add("a", "alice", "alice's", {1, 0});
   Add("b", "bob", "bob's", {1, 0});
