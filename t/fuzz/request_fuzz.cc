@@ -12,6 +12,7 @@
 #include "api/request_shapes.h"
 #include "api/routes.h"
 #include "base/json.h"
+#include "settings/media_urls.h"
 
 namespace agent_graph::api {
 namespace {
@@ -44,6 +45,8 @@ void RefusalIsJson(Problems problems) {
   Require(nlohmann::json::accept(ErrorEnvelope(std::move(problems).Error(), "id")));
 }
 
+const settings::MediaUrls kMediaUrls;
+
 void TryBody(const nlohmann::json& body, const FieldTable& table, size_t bytes) {
   Problems problems;
   CheckFields(body, table.fields, {"body"}, problems);
@@ -52,7 +55,7 @@ void TryBody(const nlohmann::json& body, const FieldTable& table, size_t bytes) 
   int64_t steps = IntegerOf(body, kRecursionLimit);
   if (&table == &kRunBody) Require(steps >= 1 && steps <= 100);
   Require(ChoiceOf(body, kResponseGranularity) < kGranularities.size());
-  ReadMessages(body, "messages", {bytes, kMessageBytesMax}, problems);
+  ReadMessages(body, "messages", {kMediaUrls, bytes, kMessageBytesMax}, problems);
   if (!problems.empty()) RefusalIsJson(std::move(problems));
 }
 
