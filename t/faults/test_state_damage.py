@@ -21,6 +21,8 @@ _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
 _WRITERS = 4
 _THREAD, _MESSAGE, _MESSAGE_ID, _MEMORY = 0x10, 0x15, 0x16, 0x31  # the first bytes of keys
 
+_WHOLE_RECORD = 1  # type of a record of a log that lies in one block
+
 pytestmark = pytest.mark.timeout(600)
 
 
@@ -223,6 +225,34 @@ def test_a_run_ends_in_the_folder_where_it_began(start_service, gated_provider, 
     service.reload()
     messages = service.get("/v1/threads/t/messages").json()["data"]["messages"]
     assert texts(messages) == ["hello", gated_provider.text]
+
+
+@pytest.mark.parametrize("damage", ["length", "zeros", "cut"])
+def test_a_damaged_record_in_the_last_block_of_the_log_is_no_end(start_service, damage):
+    """LevelDB itself takes it for a write that was torn, and drops all that follows."""
+    service = start_service(_SETTINGS, workers=2)
+    before = run_writers(service, _WRITERS, _enough)
+    service.kill_all()
+    log = max(_state(service).glob("db/*.log"), key=lambda path: path.name)
+    size = log.stat().st_size
+    whole = [record for record in leveldb_files.log_records(log) if record.type == _WHOLE_RECORD]
+    last_block = [record for record in whole if record.offset // LOG_BLOCK == size // LOG_BLOCK]
+    record = whole[-1] if damage == "cut" else (last_block or whole)[0]
+    if damage == "length":
+        leveldb_files.overwrite(log, record.offset + 4, b"\xff\x7f")
+    elif damage == "zeros":
+        leveldb_files.overwrite(log, record.offset, bytes(RECORD_HEAD))
+    else:
+        os.truncate(log, record.end - 1)
+    _repaired(service)
+    settle(service)
+    for writer in before:
+        found = set(stored_messages(service, writer.name))
+        missing = [name for name in writer.messages if name not in found]
+        assert all(f'"{name}"'.encode() in record.payload for name in missing), missing
+    service.stop()
+    service.wait_until_gone()
+    assert "0 problems" in _admin("verify", service)
 
 
 class _Place:

@@ -14,6 +14,8 @@
 #include "state/leveldb/disk/disk_env.h"
 #include "state/leveldb/disk/folder_watch.h"
 #include "state/leveldb/disk/reserve_file.h"
+#include "state/leveldb/files/file_check.h"
+#include "state/leveldb/files/synced_marks.h"
 #include "state/leveldb/synced_env.h"
 
 namespace agent_graph::state {
@@ -78,8 +80,11 @@ Result<std::unique_ptr<Database>> Database::OpenDirectory(const std::string& dir
   if (options.keeps_reserve) {
     AG_ASSIGN_OR_RETURN(database->reserve_, ReserveFile::Open(directory));
   }
+  AG_ASSIGN_OR_RETURN(database->marks_, SyncedMarks::Open(directory));
+  AG_RETURN_IF_ERROR(CheckFiles(directory, database->marks_->found()));
+  database->marks_->Begin();
   auto files = std::make_shared<FolderWatch>(directory);
-  database->disk_ = std::make_unique<DiskEnv>(database->reserve_, files);
+  database->disk_ = std::make_unique<DiskEnv>(database->reserve_, files, database->marks_);
   database->env_ = std::make_unique<SyncedEnv>(database->disk_.get());
   AG_ASSIGN_OR_RETURN(database, Open(directory, options, std::move(database)));
   files->Begin();
@@ -174,6 +179,7 @@ bool Database::low_on_space() const {
 
 void Database::Tend() {
   if (low_on_space()) reserve_->Refill();
+  if (marks_ != nullptr) marks_->Flush();
 }
 
 void Database::StopWaiting() {

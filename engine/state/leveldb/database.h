@@ -24,6 +24,7 @@ namespace agent_graph::state {
 class DiskEnv;
 class FolderWatch;
 class ReserveFile;
+class SyncedMarks;
 
 struct DatabaseOptions {
   bool keeps_reserve = false;  // see ReserveFile
@@ -34,7 +35,8 @@ struct DatabaseOptions {
 class Database {
  public:
   // Opens or creates the database. Call from a thread with signals blocked: LevelDB starts a
-  // background thread that inherits the mask. kBusy while another process still has it open.
+  // background thread that inherits the mask. kBusy while another process still has it open,
+  // kDataLoss when something that was written is missing or damaged.
   static Result<std::unique_ptr<Database>> OpenDirectory(const std::string& directory,
                                                          DatabaseOptions options = {});
   static Result<std::unique_ptr<Database>> OpenMemory();
@@ -60,8 +62,8 @@ class Database {
   const std::shared_ptr<const FolderWatch>& files() const { return files_; }
   // The disk is full: only writes that free space should follow.
   bool low_on_space() const;
-  // Looks for space again. To be called about once a second, on a thread that may wait for the
-  // disk.
+  // Looks for space again, and brings the marks of what was synced to the disk. To be called about
+  // once a second, on a thread that may wait for the disk.
   void Tend();
   // A compaction that waits for space fails, and with it all writes.
   void StopWaiting();
@@ -84,6 +86,7 @@ class Database {
 
   std::shared_ptr<const FolderWatch> files_;
   std::shared_ptr<ReserveFile> reserve_;  // null: none
+  std::shared_ptr<SyncedMarks> marks_;    // null in memory
   std::unique_ptr<DiskEnv> disk_;         // null in memory
   std::unique_ptr<leveldb::Env> env_;
   std::unique_ptr<leveldb::Cache> cache_;

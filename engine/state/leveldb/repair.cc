@@ -2,10 +2,13 @@
 #include <leveldb/db.h>
 #include <leveldb/options.h>
 #include <leveldb/write_batch.h>
+#include <unistd.h>
 
 #include <memory>
 
 #include "state/leveldb/faults.h"
+#include "state/leveldb/files/file_check.h"
+#include "state/leveldb/files/synced_marks.h"
 #include "state/leveldb/maintenance.h"
 
 namespace agent_graph::state {
@@ -43,10 +46,11 @@ class Mender {
   Status written_;
 };
 
-// LevelDB's repair believes what the log holds without a look at the checksums: half a record,
-// which a power cut may leave at the end, would be taken for rows. Opening the database passes over
-// such a record and keeps what is whole; that it cannot be opened is what the repair is for.
-void TakeOverLog(const std::string& database_directory) {
+// LevelDB's repair takes all logs and tables that it finds, also old ones that were only waiting
+// for their removal: deleted rows would be back. Opening the database removes them. With a MANIFEST
+// that is not whole it would remove tables that are needed, so then it is left alone.
+void RemoveOldFiles(const std::string& database_directory, const Marks& marks) {
+  if (!CheckManifest(database_directory, marks).ok()) return;
   leveldb::Options options;
   options.paranoid_checks = false;
   leveldb::DB* database = nullptr;
@@ -56,7 +60,14 @@ void TakeOverLog(const std::string& database_directory) {
 }  // namespace
 
 Status Repair(const std::string& database_directory) {
-  TakeOverLog(database_directory);
+  {
+    AG_ASSIGN_OR_RETURN(const std::unique_ptr<SyncedMarks> marks,
+                        SyncedMarks::Open(database_directory));
+    AG_RETURN_IF_ERROR(SalvageLogs(database_directory));
+    RemoveOldFiles(database_directory, marks->found());
+    // They are true of files that are no longer there.
+    (void)unlink((database_directory + "/" + SyncedMarks::kName).c_str());
+  }
   leveldb::Options options;
   options.paranoid_checks = true;  // else blocks are believed without a look at their checksums
   const leveldb::Status repaired = leveldb::RepairDB(database_directory, options);

@@ -85,8 +85,17 @@ class DiskEnv::Space {
 
 class DiskEnv::File final : public leveldb::WritableFile {
  public:
-  File(std::string path, FileDescriptor file, std::shared_ptr<Space> space)
-      : path_(std::move(path)), file_(std::move(file)), space_(std::move(space)) {}
+  File(std::string path, FileDescriptor file, std::shared_ptr<Space> space,
+       std::shared_ptr<SyncedMarks> marks)
+      : path_(std::move(path)),
+        name_(ParseFileName(path_)),
+        file_(std::move(file)),
+        space_(std::move(space)),
+        marks_(std::move(marks)) {
+    const off_t end = lseek(file_.get(), 0, SEEK_END);
+    if (end > 0) bytes_ = static_cast<uint64_t>(end);
+    marks_->Written(name_, bytes_);  // LevelDB may use a number again after its process was killed
+  }
   ~File() override { WriteBuffer(); }
 
   leveldb::Status Append(const leveldb::Slice& data) override {
@@ -101,16 +110,21 @@ class DiskEnv::File final : public leveldb::WritableFile {
     buffer_.append(bytes);
     return written;
   }
-  leveldb::Status Flush() override { return WriteBuffer(); }
+  leveldb::Status Flush() override {
+    leveldb::Status written = WriteBuffer();
+    if (written.ok()) marks_->Written(name_, bytes_);
+    return written;
+  }
   leveldb::Status Sync() override {
     leveldb::Status written = WriteBuffer();
     if (!written.ok()) return written;
-    if (IsManifest()) {
+    if (name_.kind == FileKind::kManifest) {
       // The names of the files that it lists come first.
       const Status synced = SyncPath(path_.substr(0, path_.rfind('/')));
       if (!synced.ok()) return Fail(leveldb::Status::IOError(path_, synced.message()));
     }
     if (fdatasync(file_.get()) != 0) return Fail(Failure(path_));
+    marks_->Synced(name_, bytes_);
     return written;
   }
   leveldb::Status Close() override {
@@ -120,10 +134,6 @@ class DiskEnv::File final : public leveldb::WritableFile {
   }
 
  private:
-  bool IsManifest() const {
-    return std::string_view(path_).substr(path_.rfind('/') + 1).starts_with("MANIFEST");
-  }
-
   leveldb::Status WriteBuffer() {
     const leveldb::Status written = WriteAll(buffer_);
     buffer_.clear();
@@ -139,6 +149,7 @@ class DiskEnv::File final : public leveldb::WritableFile {
       });
       if (!wrote) return Fail(Failure(path_));
       bytes.remove_prefix(static_cast<size_t>(count));
+      bytes_ += static_cast<size_t>(count);
     }
     return failure_;
   }
@@ -149,15 +160,20 @@ class DiskEnv::File final : public leveldb::WritableFile {
   }
 
   const std::string path_;
+  const FileName name_;
   FileDescriptor file_;
   const std::shared_ptr<Space> space_;
+  const std::shared_ptr<SyncedMarks> marks_;
+  uint64_t bytes_ = 0;  // written
   std::string buffer_;
   leveldb::Status failure_;
 };
 
-DiskEnv::DiskEnv(std::shared_ptr<ReserveFile> reserve, std::shared_ptr<FolderWatch> files)
+DiskEnv::DiskEnv(std::shared_ptr<ReserveFile> reserve, std::shared_ptr<FolderWatch> files,
+                 std::shared_ptr<SyncedMarks> marks)
     : EnvWrapper(leveldb::Env::Default()),
       files_(std::move(files)),
+      marks_(std::move(marks)),
       space_(std::make_shared<Space>(std::move(reserve))) {}
 
 DiskEnv::~DiskEnv() {
@@ -249,7 +265,7 @@ leveldb::Status DiskEnv::OpenFile(const std::string& path, int flags,
   });
   if (!found) return Failure(path);
   if (path.ends_with(".log")) files_->UseLog(path, opened.get());
-  *file = new File(path, std::move(opened), space_);
+  *file = new File(path, std::move(opened), space_, marks_);
   return leveldb::Status::OK();
 }
 

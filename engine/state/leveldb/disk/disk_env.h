@@ -18,6 +18,7 @@
 
 #include "state/leveldb/disk/folder_watch.h"
 #include "state/leveldb/disk/reserve_file.h"
+#include "state/leveldb/files/synced_marks.h"
 
 namespace agent_graph::state {
 
@@ -26,7 +27,9 @@ class DiskEnv final : public leveldb::EnvWrapper {
  public:
   // `reserve` may be null: nothing waits then. Nothing is opened, made or removed once the folder
   // of `files` is no longer there: what lies at its path would be another database.
-  DiskEnv(std::shared_ptr<ReserveFile> reserve, std::shared_ptr<FolderWatch> files);
+  // `marks` learns what is written.
+  DiskEnv(std::shared_ptr<ReserveFile> reserve, std::shared_ptr<FolderWatch> files,
+          std::shared_ptr<SyncedMarks> marks);
   ~DiskEnv() override;
 
   // Tables wait for space between these two calls.
@@ -53,7 +56,8 @@ class DiskEnv final : public leveldb::EnvWrapper {
   leveldb::Status CheckFolder(const std::string& path) const;
 
   const std::shared_ptr<FolderWatch> files_;
-  const std::shared_ptr<Space> space_;  // shared with files
+  const std::shared_ptr<SyncedMarks> marks_;  // shared with files
+  const std::shared_ptr<Space> space_;        // shared with files
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> scheduled_;  // guarded by mutex_; LevelDB schedules one at most

@@ -23,7 +23,7 @@ struct FileIdentity {
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
-// Of the file at this path, or of an open one; nullopt: there is none.
+// Identity of the file at this path, or of an open one; nullopt: there is none.
 std::optional<FileIdentity> IdentityOf(const std::string& path);
 std::optional<FileIdentity> IdentityOf(int descriptor);
 

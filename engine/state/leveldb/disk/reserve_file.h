@@ -33,7 +33,7 @@ class ReserveFile {
   };
   bool GiveUp(Use use);
   bool low() const { return low_; }
-  // What the file has when the disk is not full.
+  // Size of the file when the disk is not full.
   uint64_t size_wanted() const { return size_wanted_; }
   uint64_t bytes_for_tables() const { return size_wanted_ - size_wanted_ / kShareForLogs; }
   // Allocates what was given up. low() ends when the file is complete and the disk has space beyond

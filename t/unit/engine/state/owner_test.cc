@@ -380,6 +380,28 @@ TEST(Owner, UnusableDatabaseAnswersUnavailable) {
   EXPECT_EQ(client->Begin(RunOn("t"), nullptr).status().code(), StatusCode::kUnavailable);
 }
 
+// What was there has been lost: an empty database would look as if nothing had been stored.
+TEST(Owner, ThatStandsInMakesNoDatabase) {
+  TemporaryDirectory parent;
+  runtime::Promise<std::string> alert;
+  OwnerOptions options;
+  options.directory = parent.path() + "/state";
+  options.generation = 0;
+  options.creates = false;
+  options.log = [&](OwnerOptions::LogLevel level, const std::string& text) {
+    if (level == OwnerOptions::LogLevel::kAlert) alert.Set(text);
+  };
+  EXPECT_FALSE(Owner::Start(options).ok());
+  EXPECT_FALSE(std::filesystem::exists(options.directory));
+  ASSERT_EQ(mkdir(options.directory.c_str(), 0700), 0);
+  Result<std::unique_ptr<Owner>> owner = Owner::Start(options);
+  ASSERT_TRUE(owner.ok());
+  Result<std::string> text = alert.Wait(nullptr, DeadlineAfter(kPatience));
+  ASSERT_TRUE(text.ok());
+  EXPECT_THAT(*text, HasSubstr("not available"));
+  EXPECT_FALSE(std::filesystem::exists(options.directory + "/db"));
+}
+
 TEST(Client, FailsWithoutAnOwnerAndAsksForOne) {
   TemporaryDirectory directory;
   std::unique_ptr<Owner> stand_in;

@@ -1,0 +1,172 @@
+#include "state/leveldb/files/synced_marks.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <span>
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/errno_text.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr size_t kLogsKept = 4;
+constexpr size_t kManifestsKept = 2;
+constexpr off_t kCopyBytes = 512;  // a sector: it is written as a whole
+constexpr char kMagic[8] = {'A', 'G', 'S', 'Y', 'N', 'C', '0', '1'};
+
+std::string ReadBootId() {
+  std::ifstream in("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  in >> id;
+  return id;
+}
+
+Status Failure(const std::string& folder) {
+  return Status(StatusCode::kUnavailable, "the state database does not answer")
+      .WithDetail(folder + "/" + SyncedMarks::kName + ": " + ErrnoText(errno));
+}
+
+}  // namespace
+
+// As it lies in the file.
+struct SyncedMarks::Copy {
+  struct Place {
+    uint64_t number;
+    uint64_t synced;
+    uint64_t written;
+  };
+
+  char magic[8];
+  uint64_t generation;
+  char boot_id[40];
+  Place logs[kLogsKept];
+  Place manifests[kManifestsKept];
+  uint32_t unused;
+  uint32_t checksum;  // of all before it
+
+  uint32_t ComputeChecksum() const {
+    return Crc32c({reinterpret_cast<const char*>(this), offsetof(Copy, checksum)});
+  }
+  std::string_view BootId() const { return {boot_id, strnlen(boot_id, sizeof boot_id)}; }
+  static MarkMap ToMap(std::span<const Place> places) {
+    MarkMap map;
+    for (const Place& place : places) {
+      if (place.number != 0) map[place.number] = {place.synced, place.written};
+    }
+    return map;
+  }
+  static void ToPlaces(const MarkMap& map, std::span<Place> places) {
+    size_t next = 0;
+    for (const auto& [number, mark] : map) places[next++] = {number, mark.synced, mark.written};
+  }
+};
+
+Result<std::unique_ptr<SyncedMarks>> SyncedMarks::Open(const std::string& folder) {
+  FileDescriptor file(
+      open((folder + "/" + kName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) return Failure(folder);
+  // A lock of the open file, not of the process: the object excludes others of this process, too.
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (fcntl(file.get(), F_OFD_SETLK, &lock) != 0) {
+    if (errno != EAGAIN && errno != EACCES) return Failure(folder);
+    return Status(StatusCode::kBusy, "the state database is still open in another process")
+        .WithDetail(folder);
+  }
+  std::unique_ptr<SyncedMarks> marks(new SyncedMarks(folder, std::move(file)));
+  marks->Read();
+  return marks;
+}
+
+SyncedMarks::SyncedMarks(std::string folder, FileDescriptor file)
+    : folder_(std::move(folder)), file_(std::move(file)), boot_id_(ReadBootId()) {}
+
+void SyncedMarks::Read() {
+  static_assert(sizeof(Copy) <= kCopyBytes);
+  bool same_boot = false;
+  for (off_t offset : {off_t{0}, kCopyBytes}) {
+    Copy copy{};
+    if (pread(file_.get(), &copy, sizeof copy, offset) != ssize_t{sizeof copy}) continue;
+    if (!std::ranges::equal(copy.magic, kMagic)) continue;
+    if (copy.checksum != copy.ComputeChecksum() || copy.generation < generation_) continue;
+    generation_ = copy.generation;
+    same_boot = !boot_id_.empty() && copy.BootId() == boot_id_;
+    logs_ = Copy::ToMap(copy.logs);
+    manifests_ = Copy::ToMap(copy.manifests);
+  }
+  const auto take = [&](MarkMap& marks, std::map<uint64_t, uint64_t>& found) {
+    for (auto& [number, mark] : marks) {
+      // The power may have taken what was only written.
+      if (!same_boot) mark.written = mark.synced;
+      found[number] = std::max(mark.synced, mark.written);
+    }
+  };
+  take(logs_, found_.logs);
+  take(manifests_, found_.manifests);
+}
+
+void SyncedMarks::Begin() {
+  std::lock_guard lock(mutex_);
+  // A mark must not outlive its file: numbers begin again in a folder that was emptied by hand.
+  const auto is_gone = [this](const std::string& name) {
+    return access((folder_ + "/" + name).c_str(), F_OK) != 0;
+  };
+  std::erase_if(logs_, [&](const auto& mark) { return is_gone(LogName(mark.first)); });
+  std::erase_if(manifests_, [&](const auto& mark) { return is_gone(ManifestName(mark.first)); });
+  // Both copies: an older one must not count again.
+  WriteLocked();
+  WriteLocked();
+}
+
+void SyncedMarks::Written(const FileName& file, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  SetLocked(file, bytes, /*synced=*/false);
+}
+
+void SyncedMarks::Synced(const FileName& file, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  SetLocked(file, bytes, /*synced=*/true);
+}
+
+void SyncedMarks::SetLocked(const FileName& file, uint64_t bytes, bool synced) {
+  if (file.kind != FileKind::kLog && file.kind != FileKind::kManifest) return;
+  const bool is_log = file.kind == FileKind::kLog;
+  MarkMap& marks = is_log ? logs_ : manifests_;
+  Mark& mark = marks[file.number];
+  mark.written = bytes;
+  mark.synced = synced ? bytes : std::min(mark.synced, bytes);
+  if (marks.size() > (is_log ? kLogsKept : kManifestsKept)) marks.erase(marks.begin());
+  WriteLocked();
+}
+
+void SyncedMarks::Flush() {
+  {
+    std::lock_guard lock(mutex_);
+    if (std::exchange(flushed_, true)) return;
+  }
+  (void)fdatasync(file_.get());
+}
+
+// Where this fails the marks say less than they could.
+void SyncedMarks::WriteLocked() {
+  Copy copy{};
+  std::ranges::copy(kMagic, copy.magic);
+  copy.generation = ++generation_;
+  boot_id_.copy(copy.boot_id, sizeof copy.boot_id);
+  Copy::ToPlaces(logs_, copy.logs);
+  Copy::ToPlaces(manifests_, copy.manifests);
+  copy.checksum = copy.ComputeChecksum();
+  flushed_ = false;
+  const off_t offset = copy.generation % 2 == 0 ? 0 : kCopyBytes;
+  [[maybe_unused]] const ssize_t written = pwrite(file_.get(), &copy, sizeof copy, offset);
+}
+
+}  // namespace agent_graph::state
