@@ -24,21 +24,22 @@ constexpr std::string_view kCall = "call ";
 constexpr std::string_view kSpace = " \t\r\n";
 constexpr int64_t kDelayMsMax = 60'000;
 
-// Each word with the white space before it; white space at the end goes with the last word.
-std::vector<std::string_view> SplitWords(std::string_view text) {
-  std::vector<std::string_view> words;
-  while (!text.empty()) {
-    const size_t word = text.find_first_not_of(kSpace);
-    size_t end = text.find_first_of(kSpace, word);
-    if (end == std::string_view::npos || Trim(text.substr(end), kSpace).empty()) end = text.size();
-    words.push_back(text.substr(0, end));
-    text.remove_prefix(end);
-  }
-  return words;
+// Removes the first word with the white space before it; white space at the end goes with the last
+// word.
+std::string_view TakeWord(std::string_view& text) {
+  const size_t begin = text.find_first_not_of(kSpace);
+  size_t end = text.find_first_of(kSpace, begin);
+  if (text.find_first_not_of(kSpace, end) == std::string_view::npos) end = text.size();
+  const std::string_view word = text.substr(0, end);
+  text.remove_prefix(end);
+  return word;
 }
 
 int64_t CountWords(std::string_view text) {
-  return Trim(text, kSpace).empty() ? 0 : static_cast<int64_t>(SplitWords(text).size());
+  text = Trim(text, kSpace);
+  int64_t words = 0;
+  for (; !text.empty(); ++words) TakeWord(text);
+  return words;
 }
 
 bool Declared(const ModelRequest& request, std::string_view name) {
@@ -107,7 +108,8 @@ int64_t CountPromptWords(const ModelRequest& request) {
 Status StreamWords(std::string_view text, std::chrono::milliseconds delay, Deadline deadline,
                    const runtime::Cancellation& cancellation,
                    const std::function<Status(const ModelDelta&)>& on_delta) {
-  for (const std::string_view word : SplitWords(text)) {
+  while (!text.empty()) {
+    const std::string_view word = TakeWord(text);
     if (delay.count() > 0) AG_RETURN_IF_ERROR(runtime::SleepFor(delay, &cancellation));
     if (cancellation.cancelled()) {
       return runtime::WakeStatus(runtime::WakeReason::kCancelled, &cancellation);
@@ -150,12 +152,12 @@ Result<ModelReply> DemoModel::Generate(const ModelRequest& request,
   std::vector<ToolCallBlock> calls;
   if (last.role == Role::kUser) calls = ParseCalls(request, message::JoinedTexts(last));
   if (calls.empty()) {
-    const std::string text = last.role == Role::kTool ? ResultTexts(request.messages)
-                                                      : kEcho + message::JoinedTexts(last);
+    std::string text = last.role == Role::kTool ? ResultTexts(request.messages)
+                                                : kEcho + message::JoinedTexts(last);
     AG_RETURN_IF_ERROR(StreamWords(text, delay, request.deadline, cancellation, on_delta));
-    reply.message.content.emplace_back(TextBlock{.text = text});
     reply.stop_reason = "stop";
     usage.completion_tokens = CountWords(text);
+    reply.message.content.emplace_back(TextBlock{.text = std::move(text)});
   } else {
     usage.completion_tokens = static_cast<int64_t>(calls.size());
     for (ToolCallBlock& call : calls) reply.message.content.emplace_back(std::move(call));
