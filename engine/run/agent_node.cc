@@ -132,7 +132,10 @@ Result<NodeResult> RunAgentNode(const RunEnvironment& environment, const std::st
 
   const std::string message_id = environment.ids->Next();
   auto on_delta = [&](const models::ModelDelta& delta) {
-    if (!agent.stream || !agent.output_field.empty()) return Status::Ok();
+    if (!agent.stream || !agent.output_field.empty()) {
+      emitter.HoldPiece(delta.text.size() + delta.reasoning.size());
+      return Status::Ok();
+    }
     return emitter.EmitPiece(message_id, delta.text, delta.reasoning);
   };
   const int64_t started_micros = UnixMicros();

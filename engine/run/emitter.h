@@ -24,12 +24,17 @@ class Emitter {
   int step() const { return step_; }
   bool wants_deltas() const { return sink_.wants_deltas(); }
   bool wants_states() const { return sink_.wants_states(); }
+  bool wants_final_state() const { return sink_.wants_final_state(); }
   // The node in progress has shown text that cannot be taken back.
   bool has_shown_pieces() const { return has_shown_pieces_; }
 
+  // The run's thread has this size as JSON. A reply in progress has become part of it.
+  void HoldThread(uint64_t bytes);
+  // A piece of a reply that is not emitted.
+  void HoldPiece(uint64_t bytes);
   Status Start(const RunStart& start);
   Status Emit(const RunEvent& event);
-  // A piece of `message_id`; nothing when the sink wants no deltas.
+  // A piece of `message_id`; only counted when the sink wants no deltas.
   Status EmitPiece(std::string_view message_id, std::string_view text, std::string_view reasoning);
 
  private:
@@ -40,6 +45,9 @@ class Emitter {
   std::string node_;
   int step_ = 0;
   bool has_shown_pieces_ = false;
+  uint64_t thread_bytes_ = 0;
+  uint64_t reply_bytes_ = 0;  // of replies that are not part of the thread yet
+  uint64_t reported_reply_bytes_ = 0;
 };
 
 // The emitter as a user function on another thread may use it: only until the run stops waiting for

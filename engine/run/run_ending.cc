@@ -69,7 +69,7 @@ RunOutcome RunLoop::Conclude(Ending ending) {
   outcome.status = EndingName(ending.kind);
   outcome.error = std::move(ending.error);
   outcome.messages_json = thread_.VisibleMessages();
-  outcome.state_json = thread_.AgentState(meta_, {});
+  if (emitter_.wants_final_state()) outcome.state_json = thread_.AgentState(meta_, {});
   outcome.summary = thread_.state().summary();
   Report(outcome);
   return outcome;

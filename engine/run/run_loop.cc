@@ -66,7 +66,7 @@ std::string NodeJson(std::string_view node, int64_t step) {
 
 }  // namespace
 
-RunLoop::RunLoop(RunEnvironmentPtr environment, const RunRequest& request, state::Service* state,
+RunLoop::RunLoop(RunEnvironmentPtr environment, RunRequest& request, state::Service* state,
                  const state::BeginRunReply& begun, RunSink& sink)
     : environment_(std::move(environment)),
       graph_(*environment_->graph),
@@ -148,7 +148,7 @@ Status RunLoop::Prepare(state::ThreadState loaded, const InitialState& initial) 
   } else {
     AG_RETURN_IF_ERROR(CloseOpenCalls());
   }
-  AG_RETURN_IF_ERROR(thread_.Apply(initial, request_.initial_context));
+  AG_RETURN_IF_ERROR(thread_.Apply(initial, std::exchange(request_.initial_context, {})));
   AG_RETURN_IF_ERROR(AppendRequest());
   return ChooseFirstNode();
 }
@@ -174,14 +174,16 @@ Status RunLoop::CloseOpenCalls() {
 Status RunLoop::AppendRequest() {
   std::unordered_set<std::string> open;
   for (const ToolCallBlock* call : thread_.state().PendingToolCalls()) open.insert(call->id);
-  for (const Message& message : request_.messages) {
+  for (Message& message : request_.messages) {
     const std::vector<const ToolResultBlock*> results = message.ToolResults();
     const bool answers = std::any_of(results.begin(), results.end(), [&](const auto* result) {
       return open.contains(result->call_id);
     });
-    AG_ASSIGN_OR_RETURN(std::string_view text, thread_.Append(message, ""));
+    AG_ASSIGN_OR_RETURN(std::string_view text, thread_.Append(std::move(message), ""));
     if (answers) queued_.push_back(MessageEvent(std::string(text), "", 0));
   }
+  request_.messages = {};
+  emitter_.HoldThread(thread_.bytes());
   return Status::Ok();
 }
 
@@ -305,6 +307,7 @@ Status RunLoop::TakeIn(const std::string& node, NodeResult result) {
   const AllocationScope user_code(environment_->runtime->function_bytes_max());
   const TolerateAllocations tolerated;
   AG_ASSIGN_OR_RETURN(std::vector<std::string> texts, thread_.TakeIn(result, node));
+  emitter_.HoldThread(thread_.bytes());
   for (std::string& text : texts) {
     queued_.push_back(MessageEvent(std::move(text), node, emitter_.step()));
   }

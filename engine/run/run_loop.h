@@ -23,8 +23,8 @@ inline constexpr size_t kMessagesPerNodeMax = 1000;
 // run goes next, and is emitted only after that.
 class RunLoop {
  public:
-  // `state` may be null. `request` outlives the loop.
-  RunLoop(RunEnvironmentPtr environment, const RunRequest& request, state::Service* state,
+  // `state` may be null. `request` outlives the loop, which takes its messages.
+  RunLoop(RunEnvironmentPtr environment, RunRequest& request, state::Service* state,
           const state::BeginRunReply& begun, RunSink& sink);
 
   // Never fails and lets no exception out before the lease is released.
@@ -76,7 +76,7 @@ class RunLoop {
 
   const RunEnvironmentPtr environment_;
   const graph::CompiledGraph& graph_;
-  const RunRequest& request_;
+  RunRequest& request_;
   state::Service* const state_;
   RunStart start_;
   const int64_t started_micros_;

@@ -163,12 +163,11 @@ Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
 struct Runner::Opening {
   InitialState initial;
   BegunRun begun;
-  std::optional<RunRequest> matched;  // when the client brings results of calls
 };
 
 // Not inlined: its frame is gone while the run executes.
 [[gnu::noinline]] Result<std::unique_ptr<Runner::Opening>> Runner::Open(
-    const RunRequest& request, const runtime::Cancellation& cancellation) {
+    RunRequest& request, const runtime::Cancellation& cancellation) {
   if (request.messages.empty()) {
     return Status(StatusCode::kInvalidArgument, "messages: must not be empty");
   }
@@ -182,8 +181,7 @@ struct Runner::Opening {
   if (!BringResults(request.messages)) return opening;
   BegunRun& begun = opening->begun;
   const auto match = [&]() -> Status {
-    opening->matched = request;
-    Status status = MatchResults(begun.reply.state.window, opening->matched->messages);
+    Status status = MatchResults(begun.reply.state.window, request.messages);
     if (!status.ok()) Abandon(*begun.environment, begun.reply.lease_epoch, state_);
     return status;
   };
@@ -191,17 +189,16 @@ struct Runner::Opening {
   return opening;
 }
 
-Result<RunOutcome> Runner::Execute(const RunRequest& request,
-                                   const runtime::Cancellation& cancellation, RunSink& sink) {
+Result<RunOutcome> Runner::Execute(RunRequest request, const runtime::Cancellation& cancellation,
+                                   RunSink& sink) {
   // On the heap: a fiber keeps every page of its stack that it once touched, and most of a run's
   // time is spent waiting for a model.
   AG_ASSIGN_OR_RETURN(const std::unique_ptr<Opening> opening, Open(request, cancellation));
   BegunRun& begun = opening->begun;
-  const RunRequest& wanted = opening->matched ? *opening->matched : request;
   // From here on the thread's lease is ours, and the loop releases it.
   return WhileLeased(begun, [&]() -> Result<RunOutcome> {
     const auto loop =
-        std::make_unique<RunLoop>(begun.environment, wanted, state_, begun.reply, sink);
+        std::make_unique<RunLoop>(begun.environment, request, state_, begun.reply, sink);
     return loop->Execute(std::move(begun.reply.state), std::move(opening->initial));
   });
 }

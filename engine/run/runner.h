@@ -101,9 +101,14 @@ class RunSink {
   virtual Status OnEvent(const RunEvent& event) = 0;
   // By far the most frequent call. Without an own implementation it becomes an event.
   virtual Status OnDelta(const RunDelta& delta);
+  // The run holds so many bytes of its thread, as JSON, and of a reply that a model is still
+  // sending. Called when that changes.
+  virtual void OnHeld(uint64_t /*thread_bytes*/, uint64_t /*reply_bytes*/) {}
   // False: deltas and state snapshots need not be produced (invoke).
   virtual bool wants_deltas() const = 0;
   virtual bool wants_states() const = 0;
+  // False: nobody reads RunOutcome::state_json, which is left empty.
+  virtual bool wants_final_state() const { return true; }
 };
 
 struct RunOutcome {
@@ -159,10 +164,10 @@ class Runner {
   Runner(std::shared_ptr<const graph::CompiledGraph> graph, state::Service* state,
          runtime::Runtime& runtime, Options options);
 
-  // Runs on the calling fiber to the end. A failed Result means the run never started (nothing was
-  // written): validation, a tool result that no call waits for, permission, busy. After OnStart
-  // failures are in the outcome.
-  Result<RunOutcome> Execute(const RunRequest& request, const runtime::Cancellation& cancellation,
+  // Runs on the calling fiber to the end; takes the messages out of `request`, which are kept once
+  // this way. A failed Result means the run never started (nothing was written): validation, a tool
+  // result that no call waits for, permission, busy. After OnStart failures are in the outcome.
+  Result<RunOutcome> Execute(RunRequest request, const runtime::Cancellation& cancellation,
                              RunSink& sink);
 
   // A run that is no walk through the graph, such as a live session: the thread's lease with what
@@ -176,7 +181,7 @@ class Runner {
  private:
   struct Opening;
 
-  Result<std::unique_ptr<Opening>> Open(const RunRequest& request,
+  Result<std::unique_ptr<Opening>> Open(RunRequest& request,
                                         const runtime::Cancellation& cancellation);
   Status CheckResults(const RunRequest& request) const;
   template <typename Work>

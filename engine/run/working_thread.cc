@@ -120,7 +120,7 @@ Status WorkingThread::Load(state::ThreadState loaded) {
   return Status::Ok();
 }
 
-Status WorkingThread::Apply(const InitialState& initial, const std::vector<Message>& context) {
+Status WorkingThread::Apply(const InitialState& initial, std::vector<Message> context) {
   if (initial.fields) {
     AG_RETURN_IF_ERROR(ChangeFields(DumpJson(*initial.fields).size(), [&](State& state) {
       return graph_.SetFields(*initial.fields, state);
@@ -132,10 +132,10 @@ Status WorkingThread::Apply(const InitialState& initial, const std::vector<Messa
     state_->set_summary(initial.summary);
     summary_changed_ = true;
   }
-  for (const Message& message : context) {
+  for (Message& message : context) {
     // A client may send back what it has read before.
     if (!message.id.empty() && ids_.IsTaken(message.id)) continue;
-    AG_RETURN_IF_ERROR(Append(message, "").status());
+    AG_RETURN_IF_ERROR(Append(std::move(message), "").status());
   }
   return Status::Ok();
 }

@@ -27,9 +27,11 @@ class WorkingThread {
 
   // Takes over what was loaded. kDataLoss when it cannot be read; then Finish leaves it as it is.
   Status Load(state::ThreadState loaded);
-  Status Apply(const InitialState& initial, const std::vector<Message>& context);
+  Status Apply(const InitialState& initial, std::vector<Message> context);
 
   const State& state() const { return *state_; }
+  // As JSON, about.
+  size_t bytes() const { return message_bytes_ + fields_bytes_; }
   // For a user function, which may hold on to it: see Detach.
   std::shared_ptr<const State> shared_state() const { return state_; }
   // Goes on with a copy of the state, because somebody may still be reading the present one.

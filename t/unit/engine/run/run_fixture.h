@@ -77,6 +77,11 @@ class RecordingSink : public RunSink {
   bool deltas = true;
   bool states = false;
   std::function<Status(const RunEvent&)> on_event;
+  struct Held {
+    uint64_t thread_bytes;
+    uint64_t reply_bytes;
+  };
+  std::vector<Held> held;
 
   Status OnStart(const RunStart& start) override {
     starts.push_back(start);
@@ -85,6 +90,9 @@ class RecordingSink : public RunSink {
   Status OnEvent(const RunEvent& event) override {
     events.push_back(event);
     return on_event ? on_event(event) : Status::Ok();
+  }
+  void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
+    held.push_back({thread_bytes, reply_bytes});
   }
   bool wants_deltas() const override { return deltas; }
   bool wants_states() const override { return states; }
