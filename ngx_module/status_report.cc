@@ -145,6 +145,10 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
       {"agent_graph_queue_waiting", "Requests that wait for the engine.", false},
       {"agent_graph_queue_running", "Requests the engine works on.", false},
       {"agent_graph_outbox_items", "Items on their way from the engine to event loops.", false},
+      {"agent_graph_buffered_bytes",
+       "Bodies of requests at work, messages of WebSockets and unsent replies.", false},
+      {"agent_graph_memory_bytes", "Memory that requests take, about.", false},
+      {"agent_graph_memory_waiting", "Requests that wait for memory.", false},
       {"agent_graph_websockets", "Open WebSocket connections.", false},
       {"agent_graph_live_sessions", "Open live sessions.", false},
       {"agent_graph_event_loop_delay_seconds", "Longest delay of an event loop in the last minute.",
@@ -199,7 +203,8 @@ std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
         {label + ',' + Label("state", "draining"), "draining", draining});
     for (StatusGauge gauge :
          {StatusGauge::kInFlight, StatusGauge::kQueueWaiting, StatusGauge::kQueueRunning,
-          StatusGauge::kOutboxItems, StatusGauge::kSockets, StatusGauge::kLiveOpen}) {
+          StatusGauge::kOutboxItems, StatusGauge::kBufferedBytes, StatusGauge::kMemoryBytes,
+          StatusGauge::kMemoryWaiting, StatusGauge::kSockets, StatusGauge::kLiveOpen}) {
       plain(service.Sum(gauge));
     }
     plain(service.Max(StatusGauge::kLoopDelayMicros));
@@ -252,6 +257,9 @@ void AppendWorkerJson(std::string& out, const Worker& worker) {
   out += ",\"queue_waiting\":" + gauge(StatusGauge::kQueueWaiting);
   out += ",\"queue_running\":" + gauge(StatusGauge::kQueueRunning);
   out += ",\"outbox_items\":" + gauge(StatusGauge::kOutboxItems);
+  out += ",\"buffered_bytes\":" + gauge(StatusGauge::kBufferedBytes);
+  out += ",\"memory_bytes\":" + gauge(StatusGauge::kMemoryBytes);
+  out += ",\"memory_waiting\":" + gauge(StatusGauge::kMemoryWaiting);
   out += ",\"websockets\":" + gauge(StatusGauge::kSockets);
   out += ",\"live_sessions\":" + gauge(StatusGauge::kLiveOpen);
   out += ",\"event_loop_delay_microseconds\":" + gauge(StatusGauge::kLoopDelayMicros) + '}';

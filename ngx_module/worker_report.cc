@@ -12,6 +12,9 @@ void WorkerService::Report(StatusRow& row) const {
   row.Set(StatusGauge::kQueueWaiting, inbox.waiting());
   row.Set(StatusGauge::kQueueRunning, inbox.running());
   row.Set(StatusGauge::kOutboxItems, outbox.queued());
+  row.Set(StatusGauge::kBufferedBytes, outbox.memory().buffered());
+  row.Set(StatusGauge::kMemoryBytes, outbox.memory().in_memory());
+  row.Set(StatusGauge::kMemoryWaiting, outbox.memory().waiting());
   row.counters.Set(StatusCounter::kCreditStalls, outbox.credit_stalls());
   row.counters.Set(StatusCounter::kDoorbells, outbox.doorbells());
   const models::ModelCounters& models = service_->models();

@@ -100,7 +100,7 @@ Status WorkerService::Stop(Deadline deadline) {
 }
 
 bool WorkerService::HasRoomFor(uint64_t bytes) const {
-  uint64_t buffered = service_->outbox().buffered_bytes();
+  const uint64_t buffered = service_->outbox().memory().buffered();
   return buffered + bytes <= config_.settings->limits.buffered_bytes_max;
 }
 

@@ -81,8 +81,8 @@ void WorkerService::CountSocket(RequestContext& context, bool open) {
 // What a socket has read and not handed over counts like a request's body.
 void WorkerService::CountSocketInput(RequestContext& context, size_t bytes) {
   if (bytes == context.socket_input_bytes) return;
-  service_->outbox().CountBuffered(static_cast<int64_t>(bytes) -
-                                   static_cast<int64_t>(context.socket_input_bytes));
+  service_->outbox().memory().CountBuffered(static_cast<int64_t>(bytes) -
+                                            static_cast<int64_t>(context.socket_input_bytes));
   context.socket_input_bytes = bytes;
 }
 

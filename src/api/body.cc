@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "api/request_memory.h"
+#include "base/allocation_account.h"
 #include "base/json.h"
 #include "runtime/runtime.h"
 
@@ -33,6 +36,7 @@ ErrorInfo BodyProblem(std::string message, std::string type) {
 struct Parsed {
   Status file = Status::Ok();
   Result<nlohmann::json> json = nlohmann::json();
+  uint64_t tree_bytes = 0;  // 0: not known, because nobody counts allocations
 };
 
 // Closes the file and frees the text.
@@ -43,7 +47,9 @@ Parsed ReadAndParse(bridge::Body body, const settings::LimitSettings& limits) {
     body.file.Reset();
     if (!parsed.file.ok()) return parsed;
   }
+  const AllocationScope tree;
   parsed.json = ParseJson(body.bytes, {limits.json_depth_max, limits.json_values_max});
+  parsed.tree_bytes = static_cast<uint64_t>(std::max<int64_t>(tree.account().held(), 0));
   return parsed;
 }
 
@@ -61,6 +67,7 @@ std::optional<ErrorInfo> ReadBody(HandlerContext& context, BodyKind kind) {
     if (kind == BodyKind::kOptionalJson) return std::nullopt;
     return BodyProblem("a JSON object is required", "missing");
   }
+  if (std::optional<ErrorInfo> error = AwaitBodyMemory(context.exchange(), bytes)) return error;
   Parsed parsed;
   auto parse = [&] { parsed = ReadAndParse(std::move(body), limits); };
   if (in_file || bytes > limits.json_io_pool_bytes) {
@@ -68,10 +75,13 @@ std::optional<ErrorInfo> ReadBody(HandlerContext& context, BodyKind kind) {
   } else {
     parse();
   }
+  context.exchange().FreedBody();
   if (!parsed.file.ok()) return ErrorOf(parsed.file);
   if (!parsed.json.ok()) return BodyProblem(parsed.json.status().message(), "json_invalid");
   if (parsed.json->is_null() && kind == BodyKind::kOptionalJson) return std::nullopt;
   if (!parsed.json->is_object()) return BodyProblem("must be a JSON object", "object_type");
+  // Many small values take much more than their text.
+  context.exchange().Hold(std::max(kBodyCopies * bytes, parsed.tree_bytes + 3 * bytes));
   context.SetBody(*std::move(parsed.json), bytes);
   return std::nullopt;
 }

@@ -17,6 +17,9 @@ namespace {
 // The loop answers at its next turn.
 constexpr std::chrono::seconds kAdmissionTimeout{30};
 
+// Larger data becomes a part of its answer as it is.
+constexpr size_t kCopiedDataBytesMax = 16 * 1024;
+
 }  // namespace
 
 HandlerContext::HandlerContext(bridge::Exchange& exchange, const ApiContext& api)
@@ -142,8 +145,14 @@ const std::string& HandlerContext::MessageId(Problems& problems) {
   return message_id;
 }
 
-void HandlerContext::Succeed(std::string_view data_json, std::string_view message) {
-  Send(SuccessReply(data_json, message, head().request_id), "ok");
+void HandlerContext::Succeed(std::string data_json, std::string_view message) {
+  if (data_json.size() < kCopiedDataBytesMax) {
+    return Send(SuccessReply(data_json, message, head().request_id), "ok");
+  }
+  // It may wait for its reader for long.
+  if (data_json.capacity() - data_json.size() > data_json.size() / 8) data_json.shrink_to_fit();
+  exchange_.Reply(MakeHead(200, {{"Content-Type", "application/json"}}),
+                  SuccessEnvelopeAround(std::move(data_json), message, head().request_id), "ok");
 }
 
 void HandlerContext::Fail(const Status& status) {
@@ -191,9 +200,10 @@ void HandlerContext::Log(bridge::LogLevel level, const std::string& text) {
 }
 
 void HandlerContext::Send(Reply reply, std::string outcome) {
-  bridge::ReplyHead head = MakeHead(reply.status, std::move(reply.headers));
-  head.content_length = static_cast<int64_t>(reply.body.size());
-  exchange_.Reply(std::move(head), std::move(reply.body), std::move(outcome));
+  std::vector<std::string> body;
+  body.push_back(std::move(reply.body));
+  exchange_.Reply(MakeHead(reply.status, std::move(reply.headers)), std::move(body),
+                  std::move(outcome));
 }
 
 std::string OutcomeOf(const ErrorInfo& error, runtime::CancelReason reason) {

@@ -101,7 +101,7 @@ class HandlerContext {
   const std::string& MessageId(Problems& problems);
 
   // Exactly one of these ends a request that is not streamed.
-  void Succeed(std::string_view data_json, std::string_view message = "OK");
+  void Succeed(std::string data_json, std::string_view message = "OK");
   void Fail(const Status& status);
   void Fail(const ErrorInfo& error, const bridge::HeaderList& headers = {});
   // What a client is told of a failure; the log gets what is the service's fault.

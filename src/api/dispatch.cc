@@ -59,13 +59,10 @@ void AnswerFault(HandlerContext& context, const char* what) {
   }
 }
 
-}  // namespace
-
-void Dispatch(const bridge::ExchangePtr& exchange, const ApiContext& api) {
-  if (exchange->head().websocket) return DispatchSocket(*exchange, api);
-  HandlerContext context(*exchange, api);
+void Answer(bridge::Exchange& exchange, const ApiContext& api) {
+  HandlerContext context(exchange, api);
   try {
-    const Route& route = Routes()[exchange->head().route];
+    const Route& route = Routes()[exchange.head().route];
     if (route.handler == nullptr) {
       context.Fail(ErrorInfo{ApiError::kNotFound, "", {}});
       return;
@@ -74,6 +71,14 @@ void Dispatch(const bridge::ExchangePtr& exchange, const ApiContext& api) {
   } catch (const std::exception& exception) {
     AnswerFault(context, exception.what());
   }
+}
+
+}  // namespace
+
+void Dispatch(const bridge::ExchangePtr& exchange, const ApiContext& api) {
+  if (exchange->head().websocket) return DispatchSocket(*exchange, api);
+  Answer(*exchange, api);
+  exchange->Hold(0);
 }
 
 }  // namespace agent_graph::api

@@ -1,11 +1,14 @@
 #include "api/envelope.h"
 
+#include <utility>
+
 #include "base/clock.h"
 #include "base/json.h"
 
 namespace agent_graph::api {
 namespace {
 
+constexpr std::string_view kBeforeData = R"({"success":true,"data":)";
 constexpr size_t kEnvelopeBytes = 256;  // what an envelope adds to its data, about
 
 void AppendMetadata(std::string& out, std::string_view request_id, std::string_view timestamp,
@@ -17,6 +20,16 @@ void AppendMetadata(std::string& out, std::string_view request_id, std::string_v
   out += "\",\"message\":";
   AppendJsonString(out, message);
   out += "}}";
+}
+
+void AppendAfterData(std::string& out, std::string_view message, std::string_view request_id) {
+  const std::string timestamp = IsoTimestampNow();
+  out += ",\"message\":";
+  AppendJsonString(out, message);
+  out += ",\"timestamp\":\"";
+  out += timestamp;
+  out += "\",";
+  AppendMetadata(out, request_id, timestamp, message);
 }
 
 void AppendDetails(std::string& out, const std::vector<ErrorDetail>& details) {
@@ -40,18 +53,21 @@ void AppendDetails(std::string& out, const std::vector<ErrorDetail>& details) {
 
 std::string SuccessEnvelope(std::string_view data_json, std::string_view message,
                             std::string_view request_id) {
-  std::string timestamp = IsoTimestampNow();
   std::string out;
   out.reserve(data_json.size() + 2 * message.size() + kEnvelopeBytes);
-  out += "{\"success\":true,\"data\":";
+  out += kBeforeData;
   out += data_json;
-  out += ",\"message\":";
-  AppendJsonString(out, message);
-  out += ",\"timestamp\":\"";
-  out += timestamp;
-  out += "\",";
-  AppendMetadata(out, request_id, timestamp, message);
+  AppendAfterData(out, message, request_id);
   return out;
+}
+
+std::vector<std::string> SuccessEnvelopeAround(std::string data_json, std::string_view message,
+                                               std::string_view request_id) {
+  std::vector<std::string> parts(3);
+  parts[0] = kBeforeData;
+  parts[1] = std::move(data_json);
+  AppendAfterData(parts[2], message, request_id);
+  return parts;
 }
 
 std::string ErrorEnvelope(const ErrorInfo& error, std::string_view request_id) {

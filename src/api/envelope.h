@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/errors.h"
 #include "bridge/request.h"
@@ -15,6 +16,9 @@ namespace agent_graph::api {
 // `data_json` is JSON text and is copied as it is.
 std::string SuccessEnvelope(std::string_view data_json, std::string_view message,
                             std::string_view request_id);
+// The same in three parts, of which `data_json` is the middle one: large data is not copied.
+std::vector<std::string> SuccessEnvelopeAround(std::string data_json, std::string_view message,
+                                               std::string_view request_id);
 
 // {"detail":…,"error":{"code":…,"message":…,"details":[…]},
 //  "metadata":{"request_id":…,"timestamp":…,"message":…}}

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/handlers.h"
+#include "api/request_memory.h"
 #include "api/run_request.h"
 #include "base/json.h"
 
@@ -10,44 +11,54 @@ namespace {
 
 class InvokeSink : public run::RunSink {
  public:
-  explicit InvokeSink(bridge::Exchange& exchange) : exchange_(exchange) {}
+  InvokeSink(bridge::Exchange& exchange, Granularity granularity)
+      : exchange_(exchange), granularity_(granularity) {}
 
   Status OnStart(const run::RunStart& start) override {
     exchange_.Annotate(start.thread_id, start.run_id);
     return Status::Ok();
   }
   Status OnEvent(const run::RunEvent&) override { return Status::Ok(); }
+  void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
+    exchange_.Hold(RunMemory(thread_bytes, reply_bytes));
+  }
   bool wants_deltas() const override { return false; }
   bool wants_states() const override { return false; }
+  bool wants_final_state() const override { return granularity_ != Granularity::kLow; }
 
  private:
   bridge::Exchange& exchange_;
+  const Granularity granularity_;
 };
 
-std::string MessageArray(const std::vector<std::string>& messages) {
-  size_t bytes = 2;
-  for (const std::string& message : messages) bytes += message.size() + 1;
-  std::string out;
-  out.reserve(bytes);
+void AppendArray(std::string& out, const std::vector<std::string>& messages) {
   out += '[';
-  for (const std::string& message : messages) {
-    if (out.size() > 1) out += ',';
-    out += message;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (i > 0) out += ',';
+    out += messages[i];
   }
   out += ']';
-  return out;
 }
 
 // low: messages and meta; partial: state and context, too; full: the summary as well.
-std::string InvokeData(const run::RunOutcome& outcome, Granularity granularity) {
-  std::string messages = MessageArray(outcome.messages_json);
-  bool shows_state = granularity != Granularity::kLow;
-  std::string out = "{\"messages\":";
-  out += messages;
+std::string InvokeData(run::RunOutcome outcome, Granularity granularity) {
+  const bool shows_state = granularity != Granularity::kLow;
+  size_t bytes = 1024 + outcome.state_json.size();
+  for (const std::string& message : outcome.messages_json) {
+    bytes += (shows_state ? 2 : 1) * (message.size() + 1);
+  }
+  std::string out;
+  out.reserve(bytes);  // it may be large
+  out += "{\"messages\":";
+  AppendArray(out, outcome.messages_json);
   out += ",\"state\":";
   out += shows_state ? std::string_view(outcome.state_json) : "null";
   out += ",\"context\":";
-  out += shows_state ? messages : "null";
+  if (shows_state) {
+    AppendArray(out, outcome.messages_json);
+  } else {
+    out += "null";
+  }
   out += ",\"summary\":";
   if (granularity == Granularity::kFull && outcome.summary) {
     AppendJsonString(out, *outcome.summary);
@@ -65,13 +76,12 @@ void InvokeGraph(HandlerContext& context) {
   GraphRequest request = ReadGraphRequest(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   if (auto error = ResolveFiles(context, request)) return context.Fail(*error);
-  context.SetBody(nlohmann::json::object(), 0);  // it was read, and a run may be long
-  InvokeSink sink(context.exchange());
+  InvokeSink sink(context.exchange(), request.granularity);
   Result<run::RunOutcome> outcome =
-      RunGraph(context, request.run, context.exchange().cancellation(), sink);
+      RunGraph(context, std::move(request.run), context.exchange().cancellation(), sink);
   if (!outcome.ok()) return context.Fail(outcome.status());
   if (outcome->status == "error") return context.Fail(outcome->error);
-  context.Succeed(InvokeData(*outcome, request.granularity));
+  context.Succeed(InvokeData(*std::move(outcome), request.granularity));
 }
 
 }  // namespace agent_graph::api

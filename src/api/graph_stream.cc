@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/handlers.h"
+#include "api/request_memory.h"
 #include "api/run_request.h"
 #include "api/stream_sink.h"
 #include "base/letter_case.h"
@@ -65,6 +66,9 @@ class HttpStream : public StreamSink {
     return context_.exchange().Send(line, bridge::kSendWaitMax);
   }
   void SendLast(std::string_view line) override { context_.exchange().SendLast(line); }
+  void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
+    context_.exchange().Hold(RunMemory(thread_bytes, reply_bytes));
+  }
 
   HandlerContext& context_;
 };
@@ -76,10 +80,10 @@ void StreamGraph(HandlerContext& context) {
   GraphRequest request = ReadGraphRequest(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   if (auto error = ResolveFiles(context, request)) return context.Fail(*error);
-  context.SetBody(nlohmann::json::object(), 0);  // it was read, and a run may be long
   HttpStream sink(context, request.granularity);
   bridge::Exchange& exchange = context.exchange();
-  Result<run::RunOutcome> outcome = RunGraph(context, request.run, exchange.cancellation(), sink);
+  Result<run::RunOutcome> outcome =
+      RunGraph(context, std::move(request.run), exchange.cancellation(), sink);
   if (!outcome.ok()) {
     if (!sink.started()) return context.Fail(outcome.status());
     sink.Finish({});

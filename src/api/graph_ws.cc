@@ -5,6 +5,7 @@
 
 #include "api/body_thread.h"
 #include "api/handlers.h"
+#include "api/request_memory.h"
 #include "api/request_shapes.h"
 #include "api/run_request.h"
 #include "api/socket.h"
@@ -41,6 +42,9 @@ class SocketStream : public StreamSink {
     return exchange_.Send(Frame(line), bridge::kSendWaitMax);
   }
   void SendLast(std::string_view line) override { exchange_.SendLast(Frame(line)); }
+  void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
+    exchange_.Hold(RunMemory(thread_bytes, reply_bytes));
+  }
 
   bridge::Exchange& exchange_;
 };
@@ -83,6 +87,7 @@ std::optional<ErrorInfo> ReadFrame(HandlerContext& context, const bridge::Socket
   if (message.binary) {
     return ErrorInfo{ApiError::kValidation, "a frame must be text, a JSON object", {}};
   }
+  if (auto error = AwaitBodyMemory(context.exchange(), message.payload.size())) return error;
   Result<json> parsed = json();
   auto parse = [&] {
     parsed = ParseJson(message.payload, {limits.json_depth_max, limits.json_values_max});
@@ -133,7 +138,7 @@ void Run(HandlerContext& context) {
   if (auto error = ResolveFiles(context, request)) return refusal.Answer(*error);
   SocketStream sink(exchange, request.granularity);
   Result<run::RunOutcome> outcome =
-      RunGraph(context, request.run, exchange.message_cancellation(), sink);
+      RunGraph(context, std::move(request.run), exchange.message_cancellation(), sink);
   if (sink.started()) {
     sink.Finish(outcome.ok() ? *outcome : run::RunOutcome{});
   } else {
@@ -151,12 +156,14 @@ void OpenGraphSocket(HandlerContext& context) {
 
 void RunGraphFrame(HandlerContext& context, bridge::SocketMessage& message) {
   if (std::optional<ErrorInfo> error = ReadFrame(context, message)) {
+    context.exchange().Hold(0);
     Refusal(context, "").Tell(*error);
     return;
   }
   message.payload = {};  // a run may be long
   Run(context);
   context.SetBody(json::object(), 0);
+  context.exchange().Hold(0);
 }
 
 }  // namespace agent_graph::api

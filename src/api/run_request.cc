@@ -7,6 +7,7 @@
 #include "api/body_thread.h"
 #include "api/errors.h"
 #include "api/file_references.h"
+#include "api/request_memory.h"
 #include "api/request_shapes.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -118,9 +119,13 @@ std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, GraphRequest& req
   return ResolveFiles(context, InitialContextPath(), run.thread_id, run.initial_context);
 }
 
-Result<run::RunOutcome> RunGraph(HandlerContext& context, const run::RunRequest& request,
+Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest request,
                                  const runtime::Cancellation& cancellation, run::RunSink& sink) {
-  Result<run::RunOutcome> outcome = context.api().runner->Execute(request, cancellation, sink);
+  context.exchange().Hold(RunMemory(context.body_bytes(), 0));
+  // It was read, and a run may be long.
+  context.SetBody(json::object(), 0);
+  Result<run::RunOutcome> outcome =
+      context.api().runner->Execute(std::move(request), cancellation, sink);
   if (outcome.ok()) context.exchange().CountRun(CountedAs(*outcome, cancellation.reason()));
   return outcome;
 }

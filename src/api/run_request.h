@@ -25,9 +25,9 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
 // Looks up the files that its messages refer to. The error to answer with.
 std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, GraphRequest& request);
 
-// Runs the graph on the calling fiber and has a run that began counted, whatever has become of its
-// request by then.
-Result<run::RunOutcome> RunGraph(HandlerContext& context, const run::RunRequest& request,
+// Runs the graph on the calling fiber, frees the request's body first, and has a run that began
+// counted, whatever has become of its request by then.
+Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest request,
                                  const runtime::Cancellation& cancellation, run::RunSink& sink);
 
 // Part of `config` that belongs to the server: `user`, `user_id`, `authz` and all names that start

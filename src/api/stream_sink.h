@@ -21,6 +21,7 @@ class StreamSink : public run::RunSink {
   Status OnDelta(const run::RunDelta& delta) final;
   bool wants_deltas() const final { return true; }
   bool wants_states() const final { return granularity_ != Granularity::kLow; }
+  bool wants_final_state() const final { return granularity_ != Granularity::kLow; }
 
   bool started() const { return writer_.has_value(); }
   // Ends the stream of a run that started, whatever became of it.

@@ -25,7 +25,9 @@ Exchange::Exchange(ExchangeAddress address, RequestHead head, Outbox& outbox, Cr
 
 Exchange::~Exchange() {
   End("error");
-  outbox_.CountBuffered(-body_bytes_ - queued_bytes_ - mailbox_bytes_ - taken_bytes_);
+  Hold(0);
+  outbox_.memory().CountElsewhere(-body_bytes_elsewhere_);
+  outbox_.memory().CountBuffered(-body_bytes_ - queued_bytes_ - mailbox_bytes_ - taken_bytes_);
 }
 
 void Exchange::DeliverBody(Body body) {
@@ -34,7 +36,8 @@ void Exchange::DeliverBody(Body body) {
     if (body_present_) return;
     body_present_ = true;
     body_bytes_ = static_cast<int64_t>(body.size());
-    outbox_.CountBuffered(body_bytes_);
+    outbox_.memory().CountBuffered(body_bytes_);
+    if (body.in_file()) CountBodyElsewhere();
     body_ = std::move(body);
   }
   body_signal_.Notify();
@@ -57,7 +60,7 @@ void Exchange::DeliverBodyPiece(std::string bytes, bool last) {
     body_complete_ = body_complete_ || last;
     if (!bytes.empty()) {
       body_bytes_ += static_cast<int64_t>(bytes.size());
-      outbox_.CountBuffered(static_cast<int64_t>(bytes.size()));
+      outbox_.memory().CountBuffered(static_cast<int64_t>(bytes.size()));
       body_pieces_.push_back(std::move(bytes));
     }
   }
@@ -73,7 +76,7 @@ void Exchange::ReturnCredit(uint64_t bytes) {
   const auto returned = static_cast<int64_t>(bytes);
   const auto low = static_cast<int64_t>(credit_limits_.low);
   const int64_t before = queued_bytes_.fetch_sub(returned);
-  outbox_.CountBuffered(-returned);
+  outbox_.memory().CountBuffered(-returned);
   if (before <= low || before - returned > low) return;
   credit_signal_.Notify();
   if (head_.websocket) NotifyArrival();
@@ -162,7 +165,7 @@ Result<std::string> Exchange::TakeBodyPiece(Deadline deadline) {
       const auto size = static_cast<int64_t>(piece.size());
       body_bytes_ -= size;
       lock.unlock();
-      outbox_.CountBuffered(-size);
+      outbox_.memory().CountBuffered(-size);
       body_taken_bytes_ += piece.size();
       if (body_taken_bytes_ >= kBodyWindowBytes / 2) {
         Push(ReadBody{std::exchange(body_taken_bytes_, 0)});
@@ -180,9 +183,15 @@ Result<std::string> Exchange::TakeBodyPiece(Deadline deadline) {
 
 // Of a body that was delivered whole.
 Result<std::string> Exchange::TakeStoredPiece() {
-  const uint64_t size = std::min(kStoredPieceBytes, body_.size() - body_taken_bytes_);
+  const uint64_t left = body_.size() - std::min(body_.size(), body_taken_bytes_);
+  const uint64_t size = std::min(kStoredPieceBytes, left);
   if (!body_.in_file()) {
-    return body_.bytes.substr(std::exchange(body_taken_bytes_, body_taken_bytes_ + size), size);
+    if (size > 0) {
+      return body_.bytes.substr(std::exchange(body_taken_bytes_, body_taken_bytes_ + size), size);
+    }
+    body_ = {};
+    FreedBody();
+    return std::string();
   }
   std::string piece(size, '\0');
   ssize_t got = 0;
@@ -205,6 +214,29 @@ Result<std::string> Exchange::TakeStoredPiece() {
   piece.resize(static_cast<size_t>(got));
   body_taken_bytes_ += piece.size();
   return piece;
+}
+
+// With mutex_ held.
+void Exchange::CountBodyElsewhere() {
+  const int64_t bytes = body_bytes_ - std::exchange(body_bytes_elsewhere_, body_bytes_);
+  if (bytes != 0) outbox_.memory().CountElsewhere(bytes);
+}
+
+void Exchange::FreedBody() {
+  std::lock_guard lock(mutex_);
+  CountBodyElsewhere();
+}
+
+Status Exchange::AwaitMemory(uint64_t bytes, Deadline deadline) {
+  AG_RETURN_IF_ERROR(outbox_.memory().AwaitRoom(bytes, active_cancellation(), deadline));
+  held_bytes_ += static_cast<int64_t>(bytes);
+  return Status::Ok();
+}
+
+void Exchange::Hold(uint64_t bytes) {
+  const auto held = static_cast<int64_t>(bytes);
+  if (held == held_bytes_) return;
+  outbox_.memory().CountHeld(held - std::exchange(held_bytes_, held));
 }
 
 Status Exchange::Admit(std::string user_id, Deadline deadline) {
@@ -269,13 +301,15 @@ void Exchange::SendLast(std::string_view bytes) {
   PushChunk(bytes);
 }
 
-void Exchange::Reply(ReplyHead head, std::string body, std::string outcome) {
+void Exchange::Reply(ReplyHead head, std::vector<std::string> body, std::string outcome) {
   if (head_sent_ || ended_) return;
-  if (head.content_length < 0) head.content_length = static_cast<int64_t>(body.size());
+  head.content_length = 0;
+  for (const std::string& part : body) head.content_length += static_cast<int64_t>(part.size());
   SendHead(std::move(head));
-  if (!body.empty()) {
-    CountQueued(body.size());
-    Push(SendChunk{std::move(body)});
+  for (std::string& part : body) {
+    if (part.empty()) continue;
+    CountQueued(part.size());
+    Push(SendChunk{std::move(part)});
   }
   End(std::move(outcome));
 }
@@ -356,12 +390,12 @@ SocketMessage Exchange::PopMessage() {
 }
 
 void Exchange::ForgetTakenMessage() {
-  outbox_.CountBuffered(-std::exchange(taken_bytes_, 0));
+  outbox_.memory().CountBuffered(-std::exchange(taken_bytes_, 0));
 }
 
 void Exchange::CountMailbox(int64_t bytes) {
   mailbox_bytes_ += bytes;
-  outbox_.CountBuffered(bytes);
+  outbox_.memory().CountBuffered(bytes);
 }
 
 void Exchange::PushChunk(std::string_view bytes) {
@@ -372,7 +406,7 @@ void Exchange::PushChunk(std::string_view bytes) {
 
 void Exchange::CountQueued(size_t bytes) {
   queued_bytes_ += static_cast<int64_t>(bytes);
-  outbox_.CountBuffered(static_cast<int64_t>(bytes));
+  outbox_.memory().CountBuffered(static_cast<int64_t>(bytes));
 }
 
 void Exchange::Push(OutboxPayload payload) {

@@ -96,6 +96,14 @@ class Exchange {
   // The next piece of a body that nobody keeps whole, empty at its end. The loop reads as fast as
   // pieces are taken and holds kBodyWindowBytes at most besides. On a fiber.
   Result<std::string> TakeBodyPiece(Deadline deadline);
+  // The body that was taken has been freed: what it became is counted by Hold. It goes on to count
+  // for what the worker admits.
+  void FreedBody();
+  // Waits until the worker has room for `bytes` more, which then count as held by this exchange.
+  // Fails as WorkerMemory::AwaitRoom does, without a change.
+  Status AwaitMemory(uint64_t bytes, Deadline deadline);
+  // Sets what the engine holds for the exchange besides its body, messages and reply. Never waits.
+  void Hold(uint64_t bytes);
   // Counts the request for a user and waits for the decision. kCancelled: it is answered already.
   Status Admit(std::string user_id, Deadline deadline);
   void SendHead(ReplyHead head);
@@ -108,8 +116,9 @@ class Exchange {
   // The closing lines of a streamed reply: never suspends, and a run that was cancelled while its
   // client is still there can tell why.
   void SendLast(std::string_view bytes);
-  // Head, body and end of a complete reply; never suspends. Ignored once a head was sent.
-  void Reply(ReplyHead head, std::string body, std::string outcome);
+  // Head, body and end of a complete reply; never suspends. Ignored once a head was sent. The body
+  // comes in parts, so that a large one need not be copied to get something around it.
+  void Reply(ReplyHead head, std::vector<std::string> body, std::string outcome);
   void Annotate(std::string thread_id, std::string run_id);
   // A run of the graph has ended, one of many perhaps.
   void CountRun(std::string outcome);
@@ -133,8 +142,8 @@ class Exchange {
   // The worker is leaving: the session should end soon.
   bool leaving() const { return leaving_; }
   // What a session holds besides; undone by the caller.
-  void CountBuffered(int64_t bytes) { outbox_.CountBuffered(bytes); }
-  uint64_t worker_buffered_bytes() const { return outbox_.buffered_bytes(); }
+  void CountBuffered(int64_t bytes) { outbox_.memory().CountBuffered(bytes); }
+  uint64_t worker_buffered_bytes() const { return outbox_.memory().buffered(); }
   // Queued towards the client.
   int64_t queued_bytes() const { return queued_bytes_; }
   const CreditLimits& credit_limits() const { return credit_limits_; }
@@ -165,6 +174,7 @@ class Exchange {
   SocketMessage PopMessage();
   void ForgetTakenMessage();
   void CountMailbox(int64_t bytes);
+  void CountBodyElsewhere();
 
   const ExchangeAddress address_;
   const RequestHead head_;
@@ -179,6 +189,7 @@ class Exchange {
   Body body_;                           // guarded by mutex_
   Status body_status_;                  // guarded by mutex_
   int64_t body_bytes_ = 0;              // guarded by mutex_; counted until the exchange is gone
+  int64_t body_bytes_elsewhere_ = 0;    // guarded by mutex_; of these, not in memory
   runtime::Signal body_signal_;
   std::deque<std::string> body_pieces_;  // guarded by mutex_
   bool body_complete_ = false;           // guarded by mutex_; the last piece has come
@@ -203,7 +214,8 @@ class Exchange {
   // Replaced under mutex_ by the engine side; none before the first message.
   std::optional<runtime::Cancellation> message_cancellation_;
 
-  Outbox::OpenChunk open_chunk_;  // engine side only, like the next two
+  int64_t held_bytes_ = 0;  // engine side only, like the next three
+  Outbox::OpenChunk open_chunk_;
   bool head_sent_ = false;
   bool ended_ = false;
   std::unique_ptr<SocketState> socket_state_;

@@ -18,7 +18,8 @@ constexpr size_t kItemsUnannouncedMax = 64;
 
 }  // namespace
 
-Outbox::Outbox() : doorbell_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+Outbox::Outbox(uint64_t memory_max)
+    : doorbell_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), memory_(memory_max) {}
 
 Outbox::~Outbox() {
   if (doorbell_ >= 0) close(doorbell_);

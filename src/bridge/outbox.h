@@ -12,6 +12,7 @@
 
 #include "base/file_descriptor.h"
 #include "bridge/request.h"
+#include "bridge/worker_memory.h"
 
 namespace agent_graph::bridge {
 
@@ -96,7 +97,8 @@ class Outbox {
     size_t index_ = 0;
   };
 
-  Outbox();  // creates the eventfd (non-blocking, close-on-exec); ok() tells
+  // Creates the eventfd (non-blocking, close-on-exec); see ok(). `memory_max` bounds memory().
+  explicit Outbox(uint64_t memory_max = WorkerMemory::kUnlimited);
   ~Outbox();
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
@@ -113,10 +115,9 @@ class Outbox {
   // loop takes them are dropped and counted.
   void Log(LogLevel level, std::string text);
 
-  // What all exchanges together hold: bodies of requests, messages of WebSockets, and replies that
-  // have not left nginx.
-  void CountBuffered(int64_t bytes) { buffered_bytes_ += bytes; }
-  uint64_t buffered_bytes() const { return static_cast<uint64_t>(buffered_bytes_); }
+  // What all exchanges together hold.
+  WorkerMemory& memory() { return memory_; }
+  const WorkerMemory& memory() const { return memory_; }
 
   // Loop only: takes everything queued; read the doorbell first. `items` is cleared and reused.
   void Swap(std::vector<OutboxItem>& items);
@@ -136,7 +137,7 @@ class Outbox {
   void RingDoorbell() const;
 
   const int doorbell_;
-  std::atomic<int64_t> buffered_bytes_{0};
+  WorkerMemory memory_;
   mutable std::atomic<uint64_t> doorbells_{0};
   std::atomic<uint64_t> credit_stalls_{0};
   mutable std::mutex mutex_;

@@ -73,6 +73,7 @@ struct Service::Implementation {
         options(std::move(options_in)),
         agent(std::move(agent_in)),
         ids(MakeIds()),
+        outbox(settings->limits.buffered_bytes_max),
         runtime(ToRuntimeOptions(*settings, options, outbox)),
         state(MakeState()),
         store(MakeStore()),

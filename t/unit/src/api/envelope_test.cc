@@ -38,6 +38,16 @@ TEST(SuccessEnvelope, HasBothShapes) {
   EXPECT_EQ(body.size(), 5u);
 }
 
+TEST(SuccessEnvelope, IsTheSameInParts) {
+  const std::vector<std::string> parts = SuccessEnvelopeAround(R"({"a":[1]})", "OK", "r-1");
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_EQ(parts[1], R"({"a":[1]})");
+  const json body = json::parse(parts[0] + parts[1] + parts[2]);
+  json whole = json::parse(SuccessEnvelope(R"({"a":[1]})", "OK", "r-1"));
+  whole["timestamp"] = whole["metadata"]["timestamp"] = body["timestamp"];
+  EXPECT_EQ(body, whole);
+}
+
 TEST(ErrorEnvelope, HasBothShapes) {
   ErrorInfo error{ApiError::kValidation, "bad \xff thing", {{{"body", "messages", "0"}, "m", "t"}}};
   json body = json::parse(ErrorEnvelope(error, "r-1"));

@@ -130,18 +130,19 @@ TEST(Exchange, ReplyIsHeadBodyAndEndOnce) {
   Outbox outbox;
   const auto exchange = MakeExchange(outbox, {}, {7, 3});
   exchange->Annotate("thread", "run");
-  exchange->Reply(ReplyHead{.status = 201}, "hello", "ok");
-  exchange->Reply(ReplyHead{}, "again", "ok");
+  exchange->Reply(ReplyHead{.status = 201}, {"he", "", "llo"}, "ok");
+  exchange->Reply(ReplyHead{}, {"again"}, "ok");
   exchange->End("error");
   const auto items = Take(outbox);
-  ASSERT_EQ(items.size(), 4u);
+  ASSERT_EQ(items.size(), 5u);
   EXPECT_EQ(items[1].address.slot, 7u);
   EXPECT_EQ(items[1].address.generation, 3u);
   EXPECT_EQ(std::get<Annotate>(items[0].payload).run_id, "run");
   EXPECT_EQ(std::get<SendHead>(items[1].payload).head.status, 201);
   EXPECT_EQ(std::get<SendHead>(items[1].payload).head.content_length, 5);
-  EXPECT_EQ(std::get<SendChunk>(items[2].payload).bytes, "hello");
-  EXPECT_EQ(std::get<End>(items[3].payload).outcome, "ok");
+  EXPECT_EQ(std::get<SendChunk>(items[2].payload).bytes, "he");
+  EXPECT_EQ(std::get<SendChunk>(items[3].payload).bytes, "llo");
+  EXPECT_EQ(std::get<End>(items[4].payload).outcome, "ok");
   EXPECT_TRUE(exchange->head_sent());
 }
 
@@ -278,20 +279,20 @@ TEST_F(ExchangeOnAFiber, TakesABodyInPiecesAndAsksForMoreAsItDoes) {
   exchange->DeliverBodyPiece("end", false);
   exchange->DeliverBodyPiece("", true);
   EXPECT_EQ(taken.Wait(nullptr, kNoDeadline).value(), half + "end");
-  EXPECT_EQ(outbox_.buffered_bytes(), 0u);
+  EXPECT_EQ(outbox_.memory().buffered(), 0u);
 }
 
 TEST_F(ExchangeOnAFiber, PiecesOfABodyFailWithTheBody) {
   auto exchange = MakeExchange(outbox_);
   exchange->DeliverBodyPiece("never taken", false);
-  EXPECT_GT(outbox_.buffered_bytes(), 0u);
+  EXPECT_GT(outbox_.memory().buffered(), 0u);
   exchange->FailBody(Status(StatusCode::kCancelled, "gone"));
   Promise<std::string> taken;
   runtime_.Spawn([=] { taken.Set(exchange->TakeBodyPiece(kNoDeadline).status().message()); });
   EXPECT_EQ(taken.Wait(nullptr, kNoDeadline).value(), "gone");
   LetFibersRun();
   exchange.reset();
-  EXPECT_EQ(outbox_.buffered_bytes(), 0u);
+  EXPECT_EQ(outbox_.memory().buffered(), 0u);
 }
 
 TEST(Exchange, ClosesAFileThatWasNotSent) {
@@ -427,13 +428,57 @@ TEST(Exchange, CountsWhatItBuffers) {
   Body body;
   body.bytes = "12345";
   exchange->DeliverBody(std::move(body));
-  EXPECT_EQ(outbox.buffered_bytes(), 5u);
+  EXPECT_EQ(outbox.memory().buffered(), 5u);
   exchange->SendLast("123");
-  EXPECT_EQ(outbox.buffered_bytes(), 8u);
+  EXPECT_EQ(outbox.memory().buffered(), 8u);
   exchange->ReturnCredit(2);
-  EXPECT_EQ(outbox.buffered_bytes(), 6u);
+  EXPECT_EQ(outbox.memory().buffered(), 6u);
   exchange.reset();
-  EXPECT_EQ(outbox.buffered_bytes(), 0u);
+  EXPECT_EQ(outbox.memory().buffered(), 0u);
+}
+
+TEST(Exchange, CountsWhatIsInMemory) {
+  Outbox outbox;
+  const WorkerMemory& memory = outbox.memory();
+  auto exchange = MakeExchange(outbox);
+  exchange->DeliverBody(Body{.bytes = "12345"});
+  EXPECT_EQ(memory.in_memory(), 5u);
+  ASSERT_TRUE(exchange->AwaitMemory(20, kNoDeadline).ok());
+  EXPECT_EQ(memory.in_memory(), 25u);
+  ASSERT_TRUE(exchange->TakeBody(kNoDeadline).ok());
+  exchange->FreedBody();
+  EXPECT_EQ(memory.in_memory(), 20u);
+  EXPECT_EQ(memory.buffered(), 5u) << "the request is still at work";
+  exchange->Hold(7);
+  EXPECT_EQ(memory.in_memory(), 7u);
+  exchange.reset();
+  EXPECT_EQ(memory.in_memory(), 0u);
+  EXPECT_EQ(memory.held(), 0u);
+  EXPECT_EQ(memory.buffered(), 0u);
+
+  int file;
+  exchange = MakeExchange(outbox);
+  exchange->DeliverBody(Body{.file = OpenFile(file), .file_length = 100});
+  EXPECT_EQ(memory.buffered(), 100u);
+  EXPECT_EQ(memory.in_memory(), 0u);
+  exchange.reset();
+  EXPECT_EQ(memory.buffered(), 0u);
+}
+
+TEST(Exchange, FreesABodyThatWasTakenInPieces) {
+  Outbox outbox;
+  auto exchange = MakeExchange(outbox);
+  exchange->DeliverBody(Body{.bytes = std::string(100'000, 'x')});
+  size_t bytes = 0;
+  for (;;) {
+    const Result<std::string> piece = exchange->TakeBodyPiece(kNoDeadline);
+    ASSERT_TRUE(piece.ok());
+    if (piece->empty()) break;
+    bytes += piece->size();
+  }
+  EXPECT_EQ(bytes, 100'000u);
+  EXPECT_EQ(outbox.memory().in_memory(), 0u);
+  EXPECT_TRUE(exchange->TakeBodyPiece(kNoDeadline)->empty());
 }
 
 TEST(Exchange, ATurnMayTakeManyMessagesAsTheyCome) {
@@ -472,21 +517,21 @@ TEST(Exchange, CountsMessagesUntilTheNextIsTaken) {
   const uint64_t size = message.mailbox_bytes();
   EXPECT_FALSE(exchange->DeliverMessage(message));  // the handshake's turn is not over
   EXPECT_FALSE(exchange->DeliverMessage(message));
-  EXPECT_EQ(outbox.buffered_bytes(), 2 * size);
+  EXPECT_EQ(outbox.memory().buffered(), 2 * size);
   ASSERT_TRUE(exchange->NextMessage());
-  EXPECT_EQ(outbox.buffered_bytes(), 2 * size);  // the first is being worked on
+  EXPECT_EQ(outbox.memory().buffered(), 2 * size);  // the first is being worked on
   ASSERT_TRUE(exchange->NextMessage());
-  EXPECT_EQ(outbox.buffered_bytes(), size);
+  EXPECT_EQ(outbox.memory().buffered(), size);
   EXPECT_FALSE(exchange->NextMessage());
-  EXPECT_EQ(outbox.buffered_bytes(), 0u);
+  EXPECT_EQ(outbox.memory().buffered(), 0u);
 
   EXPECT_TRUE(exchange->DeliverMessage(message));
   EXPECT_FALSE(exchange->DeliverMessage(message));
   ASSERT_TRUE(exchange->NextMessage());
   exchange->CloseMailbox();
-  EXPECT_EQ(outbox.buffered_bytes(), size);
+  EXPECT_EQ(outbox.memory().buffered(), size);
   exchange.reset();
-  EXPECT_EQ(outbox.buffered_bytes(), 0u);
+  EXPECT_EQ(outbox.memory().buffered(), 0u);
 }
 
 TEST(Exchange, LastLinesReachAClientThatIsStillThere) {

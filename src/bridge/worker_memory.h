@@ -1,0 +1,77 @@
+// How much memory the requests of a worker take, and who waits for some.
+//
+// Two sums are kept. `buffered` is what new requests are refused by (limits.buffered_bytes_max):
+// bodies of requests at work, messages of WebSockets and replies that have not left nginx.
+// `in_memory` is an estimate of what is really held: of `buffered` what is not in a file or parsed,
+// and what the engine holds for requests besides, such as parsed JSON and the thread of a run. The
+// latter is several times the size of a body, so a request that needs much waits until there is
+// room below the same bound.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <list>
+#include <mutex>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "runtime/cancellation.h"
+#include "runtime/signal.h"
+
+namespace agent_graph::bridge {
+
+// Thread-safe. Counts never block; AwaitRoom suspends the calling fiber.
+class WorkerMemory {
+ public:
+  static constexpr uint64_t kUnlimited = std::numeric_limits<int64_t>::max() / 2;
+
+  explicit WorkerMemory(uint64_t bytes_max = kUnlimited);
+  WorkerMemory(const WorkerMemory&) = delete;
+  WorkerMemory& operator=(const WorkerMemory&) = delete;
+
+  void CountBuffered(int64_t bytes);
+  // The part of `buffered` that is not in memory.
+  void CountElsewhere(int64_t bytes);
+  void CountHeld(int64_t bytes);
+
+  uint64_t buffered() const { return ToUnsigned(buffered_); }
+  uint64_t held() const { return ToUnsigned(held_); }
+  uint64_t in_memory() const { return ToUnsigned(InMemory()); }
+  // The most that in_memory() was since the last call.
+  uint64_t TakePeak();
+  // Requests in AwaitRoom.
+  size_t waiting() const { return waiting_; }
+
+  // Counts `bytes` as held once there is room for them. A request that needs more than the bound
+  // gets it when half of the bound is free: on a busy worker small requests always hold something.
+  // First come, first served, but small amounts do not wait behind large ones and may go a quarter
+  // beyond the bound. kDeadlineExceeded, kCancelled: nothing was counted.
+  Status AwaitRoom(uint64_t bytes, const runtime::Cancellation& cancellation, Deadline deadline);
+
+ private:
+  struct Waiter {
+    int64_t bytes;
+    bool admitted = false;
+    runtime::Signal signal = {};
+  };
+
+  static uint64_t ToUnsigned(int64_t bytes) { return bytes > 0 ? static_cast<uint64_t>(bytes) : 0; }
+  void Changed(int64_t bytes);
+  int64_t InMemory() const { return buffered_ - elsewhere_ + held_; }
+  bool IsSmall(int64_t bytes) const;
+  bool Fits(int64_t bytes) const;
+  void AdmitWaiters();
+
+  const int64_t bytes_max_;
+  std::atomic<int64_t> buffered_{0};
+  std::atomic<int64_t> elsewhere_{0};
+  std::atomic<int64_t> held_{0};
+  std::atomic<int64_t> peak_{0};
+  std::atomic<size_t> waiting_{0};
+
+  std::mutex mutex_;
+  std::list<Waiter> waiters_;  // guarded by mutex_
+};
+
+}  // namespace agent_graph::bridge
