@@ -7,6 +7,9 @@
 namespace agent_graph::nginx {
 namespace {
 
+// Smaller bodies stay with nginx, for $request_body in a log.
+constexpr uint64_t kFreedBodyBytesMin = 64 * 1024;
+
 // A mirror reads the body beside us, and a post_action after us.
 bool OthersMayReadBody(const ngx_http_request_t* request) {
   const auto* core = static_cast<ngx_http_core_loc_conf_t*>(
@@ -20,6 +23,17 @@ void CloseForNginx(ngx_http_request_t* request, ngx_file_t* file) {
   if (OthersMayReadBody(request)) return;
   ngx_pool_run_cleanup_file(request->pool, file->fd);
   file->fd = NGX_INVALID_FILE;
+}
+
+// nginx would keep its copy of a large body until the request ends. Bytes that came with the
+// request's head lie in another buffer, which is not the pool's: that call changes nothing.
+void FreeForNginx(ngx_http_request_t* request) {
+  if (OthersMayReadBody(request)) return;
+  ngx_http_request_body_t& body = *request->request_body;
+  body.bufs = nullptr;
+  if (ngx_buf_t* const buffer = std::exchange(body.buf, nullptr)) {
+    ngx_pfree(request->pool, buffer->start);
+  }
 }
 
 }  // namespace
@@ -53,6 +67,7 @@ Result<bridge::Body> TakeBody(ngx_http_request_t* request, uint64_t bytes_max) {
     body.bytes.append(reinterpret_cast<const char*>(link->buf->pos),
                       link->buf->last - link->buf->pos);
   }
+  if (total >= kFreedBodyBytesMin) FreeForNginx(request);
   return body;
 }
 
