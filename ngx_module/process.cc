@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/allocator.h"
 #include "base/version.h"
 #include "callback.h"
 #include "environment.h"
@@ -104,6 +105,10 @@ ngx_int_t InitModule(ngx_cycle_t* cycle) noexcept {
 ngx_int_t InitProcess(ngx_cycle_t* cycle) noexcept {
   // Also called in the cache manager and loader.
   DropEnvironment();
+  if (const MainConfig* main = FindMainConfig(*cycle);
+      main != nullptr && !main->services->empty()) {
+    ReturnLargeBlocks();
+  }
   if (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE) return NGX_OK;
   Guarded(cycle->log, [&] {
     MainConfig* main = FindMainConfig(*cycle);
@@ -160,6 +165,11 @@ void ReportStatus(uint64_t loop_delay_micros) {
     if (loop_delay_micros > 0) row->Set(StatusGauge::kLoopDelayMicros, loop_delay_micros);
     service->Report(*row);
   }
+}
+
+void ReturnMemoryAfterBurst() {
+  if (worker_services == nullptr) return;
+  for (const auto& service : *worker_services) service->ReturnMemoryAfterBurst();
 }
 
 void RetireIfWornOut() {

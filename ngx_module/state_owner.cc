@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/allocator.h"
 #include "callback.h"
 #include "config.h"
 #include "port.h"
@@ -15,7 +16,7 @@
 namespace agent_graph::nginx {
 namespace {
 
-constexpr ngx_msec_t kManagerInterval = 60 * 60 * 1000;  // nothing to do when called again
+constexpr ngx_msec_t kManagerInterval = 10'000;
 // When nginx quits, the workers may be busy with their last requests for as long as those may take.
 constexpr std::chrono::hours kFinishTimeoutOnQuit{1};
 constexpr std::chrono::milliseconds kFinishTimeoutOnTerminate{500};
@@ -81,7 +82,11 @@ void StartOwner(const ServiceConfig& config) {
 }  // namespace
 
 ngx_msec_t RunStateOwner(void* service_config) noexcept {
-  Guarded(ngx_cycle->log, [&] { StartOwner(*static_cast<ServiceConfig*>(service_config)); });
+  Guarded(ngx_cycle->log, [&] {
+    StartOwner(*static_cast<ServiceConfig*>(service_config));
+    // This loop serves no clients.
+    ReturnFreeMemory();
+  });
   return kManagerInterval;
 }
 

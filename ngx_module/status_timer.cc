@@ -42,6 +42,7 @@ void OnTimer(ngx_event_t*) noexcept {
   Guarded(ngx_cycle->log, [] {
     delay.Measure(MonotonicMicros());
     ReportStatus(static_cast<uint64_t>(std::max(delay.worst, delay.worst_before)));
+    ReturnMemoryAfterBurst();
     RetireIfWornOut();
     Arm();
   });

@@ -2,6 +2,26 @@
 #include "worker_service.h"
 
 namespace agent_graph::nginx {
+namespace {
+
+// Free memory that a burst leaves behind below this is used again soon.
+constexpr uint64_t kBurstBytesMin = 8 * 1024 * 1024;
+constexpr ngx_msec_t kMemoryReturnInterval = 2000;
+
+}  // namespace
+
+void WorkerService::ReturnMemoryAfterBurst() {
+  if (service_ == nullptr || ngx_exiting) return;
+  bridge::WorkerMemory& memory = service_->outbox().memory();
+  const uint64_t now = memory.in_memory();
+  // Twice: what is not counted any more is freed a moment later.
+  if (memory.TakePeak() >= now + kBurstBytesMin) memory_returns_due_ = 2;
+  if (memory_returns_due_ == 0) return;
+  if (ngx_current_msec - memory_returned_ < kMemoryReturnInterval) return;
+  memory_returned_ = ngx_current_msec;
+  --memory_returns_due_;
+  service_->ReturnMemory();
+}
 
 void WorkerService::Report(StatusRow& row) const {
   if (service_ == nullptr) return;

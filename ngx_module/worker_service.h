@@ -46,6 +46,8 @@ class WorkerService final : public PortReceiver {
 
   // What its queues hold now, and what its engine has counted (worker_report.cc).
   void Report(StatusRow& row) const;
+  // Called now and then: returns memory to the system when a burst is over.
+  void ReturnMemoryAfterBurst();
 
   void OnItem(bridge::OutboxItem& item) override;
   void OnBatchEnd() override;
@@ -105,6 +107,8 @@ class WorkerService final : public PortReceiver {
   std::unique_ptr<service::Service> service_;
   std::unique_ptr<Port> port_;
   ExchangeTable exchanges_;
+  int memory_returns_due_ = 0;
+  ngx_msec_t memory_returned_ = 0;                // when that was done last
   size_t sockets_ = 0;                            // open or about to be
   uint64_t live_frames_lost_ = 0;                 // for want of room, before the engine saw them
   std::vector<bridge::ExchangeAddress> touched_;  // by the items of the current batch

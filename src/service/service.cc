@@ -9,6 +9,7 @@
 #include "api/dispatch.h"
 #include "auth/guard.h"
 #include "base/allocation_account.h"
+#include "base/allocator.h"
 #include "evals/directory.h"
 #include "limits/shared_rate.h"
 #include "live/live_session.h"
@@ -320,6 +321,11 @@ const limits::SharedRateCounters* Service::shared_rate() const {
 
 size_t Service::written_off_threads() const {
   return implementation_->runtime.written_off_threads();
+}
+
+void Service::ReturnMemory() {
+  runtime::Runtime& runtime = implementation_->runtime;
+  runtime.Spawn([&runtime] { runtime.RunOnIoPool(ReturnFreeMemory); });
 }
 
 void Service::Drain() {

@@ -53,6 +53,8 @@ class Service {
   // Threads that user functions have taken for good: given up, and not come back since.
   size_t written_off_threads() const;
 
+  // Has an engine thread return free memory to the system.
+  void ReturnMemory();
   // Refuses new work; runs in flight go on.
   void Drain();
   // Cancels what is left, waits for fibers, joins threads. kDeadlineExceeded: somebody is stuck.

@@ -106,6 +106,13 @@ def resident_bytes(pid):
     return sizes["Anonymous:"] + sizes["Swap:"]
 
 
+def peak_bytes(pid):
+    """The most memory that the process ever had, pages of files included."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    (line,) = [line for line in status.splitlines() if line.startswith("VmHWM:")]
+    return int(line.split()[1]) * 1024
+
+
 def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
