@@ -19,4 +19,8 @@ bool IsBlank(std::string_view text);
 // Without the blanks at either end.
 std::string_view Trim(std::string_view text, std::string_view blanks = " \t");
 
+// True if `path`, cut at its slashes, has a component "." or "..": proxies and servers on the way
+// resolve these, so that a URL with such a name never arrives as it was sent.
+bool HasDotComponent(std::string_view path);
+
 }  // namespace agent_graph

@@ -12,7 +12,7 @@
 namespace agent_graph::run {
 
 // Keeps ids unique within a thread, so that no message is lost to another's id: one without an id,
-// or with an id that is taken or longer than one may be, gets a fresh one. Sets a missing
+// or with an id that is taken, too long or that no path can name, gets a fresh one. Sets a missing
 // timestamp, too.
 class MessageIds {
  public:

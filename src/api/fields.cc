@@ -179,7 +179,7 @@ void DescribeText(Schema& schema, const Field& field, bool nullable) {
 void DescribeThreadId(Schema& schema, const Field& field, bool nullable) {
   SetType(schema, {"string", "integer"}, nullable);
   if (field.not_blank) schema["pattern"] = "\\S";
-  schema["not"] = {{"type", "string"}, {"pattern", "^(-[0-9]+|[+]?0+)$"}};
+  schema["not"] = {{"type", "string"}, {"pattern", "^(-[0-9]+|[+]?0+)$|(^|/)[.]{1,2}(/|$)"}};
   schema["minimum"] = 1;
   schema["maximum"] = std::numeric_limits<uint64_t>::max();
   schema["maxLength"] = kIdBytesMax;

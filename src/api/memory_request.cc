@@ -27,7 +27,7 @@ std::string ReadConfigId(const json* config, const std::string& key, Problems& p
     return "";
   }
   if (IsBlank(*id)) return "";
-  if (auto problem = MessageIdProblem(*id)) {
+  if (auto problem = LabelProblem(*id)) {
     problems.Add({"body", "config", key}, *std::move(problem), "value_error");
   }
   return *std::move(id);

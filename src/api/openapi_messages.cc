@@ -23,6 +23,7 @@ const std::string_view kMessageSchemas = R"json({
         "minimum": -9223372036854775808,
         "maximum": 18446744073709551615,
         "maxLength": 1024,
+        "not": {"type": "string", "pattern": "(^|/)[.]{1,2}(/|$)"},
         "description": "Absent, null, \"\" and 0: the server assigns one"
       },
       "metadata": {"type": ["object", "null"]},

@@ -9,6 +9,7 @@
 #include "api/memory_shapes.h"
 #include "api/request_shapes.h"
 #include "base/percent_encoding.h"
+#include "base/text.h"
 
 namespace agent_graph::api {
 namespace {
@@ -207,22 +208,12 @@ bool DecodeSegment(std::string_view segment, std::string& out) {
   return PercentDecode(segment, out) && out.find('\0') == std::string::npos;
 }
 
-// An escaped slash may hide a step out of the location, as in "a%2F..%2Fb".
-bool HasDotComponent(std::string_view decoded) {
-  for (;;) {
-    size_t slash = decoded.find('/');
-    std::string_view component = decoded.substr(0, slash);
-    if (component == "." || component == "..") return true;
-    if (slash == std::string_view::npos) return false;
-    decoded.remove_prefix(slash + 1);
-  }
-}
-
 // The decoded path. Literal segments are compared decoded, too: "/%70ing" is "/ping".
 struct DecodedPath {
   std::array<std::string, kSegmentsMax> parts;
   size_t count = 0;
   bool trailing_slash = false;
+  bool has_dot_component = false;  // in any part
 };
 
 std::optional<DecodedPath> Decode(std::string_view raw_path) {
@@ -238,9 +229,17 @@ std::optional<DecodedPath> Decode(std::string_view raw_path) {
   if (path.count == 0 || raw->parts[path.count - 1].empty()) return std::nullopt;
   for (size_t i = 0; i < path.count; ++i) {
     if (!DecodeSegment(raw->parts[i], path.parts[i])) return std::nullopt;
-    if (HasDotComponent(path.parts[i])) return std::nullopt;
+    // An escaped slash may hide a step out of the location, as in "a%2F..%2Fb".
+    path.has_dot_component = path.has_dot_component || HasDotComponent(path.parts[i]);
   }
   return path;
+}
+
+// True for the routes that create the thread they name. They alone match an id with a "." or ".."
+// component, so that the handler refuses it as an unusable id: to every other route no such thread
+// exists.
+bool CreatesThread(const Route& route) {
+  return route.resource == "checkpointer" && route.action == "write";
 }
 
 bool PatternMatches(const Segments& pattern, const DecodedPath& path) {
@@ -263,6 +262,8 @@ RouteMatch MatchRoute(std::string_view method, std::string_view raw_path) {
   if (!path) return match;
   for (size_t i = 0; i < kRoutes.size(); ++i) {
     if (!PatternMatches(kPatterns[i], *path)) continue;
+    const bool creates = CreatesThread(kRoutes[i]) && MethodMatches(kRoutes[i].method, method);
+    if (path->has_dot_component && !creates) continue;
     if (MethodMatches(kRoutes[i].method, method)) {
       match.kind = RouteMatch::Kind::kFound;
       match.route = static_cast<uint16_t>(i);

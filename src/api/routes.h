@@ -73,10 +73,10 @@ struct RouteMatch {
 };
 
 // `raw_path` is the request target's path as sent, location prefix stripped, without query.
-// Segments are split before decoding, so %2F stays inside its segment; a decoded segment that is
-// or contains a "." or ".." path component is not found. One slash at the end is allowed and is no
-// empty id. HEAD matches GET. Nginx thread: no
-// allocation beyond the parameters, no exceptions.
+// Segments are split before decoding, so %2F stays inside its segment. A decoded segment that is or
+// contains a "." or ".." path component is not found, except as the id in a route that creates a
+// thread: its handler refuses that id. One slash at the end is allowed and is no empty id. HEAD
+// matches GET. Nginx thread: no allocation beyond the parameters, no exceptions.
 RouteMatch MatchRoute(std::string_view method, std::string_view raw_path);
 
 // Every guarded route names a permission and every public one is on the allowlist; the failure

@@ -32,7 +32,8 @@ std::string ReadRunId(const json& config) {
   const json* member = FindMember(config, "run_id");
   if (member == nullptr || !member->is_string()) return "";
   const std::string& run_id = member->get_ref<const std::string&>();
-  bool safe = run_id.size() <= kRunIdBytesMax && std::ranges::all_of(run_id, [](char c) {
+  bool safe = run_id.size() <= kRunIdBytesMax && !HasDotComponent(run_id) &&
+              std::ranges::all_of(run_id, [](char c) {
                 return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                        c == '-' || c == '_' || c == '.' || c == ':';
               });

@@ -42,16 +42,6 @@ bool IsIntegerBelowOne(std::string_view text) {
   return negative || text.find_first_not_of('0') == std::string_view::npos;
 }
 
-std::optional<std::string> IdProblem(std::string_view id) {
-  if (IsBlank(id)) return "must not be empty";
-  if (id.size() > kIdBytesMax) {
-    return "must have at most " + std::to_string(kIdBytesMax) + " bytes";
-  }
-  if (id.find('\0') != std::string_view::npos) return "must not hold a NUL character";
-  if (!IsValidUtf8(id)) return "must be UTF-8";
-  return std::nullopt;
-}
-
 // "messages.0.role: must be …", as the codec says it, relative to `path`.
 void AddCodecProblem(const std::vector<std::string>& path, size_t index, const Status& status,
                      Problems& problems) {
@@ -72,6 +62,15 @@ void AddCodecProblem(const std::vector<std::string>& path, size_t index, const S
     if (end != std::string::npos) text = text.substr(end + 2);
   }
   problems.Add(std::move(location), std::move(text), "value_error");
+}
+
+void CheckMessageId(const std::string& id, const std::vector<std::string>& path, size_t index,
+                    Problems& problems) {
+  std::optional<std::string> problem = id.empty() ? std::nullopt : MessageIdProblem(id);
+  if (!problem) return;
+  std::vector<std::string> location = path;
+  location.insert(location.end(), {std::to_string(index), "message_id"});
+  problems.Add(std::move(location), *std::move(problem), "value_error");
 }
 
 }  // namespace
@@ -102,14 +101,28 @@ bool IsValidUtf8(std::string_view text) {
   return json::accept(literal + "\"");
 }
 
-std::optional<std::string> ThreadIdProblem(std::string_view thread_id) {
-  if (std::optional<std::string> problem = IdProblem(thread_id)) return problem;
-  if (IsIntegerBelowOne(thread_id)) return "an integer must be at least 1";
+std::optional<std::string> LabelProblem(std::string_view label) {
+  if (IsBlank(label)) return "must not be empty";
+  if (label.size() > kIdBytesMax) {
+    return "must have at most " + std::to_string(kIdBytesMax) + " bytes";
+  }
+  if (label.find('\0') != std::string_view::npos) return "must not hold a NUL character";
+  if (!IsValidUtf8(label)) return "must be UTF-8";
   return std::nullopt;
 }
 
 std::optional<std::string> MessageIdProblem(std::string_view message_id) {
-  return IdProblem(message_id);
+  if (std::optional<std::string> problem = LabelProblem(message_id)) return problem;
+  if (HasDotComponent(message_id)) {
+    return "must not be \".\" or \"..\", nor have such a part between slashes: no path can name it";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> ThreadIdProblem(std::string_view thread_id) {
+  if (std::optional<std::string> problem = MessageIdProblem(thread_id)) return problem;
+  if (IsIntegerBelowOne(thread_id)) return "an integer must be at least 1";
+  return std::nullopt;
 }
 
 const json* FindMember(const json& object, const std::string& key) {
@@ -189,14 +202,8 @@ std::vector<Message> ReadMessageArray(const json& array, const std::vector<std::
       location.insert(location.end(), {std::to_string(i), "content"});
       CheckMediaUrls(*content, location, limits.media_urls, problems);
     }
-    // No path could name it.
-    if (IsBlank(message->id)) message->id.clear();
-    if (message->id.size() > kIdBytesMax) {
-      std::vector<std::string> location = path;
-      location.insert(location.end(), {std::to_string(i), "message_id"});
-      problems.Add(std::move(location),
-                   "must have at most " + std::to_string(kIdBytesMax) + " bytes", "too_long");
-    }
+    if (IsBlank(message->id)) message->id.clear();  // as if it had none
+    CheckMessageId(message->id, path, i, problems);
     if (limits.body_bytes > limits.message_bytes_max) {
       CheckMessageSize(*message, path, i, limits.message_bytes_max, problems);
     }

@@ -37,9 +37,12 @@ class Problems {
 
 bool IsValidUtf8(std::string_view text);
 
-// Ids as they stand in a path, decoded. What is wrong with it, or nothing.
+// Why an id cannot be used, or nothing. Ids of threads and messages stand in paths (here decoded),
+// so that none is accepted that a path could not name again.
 std::optional<std::string> ThreadIdProblem(std::string_view thread_id);
 std::optional<std::string> MessageIdProblem(std::string_view message_id);
+// The same for an id that stands in no path, such as that of an agent.
+std::optional<std::string> LabelProblem(std::string_view label);
 
 // --- the body --------------------------------------------------------------------------------
 

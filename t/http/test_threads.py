@@ -145,47 +145,6 @@ def test_writes_create_the_thread(start_service):
     assert ids == {"p", "m"}
 
 
-_AWKWARD_IDS = {
-    "slash": ("a/b", "a%2Fb"),
-    "blank inside": ("a b", "a%20b"),
-    "letter beyond ASCII": ("é", "%C3%A9"),
-    "percent": ("100%", "100%25"),
-    "zeros in front": ("007", "007"),
-    "a kilobyte": ("x" * 1024, "x" * 1024),
-    "plus": ("a+b", "a+b"),
-    "question": ("a?b", "a%3Fb"),
-}
-
-
-@pytest.mark.parametrize("prefix", ["/", "/support/"])
-def test_ids_round_trip(start_service, prefix):
-    service = start_service(_ECHO, prefix=prefix)
-    for text, encoded in _AWKWARD_IDS.values():
-        assert _run(service, text)["meta"]["thread_id"] == text
-        assert _data(service.get(f"/v1/threads/{encoded}"))["thread_data"]["thread_id"] == text
-        assert texts(_data(service.get(f"/v1/threads/{encoded}/state"))["state"]["context"])
-        deleted = service.request("DELETE", f"/v1/threads/{encoded}", {"config": {}})
-        assert _data(deleted)["success"] is True
-        assert service.get(f"/v1/threads/{encoded}").status == 404
-
-
-@pytest.mark.parametrize("prefix", ["/", "/support/"])
-def test_unusable_ids(start_service, prefix):
-    service = start_service(_ECHO, prefix=prefix)
-    for target in ("/v1/threads/%20/state", "/v1/threads/0/state", "/v1/threads/-1/state",
-                   "/v1/threads//state", "/v1/threads/0", "/v1/threads/%20",
-                   "/v1/threads/t/messages/%20"):
-        reply = service.get(target)
-        assert reply.status == 422, target
-        assert reply.json()["error"]["details"][0]["loc"][0] == "path"
-    for target in ("/v1/threads/%2e%2e/state", "/v1/threads/a%2F..%2Fb", "/v1/threads/..%2F..%2Fping",
-                   "/v1/threads/t/"):
-        assert service.get(target).status == 404, target
-    # One slash at the end of a path is accepted: this is the list of threads, not an empty id.
-    assert service.get("/v1/threads/").status == 200
-    assert service.invoke("x", config={"thread_id": "0"}).status == 422
-
-
 def test_delete_bodies(start_service):
     service = start_service(_ECHO)
     json_header = {"Content-Type": "application/json"}

@@ -36,5 +36,14 @@ TEST(TextTest, TrimTakesBlanksOffBothEnds) {
   EXPECT_EQ(Trim("\ta\r ", " \r"), "\ta");
 }
 
+TEST(TextTest, DotComponentsStandBetweenSlashes) {
+  for (const char* path : {".", "..", "a/..", "../a", "a/../b", "a/./b", "/..", "../", "//..//"}) {
+    EXPECT_TRUE(HasDotComponent(path)) << path;
+  }
+  for (const char* path : {"", "...", "a..b", ".a", "a.", "..a/b..", "/", "a//b", "\\..\\"}) {
+    EXPECT_FALSE(HasDotComponent(path)) << path;
+  }
+}
+
 }  // namespace
 }  // namespace agent_graph

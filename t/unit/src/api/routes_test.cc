@@ -98,6 +98,25 @@ TEST(MatchRoute, KnowsNothingElse) {
   }
 }
 
+// The handler answers with what is wrong with the id, as it does for ids in bodies.
+TEST(MatchRoute, LeadsIdsWithDotsOnlyToWritesThatCreateTheThread) {
+  const std::string dots[] = {".", "..", "%2e%2E", "a%2F..%2Fb", "%2F.", ".%2Fa"};
+  for (const std::string& id : dots) {
+    const std::string thread = "/v1/threads/" + id;
+    const RouteMatch state = MatchRoute("PUT", thread + "/state");
+    EXPECT_EQ(state.kind, Kind::kFound) << id;
+    EXPECT_EQ(state.path_parameters.size(), 1u);
+    EXPECT_EQ(MatchRoute("POST", thread + "/messages").kind, Kind::kFound) << id;
+    for (const char* method : {"GET", "HEAD", "DELETE", "POST", "PATCH"}) {
+      EXPECT_EQ(MatchRoute(method, thread + "/state").kind, Kind::kNotFound) << method << id;
+    }
+    EXPECT_EQ(MatchRoute("GET", thread).kind, Kind::kNotFound) << id;
+    EXPECT_EQ(MatchRoute("DELETE", thread + "/messages/m").kind, Kind::kNotFound) << id;
+    EXPECT_EQ(MatchRoute("PUT", "/v1/store/memories/" + id).kind, Kind::kNotFound) << id;
+    EXPECT_EQ(MatchRoute("PUT", "/v1/" + id + "/threads/t/state").kind, Kind::kNotFound) << id;
+  }
+}
+
 // Clients and proxies append one; it stands for nothing.
 TEST(MatchRoute, AllowsOneSlashAtTheEnd) {
   for (const Route& route : Routes()) {

@@ -25,6 +25,11 @@ TEST(ThreadId, IsKeptUnlessBlankOrBelowOne) {
                           "\xff", "\xc3", "\xed\xa0\x80", "\xc3 a"}) {
     EXPECT_NE(ThreadIdProblem(bad), std::nullopt) << bad;
   }
+  for (const char* step : {".", "..", "a/..", "a/../b", "./a", "/.."}) {
+    EXPECT_NE(ThreadIdProblem(step), std::nullopt) << step;
+    EXPECT_NE(MessageIdProblem(step), std::nullopt) << step;
+    EXPECT_EQ(LabelProblem(step), std::nullopt) << step << " is no part of a path";
+  }
   for (const char* blank : {"\u00a0", "\u3000", " \u2003\t\u2028", "\u0085", "\x1f"}) {
     EXPECT_NE(ThreadIdProblem(blank), std::nullopt) << blank;
   }
@@ -142,6 +147,16 @@ TEST(ReadMessages, BoundsEachMessage) {
       {"messages", {{{"role", "user"}, {"content", "x"}, {"message_id", std::string(1025, 'i')}}}}};
   ReadMessages(body, "messages", kLimits, long_id);
   EXPECT_EQ(std::move(long_id).Error().details.at(0).location.back(), "message_id");
+}
+
+TEST(ReadMessages, RefusesIdsThatNoPathCanName) {
+  for (const std::string& id : {std::string(".."), std::string("a/./b"), std::string("a\0b", 3)}) {
+    json body = {{"messages", {{{"role", "user"}, {"content", "x"}, {"message_id", id}}}}};
+    Problems problems;
+    ReadMessages(body, "messages", kLimits, problems);
+    EXPECT_EQ(std::move(problems).Error().details.at(0).location,
+              (std::vector<std::string>{"body", "messages", "0", "message_id"}));
+  }
 }
 
 TEST(Problems, AreBounded) {
