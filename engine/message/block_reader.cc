@@ -36,6 +36,15 @@ Result<std::string> RequiredText(const json& object, const char* member,
   return text;
 }
 
+// The text of a member that must be there; it may be empty.
+Result<std::string> PresentText(const json& object, const char* member,
+                                const std::string& location) {
+  if (FindMember(object, member) == nullptr) {
+    return InvalidField(MemberLocation(location, member), "is required");
+  }
+  return OptionalText(object, member, location);
+}
+
 // Members of `object` other than `known`, as JSON text.
 std::string OtherMembers(const json& object, const std::set<std::string_view>& known) {
   json extra = json::object();
@@ -119,7 +128,7 @@ Result<ContentBlock> ReadMediaBlock(MediaBlock::Type type, const json& value,
 
 Result<ContentBlock> ReadText(const json& value, const std::string& location) {
   TextBlock block;
-  AG_ASSIGN_OR_RETURN(block.text, OptionalText(value, "text", location));
+  AG_ASSIGN_OR_RETURN(block.text, PresentText(value, "text", location));
   if (const json* annotations = FindMember(value, "annotations")) {
     if (!annotations->is_array()) {
       return InvalidField(MemberLocation(location, "annotations"), "must be an array");
@@ -161,7 +170,7 @@ Result<ContentBlock> ReadToolResult(const json& value, const std::string& locati
 
 Result<ContentBlock> ReadReasoning(const json& value, const std::string& location) {
   ReasoningBlock block;
-  AG_ASSIGN_OR_RETURN(block.summary, OptionalText(value, "summary", location));
+  AG_ASSIGN_OR_RETURN(block.summary, PresentText(value, "summary", location));
   AG_ASSIGN_OR_RETURN(block.signature, OptionalText(value, "signature", location));
   if (const json* details = FindMember(value, "details")) {
     std::string details_location = MemberLocation(location, "details");
@@ -174,6 +183,25 @@ Result<ContentBlock> ReadReasoning(const json& value, const std::string& locatio
   return ContentBlock(std::move(block));
 }
 
+// Types of blocks that are kept as they came.
+struct KeptType {
+  std::string_view name;
+  const char* required;  // member that must hold text; null: none
+};
+constexpr KeptType kKeptTypes[] = {
+    {.name = "data", .required = "mime_type"},
+    {.name = "annotation", .required = nullptr},
+    {.name = "error", .required = "message"},
+};
+
+Result<ContentBlock> ReadKept(const KeptType& type, const json& value,
+                              const std::string& location) {
+  if (type.required != nullptr) {
+    AG_RETURN_IF_ERROR(RequiredText(value, type.required, location).status());
+  }
+  return ContentBlock(OtherBlock{std::string(type.name), DumpJson(value)});
+}
+
 Result<ContentBlock> ReadTyped(std::string_view type, const json& value,
                                const std::string& location) {
   if (type == "text") return ReadText(value, location);
@@ -182,7 +210,12 @@ Result<ContentBlock> ReadTyped(std::string_view type, const json& value,
   if (type == "remote_tool_call") return ReadToolCall(value, location, true);
   if (type == "tool_result") return ReadToolResult(value, location);
   if (type == "reasoning") return ReadReasoning(value, location);
-  return ContentBlock(OtherBlock{std::string(type), DumpJson(value)});
+  for (const KeptType& kept : kKeptTypes) {
+    if (type == kept.name) return ReadKept(kept, value, location);
+  }
+  return InvalidField(MemberLocation(location, "type"),
+                      "must be one of text, image, audio, video, document, data, tool_call, "
+                      "remote_tool_call, tool_result, reasoning, annotation, error");
 }
 
 }  // namespace

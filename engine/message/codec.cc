@@ -117,15 +117,10 @@ Status ReadToolCalls(const json& object, const std::string& location, Message& m
   return Status::Ok();
 }
 
+// Clients send back what they have read: `reasoning` that only repeats the blocks is theirs.
 Status ReadReasoning(const json& object, const std::string& location, Message& message) {
-  AG_ASSIGN_OR_RETURN(std::string text, OptionalText(object, "reasoning", location));
-  if (text.empty()) return Status::Ok();
-  for (const ContentBlock& block : message.content) {
-    if (std::holds_alternative<ReasoningBlock>(block)) return Status::Ok();
-  }
-  ReasoningBlock block;
-  block.summary = std::move(text);
-  message.content.insert(message.content.begin(), std::move(block));
+  AG_ASSIGN_OR_RETURN(message.reasoning, OptionalText(object, "reasoning", location));
+  if (message.reasoning == ReasoningOfBlocks(message)) message.reasoning.clear();
   return Status::Ok();
 }
 
@@ -177,9 +172,9 @@ Result<Message> Read(const json& value, const std::string& location, ReadMode mo
     }
     if (!metadata->empty()) message.metadata_json = DumpJson(*metadata);
   }
-  if (mode == ReadMode::kStored) return message;  // the blocks hold all calls and all reasoning
-  AG_RETURN_IF_ERROR(ReadToolCalls(value, location, message));
   AG_RETURN_IF_ERROR(ReadReasoning(value, location, message));
+  if (mode == ReadMode::kStored) return message;  // the blocks hold all calls
+  AG_RETURN_IF_ERROR(ReadToolCalls(value, location, message));
   return message;
 }
 
@@ -189,6 +184,14 @@ Status NotStoredText(const Status& cause) {
 }
 
 }  // namespace
+
+std::string ReasoningOfBlocks(const Message& message) {
+  std::string text;
+  for (const ContentBlock& block : message.content) {
+    if (const auto* reasoning = std::get_if<ReasoningBlock>(&block)) text += reasoning->summary;
+  }
+  return text;
+}
 
 Result<Message> FromJson(const json& value, const std::string& location) {
   return Read(value, location, ReadMode::kStrict);

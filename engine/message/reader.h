@@ -30,6 +30,8 @@ Status InvalidField(const std::string& location, std::string_view problem);
 // The text of a string member; empty when absent or null.
 Result<std::string> OptionalText(const nlohmann::json& object, const char* member,
                                  const std::string& location);
+// The summaries of its reasoning blocks, one after the other.
+std::string ReasoningOfBlocks(const Message& message);
 // Of 64 bits; 25.0 is one, too. Nothing when absent or null.
 Result<std::optional<int64_t>> OptionalInteger(const nlohmann::json& object, const char* member,
                                                const std::string& location);

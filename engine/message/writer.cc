@@ -7,6 +7,7 @@
 #include "base/own_json.h"
 #include "base/seconds.h"
 #include "message/codec.h"
+#include "message/reader.h"
 
 namespace agent_graph::message {
 namespace {
@@ -209,10 +210,8 @@ void AppendToolCalls(std::string& out, const Message& message) {
 }
 
 void AppendReasoning(std::string& out, const Message& message) {
-  std::string text;
-  for (const ContentBlock& block : message.content) {
-    if (const auto* reasoning = std::get_if<ReasoningBlock>(&block)) text += reasoning->summary;
-  }
+  const std::string text =
+      message.reasoning.empty() ? ReasoningOfBlocks(message) : message.reasoning;
   if (text.empty()) {
     out += "null";
   } else {

@@ -83,7 +83,7 @@ const std::string_view kMessageSchemas = R"json({
     ]
   },
   "BlockInput": {
-    "description": "Told by `type`; blocks of other types are kept as they are.",
+    "description": "Told by `type`; blocks of other types are refused.",
     "anyOf": [
       {"$ref": "#/components/schemas/TextInput"},
       {"$ref": "#/components/schemas/MediaInput"},
@@ -91,17 +91,19 @@ const std::string_view kMessageSchemas = R"json({
       {"$ref": "#/components/schemas/ToolCallInput"},
       {"$ref": "#/components/schemas/ToolResultInput"},
       {"$ref": "#/components/schemas/ReasoningInput"},
-      {"$ref": "#/components/schemas/OtherBlock"}
+      {"$ref": "#/components/schemas/DataInput"},
+      {"$ref": "#/components/schemas/AnnotationInput"},
+      {"$ref": "#/components/schemas/ErrorInput"}
     ]
   },
   "TextInput": {
     "type": "object",
     "properties": {
       "type": {"const": "text"},
-      "text": {"type": ["string", "null"]},
+      "text": {"type": "string"},
       "annotations": {"type": ["array", "null"]}
     },
-    "required": ["type"]
+    "required": ["type", "text"]
   },
   "MediaType": {"enum": ["image", "audio", "video", "document"]},
   "MediaInput": {
@@ -186,11 +188,33 @@ const std::string_view kMessageSchemas = R"json({
     "type": "object",
     "properties": {
       "type": {"const": "reasoning"},
-      "summary": {"type": ["string", "null"]},
+      "summary": {"type": "string"},
       "details": {"type": ["array", "null"], "items": {"type": "string"}},
       "signature": {"type": ["string", "null"]}
     },
+    "required": ["type", "summary"]
+  },
+  "DataInput": {
+    "type": "object",
+    "description": "Kept as it is, like the two that follow.",
+    "properties": {
+      "type": {"const": "data"},
+      "mime_type": {"type": "string", "minLength": 1}
+    },
+    "required": ["type", "mime_type"]
+  },
+  "AnnotationInput": {
+    "type": "object",
+    "properties": {"type": {"const": "annotation"}},
     "required": ["type"]
+  },
+  "ErrorInput": {
+    "type": "object",
+    "properties": {
+      "type": {"const": "error"},
+      "message": {"type": "string", "minLength": 1}
+    },
+    "required": ["type", "message"]
   },
   "ContentBlock": {
     "description": "Told by `type`; blocks of other types are kept as they are.",

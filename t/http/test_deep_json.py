@@ -51,7 +51,7 @@ def test_the_deepest_state_is_merged_read_and_carried_on(service):
 def test_the_deepest_messages(service):
     content = [
         {"type": "tool_call", "id": "c", "name": "t", "args": _nested(_DEEPEST - 5, 1)},
-        {"type": "made_up", "value": _nested(_DEEPEST - 5, 1)},
+        {"type": "annotation", "value": _nested(_DEEPEST - 5, 1)},
         {"type": "text", "text": "hi"},
     ]
     deep = {"role": "assistant", "content": content, "metadata": _nested(_DEEPEST - 3, 1)}

@@ -221,7 +221,7 @@ def test_files_of_a_message(service):
         (_SEARCH, {"query": "x", "limit": 0}, ["body", "limit"]),
         (_SEARCH, {"query": "x", "limit": "many"}, ["body", "limit"]),
         (_SEARCH, {"query": "x", "max_tokens": 0}, ["body", "max_tokens"]),
-        (_SEARCH, {"query": "x", "score_threshold": -1}, ["body", "score_threshold"]),
+        (_SEARCH, {"query": "x", "score_threshold": "high"}, ["body", "score_threshold"]),
         (_SEARCH, {"query": "x", "memory_type": "short"}, ["body", "memory_type"]),
         (_SEARCH, {"query": "x", "category": 5}, ["body", "category"]),
         (_SEARCH, {"query": "x", "filters": []}, ["body", "filters"]),
@@ -302,6 +302,16 @@ def test_search_finds_what_is_about_the_same(service):
         assert [hit["score"] for hit in found] == sorted((hit["score"] for hit in found), reverse=True)
     best = _search(service, "green tea")[0]["score"]
     assert _ids(_search(service, "green tea", score_threshold=best - 0.001)) == [tea]
+
+
+def test_a_score_threshold_may_be_any_number_or_null(service):
+    for text in ("The user likes green tea.", "Steel is an alloy.", "Paid late in March."):
+        _store(service, text)
+    everything = _search(service, "green tea", distance_metric="dot_product")
+    assert len(everything) == 3
+    for threshold in (None, 0, -0.0, -1, -1e300, everything[-1]["score"] - 1e-6):
+        found = _search(service, "green tea", distance_metric="dot_product", score_threshold=threshold)
+        assert _ids(found) == _ids(everything), threshold
 
 
 def test_strategies(service):

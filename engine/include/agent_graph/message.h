@@ -88,6 +88,9 @@ struct AGENT_GRAPH_API Message {
   double timestamp = 0;  // Unix seconds; 0: set when the message enters a thread
   std::string metadata_json = "{}";
   std::optional<Usage> usage;
+  // Reasoning that a client sent beside the content; it is not sent to models. The reasoning of a
+  // model is in `content`, as ReasoningBlocks: on the wire `reasoning` shows it if this is empty.
+  std::string reasoning;
 
   static Message User(std::string text);
   static Message Assistant(std::string text);

@@ -116,10 +116,42 @@ TEST(CodecTest, RoundTripKeepsEverything) {
   EXPECT_EQ(value["content"][2]["tool_type"], "remote");
 }
 
-TEST(CodecTest, ReasoningTextBecomesABlock) {
+TEST(CodecTest, ReasoningStaysWhereItStood) {
   Message message = Read(R"({"role":"assistant","content":"x","reasoning":"because"})");
-  ASSERT_TRUE(std::holds_alternative<ReasoningBlock>(message.content[0]));
+  ASSERT_EQ(message.content.size(), 1u);
   EXPECT_EQ(ToJson(message)["reasoning"], "because");
+  const std::string text = ToJsonText(message);
+  auto again = FromJsonText(text);
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(again->reasoning, "because");
+  EXPECT_EQ(ToJsonText(*again), text);
+  EXPECT_EQ(ToJson(Read(R"({"role":"assistant","content":"x","reasoning":""})"))["reasoning"],
+            json());
+}
+
+TEST(CodecTest, ReasoningOfBlocksIsShownBesideThem) {
+  const std::string block = R"("content":[{"type":"reasoning","summary":"because"}])";
+  Message message = Read(R"({"role":"assistant",)" + block + "}");
+  EXPECT_EQ(ToJson(message)["reasoning"], "because");
+  // As a client sends back what it has read.
+  Message echoed = Read(ToJsonText(message));
+  EXPECT_EQ(echoed.reasoning, "");
+  EXPECT_EQ(ToJsonText(echoed), ToJsonText(message));
+  Message both = Read(R"({"role":"assistant","reasoning":"in short",)" + block + "}");
+  EXPECT_EQ(ToJson(both)["reasoning"], "in short");
+  EXPECT_EQ(ToJson(both)["content"][0]["summary"], "because");
+  EXPECT_EQ(FromJsonText(ToJsonText(both))->reasoning, "in short");
+}
+
+TEST(CodecTest, BlocksThatAreKeptAsTheyCame) {
+  for (const char* block :
+       {R"({"type":"data","mime_type":"text/csv","data_base64":"YQ=="})",
+        R"({"type":"data","mime_type":"text/csv"})",
+        R"({"type":"annotation","kind":"citation","refs":[{"url":"https://a.example"}]})",
+        R"({"type":"error","message":"out of paper","code":"E1","data":{"tray":2}})"}) {
+    Message message = Read(R"({"role":"user","content":[)" + std::string(block) + "]}");
+    EXPECT_EQ(ToJson(message)["content"][0], json::parse(block));
+  }
 }
 
 TEST(CodecTest, IntegersMayBeWrittenAsFractions) {
@@ -222,6 +254,19 @@ INSTANTIATE_TEST_SUITE_P(
                  "messages.0.content.0.type: must be a string"},
         BadInput{R"({"role":"user","content":[{"type":"text","text":5}]})",
                  "messages.0.content.0.text: must be a string"},
+        BadInput{R"({"role":"user","content":[{"type":"text"}]})",
+                 "messages.0.content.0.text: is required"},
+        BadInput{R"({"role":"user","content":[{"type":"text","text":null}]})",
+                 "messages.0.content.0.text: is required"},
+        BadInput{R"({"role":"user","content":[{"type":"reasoning","details":["a"]}]})",
+                 "messages.0.content.0.summary: is required"},
+        BadInput{R"({"role":"user","content":[{"type":"data","data_base64":"YQ=="}]})",
+                 "messages.0.content.0.mime_type: must not be empty"},
+        BadInput{R"({"role":"user","content":[{"type":"error","code":"E1"}]})",
+                 "messages.0.content.0.message: must not be empty"},
+        BadInput{R"({"role":"user","content":[{"type":"Text","text":"x"}]})",
+                 "messages.0.content.0.type: must be one of text, image, audio, video, document, "
+                 "data, tool_call, remote_tool_call, tool_result, reasoning, annotation, error"},
         BadInput{R"({"role":"user","content":[{"type":"image"}]})",
                  "messages.0.content.0.media: is required"},
         BadInput{R"({"role":"user","content":[{"type":"image","media":{"kind":"file_id"}}]})",
