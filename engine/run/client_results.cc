@@ -8,6 +8,8 @@
 #include "base/json.h"
 #include "message/codec.h"
 #include "message/texts.h"
+#include "run/execution_meta.h"
+#include "run/repeated_messages.h"
 
 namespace agent_graph::run {
 namespace {
@@ -22,12 +24,17 @@ std::string JoinIds(const std::vector<std::string>& ids) {
   return text;
 }
 
-Result<std::vector<std::string>> OpenCalls(const std::vector<state::StoredMessage>& window) {
+Result<State> ReadWindow(const std::vector<state::StoredMessage>& window) {
   State state;
   for (const state::StoredMessage& stored : window) {
     AG_ASSIGN_OR_RETURN(Message message, message::FromJsonText(stored.json));
     state.mutable_messages().push_back(std::move(message));
   }
+  return state;
+}
+
+Result<std::vector<std::string>> OpenCalls(const std::vector<state::StoredMessage>& window) {
+  AG_ASSIGN_OR_RETURN(const State state, ReadWindow(window));
   std::vector<std::string> open;
   for (const ToolCallBlock* call : state.PendingToolCalls()) open.push_back(call->id);
   return open;
@@ -59,6 +66,16 @@ bool BringResults(const std::vector<Message>& messages) {
   return std::any_of(messages.begin(), messages.end(), [](const Message& message) {
     return message.role == Role::kTool || !message.ToolResults().empty();
   });
+}
+
+bool IsRepeated(const state::ThreadState& thread, const std::vector<Message>& messages) {
+  const Result<State> state = ReadWindow(thread.window);
+  if (!state.ok()) return false;
+  const ExecutionMeta meta = ExecutionMeta::FromJson(thread.snapshot.execution_json);
+  const bool failed = meta.phase == ExecutionMeta::Phase::kError;
+  const Repetition repetition = FindRepetition(state->messages(), messages, failed);
+  return std::find(repetition.known.begin(), repetition.known.end(), false) ==
+         repetition.known.end();
 }
 
 Status MatchResults(const std::vector<state::StoredMessage>& window,

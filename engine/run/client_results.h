@@ -18,4 +18,8 @@ bool BringResults(const std::vector<Message>& messages);
 Status MatchResults(const std::vector<state::StoredMessage>& window,
                     std::vector<Message>& messages);
 
+// True if the thread has them all: a request that is sent again, whose results nobody waits for any
+// more.
+bool IsRepeated(const state::ThreadState& thread, const std::vector<Message>& messages);
+
 }  // namespace agent_graph::run

@@ -8,6 +8,9 @@
 
 namespace agent_graph::run {
 
+// `current_node` of a thread after a run that reached its end.
+inline constexpr char kEndNode[] = "END";
+
 // The durable part, kept in the snapshot. That a run is in flight is the lease's to say, never
 // this.
 struct ExecutionMeta {

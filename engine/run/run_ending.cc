@@ -51,7 +51,7 @@ std::string InterruptedJson(const ExecutionMeta& meta) {
 
 // Nothing here waits on the run's cancellation: a cancelled run is written down and released, too.
 RunOutcome RunLoop::Conclude(Ending ending) {
-  if (ending.kind == Ending::Kind::kDone) ShortenWindow();
+  if (ending.kind == Ending::Kind::kDone && !IsAnswered()) ShortenWindow();
   NameThread();
   Status recorded = Record(ending);
   if (!recorded.ok() && ending.kind != Ending::Kind::kError) ending = Fail(recorded);
@@ -140,7 +140,7 @@ void RunLoop::NameThread() {
 Status RunLoop::Record(const Ending& ending) {
   switch (ending.kind) {
     case Ending::Kind::kDone:
-      meta_.current_node = "END";
+      meta_.current_node = kEndNode;
       break;
     case Ending::Kind::kError:
       meta_.phase = ExecutionMeta::Phase::kError;

@@ -41,6 +41,8 @@ class RunLog {
   // Merges an object into the thread's metadata, at once and by itself: what is buffered stays
   // where it is, also when the thread has no room for more metadata. kFenced as above.
   Status MergeMetadata(std::string metadata_json, std::string_view current_node, int64_t step);
+  // The place among all of the run's entries that the next one gets.
+  uint64_t next_entry() const { return pending_.first_entry.value_or(0) + pending_.entries.size(); }
   // Somebody asked the run to stop, as of the last flush.
   bool stop_requested() const { return stop_requested_; }
 

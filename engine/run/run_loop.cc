@@ -14,6 +14,7 @@
 #include "run/agent_node.h"
 #include "run/events.h"
 #include "run/function_node.h"
+#include "run/repeated_messages.h"
 #include "run/tool_node.h"
 #include "runtime/runtime.h"
 #include "runtime/yield.h"
@@ -100,6 +101,7 @@ RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, InitialState&& initi
   if (Status status = Prepare(std::move(loaded), std::exchange(initial, {})); !status.ok()) {
     return Fail(std::move(status));
   }
+  if (IsAnswered()) return AnswerAgain();
   for (;;) {
     // What is cancelled has not ended normally, whatever its last node returned: a function that
     // was cut short returns like any other.
@@ -141,6 +143,9 @@ Status RunLoop::Prepare(state::ThreadState loaded, const InitialState& initial) 
 
   paused_before_ = ExecutionMeta::FromJson(loaded.snapshot.execution_json);
   AG_RETURN_IF_ERROR(thread_.Load(std::move(loaded)));
+  const bool failed = paused_before_.phase == ExecutionMeta::Phase::kError;
+  repetition_ = FindRepetition(thread_.state().messages(), request_.messages, failed);
+  if (IsAnswered()) return Status::Ok();
   resumed_ = paused_before_.interrupted() && !paused_before_.resume_node.empty();
   if (resumed_) {
     next_ = paused_before_.resume_node;
@@ -151,6 +156,23 @@ Status RunLoop::Prepare(state::ThreadState loaded, const InitialState& initial) 
   AG_RETURN_IF_ERROR(thread_.Apply(initial, std::exchange(request_.initial_context, {})));
   AG_RETURN_IF_ERROR(AppendRequest());
   return ChooseFirstNode();
+}
+
+bool RunLoop::IsAnswered() const {
+  if (!repetition_.is_latest_turn || paused_before_.stopped) return false;
+  if (paused_before_.interrupted()) return true;
+  const bool ended = paused_before_.phase == ExecutionMeta::Phase::kCompleted &&
+                     paused_before_.current_node == kEndNode;
+  return ended && repetition_.answer_begins < thread_.state().messages().size();
+}
+
+RunLoop::Ending RunLoop::AnswerAgain() {
+  meta_ = paused_before_;
+  for (std::string& text : thread_.VisibleMessages(repetition_.answer_begins)) {
+    queued_.push_back(MessageEvent(std::move(text), "", 0));
+  }
+  const bool paused = meta_.interrupted();
+  return {paused ? Ending::Kind::kInterrupted : Ending::Kind::kDone, {}, {}};
 }
 
 // After a worker died in the middle of a tool node: what is known of its calls is in the log of the
@@ -174,7 +196,9 @@ Status RunLoop::CloseOpenCalls() {
 Status RunLoop::AppendRequest() {
   std::unordered_set<std::string> open;
   for (const ToolCallBlock* call : thread_.state().PendingToolCalls()) open.insert(call->id);
-  for (Message& message : request_.messages) {
+  for (size_t i = 0; i < request_.messages.size(); ++i) {
+    if (repetition_.Knows(i)) continue;
+    Message& message = request_.messages[i];
     const std::vector<const ToolResultBlock*> results = message.ToolResults();
     const bool answers = std::any_of(results.begin(), results.end(), [&](const auto* result) {
       return open.contains(result->call_id);

@@ -8,6 +8,7 @@
 #include "run/emitter.h"
 #include "run/execution_meta.h"
 #include "run/initial_state.h"
+#include "run/repeated_messages.h"
 #include "run/run_environment.h"
 #include "run/run_log.h"
 #include "run/runner.h"
@@ -43,6 +44,10 @@ class RunLoop {
   Ending Drive(state::ThreadState&& loaded, InitialState&& initial);
   // Consumes both: a run may be long, and what it works on is kept once.
   Status Prepare(state::ThreadState loaded, const InitialState& initial);
+  // The request was answered before: its answer was lost, or its client asks twice.
+  bool IsAnswered() const;
+  // Gives that answer again. What paused the thread pauses it still.
+  Ending AnswerAgain();
   Status CloseOpenCalls();
   Status AppendRequest();
   Status ChooseFirstNode();
@@ -88,6 +93,7 @@ class RunLoop {
   ExecutionMeta paused_before_;  // as the thread was found; when resumed_
   std::string next_;             // node that comes next
   bool resumed_ = false;         // next_ is where a paused thread goes on
+  Repetition repetition_;        // of what the request brings
   bool resume_node_gone_ = false;
   bool took_time_ = false;        // a node since the last append was not instant
   bool paused_ = false;           // meta_ holds an interrupt after the last node

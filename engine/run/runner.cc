@@ -181,6 +181,7 @@ struct Runner::Opening {
   if (!BringResults(request.messages)) return opening;
   BegunRun& begun = opening->begun;
   const auto match = [&]() -> Status {
+    if (IsRepeated(begun.reply.state, request.messages)) return Status::Ok();
     Status status = MatchResults(begun.reply.state.window, request.messages);
     if (!status.ok()) Abandon(*begun.environment, begun.reply.lease_epoch, state_);
     return status;

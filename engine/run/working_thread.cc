@@ -125,12 +125,14 @@ Status WorkingThread::Apply(const InitialState& initial, std::vector<Message> co
     AG_RETURN_IF_ERROR(ChangeFields(DumpJson(*initial.fields).size(), [&](State& state) {
       return graph_.SetFields(*initial.fields, state);
     }));
-    for (const auto& [name, value] : initial.fields->items()) changed_fields_.insert(name);
+    for (const auto& [name, value] : initial.fields->items()) {
+      changed_fields_[name] = log_.next_entry();
+    }
   }
   if (initial.summary_present) {
     AG_RETURN_IF_ERROR(CheckSummary(initial.summary));
     state_->set_summary(initial.summary);
-    summary_changed_ = true;
+    summary_changed_ = log_.next_entry();
   }
   for (Message& message : context) {
     // A client may send back what it has read before.
@@ -233,10 +235,10 @@ Status WorkingThread::Update(const NodeResult& result, size_t beside, std::strin
   AG_RETURN_IF_ERROR(AdmitCounted(bytes + beside));
   AG_RETURN_IF_ERROR(ChangeFields(
       bytes, [&](State& state) { return graph_.ApplyUpdates(result.updates, state); }));
-  for (const auto& update : result.updates) changed_fields_.insert(update.name);
+  for (const auto& update : result.updates) changed_fields_[update.name] = log_.next_entry();
   if (result.summary) {
     state_->set_summary(result.summary);
-    summary_changed_ = true;
+    summary_changed_ = log_.next_entry();
   }
   log_.Add("state_update", UpdateJson(result, node));
   return Status::Ok();
@@ -244,8 +246,13 @@ Status WorkingThread::Update(const NodeResult& result, size_t beside, std::strin
 
 state::FinishRun WorkingThread::Finish(const ExecutionMeta& meta) const {
   state::FinishRun finish;
-  finish.changed_fields.assign(changed_fields_.begin(), changed_fields_.end());
-  finish.summary_changed = summary_changed_;
+  for (const auto& [name, entry] : changed_fields_) {
+    finish.changed_fields.push_back(name);
+    finish.changed_at.push_back(entry);
+  }
+  finish.summary_changed = summary_changed_.has_value();
+  finish.summary_changed_at = summary_changed_.value_or(0);
+  if (meta.interrupted()) finish.open_calls = OpenCalls();
   finish.state_unread = !loaded_;
   finish.forgotten = forgotten_;
   state::Snapshot& snapshot = finish.snapshot;
@@ -255,6 +262,26 @@ state::FinishRun WorkingThread::Finish(const ExecutionMeta& meta) const {
   snapshot.graph_name = graph_.name();
   snapshot.graph_hash = graph_.hash();
   return finish;
+}
+
+std::vector<state::OpenCall> WorkingThread::OpenCalls() const {
+  const std::unordered_set<std::string> handed_out = HandedOutCalls(*state_);
+  const std::vector<Message>& messages = state_->messages();
+  std::vector<state::OpenCall> open;
+  for (const ToolCallBlock* call : state_->PendingToolCalls()) {
+    state::OpenCall waiting{call->id, handed_out.contains(call->id), {}};
+    // A call that was handed out stands in two messages.
+    for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
+      const std::vector<const ToolCallBlock*> calls = message->ToolCalls();
+      const bool carries = std::any_of(calls.begin(), calls.end(), [&](const ToolCallBlock* one) {
+        return one->id == waiting.id;
+      });
+      if (carries) waiting.message_ids.push_back(message->id);
+      if (message->role == Role::kAssistant) break;
+    }
+    open.push_back(std::move(waiting));
+  }
+  return open;
 }
 
 std::string WorkingThread::AgentState(const ExecutionMeta& meta, const LiveFlags& flags) const {
@@ -270,11 +297,11 @@ std::string WorkingThread::AgentState(const ExecutionMeta& meta, const LiveFlags
   return WriteAgentState(parts);
 }
 
-std::vector<std::string> WorkingThread::VisibleMessages() const {
+std::vector<std::string> WorkingThread::VisibleMessages(size_t first) const {
   const std::unordered_set<std::string> answered = AnsweredCalls(state_->messages());
   std::vector<std::string> out;
   out.reserve(stored_.size());
-  for (size_t i = 0; i < stored_.size(); ++i) {
+  for (size_t i = first; i < stored_.size(); ++i) {
     const Message& message = state_->messages()[i];
     auto is_answered = [&](const ContentBlock& block) {
       return IsAnsweredRemoteCall(block, answered);

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -57,9 +57,11 @@ class WorkingThread {
   // What the run leaves behind, with what it has changed of it.
   state::FinishRun Finish(const ExecutionMeta& meta) const;
   std::string AgentState(const ExecutionMeta& meta, const LiveFlags& flags) const;
-  // The window as invoke returns it: without remote calls that have their result, which a client
-  // would run again.
-  std::vector<std::string> VisibleMessages() const;
+  // The calls without a result, with the messages of the window that carry them.
+  std::vector<state::OpenCall> OpenCalls() const;
+  // The window as invoke returns it, from a place on: without remote calls that have their result,
+  // which a client would run again.
+  std::vector<std::string> VisibleMessages(size_t first = 0) const;
 
  private:
   Status AppendAll(std::vector<Message> messages);
@@ -88,8 +90,9 @@ class WorkingThread {
   size_t message_bytes_ = 0;
   size_t fields_bytes_ = 0;  // at most so many
   bool loaded_ = false;
-  std::set<std::string> changed_fields_;
-  bool summary_changed_ = false;
+  // The place in the run's log of the last change of each.
+  std::map<std::string, uint64_t> changed_fields_;
+  std::optional<uint64_t> summary_changed_;
   state::ForgottenMessages forgotten_;
 };
 

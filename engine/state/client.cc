@@ -126,6 +126,10 @@ Result<StopReply> Client::RequestStop(const StopRequest& stop) {
   return Decode<StopReply>(link_->Call(Request(Operation::kRequestStop, stop), nullptr));
 }
 
+Result<WaitingThread> Client::FindWaitingThread(const WaitingThreadQuery& query) {
+  return Decode<WaitingThread>(link_->Call(Request(Operation::kFindWaitingThread, query), nullptr));
+}
+
 Result<ThreadRecord> Client::GetThread(const Scope& scope, const std::string& thread_id) {
   AG_RETURN_IF_ERROR(CheckId(thread_id, "thread_id"));
   return Decode<ThreadRecord>(

@@ -58,6 +58,7 @@ class Client : public Service, public Memories {
   Result<AppendRunReply> Append(const AppendRun& append) override;
   Status Finish(const FinishRun& finish) override;
   Result<StopReply> RequestStop(const StopRequest& stop) override;
+  Result<WaitingThread> FindWaitingThread(const WaitingThreadQuery& query) override;
 
   Result<ThreadRecord> GetThread(const Scope& scope, const std::string& thread_id) override;
   Result<ThreadPage> ListThreads(const Scope& scope, const PageRequest& page) override;

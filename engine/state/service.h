@@ -32,6 +32,9 @@ class Service {
   // Begin was given is cancelled with kStopped, in whichever process that was.
   virtual Result<StopReply> RequestStop(const StopRequest& stop) = 0;
 
+  // kNotFound unless exactly one thread of the scope waits for the results of all these calls.
+  virtual Result<WaitingThread> FindWaitingThread(const WaitingThreadQuery& query) = 0;
+
   // --- threads ---
   virtual Result<ThreadRecord> GetThread(const Scope& scope, const std::string& thread_id) = 0;
   virtual Result<ThreadPage> ListThreads(const Scope& scope, const PageRequest& page) = 0;

@@ -151,8 +151,16 @@ struct ForgottenMessages {
   std::vector<std::string> ids;  // and of its own
 };
 
+// A tool call that a paused thread has no result of, and the messages that carry it.
+struct OpenCall {
+  std::string id;
+  bool remote = false;  // handed to the client, which brings the result
+  std::vector<std::string> message_ids;
+};
+
 // The last append of a run: snapshot and release. Where somebody else has changed the state during
-// the run, only what the run has changed, too, is written over it.
+// the run, the later change of each field wins, by its place in the log; what the run has not
+// changed is not written back.
 struct FinishRun {
   AppendRun append;
   Snapshot snapshot;
@@ -163,6 +171,21 @@ struct FinishRun {
   bool summary_changed = false;
   bool state_unread = false;  // the run could not read the state: the snapshot stays as it is
   ForgottenMessages forgotten;
+  // The place, among all entries of the run, of the last change of each of changed_fields, and of
+  // the summary. Empty (another build): later than any other change.
+  std::vector<uint64_t> changed_at = {};
+  uint64_t summary_changed_at = 0;
+  std::vector<OpenCall> open_calls = {};  // of a thread that stays paused
+};
+
+// The thread that is paused until its client brings the results of these calls.
+struct WaitingThreadQuery {
+  Scope scope;
+  std::vector<std::string> call_ids;
+};
+
+struct WaitingThread {
+  std::string thread_id;
 };
 
 struct StopRequest {

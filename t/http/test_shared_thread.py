@@ -76,6 +76,73 @@ def test_changes_made_during_a_run_are_kept(service, gated_provider):
         assert found[-1] == "noted"
 
 
+_ORDER = {
+    "app": {
+        "nodes": [
+            {"name": "FIRST", "type": "reply", "text": "first", "set": {"early": "run", "both": "run 1"}},
+            {"name": "MAIN", "type": "agent"},
+            {"name": "LAST", "type": "reply", "text": "last", "set": {"late": "run", "both": "run 2"}},
+        ],
+        "edges": [
+            {"from": "START", "to": "FIRST"},
+            {"from": "FIRST", "to": "MAIN"},
+            {"from": "MAIN", "to": "LAST"},
+        ],
+        "fields": {"early": {}, "both": {}, "late": {}, "other": {}},
+    }
+}
+
+
+@pytest.fixture
+def ordered_service(start_service, gated_provider):
+    model = {"provider": "openai", "model": "m", "base_url": gated_provider.base_url, "api_key": "k"}
+    return start_service(
+        {"agent": "graph.json:app", "models": {"default": model}},
+        files={"graph.json": json.dumps(_ORDER)},
+    )
+
+
+def _fields(service):
+    state = _state(service)
+    return {name: state.get(name) for name in ("early", "both", "late", "other")}
+
+
+def test_of_two_changes_of_a_field_the_later_counts(ordered_service, gated_provider):
+    service = ordered_service
+    stream = _run_held_at_the_gate(service, gated_provider)
+    change = dict.fromkeys(("early", "both", "late", "other"), "put")
+    assert service.request("PUT", "/v1/threads/t/state", {"state": change}).status == 200
+    gated_provider.open_gate()
+    assert is_done(stream.read_all()[-1])
+    assert _fields(service) == {"early": "put", "both": "run 2", "late": "run", "other": "put"}
+    # The next run begins with that, and nobody changes it meanwhile.
+    assert service.invoke("again", config=_THREAD).status == 200
+    assert _fields(service) == {"early": "run", "both": "run 2", "late": "run", "other": "put"}
+
+
+@pytest.mark.parametrize("how", ["delete", "null"])
+def test_a_context_cleared_during_a_run_stays_without_its_answer(ordered_service, gated_provider, how):
+    service = ordered_service
+    before = {"state": {"other": "old", "context_summary": "old"}}
+    assert service.request("PUT", "/v1/threads/t/state", before).status == 200
+    stream = _run_held_at_the_gate(service, gated_provider)
+    if how == "delete":
+        assert service.request("DELETE", "/v1/threads/t/state").status == 200
+    else:
+        change = {"state": {"context": None, "other": None, "context_summary": None}}
+        assert service.request("PUT", "/v1/threads/t/state", change).status == 200
+    gated_provider.open_gate()
+    assert is_done(stream.read_all()[-1])
+    state = _state(service)
+    assert state["context"] == [] and state["context_summary"] is None and state.get("other") is None
+    assert state["late"] == "run", "changed after it was cleared"
+    assert (state.get("early") is None) == (how == "delete")
+    # History keeps the turn; the next one begins without it.
+    assert texts(_messages(service)) == ["x", "first", gated_provider.text, "last"]
+    assert service.invoke("fresh", config=_THREAD).status == 200
+    assert texts(_state(service)["context"]) == ["fresh", "first", gated_provider.text, "last"]
+
+
 def test_a_run_id_is_taken_while_its_run_is_in_flight(service, gated_provider):
     stream = _run_held_at_the_gate(service, gated_provider, run_id="mine")
     # Whichever worker is asked.

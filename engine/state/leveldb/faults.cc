@@ -1,5 +1,7 @@
 #include "state/leveldb/faults.h"
 
+#include <algorithm>
+
 #include "state/leveldb/clients.h"
 #include "state/leveldb/memories.h"
 #include "state/leveldb/rows.h"
@@ -12,7 +14,8 @@ using keys::Table;
 
 bool IsIndex(Table table) {
   return table == Table::kListing || table == Table::kListingByOwner ||
-         table == Table::kMemoryPlace || table == Table::kMemoryListing;
+         table == Table::kMemoryPlace || table == Table::kMemoryListing ||
+         table == Table::kWaitingCall;
 }
 
 void CheckCounter(Examination& examination, const std::string& key, uint64_t largest) {
@@ -64,6 +67,8 @@ class RecordFaults {
       case Table::kListingByOwner:
       case Table::kListing:
         return CheckListing(table, key, parser);
+      case Table::kWaitingCall:
+        return CheckWaitingCall(key, value, parser);
       case Table::kReply:
         parser.Text();
         parser.Integer();
@@ -102,11 +107,37 @@ class RecordFaults {
     ++examination_.seen.threads;
     examination_.threads.Add(thread->number);
     RequireListing(keys::Listing(thread->updated_micros, id));
+    RequireWaitingCalls(*thread, id);
     if (thread->owner.empty()) return;
     RequireListing(keys::ListingByOwner(thread->owner, thread->updated_micros, id));
   }
   void RequireListing(const std::string& key) {
     if (!examination_.Exists(key)) examination_.Wrong(key, "a listing lacks a thread", "");
+  }
+
+  void RequireWaitingCalls(const ThreadRow& thread, const std::string& id) {
+    const auto pause = examination_.Find<PauseRow>(keys::Pause(thread.key()));
+    for (const std::string& call_id : WaitingCallIds(pause.value_or(PauseRow()).calls)) {
+      const std::string key = keys::WaitingCall(call_id, thread.owner, id);
+      if (examination_.Find<uint64_t>(key) == thread.number) continue;
+      examination_.Wrong(key, "a call does not lead to the thread that waits for it",
+                         pack::ToBytes(thread.number));
+    }
+  }
+
+  void CheckWaitingCall(std::string_view key, std::string_view value, keys::Parser& parser) {
+    const std::string call_id = parser.Text();
+    const std::string owner = parser.Text();
+    const std::string id = parser.Text();
+    const auto number = examination_.Read<uint64_t>(key, value, parser);
+    if (!number) return;
+    const auto thread = examination_.Find<ThreadRow>(keys::Thread(id));
+    const bool led = thread && thread->owner == owner && thread->number == *number;
+    const auto pause = led ? examination_.Find<PauseRow>(keys::Pause(thread->key())) : std::nullopt;
+    const std::vector<std::string> waiting = WaitingCallIds(pause.value_or(PauseRow()).calls);
+    if (std::find(waiting.begin(), waiting.end(), call_id) == waiting.end()) {
+      examination_.Wrong(key, "a call leads to a thread that does not wait for it");
+    }
   }
 
   void CheckListing(Table table, std::string_view key, keys::Parser& parser) {

@@ -65,6 +65,22 @@ std::string Deleted(const ThreadKey& thread) {
 std::string LogCut(const ThreadKey& thread) {
   return ThreadPrefix(Table::kLogCut, thread);
 }
+std::string Pause(const ThreadKey& thread) {
+  return ThreadPrefix(Table::kPause, thread);
+}
+std::string OutsideChange(const ThreadKey& thread) {
+  return ThreadPrefix(Table::kOutsideChange, thread);
+}
+std::string WaitingCall(std::string_view call_id, std::string_view owner,
+                        std::string_view thread_id) {
+  return Builder(Table::kWaitingCall).Text(call_id).Text(owner).Text(thread_id).Take();
+}
+std::string WaitingCallPrefix(std::string_view call_id, std::string_view owner) {
+  return Builder(Table::kWaitingCall).Text(call_id).Text(owner).Take();
+}
+std::string WaitingCallPrefix(std::string_view call_id) {
+  return Builder(Table::kWaitingCall).Text(call_id).Take();
+}
 std::string LogEntry(const ThreadKey& thread, uint64_t index) {
   return Builder(Table::kLog).Thread(thread).Integer(index).Take();
 }

@@ -31,6 +31,9 @@ enum class Table : uint8_t {
   kDeleted = 0x1a,         // owner, number: rows that wait to be swept
   kReply = 0x1b,           // client, operation sequence number → reply
   kLogCut = 0x1c,          // owner, number: log entries that wait to be swept
+  kPause = 0x1d,           // owner, number: what a paused thread waits for
+  kWaitingCall = 0x1e,     // call id, owner, thread id → number
+  kOutsideChange = 0x1f,   // owner, number: what others changed during the run in flight
   kMemoryPlace = 0x30,     // memory id → owner, number
   kMemory = 0x31,          // owner, number
   kMemoryVector = 0x32,    // owner, number
@@ -57,6 +60,13 @@ std::string MessageId(const ThreadKey& thread, std::string_view message_id);
 std::string Lease(const ThreadKey& thread);
 std::string Deleted(const ThreadKey& thread);
 std::string LogCut(const ThreadKey& thread);
+std::string Pause(const ThreadKey& thread);
+std::string OutsideChange(const ThreadKey& thread);
+std::string WaitingCall(std::string_view call_id, std::string_view owner,
+                        std::string_view thread_id);
+// All rows of one call: of one owner, of all.
+std::string WaitingCallPrefix(std::string_view call_id, std::string_view owner);
+std::string WaitingCallPrefix(std::string_view call_id);
 std::string ListingByOwner(std::string_view owner, int64_t updated_micros,
                            std::string_view thread_id);
 std::string ListingByOwnerPrefix(std::string_view owner);

@@ -30,7 +30,9 @@ uint64_t ThreadNumberOf(keys::Table table, std::string_view key, std::string_vie
     case Table::kMessageId:
     case Table::kLease:
     case Table::kDeleted:
-    case Table::kLogCut: {
+    case Table::kLogCut:
+    case Table::kPause:
+    case Table::kOutsideChange: {
       keys::Parser parser(key, table);
       const keys::ThreadKey thread = parser.Thread();
       return parser.ok() ? thread.number : 0;

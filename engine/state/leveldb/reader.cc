@@ -6,6 +6,7 @@
 #include "state/leveldb/memories.h"
 #include "state/leveldb/stored_json.h"
 #include "state/leveldb/thread_read.h"
+#include "state/leveldb/waiting_thread.h"
 #include "state/wire/fields.h"
 
 namespace agent_graph::state {
@@ -112,6 +113,8 @@ Result<std::string> Reader::Execute(wire::Operation operation, pack::Unpacker& u
       return Run(ReadTraces, snapshot, unpacker);
     case wire::Operation::kGetRemoteTools:
       return Run(GetRemoteTools, snapshot, unpacker);
+    case wire::Operation::kFindWaitingThread:
+      return Run(FindWaitingThread, snapshot, unpacker);
     case wire::Operation::kGetMemory:
       return Run(ReadMemory, snapshot, unpacker);
     case wire::Operation::kListMemories:

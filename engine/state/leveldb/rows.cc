@@ -2,11 +2,36 @@
 
 #include <algorithm>
 
+#include "state/limits.h"
+
 namespace agent_graph::state {
+namespace {
+
+// Calls of one thread that lead back to it; of more, the others do not.
+constexpr size_t kWaitingCallsMax = 128;
+
+}  // namespace
 
 ThreadRecord ThreadRow::Record(const std::string& thread_id) const {
   return {thread_id,     owner,       creation_id,    name,
           metadata_json, last_run_id, created_micros, updated_micros};
+}
+
+std::vector<std::string> IdsOf(const std::vector<OpenCall>& calls) {
+  std::vector<std::string> ids;
+  ids.reserve(calls.size());
+  for (const OpenCall& call : calls) ids.push_back(call.id);
+  return ids;
+}
+
+std::vector<std::string> WaitingCallIds(const std::vector<OpenCall>& calls) {
+  std::vector<std::string> ids;
+  for (const OpenCall& call : calls) {
+    const bool usable = call.remote && !call.id.empty() && call.id.size() <= kIdBytesMax;
+    const bool known = std::find(ids.begin(), ids.end(), call.id) != ids.end();
+    if (usable && !known && ids.size() < kWaitingCallsMax) ids.push_back(call.id);
+  }
+  return ids;
 }
 
 bool InScope(const Scope& scope, const std::string& owner) {

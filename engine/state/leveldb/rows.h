@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -82,6 +83,34 @@ struct LeaseRow {
   bool state_changed = false;  // by somebody else, since the run has loaded it
   std::vector<std::string> queued_runs;
   uint64_t entries_logged = 0;  // of the run's entries, counted by its client
+  // Microseconds of the machine's monotonic clock, which all processes share until it is booted
+  // again: by then the process is gone, too. 0: none.
+  int64_t deadline_micros = 0;
+};
+
+// The tool calls a paused thread waits for. No row: it waits for none.
+struct PauseRow {
+  std::vector<OpenCall> calls;
+};
+
+// A change of a field by others, after `behind` entries of the run in flight.
+struct OutsideFieldChange {
+  std::string name;
+  uint64_t behind = 0;
+};
+
+// Changes by others during a run, which the run's end must not undo. Valid only for the lease of
+// this epoch.
+struct OutsideChangeRow {
+  uint64_t lease_epoch = 0;
+  std::vector<OutsideFieldChange> fields;
+  std::optional<uint64_t> summary_behind;
+  std::optional<uint64_t> all_behind;  // the state was cleared: every field and the summary
+  // The context was cleared. What the run still adds belongs to the one that is gone, until it adds
+  // a message of the user (a live session does, at its next turn): a new one begins with that.
+  bool context_cleared = false;
+  bool context_restarted = false;
+  std::vector<std::string> open_calls;  // of the messages in the new context, without a result yet
 };
 
 // The entries of one append, under the index of the last of them.
@@ -116,7 +145,20 @@ auto Fields(T& row) {
   return std::tie(row.thread_id, row.client, row.process, row.process_start, row.run_id, row.epoch,
                   row.created_thread, row.stop_requested, row.current_node, row.step,
                   row.last_append, row.cancel_requested, row.state_changed, row.queued_runs,
-                  row.entries_logged);
+                  row.entries_logged, row.deadline_micros);
+}
+template <pack::SameAs<PauseRow> T>
+auto Fields(T& row) {
+  return std::tie(row.calls);
+}
+template <pack::SameAs<OutsideFieldChange> T>
+auto Fields(T& row) {
+  return std::tie(row.name, row.behind);
+}
+template <pack::SameAs<OutsideChangeRow> T>
+auto Fields(T& row) {
+  return std::tie(row.lease_epoch, row.fields, row.summary_behind, row.all_behind,
+                  row.context_cleared, row.context_restarted, row.open_calls);
 }
 template <pack::SameAs<LogRow> T>
 auto Fields(T& row) {
@@ -128,6 +170,10 @@ inline constexpr char kRunStarted[] = "run_started";
 
 // Name of the Meta row that holds RemoteTools.
 inline constexpr char kRemoteToolsName[] = "remote_tools";
+
+std::vector<std::string> IdsOf(const std::vector<OpenCall>& calls);
+// Ids of the calls that lead back to their thread: those that its client was handed, each once.
+std::vector<std::string> WaitingCallIds(const std::vector<OpenCall>& calls);
 
 // True when rows of `owner` are within the scope. Nobody is the owner of an ownerless row.
 bool InScope(const Scope& scope, const std::string& owner);

@@ -74,6 +74,8 @@ Status Store::LoadLeases() {
         ClientEntry& client = clients_[lease.row.client];
         client.process = lease.row.process;
         client.process_start = lease.row.process_start;
+        damage = LoadOutsideChange(lease);
+        if (!damage.ok()) return false;
         leases_.emplace(lease.row.thread_id, std::move(lease));
         return true;
       }));

@@ -121,6 +121,14 @@ class Store {
     std::deque<Waiter> waiters;
     // Of the run's Begin; after a takeover not known, and the next Begin trims instead.
     uint64_t window_max = kWindowItemsMax;
+    std::optional<OutsideChangeRow> outside;
+  };
+  // Parts of a thread's state that a change from outside of a run sets.
+  struct OutsideChange {
+    std::vector<std::string> fields;
+    bool summary = false;
+    bool everything = false;
+    bool context_cleared = false;
   };
 
   Status LoadLeases();
@@ -164,9 +172,29 @@ class Store {
   Result<ReplyRow> Grant(const Waiter& begin);
   Result<Lease*> FencedLease(const ReplyAddress& from, const AppendRun& append);
   Status ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRun& append, int64_t micros);
-  // The state of a thread is changed from outside: a run in flight must not write over that.
-  void NoteStateChange(const std::string& thread_id);
-  Status WriteBack(const Lease& lease, ThreadEditor& editor, const FinishRun& finish);
+  Status AddRunMessages(Lease& lease, ThreadEditor& editor,
+                        const std::vector<StoredMessage>& messages);
+
+  // Changes from outside (store_outside.cc). The end of a run in flight must not undo what others
+  // have changed behind it. Last of an operation: what it does is not undone when that fails.
+  Status NoteOutsideChange(const std::string& thread_id, const OutsideChange& change);
+  Status LoadOutsideChange(Lease& lease) const;
+  Status WriteBack(const Lease& lease, const ThreadRow& thread, ThreadEditor& editor,
+                   const FinishRun& finish);
+
+  // Calls that paused threads wait for (store_pause.cc).
+  Status ReplacePause(const std::string& thread_id, const keys::ThreadKey& thread,
+                      std::vector<OpenCall> calls);
+  // Messages that were just added or replaced from outside.
+  struct AddedMessages {
+    const std::vector<StoredMessage>& messages;
+    uint64_t first_new;  // the place of the first one that was not there before
+    ThreadEditor::Existing existing;
+  };
+  // Messages of a thread were added, replaced or removed: open calls that nobody can answer any
+  // more leave its pause.
+  Status SettlePause(const std::string& thread_id, const ThreadRow& thread, ThreadEditor& editor,
+                     const AddedMessages* added = nullptr);
   bool IsQueued(const Lease& lease, const std::string& run_id) const;
   // Stages the ids of the waiting runs, for those who read the thread's state.
   void SaveQueue(Lease& lease);

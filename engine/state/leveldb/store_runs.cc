@@ -171,7 +171,7 @@ Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRun& a
                           int64_t micros) {
   AG_RETURN_IF_ERROR(editor.AppendLog(NewEntries(lease.row, append), micros));
   wants_sweep_ = wants_sweep_ || editor.has_cut_log();
-  AG_RETURN_IF_ERROR(editor.AddMessages(append.messages, ThreadEditor::Existing::kKeep));
+  AG_RETURN_IF_ERROR(AddRunMessages(lease, editor, append.messages));
   if (!append.current_node.empty()) lease.row.current_node = append.current_node;
   lease.row.step = append.step;
   return Status::Ok();
@@ -208,36 +208,13 @@ Result<ReplyRow> Store::Finish(const ReplyAddress& from, const FinishRun& finish
   AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, finish.append, micros));
   AG_RETURN_IF_ERROR(editor.Forget(finish.forgotten));
   AG_RETURN_IF_ERROR(editor.TrimWindowTo(lease->window_max));
-  AG_RETURN_IF_ERROR(WriteBack(*lease, editor, finish));
+  AG_RETURN_IF_ERROR(WriteBack(*lease, *thread, editor, finish));
   editor.Save();
   RememberLease(lease->row, *thread);
   if (thread->name.empty()) thread->name = finish.thread_name;
   TouchThread(transaction_, thread_id, *thread, micros);
   EndLease(thread_id);
   return ReplyRow{};
-}
-
-void Store::NoteStateChange(const std::string& thread_id) {
-  auto lease = leases_.find(thread_id);
-  if (lease == leases_.end() || lease->second.row.state_changed) return;
-  lease->second.row.state_changed = true;
-  transaction_.PutRow(keys::Lease(lease->second.thread), lease->second.row);
-}
-
-Status Store::WriteBack(const Lease& lease, ThreadEditor& editor, const FinishRun& finish) {
-  if (finish.state_unread) return Status::Ok();
-  if (!lease.row.state_changed) {
-    editor.WriteSnapshot(finish.snapshot);
-    return Status::Ok();
-  }
-  AG_ASSIGN_OR_RETURN(const Snapshot stored, editor.ReadSnapshot());
-  Snapshot merged = finish.snapshot;
-  AG_ASSIGN_OR_RETURN(
-      merged.fields_json,
-      OverlayJsonMembers(stored.fields_json, finish.snapshot.fields_json, finish.changed_fields));
-  if (!finish.summary_changed) merged.summary = stored.summary;
-  editor.WriteSnapshot(merged);
-  return Status::Ok();
 }
 
 Result<ReplyRow> Store::Release(const ReplyAddress& from, const wire::ReleaseBody& release) {
@@ -310,6 +287,7 @@ void Store::EndLease(const std::string& thread_id) {
 
 Status Store::StageLostRun(const Lease& lease, const char* reason) {
   const int64_t micros = UnixMicros();
+  if (found->second.outside) transaction_.Delete(keys::OutsideChange(found->second.thread));
   ThreadEditor editor(transaction_, lease.thread);
   AG_RETURN_IF_ERROR(
       editor.AppendLog({{"run_finished", LostRunEntry(lease.row.run_id, reason), micros}}, micros));
@@ -325,6 +303,7 @@ Status Store::StageLostRun(const Lease& lease, const char* reason) {
   if (!thread) return Status::Ok();
   RememberLease(lease.row, *thread);
   TouchThread(transaction_, lease.row.thread_id, *thread, micros);
+    AG_RETURN_IF_ERROR(ReplacePause(lease.row.thread_id, lease.thread, {}));
   return Status::Ok();
 }
 

@@ -74,11 +74,20 @@ Result<ReplyRow> Store::Put(const PutState& put, int64_t micros) {
     editor.ClearWindow();
     AG_RETURN_IF_ERROR(ForgetProvider(thread));
   }
+  AG_ASSIGN_OR_RETURN(const uint64_t first_new, editor.NextSequence());
   AG_RETURN_IF_ERROR(editor.AddMessages(put.messages, ThreadEditor::Existing::kReplace));
   editor.WriteSnapshot(snapshot);
+  const AddedMessages added{put.messages, first_new, ThreadEditor::Existing::kReplace};
+  AG_RETURN_IF_ERROR(SettlePause(put.thread_id, thread, editor, &added));
   editor.Save();
-  NoteStateChange(put.thread_id);
   TouchThread(transaction_, put.thread_id, thread, micros);
+  if (leases_.contains(put.thread_id)) {
+    OutsideChange change;
+    AG_ASSIGN_OR_RETURN(change.fields, MemberNames(put.fields_json, "state"));
+    change.summary = put.summary_present;
+    change.context_cleared = put.context_cleared;
+    AG_RETURN_IF_ERROR(NoteOutsideChange(put.thread_id, change));
+  }
   ReplyRow reply;
   reply.load = ReplyRow::Load::kThreadState;
   reply.thread_id = put.thread_id;
@@ -95,7 +104,10 @@ Result<ReplyRow> Store::AddMessages(const AppendMessages& append, int64_t micros
   AG_ASSIGN_OR_RETURN(thread.metadata_json,
                       MergeJsonObjects(thread.metadata_json, append.metadata_json, "metadata"));
   ThreadEditor editor(transaction_, thread.key());
+  AG_ASSIGN_OR_RETURN(const uint64_t first_new, editor.NextSequence());
   AG_RETURN_IF_ERROR(editor.AddMessages(append.messages, ThreadEditor::Existing::kKeep));
+  const AddedMessages added{append.messages, first_new, ThreadEditor::Existing::kKeep};
+  AG_RETURN_IF_ERROR(SettlePause(append.thread_id, thread, editor, &added));
   editor.Save();
   TouchThread(transaction_, append.thread_id, thread, micros);
   return ReplyRow{};
@@ -107,9 +119,13 @@ Result<ReplyRow> Store::Clear(const wire::ThreadBody& clear, int64_t micros) {
   editor.ClearWindow();
   AG_RETURN_IF_ERROR(ForgetProvider(thread));
   editor.WriteSnapshot({});
+  AG_RETURN_IF_ERROR(ReplacePause(clear.thread_id, thread.key(), {}));
   editor.Save();
-  NoteStateChange(clear.thread_id);
   TouchThread(transaction_, clear.thread_id, thread, micros);
+  OutsideChange change;
+  change.everything = true;
+  change.context_cleared = true;
+  AG_RETURN_IF_ERROR(NoteOutsideChange(clear.thread_id, change));
   return ReplyRow{};
 }
 
@@ -175,6 +191,7 @@ Result<ReplyRow> Store::DeleteOneMessage(const wire::MessageBody& body) {
   ThreadEditor editor(transaction_, thread.key());
   AG_ASSIGN_OR_RETURN(bool found, editor.DeleteMessage(body.message_id));
   if (!found) return Status(StatusCode::kNotFound, "message not found");
+  AG_RETURN_IF_ERROR(SettlePause(body.thread_id, thread, editor));
   editor.Save();
   return ReplyRow{};
 }
@@ -191,6 +208,7 @@ Result<ReplyRow> Store::RemoveAll(const RemoveMessages& remove, int64_t micros) 
     AG_ASSIGN_OR_RETURN(bool found, editor.DeleteMessage(message_id));
     if (!found) return changed;
   }
+  AG_RETURN_IF_ERROR(SettlePause(remove.thread_id, thread, editor));
   editor.Save();
   TouchThread(transaction_, remove.thread_id, thread, micros);
   return ReplyRow{};

@@ -1,8 +1,10 @@
 #include "state/leveldb/stored_json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/own_json.h"
+#include "message/codec.h"
 
 namespace agent_graph::state {
 namespace {
@@ -64,6 +66,61 @@ Result<std::string> OverlayJsonMembers(const std::string& base, const std::strin
     }
   }
   return DumpJson(merged);
+}
+
+Result<std::vector<std::string>> MemberNames(const std::string& object, const char* what) {
+  AG_ASSIGN_OR_RETURN(json members, ParseJson(object, kOwnJsonLimits));
+  if (!members.is_object()) {
+    return Status(StatusCode::kInvalidArgument, std::string(what) + " must be an object");
+  }
+  std::vector<std::string> names;
+  names.reserve(members.size());
+  for (const auto& [name, value] : members.items()) names.push_back(name);
+  return names;
+}
+
+bool IsPaused(const std::string& execution) {
+  Result<json> meta = ParseJson(execution, kOwnJsonLimits);
+  if (!meta.ok() || !meta->is_object()) return false;
+  const auto status = meta->find("status");
+  return status != meta->end() && status->is_string() &&
+         status->get_ref<const std::string&>().starts_with("interrupted_");
+}
+
+std::string NarrowPause(const std::string& execution, const std::vector<std::string>& open) {
+  Result<json> meta = ParseJson(execution, kOwnJsonLimits);
+  if (!meta.ok() || !meta->is_object()) return execution;
+  if (open.empty()) {
+    json ended = {{"status", "completed"}};
+    for (const char* kept : {"current_node", "step"}) {
+      if (meta->contains(kept)) ended[kept] = (*meta)[kept];
+    }
+    return DumpJson(ended);
+  }
+  const json::json_pointer asked("/interrupt_data/remote_tool_calls");
+  if (!meta->contains(asked) || !meta->at(asked).is_array()) return execution;
+  json left = json::array();
+  for (json& call : meta->at(asked)) {
+    const auto id = call.is_object() ? call.find("id") : call.end();
+    const bool gone =
+        call.is_object() && id != call.end() && id->is_string() &&
+        std::find(open.begin(), open.end(), id->get_ref<const std::string&>()) == open.end();
+    if (!gone) left.push_back(std::move(call));
+  }
+  meta->at(asked) = std::move(left);
+  return DumpJson(*meta);
+}
+
+CallsInMessage CallsIn(std::string_view message_json) {
+  CallsInMessage calls;
+  const Result<Message> message = message::FromJsonText(message_json);
+  if (!message.ok()) return calls;
+  calls.from_assistant = message->role == Role::kAssistant;
+  for (const ToolCallBlock* call : message->ToolCalls()) calls.made.push_back(call->id);
+  for (const ToolResultBlock* result : message->ToolResults()) {
+    calls.answered.push_back(result->call_id);
+  }
+  return calls;
 }
 
 std::string LostRunExecution(const std::string& current_node, int64_t step,

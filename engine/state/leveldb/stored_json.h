@@ -22,6 +22,24 @@ Result<std::string> MergeJsonObjects(const std::string& base, const std::string&
 Result<std::string> OverlayJsonMembers(const std::string& base, const std::string& changed,
                                        const std::vector<std::string>& names);
 
+// The names of its members; kInvalidArgument names `what` when it is no object.
+Result<std::vector<std::string>> MemberNames(const std::string& object, const char* what);
+
+// The execution meta of a paused thread of whose open calls only `open` are left: only they are
+// named in what its client is to run. Without any, the thread is not paused any more.
+std::string NarrowPause(const std::string& execution, const std::vector<std::string>& open);
+
+// True for the execution meta of a thread that the next run resumes.
+bool IsPaused(const std::string& execution);
+
+// The tool calls that a message makes, and those whose results it holds.
+struct CallsInMessage {
+  bool from_assistant = false;
+  std::vector<std::string> made;
+  std::vector<std::string> answered;
+};
+CallsInMessage CallsIn(std::string_view message_json);
+
 // The execution meta of a run that did not tell its own end: an error with this reason.
 std::string LostRunExecution(const std::string& current_node, int64_t step,
                              const std::string& reason);

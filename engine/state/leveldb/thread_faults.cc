@@ -16,9 +16,10 @@ namespace {
 using keys::Table;
 
 // What says that a thread is deleted comes first, what is counted before what follows from it.
-constexpr std::array kTables = {Table::kDeleted, Table::kCounters,  Table::kSnapshot,
-                                Table::kWindow,  Table::kLease,     Table::kLogCut,
-                                Table::kLog,     Table::kMessageId, Table::kMessage};
+constexpr std::array kTables = {Table::kDeleted, Table::kCounters,     Table::kSnapshot,
+                                Table::kWindow,  Table::kLease,        Table::kLogCut,
+                                Table::kLog,     Table::kMessageId,    Table::kMessage,
+                                Table::kPause,   Table::kOutsideChange};
 
 // One thread that has a record, row by row.
 class ThreadFaults {
@@ -41,6 +42,12 @@ class ThreadFaults {
         return;
       case Table::kLease:
         return CheckLease(key, value, parser);
+      case Table::kPause:
+        examination_.Read<PauseRow>(key, value, parser);
+        return;
+      case Table::kOutsideChange:
+        examination_.Read<OutsideChangeRow>(key, value, parser);
+        return;
       case Table::kLogCut:
         log_cut_ = examination_.Read<LogCutRow>(key, value, parser);
         return;

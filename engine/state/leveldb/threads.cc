@@ -12,8 +12,9 @@ namespace agent_graph::state {
 namespace {
 
 constexpr keys::Table kSweptTables[] = {
-    keys::Table::kLog,      keys::Table::kMessage, keys::Table::kMessageId, keys::Table::kCounters,
-    keys::Table::kSnapshot, keys::Table::kWindow,  keys::Table::kLogCut};
+    keys::Table::kLog,      keys::Table::kMessage,  keys::Table::kMessageId,
+    keys::Table::kCounters, keys::Table::kSnapshot, keys::Table::kWindow,
+    keys::Table::kLogCut,   keys::Table::kPause,    keys::Table::kOutsideChange};
 
 Status Damaged() {
   return Status(StatusCode::kDataLoss, "stored state cannot be read back");
@@ -86,6 +87,12 @@ void TouchThread(Transaction& transaction, const std::string& thread_id, ThreadR
 }
 
 void DeleteThread(Transaction& transaction, const std::string& thread_id, const ThreadRow& row) {
+  // At once: nobody is led to a thread that is gone. A row that cannot be read names no calls.
+  if (auto pause = transaction.GetRow<PauseRow>(keys::Pause(row.key())); pause.ok() && *pause) {
+    for (const std::string& call_id : WaitingCallIds((*pause)->calls)) {
+      transaction.Delete(keys::WaitingCall(call_id, row.owner, thread_id));
+    }
+  }
   transaction.Delete(keys::Thread(thread_id));
   Unlist(transaction, thread_id, row);
   transaction.Put(keys::Deleted(row.key()), {});
@@ -153,6 +160,7 @@ Status ThreadEditor::LoadCounters() {
   if (counters_) return Status::Ok();
   AG_ASSIGN_OR_RETURN(counters_, transaction_.GetRow<CountersRow>(keys::Counters(thread_)));
   if (!counters_) counters_.emplace();
+  had_messages_ = counters_->next_sequence != 1;
   return Status::Ok();
 }
 
@@ -198,30 +206,71 @@ Status ThreadEditor::MarkRun(uint64_t index) {
   return Status::Ok();
 }
 
+Result<std::optional<uint64_t>> ThreadEditor::StoreMessage(const StoredMessage& message,
+                                                           Existing existing) {
+  if (message.id.empty()) return Status(StatusCode::kInvalidArgument, "a message has no id");
+  AG_RETURN_IF_ERROR(LoadCounters());
+  const std::string id_key = keys::MessageId(thread_, message.id);
+  std::optional<uint64_t> known;
+  // A thread that had no messages has no row that would have to be read.
+  if (had_messages_ || transaction_.Stages(id_key)) {
+    AG_ASSIGN_OR_RETURN(known, transaction_.GetRow<uint64_t>(id_key));
+  }
+  if (known && existing == Existing::kKeep) return std::optional<uint64_t>();
+  const uint64_t sequence = known ? *known : counters_->next_sequence++;
+  if (!known) {
+    ++counters_->messages;
+    transaction_.PutRow(id_key, sequence);
+  }
+  transaction_.PutUnread(keys::Message(thread_, sequence),
+                         pack::ToBytes(MessageRow{message.id, message.json}));
+  return std::optional<uint64_t>(sequence);
+}
+
 Status ThreadEditor::AddMessages(const std::vector<StoredMessage>& messages, Existing existing) {
   if (messages.empty()) return Status::Ok();
-  AG_RETURN_IF_ERROR(LoadCounters());
   AG_RETURN_IF_ERROR(LoadWindow());
-  const bool none_yet = counters_->next_sequence == 1;
   for (const StoredMessage& message : messages) {
-    if (message.id.empty()) return Status(StatusCode::kInvalidArgument, "a message has no id");
-    const std::string id_key = keys::MessageId(thread_, message.id);
-    std::optional<uint64_t> known;
-    if (!none_yet || transaction_.Stages(id_key)) {
-      AG_ASSIGN_OR_RETURN(known, transaction_.GetRow<uint64_t>(id_key));
-    }
-    if (known && existing == Existing::kKeep) continue;
-    uint64_t sequence = known ? *known : counters_->next_sequence++;
-    if (!known) {
-      ++counters_->messages;
-      transaction_.PutRow(id_key, sequence);
-    }
-    transaction_.PutUnread(keys::Message(thread_, sequence),
-                           pack::ToBytes(MessageRow{message.id, message.json}));
-    PutInWindow(sequence, IsFromUser(message.json));
+    AG_ASSIGN_OR_RETURN(const std::optional<uint64_t> sequence, StoreMessage(message, existing));
+    if (!sequence) continue;
+    PutInWindow(*sequence, IsFromUser(message.json));
     window_changed_ = true;
   }
   TrimWindow(*window_, kWindowItemsMax);
+  return Status::Ok();
+}
+
+Status ThreadEditor::AddToHistory(const StoredMessage& message) {
+  return StoreMessage(message, Existing::kKeep).status();
+}
+
+Result<uint64_t> ThreadEditor::NextSequence() {
+  AG_RETURN_IF_ERROR(LoadCounters());
+  return counters_->next_sequence;
+}
+
+Result<std::optional<uint64_t>> ThreadEditor::SequenceInWindow(const std::string& message_id) {
+  AG_ASSIGN_OR_RETURN(std::optional<uint64_t> sequence,
+                      transaction_.GetRow<uint64_t>(keys::MessageId(thread_, message_id)));
+  if (!sequence) return std::optional<uint64_t>();
+  AG_RETURN_IF_ERROR(LoadWindow());
+  const bool there = std::any_of(window_->items.begin(), window_->items.end(), [&](uint64_t item) {
+    return WindowRow::Sequence(item) == *sequence;
+  });
+  return there ? sequence : std::optional<uint64_t>();
+}
+
+Status ThreadEditor::KeepCallsInWindow(std::vector<OpenCall>& calls) {
+  std::vector<OpenCall> kept;
+  for (OpenCall& call : calls) {
+    bool carried = true;
+    for (const std::string& message_id : call.message_ids) {
+      AG_ASSIGN_OR_RETURN(const std::optional<uint64_t> place, SequenceInWindow(message_id));
+      carried = carried && place.has_value();
+    }
+    if (carried) kept.push_back(std::move(call));
+  }
+  calls = std::move(kept);
   return Status::Ok();
 }
 

@@ -64,6 +64,14 @@ class ThreadEditor {
   // Appends to history and window. A message whose id exists stays where it is and is left alone,
   // or gets the new content and a place in the window.
   Status AddMessages(const std::vector<StoredMessage>& messages, Existing existing);
+  // To history only. One whose id exists is left alone.
+  Status AddToHistory(const StoredMessage& message);
+  // The place that the next new message gets.
+  Result<uint64_t> NextSequence();
+  // Its place; nullopt for a message that is not in the window.
+  Result<std::optional<uint64_t>> SequenceInWindow(const std::string& message_id);
+  // Leaves out the calls of which a message is not in the window.
+  Status KeepCallsInWindow(std::vector<OpenCall>& calls);
   // False when there is no such message.
   Result<bool> DeleteMessage(const std::string& message_id);
   void ClearWindow() {
@@ -83,6 +91,8 @@ class ThreadEditor {
   Status LoadCounters();
   Status LoadWindow();
   Status MarkRun(uint64_t index);
+  // Its place; nullopt when it was there already and stays as it was.
+  Result<std::optional<uint64_t>> StoreMessage(const StoredMessage& message, Existing existing);
   void PutInWindow(uint64_t sequence, bool from_user);
 
   Transaction& transaction_;
@@ -90,6 +100,7 @@ class ThreadEditor {
   std::optional<CountersRow> counters_;
   std::optional<WindowRow> window_;
   bool window_changed_ = false;
+  bool had_messages_ = false;  // before this editor
   bool has_cut_log_ = false;
 };
 

@@ -73,10 +73,23 @@ template <pack::SameAs<ForgottenMessages> T>
 auto Fields(T& s) {
   return std::tie(s.through, s.ids);
 }
+template <pack::SameAs<OpenCall> T>
+auto Fields(T& s) {
+  return std::tie(s.id, s.remote, s.message_ids);
+}
 template <pack::SameAs<FinishRun> T>
 auto Fields(T& s) {
   return std::tie(s.append, s.snapshot, s.status, s.thread_name, s.retired, s.changed_fields,
-                  s.summary_changed, s.state_unread, s.forgotten);
+                  s.summary_changed, s.state_unread, s.forgotten, s.changed_at,
+                  s.summary_changed_at, s.open_calls);
+}
+template <pack::SameAs<WaitingThreadQuery> T>
+auto Fields(T& s) {
+  return std::tie(s.scope, s.call_ids);
+}
+template <pack::SameAs<WaitingThread> T>
+auto Fields(T& s) {
+  return std::tie(s.thread_id);
 }
 template <pack::SameAs<StopRequest> T>
 auto Fields(T& s) {

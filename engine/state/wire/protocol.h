@@ -84,6 +84,7 @@ enum class Operation : uint8_t {
   kReadLog = 37,
   kReadRuns = 38,
   kGetRemoteTools = 39,
+  kFindWaitingThread = 40,
   kGetMemory = 48,
   kListMemories = 49,
   kSearchMemories = 50,

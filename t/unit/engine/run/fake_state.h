@@ -119,6 +119,9 @@ class FakeState : public state::Service {
   }
 
   // Not part of a run.
+  Result<state::WaitingThread> FindWaitingThread(const state::WaitingThreadQuery&) override {
+    return Unused();
+  }
   Result<state::StopReply> RequestStop(const state::StopRequest&) override { return Unused(); }
   Result<state::ThreadPage> ListThreads(const state::Scope&, const state::PageRequest&) override {
     return Unused();

@@ -29,6 +29,8 @@ class FakeState : public state::Service {
   MOCK_METHOD(Result<state::AppendRunReply>, Append, (const state::AppendRun&), (override));
   MOCK_METHOD(Status, Finish, (const state::FinishRun&), (override));
   MOCK_METHOD(Result<state::StopReply>, RequestStop, (const state::StopRequest&), (override));
+  MOCK_METHOD(Result<state::WaitingThread>, FindWaitingThread, (const state::WaitingThreadQuery&),
+              (override));
   MOCK_METHOD(Result<state::ThreadRecord>, GetThread, (const state::Scope&, const std::string&),
               (override));
   MOCK_METHOD(Result<state::ThreadPage>, ListThreads,

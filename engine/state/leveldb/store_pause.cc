@@ -1,0 +1,69 @@
+// Store: what paused threads wait for. A pause with tool calls that have no result yet is void once
+// these are gone, and its client is led back to the thread by the ids of the calls it was handed.
+#include <algorithm>
+
+#include "state/leveldb/store.h"
+#include "state/leveldb/stored_json.h"
+
+namespace agent_graph::state {
+namespace {
+
+bool Contains(const std::vector<std::string>& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+// Without the calls that this message, as it is now, leaves unanswerable or answers.
+void TakeInto(const StoredMessage& message, bool is_new, std::vector<OpenCall>& open) {
+  const CallsInMessage calls = CallsIn(message.json);
+  // Only the newest message of the assistant has calls that can be answered.
+  if (is_new && calls.from_assistant) return open.clear();
+  std::erase_if(open, [&](const OpenCall& call) {
+    return Contains(calls.answered, call.id) ||
+           (Contains(call.message_ids, message.id) && !Contains(calls.made, call.id));
+  });
+}
+
+}  // namespace
+
+Status Store::ReplacePause(const std::string& thread_id, const keys::ThreadKey& thread,
+                           std::vector<OpenCall> calls) {
+  const std::string key = keys::Pause(thread);
+  AG_ASSIGN_OR_RETURN(const std::optional<PauseRow> before, transaction_.GetRow<PauseRow>(key));
+  if (!before && calls.empty()) return Status::Ok();
+  const std::vector<std::string> waiting = WaitingCallIds(calls);
+  for (const std::string& id : WaitingCallIds(before.value_or(PauseRow()).calls)) {
+    if (!Contains(waiting, id)) transaction_.Delete(keys::WaitingCall(id, thread.owner, thread_id));
+  }
+  for (const std::string& id : waiting) {
+    transaction_.PutRow(keys::WaitingCall(id, thread.owner, thread_id), thread.number);
+  }
+  if (calls.empty()) {
+    transaction_.Delete(key);
+  } else {
+    transaction_.PutRow(key, PauseRow{std::move(calls)});
+  }
+  return Status::Ok();
+}
+
+Status Store::SettlePause(const std::string& thread_id, const ThreadRow& thread,
+                          ThreadEditor& editor, const AddedMessages* added) {
+  AG_ASSIGN_OR_RETURN(const std::optional<PauseRow> pause,
+                      transaction_.GetRow<PauseRow>(keys::Pause(thread.key())));
+  if (!pause) return Status::Ok();
+  std::vector<OpenCall> open = pause->calls;
+  for (size_t i = 0; added != nullptr && i < added->messages.size(); ++i) {
+    const StoredMessage& message = added->messages[i];
+    AG_ASSIGN_OR_RETURN(const std::optional<uint64_t> place, editor.SequenceInWindow(message.id));
+    const bool is_new = place && *place >= added->first_new;
+    const bool stored = is_new || added->existing == ThreadEditor::Existing::kReplace;
+    if (place && stored) TakeInto(message, is_new, open);
+  }
+  AG_RETURN_IF_ERROR(editor.KeepCallsInWindow(open));
+  if (open.size() == pause->calls.size()) return Status::Ok();
+  AG_ASSIGN_OR_RETURN(Snapshot snapshot, editor.ReadSnapshot());
+  snapshot.execution_json = NarrowPause(snapshot.execution_json, IdsOf(open));
+  editor.WriteSnapshot(snapshot);
+  return ReplacePause(thread_id, thread.key(), std::move(open));
+}
+
+}  // namespace agent_graph::state

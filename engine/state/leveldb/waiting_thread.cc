@@ -1,0 +1,71 @@
+#include "state/leveldb/waiting_thread.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "state/leveldb/keys.h"
+#include "state/leveldb/thread_read.h"
+#include "state/limits.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr size_t kCallsMax = 128;
+// Threads that wait for calls of one id. Of more, which models that number their calls may cause,
+// the id identifies none.
+constexpr size_t kThreadsMax = 64;
+
+using Threads = std::set<std::string>;
+
+// nullopt when there are too many.
+Result<std::optional<Threads>> ThreadsWaitingFor(const DatabaseSnapshot& snapshot,
+                                                 const Scope& scope, const std::string& call_id) {
+  const std::string prefix = scope.kind == Scope::Kind::kOwner
+                                 ? keys::WaitingCallPrefix(call_id, scope.user_id)
+                                 : keys::WaitingCallPrefix(call_id);
+  Threads threads;
+  AG_RETURN_IF_ERROR(
+      snapshot.Scan(prefix, keys::PrefixEnd(prefix), [&](std::string_view key, std::string_view) {
+        keys::Parser parser(key, keys::Table::kWaitingCall);
+        parser.Text();
+        parser.Text();
+        threads.insert(parser.Text());
+        return threads.size() <= kThreadsMax;
+      }));
+  if (threads.size() > kThreadsMax) return std::optional<Threads>();
+  return std::optional<Threads>(std::move(threads));
+}
+
+Threads InBoth(const Threads& one, const Threads& other) {
+  Threads both;
+  std::set_intersection(one.begin(), one.end(), other.begin(), other.end(),
+                        std::inserter(both, both.end()));
+  return both;
+}
+
+}  // namespace
+
+Result<WaitingThread> FindWaitingThread(const DatabaseSnapshot& snapshot,
+                                        const WaitingThreadQuery& query) {
+  const Status none(StatusCode::kNotFound, "no thread waits for these results alone");
+  // Nobody is the owner of a thread without an owner.
+  if (query.scope.kind == Scope::Kind::kOwner && query.scope.user_id.empty()) return none;
+  if (query.call_ids.size() > kCallsMax) return none;
+  std::optional<Threads> threads;
+  for (const std::string& call_id : query.call_ids) {
+    if (call_id.size() > kIdBytesMax) return none;
+    AG_ASSIGN_OR_RETURN(const std::optional<Threads> waiting,
+                        ThreadsWaitingFor(snapshot, query.scope, call_id));
+    if (!waiting) continue;
+    threads = threads ? InBoth(*threads, *waiting) : *waiting;
+  }
+  if (!threads || threads->size() != 1) return none;
+  WaitingThread found{*threads->begin()};
+  AG_RETURN_IF_ERROR(ReadThread(snapshot, query.scope, found.thread_id).status());
+  return found;
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,14 @@
+// The way back from a call that was handed to a client to the thread that waits for its result.
+#pragma once
+
+#include "base/status.h"
+#include "state/leveldb/database.h"
+#include "state/types.h"
+
+namespace agent_graph::state {
+
+// kNotFound unless exactly one thread of the scope waits for all of the calls.
+Result<WaitingThread> FindWaitingThread(const DatabaseSnapshot& snapshot,
+                                        const WaitingThreadQuery& query);
+
+}  // namespace agent_graph::state
