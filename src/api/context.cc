@@ -112,11 +112,17 @@ std::optional<ErrorInfo> HandlerContext::CheckBodyThread(const Route& route) {
   std::string thread_id = BodyThreadId(body(), problems);
   if (!problems.empty()) return std::move(problems).Error();
   if (thread_id.empty()) return std::nullopt;
+  return CheckThread(route, thread_id);
+}
+
+std::optional<ErrorInfo> HandlerContext::CheckThread(const Route& route,
+                                                     const std::string& thread_id) {
   nlohmann::json config = ClientConfig(FindMember(body(), "config"));
   if (auto refusal = api_.guard->CheckThread(Ask(route), config, thread_id, caller_)) {
+    caller_.remembered = false;
     return ErrorOf(*std::move(refusal));
   }
-  guarded_thread_ = std::move(thread_id);
+  guarded_thread_ = thread_id;
   return std::nullopt;
 }
 

@@ -85,6 +85,8 @@ class HandlerContext {
   bool AdmitBodyThread(const Route& route);
   // The same without answering.
   std::optional<ErrorInfo> CheckBodyThread(const Route& route);
+  // The same for a thread that is not named by the body.
+  std::optional<ErrorInfo> CheckThread(const Route& route, const std::string& thread_id);
   bridge::Exchange& exchange() { return exchange_; }
   const bridge::RequestHead& head() const { return exchange_.head(); }
   state::Service& state() { return *api_.state; }         // routes of the checkpointer only

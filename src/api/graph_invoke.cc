@@ -4,6 +4,7 @@
 #include "api/handlers.h"
 #include "api/request_memory.h"
 #include "api/run_request.h"
+#include "api/waiting_thread.h"
 #include "base/json.h"
 
 namespace agent_graph::api {
@@ -75,6 +76,7 @@ void InvokeGraph(HandlerContext& context) {
   Problems problems;
   GraphRequest request = ReadGraphRequest(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  FindThreadOfResults(context, request.run);
   if (auto error = ResolveFiles(context, request)) return context.Fail(*error);
   InvokeSink sink(context.exchange(), request.granularity);
   Result<run::RunOutcome> outcome =

@@ -5,6 +5,7 @@
 #include "api/request_memory.h"
 #include "api/run_request.h"
 #include "api/stream_sink.h"
+#include "api/waiting_thread.h"
 #include "base/letter_case.h"
 #include "base/text.h"
 
@@ -79,6 +80,7 @@ void StreamGraph(HandlerContext& context) {
   Problems problems;
   GraphRequest request = ReadGraphRequest(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
+  FindThreadOfResults(context, request.run);
   if (auto error = ResolveFiles(context, request)) return context.Fail(*error);
   HttpStream sink(context, request.granularity);
   bridge::Exchange& exchange = context.exchange();

@@ -10,6 +10,7 @@
 #include "api/run_request.h"
 #include "api/socket.h"
 #include "api/stream_sink.h"
+#include "api/waiting_thread.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "graph/compiled_graph.h"
@@ -108,11 +109,12 @@ std::optional<ErrorInfo> ReadFrame(HandlerContext& context, const bridge::Socket
   return std::nullopt;
 }
 
-GraphRequest ReadRequest(const HandlerContext& context, Problems& problems) {
+GraphRequest ReadRequest(HandlerContext& context, Problems& problems) {
   CheckFields(context.body(), kRunFrame.fields, {"body"}, problems);
   if (!problems.empty()) return {};
   bool resume = ChoiceOf(context.body(), kInvokeType) == 1;
   GraphRequest request = ReadGraphRequest(context, problems, resume ? "tool_result" : "messages");
+  if (problems.empty()) FindThreadOfResults(context, request.run);
   if (resume && problems.empty() && request.run.thread_id.empty()) {
     problems.Add({"body", "config", "thread_id"}, "a resume must name its thread", "missing");
   }
