@@ -216,6 +216,7 @@ ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   head.peer_address = View(request->connection->addr_text);
   head.request_id = context.request_id;
   head.received_micros = context.received;
+  head.run_timeout_ms = context.location.run_timeout;
   head.https = context.https;
   head.websocket = route.transport != api::Transport::kHttp;
   context.transport = route.transport;

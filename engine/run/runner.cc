@@ -49,6 +49,7 @@ state::BeginRun BeginOf(const RunRequest& request, const RunEnvironment& environ
     wait_max = std::clamp(left, std::chrono::milliseconds(0), wait_max);
   }
   begin.wait_ms_max = wait_max.count();
+  begin.run_ms_max = request.cancelled_after.count();
   return begin;
 }
 

@@ -58,6 +58,8 @@ struct RunRequest {
   std::optional<std::string> initial_state_json;  // sets fields and the summary
   int recursion_limit = 25;
   Deadline deadline = kNoDeadline;
+  // After this long somebody else ends the run, by its cancellation; zero: nobody does.
+  std::chrono::milliseconds cancelled_after{0};
   std::string trace_parent;  // W3C traceparent of the request, for exported traces; may be empty
 };
 

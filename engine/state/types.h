@@ -115,6 +115,9 @@ struct BeginRun {
   int64_t wait_ms_max = 60'000;              // in the thread queue; then kBusy
   uint32_t queue_max = 16;                   // runs waiting for this thread; beyond: kBusy
   bool new_thread_only = false;              // kConflict when the thread exists, whoever owns it
+  // The longest the run may take, from now on; 0: no bound. Somebody else ends it in time: this is
+  // when the thread of a process that does not answer any more is given to the next run.
+  int64_t run_ms_max = 0;
 };
 
 struct BeginRunReply {

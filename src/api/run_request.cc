@@ -98,6 +98,7 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
   run.user_id = context.caller().user_id;
   run.user_json = context.caller().user_json;
   run.trace_parent = context.head().Header("traceparent");
+  run.cancelled_after = std::chrono::milliseconds(context.head().run_timeout_ms);
   run.messages = ReadMessages(body, messages_key, context.message_limits(), problems);
   const json* config = FindMember(body, "config");
   if (config != nullptr) {

@@ -35,6 +35,7 @@ struct RequestHead {
   std::string peer_address;
   std::string request_id;       // well-formed or made by the nginx thread
   int64_t received_micros = 0;  // monotonic; for $agent_graph_queue_time
+  uint64_t run_timeout_ms = 0;  // after which the loop cancels a run; 0: never
   bool https = false;
   bool websocket = false;  // the handshake of one
 

@@ -326,6 +326,11 @@ bool Link::OnFrame(std::string_view payload) {
       return OnCancelRun(unpacker);
     case wire::FrameType::kThreadDeleted:
       return OnThreadDeleted(unpacker);
+    case wire::FrameType::kPing: {
+      std::lock_guard lock(mutex_);
+      if (ready_) Write(wire::MakeFrame(wire::FrameType::kPong));
+      return unpacker.ok();
+    }
     case wire::FrameType::kRefused:
     case wire::FrameType::kGoAway:
       return false;
@@ -419,6 +424,7 @@ std::string Link::MakeHello() const {
   hello.protocol_max = wire::kProtocolMax;
   hello.client = id_;
   hello.process = getpid();
+  hello.answers_pings = true;
   for (const auto& [run, holding] : held_runs_) hello.runs.push_back(run.run_id);
   return wire::MakeFrame(wire::FrameType::kHello, hello);
 }

@@ -38,6 +38,11 @@ struct ClientEntry {
   uint64_t process_start = 0;  // 0: not known
   uint64_t connection = 0;     // 0: not connected
   MonotonicClock::time_point disconnected;
+  bool answers_pings = false;
+  unsigned pings_unanswered = 0;
+  // Its process exists but does not answer, or has stayed away: it may be stopped, or swapped out.
+  bool silent = false;
+  MonotonicClock::time_point silent_since;
   // By operation sequence number, not yet acknowledged. Only what wire::IsAnswerKept names holds
   // the acknowledgement back, and nobody waits for that longer than the client's operation_timeout:
   // what gathers here is what one client does in that time.
@@ -47,6 +52,9 @@ struct ClientEntry {
   // The process is known to have ended.
   bool ProcessGone() const;
 };
+
+// Uses the monotonic clock, which all processes of the machine share.
+int64_t MonotonicMicros(MonotonicClock::time_point time);
 
 using ClientTable = std::unordered_map<std::string, ClientEntry>;
 

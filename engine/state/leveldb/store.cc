@@ -6,9 +6,6 @@ namespace agent_graph::state {
 namespace {
 
 constexpr size_t kSweepRows = 256;
-// How soon a lost process is noticed when its connection ended before the process did.
-constexpr std::chrono::milliseconds kOrphanCheckInterval{20};
-constexpr std::chrono::seconds kClientCheckInterval{1};
 
 // On a full disk only what frees space, or ends what has begun, is executed.
 bool NeedsSpace(wire::Operation operation) {
@@ -52,6 +49,7 @@ Status Store::Load() {
   if (!clients_.empty()) next_client_check_ = now;
   wants_sweep_ = true;
   if (thread_ttl_.count() > 0) next_expiry_ = now;
+  if (!leases_.empty()) next_ping_ = now + kPingInterval;
   return Status::Ok();
 }
 
@@ -114,6 +112,8 @@ void Store::Connect(const wire::Hello& hello, uint64_t connection) {
   entry.process = hello.process;
   entry.process_start = hello.process_start;
   entry.connection = connection;
+  entry.answers_pings = hello.answers_pings;
+  SetHeard(entry);
   DropWaitersOf(hello.client);
   LoseLeasesOf(hello.client, hello.runs);
   // What was sent on the connection before this one may have been lost with it.
@@ -146,6 +146,7 @@ void Store::Apply(const ReplyAddress& from, const wire::RequestHeader& header,
                   pack::Unpacker& body) {
   auto client = clients_.find(from.client);
   if (client == clients_.end()) return Refuse(from, Status(StatusCode::kInternal, "no Hello"));
+  SetHeard(client->second);
   if (AnswerAgain(from)) return;
   Acknowledge(from.client, client->second, header.acknowledged_below);
   if (database_.low_on_space() && NeedsSpace(header.operation)) {
@@ -155,7 +156,7 @@ void Store::Apply(const ReplyAddress& from, const wire::RequestHeader& header,
     Result<BeginRun> run = Decode<BeginRun>(body);
     if (!run.ok()) return Refuse(from, run.status());
     const uint32_t queue_max = run->queue_max;
-    return Begin({std::move(*run), from, header.micros, kNoDeadline}, queue_max);
+    return Begin({std::move(*run), from, header.micros, kNoDeadline, 0}, queue_max);
   }
   bool sync = true;
   Result<ReplyRow> reply = Execute(from, header, body, sync);
@@ -248,32 +249,9 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const wire::RequestHea
 void Store::Tick(MonotonicClock::time_point now) {
   if (now >= next_waiter_) ExpireWaiters(now);
   if (now >= next_client_check_) CheckClients(now);
+  if (now >= next_ping_) PingHolders(now);
   if (now >= next_expiry_) ExpireThreads(now);
   AdmitWaiters();
-}
-
-void Store::CheckClients(MonotonicClock::time_point now) {
-  next_client_check_ = kNoDeadline;
-  for (auto it = clients_.begin(); it != clients_.end();) {
-    auto& [id, entry] = *it;
-    if (entry.connection != 0) {
-      ++it;
-      continue;
-    }
-    const bool gone = entry.ProcessGone();
-    const auto absent = now - entry.disconnected;
-    if (gone || absent >= kReconnectGrace) LoseLeasesOf(id, {});
-    if (gone || absent >= kReplyRetention) {
-      ForgetReplies(id, entry);
-      it = clients_.erase(it);
-      continue;
-    }
-    const bool may_hold_leases = absent < kReconnectGrace;
-    next_client_check_ =
-        std::min(next_client_check_,
-                 now + (may_hold_leases ? Duration(kOrphanCheckInterval) : kClientCheckInterval));
-    ++it;
-  }
 }
 
 void Store::Sweep() {

@@ -51,8 +51,14 @@ struct StoreReply {
 
 class Store {
  public:
-  // How long a client that lost its connection, but whose process lives, keeps its leases.
+  // Clients that hold or await leases are asked so often whether they are there. One is silent that
+  // has left so many pings unanswered, or has stayed away without a connection for so long; it
+  // keeps each lease until the deadline of its run. A pause of our own counts as one ping.
+  static constexpr std::chrono::seconds kPingInterval{1};
+  static constexpr unsigned kPingsUnansweredMax = 10;
   static constexpr std::chrono::seconds kReconnectGrace{10};
+  // How long it keeps the lease of a run without a deadline.
+  static constexpr std::chrono::minutes kSilenceMax{10};
   // How long its answers are kept for it.
   static constexpr std::chrono::seconds kReplyRetention{100};
   // Runs that wait for a busy thread, over all threads.
@@ -69,6 +75,8 @@ class Store {
   void Disconnect(const std::string& client, uint64_t connection);
   // It leaves for good: its runs end, its answers are not wanted.
   void Leave(const std::string& client);
+  // It answered a ping.
+  void Hear(const std::string& client);
 
   // Executes one mutating request; the reply comes out of Commit, now or (Begin on a busy thread)
   // later. `body` stands at the operation's body.
@@ -77,7 +85,9 @@ class Store {
   // Ends waits that are over, frees leases of lost processes, forgets clients.
   void Tick(MonotonicClock::time_point now);
   // When Tick has something to do next.
-  Deadline next_tick() const { return std::min({next_waiter_, next_client_check_, next_expiry_}); }
+  Deadline next_tick() const {
+    return std::min({next_waiter_, next_client_check_, next_expiry_, next_ping_});
+  }
   // Deletes a portion of the rows of deleted threads and of the logs that were cut.
   void Sweep();
   bool wants_sweep() const { return wants_sweep_; }
@@ -91,6 +101,12 @@ class Store {
     std::string frame;
   };
   std::vector<Notice> TakeNotices() { return std::exchange(notices_, {}); }
+  // Lines for the operator's log.
+  struct Report {
+    bool alert = false;
+    std::string text;
+  };
+  std::vector<Report> TakeReports() { return std::exchange(reports_, {}); }
   // The memories that the last Commit stored, changed or deleted.
   std::vector<keys::MemoryKey> TakeChangedMemories() {
     return std::exchange(changed_memories_, {});
@@ -114,6 +130,7 @@ class Store {
     ReplyAddress from;
     int64_t micros = 0;
     Deadline deadline;
+    int64_t run_deadline_micros = 0;  // see LeaseRow
   };
   struct Lease {
     LeaseRow row;
@@ -210,6 +227,14 @@ class Store {
   // Those of `run_id`; empty: all.
   void CancelWaiters(Lease& lease, const Status& reason, const std::string& run_id = {});
   void DropWaitersOf(const std::string& client);
+  void RefuseWaitersOf(const std::string& client, const Status& reason);
+
+  // Clients that do not answer (store_clients.cc).
+  void PingHolders(MonotonicClock::time_point now);
+  void SetSilent(const std::string& client, ClientEntry& entry, size_t leases,
+                 MonotonicClock::time_point now);
+  void SetHeard(ClientEntry& entry);
+  void EndOverdueLeases(MonotonicClock::time_point now);
   void ExpireWaiters(MonotonicClock::time_point now);
   void CheckClients(MonotonicClock::time_point now);
   // Deletes a portion of the threads that have outlived the time they may have (store_threads.cc).
@@ -235,11 +260,13 @@ class Store {
   Deadline next_waiter_ = kNoDeadline;  // no wait ends earlier
   Deadline next_client_check_ = kNoDeadline;
   Deadline next_expiry_ = kNoDeadline;
+  Deadline next_ping_ = kNoDeadline;
   std::string expired_until_;  // key of a listing: what lies behind it has had its turn
   std::vector<std::deque<Waiter>> admissions_;  // waiters of leases that ended
   ClientTable clients_;
   std::vector<StoreReply> replies_;
   std::vector<Notice> notices_;
+  std::vector<Report> reports_;
   std::vector<keys::MemoryKey> staged_memories_;  // by the operation in progress
   std::vector<keys::MemoryKey> changed_memories_;
   uint64_t remote_tools_version_ = 0;

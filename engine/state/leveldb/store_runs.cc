@@ -11,6 +11,7 @@ namespace agent_graph::state {
 namespace {
 
 constexpr int64_t kWaitMsMax = 3'600'000;
+constexpr int64_t kRunMsMax = int64_t{1000} * 3'600'000;
 constexpr char kStartNode[] = "START";
 // Why a run has no end of its own.
 constexpr char kWorkerLost[] = "worker_lost";
@@ -77,6 +78,10 @@ ReplyRow AnswerOfAppend(const LeaseRow& lease) {
 }  // namespace
 
 void Store::Begin(Waiter begin, uint32_t queue_max) {
+  if (begin.run.run_ms_max > 0) {
+    begin.run_deadline_micros =
+        MonotonicMicros(MonotonicClock::now()) + std::min(begin.run.run_ms_max, kRunMsMax) * 1000;
+  }
   auto found = leases_.find(begin.run.thread_id);
   if (found == leases_.end()) return Start(begin);
   Lease& lease = found->second;
@@ -146,6 +151,7 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
   lease.row.epoch = thread.lease_epoch + 1;
   lease.row.created_thread = created;
   lease.row.current_node = kStartNode;
+  lease.row.deadline_micros = begin.run_deadline_micros;
   lease.window_max = run.window_max.value_or(kWindowItemsMax);
   transaction_.PutRow(keys::Lease(lease.thread), lease.row);
   if (created) {
@@ -155,6 +161,7 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
   ReplyRow reply = created ? AnswerOfCreated(lease.row, thread, remote_tools_version_)
                            : AnswerOf(lease.row, lease.thread, remote_tools_version_);
   leases_.emplace(run.thread_id, std::move(lease));
+  next_ping_ = std::min(next_ping_, MonotonicClock::now() + kPingInterval);
   return reply;
 }
 
@@ -280,6 +287,7 @@ void Store::EndLease(const std::string& thread_id) {
   auto found = leases_.find(thread_id);
   if (found == leases_.end()) return;
   transaction_.Delete(keys::Lease(found->second.thread));
+  if (found->second.outside) transaction_.Delete(keys::OutsideChange(found->second.thread));
   waiters_ -= found->second.waiters.size();
   if (!found->second.waiters.empty()) admissions_.push_back(std::move(found->second.waiters));
   leases_.erase(found);
@@ -287,7 +295,6 @@ void Store::EndLease(const std::string& thread_id) {
 
 Status Store::StageLostRun(const Lease& lease, const char* reason) {
   const int64_t micros = UnixMicros();
-  if (found->second.outside) transaction_.Delete(keys::OutsideChange(found->second.thread));
   ThreadEditor editor(transaction_, lease.thread);
   AG_RETURN_IF_ERROR(
       editor.AppendLog({{"run_finished", LostRunEntry(lease.row.run_id, reason), micros}}, micros));
@@ -296,6 +303,7 @@ Status Store::StageLostRun(const Lease& lease, const char* reason) {
     AG_ASSIGN_OR_RETURN(Snapshot snapshot, editor.ReadSnapshot());
     snapshot.execution_json = LostRunExecution(lease.row.current_node, lease.row.step, reason);
     editor.WriteSnapshot(snapshot);
+    AG_RETURN_IF_ERROR(ReplacePause(lease.row.thread_id, lease.thread, {}));
   }
   editor.Save();
   AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,
@@ -303,7 +311,6 @@ Status Store::StageLostRun(const Lease& lease, const char* reason) {
   if (!thread) return Status::Ok();
   RememberLease(lease.row, *thread);
   TouchThread(transaction_, lease.row.thread_id, *thread, micros);
-    AG_RETURN_IF_ERROR(ReplacePause(lease.row.thread_id, lease.thread, {}));
   return Status::Ok();
 }
 

@@ -53,6 +53,20 @@ void Store::DropWaitersOf(const std::string& client) {
   transaction_.Accept(false);
 }
 
+void Store::RefuseWaitersOf(const std::string& client, const Status& reason) {
+  if (waiters_ == 0) return;
+  for (auto& [thread_id, lease] : leases_) {
+    const size_t left = std::erase_if(lease.waiters, [&](const Waiter& waiter) {
+      if (waiter.from.client != client) return false;
+      Refuse(waiter.from, reason);
+      return true;
+    });
+    waiters_ -= left;
+    if (left > 0) SaveQueue(lease);
+  }
+  transaction_.Accept(false);
+}
+
 void Store::ExpireWaiters(MonotonicClock::time_point now) {
   next_waiter_ = kNoDeadline;
   for (auto& [thread_id, lease] : leases_) {

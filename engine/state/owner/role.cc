@@ -194,6 +194,10 @@ Status Role::Reign() {
     clients_ = clients;
     changed_.notify_all();
   };
+  events.on_report = [this](const Store::Report& report) {
+    Log(report.alert ? OwnerOptions::LogLevel::kAlert : OwnerOptions::LogLevel::kNotice,
+        "state of " + directory_.path() + ": " + report.text);
+  };
   {
     std::lock_guard lock(mutex_);
     failure_ = Status::Ok();

@@ -96,6 +96,12 @@ bool Session::OnFrame(const std::shared_ptr<Connection>& connection, std::string
       writes_.Push({WriteItem::Kind::kLeave, connection, client->second, {}, {}});
       return true;
     }
+    case wire::FrameType::kPong: {
+      auto client = client_of_connection_.find(connection->id());
+      if (client == client_of_connection_.end()) return false;
+      writes_.Push({WriteItem::Kind::kPong, connection, client->second, {}, {}});
+      return true;
+    }
     case wire::FrameType::kYield: {
       wire::Yield yield;
       if (!wire::ReadBody(unpacker, yield)) return false;
@@ -253,6 +259,9 @@ bool Session::Commit() {
     // First, so that who was answered finds what it stored.
     heads_.CommitEnds(store_.TakeChangedThreads());
     memories_.Changed(store_.TakeChangedMemories());
+    for (const Store::Report& report : store_.TakeReports()) {
+      if (events_.on_report) events_.on_report(report);
+    }
     SendReplies(std::move(*replies));
     for (Store::Notice& notice : store_.TakeNotices()) {
       auto connection = connections_.find(notice.connection);
@@ -279,6 +288,9 @@ void Session::Execute(WriteItem& item) {
       break;
     case WriteItem::Kind::kLeave:
       store_.Leave(item.client);
+      break;
+    case WriteItem::Kind::kPong:
+      store_.Hear(item.client);
       break;
     case WriteItem::Kind::kRequest: {
       pack::Unpacker unpacker(item.payload);

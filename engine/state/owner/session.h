@@ -84,6 +84,7 @@ struct SessionEvents {
   std::function<void(const Status&)> on_failed;
   std::function<void(uint64_t generation)> on_yield;
   std::function<void(size_t clients)> on_clients_changed;
+  std::function<void(const Store::Report&)> on_report;  // may be empty
 };
 
 struct SessionOptions {
@@ -111,7 +112,7 @@ class Session : private ServerEvents {
 
  private:
   struct WriteItem {
-    enum class Kind { kConnect, kRequest, kDisconnect, kLeave };
+    enum class Kind { kConnect, kRequest, kPong, kDisconnect, kLeave };
     Kind kind = Kind::kRequest;
     std::shared_ptr<Connection> connection;
     std::string client;

@@ -54,7 +54,7 @@ template <pack::SameAs<BeginRun> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.thread_id, s.user_id, s.creation_id, s.thread_name, s.run_id,
                   s.graph_name, s.graph_hash, s.window_max, s.enqueue_if_busy, s.wait_ms_max,
-                  s.queue_max, s.new_thread_only);
+                  s.queue_max, s.new_thread_only, s.run_ms_max);
 }
 template <pack::SameAs<BeginRunReply> T>
 auto Fields(T& s) {

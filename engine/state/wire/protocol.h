@@ -6,6 +6,7 @@
 //   client → owner   Hello    client id, process, protocol range, runs it still holds
 //                    Request  sequence number, acknowledged-below, operation, time, body
 //                    Bye      the client leaves for good
+//                    Pong     answers a Ping
 //   candidate → owner Yield   its generation: an owner of an older one hands over
 //   owner → client   Welcome  protocol, owner epoch
 //                    Refused  why there will be no Welcome
@@ -14,6 +15,7 @@
 //                    GoAway   hand-over: reconnect and send again what was not answered
 //                    CancelRun  thread and run: a run of this client is to end at once
 //                    ThreadDeleted  thread: whatever was remembered of it is no longer true
+//                    Ping     asks a client that holds leases whether its process still runs
 //
 // Every request carries a sequence number of its client. The owner stores, in the same batch as the
 // effect of a mutating operation, what it answered, until a later request says by
@@ -54,6 +56,8 @@ enum class FrameType : uint8_t {
   kQueued = 9,
   kCancelRun = 10,
   kThreadDeleted = 11,
+  kPing = 12,
+  kPong = 13,
 };
 
 enum class Operation : uint8_t {
@@ -111,6 +115,7 @@ struct Hello {
   int64_t process = 0;
   uint64_t process_start = 0;
   std::vector<std::string> runs;  // held, or asked for by a Begin that is sent again
+  bool answers_pings = false;     // an older client passes them over
 };
 
 struct Welcome {
@@ -201,7 +206,7 @@ auto Fields(T& s) {
 template <pack::SameAs<Hello> T>
 auto Fields(T& s) {
   return std::tie(s.magic, s.protocol_min, s.protocol_max, s.client, s.process, s.process_start,
-                  s.runs);
+                  s.runs, s.answers_pings);
 }
 template <pack::SameAs<Welcome> T>
 auto Fields(T& s) {

@@ -188,6 +188,7 @@ TEST_F(StoreTest, ThreadsExpireBehindAnyNumberThatRunsKeep) {
   thread_ttl_ = std::chrono::seconds(1);
   Open();
   constexpr int kHeld = 250;
+  constexpr int kTurns = kHeld / 100 + 1 + 1;  // the last portion, and a ping to who holds them
   uint64_t sequence = 0;
   for (int i = 0; i < kHeld; ++i) {
     Apply(++sequence, wire::Operation::kBegin, RunOn(Numbered("held", i), "", Numbered("run", i)));
@@ -198,13 +199,13 @@ TEST_F(StoreTest, ThreadsExpireBehindAnyNumberThatRunsKeep) {
           MessagesOn(thread_id, "", {UserMessage("m")}));
   }
   Commit();
-  for (int portion = 0; portion <= kHeld / 100; ++portion) TickNext();
+  for (int turn = 0; turn < kTurns; ++turn) TickNext();
   EXPECT_FALSE(HasThread("idle"));
   EXPECT_FALSE(HasThread("idle too"));
   EXPECT_TRUE(HasThread("held0"));
   // Once its run has ended it is the oldest, and the next round finds it.
   Apply(++sequence, wire::Operation::kRelease, wire::ReleaseBody{"held0", "run0"});
-  for (int portion = 0; portion <= kHeld / 100; ++portion) TickNext();
+  for (int turn = 0; turn < kTurns; ++turn) TickNext();
   EXPECT_FALSE(HasThread("held0"));
   EXPECT_TRUE(HasThread("held1"));
 }
