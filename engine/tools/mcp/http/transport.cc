@@ -25,9 +25,10 @@ Status Unavailable(std::string message) {
   return Status(StatusCode::kUnavailable, std::move(message));
 }
 
-// What a server, or something before it, answers when the same request may succeed later.
+// True if the same GET may succeed later. 409: the server has not noticed yet that the stream's
+// earlier connection has ended.
 bool IsPassing(int status) {
-  return status == 429 || status >= 500;
+  return status == 409 || status == 429 || status >= 500;
 }
 
 }  // namespace

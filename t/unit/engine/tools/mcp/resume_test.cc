@@ -115,6 +115,19 @@ TEST_F(McpResumeTest, AServerThatIsAwayForAMoment) {
   EXPECT_EQ(output.json, R"("back")");
 }
 
+TEST_F(McpResumeTest, AServerThatHasNotNoticedTheEndOfTheOldConnection) {
+  std::atomic<int> gets = 0;
+  const ToolOutput output = CallWith([&](Connection& connection, const ScriptedRequest& request) {
+    if (request.method == "tools/call") {
+      return RequestScript::Stream(connection, "id: a\nretry: 1\ndata: \n\n");
+    }
+    if (gets++ < 2) return RequestScript::Send(connection, "409 Conflict", "", "");
+    return RequestScript::Stream(
+        connection, RequestScript::ReplyEvent(request.call_id, RequestScript::Text("free")));
+  });
+  EXPECT_EQ(output.json, R"("free")");
+}
+
 TEST_F(McpResumeTest, RequestsOfTheServerAreAnsweredOnTheNewStreamToo) {
   const ToolOutput output = CallWith([&](Connection& connection, const ScriptedRequest& request) {
     if (request.method == "tools/call") {
