@@ -35,7 +35,7 @@ def _answers(elicitations):
 
 
 def _invoke(service, body):
-    reply = service.post("/v1/graph/invoke", body | {"response_granularity": "full"}, timeout=90)
+    reply = service.post("/v1/graph/invoke", body | {"response_granularity": "full"})
     if reply.status != 200:
         raise SystemExit(f"invoke: {reply.status} {reply.text}")
     return reply.json()["data"]
