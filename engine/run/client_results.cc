@@ -46,7 +46,9 @@ bool IsPlainResult(const Message& message) {
 }
 
 // Makes the text of `message` the result of the only open call.
-Status NameCall(size_t index, const std::vector<std::string>& open, Message& message) {
+Status NameCall(size_t index, std::vector<std::string> open, const OpenInputs& inputs,
+                Message& message) {
+  std::erase_if(open, [&](const std::string& id) { return inputs.Find(id) != nullptr; });
   if (open.empty()) return Refuse(index, "no tool call waits for a result");
   if (open.size() > 1) {
     return Refuse(index, "must name in call_id which call it answers: " + JoinIds(open));
@@ -78,14 +80,16 @@ bool IsRepeated(const state::ThreadState& thread, const std::vector<Message>& me
          repetition.known.end();
 }
 
-Status MatchResults(const std::vector<state::StoredMessage>& window,
-                    std::vector<Message>& messages) {
+Status MatchResults(const std::vector<state::StoredMessage>& window, std::vector<Message>& messages,
+                    OpenInputs& inputs) {
   AG_ASSIGN_OR_RETURN(std::vector<std::string> open, OpenCalls(window));
+  inputs.KeepOnly(open);
+  AG_RETURN_IF_ERROR(inputs.TakeAnswers(messages));
   for (size_t i = 0; i < messages.size(); ++i) {
     Message& message = messages[i];
     if (message.role == Role::kAssistant) open.clear();
     for (const ToolCallBlock* call : message.ToolCalls()) open.push_back(call->id);
-    if (IsPlainResult(message)) AG_RETURN_IF_ERROR(NameCall(i, open, message));
+    if (IsPlainResult(message)) AG_RETURN_IF_ERROR(NameCall(i, open, inputs, message));
     for (const ToolResultBlock* result : message.ToolResults()) {
       if (std::erase(open, result->call_id) > 0) continue;
       return Refuse(i, "no tool call with the id \"" + result->call_id + "\" waits for a result");

@@ -57,6 +57,7 @@ std::string ExecutionMeta::ToJson() const {
     AppendJsonString(out, interrupt_reason);
     out += ",\"interrupt_data\":" + interrupt_data_json + ",\"resume_node\":";
     AppendJsonString(out, resume_node);
+    if (!inputs_json.empty()) out += ",\"inputs\":" + inputs_json;
   }
   if (stopped) out += ",\"stopped\":true";
   if (!error.empty()) {
@@ -84,6 +85,9 @@ ExecutionMeta ExecutionMeta::FromJson(std::string_view text) {
     meta.resume_node = TextAt(object, "resume_node");
     if (auto data = object.find("interrupt_data"); data != object.end()) {
       meta.interrupt_data_json = DumpJson(*data);
+    }
+    if (auto inputs = object.find("inputs"); inputs != object.end()) {
+      meta.inputs_json = DumpJson(*inputs);
     }
   }
   if (auto stopped = object.find("stopped"); stopped != object.end() && stopped->is_boolean()) {

@@ -22,6 +22,7 @@ struct ExecutionMeta {
   std::string interrupted_node;
   std::string interrupt_reason;
   std::string interrupt_data_json = "null";
+  std::string inputs_json;  // OpenInputs: calls that wait for the user; never sent to clients
   std::string resume_node;  // where the next run of a paused thread goes on
   bool stopped = false;     // the last run ended at somebody's request
   std::string error;        // text of the failure when phase is kError

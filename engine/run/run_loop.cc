@@ -68,7 +68,7 @@ std::string NodeJson(std::string_view node, int64_t step) {
 }  // namespace
 
 RunLoop::RunLoop(RunEnvironmentPtr environment, RunRequest& request, state::Service* state,
-                 const state::BeginRunReply& begun, RunSink& sink)
+                 const state::BeginRunReply& begun, OpenInputs inputs, RunSink& sink)
     : environment_(std::move(environment)),
       graph_(*environment_->graph),
       request_(request),
@@ -81,7 +81,8 @@ RunLoop::RunLoop(RunEnvironmentPtr environment, RunRequest& request, state::Serv
           graph_, environment_->thread_id, environment_->run_bytes_max, log_,
           MessageIds(*environment_->ids,
                      HistoryLookup(state, request.scope, environment_->thread_id, begun.created))),
-      emitter_(sink, environment_->cancellation) {}
+      emitter_(sink, environment_->cancellation),
+      inputs_(std::move(inputs)) {}
 
 RunOutcome RunLoop::Execute(state::ThreadState loaded, InitialState initial) {
   Ending ending;
@@ -149,7 +150,7 @@ Status RunLoop::Prepare(state::ThreadState loaded, const InitialState& initial) 
   resumed_ = paused_before_.interrupted() && !paused_before_.resume_node.empty();
   if (resumed_) {
     next_ = paused_before_.resume_node;
-    AG_RETURN_IF_ERROR(thread_.CloseAbandonedCalls(request_.messages));
+    AG_RETURN_IF_ERROR(thread_.CloseAbandonedCalls(request_.messages, inputs_));
   } else {
     AG_RETURN_IF_ERROR(CloseOpenCalls());
   }
@@ -292,7 +293,8 @@ Result<NodeResult> RunLoop::Attempt(const graph::Node& node) {
     return Status(StatusCode::kGraph, "the graph is live: use /v1/graph/live");
   }
   if (std::holds_alternative<graph::ToolNode>(node.kind)) {
-    return RunToolNode(environment, node.name, thread_.state(), meta_.step, log_);
+    return RunToolNode(environment, node.name, thread_.state(), meta_.step, log_,
+                       state_ != nullptr ? &inputs_ : nullptr);
   }
   Result<NodeResult> result =
       RunFunctionNode(environment, node.name, std::get<graph::FunctionNode>(node.kind),
@@ -363,6 +365,7 @@ RunLoop::Ending RunLoop::Pause(ExecutionMeta::Phase phase, std::string reason) {
   meta_.interrupted_node = next_;
   meta_.interrupt_reason = std::move(reason);
   meta_.resume_node = next_;
+  meta_.inputs_json = inputs_.ToJson();
   return {Ending::Kind::kInterrupted, {}, {}};
 }
 

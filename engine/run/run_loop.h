@@ -8,6 +8,7 @@
 #include "run/emitter.h"
 #include "run/execution_meta.h"
 #include "run/initial_state.h"
+#include "run/open_inputs.h"
 #include "run/repeated_messages.h"
 #include "run/run_environment.h"
 #include "run/run_log.h"
@@ -24,9 +25,10 @@ inline constexpr size_t kMessagesPerNodeMax = 1000;
 // run goes next, and is emitted only after that.
 class RunLoop {
  public:
-  // `state` may be null. `request` outlives the loop, which takes its messages.
+  // `state` may be null. `request` outlives the loop, which takes its messages;
+  // `inputs` are the calls that wait for the user, with the answers that the request brings.
   RunLoop(RunEnvironmentPtr environment, RunRequest& request, state::Service* state,
-          const state::BeginRunReply& begun, RunSink& sink);
+          const state::BeginRunReply& begun, OpenInputs inputs, RunSink& sink);
 
   // Never fails and lets no exception out before the lease is released.
   RunOutcome Execute(state::ThreadState loaded, InitialState initial);
@@ -89,6 +91,7 @@ class RunLoop {
   WorkingThread thread_;
   Emitter emitter_;
 
+  OpenInputs inputs_;  // calls that ask the user
   ExecutionMeta meta_;
   ExecutionMeta paused_before_;  // as the thread was found; when resumed_
   std::string next_;             // node that comes next

@@ -7,7 +7,9 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "run/client_results.h"
+#include "run/execution_meta.h"
 #include "run/initial_state.h"
+#include "run/open_inputs.h"
 #include "run/remote_tools.h"
 #include "run/run_environment.h"
 #include "run/run_loop.h"
@@ -59,6 +61,13 @@ state::BeginRunReply BeginUnstored(const RunEnvironment& environment) {
   reply.created = true;
   reply.state.record.thread_id = environment.thread_id;
   return reply;
+}
+
+// The questions of a paused thread.
+OpenInputs InputsOf(const state::ThreadState& state) {
+  const std::string& text = state.snapshot.execution_json;
+  if (text.find("\"inputs\"") == std::string::npos) return {};
+  return OpenInputs::FromJson(ExecutionMeta::FromJson(text).inputs_json);
 }
 
 // Gives the thread back as it was found.
@@ -164,6 +173,7 @@ Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
 struct Runner::Opening {
   InitialState initial;
   BegunRun begun;
+  OpenInputs inputs;  // questions of the thread, and new answers
 };
 
 // Not inlined: its frame is gone while the run executes.
@@ -179,11 +189,13 @@ struct Runner::Opening {
   AG_ASSIGN_OR_RETURN(opening->initial, ParseInitialState(request.initial_state_json));
   AG_RETURN_IF_ERROR(CheckResults(request));
   AG_ASSIGN_OR_RETURN(opening->begun, Begin(request, cancellation));
-  if (!BringResults(request.messages)) return opening;
   BegunRun& begun = opening->begun;
+  const bool brings_results = BringResults(request.messages);
   const auto match = [&]() -> Status {
+    opening->inputs = InputsOf(begun.reply.state);
+    if (!brings_results) return Status::Ok();
     if (IsRepeated(begun.reply.state, request.messages)) return Status::Ok();
-    Status status = MatchResults(begun.reply.state.window, request.messages);
+    Status status = MatchResults(begun.reply.state.window, request.messages, opening->inputs);
     if (!status.ok()) Abandon(*begun.environment, begun.reply.lease_epoch, state_);
     return status;
   };
@@ -199,8 +211,8 @@ Result<RunOutcome> Runner::Execute(RunRequest request, const runtime::Cancellati
   BegunRun& begun = opening->begun;
   // From here on the thread's lease is ours, and the loop releases it.
   return WhileLeased(begun, [&]() -> Result<RunOutcome> {
-    const auto loop =
-        std::make_unique<RunLoop>(begun.environment, request, state_, begun.reply, sink);
+    const auto loop = std::make_unique<RunLoop>(begun.environment, request, state_, begun.reply,
+                                                std::move(opening->inputs), sink);
     return loop->Execute(std::move(begun.reply.state), std::move(opening->initial));
   });
 }
@@ -213,7 +225,8 @@ Status Runner::CheckResults(const RunRequest& request) const {
     if (found.code() != StatusCode::kNotFound) return Status::Ok();
   }
   std::vector<Message> messages = request.messages;
-  Status matched = MatchResults({}, messages);
+  OpenInputs none;
+  Status matched = MatchResults({}, messages, none);
   if (matched.ok() || !request.thread_id.empty()) return matched;
   return Status(
       matched.code(),

@@ -13,8 +13,8 @@
 #include "run/concurrently.h"
 #include "run/handed_out_calls.h"
 #include "run/node_tools.h"
+#include "run/tool_call.h"
 #include "run/user_code.h"
-#include "run/user_context.h"
 
 namespace agent_graph::run {
 namespace {
@@ -22,34 +22,6 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kIdempotencyKeyDigits = 32;
-
-// Everything one call touches, so that a tool that was given up may outlive its run.
-struct PendingCall {
-  RunEnvironmentPtr environment;
-  std::shared_ptr<const Tool> tool;  // null: refused, `result` says why
-  bool remote = false;               // the client's to make; there is no result yet
-  bool handed_out = false;           // and the client was told
-  ToolCallBlock block;
-  std::string idempotency_key;
-  json arguments;
-  std::unique_ptr<CallContext> context;
-  ToolOutput output;  // the tool's, valid once it has returned
-
-  ToolOutput result;  // what the model is told; written by the run's fibers only
-  int64_t started_micros = 0;
-  int64_t finished_micros = 0;
-};
-
-using PendingCallPtr = std::shared_ptr<PendingCall>;
-
-ToolOutput Failure(const std::string& text) {
-  ToolOutput output;
-  output.json = "{\"error\":";
-  AppendJsonString(output.json, text);
-  output.json.push_back('}');
-  output.is_error = true;
-  return output;
-}
 
 // For the model, which may try again.
 std::string Describe(const std::string& tool, const std::vector<std::string>& problems) {
@@ -98,8 +70,26 @@ const Message* NewestCallingMessage(const State& state) {
   return nullptr;
 }
 
+// Prepares a call that may ask the user, or has asked. False: it still waits for answers.
+bool TakeAnswers(const OpenInputs& inputs, PendingCall& call) {
+  const OpenInput* const open = inputs.Find(call.block.id);
+  if (open != nullptr && !open->answered()) {
+    call.asks = *open;
+    return false;
+  }
+  call.input.emplace();
+  if (open == nullptr) return true;
+  call.rounds = open->rounds;
+  call.input->continuation = open->pause.continuation;
+  for (size_t i = 0; i < open->answers.size(); ++i) {
+    call.input->answers.push_back({open->pause.questions[i], open->answers[i]});
+  }
+  return true;
+}
+
 std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
-                                         const std::string& node, const State& state) {
+                                         const std::string& node, const State& state,
+                                         const OpenInputs* inputs) {
   std::vector<PendingCallPtr> calls;
   const std::vector<const ToolCallBlock*> pending = state.PendingToolCalls();
   const Message* message = NewestCallingMessage(state);
@@ -118,7 +108,9 @@ std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
     size_t index = static_cast<size_t>(std::find(all.begin(), all.end(), block) - all.begin());
     call->idempotency_key = IdempotencyKey(environment->thread_id, message->id, index);
     call->handed_out = handed_out.contains(block->id);
-    if (calls.size() < kToolCallsMax) {
+    if (inputs != nullptr && !TakeAnswers(*inputs, *call)) {
+      // Its tool is looked up when it is called again.
+    } else if (calls.size() < kToolCallsMax) {
       Resolve(*call, tools);
     } else {
       call->result = Failure("more than " + std::to_string(kToolCallsMax) + " calls at once");
@@ -155,6 +147,18 @@ ToolOutput Explain(const Status& failure, const PendingCall& call) {
   }
 }
 
+// The tool wants answers before it goes on.
+void Ask(PendingCall& call) {
+  tools::CallPause& pause = *call.input->pause;
+  if (call.rounds == tools::kQuestionRoundsMax) {
+    call.result = Failure("\"" + call.block.name + "\" asks the user again and again");
+    return;
+  }
+  std::vector<json> answers(pause.questions.size());
+  call.asks = OpenInput{call.block.id, call.block.name, call.rounds + 1, std::move(pause),
+                        std::move(answers)};
+}
+
 void Execute(const PendingCallPtr& call, const std::string& node_name) {
   const RunEnvironment& environment = *call->environment;
   call->started_micros = UnixMicros();
@@ -163,7 +167,8 @@ void Execute(const PendingCallPtr& call, const std::string& node_name) {
   } else {
     const Deadline deadline = environment.DeadlineOf(call->tool->timeout);
     call->context = std::make_unique<CallContext>(call->environment, node_name, call->block.id,
-                                                  call->idempotency_key, deadline);
+                                                  call->idempotency_key, deadline,
+                                                  call->input ? &*call->input : nullptr);
     auto work = [call] { call->output = call->tool->function(call->arguments, *call->context); };
     Status status = CallUserCode(environment, call->tool->execution, work,
                                  node_name + "/" + call->block.name, deadline);
@@ -171,83 +176,58 @@ void Execute(const PendingCallPtr& call, const std::string& node_name) {
       environment.Log(LogLevel::kWarning, node_name,
                       "tool " + call->block.name + ": " + status.ToString());
     }
-    call->result =
-        status.ok() ? CheckedOutput(call->output, call->block.name) : Explain(status, *call);
+    if (!status.ok()) {
+      call->result = Explain(status, *call);
+    } else if (call->input && call->input->pause) {
+      Ask(*call);
+    } else {
+      call->result = CheckedOutput(call->output, call->block.name);
+    }
   }
   call->finished_micros = UnixMicros();
 }
 
-std::string CallJson(const std::string& node_name, const PendingCall& call) {
-  std::string out = "{\"node\":";
-  AppendJsonString(out, node_name);
-  out += ",\"tool\":";
-  AppendJsonString(out, call.block.name);
-  out += ",\"call_id\":";
-  AppendJsonString(out, call.block.id);
-  return out;
-}
-
-std::string IntentJson(const std::string& node_name, const PendingCall& call) {
-  std::string out = CallJson(node_name, call) + ",\"idempotency_key\":";
-  AppendJsonString(out, call.idempotency_key);
-  if (call.remote) return out + ",\"remote\":true}";
-  out += call.tool->idempotent ? ",\"idempotent\":true}" : ",\"idempotent\":false}";
-  return out;
-}
-
-std::string StartedJson(const std::string& node_name, const PendingCall& call) {
-  return CallJson(node_name, call) + ",\"micros\":" + std::to_string(call.started_micros) + "}";
-}
-
-std::string FinishedJson(const std::string& node_name, const PendingCall& call, bool with_output) {
-  std::string out = CallJson(node_name, call);
-  out += call.result.is_error ? ",\"is_error\":true" : ",\"is_error\":false";
-  if (call.started_micros > 0) {
-    out += ",\"micros\":" + std::to_string(call.finished_micros);
-    out += ",\"duration_micros\":" + std::to_string(call.finished_micros - call.started_micros);
-    // Until the message with it is written, too.
-    if (with_output) out += ",\"output\":" + call.result.json;
+void AppendRemoteCalls(std::string& out, const std::vector<PendingCallPtr>& calls) {
+  out += "\"remote_tool_calls\":[";
+  for (const PendingCallPtr& call : calls) {
+    out += call == calls.front() ? "{\"id\":" : ",{\"id\":";
+    AppendJsonString(out, call->block.id);
+    out += ",\"name\":";
+    AppendJsonString(out, call->block.name);
+    out.push_back('}');
   }
-  out.push_back('}');
-  return out;
+  out.push_back(']');
 }
 
-Message ResultMessage(const PendingCall& call) {
-  Message message = Message::ToolResult(call.block.id, call.result.json, call.result.is_error);
-  message.metadata_json = "{\"tool_name\":";
-  AppendJsonString(message.metadata_json, call.block.name);
-  message.metadata_json.push_back('}');
-  return message;
-}
-
-// What the client sees and runs.
-Message RemoteCallMessage(const PendingCall& call) {
-  Message message;
-  message.role = Role::kTool;
-  message.content.emplace_back(
-      ToolCallBlock{call.block.id, call.block.name, call.block.arguments_json, true});
-  message.metadata_json = "{\"is_remote\":true,\"tool_name\":";
-  AppendJsonString(message.metadata_json, call.block.name);
-  message.metadata_json.push_back('}');
-  return message;
-}
-
-// The run goes on with this node when the client has brought results.
-void PauseForClient(const std::vector<PendingCallPtr>& waiting, const std::string& node,
-                    NodeResult& result) {
-  Interrupt interrupt{"the client has tools to run", "{\"remote_tool_calls\":["};
-  for (const PendingCallPtr& call : waiting) {
-    if (call != waiting.front()) interrupt.data_json.push_back(',');
-    interrupt.data_json += "{\"id\":";
-    AppendJsonString(interrupt.data_json, call->block.id);
-    interrupt.data_json += ",\"name\":";
-    AppendJsonString(interrupt.data_json, call->block.name);
-    interrupt.data_json.push_back('}');
+// The run goes on with this node when the client has brought results or answers.
+void PauseForClient(const std::vector<PendingCallPtr>& remote, const OpenInputs& inputs,
+                    const std::string& node, NodeResult& result) {
+  Interrupt interrupt{"", "{"};
+  if (!remote.empty()) {
+    interrupt.reason = "the client has tools to run";
+    AppendRemoteCalls(interrupt.data_json, remote);
   }
-  interrupt.data_json += "]}";
+  if (!inputs.empty()) {
+    interrupt.reason += remote.empty() ? "a tool asks the user" : ", and a tool asks the user";
+    interrupt.data_json += remote.empty() ? "" : ",";
+    interrupt.data_json += "\"elicitations\":" + inputs.ElicitationsJson();
+  }
+  interrupt.data_json.push_back('}');
   result.interrupt = std::move(interrupt);
   // A jump stays within the graph that has the node.
   result.go_to = node.substr(graph::ScopeOf(node).size());
+}
+
+// Replaces the questions that were asked before by those of the calls that ask now.
+void KeepQuestions(const std::vector<PendingCallPtr>& calls, OpenInputs& inputs) {
+  inputs = OpenInputs();
+  for (const PendingCallPtr& call : calls) {
+    if (!call->asks) continue;
+    const Status kept = inputs.Keep(*call->asks);
+    if (kept.ok()) continue;
+    call->asks.reset();
+    call->result = Failure("\"" + call->block.name + "\" cannot ask: " + kept.message());
+  }
 }
 
 // Intents go into the log first; they are on disk before a tool that must not run twice starts.
@@ -271,7 +251,11 @@ class EndLog {
   void Ended(const PendingCall& call) {
     log_.Add("tool_started", StartedJson(node_, call));
     --running_;
-    log_.Add("tool_finished", FinishedJson(node_, call, running_ > 0));
+    if (call.asks) {
+      log_.Add("tool_paused", PausedJson(node_, call));
+    } else {
+      log_.Add("tool_finished", FinishedJson(node_, call, running_ > 0));
+    }
     dirty_ = true;
     if (flushing_) return;
     flushing_ = true;
@@ -297,12 +281,12 @@ class EndLog {
 }  // namespace
 
 Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::string& name,
-                               const State& state, int64_t step, RunLog& log) {
-  const std::vector<PendingCallPtr> calls = CollectCalls(environment, name, state);
+                               const State& state, int64_t step, RunLog& log, OpenInputs* inputs) {
+  const std::vector<PendingCallPtr> calls = CollectCalls(environment, name, state, inputs);
   std::vector<PendingCallPtr> runnable;
-  std::vector<PendingCallPtr> waiting;
+  std::vector<PendingCallPtr> remote;
   for (const PendingCallPtr& call : calls) {
-    if (call->tool != nullptr) (call->remote ? waiting : runnable).push_back(call);
+    if (call->tool != nullptr) (call->remote ? remote : runnable).push_back(call);
   }
   AG_RETURN_IF_ERROR(LogIntents(runnable, name, step, log));
   EndLog ends(name, step, runnable.size(), log);
@@ -311,9 +295,11 @@ Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::
     ends.Ended(*runnable[index]);
   });
   AG_RETURN_IF_ERROR(ends.status());
+  if (inputs != nullptr) KeepQuestions(calls, *inputs);
 
   NodeResult result;
   for (const PendingCallPtr& call : calls) {
+    if (call->asks) continue;
     if (call->remote) {
       if (call->handed_out) continue;
       log.Add("tool_intent", IntentJson(name, *call));
@@ -323,7 +309,10 @@ Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::
     if (call->tool == nullptr) log.Add("tool_finished", FinishedJson(name, *call, false));
     result.messages.push_back(ResultMessage(*call));
   }
-  if (!waiting.empty()) PauseForClient(waiting, name, result);
+  const bool asks = inputs != nullptr && !inputs->empty();
+  if (!remote.empty() || asks) {
+    PauseForClient(remote, asks ? *inputs : OpenInputs(), name, result);
+  }
   return result;
 }
 

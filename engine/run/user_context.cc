@@ -103,12 +103,13 @@ void FunctionContext::Log(LogLevel level, std::string_view text) {
 }
 
 CallContext::CallContext(RunEnvironmentPtr environment, std::string node, std::string call_id,
-                         std::string idempotency_key, Deadline deadline)
+                         std::string idempotency_key, Deadline deadline, tools::CallInput* input)
     : environment_(std::move(environment)),
       node_(std::move(node)),
       call_id_(std::move(call_id)),
       idempotency_key_(std::move(idempotency_key)),
       deadline_(deadline),
+      input_(input),
       memories_(environment_, deadline_) {}
 
 bool CallContext::SleepFor(std::chrono::milliseconds duration) {

@@ -49,8 +49,9 @@ class FunctionContext : public RunContext, public std::enable_shared_from_this<F
 
 class CallContext : public tools::EngineToolContext {
  public:
+  // `input` null: the call cannot ask the user.
   CallContext(RunEnvironmentPtr environment, std::string node, std::string call_id,
-              std::string idempotency_key, Deadline deadline);
+              std::string idempotency_key, Deadline deadline, tools::CallInput* input);
 
   const std::string& thread_id() const override { return environment_->thread_id; }
   const std::string& run_id() const override { return environment_->run_id; }
@@ -63,6 +64,7 @@ class CallContext : public tools::EngineToolContext {
   void Log(LogLevel level, std::string_view text) override;
   const runtime::Cancellation& cancellation() const override { return environment_->cancellation; }
   Deadline deadline() const override { return deadline_; }
+  tools::CallInput* input() override { return input_; }
   MemoryAccess& memories() override { return memories_; }
 
  private:
@@ -71,6 +73,7 @@ class CallContext : public tools::EngineToolContext {
   const std::string call_id_;
   const std::string idempotency_key_;
   const Deadline deadline_;
+  tools::CallInput* const input_;
   RunMemories memories_;
 };
 

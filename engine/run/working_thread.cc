@@ -19,6 +19,9 @@ using nlohmann::json;
 
 constexpr char kAbandonedCallJson[] = R"({"error":"the client went on without making this call"})";
 
+constexpr char kUnansweredCallJson[] =
+    R"({"error":"the user went on without answering what the tool asked"})";
+
 std::unordered_set<std::string> AnsweredCalls(const std::vector<Message>& messages) {
   std::unordered_set<std::string> ids;
   for (const Message& message : messages) {
@@ -186,14 +189,19 @@ Status WorkingThread::CloseOpenCalls(const std::vector<Message>& answers,
   return AppendAll(std::move(results));
 }
 
-Status WorkingThread::CloseAbandonedCalls(const std::vector<Message>& answers) {
+Status WorkingThread::CloseAbandonedCalls(const std::vector<Message>& answers,
+                                          const OpenInputs& inputs) {
+  if (inputs.has_new_answers()) return Status::Ok();
   const std::unordered_set<std::string> answered = AnsweredCalls(answers);
   const std::unordered_set<std::string> handed_out = HandedOutCalls(*state_);
   std::vector<Message> results;
   for (const ToolCallBlock* call : state_->PendingToolCalls()) {
     if (answered.contains(call->id)) return Status::Ok();
-    if (!handed_out.contains(call->id)) continue;
-    results.push_back(Message::ToolResult(call->id, kAbandonedCallJson, true));
+    if (inputs.Find(call->id) != nullptr) {
+      results.push_back(Message::ToolResult(call->id, kUnansweredCallJson, true));
+    } else if (handed_out.contains(call->id)) {
+      results.push_back(Message::ToolResult(call->id, kAbandonedCallJson, true));
+    }
   }
   return AppendAll(std::move(results));
 }

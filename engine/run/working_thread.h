@@ -14,6 +14,7 @@
 #include "run/execution_meta.h"
 #include "run/initial_state.h"
 #include "run/message_ids.h"
+#include "run/open_inputs.h"
 #include "run/run_log.h"
 #include "state/types.h"
 
@@ -47,9 +48,9 @@ class WorkingThread {
                         const std::vector<state::LogEntry>& entries);
   // Takes the oldest messages out of the window; history keeps them.
   void Forget(size_t count);
-  // The same for calls that were handed to the client, when `answers` has no result at all: the
-  // client goes on without them.
-  Status CloseAbandonedCalls(const std::vector<Message>& answers);
+  // The same for calls that were handed to the client, and for those that ask the user, when
+  // neither `answers` nor `inputs` holds a new result or answer: the client goes on without them.
+  Status CloseAbandonedCalls(const std::vector<Message>& answers, const OpenInputs& inputs);
   // Takes over a node's field updates and summary, then its messages, and logs them; nothing of
   // them when it fails. Returns the messages' JSON texts and takes them out of `result`.
   Result<std::vector<std::string>> TakeIn(NodeResult& result, std::string_view node);

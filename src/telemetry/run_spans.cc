@@ -74,7 +74,7 @@ class RunSpans {
       AddModelCall(fields, entry);
     } else if (entry.kind == "tool_started") {
       StartTool(fields, entry.micros);
-    } else if (entry.kind == "tool_finished") {
+    } else if (entry.kind == "tool_finished" || entry.kind == "tool_paused") {
       EndTool(fields, entry.micros);
     } else if (entry.kind == "error") {
       Fail(spans_[node_], TextAt(fields, "code"), TextAt(fields, "reason"));

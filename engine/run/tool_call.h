@@ -1,0 +1,55 @@
+// One call of a tool node, from the model's message to its result.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "agent_graph/message.h"
+#include "agent_graph/tool.h"
+#include "run/open_inputs.h"
+#include "run/run_environment.h"
+#include "run/user_context.h"
+#include "tools/call_input.h"
+
+namespace agent_graph::run {
+
+// Everything the call touches, so that a tool that was given up may outlive its run.
+struct PendingCall {
+  RunEnvironmentPtr environment;
+  std::shared_ptr<const Tool> tool;  // null: refused, `result` says why
+  bool remote = false;               // run by the client; there is no result yet
+  bool handed_out = false;           // the client has received it
+  ToolCallBlock block;
+  std::string idempotency_key;
+  nlohmann::json arguments;
+  std::unique_ptr<CallContext> context;
+  ToolOutput output;  // the tool's, valid once it has returned
+
+  std::optional<tools::CallInput> input;  // nullopt: it has nobody to ask
+  int rounds = 0;                         // how often it has asked before
+  // Questions of the call; then there is no result yet.
+  std::optional<OpenInput> asks;
+
+  ToolOutput result;  // sent to the model; written by the run's fibers only
+  int64_t started_micros = 0;
+  int64_t finished_micros = 0;
+};
+
+using PendingCallPtr = std::shared_ptr<PendingCall>;
+
+// A failed result for the model.
+ToolOutput Failure(const std::string& text);
+
+// Fields of log entries about a call of node `node`.
+std::string IntentJson(const std::string& node, const PendingCall& call);
+std::string StartedJson(const std::string& node, const PendingCall& call);
+std::string FinishedJson(const std::string& node, const PendingCall& call, bool with_output);
+std::string PausedJson(const std::string& node, const PendingCall& call);
+
+Message ResultMessage(const PendingCall& call);
+// Hands the call to the client, which runs it.
+Message RemoteCallMessage(const PendingCall& call);
+
+}  // namespace agent_graph::run
