@@ -71,6 +71,14 @@ McpOAuth ReadOAuth(ObjectReader& outer, const json& value, std::string path) {
   return oauth;
 }
 
+Elicitation ReadElicitation(ObjectReader& reader) {
+  const std::string text = reader.Text("elicitation", "ask");
+  if (text == "repeat") return Elicitation::kRepeat;
+  if (text == "decline") return Elicitation::kDecline;
+  if (text != "ask") reader.Fail(reader.PathOf("elicitation"), "must be ask, repeat or decline");
+  return Elicitation::kAsk;
+}
+
 McpServer ReadServer(ObjectReader& outer, const json& value, std::string path) {
   ObjectReader reader(value, std::move(path));
   McpServer server;
@@ -95,6 +103,11 @@ McpServer ReadServer(ObjectReader& outer, const json& value, std::string path) {
   server.protocol = reader.Text("protocol", server.protocol);
   if (reader.ok() && !tools::mcp::ErasOf(server.protocol)) {
     reader.Fail(reader.PathOf("protocol"), "must be auto, 2026-07-28 or 2025-11-25");
+  }
+  server.elicitation = ReadElicitation(reader);
+  server.session_per_call = reader.Bool("session_per_call", false);
+  if (server.session_per_call && server.url.empty()) {
+    reader.Fail(reader.PathOf("session_per_call"), "needs a url");
   }
   if (const json* oauth = reader.Value("oauth")) {
     server.oauth = ReadOAuth(reader, *oauth, reader.PathOf("oauth"));

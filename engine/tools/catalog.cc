@@ -31,6 +31,8 @@ Result<mcp::StreamableClient::Options> ConnectionOf(
     const std::shared_ptr<const net::HttpClient>& http) {
   mcp::StreamableClient::Options options;
   options.eras = mcp::ErasOf(server.protocol).value_or(mcp::Eras());
+  options.elicitation = server.elicitation != Elicitation::kDecline;
+  options.session_per_call = server.session_per_call;
   mcp::Transport::Options& transport = options.transport;
   Result<UrlTemplate> url = UrlTemplate::Parse(server.url, environment, transport.secrets);
   if (!url.ok()) {

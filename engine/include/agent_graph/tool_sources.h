@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,6 +85,16 @@ struct McpOAuth {
   std::string authentication = {};
 };
 
+// How a question is handled that an MCP server asks the user during a call.
+enum class Elicitation : uint8_t {
+  // The run pauses with it, where the call can go on afterwards: with servers of revision
+  // 2026-07-28, in sessions whose streams have event ids, and for tools that are idempotent. Other
+  // questions are cancelled.
+  kAsk,
+  kRepeat,   // also for tools that are not idempotent, which are called again with the answer
+  kDecline,  // the server is not offered to ask
+};
+
 // A server of the Model Context Protocol: reached over streamable HTTP, or a program that each
 // worker has run for it and speaks with over standard input and output. Each worker asks it for its
 // tools when they are first needed, again when it says that they changed, and after `refresh`.
@@ -112,6 +123,10 @@ struct McpServer {
   // two.
   std::string protocol = "auto";
   McpOAuth oauth = {};  // with `url` only
+  Elicitation elicitation = Elicitation::kAsk;
+  // In sessions, over HTTP: each call that may pause opens its own session. For servers that send
+  // their questions on the session's stream instead of the call's.
+  bool session_per_call = false;
 };
 
 }  // namespace agent_graph

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "runtime/runtime.h"
 
 namespace agent_graph::tools::mcp {
 namespace {
@@ -11,6 +12,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::chrono::milliseconds kFreshMax = std::chrono::hours(24);
+// Limits for a server that requests the call again without asking for input.
+constexpr int kStateRoundsMax = 8;
+constexpr std::chrono::milliseconds kStatePauseMin{100};
 
 // The shortest time that a page gives, 0 when one gives none.
 void TakeFreshness(const json& result, bool first_page, std::chrono::milliseconds& fresh) {
@@ -19,6 +23,41 @@ void TakeFreshness(const json& result, bool first_page, std::chrono::millisecond
       told.is_number_integer() ? std::clamp<int64_t>(told.get<int64_t>(), 0, kFreshMax.count()) : 0;
   const std::chrono::milliseconds page(milliseconds);
   fresh = first_page ? page : std::min(fresh, page);
+}
+
+Status Unavailable(std::string message) {
+  return Status(StatusCode::kUnavailable, std::move(message));
+}
+
+// The answers to questions that the server will ask again in a repeated call.
+std::vector<Continuation::Known> KnownAnswers(const Continuation& before,
+                                              const std::vector<Answered>& answers) {
+  std::vector<Continuation::Known> known = before.known;
+  if (before.kind != Continuation::Kind::kRepeat) return known;
+  for (const Answered& each : answers) known.push_back({DigestOf(each.question), each.answer});
+  return known;
+}
+
+bool AllAccepted(const std::vector<Answered>& answers) {
+  return std::all_of(answers.begin(), answers.end(), [](const Answered& each) {
+    return each.answer.value("action", json()) == "accept";
+  });
+}
+
+// Adds the answers and the server's state to a call that is made again.
+void AddAnswers(const Continuation& before, const std::vector<Answered>& answers, json& params) {
+  params.erase("inputResponses");
+  params.erase("requestState");
+  for (const Answered& each : answers) {
+    params["inputResponses"][each.question.key] = each.answer;
+  }
+  if (!before.state.is_null()) params["requestState"] = before.state;
+}
+
+ToolReply Paused(const Continuation& continuation, std::vector<Question> questions,
+                 CallInput& input) {
+  input.pause = CallPause{"", std::move(questions), continuation.ToJson()};
+  return {};
 }
 
 }  // namespace
@@ -51,19 +90,77 @@ Result<ListedTools> Client::ListTools(const Patience& patience) {
                 "the list of tools has more than " + std::to_string(kListPagesMax) + " pages");
 }
 
-Result<json> Client::CallTool(const std::string& name, const json& arguments,
-                              net::HttpHeaders headers, const Patience& patience) {
-  const Outgoing outgoing{.method = kCallTool,
-                          .params = {{"name", name}, {"arguments", arguments}},
-                          .name = name,
-                          .headers = std::move(headers)};
-  AG_ASSIGN_OR_RETURN(RpcReply reply, Request(outgoing, patience));
-  if (reply.error) return reply.error->ToStatus();
-  const json type = reply.result.value("resultType", json("complete"));
-  if (type != "complete") {
-    return Status(StatusCode::kUnavailable, "the server's result is of an unknown type");
+Result<RpcReply> Client::GoOn(const Continuation&, const json&, const Outgoing&, const Patience&) {
+  return Unavailable("a call that was paused cannot go on here");
+}
+
+Result<ToolReply> Client::CallTool(ToolCall call, const Patience& patience) {
+  static const std::vector<Answered> kNone;
+  const std::vector<Answered>& answers = call.input != nullptr ? call.input->answers : kNone;
+  const Continuation before =
+      call.input != nullptr ? Continuation::FromJson(call.input->continuation) : Continuation();
+  if (before.kind == Continuation::Kind::kRequired && !AllAccepted(answers)) {
+    return Status(StatusCode::kInvalidArgument,
+                  "the user did not visit the page that the tool needs");
   }
-  return std::move(reply.result);
+  SessionQuestions questions({.may_pause = call.input != nullptr,
+                              .may_repeat = call.may_repeat,
+                              .known = KnownAnswers(before, answers)});
+  Outgoing outgoing{.method = kCallTool,
+                    .params = {{"name", call.name}, {"arguments", call.arguments}},
+                    .name = call.name,
+                    .headers = std::move(call.headers),
+                    .questions = &questions,
+                    .may_pause = call.input != nullptr};
+  if (before.kind == Continuation::Kind::kState) AddAnswers(before, answers, outgoing.params);
+  AG_ASSIGN_OR_RETURN(ToolReply reply,
+                      CallUntilComplete(std::move(outgoing), before, call, patience));
+  reply.cancelled = questions.cancelled();
+  return reply;
+}
+
+Result<ToolReply> Client::CallUntilComplete(Outgoing outgoing, const Continuation& before,
+                                            const ToolCall& call, const Patience& patience) {
+  const bool goes_on = before.kind == Continuation::Kind::kStream && !call.input->answers.empty();
+  std::chrono::milliseconds pause = kStatePauseMin;
+  for (int round = 0; round < kStateRoundsMax; ++round) {
+    AG_ASSIGN_OR_RETURN(RpcReply reply,
+                        goes_on && round == 0
+                            ? GoOn(before, call.input->answers.front().answer, outgoing, patience)
+                            : Request(outgoing, patience));
+    if (reply.stopped)
+      return Paused(outgoing.questions->continuation(), {outgoing.questions->question()},
+                    *call.input);
+    if (reply.error) {
+      std::vector<Question> pages;
+      if (call.input != nullptr && reply.error->code == kUrlElicitationRequired) {
+        pages = ReadRequiredPages(reply.error->data);
+      }
+      if (pages.empty()) return reply.error->ToStatus();
+      Continuation required;
+      required.kind = Continuation::Kind::kRequired;
+      return Paused(required, std::move(pages), *call.input);
+    }
+    const json type = reply.result.value("resultType", json("complete"));
+    if (type == "complete") return ToolReply{.result = std::move(reply.result)};
+    if (type != "input_required") {
+      return Unavailable("the server's result is of an unknown type");
+    }
+    AG_ASSIGN_OR_RETURN(InputRequired required, ReadInputRequired(reply.result));
+    Continuation next;
+    next.kind = Continuation::Kind::kState;
+    next.state = required.state;
+    if (!required.questions.empty()) {
+      if (call.input == nullptr)
+        return Unavailable("the server asks for input that was not offered");
+      return Paused(next, std::move(required.questions), *call.input);
+    }
+    // The server asks for nothing but the same call again.
+    AddAnswers(next, {}, outgoing.params);
+    AG_RETURN_IF_ERROR(runtime::SleepFor(pause, &patience.cancellation));
+    pause *= 2;
+  }
+  return Unavailable("the server wants to be asked again and again");
 }
 
 }  // namespace agent_graph::tools::mcp

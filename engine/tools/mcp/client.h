@@ -11,6 +11,8 @@
 #include "base/status.h"
 #include "net/http_client.h"
 #include "runtime/cancellation.h"
+#include "tools/call_input.h"
+#include "tools/mcp/elicitation.h"
 #include "tools/mcp/protocol/json_rpc.h"
 
 namespace agent_graph::tools::mcp {
@@ -31,6 +33,23 @@ struct Outgoing {
   nlohmann::json params = nlohmann::json::object();
   std::string name = {};          // of the tool that is called
   net::HttpHeaders headers = {};  // arguments of the tool that are headers, too, over HTTP
+  // Answers the server's questions during the request; null: they are refused.
+  SessionQuestions* questions = nullptr;
+  bool may_pause = false;  // the server may answer with questions
+};
+
+// One call of a tool.
+struct ToolCall {
+  std::string name;  // as the server knows it
+  nlohmann::json arguments;
+  net::HttpHeaders headers = {};
+  CallInput* input = nullptr;  // null: the user cannot be asked
+  bool may_repeat = false;     // calling it twice does no harm
+};
+
+struct ToolReply {
+  nlohmann::json result;       // content, structuredContent, isError; null: the call pauses
+  std::string cancelled = {};  // why a question was cancelled; empty: none was
 };
 
 struct ListedTools {
@@ -51,12 +70,13 @@ class Client {
 
   // Every page of tools/list.
   Result<ListedTools> ListTools(const Patience& patience);
-  // The result of tools/call: content, structuredContent, isError. When the caller gives up, the
-  // server is told.
-  Result<nlohmann::json> CallTool(const std::string& name, const nlohmann::json& arguments,
-                                  net::HttpHeaders headers, const Patience& patience);
+  // The result of tools/call. A call that pauses sets `pause` of its input. When the caller gives
+  // up, the server gets a notification.
+  Result<ToolReply> CallTool(ToolCall call, const Patience& patience);
 
-  // The server tells of changes, but only to somebody who listens.
+  // The server announces changes of its tools.
+  virtual bool announces_changes() const = 0;
+  // It announces them, or asks the user, on a stream that the client has to open.
   virtual bool wants_listener() const = 0;
   // Reads what the server sends by itself until its stream ends. Ok: the stream may be opened again
   // after so long; kNotFound: there is none, and the client wants no listener any more.
@@ -66,7 +86,14 @@ class Client {
 
  protected:
   virtual Result<RpcReply> Request(const Outgoing& outgoing, const Patience& patience) = 0;
+  // Continues a call whose stream was left (Continuation::Kind::kStream).
+  virtual Result<RpcReply> GoOn(const Continuation& place, const nlohmann::json& answer,
+                                const Outgoing& outgoing, const Patience& patience);
   virtual bool marks_headers() const { return false; }
+
+ private:
+  Result<ToolReply> CallUntilComplete(Outgoing outgoing, const Continuation& before,
+                                      const ToolCall& call, const Patience& patience);
 };
 
 }  // namespace agent_graph::tools::mcp

@@ -25,19 +25,7 @@ constexpr std::chrono::milliseconds kListenPauseMax{60'000};
 constexpr std::chrono::milliseconds kEndTimeout{1'000};
 constexpr size_t kProblemsTold = 8;
 
-ToolOutput Call(Client& client, const McpServer& server, const std::string& name,
-                const ParameterHeaders& headers, const json& arguments, ToolContext& context) {
-  const auto* engine = dynamic_cast<const EngineToolContext*>(&context);
-  if (engine == nullptr) return ToolOutput::Error("the tool was called outside of a run");
-  const TolerateAllocations tolerated;
-  Result<net::HttpHeaders> fields = headers.Of(arguments);
-  if (!fields.ok()) return ToolOutput::Error(fields.status().message());
-  const Result<json> result = client.CallTool(name, arguments, *std::move(fields),
-                                              {engine->cancellation(), engine->deadline()});
-  if (result.ok()) return ToOutput(*result);
-  const Status failure = result.status();
-  context.Log(LogLevel::kWarning,
-              "MCP server " + server.name + ", tool " + name + ": " + failure.ToString());
+ToolOutput Explain(const Status& failure, const McpServer& server) {
   switch (failure.code()) {
     case StatusCode::kCancelled:
       return ToolOutput::Error("the call was cancelled");
@@ -49,6 +37,42 @@ ToolOutput Call(Client& client, const McpServer& server, const std::string& name
     default:
       return ToolOutput::Error("the tool's server failed: " + failure.message());
   }
+}
+
+// A tool as the server knows it.
+struct ServersTool {
+  std::string name;
+  ParameterHeaders headers;
+  bool may_repeat = false;
+};
+
+ToolOutput Call(Client& client, const McpServer& server, const ServersTool& tool,
+                const json& arguments, ToolContext& context) {
+  auto* const engine = dynamic_cast<EngineToolContext*>(&context);
+  if (engine == nullptr) return ToolOutput::Error("the tool was called outside of a run");
+  const TolerateAllocations tolerated;
+  Result<net::HttpHeaders> headers = tool.headers.Of(arguments);
+  if (!headers.ok()) return ToolOutput::Error(headers.status().message());
+  ToolCall call{.name = tool.name, .arguments = arguments, .headers = *std::move(headers)};
+  call.may_repeat = tool.may_repeat;
+  if (server.elicitation != Elicitation::kDecline) call.input = engine->input();
+  const Result<ToolReply> reply =
+      client.CallTool(std::move(call), {engine->cancellation(), engine->deadline()});
+  const std::string label = "MCP server " + server.name + ", tool " + tool.name + ": ";
+  if (!reply.ok()) {
+    context.Log(LogLevel::kWarning, label + reply.status().ToString());
+    return Explain(reply.status(), server);
+  }
+  if (!reply->cancelled.empty()) {
+    context.Log(LogLevel::kWarning,
+                label + "a question to the user was cancelled: " + reply->cancelled);
+  }
+  CallInput* const input = engine->input();
+  if (input != nullptr && input->pause) {
+    input->pause->asker = server.name;
+    return ToolOutput();
+  }
+  return ToOutput(reply->result);
 }
 
 std::chrono::milliseconds LongerDelay(std::chrono::milliseconds delay) {
@@ -219,9 +243,12 @@ CatalogToolPtr Source::MakeTool(const json& described, bool marks_headers,
   tool->execution = Execution::kNonBlocking;  // it waits as a fiber does
   tool->timeout = server_.timeout;
   tool->tags = server_.tags;
-  tool->function = [client = client_, server = server_, name, headers = *std::move(headers)](
+  ServersTool own{.name = name,
+                  .headers = *std::move(headers),
+                  .may_repeat = tool->idempotent || server_.elicitation == Elicitation::kRepeat};
+  tool->function = [client = client_, server = server_, own = std::move(own)](
                        const json& arguments, ToolContext& context) {
-    return Call(*client, server, name, headers, arguments, context);
+    return Call(*client, server, own, arguments, context);
   };
   auto result = std::make_shared<CatalogTool>();
   // A schema that cannot be understood is the server's own to check.
@@ -239,7 +266,8 @@ void Source::ListenInBackground(std::chrono::milliseconds delay) {
       [self = shared_from_this(), delay] {
         if (delay.count() > 0) {
           if (!runtime::SleepFor(delay, &self->closing_).ok()) return;
-          self->MarkChanged();  // perhaps, since the tools were listed
+          // They may have changed since they were listed.
+          if (self->client_->announces_changes()) self->MarkChanged();
         }
         bool was_heard = false;
         const Status status = self->ListenOn(was_heard);
@@ -249,7 +277,7 @@ void Source::ListenInBackground(std::chrono::milliseconds delay) {
         // have been missed.
         if (status.code() == StatusCode::kNotFound && !self->client_->wants_listener()) return;
         self->listen_delay_ = was_heard ? kRetryDelayMin : LongerDelay(self->listen_delay_);
-        ++self->changes_;
+        if (self->client_->announces_changes()) ++self->changes_;
       },
       /*here=*/true);
 }

@@ -1,8 +1,9 @@
 // An MCP server made with the protocol's own SDK, of both eras:
 //   node mcp_peer.cjs '{"eras": ["stateless", "session"], "events": true, "issuer": "http://…"}'
 // `events`: streams of sessions have event ids and can be resumed. `issuer`: it wants tokens of that
-// authorization server, which it asks about each of them (RFC 7662). It prints its port. `stdio`: it
-// speaks over standard input and output instead.
+// authorization server, which it asks about each of them (RFC 7662). `asksBeside`: in a session it
+// asks the user on the session's own stream. It prints its port. `stdio`: it speaks over standard
+// input and output instead.
 'use strict';
 
 const { randomUUID } = require('node:crypto');
@@ -15,6 +16,31 @@ const z = require('zod/v4');
 const options = JSON.parse(process.argv[2]);
 const eras = options.eras ?? ['stateless', 'session'];
 const text = value => ({ content: [{ type: 'text', text: value }] });
+
+const FORM = {
+  type: 'object',
+  properties: {
+    name: { type: 'string', minLength: 2 },
+    plan: { type: 'string', enum: ['free', 'pro'], default: 'free' },
+  },
+  required: ['name'],
+};
+const registered = answer =>
+  text(answer.action === 'accept' ? `registered ${JSON.stringify(answer.content)}` : answer.action);
+
+// Asks the user for a form. In a session the SDK sends the question on the stream of the call.
+async function register(era, ctx) {
+  const question = { mode: 'form', message: 'Who are you?', requestedSchema: FORM };
+  if (era === 'session' && options.asksBeside) {
+    return registered(await ctx.mcpReq.elicitInput(question));
+  }
+  const answer = ctx.mcpReq.inputResponses?.who;
+  if (answer) return registered(answer);
+  return sdk.inputRequired({
+    inputRequests: { who: sdk.inputRequired.elicit(question) },
+    requestState: 'state of the server',
+  });
+}
 
 let grown = false;
 let notifyChanged = () => {};
@@ -53,6 +79,18 @@ function buildServer({ era }) {
       setImmediate(notifyChanged);
     }
     return text('grown');
+  });
+  server.registerTool('register', { description: 'Asks who it is.' }, ctx => register(era, ctx));
+  server.registerTool(
+    'look_up',
+    { description: 'Asks, and changes nothing.', annotations: { readOnlyHint: true } },
+    ctx => register(era, ctx)
+  );
+  server.registerTool('ponder', { description: 'Asks, and never ends.' }, async ctx => {
+    const answer = await register(era, ctx);
+    if (!answer.content) return answer; // the question
+    console.log('pondering');
+    return new Promise(() => {});
   });
   // Ends the stream of the call in the middle, as a server does that does not want to hold it.
   server.registerTool('poll', { description: 'Answers later.' }, async ctx => {
@@ -143,7 +181,9 @@ async function answer(handler, incoming, outgoing) {
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   outgoing.flushHeaders();
   if (!response.body) return outgoing.end();
-  Readable.fromWeb(response.body).on('error', () => outgoing.destroy()).pipe(outgoing);
+  const body = Readable.fromWeb(response.body).on('error', () => outgoing.destroy());
+  outgoing.on('close', () => body.destroy());
+  body.pipe(outgoing);
 }
 
 if (options.stdio) {

@@ -25,24 +25,33 @@ bool IsReplyTo(const json& message, std::optional<int64_t> id) {
   return id && message.value("id", json()) == *id;
 }
 
+void TakePlace(const net::SseParser& parser, const StreamHandlers& handlers, StreamPlace& place) {
+  if (parser.retry()) place.retry = parser.retry();
+  const std::string& id = parser.last_event_id();
+  if (id.empty() || id == place.last_event_id) return;
+  place.last_event_id = id;
+  if (handlers.on_place) handlers.on_place(place);
+}
+
 // Takes the events that are complete. At the end of the stream one that is no JSON was cut.
-Result<std::optional<json>> TakeEvents(net::SseParser& parser, bool at_end,
-                                       std::optional<int64_t> id,
-                                       const MessageFunction& on_message) {
+Result<EventsRead> TakeEvents(net::SseParser& parser, bool at_end, std::optional<int64_t> id,
+                              const StreamHandlers& handlers, StreamPlace& place) {
   net::SseEvent event;
   for (;;) {
     AG_ASSIGN_OR_RETURN(const bool found, parser.Next(event));
-    if (!found) return std::optional<json>();
+    TakePlace(parser, handlers, place);
+    if (!found) return EventsRead();
     if (event.data.empty()) continue;
     Result<json> message = ParseJson(event.data);
     if (!message.ok() || !message->is_object()) {
-      if (at_end) return std::optional<json>();
+      if (at_end) return EventsRead();
       return Status(StatusCode::kUnavailable, "the server's stream is not valid");
     }
     if (message->contains("method")) {
-      on_message(*message);
+      if (!handlers.on_message(*message, place))
+        return EventsRead{.end = EventsRead::End::kStopped};
     } else if (IsReplyTo(*message, id)) {
-      return std::optional<json>(*std::move(message));
+      return EventsRead{EventsRead::End::kReply, *std::move(message)};
     }
   }
 }
@@ -53,21 +62,19 @@ bool IsEventStream(const net::HttpHead& head) {
   return ContainsIgnoringCase(head.Header("content-type"), "text/event-stream");
 }
 
-Result<std::optional<json>> ReadEvents(net::HttpCall& call, std::optional<int64_t> id,
-                                       const MessageFunction& on_message, StreamPlace& place) {
+Result<EventsRead> ReadEvents(net::HttpCall& call, std::optional<int64_t> id,
+                              const StreamHandlers& handlers, StreamPlace& place) {
   net::SseParser parser(kReplyBytesMax);
   for (bool end = false;;) {
     Result<std::string> piece = call.Read();
     if (!piece.ok() && piece.status().code() != StatusCode::kUnavailable) return piece.status();
+    place.failure = piece.status();
     end = !piece.ok() || piece->empty();
     if (piece.ok() && end) parser.Finish();
     if (!end) parser.Feed(*std::move(piece));
-    AG_ASSIGN_OR_RETURN(std::optional<json> reply, TakeEvents(parser, end, id, on_message));
-    place.failure = piece.status();
-    if (!parser.last_event_id().empty()) place.last_event_id = parser.last_event_id();
-    if (parser.retry()) place.retry = parser.retry();
-    if (reply) call.Drain(kDrainPatience);
-    if (reply || end) return reply;
+    AG_ASSIGN_OR_RETURN(EventsRead read, TakeEvents(parser, end, id, handlers, place));
+    if (read.end == EventsRead::End::kReply) call.Drain(kDrainPatience);
+    if (read.end != EventsRead::End::kEnded || end) return read;
   }
 }
 

@@ -13,9 +13,6 @@
 
 namespace agent_graph::tools::mcp {
 
-// A request or a notification of the server's.
-using MessageFunction = std::function<void(const nlohmann::json& message)>;
-
 bool IsEventStream(const net::HttpHead& head);
 
 // Where a stream goes on after its connection has ended.
@@ -25,12 +22,28 @@ struct StreamPlace {
   Status failure;  // of the last connection; Ok: the server ended it
 };
 
+// Called for a stream's events, on the fiber that reads it.
+struct StreamHandlers {
+  // A request or a notification of the server; `place` is behind it. False: stop reading.
+  std::function<bool(const nlohmann::json& message, const StreamPlace& place)> on_message;
+  // An event with a new id has arrived.
+  std::function<void(const StreamPlace& place)> on_place = {};
+};
+
+struct EventsRead {
+  enum class End {
+    kReply,    // the reply has arrived
+    kStopped,  // on_message returned false
+    kEnded,    // the server or a network fault ended the stream
+  };
+  End end = End::kEnded;
+  nlohmann::json reply = nullptr;
+};
+
 // Reads `call` until the reply to request `id` or the end of the connection, and keeps `place` up
-// to date. nullopt: it ended without the reply, by the server or by a fault of the network. Fails
-// where going on makes no sense: cancelled, out of time, too large, no JSON.
-Result<std::optional<nlohmann::json>> ReadEvents(net::HttpCall& call, std::optional<int64_t> id,
-                                                 const MessageFunction& on_message,
-                                                 StreamPlace& place);
+// to date. Fails where going on makes no sense: cancelled, out of time, too large, no JSON.
+Result<EventsRead> ReadEvents(net::HttpCall& call, std::optional<int64_t> id,
+                              const StreamHandlers& handlers, StreamPlace& place);
 
 // When and how often a reply that was cut is asked for again. Bounded by the deadline of the call,
 // by a number of connections, and by a smaller one of those that bring nothing.

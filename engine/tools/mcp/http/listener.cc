@@ -21,11 +21,24 @@ bool Refuses(const json& acknowledgement) {
   return notifications.is_object() && notifications.value("toolsListChanged", json()) != true;
 }
 
+// True if the server may ask the user on the session's own stream.
+bool MayAsk(const Connection& connection, bool elicitation) {
+  return elicitation && connection.facts.era == Era::kSession && !connection.session_id.empty();
+}
+
 }  // namespace
 
+bool StreamableClient::announces_changes() const {
+  std::lock_guard lock(mutex_);
+  return connection_ != nullptr && connection_->facts.announces_changes;
+}
+
+// Servers may ask the user on the stream of a call or on the session's own. On the latter a
+// question does not name its call: it is cancelled, so that the server does not wait for an answer.
 bool StreamableClient::wants_listener() const {
   std::lock_guard lock(mutex_);
-  return connection_ != nullptr && connection_ != silent_ && connection_->facts.announces_changes;
+  if (connection_ == nullptr || connection_ == silent_) return false;
+  return connection_->facts.announces_changes || MayAsk(*connection_, options_.elicitation);
 }
 
 StreamPlace StreamableClient::PlaceOf(const ConnectionPtr& connection) const {
@@ -48,17 +61,19 @@ Result<Transport::Stream> StreamableClient::OpenListener(const Connection& conne
                                                          const StreamPlace& place,
                                                          const Patience& patience) {
   if (connection.facts.era == Era::kSession) {
-    return transport_.Get(connection, place.last_event_id, patience);
+    return transport_->Get(connection, place.last_event_id, patience);
   }
   const Outgoing outgoing{.method = kListen,
                           .params = {{"notifications", {{"toolsListChanged", true}}}}};
-  return transport_.Post(&connection, next_id_++, outgoing, patience);
+  return transport_->Post(&connection, next_id_++, outgoing, patience);
 }
 
 Result<std::chrono::milliseconds> StreamableClient::Listen(const Patience& patience) {
   AG_ASSIGN_OR_RETURN(const ConnectionPtr connection, Connect(patience));
   StreamPlace place = PlaceOf(connection);
-  AG_ASSIGN_OR_RETURN(Transport::Stream stream, OpenListener(*connection, place, patience));
+  Result<Transport::Stream> opened = OpenListener(*connection, place, patience);
+  if (!opened.ok()) return opened.status();
+  Transport::Stream stream = *std::move(opened);
   if (stream.head->status != 200) {
     if (place.last_event_id.empty()) return RefusedListener(stream, connection);
     KeepPlace(connection, {});  // perhaps only because that event is forgotten
@@ -69,18 +84,21 @@ Result<std::chrono::milliseconds> StreamableClient::Listen(const Patience& patie
     return Status(StatusCode::kNotFound, "the server has no stream of events");
   }
   bool refused = false;
-  const auto receive = [&](const json& message) {
+  StreamHandlers handlers;
+  handlers.on_message = [&](const json& message, const StreamPlace&) {
     if (message["method"] == kAcknowledged) refused = refused || Refuses(message);
-    Receive(message, connection.get(), patience);
+    Receive(message, *connection, patience);
+    return true;
   };
-  const Result<std::optional<json>> read = ReadEvents(*stream.call, std::nullopt, receive, place);
+  const Result<EventsRead> read = ReadEvents(*stream.call, std::nullopt, handlers, place);
   if (read.status().code() == StatusCode::kCancelled) return read.status();
   if (refused) {
     Silence(connection);
     return Status(StatusCode::kNotFound, "the server does not tell of changes");
   }
   // Perhaps they did: the stream was not heard to its end, or nothing of it will be repeated.
-  if (!read.ok() || !place.failure.ok() || place.last_event_id.empty()) options_.on_tools_changed();
+  const bool heard = read.ok() && place.failure.ok() && !place.last_event_id.empty();
+  if (!heard && connection->facts.announces_changes) options_.on_tools_changed();
   KeepPlace(connection, place);
   return std::max(place.retry.value_or(kListenAgainMin), kListenAgainMin);
 }
@@ -94,7 +112,7 @@ Status StreamableClient::RefusedListener(Transport::Stream& stream,
     return Status(StatusCode::kNotFound, "the server sends nothing by itself");
   }
   if (has_session && (status == 404 || status == 400)) Forget(connection);
-  return transport_.Refusal(*stream.call, status);
+  return transport_->Refusal(*stream.call, status);
 }
 
 }  // namespace agent_graph::tools::mcp

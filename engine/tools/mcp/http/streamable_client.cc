@@ -37,10 +37,16 @@ bool IsLost(const Connection& connection, const HttpReply& reply) {
          code != kInvalidParams;
 }
 
+// True if nobody waits for the reply to a request any more.
+bool GaveUp(const Status& status) {
+  return status.code() == StatusCode::kCancelled || status.code() == StatusCode::kDeadlineExceeded;
+}
+
 }  // namespace
 
 StreamableClient::StreamableClient(Options options, std::shared_ptr<const net::HttpClient> http)
-    : options_(std::move(options)), transport_(options_.transport, std::move(http)) {}
+    : options_(std::move(options)),
+      transport_(std::make_shared<const Transport>(options_.transport, std::move(http))) {}
 
 bool StreamableClient::marks_headers() const {
   std::lock_guard lock(mutex_);
@@ -96,10 +102,10 @@ Result<StreamableClient::ConnectionPtr> StreamableClient::Introduce(const Patien
 Result<std::optional<ServerFacts>> StreamableClient::Discover(const Patience& patience) {
   const Connection probe{.facts = {.era = Era::kStateless, .revision = kStatelessRevision}};
   const Outgoing outgoing{.method = kDiscover};
-  const auto ignore = [](const json&) {};
+  const StreamHandlers ignore{[](const json&, const StreamPlace&) { return true; }};
   for (bool again = false;; again = true) {
     const Result<HttpReply> reply =
-        transport_.Request(&probe, next_id_++, outgoing, ignore, patience);
+        transport_->Request(&probe, next_id_++, outgoing, ignore, patience);
     if (!reply.ok()) return reply.status();
     if (reply->rpc.error && reply->rpc.error->code == kUnsupportedRevision) {
       const std::optional<Era> era = ChooseEra(SupportedRevisions(*reply->rpc.error));
@@ -109,7 +115,7 @@ Result<std::optional<ServerFacts>> StreamableClient::Discover(const Patience& pa
     }
     if (reply->status != 200) {
       if (SuggestsSessions(reply->status)) return std::optional<ServerFacts>();
-      return transport_.Refusal(reply->status, reply->rpc);
+      return transport_->Refusal(reply->status, reply->rpc);
     }
     const Result<ServerFacts> facts =
         reply->rpc.error ? reply->rpc.error->ToStatus() : ReadDiscoverResult(reply->rpc.result);
@@ -119,62 +125,131 @@ Result<std::optional<ServerFacts>> StreamableClient::Discover(const Patience& pa
 }
 
 Result<StreamableClient::ConnectionPtr> StreamableClient::Initialize(const Patience& patience) {
-  const Outgoing outgoing{.method = kInitialize, .params = InitializeParams()};
-  const auto ignore = [](const json&) {};
+  const json capabilities = options_.elicitation ? ElicitationCapability() : json::object();
+  const Outgoing outgoing{.method = kInitialize, .params = InitializeParams(capabilities)};
+  const StreamHandlers ignore{[](const json&, const StreamPlace&) { return true; }};
   AG_ASSIGN_OR_RETURN(const HttpReply reply,
-                      transport_.Request(nullptr, next_id_++, outgoing, ignore, patience));
-  if (reply.status != 200) return transport_.Refusal(reply.status, reply.rpc);
+                      transport_->Request(nullptr, next_id_++, outgoing, ignore, patience));
+  if (reply.status != 200) return transport_->Refusal(reply.status, reply.rpc);
   if (reply.rpc.error) return reply.rpc.error->ToStatus();
   auto connection = std::make_shared<Connection>();
   connection->session_id = reply.session_id;
   AG_ASSIGN_OR_RETURN(connection->facts, ReadInitializeResult(reply.rpc.result));
   AG_RETURN_IF_ERROR(
-      transport_.Send(*connection, MakeNotification(kInitialized, nullptr), patience));
+      transport_->Send(*connection, MakeNotification(kInitialized, nullptr), patience));
   return ConnectionPtr(std::move(connection));
 }
 
 Result<RpcReply> StreamableClient::Request(const Outgoing& outgoing, const Patience& patience) {
   for (bool again = false;; again = true) {
     AG_ASSIGN_OR_RETURN(const ConnectionPtr connection, Connect(patience));
+    const bool may_pause = outgoing.questions != nullptr && connection->facts.era == Era::kSession;
+    if (may_pause && outgoing.may_pause && options_.session_per_call) {
+      return ReadReply(CallInOwnSession(outgoing, patience));
+    }
     const int64_t id = next_id_++;
-    Result<HttpReply> reply = RequestIn(connection, id, outgoing, patience);
-    if (!reply.ok()) return reply.status();
-    if (reply->status == 200) {
-      if (reply->rpc.error) {
-        reply->rpc.error->message = transport_.Cleaned(std::move(reply->rpc.error->message));
-      }
-      return std::move(reply->rpc);
+    Result<HttpReply> reply = may_pause ? CallInSession(connection, id, outgoing, patience)
+                                        : RequestIn(connection, id, outgoing, patience);
+    if (again || !reply.ok() || reply->status == 200 || !IsLost(*connection, *reply)) {
+      return ReadReply(std::move(reply));
     }
     // The server did not accept the request, so that making it again repeats nothing.
-    if (again || !IsLost(*connection, *reply)) {
-      return transport_.Refusal(reply->status, reply->rpc);
-    }
     Forget(connection);
   }
 }
 
+Result<RpcReply> StreamableClient::ReadReply(Result<HttpReply> reply) const {
+  if (!reply.ok()) return reply.status();
+  if (reply->status != 200) return transport_->Refusal(reply->status, reply->rpc);
+  if (reply->rpc.error) {
+    reply->rpc.error->message = transport_->Cleaned(std::move(reply->rpc.error->message));
+  }
+  return std::move(reply->rpc);
+}
+
 Result<HttpReply> StreamableClient::RequestIn(const ConnectionPtr& connection, int64_t id,
                                               const Outgoing& outgoing, const Patience& patience) {
-  const auto receive = [&](const json& message) { Receive(message, connection.get(), patience); };
-  Result<HttpReply> reply = transport_.Request(connection.get(), id, outgoing, receive, patience);
-  const bool gave_up = !reply.ok() && (reply.status().code() == StatusCode::kCancelled ||
-                                       reply.status().code() == StatusCode::kDeadlineExceeded);
+  StreamHandlers handlers;
+  handlers.on_message = [&](const json& message, const StreamPlace&) {
+    Receive(message, *connection, patience);
+    return true;
+  };
+  Result<HttpReply> reply = transport_->Request(connection.get(), id, outgoing, handlers, patience);
   // Without sessions the end of the connection says so.
-  if (gave_up && connection->facts.era == Era::kSession) TellCancelled(connection, id);
+  if (connection->facts.era == Era::kSession && GaveUp(reply.status())) {
+    TellCancelled(connection, id);
+  }
   return reply;
 }
 
-void StreamableClient::Receive(const json& message, const Connection* connection,
+std::shared_ptr<SessionCall> StreamableClient::MakeCall(const ConnectionPtr& connection, int64_t id,
+                                                        SessionQuestions& questions) {
+  return std::make_shared<SessionCall>(
+      transport_, connection, id, questions,
+      [self = shared_from_this(), connection](const json& message, const Patience& patience) {
+        self->Receive(message, *connection, patience);
+      });
+}
+
+Result<HttpReply> StreamableClient::CallInSession(const ConnectionPtr& connection, int64_t id,
+                                                  const Outgoing& outgoing,
+                                                  const Patience& patience) {
+  Result<HttpReply> reply = MakeCall(connection, id, *outgoing.questions)->Make(outgoing, patience);
+  if (GaveUp(reply.status()) || outgoing.questions->gave_up()) TellCancelled(connection, id);
+  return reply;
+}
+
+Result<HttpReply> StreamableClient::CallInOwnSession(const Outgoing& outgoing,
+                                                     const Patience& patience) {
+  AG_ASSIGN_OR_RETURN(const ConnectionPtr own, Initialize(patience));
+  const int64_t id = next_id_++;
+  const auto call = MakeCall(own, id, *outgoing.questions);
+  call->ListenBeside(patience);
+  Result<HttpReply> reply = call->Make(outgoing, patience);
+  const bool gave_up = GaveUp(reply.status()) || outgoing.questions->gave_up();
+  const bool paused = reply.ok() && reply->rpc.stopped;
+  if (gave_up) TellCancelled(own, id);
+  // A paused call continues in its session, unless it will be made again.
+  if (!paused || gave_up) EndInBackground(own);
+  return reply;
+}
+
+Result<RpcReply> StreamableClient::GoOn(const Continuation& place, const json& answer,
+                                        const Outgoing& outgoing, const Patience& patience) {
+  const auto connection = std::make_shared<Connection>();
+  connection->facts.era = Era::kSession;
+  connection->facts.revision = place.revision;
+  connection->session_id = place.session_id;
+  const auto call = MakeCall(connection, place.call_id, *outgoing.questions);
+  if (options_.session_per_call) call->ListenBeside(patience);
+  Result<HttpReply> reply = call->GoOn(place, answer, patience);
+  const bool gave_up = GaveUp(reply.status()) || outgoing.questions->gave_up();
+  const bool paused = reply.ok() && reply->rpc.stopped;
+  if (gave_up) TellCancelled(connection, place.call_id);
+  if (options_.session_per_call && (!paused || gave_up)) EndInBackground(connection);
+  return ReadReply(std::move(reply));
+}
+
+void StreamableClient::EndInBackground(const ConnectionPtr& connection) {
+  if (connection->session_id.empty()) return;
+  runtime::Runtime::Current()->Spawn(
+      [self = shared_from_this(), connection] {
+        const runtime::Cancellation never;
+        self->transport_->EndSession(*connection, {never, DeadlineAfter(kAnswerTimeout)});
+      },
+      /*here=*/true);
+}
+
+void StreamableClient::Receive(const json& message, const Connection& connection,
                                const Patience& patience) {
-  const json& method = message["method"];
   if (!message.contains("id")) {
-    if (method == kToolsChanged) options_.on_tools_changed();
+    if (message["method"] == kToolsChanged) options_.on_tools_changed();
     return;
   }
-  if (connection->facts.era == Era::kStateless) return;  // servers ask nothing there
+  if (connection.facts.era == Era::kStateless) return;  // servers ask nothing there
   // The server's to worry about when it does not arrive.
-  (void)transport_.Send(
-      *connection, MakeAnswer(message),
+  (void)transport_->Send(
+      connection, MakeAnswer(message),
       {patience.cancellation, std::min(patience.deadline, DeadlineAfter(kAnswerTimeout))});
 }
 
@@ -189,7 +264,7 @@ void StreamableClient::TellCancelled(const ConnectionPtr& connection, int64_t id
         const runtime::Cancellation never;
         Result<json> message = ParseJson(text);
         if (!message.ok()) return;
-        (void)self->transport_.Send(*connection, *message, {never, DeadlineAfter(kAnswerTimeout)});
+        (void)self->transport_->Send(*connection, *message, {never, DeadlineAfter(kAnswerTimeout)});
       },
       /*here=*/true);
 }
@@ -201,7 +276,7 @@ void StreamableClient::End(const Patience& patience) {
     connection = std::exchange(connection_, nullptr);
   }
   if (connection != nullptr && !connection->session_id.empty()) {
-    transport_.EndSession(*connection, patience);
+    transport_->EndSession(*connection, patience);
   }
   if (options_.transport.authorizer != nullptr) options_.transport.authorizer->Close();
 }

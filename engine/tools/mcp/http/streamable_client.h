@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "net/http_client.h"
 #include "tools/mcp/client.h"
+#include "tools/mcp/http/session_call.h"
 #include "tools/mcp/http/transport.h"
 #include "tools/mcp/protocol/revisions.h"
 
@@ -21,12 +22,15 @@ class StreamableClient : public Client, public std::enable_shared_from_this<Stre
   struct Options {
     Transport::Options transport;
     Eras eras;
+    bool elicitation = true;        // the server may ask the user
+    bool session_per_call = false;  // each call that may pause opens its own session
     // The server says that its tools are others now, or a new connection has begun. On any fiber.
     std::function<void()> on_tools_changed;
   };
 
   StreamableClient(Options options, std::shared_ptr<const net::HttpClient> http);
 
+  bool announces_changes() const override;
   bool wants_listener() const override;
   Result<std::chrono::milliseconds> Listen(const Patience& patience) override;
   void End(const Patience& patience) override;
@@ -35,6 +39,8 @@ class StreamableClient : public Client, public std::enable_shared_from_this<Stre
   using ConnectionPtr = std::shared_ptr<const Connection>;
 
   Result<RpcReply> Request(const Outgoing& outgoing, const Patience& patience) override;
+  Result<RpcReply> GoOn(const Continuation& place, const nlohmann::json& answer,
+                        const Outgoing& outgoing, const Patience& patience) override;
   bool marks_headers() const override;
   // The server's introduction: by "server/discover", or by "initialize" where it does not know
   // that.
@@ -45,10 +51,19 @@ class StreamableClient : public Client, public std::enable_shared_from_this<Stre
   Result<ConnectionPtr> Initialize(const Patience& patience);
   void Forget(const ConnectionPtr& connection);
 
+  // Each returns the reply to a request in `connection`; CallInSession for calls that may pause.
   Result<HttpReply> RequestIn(const ConnectionPtr& connection, int64_t id, const Outgoing& outgoing,
                               const Patience& patience);
+  Result<HttpReply> CallInSession(const ConnectionPtr& connection, int64_t id,
+                                  const Outgoing& outgoing, const Patience& patience);
+  // The same in a session for this call only.
+  Result<HttpReply> CallInOwnSession(const Outgoing& outgoing, const Patience& patience);
+  std::shared_ptr<SessionCall> MakeCall(const ConnectionPtr& connection, int64_t id,
+                                        SessionQuestions& questions);
+  void EndInBackground(const ConnectionPtr& connection);
+  Result<RpcReply> ReadReply(Result<HttpReply> reply) const;
   // A request or notification of the server's.
-  void Receive(const nlohmann::json& message, const Connection* connection,
+  void Receive(const nlohmann::json& message, const Connection& connection,
                const Patience& patience);
   void TellCancelled(const ConnectionPtr& connection, int64_t id);
 
@@ -61,7 +76,7 @@ class StreamableClient : public Client, public std::enable_shared_from_this<Stre
   void Silence(const ConnectionPtr& connection);
 
   const Options options_;
-  const Transport transport_;
+  const std::shared_ptr<const Transport> transport_;
   std::atomic<int64_t> next_id_{1};
 
   mutable std::mutex mutex_;  // guards what follows

@@ -99,7 +99,9 @@ Result<Transport::Stream> Transport::Post(const Connection* connection, int64_t 
                                           const Patience& patience) const {
   const bool stateless = connection != nullptr && connection->facts.era == Era::kStateless;
   json params = outgoing.params;
-  if (stateless) AddRequestMeta(params);
+  if (stateless) {
+    AddRequestMeta(params, outgoing.may_pause ? ElicitationCapability() : json::object());
+  }
   net::HttpRequest request =
       MakePost(connection, mcp::MakeRequest(id, outgoing.method, params), patience);
   if (stateless) {
@@ -114,7 +116,7 @@ Result<Transport::Stream> Transport::Post(const Connection* connection, int64_t 
 }
 
 Result<HttpReply> Transport::Request(const Connection* connection, int64_t id,
-                                     const Outgoing& outgoing, const MessageFunction& on_message,
+                                     const Outgoing& outgoing, const StreamHandlers& handlers,
                                      const Patience& patience) const {
   AG_ASSIGN_OR_RETURN(Stream stream, Post(connection, id, outgoing, patience));
   HttpReply reply;
@@ -127,21 +129,19 @@ Result<HttpReply> Transport::Request(const Connection* connection, int64_t id,
     reply.rpc = ReadRefusal(*stream.call);
     return reply;
   }
-  AG_ASSIGN_OR_RETURN(json message,
-                      ReadMessage(std::move(stream), connection, id, on_message, patience));
-  AG_ASSIGN_OR_RETURN(reply.rpc, ReadReply(std::move(message)));
+  if (IsEventStream(*stream.head)) {
+    AG_ASSIGN_OR_RETURN(reply.rpc,
+                        ReadStreamed(std::move(stream), {}, connection, id, handlers, patience));
+  } else {
+    AG_ASSIGN_OR_RETURN(reply.rpc, ReadPlain(*stream.call, id));
+  }
   return reply;
 }
 
-Result<json> Transport::ReadMessage(Stream stream, const Connection* connection, int64_t id,
-                                    const MessageFunction& on_message,
-                                    const Patience& patience) const {
-  if (IsEventStream(*stream.head)) {
-    return ReadStreamed(std::move(stream), connection, id, on_message, patience);
-  }
+Result<RpcReply> Transport::ReadPlain(net::HttpCall& call, int64_t id) const {
   std::string body;
   for (;;) {
-    AG_ASSIGN_OR_RETURN(const std::string piece, stream.call->Read());
+    AG_ASSIGN_OR_RETURN(const std::string piece, call.Read());
     if (piece.empty()) break;
     body += piece;
   }
@@ -154,22 +154,28 @@ Result<json> Transport::ReadMessage(Stream stream, const Connection* connection,
   if (replied != id && !(replied.is_null() && message->contains("error"))) {
     return Unavailable("the server's reply is one to another request");
   }
-  return message;
+  return ReadReply(*std::move(message));
+}
+
+Result<RpcReply> Transport::Resume(const Connection& connection, int64_t id, StreamPlace place,
+                                   const StreamHandlers& handlers, const Patience& patience) const {
+  return ReadStreamed({}, std::move(place), &connection, id, handlers, patience);
 }
 
 // A session's stream that ended behind an event with an id goes on where it was. Only the reply
 // that is missing is asked for: the request itself is never made again.
-Result<json> Transport::ReadStreamed(Stream stream, const Connection* connection, int64_t id,
-                                     const MessageFunction& on_message,
-                                     const Patience& patience) const {
+Result<RpcReply> Transport::ReadStreamed(Stream stream, StreamPlace place,
+                                         const Connection* connection, int64_t id,
+                                         const StreamHandlers& handlers,
+                                         const Patience& patience) const {
   const bool may_resume = connection != nullptr && connection->facts.era == Era::kSession;
-  StreamPlace place;
+  bool at_once = stream.call == nullptr;
   ResumePolicy policy;
   for (;;) {
     if (stream.call != nullptr) {
-      AG_ASSIGN_OR_RETURN(std::optional<json> reply,
-                          ReadEvents(*stream.call, id, on_message, place));
-      if (reply) return *std::move(reply);
+      AG_ASSIGN_OR_RETURN(EventsRead read, ReadEvents(*stream.call, id, handlers, place));
+      if (read.end == EventsRead::End::kReply) return ReadReply(std::move(read.reply));
+      if (read.end == EventsRead::End::kStopped) return RpcReply{.stopped = true};
       stream = {};
     }
     const auto wait = may_resume ? policy.Next(place) : std::nullopt;
@@ -177,12 +183,14 @@ Result<json> Transport::ReadStreamed(Stream stream, const Connection* connection
       return place.failure.ok() ? Unavailable("the server's stream ended without a reply")
                                 : place.failure;
     }
-    if (DeadlineAfter(*wait) >= patience.deadline) {
-      return Unavailable(
-          "the server's stream ended without a reply, and is to be asked for again "
-          "after the time of the call");
+    if (!std::exchange(at_once, false)) {
+      if (DeadlineAfter(*wait) >= patience.deadline) {
+        return Unavailable(
+            "the server's stream ended without a reply, and is to be asked for "
+            "again after the time of the call");
+      }
+      AG_RETURN_IF_ERROR(runtime::SleepFor(*wait, &patience.cancellation));
     }
-    AG_RETURN_IF_ERROR(runtime::SleepFor(*wait, &patience.cancellation));
     Result<Stream> again = Get(*connection, place.last_event_id, patience);
     if (!again.ok()) {
       if (again.status().code() != StatusCode::kUnavailable) return again.status();

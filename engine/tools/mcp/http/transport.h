@@ -45,9 +45,12 @@ class Transport {
   Transport(Options options, std::shared_ptr<const net::HttpClient> http);
 
   // The reply to request `id`. `connection` null: "initialize". Messages of the server's that come
-  // before it go to `on_message`, on this fiber. Fails only when there is no reply.
+  // before it go to `handlers`, on this fiber. Fails only when there is no reply.
   Result<HttpReply> Request(const Connection* connection, int64_t id, const Outgoing& outgoing,
-                            const MessageFunction& on_message, const Patience& patience) const;
+                            const StreamHandlers& handlers, const Patience& patience) const;
+  // Reads on for the reply to request `id`, whose stream was left at `place`.
+  Result<RpcReply> Resume(const Connection& connection, int64_t id, StreamPlace place,
+                          const StreamHandlers& handlers, const Patience& patience) const;
   // A message that has no reply.
   Status Send(const Connection& connection, const nlohmann::json& message,
               const Patience& patience) const;
@@ -79,12 +82,11 @@ class Transport {
                             const Patience& patience) const;
   Result<Stream> Start(net::HttpRequest request, const Patience& patience) const;
   Result<Stream> StartAuthorized(const net::HttpRequest& request, const Patience& patience) const;
-  Result<nlohmann::json> ReadMessage(Stream stream, const Connection* connection, int64_t id,
-                                     const MessageFunction& on_message,
-                                     const Patience& patience) const;
-  Result<nlohmann::json> ReadStreamed(Stream stream, const Connection* connection, int64_t id,
-                                      const MessageFunction& on_message,
-                                      const Patience& patience) const;
+  Result<RpcReply> ReadPlain(net::HttpCall& call, int64_t id) const;
+  // If `stream` has no call, a new one starts at `place` at once.
+  Result<RpcReply> ReadStreamed(Stream stream, StreamPlace place, const Connection* connection,
+                                int64_t id, const StreamHandlers& handlers,
+                                const Patience& patience) const;
   RpcReply ReadRefusal(net::HttpCall& call) const;
 
   const Options options_;

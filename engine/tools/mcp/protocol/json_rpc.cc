@@ -31,8 +31,11 @@ json MakeRequest(int64_t id, const char* method, const json& params) {
 
 json MakeAnswer(const json& request) {
   json answer = {{"jsonrpc", "2.0"}, {"id", request.value("id", json())}};
-  if (request.value("method", json()) == "ping") {
+  const json method = request.value("method", json());
+  if (method == "ping") {
     answer["result"] = json::object();
+  } else if (method == "elicitation/create") {
+    answer["result"] = {{"action", "cancel"}};
   } else {
     answer["error"] = {{"code", kMethodNotFound}, {"message", "not supported by this client"}};
   }

@@ -34,14 +34,16 @@ struct RpcError {
 
 // A reply to a request: an object, or an error.
 struct RpcReply {
-  nlohmann::json result;
-  std::optional<RpcError> error;
+  nlohmann::json result = nullptr;
+  std::optional<RpcError> error = {};
+  bool stopped = false;  // no reply: a handler stopped the reading
 };
 
 // `params` null: none.
 nlohmann::json MakeNotification(const char* method, const nlohmann::json& params);
 nlohmann::json MakeRequest(int64_t id, const char* method, const nlohmann::json& params);
-// The answer to a request of the server's: `ping` succeeds, everything else is refused.
+// The answer to a request of the server's: `ping` succeeds, a question to the user is cancelled,
+// everything else is refused.
 nlohmann::json MakeAnswer(const nlohmann::json& request);
 
 // kUnavailable: `message` is no reply.

@@ -39,17 +39,17 @@ std::optional<Eras> ErasOf(std::string_view setting) {
   return std::nullopt;
 }
 
-json InitializeParams() {
+json InitializeParams(const json& capabilities) {
   return {{"protocolVersion", kSessionRevision},
-          {"capabilities", json::object()},
+          {"capabilities", capabilities},
           {"clientInfo", ClientInfo()}};
 }
 
-void AddRequestMeta(json& params) {
+void AddRequestMeta(json& params, const json& capabilities) {
   json& meta = params["_meta"];
   meta["io.modelcontextprotocol/protocolVersion"] = kStatelessRevision;
   meta["io.modelcontextprotocol/clientInfo"] = ClientInfo();
-  meta["io.modelcontextprotocol/clientCapabilities"] = json::object();
+  meta["io.modelcontextprotocol/clientCapabilities"] = capabilities;
 }
 
 Result<ServerFacts> ReadInitializeResult(const json& result) {

@@ -40,9 +40,11 @@ struct ServerFacts {
   bool announces_changes = false;  // of its tools
 };
 
-nlohmann::json InitializeParams();
+// `capabilities` are the client's.
+nlohmann::json InitializeParams(const nlohmann::json& capabilities);
 // Gives the params of a request what each one carries in the stateless era.
-void AddRequestMeta(nlohmann::json& params);
+void AddRequestMeta(nlohmann::json& params,
+                    const nlohmann::json& capabilities = nlohmann::json::object());
 
 // kUnavailable when the server speaks no revision of ours.
 Result<ServerFacts> ReadInitializeResult(const nlohmann::json& result);

@@ -34,7 +34,9 @@ Result<std::chrono::milliseconds> StdioClient::Listen(const Patience&) {
 Result<RpcReply> StdioClient::Request(const Outgoing& outgoing, const Patience& patience) {
   AG_ASSIGN_OR_RETURN(const SessionPtr session, Connect(patience));
   json params = outgoing.params;
-  if (session->facts().era == Era::kStateless) AddRequestMeta(params);
+  if (session->facts().era == Era::kStateless) {
+    AddRequestMeta(params, outgoing.may_pause ? ElicitationCapability() : json::object());
+  }
   Result<RpcReply> reply = session->Request(outgoing.method, params, patience);
   if (reply.ok()) {
     if (reply->error) BlotOut(options_.secrets, reply->error->message);
@@ -163,8 +165,9 @@ Result<bool> StdioClient::Discover(StdioSession& session, const Patience& patien
 }
 
 Status StdioClient::Initialize(StdioSession& session, const Patience& patience) {
+  // All calls share the program, and its questions do not say which call they belong to.
   AG_ASSIGN_OR_RETURN(const RpcReply reply,
-                      session.Request(kInitialize, InitializeParams(), patience));
+                      session.Request(kInitialize, InitializeParams(json::object()), patience));
   if (reply.error) return reply.error->ToStatus();
   AG_ASSIGN_OR_RETURN(const ServerFacts facts, ReadInitializeResult(reply.result));
   session.SetFacts(facts);

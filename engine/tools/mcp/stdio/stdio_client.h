@@ -37,6 +37,7 @@ class StdioClient : public Client, public std::enable_shared_from_this<StdioClie
   StdioClient(Options options, std::shared_ptr<const process::Launcher> launcher);
   ~StdioClient() override;
 
+  bool announces_changes() const override { return true; }
   bool wants_listener() const override { return false; }
   Result<std::chrono::milliseconds> Listen(const Patience& patience) override;
   void End(const Patience& patience) override;

@@ -285,6 +285,12 @@ INSTANTIATE_TEST_SUITE_P(
         DocumentMistake{WithNode(R"({"name":"A","type":"tools","mcp_servers":[
                                       {"name":"m","uri":"http://h/"}]})"),
                         "app.nodes.0.mcp_servers.0: needs either a url or a command"},
+        DocumentMistake{WithNode(R"({"name":"A","type":"tools","mcp_servers":[
+                                      {"name":"m","url":"http://h/","elicitation":"yes"}]})"),
+                        "app.nodes.0.mcp_servers.0.elicitation: must be ask, repeat or decline"},
+        DocumentMistake{WithNode(R"({"name":"A","type":"tools","mcp_servers":[
+                                      {"name":"m","command":"/m","session_per_call":true}]})"),
+                        "app.nodes.0.mcp_servers.0.session_per_call: needs a url"},
         DocumentMistake{WithNode(R"({"name":"A","type":"reply","set":{"context":[]}})"),
                         "app.nodes.0.set.context: belongs to the state itself"},
         DocumentMistake{WithNode(R"({"name":"A","type":"reply"},{"name":"A","type":"reply"})"),

@@ -160,6 +160,10 @@ inline RequestScript::Answer WithSession(RequestScript::Answer other) {
               connection, request,
               {{"tools", {{{"name", "echo"}, {"inputSchema", {{"type", "object"}}}}}}});
         }
+        // There is no stream of the session's own.
+        if (request.verb == "GET" && request.Header("Last-Event-ID").empty()) {
+          return RequestScript::Send(connection, "405 No", "", "");
+        }
         if (request.method.starts_with("notifications/") || request.verb == "DELETE") {
           return RequestScript::Send(connection, "202 Accepted", "", "");
         }

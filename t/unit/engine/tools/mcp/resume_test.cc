@@ -20,7 +20,7 @@ class McpResumeTest : public CatalogTest {
   // Calls "echo" of a server with a session that answers so.
   ToolOutput CallWith(RequestScript::Answer answer, Deadline deadline = kNoDeadline) {
     server_ = std::make_unique<RequestScript>(WithSession(std::move(answer)));
-    MakeWith(*server_);
+    MakeWith(*server_, {.elicitation = Elicitation::kDecline});  // it listens to no stream
     const ToolList list = List();
     if (list.empty()) return ToolOutput::Error("not listed");
     TestContext context({}, deadline);
@@ -212,7 +212,9 @@ TEST(McpResumePolicyTest, IsBounded) {
 
 TEST(McpResumePolicyTest, WaitsLongerWhereNothingComes) {
   mcp::ResumePolicy policy;
-  mcp::StreamPlace place{.last_event_id = "a", .retry = std::chrono::milliseconds(1000)};
+  mcp::StreamPlace place;
+  place.last_event_id = "a";
+  place.retry = std::chrono::milliseconds(1000);
   std::vector<int64_t> waits;
   while (const auto wait = policy.Next(place)) waits.push_back(wait->count());
   EXPECT_THAT(waits, ::testing::ElementsAre(1000, 1000, 2000, 4000, 8000, 16000));

@@ -1,0 +1,145 @@
+#include "tools/mcp/http/session_call.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "runtime/runtime.h"
+
+namespace agent_graph::tools::mcp {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::chrono::milliseconds kAnswerTimeout{5'000};
+constexpr std::chrono::milliseconds kOpenTimeout{2'000};
+constexpr std::chrono::milliseconds kPlaceTimeout{1'000};
+constexpr std::chrono::milliseconds kListenAgainMin{500};
+
+bool IsQuestion(const json& message) {
+  return message["method"] == kElicit && message.contains("id");
+}
+
+}  // namespace
+
+SessionCall::SessionCall(std::shared_ptr<const Transport> transport, ConnectionPtr connection,
+                         int64_t id, SessionQuestions& questions, OtherMessage on_other)
+    : transport_(std::move(transport)),
+      connection_(std::move(connection)),
+      id_(id),
+      on_other_(std::move(on_other)),
+      questions_(&questions) {}
+
+void SessionCall::ListenBeside(const Patience& patience) {
+  const auto opened = std::make_shared<runtime::Signal>();
+  runtime::Runtime::Current()->Spawn([self = shared_from_this(), opened] { self->Listen(opened); },
+                                     /*here=*/true);
+  (void)opened->Wait(&patience.cancellation,
+                     std::min(patience.deadline, DeadlineAfter(kOpenTimeout)));
+}
+
+void SessionCall::Listen(const std::shared_ptr<runtime::Signal>& opened) {
+  const Patience patience{ended_, kNoDeadline};
+  StreamHandlers handlers;
+  handlers.on_message = [&](const json& message, const StreamPlace&) {
+    if (!IsQuestion(message)) {
+      on_other_(message, patience);
+      return true;
+    }
+    WaitForPlace(patience);
+    if (!TakeQuestion(message, patience)) stop_.Cancel(runtime::CancelReason::kStopped);
+    return true;
+  };
+  StreamPlace place;
+  for (;;) {
+    Result<Transport::Stream> stream = transport_->Get(*connection_, place.last_event_id, patience);
+    opened->Notify();
+    if (!stream.ok() || stream->head->status != 200 || !IsEventStream(*stream->head)) return;
+    if (!ReadEvents(*stream->call, std::nullopt, handlers, place).ok()) return;
+    stream->call = nullptr;
+    const auto pause = std::max(place.retry.value_or(kListenAgainMin), kListenAgainMin);
+    if (!runtime::SleepFor(pause, &ended_).ok()) return;
+  }
+}
+
+void SessionCall::WaitForPlace(const Patience& patience) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!last_event_id_.empty()) return;
+  }
+  (void)placed_.Wait(&patience.cancellation, DeadlineAfter(kPlaceTimeout));
+}
+
+bool SessionCall::TakeQuestion(const json& request, const Patience& patience) {
+  json answer;
+  {
+    std::lock_guard lock(mutex_);
+    if (questions_ == nullptr || questions_->paused()) {
+      answer = MakeAnswer(request);
+    } else {
+      answer = questions_->Answer(
+          request, {connection_->session_id, connection_->facts.revision, id_, last_event_id_});
+    }
+  }
+  if (answer.is_null()) return false;
+  // If it does not arrive, the server has to time out.
+  (void)transport_->Send(
+      *connection_, answer,
+      {patience.cancellation, std::min(patience.deadline, DeadlineAfter(kAnswerTimeout))});
+  return true;
+}
+
+StreamHandlers SessionCall::Handlers(const Patience& patience) {
+  StreamHandlers handlers;
+  handlers.on_message = [this, &patience](const json& message, const StreamPlace&) {
+    if (IsQuestion(message)) return TakeQuestion(message, patience);
+    on_other_(message, patience);
+    return true;
+  };
+  handlers.on_place = [this](const StreamPlace& place) {
+    std::lock_guard lock(mutex_);
+    last_event_id_ = place.last_event_id;
+    placed_.Notify();
+  };
+  return handlers;
+}
+
+template <typename Read>
+Result<HttpReply> SessionCall::WhileWaiting(const Patience& patience, Read read) {
+  const auto link = patience.cancellation.OnCancel(
+      [stop = stop_, caller = patience.cancellation] { stop.Cancel(caller.reason()); });
+  const Patience own{stop_, patience.deadline};
+  Result<HttpReply> reply = read(own);
+  ended_.Cancel(runtime::CancelReason::kStopped);
+  std::lock_guard lock(mutex_);
+  const bool paused = std::exchange(questions_, nullptr)->paused();
+  if (paused) return HttpReply{.status = 200, .session_id = {}, .rpc = {.stopped = true}};
+  return reply;
+}
+
+Result<HttpReply> SessionCall::Make(const Outgoing& outgoing, const Patience& patience) {
+  return WhileWaiting(patience, [&](const Patience& own) {
+    return transport_->Request(connection_.get(), id_, outgoing, Handlers(own), own);
+  });
+}
+
+Result<HttpReply> SessionCall::GoOn(const Continuation& place, const json& answer,
+                                    const Patience& patience) {
+  return WhileWaiting(patience, [&](const Patience& own) -> Result<HttpReply> {
+    const json message = {{"jsonrpc", "2.0"}, {"id", place.question_id}, {"result", answer}};
+    if (Status sent = transport_->Send(*connection_, message, own); !sent.ok()) {
+      if (sent.code() != StatusCode::kUnavailable) return sent;
+      return Status(StatusCode::kUnavailable,
+                    "the call was lost while the user was asked: " + sent.message());
+    }
+    StreamPlace from;
+    from.last_event_id = place.last_event_id;
+    HttpReply reply;
+    reply.status = 200;
+    AG_ASSIGN_OR_RETURN(reply.rpc,
+                        transport_->Resume(*connection_, id_, std::move(from), Handlers(own), own));
+    return reply;
+  });
+}
+
+}  // namespace agent_graph::tools::mcp

@@ -1,0 +1,64 @@
+// One call of a tool in a session, with the questions that the server asks the user meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "base/status.h"
+#include "runtime/cancellation.h"
+#include "runtime/signal.h"
+#include "tools/mcp/client.h"
+#include "tools/mcp/elicitation.h"
+#include "tools/mcp/http/transport.h"
+
+namespace agent_graph::tools::mcp {
+
+// Made and used by one fiber; ListenBeside adds a second one.
+class SessionCall : public std::enable_shared_from_this<SessionCall> {
+ public:
+  using ConnectionPtr = std::shared_ptr<const Connection>;
+  // Receives the server's other messages, on the fiber that read them.
+  using OtherMessage = std::function<void(const nlohmann::json& message, const Patience& patience)>;
+
+  // `questions` is used until Make or GoOn returns.
+  SessionCall(std::shared_ptr<const Transport> transport, ConnectionPtr connection, int64_t id,
+              SessionQuestions& questions, OtherMessage on_other);
+
+  // Accepts questions on the session's own stream, too: the session has no other call, ever. Call
+  // it before Make or GoOn; it returns when the stream is open, or there is none.
+  void ListenBeside(const Patience& patience);
+
+  // Makes the call. If the reply is `stopped`, the call pauses.
+  Result<HttpReply> Make(const Outgoing& outgoing, const Patience& patience);
+  // Sends the answer and resumes the call's stream behind the question.
+  Result<HttpReply> GoOn(const Continuation& place, const nlohmann::json& answer,
+                         const Patience& patience);
+
+ private:
+  template <typename Read>
+  Result<HttpReply> WhileWaiting(const Patience& patience, Read read);
+  StreamHandlers Handlers(const Patience& patience);
+  // False: the call pauses.
+  bool TakeQuestion(const nlohmann::json& request, const Patience& patience);
+  void Listen(const std::shared_ptr<runtime::Signal>& opened);
+  // A question beside the call's stream may arrive before that stream's first event id.
+  void WaitForPlace(const Patience& patience);
+
+  const std::shared_ptr<const Transport> transport_;
+  const ConnectionPtr connection_;
+  const int64_t id_;
+  const OtherMessage on_other_;
+  const runtime::Cancellation stop_;   // the call pauses, or its caller gave up
+  const runtime::Cancellation ended_;  // ends Listen
+  runtime::Signal placed_;
+
+  std::mutex mutex_;             // guards what follows
+  SessionQuestions* questions_;  // null: the call has ended
+  std::string last_event_id_;    // in the call's stream
+};
+
+}  // namespace agent_graph::tools::mcp
