@@ -18,7 +18,11 @@ _PERSON = (
 _REGISTRATION = "wants a client that registers itself; the operator registers the service"
 _GRANT = "wants a grant of an extension; client_credentials and refresh_token are offered"
 _DPOP = "wants tokens that are bound to a key (DPoP), which are not offered"
-_ASKS = "has a server that asks the user during a call, which is not offered"
+_ONE_STREAM = (
+    "asks in a session without event ids: no run waits for a person with a connection, so the call is "
+    "cancelled and made again with the answer. Every default arrives (5 of 6 checks); the sixth wants "
+    "the first call to end without an error, too"
+)
 _SKILLS = "checks skills, an extension that is not offered: the kit finds nothing to check"
 
 
@@ -35,10 +39,10 @@ class Scenario:
 SCENARIOS = [
     Scenario("initialize", (_OLD, _SESSION)),
     Scenario("tools_call", _ALL),
-    Scenario("elicitation-sep1034-client-defaults", (_SESSION,), _ASKS),
+    Scenario("elicitation-sep1034-client-defaults", (_SESSION,), _ONE_STREAM),
     Scenario("sse-retry", (_SESSION,), timed=True),
     Scenario("request-metadata", (_STATELESS,)),
-    Scenario("sep-2322-client-request-state", (_STATELESS,), _ASKS),
+    Scenario("sep-2322-client-request-state", (_STATELESS,)),
     Scenario("http-standard-headers", (_STATELESS,)),
     Scenario("http-custom-headers", (_STATELESS,)),
     Scenario("http-invalid-tool-headers", (_STATELESS,)),

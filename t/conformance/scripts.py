@@ -62,6 +62,10 @@ def script_of(scenario, context):
 def server_keys(scenario, context):
     """Further keys of the server in the graph, and the variables of its environment."""
     keys, variables = {}, {}
+    if scenario.startswith("elicitation-"):
+        # It asks on the session's own stream, and without event ids: the call has a session of its
+        # own, and is made again with the answer.
+        keys |= {"session_per_call": True, "elicitation": "repeat"}
     if scenario.startswith("auth/"):
         # As an operator would who has registered the service beforehand.
         oauth = {"client_id": context.get("client_id", "conformance-test-client")}
