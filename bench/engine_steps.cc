@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <future>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "agent_graph/graph.h"
+#include "agent_graph/json.h"
 #include "graph/compiled_graph.h"
 #include "models/model.h"
 #include "run/runner.h"
@@ -177,8 +177,8 @@ void ParallelToolCalls(benchmark::State& state) {
   const auto execution = static_cast<Execution>(state.range(0));
   const int calls = 100;
   Tool add{.name = "add",
-           .function = [](const nlohmann::json& arguments, ToolContext&) -> ToolOutput {
-             return nlohmann::json(arguments.at("a").get<int>() + arguments.at("b").get<int>());
+           .function = [](const json& arguments, ToolContext&) -> ToolOutput {
+             return json(arguments.at("a").get<int>() + arguments.at("b").get<int>());
            },
            .idempotent = true,
            .execution = execution};

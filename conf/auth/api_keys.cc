@@ -9,9 +9,9 @@
 #include <agent_graph/auth.h>
 #include <dlfcn.h>
 
+#include <agent_graph/json.h>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 using namespace agent_graph;
@@ -20,7 +20,7 @@ namespace {
 
 struct Entry {
   std::string key;
-  nlohmann::json user;
+  json user;
 };
 
 // The server runs a copy of this library that goes by the path of the file.
@@ -31,8 +31,8 @@ std::string FilePath() {
   return (library.parent_path() / "api_keys.txt").string();
 }
 
-nlohmann::json ReadScopes(const std::string& text) {
-  nlohmann::json scopes = nlohmann::json::array();
+json ReadScopes(const std::string& text) {
+  json scopes = json::array();
   std::istringstream list(text);
   for (std::string scope; std::getline(list, scope, ',');) scopes.push_back(scope);
   return scopes;
@@ -55,14 +55,14 @@ class ApiKeys : public AuthenticationBackend {
       std::istringstream fields(line);
       std::string key, user_id, scopes;
       if (!(fields >> key >> user_id) || key[0] == '#') continue;
-      nlohmann::json user = {{"user_id", user_id}};
+      json user = {{"user_id", user_id}};
       if (fields >> scopes) user["scopes"] = ReadScopes(scopes);
       entries_.push_back({key, user});
     }
   }
 
-  nlohmann::json Authenticate(const AuthRequest& request, AuthResponse& response,
-                              const std::optional<std::string>& credential) override {
+  json Authenticate(const AuthRequest& request, AuthResponse& response,
+                    const std::optional<std::string>& credential) override {
     std::string_view given = request.Header("x-api-key");
     if (given.empty() && credential) given = *credential;
     const Entry* found = nullptr;

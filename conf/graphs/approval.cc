@@ -3,28 +3,26 @@
 //
 //   g++ -std=c++20 -O2 -fPIC -shared approval.cc -o approval.so
 #include <agent_graph/agent_graph.h>
-
-#include <nlohmann/json.hpp>
+#include <agent_graph/json.h>
 
 using namespace agent_graph;
 
-static ToolOutput Transfer(const nlohmann::json& arguments, ToolContext& context) {
+static ToolOutput Transfer(const json& arguments, ToolContext& context) {
   // A real one would hand idempotency_key() to the bank: a call repeated after a crash has the
   // same.
-  return nlohmann::json{{"transferred", arguments.at("amount")},
-                        {"to", arguments.at("to")},
-                        {"reference", context.idempotency_key()}};
+  return json{{"transferred", arguments.at("amount")},
+              {"to", arguments.at("to")},
+              {"reference", context.idempotency_key()}};
 }
 
 // What the person is asked: shown as execution_meta.interrupt.
 static NodeResult Ask(const State& state, RunContext&) {
-  nlohmann::json calls = nlohmann::json::array();
+  json calls = json::array();
   for (const ToolCallBlock* call : state.PendingToolCalls()) {
-    calls.push_back(
-        {{"tool", call->name}, {"arguments", nlohmann::json::parse(call->arguments_json)}});
+    calls.push_back({{"tool", call->name}, {"arguments", json::parse(call->arguments_json)}});
   }
   NodeResult result;
-  result.interrupt = Interrupt{"needs approval", nlohmann::json{{"calls", calls}}.dump()};
+  result.interrupt = Interrupt{"needs approval", json{{"calls", calls}}.dump()};
   return result;
 }
 

@@ -4,12 +4,12 @@
 //   g++ -std=c++20 -O2 -fPIC -shared live.cc -o live.so
 #include <agent_graph/agent_graph.h>
 
+#include <agent_graph/json.h>
 #include <ctime>
-#include <nlohmann/json.hpp>
 
 using namespace agent_graph;
 
-static ToolOutput CurrentTime(const nlohmann::json&, ToolContext&) {
+static ToolOutput CurrentTime(const json&, ToolContext&) {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
   gmtime_r(&now, &parts);

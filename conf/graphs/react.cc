@@ -4,23 +4,23 @@
 //   g++ -std=c++20 -O2 -fPIC -shared react.cc -o react.so
 #include <agent_graph/agent_graph.h>
 
+#include <agent_graph/json.h>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 using namespace agent_graph;
 using std::chrono::milliseconds;
 
 // Slow on purpose, as services are: calls of one turn are made at the same time.
-static ToolOutput Distance(const nlohmann::json& arguments, ToolContext& context) {
+static ToolOutput Distance(const json& arguments, ToolContext& context) {
   context.SleepFor(milliseconds(50));
   const std::string from = arguments.at("from");
   const std::string to = arguments.at("to");
   if (from.empty() || to.empty()) return ToolOutput::Error("both places need a name");
-  return nlohmann::json{{"from", from}, {"to", to}, {"km", 100 * (from.size() + to.size())}};
+  return json{{"from", from}, {"to", to}, {"km", 100 * (from.size() + to.size())}};
 }
 
-static ToolOutput Convert(const nlohmann::json& arguments, ToolContext&) {
-  return nlohmann::json{{"miles", arguments.at("km").get<double>() * 0.621371}};
+static ToolOutput Convert(const json& arguments, ToolContext&) {
+  return json{{"miles", arguments.at("km").get<double>() * 0.621371}};
 }
 
 static void Build(GraphBuilder& graph) {

@@ -4,13 +4,13 @@
 //   g++ -std=c++20 -O2 -fPIC -shared remote.cc -o remote.so
 #include <agent_graph/agent_graph.h>
 
+#include <agent_graph/json.h>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 using namespace agent_graph;
 
 // Kilometres along a great circle between two points in degrees.
-static ToolOutput Distance(const nlohmann::json& arguments, ToolContext&) {
+static ToolOutput Distance(const json& arguments, ToolContext&) {
   constexpr double kRadians = 3.14159265358979323846 / 180;
   constexpr double kEarthRadiusKm = 6371;
   const double from = arguments.at("from_latitude").get<double>() * kRadians;
@@ -20,8 +20,7 @@ static ToolOutput Distance(const nlohmann::json& arguments, ToolContext&) {
       kRadians;
   const double cosine =
       std::sin(from) * std::sin(to) + std::cos(from) * std::cos(to) * std::cos(turn);
-  return nlohmann::json{
-      {"km", std::round(kEarthRadiusKm * std::acos(std::fmin(1, std::fmax(-1, cosine))))}};
+  return json{{"km", std::round(kEarthRadiusKm * std::acos(std::fmin(1, std::fmax(-1, cosine))))}};
 }
 
 static void Build(GraphBuilder& graph) {

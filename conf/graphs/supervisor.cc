@@ -4,16 +4,16 @@
 //   g++ -std=c++20 -O2 -fPIC -shared supervisor.cc -o supervisor.so
 #include <agent_graph/agent_graph.h>
 
+#include <agent_graph/json.h>
 #include <ctime>
-#include <nlohmann/json.hpp>
 
 using namespace agent_graph;
 
-static ToolOutput Multiply(const nlohmann::json& arguments, ToolContext&) {
-  return nlohmann::json(arguments.at("a").get<double>() * arguments.at("b").get<double>());
+static ToolOutput Multiply(const json& arguments, ToolContext&) {
+  return json(arguments.at("a").get<double>() * arguments.at("b").get<double>());
 }
 
-static ToolOutput Today(const nlohmann::json&, ToolContext&) {
+static ToolOutput Today(const json&, ToolContext&) {
   std::time_t now = std::time(nullptr);
   std::tm parts{};
   gmtime_r(&now, &parts);

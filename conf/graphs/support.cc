@@ -3,19 +3,19 @@
 //   g++ -std=c++20 -O2 -fPIC -shared support.cc -o support.so
 #include <agent_graph/agent_graph.h>
 
+#include <agent_graph/json.h>
 #include <ctime>
-#include <nlohmann/json.hpp>
 
 using namespace agent_graph;
 
-static ToolOutput CurrentTime(const nlohmann::json& arguments, ToolContext&) {
+static ToolOutput CurrentTime(const json& arguments, ToolContext&) {
   int64_t offset_minutes = arguments.value("utc_offset_minutes", 0);
   std::time_t now = std::time(nullptr) + offset_minutes * 60;
   std::tm parts{};
   gmtime_r(&now, &parts);
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-  return nlohmann::json{{"time", text}, {"utc_offset_minutes", offset_minutes}};
+  return json{{"time", text}, {"utc_offset_minutes", offset_minutes}};
 }
 
 static void Build(GraphBuilder& graph) {

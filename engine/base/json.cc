@@ -2,18 +2,16 @@
 
 #include <cctype>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
+#include "agent_graph/json.h"
 #include "base/configuration_json.h"
 #include "base/hex.h"
 #include "base/text_position.h"
 
 namespace agent_graph {
 namespace {
-
-using nlohmann::json;
 
 constexpr char kNotValid[] = "not valid JSON";
 
@@ -262,6 +260,11 @@ Result<json> ParseConfigurationJson(std::string_view text) {
 
 std::string DumpJson(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string DumpSortedJson(const json& value) {
+  const nlohmann::json sorted = value;
+  return sorted.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void AppendJsonString(std::string& out, std::string_view text) {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
+#include "agent_graph/json_fwd.h"
 #include "base/status.h"
 
 namespace agent_graph {
@@ -18,10 +18,13 @@ struct JsonLimits {
 };
 
 // Strict RFC 8259 text in UTF-8. Failure is kInvalidArgument with a position.
-Result<nlohmann::json> ParseJson(std::string_view text, const JsonLimits& limits = {});
+Result<json> ParseJson(std::string_view text, const JsonLimits& limits = {});
 
 // Compact, one line, invalid UTF-8 replaced by U+FFFD: never throws, never emits a newline.
-std::string DumpJson(const nlohmann::json& value);
+std::string DumpJson(const json& value);
+
+// As DumpJson, with the members of objects sorted: equal values have equal texts.
+std::string DumpSortedJson(const json& value);
 
 // Appends `text` as a JSON string literal, quotes included; invalid UTF-8 becomes U+FFFD. For the
 // token path, where building a tree per chunk costs more than the chunk.

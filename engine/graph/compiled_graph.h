@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "agent_graph/graph.h"
+#include "agent_graph/json_fwd.h"
 #include "base/status.h"
 #include "graph/definition.h"
 
@@ -83,7 +83,7 @@ class CompiledGraph {
   Status ApplyUpdates(const std::vector<FieldUpdate>& updates, State& state) const;
   // Sets fields without reducers, as `initial_state` does: `values` is an object; `context`,
   // `context_summary` and `execution_meta` are the caller's to handle and are skipped.
-  Status SetFields(const nlohmann::json& values, State& state) const;
+  Status SetFields(const json& values, State& state) const;
   // "context", "context_summary", "execution_meta" and the custom fields.
   std::vector<std::string> StateFieldNames() const;
   // JSON Schema of AgentState with this graph's fields, as text.

@@ -1,14 +1,12 @@
 #include "graph/condition.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/letter_case.h"
 
 namespace agent_graph::graph {
 namespace {
-
-using nlohmann::json;
 
 using Comparison = bool (*)(const json& current, const json& wanted);
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/configuration_json.h"
 #include "base/json.h"
 #include "graph/condition.h"
@@ -15,8 +15,6 @@
 
 namespace agent_graph::graph {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kNestingMax = 16;
 constexpr int64_t kAttemptsMax = 100;

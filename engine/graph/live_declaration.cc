@@ -1,14 +1,12 @@
 #include "graph/live_declaration.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "agent_graph/json.h"
 #include "graph/live_problems.h"
 
 namespace agent_graph::graph {
 namespace {
-
-using nlohmann::json;
 
 constexpr int64_t kMillisecondsMax = 60'000;
 

@@ -1,7 +1,6 @@
 #include "agent_graph/node.h"
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "base/json.h"
 
 namespace agent_graph {
@@ -18,7 +17,7 @@ NodeResult& NodeResult::Add(Message message) {
   return *this;
 }
 
-NodeResult& NodeResult::Set(std::string field, const nlohmann::json& value) {
+NodeResult& NodeResult::Set(std::string field, const json& value) {
   updates.push_back({std::move(field), DumpJson(value)});
   return *this;
 }

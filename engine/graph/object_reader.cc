@@ -1,12 +1,9 @@
 #include "graph/object_reader.h"
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "base/json.h"
 
 namespace agent_graph::graph {
-
-using nlohmann::json;
 
 ObjectReader::ObjectReader(const json& value, std::string path)
     : value_(value), path_(std::move(path)) {

@@ -3,33 +3,33 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "base/status.h"
 
 namespace agent_graph::graph {
 
 class ObjectReader {
  public:
-  ObjectReader(const nlohmann::json& value, std::string path);
+  ObjectReader(const json& value, std::string path);
 
   const std::string& path() const { return path_; }
   std::string PathOf(std::string_view key) const { return path_ + "." + std::string(key); }
 
   // Null when the key is absent; JSON null is a value like any other.
-  const nlohmann::json* Value(const char* key);
+  const json* Value(const char* key);
   std::string RequiredText(const char* key);  // not empty
   std::string Text(const char* key, std::string otherwise);
   bool Bool(const char* key, bool otherwise);
   int64_t Integer(const char* key, int64_t otherwise, int64_t minimum, int64_t maximum);
   std::string ObjectText(const char* key);  // compact JSON, "{}" when absent
   // Arrays; empty when absent.
-  std::vector<const nlohmann::json*> List(const char* key);
+  std::vector<const json*> List(const char* key);
   std::vector<std::string> TextList(const char* key);
   // An object whose values are strings, in the order of the keys.
   std::vector<std::pair<std::string, std::string>> TextMap(const char* key);
@@ -40,7 +40,7 @@ class ObjectReader {
   Status Finish();
 
  private:
-  const nlohmann::json& value_;
+  const json& value_;
   std::string path_;
   std::set<std::string, std::less<>> known_;
   Status status_;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "graph/flatten.h"
 #include "graph/live_problems.h"
@@ -15,8 +15,6 @@
 
 namespace agent_graph::graph {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kNameBytesMax = 128;
 constexpr size_t kToolNameBytesMax = 64;  // the bound of model providers

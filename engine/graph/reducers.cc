@@ -2,17 +2,15 @@
 
 #include <cmath>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/allocation_account.h"
 #include "base/json.h"
 
 namespace agent_graph::graph {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::pair<std::string_view, Reducer> kNamedReducers[] = {
     {"replace", Reducer::kReplace}, {"append", Reducer::kAppend}, {"sum", Reducer::kSum},
@@ -42,10 +40,10 @@ void Append(json& current, json update) {
 void Unite(json& current, json update) {
   json& list = AsList(current);
   std::unordered_set<std::string> there;
-  for (const json& element : list) there.insert(DumpJson(element));
+  for (const json& element : list) there.insert(DumpSortedJson(element));
   json elements = ElementsOf(std::move(update));
   for (json& element : elements) {
-    if (there.insert(DumpJson(element)).second) list.push_back(std::move(element));
+    if (there.insert(DumpSortedJson(element)).second) list.push_back(std::move(element));
   }
 }
 

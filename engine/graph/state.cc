@@ -1,13 +1,11 @@
 #include "agent_graph/state.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "message/texts.h"
 
 namespace agent_graph {
-
-using nlohmann::json;
 
 State::State() : fields_(std::make_unique<json>(json::object())) {}
 State::~State() = default;

@@ -1,15 +1,13 @@
 // Custom state fields of a graph's state.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "graph/compiled_graph.h"
 #include "graph/reducers.h"
 
 namespace agent_graph::graph {
 namespace {
-
-using nlohmann::json;
 
 Status FieldStatus(const std::string& name, const std::string& problem) {
   return Status(StatusCode::kGraph, "state field \"" + name + "\": " + problem);

@@ -1,14 +1,11 @@
 #include "graph/state_schema.h"
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "graph/reducers.h"
 
 namespace agent_graph::graph {
 namespace {
-
-using nlohmann::json;
 
 // The parts that are the same for every graph: the wire shapes of engine/message and engine/run.
 constexpr char kBaseSchema[] = R"({

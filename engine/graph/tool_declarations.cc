@@ -1,7 +1,6 @@
 #include "graph/tool_declarations.h"
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "tools/builtin.h"
 #include "tools/http_tool.h"
 #include "tools/mcp/oauth/settings.h"
@@ -9,8 +8,6 @@
 
 namespace agent_graph::graph {
 namespace {
-
-using nlohmann::json;
 
 constexpr int64_t kTimeoutMillisecondsMax = 3'600'000;
 constexpr int64_t kReplyBytesMax = 4 * 1024 * 1024;

@@ -1,8 +1,8 @@
 #include "media/record.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -52,7 +52,7 @@ std::string ToText(const FileRecord& record) {
 }
 
 Result<FileRecord> RecordFromText(std::string_view text, std::string_view file_id) {
-  AG_ASSIGN_OR_RETURN(nlohmann::json json, ParseJson(text));
+  AG_ASSIGN_OR_RETURN(json json, ParseJson(text));
   try {
     FileRecord record;
     json.at("file_id").get_to(record.file_id);
@@ -67,7 +67,7 @@ Result<FileRecord> RecordFromText(std::string_view text, std::string_view file_i
     // Names of files are made of it.
     if (record.file_id == file_id) return record;
     return Status(StatusCode::kDataLoss, "a file's record is that of another file");
-  } catch (const nlohmann::json::exception& fault) {
+  } catch (const json::exception& fault) {
     return Status(StatusCode::kDataLoss, "a file's record cannot be read back")
         .WithDetail(fault.what());
   }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -13,8 +13,6 @@
 
 namespace agent_graph::memory {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kRequestsMax = 4;  // under way at a time
 constexpr size_t kDimensionsMax = 8192;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/own_json.h"
@@ -15,8 +15,6 @@
 
 namespace agent_graph::memory {
 namespace {
-
-using nlohmann::json;
 
 // About what tokenizers make of ordinary text.
 constexpr uint64_t kBytesPerToken = 4;

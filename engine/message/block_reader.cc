@@ -1,16 +1,14 @@
 #include <cmath>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "message/reader.h"
 
 namespace agent_graph::message {
 namespace {
-
-using nlohmann::json;
 
 // The integer that the number is, 25.0 included; nothing when it has a fraction or more than 64
 // bits.

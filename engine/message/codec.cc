@@ -1,15 +1,13 @@
 #include "message/codec.h"
 
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "agent_graph/json.h"
 #include "base/own_json.h"
 #include "message/reader.h"
 
 namespace agent_graph::message {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kIdBytesMax = 1024;
 // Unix seconds stay below this until the year 5138; above it a client meant milliseconds.

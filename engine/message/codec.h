@@ -6,10 +6,10 @@
 // Accepted besides: content as a string, flat {type:image,file_id}, integer ids, unknown keys.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
+#include "agent_graph/json_fwd.h"
 #include "agent_graph/message.h"
 #include "base/status.h"
 
@@ -17,9 +17,9 @@ namespace agent_graph::message {
 
 // `location` is the path for error texts, e.g. "messages.0": "messages.0.role: must be one of …".
 // Placeholder ids (0, "0", "", null, absent) become the empty id. `delta` is ignored on input.
-Result<Message> FromJson(const nlohmann::json& value, const std::string& location);
+Result<Message> FromJson(const json& value, const std::string& location);
 
-nlohmann::json ToJson(const Message& message);
+json ToJson(const Message& message);
 // The same as compact text, the form in which messages are stored and served.
 std::string ToJsonText(const Message& message);
 // Of text written by ToJsonText; kDataLoss when it is not.

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "agent_graph/json_fwd.h"
 #include "agent_graph/message.h"
 #include "base/status.h"
 
@@ -17,23 +17,22 @@ namespace agent_graph::message {
 // because a thread that cannot be read any more would be worse.
 enum class ReadMode { kStrict, kStored };
 
-Result<ContentBlock> ReadBlock(const nlohmann::json& value, const std::string& location,
-                               ReadMode mode);
+Result<ContentBlock> ReadBlock(const json& value, const std::string& location, ReadMode mode);
 
 // The member, null when it is absent or JSON null.
-const nlohmann::json* FindMember(const nlohmann::json& object, std::string_view member);
+const json* FindMember(const json& object, std::string_view member);
 
 // `location` + "." + `member`, without the dot at the top.
 std::string MemberLocation(const std::string& location, std::string_view member);
 Status InvalidField(const std::string& location, std::string_view problem);
 
 // The text of a string member; empty when absent or null.
-Result<std::string> OptionalText(const nlohmann::json& object, const char* member,
+Result<std::string> OptionalText(const json& object, const char* member,
                                  const std::string& location);
 // The summaries of its reasoning blocks, one after the other.
 std::string ReasoningOfBlocks(const Message& message);
 // Of 64 bits; 25.0 is one, too. Nothing when absent or null.
-Result<std::optional<int64_t>> OptionalInteger(const nlohmann::json& object, const char* member,
+Result<std::optional<int64_t>> OptionalInteger(const json& object, const char* member,
                                                const std::string& location);
 
 }  // namespace agent_graph::message

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/own_json.h"
 #include "base/seconds.h"
 #include "message/codec.h"
@@ -11,8 +11,6 @@
 
 namespace agent_graph::message {
 namespace {
-
-using nlohmann::json;
 
 template <typename Number>
 void AppendNumber(std::string& out, Number number) {

@@ -1,9 +1,9 @@
 #include "models/anthropic_request.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "models/anthropic_signature.h"
@@ -17,8 +17,6 @@
 
 namespace agent_graph::models {
 namespace {
-
-using nlohmann::json;
 
 constexpr char kEmptyMessage[] = "[empty message]";
 

@@ -1,11 +1,11 @@
 #include "models/chat_request.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "message/texts.h"
 #include "models/media.h"
@@ -16,8 +16,6 @@
 
 namespace agent_graph::models {
 namespace {
-
-using nlohmann::json;
 
 std::string DataUrl(const MediaReference& media, const char* default_type) {
   return "data:" + (media.mime_type.empty() ? default_type : media.mime_type) + ";base64," +

@@ -1,11 +1,11 @@
 #include "models/demo.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "message/texts.h"
@@ -58,7 +58,7 @@ std::optional<ToolCallBlock> ParseCall(const ModelRequest& request, std::string_
   call.name = name;
   const std::string_view arguments = Trim(line.substr(name.size()), kSpace);
   if (arguments.empty()) return call;
-  const Result<nlohmann::json> parsed = ParseJson(arguments);
+  const Result<json> parsed = ParseJson(arguments);
   if (!parsed.ok() || !parsed->is_object()) return std::nullopt;
   call.arguments_json = DumpJson(*parsed);
   return call;
@@ -122,7 +122,7 @@ Status StreamWords(std::string_view text, std::chrono::milliseconds delay, Deadl
   return Status::Ok();
 }
 
-Result<std::chrono::milliseconds> DelayOf(const nlohmann::json& parameters) {
+Result<std::chrono::milliseconds> DelayOf(const json& parameters) {
   const auto found = parameters.find("delay_ms");
   if (found == parameters.end()) return std::chrono::milliseconds(0);
   const bool fits = found->is_number_integer() && *found >= 0 && *found <= kDelayMsMax;
@@ -138,7 +138,7 @@ Result<ModelReply> DemoModel::Generate(const ModelRequest& request,
                                        const runtime::Cancellation& cancellation,
                                        const std::function<Status(const ModelDelta&)>& on_delta) {
   if (request.messages.empty()) return NothingToAnswer();
-  AG_ASSIGN_OR_RETURN(const nlohmann::json parameters,
+  AG_ASSIGN_OR_RETURN(const json parameters,
                       MergeParameters(parameters_json_, request.parameters_json));
   AG_ASSIGN_OR_RETURN(const std::chrono::milliseconds delay, DelayOf(parameters));
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "models/gemini_signature.h"
 #include "models/media.h"
@@ -17,8 +17,6 @@
 
 namespace agent_graph::models {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::string_view kBodyKeys[] = {"safetySettings", "toolConfig", "tools",
                                           "cachedContent",  "labels",     "serviceTier"};

@@ -1,8 +1,8 @@
 #include "models/model_call.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/json.h"
@@ -25,13 +25,13 @@ constexpr size_t kRefusalTextBytesMax = 300;
 // "error.message" of the provider's JSON, which Gemini may put into an array; empty when the body
 // is something else, e.g. HTML.
 std::string ErrorText(const std::string& body) {
-  const Result<nlohmann::json> parsed = ParseJson(body);
+  const Result<json> parsed = ParseJson(body);
   if (!parsed.ok()) return {};
-  const nlohmann::json& object = parsed->is_array() && !parsed->empty() ? (*parsed)[0] : *parsed;
+  const json& object = parsed->is_array() && !parsed->empty() ? (*parsed)[0] : *parsed;
   if (!object.is_object()) return {};
   const auto error = object.find("error");
   if (error == object.end()) return {};
-  const nlohmann::json* text = &*error;
+  const json* text = &*error;
   if (error->is_object()) {
     const auto message = error->find("message");
     if (message == error->end()) return {};

@@ -1,16 +1,16 @@
 #include "models/parameters.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 
 namespace agent_graph::models {
 namespace {
 
-Result<nlohmann::json> ParseObject(std::string_view text) {
-  if (text.empty() || text == "{}") return nlohmann::json::object();
-  Result<nlohmann::json> parsed = ParseJson(text);
+Result<json> ParseObject(std::string_view text) {
+  if (text.empty() || text == "{}") return json::object();
+  Result<json> parsed = ParseJson(text);
   if (!parsed.ok() || !parsed->is_object()) {
     return Status(StatusCode::kModel, "the model's parameters are not a JSON object");
   }
@@ -19,10 +19,9 @@ Result<nlohmann::json> ParseObject(std::string_view text) {
 
 }  // namespace
 
-Result<nlohmann::json> MergeParameters(std::string_view provider_json,
-                                       std::string_view request_json) {
-  AG_ASSIGN_OR_RETURN(nlohmann::json merged, ParseObject(provider_json));
-  AG_ASSIGN_OR_RETURN(nlohmann::json request, ParseObject(request_json));
+Result<json> MergeParameters(std::string_view provider_json, std::string_view request_json) {
+  AG_ASSIGN_OR_RETURN(json merged, ParseObject(provider_json));
+  AG_ASSIGN_OR_RETURN(json request, ParseObject(request_json));
   for (auto& [name, value] : request.items()) merged[name] = std::move(value);
   for (auto entry = merged.begin(); entry != merged.end();) {
     entry = entry->is_null() ? merged.erase(entry) : std::next(entry);
@@ -30,11 +29,10 @@ Result<nlohmann::json> MergeParameters(std::string_view provider_json,
   return merged;
 }
 
-Result<nlohmann::json> MergeParameters(const nlohmann::json& defaults,
-                                       std::string_view provider_json,
-                                       std::string_view request_json) {
+Result<json> MergeParameters(const json& defaults, std::string_view provider_json,
+                             std::string_view request_json) {
   // As text, so that a null among the parameters can remove a default.
-  AG_ASSIGN_OR_RETURN(const nlohmann::json own, MergeParameters(DumpJson(defaults), provider_json));
+  AG_ASSIGN_OR_RETURN(const json own, MergeParameters(DumpJson(defaults), provider_json));
   return MergeParameters(DumpJson(own), request_json);
 }
 

@@ -1,8 +1,8 @@
 #include "models/registry.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "models/anthropic.h"
 #include "models/demo.h"
 #include "models/gemini.h"

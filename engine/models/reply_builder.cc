@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <exception>
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -129,7 +129,7 @@ Result<ToolCallBlock> ReplyBuilder::MakeToolCall(std::string id, std::string nam
                                           std::to_string(kCallIdBytesMax) + " bytes");
   }
   if (arguments.empty()) arguments = "{}";
-  const Result<nlohmann::json> parsed = ParseJson(arguments);
+  const Result<json> parsed = ParseJson(arguments);
   if (!parsed.ok() || !parsed->is_object()) {
     return Status(StatusCode::kModel, "the model called tool \"" + OneLine(name, kToolNameShown) +
                                           "\" with arguments that are not a JSON object");

@@ -1,14 +1,13 @@
 #include "models/tool_output.h"
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "base/json.h"
 
 namespace agent_graph::models {
 
 std::string ToolValueText(const ToolResultBlock& result) {
   if (result.output_json.starts_with('"')) {
-    const Result<nlohmann::json> parsed = ParseJson(result.output_json);
+    const Result<json> parsed = ParseJson(result.output_json);
     if (parsed.ok() && parsed->is_string()) return parsed->get<std::string>();
   }
   return result.output_json;

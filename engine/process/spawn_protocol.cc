@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 
 namespace agent_graph::process {
 namespace {
-
-using nlohmann::json;
 
 Status Malformed() {
   return Status(StatusCode::kUnavailable, "the spawner's packet cannot be read");

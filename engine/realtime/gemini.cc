@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "message/texts.h"
 #include "models/json_fields.h"
@@ -21,7 +21,6 @@ using models::JsonItems;
 using models::JsonNode;
 using models::ObjectAt;
 using models::StringAt;
-using nlohmann::json;
 using std::chrono::milliseconds;
 using Kind = Event::Kind;
 

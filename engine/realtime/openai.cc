@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <deque>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/percent_encoding.h"
 #include "models/json_fields.h"
@@ -20,7 +20,6 @@ using models::JsonItems;
 using models::JsonNode;
 using models::ObjectAt;
 using models::StringAt;
-using nlohmann::json;
 using std::chrono::milliseconds;
 using Kind = Event::Kind;
 

@@ -8,8 +8,6 @@
 
 namespace agent_graph::realtime {
 
-using nlohmann::json;
-
 namespace {
 
 constexpr char kTranscriber[] = "gpt-4o-mini-transcribe";

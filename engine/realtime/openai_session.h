@@ -1,21 +1,21 @@
 // What OpenAI's Realtime API is told of a session, as JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "agent_graph/json.h"
 #include "realtime/link.h"
 
 namespace agent_graph::realtime {
 
 inline constexpr int kOpenAiRate = 24'000;  // of sound; the only one, both ways
 
-nlohmann::json OpenAiSession(const LinkConfig& config, const std::string& provider_parameters);
+json OpenAiSession(const LinkConfig& config, const std::string& provider_parameters);
 // Parts of it, for updates.
-nlohmann::json OpenAiTurnDetection(const VoiceActivity& vad);
-nlohmann::json OpenAiTools(const std::vector<models::ToolDeclaration>& tools);
+json OpenAiTurnDetection(const VoiceActivity& vad);
+json OpenAiTools(const std::vector<models::ToolDeclaration>& tools);
 // An item of the conversation: the text of a message.
-nlohmann::json OpenAiTextItem(const Message& message);
+json OpenAiTextItem(const Message& message);
 
 }  // namespace agent_graph::realtime

@@ -1,9 +1,9 @@
 #include "run/agent_node.h"
 
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/json.h"

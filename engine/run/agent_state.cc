@@ -1,7 +1,6 @@
 #include "run/agent_state.h"
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "base/own_json.h"
 #include "run/runner.h"
 
@@ -10,7 +9,7 @@ namespace {
 
 void AppendCustomFields(std::string& out, std::string_view fields_json) {
   if (fields_json.empty() || fields_json == "{}") return;
-  Result<nlohmann::json> fields = ParseJson(fields_json, kOwnJsonLimits);
+  Result<json> fields = ParseJson(fields_json, kOwnJsonLimits);
   if (!fields.ok() || !fields->is_object()) return;
   for (const auto& [name, value] : fields->items()) {
     if (IsReservedField(name)) continue;

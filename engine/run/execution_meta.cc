@@ -1,13 +1,10 @@
 #include "run/execution_meta.h"
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "base/own_json.h"
 
 namespace agent_graph::run {
 namespace {
-
-using nlohmann::json;
 
 void AppendTextOrNull(std::string& out, std::string_view text) {
   if (text.empty()) {

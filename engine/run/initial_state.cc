@@ -1,14 +1,12 @@
 #include "run/initial_state.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 
 namespace agent_graph::run {
 namespace {
-
-using nlohmann::json;
 
 Status ReadSummary(const json& summary, InitialState& out) {
   out.summary_present = true;

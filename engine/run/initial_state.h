@@ -3,16 +3,16 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
+#include "agent_graph/json_fwd.h"
 #include "base/status.h"
 
 namespace agent_graph::run {
 
 struct InitialState {
-  std::shared_ptr<const nlohmann::json> fields;  // an object; null: none given
+  std::shared_ptr<const json> fields;  // an object; null: none given
   bool summary_present = false;
   std::optional<std::string> summary;  // with summary_present: nullopt clears it
 };

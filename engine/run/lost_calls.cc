@@ -1,13 +1,10 @@
 #include "run/lost_calls.h"
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "base/own_json.h"
 
 namespace agent_graph::run {
 namespace {
-
-using nlohmann::json;
 
 constexpr char kNoResultJson[] = R"({"error":"the run ended before this call had a result"})";
 constexpr char kUnknownJson[] =

@@ -1,9 +1,9 @@
 #include "run/memory_access.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "agent_graph/error.h"
+#include "agent_graph/json.h"
 #include "base/allocation_account.h"
 #include "base/json.h"
 #include "message/codec.h"
@@ -11,8 +11,6 @@
 
 namespace agent_graph::run {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kContentBytesMax = 1024 * 1024;
 constexpr uint32_t kLimitMax = 1000;

@@ -1,7 +1,6 @@
 #include "run/message_entry.h"
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "base/json.h"
 
 namespace agent_graph::run {
@@ -51,7 +50,7 @@ void AppendUsage(std::string& out, const Message& message) {
          ",\"completion\":" + std::to_string(usage.completion_tokens) +
          ",\"reasoning\":" + std::to_string(usage.reasoning_tokens) +
          ",\"total\":" + std::to_string(usage.total_tokens) + "}";
-  const Result<nlohmann::json> metadata = ParseJson(message.metadata_json);
+  const Result<json> metadata = ParseJson(message.metadata_json);
   if (!metadata.ok() || !metadata->is_object()) return;
   const auto model = metadata->find("model");
   if (model == metadata->end() || !model->is_string()) return;

@@ -1,16 +1,14 @@
 #include "run/open_inputs.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/own_json.h"
 
 namespace agent_graph::run {
 namespace {
-
-using nlohmann::json;
 
 json ToJson(const OpenInput& input) {
   json questions = json::array();

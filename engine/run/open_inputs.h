@@ -1,11 +1,11 @@
 // Tool calls that wait for answers of the user, as a paused thread stores them.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "agent_graph/message.h"
 #include "base/status.h"
 #include "tools/call_input.h"
@@ -20,7 +20,7 @@ struct OpenInput {
   std::string tool;
   int rounds = 0;  // how often it has paused
   tools::CallPause pause;
-  std::vector<nlohmann::json> answers;  // one for each question, in order; null: not yet
+  std::vector<json> answers;  // one for each question, in order; null: not yet
 
   bool answered() const;  // every question
   size_t bytes() const;

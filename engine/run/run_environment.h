@@ -2,10 +2,10 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
+#include "agent_graph/json_fwd.h"
 #include "base/clock.h"
 #include "base/id_generator.h"
 #include "base/status.h"
@@ -37,9 +37,9 @@ struct RunEnvironment {
   std::string thread_id;
   std::string run_id;
   state::Scope scope;
-  std::string user_id;                           // empty: nobody
-  std::shared_ptr<const nlohmann::json> user;    // an object
-  std::shared_ptr<const nlohmann::json> config;  // an object, `user` included
+  std::string user_id;                 // empty: nobody
+  std::shared_ptr<const json> user;    // an object
+  std::shared_ptr<const json> config;  // an object, `user` included
   runtime::Cancellation cancellation;
   Deadline deadline = kNoDeadline;
 

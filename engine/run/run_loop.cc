@@ -4,10 +4,10 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/allocation_account.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -354,7 +354,7 @@ void RunLoop::CheckInterruptAfter(const std::string& node,
   meta_.interrupted_node = node;
   if (next_ == END) meta_.resume_node.clear();
   if (interrupt) {
-    Result<nlohmann::json> data = ParseJson(interrupt->data_json);
+    Result<json> data = ParseJson(interrupt->data_json);
     if (data.ok()) meta_.interrupt_data_json = DumpJson(*data);
   }
   paused_ = true;

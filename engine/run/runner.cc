@@ -1,9 +1,9 @@
 #include "run/runner.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/ids.h"
 #include "base/json.h"
 #include "run/client_results.h"
@@ -17,8 +17,6 @@
 
 namespace agent_graph::run {
 namespace {
-
-using nlohmann::json;
 
 constexpr int kThreadIdAttemptsMax = 8;
 

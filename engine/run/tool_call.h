@@ -2,10 +2,10 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "agent_graph/json.h"
 #include "agent_graph/message.h"
 #include "agent_graph/tool.h"
 #include "run/open_inputs.h"
@@ -23,7 +23,7 @@ struct PendingCall {
   bool handed_out = false;           // the client has received it
   ToolCallBlock block;
   std::string idempotency_key;
-  nlohmann::json arguments;
+  json arguments;
   std::unique_ptr<CallContext> context;
   ToolOutput output;  // the tool's, valid once it has returned
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
+#include "agent_graph/json.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/sha256.h"
@@ -18,8 +18,6 @@
 
 namespace agent_graph::run {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kIdempotencyKeyDigits = 32;
 

@@ -1,17 +1,15 @@
 #include "run/trace.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "agent_graph/json.h"
 #include "base/own_json.h"
 
 namespace agent_graph::run {
 namespace {
-
-using nlohmann::json;
 
 constexpr int64_t kMicrosPerMillisecond = 1000;
 constexpr double kMicrosPerSecond = 1e6;

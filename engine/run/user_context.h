@@ -2,9 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "agent_graph/json_fwd.h"
 #include "agent_graph/run_context.h"
 #include "agent_graph/tool.h"
 #include "models/model.h"
@@ -23,8 +23,8 @@ class FunctionContext : public RunContext, public std::enable_shared_from_this<F
   const std::string& thread_id() const override { return environment_->thread_id; }
   const std::string& run_id() const override { return environment_->run_id; }
   const std::string& node() const override { return node_; }
-  const nlohmann::json& user() const override { return *environment_->user; }
-  const nlohmann::json& config() const override { return *environment_->config; }
+  const json& user() const override { return *environment_->user; }
+  const json& config() const override { return *environment_->config; }
   bool cancelled() const override { return environment_->cancellation.cancelled(); }
   bool SleepFor(std::chrono::milliseconds duration) override;
   bool EmitText(std::string_view piece) override;
@@ -57,8 +57,8 @@ class CallContext : public tools::EngineToolContext {
   const std::string& run_id() const override { return environment_->run_id; }
   const std::string& call_id() const override { return call_id_; }
   const std::string& idempotency_key() const override { return idempotency_key_; }
-  const nlohmann::json& user() const override { return *environment_->user; }
-  const nlohmann::json& config() const override { return *environment_->config; }
+  const json& user() const override { return *environment_->user; }
+  const json& config() const override { return *environment_->config; }
   bool cancelled() const override { return environment_->cancellation.cancelled(); }
   bool SleepFor(std::chrono::milliseconds duration) override;
   void Log(LogLevel level, std::string_view text) override;

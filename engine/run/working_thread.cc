@@ -1,10 +1,10 @@
 #include "run/working_thread.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/own_json.h"
 #include "message/codec.h"
 #include "run/agent_state.h"
@@ -14,8 +14,6 @@
 
 namespace agent_graph::run {
 namespace {
-
-using nlohmann::json;
 
 constexpr char kAbandonedCallJson[] = R"({"error":"the client went on without making this call"})";
 

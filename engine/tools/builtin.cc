@@ -2,14 +2,12 @@
 
 #include <cmath>
 #include <ctime>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/clock.h"
 
 namespace agent_graph::tools {
 namespace {
-
-using nlohmann::json;
 
 constexpr int64_t kOffsetMinutesMax = 24 * 60;
 constexpr uint32_t kRecalledDefault = 5;

@@ -8,8 +8,6 @@
 namespace agent_graph::tools {
 namespace {
 
-using nlohmann::json;
-
 Status Invalid(std::string message) {
   return Status(StatusCode::kInvalidArgument, std::move(message));
 }

@@ -2,12 +2,12 @@
 // goes on with the call and the answers, perhaps in another process.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent_graph/json.h"
 #include "base/status.h"
 
 namespace agent_graph::tools {
@@ -21,30 +21,30 @@ inline constexpr int kQuestionRoundsMax = 16;               // pauses of one cal
 struct Question {
   std::string key;  // chosen by the tool
   std::string message;
-  nlohmann::json schema;  // schema of the form's content, an object; null: visit `url` instead
+  json schema;  // schema of the form's content, an object; null: visit `url` instead
   std::string url;
 
-  nlohmann::json ToJson() const;
+  json ToJson() const;
   // nullopt: `value` is not a question (another version may have written it).
-  static std::optional<Question> FromJson(const nlohmann::json& value);
+  static std::optional<Question> FromJson(const json& value);
 };
 
 // The questions that a tool asks before it goes on.
 struct CallPause {
   std::string asker;  // shown to the user
   std::vector<Question> questions;
-  nlohmann::json continuation;  // the tool's state, opaque to everybody else
+  json continuation;  // the tool's state, opaque to everybody else
 };
 
 struct Answered {
   Question question;
-  nlohmann::json answer;  // {"action": "accept" | "decline" | "cancel", "content"?: {…}}
+  json answer;  // {"action": "accept" | "decline" | "cancel", "content"?: {…}}
 };
 
 // Given to a call that may pause its run.
 struct CallInput {
   // From the pause before; null and empty at the first call.
-  nlohmann::json continuation;
+  json continuation;
   std::vector<Answered> answers;
   // Set by the tool: its output is ignored, and it is called again with the answers.
   std::optional<CallPause> pause;
@@ -52,6 +52,6 @@ struct CallInput {
 
 // Checks a client's answer to `question` and fills in the defaults of the form.
 // kInvalidArgument: it is malformed, or its content does not fit the schema; the message says why.
-Result<nlohmann::json> ReadAnswer(const Question& question, const nlohmann::json& value);
+Result<json> ReadAnswer(const Question& question, const json& value);
 
 }  // namespace agent_graph::tools

@@ -1,10 +1,10 @@
 #include "tools/http_tool.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/allocation_account.h"
 #include "base/json.h"
 #include "base/letter_case.h"
@@ -14,8 +14,6 @@
 
 namespace agent_graph::tools {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::string_view kMethods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
 constexpr char kIdempotencyHeader[] = "Idempotency-Key";

@@ -1,7 +1,6 @@
 #include "agent_graph/tool.h"
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "base/json.h"
 
 namespace agent_graph {
@@ -13,7 +12,7 @@ MemoryAccess& ToolContext::memories() {
   throw MemoryError("there is no memory store");
 }
 
-ToolOutput::ToolOutput(const nlohmann::json& value) : json(DumpJson(value)) {}
+ToolOutput::ToolOutput(const agent_graph::json& value) : json(DumpJson(value)) {}
 
 ToolOutput::ToolOutput(const std::string& text) {
   json.clear();

@@ -1,16 +1,14 @@
 #include "tools/url_template.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/path_text.h"
 #include "base/percent_encoding.h"
 
 namespace agent_graph::tools {
 namespace {
-
-using nlohmann::json;
 
 constexpr char kPlace = '\x01';
 

@@ -1,11 +1,11 @@
 // URLs with {arguments} behind the host.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "base/environment.h"
 #include "base/status.h"
 
@@ -13,7 +13,7 @@ namespace agent_graph::tools {
 
 // What an argument is within a URL: a text as it is, a number or boolean as JSON writes it. Empty
 // optional semantics are the caller's: null and structures give kInvalidArgument.
-Result<std::string> UrlText(const nlohmann::json& value);
+Result<std::string> UrlText(const json& value);
 
 // Immutable.
 class UrlTemplate {
@@ -28,12 +28,12 @@ class UrlTemplate {
   // The URL for these arguments, an object. An argument of the path must be there and not empty,
   // and must not lead a server to another path (see PathTextFault). A part of the query with an
   // absent (or null) argument is left out; one with an array is repeated for each element.
-  Result<std::string> Fill(const nlohmann::json& arguments) const;
+  Result<std::string> Fill(const json& arguments) const;
 
  private:
-  Result<std::string> FillSegment(std::string_view segment, const nlohmann::json& arguments,
+  Result<std::string> FillSegment(std::string_view segment, const json& arguments,
                                   size_t& next) const;
-  Status AppendParameter(std::string_view parameter, const nlohmann::json& arguments, size_t& next,
+  Status AppendParameter(std::string_view parameter, const json& arguments, size_t& next,
                          std::string& url) const;
 
   std::string origin_;  // scheme and host
@@ -45,6 +45,6 @@ class UrlTemplate {
 
 // Adds "?name=value" or "&name=value"; an array is repeated, null is left out, an object is JSON.
 // kInvalidArgument: the value holds a NUL.
-Status AppendQuery(const std::string& name, const nlohmann::json& value, std::string& url);
+Status AppendQuery(const std::string& name, const json& value, std::string& url);
 
 }  // namespace agent_graph::tools

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "api/request_memory.h"
 #include "base/allocation_account.h"
 #include "base/json.h"
@@ -35,7 +35,7 @@ ErrorInfo BodyProblem(std::string message, std::string type) {
 
 struct Parsed {
   Status file = Status::Ok();
-  Result<nlohmann::json> json = nlohmann::json();
+  Result<json> value = json();
   uint64_t tree_bytes = 0;  // 0: not known, because nobody counts allocations
 };
 
@@ -48,7 +48,7 @@ Parsed ReadAndParse(bridge::Body body, const settings::LimitSettings& limits) {
     if (!parsed.file.ok()) return parsed;
   }
   const AllocationScope tree;
-  parsed.json = ParseJson(body.bytes, {limits.json_depth_max, limits.json_values_max});
+  parsed.value = ParseJson(body.bytes, {limits.json_depth_max, limits.json_values_max});
   parsed.tree_bytes = static_cast<uint64_t>(std::max<int64_t>(tree.account().held(), 0));
   return parsed;
 }
@@ -77,12 +77,12 @@ std::optional<ErrorInfo> ReadBody(HandlerContext& context, BodyKind kind) {
   }
   context.exchange().FreedBody();
   if (!parsed.file.ok()) return ErrorOf(parsed.file);
-  if (!parsed.json.ok()) return BodyProblem(parsed.json.status().message(), "json_invalid");
-  if (parsed.json->is_null() && kind == BodyKind::kOptionalJson) return std::nullopt;
-  if (!parsed.json->is_object()) return BodyProblem("must be a JSON object", "object_type");
+  if (!parsed.value.ok()) return BodyProblem(parsed.value.status().message(), "json_invalid");
+  if (parsed.value->is_null() && kind == BodyKind::kOptionalJson) return std::nullopt;
+  if (!parsed.value->is_object()) return BodyProblem("must be a JSON object", "object_type");
   // Many small values take much more than their text.
   context.exchange().Hold(std::max(kBodyCopies * bytes, parsed.tree_bytes + 3 * bytes));
-  context.SetBody(*std::move(parsed.json), bytes);
+  context.SetBody(*std::move(parsed.value), bytes);
   return std::nullopt;
 }
 

@@ -1,15 +1,14 @@
 #include "api/body_thread.h"
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/text.h"
 
 namespace agent_graph::api {
 namespace {
 
-std::string MemberThreadId(const nlohmann::json& object) {
-  const nlohmann::json* member = FindMember(object, "thread_id");
+std::string MemberThreadId(const json& object) {
+  const json* member = FindMember(object, "thread_id");
   if (member == nullptr) return "";
   std::string text = ThreadIdText(*member).value_or("");
   return IsBlank(text) ? "" : text;
@@ -17,15 +16,15 @@ std::string MemberThreadId(const nlohmann::json& object) {
 
 }  // namespace
 
-std::optional<std::string> ThreadIdText(const nlohmann::json& value) {
+std::optional<std::string> ThreadIdText(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_integer()) return DumpJson(value);
   return std::nullopt;
 }
 
-std::string BodyThreadId(const nlohmann::json& body, Problems& problems) {
+std::string BodyThreadId(const json& body, Problems& problems) {
   std::string direct = MemberThreadId(body);
-  const nlohmann::json* config = FindMember(body, "config");
+  const json* config = FindMember(body, "config");
   std::string configured =
       config != nullptr && config->is_object() ? MemberThreadId(*config) : std::string();
   if (!direct.empty() && !configured.empty() && direct != configured) {
@@ -35,7 +34,7 @@ std::string BodyThreadId(const nlohmann::json& body, Problems& problems) {
   return direct.empty() ? configured : direct;
 }
 
-std::string OwnThreadId(const nlohmann::json& body) {
+std::string OwnThreadId(const json& body) {
   return ThreadIdText(body.at("thread_id")).value();
 }
 

@@ -1,6 +1,6 @@
 // GET /v1/config/multimodal: what a client may upload and what becomes of it.
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "api/context.h"
 #include "api/handlers.h"
 #include "base/json.h"

@@ -1,7 +1,6 @@
 #include "api/context.h"
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "api/body_thread.h"
 #include "api/headers.h"
 #include "api/rate_limit.h"
@@ -23,9 +22,7 @@ constexpr size_t kCopiedDataBytesMax = 16 * 1024;
 }  // namespace
 
 HandlerContext::HandlerContext(bridge::Exchange& exchange, const ApiContext& api)
-    : exchange_(exchange),
-      api_(api),
-      body_(std::make_unique<nlohmann::json>(nlohmann::json::object())) {}
+    : exchange_(exchange), api_(api), body_(std::make_unique<json>(json::object())) {}
 
 HandlerContext::~HandlerContext() = default;
 
@@ -117,7 +114,7 @@ std::optional<ErrorInfo> HandlerContext::CheckBodyThread(const Route& route) {
 
 std::optional<ErrorInfo> HandlerContext::CheckThread(const Route& route,
                                                      const std::string& thread_id) {
-  nlohmann::json config = ClientConfig(FindMember(body(), "config"));
+  json config = ClientConfig(FindMember(body(), "config"));
   if (auto refusal = api_.guard->CheckThread(Ask(route), config, thread_id, caller_)) {
     caller_.remembered = false;
     return ErrorOf(*std::move(refusal));
@@ -126,7 +123,7 @@ std::optional<ErrorInfo> HandlerContext::CheckThread(const Route& route,
   return std::nullopt;
 }
 
-void HandlerContext::SetBody(nlohmann::json body, size_t bytes) {
+void HandlerContext::SetBody(json body, size_t bytes) {
   *body_ = std::move(body);
   body_bytes_ = bytes;
 }

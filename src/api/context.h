@@ -2,11 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "agent_graph/json_fwd.h"
 #include "api/envelope.h"
 #include "api/routes.h"
 #include "api/validation.h"
@@ -93,9 +93,9 @@ class HandlerContext {
   memory::MemoryStore& memory() { return *api_.memory; }  // routes of the store only
 
   // The body: an object, empty for a route without one.
-  const nlohmann::json& body() const { return *body_; }
+  const json& body() const { return *body_; }
   size_t body_bytes() const { return body_bytes_; }
-  void SetBody(nlohmann::json body, size_t bytes);
+  void SetBody(json body, size_t bytes);
   MessageLimits message_limits() const;
 
   // {thread_id} and {message_id} of the path. An unusable one becomes a problem.
@@ -126,7 +126,7 @@ class HandlerContext {
   std::string guarded_thread_;        // the thread the guard was asked about
   bridge::HeaderList guard_headers_;  // of every answer to this request
   std::optional<Reply> rate_refusal_;
-  std::unique_ptr<nlohmann::json> body_;
+  std::unique_ptr<json> body_;
   size_t body_bytes_ = 0;
 };
 

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "agent_graph/json.h"
 #include "api/body_thread.h"
 #include "base/text.h"
 
 namespace agent_graph::api {
 namespace {
 
-using nlohmann::json;
 using Location = std::vector<std::string>;
 
 constexpr int64_t kNoMinimum = std::numeric_limits<int64_t>::min();
@@ -153,30 +152,28 @@ void CheckValue(const json& value, const Field& field, const Location& location,
 
 // --- JSON Schema -----------------------------------------------------------------------------
 
-using Schema = nlohmann::ordered_json;
-
-void SetType(Schema& schema, std::initializer_list<const char*> types, bool nullable) {
+void SetType(json& schema, std::initializer_list<const char*> types, bool nullable) {
   if (types.size() == 1 && !nullable) {
     schema["type"] = *types.begin();
     return;
   }
-  schema["type"] = Schema(types);
+  schema["type"] = json(types);
   if (nullable) schema["type"].push_back("null");
 }
 
-void SetBounds(Schema& schema, const Field& field, const char* minimum, const char* maximum) {
+void SetBounds(json& schema, const Field& field, const char* minimum, const char* maximum) {
   if (field.minimum != kNoMinimum) schema[minimum] = field.minimum;
   if (field.maximum != kNoMaximum) schema[maximum] = field.maximum;
 }
 
-void DescribeText(Schema& schema, const Field& field, bool nullable) {
+void DescribeText(json& schema, const Field& field, bool nullable) {
   SetType(schema, {"string"}, nullable);
   SetBounds(schema, field, "minLength", "maxLength");
   if (field.not_blank) schema["pattern"] = "\\S";
 }
 
 // As ThreadIdProblem has it.
-void DescribeThreadId(Schema& schema, const Field& field, bool nullable) {
+void DescribeThreadId(json& schema, const Field& field, bool nullable) {
   SetType(schema, {"string", "integer"}, nullable);
   if (field.not_blank) schema["pattern"] = "\\S";
   schema["not"] = {{"type", "string"}, {"pattern", "^(-[0-9]+|[+]?0+)$|(^|/)[.]{1,2}(/|$)"}};
@@ -185,14 +182,14 @@ void DescribeThreadId(Schema& schema, const Field& field, bool nullable) {
   schema["maxLength"] = kIdBytesMax;
 }
 
-void DescribeChoice(Schema& schema, const Field& field, bool nullable) {
-  schema["enum"] = Schema::array();
+void DescribeChoice(json& schema, const Field& field, bool nullable) {
+  schema["enum"] = json::array();
   for (std::string_view choice : field.choices) schema["enum"].push_back(choice);
   if (nullable) schema["enum"].push_back(nullptr);
   if (field.has_fallback) schema["default"] = field.choices[static_cast<size_t>(field.fallback)];
 }
 
-void DescribeArray(Schema& schema, const Field& field, bool nullable) {
+void DescribeArray(json& schema, const Field& field, bool nullable) {
   SetType(schema, {"array"}, nullable);
   SetBounds(schema, field, "minItems", "maxItems");
   if (field.type == FieldType::kMessages) {
@@ -202,14 +199,14 @@ void DescribeArray(Schema& schema, const Field& field, bool nullable) {
   }
 }
 
-void DescribeObject(Schema& schema, const Field& field, bool nullable) {
+void DescribeObject(json& schema, const Field& field, bool nullable) {
   schema = SchemaOf(field.members);
   SetType(schema, {"object"}, nullable);
   SetBounds(schema, field, "minProperties", "maxProperties");
   if (field.entry != nullptr) schema["additionalProperties"] = SchemaOf(*field.entry);
 }
 
-void DescribeType(Schema& schema, const Field& field) {
+void DescribeType(json& schema, const Field& field) {
   const bool nullable = !field.required && !field.not_null;
   switch (field.type) {
     case FieldType::kAny:
@@ -277,15 +274,15 @@ size_t ChoiceOf(const json& object, const Field& field) {
   return static_cast<size_t>(field.fallback);
 }
 
-Schema SchemaOf(const Field& field) {
-  Schema schema = Schema::object();
+json SchemaOf(const Field& field) {
+  json schema = json::object();
   DescribeType(schema, field);
   if (!field.description.empty()) schema["description"] = field.description;
   return schema;
 }
 
-Schema SchemaOf(std::span<const Field> fields) {
-  Schema schema = {{"type", "object"}};
+json SchemaOf(std::span<const Field> fields) {
+  json schema = {{"type", "object"}};
   for (const Field& field : fields) {
     schema["properties"][std::string(field.name)] = SchemaOf(field);
     if (field.required) schema["required"].push_back(field.name);

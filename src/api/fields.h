@@ -4,12 +4,12 @@
 
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "api/validation.h"
 
 namespace agent_graph::api {
@@ -59,15 +59,15 @@ struct RouteShape {
 };
 
 // Adds what is wrong with `object`, which stands at `location`, to `problems`.
-void CheckFields(const nlohmann::json& object, std::span<const Field> fields,
+void CheckFields(const json& object, std::span<const Field> fields,
                  const std::vector<std::string>& location, Problems& problems);
 
 // Of a body that was checked: the value, or the field's fallback.
-int64_t IntegerOf(const nlohmann::json& object, const Field& field);
-size_t ChoiceOf(const nlohmann::json& object, const Field& field);
+int64_t IntegerOf(const json& object, const Field& field);
+size_t ChoiceOf(const json& object, const Field& field);
 
 // The JSON Schema of the field, and of an object with these fields.
-nlohmann::ordered_json SchemaOf(const Field& field);
-nlohmann::ordered_json SchemaOf(std::span<const Field> fields);
+json SchemaOf(const Field& field);
+json SchemaOf(std::span<const Field> fields);
 
 }  // namespace agent_graph::api

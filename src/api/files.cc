@@ -1,8 +1,8 @@
 // GET /v1/files/{file_id}, …/info and …/url: files that were uploaded.
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "api/byte_range.h"
 #include "api/file_record.h"
 #include "api/handlers.h"
@@ -15,8 +15,6 @@
 
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kContentTypeBytesMax = 255;
 constexpr size_t kEtagDigits = 32;  // of the SHA-256

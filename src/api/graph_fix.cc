@@ -1,6 +1,6 @@
 // POST /v1/graph/fix: removes tool calls without a result, and results without a call.
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "api/body_thread.h"
 #include "api/context.h"
 #include "api/handlers.h"

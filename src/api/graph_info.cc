@@ -1,6 +1,6 @@
 // GET /v1/graph and /v1/graph:StateSchema: what graph is served, and with what.
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "api/context.h"
 #include "api/handlers.h"
 #include "base/json.h"
@@ -8,8 +8,6 @@
 
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 // Ids are derived from names, so that a client sees the same ones in every answer. START and END
 // are among the nodes: clients draw edges between what is listed here.

@@ -1,6 +1,6 @@
 // POST /v1/graph/invoke: a run to its end, answered in one piece.
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "api/handlers.h"
 #include "api/request_memory.h"
 #include "api/run_request.h"

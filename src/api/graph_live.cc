@@ -1,8 +1,8 @@
 // WS /v1/graph/live: a spoken conversation with a live agent. The first frame says how, and begins
 // the session, which lasts until the socket is closed.
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "agent_graph/json.h"
 #include "api/handlers.h"
 #include "api/run_request.h"
 #include "base/text.h"
@@ -13,8 +13,6 @@
 
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 // A problem with a value of the init frame.
 void RefuseInit(HandlerContext& context, const std::string& problem) {

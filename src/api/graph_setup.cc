@@ -1,9 +1,9 @@
 // POST /v1/graph/setup: replaces the tools of tool nodes that clients run, in all workers, until
 // nginx is started anew. For development: anybody who may call it changes what every run is told.
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "api/context.h"
 #include "api/handlers.h"
 #include "base/json.h"
@@ -11,8 +11,6 @@
 
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 constexpr char kNoParameters[] = R"({"type":"object","properties":{}})";
 

@@ -1,6 +1,6 @@
 // POST /v1/graph/stop: asks the run of a thread to end, on whichever worker it is.
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "api/body_thread.h"
 #include "api/context.h"
 #include "api/handlers.h"
@@ -10,8 +10,6 @@
 
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 // `config.cancel`: not even the node in progress is waited for.
 bool CancelOf(const json& body) {

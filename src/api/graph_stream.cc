@@ -1,6 +1,6 @@
 // POST /v1/graph/stream: a run as it happens, one JSON object a line.
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "api/handlers.h"
 #include "api/request_memory.h"
 #include "api/run_request.h"

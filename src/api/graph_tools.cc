@@ -1,8 +1,8 @@
 // GET /v1/graph/tools: what each tool node offers at the moment.
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
+#include "agent_graph/json.h"
 #include "api/context.h"
 #include "api/handlers.h"
 #include "base/json.h"
@@ -11,8 +11,6 @@
 
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kNodesAtOnce = 16;  // each may wait for its servers
 constexpr std::chrono::seconds kServersTimeout{30};

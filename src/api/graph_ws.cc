@@ -1,8 +1,8 @@
 // WS /v1/graph/ws: one run a frame, each streamed as POST /v1/graph/stream does it, one chunk a
 // message. What is wrong with a frame is told in an error chunk; the socket stays open.
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "agent_graph/json.h"
 #include "api/body_thread.h"
 #include "api/handlers.h"
 #include "api/request_memory.h"
@@ -19,8 +19,6 @@
 
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 std::string Frame(std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);

@@ -1,15 +1,14 @@
 #include "api/media_urls.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "agent_graph/json.h"
+
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::string_view kMediaTypes[] = {"image", "audio", "video", "document"};
 

@@ -1,10 +1,10 @@
 // Checks the URLs of images, audio, video and documents in messages of a request.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "api/validation.h"
 #include "settings/media_urls.h"
 
@@ -12,7 +12,7 @@ namespace agent_graph::api {
 
 // Adds a problem for each URL in `content` that the service does not allow. `content` is the value
 // at `path`; only an array of blocks can hold URLs.
-void CheckMediaUrls(const nlohmann::json& content, const std::vector<std::string>& path,
+void CheckMediaUrls(const json& content, const std::vector<std::string>& path,
                     const settings::MediaUrls& urls, Problems& problems);
 
 }  // namespace agent_graph::api

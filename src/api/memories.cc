@@ -1,6 +1,6 @@
 // The routes below /v1/store.
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "api/context.h"
 #include "api/handlers.h"
 #include "api/memory_request.h"
@@ -11,8 +11,6 @@
 
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 memory::Patience PatienceOf(HandlerContext& context) {
   return {context.exchange().cancellation(), kNoDeadline};

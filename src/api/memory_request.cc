@@ -1,8 +1,8 @@
 #include "api/memory_request.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "api/body_thread.h"
 #include "api/file_references.h"
 #include "api/inline_files.h"
@@ -14,8 +14,6 @@
 
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 // An id in `config`; empty when it is absent, null or blank.
 std::string ReadConfigId(const json* config, const std::string& key, Problems& problems) {

@@ -1,8 +1,8 @@
 #include "api/openapi.h"
 
 #include <array>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "api/openapi_components.h"
 #include "api/request_shapes.h"
 #include "api/routes.h"
@@ -10,8 +10,6 @@
 
 namespace agent_graph::api {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSchemas = "#/components/schemas/";
 
@@ -29,7 +27,7 @@ std::string MethodKey(Method method) {
   return "";
 }
 
-Json Reference(std::string_view component) {
+json Reference(std::string_view component) {
   return {{"$ref", std::string(kSchemas) + std::string(component)}};
 }
 
@@ -49,7 +47,7 @@ std::string OperationId(const Route& route) {
 }
 
 // Of the names that occur in paths; others are any text.
-Json PathParameterSchema(std::string_view name) {
+json PathParameterSchema(std::string_view name) {
   static constexpr Field kThread{
       .name = "thread_id", .type = FieldType::kThreadId, .required = true, .not_blank = true};
   static constexpr Field kOther{.name = {},
@@ -57,14 +55,14 @@ Json PathParameterSchema(std::string_view name) {
                                 .required = true,
                                 .not_blank = true,
                                 .maximum = static_cast<int64_t>(kIdBytesMax)};
-  Json schema = SchemaOf(name == "thread_id" ? kThread : kOther);
+  json schema = SchemaOf(name == "thread_id" ? kThread : kOther);
   schema["type"] = "string";
   schema.erase("minimum");
   schema.erase("maximum");
   return schema;
 }
 
-void AppendPathParameters(Json& parameters, std::string_view pattern) {
+void AppendPathParameters(json& parameters, std::string_view pattern) {
   for (size_t at = pattern.find('{'); at != std::string_view::npos; at = pattern.find('{', at)) {
     size_t end = pattern.find('}', at);
     std::string_view name = pattern.substr(at + 1, end - at - 1);
@@ -76,12 +74,12 @@ void AppendPathParameters(Json& parameters, std::string_view pattern) {
   }
 }
 
-Json Parameters(const Route& route) {
-  Json parameters = Json::array();
+json Parameters(const Route& route) {
+  json parameters = json::array();
   AppendPathParameters(parameters, route.pattern);
   if (route.shape.query != nullptr) {
     for (Field field : route.shape.query->fields) {
-      Json parameter = {{"name", field.name}, {"in", "query"}, {"required", field.required}};
+      json parameter = {{"name", field.name}, {"in", "query"}, {"required", field.required}};
       if (!field.description.empty()) parameter["description"] = field.description;
       field.description = {};
       field.required = true;  // a query knows no null
@@ -92,17 +90,17 @@ Json Parameters(const Route& route) {
   return parameters;
 }
 
-Json RequestBody(const Route& route) {
+json RequestBody(const Route& route) {
   if (route.body == BodyKind::kStream) {
-    Json schema = {
+    json schema = {
         {"type", "object"},
         {"properties", {{"file", {{"type", "string"}, {"format", "binary"}, {"minLength", 1}}}}},
         {"required", {"file"}}};
     return {{"required", true},
             {"content", {{"multipart/form-data", {{"schema", std::move(schema)}}}}}};
   }
-  Json schema =
-      route.shape.body != nullptr ? Reference(route.shape.body->name) : Json{{"type", "object"}};
+  json schema =
+      route.shape.body != nullptr ? Reference(route.shape.body->name) : json{{"type", "object"}};
   const bool required = route.body == BodyKind::kJson;
   if (!required) schema = {{"anyOf", {std::move(schema), {{"type", "null"}}}}};
   return {{"required", required},
@@ -110,8 +108,8 @@ Json RequestBody(const Route& route) {
 }
 
 // What every success is wrapped in.
-Json Envelope(std::string_view component) {
-  Json data = component.empty() ? Json::object() : Reference(component);
+json Envelope(std::string_view component) {
+  json data = component.empty() ? json::object() : Reference(component);
   return {{"type", "object"},
           {"properties",
            {{"success", {{"const", true}}},
@@ -122,12 +120,12 @@ Json Envelope(std::string_view component) {
           {"required", {"success", "data", "metadata"}}};
 }
 
-Json StreamContent() {
-  Json lines = {{"schema", Reference("StreamChunk")}};
+json StreamContent() {
+  json lines = {{"schema", Reference("StreamChunk")}};
   return {{"text/event-stream", lines}, {"application/x-ndjson", lines}};
 }
 
-Json Success(const Route& route) {
+json Success(const Route& route) {
   if (route.transport != Transport::kHttp)
     return {{"description", "The connection is a WebSocket"}};
   if (route.shape.data == kStreamAnswer) {
@@ -135,7 +133,7 @@ Json Success(const Route& route) {
             {"content", StreamContent()}};
   }
   if (route.shape.data == kBytesAnswer) {
-    Json bytes = {{"schema", {{"type", "string"}, {"format", "binary"}}}};
+    json bytes = {{"schema", {{"type", "string"}, {"format", "binary"}}}};
     return {{"description", "The bytes, under the type they were stored with"},
             {"content", {{"*/*", std::move(bytes)}}}};
   }
@@ -143,23 +141,23 @@ Json Success(const Route& route) {
           {"content", {{"application/json", {{"schema", Envelope(route.shape.data)}}}}}};
 }
 
-Json Responses(const Route& route) {
-  Json error = {{"$ref", "#/components/responses/Error"}};
+json Responses(const Route& route) {
+  json error = {{"$ref", "#/components/responses/Error"}};
   return {{route.transport == Transport::kHttp ? "200" : "101", Success(route)},
           {"4XX", error},
           {"5XX", error}};
 }
 
-Json Operation(const Route& route, bool guarded) {
-  Json operation = {{"operationId", OperationId(route)}, {"summary", route.summary}};
+json Operation(const Route& route, bool guarded) {
+  json operation = {{"operationId", OperationId(route)}, {"summary", route.summary}};
   operation["tags"] = {route.resource.empty() ? "public" : std::string(route.resource)};
-  if (Json parameters = Parameters(route); !parameters.empty()) {
+  if (json parameters = Parameters(route); !parameters.empty()) {
     operation["parameters"] = std::move(parameters);
   }
   if (route.body != BodyKind::kNone) operation["requestBody"] = RequestBody(route);
   operation["responses"] = Responses(route);
   if (route.transport != Transport::kHttp) {
-    Json socket = {{"liveAudio", route.transport == Transport::kLiveSocket}};
+    json socket = {{"liveAudio", route.transport == Transport::kLiveSocket}};
     if (route.shape.body != nullptr) socket["clientFrame"] = Reference(route.shape.body->name);
     if (!route.shape.data.empty()) socket["serverFrame"] = Reference(route.shape.data);
     operation["x-websocket"] = std::move(socket);
@@ -167,13 +165,13 @@ Json Operation(const Route& route, bool guarded) {
   if (route.access == Access::kGuarded) {
     operation["x-permission"] = std::string(route.resource) + ":" + std::string(route.action);
   } else if (guarded) {
-    operation["security"] = Json::array();
+    operation["security"] = json::array();
   }
   return operation;
 }
 
-Json Paths(bool guarded) {
-  Json paths = Json::object();
+json Paths(bool guarded) {
+  json paths = json::object();
   for (const Route& route : Routes()) {
     if (route.access == Access::kDocumentation) continue;
     paths[std::string(route.pattern)][MethodKey(route.method)] = Operation(route, guarded);
@@ -181,18 +179,18 @@ Json Paths(bool guarded) {
   return paths;
 }
 
-Json Schemas() {
-  Json schemas = Json::object();
+json Schemas() {
+  json schemas = json::object();
   for (const Route& route : Routes()) {
     const FieldTable* body = route.shape.body;
     if (body != nullptr) schemas[std::string(body->name)] = SchemaOf(body->fields);
   }
   for (std::string_view text : {kMessageSchemas, kAnswerSchemas, kFileSchemas})
-    schemas.update(Json::parse(text));
+    schemas.update(json::parse(text));
   return schemas;
 }
 
-Json SecuritySchemes() {
+json SecuritySchemes() {
   return {{"bearer",
            {{"type", "http"},
             {"scheme", "bearer"},
@@ -206,18 +204,18 @@ Json SecuritySchemes() {
 std::string OpenApiDocument(const settings::Settings& settings, std::string_view base_path) {
   const bool guarded =
       settings.authentication.method != settings::AuthenticationSettings::Method::kNone;
-  Json document = {{"openapi", "3.1.0"},
+  json document = {{"openapi", "3.1.0"},
                    {"info", {{"title", "Agent Graph"}, {"version", kVersion}}},
                    {"servers", {{{"url", base_path.empty() ? "/" : base_path}}}},
                    {"paths", Paths(guarded)}};
-  Json& components = document["components"];
+  json& components = document["components"];
   components["schemas"] = Schemas();
   components["responses"]["Error"] = {
       {"description", "The request failed"},
       {"content", {{"application/json", {{"schema", Reference("Error")}}}}}};
   if (guarded) {
     components["securitySchemes"] = SecuritySchemes();
-    document["security"] = {{{"bearer", Json::array()}}};
+    document["security"] = {{{"bearer", json::array()}}};
   }
   return document.dump();
 }

@@ -1,9 +1,9 @@
 #include "api/run_request.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "agent_graph/json.h"
 #include "api/body_thread.h"
 #include "api/errors.h"
 #include "api/file_references.h"
@@ -14,8 +14,6 @@
 
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kRunIdBytesMax = 128;
 constexpr std::string_view kAnonymousUser = "anonymous";

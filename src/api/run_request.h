@@ -34,11 +34,11 @@ Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest reques
 // with an underscore.
 bool IsReservedConfigKey(std::string_view key);
 // What is left of `config`, which may be null, without that part.
-nlohmann::json ClientConfig(const nlohmann::json* config);
+json ClientConfig(const json* config);
 
 // What the graph sees: the client's config, which may be null, without the server's keys, and the
 // caller.
-std::string GraphConfig(const nlohmann::json* config, const Caller& caller);
+std::string GraphConfig(const json* config, const Caller& caller);
 
 // {"is_new_thread":…,"thread_id":…,"thread_name":…,"run_id":…}: `meta` of an invoke.
 std::string RunMetaJson(const run::RunStart& start);

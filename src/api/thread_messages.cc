@@ -1,6 +1,6 @@
 // GET and POST /v1/threads/{thread_id}/messages, GET and DELETE …/messages/{message_id}.
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "api/context.h"
 #include "api/file_references.h"
 #include "api/handlers.h"
@@ -60,7 +60,7 @@ void AddMessages(HandlerContext& context) {
   append.user_id = context.caller().user_id;
   append.thread_id = context.ThreadId(problems);
   append.creation_id = NewUuid();
-  if (const nlohmann::json* metadata = FindMember(context.body(), "metadata")) {
+  if (const json* metadata = FindMember(context.body(), "metadata")) {
     append.metadata_json = DumpJson(*metadata);
   }
   std::vector<Message> messages =

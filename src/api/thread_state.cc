@@ -1,6 +1,6 @@
 // GET, PUT and DELETE /v1/threads/{thread_id}/state.
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "api/context.h"
 #include "api/file_references.h"
 #include "api/handlers.h"
@@ -11,8 +11,6 @@
 
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 // Sorts the fields of `state` into what the store merges by different rules. `execution_meta`
 // belongs to the run and is left out.

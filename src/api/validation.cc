@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "api/inline_files.h"
 #include "api/media_urls.h"
 #include "base/text.h"
@@ -11,8 +11,6 @@
 
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 std::string Join(const std::vector<std::string>& path) {
   std::string text;

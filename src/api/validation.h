@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "agent_graph/message.h"
 #include "api/errors.h"
 
@@ -47,16 +47,15 @@ std::optional<std::string> LabelProblem(std::string_view label);
 // --- the body --------------------------------------------------------------------------------
 
 // A member of an object; null when it is absent or null.
-const nlohmann::json* FindMember(const nlohmann::json& object, const std::string& key);
+const json* FindMember(const json& object, const std::string& key);
 
 // Optional members: absent and null give the default.
-int64_t ReadInteger(const nlohmann::json& body, const std::string& key, int64_t fallback,
-                    int64_t minimum, int64_t maximum, Problems& problems);
-size_t ReadChoice(const nlohmann::json& body, const std::string& key,
-                  std::span<const std::string_view> names, size_t fallback, Problems& problems);
+int64_t ReadInteger(const json& body, const std::string& key, int64_t fallback, int64_t minimum,
+                    int64_t maximum, Problems& problems);
+size_t ReadChoice(const json& body, const std::string& key, std::span<const std::string_view> names,
+                  size_t fallback, Problems& problems);
 // An object, or null when absent.
-const nlohmann::json* ReadObject(const nlohmann::json& body, const std::string& key,
-                                 Problems& problems);
+const json* ReadObject(const json& body, const std::string& key, Problems& problems);
 
 struct MessageLimits {
   const settings::MediaUrls& media_urls;
@@ -71,12 +70,11 @@ void AddTooLarge(const std::vector<std::string>& path, size_t index, size_t mess
                  Problems& problems);
 
 // A non-empty array of messages.
-std::vector<Message> ReadMessages(const nlohmann::json& body, const std::string& key,
+std::vector<Message> ReadMessages(const json& body, const std::string& key,
                                   const MessageLimits& limits, Problems& problems);
 // The same for an array that may be empty; `path` is where it stands, e.g. {"body", "state",
 // "context"}.
-std::vector<Message> ReadMessageArray(const nlohmann::json& array,
-                                      const std::vector<std::string>& path,
+std::vector<Message> ReadMessageArray(const json& array, const std::vector<std::string>& path,
                                       const MessageLimits& limits, Problems& problems);
 
 }  // namespace agent_graph::api

@@ -1,7 +1,6 @@
 #include "auth/authenticator.h"
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "auth/credential.h"
 #include "base/clock.h"
 
@@ -17,8 +16,7 @@ std::optional<std::string> IncomingRequest::Credential() const {
   return FindCredential(head, websocket, bearer_protocols == nullptr ? none : *bearer_protocols);
 }
 
-std::optional<Refusal> JwtAuthenticator::Authenticate(const IncomingRequest& request,
-                                                      nlohmann::json& user,
+std::optional<Refusal> JwtAuthenticator::Authenticate(const IncomingRequest& request, json& user,
                                                       bridge::HeaderList& headers) {
   std::optional<std::string> token = request.Credential();
   if (!token) {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "auth/jwt.h"
 #include "auth/refusal.h"
 #include "bridge/request.h"
@@ -29,14 +29,14 @@ class Authenticator {
   virtual ~Authenticator() = default;
   // Sets `user` to an object, an empty one for an anonymous request, unless it refuses. `headers`
   // go with the answer in either case.
-  virtual std::optional<Refusal> Authenticate(const IncomingRequest& request, nlohmann::json& user,
+  virtual std::optional<Refusal> Authenticate(const IncomingRequest& request, json& user,
                                               bridge::HeaderList& headers) = 0;
 };
 
 class JwtAuthenticator : public Authenticator {
  public:
   explicit JwtAuthenticator(JwtVerifier verifier) : verifier_(std::move(verifier)) {}
-  std::optional<Refusal> Authenticate(const IncomingRequest& request, nlohmann::json& user,
+  std::optional<Refusal> Authenticate(const IncomingRequest& request, json& user,
                                       bridge::HeaderList& headers) override;
 
  private:

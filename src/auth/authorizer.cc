@@ -1,13 +1,13 @@
 #include "auth/authorizer.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
+
+#include "agent_graph/json.h"
 
 namespace agent_graph::auth {
 namespace {
 
-using nlohmann::json;
 using Policy = settings::AuthorizationSettings::Policy;
 
 constexpr std::string_view kEveryScope = "*";

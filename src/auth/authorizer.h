@@ -3,12 +3,12 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "auth/ownership.h"
 #include "bridge/request.h"
 #include "runtime/cancellation.h"
@@ -23,12 +23,12 @@ struct Permission {
 };
 
 struct Question {
-  const nlohmann::json& user;  // an object
+  const json& user;            // an object
   const std::string& user_id;  // empty: nobody
   Permission permission;
   const std::string& resource_id;  // empty: makes or lists objects
   const bridge::RequestHead& head;
-  const nlohmann::json* config;  // what the body said; null before it was read
+  const json* config;  // what the body said; null before it was read
   const runtime::Cancellation& cancellation;
 };
 
@@ -46,7 +46,7 @@ std::optional<std::string> MissingScope(const Scopes& scopes, const Permission& 
 // "Not authorized to invoke graph"
 std::string NotAuthorized(const Permission& permission);
 // `scopes` of the user when it is an array; its texts.
-Scopes ScopesOfUser(const nlohmann::json& user);
+Scopes ScopesOfUser(const json& user);
 
 // Thread-safe; on fibers.
 class Authorizer {
@@ -67,7 +67,7 @@ class PolicyAuthorizer : public Authorizer {
   void Evict(const std::string&) override {}
 
  private:
-  Scopes ScopesFor(const nlohmann::json& user) const;
+  Scopes ScopesFor(const json& user) const;
   bool MayTouch(const Question& question, Decision& decision);
 
   const settings::AuthorizationSettings& settings_;

@@ -1,7 +1,7 @@
 // What the SDK's auth.h leaves to the server.
-#include <nlohmann/json.hpp>
 
 #include "agent_graph/auth.h"
+#include "agent_graph/json.h"
 
 namespace agent_graph {
 
@@ -25,12 +25,11 @@ Isolation AuthorizationBackend::IsolationScope() {
   return Isolation::kOwner;
 }
 
-std::optional<std::vector<std::string>> AuthorizationBackend::ScopesFor(
-    const nlohmann::json& user) {
+std::optional<std::vector<std::string>> AuthorizationBackend::ScopesFor(const json& user) {
   auto scopes = user.find("scopes");
   if (!user.is_object() || scopes == user.end() || !scopes->is_array()) return std::nullopt;
   std::vector<std::string> names;
-  for (const nlohmann::json& scope : *scopes) {
+  for (const json& scope : *scopes) {
     if (scope.is_string()) names.push_back(scope.get<std::string>());
   }
   return names;

@@ -1,8 +1,8 @@
 #include "auth/guard.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "auth/authenticator.h"
 #include "auth/owner_cache.h"
 #include "auth/user_code.h"
@@ -11,7 +11,6 @@
 namespace agent_graph::auth {
 namespace {
 
-using nlohmann::json;
 using settings::AuthenticationSettings;
 using settings::AuthorizationSettings;
 

@@ -4,11 +4,11 @@
 
 #include <functional>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "auth/authorizer.h"
 #include "auth/refusal.h"
 #include "base/clock.h"
@@ -70,7 +70,7 @@ class Guard {
   GuardOutcome Check(const GuardRequest& request);
   // The second step, for a thread that the body names; after Check let the request through.
   // `config` is the body's without the server's keys. May set `caller.remembered`.
-  std::optional<Refusal> CheckThread(const GuardRequest& request, const nlohmann::json& config,
+  std::optional<Refusal> CheckThread(const GuardRequest& request, const json& config,
                                      const std::string& thread_id, Caller& caller);
   // A remembered owner let the request through, but the state service found no such thread of the
   // caller's: what is true now. The cache is put right.

@@ -3,16 +3,14 @@
 #include <openssl/param_build.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "auth/base64url.h"
 #include "auth/jwt_key.h"
 #include "base/json.h"
 
 namespace agent_graph::auth {
 namespace {
-
-using nlohmann::json;
 
 struct Delete {
   void operator()(OSSL_PARAM_BLD* builder) const { OSSL_PARAM_BLD_free(builder); }

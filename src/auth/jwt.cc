@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "agent_graph/json.h"
 #include "auth/base64url.h"
 #include "base/file_content.h"
 #include "base/file_descriptor.h"
@@ -14,8 +14,6 @@
 
 namespace agent_graph::auth {
 namespace {
-
-using nlohmann::json;
 
 // RFC 7515, 4 and RFC 7519, 4: duplicate names are refused, at any depth. Which of two claims
 // counts would depend on the parser, and another program may have checked the other one.

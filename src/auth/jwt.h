@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "auth/jwt_key.h"
 #include "base/status.h"
 
@@ -37,7 +37,7 @@ class JwtVerifier {
   static JwtVerifier WithoutKeys();
 
   // `claims` is set for kValid: an object with a usable `user_id` and an `exp` after `now`.
-  TokenVerdict Verify(std::string_view token, double now, nlohmann::json& claims) const;
+  TokenVerdict Verify(std::string_view token, double now, json& claims) const;
 
  private:
   JwtVerifier() = default;
@@ -49,6 +49,6 @@ class JwtVerifier {
 };
 
 // `user_id` of a user as text: a string of 1 to 1024 bytes or an integer. Empty for anything else.
-std::string UserIdOf(const nlohmann::json& user);
+std::string UserIdOf(const json& user);
 
 }  // namespace agent_graph::auth

@@ -1,17 +1,15 @@
 #include "auth/user_code.h"
 
-#include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/allocation_account.h"
 #include "runtime/signal.h"
 #include "runtime/thread.h"
 
 namespace agent_graph::auth {
 namespace {
-
-using nlohmann::json;
 
 constexpr int kHttpStatusMin = 400;
 constexpr int kHttpStatusMax = 599;

@@ -30,7 +30,7 @@ class CustomAuthenticator : public Authenticator {
  public:
   CustomAuthenticator(std::shared_ptr<AuthenticationBackend> backend, runtime::Runtime& runtime,
                       Warn warn);
-  std::optional<Refusal> Authenticate(const IncomingRequest& request, nlohmann::json& user,
+  std::optional<Refusal> Authenticate(const IncomingRequest& request, json& user,
                                       bridge::HeaderList& headers) override;
 
  private:

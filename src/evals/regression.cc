@@ -2,15 +2,13 @@
 
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "agent_graph/json.h"
 #include "evals/format.h"
 
 namespace agent_graph::evals {
 namespace {
-
-using nlohmann::json;
 
 constexpr double kFlatBelow = 0.005;  // differs in neither of the two decimals shown
 

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "evals/mean.h"
 
 namespace agent_graph::evals {
 namespace {
-
-using nlohmann::json;
 
 constexpr JsonLimits kReportLimits{128, 1'000'000};
 constexpr double kCountMax = 1e15;

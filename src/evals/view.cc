@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <ctime>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "evals/format.h"
 #include "evals/mean.h"
@@ -12,8 +12,6 @@
 
 namespace agent_graph::evals {
 namespace {
-
-using nlohmann::json;
 
 constexpr char kNothing[] = "\u2014";  // a dash
 constexpr char kDot[] = " \u00b7 ";

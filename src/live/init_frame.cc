@@ -1,16 +1,14 @@
 #include "live/init_frame.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/letter_case.h"
 #include "live/session.h"
 
 namespace agent_graph::live {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kNameBytesMax = 256;
 constexpr size_t kTagsMax = 100;

@@ -1,11 +1,11 @@
 // The first frame of a session: what the client wants to be different from the compiled agent.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "agent_graph/live_agent.h"
 #include "base/status.h"
 #include "bridge/exchange.h"

@@ -1,8 +1,8 @@
 // Session: the calls of the model, and hand-over.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "live/events.h"
@@ -18,7 +18,7 @@ constexpr size_t kWordsBytesMax = 128 * 1024;
 constexpr size_t kUntoldBytesMax = 4 * kWordsBytesMax;  // and of those of several replies
 
 std::string TransferTarget(const realtime::ToolCall& call) {
-  Result<nlohmann::json> arguments = ParseJson(call.arguments_json);
+  Result<json> arguments = ParseJson(call.arguments_json);
   if (!arguments.ok() || !arguments->is_object()) return "";
   auto agent = arguments->find("agent");
   return agent != arguments->end() && agent->is_string() ? agent->get<std::string>() : "";

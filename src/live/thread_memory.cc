@@ -1,8 +1,8 @@
 #include "live/thread_memory.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "message/codec.h"
 
@@ -30,7 +30,7 @@ std::vector<Message> History(const state::ThreadState& thread) {
 }
 
 std::string StoredHandle(const state::ThreadRecord& thread) {
-  Result<nlohmann::json> metadata = ParseJson(thread.metadata_json);
+  Result<json> metadata = ParseJson(thread.metadata_json);
   if (!metadata.ok() || !metadata->is_object()) return "";
   auto handle = metadata->find(state::kResumptionHandle);
   return handle != metadata->end() && handle->is_string() ? handle->get<std::string>() : "";

@@ -1,9 +1,9 @@
 #include "live/upstream.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 
 namespace agent_graph::live {
@@ -20,7 +20,7 @@ std::optional<UpstreamFrame> ReadUpstreamFrame(bridge::SocketMessage message) {
     if (message.payload.empty()) return std::nullopt;
     return UpstreamFrame{Kind::kAudio, std::move(message.payload)};
   }
-  Result<nlohmann::json> frame = ParseJson(message.payload, kJsonLimits);
+  Result<json> frame = ParseJson(message.payload, kJsonLimits);
   if (!frame.ok() || !frame->is_object()) return std::nullopt;
   auto type = frame->find("type");
   if (type == frame->end() || !type->is_string()) return std::nullopt;

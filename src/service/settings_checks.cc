@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "api/routes.h"
 #include "base/errno_text.h"
 #include "base/file_descriptor.h"

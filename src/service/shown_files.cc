@@ -1,11 +1,11 @@
 #include "service/shown_files.h"
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <variant>
 
+#include "agent_graph/json.h"
 #include "models/media.h"
 #include "run/run_environment.h"
 #include "runtime/runtime.h"

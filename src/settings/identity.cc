@@ -3,11 +3,10 @@
 #include <array>
 #include <limits>
 
+#include "agent_graph/json.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "settings/access.h"
-
-#include <nlohmann/json.hpp>
 
 namespace agent_graph::settings {
 namespace {

@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/letter_case.h"
 #include "settings/url.h"
 
@@ -230,7 +230,7 @@ Status ReadVariables(const Settings& settings, const Key<Target> (&rows)[kRows],
   for (const Key<Target>& row : rows) {
     auto found = settings.environment.find(row.name);
     if (found == settings.environment.end() || found->second.empty()) continue;
-    const nlohmann::json text = found->second;
+    const json text = found->second;
     // Taken as it is: what stands in a variable is not expanded again.
     const Environment none;
     AG_RETURN_IF_ERROR(row.read(Value(text, std::string(row.name), none), target));

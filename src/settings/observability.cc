@@ -1,8 +1,8 @@
 #include "settings/observability.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/letter_case.h"
 #include "base/text.h"
@@ -65,7 +65,7 @@ Status ReadEndpoint(const Value& value, ObservabilitySettings& observability) {
 }
 
 Status ReadSampleRatio(const Value& value, ObservabilitySettings& observability) {
-  const nlohmann::json& node = value.node();
+  const json& node = value.node();
   const double ratio = node.is_number() ? node.get<double>() : -1;
   if (!(ratio >= 0 && ratio <= 1)) return value.Error("must be a number from 0 to 1");
   observability.sample_millionths = static_cast<uint64_t>(ratio * 1'000'000 + 0.5);
@@ -129,7 +129,7 @@ Status ApplyEnvironmentToObservability(Settings& settings) {
 Status ReadObservability(const Value& value, Settings& settings) {
   if (value.IsNull()) return Status::Ok();
   AG_RETURN_IF_ERROR(value.CheckObject());
-  nlohmann::json own = nlohmann::json::object();
+  json own = json::object();
   for (const std::string& key : value.Keys()) {
     if (std::ranges::count(kForeignKeys, key) > 0) {
       settings.warnings.push_back(value.path() + "." + key + ": has no effect in this service");

@@ -1,10 +1,10 @@
 #include "settings/rate_limit.h"
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "settings/access.h"
 
 namespace agent_graph::settings {

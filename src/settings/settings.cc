@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/configuration_json.h"
 #include "base/json.h"
 #include "net/proxies.h"
@@ -18,8 +18,6 @@
 
 namespace agent_graph::settings {
 namespace {
-
-using nlohmann::json;
 
 Status Invalid(std::string message) {
   return Status(StatusCode::kInvalidArgument, std::move(message));

@@ -1,8 +1,8 @@
 #include "settings/value.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/environment.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -10,8 +10,6 @@
 
 namespace agent_graph::settings {
 namespace {
-
-using nlohmann::json;
 
 // Insertions, deletions and replacements that lead from one word to the other.
 size_t EditDistance(std::string_view a, std::string_view b) {

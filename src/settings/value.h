@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "base/status.h"
 #include "settings/settings.h"
 
@@ -15,10 +15,10 @@ namespace agent_graph::settings {
 
 class Value {
  public:
-  Value(const nlohmann::json& node, std::string path, const Environment& environment)
+  Value(const json& node, std::string path, const Environment& environment)
       : node_(node), path_(std::move(path)), environment_(environment) {}
 
-  const nlohmann::json& node() const { return node_; }
+  const json& node() const { return node_; }
   const std::string& path() const { return path_; }
   const Environment& environment() const { return environment_; }
 
@@ -45,8 +45,8 @@ class Value {
   Status ReadInteger(int64_t minimum, int64_t maximum, int64_t& out) const;
   Status ReadStrings(std::vector<std::string>& out) const;  // an array, or text with commas
   Status ReadHeaders(std::map<std::string, std::string>& out) const;
-  Status ReadObjectText(std::string& out) const;   // an object of free shape, as JSON text
-  Status ReadExpanded(nlohmann::json& out) const;  // anything, with ${NAME} expanded in its texts
+  Status ReadObjectText(std::string& out) const;  // an object of free shape, as JSON text
+  Status ReadExpanded(json& out) const;           // anything, with ${NAME} expanded in its texts
   Status CheckObject() const;
 
   template <typename Integer>
@@ -63,7 +63,7 @@ class Value {
                     std::span<const std::string_view> unavailable = {}) const;
 
  private:
-  const nlohmann::json& node_;
+  const json& node_;
   const std::string path_;
   const Environment& environment_;
 };

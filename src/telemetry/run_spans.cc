@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <unordered_map>
 
+#include "agent_graph/json.h"
 #include "base/ids.h"
 #include "base/letter_case.h"
 #include "base/own_json.h"
@@ -13,8 +13,6 @@
 
 namespace agent_graph::telemetry {
 namespace {
-
-using nlohmann::json;
 
 std::string NewSpanId() {
   char text[17];

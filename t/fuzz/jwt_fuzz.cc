@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "agent_graph/json.h"
 #include "auth/base64url.h"
 #include "auth/jwt.h"
 
@@ -47,7 +47,7 @@ const JwtVerifier& Verifier() {
 }
 
 void TryUnsigned(std::string_view token) {
-  nlohmann::json claims;
+  json claims;
   Require(Verifier().Verify(token, kNow, claims) == TokenVerdict::kInvalid);
 }
 
@@ -62,7 +62,7 @@ void TrySigned(std::string_view text) {
   HMAC(EVP_sha256(), kSecret.data(), static_cast<int>(kSecret.size()),
        reinterpret_cast<const unsigned char*>(token.data()), token.size(), digest, &length);
   token += "." + EncodeBase64Url({reinterpret_cast<char*>(digest), length});
-  nlohmann::json claims;
+  json claims;
   if (Verifier().Verify(token, kNow, claims) != TokenVerdict::kValid) return;
   Require(claims.is_object() && claims["exp"].is_number() && claims["exp"].get<double>() > kNow);
   std::string user_id = UserIdOf(claims);

@@ -2,10 +2,10 @@
 // what the tables let through is within their bounds, and every refusal is a JSON text.
 #include <cstdint>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "agent_graph/json.h"
 #include "api/body_thread.h"
 #include "api/envelope.h"
 #include "api/query.h"
@@ -42,12 +42,12 @@ void TryQuery(std::string_view text) {
 }
 
 void RefusalIsJson(Problems problems) {
-  Require(nlohmann::json::accept(ErrorEnvelope(std::move(problems).Error(), "id")));
+  Require(json::accept(ErrorEnvelope(std::move(problems).Error(), "id")));
 }
 
 const settings::MediaUrls kMediaUrls;
 
-void TryBody(const nlohmann::json& body, const FieldTable& table, size_t bytes) {
+void TryBody(const json& body, const FieldTable& table, size_t bytes) {
   Problems problems;
   CheckFields(body, table.fields, {"body"}, problems);
   (void)BodyThreadId(body, problems);
@@ -65,9 +65,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
   TryPath(text);
   TryQuery(text);
-  Result<nlohmann::json> body = ParseJson(text);
+  Result<json> body = ParseJson(text);
   if (!body.ok()) return 0;
-  Require(nlohmann::json::accept(DumpJson(*body)));
+  Require(json::accept(DumpJson(*body)));
   if (!body->is_object()) return 0;
   for (const FieldTable* table :
        {&kRunBody, &kRunFrame, &kStopBody, &kFixBody, &kConfigBody, &kStateBody, &kMessagesBody}) {

@@ -2,7 +2,7 @@
 #include <agent_graph/agent_graph.h>
 #include <agent_graph/auth.h>
 
-#include <nlohmann/json.hpp>
+#include <agent_graph/json.h>
 #include <string>
 #include <vector>
 
@@ -25,8 +25,8 @@ void AllocateHuge() {
 
 // Also what destructors allocate must not fail: that of a JSON value does.
 void AllocateJson() {
-  nlohmann::json values = nlohmann::json::array();
-  for (;;) values.push_back({std::string(kTextBytes, 'x'), {{"key", nlohmann::json::array({1})}}});
+  json values = json::array();
+  for (;;) values.push_back({std::string(kTextBytes, 'x'), {{"key", json::array({1})}}});
 }
 
 void AllocateAs(const std::string& wish) {
@@ -72,12 +72,11 @@ void BuildPredicate(GraphBuilder& graph) {
 }
 
 void BuildReducer(GraphBuilder& graph) {
-  graph.AddField({.name = "wish",
-                  .reducer = Reducer::kCustom,
-                  .custom = [](const nlohmann::json&, const nlohmann::json& update) {
-                    AllocateAs(update.get<std::string>());
-                    return update;
-                  }});
+  graph.AddField(
+      {.name = "wish", .reducer = Reducer::kCustom, .custom = [](const json&, const json& update) {
+         AllocateAs(update.get<std::string>());
+         return update;
+       }});
   graph.AddFunction("MAIN", [](const State& state, RunContext&) {
     return NodeResult(Message::Assistant("modest")).Set("wish", state.LastUserText());
   });
@@ -89,24 +88,24 @@ void BuildTool(GraphBuilder& graph) {
     Message message;
     message.role = Role::kAssistant;
     message.content.emplace_back(
-        ToolCallBlock{"call-1", "allocate", nlohmann::json{{"wish", state.LastUserText()}}.dump()});
+        ToolCallBlock{"call-1", "allocate", json{{"wish", state.LastUserText()}}.dump()});
     return message;
   });
   graph.AddToolNode(
       "TOOLS", {{.name = "allocate",
                  .description = "Allocates.",
                  .parameters_json = R"({"type":"object","properties":{"wish":{"type":"string"}}})",
-                 .function = [](const nlohmann::json& arguments, ToolContext&) -> ToolOutput {
+                 .function = [](const json& arguments, ToolContext&) -> ToolOutput {
                    AllocateAs(arguments.at("wish"));
-                   return nlohmann::json("modest");
+                   return json("modest");
                  }}});
   graph.AddEdge(START, "ASK").AddEdge("ASK", "TOOLS").AddEdge("TOOLS", END);
 }
 
 class AllocatingAuthentication : public AuthenticationBackend {
  public:
-  nlohmann::json Authenticate(const AuthRequest& request, AuthResponse&,
-                              const std::optional<std::string>&) override {
+  json Authenticate(const AuthRequest& request, AuthResponse&,
+                    const std::optional<std::string>&) override {
     AllocateAs(std::string(request.Header("x-authentication")));
     return {{"user_id", "alice"}, {"wish", std::string(request.Header("x-authorization"))}};
   }
@@ -114,8 +113,8 @@ class AllocatingAuthentication : public AuthenticationBackend {
 
 class AllocatingAuthorization : public AuthorizationBackend {
  public:
-  bool Authorize(const nlohmann::json& user, const std::string&, const std::string&,
-                 const std::optional<std::string>&, const nlohmann::json&) override {
+  bool Authorize(const json& user, const std::string&, const std::string&,
+                 const std::optional<std::string>&, const json&) override {
     AllocateAs(user.value("wish", ""));
     return true;
   }

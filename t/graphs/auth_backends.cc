@@ -1,10 +1,10 @@
 // Backends that do what a test's request tells them to.
 #include <agent_graph/auth.h>
 
+#include <agent_graph/json.h>
 #include <cstdio>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
 using namespace agent_graph;
 
@@ -12,8 +12,8 @@ namespace {
 
 class ByHeader : public AuthenticationBackend {
  public:
-  nlohmann::json Authenticate(const AuthRequest& request, AuthResponse& response,
-                              const std::optional<std::string>& credential) override {
+  json Authenticate(const AuthRequest& request, AuthResponse& response,
+                    const std::optional<std::string>& credential) override {
     std::string_view what = request.Header("x-do");
     response.SetHeader("X-Backend", "seen");
     if (what == "account") throw AccountError("LOCKED", "unauthorized: the account is locked");
@@ -24,18 +24,18 @@ class ByHeader : public AuthenticationBackend {
     if (what == "bad-status") throw HttpError(200, "fine");
     if (what == "throw") throw std::runtime_error("secret internals");
     if (what == "throw-int") throw 5;
-    if (what == "array") return nlohmann::json::array();
+    if (what == "array") return json::array();
     if (what == "null") return nullptr;
-    if (what == "empty") return nlohmann::json::object();
+    if (what == "empty") return json::object();
     if (what == "split") response.SetHeader("X-Evil", "a\r\nX-Injected: b");
-    nlohmann::json user = {{"user_id", std::string(request.Header("x-user"))},
-                           {"credential", nullptr},
-                           {"method", request.method},
-                           {"path", request.path},
-                           {"query", request.query},
-                           {"peer", request.peer_address},
-                           {"websocket", request.websocket},
-                           {"authz", {{"user_id", "forged"}, {"scope", "none"}}}};
+    json user = {{"user_id", std::string(request.Header("x-user"))},
+                 {"credential", nullptr},
+                 {"method", request.method},
+                 {"path", request.path},
+                 {"query", request.query},
+                 {"peer", request.peer_address},
+                 {"websocket", request.websocket},
+                 {"authz", {{"user_id", "forged"}, {"scope", "none"}}}};
     if (credential) user["credential"] = *credential;
     if (what == "scopes") user["scopes"] = {"graph:read"};
     return user;
@@ -45,8 +45,7 @@ class ByHeader : public AuthenticationBackend {
 class NeverMade : public AuthenticationBackend {
  public:
   NeverMade() { throw std::runtime_error("no key file"); }
-  nlohmann::json Authenticate(const AuthRequest&, AuthResponse&,
-                              const std::optional<std::string>&) override {
+  json Authenticate(const AuthRequest&, AuthResponse&, const std::optional<std::string>&) override {
     return nullptr;
   }
 };
@@ -54,9 +53,8 @@ class NeverMade : public AuthenticationBackend {
 // The user says what it may.
 class ByUser : public AuthorizationBackend {
  public:
-  bool Authorize(const nlohmann::json& user, const std::string& resource, const std::string& action,
-                 const std::optional<std::string>& resource_id,
-                 const nlohmann::json& context) override {
+  bool Authorize(const json& user, const std::string& resource, const std::string& action,
+                 const std::optional<std::string>& resource_id, const json& context) override {
     std::string who = user.value("user_id", "");
     if (who == "thrower") throw std::runtime_error("no rule");
     if (who == "configured") return context.value("/config/pass"_json_pointer, false);
@@ -67,12 +65,12 @@ class ByUser : public AuthorizationBackend {
 
 class Open : public AuthorizationBackend {
  public:
-  bool Authorize(const nlohmann::json&, const std::string&, const std::string&,
-                 const std::optional<std::string>&, const nlohmann::json&) override {
+  bool Authorize(const json&, const std::string&, const std::string&,
+                 const std::optional<std::string>&, const json&) override {
     return true;
   }
   Isolation IsolationScope() override { return Isolation::kNone; }
-  std::optional<std::vector<std::string>> ScopesFor(const nlohmann::json& user) override {
+  std::optional<std::vector<std::string>> ScopesFor(const json& user) override {
     if (user.contains("none")) return std::nullopt;
     return std::vector<std::string>{"graph:read", "store:read"};
   }
@@ -81,8 +79,8 @@ class Open : public AuthorizationBackend {
 // A thread is whose name came first with it, until the thread is deleted.
 class FirstComes : public AuthorizationBackend {
  public:
-  bool Authorize(const nlohmann::json& user, const std::string&, const std::string&,
-                 const std::optional<std::string>& resource_id, const nlohmann::json&) override {
+  bool Authorize(const json& user, const std::string&, const std::string&,
+                 const std::optional<std::string>& resource_id, const json&) override {
     if (!resource_id) return true;
     std::lock_guard lock(mutex_);
     std::string who = user.value("user_id", "");
@@ -103,8 +101,8 @@ class FirstComes : public AuthorizationBackend {
 // log, which is what a worker's standard error is.
 class Lenient : public AuthorizationBackend {
  public:
-  bool Authorize(const nlohmann::json&, const std::string&, const std::string&,
-                 const std::optional<std::string>&, const nlohmann::json&) override {
+  bool Authorize(const json&, const std::string&, const std::string&,
+                 const std::optional<std::string>&, const json&) override {
     return true;
   }
   void Close() override { std::fputs("the lenient backend is closed\n", stderr); }

@@ -1,8 +1,8 @@
 // One node of each behaviour that the run loop must survive; the exports choose.
 #include <agent_graph/agent_graph.h>
 
+#include <agent_graph/json.h>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
 

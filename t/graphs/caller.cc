@@ -1,13 +1,12 @@
 // Tells what a node and a tool see of the caller.
 #include <agent_graph/agent_graph.h>
-
-#include <nlohmann/json.hpp>
+#include <agent_graph/json.h>
 
 using namespace agent_graph;
 
 namespace {
 
-nlohmann::json Seen(const nlohmann::json& user, const nlohmann::json& config) {
+json Seen(const json& user, const json& config) {
   return {{"user", user}, {"config", config}};
 }
 
@@ -21,10 +20,10 @@ void Build(GraphBuilder& graph) {
 }
 
 // What the tool tells includes the memories that it finds and, before, one of its own.
-ToolOutput Look(const nlohmann::json& arguments, ToolContext& context) {
-  nlohmann::json seen = Seen(context.user(), context.config());
+ToolOutput Look(const json& arguments, ToolContext& context) {
+  json seen = Seen(context.user(), context.config());
   context.memories().Store({.content = arguments.value("note", "note of nobody")});
-  seen["memories"] = nlohmann::json::array();
+  seen["memories"] = json::array();
   for (const FoundMemory& memory : context.memories().Search({.query = "note", .limit = 100})) {
     seen["memories"].push_back(memory.content);
   }

@@ -1,8 +1,8 @@
 // A tool whose effect is a line in a file, so that it can be counted after the worker has died.
 #include <agent_graph/agent_graph.h>
 
+#include <agent_graph/json.h>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 
 namespace {
@@ -14,7 +14,7 @@ void Mark(const std::string& path, const std::string& line) {
 }
 
 // `config` says where the files are and where to wait for the end of the worker.
-ag::ToolOutput Order(const nlohmann::json& arguments, ag::ToolContext& context) {
+ag::ToolOutput Order(const ag::json& arguments, ag::ToolContext& context) {
   const std::string directory = context.config().at("directory");
   const std::string hold = context.config().at("hold");
   const auto wait_at = [&](const char* place) {
@@ -25,7 +25,7 @@ ag::ToolOutput Order(const nlohmann::json& arguments, ag::ToolContext& context) 
   wait_at("before");
   Mark(directory + "/effects", arguments.at("item").get<std::string>());
   wait_at("after");
-  return nlohmann::json{{"ordered", arguments.at("item")}};
+  return ag::json{{"ordered", arguments.at("item")}};
 }
 
 void Build(ag::GraphBuilder& graph) {

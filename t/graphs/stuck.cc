@@ -2,8 +2,8 @@
 // there.
 #include <agent_graph/agent_graph.h>
 
+#include <agent_graph/json.h>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
@@ -20,7 +20,7 @@ ag::NodeResult HoldNode(const ag::State& state, ag::RunContext&) {
   return ag::Message::Assistant("released");
 }
 
-ag::ToolOutput HoldTool(const nlohmann::json& arguments, ag::ToolContext&) {
+ag::ToolOutput HoldTool(const ag::json& arguments, ag::ToolContext&) {
   HoldUntilThereIs(arguments.at("until"));
   return "released";
 }

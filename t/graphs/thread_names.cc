@@ -1,7 +1,7 @@
 // Functions that name threads, good and bad.
 #include <agent_graph/agent_graph.h>
 
-#include <nlohmann/json.hpp>
+#include <agent_graph/json.h>
 #include <stdexcept>
 
 namespace {

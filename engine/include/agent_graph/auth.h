@@ -2,7 +2,7 @@
 //
 //   class ApiKeys : public AuthenticationBackend {
 //    public:
-//     nlohmann::json Authenticate(const AuthRequest& request, AuthResponse&,
+//     json Authenticate(const AuthRequest& request, AuthResponse&,
 //                                 const std::optional<std::string>& credential) override {
 //       if (request.Header("x-api-key") != "secret") throw AccountError("INVALID_KEY", "unknown
 //       key"); return {{"user_id", "alice"}};
@@ -17,7 +17,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -26,6 +25,7 @@
 #include <vector>
 
 #include "agent_graph/export.h"
+#include "agent_graph/json_fwd.h"
 #include "agent_graph/plugin.h"
 
 namespace agent_graph {
@@ -86,8 +86,8 @@ class AGENT_GRAPH_API AuthenticationBackend {
   // An object with at least `user_id` accepts the request, and all of it becomes `config.user`;
   // null or {} is an anonymous request. Throw AccountError or HttpError to refuse; any other
   // exception is answered with 500.
-  virtual nlohmann::json Authenticate(const AuthRequest& request, AuthResponse& response,
-                                      const std::optional<std::string>& credential) = 0;
+  virtual json Authenticate(const AuthRequest& request, AuthResponse& response,
+                            const std::optional<std::string>& credential) = 0;
 };
 
 enum class Isolation : uint8_t {
@@ -102,14 +102,13 @@ class AGENT_GRAPH_API AuthorizationBackend {
   // May `user` do `action` on `resource`? `resource_id` names the object (a thread id for graph and
   // checkpointer) unless the request makes or lists objects. `context` has `method`, `path`,
   // `request_id` and, once the body is known, `config`. Throwing denies.
-  virtual bool Authorize(const nlohmann::json& user, const std::string& resource,
-                         const std::string& action, const std::optional<std::string>& resource_id,
-                         const nlohmann::json& context) = 0;
+  virtual bool Authorize(const json& user, const std::string& resource, const std::string& action,
+                         const std::optional<std::string>& resource_id, const json& context) = 0;
 
   virtual Isolation IsolationScope();
   // The scopes the user has. The default passes `scopes` of the user on when it is an array; none
   // means unrestricted, an empty list means nothing is allowed.
-  virtual std::optional<std::vector<std::string>> ScopesFor(const nlohmann::json& user);
+  virtual std::optional<std::vector<std::string>> ScopesFor(const json& user);
   // A thread was deleted: forget what is remembered about it. Not every deletion can be told: none
   // is while the worker has lost the state service, nor when calls take so long that 16,384 threads
   // wait for theirs. Without isolation, do not let what is remembered alone open a thread.

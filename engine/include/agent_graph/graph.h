@@ -13,13 +13,13 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "agent_graph/agent.h"
 #include "agent_graph/execution.h"
 #include "agent_graph/export.h"
+#include "agent_graph/json_fwd.h"
 #include "agent_graph/live_agent.h"
 #include "agent_graph/node.h"
 #include "agent_graph/state.h"
@@ -56,8 +56,7 @@ enum class Reducer : uint8_t {
   kMerge,  // objects: member by member, deeply; a member that becomes null is removed
 };
 
-using ReducerFunction =
-    std::function<nlohmann::json(const nlohmann::json& current, const nlohmann::json& update)>;
+using ReducerFunction = std::function<json(const json& current, const json& update)>;
 
 // A custom field of the state, next to the messages and the summary.
 struct StateField {

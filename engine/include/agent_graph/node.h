@@ -6,7 +6,6 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +13,7 @@
 
 #include "agent_graph/execution.h"
 #include "agent_graph/export.h"
+#include "agent_graph/json_fwd.h"
 #include "agent_graph/message.h"
 #include "agent_graph/run_context.h"
 #include "agent_graph/state.h"
@@ -47,7 +47,7 @@ struct AGENT_GRAPH_API NodeResult {
 
   // The same, chained: return NodeResult().Add(message).Set("score", 3).GoTo("REVIEW");
   NodeResult& Add(Message message);
-  NodeResult& Set(std::string field, const nlohmann::json& value);
+  NodeResult& Set(std::string field, const json& value);
   NodeResult& GoTo(std::string node);
   NodeResult& Pause(std::string reason);
 };

@@ -8,11 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "agent_graph/graph.h"
+#include "agent_graph/json_fwd.h"
 #include "agent_graph/memory.h"
 #include "agent_graph/run_context.h"
 #include "agent_graph/version.h"

@@ -3,13 +3,13 @@
 
 #include <chrono>
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "agent_graph/error.h"
 #include "agent_graph/export.h"
+#include "agent_graph/json_fwd.h"
 #include "agent_graph/memory.h"
 #include "agent_graph/message.h"
 
@@ -36,9 +36,9 @@ class AGENT_GRAPH_API RunContext {
   virtual const std::string& run_id() const = 0;
   virtual const std::string& node() const = 0;
   // The authenticated user as a JSON object; {} without authentication.
-  virtual const nlohmann::json& user() const = 0;
+  virtual const json& user() const = 0;
   // The request's `config` as a JSON object.
-  virtual const nlohmann::json& config() const = 0;
+  virtual const json& config() const = 0;
 
   // The client is gone, the run was stopped, or its deadline passed: finish soon.
   virtual bool cancelled() const = 0;

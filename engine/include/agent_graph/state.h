@@ -2,13 +2,13 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "agent_graph/export.h"
+#include "agent_graph/json_fwd.h"
 #include "agent_graph/message.h"
 
 namespace agent_graph {
@@ -29,9 +29,9 @@ class AGENT_GRAPH_API State {
   // The rolling summary of messages that left the window.
   const std::optional<std::string>& summary() const { return summary_; }
   // Custom fields, a JSON object. Declared fields are present from the first node on.
-  const nlohmann::json& fields() const { return *fields_; }
+  const json& fields() const { return *fields_; }
   // One custom field; JSON null when it is not set.
-  const nlohmann::json& Field(std::string_view name) const;
+  const json& Field(std::string_view name) const;
 
   // Text of the newest message with role user, a line break between its text blocks; empty when
   // there is none.
@@ -45,12 +45,12 @@ class AGENT_GRAPH_API State {
   // For whoever owns the state: the run loop, and your unit tests.
   std::vector<Message>& mutable_messages() { return messages_; }
   void set_summary(std::optional<std::string> summary) { summary_ = std::move(summary); }
-  nlohmann::json& mutable_fields() { return *fields_; }
+  json& mutable_fields() { return *fields_; }
 
  private:
   std::vector<Message> messages_;
   std::optional<std::string> summary_;
-  std::unique_ptr<nlohmann::json> fields_;  // never null, except in a moved-from state
+  std::unique_ptr<json> fields_;  // never null, except in a moved-from state
 };
 
 }  // namespace agent_graph

@@ -7,10 +7,10 @@
 // `titles`.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "agent_graph/plugin.h"
 
 namespace agent_graph {

@@ -5,7 +5,7 @@
 //       .description = "Current weather of a city.",
 //       .parameters_json = R"({"type":"object","properties":{"city":{"type":"string"}},
 //                              "required":["city"]})",
-//       .function = [](const nlohmann::json& arguments, ToolContext&) -> ToolOutput {
+//       .function = [](const json& arguments, ToolContext&) -> ToolOutput {
 //         return "sunny in " + arguments.at("city").get<std::string>();
 //       },
 //       .idempotent = true};
@@ -13,13 +13,13 @@
 
 #include <chrono>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "agent_graph/execution.h"
 #include "agent_graph/export.h"
+#include "agent_graph/json_fwd.h"
 #include "agent_graph/run_context.h"
 
 namespace agent_graph {
@@ -30,9 +30,9 @@ struct AGENT_GRAPH_API ToolOutput {
   bool is_error = false;
 
   ToolOutput() = default;
-  ToolOutput(const nlohmann::json& value);  // NOLINT: implicit
-  ToolOutput(const std::string& text);      // NOLINT: implicit
-  ToolOutput(const char* text);             // NOLINT: implicit
+  ToolOutput(const agent_graph::json& value);        // NOLINT: implicit
+  ToolOutput(const std::string& text);  // NOLINT: implicit
+  ToolOutput(const char* text);         // NOLINT: implicit
 
   static ToolOutput Error(const std::string& text);
   static ToolOutput FromJsonText(std::string json_text);
@@ -49,8 +49,8 @@ class AGENT_GRAPH_API ToolContext {
   // The same text if this very call is ever made again after a crash: hand it to services that
   // recognise repeated requests.
   virtual const std::string& idempotency_key() const = 0;
-  virtual const nlohmann::json& user() const = 0;
-  virtual const nlohmann::json& config() const = 0;
+  virtual const json& user() const = 0;
+  virtual const json& config() const = 0;
 
   virtual bool cancelled() const = 0;
   // False when the run was cancelled meanwhile.
@@ -62,8 +62,7 @@ class AGENT_GRAPH_API ToolContext {
 
 // `arguments` is always a JSON object. Throwing, or running past the timeout, gives a failed
 // result.
-using ToolFunction =
-    std::function<ToolOutput(const nlohmann::json& arguments, ToolContext& context)>;
+using ToolFunction = std::function<ToolOutput(const json& arguments, ToolContext& context)>;
 
 inline constexpr std::chrono::milliseconds kToolTimeoutDefault{60'000};
 

@@ -1,15 +1,13 @@
 #include "state/leveldb/stored_json.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/own_json.h"
 #include "message/codec.h"
 
 namespace agent_graph::state {
 namespace {
-
-using nlohmann::json;
 
 // Index just past the string literal that starts at `position`, or npos.
 size_t SkipString(std::string_view text, size_t position) {

@@ -2,16 +2,14 @@
 
 #include <cmath>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/own_json.h"
 
 namespace agent_graph::state {
 namespace {
-
-using nlohmann::json;
 
 // Doubles hold integers exactly up to here.
 constexpr double kExactMax = 9007199254740992.0;

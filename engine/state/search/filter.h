@@ -2,18 +2,18 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "state/memories.h"
 
 namespace agent_graph::state {
 
 // Values are compared as texts: 1 and 1.0 are the same, "1" is another. Empty for what is no
 // string, boolean or number: nothing equals that.
-std::string ComparableText(const nlohmann::json& value);
+std::string ComparableText(const json& value);
 
 class FilterMatcher {
  public:

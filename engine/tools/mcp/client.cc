@@ -9,8 +9,6 @@
 namespace agent_graph::tools::mcp {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::chrono::milliseconds kFreshMax = std::chrono::hours(24);
 // Limits for a server that requests the call again without asking for input.
 constexpr int kStateRoundsMax = 8;

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "agent_graph/json.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "net/http_client.h"
@@ -30,7 +30,7 @@ struct Patience {
 // A request, or what of it does not depend on the connection.
 struct Outgoing {
   const char* method = "";
-  nlohmann::json params = nlohmann::json::object();
+  json params = json::object();
   std::string name = {};          // of the tool that is called
   net::HttpHeaders headers = {};  // arguments of the tool that are headers, too, over HTTP
   // Answers the server's questions during the request; null: they are refused.
@@ -41,19 +41,19 @@ struct Outgoing {
 // One call of a tool.
 struct ToolCall {
   std::string name;  // as the server knows it
-  nlohmann::json arguments;
+  json arguments;
   net::HttpHeaders headers = {};
   CallInput* input = nullptr;  // null: the user cannot be asked
   bool may_repeat = false;     // calling it twice does no harm
 };
 
 struct ToolReply {
-  nlohmann::json result;       // content, structuredContent, isError; null: the call pauses
+  json result;                 // content, structuredContent, isError; null: the call pauses
   std::string cancelled = {};  // why a question was cancelled; empty: none was
 };
 
 struct ListedTools {
-  std::vector<nlohmann::json> tools;   // objects with name, description, inputSchema
+  std::vector<json> tools;             // objects with name, description, inputSchema
   std::chrono::milliseconds fresh{0};  // how long the server says that they stay so; 0: it does not
   bool marks_headers = false;          // "x-mcp-header" in their schemas has a meaning
 };
@@ -87,7 +87,7 @@ class Client {
  protected:
   virtual Result<RpcReply> Request(const Outgoing& outgoing, const Patience& patience) = 0;
   // Continues a call whose stream was left (Continuation::Kind::kStream).
-  virtual Result<RpcReply> GoOn(const Continuation& place, const nlohmann::json& answer,
+  virtual Result<RpcReply> GoOn(const Continuation& place, const json& answer,
                                 const Outgoing& outgoing, const Patience& patience);
   virtual bool marks_headers() const { return false; }
 

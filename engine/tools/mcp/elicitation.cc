@@ -11,8 +11,6 @@
 namespace agent_graph::tools::mcp {
 namespace {
 
-using nlohmann::json;
-
 constexpr size_t kKeyBytesMax = 256;
 constexpr size_t kMessageBytesMax = 8 * 1024;
 constexpr size_t kUrlBytesMax = 4 * 1024;

@@ -11,11 +11,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "agent_graph/json.h"
 #include "base/status.h"
 #include "tools/call_input.h"
 #include "tools/mcp/protocol/json_rpc.h"
@@ -26,46 +26,46 @@ inline constexpr char kElicit[] = "elicitation/create";
 inline constexpr int64_t kUrlElicitationRequired = -32042;  // an error of the era of sessions
 
 // The client's capabilities when a call may ask the user.
-nlohmann::json ElicitationCapability();
+json ElicitationCapability();
 
 // Reads `params` of elicitation/create. kInvalidArgument: it cannot be shown to a user.
-Result<Question> ReadElicitation(std::string key, const nlohmann::json& params);
+Result<Question> ReadElicitation(std::string key, const json& params);
 
 // A result with the type "input_required".
 struct InputRequired {
   std::vector<Question> questions;  // empty: the call is made again at once
-  nlohmann::json state;             // the server's, opaque; null: none
+  json state;                       // the server's, opaque; null: none
 };
 // kUnavailable: it is not valid, or wants something that was not offered.
-Result<InputRequired> ReadInputRequired(const nlohmann::json& result);
+Result<InputRequired> ReadInputRequired(const json& result);
 
 // Reads the data of an error with the code kUrlElicitationRequired; empty: it names no page.
-std::vector<Question> ReadRequiredPages(const nlohmann::json& data);
+std::vector<Question> ReadRequiredPages(const json& data);
 
 // The place where a paused call continues.
 struct Continuation {
   // kRequired: the server wants pages visited before it is called again.
   enum class Kind { kStart, kState, kStream, kRepeat, kRequired };
   Kind kind = Kind::kStart;
-  nlohmann::json state;  // kState: the server's; null: none
+  json state;  // kState: the server's; null: none
 
   // kStream: the call's place in its session.
   std::string session_id;
   std::string revision;
   int64_t call_id = 0;
-  nlohmann::json question_id;
+  json question_id;
   std::string last_event_id;
 
   // kRepeat: the questions that the server will ask again, with their answers.
   struct Known {
     std::string digest;  // of the question
-    nlohmann::json answer;
+    json answer;
   };
   std::vector<Known> known;
 
-  nlohmann::json ToJson() const;
+  json ToJson() const;
   // kStart when `value` is none.
-  static Continuation FromJson(const nlohmann::json& value);
+  static Continuation FromJson(const json& value);
 };
 
 // Identifies a question that is asked again in a repeated call.
@@ -90,7 +90,7 @@ class SessionQuestions {
     std::string last_event_id;
   };
   // The answer to send now; null: none, because the call pauses. See paused().
-  nlohmann::json Answer(const nlohmann::json& request, const Place& place);
+  json Answer(const json& request, const Place& place);
 
   bool paused() const { return question_.has_value(); }
   // The call is cancelled, and will be made again.
@@ -101,7 +101,7 @@ class SessionQuestions {
   const std::string& cancelled() const { return cancelled_; }
 
  private:
-  const nlohmann::json* TakeKnown(const std::string& digest);
+  const json* TakeKnown(const std::string& digest);
 
   const Options options_;
   std::vector<bool> used_;  // of options_.known

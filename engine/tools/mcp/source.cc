@@ -1,10 +1,10 @@
 #include "tools/mcp/source.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/allocation_account.h"
 #include "runtime/runtime.h"
 #include "tools/engine_call.h"
@@ -13,8 +13,6 @@
 
 namespace agent_graph::tools::mcp {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::chrono::milliseconds kRetryDelayMin{1'000};
 constexpr std::chrono::milliseconds kRetryDelayMax{60'000};

@@ -58,8 +58,7 @@ class Source : public std::enable_shared_from_this<Source> {
   bool MustWait() const;
   void Discover();
   void Accept(const Result<ListedTools>& listed, uint64_t changes);
-  CatalogToolPtr MakeTool(const nlohmann::json& described, bool marks_headers,
-                          std::string& problem) const;
+  CatalogToolPtr MakeTool(const json& described, bool marks_headers, std::string& problem) const;
   std::chrono::milliseconds RefreshOf(const ListedTools& listed) const;
   // Listens again and again, until it fails.
   Status ListenOn(bool& was_heard);

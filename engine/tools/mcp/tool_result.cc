@@ -1,15 +1,13 @@
 #include "tools/mcp/tool_result.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/text.h"
 
 namespace agent_graph::tools::mcp {
 namespace {
-
-using nlohmann::json;
 
 Status Invalid(std::string message) {
   return Status(StatusCode::kInvalidArgument, std::move(message));

@@ -1,13 +1,11 @@
 // SchemaChecker: keywords about objects and arrays.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "tools/schema/schema_checker.h"
 
 namespace agent_graph::tools {
 namespace {
-
-using nlohmann::json;
 
 bool IsAtLeast(size_t count, const json& bound) {
   return static_cast<double>(count) >= bound.get<double>();

@@ -1,15 +1,13 @@
 #include "tools/schema/json_schema.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "tools/schema/schema_checker.h"
 #include "tools/schema/schema_reader.h"
 
 namespace agent_graph::tools {
-
-using nlohmann::json;
 
 JsonSchema::JsonSchema() = default;
 JsonSchema::~JsonSchema() = default;

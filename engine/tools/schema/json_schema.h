@@ -4,12 +4,12 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "base/status.h"
 #include "tools/schema/pattern.h"
 
@@ -29,15 +29,15 @@ class JsonSchema {
 
   // What is wrong with `value`, each as "city: must be a string"; empty when it is valid. Takes a
   // bounded time: a value that cannot be judged within it is not valid.
-  std::vector<std::string> Check(const nlohmann::json& value) const;
+  std::vector<std::string> Check(const json& value) const;
 
  private:
   friend class SchemaReader;
   friend class SchemaChecker;
   JsonSchema();
 
-  std::unique_ptr<const nlohmann::json> root_;
-  std::unordered_map<std::string, const nlohmann::json*> references_;  // "#/…" → into root_
+  std::unique_ptr<const json> root_;
+  std::unordered_map<std::string, const json*> references_;  // "#/…" → into root_
   std::unordered_map<std::string, std::unique_ptr<const Pattern>> patterns_;
 };
 

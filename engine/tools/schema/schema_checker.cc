@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/text.h"
 
 namespace agent_graph::tools {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kPlaceBytesMax = 200;  // of a value, in a problem
 constexpr size_t kShownBytesMax = 200;

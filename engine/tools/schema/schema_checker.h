@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "tools/schema/json_schema.h"
 
 namespace agent_graph::tools {
@@ -21,10 +21,9 @@ class SchemaChecker {
  public:
   explicit SchemaChecker(const JsonSchema& schema) : schema_(schema) {}
 
-  std::vector<std::string> Run(const nlohmann::json& value);
+  std::vector<std::string> Run(const json& value);
 
  private:
-  using json = nlohmann::json;
   struct Rule;
   static const Rule* FindRule(std::string_view keyword);
 

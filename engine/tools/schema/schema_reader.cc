@@ -1,14 +1,12 @@
 #include "tools/schema/schema_reader.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/percent_encoding.h"
 
 namespace agent_graph::tools {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kRoot = static_cast<size_t>(-1);  // the parent of what stands in nothing
 constexpr size_t kPatternsMax = 256;

@@ -5,12 +5,12 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "tools/schema/json_schema.h"
 #include "tools/schema/keywords.h"
 
@@ -26,7 +26,6 @@ class SchemaReader {
   Status Read();
 
  private:
-  using json = nlohmann::json;
   // Where a schema stands: a member or an element of another place. Spelled out only in a refusal,
   // because keys may be long and places many.
   struct Place {

@@ -1,14 +1,12 @@
 // SchemaChecker: keywords about single values.
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "tools/schema/schema_checker.h"
 
 namespace agent_graph::tools {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kPatternBytesPerStep = 64;
 constexpr size_t kStepsOfMatch = 8;  // most take less; a hostile one, as long as it may

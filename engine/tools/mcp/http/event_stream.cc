@@ -11,8 +11,6 @@
 namespace agent_graph::tools::mcp {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::chrono::milliseconds kDrainPatience{100};
 constexpr std::chrono::milliseconds kRetryDefault{1'000};
 // A server that says less is asked no more often than this.

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "agent_graph/json.h"
 #include "base/status.h"
 #include "net/http_client.h"
 
@@ -25,7 +25,7 @@ struct StreamPlace {
 // Called for a stream's events, on the fiber that reads it.
 struct StreamHandlers {
   // A request or a notification of the server; `place` is behind it. False: stop reading.
-  std::function<bool(const nlohmann::json& message, const StreamPlace& place)> on_message;
+  std::function<bool(const json& message, const StreamPlace& place)> on_message;
   // An event with a new id has arrived.
   std::function<void(const StreamPlace& place)> on_place = {};
 };
@@ -37,7 +37,7 @@ struct EventsRead {
     kEnded,    // the server or a network fault ended the stream
   };
   End end = End::kEnded;
-  nlohmann::json reply = nullptr;
+  json reply = nullptr;
 };
 
 // Reads `call` until the reply to request `id` or the end of the connection, and keeps `place` up

@@ -1,14 +1,12 @@
 // StreamableClient: what a server sends by itself.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "tools/mcp/http/streamable_client.h"
 
 namespace agent_graph::tools::mcp {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::chrono::milliseconds kListenAgainMin{500};
 constexpr char kAcknowledged[] = "notifications/subscriptions/acknowledged";

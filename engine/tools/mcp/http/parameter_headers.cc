@@ -1,17 +1,15 @@
 #include "tools/mcp/http/parameter_headers.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/base64.h"
 #include "base/letter_case.h"
 #include "base/text.h"
 
 namespace agent_graph::tools::mcp {
 namespace {
-
-using nlohmann::json;
 
 constexpr char kMark[] = "x-mcp-header";
 constexpr char kHeaderPrefix[] = "Mcp-Param-";

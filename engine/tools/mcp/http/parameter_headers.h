@@ -2,11 +2,11 @@
 // "x-mcp-header", so that what stands between client and server can route by them.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "base/status.h"
 #include "net/http_client.h"
 
@@ -19,11 +19,11 @@ class ParameterHeaders {
  public:
   // Those of a tool's input schema. kInvalidArgument says why the tool must not be offered: a mark
   // that is no header name, that is there twice, or at a place or type where none may be.
-  static Result<ParameterHeaders> Read(const nlohmann::json& schema);
+  static Result<ParameterHeaders> Read(const json& schema);
 
   // "Mcp-Param-…" for each marked argument that is there and is not null. kInvalidArgument: a value
   // does not fit into a header.
-  Result<net::HttpHeaders> Of(const nlohmann::json& arguments) const;
+  Result<net::HttpHeaders> Of(const json& arguments) const;
 
  private:
   struct Marked {
@@ -31,8 +31,8 @@ class ParameterHeaders {
     std::vector<std::string> path;  // names of properties from the arguments on
   };
 
-  Status Visit(const nlohmann::json& schema, bool reachable, size_t depth);
-  Status Add(const nlohmann::json& property, bool reachable);
+  Status Visit(const json& schema, bool reachable, size_t depth);
+  Status Add(const json& property, bool reachable);
 
   std::vector<Marked> marked_;
   std::vector<std::string> path_;  // while the schema is read

@@ -1,15 +1,13 @@
 #include "tools/mcp/http/session_call.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::tools::mcp {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::chrono::milliseconds kAnswerTimeout{5'000};
 constexpr std::chrono::milliseconds kOpenTimeout{2'000};

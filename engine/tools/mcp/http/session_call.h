@@ -5,9 +5,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "agent_graph/json_fwd.h"
 #include "base/status.h"
 #include "runtime/cancellation.h"
 #include "runtime/signal.h"
@@ -22,7 +22,7 @@ class SessionCall : public std::enable_shared_from_this<SessionCall> {
  public:
   using ConnectionPtr = std::shared_ptr<const Connection>;
   // Receives the server's other messages, on the fiber that read them.
-  using OtherMessage = std::function<void(const nlohmann::json& message, const Patience& patience)>;
+  using OtherMessage = std::function<void(const json& message, const Patience& patience)>;
 
   // `questions` is used until Make or GoOn returns.
   SessionCall(std::shared_ptr<const Transport> transport, ConnectionPtr connection, int64_t id,
@@ -35,15 +35,14 @@ class SessionCall : public std::enable_shared_from_this<SessionCall> {
   // Makes the call. If the reply is `stopped`, the call pauses.
   Result<HttpReply> Make(const Outgoing& outgoing, const Patience& patience);
   // Sends the answer and resumes the call's stream behind the question.
-  Result<HttpReply> GoOn(const Continuation& place, const nlohmann::json& answer,
-                         const Patience& patience);
+  Result<HttpReply> GoOn(const Continuation& place, const json& answer, const Patience& patience);
 
  private:
   template <typename Read>
   Result<HttpReply> WhileWaiting(const Patience& patience, Read read);
   StreamHandlers Handlers(const Patience& patience);
   // False: the call pauses.
-  bool TakeQuestion(const nlohmann::json& request, const Patience& patience);
+  bool TakeQuestion(const json& request, const Patience& patience);
   void Listen(const std::shared_ptr<runtime::Signal>& opened);
   // A question beside the call's stream may arrive before that stream's first event id.
   void WaitForPlace(const Patience& patience);

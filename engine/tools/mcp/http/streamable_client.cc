@@ -1,16 +1,14 @@
 #include "tools/mcp/http/streamable_client.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::tools::mcp {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::chrono::milliseconds kAnswerTimeout{5'000};
 

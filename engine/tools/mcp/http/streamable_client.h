@@ -5,9 +5,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "agent_graph/json_fwd.h"
 #include "base/status.h"
 #include "net/http_client.h"
 #include "tools/mcp/client.h"
@@ -39,8 +39,8 @@ class StreamableClient : public Client, public std::enable_shared_from_this<Stre
   using ConnectionPtr = std::shared_ptr<const Connection>;
 
   Result<RpcReply> Request(const Outgoing& outgoing, const Patience& patience) override;
-  Result<RpcReply> GoOn(const Continuation& place, const nlohmann::json& answer,
-                        const Outgoing& outgoing, const Patience& patience) override;
+  Result<RpcReply> GoOn(const Continuation& place, const json& answer, const Outgoing& outgoing,
+                        const Patience& patience) override;
   bool marks_headers() const override;
   // The server's introduction: by "server/discover", or by "initialize" where it does not know
   // that.
@@ -63,8 +63,7 @@ class StreamableClient : public Client, public std::enable_shared_from_this<Stre
   void EndInBackground(const ConnectionPtr& connection);
   Result<RpcReply> ReadReply(Result<HttpReply> reply) const;
   // A request or notification of the server's.
-  void Receive(const nlohmann::json& message, const Connection& connection,
-               const Patience& patience);
+  void Receive(const json& message, const Connection& connection, const Patience& patience);
   void TellCancelled(const ConnectionPtr& connection, int64_t id);
 
   Result<Transport::Stream> OpenListener(const Connection& connection, const StreamPlace& place,

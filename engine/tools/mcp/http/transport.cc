@@ -11,8 +11,6 @@
 namespace agent_graph::tools::mcp {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::chrono::milliseconds kConnectTimeout{5'000};
 constexpr std::chrono::hours kNoTimeout{24};  // the deadline alone counts
 constexpr std::chrono::milliseconds kRefusalTimeout{5'000};

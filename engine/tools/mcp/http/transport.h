@@ -5,10 +5,10 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "agent_graph/json.h"
 #include "base/status.h"
 #include "net/http_client.h"
 #include "tools/mcp/client.h"
@@ -52,8 +52,7 @@ class Transport {
   Result<RpcReply> Resume(const Connection& connection, int64_t id, StreamPlace place,
                           const StreamHandlers& handlers, const Patience& patience) const;
   // A message that has no reply.
-  Status Send(const Connection& connection, const nlohmann::json& message,
-              const Patience& patience) const;
+  Status Send(const Connection& connection, const json& message, const Patience& patience) const;
 
   // A reply of which the head was read, whatever its status.
   struct Stream {
@@ -78,7 +77,7 @@ class Transport {
 
  private:
   net::HttpRequest MakeRequest(const Connection* connection, const Patience& patience) const;
-  net::HttpRequest MakePost(const Connection* connection, const nlohmann::json& message,
+  net::HttpRequest MakePost(const Connection* connection, const json& message,
                             const Patience& patience) const;
   Result<Stream> Start(net::HttpRequest request, const Patience& patience) const;
   Result<Stream> StartAuthorized(const net::HttpRequest& request, const Patience& patience) const;

@@ -1,9 +1,9 @@
 #include "tools/mcp/oauth/authorizer.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/environment.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -11,8 +11,6 @@
 
 namespace agent_graph::tools::mcp::oauth {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::chrono::milliseconds kFetchTimeout{20'000};  // all of it
 constexpr std::chrono::milliseconds kCallTimeout{10'000};   // of one call

@@ -1,17 +1,15 @@
 #include "tools/mcp/oauth/metadata.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/text.h"
 #include "net/url.h"
 
 namespace agent_graph::tools::mcp::oauth {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kListMax = 64;
 constexpr size_t kShownBytesMax = 200;

@@ -2,11 +2,11 @@
 // server its endpoints (RFC 8414, OpenID Connect Discovery).
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "base/status.h"
 
 namespace agent_graph::tools::mcp::oauth {
@@ -40,8 +40,8 @@ std::string OriginOf(std::string_view url);
 std::string ResourceId(std::string_view url);
 
 // kUnavailable: not valid, or of another resource than the server at `url`.
-Result<Resource> ReadResource(const nlohmann::json& document, std::string_view url);
+Result<Resource> ReadResource(const json& document, std::string_view url);
 // kUnavailable: not valid, or of another issuer.
-Result<AuthorizationServer> ReadIssuer(const nlohmann::json& document, std::string_view issuer);
+Result<AuthorizationServer> ReadIssuer(const json& document, std::string_view issuer);
 
 }  // namespace agent_graph::tools::mcp::oauth

@@ -9,16 +9,14 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/base64.h"
 #include "base/json.h"
 
 namespace agent_graph::tools::mcp::oauth {
 namespace {
-
-using nlohmann::json;
 
 constexpr int kRsaBitsMin = 2048;
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "base/status.h"
 
 namespace agent_graph::tools::mcp::oauth {
@@ -25,7 +25,7 @@ class SigningKey {
   std::string AlgorithmFor(const std::vector<std::string>& accepted) const;
   // A signed JSON Web Token. Empty when OpenSSL fails.
   std::string SignedToken(const std::string& algorithm, const std::string& key_id,
-                          const nlohmann::json& claims) const;
+                          const json& claims) const;
 
  private:
   struct Key;

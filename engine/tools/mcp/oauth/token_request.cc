@@ -1,9 +1,9 @@
 #include "tools/mcp/oauth/token_request.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/ids.h"
@@ -15,8 +15,6 @@
 
 namespace agent_graph::tools::mcp::oauth {
 namespace {
-
-using nlohmann::json;
 
 constexpr char kAssertionType[] = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 constexpr int64_t kAssertionSeconds = 60;

@@ -7,8 +7,6 @@
 namespace agent_graph::tools::mcp {
 namespace {
 
-using nlohmann::json;
-
 constexpr size_t kErrorTextBytesMax = 500;
 
 }  // namespace

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "agent_graph/json.h"
 #include "base/status.h"
 
 namespace agent_graph::tools::mcp {
@@ -26,7 +26,7 @@ inline constexpr int64_t kUnsupportedRevision = -32022;
 struct RpcError {
   int64_t code = 0;
   std::string message;  // the server's, one line, cut to a bound
-  nlohmann::json data;
+  json data;
 
   // kInvalidArgument with the server's message.
   Status ToStatus() const;
@@ -34,21 +34,21 @@ struct RpcError {
 
 // A reply to a request: an object, or an error.
 struct RpcReply {
-  nlohmann::json result = nullptr;
+  json result = nullptr;
   std::optional<RpcError> error = {};
   bool stopped = false;  // no reply: a handler stopped the reading
 };
 
 // `params` null: none.
-nlohmann::json MakeNotification(const char* method, const nlohmann::json& params);
-nlohmann::json MakeRequest(int64_t id, const char* method, const nlohmann::json& params);
+json MakeNotification(const char* method, const json& params);
+json MakeRequest(int64_t id, const char* method, const json& params);
 // The answer to a request of the server's: `ping` succeeds, a question to the user is cancelled,
 // everything else is refused.
-nlohmann::json MakeAnswer(const nlohmann::json& request);
+json MakeAnswer(const json& request);
 
 // kUnavailable: `message` is no reply.
-Result<RpcReply> ReadReply(nlohmann::json message);
+Result<RpcReply> ReadReply(json message);
 // The member "error" of a reply.
-RpcError ReadError(const nlohmann::json& error);
+RpcError ReadError(const json& error);
 
 }  // namespace agent_graph::tools::mcp

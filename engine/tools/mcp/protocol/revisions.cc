@@ -7,8 +7,6 @@
 namespace agent_graph::tools::mcp {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::string_view kSessionRevisions[] = {kSessionRevision, "2025-06-18", "2025-03-26",
                                                   "2024-11-05"};
 

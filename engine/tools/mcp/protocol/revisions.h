@@ -5,11 +5,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "agent_graph/json.h"
 #include "base/status.h"
 #include "tools/mcp/protocol/json_rpc.h"
 
@@ -41,19 +41,18 @@ struct ServerFacts {
 };
 
 // `capabilities` are the client's.
-nlohmann::json InitializeParams(const nlohmann::json& capabilities);
+json InitializeParams(const json& capabilities);
 // Gives the params of a request what each one carries in the stateless era.
-void AddRequestMeta(nlohmann::json& params,
-                    const nlohmann::json& capabilities = nlohmann::json::object());
+void AddRequestMeta(json& params, const json& capabilities = json::object());
 
 // kUnavailable when the server speaks no revision of ours.
-Result<ServerFacts> ReadInitializeResult(const nlohmann::json& result);
+Result<ServerFacts> ReadInitializeResult(const json& result);
 // What the server speaks instead, of an error with the code kUnsupportedRevision.
-nlohmann::json SupportedRevisions(const RpcError& error);
+json SupportedRevisions(const RpcError& error);
 // The era that fits `supported`, a server's list of revisions; nullopt: none of ours, or no list.
-std::optional<Era> ChooseEra(const nlohmann::json& supported);
+std::optional<Era> ChooseEra(const json& supported);
 // Of the result of server/discover; kUnavailable when it is not valid. Era kSession: the server
 // names only revisions that begin with "initialize".
-Result<ServerFacts> ReadDiscoverResult(const nlohmann::json& result);
+Result<ServerFacts> ReadDiscoverResult(const json& result);
 
 }  // namespace agent_graph::tools::mcp

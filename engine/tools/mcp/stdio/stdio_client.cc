@@ -1,9 +1,9 @@
 #include "tools/mcp/stdio/stdio_client.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "agent_graph/json.h"
 #include "base/environment.h"
 #include "runtime/runtime.h"
 #include "tools/mcp/protocol/json_rpc.h"
@@ -11,8 +11,6 @@
 
 namespace agent_graph::tools::mcp {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::chrono::milliseconds kPauseMin{1'000};
 constexpr std::chrono::milliseconds kPauseMax{60'000};

@@ -6,10 +6,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "agent_graph/run_context.h"
 #include "base/clock.h"
 #include "base/status.h"

@@ -1,17 +1,15 @@
 #include "tools/mcp/stdio/stdio_session.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "runtime/runtime.h"
 #include "tools/mcp/protocol/json_rpc.h"
 
 namespace agent_graph::tools::mcp {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kFloodBytes = 32 * 1024;  // read at once
 constexpr std::chrono::milliseconds kFloodPause{20};

@@ -5,10 +5,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <unordered_map>
 
+#include "agent_graph/json_fwd.h"
 #include "agent_graph/run_context.h"
 #include "base/status.h"
 #include "process/process.h"
@@ -38,9 +38,8 @@ class StdioSession : public std::enable_shared_from_this<StdioSession> {
   // On the engine thread of `program`.
   void Run();
   // kUnavailable when the program has ended or ends meanwhile.
-  Result<RpcReply> Request(const char* method, const nlohmann::json& params,
-                           const Patience& patience);
-  Status Notify(const char* method, const nlohmann::json& params);
+  Result<RpcReply> Request(const char* method, const json& params, const Patience& patience);
+  Status Notify(const char* method, const json& params);
   // How the program has introduced itself; set once, before anybody else has the session.
   void SetFacts(ServerFacts facts);
   ServerFacts facts() const;
@@ -53,7 +52,7 @@ class StdioSession : public std::enable_shared_from_this<StdioSession> {
   void ReadErrors();
   void WriteInput();
   void TakeLine(std::string_view line);
-  Status Send(const nlohmann::json& message);
+  Status Send(const json& message);
   void Close(const std::string& how);
   Status Ended() const;  // under mutex_
 
@@ -66,7 +65,7 @@ class StdioSession : public std::enable_shared_from_this<StdioSession> {
   mutable std::mutex mutex_;  // guards what follows
   ServerFacts facts_;
   int64_t next_id_ = 1;
-  std::unordered_map<int64_t, runtime::Promise<nlohmann::json>> pending_;
+  std::unordered_map<int64_t, runtime::Promise<json>> pending_;
   std::string outgoing_;
   bool closed_ = false;
   std::string how_it_ended_;

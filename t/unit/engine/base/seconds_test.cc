@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include "agent_graph/json.h"
 
 namespace agent_graph {
 namespace {
@@ -34,7 +34,7 @@ TEST(Seconds, IsAsShortAsItCanBe) {
 
 TEST(Seconds, ReadsBackAsTheSameNumber) {
   for (int64_t micros = 1'781'611'200'000'000; micros < 1'781'611'201'000'000; micros += 997) {
-    EXPECT_EQ(nlohmann::json::parse(Short(micros).substr(1)).get<double>(),
+    EXPECT_EQ(json::parse(Short(micros).substr(1)).get<double>(),
               static_cast<double>(micros) / 1e6);
   }
 }

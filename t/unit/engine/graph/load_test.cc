@@ -7,15 +7,14 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "graph/shared_object.h"
 #include "tools/builtin.h"
 
 namespace agent_graph::graph {
 namespace {
 
-using nlohmann::json;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;

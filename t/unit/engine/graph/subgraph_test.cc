@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "graph/compiled_graph.h"
 #include "graph/declarative.h"
 

@@ -6,15 +6,14 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
-#include <nlohmann/json.hpp>
 
 #include "../net/on_fiber.h"
 #include "../net/scripted_server.h"
+#include "agent_graph/json.h"
 
 namespace agent_graph::memory {
 namespace {
 
-using nlohmann::json;
 using testing::Connection;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

@@ -2,14 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "base/json.h"
 
 namespace agent_graph::message {
 namespace {
-
-using nlohmann::json;
 
 Message Read(const std::string& text) {
   auto message = FromJson(json::parse(text), "messages.0");

@@ -2,15 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "agent_graph/json.h"
 #include "collect.h"
 
 namespace agent_graph::models {
 namespace {
 
-using nlohmann::json;
 using testing::Ask;
 
 json Build(const ModelRequest& request, const std::string& parameters = "{}") {

@@ -6,12 +6,12 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "../net/on_fiber.h"
 #include "../net/scripted_server.h"
+#include "agent_graph/json.h"
 #include "collect.h"
 #include "models/registry.h"
 
@@ -36,7 +36,7 @@ std::string Event(const std::string& data) {
   return "data: " + data + "\n\n";
 }
 std::string Json(const std::string& text) {
-  return nlohmann::json(text).dump();
+  return json(text).dump();
 }
 
 struct Dialect {

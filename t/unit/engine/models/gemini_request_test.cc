@@ -2,14 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "conversation.h"
 
 namespace agent_graph::models {
 namespace {
 
-using nlohmann::json;
 using testing::AfterCalls;
 using testing::Ask;
 using testing::Thought;

@@ -5,12 +5,12 @@
 
 #include <atomic>
 #include <future>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "../net/on_fiber.h"
 #include "../net/resetting_server.h"
 #include "../net/scripted_server.h"
+#include "agent_graph/json.h"
 #include "collect.h"
 
 namespace agent_graph::models {
@@ -129,7 +129,7 @@ TEST_F(OpenAiTest, StreamsAReply) {
   EXPECT_THAT(request, StartsWith("POST /v1/chat/completions HTTP/1.1\r\n"));
   EXPECT_THAT(request, HasSubstr("Authorization: Bearer top-secret\r\n"));
   EXPECT_THAT(request, HasSubstr("X-Team: blue\r\n"));
-  const auto body = nlohmann::json::parse(request.substr(request.find("\r\n\r\n")));
+  const auto body = json::parse(request.substr(request.find("\r\n\r\n")));
   EXPECT_EQ(body["model"], "small");
 }
 

@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "agent_graph/json.h"
 #include "models/media.h"
 #include "realtime/gemini.h"
 #include "realtime/openai.h"
@@ -17,7 +17,6 @@
 
 namespace agent_graph::realtime {
 
-using nlohmann::json;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using Kind = Event::Kind;

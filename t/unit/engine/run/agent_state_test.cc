@@ -2,14 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "run/runner.h"
 
 namespace agent_graph::run {
 namespace {
-
-using nlohmann::json;
 
 TEST(AgentStateTest, AFreshThreadHasEveryKey) {
   state::ThreadState thread;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include "agent_graph/json.h"
 
 namespace agent_graph::run {
 namespace {

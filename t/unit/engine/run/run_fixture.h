@@ -8,12 +8,12 @@
 #include <future>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "agent_graph/graph.h"
+#include "agent_graph/json.h"
 #include "fake_state.h"
 #include "graph/compiled_graph.h"
 #include "models/model.h"
@@ -23,8 +23,6 @@
 #include "runtime/signal.h"
 
 namespace agent_graph::run {
-
-using nlohmann::json;
 
 // Answers each call with the next reply of its script.
 class ScriptedModel : public models::ModelProvider {

@@ -2,14 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "run/message_entry.h"
 
 namespace agent_graph::run {
 namespace {
-
-using nlohmann::json;
 
 constexpr int64_t kStart = 1'700'000'000'000'000;
 

@@ -2,8 +2,7 @@
 // the later one counts, and a context that is cleared stays without the rest of what it held.
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "fixture.h"
 #include "message/codec.h"
 #include "state/service.h"
@@ -11,7 +10,6 @@
 namespace agent_graph::state {
 namespace {
 
-using nlohmann::json;
 using testing::ElementsAre;
 using testing::IsEmpty;
 

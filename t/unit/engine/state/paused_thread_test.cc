@@ -2,8 +2,7 @@
 // whose calls are taken away.
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "base/json.h"
 #include "fixture.h"
 #include "message/codec.h"
@@ -13,7 +12,6 @@
 namespace agent_graph::state {
 namespace {
 
-using nlohmann::json;
 using testing::ElementsAre;
 
 StoredMessage Stored(Message message, const std::string& id) {

@@ -2,9 +2,9 @@
 // runs of one name.
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "agent_graph/json.h"
 #include "fixture.h"
 #include "runtime/runtime.h"
 #include "state/leveldb/reader.h"
@@ -15,7 +15,6 @@
 namespace agent_graph::state {
 namespace {
 
-using nlohmann::json;
 using testing::ElementsAre;
 using testing::IsEmpty;
 

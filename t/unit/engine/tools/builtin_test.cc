@@ -2,12 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include "agent_graph/json.h"
 
 namespace agent_graph::tools {
 namespace {
-
-using nlohmann::json;
 
 class FakeToolContext : public ToolContext {
  public:

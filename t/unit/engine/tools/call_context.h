@@ -1,9 +1,9 @@
 // The context of a tool call outside of a run.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "agent_graph/json.h"
 #include "tools/engine_call.h"
 
 namespace agent_graph::tools {
@@ -17,8 +17,8 @@ class TestContext : public EngineToolContext {
   const std::string& run_id() const override { return text_; }
   const std::string& call_id() const override { return text_; }
   const std::string& idempotency_key() const override { return key_; }
-  const nlohmann::json& user() const override { return object_; }
-  const nlohmann::json& config() const override { return object_; }
+  const json& user() const override { return object_; }
+  const json& config() const override { return object_; }
   bool cancelled() const override { return cancellation_.cancelled(); }
   bool SleepFor(std::chrono::milliseconds) override { return true; }
   void Log(LogLevel, std::string_view text) override { log.append(text).push_back('\n'); }
@@ -32,7 +32,7 @@ class TestContext : public EngineToolContext {
   const Deadline deadline_;
   std::string text_;
   std::string key_ = "key-1";
-  nlohmann::json object_ = nlohmann::json::object();
+  json object_ = json::object();
 };
 
 }  // namespace agent_graph::tools

@@ -5,11 +5,11 @@
 
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "../net/on_fiber.h"
+#include "agent_graph/json.h"
 #include "call_context.h"
 #include "tools/catalog.h"
 
@@ -54,8 +54,7 @@ class CatalogTest : public testing::OnFiber {
     for (const CatalogToolPtr& tool : List()) names.push_back(tool->tool.name);
     return names;
   }
-  ToolOutput Call(const std::string& name,
-                  const nlohmann::json& arguments = nlohmann::json::object()) {
+  ToolOutput Call(const std::string& name, const json& arguments = json::object()) {
     for (const CatalogToolPtr& entry : List()) {
       if (entry->tool.name != name) continue;
       return Run([&] { return entry->tool.function(arguments, context_); });

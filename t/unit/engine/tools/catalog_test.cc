@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "agent_graph/json.h"
 #include "catalog_fixture.h"
 #include "mcp/scripted_server.h"
 #include "tools/mcp/client.h"
@@ -16,7 +16,6 @@
 namespace agent_graph::tools {
 namespace {
 
-using nlohmann::json;
 using ::testing::ElementsAre;
 
 TEST_F(CatalogTest, AnUnknownNodeHasNothing) {

@@ -2,16 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "../net/on_fiber.h"
 #include "../net/scripted_server.h"
+#include "agent_graph/json.h"
 #include "call_context.h"
 
 namespace agent_graph::tools {
 namespace {
 
-using nlohmann::json;
 using testing::ScriptedServer;
 
 constexpr char kSchema[] =

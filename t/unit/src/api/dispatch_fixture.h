@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "agent_graph/json.h"
 #include "api/dispatch.h"
 #include "graph/compiled_graph.h"
 #include "run/runner.h"
@@ -15,7 +15,6 @@
 
 namespace agent_graph::api {
 
-using nlohmann::json;
 using testing::_;
 using testing::DoAll;
 using testing::NiceMock;

@@ -3,15 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "api/headers.h"
 #include "api/ping.h"
 
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 std::multimap<std::string, std::string> AsMap(const bridge::HeaderList& headers) {
   return {headers.begin(), headers.end()};

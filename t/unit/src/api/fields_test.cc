@@ -2,14 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "api/request_shapes.h"
 
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::array<std::string_view, 2> kColours = {"red", "green"};
 constexpr std::array kInner = {
@@ -116,13 +113,13 @@ TEST(CheckedValues, AreReadWithTheirFallbacks) {
 
 TEST(SchemaOf, SaysWhatIsChecked) {
   EXPECT_EQ(SchemaOf(kRecursionLimit),
-            nlohmann::ordered_json::parse(R"({"type":["integer","null"],"minimum":1,"maximum":100,
+            json::parse(R"({"type":["integer","null"],"minimum":1,"maximum":100,
                 "default":25,"description":"Nodes that the run may execute"})"));
-  nlohmann::ordered_json schema = SchemaOf(kFields);
-  EXPECT_EQ(schema["properties"]["object"]["required"], nlohmann::ordered_json({"deep"}));
+  json schema = SchemaOf(kFields);
+  EXPECT_EQ(schema["properties"]["object"]["required"], json({"deep"}));
   EXPECT_EQ(schema["properties"]["list"]["items"]["pattern"], "\\S");
   EXPECT_EQ(schema["properties"]["colour"]["enum"].dump(), R"(["red","green",null])");
-  EXPECT_EQ(schema["properties"]["map"], nlohmann::ordered_json::parse(R"({"type":"object",
+  EXPECT_EQ(schema["properties"]["map"], json::parse(R"({"type":"object",
       "maxProperties":2,
       "additionalProperties":{"type":["string","number","boolean"],"pattern":"\\S"}})"));
 }

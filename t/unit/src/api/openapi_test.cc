@@ -2,15 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "agent_graph/json.h"
 #include "api/routes.h"
 
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 json Document(bool guarded, std::string_view base_path = "") {
   settings::Settings settings;

@@ -2,12 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include "agent_graph/json.h"
 
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 run::RunStart Start() {
   run::RunStart start;

@@ -3,15 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "api/query.h"
 #include "settings/media_urls.h"
 
 namespace agent_graph::api {
 namespace {
-
-using nlohmann::json;
 
 const settings::MediaUrls kAllUrls;
 const MessageLimits kLimits{kAllUrls, 1000, 1024 * 1024};

@@ -6,9 +6,10 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "agent_graph/json.h"
 
 namespace agent_graph::auth {
 namespace {
@@ -20,8 +21,8 @@ using testing::IsEmpty;
 // Forgets nothing before it is let.
 class Reluctant : public AuthorizationBackend {
  public:
-  bool Authorize(const nlohmann::json&, const std::string&, const std::string&,
-                 const std::optional<std::string>&, const nlohmann::json&) override {
+  bool Authorize(const json&, const std::string&, const std::string&,
+                 const std::optional<std::string>&, const json&) override {
     return true;
   }
   void Evict(const std::string& thread_id) override {

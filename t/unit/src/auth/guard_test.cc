@@ -15,7 +15,6 @@
 namespace agent_graph::auth {
 namespace {
 
-using nlohmann::json;
 using settings::AuthenticationSettings;
 using settings::AuthorizationSettings;
 using Policy = AuthorizationSettings::Policy;

@@ -12,7 +12,6 @@
 namespace agent_graph::auth {
 namespace {
 
-using nlohmann::json;
 using testing::EcKey;
 using testing::EdKey;
 using testing::EncodeBase64Url;

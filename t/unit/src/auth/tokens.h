@@ -8,9 +8,10 @@
 #include <openssl/rsa.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+
+#include "agent_graph/json.h"
 
 namespace agent_graph::auth::testing {
 
@@ -101,19 +102,19 @@ inline std::string Sign(const Key& key, const char* digest, bool pss, std::strin
   return signature;
 }
 
-inline std::string SignedText(const nlohmann::json& header, const nlohmann::json& claims) {
+inline std::string SignedText(const json& header, const json& claims) {
   return EncodeBase64Url(header.dump()) + "." + EncodeBase64Url(claims.dump());
 }
 
-inline std::string HmacToken(const nlohmann::json& claims, std::string_view secret,
-                             nlohmann::json header = {{"alg", "HS256"}, {"typ", "JWT"}}) {
+inline std::string HmacToken(const json& claims, std::string_view secret,
+                             json header = {{"alg", "HS256"}, {"typ", "JWT"}}) {
   std::string text = SignedText(header, claims);
   return text + "." + EncodeBase64Url(Hmac(EVP_sha256(), secret, text));
 }
 
 // By any asymmetric algorithm, chosen by its name.
-inline std::string KeyToken(const std::string& algorithm, const Key& key,
-                            const nlohmann::json& claims, nlohmann::json header = {}) {
+inline std::string KeyToken(const std::string& algorithm, const Key& key, const json& claims,
+                            json header = {}) {
   header["alg"] = algorithm;
   std::string text = SignedText(header, claims);
   std::string digest = "SHA" + algorithm.substr(2);

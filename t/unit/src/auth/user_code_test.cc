@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <future>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "runtime/signal.h"
 
 namespace agent_graph::auth {
@@ -12,8 +12,8 @@ namespace {
 
 class SlowToForget : public AuthorizationBackend {
  public:
-  bool Authorize(const nlohmann::json&, const std::string&, const std::string&,
-                 const std::optional<std::string>&, const nlohmann::json&) override {
+  bool Authorize(const json&, const std::string&, const std::string&,
+                 const std::optional<std::string>&, const json&) override {
     return true;
   }
   void Evict(const std::string&) override {
@@ -36,7 +36,7 @@ TEST(CustomAuthorizer, DecidesWhileItsBackendForgetsThreads) {
   authorizer.Evict("t");
   ASSERT_TRUE(backend->forgetting.Wait(nullptr, kNoDeadline).ok());
 
-  const nlohmann::json user = {{"user_id", "alice"}};
+  const json user = {{"user_id", "alice"}};
   const std::string user_id = "alice";
   const std::string thread_id = "t";
   const bridge::RequestHead head;

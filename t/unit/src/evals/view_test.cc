@@ -6,14 +6,12 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "evals/format.h"
 
 namespace agent_graph::evals {
 namespace {
-
-using nlohmann::json;
 
 class Reports : public testing::Test {
  protected:

@@ -3,15 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "telemetry/otlp_json.h"
 #include "telemetry/trace_context.h"
 
 namespace agent_graph::telemetry {
 namespace {
-
-using nlohmann::json;
 
 constexpr char kTrace[] = "4bf92f3577b34da6a3ce929d0e0e4736";
 constexpr char kParent[] = "00f067aa0ba902b7";

@@ -4,19 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
 #include "../catalog_fixture.h"
+#include "agent_graph/json.h"
 #include "tools/call_input.h"
 
 namespace agent_graph::tools {
 
-inline const nlohmann::json kForm = {{"type", "object"},
-                                     {"properties", {{"name", {{"type", "string"}}}}}};
-inline const nlohmann::json kAsk = {{"message", "Who?"}, {"requestedSchema", kForm}};
-inline const nlohmann::json kBob = {{"action", "accept"}, {"content", {{"name", "Bob"}}}};
+inline const json kForm = {{"type", "object"}, {"properties", {{"name", {{"type", "string"}}}}}};
+inline const json kAsk = {{"message", "Who?"}, {"requestedSchema", kForm}};
+inline const json kBob = {{"action", "accept"}, {"content", {{"name", "Bob"}}}};
 
 // A context of a call that may pause.
 class AskingContext : public TestContext {
@@ -43,7 +42,7 @@ class McpElicitationTest : public CatalogTest {
     return remarks_;
   }
   // The input of the next call, after the user has answered.
-  static CallInput Answering(const CallInput& paused, const nlohmann::json& answer) {
+  static CallInput Answering(const CallInput& paused, const json& answer) {
     CallInput next;
     next.continuation = paused.pause->continuation;
     for (const Question& question : paused.pause->questions) {

@@ -12,7 +12,6 @@
 namespace agent_graph::tools {
 namespace {
 
-using nlohmann::json;
 using testing::Connection;
 using ::testing::HasSubstr;
 

@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "agent_graph/json.h"
 #include "tools/mcp/oauth/challenge.h"
 #include "tools/mcp/oauth/metadata.h"
 #include "tools/mcp/oauth/token_request.h"
@@ -11,7 +10,6 @@
 namespace agent_graph::tools::mcp::oauth {
 namespace {
 
-using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

@@ -13,7 +13,6 @@
 namespace agent_graph::tools {
 namespace {
 
-using nlohmann::json;
 using testing::Connection;
 using ::testing::Contains;
 using ::testing::ElementsAre;

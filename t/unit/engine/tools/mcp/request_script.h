@@ -3,13 +3,13 @@
 
 #include <functional>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "../../net/scripted_server.h"
+#include "agent_graph/json.h"
 #include "base/letter_case.h"
 
 namespace agent_graph::tools {
@@ -17,13 +17,13 @@ namespace agent_graph::tools {
 struct ScriptedRequest {
   std::string verb;  // POST, GET, DELETE
   std::string path;
-  std::string head;     // the lines before the body
-  std::string text;     // the body
-  nlohmann::json body;  // the same, if it is JSON
-  std::string method;   // JSON-RPC; "answer" of a reply to the server
-  nlohmann::json id;
-  nlohmann::json params;
-  nlohmann::json call_id;  // of the newest tools/call
+  std::string head;    // the lines before the body
+  std::string text;    // the body
+  json body;           // the same, if it is JSON
+  std::string method;  // JSON-RPC; "answer" of a reply to the server
+  json id;
+  json params;
+  json call_id;  // of the newest tools/call
 
   // Empty when there is none.
   std::string Header(const std::string& name) const {
@@ -45,7 +45,6 @@ struct ScriptedRequest {
 
 class RequestScript {
  public:
-  using json = nlohmann::json;
   // Answers on `connection`; false: the connection is to be closed.
   using Answer = std::function<bool(testing::Connection& connection, const ScriptedRequest&)>;
 
@@ -152,7 +151,7 @@ inline RequestScript::Answer WithSession(RequestScript::Answer other) {
         if (request.method == "initialize") {
           return RequestScript::Reply(connection, request,
                                       {{"protocolVersion", request.params["protocolVersion"]},
-                                       {"capabilities", {{"tools", nlohmann::json::object()}}}},
+                                       {"capabilities", {{"tools", json::object()}}}},
                                       "Mcp-Session-Id: s1\r\n");
         }
         if (request.method == "tools/list") {

@@ -4,19 +4,17 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "../../net/scripted_server.h"
+#include "agent_graph/json.h"
 
 namespace agent_graph::tools {
 
 class ScriptedMcpServer {
  public:
-  using json = nlohmann::json;
-
   ScriptedMcpServer() : server_([this](testing::Connection& connection) { Serve(connection); }) {}
 
   std::string url() const { return server_.url("/mcp"); }

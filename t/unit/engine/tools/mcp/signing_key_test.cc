@@ -7,14 +7,12 @@
 #include <openssl/rsa.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "agent_graph/json.h"
 #include "base/base64.h"
 
 namespace agent_graph::tools::mcp::oauth {
 namespace {
-
-using nlohmann::json;
 
 class KeyPair {
  public:

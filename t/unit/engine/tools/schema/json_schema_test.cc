@@ -6,15 +6,14 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "../../net/on_fiber.h"
+#include "agent_graph/json.h"
 
 namespace agent_graph::tools {
 namespace {
 
-using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
