@@ -45,6 +45,7 @@ run: build docs
 
 test: build
 	cmake/install-packages.sh test
+	ninja -C $(BUILD) -j $(JOBS) unit_tests
 	cmake/install-mock-provider.sh
 	cmake/install-docs-viewers.sh
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error
@@ -54,7 +55,7 @@ test: build
 bench:
 	cmake/install-packages.sh bench
 	$(MAKE) build
-	ninja -C $(BUILD) -j $(JOBS) engine_steps state_at_scale
+	ninja -C $(BUILD) -j $(JOBS) benchmarks
 	$(BUILD)/bench/engine_steps
 	/usr/bin/python3 bench/run.py $(BUILD)
 	/usr/bin/python3 bench/access.py $(BUILD)

@@ -1,66 +1,104 @@
 # agent_graph_folder(engine/state DEPENDS engine/base ... LIBRARIES leveldb::leveldb)
 #
-# One object library per folder, and, when t/unit/<folder> exists, one test program of it. Include
-# paths follow the floors: engine code sees engine/ only, src code sees src/ and engine/, so an
-# include against the direction of dependencies does not compile.
+# One object library per folder, without its subfolders, which are folders of their own. DEPENDS names
+# exactly the folders whose headers its files include: t/tree/include_edges.py, run by ctest, fails
+# for an include that crosses an edge not named here, for an edge that no include uses, and for a
+# cycle. LINKS names folders that only have to be linked: they implement functions of the SDK's headers.
+# When t/unit/<folder> exists, one test program of it is part of the target `unit_tests`.
+#
+# agent_graph_link(target folder...) links a program with folders and all that they depend on.
 if(AGENT_GRAPH_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
   enable_testing()
+  add_custom_target(unit_tests)
 endif()
 
-function(agent_graph_folder folder)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
-  string(REPLACE "/" "_" target ${folder})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cc)
-  if(NOT sources)
-    return()
-  endif()
-  add_library(${target} OBJECT ${sources})
-  target_link_libraries(${target} PRIVATE agent_graph_flags ${ARG_LIBRARIES})
-  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/engine
-                             ${CMAKE_SOURCE_DIR}/engine/include
-                             ${CMAKE_BINARY_DIR}/generated)
-  if(folder MATCHES "^src/")
-    target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src)
-  endif()
+set(AGENT_GRAPH_EDGES ${CMAKE_BINARY_DIR}/include_edges.txt)
+file(WRITE ${AGENT_GRAPH_EDGES} "")
 
-  # Object libraries do not link transitively; keep the closure ourselves.
-  set(closure ${target})
+set(AGENT_GRAPH_INCLUDES ${CMAKE_SOURCE_DIR}/engine ${CMAKE_SOURCE_DIR}/engine/include
+    ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
+
+function(agent_graph_folder folder)
+  cmake_parse_arguments(ARG "WITH_SUBFOLDERS" "" "DEPENDS;LINKS;LIBRARIES" ${ARGN})
+  string(REPLACE "/" "_" target ${folder})
+  set(glob GLOB)
+  if(ARG_WITH_SUBFOLDERS)
+    set(glob GLOB_RECURSE)
+  endif()
+  file(${glob} sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cc)
+  list(JOIN ARG_DEPENDS " " dependencies)
+  file(APPEND ${AGENT_GRAPH_EDGES} "${folder}: ${dependencies}\n")
+
+  # Object libraries do not link transitively; the closure is kept here.
+  set(closure)
   set(libraries ${ARG_LIBRARIES})
-  foreach(dependency ${ARG_DEPENDS})
-    string(REPLACE "/" "_" dependency ${dependency})
-    if(TARGET ${dependency})
-      get_target_property(more ${dependency} AGENT_GRAPH_CLOSURE)
-      list(APPEND closure ${more})
-      get_target_property(more ${dependency} AGENT_GRAPH_LIBRARIES)
-      if(more)
-        list(APPEND libraries ${more})
-      endif()
+  if(sources)
+    add_library(${target} OBJECT ${sources})
+    target_link_libraries(${target} PRIVATE agent_graph_flags ${ARG_LIBRARIES})
+    target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/engine
+                               ${CMAKE_SOURCE_DIR}/engine/include ${CMAKE_BINARY_DIR}/generated)
+    if(folder MATCHES "^src/")
+      target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src)
     endif()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ${AGENT_GRAPH_UNITY}
+                          UNITY_BUILD_BATCH_SIZE 10)
+    if(AGENT_GRAPH_UNITY)
+      # To g++ a file that another one includes is a header, where this would be a mistake.
+      target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    endif()
+    list(APPEND closure ${target})
+  endif()
+  foreach(dependency ${ARG_DEPENDS} ${ARG_LINKS})
+    get_property(more GLOBAL PROPERTY AGENT_GRAPH_CLOSURE_${dependency})
+    list(APPEND closure ${more})
+    get_property(more GLOBAL PROPERTY AGENT_GRAPH_LIBRARIES_${dependency})
+    list(APPEND libraries ${more})
   endforeach()
   list(REMOVE_DUPLICATES closure)
   list(REMOVE_DUPLICATES libraries)
-  set_target_properties(${target} PROPERTIES AGENT_GRAPH_CLOSURE "${closure}"
-                        AGENT_GRAPH_LIBRARIES "${libraries}")
+  set_property(GLOBAL PROPERTY AGENT_GRAPH_CLOSURE_${folder} ${closure})
+  set_property(GLOBAL PROPERTY AGENT_GRAPH_LIBRARIES_${folder} ${libraries})
 
-  file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/t/unit/${folder}/*_test.cc)
+  file(${glob} tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/t/unit/${folder}/*_test.cc)
   if(AGENT_GRAPH_TESTS AND tests)
-    add_executable(test_${target} ${tests})
-    foreach(object ${closure})
-      target_sources(test_${target} PRIVATE $<TARGET_OBJECTS:${object}>)
-    endforeach()
-    target_include_directories(test_${target} PRIVATE ${CMAKE_SOURCE_DIR}/src
-                               ${CMAKE_SOURCE_DIR}/engine ${CMAKE_SOURCE_DIR}/engine/include)
-    target_link_libraries(test_${target} PRIVATE agent_graph_flags ${libraries} GTest::gtest
-                          GTest::gmock GTest::gtest_main)
-    # A test runs once where it is compiled again and again; what it tests keeps its optimisation.
-    target_compile_options(test_${target} PRIVATE $<$<CONFIG:Release>:-O0>)
-    if(AGENT_GRAPH_SANITIZER)
-      set_source_files_properties(${tests} PROPERTIES COMPILE_OPTIONS -O0)
-    endif()
-    # User graphs loaded by a test resolve the SDK from the test program.
-    set_target_properties(test_${target} PROPERTIES ENABLE_EXPORTS ON)
-    gtest_discover_tests(test_${target} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 900)
+    agent_graph_unit_test(test_${target} FOLDERS ${folder} SOURCES ${tests})
   endif()
+endfunction()
+
+function(agent_graph_link target)
+  set(closure)
+  set(libraries)
+  foreach(folder ${ARGN})
+    get_property(more GLOBAL PROPERTY AGENT_GRAPH_CLOSURE_${folder})
+    list(APPEND closure ${more})
+    get_property(more GLOBAL PROPERTY AGENT_GRAPH_LIBRARIES_${folder})
+    list(APPEND libraries ${more})
+  endforeach()
+  list(REMOVE_DUPLICATES closure)
+  list(REMOVE_DUPLICATES libraries)
+  foreach(object ${closure})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${object}>)
+  endforeach()
+  target_include_directories(${target} PRIVATE ${AGENT_GRAPH_INCLUDES})
+  target_link_libraries(${target} PRIVATE agent_graph_flags ${libraries})
+endfunction()
+
+# agent_graph_unit_test(test_x FOLDERS engine/x SOURCES x_test.cc ... [LIBRARIES ...])
+function(agent_graph_unit_test target)
+  cmake_parse_arguments(ARG "" "" "FOLDERS;SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${target} EXCLUDE_FROM_ALL ${ARG_SOURCES})
+  agent_graph_link(${target} ${ARG_FOLDERS})
+  target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock
+                        GTest::gtest_main)
+  # Test code is compiled more often than it runs; the code under test keeps its optimisation.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
+  if(AGENT_GRAPH_SANITIZER)
+    set_source_files_properties(${ARG_SOURCES} PROPERTIES COMPILE_OPTIONS -O0)
+  endif()
+  # User graphs that a test loads resolve the SDK from the test program.
+  set_target_properties(${target} PROPERTIES ENABLE_EXPORTS ON)
+  gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 900)
+  add_dependencies(unit_tests ${target})
 endfunction()

@@ -60,8 +60,8 @@ target_include_directories(ngx_module PRIVATE ${CMAKE_SOURCE_DIR}/ngx_module ${C
                            ${CMAKE_BINARY_DIR}/generated)
 target_include_directories(ngx_module SYSTEM PRIVATE ${nginx_include_dirs})
 
-get_target_property(module_closure src_service AGENT_GRAPH_CLOSURE)
-get_target_property(module_libraries src_service AGENT_GRAPH_LIBRARIES)
+get_property(module_closure GLOBAL PROPERTY AGENT_GRAPH_CLOSURE_src/service)
+get_property(module_libraries GLOBAL PROPERTY AGENT_GRAPH_LIBRARIES_src/service)
 set(module_objects $<TARGET_OBJECTS:ngx_module>)
 foreach(object ${module_closure})
   list(APPEND module_objects $<TARGET_OBJECTS:${object}>)
@@ -82,25 +82,20 @@ set_target_properties(ngx_http_agent_graph_module PROPERTIES PREFIX "" LINKER_LA
 
 if(AGENT_GRAPH_TESTS)
   if(NOT AGENT_GRAPH_SANITIZER)
-    add_executable(test_operator_new ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/operator_new_test.cc
-                   ${module_operators} ${CMAKE_SOURCE_DIR}/engine/base/allocation_account.cc)
-    target_include_directories(test_operator_new PRIVATE ${CMAKE_SOURCE_DIR}/engine)
-    target_link_libraries(test_operator_new PRIVATE agent_graph_flags GTest::gtest GTest::gtest_main)
-    gtest_discover_tests(test_operator_new DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
-  endif()
-  # What of the module needs no nginx.
-  add_executable(test_ngx_module ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/base_path_test.cc
-                 ${CMAKE_SOURCE_DIR}/ngx_module/base_path.cc
-                 ${CMAKE_SOURCE_DIR}/engine/base/percent_encoding.cc)
-  target_include_directories(test_ngx_module PRIVATE ${CMAKE_SOURCE_DIR}/ngx_module
-                             ${CMAKE_SOURCE_DIR}/engine)
-  target_link_libraries(test_ngx_module PRIVATE agent_graph_flags GTest::gtest GTest::gtest_main)
-  gtest_discover_tests(test_ngx_module DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
-  if(NOT AGENT_GRAPH_SANITIZER)  # which stands in for functions of the C library
+    agent_graph_unit_test(test_operator_new
+      SOURCES ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/operator_new_test.cc ${module_operators}
+              ${CMAKE_SOURCE_DIR}/engine/base/allocation_account.cc)
+    # A sanitizer replaces functions of the C library, which this test does not allow.
     add_test(NAME module_symbols
              COMMAND ${CMAKE_SOURCE_DIR}/ngx_module/check-symbols.sh
                      $<TARGET_FILE:ngx_http_agent_graph_module>)
   endif()
+  # The part of the module that needs no nginx.
+  agent_graph_unit_test(test_ngx_module
+    SOURCES ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/base_path_test.cc
+            ${CMAKE_SOURCE_DIR}/ngx_module/base_path.cc
+            ${CMAKE_SOURCE_DIR}/engine/base/percent_encoding.cc)
+  target_include_directories(test_ngx_module PRIVATE ${CMAKE_SOURCE_DIR}/ngx_module)
 endif()
 
 # For nginx's own build, which links with the C driver: everything in one object, libraries by file.

@@ -18,7 +18,7 @@ JOBS=$jobs cmake/build-sanitizer-nginx.sh "$sanitizer"
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DAGENT_GRAPH_SANITIZER="$sanitizer" \
   -DNGINX_SOURCE_DIR="$PWD/build/nginx-source" -DNGINX_OBJECT_DIR="$objects"
-ninja -C "$build" -j "$jobs"
+ninja -C "$build" -j "$jobs" all unit_tests
 
 suppressions=$PWD/t/http/harness
 export ASAN_OPTIONS=detect_stack_use_after_return=1

@@ -5,10 +5,6 @@ namespace {
 
 constexpr size_t kSecretBytesMin = 6;
 
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
 }  // namespace
 
 bool IsVariableName(std::string_view name) {
@@ -28,12 +24,12 @@ Result<std::string> ExpandVariables(std::string_view text, const Environment& en
     out += text.substr(0, start);
     if (start == std::string_view::npos) return out;
     size_t end = text.find('}', start);
-    if (end == std::string_view::npos) return Invalid("\"${\" without \"}\"");
+    if (end == std::string_view::npos) return InvalidArgument("\"${\" without \"}\"");
     std::string_view reference = text.substr(start + 2, end - start - 2);
     size_t separator = reference.find(":-");
     std::string_view name = reference.substr(0, separator);
     if (!IsVariableName(name)) {
-      return Invalid("\"${" + std::string(reference) + "}\" does not name a variable");
+      return InvalidArgument("\"${" + std::string(reference) + "}\" does not name a variable");
     }
     auto found = environment.find(name);
     const bool has_default = separator != std::string_view::npos;
@@ -43,7 +39,7 @@ Result<std::string> ExpandVariables(std::string_view text, const Environment& en
     } else if (has_default) {
       out += reference.substr(separator + 2);
     } else {
-      return Invalid("environment variable " + std::string(name) + " is not set");
+      return InvalidArgument("environment variable " + std::string(name) + " is not set");
     }
     text.remove_prefix(end + 1);
   }

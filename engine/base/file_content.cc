@@ -8,20 +8,12 @@
 #include "base/errno_text.h"
 
 namespace agent_graph {
-namespace {
-
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
-}  // namespace
-
 Result<std::string> ReadFileContent(int fd, int64_t bytes_max) {
   struct stat status{};
-  if (fstat(fd, &status) != 0) return Invalid("cannot be read: " + ErrnoText(errno));
-  if (!S_ISREG(status.st_mode)) return Invalid("is not a regular file");
+  if (fstat(fd, &status) != 0) return InvalidArgument("cannot be read: " + ErrnoText(errno));
+  if (!S_ISREG(status.st_mode)) return InvalidArgument("is not a regular file");
   if (status.st_size > bytes_max) {
-    return Invalid("is larger than " + std::to_string(bytes_max) + " bytes");
+    return InvalidArgument("is larger than " + std::to_string(bytes_max) + " bytes");
   }
   std::string content(static_cast<size_t>(status.st_size), '\0');
   size_t done = 0;
@@ -29,7 +21,7 @@ Result<std::string> ReadFileContent(int fd, int64_t bytes_max) {
     const ssize_t count =
         pread(fd, content.data() + done, content.size() - done, static_cast<off_t>(done));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return Invalid("cannot be read: " + ErrnoText(errno));
+    if (count < 0) return InvalidArgument("cannot be read: " + ErrnoText(errno));
     if (count == 0) break;
     done += static_cast<size_t>(count);
   }

@@ -230,30 +230,27 @@ size_t Utf8SequenceLength(std::string_view text, size_t position) {
   return length;
 }
 
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
 }  // namespace
 
 Result<json> ParseJson(std::string_view text, const JsonLimits& limits) {
   // nlohmann takes a NUL for the end of the text, whatever may follow.
-  if (size_t nul = text.find('\0'); nul != text.npos) return Invalid(NotValidAtByte(nul + 1));
+  if (size_t nul = text.find('\0'); nul != text.npos)
+    return InvalidArgument(NotValidAtByte(nul + 1));
   json root;
   BoundedTreeBuilder builder(root, limits, nullptr);
-  if (!json::sax_parse(text.begin(), text.end(), &builder)) return Invalid(builder.error());
+  if (!json::sax_parse(text.begin(), text.end(), &builder)) return InvalidArgument(builder.error());
   return root;
 }
 
 Result<json> ParseConfigurationJson(std::string_view text) {
   if (size_t nul = text.find('\0'); nul != text.npos) {
-    return Invalid(kNotValid).WithDetail(LineAndColumn(text, nul));
+    return InvalidArgument(kNotValid).WithDetail(LineAndColumn(text, nul));
   }
   json root;
   Progress progress(text);
   BoundedTreeBuilder builder(root, {.unique_keys = true}, &progress);
   if (!json::sax_parse(progress.begin(), progress.end(), &builder)) {
-    return Invalid(builder.error()).WithDetail(LineAndColumn(text, builder.error_offset()));
+    return InvalidArgument(builder.error()).WithDetail(LineAndColumn(text, builder.error_offset()));
   }
   return root;
 }

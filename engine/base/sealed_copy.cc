@@ -25,10 +25,6 @@ constexpr int kFirstDescriptor = 3;    // nginx redirects 0 to 2 when it becomes
 constexpr size_t kNameBytesMax = 200;  // the kernel takes 249
 constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
 
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
 // `name` is what /proc/PID/maps shows: "/memfd:support.so (deleted)".
 FileDescriptor CreateMemory(const std::string& name) {
   // Code is mapped from it, never executed as a program, so the file needs no execute permission:
@@ -62,7 +58,7 @@ Result<SealedCopy> Copy(const std::string& path, const std::string& content, std
   FileDescriptor memory = CreateMemory(name);
   if (!memory || !WriteAll(memory.get(), content) ||
       fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0) {
-    return Invalid(path + ": cannot be copied to memory: " + ErrnoText(errno));
+    return InvalidArgument(path + ": cannot be copied to memory: " + ErrnoText(errno));
   }
   return std::make_shared<const SealedFile>(std::move(memory), std::move(origin));
 }
@@ -72,7 +68,7 @@ Result<SealedCopy> Copy(const std::string& path, const std::string& content, std
 Result<SealedCopy> SealedCopies::Of(const std::string& path, int64_t bytes_max) {
   // A FIFO or a terminal is refused below instead of waited for here.
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  if (!file) return Invalid(path + ": cannot be opened: " + ErrnoText(errno));
+  if (!file) return InvalidArgument(path + ": cannot be opened: " + ErrnoText(errno));
   auto version = [&]() -> Version {
     struct stat status{};
     if (fstat(file.get(), &status) != 0) return {};
@@ -83,9 +79,9 @@ Result<SealedCopy> SealedCopies::Of(const std::string& path, int64_t bytes_max) 
   const Version before = version();
   if (auto known = copies_.find(before); known != copies_.end()) return known->second;
   Result<std::string> content = ReadFileContent(file.get(), bytes_max);
-  if (!content.ok()) return Invalid(path + ": " + content.status().message());
+  if (!content.ok()) return InvalidArgument(path + ": " + content.status().message());
   // Half of an old file and half of a new one may pass every check.
-  if (version() != before) return Invalid(path + ": is being written; try again");
+  if (version() != before) return InvalidArgument(path + ": is being written; try again");
   AG_ASSIGN_OR_RETURN(SealedCopy copy, Copy(path, *content, ResolvedPath(file.get(), path)));
   copies_.emplace(before, copy);
   return copy;

@@ -68,6 +68,20 @@ class [[nodiscard]] Status {
   std::string detail_;
 };
 
+// The failures that are made most often.
+inline Status InvalidArgument(std::string message) {
+  return {StatusCode::kInvalidArgument, std::move(message)};
+}
+inline Status NotFound(std::string message) {
+  return {StatusCode::kNotFound, std::move(message)};
+}
+inline Status Unavailable(std::string message) {
+  return {StatusCode::kUnavailable, std::move(message)};
+}
+inline Status GraphFailure(std::string message) {
+  return {StatusCode::kGraph, std::move(message)};
+}
+
 // Either a value or a failed Status. Using the value of a failure aborts: it is the caller's bug.
 template <typename T>
 class [[nodiscard]] Result {

@@ -1,6 +1,5 @@
 #include "extract/archive.h"
 
-#include <libxml/xmlreader.h>
 #include <zip.h>
 
 #include <algorithm>
@@ -9,15 +8,10 @@
 #include <memory>
 
 #include "extract/text.h"
+#include "extract/xml.h"
 
 namespace agent_graph::extract {
 namespace {
-
-constexpr int kXmlOptions = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING;
-
-std::string_view View(const xmlChar* text) {
-  return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
-}
 
 std::string AttributeOf(xmlTextReader* reader, std::string_view wanted) {
   std::string value;

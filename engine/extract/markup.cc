@@ -1,24 +1,19 @@
 // HTML and XML by libxml2: no network, no external entities, no expansion of declared ones.
 #include <libxml/HTMLparser.h>
-#include <libxml/xmlreader.h>
 
 #include <array>
 #include <climits>
 #include <memory>
 
 #include "extract/text.h"
+#include "extract/xml.h"
 
 namespace agent_graph::extract {
 namespace {
 
 constexpr int kHtmlOptions =
     HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET;
-constexpr int kXmlOptions = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING;
 constexpr int kDepthMax = 256;
-
-std::string_view View(const xmlChar* text) {
-  return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
-}
 
 bool IsHidden(std::string_view element) {
   for (std::string_view hidden : {"script", "style", "noscript", "template", "title"}) {

@@ -14,10 +14,6 @@ namespace {
 // A way that enters and leaves subgraphs more often than this leads nowhere.
 constexpr int kSubgraphHopsMax = 64;
 
-Status GraphStatus(std::string message) {
-  return Status(StatusCode::kGraph, std::move(message));
-}
-
 bool Contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -50,7 +46,7 @@ Result<std::shared_ptr<const CompiledGraph>> CompiledGraph::Compile(const GraphB
   if (!problems.empty()) {
     std::string text = std::move(problems[0]);
     for (size_t i = 1; i < problems.size(); ++i) text += "; " + problems[i];
-    return GraphStatus(std::move(text));
+    return GraphFailure(std::move(text));
   }
   std::shared_ptr<CompiledGraph> graph(new CompiledGraph);
   std::vector<std::string> subgraphs;
@@ -131,7 +127,7 @@ Result<std::string> CompiledGraph::Settle(std::string target, const State& state
       return target;
     }
   }
-  return GraphStatus("the way through the subgraphs never comes to a node");
+  return GraphFailure("the way through the subgraphs never comes to a node");
 }
 
 Result<std::string> CompiledGraph::Follow(std::string_view from, const State& state) const {
@@ -145,11 +141,11 @@ Result<std::string> CompiledGraph::Follow(std::string_view from, const State& st
     for (size_t i = 0; i < edge->targets.size(); ++i) {
       if (edge->labels[i] == target) return edge->targets[i];
     }
-    return GraphStatus("the predicate after node \"" + source + "\" chose \"" + target +
-                       "\", which is not a target of its edge");
+    return GraphFailure("the predicate after node \"" + source + "\" chose \"" + target +
+                        "\", which is not a target of its edge");
   } catch (...) {
-    return GraphStatus("the predicate after node \"" + source +
-                       "\" failed: " + CaughtUserFailure().text);
+    return GraphFailure("the predicate after node \"" + source +
+                        "\" failed: " + CaughtUserFailure().text);
   }
 }
 
@@ -159,8 +155,8 @@ Result<std::string> CompiledGraph::Jump(std::string_view from, std::string_view 
   if (target == END || FindNode(path) != nullptr || subgraphs_.contains(path)) {
     return Settle(std::move(path), state);
   }
-  return GraphStatus("node \"" + std::string(from) + "\" jumps to \"" + std::string(target) +
-                     "\", which is no node of the graph");
+  return GraphFailure("node \"" + std::string(from) + "\" jumps to \"" + std::string(target) +
+                      "\", which is no node of the graph");
 }
 
 bool CompiledGraph::InterruptsBefore(std::string_view node) const {

@@ -8,11 +8,11 @@
 namespace agent_graph::graph {
 namespace {
 
-constexpr int64_t kMillisecondsMax = 60'000;
+constexpr int64_t kLiveMillisecondsMax = 60'000;
 
 std::optional<int> ReadMilliseconds(ObjectReader& reader, const char* key) {
   if (reader.Value(key) == nullptr) return std::nullopt;
-  return static_cast<int>(reader.Integer(key, 0, 0, kMillisecondsMax));
+  return static_cast<int>(reader.Integer(key, 0, 0, kLiveMillisecondsMax));
 }
 
 VoiceActivity ReadVoiceActivity(ObjectReader& outer) {

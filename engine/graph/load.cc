@@ -18,10 +18,6 @@ namespace {
 constexpr int64_t kDocumentBytesMax = 1024 * 1024;
 constexpr int64_t kSharedObjectBytesMax = 256 * 1024 * 1024;
 
-Status GraphStatus(std::string message) {
-  return Status(StatusCode::kGraph, std::move(message));
-}
-
 Result<std::string> Read(const std::string& module, const SealedCopy& copy) {
   FileDescriptor opened;
   int fd = DescriptorOf(copy);
@@ -29,9 +25,9 @@ Result<std::string> Read(const std::string& module, const SealedCopy& copy) {
     opened = FileDescriptor(open(module.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     fd = opened.get();
   }
-  if (fd < 0) return GraphStatus("cannot be opened: " + ErrnoText(errno));
+  if (fd < 0) return GraphFailure("cannot be opened: " + ErrnoText(errno));
   Result<std::string> content = ReadFileContent(fd, ModuleBytesMax(module));
-  return content.ok() ? content : GraphStatus(content.status().message());
+  return content.ok() ? content : GraphFailure(content.status().message());
 }
 
 Status Build(const std::string& module, const std::string& attribute, const SealedCopy& copy,
@@ -40,9 +36,9 @@ Status Build(const std::string& module, const std::string& attribute, const Seal
     AG_ASSIGN_OR_RETURN(content, Read(module, copy));
     return ReadDocument(content, attribute, builder);
   }
-  if (!module.ends_with(".so")) return GraphStatus("a graph's file ends in .so or .json");
+  if (!module.ends_with(".so")) return GraphFailure("a graph's file ends in .so or .json");
   AG_ASSIGN_OR_RETURN(content, Read(module, copy));
-  if (!content.starts_with("\177ELF")) return GraphStatus("is not a shared object");
+  if (!content.starts_with("\177ELF")) return GraphFailure("is not a shared object");
   return BuildFromSharedObject(module, copy, attribute, builder);
 }
 
@@ -58,9 +54,9 @@ Result<std::shared_ptr<const CompiledGraph>> LoadGraph(const std::string& module
   GraphBuilder builder;
   std::string content;
   Status status = Build(module, attribute, copy, content, builder);
-  if (!status.ok()) return GraphStatus(FileProblem(module, status));
+  if (!status.ok()) return GraphFailure(FileProblem(module, status));
   auto graph = CompiledGraph::Compile(builder, attribute, ContentHash(content));
-  if (!graph.ok()) return GraphStatus(module + ": " + attribute + ": " + graph.status().message());
+  if (!graph.ok()) return GraphFailure(module + ": " + attribute + ": " + graph.status().message());
   return graph;
 }
 

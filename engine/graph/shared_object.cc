@@ -17,10 +17,6 @@ namespace {
 static_assert(kSdkVersion == kVersionNumber,
               "agent_graph/version.h has another version than the CMake project");
 
-Status GraphStatus(std::string message) {
-  return Status(StatusCode::kGraph, std::move(message));
-}
-
 std::string VersionText(uint32_t version) {
   return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
          std::to_string(version % 100);
@@ -67,10 +63,10 @@ Status CallBuilder(const GraphDescriptor& descriptor, const std::string& attribu
     descriptor.build(builder);
     return Status::Ok();
   } catch (const std::exception& error) {
-    return GraphStatus("the build function of \"" + attribute + "\" failed: " + error.what());
+    return GraphFailure("the build function of \"" + attribute + "\" failed: " + error.what());
   } catch (...) {
-    return GraphStatus("the build function of \"" + attribute +
-                       "\" failed with an exception that is not a std::exception");
+    return GraphFailure("the build function of \"" + attribute +
+                        "\" failed with an exception that is not a std::exception");
   }
 }
 
@@ -79,27 +75,27 @@ Status CallBuilder(const GraphDescriptor& descriptor, const std::string& attribu
 Status CompareAbi(const AbiRecord& graph, const AbiRecord& server) {
   const std::string kAgain = ": compile it again with the server's headers";
   if (graph.sdk_version / 100 != server.sdk_version / 100) {
-    return GraphStatus("built with SDK " + VersionText(graph.sdk_version) + ", the server has " +
-                       VersionText(server.sdk_version) + kAgain);
+    return GraphFailure("built with SDK " + VersionText(graph.sdk_version) + ", the server has " +
+                        VersionText(server.sdk_version) + kAgain);
   }
   if (graph.libstdcxx_abi != server.libstdcxx_abi) {
-    return GraphStatus(
+    return GraphFailure(
         "built with another standard library ABI than the server (libstdc++ with "
         "_GLIBCXX_USE_CXX11_ABI=" +
         std::to_string(static_cast<int32_t>(server.libstdcxx_abi)) + ")");
   }
   if (graph.cxx_standard < server.cxx_standard) {
-    return GraphStatus("built with C++ standard " + std::to_string(graph.cxx_standard) +
-                       ", the server needs " + std::to_string(server.cxx_standard) +
-                       " or later: compile it with -std=c++20");
+    return GraphFailure("built with C++ standard " + std::to_string(graph.cxx_standard) +
+                        ", the server needs " + std::to_string(server.cxx_standard) +
+                        " or later: compile it with -std=c++20");
   }
   if (graph.nlohmann_version != server.nlohmann_version) {
-    return GraphStatus("built with nlohmann/json " + VersionText(graph.nlohmann_version) +
-                       ", the server has " + VersionText(server.nlohmann_version));
+    return GraphFailure("built with nlohmann/json " + VersionText(graph.nlohmann_version) +
+                        ", the server has " + VersionText(server.nlohmann_version));
   }
   if (graph.record_bytes != server.record_bytes ||
       !std::equal(std::begin(graph.sizes), std::end(graph.sizes), std::begin(server.sizes))) {
-    return GraphStatus("built with other type layouts than the server" + kAgain);
+    return GraphFailure("built with other type layouts than the server" + kAgain);
   }
   return Status::Ok();
 }
@@ -110,7 +106,7 @@ Result<const void*> FindExport(const std::string& path, const SealedCopy& copy,
   // Never closed: threads, static objects and exceptions of the graph may outlive any point at
   // which closing would seem safe.
   void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return GraphStatus("cannot be loaded: " + LinkerProblem(name));
+  if (library == nullptr) return GraphFailure("cannot be loaded: " + LinkerProblem(name));
   if (copy != nullptr) Rename(library, copy->origin);
   return static_cast<const void*>(dlsym(library, symbol.c_str()));
 }
@@ -118,17 +114,17 @@ Result<const void*> FindExport(const std::string& path, const SealedCopy& copy,
 Status BuildFromSharedObject(const std::string& path, const SealedCopy& copy,
                              const std::string& attribute, GraphBuilder& builder) {
   if (!IsIdentifier(attribute)) {
-    return GraphStatus("\"" + attribute + "\" cannot be an export: letters, digits and _ only");
+    return GraphFailure("\"" + attribute + "\" cannot be an export: letters, digits and _ only");
   }
   AG_ASSIGN_OR_RETURN(const void* symbol,
                       FindExport(path, copy, "agent_graph_export_" + attribute));
   const auto* descriptor = static_cast<const GraphDescriptor*>(symbol);
   if (descriptor == nullptr) {
-    return GraphStatus("exports no graph \"" + attribute + "\": it needs AGENT_GRAPH_EXPORT(" +
-                       attribute + ", YourBuildFunction)");
+    return GraphFailure("exports no graph \"" + attribute + "\": it needs AGENT_GRAPH_EXPORT(" +
+                        attribute + ", YourBuildFunction)");
   }
   if (descriptor->magic != kGraphDescriptorMagic) {
-    return GraphStatus("the export \"" + attribute + "\" is not a graph");
+    return GraphFailure("the export \"" + attribute + "\" is not a graph");
   }
   AG_RETURN_IF_ERROR(CompareAbi(descriptor->abi, CurrentAbi()));
   return CallBuilder(*descriptor, attribute, builder);

@@ -21,7 +21,6 @@ namespace agent_graph::media {
 namespace {
 
 constexpr std::string_view kRecordSuffix = ".json";
-constexpr uint64_t kRecordBytesMax = 64 * 1024;
 constexpr size_t kPieceBytes = 256 * 1024;
 constexpr uint64_t kRoomCheckBytes = 4 * 1024 * 1024;  // whole pieces
 
@@ -32,7 +31,7 @@ Result<FileDescriptor> OpenFolder(int parent, const std::string& name) {
   return folder;
 }
 
-Result<FileDescriptor> MakeFolder(int parent, const std::string& name) {
+Result<FileDescriptor> MakeCopyFolder(int parent, const std::string& name) {
   if (mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) return FileError(name.c_str());
   return OpenFolder(parent, name);
 }
@@ -135,8 +134,8 @@ class Copier {
       const std::string id = name.substr(0, name.size() - kRecordSuffix.size());
       if (!IsFileId(id) || !id.starts_with(first + second)) continue;
       if (!target) {
-        AG_ASSIGN_OR_RETURN(const FileDescriptor outer, MakeFolder(to_, first));
-        AG_ASSIGN_OR_RETURN(target, MakeFolder(outer.get(), second));
+        AG_ASSIGN_OR_RETURN(const FileDescriptor outer, MakeCopyFolder(to_, first));
+        AG_ASSIGN_OR_RETURN(target, MakeCopyFolder(outer.get(), second));
       }
       AG_RETURN_IF_ERROR(CopyFile(folder, target.get(), id));
     }
@@ -146,7 +145,8 @@ class Copier {
   Status CopyFile(int folder, int target, const std::string& id) {
     const std::string record_name = id + std::string(kRecordSuffix);
     AG_ASSIGN_OR_RETURN(const Source record_file, OpenSource(folder, record_name));
-    const size_t record_bytes = static_cast<size_t>(std::min(record_file.bytes, kRecordBytesMax));
+    const size_t record_bytes =
+        static_cast<size_t>(std::min<uint64_t>(record_file.bytes, kRecordBytesMax));
     AG_ASSIGN_OR_RETURN(const std::string text,
                         ReadExactly(record_file.file.get(), 0, record_bytes));
     AG_ASSIGN_OR_RETURN(const FileRecord record, RecordFromText(text, id));

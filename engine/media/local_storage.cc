@@ -23,7 +23,6 @@ namespace {
 constexpr char kInstanceName[] = "instance";
 constexpr char kLockName[] = "lock";
 constexpr time_t kAbandonedSeconds = 1800;  // an upload does not take that long
-constexpr size_t kRecordBytesMax = 64 * 1024;
 constexpr size_t kTextFileBytesMax = kExtractedTextBytesMax + 16;
 
 Status NoSuchFile() {

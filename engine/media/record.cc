@@ -7,11 +7,7 @@
 #include "base/text.h"
 
 namespace agent_graph::media {
-namespace {
-
-constexpr size_t kFileIdBytes = 32;
-
-}  // namespace
+namespace {}  // namespace
 
 bool MayRead(const Reader& reader, const FileRecord& record) {
   return record.owner.empty() ? reader.ownerless_too : record.owner == reader.user_id;

@@ -11,6 +11,8 @@
 namespace agent_graph::media {
 
 inline constexpr size_t kFileNameBytesMax = 255;
+inline constexpr size_t kFileIdBytes = 32;
+inline constexpr size_t kRecordBytesMax = 64 * 1024;  // of a record's text
 inline constexpr size_t kExtractedTextBytesMax = 512 * 1024;
 
 // Written once, with the file; never changed.

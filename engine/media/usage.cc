@@ -19,7 +19,6 @@ namespace agent_graph::media {
 namespace {
 
 constexpr char kName[] = "usage";
-constexpr size_t kFileIdBytes = 32;
 constexpr uint64_t kBlockBytes = 4096;
 
 // Of a file, its record or its text.

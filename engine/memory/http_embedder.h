@@ -67,7 +67,7 @@ class HttpEmbedder : public Embedder {
   struct Attempt {
     Result<Vectors> vectors = Vectors();
     bool may_repeat = false;
-    std::optional<std::chrono::milliseconds> retry_after;
+    std::optional<std::chrono::milliseconds> retry_after = {};
     int sends = 0;
   };
   static Attempt LostCall(const Status& status);

@@ -8,7 +8,7 @@
 namespace agent_graph::models {
 namespace {
 
-constexpr std::string_view kBaseUrl = "https://api.anthropic.com/v1";
+constexpr std::string_view kAnthropicBaseUrl = "https://api.anthropic.com/v1";
 constexpr std::string_view kPath = "/messages";
 constexpr char kVersion[] = "2023-06-01";
 
@@ -22,7 +22,7 @@ Result<std::unique_ptr<AnthropicModel>> AnthropicModel::Create(
 
 AnthropicModel::AnthropicModel(ProviderOptions options,
                                std::shared_ptr<const net::HttpClient> client)
-    : HttpModel(std::move(options), std::move(client), kBaseUrl), url_(Url(kPath)) {
+    : HttpModel(std::move(options), std::move(client), kAnthropicBaseUrl), url_(Url(kPath)) {
   AddHeader("anthropic-version", kVersion);
   if (!this->options().api_key.empty()) AddHeader("x-api-key", this->options().api_key);
 }

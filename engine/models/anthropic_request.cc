@@ -30,13 +30,13 @@ std::string CallId(std::string id) {
   return id;
 }
 
-json TextPart(const std::string& text) {
+json AnthropicTextPart(const std::string& text) {
   return {{"type", "text"}, {"text", text}};
 }
 
 // Blank text is refused, and the whole request with it.
 void AppendText(json& parts, const TextBlock& block) {
-  if (!IsBlank(block.text)) parts.push_back(TextPart(block.text));
+  if (!IsBlank(block.text)) parts.push_back(AnthropicTextPart(block.text));
 }
 
 json Base64Source(const InlineData& data) {
@@ -47,7 +47,8 @@ json ImagePart(const MediaBlock& block) {
   if (const std::optional<InlineData> data = InlineDataOf(block)) {
     return {{"type", "image"}, {"source", Base64Source(*data)}};
   }
-  if (block.media.kind != MediaReference::Kind::kUrl) return TextPart(PlaceholderText(block.media));
+  if (block.media.kind != MediaReference::Kind::kUrl)
+    return AnthropicTextPart(PlaceholderText(block.media));
   return {{"type", "image"}, {"source", {{"type", "url"}, {"url", block.media.url}}}};
 }
 
@@ -65,16 +66,16 @@ json DocumentPart(const MediaBlock& block) {
   } else if (media.kind == MediaReference::Kind::kUrl) {
     source = {{"type", "url"}, {"url", media.url}};
   }
-  if (source.is_null()) return TextPart(PlaceholderText(media));
+  if (source.is_null()) return AnthropicTextPart(PlaceholderText(media));
   json part = {{"type", "document"}, {"source", std::move(source)}};
   if (!media.filename.empty()) part["title"] = media.filename;
   return part;
 }
 
-json MediaPart(const MediaBlock& block) {
+json AnthropicMediaPart(const MediaBlock& block) {
   if (block.type == MediaBlock::Type::kImage) return ImagePart(block);
   if (block.type == MediaBlock::Type::kDocument) return DocumentPart(block);
-  return TextPart(PlaceholderText(block.media));
+  return AnthropicTextPart(PlaceholderText(block.media));
 }
 
 // Reasoning without Anthropic's own signature cannot be sent back.
@@ -126,11 +127,11 @@ json UserParts(const Message& message) {
     if (const auto* text = std::get_if<TextBlock>(&block)) {
       AppendText(parts, *text);
     } else if (const auto* media = std::get_if<MediaBlock>(&block)) {
-      parts.push_back(MediaPart(*media));
+      parts.push_back(AnthropicMediaPart(*media));
     }
   }
   // Without a turn there might be no message at all, or none for the model to answer.
-  if (parts.empty()) parts.push_back(TextPart(kEmptyMessage));
+  if (parts.empty()) parts.push_back(AnthropicTextPart(kEmptyMessage));
   return parts;
 }
 

@@ -18,7 +18,7 @@ void AppendText(std::string& out, const JsonNode& message, std::string_view key)
   }
 }
 
-Usage ReadUsage(const JsonNode& object) {
+Usage ReadChatUsage(const JsonNode& object) {
   Usage usage;
   usage.prompt_tokens = CountAt(&object, "prompt_tokens");
   usage.completion_tokens = CountAt(&object, "completion_tokens");
@@ -47,7 +47,7 @@ const JsonNode* FirstChoice(const JsonNode& chunk) {
 
 Status ChatReplyBuilder::Take(const JsonNode& chunk, ModelDelta& delta) {
   if (model_.empty()) model_ = StringAt(chunk, "model");
-  if (const JsonNode* usage = ObjectAt(chunk, "usage")) usage_ = ReadUsage(*usage);
+  if (const JsonNode* usage = ObjectAt(chunk, "usage")) usage_ = ReadChatUsage(*usage);
   const JsonNode* choice = FirstChoice(chunk);
   if (choice == nullptr) return Status::Ok();
   begun_ = true;

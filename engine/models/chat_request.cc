@@ -30,11 +30,11 @@ std::string AudioFormat(const std::string& mime_type) {
   return format.empty() ? "wav" : format;
 }
 
-json TextPart(std::string text) {
+json ChatTextPart(std::string text) {
   return {{"type", "text"}, {"text", std::move(text)}};
 }
 
-json MediaPart(const MediaBlock& block) {
+json ChatMediaPart(const MediaBlock& block) {
   const MediaReference& media = block.media;
   const bool inline_data = media.kind == MediaReference::Kind::kData;
   switch (block.type) {
@@ -56,7 +56,7 @@ json MediaPart(const MediaBlock& block) {
     case MediaBlock::Type::kVideo:
       break;
   }
-  return TextPart(PlaceholderText(media));
+  return ChatTextPart(PlaceholderText(media));
 }
 
 // Texts alone: one is a string, which every server understands, several are an array of parts, none
@@ -66,7 +66,7 @@ json TextContent(const Message& message) {
   if (texts.empty()) return nullptr;
   if (texts.size() == 1) return texts[0];
   json parts = json::array();
-  for (const std::string_view text : texts) parts.push_back(TextPart(std::string(text)));
+  for (const std::string_view text : texts) parts.push_back(ChatTextPart(std::string(text)));
   return parts;
 }
 
@@ -76,9 +76,9 @@ json Content(const Message& message) {
   bool only_text = true;
   for (const ContentBlock& block : message.content) {
     if (const auto* text = std::get_if<TextBlock>(&block)) {
-      if (!text->text.empty()) parts.push_back(TextPart(text->text));
+      if (!text->text.empty()) parts.push_back(ChatTextPart(text->text));
     } else if (const auto* media = std::get_if<MediaBlock>(&block)) {
-      parts.push_back(MediaPart(*media));
+      parts.push_back(ChatMediaPart(*media));
       only_text = false;
     }
   }

@@ -9,7 +9,7 @@
 namespace agent_graph::models {
 namespace {
 
-constexpr std::string_view kBaseUrl = "https://generativelanguage.googleapis.com/v1beta";
+constexpr std::string_view kGeminiBaseUrl = "https://generativelanguage.googleapis.com/v1beta";
 
 // A name with a folder ("tunedModels/…") is a path already.
 std::string ModelPath(const std::string& model) {
@@ -26,7 +26,7 @@ Result<std::unique_ptr<GeminiModel>> GeminiModel::Create(
 }
 
 GeminiModel::GeminiModel(ProviderOptions options, std::shared_ptr<const net::HttpClient> client)
-    : HttpModel(std::move(options), std::move(client), kBaseUrl) {
+    : HttpModel(std::move(options), std::move(client), kGeminiBaseUrl) {
   if (!this->options().api_key.empty()) AddHeader("x-goog-api-key", this->options().api_key);
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kReasonBytesMax = 300;
 
 // Thoughts are counted beside the answer there; with us they are part of it.
-Usage ReadUsage(const JsonNode& object) {
+Usage ReadGeminiUsage(const JsonNode& object) {
   Usage usage;
   usage.reasoning_tokens = CountAt(&object, "thoughtsTokenCount");
   usage.prompt_tokens =
@@ -39,7 +39,7 @@ const JsonNode* FirstCandidate(const JsonNode& chunk) {
 
 Status GeminiReplyBuilder::Take(const JsonNode& chunk, ModelDelta& delta) {
   if (model_.empty()) model_ = StringAt(chunk, "modelVersion");
-  if (const JsonNode* usage = ObjectAt(chunk, "usageMetadata")) usage_ = ReadUsage(*usage);
+  if (const JsonNode* usage = ObjectAt(chunk, "usageMetadata")) usage_ = ReadGeminiUsage(*usage);
   if (const JsonNode* feedback = ObjectAt(chunk, "promptFeedback")) {
     const std::string_view reason = StringAt(*feedback, "blockReason");
     if (!reason.empty()) {

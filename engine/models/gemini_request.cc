@@ -34,15 +34,16 @@ bool DemandsSignatures(std::string_view model) {
   return digits > 1 || (digits == 1 && version[0] >= '3');
 }
 
-json TextPart(const std::string& text) {
+json GeminiTextPart(const std::string& text) {
   return {{"text", text}};
 }
 
-json MediaPart(const MediaBlock& block) {
+json GeminiMediaPart(const MediaBlock& block) {
   if (const std::optional<InlineData> data = InlineDataOf(block)) {
     return {{"inlineData", {{"mimeType", data->mime_type}, {"data", data->base64}}}};
   }
-  if (block.media.kind != MediaReference::Kind::kUrl) return TextPart(PlaceholderText(block.media));
+  if (block.media.kind != MediaReference::Kind::kUrl)
+    return GeminiTextPart(PlaceholderText(block.media));
   json file = {{"fileUri", block.media.url}};
   if (!block.media.mime_type.empty()) file["mimeType"] = block.media.mime_type;
   return {{"fileData", std::move(file)}};
@@ -78,7 +79,7 @@ class Conversation {
     };
     for (const ContentBlock& block : message.content) {
       if (const auto* reasoning = std::get_if<ReasoningBlock>(&block)) {
-        if (!signature.empty()) append(TextPart(""));
+        if (!signature.empty()) append(GeminiTextPart(""));
         if (const auto next = SignatureOf(kGeminiNext, reasoning->signature)) signature = *next;
         if (const auto own = SignatureOf(kGeminiThought, reasoning->signature);
             own && signature.empty()) {
@@ -87,7 +88,7 @@ class Conversation {
                            {"thoughtSignature", std::string(*own)}});
         }
       } else if (const auto* text = std::get_if<TextBlock>(&block)) {
-        if (!text->text.empty()) append(TextPart(text->text));
+        if (!text->text.empty()) append(GeminiTextPart(text->text));
       } else if (const auto* call = std::get_if<ToolCallBlock>(&block)) {
         AG_ASSIGN_OR_RETURN(json part, CallPart(*call));
         const bool signs = std::exchange(first_call, false) && demands_signatures_;
@@ -95,7 +96,7 @@ class Conversation {
         append(std::move(part));
       }
     }
-    if (!signature.empty()) append(TextPart(""));
+    if (!signature.empty()) append(GeminiTextPart(""));
     return parts;
   }
 
@@ -115,9 +116,9 @@ class Conversation {
     if (message.role == Role::kTool) return parts;
     for (const ContentBlock& block : message.content) {
       if (const auto* text = std::get_if<TextBlock>(&block)) {
-        if (!text->text.empty()) parts.push_back(TextPart(text->text));
+        if (!text->text.empty()) parts.push_back(GeminiTextPart(text->text));
       } else if (const auto* media = std::get_if<MediaBlock>(&block)) {
-        parts.push_back(MediaPart(*media));
+        parts.push_back(GeminiMediaPart(*media));
       }
     }
     return parts;
@@ -141,7 +142,7 @@ class Conversation {
   json turns_ = json::array();
 };
 
-Status AppendTools(json& body, const std::vector<ToolDeclaration>& tools) {
+Status AppendGeminiTools(json& body, const std::vector<ToolDeclaration>& tools) {
   if (tools.empty()) return Status::Ok();
   json declarations = json::array();
   for (const ToolDeclaration& tool : tools) {
@@ -197,14 +198,15 @@ Result<GeminiRequest> WriteGeminiRequest(const ModelRequest& request, const std:
   json body = PlaceParameters(std::move(parameters));
 
   const std::string system = SystemText(request);
-  if (!system.empty()) body["systemInstruction"] = {{"parts", json::array({TextPart(system)})}};
+  if (!system.empty())
+    body["systemInstruction"] = {{"parts", json::array({GeminiTextPart(system)})}};
   Conversation conversation(DemandsSignatures(model));
   for (const Message& message : request.messages) {
     AG_RETURN_IF_ERROR(conversation.Append(message));
   }
   body["contents"] = conversation.Take();
   if (body["contents"].empty()) return NothingToAnswer();
-  AG_RETURN_IF_ERROR(AppendTools(body, request.tools));
+  AG_RETURN_IF_ERROR(AppendGeminiTools(body, request.tools));
   written.body = DumpJson(body);
   return written;
 }

@@ -8,7 +8,7 @@
 namespace agent_graph::models {
 namespace {
 
-constexpr std::string_view kBaseUrl = "https://api.openai.com/v1";
+constexpr std::string_view kOpenAiBaseUrl = "https://api.openai.com/v1";
 constexpr std::string_view kPath = "/chat/completions";
 
 }  // namespace
@@ -20,7 +20,7 @@ Result<std::unique_ptr<OpenAiModel>> OpenAiModel::Create(
 }
 
 OpenAiModel::OpenAiModel(ProviderOptions options, std::shared_ptr<const net::HttpClient> client)
-    : HttpModel(std::move(options), std::move(client), kBaseUrl), url_(Url(kPath)) {
+    : HttpModel(std::move(options), std::move(client), kOpenAiBaseUrl), url_(Url(kPath)) {
   if (!this->options().api_key.empty()) {
     AddHeader("Authorization", "Bearer " + this->options().api_key);
   }

@@ -32,7 +32,7 @@ constexpr size_t kReadBytes = 16 * 1024;
 constexpr std::chrono::seconds kOwnDelayMax{10};
 constexpr std::chrono::seconds kResolveMax{1};
 
-Status Unavailable(const std::string& detail) {
+Status NoRedis(const std::string& detail) {
   Status status(StatusCode::kUnavailable, "Redis does not answer");
   return status.WithDetail(detail);
 }
@@ -139,7 +139,7 @@ Result<std::vector<StreamEndpoint>> Addresses(const RedisEndpoint& endpoint) {
       },
       true);
   AG_ASSIGN_OR_RETURN(Resolution resolution, promise.Wait(nullptr, DeadlineAfter(kResolveMax)));
-  if (resolution.endpoints.empty()) return Unavailable(resolution.failure);
+  if (resolution.endpoints.empty()) return NoRedis(resolution.failure);
   return std::move(resolution.endpoints);
 }
 
@@ -156,7 +156,7 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
   Connection& operator=(const Connection&) = delete;
 
   Status Connect(const std::vector<StreamEndpoint>& endpoints, std::chrono::milliseconds patience) {
-    Status status = Unavailable("no address");
+    Status status = NoRedis("no address");
     for (const StreamEndpoint& endpoint : endpoints) {
       error_code ignored;
       socket_.close(ignored);
@@ -172,7 +172,7 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
   Result<RedisReply> Call(const std::vector<std::string>& arguments,
                           std::chrono::milliseconds patience) {
     command_ = Encode(arguments);
-    if (command_.empty()) return Unavailable("the command cannot be encoded");
+    if (command_.empty()) return NoRedis("the command cannot be encoded");
     AG_RETURN_IF_ERROR(Wait(POLLOUT, DeadlineAfter(patience), [&](auto done) {
                          boost::asio::async_write(socket_, boost::asio::buffer(command_), done);
                        }).status());
@@ -203,7 +203,7 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
       socket_.close(ignored);
       return result.status();
     }
-    if (result->first) return Unavailable(result->first.message());
+    if (result->first) return NoRedis(result->first.message());
     return result->second;
   }
 
@@ -318,7 +318,7 @@ RedisClient::~RedisClient() = default;
 Result<RedisReply> RedisClient::Call(const std::vector<std::string>& arguments,
                                      RedisPatience patience) {
   boost::asio::io_context* loop = runtime::Runtime::CurrentLoop();
-  if (loop == nullptr) return Unavailable("asked outside of an engine thread");
+  if (loop == nullptr) return NoRedis("asked outside of an engine thread");
   AG_ASSIGN_OR_RETURN(std::shared_ptr<Connection> connection,
                       pool_->Take(loop, DeadlineAfter(patience.connection)));
   if (connection == nullptr) {
@@ -351,7 +351,7 @@ Status RedisClient::Greet(Connection& connection, std::chrono::milliseconds pati
   auto call = [&](const std::vector<std::string>& arguments) -> Status {
     AG_ASSIGN_OR_RETURN(RedisReply reply, connection.Call(arguments, patience));
     if (reply.type == RedisReply::Type::kText) return Status::Ok();
-    return Unavailable(arguments[0] + " was refused: " + reply.text);
+    return NoRedis(arguments[0] + " was refused: " + reply.text);
   };
   if (!endpoint_.password.empty()) {
     std::vector<std::string> arguments = {"AUTH"};

@@ -9,10 +9,6 @@ namespace {
 constexpr int kDatabaseMax = 65535;
 constexpr int kTimeoutMsMax = 60'000;
 
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
 template <typename Integer>
 bool ReadNumber(std::string_view text, Integer& out) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -26,9 +22,9 @@ Status ReadCredentials(std::string_view text, RedisEndpoint& endpoint) {
   std::string_view password =
       colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
   if (!PercentDecode(user, endpoint.user) || !PercentDecode(password, endpoint.password)) {
-    return Invalid("has a broken % escape before the @");
+    return InvalidArgument("has a broken % escape before the @");
   }
-  if (endpoint.password.empty()) return Invalid("has a user without a password");
+  if (endpoint.password.empty()) return InvalidArgument("has a user without a password");
   return Status::Ok();
 }
 
@@ -38,26 +34,26 @@ Status ReadDatabase(std::string_view text, RedisEndpoint& endpoint) {
       endpoint.database <= kDatabaseMax) {
     return Status::Ok();
   }
-  return Invalid("must end in the number of a database");
+  return InvalidArgument("must end in the number of a database");
 }
 
 Status ReadHostAndPort(std::string_view text, RedisEndpoint& endpoint) {
   std::string_view port;
   if (text.starts_with('[')) {  // an IPv6 address
     size_t end = text.find(']');
-    if (end == std::string_view::npos) return Invalid("has a [ without a ]");
+    if (end == std::string_view::npos) return InvalidArgument("has a [ without a ]");
     endpoint.host = text.substr(1, end - 1);
     text.remove_prefix(end + 1);
-    if (!text.empty() && !text.starts_with(':')) return Invalid("has no : after the ]");
+    if (!text.empty() && !text.starts_with(':')) return InvalidArgument("has no : after the ]");
     if (!text.empty()) port = text.substr(1);
   } else {
     size_t colon = text.find(':');
     endpoint.host = text.substr(0, colon);
     if (colon != std::string_view::npos) port = text.substr(colon + 1);
   }
-  if (endpoint.host.empty()) return Invalid("names no host");
+  if (endpoint.host.empty()) return InvalidArgument("names no host");
   if (!port.empty() && (!ReadNumber(port, endpoint.port) || endpoint.port == 0)) {
-    return Invalid("has a port that is not one");
+    return InvalidArgument("has a port that is not one");
   }
   return Status::Ok();
 }
@@ -65,7 +61,7 @@ Status ReadHostAndPort(std::string_view text, RedisEndpoint& endpoint) {
 Status ReadTimeout(std::string_view text, RedisEndpoint& endpoint) {
   int milliseconds = 0;
   if (!ReadNumber(text, milliseconds) || milliseconds < 1 || milliseconds > kTimeoutMsMax) {
-    return Invalid("has a timeout_ms that is not from 1 to 60000");
+    return InvalidArgument("has a timeout_ms that is not from 1 to 60000");
   }
   endpoint.timeout = std::chrono::milliseconds(milliseconds);
   return Status::Ok();
@@ -82,8 +78,8 @@ Status ReadParameters(std::string_view text, RedisEndpoint& endpoint) {
     } else if (takes_db && parameter.starts_with("db=")) {
       AG_RETURN_IF_ERROR(ReadDatabase(parameter.substr(3), endpoint));
     } else {
-      return Invalid(takes_db ? "takes no ? parameter but db and timeout_ms"
-                              : "takes no ? parameter but timeout_ms");
+      return InvalidArgument(takes_db ? "takes no ? parameter but db and timeout_ms"
+                                      : "takes no ? parameter but timeout_ms");
     }
     if (end == std::string_view::npos) return Status::Ok();
     text.remove_prefix(end + 1);
@@ -99,10 +95,11 @@ Status ReadTcp(std::string_view rest, RedisEndpoint& endpoint) {
 
 Status ReadUnix(std::string_view path, RedisEndpoint& endpoint) {
   if (!PercentDecode(path, endpoint.socket_path)) {
-    return Invalid("has a broken % escape in the path");
+    return InvalidArgument("has a broken % escape in the path");
   }
-  if (!endpoint.socket_path.starts_with('/')) return Invalid("needs an absolute path");
-  if (endpoint.socket_path.size() > 107) return Invalid("has a path of more than 107 bytes");
+  if (!endpoint.socket_path.starts_with('/')) return InvalidArgument("needs an absolute path");
+  if (endpoint.socket_path.size() > 107)
+    return InvalidArgument("has a path of more than 107 bytes");
   return Status::Ok();
 }
 
@@ -110,11 +107,11 @@ Status ReadUnix(std::string_view path, RedisEndpoint& endpoint) {
 
 Result<RedisEndpoint> ParseRedisUrl(std::string_view url) {
   if (url.starts_with("rediss://")) {
-    return Invalid("asks for TLS, which is not available in this build");
+    return InvalidArgument("asks for TLS, which is not available in this build");
   }
   bool tcp = url.starts_with("redis://");
   if (!tcp && !url.starts_with("unix://")) {
-    return Invalid("must start with redis:// or unix://");
+    return InvalidArgument("must start with redis:// or unix://");
   }
   std::string_view rest = url.substr(url.find("://") + 3);
   RedisEndpoint endpoint;

@@ -24,10 +24,6 @@ using Descriptor = boost::asio::posix::stream_descriptor;
 constexpr size_t kReadBytes = 64 * 1024;
 constexpr int kAsksMax = 3;
 
-Status Unavailable(const std::string& text) {
-  return Status(StatusCode::kUnavailable, text);
-}
-
 // A descriptor on the loop of its engine thread. Handlers hold it, so that what they touch outlives
 // a fiber that gave up.
 class Stream : public std::enable_shared_from_this<Stream> {

@@ -20,7 +20,7 @@ namespace {
 constexpr char kCurrentName[] = "spawner.sock";
 constexpr int kBacklog = 128;
 
-Status Failure(const std::string& what) {
+Status NoSpawner(const std::string& what) {
   return Status(StatusCode::kUnavailable, "no spawner: " + what + ": " + strerror(errno));
 }
 
@@ -100,17 +100,17 @@ void SpawnerListener::End() {
 
 Result<SpawnerListener> ListenForSpawner(const std::string& state_directory) {
   if (mkdir(state_directory.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Failure(state_directory);
+    return NoSpawner(state_directory);
   }
   const Directory directory(state_directory);
-  if (directory.fd() < 0) return Failure(state_directory);
+  if (directory.fd() < 0) return NoSpawner(state_directory);
   RemoveStale(directory);
   SpawnerListener listener;
   listener.name = "spawner." + std::to_string(getpid()) + ".sock";
   const char* name = listener.name.c_str();
   const std::string link = listener.name + ".new";
   sockaddr_un address;
-  if (!directory.Address(listener.name, address)) return Failure(listener.name);
+  if (!directory.Address(listener.name, address)) return NoSpawner(listener.name);
   listener.socket = OpenSocket();
   listener.folder = fcntl(directory.fd(), F_DUPFD_CLOEXEC, 0);
   unlinkat(directory.fd(), name, 0);
@@ -121,7 +121,7 @@ Result<SpawnerListener> ListenForSpawner(const std::string& state_directory) {
       listen(listener.socket, kBacklog) != 0 || fstatat(directory.fd(), name, &file, 0) != 0 ||
       symlinkat(name, directory.fd(), link.c_str()) != 0 ||
       renameat(directory.fd(), link.c_str(), directory.fd(), kCurrentName) != 0) {
-    const Status failure = Failure(listener.name);
+    const Status failure = NoSpawner(listener.name);
     listener.Close();
     return failure;
   }
@@ -131,14 +131,14 @@ Result<SpawnerListener> ListenForSpawner(const std::string& state_directory) {
 
 Result<int> ConnectToSpawner(const std::string& state_directory) {
   const Directory directory(state_directory);
-  if (directory.fd() < 0) return Failure(state_directory);
+  if (directory.fd() < 0) return NoSpawner(state_directory);
   sockaddr_un address;
-  if (!directory.Address(kCurrentName, address)) return Failure(kCurrentName);
+  if (!directory.Address(kCurrentName, address)) return NoSpawner(kCurrentName);
   const int socket = OpenSocket();
-  if (socket < 0) return Failure("socket");
+  if (socket < 0) return NoSpawner("socket");
   if (connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
       !IsTrustedPeer(socket)) {
-    const Status failure = Failure("connect");
+    const Status failure = NoSpawner("connect");
     close(socket);
     return failure;
   }

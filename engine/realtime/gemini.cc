@@ -362,7 +362,7 @@ class GeminiProtocol final : public Protocol {
   std::optional<Resampler> resampler_;  // none while the rates are equal
 };
 
-net::WebSocketOptions Connect(const models::ProviderOptions& options, const LinkConfig&) {
+net::WebSocketOptions GeminiEndpoint(const models::ProviderOptions& options, const LinkConfig&) {
   net::WebSocketOptions connection;
   // The API is beside the version that base_url ends with.
   std::string base = WebSocketUrl(options.base_url);
@@ -375,7 +375,7 @@ net::WebSocketOptions Connect(const models::ProviderOptions& options, const Link
 }  // namespace
 
 Dialect GeminiDialect() {
-  return {&Connect,
+  return {&GeminiEndpoint,
           [](const models::ProviderOptions& options, const LinkConfig&) {
             return std::unique_ptr<Protocol>(std::make_unique<GeminiProtocol>(options));
           },

@@ -385,7 +385,8 @@ class OpenAiProtocol final : public Protocol {
   bool turn_over_ = false;
 };
 
-net::WebSocketOptions Connect(const models::ProviderOptions& options, const LinkConfig& config) {
+net::WebSocketOptions OpenAiEndpoint(const models::ProviderOptions& options,
+                                     const LinkConfig& config) {
   net::WebSocketOptions connection;
   connection.url = WebSocketUrl(options.base_url) + "/realtime?model=" +
                    PercentEncode(config.model.empty() ? options.model : config.model);
@@ -398,7 +399,7 @@ net::WebSocketOptions Connect(const models::ProviderOptions& options, const Link
 }  // namespace
 
 Dialect OpenAiDialect() {
-  return {&Connect, [](const models::ProviderOptions& options, const LinkConfig& config) {
+  return {&OpenAiEndpoint, [](const models::ProviderOptions& options, const LinkConfig& config) {
             return std::unique_ptr<Protocol>(std::make_unique<OpenAiProtocol>(options, config));
           }};
 }

@@ -6,7 +6,7 @@
 namespace agent_graph::run {
 namespace {
 
-constexpr char kNoResultJson[] = R"({"error":"the run ended before this call had a result"})";
+constexpr char kLostCallJson[] = R"({"error":"the run ended before this call had a result"})";
 constexpr char kUnknownJson[] =
     R"({"error":"the run ended while this call was being made: whether it took effect is unknown"})";
 
@@ -32,7 +32,7 @@ LostCalls::LostCalls(const std::vector<state::LogEntry>& entries) {
 
 Message LostCalls::ResultOf(const std::string& call_id) const {
   const auto found = fates_.find(call_id);
-  if (found == fates_.end()) return Message::ToolResult(call_id, kNoResultJson, true);
+  if (found == fates_.end()) return Message::ToolResult(call_id, kLostCallJson, true);
   const Fate& fate = found->second;
   if (!fate.finished) return Message::ToolResult(call_id, kUnknownJson, true);
   return Message::ToolResult(call_id, fate.output_json, fate.is_error);

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/status.h"
+
 namespace agent_graph::state {
 
 // Whose rows a call may touch. Given by the guard with every call, never chosen by a handler, so
@@ -275,5 +277,10 @@ struct SetRemoteTools {
   std::string generation;
   std::vector<RemoteTool> tools;
 };
+
+// A stored row that cannot be decoded.
+inline Status DamagedState() {
+  return {StatusCode::kDataLoss, "stored state cannot be read back"};
+}
 
 }  // namespace agent_graph::state

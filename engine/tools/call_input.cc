@@ -8,10 +8,6 @@
 namespace agent_graph::tools {
 namespace {
 
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
 std::string TextAt(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -36,7 +32,7 @@ Status CheckContent(const json& schema, const json& content) {
   for (const std::string& problem : (*compiled)->Check(content)) {
     text += (text.empty() ? "content: " : "; ") + problem;
   }
-  return text.empty() ? Status::Ok() : Invalid(text);
+  return text.empty() ? Status::Ok() : InvalidArgument(text);
 }
 
 }  // namespace
@@ -66,11 +62,12 @@ Result<json> ReadAnswer(const Question& question, const json& value) {
   const std::string action = value.is_object() ? TextAt(value, "action") : "";
   if (action == "decline" || action == "cancel") return json{{"action", action}};
   if (action != "accept") {
-    return Invalid("must be an object with \"action\": \"accept\", \"decline\" or \"cancel\"");
+    return InvalidArgument(
+        "must be an object with \"action\": \"accept\", \"decline\" or \"cancel\"");
   }
   if (question.schema.is_null()) return json{{"action", action}};
   json content = value.value("content", json::object());
-  if (!content.is_object()) return Invalid("content: must be an object");
+  if (!content.is_object()) return InvalidArgument("content: must be an object");
   FillIn(question.schema, content);
   AG_RETURN_IF_ERROR(CheckContent(question.schema, content));
   return json{{"action", action}, {"content", std::move(content)}};

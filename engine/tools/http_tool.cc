@@ -22,10 +22,6 @@ constexpr std::chrono::milliseconds kRefusalPatience{5'000};
 constexpr size_t kUrlBytesMax = 64 * 1024;
 constexpr size_t kRefusalBytesMax = 2000;  // of an error page, for the model
 
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
 bool IsHeaderName(std::string_view name) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
   return !name.empty() && std::all_of(name.begin(), name.end(), [&](char c) {
@@ -44,10 +40,10 @@ bool IsHeaderValue(std::string_view value) {
 Result<std::vector<std::string>> DeclaredNames(const std::string& parameters_json) {
   AG_ASSIGN_OR_RETURN(const json schema, ParseJson(parameters_json));
   std::vector<std::string> names;
-  if (!schema.is_object()) return Invalid("must be a JSON object");
+  if (!schema.is_object()) return InvalidArgument("must be a JSON object");
   const auto properties = schema.find("properties");
   if (properties == schema.end()) return names;
-  if (!properties->is_object()) return Invalid("\"properties\" must be an object");
+  if (!properties->is_object()) return InvalidArgument("\"properties\" must be an object");
   for (const auto& [name, value] : properties->items()) names.push_back(name);
   return names;
 }
@@ -75,7 +71,7 @@ class Endpoint {
     endpoint->tool_ = tool;
     endpoint->client_ = std::move(client);
     Result<UrlTemplate> url = UrlTemplate::Parse(tool.url, environment, endpoint->secrets_);
-    if (!url.ok()) return Invalid("url: " + url.status().message());
+    if (!url.ok()) return InvalidArgument("url: " + url.status().message());
     endpoint->url_ = std::move(*url);
     AG_ASSIGN_OR_RETURN(endpoint->headers_,
                         ExpandHeaders(tool.headers, environment, endpoint->secrets_));
@@ -132,8 +128,8 @@ class Endpoint {
       }
     }
     if (request.url.size() > kUrlBytesMax) {
-      return Invalid("the arguments make the URL longer than " + std::to_string(kUrlBytesMax) +
-                     " bytes");
+      return InvalidArgument("the arguments make the URL longer than " +
+                             std::to_string(kUrlBytesMax) + " bytes");
     }
     request.connect_timeout = std::min(kConnectTimeout, tool_.timeout);
     request.first_byte_timeout = tool_.timeout;
@@ -236,10 +232,12 @@ Result<net::HttpHeaders> ExpandHeaders(const net::HttpHeaders& headers,
                                        std::vector<std::string>& secrets) {
   net::HttpHeaders expanded;
   for (const auto& [name, value] : headers) {
-    if (!IsHeaderName(name)) return Invalid("headers: \"" + name + "\" is no name of a header");
+    if (!IsHeaderName(name))
+      return InvalidArgument("headers: \"" + name + "\" is no name of a header");
     Result<std::string> text = ExpandVariables(value, environment, &secrets);
-    if (!text.ok()) return Invalid("headers." + name + ": " + text.status().message());
-    if (!IsHeaderValue(*text)) return Invalid("headers." + name + ": holds control characters");
+    if (!text.ok()) return InvalidArgument("headers." + name + ": " + text.status().message());
+    if (!IsHeaderValue(*text))
+      return InvalidArgument("headers." + name + ": holds control characters");
     expanded.emplace_back(name, *std::move(text));
   }
   return expanded;
@@ -247,24 +245,25 @@ Result<net::HttpHeaders> ExpandHeaders(const net::HttpHeaders& headers,
 
 Status CheckHttpTool(const HttpTool& tool) {
   if (std::find(std::begin(kMethods), std::end(kMethods), tool.method) == std::end(kMethods)) {
-    return Invalid("method: must be one of GET, POST, PUT, PATCH, DELETE");
+    return InvalidArgument("method: must be one of GET, POST, PUT, PATCH, DELETE");
   }
-  if (tool.url.empty()) return Invalid("url: must not be empty");
-  if (tool.timeout.count() <= 0) return Invalid("timeout: must be positive");
-  if (tool.reply_bytes_max == 0) return Invalid("reply_bytes_max: must be positive");
+  if (tool.url.empty()) return InvalidArgument("url: must not be empty");
+  if (tool.timeout.count() <= 0) return InvalidArgument("timeout: must be positive");
+  if (tool.reply_bytes_max == 0) return InvalidArgument("reply_bytes_max: must be positive");
   try {
     json::json_pointer pointer(tool.result_pointer);
   } catch (const json::exception&) {
-    return Invalid("result_pointer: must be a JSON pointer, such as /data/items");
+    return InvalidArgument("result_pointer: must be a JSON pointer, such as /data/items");
   }
   const Result<std::vector<std::string>> names = DeclaredNames(tool.parameters_json);
-  if (!names.ok()) return Invalid("parameters: " + names.status().message());
+  if (!names.ok()) return InvalidArgument("parameters: " + names.status().message());
   // Which arguments the URL takes does not depend on the environment.
   for (size_t at = tool.url.find('{'); at != std::string::npos; at = tool.url.find('{', at + 1)) {
     if (at > 0 && tool.url[at - 1] == '$') continue;
     const std::string name = tool.url.substr(at + 1, tool.url.find('}', at) - at - 1);
     if (std::find(names->begin(), names->end(), name) == names->end()) {
-      return Invalid("url: the argument {" + name + "} is not among the parameters' properties");
+      return InvalidArgument("url: the argument {" + name +
+                             "} is not among the parameters' properties");
     }
   }
   return Status::Ok();

@@ -12,10 +12,6 @@ namespace {
 
 constexpr char kPlace = '\x01';
 
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
 bool IsArgumentName(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -53,20 +49,20 @@ Result<std::string> Mark(std::string_view text, const Environment& environment,
       const size_t close = text.find('}');
       std::string name(text.substr(1, close == std::string_view::npos ? close : close - 1));
       if (close == std::string_view::npos || !IsArgumentName(name)) {
-        return Invalid("\"{\" must begin the {name} of an argument");
+        return InvalidArgument("\"{\" must begin the {name} of an argument");
       }
       arguments.push_back(std::move(name));
       argument = true;
       text.remove_prefix(close + 1);
     } else if (text.starts_with('}')) {
-      return Invalid("\"}\" without \"{\"");
+      return InvalidArgument("\"}\" without \"{\"");
     } else if (!text.empty()) {
       piece.push_back('$');
       text.remove_prefix(1);
     }
     if (std::any_of(piece.begin(), piece.end(),
                     [](char c) { return static_cast<unsigned char>(c) <= 32 || c == 127; })) {
-      return Invalid("must hold no blanks or control characters");
+      return InvalidArgument("must hold no blanks or control characters");
     }
     marked += piece;
     if (argument) marked.push_back(kPlace);
@@ -82,7 +78,7 @@ const json* Find(const json& arguments, const std::string& name) {
 
 // A server in C would read the text as far as there.
 Status HoldsNul(const std::string& name) {
-  return Invalid("the argument \"" + name + "\" must not hold a NUL character");
+  return InvalidArgument("the argument \"" + name + "\" must not hold a NUL character");
 }
 
 void AppendParameterText(std::string_view text, std::string& url) {
@@ -95,7 +91,7 @@ void AppendParameterText(std::string_view text, std::string& url) {
 Result<std::string> UrlText(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number() || value.is_boolean()) return DumpJson(value);
-  return Invalid("must be a string, a number or a boolean");
+  return InvalidArgument("must be a string, a number or a boolean");
 }
 
 Result<UrlTemplate> UrlTemplate::Parse(std::string_view text, const Environment& environment,
@@ -105,14 +101,14 @@ Result<UrlTemplate> UrlTemplate::Parse(std::string_view text, const Environment&
   if (!marked.ok()) return marked.status();
   const std::string_view all = *marked;
   const size_t scheme = all.starts_with("https://") ? 8 : all.starts_with("http://") ? 7 : 0;
-  if (scheme == 0) return Invalid("must begin with http:// or https://");
-  if (all.find('#') != std::string_view::npos) return Invalid("must have no fragment");
+  if (scheme == 0) return InvalidArgument("must begin with http:// or https://");
+  if (all.find('#') != std::string_view::npos) return InvalidArgument("must have no fragment");
   const size_t host_end = std::min(all.find_first_of("/?", scheme), all.size());
   const std::string_view host = all.substr(scheme, host_end - scheme);
   if (host.empty() || host.find('\\') != std::string_view::npos)
-    return Invalid("has no valid host");
+    return InvalidArgument("has no valid host");
   if (host.find(kPlace) != std::string_view::npos) {
-    return Invalid("arguments may stand behind the host only, after a \"/\" or \"?\"");
+    return InvalidArgument("arguments may stand behind the host only, after a \"/\" or \"?\"");
   }
   result.origin_ = all.substr(0, host_end);
   const size_t query = std::min(all.find('?', host_end), all.size());
@@ -133,20 +129,21 @@ Result<std::string> UrlTemplate::FillSegment(std::string_view segment, const jso
     }
     const std::string& name = arguments_[next++];
     const json* value = Find(arguments, name);
-    if (value == nullptr) return Invalid("the argument \"" + name + "\" is missing");
+    if (value == nullptr) return InvalidArgument("the argument \"" + name + "\" is missing");
     const Result<std::string> text = UrlText(*value);
-    if (!text.ok()) return Invalid("the argument \"" + name + "\" " + text.status().message());
-    if (text->empty()) return Invalid("the argument \"" + name + "\" must not be empty");
+    if (!text.ok())
+      return InvalidArgument("the argument \"" + name + "\" " + text.status().message());
+    if (text->empty()) return InvalidArgument("the argument \"" + name + "\" must not be empty");
     if (const char* fault = PathTextFault(*text)) {
-      return Invalid("the argument \"" + name + "\" " + fault);
+      return InvalidArgument("the argument \"" + name + "\" " + fault);
     }
     out += PercentEncode(*text);
     filled = true;
   }
   // Arguments and what stands around them may be harmless alone: ".{name}".
   if (filled && HoldsDotComponent(PercentDecodeLeniently(out))) {
-    return Invalid("the argument \"" + arguments_[next - 1] +
-                   "\" must not make \".\" or \"..\" a component of the path");
+    return InvalidArgument("the argument \"" + arguments_[next - 1] +
+                           "\" must not make \".\" or \"..\" a component of the path");
   }
   return out;
 }
@@ -162,7 +159,8 @@ Status UrlTemplate::AppendParameter(std::string_view parameter, const json& argu
     const json* value = Find(arguments, arguments_[i]);
     if (value == nullptr) return Status::Ok();
     if (!value->is_array()) continue;
-    if (places > 1) return Invalid("the argument \"" + arguments_[i] + "\" must not be a list");
+    if (places > 1)
+      return InvalidArgument("the argument \"" + arguments_[i] + "\" must not be a list");
     count = value->size();
   }
   for (size_t element = 0; element < count; ++element) {
@@ -176,7 +174,8 @@ Status UrlTemplate::AppendParameter(std::string_view parameter, const json& argu
       const std::string& name = arguments_[at++];
       const json& value = arguments.at(name);
       const Result<std::string> text = UrlText(value.is_array() ? value[element] : value);
-      if (!text.ok()) return Invalid("the argument \"" + name + "\" " + text.status().message());
+      if (!text.ok())
+        return InvalidArgument("the argument \"" + name + "\" " + text.status().message());
       if (text->find('\0') != text->npos) return HoldsNul(name);
       out += PercentEncode(*text);
     }

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kParametersMax = 64;
 constexpr uint64_t kOffsetMax = uint64_t{1} << 62;
 
-std::string Decode(std::string_view text) {
+std::string DecodeParameter(std::string_view text) {
   std::string spaced(text);
   std::ranges::replace(spaced, '+', ' ');
   return PercentDecodeLeniently(spaced);
@@ -38,7 +38,7 @@ Query::Query(std::string_view raw) {
     if (pair.empty()) continue;
     size_t equals = pair.find('=');
     std::string_view value = equals == std::string_view::npos ? "" : pair.substr(equals + 1);
-    values_.emplace_back(Decode(pair.substr(0, equals)), Decode(value));
+    values_.emplace_back(DecodeParameter(pair.substr(0, equals)), DecodeParameter(value));
   }
 }
 

@@ -216,7 +216,7 @@ struct DecodedPath {
   bool has_dot_component = false;  // in any part
 };
 
-std::optional<DecodedPath> Decode(std::string_view raw_path) {
+std::optional<DecodedPath> DecodePath(std::string_view raw_path) {
   // Base URLs that end in a slash give "//v1/…".
   if (raw_path.starts_with("//")) raw_path.remove_prefix(1);
   std::optional<Segments> raw = Split(raw_path);
@@ -258,7 +258,7 @@ std::span<const Route> Routes() {
 
 RouteMatch MatchRoute(std::string_view method, std::string_view raw_path) {
   RouteMatch match;
-  std::optional<DecodedPath> path = Decode(raw_path);
+  std::optional<DecodedPath> path = DecodePath(raw_path);
   if (!path) return match;
   for (size_t i = 0; i < kRoutes.size(); ++i) {
     if (!PatternMatches(kPatterns[i], *path)) continue;

@@ -8,10 +8,6 @@
 namespace agent_graph::auth {
 namespace {
 
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
 struct Kind {
   const char* symbol;  // prefix of the export
   uint64_t magic;
@@ -28,12 +24,14 @@ Status CompareAuthAbi(const AuthAbiRecord& backend, const AuthAbiRecord& server)
   if (std::equal(std::begin(backend.sizes), std::end(backend.sizes), std::begin(server.sizes))) {
     return Status::Ok();
   }
-  return Invalid("built with other type layouts than the server: compile it again");
+  return InvalidArgument("built with other type layouts than the server: compile it again");
 }
 
 template <typename Backend>
 Result<std::shared_ptr<Backend>> Load(const settings::ExportSettings& source, const Kind& kind) {
-  auto fail = [&](const std::string& reason) { return Invalid(source.module + ": " + reason); };
+  auto fail = [&](const std::string& reason) {
+    return InvalidArgument(source.module + ": " + reason);
+  };
   Result<const void*> symbol =
       graph::FindExport(source.module, source.copy, kind.symbol + source.attribute);
   if (!symbol.ok()) return fail(symbol.status().message());

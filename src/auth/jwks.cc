@@ -7,19 +7,11 @@
 #include "agent_graph/json.h"
 #include "auth/base64url.h"
 #include "auth/jwt_key.h"
+#include "auth/openssl_owned.h"
 #include "base/json.h"
 
 namespace agent_graph::auth {
 namespace {
-
-struct Delete {
-  void operator()(OSSL_PARAM_BLD* builder) const { OSSL_PARAM_BLD_free(builder); }
-  void operator()(OSSL_PARAM* parameters) const { OSSL_PARAM_free(parameters); }
-  void operator()(EVP_PKEY_CTX* context) const { EVP_PKEY_CTX_free(context); }
-  void operator()(BIGNUM* number) const { BN_free(number); }
-};
-template <typename T>
-using Owned = std::unique_ptr<T, Delete>;
 
 std::string Text(const json& entry, const char* name) {
   auto member = entry.find(name);
@@ -144,41 +136,38 @@ EVP_PKEY* MakePublicKey(const JwtAlgorithm& algorithm, const json& entry) {
   return nullptr;
 }
 
-Status Invalid(const std::string& message) {
-  return Status(StatusCode::kInvalidArgument, message);
-}
-
 }  // namespace
 
 Result<std::vector<JwtKey>> ReadJwks(const JwtAlgorithm& algorithm, std::string_view text) {
   Result<json> document = ParseJson(text, {.unique_keys = true});
-  if (!document.ok()) return Invalid("is not a key set: " + document.status().message());
+  if (!document.ok()) return InvalidArgument("is not a key set: " + document.status().message());
   auto entries = document->is_object() ? document->find("keys") : document->end();
   if (!document->is_object() || entries == document->end() || !entries->is_array()) {
-    return Invalid("is not a key set: it has no array \"keys\"");
+    return InvalidArgument("is not a key set: it has no array \"keys\"");
   }
   std::vector<JwtKey> keys;
   for (size_t i = 0; i < entries->size(); ++i) {
     const json& entry = (*entries)[i];
     if (!entry.is_object() || !Fits(algorithm, entry)) continue;
     if (keys.size() == kJwksKeysMax) {
-      return Invalid("has more than " + std::to_string(kJwksKeysMax) + " keys for the algorithm");
+      return InvalidArgument("has more than " + std::to_string(kJwksKeysMax) +
+                             " keys for the algorithm");
     }
     const std::string name = "key " + std::to_string(i) + " of the set ";
     EVP_PKEY* public_key = nullptr;
     if (algorithm.family != JwtFamily::kHmac) {
       public_key = MakePublicKey(algorithm, entry);
-      if (public_key == nullptr) return Invalid(name + "is incomplete or broken");
+      if (public_key == nullptr) return InvalidArgument(name + "is incomplete or broken");
     }
     Result<JwtKey> key = public_key == nullptr ? JwtKey::FromSecret(algorithm, Decoded(entry, "k"))
                                                : JwtKey::FromPublicKey(algorithm, public_key);
-    if (!key.ok()) return Invalid(name + key.status().message());
+    if (!key.ok()) return InvalidArgument(name + key.status().message());
     key->id_ = Text(entry, "kid");
     keys.push_back(*std::move(key));
   }
   if (keys.empty()) {
-    return Invalid("has no key for " + std::string(algorithm.name) +
-                   " that is for verifying signatures");
+    return InvalidArgument("has no key for " + std::string(algorithm.name) +
+                           " that is for verifying signatures");
   }
   return keys;
 }

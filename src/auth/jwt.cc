@@ -19,24 +19,20 @@ namespace {
 // counts would depend on the parser, and another program may have checked the other one.
 constexpr JsonLimits kTokenLimits = {.depth_max = 32, .values_max = 4096, .unique_keys = true};
 
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
 Result<std::string> ReadKeyFile(const std::string& path, int descriptor) {
   FileDescriptor file;
   if (descriptor < 0) {
     file = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     descriptor = file.get();
   }
-  if (descriptor < 0) return Invalid(path + " cannot be read");
+  if (descriptor < 0) return InvalidArgument(path + " cannot be read");
   Result<std::string> text = ReadFileContent(descriptor, kKeyFileBytesMax);
-  return text.ok() ? text : Invalid(path + " " + text.status().message());
+  return text.ok() ? text : InvalidArgument(path + " " + text.status().message());
 }
 
 // "JWT_SECRET_KEY: <reason>"
 Result<std::vector<JwtKey>> OneKey(const char* variable, Result<JwtKey> key) {
-  if (!key.ok()) return Invalid(std::string(variable) + ": " + key.status().message());
+  if (!key.ok()) return InvalidArgument(std::string(variable) + ": " + key.status().message());
   std::vector<JwtKey> keys;
   keys.push_back(*std::move(key));
   return keys;
@@ -45,14 +41,14 @@ Result<std::vector<JwtKey>> OneKey(const char* variable, Result<JwtKey> key) {
 Result<std::vector<JwtKey>> ReadKeys(const JwtAlgorithm& algorithm, const JwtOptions& options) {
   if (!options.jwks_file.empty()) {
     Result<std::string> text = ReadKeyFile(options.jwks_file, options.key_descriptor);
-    if (!text.ok()) return Invalid("JWT_JWKS_FILE: " + text.status().message());
+    if (!text.ok()) return InvalidArgument("JWT_JWKS_FILE: " + text.status().message());
     Result<std::vector<JwtKey>> keys = ReadJwks(algorithm, *text);
-    if (!keys.ok()) return Invalid("JWT_JWKS_FILE: " + keys.status().message());
+    if (!keys.ok()) return InvalidArgument("JWT_JWKS_FILE: " + keys.status().message());
     return keys;
   }
   if (!options.public_key_file.empty()) {
     Result<std::string> text = ReadKeyFile(options.public_key_file, options.key_descriptor);
-    if (!text.ok()) return Invalid("JWT_PUBLIC_KEY_FILE: " + text.status().message());
+    if (!text.ok()) return InvalidArgument("JWT_PUBLIC_KEY_FILE: " + text.status().message());
     return OneKey("JWT_PUBLIC_KEY_FILE", JwtKey::FromPem(algorithm, *text));
   }
   if (algorithm.family == JwtFamily::kHmac) {
@@ -101,7 +97,7 @@ Result<JwtVerifier> JwtVerifier::Create(const JwtOptions& options) {
   JwtVerifier verifier;
   verifier.algorithm_ = FindJwtAlgorithm(options.algorithm);
   if (verifier.algorithm_ == nullptr) {
-    return Invalid("JWT_ALGORITHM: is not one this service verifies");
+    return InvalidArgument("JWT_ALGORITHM: is not one this service verifies");
   }
   AG_ASSIGN_OR_RETURN(verifier.keys_, ReadKeys(*verifier.algorithm_, options));
   return verifier;

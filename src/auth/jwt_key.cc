@@ -12,6 +12,7 @@
 
 #include <array>
 
+#include "auth/openssl_owned.h"
 #include "auth/weak_key.h"
 
 namespace agent_graph::auth {
@@ -39,21 +40,6 @@ constexpr std::array kAlgorithms = {
 struct ErrorQueueGuard {
   ~ErrorQueueGuard() { ERR_clear_error(); }
 };
-
-struct Delete {
-  void operator()(BIO* bio) const { BIO_free(bio); }
-  void operator()(X509* certificate) const { X509_free(certificate); }
-  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-  void operator()(EVP_MAC* mac) const { EVP_MAC_free(mac); }
-  void operator()(OSSL_DECODER_CTX* decoder) const { OSSL_DECODER_CTX_free(decoder); }
-  void operator()(ECDSA_SIG* signature) const { ECDSA_SIG_free(signature); }
-};
-template <typename T>
-using Owned = std::unique_ptr<T, Delete>;
-
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
 
 const unsigned char* Bytes(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
@@ -105,9 +91,10 @@ EVP_PKEY* ReadPem(const std::string& text) {
 Status CheckRsa(const JwtAlgorithm& algorithm, EVP_PKEY* key) {
   bool fits = EVP_PKEY_is_a(key, "RSA") ||
               (algorithm.family == JwtFamily::kRsaPss && EVP_PKEY_is_a(key, "RSA-PSS"));
-  if (!fits) return Invalid("is not an RSA key, which " + std::string(algorithm.name) + " needs");
+  if (!fits)
+    return InvalidArgument("is not an RSA key, which " + std::string(algorithm.name) + " needs");
   if (EVP_PKEY_get_bits(key) < kRsaBitsMin) {
-    return Invalid("is an RSA key of less than " + std::to_string(kRsaBitsMin) + " bits");
+    return InvalidArgument("is an RSA key of less than " + std::to_string(kRsaBitsMin) + " bits");
   }
   return CheckRsaStrength(key);
 }
@@ -120,8 +107,8 @@ Status CheckCurve(const JwtAlgorithm& algorithm, EVP_PKEY* key) {
       std::string_view(name.data(), length) == algorithm.curve) {
     return Status::Ok();
   }
-  return Invalid("is not a key on the curve " + std::string(algorithm.curve) + ", which " +
-                 std::string(algorithm.name) + " needs");
+  return InvalidArgument("is not a key on the curve " + std::string(algorithm.curve) + ", which " +
+                         std::string(algorithm.name) + " needs");
 }
 
 Status CheckType(const JwtAlgorithm& algorithm, EVP_PKEY* key) {
@@ -135,11 +122,11 @@ Status CheckType(const JwtAlgorithm& algorithm, EVP_PKEY* key) {
       if (EVP_PKEY_is_a(key, "ED25519") || EVP_PKEY_is_a(key, "ED448")) {
         return CheckEdwardsStrength(key);
       }
-      return Invalid("is neither an Ed25519 nor an Ed448 key, which EdDSA needs");
+      return InvalidArgument("is neither an Ed25519 nor an Ed448 key, which EdDSA needs");
     case JwtFamily::kHmac:
       break;
   }
-  return Invalid("is a public key, but " + std::string(algorithm.name) + " needs a secret");
+  return InvalidArgument("is a public key, but " + std::string(algorithm.name) + " needs a secret");
 }
 
 // r||s of fixed length → the DER form OpenSSL verifies; empty when it cannot be a signature.
@@ -178,13 +165,15 @@ bool LooksLikePem(std::string_view text) {
 
 Result<JwtKey> JwtKey::FromSecret(const JwtAlgorithm& algorithm, std::string_view secret) {
   if (algorithm.family != JwtFamily::kHmac) {
-    return Invalid("is a secret, but " + std::string(algorithm.name) + " needs a key in PEM form");
+    return InvalidArgument("is a secret, but " + std::string(algorithm.name) +
+                           " needs a key in PEM form");
   }
   // Whoever knows the public key could sign with it.
   if (LooksLikePem(secret)) {
-    return Invalid("is a key in PEM form, but " + std::string(algorithm.name) + " needs a secret");
+    return InvalidArgument("is a key in PEM form, but " + std::string(algorithm.name) +
+                           " needs a secret");
   }
-  if (secret.empty()) return Invalid("is empty");
+  if (secret.empty()) return InvalidArgument("is empty");
   ErrorQueueGuard errors;
   JwtKey key(algorithm);
   Owned<EVP_MAC> mac(EVP_MAC_fetch(nullptr, "HMAC", nullptr));
@@ -203,7 +192,7 @@ Result<JwtKey> JwtKey::FromSecret(const JwtAlgorithm& algorithm, std::string_vie
 Result<JwtKey> JwtKey::FromPem(const JwtAlgorithm& algorithm, std::string_view pem) {
   ErrorQueueGuard errors;
   EVP_PKEY* key = ReadPem(WithLineEnds(pem));
-  if (key == nullptr) return Invalid("is not a key or certificate in PEM form");
+  if (key == nullptr) return InvalidArgument("is not a key or certificate in PEM form");
   return FromPublicKey(algorithm, key);
 }
 

@@ -10,24 +10,20 @@
 #include <string>
 #include <string_view>
 
+#include "auth/openssl_owned.h"
 #include "base/hex.h"
 
 namespace agent_graph::auth {
 namespace {
 
-struct Delete {
-  void operator()(BIGNUM* number) const { BN_free(number); }
-};
-using Number = std::unique_ptr<BIGNUM, Delete>;
-
 Status Weak(const char* reason) {
   return Status(StatusCode::kInvalidArgument, reason);
 }
 
-Number Parameter(EVP_PKEY* key, const char* name) {
+Owned<BIGNUM> Parameter(EVP_PKEY* key, const char* name) {
   BIGNUM* number = nullptr;
   EVP_PKEY_get_bn_param(key, name, &number);
-  return Number(number);
+  return Owned<BIGNUM>(number);
 }
 
 // Encoded points of order 1, 2, 4 and 8 without their sign bit, also in the forms whose y is not
@@ -61,8 +57,8 @@ bool Contains(std::span<const std::string_view> points, const std::string& point
 }  // namespace
 
 Status CheckRsaStrength(EVP_PKEY* key) {
-  Number modulus = Parameter(key, OSSL_PKEY_PARAM_RSA_N);
-  Number exponent = Parameter(key, OSSL_PKEY_PARAM_RSA_E);
+  Owned<BIGNUM> modulus = Parameter(key, OSSL_PKEY_PARAM_RSA_N);
+  Owned<BIGNUM> exponent = Parameter(key, OSSL_PKEY_PARAM_RSA_E);
   if (modulus == nullptr || !BN_is_odd(modulus.get())) return Weak("is an RSA key with an even n");
   if (exponent == nullptr || !BN_is_odd(exponent.get()) || BN_is_one(exponent.get())) {
     return Weak("is an RSA key whose exponent e is not an odd number of 3 or more");

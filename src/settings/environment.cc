@@ -25,10 +25,6 @@ std::string_view Unquote(std::string_view value) {
   return value;
 }
 
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
 }  // namespace
 
 Status MergeEnvironmentText(std::string_view text, Environment& environment) {
@@ -41,7 +37,7 @@ Status MergeEnvironmentText(std::string_view text, Environment& environment) {
     size_t equals = line.find('=');
     if (equals == std::string_view::npos ||
         !IsVariableName(Trim(line.substr(0, equals), kBlanks))) {
-      return Invalid("line " + std::to_string(number) + " is not KEY=VALUE");
+      return InvalidArgument("line " + std::to_string(number) + " is not KEY=VALUE");
     }
     environment[std::string(Trim(line.substr(0, equals), kBlanks))] =
         std::string(Unquote(Trim(line.substr(equals + 1), kBlanks)));
@@ -51,16 +47,17 @@ Status MergeEnvironmentText(std::string_view text, Environment& environment) {
 
 Status MergeEnvironmentFile(const std::string& path, Environment& environment) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return Invalid("cannot read " + path + ": " + ErrnoText(errno));
+  if (!file) return InvalidArgument("cannot read " + path + ": " + ErrnoText(errno));
   std::string text(kEnvironmentFileBytesMax + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad() || (file.fail() && !file.eof())) return Invalid("cannot read " + path);
+  if (file.bad() || (file.fail() && !file.eof())) return InvalidArgument("cannot read " + path);
   text.resize(static_cast<size_t>(file.gcount()));
   if (text.size() > kEnvironmentFileBytesMax) {
-    return Invalid(path + " is larger than " + std::to_string(kEnvironmentFileBytesMax) + " bytes");
+    return InvalidArgument(path + " is larger than " + std::to_string(kEnvironmentFileBytesMax) +
+                           " bytes");
   }
   Status merged = MergeEnvironmentText(text, environment);
-  if (!merged.ok()) return Invalid(path + ": " + merged.message());
+  if (!merged.ok()) return InvalidArgument(path + ": " + merged.message());
   return merged;
 }
 

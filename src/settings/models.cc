@@ -7,10 +7,10 @@
 namespace agent_graph::settings {
 namespace {
 
-constexpr int64_t kMillisecondsMax = 24 * 60 * 60 * 1000;
+constexpr int64_t kTimeoutMillisecondsMax = 24 * 60 * 60 * 1000;
 constexpr int64_t kReplyBytesMax = int64_t{64} << 20;
 constexpr int64_t kDemoDelayMax = 60'000;
-constexpr size_t kNameBytesMax = 128;
+constexpr size_t kModelNameBytesMax = 128;
 // A provider behind HTTP: its public address, and the variable that holds its key.
 struct PublicProvider {
   std::string_view name;
@@ -40,15 +40,15 @@ constexpr Key<ModelSettings> kModelKeys[] = {
     {"headers", [](const Value& v, ModelSettings& m) { return v.ReadHeaders(m.headers); }},
     {"connect_timeout_ms",
      [](const Value& v, ModelSettings& m) {
-       return v.Read(1, kMillisecondsMax, m.connect_timeout_ms);
+       return v.Read(1, kTimeoutMillisecondsMax, m.connect_timeout_ms);
      }},
     {"first_byte_timeout_ms",
      [](const Value& v, ModelSettings& m) {
-       return v.Read(1, kMillisecondsMax, m.first_byte_timeout_ms);
+       return v.Read(1, kTimeoutMillisecondsMax, m.first_byte_timeout_ms);
      }},
     {"idle_timeout_ms",
      [](const Value& v, ModelSettings& m) {
-       return v.Read(1, kMillisecondsMax, m.idle_timeout_ms);
+       return v.Read(1, kTimeoutMillisecondsMax, m.idle_timeout_ms);
      }},
     {"reply_bytes_max",
      [](const Value& v, ModelSettings& m) {
@@ -95,8 +95,8 @@ Status ReadModels(const Value& value, Settings& settings) {
   AG_RETURN_IF_ERROR(value.CheckObject());
   for (const std::string& name : value.Keys()) {
     Value entry = value.Member(name);
-    if (name.empty() || name.size() > kNameBytesMax) {
-      return value.Error("a model's name has 1 to " + std::to_string(kNameBytesMax) + " bytes");
+    if (name.empty() || name.size() > kModelNameBytesMax) {
+      return value.Error("a model's name has 1 to " + std::to_string(kModelNameBytesMax) + " bytes");
     }
     ModelSettings model;
     model.name = name;

@@ -11,17 +11,13 @@
 namespace agent_graph::settings {
 namespace {
 
-constexpr int64_t kTimeoutMillisecondsMax = 60'000;
+constexpr int64_t kExportMillisecondsMax = 60'000;
 constexpr int64_t kQueueBytesMax = int64_t{1} << 30;
 constexpr std::string_view kTracesPath = "/v1/traces";
 
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
 Status CheckVariable(const std::string& name, const std::string& url, UrlShape shape) {
   const Status usable = CheckHttpUrl(url, shape);
-  return usable.ok() ? usable : Invalid(name + ": " + usable.message());
+  return usable.ok() ? usable : InvalidArgument(name + ": " + usable.message());
 }
 
 // Collectors are named by their base address; the path is the protocol's.
@@ -48,7 +44,8 @@ Status ReadHeaderList(std::string_view list, std::map<std::string, std::string>&
     const bool bad = equals == std::string_view::npos || name.empty() ||
                      std::ranges::any_of(pair, [](char c) { return c < ' ' || c == 0x7f; }) ||
                      name.find_first_of(" :\"") != std::string_view::npos;
-    if (bad) return Invalid("OTEL_EXPORTER_OTLP_HEADERS: must be name=value, with commas between");
+    if (bad)
+      return InvalidArgument("OTEL_EXPORTER_OTLP_HEADERS: must be name=value, with commas between");
     headers[std::string(name)] = Trim(pair.substr(equals + 1), " ");
   }
   return Status::Ok();
@@ -72,7 +69,7 @@ Status ReadSampleRatio(const Value& value, ObservabilitySettings& observability)
   return Status::Ok();
 }
 
-constexpr Key<ObservabilitySettings> kKeys[] = {
+constexpr Key<ObservabilitySettings> kObservabilityKeys[] = {
     {"enabled", [](const Value& v, ObservabilitySettings& o) { return v.ReadBoolean(o.enabled); }},
     {"endpoint", ReadEndpoint},
     {"headers", [](const Value& v, ObservabilitySettings& o) { return v.ReadHeaders(o.headers); }},
@@ -80,11 +77,11 @@ constexpr Key<ObservabilitySettings> kKeys[] = {
      [](const Value& v, ObservabilitySettings& o) { return v.ReadString(o.service_name); }},
     {"timeout_ms",
      [](const Value& v, ObservabilitySettings& o) {
-       return v.Read(1, kTimeoutMillisecondsMax, o.timeout_ms);
+       return v.Read(1, kExportMillisecondsMax, o.timeout_ms);
      }},
     {"interval_ms",
      [](const Value& v, ObservabilitySettings& o) {
-       return v.Read(1, kTimeoutMillisecondsMax, o.interval_ms);
+       return v.Read(1, kExportMillisecondsMax, o.interval_ms);
      }},
     {"queue_bytes_max",
      [](const Value& v, ObservabilitySettings& o) {
@@ -105,7 +102,7 @@ Status ApplyEnvironmentToObservability(Settings& settings) {
     observability.enabled = value == "true" || value == "1" || value == "yes" || value == "on";
     if (!observability.enabled && value != "false" && value != "0" && value != "no" &&
         value != "off") {
-      return Invalid("OTEL_ENABLED: " + DumpJson(*enabled) + " is not one of true, false");
+      return InvalidArgument("OTEL_ENABLED: " + DumpJson(*enabled) + " is not one of true, false");
     }
   }
   if (const std::string* base = Find(settings, "OTEL_EXPORTER_OTLP_ENDPOINT")) {
@@ -140,7 +137,8 @@ Status ReadObservability(const Value& value, Settings& settings) {
   // Who writes where to send traces wants them sent, unless something says otherwise.
   const bool decided = settings.environment.contains("OTEL_ENABLED") || own.empty();
   if (!decided) settings.observability.enabled = true;
-  return ReadObject(Value(own, value.path(), value.environment()), kKeys, settings.observability);
+  return ReadObject(Value(own, value.path(), value.environment()), kObservabilityKeys,
+                    settings.observability);
 }
 
 }  // namespace agent_graph::settings

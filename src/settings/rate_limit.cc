@@ -17,13 +17,13 @@ constexpr int64_t kWindowSecondsMax = int64_t{7} * 24 * 60 * 60;
 constexpr int64_t kHopsMax = 64;
 constexpr size_t kListMax = 256;  // looked through for each request
 
-struct Block {
+struct RateLimitBlock {
   RateLimitOptions options;
   bool enabled = true;
 };
 
 // Also as text, which is what an expanded variable gives.
-Status ReadEnabled(const Value& value, Block& block) {
+Status ReadEnabled(const Value& value, RateLimitBlock& block) {
   if (!value.IsString()) return value.ReadBoolean(block.enabled);
   static constexpr std::array<std::string_view, 2> kNames = {"false", "true"};
   std::string text;
@@ -33,7 +33,7 @@ Status ReadEnabled(const Value& value, Block& block) {
   return Status::Ok();
 }
 
-Status ReadBackend(const Value& value, Block& block) {
+Status ReadBackend(const Value& value, RateLimitBlock& block) {
   static constexpr std::array<std::string_view, 2> kNames = {"memory", "redis"};
   static constexpr std::array<std::string_view, 1> kUnavailable = {"custom"};
   size_t index = 0;
@@ -43,7 +43,7 @@ Status ReadBackend(const Value& value, Block& block) {
   return Status::Ok();
 }
 
-Status ReadSharedRedis(const Value& value, Block& block) {
+Status ReadSharedRedis(const Value& value, RateLimitBlock& block) {
   RedisSettings redis;
   redis.prefix = block.options.redis_prefix;
   AG_RETURN_IF_ERROR(ReadRedisBlock(value, redis));
@@ -52,7 +52,7 @@ Status ReadSharedRedis(const Value& value, Block& block) {
   return Status::Ok();
 }
 
-Status ReadBy(const Value& value, Block& block) {
+Status ReadBy(const Value& value, RateLimitBlock& block) {
   using By = RateLimitOptions::By;
   static constexpr std::array<std::string_view, 3> kNames = {"ip", "user", "global"};
   static constexpr std::array kKinds = {By::kAddress, By::kUser, By::kGlobal};
@@ -62,7 +62,7 @@ Status ReadBy(const Value& value, Block& block) {
   return Status::Ok();
 }
 
-Status ReadScope(const Value& value, Block& block) {
+Status ReadScope(const Value& value, RateLimitBlock& block) {
   using Scope = RateLimitOptions::Scope;
   static constexpr std::array<std::string_view, 2> kNames = {"nginx", "worker"};
   static constexpr std::array kScopes = {Scope::kNginx, Scope::kWorker};
@@ -77,7 +77,7 @@ Status CheckListLength(const Value& value, const std::vector<std::string>& list)
   return value.Error("has more than " + std::to_string(kListMax) + " entries");
 }
 
-Status ReadExcludePaths(const Value& value, Block& block) {
+Status ReadExcludePaths(const Value& value, RateLimitBlock& block) {
   AG_RETURN_IF_ERROR(value.ReadStrings(block.options.exclude_paths));
   for (const std::string& path : block.options.exclude_paths) {
     if (!path.starts_with('/')) return value.Error("each path begins with \"/\"");
@@ -85,7 +85,7 @@ Status ReadExcludePaths(const Value& value, Block& block) {
   return CheckListLength(value, block.options.exclude_paths);
 }
 
-Status ReadTrustedProxies(const Value& value, Block& block) {
+Status ReadTrustedProxies(const Value& value, RateLimitBlock& block) {
   std::vector<std::string> list;
   AG_RETURN_IF_ERROR(value.ReadStrings(list));
   AG_RETURN_IF_ERROR(CheckListLength(value, list));
@@ -100,31 +100,38 @@ Status ReadTrustedProxies(const Value& value, Block& block) {
   return Status::Ok();
 }
 
-constexpr Key<Block> kKeys[] = {
+constexpr Key<RateLimitBlock> kRateLimitKeys[] = {
     {"enabled", ReadEnabled},
     {"backend", ReadBackend},
     {"requests",
-     [](const Value& v, Block& b) { return v.Read(1, kRequestsMax, b.options.requests); }},
-    {"window", [](const Value& v,
-                  Block& b) { return v.Read(1, kWindowSecondsMax, b.options.window_seconds); }},
+     [](const Value& v, RateLimitBlock& b) { return v.Read(1, kRequestsMax, b.options.requests); }},
+    {"window",
+     [](const Value& v, RateLimitBlock& b) {
+       return v.Read(1, kWindowSecondsMax, b.options.window_seconds);
+     }},
     {"by", ReadBy},
     {"scope", ReadScope},
     {"exclude_paths", ReadExcludePaths},
     {"trusted_proxy_headers",
-     [](const Value& v, Block& b) { return v.ReadBoolean(b.options.trusted_proxy_headers); }},
+     [](const Value& v, RateLimitBlock& b) {
+       return v.ReadBoolean(b.options.trusted_proxy_headers);
+     }},
     {"trusted_proxy_hops",
-     [](const Value& v, Block& b) { return v.Read(1, kHopsMax, b.options.trusted_proxy_hops); }},
+     [](const Value& v, RateLimitBlock& b) {
+       return v.Read(1, kHopsMax, b.options.trusted_proxy_hops);
+     }},
     {"trusted_proxies", ReadTrustedProxies},
     {"redis", ReadSharedRedis},
-    {"fail_open", [](const Value& v, Block& b) { return v.ReadBoolean(b.options.fail_open); }},
+    {"fail_open",
+     [](const Value& v, RateLimitBlock& b) { return v.ReadBoolean(b.options.fail_open); }},
 };
 
 }  // namespace
 
 Status ReadRateLimit(const Value& value, Settings& settings) {
   if (value.IsNull()) return Status::Ok();
-  Block block;
-  AG_RETURN_IF_ERROR(ReadObject(value, kKeys, block));
+  RateLimitBlock block;
+  AG_RETURN_IF_ERROR(ReadObject(value, kRateLimitKeys, block));
   if (block.enabled) settings.rate_limit = std::move(block.options);
   return Status::Ok();
 }

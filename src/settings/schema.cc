@@ -16,7 +16,7 @@
 namespace agent_graph::settings {
 namespace {
 
-constexpr int64_t kMillisecondsMax = 24 * 60 * 60 * 1000;
+constexpr int64_t kWaitMillisecondsMax = 24 * 60 * 60 * 1000;
 constexpr int64_t kSecondsMax = int64_t{100} * 365 * 24 * 60 * 60;
 constexpr int64_t kBytesMax = int64_t{1} << 40;
 constexpr int64_t kMessageBytesMax = int64_t{64} << 20;
@@ -118,7 +118,7 @@ constexpr Key<BusyThreadSettings> kBusyThreadKeys[] = {
      [](const Value& v, BusyThreadSettings& b) { return v.Read(1, 1024, b.queue_max); }},
     {"wait_ms_max",
      [](const Value& v, BusyThreadSettings& b) {
-       return v.Read(1, kMillisecondsMax, b.wait_ms_max);
+       return v.Read(1, kWaitMillisecondsMax, b.wait_ms_max);
      }},
 };
 

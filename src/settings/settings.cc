@@ -19,19 +19,15 @@
 namespace agent_graph::settings {
 namespace {
 
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
 Status MergeEnvironment(const json& document, Settings& settings) {
   auto entry = document.find("env");
   if (entry == document.end() || entry->is_null()) return Status::Ok();
   std::string path;
   AG_RETURN_IF_ERROR(Value(*entry, "env", settings.environment).ReadString(path));
-  if (path.empty()) return Invalid("env: must name a file");
+  if (path.empty()) return InvalidArgument("env: must name a file");
   if (path[0] != '/') path = settings.directory + "/" + path;
   Status merged = MergeEnvironmentFile(path, settings.environment);
-  if (!merged.ok()) return Invalid("env: " + merged.message());
+  if (!merged.ok()) return InvalidArgument("env: " + merged.message());
   return merged;
 }
 
@@ -39,7 +35,8 @@ Status ReadMode(Settings& settings) {
   auto mode = settings.environment.find("MODE");
   if (mode == settings.environment.end() || mode->second == "development") return Status::Ok();
   if (mode->second != "production") {
-    return Invalid("MODE: " + DumpJson(mode->second) + " is not one of production, development");
+    return InvalidArgument("MODE: " + DumpJson(mode->second) +
+                           " is not one of production, development");
   }
   settings.mode = Mode::kProduction;
   return Status::Ok();
@@ -50,7 +47,7 @@ Status CheckProxies(const Settings& settings) {
     auto proxy = settings.environment.find(name);
     if (proxy == settings.environment.end() || proxy->second.empty()) continue;
     const Status usable = CheckProxy(proxy->second);
-    if (!usable.ok()) return Invalid(std::string(name) + ": " + usable.message());
+    if (!usable.ok()) return InvalidArgument(std::string(name) + ": " + usable.message());
   }
   return Status::Ok();
 }
@@ -65,7 +62,7 @@ Result<Settings> Load(const std::string& file, std::string_view text,
   settings.environment = environment;
   Result<json> document = ParseConfigurationJson(text);
   if (!document.ok()) return document.status();
-  if (!document->is_object()) return Invalid("must be a JSON object");
+  if (!document->is_object()) return InvalidArgument("must be a JSON object");
   AG_RETURN_IF_ERROR(MergeEnvironment(*document, settings));
   AG_RETURN_IF_ERROR(ReadMode(settings));
   AG_RETURN_IF_ERROR(CheckProxies(settings));

@@ -13,30 +13,27 @@ namespace {
 constexpr std::array<std::string_view, 6> kProxySchemes = {"http",    "https",  "socks4",
                                                            "socks4a", "socks5", "socks5h"};
 
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
+}  // namespace
 
 bool HasBlankOrControlCharacter(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return c <= ' ' || c == 0x7f; });
 }
 
-}  // namespace
-
 Status CheckHttpUrl(std::string_view url, UrlShape shape) {
   if (!url.starts_with("http://") && !url.starts_with("https://")) {
-    return Invalid("must start with http:// or https://");
+    return InvalidArgument("must start with http:// or https://");
   }
   if (HasBlankOrControlCharacter(url)) {
-    return Invalid("must not hold blanks or control characters");
+    return InvalidArgument("must not hold blanks or control characters");
   }
   const std::optional<net::Url> parts = net::ParseUrl(url);
-  if (!parts) return Invalid("must name a host, and no port but 1 to 65535");
+  if (!parts) return InvalidArgument("must name a host, and no port but 1 to 65535");
   if (shape == UrlShape::kWhole) return Status::Ok();
   if (url.find_first_of("?#") != std::string_view::npos) {
-    return Invalid("must end before a ? or #");
+    return InvalidArgument("must end before a ? or #");
   }
-  if (shape == UrlShape::kOrigin && parts->path != "/") return Invalid("must not have a path");
+  if (shape == UrlShape::kOrigin && parts->path != "/")
+    return InvalidArgument("must not have a path");
   return Status::Ok();
 }
 
@@ -44,12 +41,13 @@ Status CheckProxy(std::string_view proxy) {
   std::string_view place = proxy;
   if (const size_t scheme = proxy.find("://"); scheme != std::string_view::npos) {
     if (std::ranges::count(kProxySchemes, proxy.substr(0, scheme)) == 0) {
-      return Invalid("must be host:port, or begin with http:// or another scheme of proxies");
+      return InvalidArgument(
+          "must be host:port, or begin with http:// or another scheme of proxies");
     }
     place.remove_prefix(scheme + 3);
   }
   if (HasBlankOrControlCharacter(place) || !net::ParseUrl("http://" + std::string(place))) {
-    return Invalid("must name a host, and no port but 1 to 65535");
+    return InvalidArgument("must name a host, and no port but 1 to 65535");
   }
   return Status::Ok();
 }

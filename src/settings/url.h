@@ -19,4 +19,7 @@ Status CheckHttpUrl(std::string_view url, UrlShape shape);
 // A proxy as its variable has it: a scheme that libcurl knows, or none, before host[:port].
 Status CheckProxy(std::string_view proxy);
 
+// True for texts that cannot stand in a URL or a host name.
+bool HasBlankOrControlCharacter(std::string_view text);
+
 }  // namespace agent_graph::settings

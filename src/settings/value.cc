@@ -63,10 +63,6 @@ bool HasControlCharacter(std::string_view text) {
   });
 }
 
-bool HasBlankOrControlCharacter(std::string_view text) {
-  return std::ranges::any_of(text, [](char c) { return c <= ' ' || c == 0x7f; });
-}
-
 }  // namespace
 
 Result<std::vector<Value>> Value::Elements() const {

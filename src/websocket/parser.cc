@@ -11,9 +11,6 @@ constexpr uint8_t kReservedBits = 0x70;
 constexpr uint8_t kOpcodeBits = 0x0F;
 constexpr uint8_t kMaskBit = 0x80;
 constexpr uint8_t kLengthBits = 0x7F;
-constexpr uint8_t kLength16 = 126;
-constexpr uint8_t kLength64 = 127;
-
 bool IsKnown(uint8_t opcode) {
   return opcode <= 0x2 || (opcode >= 0x8 && opcode <= 0xA);
 }

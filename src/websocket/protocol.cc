@@ -4,9 +4,6 @@ namespace agent_graph::websocket {
 namespace {
 
 constexpr uint8_t kFinal = 0x80;
-constexpr uint8_t kLength16 = 126;
-constexpr uint8_t kLength64 = 127;
-
 void AppendBigEndian(std::string& out, uint64_t value, int bytes) {
   for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) {
     out.push_back(static_cast<char>(value >> shift & 0xFF));

@@ -31,6 +31,10 @@ inline constexpr uint16_t kInternal = 1011;
 inline constexpr uint16_t kTryAgainLater = 1013;
 }  // namespace close_code
 
+// Payload lengths that stand for a length of 16 or 64 bits after them.
+inline constexpr uint8_t kLength16 = 126;
+inline constexpr uint8_t kLength64 = 127;
+
 inline constexpr size_t kControlPayloadMax = 125;
 inline constexpr size_t kCloseReasonMax = kControlPayloadMax - 2;
 

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::chrono::minutes kTransferMax{10};
 constexpr std::chrono::seconds kIdleMax{30};
-constexpr size_t kRecordBytesMax = 64 * 1024;
 constexpr size_t kErrorBytesMax = 2048;
 constexpr size_t kKnownMax = 4096;
 constexpr int kTriesMax = 3;               // of sending a request

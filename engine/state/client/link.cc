@@ -25,7 +25,7 @@ constexpr std::chrono::milliseconds kBackoff[] = {
 constexpr size_t kReceiveBytes = 64 * 1024;
 constexpr size_t kUnsentKeptBytes = 1024 * 1024;
 
-Status Unavailable() {
+Status NoAnswer() {
   return Status(StatusCode::kUnavailable, "the state service did not answer in time");
 }
 
@@ -57,7 +57,7 @@ void Link::Stop() {
   Wake();
   if (thread_.joinable()) thread_.join();
   std::lock_guard lock(mutex_);
-  for (auto& [sequence, pending] : pending_) pending.answer.Set({Unavailable(), {}});
+  for (auto& [sequence, pending] : pending_) pending.answer.Set({NoAnswer(), {}});
   pending_.clear();
 }
 
@@ -77,7 +77,7 @@ Result<std::string> Link::Call(std::string frame, const runtime::Cancellation* c
   const auto started = MonotonicClock::now();
   {
     std::lock_guard lock(mutex_);
-    if (stopping_ || outage_) return Unavailable();
+    if (stopping_ || outage_) return NoAnswer();
     if (pending_.size() >= wire::kOperationsInFlightMax ||
         pending_bytes_ + frame.size() > kPendingBytesMax) {
       return Status(StatusCode::kResourceExhausted, "too many state operations are waiting");
@@ -107,7 +107,7 @@ Result<std::string> Link::Call(std::string frame, const runtime::Cancellation* c
     if (reply.status().code() == StatusCode::kCancelled) return reply.status();
     if (heard_ < started) GiveUpOnOwner();
   }
-  return Unavailable();
+  return NoAnswer();
 }
 
 // An owner that has been silent for a whole operation would make the next one wait as long. It is
@@ -245,7 +245,7 @@ void Link::FailOverdue() {
       it = pending_.erase(it);
     }
   }
-  for (const auto& answer : failed) answer.Set({Unavailable(), {}});
+  for (const auto& answer : failed) answer.Set({NoAnswer(), {}});
 }
 
 void Link::WaitForWake(std::chrono::milliseconds duration) {

@@ -28,7 +28,7 @@ std::string ToCursor(const Place& place) {
   return Hex(bytes.data(), bytes.size());
 }
 
-Result<Place> FromCursor(const std::string& cursor) {
+Result<Place> PlaceFromCursor(const std::string& cursor) {
   const Status bad(StatusCode::kInvalidArgument, "cursor: not one that this service gave");
   if (cursor.size() % 2 != 0) return bad;
   std::string bytes;
@@ -92,7 +92,7 @@ class Listing {
 
 uint64_t ThreadsToSkip(const PageRequest& page) {
   if (page.cursor.empty()) return page.offset;
-  const Result<Place> place = FromCursor(page.cursor);
+  const Result<Place> place = PlaceFromCursor(page.cursor);
   return place.ok() ? SkipOf(page, *place) : 0;
 }
 
@@ -113,7 +113,7 @@ Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
   std::string begin = listing.begin();
   uint64_t skip = request.offset;
   if (!request.cursor.empty()) {
-    AG_ASSIGN_OR_RETURN(Place place, FromCursor(request.cursor));
+    AG_ASSIGN_OR_RETURN(Place place, PlaceFromCursor(request.cursor));
     begin = listing.After(place);
     skip = SkipOf(request, place);
   }

@@ -11,7 +11,7 @@ namespace agent_graph::state {
 namespace {
 
 // A cursor is the number of the last memory that was looked at: it opens nobody else's rows.
-Result<uint64_t> FromCursor(const std::string& cursor) {
+Result<uint64_t> NumberFromCursor(const std::string& cursor) {
   uint64_t number = 0;
   const char* end = cursor.data() + cursor.size();
   auto [stop, error] = std::from_chars(cursor.data(), end, number);
@@ -46,20 +46,16 @@ class MemoryListing {
     MemoryRecord record;
     if (by_owner_) {
       if (parser.ok() && pack::FromBytes(value, record)) return record;
-      return Damaged();
+      return DamagedState();
     }
     AG_ASSIGN_OR_RETURN(
         std::optional<MemoryRecord> row,
         ReadRow<MemoryRecord>(snapshot_, keys::Memory({std::string(value), number})));
-    if (!row) return Damaged();
+    if (!row) return DamagedState();
     return *std::move(row);
   }
 
  private:
-  static Status Damaged() {
-    return Status(StatusCode::kDataLoss, "stored state cannot be read back");
-  }
-
   const DatabaseSnapshot& snapshot_;
   const bool by_owner_;
   const std::string owner_;
@@ -101,7 +97,7 @@ Result<MemoryPage> ReadMemoryPage(const DatabaseSnapshot& snapshot, const ListMe
   const FilterMatcher filter(list.filter);
   std::string end = listing.end();
   if (!list.cursor.empty()) {
-    AG_ASSIGN_OR_RETURN(uint64_t last, FromCursor(list.cursor));
+    AG_ASSIGN_OR_RETURN(uint64_t last, NumberFromCursor(list.cursor));
     end = listing.Before(last);
   }
   uint64_t passed = 0;

@@ -11,8 +11,8 @@
 namespace agent_graph::state {
 namespace {
 
-Status NotFound() {
-  return Status(StatusCode::kNotFound, "memory not found");
+Status NoSuchMemory() {
+  return NotFound("memory not found");
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ Result<ReplyRow> Store::AddMemory(const StoreMemory& store, int64_t micros) {
 Result<ReplyRow> Store::ChangeMemory(const UpdateMemory& update, int64_t micros) {
   AG_ASSIGN_OR_RETURN(std::optional<Memory> memory,
                       FindMemory(update.name.scope, update.name.agent_id, update.name.id));
-  if (!memory) return NotFound();
+  if (!memory) return NoSuchMemory();
   MemoryRecord& record = memory->record;
   AG_ASSIGN_OR_RETURN(record.metadata_json,
                       MergeJsonObjects(update.replace_metadata ? "{}" : record.metadata_json,
@@ -102,7 +102,7 @@ Result<ReplyRow> Store::ReplaceVectors(const PutVectors& put) {
 
 Result<ReplyRow> Store::DeleteMemory(const MemoryName& name) {
   AG_ASSIGN_OR_RETURN(std::optional<Memory> memory, FindMemory(name.scope, name.agent_id, name.id));
-  if (!memory) return NotFound();
+  if (!memory) return NoSuchMemory();
   DropMemory(*memory);
   return ReplyRow{};
 }

@@ -16,15 +16,15 @@ constexpr std::chrono::seconds kExpiryInterval{60};
 
 constexpr size_t kRemoteToolsMax = 1024;  // over all tool nodes
 
-Status NotFound() {
-  return Status(StatusCode::kNotFound, "thread not found");
+Status NoSuchThread() {
+  return NotFound("thread not found");
 }
 
 }  // namespace
 
 Result<ThreadRow> Store::ReadableThread(const Scope& scope, const std::string& thread_id) const {
   AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread, FindThread(transaction_, thread_id));
-  if (!thread || !InScope(scope, thread->owner)) return NotFound();
+  if (!thread || !InScope(scope, thread->owner)) return NoSuchThread();
   return std::move(*thread);
 }
 

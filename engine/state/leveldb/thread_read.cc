@@ -30,13 +30,9 @@ constexpr size_t kTracedRunsMax = kRunsKept;
 constexpr size_t kTracedEntriesMax = 10'000;
 constexpr size_t kTracedBytesMax = 32 * 1024 * 1024;  // of the log passed over
 
-Status Damaged() {
-  return Status(StatusCode::kDataLoss, "stored state cannot be read back");
-}
-
 Result<StoredMessage> ToMessage(std::string_view value, uint64_t sequence) {
   MessageRow row;
-  if (!pack::FromBytes(value, row)) return Damaged();
+  if (!pack::FromBytes(value, row)) return DamagedState();
   return StoredMessage{std::move(row.id), sequence, std::move(row.json)};
 }
 
@@ -213,7 +209,7 @@ Result<StoredMessage> ReadMessage(const DatabaseSnapshot& snapshot, const keys::
   if (!sequence) return Status(StatusCode::kNotFound, "message not found");
   AG_ASSIGN_OR_RETURN(std::optional<std::string> value,
                       snapshot.Get(keys::Message(thread, *sequence)));
-  if (!value) return Damaged();
+  if (!value) return DamagedState();
   return ToMessage(*value, *sequence);
 }
 
@@ -297,7 +293,7 @@ Result<std::vector<LogEntry>> ReadLogEntries(const DatabaseSnapshot& snapshot,
                                      LogRow row;
                                      if (!pack::FromBytes(value, row) ||
                                          row.entries.size() > last + 1) {
-                                       damage = Damaged();
+                                       damage = DamagedState();
                                        return false;
                                      }
                                      bytes += value.size();
@@ -324,7 +320,7 @@ Result<RunTraces> ReadRunTraces(const DatabaseSnapshot& snapshot, const keys::Th
       prefix, keys::PrefixEnd(prefix), [&](std::string_view, std::string_view value) {
         LogRow row;
         if (!pack::FromBytes(value, row)) {
-          damage = Damaged();
+          damage = DamagedState();
           return false;
         }
         bytes += value.size();

@@ -16,10 +16,6 @@ constexpr keys::Table kSweptTables[] = {
     keys::Table::kCounters, keys::Table::kSnapshot, keys::Table::kWindow,
     keys::Table::kLogCut,   keys::Table::kPause,    keys::Table::kOutsideChange};
 
-Status Damaged() {
-  return Status(StatusCode::kDataLoss, "stored state cannot be read back");
-}
-
 // The thread of the first row of a table that is keyed by thread; nullopt when the table is empty.
 Result<std::optional<keys::ThreadKey>> FirstThreadOf(const Database& database, keys::Table table) {
   std::optional<keys::ThreadKey> thread;
@@ -32,7 +28,7 @@ Result<std::optional<keys::ThreadKey>> FirstThreadOf(const Database& database, k
                                      readable = parser.ok();
                                      return false;
                                    }));
-  if (!readable) return Damaged();
+  if (!readable) return DamagedState();
   return thread;
 }
 

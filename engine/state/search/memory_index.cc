@@ -23,10 +23,6 @@ constexpr size_t kWorkPortion = 32;
 constexpr size_t kUnsavedMin = 2'000;
 constexpr size_t kUnsavedShare = 10;
 
-Status Damaged() {
-  return Status(StatusCode::kDataLoss, "stored state cannot be read back");
-}
-
 size_t DimensionsOf(const Embedding& embedding) {
   return embedding.values.size() / sizeof(float);
 }
@@ -54,7 +50,7 @@ Status ForEachRow(const DatabaseSnapshot& snapshot, keys::Table table, const Sco
                                      const keys::MemoryKey memory = parser.Memory();
                                      Row row;
                                      if (!parser.ok() || !pack::FromBytes(value, row)) {
-                                       status = Damaged();
+                                       status = DamagedState();
                                      } else {
                                        status = use(memory, row);
                                      }

@@ -23,10 +23,6 @@ void TakeFreshness(const json& result, bool first_page, std::chrono::millisecond
   fresh = first_page ? page : std::min(fresh, page);
 }
 
-Status Unavailable(std::string message) {
-  return Status(StatusCode::kUnavailable, std::move(message));
-}
-
 // The answers to questions that the server will ask again in a repeated call.
 std::vector<Continuation::Known> KnownAnswers(const Continuation& before,
                                               const std::vector<Answered>& answers) {

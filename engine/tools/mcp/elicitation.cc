@@ -16,14 +16,6 @@ constexpr size_t kMessageBytesMax = 8 * 1024;
 constexpr size_t kUrlBytesMax = 4 * 1024;
 constexpr size_t kRequestIdBytesMax = 1024;
 
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
-Status Unavailable(std::string message) {
-  return Status(StatusCode::kUnavailable, std::move(message));
-}
-
 std::string TextAt(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -55,7 +47,7 @@ json ElicitationCapability() {
 
 Result<Question> ReadElicitation(std::string key, const json& params) {
   if (!params.is_object() || DumpJson(params).size() > kQuestionBytesMax) {
-    return Invalid("a question is not valid, or too large");
+    return InvalidArgument("a question is not valid, or too large");
   }
   Question question;
   question.key = std::move(key);
@@ -63,12 +55,12 @@ Result<Question> ReadElicitation(std::string key, const json& params) {
   const std::string mode = params.contains("mode") ? TextAt(params, "mode") : "form";
   if (mode == "url") {
     question.url = TextAt(params, "url");
-    if (!IsPage(question.url)) return Invalid("a question has no URL of a page");
+    if (!IsPage(question.url)) return InvalidArgument("a question has no URL of a page");
     return question;
   }
   question.schema = params.value("requestedSchema", json());
   if (mode != "form" || !question.schema.is_object()) {
-    return Invalid("a question is neither a form nor a page");
+    return InvalidArgument("a question is neither a form nor a page");
   }
   return question;
 }

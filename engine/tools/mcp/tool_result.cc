@@ -9,10 +9,6 @@
 namespace agent_graph::tools::mcp {
 namespace {
 
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
 std::string TextOf(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -33,13 +29,13 @@ bool IsIdempotent(const json& described) {
 }  // namespace
 
 Result<Tool> ToTool(const json& described, const std::string& prefix) {
-  if (!described.is_object()) return Invalid("a tool is not described by an object");
+  if (!described.is_object()) return InvalidArgument("a tool is not described by an object");
   Tool tool;
   const std::string name = TextOf(described, "name");
   tool.name = prefix + name;
-  if (name.empty()) return Invalid("a tool has no name");
+  if (name.empty()) return InvalidArgument("a tool has no name");
   if (tool.name.size() > kToolNameBytesMax) {
-    return Invalid("the name of tool " + OneLine(name, kToolNameBytesMax) + " is too long");
+    return InvalidArgument("the name of tool " + OneLine(name, kToolNameBytesMax) + " is too long");
   }
   std::replace_if(
       tool.name.begin(), tool.name.end(),
@@ -56,7 +52,7 @@ Result<Tool> ToTool(const json& described, const std::string& prefix) {
     tool.parameters_json = DumpJson(*schema);
   }
   if (tool.parameters_json.size() > kSchemaBytesMax) {
-    return Invalid("the schema of tool " + tool.name + " is too large");
+    return InvalidArgument("the schema of tool " + tool.name + " is too large");
   }
   tool.idempotent = IsIdempotent(described);
   return tool;

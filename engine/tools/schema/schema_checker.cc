@@ -10,7 +10,7 @@
 namespace agent_graph::tools {
 namespace {
 
-constexpr size_t kPlaceBytesMax = 200;  // of a value, in a problem
+constexpr size_t kShownPathBytesMax = 200;  // of the path of a value in a problem
 constexpr size_t kShownBytesMax = 200;
 constexpr size_t kTextBytesPerStep = 1024;
 constexpr size_t kComparedValuesPerStep = 8;
@@ -110,7 +110,7 @@ bool SchemaChecker::Fits(const json& schema, const json& value) {
 
 bool SchemaChecker::CheckAt(const std::string& step, const json& schema, const json& value) {
   if (hushed_ > 0) return Check(schema, value);
-  path_.push_back(step.substr(0, kPlaceBytesMax));
+  path_.push_back(step.substr(0, kShownPathBytesMax));
   const bool fits = Check(schema, value);
   path_.pop_back();
   return fits;
@@ -122,9 +122,9 @@ bool SchemaChecker::Fail(std::string_view problem) {
   for (const std::string& step : path_) {
     if (!text.empty()) text.push_back('.');
     text += step;
-    if (text.size() > kPlaceBytesMax) break;
+    if (text.size() > kShownPathBytesMax) break;
   }
-  text.resize(CutAtCharacter(text, kPlaceBytesMax).size());
+  text.resize(CutAtCharacter(text, kShownPathBytesMax).size());
   if (text.empty()) text = "the whole";
   problems_.push_back(text.append(": ").append(problem));
   return false;

@@ -22,7 +22,7 @@ constexpr uint64_t kStep = uint64_t{1024} * 1024;
 // part of the reserve again.
 constexpr uint64_t kFreeMin = uint64_t{4} * 1024 * 1024;
 
-Status Failure(const std::string& folder) {
+Status ReserveFailure(const std::string& folder) {
   return Status(StatusCode::kUnavailable, "the state database does not answer")
       .WithDetail(folder + "/" + ReserveFile::kName + ": " + ErrnoText(errno));
 }
@@ -40,14 +40,14 @@ Result<std::unique_ptr<ReserveFile>> ReserveFile::Open(const std::string& folder
   const std::string path = folder + "/" + kName;
   FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   struct stat info{};
-  if (!file || fstat(file.get(), &info) != 0) return Failure(folder);
+  if (!file || fstat(file.get(), &info) != 0) return ReserveFailure(folder);
   const uint64_t wanted = SizeFor(folder);
   // Bytes without blocks, as a copy of the folder may have them, are no reserve.
   constexpr uint64_t kStatBlockBytes = 512;
   const uint64_t allocated = std::min(static_cast<uint64_t>(info.st_size),
                                       static_cast<uint64_t>(info.st_blocks) * kStatBlockBytes);
   const uint64_t size = std::min(allocated / kStep * kStep, wanted);
-  if (ftruncate(file.get(), static_cast<off_t>(size)) != 0) return Failure(folder);
+  if (ftruncate(file.get(), static_cast<off_t>(size)) != 0) return ReserveFailure(folder);
   std::unique_ptr<ReserveFile> reserve(new ReserveFile(folder, std::move(file), wanted, size));
   std::lock_guard lock(reserve->mutex_);
   reserve->low_ = !reserve->FillLocked();
@@ -97,7 +97,7 @@ Status ReserveFile::CheckWritable() {
       fdatasync(file_.get()) == 0) {
     return Status::Ok();
   }
-  return Failure(folder_);
+  return ReserveFailure(folder_);
 }
 
 }  // namespace agent_graph::state

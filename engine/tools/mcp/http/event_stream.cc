@@ -11,7 +11,6 @@
 namespace agent_graph::tools::mcp {
 namespace {
 
-constexpr std::chrono::milliseconds kDrainPatience{100};
 constexpr std::chrono::milliseconds kRetryDefault{1'000};
 // A server that says less is asked no more often than this.
 constexpr std::chrono::milliseconds kRetryMin{100};
@@ -71,7 +70,7 @@ Result<EventsRead> ReadEvents(net::HttpCall& call, std::optional<int64_t> id,
     if (piece.ok() && end) parser.Finish();
     if (!end) parser.Feed(*std::move(piece));
     AG_ASSIGN_OR_RETURN(EventsRead read, TakeEvents(parser, end, id, handlers, place));
-    if (read.end == EventsRead::End::kReply) call.Drain(kDrainPatience);
+    if (read.end == EventsRead::End::kReply) call.Drain(kDrainTime);
     if (read.end != EventsRead::End::kEnded || end) return read;
   }
 }

@@ -13,6 +13,9 @@
 
 namespace agent_graph::tools::mcp {
 
+// How long the rest of a body may take, so that its connection can be used again.
+inline constexpr std::chrono::milliseconds kDrainTime{100};
+
 bool IsEventStream(const net::HttpHead& head);
 
 // Where a stream goes on after its connection has ended.

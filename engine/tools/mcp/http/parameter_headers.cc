@@ -21,10 +21,6 @@ constexpr int64_t kIntegerMax = (int64_t{1} << 53) - 1;
 constexpr size_t kSchemaDepthMax = 64;
 constexpr size_t kProblemBytesMax = 100;
 
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
 bool IsToken(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -66,7 +62,7 @@ Result<std::string> TextOf(const json& value) {
       return std::to_string(static_cast<int64_t>(number));
     }
   }
-  return Invalid("is neither text, nor true or false, nor an integer of at most 53 bits");
+  return InvalidArgument("is neither text, nor true or false, nor an integer of at most 53 bits");
 }
 
 }  // namespace
@@ -80,7 +76,7 @@ Result<ParameterHeaders> ParameterHeaders::Read(const json& schema) {
 // Marks count on properties that a chain of "properties" leads to; anywhere else they are mistakes,
 // which are looked for wherever a schema may stand.
 Status ParameterHeaders::Visit(const json& schema, bool reachable, size_t depth) {
-  if (depth > kSchemaDepthMax) return Invalid("its schema is too deep");
+  if (depth > kSchemaDepthMax) return InvalidArgument("its schema is too deep");
   if (schema.is_array()) {
     for (const json& element : schema) {
       AG_RETURN_IF_ERROR(Visit(element, false, depth + 1));
@@ -112,23 +108,24 @@ Status ParameterHeaders::Visit(const json& schema, bool reachable, size_t depth)
 Status ParameterHeaders::Add(const json& property, bool reachable) {
   const json& mark = property.at(kMark);
   if (!mark.is_string() || !IsToken(mark.get_ref<const std::string&>())) {
-    return Invalid("x-mcp-header: must be the name of a header");
+    return InvalidArgument("x-mcp-header: must be the name of a header");
   }
   const auto& name = mark.get_ref<const std::string&>();
   const std::string shown = OneLine(name, kProblemBytesMax);
-  if (!reachable) return Invalid("x-mcp-header " + shown + ": stands where no argument is");
+  if (!reachable) return InvalidArgument("x-mcp-header " + shown + ": stands where no argument is");
   const json type = property.value("type", json());
   if (type != "string" && type != "integer" && type != "boolean") {
-    return Invalid("x-mcp-header " + shown + ": is only for strings, integers and booleans");
+    return InvalidArgument("x-mcp-header " + shown +
+                           ": is only for strings, integers and booleans");
   }
   const std::string header = kHeaderPrefix + name;
   for (const Marked& other : marked_) {
     if (EqualsIgnoringCase(other.header, header)) {
-      return Invalid("x-mcp-header " + shown + ": is there twice");
+      return InvalidArgument("x-mcp-header " + shown + ": is there twice");
     }
   }
   if (marked_.size() == kParameterHeadersMax) {
-    return Invalid("more than " + std::to_string(kParameterHeadersMax) + " x-mcp-header");
+    return InvalidArgument("more than " + std::to_string(kParameterHeadersMax) + " x-mcp-header");
   }
   marked_.push_back({header, path_});
   return Status::Ok();
@@ -141,11 +138,12 @@ Result<net::HttpHeaders> ParameterHeaders::Of(const json& arguments) const {
     if (value == nullptr) continue;
     Result<std::string> text = TextOf(*value);
     if (!text.ok()) {
-      return Invalid("the argument \"" + marked.path.back() + "\" " + text.status().message());
+      return InvalidArgument("the argument \"" + marked.path.back() + "\" " +
+                             text.status().message());
     }
     if (text->size() > kParameterHeaderBytesMax) {
-      return Invalid("the argument \"" + marked.path.back() + "\" is longer than " +
-                     std::to_string(kParameterHeaderBytesMax) + " bytes");
+      return InvalidArgument("the argument \"" + marked.path.back() + "\" is longer than " +
+                             std::to_string(kParameterHeaderBytesMax) + " bytes");
     }
     headers.emplace_back(marked.header, HeaderText(*text));
   }

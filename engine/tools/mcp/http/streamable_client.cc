@@ -10,11 +10,7 @@
 namespace agent_graph::tools::mcp {
 namespace {
 
-constexpr std::chrono::milliseconds kAnswerTimeout{5'000};
-
-Status Unavailable(std::string message) {
-  return Status(StatusCode::kUnavailable, std::move(message));
-}
+constexpr std::chrono::milliseconds kStreamAnswerTimeout{5'000};
 
 // Whether a server that knows no "server/discover" may answer so. What stands before it, and what
 // asks for credentials, says nothing about its era.
@@ -233,7 +229,7 @@ void StreamableClient::EndInBackground(const ConnectionPtr& connection) {
   runtime::Runtime::Current()->Spawn(
       [self = shared_from_this(), connection] {
         const runtime::Cancellation never;
-        self->transport_->EndSession(*connection, {never, DeadlineAfter(kAnswerTimeout)});
+        self->transport_->EndSession(*connection, {never, DeadlineAfter(kStreamAnswerTimeout)});
       },
       /*here=*/true);
 }
@@ -248,7 +244,7 @@ void StreamableClient::Receive(const json& message, const Connection& connection
   // The server's to worry about when it does not arrive.
   (void)transport_->Send(
       connection, MakeAnswer(message),
-      {patience.cancellation, std::min(patience.deadline, DeadlineAfter(kAnswerTimeout))});
+      {patience.cancellation, std::min(patience.deadline, DeadlineAfter(kStreamAnswerTimeout))});
 }
 
 // The caller is gone already: a fiber of its own says so.
@@ -262,7 +258,8 @@ void StreamableClient::TellCancelled(const ConnectionPtr& connection, int64_t id
         const runtime::Cancellation never;
         Result<json> message = ParseJson(text);
         if (!message.ok()) return;
-        (void)self->transport_->Send(*connection, *message, {never, DeadlineAfter(kAnswerTimeout)});
+        (void)self->transport_->Send(*connection, *message,
+                                     {never, DeadlineAfter(kStreamAnswerTimeout)});
       },
       /*here=*/true);
 }

@@ -14,14 +14,9 @@ namespace {
 constexpr std::chrono::milliseconds kConnectTimeout{5'000};
 constexpr std::chrono::hours kNoTimeout{24};  // the deadline alone counts
 constexpr std::chrono::milliseconds kRefusalTimeout{5'000};
-constexpr std::chrono::milliseconds kDrainPatience{100};
 constexpr size_t kRefusalBytesMax = 16 * 1024;
 constexpr size_t kSessionIdBytesMax = 1024;
 constexpr int kTokensMax = 3;  // that are tried for one request: none, one, one with more scopes
-
-Status Unavailable(std::string message) {
-  return Status(StatusCode::kUnavailable, std::move(message));
-}
 
 // True if the same GET may succeed later. 409: the server has not noticed yet that the stream's
 // earlier connection has ended.
@@ -219,7 +214,7 @@ Status Transport::Send(const Connection& connection, const json& message,
   AG_ASSIGN_OR_RETURN(Stream stream, Start(MakePost(&connection, message, patience), patience));
   const int status = stream.head->status;
   if (status < 200 || status > 299) return Refusal(*stream.call, status);
-  stream.call->Drain(kDrainPatience);
+  stream.call->Drain(kDrainTime);
   return Status::Ok();
 }
 

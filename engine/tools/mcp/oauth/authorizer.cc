@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "runtime/runtime.h"
+#include "tools/mcp/oauth/text_member.h"
 
 namespace agent_graph::tools::mcp::oauth {
 namespace {
@@ -20,11 +21,6 @@ constexpr std::chrono::milliseconds kPauseMin{1'000};
 constexpr std::chrono::milliseconds kPauseMax{60'000};
 constexpr std::chrono::seconds kRenewBeforeMax{60};
 constexpr size_t kSecretsMax = 8;
-constexpr size_t kShownBytesMax = 200;
-
-Status Unavailable(std::string message) {
-  return Status(StatusCode::kUnavailable, std::move(message));
-}
 
 struct Document {
   int status = 0;

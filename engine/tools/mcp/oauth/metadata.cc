@@ -7,24 +7,15 @@
 #include "agent_graph/json.h"
 #include "base/text.h"
 #include "net/url.h"
+#include "tools/mcp/oauth/text_member.h"
 
 namespace agent_graph::tools::mcp::oauth {
 namespace {
 
 constexpr size_t kListMax = 64;
-constexpr size_t kShownBytesMax = 200;
 constexpr char kResourceDocument[] = "/.well-known/oauth-protected-resource";
 constexpr char kServerDocument[] = "/.well-known/oauth-authorization-server";
 constexpr char kOpenIdDocument[] = "/.well-known/openid-configuration";
-
-Status Unavailable(std::string message) {
-  return Status(StatusCode::kUnavailable, std::move(message));
-}
-
-std::string TextAt(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 std::vector<std::string> TextsAt(const json& object, const char* key) {
   std::vector<std::string> texts;

@@ -15,10 +15,6 @@ namespace {
 constexpr std::array<std::string_view, 4> kMethods = {kSecretBasic, kSecretPost, kPrivateKeyJwt,
                                                       kNoAuthentication};
 
-Status Invalid(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-
 // Blanks divide scopes; nothing else may stand in one (RFC 6749).
 bool IsScope(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
@@ -30,16 +26,17 @@ Status CheckMethod(const McpOAuth& oauth) {
   const std::string& method = oauth.authentication;
   const bool has_secret = !oauth.client_secret.empty();
   const bool has_key = !oauth.private_key.empty();
-  if (has_secret && has_key) return Invalid("private_key: stands beside a client_secret");
+  if (has_secret && has_key) return InvalidArgument("private_key: stands beside a client_secret");
   if (method.empty()) return Status::Ok();
   if (std::find(kMethods.begin(), kMethods.end(), method) == kMethods.end()) {
-    return Invalid(
+    return InvalidArgument(
         "authentication: must be client_secret_basic, client_secret_post, "
         "private_key_jwt or none");
   }
-  if (method == kPrivateKeyJwt && !has_key) return Invalid("authentication: needs a private_key");
+  if (method == kPrivateKeyJwt && !has_key)
+    return InvalidArgument("authentication: needs a private_key");
   if ((method == kSecretBasic || method == kSecretPost) && !has_secret) {
-    return Invalid("authentication: needs a client_secret");
+    return InvalidArgument("authentication: needs a client_secret");
   }
   return Status::Ok();
 }
@@ -58,7 +55,7 @@ class Expander {
   std::string Text(const char* key, const std::string& value) {
     Result<std::string> text = ExpandVariables(value, environment_, &secrets_);
     if (text.ok()) return *std::move(text);
-    if (status_.ok()) status_ = Invalid(Named(key, text.status().message()));
+    if (status_.ok()) status_ = InvalidArgument(Named(key, text.status().message()));
     return "";
   }
   std::string Secret(const char* key, const std::string& value) {
@@ -69,7 +66,7 @@ class Expander {
   std::string Url(const char* key, const std::string& value) {
     std::string text = Text(key, value);
     if (status_.ok() && !text.empty() && !IsHttpUrl(text)) {
-      status_ = Invalid(Named(key, "must be an http or https URL"));
+      status_ = InvalidArgument(Named(key, "must be an http or https URL"));
     }
     return text;
   }
@@ -89,14 +86,14 @@ class Expander {
 Status CheckOAuth(const McpServer& server) {
   const McpOAuth& oauth = server.oauth;
   if (oauth.client_id.empty()) return Status::Ok();
-  if (server.url.empty()) return Invalid("client_id: is for servers with a url");
+  if (server.url.empty()) return InvalidArgument("client_id: is for servers with a url");
   for (const auto& [name, value] : server.headers) {
     if (EqualsIgnoringCase(name, "Authorization")) {
-      return Invalid("client_id: stands beside a header Authorization");
+      return InvalidArgument("client_id: stands beside a header Authorization");
     }
   }
   for (const std::string& scope : oauth.scopes) {
-    if (!IsScope(scope)) return Invalid("scopes: \"" + scope + "\" is no scope");
+    if (!IsScope(scope)) return InvalidArgument("scopes: \"" + scope + "\" is no scope");
   }
   return CheckMethod(oauth);
 }
@@ -120,10 +117,10 @@ Result<std::shared_ptr<Authorizer>> MakeAuthorizer(const McpServer& server, cons
   credentials.method = oauth.authentication;
   const std::string private_key = expand.Secret("private_key", oauth.private_key);
   AG_RETURN_IF_ERROR(expand.status());
-  if (credentials.client_id.empty()) return Invalid("oauth.client_id: must not be empty");
+  if (credentials.client_id.empty()) return InvalidArgument("oauth.client_id: must not be empty");
   if (!private_key.empty()) {
     Result<SigningKeyPtr> key = SigningKey::FromPem(private_key);
-    if (!key.ok()) return Invalid(Expander::Named("private_key", key.status().message()));
+    if (!key.ok()) return InvalidArgument(Expander::Named("private_key", key.status().message()));
     credentials.private_key = *std::move(key);
   }
   return std::make_shared<Authorizer>(std::move(options), std::move(http));

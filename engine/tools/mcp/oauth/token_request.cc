@@ -12,6 +12,7 @@
 #include "base/percent_encoding.h"
 #include "base/text.h"
 #include "tools/mcp/oauth/challenge.h"
+#include "tools/mcp/oauth/text_member.h"
 
 namespace agent_graph::tools::mcp::oauth {
 namespace {
@@ -20,10 +21,6 @@ constexpr char kAssertionType[] = "urn:ietf:params:oauth:client-assertion-type:j
 constexpr int64_t kAssertionSeconds = 60;
 constexpr int64_t kLifetimeMax = 365 * 24 * 3600;
 constexpr size_t kErrorBytesMax = 200;
-
-Status Unavailable(std::string message) {
-  return Status(StatusCode::kUnavailable, std::move(message));
-}
 
 void AddField(std::string& form, std::string_view name, std::string_view value) {
   form += form.empty() ? "" : "&";
@@ -68,11 +65,6 @@ Result<std::string> MakeAssertion(const AuthorizationServer& server,
 bool IsTokenText(std::string_view text) {
   return !text.empty() && text.size() <= kTokenBytesMax &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > 32 && c < 127; });
-}
-
-std::string TextAt(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 // Some servers write the number as a string.

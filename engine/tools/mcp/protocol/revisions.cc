@@ -24,10 +24,6 @@ bool AnnouncesChanges(const json& result) {
   return result.contains(changes) && result.at(changes) == true;
 }
 
-Status Unavailable(const char* message) {
-  return Status(StatusCode::kUnavailable, message);
-}
-
 }  // namespace
 
 std::optional<Eras> ErasOf(std::string_view setting) {

@@ -1,0 +1,23 @@
+#include "base/check.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace agent_graph {
+
+void CheckFailed(const char* file, int line, const char* condition,
+                 const char* explanation) noexcept {
+  char text[512];
+  const int length = std::snprintf(text, sizeof text, "%s:%d: check failed: %s: %s\n", file, line,
+                                   condition, explanation);
+  if (length > 0) {
+    const size_t size =
+        static_cast<size_t>(length) < sizeof text ? static_cast<size_t>(length) : sizeof text - 1;
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, size);
+  }
+  std::abort();
+}
+
+}  // namespace agent_graph

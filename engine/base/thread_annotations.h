@@ -1,0 +1,28 @@
+// Macros for clang's thread-safety analysis (-Wthread-safety); g++ sees nothing.
+//
+// Annotate every field that a mutex protects with AG_GUARDED_BY and every function that expects its
+// caller to hold the mutex with AG_REQUIRES. `make lint` fails when an access does not hold the
+// lock. Reference: https://clang.llvm.org/docs/ThreadSafetyAnalysis.html
+#pragma once
+
+#ifdef __clang__
+#define AG_THREAD_ANNOTATION(attribute) __attribute__((attribute))
+#else
+#define AG_THREAD_ANNOTATION(attribute)
+#endif
+
+// On types.
+#define AG_CAPABILITY(name) AG_THREAD_ANNOTATION(capability(name))
+#define AG_SCOPED_CAPABILITY AG_THREAD_ANNOTATION(scoped_lockable)
+
+// On fields. AG_PT_GUARDED_BY: the mutex protects what the pointer points to.
+#define AG_GUARDED_BY(mutex) AG_THREAD_ANNOTATION(guarded_by(mutex))
+#define AG_PT_GUARDED_BY(mutex) AG_THREAD_ANNOTATION(pt_guarded_by(mutex))
+
+// On functions. AG_EXCLUDES: the caller must not hold the mutex.
+#define AG_REQUIRES(...) AG_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
+#define AG_EXCLUDES(...) AG_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
+#define AG_ACQUIRE(...) AG_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
+#define AG_RELEASE(...) AG_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
+#define AG_TRY_ACQUIRE(...) AG_THREAD_ANNOTATION(try_acquire_capability(__VA_ARGS__))
+#define AG_ASSERT_HELD(...) AG_THREAD_ANNOTATION(assert_capability(__VA_ARGS__))

@@ -1,0 +1,18 @@
+// Texts in documents of authorization servers.
+#pragma once
+
+#include <string>
+
+#include "agent_graph/json.h"
+
+namespace agent_graph::tools::mcp::oauth {
+
+inline constexpr size_t kShownBytesMax = 200;  // of a server's text in an error
+
+// The member `key` of an object; empty when it is missing or no string.
+inline std::string TextAt(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+}  // namespace agent_graph::tools::mcp::oauth
