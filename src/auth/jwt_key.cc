@@ -12,7 +12,6 @@
 
 #include <array>
 
-#include "auth/openssl_owned.h"
 #include "auth/weak_key.h"
 
 namespace agent_graph::auth {
@@ -212,7 +211,7 @@ bool JwtKey::Verify(std::string_view signed_text, std::string_view signature) co
 }
 
 bool JwtKey::VerifyMac(std::string_view signed_text, std::string_view signature) const {
-  std::unique_ptr<EVP_MAC_CTX, OpenSslDelete> context(EVP_MAC_CTX_dup(mac_.get()));
+  Owned<EVP_MAC_CTX> context(EVP_MAC_CTX_dup(mac_.get()));
   std::array<unsigned char, EVP_MAX_MD_SIZE> expected{};
   size_t length = 0;
   return context != nullptr &&

@@ -1,15 +1,13 @@
 // The algorithms of RFC 7518 and 8037 and the keys they verify with.
 #pragma once
 
-#include <openssl/evp.h>
-
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "auth/openssl_owned.h"
 #include "base/status.h"
 
 namespace agent_graph::auth {
@@ -26,11 +24,6 @@ struct JwtAlgorithm {
 
 // Null for a name that is none, "none" included.
 const JwtAlgorithm* FindJwtAlgorithm(std::string_view name);
-
-struct OpenSslDelete {
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-  void operator()(EVP_MAC_CTX* context) const { EVP_MAC_CTX_free(context); }
-};
 
 // Thread-safe: verification copies what it changes.
 class JwtKey {
@@ -55,8 +48,8 @@ class JwtKey {
 
   const JwtAlgorithm* algorithm_;
   std::string id_;
-  std::unique_ptr<EVP_PKEY, OpenSslDelete> public_key_;
-  std::unique_ptr<EVP_MAC_CTX, OpenSslDelete> mac_;  // keyed; copied for each token
+  Owned<EVP_PKEY> public_key_;
+  Owned<EVP_MAC_CTX> mac_;  // keyed; copied for each token
 };
 
 bool LooksLikePem(std::string_view text);

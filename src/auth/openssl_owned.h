@@ -18,7 +18,9 @@ struct OpensslDelete {
   void operator()(BIO* bio) const { BIO_free(bio); }
   void operator()(ECDSA_SIG* signature) const { ECDSA_SIG_free(signature); }
   void operator()(EVP_MAC* mac) const { EVP_MAC_free(mac); }
+  void operator()(EVP_MAC_CTX* context) const { EVP_MAC_CTX_free(context); }
   void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
   void operator()(EVP_PKEY_CTX* context) const { EVP_PKEY_CTX_free(context); }
   void operator()(OSSL_DECODER_CTX* decoder) const { OSSL_DECODER_CTX_free(decoder); }
   void operator()(OSSL_PARAM* parameters) const { OSSL_PARAM_free(parameters); }

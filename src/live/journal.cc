@@ -147,7 +147,7 @@ void Journal::Write() {
       const Entry entry = Pop();
       status = WriteHandle(entry.handle);
       if (!status.ok()) Lose(status);
-      if (!lost_) entry.done();
+      if (status.ok() && !lost_) entry.done();
     }
     if (log_.stop_requested() && !std::exchange(stop_requested_, true) && changed_) changed_();
   }

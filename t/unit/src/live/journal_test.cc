@@ -90,6 +90,16 @@ TEST_F(JournalTest, AHandleIsNotKeptInTheThreadOfAnother) {
   EXPECT_EQ(state_.At("t").state.record.metadata_json, "{}");
 }
 
+TEST_F(JournalTest, AHandleThatCouldNotBeStoredIsNotAnnounced) {
+  Journal::Options options = Begin();
+  state_.before_append = [](const state::AppendRun& append) {
+    return append.metadata_json.empty() ? Status::Ok() : Unavailable("no answer");
+  };
+  bool lost = false;
+  EXPECT_FALSE(KeepHandle(std::move(options), lost));
+  EXPECT_FALSE(lost);
+}
+
 TEST_F(JournalTest, FinishWritesWhatIsLeftAndReleasesTheLease) {
   SaySomething(Begin());
   EXPECT_FALSE(state_.AnyLease());
