@@ -17,6 +17,7 @@ _FIXTURES = [
     *asks("register", ("register", {})),
     *asks("look up", ("look_up", {})),
     *asks("ponder", ("ponder", {})),
+    *asks("twice", ("register", {}), ("look_up", {})),
     *asks("both", ("register", {}), ("greet", {"name": "you"})),
     {"match": {"userMessage": "never mind"}, "response": {"content": "fine"}},
 ]
@@ -311,3 +312,16 @@ def test_a_call_that_was_removed_waits_for_nothing(serve, server):
     assert service.post("/v1/graph/fix", {"thread_id": "t"}).status == 200
     reply = service.post("/v1/graph/invoke", _answer_body(elicitation["id"], _accept("Bob")))
     assert reply.status == 422, reply.text
+
+
+def test_one_of_two_calls_that_got_a_result_from_outside(serve, start_mcp_peer):
+    service = serve(url=start_mcp_peer(eras=["stateless"]).url)
+    first, second = _elicitations(_ask(service, "twice"))
+    block = {"type": "tool_result", "call_id": first["call_id"], "output": "known already"}
+    message = {"role": "tool", "content": [block]}
+    assert service.post("/v1/threads/t/messages", {"messages": [message]}).status == 200
+    state = service.get("/v1/threads/t/state").json()["data"]["state"]
+    assert _elicitations({"state": state}) == [second]
+    _assert_done(
+        _answer(service, second["id"], _accept("Bob")), 'registered {"name":"Bob","plan":"free"}'
+    )

@@ -30,6 +30,22 @@ bool IsSpace(char byte) {
   return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
 }
 
+// Removes the entries of a list whose `member` names a call that is not open.
+void KeepOpen(json& meta, const char* list, const char* member,
+              const std::vector<std::string>& open) {
+  const json::json_pointer place(list);
+  if (!meta.contains(place) || !meta.at(place).is_array()) return;
+  json left = json::array();
+  for (json& entry : meta.at(place)) {
+    const auto id = entry.is_object() ? entry.find(member) : entry.end();
+    const bool gone =
+        entry.is_object() && id != entry.end() && id->is_string() &&
+        std::find(open.begin(), open.end(), id->get_ref<const std::string&>()) == open.end();
+    if (!gone) left.push_back(std::move(entry));
+  }
+  meta.at(place) = std::move(left);
+}
+
 }  // namespace
 
 Result<std::string> MergeJsonObjects(const std::string& base, const std::string& patch,
@@ -95,17 +111,9 @@ std::string NarrowPause(const std::string& execution, const std::vector<std::str
     }
     return DumpJson(ended);
   }
-  const json::json_pointer asked("/interrupt_data/remote_tool_calls");
-  if (!meta->contains(asked) || !meta->at(asked).is_array()) return execution;
-  json left = json::array();
-  for (json& call : meta->at(asked)) {
-    const auto id = call.is_object() ? call.find("id") : call.end();
-    const bool gone =
-        call.is_object() && id != call.end() && id->is_string() &&
-        std::find(open.begin(), open.end(), id->get_ref<const std::string&>()) == open.end();
-    if (!gone) left.push_back(std::move(call));
-  }
-  meta->at(asked) = std::move(left);
+  KeepOpen(*meta, "/interrupt_data/remote_tool_calls", "id", open);
+  KeepOpen(*meta, "/interrupt_data/elicitations", "call_id", open);
+  KeepOpen(*meta, "/inputs", "call_id", open);
   return DumpJson(*meta);
 }
 
