@@ -1,4 +1,4 @@
-// The whole SDK. A graph needs nothing else.
+// Includes the whole SDK. A graph needs no other header.
 #pragma once
 
 #include "agent_graph/agent.h"         // IWYU pragma: export

@@ -1,18 +1,23 @@
-// Authentication and authorization backends: who a request comes from, and what it may do.
+// Authentication and authorization backends: they identify the user of a request and decide what
+// that user may do.
 //
 //   class ApiKeys : public AuthenticationBackend {
 //    public:
 //     json Authenticate(const AuthRequest& request, AuthResponse&,
-//                                 const std::optional<std::string>& credential) override {
-//       if (request.Header("x-api-key") != "secret") throw AccountError("INVALID_KEY", "unknown
-//       key"); return {{"user_id", "alice"}};
+//                       const std::optional<std::string>& credential) override {
+//       if (request.Header("x-api-key") != "secret") {
+//         throw AccountError("INVALID_KEY", "unknown key");
+//       }
+//       return {{"user_id", "alice"}};
 //     }
 //   };
 //   AGENT_GRAPH_EXPORT_AUTHENTICATION(ApiKeys, ApiKeys)
 //
-// `"auth": {"method": "custom", "path": "auth/api_keys.so:ApiKeys"}` loads it. Functions are called
-// on threads of the user pool, several at once: a backend guards what it changes. They may block,
-// but every request waits for its answer; one that takes longer than 10 seconds is refused.
+// `"auth": {"method": "custom", "path": "auth/api_keys.so:ApiKeys"}` loads it.
+//
+// The server calls a backend on several threads of the user pool at the same time, so a backend
+// must protect the data that it changes. Its functions may block, but the request waits for the
+// result; a request whose call takes longer than 10 seconds is refused.
 #pragma once
 
 #include <cstdint>
@@ -30,21 +35,22 @@
 
 namespace agent_graph {
 
-// A request as its head tells it: the body has not been read.
+// The head of a request. The body has not been read yet.
 struct AGENT_GRAPH_API AuthRequest {
   std::string method;
-  std::string path;                                          // raw, location prefix stripped
+  std::string path;                                          // raw, without the location prefix
   std::string query;                                         // raw, without '?'
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::string peer_address;
   std::string request_id;
-  bool websocket = false;  // a handshake
+  bool websocket = false;  // true for a WebSocket handshake
 
-  // The first value of a header by lower-case name, or empty.
+  // The first value of the header `name`, or an empty view. `name` must be in lower case.
   std::string_view Header(std::string_view name) const;
 };
 
-// Headers for the answer, whether the request is accepted or not.
+// Headers to add to the response, whether the request is accepted or refused. A header that is not
+// valid in HTTP is left out, and a warning is logged.
 class AGENT_GRAPH_API AuthResponse {
  public:
   void SetHeader(std::string name, std::string value);
@@ -54,7 +60,7 @@ class AGENT_GRAPH_API AuthResponse {
   std::vector<std::pair<std::string, std::string>> headers_;
 };
 
-// Refuses the credential: always 403, with `code` as the error code of the answer.
+// Throw it to refuse the credential: the response is always 403, with `code` as its error code.
 class AGENT_GRAPH_API AccountError : public std::runtime_error {
  public:
   AccountError(std::string code, const std::string& message)
@@ -66,7 +72,7 @@ class AGENT_GRAPH_API AccountError : public std::runtime_error {
   std::string code_;
 };
 
-// Refuses the request with a status of 400 to 599, such as 401.
+// Throw it to refuse the request with a status from 400 to 599, such as 401.
 class AGENT_GRAPH_API HttpError : public std::runtime_error {
  public:
   HttpError(int status, const std::string& message)
@@ -78,46 +84,51 @@ class AGENT_GRAPH_API HttpError : public std::runtime_error {
   int status_;
 };
 
+// Identifies the user of a request. Created once in each worker; several threads call it at once.
 class AGENT_GRAPH_API AuthenticationBackend {
  public:
   virtual ~AuthenticationBackend();
 
-  // `credential`: what stood behind `Authorization: Bearer`, or where a WebSocket carries it.
-  // An object with at least `user_id` accepts the request, and all of it becomes `config.user`;
-  // null or {} is an anonymous request. Throw AccountError or HttpError to refuse; any other
-  // exception is answered with 500.
+  // `credential` is the token of `Authorization: Bearer`, or of the place where a WebSocket carries
+  // it. To accept the request return an object with at least `user_id`: the whole object becomes
+  // `config.user`. Return null or {} for an anonymous request. To refuse it throw AccountError or
+  // HttpError; any other exception is answered with 500.
   virtual json Authenticate(const AuthRequest& request, AuthResponse& response,
                             const std::optional<std::string>& credential) = 0;
 };
 
 enum class Isolation : uint8_t {
-  kOwner,  // rows are limited to those of the caller
-  kNone,   // every row of the service
+  kOwner,  // only the rows that belong to the caller are visible
+  kNone,   // all rows of the service are visible
 };
 
+// Decides what users may do. Created once in each worker; several threads call it at once.
 class AGENT_GRAPH_API AuthorizationBackend {
  public:
   virtual ~AuthorizationBackend();
 
-  // May `user` do `action` on `resource`? `resource_id` names the object (a thread id for graph and
-  // checkpointer) unless the request makes or lists objects. `context` has `method`, `path`,
-  // `request_id` and, once the body is known, `config`. Throwing denies.
+  // Returns true if `user` may perform `action` on `resource`. `resource_id` names the object (a
+  // thread id for graph and checkpointer); it is absent when the request creates or lists objects.
+  // `context` has `method`, `path`, `request_id` and, once the body has been read, `config`. An
+  // exception denies the request.
   virtual bool Authorize(const json& user, const std::string& resource, const std::string& action,
                          const std::optional<std::string>& resource_id, const json& context) = 0;
 
+  // Which rows requests may touch.
   virtual Isolation IsolationScope();
-  // The scopes the user has. The default passes `scopes` of the user on when it is an array; none
-  // means unrestricted, an empty list means nothing is allowed.
+  // The scopes of the user. The default returns `scopes` of the user object if that is an array.
+  // nullopt means that the user is not restricted; an empty list means that nothing is allowed.
   virtual std::optional<std::vector<std::string>> ScopesFor(const json& user);
-  // A thread was deleted: forget what is remembered about it. Not every deletion can be told: none
-  // is while the worker has lost the state service, nor when calls take so long that 16,384 threads
-  // wait for theirs. Without isolation, do not let what is remembered alone open a thread.
+  // Called after a thread was deleted: remove what is cached about it. Not every deletion is
+  // reported: none while the worker has lost its connection to the state service, and none while
+  // calls are so slow that 16,384 threads are already queued. So without isolation, do not grant
+  // access to a thread because of cached data alone.
   virtual void Evict(const std::string& thread_id);
-  // Once, when the worker stops.
+  // Called once, when the worker stops.
   virtual void Close();
 };
 
-// What the two macros export, one fixed layout each.
+// The records that the two macros export. Their layout is fixed.
 inline constexpr uint64_t kAuthenticationDescriptorMagic = 0x41475241'5554484e;
 inline constexpr uint64_t kAuthorizationDescriptorMagic = 0x41475241'5554485a;
 
@@ -144,7 +155,7 @@ using AuthorizationDescriptor = AuthDescriptor<AuthorizationBackend>;
 
 }  // namespace agent_graph
 
-// `attribute` is what service.json names after the colon; `Class` is made once in each worker.
+// `attribute` is the name after the colon in service.json. Each worker creates one `Class`.
 #define AGENT_GRAPH_EXPORT_AUTHENTICATION(attribute, Class)                                \
   extern "C" AGENT_GRAPH_API const ::agent_graph::AuthenticationDescriptor                 \
       agent_graph_authentication_##attribute;                                              \

@@ -1,5 +1,5 @@
-// What SDK calls throw when they cannot do what was asked. Let them fly: an exception that leaves a
-// node ends its run with an error, an exception that leaves a tool becomes a failed tool result.
+// Exceptions that SDK calls throw. Usually you do not catch them: an exception that leaves a node
+// ends its run with an error, and one that leaves a tool becomes a failed tool result.
 #pragma once
 
 #include <stdexcept>
@@ -16,14 +16,14 @@ class AGENT_GRAPH_API ModelError : public std::runtime_error {
   ~ModelError() override;
 };
 
-// The memory store failed, or there is none; what() is safe to show to a client.
+// The memory store failed, or none is configured; what() is safe to show to a client.
 class AGENT_GRAPH_API MemoryError : public std::runtime_error {
  public:
   explicit MemoryError(const std::string& what) : std::runtime_error(what) {}
   ~MemoryError() override;
 };
 
-// The run was cancelled (client gone, stop, deadline, shutdown) while the call was waiting.
+// The run was cancelled (client disconnected, stop request, deadline, shutdown) during the call.
 class AGENT_GRAPH_API RunCancelled : public std::runtime_error {
  public:
   explicit RunCancelled(const std::string& reason) : std::runtime_error(reason) {}

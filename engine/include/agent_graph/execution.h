@@ -1,4 +1,4 @@
-// Where a function of yours runs.
+// Execution: the kind of thread that runs a function of yours.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 namespace agent_graph {
 
 enum class Execution : uint8_t {
-  // On a thread of the user pool: it may block (files, databases, computation). The default.
+  // On a thread of the user pool. The function may block (files, databases, computation). Default.
   kBlocking,
-  // On the engine thread, between two events of its loop: cheapest, for functions that only
-  // compute for microseconds. Anything that waits, other than through RunContext or ToolContext,
-  // stops every run of that engine thread.
+  // On the engine thread, inside its event loop: the cheapest kind, for functions that compute for
+  // a few microseconds. If the function waits other than through RunContext or ToolContext, every
+  // run on that engine thread stops until it returns.
   kNonBlocking,
 };
 

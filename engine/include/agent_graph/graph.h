@@ -1,4 +1,4 @@
-// GraphBuilder: nodes and edges into an agent.
+// GraphBuilder: builds an agent from nodes and edges.
 //
 //   void Build(GraphBuilder& graph) {
 //     graph.AddAgent("MAIN", {.system_prompt = "You are helpful.", .tool_node = "TOOLS"});
@@ -35,64 +35,68 @@ struct GraphDefinition;
 inline constexpr char START[] = "__start__";
 inline constexpr char END[] = "__end__";
 
-// Picks the next node: one of the edge's targets. Runs on the engine thread, so it only looks at
-// the state and decides. Throwing, or naming anything else, ends the run with an error.
+// Returns the next node, which must be one of the edge's targets. It runs on the engine thread, so
+// it must only read the state and must not block. If it throws or returns any other name, the run
+// ends with an error.
 using Predicate = std::function<std::string(const State& state)>;
 
-// The usual predicate after an agent: to `tool_node` while the newest assistant message has calls
-// without a result, else to `otherwise`.
+// The usual predicate after an agent. Returns `tool_node` while the newest assistant message has
+// tool calls without a result, and `otherwise` after that.
 AGENT_GRAPH_API Predicate ToolCallsPending(std::string tool_node, std::string otherwise = END);
 
-// How a new value of a state field meets the current one.
+// How a new value of a state field is combined with the current one.
 enum class Reducer : uint8_t {
-  kReplace,  // the new value
-  kAppend,   // a list: an array is appended element by element, anything else as one element
-  kCustom,   // your function
-  kUnion,    // like kAppend, without elements that the list has already
-  // With a new value of another kind the run ends with an error; null changes nothing.
-  kSum,    // numbers: the sum; of integers an integer
+  kReplace,  // the new value replaces the current one
+  kAppend,   // lists: appends the elements of an array, or one other value
+  kCustom,   // StateField::custom
+  kUnion,    // like kAppend, but skips elements that are already in the list
+  // The next four: null changes nothing; a value of any other type ends the run with an error.
+  kSum,    // numbers: the sum; it stays an integer if both are integers
   kMin,    // numbers: the smaller one
   kMax,    // numbers: the larger one
-  kMerge,  // objects: member by member, deeply; a member that becomes null is removed
+  kMerge,  // objects: merged recursively; a member whose new value is null is removed
 };
 
 using ReducerFunction = std::function<json(const json& current, const json& update)>;
 
-// A custom field of the state, next to the messages and the summary.
+// A custom field of the state, in addition to the messages and the summary.
 struct StateField {
   std::string name = {};
   Reducer reducer = Reducer::kReplace;
-  ReducerFunction custom = {};  // with Reducer::kCustom; runs on the engine thread
-  // With kAppend and kUnion an unset default is [], with kSum 0, with kMerge {}.
+  ReducerFunction custom = {};  // for Reducer::kCustom; runs on the engine thread, must not block
+  // Initial value as JSON text. If it is null: [] for kAppend and kUnion, 0 for kSum, {} for
+  // kMerge.
   std::string default_json = "null";
   std::string schema_json = "{}";  // JSON Schema of the field, for GET /v1/graph:StateSchema
 };
 
 inline constexpr std::chrono::milliseconds kFunctionTimeoutDefault{300'000};
 
-// Whether a node that failed is tried again: a function that threw or took too long, a model that
-// did not answer. Not after it has shown text to the client, which would see it twice.
+// Retries of a node that failed: a function that threw or timed out, or a model that did not
+// answer. A node that has already streamed text to the client is not retried, because the client
+// would see that text twice.
 struct RetryPolicy {
-  int attempts_max = 1;                  // the first one included
+  int attempts_max = 1;                  // including the first attempt
   std::chrono::milliseconds delay{200};  // before the second attempt
-  double factor = 2;                     // how each delay grows over the one before
+  double factor = 2;                     // each delay is the previous one times this factor
   std::chrono::milliseconds delay_max{10'000};
 };
 
-// How much of a conversation the models see. Counted from the newest message and cut at a message
-// of the user, whose newest is always seen. Tokens are estimated: four bytes each.
+// How much of the conversation the models receive. The limits count from the newest message back;
+// the window is cut before a user message and always includes the newest user message. Tokens are
+// estimated as four bytes each.
 struct ContextPolicy {
   size_t messages_max = 0;  // 0: no limit
   size_t tokens_max = 0;    // 0: no limit
-  // At the end of a run that went beyond a limit the oldest half leaves the working window, and a
-  // model writes its summary to context_summary, which agents are told.
+  // At the end of a run that exceeded a limit, the oldest half of the working window leaves it, and
+  // a model writes a summary of it to context_summary. Agents receive that summary.
   bool summarize = false;
   std::string summary_model = "default";  // a key of `models` in service.json
-  std::string summary_prompt = {};        // what that model is told; empty: ours
+  std::string summary_prompt = {};        // prompt for that model; empty: the built-in prompt
 };
 
-// Mistakes are collected, not thrown: Problems() lists them, and a service refuses to start with
-// a graph that has any.
+// Collects nodes and edges. Mistakes do not throw: Problems() lists them, and a service refuses to
+// start with a graph that has any. Not thread-safe. Every function returns *this.
 class AGENT_GRAPH_API GraphBuilder {
  public:
   GraphBuilder();
@@ -100,49 +104,52 @@ class AGENT_GRAPH_API GraphBuilder {
   GraphBuilder(const GraphBuilder&) = delete;
   GraphBuilder& operator=(const GraphBuilder&) = delete;
 
-  // Shown in logs and traces; the exported attribute's name when not set.
+  // The name in logs and traces. Default: the name of the exported attribute.
   GraphBuilder& SetName(std::string name);
 
+  // The Add functions for nodes: `name` must be unique in the graph. `timeout` limits one attempt.
   GraphBuilder& AddFunction(std::string name, NodeFunction function,
                             Execution execution = Execution::kBlocking,
                             std::chrono::milliseconds timeout = kFunctionTimeoutDefault);
   GraphBuilder& AddAgent(std::string name, Agent agent);
   GraphBuilder& AddLiveAgent(std::string name, LiveAgent agent);
   GraphBuilder& AddToolNode(std::string name, std::vector<Tool> tools);
-  // To a tool node that was added before. Of tools with the same name the first is used: yours,
-  // then HTTP tools, then those of MCP servers in their order.
+  // Adds the tool to a tool node that was added before. If several tools have the same name, the
+  // first one in this order is used: C++ tools, HTTP tools, MCP servers in the order they were
+  // added.
   GraphBuilder& AddHttpTool(const std::string& tool_node, HttpTool tool);
   GraphBuilder& AddMcpServer(const std::string& tool_node, McpServer server);
-  // Comes after all of them.
+  // Like AddHttpTool; remote tools come last in that order.
   GraphBuilder& AddRemoteTool(const std::string& tool_node, RemoteTool tool);
 
-  // Exactly one edge or one conditional edge leaves START and each node; a node from which none
-  // leaves ends the run.
+  // START and each node have exactly one outgoing edge or conditional edge. A node without one ends
+  // the run.
   GraphBuilder& AddEdge(std::string from, std::string to);
   GraphBuilder& AddConditionalEdge(std::string from, Predicate predicate,
                                    std::vector<std::string> targets);
-  // Names what the function nodes' GoTo may reach beyond the edges, so that those nodes count as
+  // Declares nodes that GoTo of a function node may jump to without an edge, so that they count as
   // reachable.
   GraphBuilder& AddGoTo(std::string from, std::vector<std::string> targets);
 
   GraphBuilder& AddField(StateField field);
 
-  // `graph` as one node: entered at its START, left at its END. It works on the same messages and
-  // fields; its nodes are called "name/node" in logs and traces. Copies what `graph` holds now.
+  // Adds a copy of `graph` as one node: a run enters at its START and leaves at its END. It works
+  // on the same messages and fields. Its nodes are called "name/node" in logs and traces.
   GraphBuilder& AddSubgraph(std::string name, const GraphBuilder& graph);
 
-  // Of a function or agent node that was added before.
+  // Sets the retry policy of a function or agent node that was added before.
   GraphBuilder& SetRetry(const std::string& node, RetryPolicy retry);
-  // How long one attempt of a node may take; past it the run ends with an error.
+  // Limits one attempt of a node that was added before; a run that exceeds the limit ends with an
+  // error.
   GraphBuilder& SetTimeout(const std::string& node, std::chrono::milliseconds timeout);
 
   GraphBuilder& SetContext(ContextPolicy policy);
 
-  // The run pauses before (after) these nodes; the next invoke on the thread continues.
+  // The run pauses before (after) these nodes. The next invoke on the thread continues it.
   GraphBuilder& InterruptBefore(std::vector<std::string> nodes);
   GraphBuilder& InterruptAfter(std::vector<std::string> nodes);
 
-  // Everything that is wrong with the graph, one clear sentence each; empty when it is fine.
+  // All mistakes in the graph, one sentence each; empty if the graph is valid.
   std::vector<std::string> Problems() const;
 
   const graph::GraphDefinition& definition() const { return *definition_; }

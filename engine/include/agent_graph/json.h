@@ -1,4 +1,4 @@
-// agent_graph::json: JSON values. nlohmann::json converts to it and from it, by a copy.
+// agent_graph::json: JSON values. Converting from or to nlohmann::json copies the value.
 #pragma once
 
 #include <nlohmann/json.hpp>

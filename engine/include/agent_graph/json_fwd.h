@@ -1,4 +1,4 @@
-// agent_graph::json, declared only; agent_graph/json.h defines it.
+// Declares agent_graph::json; agent_graph/json.h defines it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,7 +7,7 @@
 
 namespace agent_graph {
 
-// nlohmann's JSON value, whose objects keep the order of their members.
+// nlohmann's JSON value with objects that keep the order of their members.
 using json = nlohmann::basic_json<OrderedMap>;
 
 }  // namespace agent_graph

@@ -1,11 +1,11 @@
-// Memories: what a node or tool wants to know again in later runs.
+// Memories: what a node or tool stores for later runs.
 //
 //   context.memories().Store({.content = "drinks green tea", .category = "taste"});
 //   for (const FoundMemory& memory : context.memories().Search({.query = "which tea?"})) ...
 //
-// They are kept by the service's memory store (`store` in service.json), found by what they say,
-// and belong to the user of the run; without authentication they belong to nobody, and everybody's
-// are searched.
+// The service's memory store (`store` in service.json) keeps them; searches compare their content
+// with the query. A memory belongs to the user of the run. Without authentication memories have no
+// owner, and a search covers all of them.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@
 namespace agent_graph {
 
 struct NewMemory {
-  std::string content = {};              // text; not read if there is a message
+  std::string content = {};              // text; ignored if `message` is set
   std::string memory_type = "episodic";  // or semantic, procedural, entity, relationship, ...
   std::string category = "general";
-  std::string agent_id = {};         // whose memory it is, when several agents share the store
-  std::string metadata_json = "{}";  // an object
-  // Kept whole, with its role and blocks; its text is what searches look at.
+  std::string agent_id = {};         // for stores that several agents share
+  std::string metadata_json = "{}";  // a JSON object
+  // Stored completely, with its role and blocks; searches use its text.
   std::optional<Message> message = {};
 };
 
@@ -37,36 +37,37 @@ struct MemoryRecord {
   std::string user_id;
   std::string metadata_json;
   double timestamp = 0;            // Unix seconds
-  std::optional<Message> message;  // what was stored, if it was a message; `content` is its text
+  std::optional<Message> message;  // the stored message, if it was one; `content` is then its text
 };
 
 struct FoundMemory : MemoryRecord {
-  double score = 0;  // grows with likeness
+  double score = 0;  // higher is more similar
 };
 
 struct MemorySearch {
   std::string query = {};
-  std::string memory_type = {};  // empty: any, like the next two
+  std::string memory_type = {};  // empty: any; the same holds for the next two
   std::string category = {};
   std::string agent_id = {};
   std::string strategy = "similarity";  // or hybrid, relevance, temporal, graph_traversal
   uint32_t limit = 10;
-  double score_min = 0;  // 0: however unlike
+  double score_min = 0;  // results with a lower score are left out; 0: no limit
 };
 
-// Given by a RunContext or ToolContext for the time of its call. Every call may wait, without
-// occupying an engine thread, and throws MemoryError when it fails, RunCancelled when the run was
-// cancelled meanwhile.
+// Access to the memory store, valid during the call that provided the RunContext or ToolContext.
+// Every function may wait without occupying an engine thread. They throw MemoryError on failure and
+// RunCancelled if the run was cancelled meanwhile.
 class AGENT_GRAPH_API MemoryAccess {
  public:
   virtual ~MemoryAccess();
 
-  // The new memory's id.
+  // Returns the id of the new memory.
   virtual std::string Store(const NewMemory& memory) = 0;
-  // Best first.
+  // Best match first.
   virtual std::vector<FoundMemory> Search(const MemorySearch& search) = 0;
+  // nullopt if there is no such memory.
   virtual std::optional<MemoryRecord> Get(const std::string& id) = 0;
-  // False when there is no such memory.
+  // False if there is no such memory.
   virtual bool Delete(const std::string& id) = 0;
 };
 

@@ -1,7 +1,8 @@
-// Message and its content blocks: what users, models and tools say to each other.
+// Message and its content blocks: what users, models and tools exchange.
 //
-// Values; copy and move them freely. Parts of free shape (tool arguments, tool output, metadata)
-// are JSON text, so that this header needs no JSON library: parse them with the one you like.
+// All are value types: copy and move them freely. Parts without a fixed structure (tool arguments,
+// tool output, metadata) are JSON text, so that this header needs no JSON library: parse them with
+// any library.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ struct TextBlock {
   std::string annotations_json = "[]";
 };
 
-// A file, image, sound or document by reference or inline.
+// A file, image, audio, video or document: a URL, the id of an uploaded file, or inline data.
 struct MediaReference {
   enum class Kind : uint8_t { kUrl, kFileId, kData };
   Kind kind = Kind::kUrl;
@@ -32,21 +33,21 @@ struct MediaReference {
   std::string mime_type;
   std::string filename;
   std::optional<int64_t> size_bytes;
-  std::string extra_json = "{}";  // further keys (width, height, duration_ms, page, sha256, ...)
+  std::string extra_json = "{}";  // other keys (width, height, duration_ms, page, sha256, ...)
 };
 
 struct MediaBlock {
   enum class Type : uint8_t { kImage, kAudio, kVideo, kDocument };
   Type type = Type::kImage;
   MediaReference media;
-  std::string extra_json = "{}";  // further keys of the block (alt_text, transcript, pages, ...)
+  std::string extra_json = "{}";  // other keys of the block (alt_text, transcript, pages, ...)
 };
 
-// A call the model wants made. `remote` calls run in the client, not here.
+// A tool call that the model requests. `remote` calls run in the client, not in the server.
 struct ToolCallBlock {
   std::string id;
   std::string name;
-  std::string arguments_json = "{}";  // always an object
+  std::string arguments_json = "{}";  // always a JSON object
   bool remote = false;
 };
 
@@ -59,19 +60,19 @@ struct ToolResultBlock {
 struct ReasoningBlock {
   std::string summary;
   std::vector<std::string> details;
-  std::string signature;  // opaque provider token that must be sent back unchanged; may be empty
+  std::string signature;  // opaque; must be sent back to the provider unchanged; may be empty
 };
 
-// Any other block (data, annotation, error, ...), kept as it came.
+// Any other block (data, annotation, error, ...), stored unchanged.
 struct OtherBlock {
   std::string type;
-  std::string json = "{}";  // the whole block, `type` included
+  std::string json = "{}";  // the whole block, including `type`
 };
 
 using ContentBlock =
     std::variant<TextBlock, MediaBlock, ToolCallBlock, ToolResultBlock, ReasoningBlock, OtherBlock>;
 
-// Token counts of one model call. On exactly one message of that call, so that sums are right.
+// Token counts of one model call. Exactly one message of the call has them, so that sums are right.
 struct Usage {
   int64_t prompt_tokens = 0;
   int64_t completion_tokens = 0;
@@ -95,17 +96,19 @@ struct AGENT_GRAPH_API Message {
   static Message User(std::string text);
   static Message Assistant(std::string text);
   static Message System(std::string text);
-  // One result of one tool call; `output_json` is JSON text.
+  // The result of one tool call; `output_json` is JSON text.
   static Message ToolResult(std::string call_id, std::string output_json, bool is_error = false);
 
-  // All text blocks, concatenated.
+  // The texts of all text blocks, concatenated without a separator.
   std::string Text() const;
-  // The calls in this message, in order.
+  // The tool calls (results) in this message, in order. Pointers into `content`: valid until it
+  // changes.
   std::vector<const ToolCallBlock*> ToolCalls() const;
   std::vector<const ToolResultBlock*> ToolResults() const;
 };
 
 AGENT_GRAPH_API std::string_view RoleName(Role role);  // "user", "assistant", "system", "tool"
+// The inverse of RoleName; nullopt for any other name.
 AGENT_GRAPH_API std::optional<Role> ParseRole(std::string_view name);
 
 }  // namespace agent_graph

@@ -27,25 +27,25 @@ struct FieldUpdate {
 };
 
 // Pauses the run after this node. The thread keeps the state; the next invoke on it continues with
-// the node that would have come next.
+// the node that would have been next.
 struct Interrupt {
   std::string reason;
-  std::string data_json = "null";  // shown to the client as execution_meta.interrupt_data
+  std::string data_json = "null";  // sent to the client as execution_meta.interrupt_data
 };
 
-// What a node did. Everything is optional; an empty result just follows the node's edge.
+// The result of a node. Every field is optional; an empty result only follows the node's edge.
 struct AGENT_GRAPH_API NodeResult {
   std::vector<Message> messages;       // appended to the thread, in order
   std::vector<FieldUpdate> updates;    // applied in order
   std::optional<std::string> summary;  // replaces the context summary
-  std::optional<std::string> go_to;    // next node (or END) instead of following the edges
+  std::optional<std::string> go_to;    // the next node (or END); the edges are not followed
   std::optional<Interrupt> interrupt;
 
   NodeResult() = default;
   NodeResult(Message message) { messages.push_back(std::move(message)); }  // NOLINT: implicit
   NodeResult(std::vector<Message> list) : messages(std::move(list)) {}     // NOLINT: implicit
 
-  // The same, chained: return NodeResult().Add(message).Set("score", 3).GoTo("REVIEW");
+  // The same as a chain: return NodeResult().Add(message).Set("score", 3).GoTo("REVIEW");
   NodeResult& Add(Message message);
   NodeResult& Set(std::string field, const json& value);
   NodeResult& GoTo(std::string node);
@@ -53,7 +53,7 @@ struct AGENT_GRAPH_API NodeResult {
 };
 
 // Called once per visit of the node. Different runs call it at the same time on different threads,
-// so what it captures must be safe for that. Throwing ends the run with an error.
+// so the data that it captures must be thread-safe. An exception ends the run with an error.
 using NodeFunction = std::function<NodeResult(const State& state, RunContext& context)>;
 
 }  // namespace agent_graph

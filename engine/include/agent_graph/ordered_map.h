@@ -1,9 +1,9 @@
 // OrderedMap: the container of JSON objects. Members keep the order in which they were added.
 //
-// The order of a tool schema's properties steers models, and users expect their metadata back as they
-// sent it. nlohmann::ordered_map keeps the order too, but finds a member by comparing all of them,
-// so that an object of 100,000 members, which anybody may send, takes seconds to read. OrderedMap
-// keeps an index for objects of more than 16 members.
+// The order of a tool schema's properties influences models, and users expect to get their metadata
+// back as they sent it. nlohmann::ordered_map keeps the order too, but finds a member by a linear
+// search, so that reading an object of 100,000 members, which any client may send, takes seconds.
+// OrderedMap keeps an index for objects of more than 16 members.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,9 @@
 
 namespace agent_graph {
 
-// Has what nlohmann::basic_json needs of a map. References and iterators stay valid until their
-// member is erased. Two maps are equal when they hold the same members, in any order.
+// Implements what nlohmann::basic_json needs from a map. References and iterators stay valid until
+// their member is erased. Two maps are equal if they have the same members, in any order. Not
+// thread-safe.
 template <class Key, class T, class IgnoredLess = std::less<Key>,
           class Allocator = std::allocator<std::pair<const Key, T>>>
 class OrderedMap {
@@ -45,7 +46,8 @@ class OrderedMap {
   OrderedMap(It first, It last) {
     insert(first, last);
   }
-  OrderedMap(std::initializer_list<value_type> members) : OrderedMap(members.begin(), members.end()) {}
+  OrderedMap(std::initializer_list<value_type> members)
+      : OrderedMap(members.begin(), members.end()) {}
   OrderedMap(const OrderedMap& other) : members_(other.members_) { BuildIndex(); }
   OrderedMap(OrderedMap&& other) noexcept
       : members_(std::move(other.members_)), index_(std::move(other.index_)) {
@@ -81,7 +83,7 @@ class OrderedMap {
   T& operator[](std::string_view key) { return emplace(key, T{}).first->second; }
   const T& operator[](std::string_view key) const { return at(key); }
 
-  // Appends a member, unless the key is there already.
+  // Appends a member, unless the key already exists.
   template <class KeyType, class Value>
   std::pair<iterator, bool> emplace(KeyType&& key, Value&& value) {
     if (iterator found = find(key); found != end()) return {found, false};
@@ -128,7 +130,7 @@ class OrderedMap {
     }
     return true;
   }
-  // An order for sorting: of the members sorted by key, so that equal maps are equivalent.
+  // For sorting: compares the members sorted by key, so that equal maps are equivalent.
   friend std::partial_ordering operator<=>(const OrderedMap& a, const OrderedMap& b) {
     Sorted sorted_a = Sort(a);
     Sorted sorted_b = Sort(b);
@@ -180,7 +182,7 @@ class OrderedMap {
   }
 
   Members members_;
-  std::unique_ptr<Index> index_;  // null for few members; stays when members are erased
+  std::unique_ptr<Index> index_;  // null for few members; kept when members are erased
 };
 
 }  // namespace agent_graph

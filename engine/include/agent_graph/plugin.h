@@ -1,8 +1,9 @@
-// AGENT_GRAPH_EXPORT: makes a graph of this shared object loadable by the server.
+// AGENT_GRAPH_EXPORT: exports a graph from a shared object so that the server can load it.
 //
-// `"agent": "graphs/support.so:app"` in service.json looks for the export named `app`. The export
-// carries an ABI record that is compared before any of your code is called, so that a graph built
-// against other headers or another standard library is refused with a clear line, not with a crash.
+// `"agent": "graphs/support.so:app"` in service.json loads the export named `app`. The export
+// contains an ABI record. The server compares it with its own before it calls any of your code, so
+// a graph that was built against other headers or another standard library is refused with a clear
+// error instead of crashing.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +24,15 @@ namespace agent_graph {
 
 enum class CompilerFamily : uint32_t { kOther = 0, kGnu = 1, kClang = 2 };
 
-// Fixed layout: only ever extended at its end, `record_bytes` tells how far it goes.
+// Fixed layout: new fields are only added at the end, and `record_bytes` is the size of the record.
 struct AbiRecord {
   uint32_t record_bytes;
   uint32_t sdk_version;       // major * 10000 + minor * 100 + patch
-  CompilerFamily compiler;    // told in messages; g++ and clang++ may be mixed
+  CompilerFamily compiler;    // only for messages; g++ and clang++ may be mixed
   uint32_t libstdcxx_abi;     // _GLIBCXX_USE_CXX11_ABI
   uint32_t cxx_standard;      // __cplusplus
   uint32_t nlohmann_version;  // major * 10000 + minor * 100 + patch
-  uint32_t sizes[22];         // of the types that cross the border
+  uint32_t sizes[22];         // of the types that are passed between graph and server
 };
 
 inline constexpr uint64_t kGraphDescriptorMagic = 0x41475248'47525048;
@@ -42,8 +43,8 @@ struct GraphDescriptor {
   void (*build)(GraphBuilder& graph);
 };
 
-// The record of whoever compiles this: inline on purpose, and hidden, so that the graph and the
-// server each have their own.
+// The ABI record of the code that includes this header. It is inline and hidden on purpose, so that
+// the graph and the server each have their own.
 __attribute__((visibility("hidden"))) constexpr AbiRecord CurrentAbi() {
 #if defined(__clang__)
   constexpr CompilerFamily kFamily = CompilerFamily::kClang;

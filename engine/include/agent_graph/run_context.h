@@ -1,4 +1,4 @@
-// RunContext: what a function node can ask of the run it is part of.
+// RunContext: the interface of a function node to its run.
 #pragma once
 
 #include <chrono>
@@ -17,17 +17,17 @@ namespace agent_graph {
 
 enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
 
-// One call of a model from a function node.
+// One model call from a function node.
 struct ModelCall {
   std::string model = "default";  // a key of `models` in service.json
   std::string system_prompt = {};
   std::vector<Message> messages = {};
   std::string parameters_json = "{}";  // temperature, max_tokens, ...
-  bool stream = true;                  // pieces are shown to the client as they arrive
+  bool stream = true;                  // true: text is streamed to the client as it arrives
 };
 
-// Given to a function for the time of one call; use it on the thread that was called, and do not
-// keep it. Waiting in it does not occupy an engine thread.
+// Valid during one call of the function: do not keep it, and use it only on the thread that made
+// the call. Functions that wait do not occupy an engine thread.
 class AGENT_GRAPH_API RunContext {
  public:
   virtual ~RunContext();
@@ -40,20 +40,21 @@ class AGENT_GRAPH_API RunContext {
   // The request's `config` as a JSON object.
   virtual const json& config() const = 0;
 
-  // The client is gone, the run was stopped, or its deadline passed: finish soon.
+  // True if the client has disconnected, the run was stopped or its deadline has passed: return
+  // soon.
   virtual bool cancelled() const = 0;
-  // False when the run was cancelled meanwhile.
+  // Waits. Returns false if the run was cancelled meanwhile.
   virtual bool SleepFor(std::chrono::milliseconds duration) = 0;
-  // Streams a piece of text to the client now. The message you return afterwards should hold the
-  // complete text: it replaces the pieces. May wait while the client reads slowly. False when
-  // nobody listens any more.
+  // Streams a piece of text to the client immediately. The message that you return later should
+  // have the complete text: it replaces the pieces. May wait if the client reads slowly
+  // (backpressure). Returns false if no client receives the stream any more.
   virtual bool EmitText(std::string_view piece) = 0;
-  // The model's complete reply, not yet part of the thread: return it to append it. Throws
-  // ModelError or RunCancelled.
+  // Calls a model and returns its complete reply. The reply is not part of the thread yet: return
+  // it from the node to append it. Throws ModelError or RunCancelled.
   virtual Message CallModel(const ModelCall& call) = 0;
-  // To the server's error log, marked with run and node.
+  // Writes to the server's error log, with the run and the node.
   virtual void Log(LogLevel level, std::string_view text) = 0;
-  // Throws MemoryError when the service has no memory store.
+  // The memory store. Throws MemoryError if the service has none.
   virtual MemoryAccess& memories();
 };
 

@@ -1,4 +1,4 @@
-// State: what a node, a predicate or a reducer can see of the conversation thread.
+// State: the part of the conversation thread that nodes, predicates and reducers can read.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@
 
 namespace agent_graph {
 
-// A value: copying copies the messages and the fields. Nodes get it const; they change it by what
-// they return (NodeResult).
+// A value: a copy has its own messages and fields. Nodes receive it as const and change it through
+// the value that they return (NodeResult). Not thread-safe.
 class AGENT_GRAPH_API State {
  public:
   State();
@@ -24,25 +24,25 @@ class AGENT_GRAPH_API State {
   State(State&& other) noexcept;
   State& operator=(State&& other) noexcept;
 
-  // The working window (`context` on the wire), oldest first. Ends with the newest message.
+  // The working window (`context` on the wire), oldest message first.
   const std::vector<Message>& messages() const { return messages_; }
-  // The rolling summary of messages that left the window.
+  // The summary of the messages that have left the window.
   const std::optional<std::string>& summary() const { return summary_; }
-  // Custom fields, a JSON object. Declared fields are present from the first node on.
+  // Custom fields, a JSON object. Declared fields exist from the first node on.
   const json& fields() const { return *fields_; }
-  // One custom field; JSON null when it is not set.
+  // One custom field; JSON null if it is not set.
   const json& Field(std::string_view name) const;
 
-  // Text of the newest message with role user, a line break between its text blocks; empty when
+  // Text of the newest message with role user, its text blocks separated by line breaks; empty if
   // there is none.
   std::string LastUserText() const;
-  // The newest message, null when there is none.
+  // The newest message; null if there is none.
   const Message* LastMessage() const;
-  // The tool calls of the newest assistant message that have no result yet, in order. Pointers
-  // live as long as the messages are not changed.
+  // The tool calls of the newest assistant message that have no result yet, in order. The pointers
+  // stay valid until the messages change.
   std::vector<const ToolCallBlock*> PendingToolCalls() const;
 
-  // For whoever owns the state: the run loop, and your unit tests.
+  // For the code that owns the State object: the run loop and your unit tests.
   std::vector<Message>& mutable_messages() { return messages_; }
   void set_summary(std::optional<std::string> summary) { summary_ = std::move(summary); }
   json& mutable_fields() { return *fields_; }
@@ -50,7 +50,7 @@ class AGENT_GRAPH_API State {
  private:
   std::vector<Message> messages_;
   std::optional<std::string> summary_;
-  std::unique_ptr<json> fields_;  // never null, except in a moved-from state
+  std::unique_ptr<json> fields_;  // null only in a moved-from state
 };
 
 }  // namespace agent_graph

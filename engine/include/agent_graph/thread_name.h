@@ -1,10 +1,9 @@
-// Names for conversation threads, made by a function of yours.
+// Titles of conversation threads, made by a function of yours.
 //
 //   std::string Title(const std::vector<std::string>& texts) { return texts[0].substr(0, 40); }
 //   AGENT_GRAPH_EXPORT_THREAD_NAMES(titles, Title)
 //
-// `"thread_name_generator": "graphs/names.so:titles"` in service.json looks for the export
-// `titles`.
+// `"thread_name_generator": "graphs/names.so:titles"` in service.json loads the export `titles`.
 #pragma once
 
 #include <string>
@@ -15,9 +14,10 @@
 
 namespace agent_graph {
 
-// Called once for each new thread, at the end of its first run, on a thread that may block for a
-// few seconds: the client's `done` waits for it. `texts` are the messages of that run, oldest
-// first. A thread has no name when this throws, takes too long or returns nothing. Thread-safe.
+// Called once for each new thread, at the end of its first run. `texts` are the messages of that
+// run, oldest first. Must be thread-safe. It may block for a few seconds, but the client receives
+// `done` only after it returns. If it throws, takes too long or returns an empty string, the thread
+// has no name.
 using ThreadNameFunction = std::string (*)(const std::vector<std::string>& texts);
 
 inline constexpr uint64_t kThreadNamesDescriptorMagic = 0x41475248'4e414d45;

@@ -1,4 +1,4 @@
-// Tools: functions a model may call.
+// Tools: functions that a model may call.
 //
 //   Tool weather{
 //       .name = "get_weather",
@@ -24,21 +24,22 @@
 
 namespace agent_graph {
 
-// What a tool answers: JSON or text, or a failure the model may react to.
+// The result of a tool: JSON or text, or an error that the model can react to.
 struct AGENT_GRAPH_API ToolOutput {
   std::string json = "null";
   bool is_error = false;
 
   ToolOutput() = default;
-  ToolOutput(const agent_graph::json& value);        // NOLINT: implicit
-  ToolOutput(const std::string& text);  // NOLINT: implicit
-  ToolOutput(const char* text);         // NOLINT: implicit
+  ToolOutput(const agent_graph::json& value);  // NOLINT: implicit
+  ToolOutput(const std::string& text);         // NOLINT: implicit
+  ToolOutput(const char* text);                // NOLINT: implicit
 
   static ToolOutput Error(const std::string& text);
   static ToolOutput FromJsonText(std::string json_text);
 };
 
-// Given to a tool for the time of one call; use it on the thread that was called.
+// The interface of a tool to its run. Valid during one call: use it only on the thread that made
+// the call, and do not keep it.
 class AGENT_GRAPH_API ToolContext {
  public:
   virtual ~ToolContext();
@@ -46,22 +47,24 @@ class AGENT_GRAPH_API ToolContext {
   virtual const std::string& thread_id() const = 0;
   virtual const std::string& run_id() const = 0;
   virtual const std::string& call_id() const = 0;
-  // The same text if this very call is ever made again after a crash: hand it to services that
-  // recognise repeated requests.
+  // Stays the same if this call is repeated after a crash: pass it to services that detect repeated
+  // requests.
   virtual const std::string& idempotency_key() const = 0;
   virtual const json& user() const = 0;
   virtual const json& config() const = 0;
 
+  // True if the client has disconnected, the run was stopped or its deadline has passed: return
+  // soon.
   virtual bool cancelled() const = 0;
-  // False when the run was cancelled meanwhile.
+  // Waits. Returns false if the run was cancelled meanwhile.
   virtual bool SleepFor(std::chrono::milliseconds duration) = 0;
+  // Writes to the server's error log.
   virtual void Log(LogLevel level, std::string_view text) = 0;
-  // Throws MemoryError when the service has no memory store.
+  // The memory store. Throws MemoryError if the service has none.
   virtual MemoryAccess& memories();
 };
 
-// `arguments` is always a JSON object. Throwing, or running past the timeout, gives a failed
-// result.
+// `arguments` is always a JSON object. An exception or a timeout gives a failed result.
 using ToolFunction = std::function<ToolOutput(const json& arguments, ToolContext& context)>;
 
 inline constexpr std::chrono::milliseconds kToolTimeoutDefault{60'000};
@@ -71,8 +74,8 @@ struct Tool {
   std::string description = {};
   std::string parameters_json = R"({"type":"object","properties":{}})";  // JSON Schema of arguments
   ToolFunction function = {};
-  // True: calling it twice does no harm. A tool that is not idempotent starts only after the
-  // intent to call it is on disk.
+  // True: a repeated call does no harm. A call of a tool that is not idempotent starts only after
+  // the run log on disk has an entry for it.
   bool idempotent = false;
   Execution execution = Execution::kBlocking;
   std::chrono::milliseconds timeout = kToolTimeoutDefault;

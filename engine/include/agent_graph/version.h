@@ -1,4 +1,4 @@
-// The version of these headers, which is the product's: the build checks that both agree.
+// The version of these headers. It equals the version of the product; the build checks that.
 #pragma once
 
 #include <cstdint>
