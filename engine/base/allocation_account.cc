@@ -11,7 +11,7 @@ namespace agent_graph {
 namespace {
 
 constexpr int64_t kReserveBytesMin = 16 * 1024 * 1024;
-// Far from where sums overflow.
+// Small enough that sums cannot overflow.
 constexpr uint64_t kBytesMax = std::numeric_limits<int64_t>::max() / 4;
 
 }  // namespace
@@ -37,7 +37,7 @@ AllocationScope::AllocationScope()
 
 AllocationScope::~AllocationScope() {
   AllocationAccount::Current() = outer_;
-  // What was freed piece by piece would stay with the allocator.
+  // Memory that was freed in small pieces would otherwise stay with the allocator.
   if (account_.refused()) malloc_trim(0);
   if (outer_ == nullptr) return;
   if (account_.held() >= 0) {
@@ -65,7 +65,7 @@ UserFailure CaughtUserFailure() {
 
 bool AllocationsAreCounted() {
   const AllocationScope scope(kBytesMax);
-  // Called by name, so that the compiler may not leave it out.
+  // Called by name, so that the compiler cannot remove the call.
   void* const block = ::operator new(1);
   const bool counted = scope.account().held() > 0;
   ::operator delete(block);

@@ -1,9 +1,9 @@
-// What a user function holds by operator new, so that one that allocates without end costs its run
-// only.
+// Counts the bytes that a user function holds by operator new, and limits them, so that a function
+// that allocates without limit fails alone and does not take the process down.
 //
-// A scope sets the calling thread's account; the operators that the module exports
-// (ngx_module/operator_new.cc) count on it what they allocate and free, and throw std::bad_alloc at
-// its bound. A program without these operators counts nothing.
+// A scope sets the calling thread's account. The operators that the module exports
+// (ngx_module/operator_new.cc) add and subtract there what they allocate and free, and throw
+// std::bad_alloc at the limit. A program without these operators counts nothing.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,19 @@
 
 namespace agent_graph {
 
-// Used by one thread at a time; a fiber takes its own along when it is suspended.
+// Used by one thread at a time. A fiber keeps its account when it is suspended.
 class AllocationAccount {
  public:
   explicit AllocationAccount(uint64_t bytes_max);
   AllocationAccount(const AllocationAccount&) = delete;
   AllocationAccount& operator=(const AllocationAccount&) = delete;
 
-  // Of the calling thread; null: nobody counts.
+  // The calling thread's account; null: allocations are not counted.
   static AllocationAccount*& Current() { return current_; }
 
-  // False when `bytes` more would pass the bound. From then on there is a reserve beyond it: what
-  // unwinds is no different for an operator, and destructors that allocate must not fail.
+  // False if `bytes` more would exceed the limit. After the first refusal a reserve beyond the
+  // limit may be used: operator new cannot see that the stack is being unwound, and destructors
+  // that allocate must not fail.
   bool Admit(size_t bytes) {
     if (held_ <= limit_ && bytes <= static_cast<uint64_t>(limit_ - held_)) [[likely]]
       return true;
@@ -32,7 +33,7 @@ class AllocationAccount {
   void Add(size_t bytes) { held_ += static_cast<int64_t>(bytes); }
   void Subtract(size_t bytes) { held_ -= static_cast<int64_t>(bytes); }
 
-  // Less than nothing when more of what others allocated was freed.
+  // Negative if more was freed of memory that other accounts had allocated.
   int64_t held() const { return held_; }
   uint64_t bytes_max() const { return static_cast<uint64_t>(bytes_max_); }
   bool refused() const { return refused_; }
@@ -51,12 +52,12 @@ class AllocationAccount {
   bool refused_ = false;
 };
 
-// Counts on an account of its own what the calling thread allocates while it exists. What is left
-// at the end is on the account of the scope around it, if there is one.
+// Counts what the calling thread allocates during the scope on an account of its own. At the end
+// the bytes still held are added to the account of the enclosing scope, if there is one.
 class AllocationScope {
  public:
   explicit AllocationScope(uint64_t bytes_max);
-  AllocationScope();  // with the bound of the scope around it; without one nothing is bounded
+  AllocationScope();  // limit of the enclosing scope; no limit without one
   ~AllocationScope();
   AllocationScope(const AllocationScope&) = delete;
   AllocationScope& operator=(const AllocationScope&) = delete;
@@ -68,8 +69,8 @@ class AllocationScope {
   AllocationAccount* const outer_;
 };
 
-// The engine's own code at work for a user function: counted, never refused, because nothing there
-// is prepared for it.
+// For engine code that works on behalf of a user function: its allocations are counted but never
+// refused, because that code does not handle a refusal.
 class TolerateAllocations {
  public:
   TolerateAllocations() : account_(AllocationAccount::Current()) {
@@ -85,17 +86,17 @@ class TolerateAllocations {
   AllocationAccount* const account_;
 };
 
-// A user function's failure, as the one who calls it tells it.
+// The failure of a user function, for its caller to report.
 struct UserFailure {
   std::string text;
-  bool ours = false;  // a bound of ours, which names its key, and no text of the user's
+  bool ours = false;  // true: a limit of ours, `text` names its key; false: the user's text
 };
 
-// Of the exception that is being handled. Called in the scope that the function ran in.
+// Describes the exception that is being handled. Call it inside the scope that the function ran in.
 UserFailure CaughtUserFailure();
 
-// Whether user code's operator new is the one that counts: another module in C++ that nginx loaded
-// before may have brought its own.
+// True if user code calls the operator new that counts. Another C++ module that nginx loaded
+// earlier may have brought its own.
 bool AllocationsAreCounted();
 
 }  // namespace agent_graph

@@ -1,4 +1,4 @@
-// Base64 as RFC 4648 has it.
+// Base64 (RFC 4648).
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 namespace agent_graph {
 
 std::string EncodeBase64(std::string_view bytes);
-// Nothing when the text is not base64. The padding may be absent.
+// nullopt if the text is not base64. The padding may be absent.
 std::optional<std::string> DecodeBase64(std::string_view text);
-// The alphabet of URLs, without padding.
+// The URL-safe alphabet, without padding.
 std::string EncodeBase64Url(std::string_view bytes);
 
 }  // namespace agent_graph

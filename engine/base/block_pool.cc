@@ -30,12 +30,12 @@ char* BlockPool::Take() {
 
 void BlockPool::Give(char* block) noexcept {
   --used_;
-  // Both lists have room for every block of the pool: nothing here allocates.
+  // Both lists have capacity for every block of the pool: nothing here allocates.
   if (spare_.size() < kSpareBlocksMax) {
     spare_.push_back(block);
     return;
   }
-  // When it fails the block keeps its memory and is as good as another.
+  // If it fails, the block keeps its memory and remains usable.
   (void)madvise(block, kBlockBytes, MADV_DONTNEED);
   returned_.push_back(block);
 }
@@ -44,12 +44,12 @@ void BlockPool::Reserve() {
   const size_t blocks = (slabs_.size() + 1) * kBlocksPerSlab;
   slabs_.reserve(slabs_.size() + 1);
   spare_.reserve(kSpareBlocksMax);
-  // Grown by doubling, as a vector that is pushed to.
+  // Doubles the capacity, like push_back does.
   if (returned_.capacity() < blocks) returned_.reserve(2 * blocks);
   void* const slab =
       mmap(nullptr, kSlabBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (slab == MAP_FAILED) throw std::bad_alloc();
-  // One block in use must not keep two megabytes.
+  // Otherwise one used block could keep a huge page of two megabytes.
   (void)madvise(slab, kSlabBytes, MADV_NOHUGEPAGE);
   slabs_.push_back(static_cast<char*>(slab));
   for (size_t i = kBlocksPerSlab; i > 0; --i) {

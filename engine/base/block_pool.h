@@ -1,8 +1,8 @@
-// Memory in blocks of one size, for bytes that wait in large numbers for a while.
+// A pool of memory blocks of one size, for large amounts of buffered bytes.
 //
-// The general allocator keeps what is freed between blocks that are still in use, and the peak of a
-// burst stays in the process. Here each free block beyond a few spare ones is returned to the
-// system at once; only its address range stays reserved.
+// The general allocator keeps free memory that lies between blocks in use, so the process keeps the
+// peak of a burst. This pool returns each free block beyond a few spare ones to the system at once;
+// only its address range stays reserved.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace agent_graph {
 
-// For one thread. Every block must have been given back before the pool is destroyed.
+// For one thread. All blocks must be given back before the pool is destroyed.
 class BlockPool {
  public:
   static constexpr size_t kBlockBytes = 16 * 1024;
@@ -26,7 +26,7 @@ class BlockPool {
   void Give(char* block) noexcept;
 
   size_t used() const { return used_; }
-  // Free blocks that still occupy memory.
+  // Number of free blocks that still occupy memory.
   size_t spare() const { return spare_.size(); }
 
  private:

@@ -1,8 +1,8 @@
-// AG_CHECK: an invariant that stays on in release builds.
+// AG_CHECK: an invariant check that stays on in release builds.
 //
-// For states that cannot be reached unless this program is wrong, never for bad input. A failed
-// check writes one line to stderr (nginx's error log) and aborts the process: a worker that is
-// restarted loses less than one that goes on with broken state.
+// Use it for states that only a bug in this program can cause, never for bad input. A failed check
+// writes one line to stderr (nginx's error log) and aborts the process: restarting a worker does
+// less harm than continuing with broken state.
 #pragma once
 
 namespace agent_graph {

@@ -30,7 +30,7 @@ double UnixSeconds() {
 
 std::string IsoTimestamp(int64_t unix_micros) {
   const int64_t seconds = unix_micros / 1'000'000;
-  // Every answer carries the time, and most of them that of the second before.
+  // Every response has a timestamp, and most are in the same second as the one before.
   thread_local int64_t written_seconds = -1;
   thread_local std::string text;
   if (seconds != written_seconds) {

@@ -1,4 +1,4 @@
-// Time as the engine sees it. nginx's cached clocks belong to its own thread and are not used here.
+// The engine's clocks. nginx's cached clocks belong to its own thread and are not used here.
 #pragma once
 
 #include <chrono>

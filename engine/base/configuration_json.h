@@ -1,4 +1,4 @@
-// JSON of files that people write: what is there twice is a mistake, not a choice.
+// Parser for JSON files that people write. A duplicate key is an error there, not a choice.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace agent_graph {
 
-// Like ParseJson; a key that an object has twice is an error, too, which names its path:
-// "limits.runs_max: is there twice". The detail of a failure is its place, "3:14" (see
+// Like ParseJson, but a duplicate key in an object is also an error. The message contains its path:
+// "limits.runs_max: is there twice". The detail of a failure is its position, "3:14" (see
 // FileProblem).
 Result<json> ParseConfigurationJson(std::string_view text);
 

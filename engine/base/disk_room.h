@@ -1,4 +1,4 @@
-// Room that copies leave on a disk for those who write there all the time.
+// Keeps copies from filling a disk that running services write to.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace agent_graph {
 
-// kResourceExhausted where the disk of this folder has less room than copies must leave.
+// kResourceExhausted if the disk of this folder has less free space than copies must leave.
 Status CheckDiskRoom(const std::string& folder);
 
 }  // namespace agent_graph

@@ -1,4 +1,4 @@
-// What is to be there after a power cut.
+// Makes files survive a power failure.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace agent_graph {
 
-// Brings a file's bytes, or the names in a folder, to the disk.
+// Writes a file's bytes, or the entries of a folder, to the disk (fsync). Blocks.
 Status SyncPath(const std::string& path);
 
 }  // namespace agent_graph

@@ -1,4 +1,4 @@
-// The system's words for an errno.
+// Error messages for errno values.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The content of a file, read through its descriptor.
+// Reads the content of a file through its descriptor.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace agent_graph {
 
-// Reads a regular file from its beginning, whatever the descriptor's offset: processes that share
-// an inherited descriptor share its offset too. Failures are kInvalidArgument and begin with a
-// verb: "is not a regular file", "is larger than 1024 bytes".
+// Reads a regular file from its beginning without using the descriptor's offset, because processes
+// that share an inherited descriptor also share its offset. Failures are kInvalidArgument; the
+// message begins with a verb: "is not a regular file", "is larger than 1024 bytes".
 Result<std::string> ReadFileContent(int fd, int64_t bytes_max);
 
 }  // namespace agent_graph

@@ -1,4 +1,4 @@
-// A descriptor that is closed with its owner.
+// FileDescriptor: owns a descriptor and closes it when destroyed. Movable, not thread-safe.
 #pragma once
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Bytes as hexadecimal digits.
+// Encodes bytes as hexadecimal digits.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ inline void AppendHex(unsigned char byte, std::string& out) {
   out.push_back(kDigits[byte & 15]);
 }
 
-// In lower case, two digits a byte.
+// Two lower-case digits per byte.
 inline std::string Hex(const void* bytes, size_t length) {
   std::string hex;
   hex.reserve(2 * length);
@@ -23,7 +23,8 @@ inline std::string Hex(const void* bytes, size_t length) {
   return hex;
 }
 
-// What a digit stands for; -1 for what is none. The first knows no digits in upper case.
+// Value of a hexadecimal digit, -1 for any other character. LowerHexValue does not accept upper
+// case.
 constexpr int LowerHexValue(char digit) {
   if (digit >= '0' && digit <= '9') return digit - '0';
   if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;

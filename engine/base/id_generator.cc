@@ -8,10 +8,10 @@
 namespace agent_graph {
 namespace {
 
-constexpr uint64_t kIntegerWorkers = 64;  // a worker makes one id in so many microseconds
+constexpr uint64_t kIntegerWorkers = 64;  // one id per worker in this many microseconds
 constexpr uint64_t kBigintWorkers = 1024;
 
-// A snowflake's bits below the milliseconds.
+// Bits of a snowflake below the milliseconds.
 constexpr int kCountBits = 7;
 constexpr int kWorkerBits = 10;
 constexpr int kNodeBits = 5;
@@ -49,8 +49,7 @@ std::string IdGenerator::Next() const {
       return std::to_string(tick * kBigintWorkers + options_.worker % kBigintWorkers);
     }
     case IdKind::kSnowflake: {
-      // Before the epoch, where a clock that is wrong may be, it wraps around: it goes on all the
-      // same.
+      // A wrong clock may be before the epoch; then the value wraps around and ids continue.
       const uint64_t now =
           (UnixNanos() / 1'000'000 - static_cast<uint64_t>(options_.epoch_millis)) & kMillisMask;
       const uint64_t tick = NextTick(now << kCountBits);

@@ -1,4 +1,4 @@
-// Ids of threads and messages, of the kind the operator chose.
+// Generates ids of threads and messages, of the kind that the operator chose.
 #pragma once
 
 #include <atomic>
@@ -10,9 +10,9 @@ namespace agent_graph {
 
 enum class IdKind : uint8_t {
   kUuid,       // random, version 4
-  kInteger,    // microseconds since 1970: safe as a number of JavaScript
+  kInteger,    // microseconds since 1970: exact as a JavaScript number
   kBigint,     // nanoseconds since 1970
-  kSnowflake,  // milliseconds since `epoch_millis` · node · worker · count, 63 bits
+  kSnowflake,  // 63 bits: milliseconds since `epoch_millis`, node, worker, counter
 };
 
 struct IdOptions {
@@ -20,26 +20,26 @@ struct IdOptions {
   static constexpr int64_t kEpochDefault = 1'609'459'200'000;  // 2021-01-01
 
   IdKind kind = IdKind::kUuid;
-  uint32_t node = 0;  // of a snowflake: tells machines apart, below kNodesMax
+  uint32_t node = 0;  // snowflake only: number of the machine, below kNodesMax
   int64_t epoch_millis = kEpochDefault;
-  // Tells the processes of one machine apart that are alive at the same time.
+  // Distinguishes processes that are alive at the same time on one machine.
   uint32_t worker = 0;
 };
 
-// Ids of one generator never repeat and, but for UUIDs, grow. Those of two workers differ as long
-// as their numbers differ modulo 64 (integer) or 1024 (bigint, snowflake). Thread-safe.
+// Ids of one generator never repeat, and all kinds but UUIDs grow. Ids of two workers differ as
+// long as the worker numbers differ modulo 64 (integer) or 1024 (bigint, snowflake). Thread-safe.
 class IdGenerator {
  public:
   explicit IdGenerator(IdOptions options = {}) : options_(options) {}
 
   std::string Next() const;
 
-  // As GET /v1/graph names them: "UUIDGenerator" and "string", ...
+  // Name and type in the response of GET /v1/graph: "UUIDGenerator" and "string", ...
   std::string_view name() const;
   std::string_view type() const;
 
  private:
-  // The clock in units that hold one id each, made to grow with every call.
+  // The clock in units of one id each, increased so that every call returns a larger value.
   uint64_t NextTick(uint64_t now) const;
 
   const IdOptions options_;

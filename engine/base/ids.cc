@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kPoolBytes = 4096;
 
-// Random bytes are fetched a page at a time; counting forks keeps two processes from handing out
-// the same bytes.
+// Random bytes are read in pages. The pool counts forks, so that two processes never return the
+// same bytes.
 struct RandomPool {
   unsigned char bytes[kPoolBytes];
   size_t used = kPoolBytes;

@@ -1,4 +1,4 @@
-// Identifiers. All of them come from the kernel's random source, buffered per thread.
+// Random identifiers. They come from the kernel's random source, buffered per thread. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -19,12 +19,13 @@ std::string NotValidAtByte(size_t position) {
   return std::string(kNotValid) + " at byte " + std::to_string(position);
 }
 
-// Where a reader of JSON text is. A configuration's errors say it as line and column.
+// The position of the reader in the JSON text. Errors in a configuration report it as line and
+// column.
 class Progress {
  public:
   explicit Progress(std::string_view text) : text_(text), next_(text.data()) {}
 
-  // Reads the text and notes how far.
+  // An iterator over the text that records how far it was read.
   class Iterator {
    public:
     using iterator_category = std::input_iterator_tag;
@@ -49,10 +50,10 @@ class Progress {
   Iterator begin() { return {text_.data(), *this}; }
   Iterator end() { return {text_.data() + text_.size(), *this}; }
 
-  // Of the last byte that was read.
+  // Offset of the last byte that was read.
   size_t last() const { return static_cast<size_t>(next_ - text_.data()) - 1; }
 
-  // Of the first byte of the token that ends at `end`: a string, a number, a literal or one
+  // Offset of the first byte of the token that ends at `end`: a string, a number, a literal or one
   // character.
   size_t TokenStart(size_t end) const {
     if (end >= text_.size()) return text_.size();
@@ -61,7 +62,7 @@ class Progress {
     while (start > 0 && IsOfWord(text_[start - 1]) && IsOfWord(text_[end])) --start;
     return start;
   }
-  // Of the opening quote of the string that was read last.
+  // Offset of the opening quote of the string that was read last.
   size_t last_string() const { return OpeningQuote(last()); }
 
  private:
@@ -84,7 +85,7 @@ class Progress {
   const char* next_;
 };
 
-// Where in a text its reader is, and the keys of the objects around.
+// The path of the reader in the document, and the keys of the enclosing objects.
 class KeyLedger {
  public:
   void Value() {
@@ -92,7 +93,7 @@ class KeyLedger {
   }
   void Enter(bool is_object) { levels_.push_back({.is_object = is_object}); }
   void Leave() { levels_.pop_back(); }
-  // False: the object has it already.
+  // False if the object already has this key.
   bool Key(const std::string& key) {
     levels_.back().key = key;
     return levels_.back().keys.insert(key).second;
@@ -116,10 +117,10 @@ class KeyLedger {
   std::vector<Level> levels_;
 };
 
-// Builds a tree like nlohmann's own DOM handler, but gives up at the first value past a limit.
+// Builds a tree like nlohmann's own DOM handler, but stops at the first value that exceeds a limit.
 class BoundedTreeBuilder : public nlohmann::json_sax<json> {
  public:
-  // `progress`: how far the text is read, for errors that name line and column; null for others.
+  // `progress`: reader position for errors with line and column; null: not needed.
   BoundedTreeBuilder(json& root, const JsonLimits& limits, const Progress* progress)
       : tree_(root, false), limits_(limits), progress_(progress) {}
 
@@ -161,14 +162,14 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
     error_ = NotValidAtByte(position);
     if (progress_ != nullptr) {
       error_ = kNotValid;
-      // `position` counts the bytes that were read. What is wrong within a text is its last byte; a
-      // token that is not expected begins before that.
+      // `position` counts the bytes that were read. An error inside a token is at its last byte; an
+      // unexpected token starts before that.
       error_offset_ = position - 1;
       const bool within =
           std::string_view(cause.what()).find("; last read: '") != std::string::npos;
       if (!within) error_offset_ = progress_->TokenStart(error_offset_);
     }
-    // nlohmann reports an unrepresentable number as out_of_range, id 4xx.
+    // nlohmann reports a number that cannot be represented as out_of_range, id 4xx.
     if (cause.id >= 400 && cause.id < 500) error_ = "a number in the JSON text is out of range";
     return false;
   }
@@ -207,7 +208,7 @@ class BoundedTreeBuilder : public nlohmann::json_sax<json> {
   size_t error_offset_ = 0;
 };
 
-// Length of the valid UTF-8 sequence at `position`, 0 when there is none.
+// Length of the valid UTF-8 sequence at `position`; 0 if there is none.
 size_t Utf8SequenceLength(std::string_view text, size_t position) {
   auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   unsigned char lead = at(position);
@@ -233,7 +234,7 @@ size_t Utf8SequenceLength(std::string_view text, size_t position) {
 }  // namespace
 
 Result<json> ParseJson(std::string_view text, const JsonLimits& limits) {
-  // nlohmann takes a NUL for the end of the text, whatever may follow.
+  // nlohmann treats a NUL as the end of the text and ignores the bytes after it.
   if (size_t nul = text.find('\0'); nul != text.npos)
     return InvalidArgument(NotValidAtByte(nul + 1));
   json root;

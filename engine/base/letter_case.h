@@ -1,5 +1,5 @@
-// Upper and lower case of ASCII letters. Whatever locale a library or a user's code has set, the
-// outcome is the same; bytes beyond ASCII stay as they are, so that UTF-8 stays UTF-8.
+// Upper and lower case of ASCII letters. The result does not depend on the locale, which a library
+// or user code may have changed. Bytes beyond ASCII are not changed, so UTF-8 stays valid.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ constexpr char LowerCase(char c) {
 }
 std::string LowerCase(std::string_view text);
 
-// Of either argument, letters may have either case.
+// In both arguments letters may have either case.
 bool EqualsIgnoringCase(std::string_view a, std::string_view b);
 bool StartsWithIgnoringCase(std::string_view text, std::string_view prefix);
 bool ContainsIgnoringCase(std::string_view text, std::string_view piece);

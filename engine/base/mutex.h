@@ -1,5 +1,5 @@
-// Mutex, MutexLock and CondVar: the standard ones with annotations that clang's thread-safety
-// analysis understands (libstdc++'s have none).
+// Mutex, MutexLock and CondVar: the standard types with annotations for clang's thread-safety
+// analysis (libstdc++'s types have none).
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ class AG_CAPABILITY("mutex") Mutex {
   std::mutex mutex_;
 };
 
-// Holds the mutex for a scope. Unlock and Lock leave and re-enter the critical section within it.
+// Holds the mutex for a scope. Unlock and Lock release and reacquire it within the scope.
 class AG_SCOPED_CAPABILITY MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) AG_ACQUIRE(mutex) : mutex_(mutex) { mutex_.Lock(); }
@@ -50,7 +50,7 @@ class AG_SCOPED_CAPABILITY MutexLock {
   bool held_ = true;
 };
 
-// A condition variable. Waiters loop over their condition, which the analysis can then check:
+// A condition variable. Callers wait in a loop over their condition, which the analysis can check:
 //
 //   MutexLock lock(mutex_);
 //   while (queue_.empty()) not_empty_.Wait(mutex_);
@@ -65,7 +65,7 @@ class CondVar {
     condition_.wait(lock);
     lock.release();
   }
-  // False at the deadline. kNoDeadline waits without limit.
+  // False at the deadline. With kNoDeadline it waits without limit.
   bool WaitUntil(Mutex& mutex, Deadline deadline) AG_REQUIRES(mutex) {
     if (deadline == kNoDeadline) {
       Wait(mutex);

@@ -1,4 +1,4 @@
-// How JSON that this program wrote itself is read back.
+// Limits for reading back JSON that this program wrote itself.
 #pragma once
 
 #include <limits>
@@ -7,9 +7,9 @@
 
 namespace agent_graph {
 
-// Its bytes were bounded when it was written, and what it is put together from may have as many
-// values as anyone could send, each. Only nesting stays bounded: a part may use the 128 levels of
-// text from outside and sits a few levels deep.
+// The size was limited when the text was written, and it may combine several values that each had
+// the maximum number of values. So only nesting is limited: a part from outside may use 128 levels
+// and is placed a few levels deep.
 inline constexpr JsonLimits kOwnJsonLimits{.depth_max = 160,
                                            .values_max = std::numeric_limits<size_t>::max()};
 

@@ -10,7 +10,7 @@ bool IsUnreserved(char c) {
          c == '.' || c == '_' || c == '~';
 }
 
-// The byte of the escape that `text` begins with; -1 when there is none.
+// The byte that the escape at the start of `text` encodes; -1 if there is none.
 int EscapedByte(std::string_view text) {
   if (text.size() < 3 || text[0] != '%') return -1;
   const int high = HexValue(text[1]);
@@ -18,7 +18,7 @@ int EscapedByte(std::string_view text) {
   return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-// Whether all escapes were whole; those that are not stay as they are.
+// False if an escape was invalid; invalid escapes stay as they are.
 bool Decode(std::string_view text, std::string& out) {
   bool whole = true;
   out.clear();
@@ -39,7 +39,7 @@ bool Decode(std::string_view text, std::string& out) {
 }  // namespace
 
 std::string PercentEncode(std::string_view text, std::string_view kept) {
-  constexpr char kDigits[] = "0123456789ABCDEF";  // in upper case, as the RFC wants them
+  constexpr char kDigits[] = "0123456789ABCDEF";  // upper case, as RFC 3986 recommends
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {

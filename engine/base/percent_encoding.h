@@ -1,4 +1,4 @@
-// Percent-encoding as URLs have it (RFC 3986).
+// Percent-encoding of URLs (RFC 3986).
 #pragma once
 
 #include <string>
@@ -6,14 +6,15 @@
 
 namespace agent_graph {
 
-// Everything becomes %XX but unreserved characters (letters, digits and "-._~") and those in
+// Encodes every byte as %XX except unreserved characters (letters, digits and "-._~") and those in
 // `kept`.
 std::string PercentEncode(std::string_view text, std::string_view kept = {});
 
-// False when an escape is broken: a '%' without two digits after it. `out` means nothing then.
+// False if an escape is invalid: a '%' without two hexadecimal digits after it. Then `out` is
+// unspecified.
 [[nodiscard]] bool PercentDecode(std::string_view text, std::string& out);
 
-// A broken escape stays as it is, the way browsers and servers treat it in a query.
+// An invalid escape stays as it is, as browsers and servers do in a query.
 std::string PercentDecodeLeniently(std::string_view text);
 
 }  // namespace agent_graph

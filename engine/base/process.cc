@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kEnded = 0;
 
-// nullopt: it could not be looked up (the descriptors have run out, for one), so nobody knows.
+// nullopt if the time cannot be read, for example because no descriptor is free.
 std::optional<uint64_t> LookUpStartTime(int64_t process) {
   const std::string path = "/proc/" + std::to_string(process) + "/stat";
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -25,8 +25,8 @@ std::optional<uint64_t> LookUpStartTime(int64_t process) {
   close(file);
   if (length < 0) return failure == ESRCH ? std::optional(kEnded) : std::nullopt;
   text[length] = '\0';
-  // The second field is the program's name in parentheses and may hold anything; the state is the
-  // third field and the start time the twenty-second.
+  // The second field is the program's name in parentheses and may contain any character. The third
+  // field is the state, the twenty-second the start time.
   const char* field = std::strrchr(text, ')');
   if (field == nullptr || field[1] == '\0') return std::nullopt;
   if (field[2] == 'Z' || field[2] == 'X') return kEnded;

@@ -1,15 +1,16 @@
-// A process, told apart from a later one that got the same id.
+// Identifies a process by its id and start time, so that a later process with the same id is not
+// mistaken for it.
 #pragma once
 
 #include <cstdint>
 
 namespace agent_graph {
 
-// Start time of a process in clock ticks since boot; 0 when there is no such process or it has
-// ended already (a zombie counts as ended), or when it cannot be looked up.
+// Start time of a process in clock ticks since boot. 0 if there is no such process, if it has ended
+// (a zombie counts as ended), or if the time cannot be read.
 uint64_t ProcessStartTime(int64_t process);
 
-// The process that started then has ended. False when that cannot be looked up.
+// True if the process with this start time has ended. False if that cannot be determined.
 bool ProcessEnded(int64_t process, uint64_t start_time);
 
 }  // namespace agent_graph

@@ -13,7 +13,7 @@
 #include "base/errno_text.h"
 #include "base/file_content.h"
 
-// Since Linux 6.3; the headers of Debian 12 do not know it.
+// Since Linux 6.3; the headers of Debian 12 do not define it.
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
@@ -22,13 +22,13 @@ namespace agent_graph {
 namespace {
 
 constexpr int kFirstDescriptor = 3;    // nginx redirects 0 to 2 when it becomes a daemon
-constexpr size_t kNameBytesMax = 200;  // the kernel takes 249
+constexpr size_t kNameBytesMax = 200;  // the kernel allows 249
 constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
 
 // `name` is what /proc/PID/maps shows: "/memfd:support.so (deleted)".
 FileDescriptor CreateMemory(const std::string& name) {
-  // Code is mapped from it, never executed as a program, so the file needs no execute permission:
-  // a system may refuse to create memory that has it (vm.memfd_noexec).
+  // Code is mapped from it but it is never executed as a program, so it needs no execute
+  // permission. A system may refuse to create memory with that permission (vm.memfd_noexec).
   int fd = memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
   if (fd < 0 && errno == EINVAL) fd = memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
   FileDescriptor memory(fd);
@@ -46,7 +46,7 @@ bool WriteAll(int fd, const std::string& content) {
   return true;
 }
 
-// Where the open file lies now. `path` itself if the kernel cannot tell.
+// The current path of the open file; `path` itself if the kernel does not know it.
 std::string ResolvedPath(int fd, const std::string& path) {
   std::error_code failed;
   auto target = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), failed);
@@ -66,7 +66,7 @@ Result<SealedCopy> Copy(const std::string& path, const std::string& content, std
 }  // namespace
 
 Result<SealedCopy> SealedCopies::Of(const std::string& path, int64_t bytes_max) {
-  // A FIFO or a terminal is refused below instead of waited for here.
+  // O_NONBLOCK: a FIFO or a terminal is refused below instead of blocking here.
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!file) return InvalidArgument(path + ": cannot be opened: " + ErrnoText(errno));
   auto version = [&]() -> Version {
@@ -80,7 +80,7 @@ Result<SealedCopy> SealedCopies::Of(const std::string& path, int64_t bytes_max) 
   if (auto known = copies_.find(before); known != copies_.end()) return known->second;
   Result<std::string> content = ReadFileContent(file.get(), bytes_max);
   if (!content.ok()) return InvalidArgument(path + ": " + content.status().message());
-  // Half of an old file and half of a new one may pass every check.
+  // A mix of the old and the new content might pass every check.
   if (version() != before) return InvalidArgument(path + ": is being written; try again");
   AG_ASSIGN_OR_RETURN(SealedCopy copy, Copy(path, *content, ResolvedPath(file.get(), path)));
   copies_.emplace(before, copy);

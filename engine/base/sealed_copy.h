@@ -1,6 +1,6 @@
-// Private copies of files in anonymous memory (memfd) that nobody can change. The validation of a
-// configuration and every worker of it use the same copy, so that an edit of the file, even in
-// place, reaches no running process before the next reload.
+// Private copies of files in anonymous memory (memfd) that cannot be changed. The validation of a
+// configuration and all workers that run it use the same copy, so that an edit of the file, even in
+// place, affects no running process before the next reload.
 #pragma once
 
 #include <sys/types.h>
@@ -18,13 +18,13 @@ namespace agent_graph {
 
 struct SealedFile {
   FileDescriptor content;
-  std::string origin;  // the path of the file that was copied, without symbolic links
+  std::string origin;  // path of the file that was copied, without symbolic links
 };
 
-// Shared by everything that uses the file; null: there is no copy, the file itself is used.
+// Shared by everything that uses the file. Null: there is no copy and the file itself is used.
 using SealedCopy = std::shared_ptr<const SealedFile>;
 
-// The descriptor of a copy; -1 without one.
+// The descriptor of the copy; -1 if there is none.
 inline int DescriptorOf(const SealedCopy& copy) {
   return copy == nullptr ? -1 : copy->content.get();
 }
@@ -32,9 +32,9 @@ inline int DescriptorOf(const SealedCopy& copy) {
 // The copies made while one configuration is read. Not thread-safe.
 class SealedCopies {
  public:
-  // Copies the regular file `path`. The same unchanged file gives the same copy: code that several
-  // parts of a configuration name is then loaded once and shares its variables. Descriptors are
-  // above 2, closed by exec, and readable by every user. Failures are kInvalidArgument, one line
+  // Copies the regular file `path`. The same unchanged file gives the same copy, so code that
+  // several parts of a configuration name is loaded once and shares its variables. Descriptors are
+  // above 2, closed by exec, and readable by every user. Failures are kInvalidArgument: one line
   // that begins with the path.
   Result<SealedCopy> Of(const std::string& path, int64_t bytes_max);
 

@@ -1,4 +1,4 @@
-// Wall-clock times as decimal seconds, many times cheaper than the digits of a double.
+// Formats wall-clock times as decimal seconds, much faster than formatting a double.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace agent_graph {
 
-// Microseconds since 1970 as seconds with six digits behind the point.
+// Appends microseconds since 1970 as seconds with six decimal places.
 void AppendSeconds(std::string& out, int64_t unix_micros);
-// The same as short as a JSON writer puts the number: "12", "12.5".
+// The same in the shortest form, as a JSON writer formats the number: "12", "12.5".
 void AppendShortSeconds(std::string& out, int64_t unix_micros);
 
 }  // namespace agent_graph

@@ -1,7 +1,8 @@
-// Status and Result: how every layer reports failure without throwing.
+// Status and Result: how every layer reports failures without exceptions.
 //
-// Exceptions are caught at three walls only (user function, engine thread entry, nginx callback);
-// everything else returns a Status. `message` is safe to show to a client, `detail` is for the log.
+// Exceptions are caught in three places only (around a user function, at the entry of an engine
+// thread, in an nginx callback); all other code returns a Status. `message` is safe to show to a
+// client, `detail` is for the log.
 #pragma once
 
 #include <optional>
@@ -17,20 +18,20 @@ enum class StatusCode {
   kInvalidArgument,    // the caller's input is wrong (422)
   kUnauthenticated,    // no or bad credential (403, see src/auth)
   kPermissionDenied,   // known caller, not allowed (403)
-  kNotFound,           // no such object, or none this caller may know of (404)
+  kNotFound,           // no such object, or not visible to this caller (404)
   kBusy,               // the conversation thread is running and its queue is full (409)
-  kConflict,           // the object's condition forbids the operation (409)
-  kResourceExhausted,  // a bound of ours was reached; try again later (503)
+  kConflict,           // the object's state forbids the operation (409)
+  kResourceExhausted,  // a limit of ours was reached; try again later (503)
   kUnavailable,        // a component did not answer (503)
   kNotConfigured,      // the component is not part of this configuration (503)
-  kDeadlineExceeded,   // a deadline of ours passed
+  kDeadlineExceeded,   // one of our deadlines passed
   kCancelled,          // the run was cancelled (client gone, stop, shutdown)
   kFenced,             // a write with a stale lease epoch was refused
-  kRecursionLimit,     // the run needed more steps than it was allowed
+  kRecursionLimit,     // the run needed more steps than its limit
   kGraph,              // the graph or a node failed
   kModel,              // a model provider failed
   kDataLoss,           // stored bytes cannot be read back
-  kInternal,           // a fault of ours
+  kInternal,           // a bug in this program
 };
 
 // The stable upper-case name of a code, e.g. "NOT_FOUND".
@@ -46,9 +47,9 @@ class [[nodiscard]] Status {
 
   bool ok() const { return code_ == StatusCode::kOk; }
   StatusCode code() const { return code_; }
-  // Text for the client: names the field or component, holds no secret and no internal address.
+  // Text for the client: names the field or component; contains no secret and no internal address.
   const std::string& message() const { return message_; }
-  // More for the operator's log; may be empty.
+  // More information for the operator's log; may be empty.
   const std::string& detail() const { return detail_; }
   Status& WithDetail(std::string detail) {
     detail_ = std::move(detail);
@@ -68,7 +69,7 @@ class [[nodiscard]] Status {
   std::string detail_;
 };
 
-// The failures that are made most often.
+// Shortcuts for the most frequent failures.
 inline Status InvalidArgument(std::string message) {
   return {StatusCode::kInvalidArgument, std::move(message)};
 }
@@ -82,7 +83,8 @@ inline Status GraphFailure(std::string message) {
   return {StatusCode::kGraph, std::move(message)};
 }
 
-// Either a value or a failed Status. Using the value of a failure aborts: it is the caller's bug.
+// Either a value or a failed Status. Accessing the value of a failure throws
+// std::bad_variant_access: it is a bug in the caller.
 template <typename T>
 class [[nodiscard]] Result {
  public:

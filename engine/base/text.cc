@@ -6,7 +6,7 @@
 namespace agent_graph {
 namespace {
 
-// What Unicode calls white space, in UTF-8, and the separators U+001C to U+001F.
+// The white space of Unicode in UTF-8, and the separators U+001C to U+001F.
 constexpr std::array<std::string_view, 29> kSpaces = {
     " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\x1c",   "\x1d",
     "\x1e",   "\x1f",   "\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002",

@@ -1,4 +1,4 @@
-// Text that comes from elsewhere, cut and cleaned.
+// Cuts and cleans text from outside.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,17 @@
 
 namespace agent_graph {
 
-// The beginning of `text` (UTF-8), at most `bytes_max` long, cut between characters.
+// The longest prefix of `text` (UTF-8) with at most `bytes_max` bytes that does not split a
+// character.
 std::string_view CutAtCharacter(std::string_view text, size_t bytes_max);
 
-// The same, with blanks for control characters: a line of a log stays one.
+// The same, with control characters replaced by blanks, so that it stays one line in a log.
 std::string OneLine(std::string_view text, size_t bytes_max);
 
-// Nothing but white space, as Unicode has it.
+// True if `text` is empty or has only Unicode white space.
 bool IsBlank(std::string_view text);
 
-// Without the blanks at either end.
+// Removes `blanks` at both ends.
 std::string_view Trim(std::string_view text, std::string_view blanks = " \t");
 
 // True if `path`, cut at its slashes, has a component "." or "..": proxies and servers on the way

@@ -9,7 +9,7 @@ std::string LineAndColumn(std::string_view text, size_t offset) {
   const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
   const auto lines = std::ranges::count(before, '\n');
   const auto characters = std::ranges::count_if(before.substr(line_start), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;  // no continuation byte
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;  // not a continuation byte
   });
   return std::to_string(lines + 1) + ":" + std::to_string(characters + 1);
 }

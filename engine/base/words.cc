@@ -15,7 +15,7 @@ bool IsAsciiWordByte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// Bytes of the UTF-8 character that starts with `c`; 1 for what cannot start one.
+// Length of the UTF-8 character that starts with `c`; 1 for a byte that cannot start one.
 size_t CharacterBytes(char c) {
   const auto byte = static_cast<uint8_t>(c);
   if (byte >= 0xf0) return 4;
