@@ -8,7 +8,7 @@
 namespace agent_graph {
 namespace {
 
-// Copies must leave this many bytes, or this fraction of the disk.
+// Copies must leave this many bytes or this fraction (1/16) of the disk, whichever is less.
 constexpr uintmax_t kRoomLeft = 128 * 1024 * 1024;
 constexpr uintmax_t kRoomLeftShare = 16;
 

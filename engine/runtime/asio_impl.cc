@@ -1,2 +1,2 @@
-// Boost.Asio's own code, compiled once (BOOST_ASIO_SEPARATE_COMPILATION).
+// Compiles Boost.Asio once for the whole program (BOOST_ASIO_SEPARATE_COMPILATION).
 #include <boost/asio/impl/src.hpp>

@@ -41,7 +41,7 @@ CancelReason Cancellation::reason() const {
 
 void Cancellation::Cancel(CancelReason reason) const {
   if (reason == CancelReason::kNone) return;
-  const std::shared_ptr<State> state = state_;  // a callback may drop the last other reference
+  const std::shared_ptr<State> state = state_;  // a callback may release the last other reference
   std::unique_lock lock(state->mutex);
   if (state->reason.load(std::memory_order_relaxed) != CancelReason::kNone) return;
   state->reason.store(reason, std::memory_order_release);

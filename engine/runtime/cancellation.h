@@ -1,4 +1,5 @@
-// One cancellation per run: client abort, stop, deadline and shutdown all arrive here.
+// Cancellation of a run. Each run has one; client disconnects, stop requests, deadlines and
+// shutdown all use it.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +10,16 @@ namespace agent_graph::runtime {
 
 enum class CancelReason : uint8_t {
   kNone,
-  kClientGone,  // the peer closed its connection
+  kClientGone,  // the client closed its connection
   kStopped,     // POST /v1/graph/stop with cancel
   kDeadline,    // the run's deadline passed
-  kShutdown,    // the worker is leaving
+  kShutdown,    // the worker is shutting down
 };
 
 const char* CancelReasonName(CancelReason reason);  // "client_gone", "stopped", ...
 
-// Shared by the run and whoever may cancel it. Thread-safe; copies refer to the same cancellation.
+// Shared by the run and the code that may cancel it. Thread-safe; copies refer to the same
+// cancellation.
 class Cancellation {
  public:
   class Hook;
@@ -25,14 +27,14 @@ class Cancellation {
 
   Cancellation();
 
-  // The first reason wins; callbacks run once, on the calling thread, outside any lock. They are
-  // short, do not throw and never wait.
+  // The first reason is kept. Callbacks run once, on the calling thread, without a lock held; they
+  // must be short, must not throw and must not wait.
   void Cancel(CancelReason reason) const;
   bool cancelled() const { return reason() != CancelReason::kNone; }
   CancelReason reason() const;
 
-  // Calls `callback` when cancelled (at once if it already is) until the returned registration is
-  // destroyed. Destroying it waits for a callback that is running on another thread.
+  // Registers `callback` until the returned registration is destroyed. If already cancelled, calls
+  // it at once. Destroying the registration waits for a callback that is running on another thread.
   [[nodiscard]] std::unique_ptr<Registration> OnCancel(std::function<void()> callback) const;
 
  private:
@@ -40,8 +42,8 @@ class Cancellation {
   std::shared_ptr<State> state_;
 };
 
-// OnCancel without an allocation, for waits: a hook lives on the waiter's stack and the
-// cancellation outlives it. Not movable.
+// OnCancel without an allocation, for waits: the hook is on the waiter's stack, and the
+// cancellation must outlive it. Not movable.
 class Cancellation::Hook {
  public:
   using Callback = void (*)(void* context);
@@ -51,9 +53,10 @@ class Cancellation::Hook {
   Hook(const Hook&) = delete;
   Hook& operator=(const Hook&) = delete;
 
-  // Once. Calls back before it returns when the cancellation already happened.
+  // Call it once. If already cancelled, it runs the callback before it returns.
   void Attach(const Cancellation& cancellation);
-  // After this the callback neither runs nor will run (on another thread: see OnCancel).
+  // After this the callback neither runs nor will run. If it is running on another thread, waits
+  // for it.
   void Detach();
 
  private:

@@ -14,16 +14,16 @@
 namespace agent_graph::runtime {
 namespace {
 
-// The thread is the loop's only one; posting from other threads stays safe.
+// Only this thread runs the loop; posting from other threads is still safe.
 constexpr int kLoopConcurrency = 1;
 
-// Fibers that wake each other may run this often before sockets and timers get their turn.
+// Limit of rounds in which fibers may wake each other before sockets and timers are served.
 constexpr int kRoundsMax = 16;
 
 thread_local EngineThread* current_thread = nullptr;
 thread_local Fiber* current_fiber = nullptr;
 
-// What the C++ runtime keeps per thread about caught exceptions (Itanium C++ ABI 2.2.2).
+// The per-thread record of caught exceptions in the C++ runtime (Itanium C++ ABI 2.2.2).
 struct ExceptionGlobals {
   void* caught_exceptions;
   unsigned int uncaught_exceptions;
@@ -37,13 +37,13 @@ Fiber* Fiber::Current() {
 
 void Suspend() {
   Fiber* const fiber = current_fiber;
-  // A fiber that waits inside a catch block would otherwise exchange its exception with the next
+  // Otherwise a fiber that waits inside a catch block would exchange its exception with the next
   // fiber that runs on this thread.
   void* const globals = abi::__cxa_get_globals();
   ExceptionGlobals saved;
   std::memcpy(&saved, globals, sizeof saved);
   std::memset(globals, 0, sizeof saved);
-  // Nor does one pay for what another allocates.
+  // The allocation account belongs to the fiber, too.
   AllocationAccount* const account = std::exchange(AllocationAccount::Current(), nullptr);
   fiber->scheduler = std::move(fiber->scheduler).resume();
   AllocationAccount::Current() = account;
@@ -53,7 +53,8 @@ void Suspend() {
 void Yield() {
   Fiber* const fiber = current_fiber;
   if (fiber == nullptr) return;
-  // Not ready at once: its thread would resume it before it looks at a socket.
+  // Ready must be posted: if called here, the thread would resume the fiber before it serves a
+  // socket.
   boost::asio::post(fiber->thread.loop(), [fiber] { fiber->thread.Ready(fiber); });
   Suspend();
 }
@@ -65,7 +66,7 @@ EngineThread::EngineThread(Events events)
       alarm_(loop_) {}
 
 EngineThread::~EngineThread() {
-  // The last call of Ready may still be on its way out after the fiber it resumed has ended.
+  // The last call of Ready may still be returning after the fiber that it resumed has ended.
   while (outside_calls_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
 }
 
@@ -174,7 +175,7 @@ void EngineThread::RunBody(Fiber* fiber) const {
   } catch (...) {
     events_.on_uncaught("uncaught exception of unknown type");
   }
-  fiber->body = nullptr;  // what the body owns is released here, on the fiber
+  fiber->body = nullptr;  // destroys what the body owns, while still on the fiber
 }
 
 void EngineThread::AddTimer(Timer& timer) {
@@ -182,8 +183,8 @@ void EngineThread::AddTimer(Timer& timer) {
   ArmAlarm();
 }
 
-// The alarm stays as it is: at worst it rings for nobody, which costs less than moving it twice
-// for every wait that ends in time.
+// The alarm is not moved: an alarm without a due timer costs less than moving it twice for every
+// wait that ends in time.
 void EngineThread::RemoveTimer(Timer& timer) {
   if (timer.is_linked()) timers_.erase(timers_.iterator_to(timer));
 }

@@ -1,4 +1,4 @@
-// One engine thread: its event loop, the fibers that live on it and their timers.
+// One engine thread: its event loop, its fibers and their timers. Used only by Runtime.
 #pragma once
 
 #include <atomic>
@@ -20,30 +20,31 @@ namespace agent_graph::runtime {
 class EngineThread {
  public:
   struct Events {
-    std::function<void()> on_start;        // on the new thread
-    std::function<void()> on_fiber_ended;  // on this thread
+    std::function<void()> on_start;        // called on the new thread
+    std::function<void()> on_fiber_ended;  // called on this thread
     std::function<void(const std::string&)> on_uncaught;
   };
 
   explicit EngineThread(Events events);
-  // Only without live fibers and after Join.
+  // Requires that Join has returned and no fiber is alive.
   ~EngineThread();
   EngineThread(const EngineThread&) = delete;
   EngineThread& operator=(const EngineThread&) = delete;
 
-  // The calling engine thread, or null.
+  // The EngineThread that the caller runs on, or null.
   static EngineThread* Current();
 
   Status Start(const std::string& name);
   void Join();
   void Detach();
 
-  // Any thread.
+  // From any thread.
   void Spawn(std::function<void()> body);
-  // Any thread; exactly once per suspension. Resumes the fiber from the loop, never in this call.
+  // From any thread, exactly once per suspension. The loop resumes the fiber later, never this
+  // call.
   void Ready(Fiber* fiber);
 
-  // This thread only.
+  // From this thread only.
   void AddTimer(Timer& timer);
   void RemoveTimer(Timer& timer);
 
@@ -63,7 +64,7 @@ class EngineThread {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> keep_running_;
   std::thread thread_;
 
-  // This thread only.
+  // Used by this thread only.
   StackPool stacks_;
   FiberQueue ready_;
   bool run_ready_posted_ = false;

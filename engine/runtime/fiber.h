@@ -1,4 +1,4 @@
-// A fiber and the one function that suspends it.
+// Fiber, and the only function that suspends one.
 #pragma once
 
 #include <boost/context/fiber.hpp>
@@ -9,28 +9,28 @@ namespace agent_graph::runtime {
 
 class EngineThread;
 
-// Owned by its engine thread from Spawn to its end.
+// Owned by its engine thread from Spawn until it ends.
 struct Fiber {
   Fiber(EngineThread& engine_thread, std::function<void()> function)
       : thread(engine_thread), body(std::move(function)) {}
 
-  // The calling fiber, null outside.
+  // The calling fiber; null on a thread without one.
   static Fiber* Current();
 
   EngineThread& thread;
   std::function<void()> body;
   boost::context::fiber
-      context;  // where the fiber stands; empty before it starts and while it runs
-  boost::context::fiber scheduler;  // where its thread stands while the fiber runs
-  Fiber* next = nullptr;            // in a FiberQueue
+      context;  // suspended state of the fiber; empty before it starts and while it runs
+  boost::context::fiber scheduler;  // suspended state of its thread while the fiber runs
+  Fiber* next = nullptr;            // for FiberQueue
   bool started = false;
 };
 
-// Leaves the calling fiber until its thread resumes it (EngineThread::Ready). Every suspension of
-// the engine goes through here.
+// Suspends the calling fiber until its thread resumes it (EngineThread::Ready). Every suspension in
+// the engine goes through this function.
 void Suspend();
 
-// First in, first out, linked through Fiber::next.
+// A FIFO queue, linked through Fiber::next. Not thread-safe.
 class FiberQueue {
  public:
   bool empty() const { return head_ == nullptr; }

@@ -51,7 +51,7 @@ void IoPool::Push(std::function<void()> job) {
       threads_.push_back(std::move(thread));
       ++idle_;
     } else if (threads_.empty()) {
-      // Without any thread the work would never be done; late is better than never.
+      // The pool has no thread and none could be started: run the job here, so that it runs at all.
       job = std::move(jobs_.back());
       jobs_.pop_back();
       lock.unlock();

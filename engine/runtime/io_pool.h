@@ -1,4 +1,4 @@
-// Threads for the engine's own blocking work: files and large JSON.
+// IoPool: threads for the engine's own blocking work (files, large JSON).
 #pragma once
 
 #include <condition_variable>
@@ -11,16 +11,16 @@
 
 namespace agent_graph::runtime {
 
-// Thread-safe. The queue is bounded by the fibers that wait for it.
+// Thread-safe. The number of waiting fibers bounds the queue.
 class IoPool {
  public:
   IoPool(size_t threads_max, std::string thread_name, std::function<void()> on_start);
-  ~IoPool();  // finishes what is queued
+  ~IoPool();  // completes the queued jobs
   IoPool(const IoPool&) = delete;
   IoPool& operator=(const IoPool&) = delete;
 
-  // Waits for `work`; an exception of it is thrown here. On a fiber the fiber waits; a thread that
-  // is no fiber's runs it itself.
+  // Runs `work` on the pool and waits for it; rethrows its exception here. A fiber is suspended
+  // meanwhile; a thread that is not a fiber's runs the work itself.
   void Run(const std::function<void()>& work);
 
  private:

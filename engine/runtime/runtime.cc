@@ -58,7 +58,7 @@ struct Runtime::Implementation {
   Status StartThreads();
   void StartWaiting();
   void FiberEnded();
-  EngineThread* NextThread();  // mutex held
+  EngineThread* NextThread();  // requires the mutex
   Status StopFibers(Deadline deadline);
 
   const RuntimeOptions options;
@@ -74,8 +74,8 @@ struct Runtime::Implementation {
   size_t next_thread = 0;
   size_t live = 0;
   std::deque<Body> waiting;
-  bool detached = false;  // the engine threads were left to themselves, for good
-  bool clean = false;     // stopped and nothing is left that could run
+  bool detached = false;  // the engine threads were detached and keep running
+  bool clean = false;     // stopped, and nothing that could still run is left
 };
 
 Status Runtime::Implementation::StartThreads() {
@@ -153,7 +153,7 @@ Runtime::Runtime(RuntimeOptions options)
 
 Runtime::~Runtime() {
   if (implementation_->clean || Stop(MonotonicClock::now()).ok()) return;
-  // Its threads go on using it until the process ends.
+  // The threads use it until the process ends.
   static std::mutex mutex;
   static auto& left_running =
       *std::make_unique<std::vector<std::unique_ptr<Implementation>>>().release();

@@ -1,5 +1,5 @@
-// Sanitizer builds switch fibers with ucontext, which tells the sanitizer about the switch.
-// Debian's libboost_context is built without that variant, which lacks only what is defined here.
+// Sanitizer builds switch fibers with ucontext, which reports each switch to the sanitizer.
+// Debian's libboost_context is built without that variant; this file defines the missing parts.
 #if defined(BOOST_USE_UCONTEXT)
 
 #include <boost/context/fiber.hpp>
@@ -7,7 +7,7 @@
 namespace boost::context::detail {
 namespace {
 
-// The record of the thread itself, which is what runs when no fiber does.
+// The record of the thread itself, which runs when no fiber does.
 struct ThreadRecord {
   fiber_activation_record main;
   fiber_activation_record* current = &main;

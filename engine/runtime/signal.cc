@@ -13,10 +13,10 @@
 namespace agent_graph::runtime {
 namespace {
 
-// One wait in progress; lives on the waiter's stack.
+// One wait in progress, on the waiter's stack.
 struct Waiter {
-  Fiber* fiber = nullptr;                     // set: resume it; else:
-  std::condition_variable* wakeup = nullptr;  // of the waiting thread
+  Fiber* fiber = nullptr;                     // the fiber to resume; null: use `wakeup`
+  std::condition_variable* wakeup = nullptr;  // the waiting thread's
   bool woken = false;
   WakeReason reason = WakeReason::kNotified;
 };
@@ -26,7 +26,7 @@ struct Waiter {
 struct Signal::State {
   std::mutex mutex;
   bool notified = false;     // guarded by mutex
-  Waiter* waiter = nullptr;  // guarded by mutex; whoever clears it wakes it
+  Waiter* waiter = nullptr;  // guarded by mutex; the code that clears it must wake the waiter
 
   void Wake(WakeReason reason) {
     Fiber* fiber = nullptr;
@@ -38,7 +38,7 @@ struct Signal::State {
       woken->woken = true;
       woken->reason = reason;
       fiber = woken->fiber;
-      // Under the lock: the waiter and its condition variable may be gone right after it.
+      // With the lock held: right after it the waiter and its condition variable may be destroyed.
       if (fiber == nullptr) woken->wakeup->notify_one();
     }
     if (fiber != nullptr) fiber->thread.Ready(fiber);
@@ -51,7 +51,7 @@ struct Signal::State {
     static_cast<State*>(context)->Wake(WakeReason::kDeadline);
   }
 
-  // Registers the waiter unless there is nothing to wait for.
+  // Registers the waiter. False if the wait is over already.
   bool Enter(Waiter& entering) {
     std::lock_guard lock(mutex);
     if (notified) return false;
@@ -74,7 +74,7 @@ struct Signal::State {
   }
 
   void WaitOnThread(Waiter& entering, const Cancellation* cancellation, Deadline deadline) {
-    // Nobody would be left to run what is waited for.
+    // Waiting here would stop the loop that has to run what is waited for.
     assert(EngineThread::Current() == nullptr && "an event loop handler must not wait");
     thread_local std::condition_variable wakeup;
     entering.wakeup = &wakeup;
@@ -97,7 +97,7 @@ Signal::Signal() : state_(std::make_shared<State>()) {}
 Signal::~Signal() = default;
 
 void Signal::Notify() {
-  // The waiter may destroy this signal as soon as it is awake.
+  // The waiter may destroy this signal as soon as it wakes up.
   const std::shared_ptr<State> state = state_;
   state->Wake(WakeReason::kNotified);
 }

@@ -1,4 +1,4 @@
-// The one thing a fiber waits on.
+// Signal: the primitive that all waits of fibers are built on.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@ namespace agent_graph::runtime {
 
 enum class WakeReason { kNotified, kCancelled, kDeadline };
 
-// An auto-reset event with one waiter: a fiber, or a thread of the user pool (which is then parked
-// and does not count against the pool's bound), or any plain thread (tests, the owner process).
-// Notify is thread-safe and may come first. Wait returns at the first of: notified, cancelled,
-// deadline; a notification always wins over the other two when both have happened.
+// An auto-reset event with one waiter: a fiber, a thread of the user pool (parked meanwhile, so it
+// does not count against the pool's limit), or any other thread (tests, the state server). Notify
+// is thread-safe and may be called before Wait. Wait returns on notification, cancellation or the
+// deadline, whichever is first; a notification takes precedence if several have happened.
 class Signal {
  public:
   Signal();
@@ -26,7 +26,8 @@ class Signal {
   Signal& operator=(const Signal&) = delete;
 
   void Notify();
-  // `cancellation` may be null: clean-up work waits unmasked by a cancelled run.
+  // `cancellation` may be null: clean-up work must not be interrupted by the cancellation of its
+  // run.
   WakeReason Wait(const Cancellation* cancellation, Deadline deadline);
 
  private:
@@ -34,11 +35,11 @@ class Signal {
   std::shared_ptr<State> state_;
 };
 
-// Turns a failed wait into a Status; kNotified gives Ok.
+// The Status of an ended wait: Ok for kNotified.
 Status WakeStatus(WakeReason reason, const Cancellation* cancellation);
 
-// A value handed over once from any thread to one waiter. Copies share the value: the producer
-// keeps its own copy, so a waiter that gave up leaves nothing dangling.
+// A value that any thread passes once to one waiter. Copies share the value. The producer keeps its
+// own copy, so it may set the value after the waiter has given up.
 template <typename T>
 class Promise {
  public:
@@ -53,7 +54,7 @@ class Promise {
     state_->signal.Notify();
   }
 
-  // The value, or the reason why the wait ended without it. At most one caller, once.
+  // Returns the value, or the reason why the wait ended without it. Only one caller, once.
   Result<T> Wait(const Cancellation* cancellation, Deadline deadline) const {
     for (;;) {
       {

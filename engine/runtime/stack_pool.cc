@@ -37,7 +37,7 @@ void StackPool::Release(boost::context::stack_context& stack) noexcept {
     return;
   }
 #if defined(BOOST_USE_ASAN)
-  // The last frames of a fiber never return, so their red zones would outlive it.
+  // The last frames of a fiber never return, so their red zones would stay poisoned.
   __asan_unpoison_memory_region(static_cast<char*>(stack.sp) - kFiberStackBytes, kFiberStackBytes);
 #endif
   if (free_.size() >= kWarmStacksMax) {

@@ -1,5 +1,5 @@
-// Stacks of fibers: mapped with a guard page, kept in a free list because mapping and unmapping one
-// costs twice the CPU of a short request.
+// Stacks of fibers, each mapped with a guard page. They are kept in a free list, because mapping
+// and unmapping a stack costs twice the CPU time of a short request.
 #pragma once
 
 #include <boost/context/stack_context.hpp>
@@ -15,11 +15,12 @@ inline constexpr size_t kFiberStackBytes = 512 * 1024;
 inline constexpr size_t kFiberStackBytes = 128 * 1024;
 #endif
 inline constexpr size_t kFreeStacksMax = 256;
-// Free stacks beyond this many give back their pages, except the ones every fiber touches.
+// Free stacks beyond this number return their pages to the system, except the pages that every
+// fiber uses.
 inline constexpr size_t kWarmStacksMax = 64;
 inline constexpr size_t kTrimmedStackBytes = 8 * 1024;
 
-// One per engine thread and used by it alone.
+// One per engine thread, used only by that thread.
 class StackPool {
  public:
   StackPool() = default;
@@ -30,7 +31,7 @@ class StackPool {
   boost::context::stack_context Acquire();  // throws std::bad_alloc
   void Release(boost::context::stack_context& stack) noexcept;
 
-  // What Boost.Context asks for; copies refer to the same pool.
+  // The allocator interface of Boost.Context; copies refer to the same pool.
   class Allocator {
    public:
     explicit Allocator(StackPool& pool) : pool_(&pool) {}

@@ -9,9 +9,9 @@
 namespace agent_graph::runtime {
 namespace {
 
-constexpr size_t kThreadNameMax = 15;  // of the kernel
+constexpr size_t kThreadNameMax = 15;  // limit of the kernel
 
-// The mask is inherited, so it is set before the thread exists.
+// Blocks signals in a scope. A new thread inherits the mask, so it must be set before the start.
 class BlockSignals {
  public:
   BlockSignals() {

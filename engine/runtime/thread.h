@@ -1,4 +1,4 @@
-// Threads as a guest of nginx's process must start them.
+// Starts threads inside nginx's process.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace agent_graph::runtime {
 
-// Starts `body` on a thread that no signal is delivered to: the host's handlers belong to the
-// host's thread. Faults of the thread itself (SIGSEGV and its kind) stay unblocked.
+// Starts `body` on a thread that receives no signals, because the host's handlers must run on the
+// host's thread. Faults of the thread itself (SIGSEGV and similar) stay unblocked.
 Status StartThread(std::thread& thread, const std::string& name, std::function<void()> body);
 
 }  // namespace agent_graph::runtime

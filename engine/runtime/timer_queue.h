@@ -1,4 +1,4 @@
-// Deadlines of waiting fibers, ordered, without an allocation or a system call per wait.
+// The sorted deadlines of waiting fibers. A wait needs no allocation and no system call.
 #pragma once
 
 #include <boost/intrusive/set.hpp>
@@ -7,7 +7,7 @@
 
 namespace agent_graph::runtime {
 
-// Lives on the waiter's stack; belongs to one engine thread.
+// On the waiter's stack; used by one engine thread.
 struct Timer : boost::intrusive::set_base_hook<> {
   using Callback = void (*)(void* context);
 

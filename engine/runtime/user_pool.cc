@@ -140,7 +140,7 @@ void UserPool::RunWorker(Worker& worker) {
     const std::shared_ptr<Task> task = worker.task;
     lock.unlock();
     Outcome outcome{Call(*task->work, task->name, options_.function_bytes_max)};
-    task->work.reset();  // what the function owns is released before anyone hears that it is done
+    task->work.reset();  // what the function owns is destroyed before its end is reported
     lock.lock();
     const bool stays = FinishTask(worker);
     lock.unlock();
@@ -148,7 +148,7 @@ void UserPool::RunWorker(Worker& worker) {
     lock.lock();
     if (!stays) break;
   }
-  current_worker = nullptr;  // destructors of thread-local objects are no part of the pool's work
+  current_worker = nullptr;  // destructors of thread-local objects are not part of the pool's work
   --live_;
   worker.exited = true;
   worker_exited_.notify_all();
@@ -169,9 +169,10 @@ bool UserPool::TakeTask(Worker& worker, std::unique_lock<std::mutex>& lock) {
 bool UserPool::FinishTask(Worker& worker) {
   worker.task->worker = nullptr;
   worker.task.reset();
-  if (worker.written_off) return false;  // its replacement is at work
+  if (worker.written_off) return false;  // its replacement is running
   --active_;
-  // Enough idle threads for all that may run at once: more were needed while others were parked.
+  // There are enough idle threads for active_max functions. The others were needed while functions
+  // were parked.
   if (stopping_ || (idle_ >= options_.active_max && queue_.empty())) return false;
   ++idle_;
   return true;

@@ -1,4 +1,4 @@
-// Threads for user functions, which may block, wait or never come back.
+// UserPool: threads for user functions, which may block, wait or never return.
 #pragma once
 
 #include <atomic>
@@ -21,40 +21,40 @@
 
 namespace agent_graph::runtime {
 
-// Thread-safe. A function starts while fewer than `active_max` run and a thread is to be had; else
-// it waits in FIFO order, at most until its deadline. A function that waits in Signal::Wait is
-// parked and does not count as running; it goes on as soon as it is woken, so those that are woken
-// together may pass the bound for a moment.
+// Thread-safe. A function starts if fewer than `active_max` are running and a thread is available;
+// otherwise it is queued (FIFO), at most until its deadline. A function that waits in Signal::Wait
+// is parked and does not count as running. It continues as soon as it wakes up, so several that
+// wake up together may exceed the limit for a moment.
 class UserPool {
  public:
   struct Options {
     size_t active_max = 64;
-    size_t threads_max = 512;  // parked and written-off threads included
+    size_t threads_max = 512;  // including parked and written-off threads
     std::chrono::milliseconds write_off_grace{1000};
-    uint64_t function_bytes_max = UINT64_MAX;  // held by one function by operator new
+    uint64_t function_bytes_max = UINT64_MAX;  // bytes that one function may hold by operator new
     std::string thread_name;
-    std::function<void()> on_start;  // on each new thread
+    std::function<void()> on_start;  // called on each new thread
   };
 
   explicit UserPool(Options options);
-  // Only after a Stop that left nothing running.
+  // Only after a Stop that left no function running.
   ~UserPool();
   UserPool(const UserPool&) = delete;
   UserPool& operator=(const UserPool&) = delete;
 
-  // See Runtime::RunUserFunction. On a thread of a pool the work runs there.
+  // See Runtime::RunUserFunction. On a thread of a pool the work runs on that thread.
   Status Run(std::shared_ptr<std::function<void()>> work, const std::string& name,
              const Cancellation& cancellation, Deadline deadline);
 
-  // Functions nobody waits for any more that have not come back within the grace since then. Never
-  // waits, because nginx's thread asks: while the pool is busy it is the number of the last time.
+  // Number of functions that were given up and did not return within the grace time. Called from
+  // nginx's thread, so it never waits: while the pool is locked it returns the previous number.
   size_t written_off() const;
 
-  // Refuses new functions, waits for the running ones and joins their threads. The names of the
-  // functions still running at the deadline, whose threads are detached.
+  // Refuses new functions, waits for the running ones and joins their threads. Returns the names of
+  // the functions that are still running at the deadline; their threads are detached.
   std::vector<std::string> Stop(Deadline deadline);
 
-  // While it exists, the calling thread does not count as running when it is one of a pool.
+  // During its scope a calling pool thread does not count as running. No effect on other threads.
   class Parked {
    public:
     Parked();
@@ -67,13 +67,13 @@ class UserPool {
   struct Task;
   struct Worker;
 
-  void StartWork();         // mutex_ held
-  void StartWorker();       // mutex_ held
-  void JoinExited();        // mutex_ held
-  void GiveUp(Task& task);  // its waiter is leaving
+  void StartWork();         // requires mutex_
+  void StartWorker();       // requires mutex_
+  void JoinExited();        // requires mutex_
+  void GiveUp(Task& task);  // called when its waiter leaves
   void RunWorker(Worker& worker);
   bool TakeTask(Worker& worker, std::unique_lock<std::mutex>& lock);
-  bool FinishTask(Worker& worker);  // false: the thread is not needed any more
+  bool FinishTask(Worker& worker);  // false: the thread is no longer needed
 
   const Options options_;
 
@@ -84,8 +84,8 @@ class UserPool {
   std::deque<std::shared_ptr<Task>> queue_;  // guarded by mutex_, like the rest
   std::list<Worker> workers_;
   size_t live_ = 0;    // threads that have not exited
-  size_t idle_ = 0;    // of them, without a task
-  size_t active_ = 0;  // of them, running a task and neither parked nor written off
+  size_t idle_ = 0;    // live threads without a task
+  size_t active_ = 0;  // live threads that run a task and are neither parked nor written off
   bool stopping_ = false;
 };
 

@@ -1,11 +1,10 @@
-// Giving way between two pieces of work.
+// Yield: lets other fibers run between two pieces of work.
 #pragma once
 
 namespace agent_graph::runtime {
 
-// Lets the other fibers of the engine thread run that can, and its sockets and timers be looked at,
-// before the calling fiber goes on. For a fiber whose work others feed without end. Does nothing on
-// any other thread.
+// Lets the other ready fibers of the engine thread run, and serves its sockets and timers, before
+// the calling fiber continues. For a fiber whose input never ends. No effect on other threads.
 void Yield();
 
 }  // namespace agent_graph::runtime
