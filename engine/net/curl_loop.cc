@@ -16,7 +16,7 @@ using Descriptor = boost::asio::posix::stream_descriptor;
 
 }  // namespace
 
-// Belongs to libcurl, which opens and closes it; here it is only watched.
+// libcurl owns the socket, opens it and closes it; this code only watches it.
 struct CurlLoop::Socket {
   Socket(boost::asio::io_context& loop, curl_socket_t socket) : descriptor(loop), number(socket) {}
   ~Socket() { Release(); }
@@ -31,7 +31,7 @@ struct CurlLoop::Socket {
   Descriptor descriptor;
   const curl_socket_t number;
   int wanted = CURL_POLL_NONE;
-  bool reading = false;  // a wait is under way
+  bool reading = false;  // a wait is in progress
   bool writing = false;
   bool forgotten = false;
 };
@@ -95,7 +95,7 @@ int CurlLoop::OnSocket(CURL*, curl_socket_t descriptor, int wanted, void* self, 
     }
     return 0;
   } catch (const std::exception&) {
-    return -1;  // no memory, no room in epoll: the transfer fails
+    return -1;  // out of memory or epoll is full: the transfer fails
   }
 }
 
@@ -126,7 +126,8 @@ void CurlLoop::Forget(curl_socket_t descriptor) {
   sockets_.erase(found);
 }
 
-// Waits are one-shot: each is started again after libcurl had its turn and still wants it.
+// Waits are one-shot: each is started again after libcurl has handled the event, if libcurl still
+// wants it.
 void CurlLoop::Arm(const std::shared_ptr<Socket>& socket) {
   const auto wait = [this, &socket](bool Socket::* waiting, int wanted, Descriptor::wait_type type,
                                     int event) {
@@ -145,7 +146,8 @@ void CurlLoop::Arm(const std::shared_ptr<Socket>& socket) {
 }
 
 void CurlLoop::SetTimer(long timeout_ms) {
-  // Whenever a call is added. A timer would cost two system calls before its first byte is sent.
+  // Happens whenever a call is added. A timer would cost two system calls before the first byte is
+  // sent.
   if (timeout_ms == 0) {
     timeout_at_ = kNoDeadline;
     if (std::exchange(turn_posted_, true)) return;
@@ -159,8 +161,8 @@ void CurlLoop::SetTimer(long timeout_ms) {
   ArmTimer();
 }
 
-// libcurl moves its timeout with nearly every piece it receives. The timer stays as it is while it
-// is early enough: at worst it rings for nothing.
+// libcurl changes its timeout with almost every piece that it receives. A timer that expires early
+// enough is not moved: an expiry that finds nothing due is cheap.
 void CurlLoop::ArmTimer() {
   if (timeout_at_ >= timer_at_) return;
   timer_at_ = timeout_at_;

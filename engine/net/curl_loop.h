@@ -1,4 +1,4 @@
-// Drives libcurl's transfers on one engine thread's event loop.
+// CurlLoop: drives libcurl's transfers on the event loop of one engine thread.
 #pragma once
 
 #include <curl/curl.h>
@@ -14,15 +14,16 @@
 
 namespace agent_graph::net {
 
-// One transfer's callback. It runs inside libcurl or right after it: it may wake a fiber but must
-// neither resume one nor add or remove transfers.
+// Completion callback of one transfer. It runs inside libcurl or right after it: it may wake a
+// fiber, but must neither resume one nor add or remove transfers.
 class CurlTransfer {
  public:
   virtual ~CurlTransfer() = default;
   virtual void OnDone(CURLcode result) = 0;
 };
 
-// Engine thread only. A service of its event loop: made on first use, destroyed with the loop.
+// For the engine thread only. It is a service of its event loop: created on first use, destroyed
+// with the loop.
 class CurlLoop : public boost::asio::execution_context::service {
  public:
   static boost::asio::execution_context::id id;
@@ -31,12 +32,12 @@ class CurlLoop : public boost::asio::execution_context::service {
   ~CurlLoop() override;
   static CurlLoop& Of(boost::asio::io_context& loop);
 
-  // A handle with default options; null when there is no memory. Give it back when done.
+  // Returns a handle with default options; null if out of memory. Give it back after use.
   CURL* TakeHandle();
   void GiveBack(CURL* handle);
 
   bool Add(CURL* handle, CurlTransfer* transfer);
-  // Also before its end, which closes its connection.
+  // Removes a transfer. Before its end this closes its connection.
   void Remove(CURL* handle);
 
  private:
@@ -55,9 +56,9 @@ class CurlLoop : public boost::asio::execution_context::service {
 
   boost::asio::io_context& loop_;
   boost::asio::steady_timer timer_;
-  Deadline timer_at_ = kNoDeadline;    // when it rings
+  Deadline timer_at_ = kNoDeadline;    // when the timer expires
   Deadline timeout_at_ = kNoDeadline;  // when libcurl wants to be called
-  bool turn_posted_ = false;           // libcurl is called at the loop's next turn
+  bool turn_posted_ = false;           // libcurl will be called in the loop's next turn
   CURLM* multi_;
   std::unordered_map<curl_socket_t, std::shared_ptr<Socket>> sockets_;
   std::vector<CURL*> free_handles_;

@@ -1,8 +1,8 @@
-// HTTP/1.1 requests from fibers: start a call, then read its reply piece by piece.
+// HTTP/1.1 requests from fibers: start a call, then read the reply piece by piece.
 //
-// Each engine thread has its own connections, kept for reuse. While the fiber does not read, the
-// call buffers at most kReadAheadBytes and then leaves the rest in the socket, so that the server
-// feels the pace of whoever consumes the reply.
+// Each engine thread has its own connections and reuses them. While the fiber does not read, the
+// call buffers at most kReadAheadBytes and leaves the rest in the socket, so that backpressure
+// reaches the server.
 #pragma once
 
 #include <chrono>
@@ -34,16 +34,17 @@ struct HttpRequest {
   std::string url;  // http or https
   HttpHeaders headers;
   std::string body;
-  std::optional<uint64_t> upload_bytes;  // so many are given by HttpCall::Write, in place of `body`
-  // Use a new connection, which is closed afterwards, and send the request once at most. Otherwise
-  // a kept connection is used if there is one; when the server drops it before the first byte of a
-  // reply, whatever it has done by then, the request is sent a second time, on a new connection.
-  // There is never a third time. A body of `upload_bytes` is not sent again in any case.
+  // If set, the body has this many bytes and is passed to HttpCall::Write; `body` is not used.
+  std::optional<uint64_t> upload_bytes;
+  // True: use a new connection, close it afterwards, and send the request at most once. False:
+  // reuse a kept connection if there is one. If the server drops it before the first byte of a
+  // reply (it may have processed the request), the request is sent a second time on a new
+  // connection, never a third time. A body of `upload_bytes` is never sent again.
   bool once = false;
   std::chrono::milliseconds connect_timeout{10'000};
-  std::chrono::milliseconds first_byte_timeout{60'000};  // from the start until the head is there
-  std::chrono::milliseconds idle_timeout{60'000};        // of one Read
-  Deadline deadline = kNoDeadline;                       // of the whole call
+  std::chrono::milliseconds first_byte_timeout{60'000};  // from the start to the complete head
+  std::chrono::milliseconds idle_timeout{60'000};        // limit for one Read
+  Deadline deadline = kNoDeadline;                       // limit for the whole call
   size_t reply_bytes_max = 4 * 1024 * 1024;
 };
 
@@ -51,37 +52,38 @@ struct HttpHead {
   int status = 0;
   HttpHeaders headers;  // names in lower case
 
-  // The first value of `name` (lower case), or empty.
+  // The first value of `name` (lower case), or an empty view.
   std::string_view Header(std::string_view name) const;
 };
 
-// A call in flight; belongs to the fiber that started it. Destroying it before the end of the reply
-// closes the connection at once.
+// A call in flight. It belongs to the fiber that started it; not thread-safe. Destroying it before
+// the end of the reply closes the connection at once.
 //
-// Failures: kCancelled, kDeadlineExceeded (the deadline), kUnavailable (no connection, the
-// connection was lost, a timeout), kResourceExhausted (the reply is larger than its bound),
-// kInvalidArgument (a URL or certificate that cannot work: do not try again). Texts name no host;
-// the detail does.
+// Failures: kCancelled, kDeadlineExceeded (the deadline), kUnavailable (cannot connect, connection
+// lost, timeout), kResourceExhausted (the reply exceeds reply_bytes_max), kInvalidArgument (a URL
+// or certificate that cannot work: do not retry). Messages contain no host name; the detail does.
 class HttpCall {
  public:
   ~HttpCall();
   HttpCall(const HttpCall&) = delete;
   HttpCall& operator=(const HttpCall&) = delete;
 
-  // The next piece of a body of `upload_bytes`; waits until the one before it was taken. What the
-  // server does not want any more, because it has answered or is gone, is dropped: ReadHead tells.
+  // Sends the next piece of a body of `upload_bytes`; waits until the piece before it was sent. If
+  // the server has already replied or closed the connection, the piece is dropped; ReadHead returns
+  // the outcome.
   Status Write(std::string piece);
-  // Waits for status line and headers. Valid as long as the call.
+  // Waits for the status line and the headers. The pointer is valid as long as the call.
   Result<const HttpHead*> ReadHead();
-  // Waits for the next piece of the body; empty at its end.
+  // Waits for the next piece of the body; returns an empty string at its end.
   Result<std::string> Read();
-  // The rest of the body, cut after `bytes_max`.
+  // Reads the rest of the body and cuts it after `bytes_max` bytes.
   Result<std::string> ReadRest(size_t bytes_max);
-  // How often the request was sent: 0 (not connected yet), 1 or 2. Each may have cost money.
+  // How often the request was sent: 0 (not connected yet), 1 or 2. Each send may have caused costs.
   int sends() const;
-  // Ends the call at `deadline` if that is earlier than its own.
+  // Sets an earlier deadline for the call. Has no effect if its own is earlier.
   void LimitDeadline(Deadline deadline);
-  // Drops the rest of the body, waiting at most `patience`, so that the connection can be reused.
+  // Reads and drops the rest of the body, for at most `patience`, so that the connection can be
+  // reused.
   void Drain(std::chrono::milliseconds patience);
 
   class Transfer;
@@ -92,13 +94,13 @@ class HttpCall {
   std::unique_ptr<Transfer> transfer_;
 };
 
-// Immutable, hence thread-safe. Proxies and the CA file (CURL_CA_BUNDLE, SSL_CERT_FILE) come from
-// `environment`, never from the process's own.
+// Immutable, so it is thread-safe. The proxies and the CA file (CURL_CA_BUNDLE, SSL_CERT_FILE) come
+// from `environment`, never from the environment of the process.
 class HttpClient {
  public:
   explicit HttpClient(const Environment& environment);
 
-  // On a fiber. Returns at once; failures of the connection come with ReadHead.
+  // Call it on a fiber. Returns at once; ReadHead reports connection failures.
   Result<std::unique_ptr<HttpCall>> Start(HttpRequest request,
                                           const runtime::Cancellation& cancellation) const;
 

@@ -14,11 +14,11 @@ namespace agent_graph::net {
 namespace {
 
 constexpr std::string_view kLineBlanks = " \t\r\n";
-// libcurl reads once a turn, with a poll and a recv. Of the buffer of a call whose tokens come in
-// small pieces only the first page is ever touched.
+// libcurl reads once per turn, with a poll and a recv. A call that receives tokens in small pieces
+// only touches the first page of this buffer.
 constexpr long kReceiveBufferBytes = 16 * 1024;
 
-// What to tell the client about a transfer that failed.
+// The message to the client about a failed transfer.
 Status TransferStatus(CURLcode result) {
   switch (result) {
     case CURLE_URL_MALFORMAT:
@@ -60,8 +60,8 @@ HttpCall::Transfer::Transfer(CurlLoop& loop, HttpRequest request,
 HttpCall::Transfer::~Transfer() {
   if (added_) loop_.Remove(handle_);
   if (resend_refused_) {
-    // It would still want to rewind its body, which fails the next upload: a reset does not clear
-    // it.
+    // The handle would still try to rewind its body, which makes the next upload fail: a reset does
+    // not clear that.
     curl_easy_cleanup(handle_);
   } else if (handle_ != nullptr) {
     loop_.GiveBack(handle_);
@@ -81,7 +81,7 @@ Status HttpCall::Transfer::Start(const HttpRoute& route) {
   return added_ ? Status::Ok() : TransferStatus(CURLE_OUT_OF_MEMORY);
 }
 
-// What would end its line, and begin one that nobody meant to send.
+// A line break in a header would end its line and inject another header.
 bool HttpCall::Transfer::HeadersAreSafe() const {
   const auto is_safe = [](const std::string& text) {
     return std::none_of(text.begin(), text.end(), [](char c) {
@@ -100,7 +100,7 @@ bool HttpCall::Transfer::SetHeaders() {
     if (longer != nullptr) header_list_ = longer;
     return longer != nullptr;
   };
-  // Without this libcurl waits for "100 Continue" before it sends a larger body.
+  // Without this, libcurl waits for "100 Continue" before it sends a large body.
   if (!append("Expect:")) return false;
   for (const auto& [name, value] : request_.headers) {
     std::string line = name;
@@ -130,18 +130,18 @@ void HttpCall::Transfer::SetOptions(const HttpRoute& route) {
   }
   set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
   set(CURLOPT_HTTPHEADER, header_list_);
-  // Set even when empty: libcurl would else look into the process's environment.
+  // Set even if empty: otherwise libcurl reads the environment of the process.
   set(CURLOPT_PROXY, route.proxy.c_str());
-  set(CURLOPT_NOPROXY, "");  // the route has none where it must not
+  set(CURLOPT_NOPROXY, "");  // the route has already applied no_proxy
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  // Debian's default CA directory switches off libcurl's cache of the parsed store, which then
-  // costs each new connection tens of milliseconds of this thread.
+  // Debian's default CA directory disables libcurl's cache of the parsed certificate store. Without
+  // the cache each new connection costs tens of milliseconds of this thread.
   set(CURLOPT_CAPATH, static_cast<char*>(nullptr));
   set(CURLOPT_CAINFO, route.ca_file.c_str());
   set(CURLOPT_PROXY_CAPATH, static_cast<char*>(nullptr));
   set(CURLOPT_PROXY_CAINFO, route.ca_file.c_str());
   set(CURLOPT_NOSIGNAL, 1L);
-  set(CURLOPT_QUICK_EXIT, 1L);  // never wait for a resolver thread when a call is cancelled
+  set(CURLOPT_QUICK_EXIT, 1L);  // a cancelled call must not wait for a resolver thread
   set(CURLOPT_TCP_KEEPALIVE, 1L);
   set(CURLOPT_BUFFERSIZE, kReceiveBufferBytes);
   SetConnectionOptions();
@@ -153,9 +153,9 @@ void HttpCall::Transfer::SetOptions(const HttpRoute& route) {
   set(CURLOPT_WRITEDATA, this);
 }
 
-// libcurl sends a request again, whatever its method, when a kept connection is lost before the
-// first byte of the reply: up to five times, each on the next kept connection, and without an
-// option against it. Its callbacks before each connection and before each request bound that.
+// If a kept connection is lost before the first byte of the reply, libcurl sends the request again,
+// whatever its method: up to five times, each on the next kept connection, and no option turns that
+// off. Its callbacks before each connection and before each request limit it here.
 void HttpCall::Transfer::SetConnectionOptions() {
   curl_easy_setopt(handle_, CURLOPT_FRESH_CONNECT, request_.once ? 1L : 0L);
   curl_easy_setopt(handle_, CURLOPT_FORBID_REUSE, request_.once ? 1L : 0L);
@@ -170,7 +170,7 @@ bool HttpCall::Transfer::MaySend() {
   return !resend_refused_;
 }
 
-// Refuses here rather than in OnSend alone: no connection is made in vain.
+// Checked here as well as in OnSend, so that no useless connection is opened.
 curl_socket_t HttpCall::Transfer::OnOpen(void* self, curlsocktype, curl_sockaddr* address) {
   if (!static_cast<Transfer*>(self)->MaySend()) return CURL_SOCKET_BAD;
   return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
@@ -180,7 +180,7 @@ int HttpCall::Transfer::OnSend(void* self, char*, char*, int, int) {
   auto& transfer = *static_cast<Transfer*>(self);
   if (!transfer.MaySend()) return CURL_PREREQFUNC_ABORT;
   ++transfer.sends_;
-  // For a second send: the other kept connections may be as dead as the first.
+  // For a second send: the other kept connections may be dead, too.
   curl_easy_setopt(transfer.handle_, CURLOPT_FRESH_CONNECT, 1L);
   return CURL_PREREQFUNC_OK;
 }
@@ -264,7 +264,7 @@ Status HttpCall::Transfer::Write(std::string piece) {
   if (head_complete_ || done_) return Status::Ok();
   upload_ = std::move(piece);
   upload_taken_ = 0;
-  // May call GiveUpload at once.
+  // This may call GiveUpload at once.
   if (std::exchange(upload_paused_, false)) curl_easy_pause(handle_, CURLPAUSE_CONT);
   return Status::Ok();
 }
@@ -290,7 +290,7 @@ Result<std::string> HttpCall::Transfer::Read() {
     AG_RETURN_IF_ERROR(CheckStillWanted());
     if (!body_.empty()) {
       std::string piece = std::exchange(body_, {});
-      // May call TakeBody at once with what libcurl kept back.
+      // This may call TakeBody at once with the data that libcurl has buffered.
       if (std::exchange(paused_, false)) curl_easy_pause(handle_, CURLPAUSE_CONT);
       return piece;
     }
@@ -304,7 +304,7 @@ void HttpCall::Transfer::LimitDeadline(Deadline deadline) {
   request_.deadline = std::min(request_.deadline, deadline);
 }
 
-// Data that keeps coming would hide a cancellation and the deadline from the wait.
+// While data keeps arriving, waits return without noticing a cancellation or the deadline.
 Status HttpCall::Transfer::CheckStillWanted() const {
   if (cancellation_.cancelled()) {
     return runtime::WakeStatus(runtime::WakeReason::kCancelled, &cancellation_);

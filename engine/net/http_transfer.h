@@ -1,5 +1,5 @@
-// One HTTP call: libcurl's callbacks on one side, the reading fiber on the other. Both run on the
-// same engine thread, one after the other, so that nothing here is locked.
+// One HTTP call, between libcurl's callbacks and the fiber that reads. Both run on the same engine
+// thread, one after the other, so no locks are needed.
 #pragma once
 
 #include <curl/curl.h>
@@ -63,16 +63,16 @@ class HttpCall::Transfer : public CurlTransfer {
 
   const int sends_max_;
   int sends_ = 0;
-  bool resend_refused_ = false;  // a kept connection was lost and libcurl wanted to send again
+  bool resend_refused_ = false;  // a kept connection was lost and libcurl wanted to send once more
 
   std::string upload_;       // the piece that is being sent
-  size_t upload_taken_ = 0;  // of it
+  size_t upload_taken_ = 0;  // bytes of `upload_` sent so far
   bool upload_paused_ = false;
 
   HttpHead head_;
   size_t head_bytes_ = 0;
   bool head_complete_ = false;
-  std::string body_;  // received, not read yet
+  std::string body_;  // received but not read yet
   size_t body_bytes_ = 0;
   bool paused_ = false;
   bool too_large_ = false;

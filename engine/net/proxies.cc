@@ -31,14 +31,14 @@ bool IsInNetwork(const ip::address& address, std::string_view network) {
   return !error && ip::network_v6(address.to_v6(), range.prefix_length()).canonical() == range;
 }
 
-// "example.com" covers itself and "a.example.com"; a dot before it makes no difference.
+// "example.com" matches itself and "a.example.com"; a leading dot makes no difference.
 bool Covers(std::string_view pattern, std::string_view host) {
   while (pattern.starts_with('.')) pattern.remove_prefix(1);
   if (pattern.empty() || !host.ends_with(pattern)) return false;
   return host.size() == pattern.size() || host[host.size() - pattern.size() - 1] == '.';
 }
 
-// Takes the port off; empty: there is none.
+// Removes the port from `pattern` and returns it; empty: there is none.
 std::string_view TakePort(std::string_view& pattern) {
   const size_t bracket = pattern.rfind(']');
   const size_t colon = pattern.rfind(':');
@@ -68,7 +68,8 @@ std::vector<std::string> Split(std::string_view list) {
   return entries;
 }
 
-// With scheme and port, which programs guess differently. What cannot be read stays as it is.
+// Adds the scheme and the port, because programs assume different defaults. A value that cannot be
+// parsed is not changed.
 std::string Complete(std::string proxy) {
   if (proxy.empty()) return proxy;
   if (proxy.find("://") == std::string::npos) proxy.insert(0, "http://");
@@ -88,8 +89,8 @@ std::string FirstOf(const Environment& environment, const std::vector<std::strin
   return {};
 }
 
-// HTTP_PROXY may be read: this environment is the operator's, no request can set it as it can that
-// of a CGI program.
+// Reading HTTP_PROXY is safe: this environment belongs to the operator. In a CGI program a request
+// could set that variable.
 Proxies::Proxies(const Environment& environment)
     : http_(Complete(FirstOf(environment, {"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"}))),
       https_(

@@ -1,5 +1,5 @@
-// Which proxy leads to a URL, by the variables that programs agree on: http_proxy, https_proxy,
-// all_proxy and no_proxy, also in capitals. ws counts as http, wss as https.
+// Chooses the proxy for a URL from the usual environment variables: http_proxy, https_proxy,
+// all_proxy and no_proxy, in lower or upper case. ws uses the proxy of http, wss that of https.
 #pragma once
 
 #include <array>
@@ -14,12 +14,12 @@ namespace agent_graph::net {
 inline constexpr std::array<std::string_view, 6> kProxyVariables = {
     "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
 
-// Immutable, hence thread-safe.
+// Immutable, so it is thread-safe.
 class Proxies {
  public:
   explicit Proxies(const Environment& environment);
 
-  // The proxy's address as the variable has it; empty: none, the host is reached directly.
+  // The proxy's address from the variable; empty: no proxy, connect directly.
   std::string For(std::string_view url) const;
 
  private:
@@ -27,12 +27,12 @@ class Proxies {
 
   std::string http_;
   std::string https_;
-  // Of no_proxy: "*", names that cover those below them, addresses, networks ("10.0.0.0/8"); a name
-  // or address may end with a port.
+  // Entries of no_proxy: "*", host names (which include their subdomains), addresses and networks
+  // ("10.0.0.0/8"). A name or an address may end with a port.
   std::vector<std::string> exceptions_;
 };
 
-// The first of `names` that the environment has and that is not empty.
+// The value of the first of `names` that is set and not empty.
 std::string FirstOf(const Environment& environment, const std::vector<std::string_view>& names);
 
 }  // namespace agent_graph::net

@@ -28,7 +28,7 @@ using boost::system::error_code;
 using StreamEndpoint = boost::asio::generic::stream_protocol::endpoint;
 
 constexpr size_t kReadBytes = 16 * 1024;
-// For a thread with much to do to get to what the server has done in time.
+// Extra time when the data has already arrived but this thread was too busy to read it.
 constexpr std::chrono::seconds kOwnDelayMax{10};
 constexpr std::chrono::seconds kResolveMax{1};
 
@@ -65,7 +65,7 @@ RedisReply Convert(const redisReply& reply) {
   return out;
 }
 
-// hiredis believes any element count and allocates for it.
+// hiredis trusts any element count and allocates memory for it.
 redisReplyObjectFunctions* BoundedFunctions() {
   static const redisReplyObjectFunctions* const kOriginal = [] {
     redisReader* reader = redisReaderCreate();
@@ -123,7 +123,7 @@ Resolution Resolve(const RedisEndpoint& endpoint) {
   return resolution;
 }
 
-// A name server may take its time: a fiber of its own waits for it, this one for a second.
+// A name server may be slow: another fiber waits for it, and this one waits at most kResolveMax.
 Result<std::vector<StreamEndpoint>> Addresses(const RedisEndpoint& endpoint) {
   if (endpoint.host.empty()) {
     boost::asio::local::stream_protocol::endpoint local(endpoint.socket_path);
@@ -145,8 +145,8 @@ Result<std::vector<StreamEndpoint>> Addresses(const RedisEndpoint& endpoint) {
 
 }  // namespace
 
-// One command at a time. Handlers hold the connection, so that bytes they may still touch outlive a
-// fiber that gave up.
+// One command at a time. Handlers hold a reference to the connection, so that the buffers they may
+// still use outlive a fiber that gave up.
 class RedisClient::Connection : public std::enable_shared_from_this<RedisClient::Connection> {
  public:
   explicit Connection(boost::asio::io_context& loop)
@@ -168,7 +168,7 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
     return status;
   }
 
-  // The server's time begins anew when it has the command.
+  // The server's time limit starts again when the command has been sent.
   Result<RedisReply> Call(const std::vector<std::string>& arguments,
                           std::chrono::milliseconds patience) {
     command_ = Encode(arguments);
@@ -179,7 +179,7 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
     return ReadReply(DeadlineAfter(patience));
   }
 
-  // False when the server has closed it, or said something that nobody asked for.
+  // False if the server has closed the connection or sent unexpected data.
   bool Usable() {
     if (!socket_.is_open()) return false;
     char byte;
@@ -188,8 +188,8 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
   }
 
  private:
-  // Starts an operation, which needs `event` of the socket, and waits for its end. Past the
-  // deadline the socket is closed.
+  // Starts an operation that needs `event` of the socket and waits for its end. Closes the socket
+  // at the deadline.
   template <typename Start>
   Result<size_t> Wait(short event, Deadline deadline, Start start) {
     runtime::Promise<std::pair<error_code, size_t>> promise;
@@ -243,14 +243,14 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
   std::array<char, kReadBytes> bytes_;
 };
 
-// Per event loop: idle connections, how many there are in all, and who waits for one. Only fibers
-// of the loop's thread touch what is the loop's.
+// Per event loop: idle connections, the number of all connections, and the calls that wait for one.
+// Only fibers on the loop's thread use its entry.
 class RedisClient::Pool {
  public:
   using Loop = boost::asio::io_context*;
 
-  // A connection; null when a new one may be opened; kResourceExhausted: none until `deadline`;
-  // anything else: what the server failed somebody with meanwhile.
+  // Returns a connection, or null if the caller may open a new one. kResourceExhausted: none became
+  // free until `deadline`. Any other failure: the server made another call fail meanwhile.
   Result<std::shared_ptr<Connection>> Take(Loop loop, Deadline deadline) {
     Entry& entry = EntryOf(loop);
     while (!entry.idle.empty()) {
@@ -264,7 +264,7 @@ class RedisClient::Pool {
       return std::shared_ptr<Connection>();
     }
     AG_ASSIGN_OR_RETURN(std::shared_ptr<Connection> connection, WaitForOne(entry, deadline));
-    // The server may close one after its reply; then this one's place is free for a new one.
+    // The server may close a connection after its reply; then its slot is free for a new one.
     if (!connection->Usable()) connection.reset();
     return connection;
   }
@@ -308,7 +308,7 @@ class RedisClient::Pool {
   }
 
   std::mutex mutex_;
-  std::map<Loop, Entry> entries_;  // the map is guarded by mutex_
+  std::map<Loop, Entry> entries_;  // mutex_ guards the map itself
 };
 
 RedisClient::RedisClient(RedisEndpoint endpoint)

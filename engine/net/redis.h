@@ -1,5 +1,5 @@
-// Redis commands from fibers. hiredis encodes and decodes; the sockets are the engine thread's own,
-// so that a server that hangs costs one deadline and never a thread.
+// Redis commands from fibers. hiredis encodes and decodes; the sockets belong to the engine
+// thread's loop, so a server that hangs delays a call until its deadline and never blocks a thread.
 #pragma once
 
 #include <cstddef>
@@ -16,24 +16,24 @@
 namespace agent_graph::net {
 
 // redis://[[user]:password@]host[:port][/database] or unix://[[user]:password@]/path[?db=number];
-// either may have the parameter timeout_ms=number.
+// both may have the parameter timeout_ms=number.
 struct RedisEndpoint {
-  std::string host;  // empty: a Unix socket
+  std::string host;  // empty: use socket_path
   uint16_t port = 6379;
   std::string socket_path;
   std::string user;
-  std::string password;  // never in a message
+  std::string password;  // never appears in a message
   int database = 0;
-  std::optional<std::chrono::milliseconds> timeout;  // of an answer; unset: the caller decides
+  std::optional<std::chrono::milliseconds> timeout;  // for a reply; not set: the caller chooses
 };
 
-// Failures do not quote the URL, which may hold a password.
+// Failures do not quote the URL, because it may contain a password.
 Result<RedisEndpoint> ParseRedisUrl(std::string_view url);
 
 struct RedisReply {
   enum class Type : uint8_t { kNil, kText, kInteger, kError, kArray };
   Type type = Type::kNil;
-  std::string text;  // kText (a status, too) and kError
+  std::string text;  // kText (including a status) and kError
   int64_t integer = 0;
   std::vector<RedisReply> elements;
 };
@@ -42,15 +42,15 @@ inline constexpr size_t kRedisReplyBytesMax = 1024 * 1024;
 inline constexpr size_t kRedisArrayElementsMax = 1024;
 inline constexpr size_t kRedisConnectionsMax = 16;  // per engine thread
 
-// How long a call waits: in the queue for a connection, and then for each step of the server. The
-// server is not held to account for the crowd before it.
+// How long a call waits: for a free connection, and then for each step of the server. The two are
+// separate because waiting for a connection is not the server's fault.
 struct RedisPatience {
   std::chrono::milliseconds connection{0};
   std::chrono::milliseconds server{0};
 };
 
-// Thread-safe. Connections are made when they are needed and kept; each belongs to the engine
-// thread that made it. Destroy it after the runtime stopped and before its loops are gone.
+// Thread-safe. Connections are opened when needed and kept; each belongs to the engine thread that
+// opened it. Destroy the client after the runtime has stopped and before its loops are destroyed.
 class RedisClient {
  public:
   explicit RedisClient(RedisEndpoint endpoint);
@@ -58,10 +58,11 @@ class RedisClient {
   RedisClient(const RedisClient&) = delete;
   RedisClient& operator=(const RedisClient&) = delete;
 
-  // On a fiber. kUnavailable: no connection, or lost; the command may have been executed.
-  // kDeadlineExceeded: the server did not answer; kResourceExhausted: no connection became free;
-  // kDataLoss: not the Redis protocol, or too large a reply. An error reply is a reply. A call that
-  // fails for the server's sake takes those along that wait for a connection.
+  // Call it on a fiber. kUnavailable: cannot connect, or connection lost (the command may have been
+  // executed). kDeadlineExceeded: the server did not reply in time. kResourceExhausted: no
+  // connection became free. kDataLoss: not the Redis protocol, or the reply is too large. An error
+  // reply of the server is Ok, with type kError. If the server makes a call fail, the calls that
+  // wait for a connection fail with it.
   Result<RedisReply> Call(const std::vector<std::string>& arguments, RedisPatience patience);
 
  private:

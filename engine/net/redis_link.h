@@ -1,5 +1,6 @@
-// A Redis that a service works with but does not depend on: what fails is answered by nothing, told
-// once, and left alone for a while, so that a server that hangs costs few requests its timeout.
+// RedisLink: a Redis server that a service uses but does not depend on. A failure is logged once,
+// and then the server is not called for a while, so that only few requests wait for a server that
+// hangs.
 #pragma once
 
 #include <atomic>
@@ -12,20 +13,21 @@
 
 namespace agent_graph::net {
 
-// How long the server may take to answer, unless its URL says otherwise.
+// Default limit for a reply; the URL may set another.
 inline constexpr std::chrono::milliseconds kRedisLinkTimeout{100};
 inline constexpr std::chrono::milliseconds kRedisLinkPause{2'000};
 
-// Thread-safe; calls on fibers.
+// Thread-safe; call it on fibers.
 class RedisLink {
  public:
-  using Warn = std::function<void(const std::string&)>;  // from any thread
+  using Warn = std::function<void(const std::string&)>;  // called on any thread
 
-  // Warnings begin with `name`; `meanwhile` says what happens without it.
+  // Warnings begin with `name`; `meanwhile` describes what the service does without the server.
   RedisLink(RedisEndpoint endpoint, std::string name, std::string meanwhile, Warn warn);
 
-  // kResourceExhausted: there was no connection within `crowd_patience` (or the server's timeout),
-  // which is no fault of the server's. Anything else: it failed, just now or lately.
+  // kResourceExhausted: no connection became free within `crowd_patience` (default: the server's
+  // timeout), which is not the server's fault. Any other failure: the server failed now, or
+  // recently and is paused.
   Result<RedisReply> Call(const std::vector<std::string>& arguments,
                           std::optional<std::chrono::milliseconds> crowd_patience = std::nullopt);
   bool paused() const { return MonotonicClock::now().time_since_epoch().count() < paused_until_; }
@@ -37,7 +39,7 @@ class RedisLink {
   const std::string meanwhile_;
   const Warn warn_;
   std::atomic<int64_t> paused_until_{0};  // ticks of MonotonicClock
-  std::atomic<bool> failing_{false};      // told already
+  std::atomic<bool> failing_{false};      // already logged
 };
 
 }  // namespace agent_graph::net

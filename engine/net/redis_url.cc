@@ -67,7 +67,7 @@ Status ReadTimeout(std::string_view text, RedisEndpoint& endpoint) {
   return Status::Ok();
 }
 
-// Parameters behind the "?", separated by "&".
+// The parameters after the "?", separated by "&".
 Status ReadParameters(std::string_view text, RedisEndpoint& endpoint) {
   const bool takes_db = endpoint.host.empty();
   for (;;) {
@@ -115,7 +115,7 @@ Result<RedisEndpoint> ParseRedisUrl(std::string_view url) {
   }
   std::string_view rest = url.substr(url.find("://") + 3);
   RedisEndpoint endpoint;
-  // A password may hold an @ that nobody escaped: the last one before the host counts.
+  // The password may contain an @ that is not escaped: the last @ before the host separates.
   size_t at = rest.rfind('@');
   if (at != std::string_view::npos) {
     AG_RETURN_IF_ERROR(ReadCredentials(rest.substr(0, at), endpoint));

@@ -1,4 +1,4 @@
-// The Retry-After header.
+// Parser of the Retry-After header.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,8 @@
 
 namespace agent_graph::net {
 
-// Seconds, or an HTTP date compared with `now_unix_seconds`. Nothing when it is neither.
+// The value is a number of seconds, or an HTTP date that is compared with `now_unix_seconds`.
+// nullopt if it is neither.
 std::optional<std::chrono::milliseconds> ParseRetryAfter(std::string_view value,
                                                          int64_t now_unix_seconds);
 

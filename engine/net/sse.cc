@@ -12,7 +12,7 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr size_t kJoinedBytesKept = 4096;
 constexpr std::chrono::milliseconds kRetryMax = std::chrono::hours(24);
 
-// Position of the first line ending, or npos. find_first_of looks at each byte by a call.
+// Position of the first line end, or npos. find_first_of makes a call for each byte.
 size_t FindLineEnd(std::string_view text, size_t from) {
   const size_t newline = text.find('\n', from);
   return std::min(newline, text.substr(0, newline).find('\r', from));
@@ -26,7 +26,7 @@ void SseParser::Feed(std::string bytes) {
   if (failed_) return;
   Drop();
   if (has_data_ && data_.data() != joined_.data()) {
-    joined_ = data_;  // its line is about to move
+    joined_ = data_;  // the line in buffer_ is about to move
     data_ = joined_;
   }
   if (start_ == buffer_.size()) {
@@ -39,7 +39,7 @@ void SseParser::Feed(std::string bytes) {
   start_ = 0;
 }
 
-// Forgets an event that was delivered.
+// Clears an event that was delivered.
 void SseParser::Drop() {
   if (!std::exchange(delivered_, false)) return;
   has_data_ = false;
@@ -51,7 +51,7 @@ void SseParser::Finish() {
   finished_ = true;
 }
 
-// False: more bytes decide whether there is one.
+// False: more bytes are needed to decide whether there is one.
 bool SseParser::SkipByteOrderMark() {
   if (!at_beginning_) return true;
   const std::string_view head = std::string_view(buffer_).substr(0, kByteOrderMark.size());
@@ -115,7 +115,8 @@ void SseParser::ReadRetry(std::string_view digits) {
   }
 }
 
-// An id counts once its event is complete: a reader that goes on behind an event has it whole.
+// An id becomes valid when its event is complete: a client that resumes after it has the whole
+// event.
 void SseParser::TakeId() {
   if (!id_) return;
   const bool fits =

@@ -1,4 +1,4 @@
-// The parts of a URL.
+// Splits a URL into its parts.
 #pragma once
 
 #include <optional>
@@ -9,18 +9,18 @@ namespace agent_graph::net {
 
 struct Url {
   std::string scheme;    // in lower case
-  std::string userinfo;  // as it stands there
-  std::string host;      // in lower case, an IPv6 address without brackets
-  std::string port;      // the scheme's own where the URL has none
-  std::string path;      // with the query; at least "/"
+  std::string userinfo;  // not decoded
+  std::string host;      // in lower case; an IPv6 address without brackets
+  std::string port;      // the scheme's default if the URL has none
+  std::string path;      // with the query, not decoded; at least "/"
 };
 
-// Nothing where there is no scheme, no host, or no port that could be meant.
+// nullopt if the URL has no scheme, no host or an invalid port.
 std::optional<Url> ParseUrl(std::string_view url);
 
 // "host:443", "[::1]:443".
 std::string HostAndPort(const Url& url);
-// The same without a port that the scheme implies.
+// The same, without the scheme's default port.
 std::string HostHeader(const Url& url);
 
 }  // namespace agent_graph::net

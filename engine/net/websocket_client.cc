@@ -1,4 +1,4 @@
-// The only place that includes Boost.Beast, which takes long to compile.
+// The only file that includes Boost.Beast, which is slow to compile.
 #include "net/websocket_client.h"
 
 #include <array>
@@ -50,7 +50,7 @@ struct Route {
   std::optional<Url> proxy;
 };
 
-// Lives while an operation of it is under way; tells nobody once it was let go.
+// Stays alive while one of its operations is in progress. Calls no handler after it was released.
 template <typename Stream>
 class Connection : public std::enable_shared_from_this<Connection<Stream>> {
  public:
@@ -65,7 +65,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
         give_up_(loop),
         stream_(loop, arguments...) {}
 
-  // A resolver has no deadline of its own.
+  // The resolver has no deadline of its own.
   void Start() {
     GiveUpAfter(options_.connect_timeout);
     const Url& first = proxy_ ? *proxy_ : target_;
@@ -91,7 +91,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
 
   size_t unsent_bytes() const { return unsent_; }
 
-  // What waits is not sent any more.
+  // Queued messages are dropped.
   void Leave() {
     if (ended_ || std::exchange(leaving_, true)) return;
     GiveUpAfter(2 * kCloseMax);
@@ -109,7 +109,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
  private:
   beast::tcp_stream& deadline() { return beast::get_lowest_layer(stream_); }
 
-  // Whatever the peer does.
+  // Ends the connection after `time`, whatever the peer does.
   void GiveUpAfter(std::chrono::milliseconds time) {
     give_up_.expires_after(time);
     give_up_.async_wait([self = this->weak_from_this()](error_code error) {
@@ -131,7 +131,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
         });
   }
 
-  // RFC 9110, 9.3.6: after a 2xx the connection is one with the target.
+  // RFC 9110, 9.3.6: after a 2xx the connection leads to the target.
   void AskProxy() {
     if (handler_ == nullptr || ended_) return;
     const std::string authority = HostAndPort(target_);
@@ -157,7 +157,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
                               const auto status =
                                   static_cast<int>(self->proxy_answer_.get().result_int());
                               if (status / 100 != 2) return self->EndAtProxy(status);
-                              // The target speaks second.
+                              // The target sends nothing before our first bytes.
                               self->buffer_.consume(self->buffer_.size());
                               self->Secure();
                             });
@@ -183,7 +183,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
 
   void Handshake() {
     if (handler_ == nullptr) return;
-    deadline().expires_never();  // from here on the WebSocket has its own timers
+    deadline().expires_never();  // from here on the WebSocket layer has its own timers
     websocket::stream_base::timeout timeout{};
     timeout.handshake_timeout = options_.connect_timeout;
     timeout.idle_timeout = options_.silence_max;
@@ -205,8 +205,8 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
   void Open() {
     open_ = true;
     if (handler_ == nullptr || leaving_) return Close();
-    // Beast ends a read only when the peer has closed the connection, too; some take their time.
-    // Our own Close frame is on its way by the time the posted function runs.
+    // Beast ends a read only after the peer has closed the connection as well, which some peers do
+    // late. Our own Close frame is already being sent when the posted function runs.
     stream_.control_callback([this](websocket::frame_type kind, beast::string_view) {
       if (kind != websocket::frame_type::close) return;
       asio::post(stream_.get_executor(),
@@ -288,7 +288,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
   const Url target_;
   const std::optional<Url> proxy_;
   const WebSocketOptions options_;
-  WebSocketHandler* handler_;  // null once it was let go
+  WebSocketHandler* handler_;  // null after it was released
   tcp::resolver resolver_;
   asio::steady_timer give_up_;
   Stream stream_;
@@ -296,7 +296,7 @@ class Connection : public std::enable_shared_from_this<Connection<Stream>> {
   beast::flat_buffer buffer_;
   http::request<http::empty_body> connect_;
   http::response_parser<http::empty_body> proxy_answer_;
-  int refused_by_proxy_ = 0;  // its status
+  int refused_by_proxy_ = 0;  // HTTP status of the refusal
   std::deque<std::string> queue_;
   size_t unsent_ = 0;
   bool open_ = false;
@@ -322,7 +322,7 @@ class Client final : public WebSocketClient {
   const std::shared_ptr<Connection<Stream>> connection_;
 };
 
-// For an address that cannot be used.
+// Returned for an address that cannot be used.
 class NoClient final : public WebSocketClient {
  public:
   NoClient(asio::io_context& loop, WebSocketHandler& handler, const char* reason) {

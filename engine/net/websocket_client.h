@@ -18,53 +18,55 @@ struct WebSocketOptions {
   std::string url;  // ws:// or wss://
   std::vector<std::pair<std::string, std::string>> headers;
   std::chrono::milliseconds connect_timeout{
-      10'000};  // of each: name, connection, proxy, TLS, handshake
-  // A peer of which nothing is heard this long, no pong either, is gone; it is pinged after half.
+      10'000};  // for each step: DNS, connect, proxy, TLS, handshake
+  // A peer that sends nothing for this long, not even a pong, counts as gone. It is pinged after
+  // half of the time.
   std::chrono::milliseconds silence_max{20'000};
   size_t message_bytes_max = 4 * 1024 * 1024;
-  size_t unsent_bytes_max = 16 * 1024 * 1024;  // a peer that leaves more unread is gone
+  size_t unsent_bytes_max = 16 * 1024 * 1024;  // beyond it the peer counts as gone
 };
 
-// Why a connection is over.
+// Why a connection ended.
 struct WebSocketEnd {
-  int http_status = 0;  // of a handshake that was refused, else 0
-  int close_code = 0;   // of the peer's Close, else 0
-  std::string reason;   // for people
+  int http_status = 0;  // status of a refused handshake, else 0
+  int close_code = 0;   // from the peer's Close frame, else 0
+  std::string reason;   // human-readable
 };
 
+// Callbacks of one connection, on its engine thread. They must not block.
 class WebSocketHandler {
  public:
   virtual void OnOpen() = 0;
   virtual void OnMessage(std::string text) = 0;
-  virtual void OnSent() = 0;  // less waits to be sent
+  virtual void OnSent() = 0;  // the number of unsent bytes has decreased
   virtual void OnEnd(const WebSocketEnd& end) = 0;
 
  protected:
   ~WebSocketHandler() = default;
 };
 
-// Belongs to the engine thread that made it. Destroying it closes the connection politely in the
-// background; nothing is called afterwards.
+// Belongs to the engine thread that created it. Destroying it closes the connection with a closing
+// handshake in the background; after that no callback is called.
 class WebSocketClient {
  public:
   virtual ~WebSocketClient() = default;
-  // Before OnOpen it waits; after the end it is ignored.
+  // Queues a message; before OnOpen it waits in the queue. Ignored after the end.
   virtual void Send(std::string text) = 0;
-  // Nothing is sent any more; OnEnd tells when the peer has closed, too, or took too long. Messages
-  // that are on their way meanwhile may come or may not.
+  // Starts the closing handshake; nothing more is sent. OnEnd is called when the peer has closed,
+  // too, or has taken too long. Messages that arrive meanwhile may or may not be delivered.
   virtual void Leave() = 0;
   virtual size_t unsent_bytes() const = 0;
 };
 
-// What connections share; immutable, hence thread-safe.
+// Settings that connections share. Immutable, so it is thread-safe.
 class WebSocketConnector {
  public:
-  // Certificates to trust: CURL_CA_BUNDLE or SSL_CERT_FILE of the environment, else the system's.
-  // Proxies: those of the environment (proxies.h), as far as their address begins with http://.
+  // Trusted certificates: CURL_CA_BUNDLE or SSL_CERT_FILE of the environment, else the system's.
+  // Proxies: those of the environment (proxies.h) whose address begins with http://.
   explicit WebSocketConnector(const Environment& environment);
   ~WebSocketConnector();
 
-  // On an engine thread. Never fails: what goes wrong comes to OnEnd, later.
+  // Call it on an engine thread. Never fails: errors are reported later, through OnEnd.
   std::unique_ptr<WebSocketClient> Open(const WebSocketOptions& options,
                                         WebSocketHandler& handler) const;
 
