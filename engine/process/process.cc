@@ -24,8 +24,8 @@ using Descriptor = boost::asio::posix::stream_descriptor;
 constexpr size_t kReadBytes = 64 * 1024;
 constexpr int kAsksMax = 3;
 
-// A descriptor on the loop of its engine thread. Handlers hold it, so that what they touch outlives
-// a fiber that gave up.
+// A descriptor on the loop of its engine thread. Handlers hold a reference to it, so that the
+// buffers they use outlive a fiber that gave up.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   Stream(boost::asio::io_context& loop, int descriptor) : descriptor_(loop, descriptor) {}
@@ -69,7 +69,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   }
 
  private:
-  // The end of a stream is no error: 0 bytes.
+  // The end of the stream is not an error: it returns 0 bytes.
   template <typename Start>
   Result<size_t> Await(const runtime::Cancellation& cancellation, Deadline deadline, Start start) {
     if (!descriptor_.is_open()) return Unavailable("the program has ended");
@@ -107,7 +107,7 @@ class SpawnedProcess : public Process {
         errors_(std::make_shared<Stream>(loop, pipes[2])) {}
   ~SpawnedProcess() override {
     SpawnedProcess::Kill();
-    // On their own thread: handlers may be at work.
+    // Closed on their own thread, because handlers may be running there.
     boost::asio::post(loop_, [input = input_, output = output_, errors = errors_] {
       input->Close();
       output->Close();
@@ -153,7 +153,7 @@ class SpawnedProcess : public Process {
   std::atomic<bool> killed_{false};
 };
 
-// What the spawner answered; empty when it went away before it did.
+// The spawner's reply; `packet` is empty if the spawner ended before it replied.
 struct Answer {
   StreamPtr control;
   std::string packet;
@@ -189,7 +189,8 @@ Result<std::unique_ptr<Process>> Launcher::Start(const ProcessOptions& options,
   if (options.arguments.empty() || packet.size() > kPacketBytesMax) {
     return Status(StatusCode::kInvalidArgument, "the program's arguments are too large");
   }
-  // A spawner that dies takes along what it may have started, and another one follows.
+  // If a spawner dies, the programs that it started die with it, and a new spawner follows. So ask
+  // again.
   Result<Answer> answer = Answer{};
   for (int ask = 0; ask < kAsksMax && answer.ok() && answer->packet.empty(); ++ask) {
     answer = Ask(state_directory_, packet, options.input, *loop, cancellation, deadline);

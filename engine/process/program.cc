@@ -21,7 +21,7 @@ namespace {
 constexpr int kReportDescriptor = 3;
 constexpr int kStartMilliseconds = 5'000;  // from fork to exec
 
-// Both ends; closed unless taken.
+// Both ends of a pipe; closed unless they are moved out.
 struct Pipe {
   int ends[2] = {-1, -1};
 
@@ -58,7 +58,7 @@ void Limit(__rlimit_resource resource, uint64_t value) {
   (void)setrlimit(resource, &limit);
 }
 
-// What the program gets to see; a failed step's name and errno go into the report.
+// Prepares the process image of the program. A failed step reports its name and errno.
 struct Failure {
   int error = 0;
   char step[32] = {};
@@ -106,7 +106,7 @@ void MoveDescriptors(int input, Pipes& pipes) {
   Limit(RLIMIT_FSIZE, options.limits.file_bytes);
   Limit(RLIMIT_NOFILE, options.limits.descriptors);
   if (chdir(options.directory.c_str()) != 0) Report("cannot enter its directory");
-  // execvpe looks the name up in our own PATH, which is the program's from here on.
+  // execvpe searches our own PATH, which is the program's from here on.
   environ = const_cast<char**>(environment);
   execvpe(arguments[0], arguments, environment);
   Report("cannot be started");
@@ -120,7 +120,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Whether the program runs: the report's end closes at exec. False at the deadline.
+// Waits for exec, which closes the report pipe. False at the deadline.
 bool AwaitExec(int report, Failure& failure) {
   pollfd wait{report, POLLIN, 0};
   int ready;

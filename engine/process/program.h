@@ -1,4 +1,4 @@
-// Starts one program; for the spawner, which has one thread.
+// Starts one program. Called by the spawner, which has a single thread.
 #pragma once
 
 #include <sys/types.h>
@@ -11,11 +11,11 @@ namespace agent_graph::process {
 
 struct Program {
   pid_t pid = 0;
-  Descriptors pipes = {-1, -1, -1};  // the other ends of its standard descriptors, non-blocking
+  Descriptors pipes = {-1, -1, -1};  // our ends of its standard descriptors, non-blocking
 };
 
-// Runs in a process group of its own and dies with its starter. kInvalidArgument tells why it
-// cannot run.
+// The program runs in a process group of its own and dies with the process that started it.
+// kInvalidArgument: it cannot be run; the message has the reason.
 Result<Program> StartProgram(const ProcessOptions& options);
 
 }  // namespace agent_graph::process

@@ -28,16 +28,16 @@
 namespace agent_graph::process {
 namespace {
 
-constexpr std::chrono::seconds kEndGrace{2};  // between asking a program to end and making it
-// Between the death of a spawner and the next one; doubled while they die young.
+constexpr std::chrono::seconds kEndGrace{2};  // between SIGTERM and SIGKILL
+// Pause before a dead spawner is replaced; doubled while spawners die soon after their start.
 constexpr std::chrono::milliseconds kRestartPauseMin{20};
 constexpr std::chrono::milliseconds kRestartPauseMax{5'000};
 constexpr size_t kClientsMax = kProgramsMax + 16;
 
-// One connection, and the program that it asked for.
+// One connection and the program that it requested.
 struct Client {
-  int socket = -1;    // -1: closed, the program is still to end
-  pid_t program = 0;  // 0: none yet, or it has ended
+  int socket = -1;    // -1: closed, but its program has not ended yet
+  pid_t program = 0;  // 0: not started, or has ended
   Deadline kill_at = kNoDeadline;
 };
 
@@ -49,11 +49,12 @@ int OpenChildSignals() {
   return signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-// 0: none has ended.
+// 0: no child has ended.
 pid_t ReapChild(int& status) {
   siginfo_t info{};
   if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return 0;
-  // What it started and left behind goes with it, while its id is still its own.
+  // Ends the processes that it left behind. Its group id is still valid because the child is not
+  // reaped yet.
   kill(-info.si_pid, SIGKILL);
   waitpid(info.si_pid, &status, 0);
   return info.si_pid;
@@ -72,7 +73,7 @@ class Spawner {
  private:
   void Turn() {
     std::vector<pollfd> waits = {{child_signals_, POLLIN, 0}};
-    waits.push_back({lifeline_, POLLIN, 0});  // a negative descriptor is passed over
+    waits.push_back({lifeline_, POLLIN, 0});  // poll skips negative descriptors
     waits.push_back({clients_.size() < kClientsMax ? listener_.socket : -1, POLLIN, 0});
     const size_t first = waits.size();
     for (const Client& client : clients_) waits.push_back({client.socket, POLLIN, 0});
@@ -96,7 +97,7 @@ class Spawner {
     return static_cast<int>(std::max<int64_t>(left.count(), 0));
   }
 
-  // The helper process is gone, or goes: its successor has a spawner of its own.
+  // The helper process has ended or is ending: its successor has a spawner of its own.
   void LoseParent() {
     listener_.End();
     close(lifeline_);
@@ -161,7 +162,7 @@ class Spawner {
                       [](const Client& client) { return client.program != 0; }));
   }
 
-  // The worker wants no more of it, or is gone.
+  // The worker has closed the connection or has ended.
   void Leave(Client& client) {
     close(client.socket);
     client.socket = -1;
@@ -207,7 +208,7 @@ class Spawner {
   std::vector<Client> clients_;
 };
 
-// Leaves the null device as 0 to 2, the descriptors as 3 and higher, and nothing else.
+// Keeps only the null device as 0 to 2 and `descriptors` from 3 on; closes all others.
 bool KeepOnly(std::initializer_list<int*> descriptors) {
   const int end = 3 + static_cast<int>(descriptors.size());
   const int null = open("/dev/null", O_RDWR);
@@ -225,7 +226,8 @@ bool KeepOnly(std::initializer_list<int*> descriptors) {
   return syscall(SYS_close_range, static_cast<unsigned>(end), ~0U, 0) == 0;
 }
 
-// Of nginx's process, and of its terminal, nothing is left; the end of the lifeline is ours.
+// Removes everything inherited from nginx's process and its terminal. The end of the lifeline ends
+// us.
 void TakeOver(SpawnerListener& listener, int& lifeline) {
   for (int number = 1; number < NSIG; ++number) {
     if (number != SIGKILL && number != SIGSTOP) signal(number, SIG_DFL);
@@ -237,7 +239,7 @@ void TakeOver(SpawnerListener& listener, int& lifeline) {
   if (!KeepOnly({&listener.socket, &listener.folder, &lifeline})) _exit(1);
 }
 
-// Forks the spawner, and another one when it dies early.
+// Forks the spawner, and a new one if it dies early.
 class Keeper {
  public:
   Keeper(SpawnerListener listener, int lifeline, void (*on_start)())
@@ -246,7 +248,7 @@ class Keeper {
   }
 
   [[noreturn]] void Run() {
-    // A dead spawner's programs, which die with it, become our children; so do those they started.
+    // The programs of a dead spawner die with it and become our children, and so do their children.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     for (;;) {
       if (spawner_ == 0 && lifeline_ < 0) _exit(0);
@@ -280,7 +282,7 @@ class Keeper {
     start_at_ = DeadlineAfter(pause_);
   }
 
-  // Nobody shall wait on a socket that no spawner listens on any more.
+  // No client may wait on a socket that has no listener.
   void LoseParent() {
     listener_.End();
     close(lifeline_);

@@ -24,7 +24,8 @@ Status NoSpawner(const std::string& what) {
   return Status(StatusCode::kUnavailable, "no spawner: " + what + ": " + strerror(errno));
 }
 
-// Whatever the length of the directory's own path, an entry's fits into an address.
+// Gives its entries addresses of a fixed length, because the full path may be too long for a socket
+// address.
 class Directory {
  public:
   explicit Directory(const std::string& path)
@@ -53,8 +54,8 @@ int OpenSocket() {
   return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-// Nobody listens on the socket of this name. A process id in the name says nothing of that: another
-// process may have it by now.
+// True if no process listens on this socket. The process id in the name is no proof: another
+// process may have that id now.
 bool IsStale(const Directory& directory, const std::string& name) {
   sockaddr_un address;
   if (!directory.Address(name, address)) return false;
@@ -91,7 +92,7 @@ void SpawnerListener::Close() {
 
 void SpawnerListener::End() {
   struct stat file{};
-  // A process that was given the same id may have put its own socket there.
+  // A process with the same id may have created its own socket there.
   if (fstatat(folder, name.c_str(), &file, AT_SYMLINK_NOFOLLOW) == 0 && file.st_ino == inode) {
     unlinkat(folder, name.c_str(), 0);
   }

@@ -1,7 +1,7 @@
 // The spawner's socket in the state directory:
 //
-//   spawner.<pid>.sock  of the process that listens
-//   spawner.sock        a symlink to the newest
+//   spawner.<pid>.sock  the socket; pid of the process that created it
+//   spawner.sock        a symlink to the newest one
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace agent_graph::process {
 
-// A connection to the current spawner, non-blocking; kUnavailable when there is none.
+// A non-blocking connection to the current spawner; kUnavailable if there is none.
 Result<int> ConnectToSpawner(const std::string& state_directory);
 
-// The process at the other end is our user's, or root's.
+// True if the process at the other end belongs to our user or root.
 bool IsTrustedPeer(int socket);
 
 }  // namespace agent_graph::process
