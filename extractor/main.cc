@@ -1,9 +1,9 @@
-// agent-extract FORMAT   Reads a document from standard input, which must be a file, and writes the
-// text in it to standard output, then a NUL and "ok". Anything else, or nothing, means that there
-// is no text to be had.
+// agent-extract FORMAT   Reads a document from standard input, which must be a file, and writes its
+// text to standard output, followed by a NUL and "ok". Any other output means that no text could be
+// read.
 //
-// The document is read in a child, which may use little and must not take long; whatever happens to
-// it, this process ends normally. Nothing of either outlives the time limit.
+// A child process with little memory and time reads the document. Whatever happens to the child,
+// this process exits normally. Neither process outlives the time limit.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -44,14 +44,14 @@ void Limit(int resource, rlim_t value) {
   setrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
 }
 
-// What the child may use, whatever is in the document.
+// Limits the resources of the child, whatever the document contains.
 void LimitSelf(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   Limit(RLIMIT_CPU, kProcessorSecondsMax);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  Limit(RLIMIT_AS, kMemoryBytesMax);  // less than the shadow of a sanitizer
+  Limit(RLIMIT_AS, kMemoryBytesMax);  // a sanitizer's shadow memory needs more
 #endif
   Limit(RLIMIT_CORE, 0);
   Limit(RLIMIT_FSIZE, 0);
@@ -96,11 +96,11 @@ std::optional<std::string> Extract(std::string_view format) {
   return std::nullopt;
 }
 
-// In the child: the exit status tells whether the text is whole.
+// Runs in the child: the exit status reports whether the text is complete.
 [[noreturn]] void RunChild(std::string_view format, pid_t parent) {
   LimitSelf(parent);
   if (format == "pdf") {
-    // Its own process image: whatever is wrong with it is not ours.
+    // Replaces the process image: a crash of pdftotext does not affect us.
     execlp("pdftotext", "pdftotext", "-q", "-enc", "UTF-8", "-nopgbrk", "-l", "2000", kInput, "-",
            nullptr);
     _exit(1);
@@ -129,7 +129,7 @@ int main(int argc, char** argv) {
   sigset_t none;
   sigemptyset(&none);
   pthread_sigmask(SIG_SETMASK, &none, nullptr);
-  // What libraries complain of is nobody's business, and nobody may read it.
+  // Messages of libraries are useless here, and stderr may have no reader.
   const int nothing = open("/dev/null", O_WRONLY);
   if (nothing < 0 || dup2(nothing, STDERR_FILENO) < 0) return 1;
   const pid_t self = getpid();

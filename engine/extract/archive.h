@@ -1,4 +1,4 @@
-// A document that is a ZIP archive of XML files.
+// Reads documents that are a ZIP archive of XML files. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ class Archive {
   Archive& operator=(const Archive&) = delete;
 
   bool ok() const { return archive_ != nullptr; }
-  // Names that begin with `prefix` and end with `suffix`, by the number between them.
+  // Names that begin with `prefix` and end with `suffix`, sorted by the number between them.
   std::vector<std::string> Numbered(std::string_view prefix, std::string_view suffix) const;
-  // A file's bytes. Nothing when it is missing, damaged, or all that was read together would be
-  // more than kInflatedBytesMax: what the archive says about sizes is not believed.
+  // The bytes of a file. nullopt if it is missing or damaged, or if all files read from this
+  // archive would exceed kInflatedBytesMax. The sizes in the archive's headers are not trusted.
   std::optional<std::string> Read(const std::string& name);
 
  private:
@@ -31,7 +31,7 @@ class Archive {
 
 struct XmlElement {
   std::string_view name;                                        // without namespace prefix
-  std::function<std::string(const char* attribute)> attribute;  // local name; empty: none
+  std::function<std::string(const char* attribute)> attribute;  // by local name; empty: none
 };
 
 struct XmlHandler {
@@ -41,7 +41,7 @@ struct XmlHandler {
   std::function<bool()> stop = nullptr;
 };
 
-// False when it is no well-formed XML.
+// False if it is not well-formed XML.
 bool ReadXml(std::string_view bytes, const XmlHandler& handler);
 
 }  // namespace agent_graph::extract

@@ -1,4 +1,5 @@
-// HTML and XML by libxml2: no network, no external entities, no expansion of declared ones.
+// Reads HTML and XML with libxml2: no network, no external entities, no expansion of declared
+// entities.
 #include <libxml/HTMLparser.h>
 
 #include <array>
@@ -33,7 +34,7 @@ bool IsInline(std::string_view element) {
   return false;
 }
 
-// Runs of white space become one space, as a browser shows them.
+// Reduces each run of white space to one space, as browsers do.
 void AppendCollapsed(Text& out, std::string_view text) {
   std::string collapsed;
   for (char c : text) {

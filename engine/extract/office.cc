@@ -1,4 +1,4 @@
-// Office Open XML (.docx, .pptx, .xlsx) and OpenDocument (.odt, .ods, .odp).
+// Reads Office Open XML (.docx, .pptx, .xlsx) and OpenDocument (.odt, .ods, .odp).
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -12,10 +12,10 @@ namespace {
 constexpr size_t kSharedTextsMax = 1'000'000;
 constexpr long kSpacesMax = 1000;
 
-// Elements that are passed over with all that is in them.
+// Skips elements together with their content.
 class PassedOver {
  public:
-  // True: it is, or is within one. `wanted`: it would not be one by itself.
+  // True if the element is skipped: `wanted` is false, or it is inside a skipped element.
   bool Start(bool wanted) {
     if (depth_ == 0 && wanted) return false;
     ++depth_;
@@ -32,11 +32,11 @@ class PassedOver {
   size_t depth_ = 0;
 };
 
-// What stands there in several forms, for programs of several ages (mc:AlternateContent): the first
-// of them that has text is read.
+// Content that is stored in several versions for different programs (mc:AlternateContent). The
+// first version that has text is read.
 class Alternatives {
  public:
-  // False: a form of what was read in another one.
+  // False: the element is another version of content that was already read.
   bool Start(std::string_view element) {
     if (element == "AlternateContent") taken_.push_back(false);
     const bool is_form = element == "Choice" || element == "Fallback";
@@ -48,11 +48,10 @@ class Alternatives {
   }
 
  private:
-  std::vector<bool> taken_;  // of each that is open: a form of it had text
+  std::vector<bool> taken_;  // for each open element: one of its versions had text
 };
 
-// Paragraphs end lines. Word and PowerPoint use the same shapes
-// under two namespaces.
+// Each paragraph is one line. Word and PowerPoint use the same element names in two namespaces.
 bool ReadParagraphs(std::string_view xml, Text& out) {
   bool in_text = false;
   PassedOver passed_over;
@@ -79,10 +78,10 @@ bool ReadParagraphs(std::string_view xml, Text& out) {
   return ReadXml(xml, handler);
 }
 
-// How a text is spoken stands beside it, in the cells of some languages.
+// Phonetic guides, which some languages store in the cells beside the text.
 constexpr std::string_view kPhonetic = "rPh";
 
-// The texts that cells of a workbook refer to by number.
+// Reads the texts that cells of a workbook refer to by number.
 bool ReadSharedTexts(std::string_view xml, std::vector<std::string>& texts) {
   bool in_text = false;
   PassedOver passed_over;
@@ -136,7 +135,7 @@ bool ReadSheet(std::string_view xml, const std::vector<std::string>& shared, Tex
 }
 
 bool ReadOpenDocument(std::string_view xml, Text& out) {
-  int paragraphs = 0;  // one inside of another, as in a note
+  int paragraphs = 0;  // nesting depth: notes have paragraphs inside paragraphs
   XmlHandler handler;
   handler.on_start = [&](const XmlElement& element) {
     if (element.name == "p" || element.name == "h") ++paragraphs;

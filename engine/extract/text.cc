@@ -25,7 +25,7 @@ void AppendCodePoint(std::string& out, uint32_t point) {
   }
 }
 
-// The length of the character at the beginning, 0 when it is not UTF-8.
+// Length of the first character, 0 if it is not UTF-8.
 size_t Utf8Length(std::string_view text) {
   auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);

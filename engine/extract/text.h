@@ -1,4 +1,5 @@
-// The text in a document, read in a process of its own: documents are hostile.
+// Extracts the text of documents. It runs in a process of its own, because documents may be
+// malicious.
 #pragma once
 
 #include <optional>
@@ -7,21 +8,21 @@
 
 namespace agent_graph::extract {
 
-// What is read of one document, whatever its size.
+// Limit for the text of one document, whatever its size.
 inline constexpr size_t kTextBytesMax = 512 * 1024;
-// What the parts of an archive may unpack to, together.
+// Limit for all unpacked parts of an archive together.
 inline constexpr size_t kInflatedBytesMax = 64 * 1024 * 1024;
 inline constexpr int kArchiveEntriesMax = 10'000;
 
-// Text under construction; what comes after kTextBytesMax is cut off.
+// Collects text and cuts it at kTextBytesMax bytes.
 class Text {
  public:
   void Append(std::string_view utf8);
-  // Ends the line, if there is anything in it.
+  // Ends the line if it is not empty.
   void EndLine();
   void Tab() { Append("\t"); }
   bool full() const { return full_; }
-  // Without blank ends; cut at the end of a character.
+  // The text without blanks at both ends; cut between characters.
   std::string Take();
 
  private:
@@ -29,11 +30,12 @@ class Text {
   bool full_ = false;
 };
 
-// Each: nothing when the document cannot be read as such.
+// These functions return nullopt if the document cannot be read in that format.
 std::optional<std::string> PlainText(std::string_view bytes);  // UTF-8, UTF-16 or Latin-1
 std::optional<std::string> HtmlText(std::string_view bytes);
 std::optional<std::string> XmlText(std::string_view bytes);
-// Archives with documents in XML: a file of this name, as it must be read in place.
+// Formats that are archives of XML files. They take a path because the archive must be read in
+// place.
 std::optional<std::string> WordText(const std::string& path);
 std::optional<std::string> PresentationText(const std::string& path);
 std::optional<std::string> SheetText(const std::string& path);
