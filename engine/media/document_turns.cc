@@ -11,7 +11,8 @@ bool DocumentTurns::Take(const std::string& user, Deadline deadline) {
   {
     std::lock_guard lock(mutex_);
     const auto entry = users_.try_emplace(user).first;
-    // Nobody is overtaken: a user who waits although a turn is free has all that one user may have.
+    // No waiting call is overtaken: if a turn is free, every waiting user already has the maximum
+    // per user.
     if (running_ < kRunningMax && entry->second.running < kRunningPerUserMax) {
       ++running_;
       ++entry->second.running;
@@ -27,7 +28,7 @@ bool DocumentTurns::Take(const std::string& user, Deadline deadline) {
   if (turn->Wait(nullptr, deadline).ok()) return true;
   std::lock_guard lock(mutex_);
   const auto place = std::ranges::find(waiting_, turn, &Waiting::turn);
-  if (place == waiting_.end()) return true;  // the turn came at the last moment
+  if (place == waiting_.end()) return true;  // the turn was given at the last moment
   const auto entry = place->user;
   waiting_.erase(place);
   --entry->second.waiting;
@@ -58,7 +59,7 @@ void DocumentTurns::ForgetIdle(Users::iterator user) {
   if (user->second.running == 0 && user->second.waiting == 0) users_.erase(user);
 }
 
-// Null: all who wait have as many turns as one user may have.
+// Null if every waiting user already has the maximum per user.
 std::shared_ptr<DocumentTurns::Turn> DocumentTurns::ChooseNext() {
   auto chosen = waiting_.end();
   for (auto place = waiting_.begin(); place != waiting_.end(); ++place) {

@@ -1,4 +1,4 @@
-// A fair queue for the extraction of text from documents: few at a time, shared among users.
+// A fair queue for extracting text from documents: few documents at a time, shared among users.
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,9 @@
 
 namespace agent_graph::media {
 
-// Thread-safe. One user never has all turns, so that documents which take long delay those of their
-// user alone. Among those who wait, the user who has the fewest turns is next, then the one whose
-// documents took the least time so far, then the first who came.
+// Thread-safe. One user never has all turns, so slow documents delay only the documents of the same
+// user. The next turn goes to the waiting user with the fewest running turns, then to the one whose
+// documents have taken the least time so far, then to the one who has waited longest.
 class DocumentTurns {
  public:
   static constexpr size_t kRunningMax = 3;
@@ -24,12 +24,12 @@ class DocumentTurns {
   static constexpr size_t kWaitingMax = 1024;
   static constexpr size_t kWaitingPerUserMax = 256;
 
-  // Suspends the calling fiber until it is the user's turn. False: not before `deadline`, or too
-  // many wait already.
+  // Suspends the calling fiber until it gets a turn. False if there is no turn before `deadline` or
+  // too many calls are waiting. After true call End.
   bool Take(const std::string& user, Deadline deadline);
-  // Gives a turn back that lasted so long.
+  // Returns a turn that lasted this long.
   void End(const std::string& user, MonotonicClock::duration lasted);
-  // How many calls of Take wait.
+  // Number of waiting calls of Take.
   size_t waiting() const;
 
  private:
@@ -38,7 +38,7 @@ class DocumentTurns {
   struct User {
     size_t running = 0;
     size_t waiting = 0;
-    MonotonicClock::duration spent{};  // while there is an entry for the user
+    MonotonicClock::duration spent{};  // reset when the user has no turn and no waiting call
   };
   using Users = std::map<std::string, User>;
 
@@ -51,9 +51,9 @@ class DocumentTurns {
   std::shared_ptr<Turn> ChooseNext();
 
   mutable std::mutex mutex_;
-  Users users_;                  // guarded by mutex_; those who have a turn or wait
+  Users users_;                  // guarded by mutex_; users with a turn or a waiting call
   size_t running_ = 0;           // guarded by mutex_
-  std::deque<Waiting> waiting_;  // guarded by mutex_; the first came first
+  std::deque<Waiting> waiting_;  // guarded by mutex_; oldest first
 };
 
 }  // namespace agent_graph::media

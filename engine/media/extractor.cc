@@ -16,14 +16,14 @@
 namespace agent_graph::media {
 namespace {
 
-// The program ends itself before that.
+// The program's own time limit is shorter.
 constexpr std::chrono::seconds kPatience{20};
-// Documents that take long must not make others wait without end.
+// Slow documents must not make others wait without a limit.
 constexpr std::chrono::seconds kTurnMax{30};
 constexpr std::chrono::seconds kStartPatience{10};
 constexpr std::chrono::milliseconds kStartInterval{100};
-// Of the program itself; what it starts to read a document with is held to less, and to little
-// memory.
+// Limits of the program itself; the child in which it reads a document has stricter limits of CPU
+// time and memory.
 constexpr uint64_t kProcessorSecondsMax = 20;
 constexpr uint64_t kDescriptorsMax = 64;
 constexpr std::string_view kTrailer("\0ok", 3);
@@ -61,7 +61,7 @@ std::optional<std::string> TextOf(std::string output) {
   }
   constexpr std::string_view kBlank = " \t\r\n\f";
   const size_t last = output.find_last_not_of(kBlank);
-  if (last == std::string::npos) return std::nullopt;  // pictures only
+  if (last == std::string::npos) return std::nullopt;  // only pictures
   output.resize(last + 1);
   return output;
 }
@@ -87,7 +87,7 @@ std::optional<std::string> Extractor::Extract(int file, std::string_view format,
                                               const std::string& user) {
   if (format.empty() || program_.empty()) return std::nullopt;
   if (!turns_.Take(user, DeadlineAfter(kTurnMax))) return std::nullopt;
-  // However reading ends, by an exception too: somebody else's document is next.
+  // Returns the turn in every case, also after an exception, so that the next document can start.
   struct HeldTurn {
     DocumentTurns& turns;
     const std::string& user;
@@ -113,7 +113,7 @@ Result<std::unique_ptr<process::Process>> Extractor::StartProgram(int file, std:
     if (process.status().code() == StatusCode::kInvalidArgument && !told_.exchange(true)) {
       log_("documents are stored without their text: " + process.status().message());
     }
-    // The spawner comes back with the helper process.
+    // The spawner restarts together with the helper process.
     if (process.status().code() != StatusCode::kUnavailable || MonotonicClock::now() >= give_up) {
       return process;
     }
@@ -122,7 +122,7 @@ Result<std::unique_ptr<process::Process>> Extractor::StartProgram(int file, std:
 }
 
 Result<std::string> Extractor::RunProgram(int file, std::string_view format) {
-  // Opened again: the program gets no writable descriptor and a position of its own.
+  // Opened again so that the program receives a read-only descriptor with its own position.
   const std::string path = "/proc/self/fd/" + std::to_string(file);
   const FileDescriptor input(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!input) return FileError("opening a document");

@@ -1,4 +1,4 @@
-// The text in documents, read by another program: documents are hostile.
+// Extracts the text of documents in another program, because documents may be malicious.
 #pragma once
 
 #include <atomic>
@@ -20,29 +20,29 @@ class Process;
 
 namespace agent_graph::media {
 
-// What the program calls the format of such a file; empty: no text is read from it.
+// The format name for the program; empty: no text is extracted from such files.
 std::string_view FormatOf(std::string_view mime_type, std::string_view filename);
 
-// Thread-safe.
+// Thread-safe. The calls suspend the calling fiber.
 class Extractor {
  public:
   using LogFunction = std::function<void(const std::string& line)>;
 
-  // `program`: the path of agent-extract, which `launcher` starts. `log` is told once when it
-  // cannot be started.
+  // `program`: the path of agent-extract, which `launcher` starts. `log` is called once if the
+  // program cannot be started.
   Extractor(std::string program, std::shared_ptr<const process::Launcher> launcher,
             LogFunction log);
   ~Extractor();
 
-  // Suspends the calling fiber. Nothing when the document cannot be read, takes too long, is of no
-  // known format, or had to wait for its turn too long. `file` is read from its beginning; its own
-  // position does not matter. The turn counts for `user` (see DocumentTurns).
+  // Suspends the calling fiber. nullopt if the document cannot be read, takes too long, has an
+  // unknown format or waited too long for its turn. Reads `file` from its beginning, whatever its
+  // position. The turn counts for `user` (see DocumentTurns).
   std::optional<std::string> Extract(int file, std::string_view format, const std::string& user);
 
  private:
   Result<std::unique_ptr<process::Process>> StartProgram(int file, std::string_view format,
                                                          Deadline deadline);
-  // All that it writes, or somewhat more than is wanted.
+  // The complete output, or slightly more than the maximum.
   Result<std::string> RunProgram(int file, std::string_view format);
 
   const std::string program_;

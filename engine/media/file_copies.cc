@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view kRecordSuffix = ".json";
 constexpr size_t kPieceBytes = 256 * 1024;
-constexpr uint64_t kRoomCheckBytes = 4 * 1024 * 1024;  // whole pieces
+constexpr uint64_t kRoomCheckBytes = 4 * 1024 * 1024;  // a multiple of kPieceBytes
 
 Result<FileDescriptor> OpenFolder(int parent, const std::string& name) {
   FileDescriptor folder(
@@ -98,7 +98,7 @@ Status CopyBytes(const Source& source, int folder, const std::string& name, Room
 }
 
 Status CopyOne(const Source& source, int folder, const std::string& name, Room room) {
-  // What is open is linked, whatever bears its name by now.
+  // Links the open file, even if its name refers to another file by now.
   const std::string open_file = PathOf(source.file.get());
   if (linkat(AT_FDCWD, open_file.c_str(), folder, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
     return Status::Ok();

@@ -1,4 +1,4 @@
-// Copies of all files of a directory of LocalStorage, for backups.
+// Copies all files of a LocalStorage directory, for backups.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ struct CopiedFiles {
   uint64_t bytes = 0;
 };
 
-// Copies every file of the directory `from` into the new directory `to`, each whole; what is
-// received meanwhile may be among them or not. What is stored is never changed, so copies on the
-// same file system are links and take no room. Only files that are named and lie as LocalStorage
-// has them are taken, links are not. kConflict: `to` exists; kDataLoss: a record's file is missing
-// or of another length; kResourceExhausted: the disk is nearly full, for who is to leave room
-// there. Without `from` there are no files. Blocks.
+// Copies every file of the directory `from` into the new directory `to`; each file is complete.
+// Files that are uploaded meanwhile may be included or not. Stored files never change, so on the
+// same file system the copies are hard links and need no space. Entries that do not have
+// LocalStorage's names and places are skipped, symbolic links too. kConflict: `to` exists.
+// kDataLoss: a record's file is missing or has another length. kResourceExhausted: the disk is
+// nearly full and `room` is kLeave. If `from` does not exist there are no files. Blocks.
 enum class Room : uint8_t { kTake, kLeave };
 Result<CopiedFiles> CopyFiles(const std::string& from, const std::string& to, Room room);
 

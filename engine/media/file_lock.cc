@@ -11,7 +11,7 @@
 namespace agent_graph::media {
 namespace {
 
-// Nobody tells when a lock is free, except to those who wait without an end.
+// Poll interval: the kernel offers a blocking wait only without a time limit.
 constexpr std::chrono::milliseconds kInterval{20};
 
 }  // namespace
@@ -22,7 +22,7 @@ Result<FileDescriptor> LockFile(int folder, const char* name, Deadline deadline)
   struct flock lock{};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
-  // Of the open file, not of the process: threads exclude each other, too.
+  // The lock belongs to the open file, not to the process, so it also excludes other threads.
   const int command = deadline == kNoDeadline ? F_OFD_SETLKW : F_OFD_SETLK;
   while (fcntl(file.get(), command, &lock) != 0) {
     if (errno == EINTR) continue;

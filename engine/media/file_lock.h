@@ -1,4 +1,4 @@
-// A lock between processes that goes with its descriptor.
+// A lock between processes. Closing its descriptor releases it.
 #pragma once
 
 #include "base/clock.h"
@@ -7,8 +7,8 @@
 
 namespace agent_graph::media {
 
-// The file `name` of `folder`, made when it is missing, once nobody else holds it. Blocks, at most
-// until the deadline: then kBusy.
+// Locks the file `name` in `folder` and creates it if it is missing. Waits (blocks) while another
+// process or thread holds the lock; returns kBusy at the deadline.
 Result<FileDescriptor> LockFile(int folder, const char* name, Deadline deadline = kNoDeadline);
 
 }  // namespace agent_graph::media

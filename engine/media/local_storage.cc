@@ -22,7 +22,7 @@ namespace {
 
 constexpr char kInstanceName[] = "instance";
 constexpr char kLockName[] = "lock";
-constexpr time_t kAbandonedSeconds = 1800;  // an upload does not take that long
+constexpr time_t kAbandonedSeconds = 1800;  // no upload takes that long
 constexpr size_t kTextFileBytesMax = kExtractedTextBytesMax + 16;
 
 Status NoSuchFile() {
@@ -35,7 +35,7 @@ Result<FileDescriptor> OpenFolder(int parent, const char* name, int flags = 0) {
   return folder;
 }
 
-// A folder that is there afterwards; a new one is durable.
+// Opens the folder and creates it if it is missing; a new folder is durable.
 Result<FileDescriptor> MakeFolder(int parent, const std::string& name) {
   if (mkdirat(parent, name.c_str(), 0700) == 0) {
     if (fsync(parent) != 0) return FileError("fsync");
@@ -73,7 +73,7 @@ Result<std::string> ReadSmallFile(int folder, const std::string& name, size_t by
   }
 }
 
-// Written under another name first: nobody sees half of it.
+// Written under a temporary name first, so that readers never see a part of it.
 Status WriteSmallFile(int temporary, int folder, const std::string& name, std::string_view text) {
   AG_ASSIGN_OR_RETURN(Spool file, Spool::Create(temporary));
   AG_RETURN_IF_ERROR(file.Write(text));
@@ -105,7 +105,7 @@ Status CheckOurs(int folder) {
       .WithDetail("its directory belongs to somebody else");
 }
 
-// Files in memory end with the nginx they were given to.
+// Files in memory are removed when the nginx instance that received them has ended.
 Status BeginInstance(int root, const std::string& directory, const std::string& instance) {
   AG_ASSIGN_OR_RETURN(FileDescriptor lock, LockFile(root, kLockName));
   Result<std::string> before = ReadSmallFile(root, kInstanceName, kRecordBytesMax);
@@ -139,7 +139,7 @@ LocalStorage::~LocalStorage() = default;
 Result<std::shared_ptr<LocalStorage::Folders>> LocalStorage::Open() {
   std::lock_guard lock(mutex_);
   if (folders_ != nullptr) return folders_;
-  std::error_code ignored;  // what matters is told by what follows
+  std::error_code ignored;  // the next steps report the failures that matter
   std::filesystem::create_directories(std::filesystem::path(options_.directory).parent_path(),
                                       ignored);
   if (mkdir(options_.directory.c_str(), 0700) != 0 && errno != EEXIST) {
@@ -154,7 +154,7 @@ Result<std::shared_ptr<LocalStorage::Folders>> LocalStorage::Open() {
   }
   AG_ASSIGN_OR_RETURN(folders->temporary, MakeFolder(folders->root.get(), "tmp"));
   RemoveAbandoned(folders->temporary.get());
-  // A bound that is set again later begins with a count of what is there.
+  // If a limit is set again later, it starts with a new count of the files.
   if (!options_.total_bytes_max) unlinkat(folders->root.get(), "usage", 0);
   folders_ = std::move(folders);
   return folders_;
@@ -289,7 +289,7 @@ void RemoveInstance(const std::string& directory, uid_t user, const std::string&
   if (!folder.ok() || fstat(folder->get(), &info) != 0 || info.st_uid != user) return;
   Result<std::string> owner = ReadSmallFile(folder->get(), kInstanceName, kRecordBytesMax);
   if (!owner.ok() || *owner != instance) return;
-  std::error_code ignored;  // a start finds what is left
+  std::error_code ignored;  // the next start removes what is left
   std::filesystem::remove_all(directory, ignored);
 }
 

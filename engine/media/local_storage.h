@@ -1,11 +1,11 @@
-// Files in a directory, on disk or, for storage "memory", on a file system that lives in memory.
+// LocalStorage: files in a directory, on disk or (storage "memory") on a file system in memory.
 //
 //   ab/cd/abcd…       the bytes; the folders are the first four digits of the id
 //   ab/cd/abcd….txt   the text extracted from them, if any
 //   ab/cd/abcd….json  the record
-//   tmp/              files being received
-//   usage             bytes of all files, when they are bounded
-//   instance, lock    of storage "memory": the nginx whose files these are
+//   tmp/              uploads in progress
+//   usage             total bytes of all files, if they are limited
+//   instance, lock    for storage "memory": the nginx instance that the files belong to
 #pragma once
 
 #include <sys/types.h>
@@ -25,12 +25,12 @@ class Runtime;
 namespace agent_graph::media {
 
 struct LocalStorageOptions {
-  std::string directory;  // absolute; created when missing, with mode 0700
+  std::string directory;  // absolute; created with mode 0700 if it is missing
   std::optional<uint64_t> total_bytes_max;
-  // Nobody but the own user may be able to write to the directory's parent by name: somebody else's
-  // directory is refused. For /dev/shm.
+  // True: refuse a directory that belongs to another user, and one whose parent other users could
+  // use to replace it. For /dev/shm.
   bool must_be_ours = false;
-  // Not empty: files of another instance that is not running any more are removed at the beginning.
+  // If not empty: removes the files of another instance that is no longer running. The value is
   // "<process id> <start time>" of nginx's master process.
   std::string instance;
 };
@@ -50,9 +50,10 @@ class LocalStorage : public Storage {
  private:
   struct Folders;
 
-  // Opened at the first use, and again while that fails: a disk may be mounted late.
+  // Opens the folders on first use. After a failure it tries again, because a disk may be mounted
+  // late.
   Result<std::shared_ptr<Folders>> Open();
-  // Null when what is kept has no bound.
+  // Null if there is no limit.
   Spool::Admit AdmitInto(std::shared_ptr<Folders> folders) const;
   Status KeepBlocking(Spool& spool, FileRecord& record, const std::optional<std::string>& text);
   Result<FileRecord> FindBlocking(const std::string& file_id);
@@ -60,17 +61,17 @@ class LocalStorage : public Storage {
   const LocalStorageOptions options_;
   runtime::Runtime& runtime_;
   std::mutex mutex_;
-  std::shared_ptr<Folders> folders_;  // guarded by mutex_; shared with calls at work
+  std::shared_ptr<Folders> folders_;  // guarded by mutex_; shared with calls in progress
 };
 
-// What `nginx -t` can tell: the directory exists and may be written to, or it can be made.
+// The check that `nginx -t` can do: the directory exists and is writable, or it can be created.
 Status CheckDirectory(const std::string& directory);
 
-// The directory for storage "memory" of the service with this state directory.
+// The directory of storage "memory" for the service with this state directory.
 std::string MemoryDirectory(const std::string& state_directory, uid_t user);
-// Removes it when it belongs to `user` and its files are of this instance.
+// Removes the directory if it belongs to `user` and its files belong to this instance.
 void RemoveInstance(const std::string& directory, uid_t user, const std::string& instance);
-// The value of LocalStorageOptions::instance for a process; empty when it does not run.
+// The value of LocalStorageOptions::instance for a process; empty if the process is not running.
 std::string InstanceOf(int64_t process);
 
 }  // namespace agent_graph::media

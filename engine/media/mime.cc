@@ -80,7 +80,7 @@ bool IsTypeCharacter(char c) {
 }  // namespace
 
 std::string Essence(std::string_view content_type) {
-  // A browser takes the last type of a list, wherever its commas stand.
+  // A browser uses the last type of a list, whatever the position of the commas.
   if (content_type.find(',') != std::string_view::npos) return {};
   std::string type = LowerCase(content_type.substr(0, content_type.find(';')));
   while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.pop_back();

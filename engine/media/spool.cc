@@ -91,7 +91,8 @@ Spool::~Spool() {
 
 Status Spool::AdmitThrough(uint64_t end) {
   if (end <= admitted_) return Status::Ok();
-  // What was admitted and is not written yet is not seen by the one who looks.
+  // The check only sees bytes that are written, so the admitted but unwritten ones are included
+  // here.
   uint64_t wanted = std::max(end, size_ + kAdmittedAtOnce);
   Status admitted = admit_(wanted - size_);
   if (admitted.code() == StatusCode::kResourceExhausted && wanted > end) {

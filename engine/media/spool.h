@@ -1,5 +1,5 @@
-// A file while it is being received: bytes go to a temporary file and are counted and hashed on the
-// way. What is not kept disappears with the object.
+// Spool: an upload in progress. The bytes go to a temporary file and are counted and hashed on the
+// way. If Keep is not called, the file is removed with the object.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,18 @@
 
 namespace agent_graph::media {
 
-// One thread at a time. Blocks: for the io pool.
+// Not thread-safe. Its calls block: use it on the io pool.
 class Spool {
  public:
   static constexpr uint64_t kAdmittedAtOnce = 1024 * 1024;
 
-  // Whether so many bytes more may be written. Asked for kAdmittedAtOnce, because looking takes
-  // time, and where they do not fit for what is to be written: files that are received at a time
-  // may together go beyond a bound by so much each.
+  // Returns Ok if this many more bytes may be written. Because the check is slow, it is asked for
+  // kAdmittedAtOnce bytes at a time, or only for the next write if those do not fit. So each
+  // concurrent upload may exceed the limit by that amount.
   using Admit = std::function<Status(uint64_t bytes)>;
 
-  // In `folder`, which must outlive it and be on the file system that the file is to stay on.
+  // Creates the temporary file in `folder`, which must outlive the spool and be on the file system
+  // of the final place.
   static Result<Spool> Create(int folder, Admit admit = nullptr);
   ~Spool();
   Spool(Spool&&) noexcept;
@@ -31,13 +32,13 @@ class Spool {
 
   Status Write(std::string_view bytes);
   uint64_t size() const { return size_; }
-  std::string_view first_bytes() const { return first_bytes_; }  // kSniffedBytes at most
-  std::string Sha256();                                          // hex; nothing is written after it
+  std::string_view first_bytes() const { return first_bytes_; }  // at most kSniffedBytes
+  std::string Sha256();                                          // hex; do not write after it
   int file() const { return file_.get(); }
-  // At most `bytes_max` of what was written, from `offset` on.
+  // At most `bytes_max` of the written bytes, from `offset` on.
   Result<std::string> ReadAt(uint64_t offset, size_t bytes_max) const;
 
-  // Makes it durable and gives it the name `name` in `target`.
+  // Makes the file durable and renames it to `name` in the folder `target`.
   Status Keep(int target, const std::string& name);
 
  private:
@@ -46,7 +47,7 @@ class Spool {
   Spool(int folder, std::string name, FileDescriptor file, std::unique_ptr<Hash> hash, Admit admit);
 
   int folder_;
-  std::string name_;  // empty: kept
+  std::string name_;  // empty: Keep has succeeded
   FileDescriptor file_;
   std::unique_ptr<Hash> hash_;
   Admit admit_;
@@ -55,10 +56,10 @@ class Spool {
   std::string first_bytes_;
 };
 
-// Writes all of it; kResourceExhausted when the disk is full.
+// Writes all bytes; kResourceExhausted if the disk is full.
 Status WriteAll(int file, std::string_view bytes);
-// `bytes` from `offset` on; kDataLoss when there are fewer.
+// Reads `bytes` bytes from `offset` on; kDataLoss if there are fewer.
 Result<std::string> ReadExactly(int file, uint64_t offset, size_t bytes);
-Status FileError(const char* what);  // of errno
+Status FileError(const char* what);  // describes errno
 
 }  // namespace agent_graph::media

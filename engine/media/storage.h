@@ -1,7 +1,8 @@
-// Where uploaded files are kept.
+// Storage: the interface of the backends for uploaded files (local directory, memory, S3).
 //
-// A file is its bytes, its record and, for some documents, the text in it. All three are written
-// once and then only read. The record is written last: a file without one does not exist.
+// A file consists of its bytes, its record and, for some documents, the extracted text. All three
+// are written once and then only read. The record is written last: a file without a record does not
+// exist.
 #pragma once
 
 #include <cstdint>
@@ -20,45 +21,48 @@ class Runtime;
 
 namespace agent_graph::media {
 
-// A part of a file: a place in an open file, or a stream of just that part.
+// A range of a file that is read as a stream.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
-  // The next piece, empty at the end. Suspends the calling fiber.
+  // The next piece; empty at the end. Suspends the calling fiber.
   virtual Result<std::string> Read() = 0;
 };
+// A range of a file: either a place in an open file, or a stream of exactly that range.
 struct Content {
   FileDescriptor file;
   std::unique_ptr<ByteStream> stream;  // null: read `file`
 };
 
-// Where a client can read a file without asking this service.
+// A presigned URL: a client can read the file from it without this service.
 struct DirectUrl {
   std::string url;
   int64_t expires = 0;  // Unix seconds
 };
 
-// Thread-safe. Calls suspend the calling fiber. kNotFound: no such file, or none that the reader
-// may know of; kResourceExhausted: there is no room; kUnavailable: the storage does not work.
+// Thread-safe; call from a fiber: every call may suspend it. Errors: kNotFound (missing, or not
+// visible to `reader`), kResourceExhausted (storage full), kUnavailable (backend unreachable or
+// failing).
 class Storage {
  public:
   virtual ~Storage() = default;
 
-  // Room for a file that is being received. Its own calls belong on the io pool.
+  // Creates a spool for an upload in progress. Use the spool on the io pool only: its calls block.
   virtual Result<Spool> Receive() = 0;
-  // Durable when it returns Ok. The record's `sha256` and `size_bytes` are set here.
+  // Stores the upload; durable when Ok is returned. Sets record.sha256 and record.size_bytes.
   virtual Status Keep(Spool& spool, FileRecord& record, const std::optional<std::string>& text) = 0;
 
+  // The record of a file.
   virtual Result<FileRecord> Find(const Reader& reader, const std::string& file_id) = 0;
-  // `length` bytes from `first` on.
+  // Opens `length` bytes from `first` on.
   virtual Result<Content> Open(const FileRecord& record, uint64_t first, uint64_t length) = 0;
-  // The text that was extracted.
+  // The text extracted from the file.
   virtual Result<std::string> ReadText(const FileRecord& record) = 0;
-  // Nothing for files that only this service has.
+  // Creates a presigned URL; nullopt if the backend has none.
   virtual std::optional<DirectUrl> UrlOf(const FileRecord& record) = 0;
 };
 
-// All bytes of a file, at most `bytes_max`. Suspends the calling fiber.
+// Reads a whole file of at most `bytes_max` bytes. Suspends the calling fiber.
 Result<std::string> ReadFile(Storage& storage, runtime::Runtime& runtime, const Reader& reader,
                              const std::string& file_id, uint64_t bytes_max);
 

@@ -21,7 +21,7 @@ namespace {
 constexpr char kName[] = "usage";
 constexpr uint64_t kBlockBytes = 4096;
 
-// Of a file, its record or its text.
+// True for the name of a file, its record or its text.
 bool IsCounted(std::string_view name) {
   if (!IsFileId(name.substr(0, kFileIdBytes))) return false;
   name.remove_prefix(kFileIdBytes);
@@ -48,7 +48,7 @@ uint64_t CountFiles(int root) {
   return bytes;
 }
 
-// The counter's file, locked: the lock goes with the descriptor.
+// The counter file, locked until the descriptor is closed.
 class Counter {
  public:
   explicit Counter(int root) : root_(root) {}
@@ -58,7 +58,7 @@ class Counter {
     return Status::Ok();
   }
 
-  // Counts, once, for a file that is new or damaged.
+  // If the file is new or damaged, counts all files once.
   Result<uint64_t> Read() {
     char text[24];
     ssize_t got = pread(file_.get(), text, sizeof text, 0);
@@ -72,7 +72,7 @@ class Counter {
 
   Status Write(uint64_t value) {
     std::string text = std::to_string(value) + "\n";
-    text.resize(22, ' ');  // as long as any other, so that no old digit stays behind
+    text.resize(22, ' ');  // fixed length, so that no old digit remains
     if (pwrite(file_.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
       return FileError("writing the counter of bytes");
     }

@@ -1,5 +1,5 @@
-// How many bytes all files of a directory take, agreed on by all processes that write there: what
-// is kept, records and texts included, in a counter; what is being received, by looking.
+// Counts the bytes of all files in a directory, for all processes that write there. Stored files,
+// with their records and texts, are in a counter file; uploads in progress are measured.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 
 namespace agent_graph::media {
 
-// What a file of `size` bytes takes of a disk, or of memory.
+// The space that a file of `size` bytes occupies on disk or in memory.
 uint64_t RoomOf(uint64_t size);
 
-// Adds `bytes` to the count in the file `usage` of `root`, unless that would exceed `bytes_max`:
-// then kResourceExhausted. Without such a file counts what is there first. Blocks.
+// Adds `bytes` to the counter file `usage` in `root`. kResourceExhausted if that would exceed
+// `bytes_max`. If the counter file is missing, first counts the existing files. Blocks.
 Status Reserve(int root, uint64_t bytes, uint64_t bytes_max);
-// Takes back what was reserved for a file that could not be kept.
+// Subtracts the bytes that were reserved for a file that could not be stored.
 void Release(int root, uint64_t bytes);
 
-// Whether `bytes` more may be received into `temporary` as far as all that is kept and all that is
-// being received leave room: else kResourceExhausted. Blocks.
+// kResourceExhausted if stored files, uploads in progress in `temporary` and `bytes` more would
+// together exceed `bytes_max`. Blocks.
 Status CheckRoom(int root, int temporary, uint64_t bytes, uint64_t bytes_max);
 
 }  // namespace agent_graph::media

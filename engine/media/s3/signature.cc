@@ -38,8 +38,8 @@ std::string CanonicalQuery(const Fields& query) {
   return out;
 }
 
-// Without blanks around it, and runs of them as one: what lies between us and the store may make
-// that of them.
+// Trimmed, with each run of blanks reduced to one: proxies between us and the storage may change
+// blanks in this way.
 std::string CanonicalValue(std::string_view value) {
   std::string out;
   for (char c : value) {

@@ -1,4 +1,4 @@
-// AWS Signature Version 4 for S3, as every S3-compatible storage checks it.
+// AWS Signature Version 4 for S3, which every S3-compatible storage verifies.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct Credentials {
 
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
-// What is signed of a request.
+// The parts of a request that are signed.
 struct Request {
   std::string method;
   std::string host;
-  std::string path;          // "/bucket/key", not encoded
-  Fields query;              // not encoded
+  std::string path;          // "/bucket/key", not percent-encoded
+  Fields query;              // not percent-encoded
   Fields headers;            // names in lower case; host and x-amz-date are added here
   std::string payload_hash;  // hex SHA-256, or kUnsignedPayload
 };
@@ -31,17 +31,17 @@ inline constexpr std::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
 inline constexpr std::string_view kEmptyPayload =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-// The headers to send: the request's own, x-amz-date, x-amz-content-sha256, authorization and, with
-// a session token, x-amz-security-token.
+// The headers to send: those of the request, x-amz-date, x-amz-content-sha256, authorization and,
+// with a session token, x-amz-security-token.
 Fields SignedHeaders(const Request& request, const Credentials& credentials,
                      const std::string& region, int64_t unix_seconds);
 
-// The query of a URL that needs no headers, without "?". Valid for `lifetime_seconds`.
+// The query (without "?") of a presigned URL, which needs no headers. Valid for `lifetime_seconds`.
 std::string PresignedQuery(const Request& request, const Credentials& credentials,
                            const std::string& region, int64_t unix_seconds,
                            int64_t lifetime_seconds);
 
-// Percent-encoded but for its slashes.
+// Percent-encodes everything except slashes.
 std::string EncodePath(std::string_view path);
 
 }  // namespace agent_graph::media::s3

@@ -15,8 +15,8 @@ constexpr std::chrono::minutes kTransferMax{10};
 constexpr std::chrono::seconds kIdleMax{30};
 constexpr size_t kErrorBytesMax = 2048;
 constexpr size_t kKnownMax = 4096;
-constexpr int kTriesMax = 3;               // of sending a request
-constexpr size_t kPieceBytes = 64 * 1024;  // of a file that is sent
+constexpr int kTriesMax = 3;               // sends of one request
+constexpr size_t kPieceBytes = 64 * 1024;  // upload piece
 
 Status NoSuchFile() {
   return Status(StatusCode::kNotFound, "file not found");
@@ -30,7 +30,7 @@ int64_t UnixNow() {
   return UnixMicros() / 1'000'000;
 }
 
-// Worth another try; the requests may all be repeated.
+// A temporary failure. All requests are safe to repeat.
 bool IsPassing(int status) {
   return status == 429 || status >= 500;
 }
@@ -85,7 +85,7 @@ Request S3Storage::MakeRequest(std::string method, const std::string& name) cons
   return request;
 }
 
-// The reply's head has been read. Failures that may pass are tried again.
+// Sends the request and reads the head of the reply. Temporary failures are retried.
 Result<std::unique_ptr<net::HttpCall>> S3Storage::Send(const Request& request,
                                                        const net::HttpRequest& wanted,
                                                        const Spool* upload) const {
@@ -93,13 +93,13 @@ Result<std::unique_ptr<net::HttpCall>> S3Storage::Send(const Request& request,
   http.method = request.method;
   http.url = base_url_ + EncodePath(request.path);
   http.idle_timeout = kIdleMax;
-  // The reply to a PUT begins when all of it was sent.
+  // The reply to a PUT begins after the whole body was sent.
   http.first_byte_timeout = request.method == "PUT" ? kTransferMax : kIdleMax;
   http.deadline = DeadlineAfter(kTransferMax);
   if (upload != nullptr) http.upload_bytes = upload->size();
   Status failure;
   for (int tries_left = kTriesMax; tries_left > 0;) {
-    http.once = tries_left == 1;  // on a kept connection it might be sent twice
+    http.once = tries_left == 1;  // the client may send twice on a kept connection
     http.headers = SignedHeaders(request, options_.credentials, options_.region, UnixNow());
     AG_ASSIGN_OR_RETURN(std::unique_ptr<net::HttpCall> call, client_.Start(http, never_));
     const Status uploaded = upload != nullptr ? Upload(*call, *upload) : Status::Ok();
@@ -209,7 +209,7 @@ std::optional<DirectUrl> S3Storage::UrlOf(const FileRecord& record) {
   }
   DirectUrl url;
   Request request = MakeRequest("GET", record.file_id);
-  // What a browser would run is only offered for saving there, too.
+  // Active content is only offered as a download there, too.
   if (record.active) request.query.emplace_back("response-content-disposition", "attachment");
   url.expires = now + options_.url_lifetime_seconds;
   url.url = base_url_ + EncodePath(request.path) + "?" +

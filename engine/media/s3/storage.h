@@ -1,6 +1,6 @@
-// Files in a bucket of an object storage that speaks S3.
+// S3Storage: files in a bucket of an S3-compatible object storage.
 //
-// Under the prefix a file is the object <id>, its record <id>.json and the text in it <id>.txt.
+// A file is the object <prefix>/<id>, its record is <id>.json and its text <id>.txt.
 #pragma once
 
 #include <list>
@@ -20,9 +20,10 @@ class Runtime;
 namespace agent_graph::media::s3 {
 
 struct StorageOptions {
-  std::string endpoint;  // "https://host[:port]": path-style; empty: Amazon's, virtual-hosted
+  std::string endpoint;  // "https://host[:port]": path-style; empty: Amazon S3, virtual-hosted
+                         // style
   std::string bucket;
-  std::string prefix;  // of keys, without a slash at its ends
+  std::string prefix;  // of keys; without a slash at either end
   std::string region;
   Credentials credentials;
   int64_t url_lifetime_seconds = 3600;
@@ -31,7 +32,7 @@ struct StorageOptions {
 
 class S3Storage : public Storage {
  public:
-  // `spool` only receives files, before they are sent on.
+  // `spool` only holds uploads in progress; they are then sent to the bucket.
   S3Storage(StorageOptions options, std::unique_ptr<Storage> spool, net::HttpClient client,
             runtime::Runtime& runtime);
   ~S3Storage() override;
@@ -51,7 +52,7 @@ class S3Storage : public Storage {
   };
 
   Request MakeRequest(std::string method, const std::string& name) const;
-  // `upload`: what the body is read from, if it is not in `http`.
+  // `upload`: read the body from this spool instead of `http`.
   Result<std::unique_ptr<net::HttpCall>> Send(const Request& request, const net::HttpRequest& http,
                                               const Spool* upload = nullptr) const;
   Status Upload(net::HttpCall& call, const Spool& spool) const;
@@ -67,13 +68,13 @@ class S3Storage : public Storage {
   runtime::Runtime& runtime_;
   const runtime::Cancellation never_;
   std::string base_url_;   // scheme and host
-  std::string host_;       // as signed
-  std::string base_path_;  // up to the prefix's slash
+  std::string host_;       // the Host that is signed
+  std::string base_path_;  // path of the prefix, with its final slash
 
-  // Records never change, so each is read once while it is remembered.
+  // A cache of records. They never change, so a cached record is not read again.
   std::mutex mutex_;
   std::unordered_map<std::string, Known> known_;  // guarded by mutex_
-  std::list<std::string> ages_;                   // guarded by mutex_; the latest first
+  std::list<std::string> ages_;                   // guarded by mutex_; most recent first
 };
 
 }  // namespace agent_graph::media::s3
