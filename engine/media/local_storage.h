@@ -27,8 +27,8 @@ namespace agent_graph::media {
 struct LocalStorageOptions {
   std::string directory;  // absolute; created with mode 0700 if it is missing
   std::optional<uint64_t> total_bytes_max;
-  // True: refuse a directory that belongs to another user, and one whose parent other users could
-  // use to replace it. For /dev/shm.
+  // True: refuse a symbolic link and a directory that others own or may access. For /dev/shm, where
+  // every user may create entries.
   bool must_be_ours = false;
   // If not empty: removes the files of another instance that is no longer running. The value is
   // "<process id> <start time>" of nginx's master process.

@@ -21,7 +21,6 @@ namespace agent_graph::media::s3 {
 
 struct StorageOptions {
   std::string endpoint;  // "https://host[:port]": path-style; empty: Amazon S3, virtual-hosted
-                         // style
   std::string bucket;
   std::string prefix;  // of keys; without a slash at either end
   std::string region;
