@@ -1,4 +1,5 @@
-// Embeddings: texts become vectors that are near each other when the texts are about the same.
+// Embeddings: vectors of texts. Texts with similar meaning have vectors that are close to each
+// other.
 #pragma once
 
 #include <chrono>
@@ -19,32 +20,33 @@ class Embedder {
  public:
   virtual ~Embedder() = default;
 
-  // On a fiber or a thread of the user pool. kUnavailable when the provider fails, kInvalidArgument
-  // when it refuses the text, kCancelled and kDeadlineExceeded as they say. Never an empty vector.
+  // Call it on a fiber or on a thread of the user pool; it waits. kUnavailable: the provider
+  // failed. kInvalidArgument: the provider refused the text. kCancelled, kDeadlineExceeded: of the
+  // arguments. Never returns an empty vector.
   virtual Result<std::vector<float>> Embed(const std::string& text,
                                            const runtime::Cancellation& cancellation,
                                            Deadline deadline) = 0;
-  // Names the space the vectors are in: those of different spaces cannot be compared.
+  // The name of the vector space: vectors of different spaces cannot be compared.
   virtual const std::string& space() const = 0;
-  // No further calls will be waited for.
+  // Ends calls in progress; later calls fail at once.
   virtual void Close() = 0;
 };
 
 struct EmbeddingOptions {
   std::string provider = "hash";  // hash | openai
-  size_t dimensions = 0;          // 0: the provider's own; 256 for hash
-  // Of `openai`.
+  size_t dimensions = 0;          // 0: the provider's default; 256 for hash
+  // The options below are for `openai`.
   std::string model;
   std::string base_url;  // no trailing slash
-  std::string api_key;   // never part of a message or a log line
+  std::string api_key;   // never appears in a message or a log line
   std::map<std::string, std::string> headers;
-  std::chrono::milliseconds timeout{30'000};  // of one attempt
+  std::chrono::milliseconds timeout{30'000};  // for one attempt
   int retries_max = 2;
-  size_t batch_max = 64;              // texts of one request
-  size_t text_bytes_max = 24 * 1024;  // of a text, the rest is cut: providers refuse longer ones
+  size_t batch_max = 64;              // texts in one request
+  size_t text_bytes_max = 24 * 1024;  // longer texts are cut, because providers refuse them
 };
 
-// Starts nothing. kInvalidArgument names the option that cannot work.
+// Creates the embedder; does not connect. kInvalidArgument names the option that cannot work.
 Result<std::unique_ptr<Embedder>> MakeEmbedder(const EmbeddingOptions& options,
                                                const Environment& environment);
 

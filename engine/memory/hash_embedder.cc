@@ -10,29 +10,29 @@
 namespace agent_graph::memory {
 namespace {
 
-// Changes whenever the vectors of the same text would change.
+// Change it whenever the vectors of the same text change.
 constexpr char kVersion[] = "hash-1:";
 
 constexpr float kWordWeight = 1.0f;
-// Most short words say little.
+// Most short words carry little meaning.
 constexpr float kShortWordWeight = 0.35f;
 constexpr size_t kShortWordBytes = 3;
 constexpr float kPartWeight = 0.25f;
 constexpr size_t kPartBytes = 4;
 
-// Hashing a text this long takes about a millisecond.
+// Hashing a text of this size takes about a millisecond.
 constexpr size_t kInlineBytes = 64 * 1024;
 
 uint64_t Fnv1a(std::string_view text, uint64_t seed) {
   uint64_t hash = 0xcbf29ce484222325u ^ seed;
   for (char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
-  // The low bits choose the dimension, so they must depend on all of the text.
+  // The low bits choose the dimension, so they must depend on the whole text.
   hash ^= hash >> 32;
   hash *= 0xd6e8feb86659fd93u;
   return hash ^ (hash >> 32);
 }
 
-// Features of a text and how often each occurs, weight included.
+// The features of a text, each with its weighted count.
 class Features {
  public:
   void AddWord(std::string_view word) {

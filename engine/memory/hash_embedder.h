@@ -1,5 +1,5 @@
-// `hash`: a local, deterministic embedding by feature hashing. No model, no key, no network: texts
-// that share words, or parts of words, are near each other.
+// `hash`: a local, deterministic embedding by feature hashing. It needs no model, key or network.
+// Texts that share words, or parts of words, are close to each other.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace agent_graph::memory {
 
 inline constexpr size_t kHashDimensions = 256;
 
-// Of length 1, or all zeros for a text without words.
+// A vector of length 1, or all zeros for a text without words.
 std::vector<float> HashText(std::string_view text, size_t dimensions);
 
 class HashEmbedder : public Embedder {

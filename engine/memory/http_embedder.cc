@@ -14,17 +14,18 @@
 namespace agent_graph::memory {
 namespace {
 
-constexpr size_t kRequestsMax = 4;  // under way at a time
+constexpr size_t kRequestsMax = 4;  // in flight at a time
 constexpr size_t kDimensionsMax = 8192;
-constexpr size_t kInlineJsonBytes = 64 * 1024;  // parsed on the io pool above
-// A float as text, with some air.
+constexpr size_t kInlineJsonBytes = 64 * 1024;  // larger replies are parsed on the io pool
+// Bytes of one float as text, with some margin.
 constexpr size_t kFloatTextBytes = 32;
 
 Status ProviderFailed(const std::string& why) {
   return Status(StatusCode::kUnavailable, "the embedding provider " + why);
 }
 
-// Of an answer that is no 200. These are about what was sent, others about us or the provider.
+// The failure for a status other than 200. Some statuses mean that the texts were refused, the
+// others are failures of ours or of the provider.
 Status Refused(int http_status) {
   const std::string answered = "answered HTTP " + std::to_string(http_status);
   if (http_status != 400 && http_status != 413 && http_status != 422) {
@@ -106,7 +107,7 @@ void HttpEmbedder::SendWaiting() {
 
 void HttpEmbedder::Send(std::span<const Waiting> batch) {
   Result<Vectors> vectors = Ask(batch);
-  // The texts of a batch are of different callers: only those that are refused by themselves fail.
+  // The texts of a batch come from different callers: split it, so that only refused texts fail.
   if (vectors.status().code() == StatusCode::kInvalidArgument && batch.size() > 1) {
     Send(batch.first(batch.size() / 2));
     Send(batch.subspan(batch.size() / 2));
@@ -142,7 +143,7 @@ void HttpEmbedder::Answer(std::span<const Waiting> batch, Result<Vectors> vector
 
 net::HttpRequest HttpEmbedder::MakeRequest(std::span<const Waiting> batch) const {
   json body = {{"model", options_.model}, {"encoding_format", "float"}, {"input", json::array()}};
-  // Some servers refuse an empty text.
+  // Some servers refuse empty texts.
   for (const Waiting& waiting : batch) {
     body["input"].push_back(waiting.text.empty() ? " " : waiting.text);
   }
@@ -166,7 +167,7 @@ Result<HttpEmbedder::Vectors> HttpEmbedder::Ask(std::span<const Waiting> batch) 
   int tries_left = options_.retries_max + 1;
   for (int attempt = 0;; ++attempt) {
     request.deadline = DeadlineAfter(options_.timeout);
-    request.once = tries_left == 1;  // on a kept connection it might be sent twice
+    request.once = tries_left == 1;  // the client may send twice on a kept connection
     Attempt result = AskOnce(request, batch.size());
     tries_left -= std::max(result.sends, 1);
     if (result.vectors.ok() || !result.may_repeat || tries_left <= 0) {

@@ -1,7 +1,7 @@
-// Embeddings of a server that speaks OpenAI's POST /embeddings.
+// Embeddings from a server with OpenAI's POST /embeddings.
 //
-// Texts that are asked for while a request is under way go out together with the next one. Vectors
-// of short texts are remembered.
+// Texts that arrive while requests are in flight are sent together in the next one. Vectors of
+// short texts are cached.
 #pragma once
 
 #include <deque>
@@ -22,24 +22,24 @@
 
 namespace agent_graph::memory {
 
-// Least recently used goes first. Not thread-safe.
+// A cache with least-recently-used eviction. Not thread-safe.
 class VectorCache {
  public:
   static constexpr size_t kEntriesMax = 1024;
-  static constexpr size_t kTextBytesMax = 1024;  // longer texts are hardly asked for again
+  static constexpr size_t kTextBytesMax = 1024;  // longer texts are unlikely to be repeated
 
   const std::vector<float>* Find(const std::string& text);
   void Add(const std::string& text, const std::vector<float>& vector);
 
  private:
   using Entry = std::pair<std::string, std::vector<float>>;
-  std::list<Entry> entries_;  // latest first
+  std::list<Entry> entries_;  // most recently used first
   std::unordered_map<std::string_view, std::list<Entry>::iterator> places_;
 };
 
 class HttpEmbedder : public Embedder {
  public:
-  // Texts that wait for their turn; beyond it calls fail with kResourceExhausted.
+  // Maximum number of queued texts; beyond it calls fail with kResourceExhausted.
   static constexpr size_t kWaitingMax = 4096;
 
   HttpEmbedder(EmbeddingOptions options, std::shared_ptr<const net::HttpClient> client);
@@ -57,12 +57,12 @@ class HttpEmbedder : public Embedder {
     runtime::Promise<Result<std::vector<float>>> answer;
   };
 
-  // Sends what waits, batch by batch, until nothing does.
+  // Sends the queued texts, batch by batch, until the queue is empty.
   void SendWaiting();
   std::vector<Waiting> TakeBatch();
   void Send(std::span<const Waiting> batch);
   void Answer(std::span<const Waiting> batch, Result<Vectors> vectors);
-  // One request, tried again as the options allow. kInvalidArgument when a text is refused.
+  // One request, with the retries that the options allow. kInvalidArgument if a text is refused.
   Result<Vectors> Ask(std::span<const Waiting> batch);
   struct Attempt {
     Result<Vectors> vectors = Vectors();
@@ -83,7 +83,7 @@ class HttpEmbedder : public Embedder {
 
   std::mutex mutex_;
   std::deque<Waiting> waiting_;  // guarded by mutex_, like the rest
-  size_t requests_ = 0;          // under way
+  size_t requests_ = 0;          // in flight
   VectorCache cache_;
 };
 

@@ -16,7 +16,7 @@
 namespace agent_graph::memory {
 namespace {
 
-// About what tokenizers make of ordinary text.
+// A typical ratio of tokenizers for ordinary text.
 constexpr uint64_t kBytesPerToken = 4;
 
 constexpr uint64_t kForgetPage = 500;
@@ -59,7 +59,7 @@ std::vector<std::string> RelatedIds(const std::string& metadata_json) {
   return ids;
 }
 
-// Keeps the first `bytes_max` bytes of the text, in the message's text blocks, too.
+// Keeps the first `bytes_max` bytes of the text, and of the message's text blocks.
 void CutText(state::MemoryRecord& memory, uint64_t bytes_max) {
   memory.content.resize(CutAtCharacter(memory.content, bytes_max).size());
   if (memory.message_json.empty()) return;
@@ -75,7 +75,7 @@ void CutText(state::MemoryRecord& memory, uint64_t bytes_max) {
   memory.message_json = message::ToJsonText(*message);
 }
 
-// The list ends where its texts would hold more than the budget.
+// Cuts the list where its texts would exceed the budget.
 void KeepWithinTokens(std::vector<state::MemoryHit>& hits, uint64_t tokens_max) {
   uint64_t left = tokens_max;
   for (size_t i = 0; i < hits.size(); ++i) {
@@ -199,7 +199,7 @@ Status MemoryStore::AddRelated(const Access& access, const MemoryQuery& query,
   std::vector<state::MemoryHit> related;
   size_t asked = 0;
   for (const state::MemoryHit& hit : hits) {
-    // Not before the hit that leads to it; a score may be negative.
+    // Not ranked before the hit that refers to it; a score may be negative.
     const double score = std::min(hit.score, kRelatedWeight * hit.score);
     if (query.score_min && score < *query.score_min) continue;
     for (const std::string& id : RelatedIds(hit.memory.metadata_json)) {

@@ -1,5 +1,5 @@
-// The memory store as handlers, graph nodes and tools use it: texts in, memories out. Embeds texts,
-// keeps records through state::Memories and applies what a retrieval strategy means.
+// MemoryStore: the memory store for handlers, graph nodes and tools. It computes embeddings, stores
+// records through state::Memories and implements the retrieval strategies.
 #pragma once
 
 #include <array>
@@ -20,9 +20,9 @@ namespace agent_graph::memory {
 inline constexpr std::array<std::string_view, 7> kMemoryTypes = {
     "episodic", "semantic", "procedural", "entity", "relationship", "custom", "declarative"};
 
-// similarity: by the likeness of vectors. temporal: the newest first, with their likeness as score.
-// relevance: by words (BM25). hybrid: vectors and words, fused. graph_traversal: similarity, and
-// what the metadata of the hits names in `related_to`, a list of memory ids, with half their score.
+// similarity: by the similarity of vectors. temporal: newest first; the score is the similarity.
+// relevance: by words (BM25). hybrid: vectors and words, fused. graph_traversal: similarity, plus
+// the memories that the hits' metadata lists in `related_to` (memory ids), with half the score.
 enum class Strategy : uint8_t { kSimilarity, kTemporal, kRelevance, kHybrid, kGraphTraversal };
 inline constexpr std::array<std::string_view, 5> kStrategies = {
     "similarity", "temporal", "relevance", "hybrid", "graph_traversal"};
@@ -31,11 +31,11 @@ inline constexpr std::array<std::string_view, 5> kStrategies = {
 inline constexpr std::array<std::string_view, 4> kMetrics = {"cosine", "dot_product", "euclidean",
                                                              "manhattan"};
 
-// Whose memories, and who waits.
+// The rows that the caller may touch, and the user.
 struct Access {
   state::Scope scope;
-  std::string user_id;   // owner of what is stored; empty: nobody
-  std::string agent_id;  // empty: of any agent
+  std::string user_id;   // owner of stored memories; empty: none
+  std::string agent_id;  // empty: any agent
 };
 struct Patience {
   const runtime::Cancellation& cancellation;
@@ -43,8 +43,8 @@ struct Patience {
 };
 
 struct NewMemory {
-  std::string content;       // the text that is embedded; may be blank if there is a message
-  std::string message_json;  // of the message that it is the text of; empty: plain text
+  std::string content;       // the text to embed; may be blank if there is a message
+  std::string message_json;  // JSON of the message that `content` is the text of; empty: plain text
   std::string memory_type = "episodic";
   std::string category = "general";
   std::string thread_id;
@@ -66,7 +66,8 @@ struct MemoryQuery {
   state::Metric metric = state::Metric::kCosine;
   uint64_t limit = 10;
   std::optional<double> score_min;
-  // The texts of all hits together hold about this many tokens; the first is cut, not left out.
+  // Limit for the texts of all hits together, in estimated tokens. If the first hit is too long, it
+  // is cut, not left out.
   uint64_t tokens_max = 4000;
 };
 
@@ -84,14 +85,14 @@ class MemoryStore {
   Status Delete(const Access& access, const std::string& id);
   Result<state::MemoryPage> List(const Access& access, state::MemoryFilter filter, uint64_t limit,
                                  const std::string& cursor);
-  // How many were deleted. Fails in the middle when the state service does; what is left then
-  // can be forgotten by calling again.
+  // Deletes the matching memories and returns their number. If the state service fails, some may be
+  // left; call it again to delete them.
   Result<uint64_t> Forget(const Access& access, state::MemoryFilter filter, Patience patience);
   Result<std::vector<state::MemoryHit>> Search(const Access& access, const MemoryQuery& query,
                                                Patience patience);
 
  private:
-  // No vector for a blank text.
+  // Returns no vector for a blank text.
   Result<state::Embedding> Embed(const std::string& text, const Patience& patience);
   Status AddRelated(const Access& access, const MemoryQuery& query,
                     std::vector<state::MemoryHit>& hits);
