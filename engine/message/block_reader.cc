@@ -10,7 +10,7 @@
 namespace agent_graph::message {
 namespace {
 
-// The integer that the number is, 25.0 included; nothing when it has a fraction or more than 64
+// The integer value of a number, also of 25.0; nullopt if it has a fraction or needs more than 64
 // bits.
 std::optional<int64_t> IntegerIn(const json& value) {
   constexpr double kBeyond = 9223372036854775808.0;  // 2^63
@@ -62,7 +62,7 @@ std::optional<MediaBlock::Type> ParseMediaType(std::string_view type) {
 
 Status ReadMediaKind(const json& object, const std::string& location, MediaReference& media) {
   AG_ASSIGN_OR_RETURN(std::string kind, OptionalText(object, "kind", location));
-  if (kind.empty()) {  // the flat form has none: told by what is set
+  if (kind.empty()) {  // the flat form has no kind: it follows from the members
     kind = !media.file_id.empty() ? "file_id" : !media.data_base64.empty() ? "data" : "url";
   }
   const std::string* value = nullptr;
@@ -160,7 +160,7 @@ Result<ContentBlock> ReadToolResult(const json& value, const std::string& locati
     }
     block.is_error = is_error->get<bool>();
   }
-  // Some clients report a failure by the status alone.
+  // Some clients report a failure only by the status.
   AG_ASSIGN_OR_RETURN(std::string status, OptionalText(value, "status", location));
   if (status == "failed") block.is_error = true;
   return ContentBlock(std::move(block));

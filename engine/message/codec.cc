@@ -10,7 +10,7 @@ namespace agent_graph::message {
 namespace {
 
 constexpr size_t kIdBytesMax = 1024;
-// Unix seconds stay below this until the year 5138; above it a client meant milliseconds.
+// Unix seconds are smaller than this until the year 5138; a larger value means milliseconds.
 constexpr double kSecondsMax = 1e11;
 
 Result<std::string> ReadId(const json& object, const std::string& location) {
@@ -46,7 +46,7 @@ Status ReadContent(const json& object, const std::string& location, ReadMode mod
   std::string content_location = MemberLocation(location, "content");
   const json* value = FindMember(object, "content");
   if (value == nullptr) {
-    // A message that only calls tools has none in OpenAI's shape.
+    // In OpenAI's shape a message that only calls tools has no content.
     const json* calls = FindMember(object, "tools_calls");
     if (calls != nullptr && calls->is_array() && !calls->empty()) return Status::Ok();
     return InvalidField(content_location, "is required");
@@ -67,7 +67,7 @@ Status ReadContent(const json& object, const std::string& location, ReadMode mod
   return Status::Ok();
 }
 
-// One call in the shape of OpenAI's API; arguments are JSON text there.
+// One call in the shape of OpenAI's API, where arguments are JSON text.
 Result<ToolCallBlock> ReadToolCall(const json& value, const std::string& location) {
   if (!value.is_object()) return InvalidField(location, "must be an object");
   ToolCallBlock call;
@@ -98,7 +98,7 @@ Result<ToolCallBlock> ReadToolCall(const json& value, const std::string& locatio
   return call;
 }
 
-// Calls that are not already there as content blocks become blocks.
+// Adds a block for each call that is not already a content block.
 Status ReadToolCalls(const json& object, const std::string& location, Message& message) {
   const json* value = FindMember(object, "tools_calls");
   if (value == nullptr) return Status::Ok();

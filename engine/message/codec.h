@@ -1,9 +1,10 @@
-// The one message codec: Message ↔ the JSON of the wire and of the store.
+// The only codec between Message and the JSON of the wire and of the store.
 //
-// Emitted shape (every key present, null when unset):
+// Written shape (every key present, null if not set):
 //   message_id (string), role, content (array of blocks), delta, tools_calls (OpenAI shape, or
 //   null), reasoning (text or null), timestamp (Unix seconds), metadata (object), usages, raw.
-// Accepted besides: content as a string, flat {type:image,file_id}, integer ids, unknown keys.
+// Also accepted: content as a string, flat {type:image,file_id}, integer ids, unknown keys.
+// All functions are thread-safe.
 #pragma once
 
 #include <string>
@@ -15,22 +16,22 @@
 
 namespace agent_graph::message {
 
-// `location` is the path for error texts, e.g. "messages.0": "messages.0.role: must be one of …".
-// Placeholder ids (0, "0", "", null, absent) become the empty id. `delta` is ignored on input.
+// `location` is the path for error messages, e.g. "messages.0": "messages.0.role: must be one of
+// …". Placeholder ids (0, "0", "", null, absent) become the empty id. `delta` is ignored.
 Result<Message> FromJson(const json& value, const std::string& location);
 
 json ToJson(const Message& message);
-// The same as compact text, the form in which messages are stored and served.
+// The same as compact text: the form in which messages are stored and served.
 std::string ToJsonText(const Message& message);
-// Of text written by ToJsonText; kDataLoss when it is not.
+// Reads text written by ToJsonText; kDataLoss if it is something else.
 Result<Message> FromJsonText(std::string_view text);
 
 // A streamed piece of `message_id`: {"…","delta":true,"content":[{"type":"text","text":piece}]}.
-// Written directly: this is the token path.
+// Written without a JSON tree, because it is called for each token.
 void AppendDeltaJson(std::string& out, std::string_view message_id, std::string_view text_piece,
                      std::string_view reasoning_piece, int64_t unix_micros);
 
-// Text that GET …/messages?search= looks at: text blocks and tool results.
+// The text that GET …/messages?search= searches: text blocks and tool results.
 std::string SearchText(std::string_view stored_message);
 
 }  // namespace agent_graph::message

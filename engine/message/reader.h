@@ -1,4 +1,4 @@
-// JSON → content blocks: the part of the codec that knows each block type.
+// Reads content blocks from JSON: the part of the codec that knows each block type.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace agent_graph::message {
 
-// kStrict: what clients send; mistakes are failures that name the field. kStored: what our writer
-// wrote, perhaps for user code that filled a block in oddly; such a block is kept as an OtherBlock,
-// because a thread that cannot be read any more would be worse.
+// kStrict: input from clients; a mistake is a failure that names the field. kStored: text from our
+// own writer. User code may have filled a block incorrectly; such a block is kept as an OtherBlock,
+// because failing would make the whole thread unreadable.
 enum class ReadMode { kStrict, kStored };
 
 Result<ContentBlock> ReadBlock(const json& value, const std::string& location, ReadMode mode);
 
-// The member, null when it is absent or JSON null.
+// The member; null if it is absent or JSON null.
 const json* FindMember(const json& object, std::string_view member);
 
-// `location` + "." + `member`, without the dot at the top.
+// `location` + "." + `member`; only `member` if `location` is empty.
 std::string MemberLocation(const std::string& location, std::string_view member);
 Status InvalidField(const std::string& location, std::string_view problem);
 
-// The text of a string member; empty when absent or null.
+// The text of a string member; empty if absent or null.
 Result<std::string> OptionalText(const json& object, const char* member,
                                  const std::string& location);
 // The summaries of its reasoning blocks, one after the other.

@@ -1,4 +1,4 @@
-// The texts of a message that consists of several blocks.
+// The texts of a message with several blocks.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace agent_graph::message {
 
-// Texts of the text blocks that are not empty, in order. Valid as long as the message.
+// The texts of all text blocks that are not empty, in order. The views are valid as long as the
+// message.
 std::vector<std::string_view> Texts(const Message& message);
 
-// The same as one text, for a reader that takes no blocks: a block begins on a new line, so that it
-// is not glued to the one before it.
+// The same as one text, for consumers that do not take blocks: the separator keeps the end of one
+// block apart from the start of the next.
 std::string JoinedTexts(const Message& message, std::string_view separator = "\n");
 
 }  // namespace agent_graph::message

@@ -1,4 +1,4 @@
-// Message → JSON text, written directly: no tree is built, except to check parts of free shape.
+// Writes a Message as JSON text directly, without a tree, except to check parts of free structure.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -41,8 +41,8 @@ void AppendTextMemberIfSet(std::string& out, std::string_view key, std::string_v
   if (!text.empty()) AppendTextMember(out, key, text);
 }
 
-// Parts of free shape may come from user code: they are checked, and printed again on one line.
-// What is not JSON of the wanted kind is replaced by `otherwise`.
+// Parts of free structure may come from user code: they are checked and printed again on one line.
+// Text that is not JSON of the expected kind is replaced by `otherwise`.
 void AppendChecked(std::string& out, const std::string& text, json::value_t kind,
                    std::string_view otherwise) {
   if (text == otherwise) {
@@ -61,7 +61,7 @@ void AppendObject(std::string& out, const std::string& text) {
   AppendChecked(out, text, json::value_t::object, "{}");
 }
 
-// Any JSON value; text that is not JSON is kept as a string.
+// Any JSON value; text that is not JSON is written as a string.
 void AppendAny(std::string& out, const std::string& text) {
   auto value = ParseJson(text);
   if (value.ok()) {
@@ -71,7 +71,7 @@ void AppendAny(std::string& out, const std::string& text) {
   }
 }
 
-// The members of `extra_json` that the object being written does not have already.
+// The members of `extra_json` whose keys are not in `written`.
 void AppendExtraMembers(std::string& out, const std::string& extra_json,
                         std::initializer_list<std::string_view> written) {
   if (extra_json == "{}") return;
@@ -188,7 +188,7 @@ struct BlockWriter {
   }
 };
 
-// The calls once more in the shape of OpenAI's API, or null.
+// The calls again, in the shape of OpenAI's API, or null.
 void AppendToolCalls(std::string& out, const Message& message) {
   bool any = false;
   for (const ToolCallBlock* call : message.ToolCalls()) {
