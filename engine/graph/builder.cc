@@ -10,7 +10,7 @@ using graph::ToolNode;
 
 namespace {
 
-// Null, and a mistake noted, when there is no such tool node yet.
+// Returns null and records a mistake if there is no such tool node yet.
 ToolNode* FindToolNode(GraphDefinition& definition, const std::string& name,
                        const std::string& what) {
   for (graph::Node& node : definition.nodes) {

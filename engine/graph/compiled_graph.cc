@@ -11,14 +11,14 @@
 namespace agent_graph::graph {
 namespace {
 
-// A way that enters and leaves subgraphs more often than this leads nowhere.
+// A path that enters and leaves subgraphs more often than this never reaches a node.
 constexpr int kSubgraphHopsMax = 64;
 
 bool Contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Stands for a graph that did not come from a file.
+// Used for the hash of a graph that was not loaded from a file.
 std::string StructureText(const GraphDefinition& definition) {
   std::string text = definition.name;
   for (const Node& node : definition.nodes) text += "\nnode " + node.name;
@@ -29,7 +29,7 @@ std::string StructureText(const GraphDefinition& definition) {
   return text;
 }
 
-// Problems() has found those that do not compile.
+// Schemas that do not compile were already reported by Problems().
 void CompileSchemas(ToolNode& node) {
   for (const Tool& tool : node.tools) {
     Result<tools::JsonSchemaPtr> schema = tools::JsonSchema::Compile(tool.parameters_json);
@@ -72,7 +72,7 @@ const Node* CompiledGraph::FindNode(std::string_view name) const {
 std::vector<EdgeView> CompiledGraph::edges() const {
   std::vector<EdgeView> views;
   for (const OutgoingEdge& edge : definition_.edges) {
-    // What leads into a subgraph, and on from it, is shown at the nodes it connects.
+    // Edges into and out of subgraphs are shown at the nodes that they connect.
     const bool inner = edge.from != START && FindNode(edge.from) == nullptr;
     if (inner) continue;
     for (const std::string& target : edge.targets) AddViews(edge.from, target, 0, views);

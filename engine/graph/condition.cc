@@ -22,7 +22,7 @@ bool IsAbove(const json& current, const json& wanted) {
 bool IsBelow(const json& current, const json& wanted) {
   return current.is_number() && current < wanted;
 }
-// A list has the element, a text has the piece.
+// True if an array has the element, or a string has the substring.
 bool Contains(const json& current, const json& wanted) {
   if (current.is_array()) return std::find(current.begin(), current.end(), wanted) != current.end();
   if (!current.is_string() || !wanted.is_string()) return false;
@@ -40,7 +40,7 @@ struct Operator {
 constexpr Operator kOperators[] = {{"equals", Equals}, {"not_equals", Differs}, {"above", IsAbove},
                                    {"below", IsBelow}, {"contains", Contains},  {"exists", Exists}};
 
-// "customer.tier" → the member of the member; null when there is none.
+// "customer.tier" → member `tier` of member `customer`; null if it does not exist.
 json ValueAt(const State& state, const std::string& dotted) {
   const json* value = &state.fields();
   for (size_t start = 0; start <= dotted.size();) {

@@ -1,7 +1,6 @@
-// The conditions of a declarative graph's edges.
+// Conditions on the edges of a declarative graph.
 //
-//   {"tool_calls_pending": true}             the newest assistant message has calls without a
-//   result
+//   {"tool_calls_pending": true}             the newest assistant message has calls without result
 //   {"field": "customer.tier", "equals": 1}  or not_equals, above, below, contains, exists
 //   {"last_text_contains": "bye"}            text of the newest message, any case (ASCII)
 #pragma once
@@ -15,7 +14,8 @@ namespace agent_graph::graph {
 
 using Condition = std::function<bool(const State& state)>;
 
-// Reads the condition's keys of `reader`'s object; the caller reads its other keys and finishes it.
+// Reads the keys of the condition from `reader`'s object. The caller reads the other keys and calls
+// Finish.
 Condition ReadCondition(ObjectReader& reader);
 
 }  // namespace agent_graph::graph

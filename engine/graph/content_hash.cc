@@ -6,7 +6,7 @@
 namespace agent_graph::graph {
 namespace {
 
-// FNV-1a with a final mix, so that short texts spread over all bits.
+// FNV-1a with a final mix, so that short texts affect all bits.
 uint64_t Hash(std::string_view content, uint64_t basis) {
   uint64_t hash = basis;
   for (unsigned char byte : content) hash = (hash ^ byte) * 0x100000001b3u;

@@ -1,4 +1,4 @@
-// Tells one version of a graph's file from another. Not a protection against forgery.
+// A hash that distinguishes versions of a graph's file. It does not protect against forgery.
 #pragma once
 
 #include <string>

@@ -31,7 +31,7 @@ std::string ElementPath(const std::string& list, size_t index) {
   return list + "." + std::to_string(index);
 }
 
-// The document writes START and END.
+// Documents write START and END for the two constants.
 std::string NodeName(std::string name) {
   if (name == "START") return START;
   if (name == "END") return END;
@@ -40,7 +40,7 @@ std::string NodeName(std::string name) {
 
 class DocumentReader {
  public:
-  // `within`: the keys of the graphs that this one is a part of, its own last.
+  // `within`: the keys of the enclosing graphs, its own key last.
   DocumentReader(GraphBuilder& builder, const json& document, std::vector<std::string> within)
       : builder_(builder),
         document_(document),
@@ -66,7 +66,7 @@ class DocumentReader {
     for (size_t i = 0; i < nodes.size(); ++i) {
       AG_RETURN_IF_ERROR(ReadNode(*nodes[i], ElementPath(top_.PathOf("nodes"), i)));
     }
-    // Agents may name a tool node further down.
+    // Checked after all nodes: agents may name a tool node that is further down.
     for (size_t i = 0; i < nodes.size(); ++i) {
       const NodeKind& kind = builder_.definition().nodes[i].kind;
       const std::string path = ElementPath(top_.PathOf("nodes"), i);
@@ -165,11 +165,11 @@ class DocumentReader {
         reader.Integer(key, otherwise.count(), minimum, kMillisecondsMax));
   }
 
-  // The first mistake of an inner object is one of the outer's.
+  // Reports the first mistake of an inner object to the reader of the outer object.
   static void PassOn(ObjectReader& outer, ObjectReader& inner) {
     const Status status = inner.Finish();
     if (status.ok()) return;
-    const size_t colon = status.message().find(": ");  // behind the path
+    const size_t colon = status.message().find(": ");  // end of the path
     outer.Fail(status.message().substr(0, colon), status.message().substr(colon + 2));
   }
 
@@ -198,7 +198,7 @@ class DocumentReader {
     for (const RemoteTool& tool : node.remote_tools) builder_.AddRemoteTool(name, tool);
   }
 
-  // A node without code: says a fixed text, sets fields, rejects calls, pauses.
+  // Reads a node without code: it replies with a fixed text, sets fields, rejects calls or pauses.
   void ReadReply(ObjectReader& reader, const std::string& name) {
     NodeResult result;
     if (std::string text = reader.Text("text", ""); !text.empty()) {
@@ -223,7 +223,7 @@ class DocumentReader {
         Execution::kNonBlocking);
   }
 
-  // The open calls get a failed result that says why, before whatever else the node does.
+  // First gives the pending calls a failed result with the reason.
   static NodeResult RejectCalls(const State& state, const std::string& reason, NodeResult result) {
     std::vector<Message> messages;
     for (const ToolCallBlock* call : state.PendingToolCalls()) {

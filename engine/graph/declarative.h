@@ -1,4 +1,4 @@
-// The declarative form: a JSON document with one graph per top-level key.
+// The declarative form of graphs: a JSON document with one graph per top-level key.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace agent_graph::graph {
 
-// Builds the graph under `attribute`. Failures are kGraph and begin with the offending path, e.g.
-// `app.nodes.0.tool_node: there is no node "TOOLS"`.
+// Builds the graph under the key `attribute`. Failures are kGraph and begin with the path of the
+// mistake, e.g. `app.nodes.0.tool_node: there is no node "TOOLS"`.
 Status ReadDocument(std::string_view text, const std::string& attribute, GraphBuilder& builder);
 
 }  // namespace agent_graph::graph

@@ -1,4 +1,4 @@
-// What a GraphBuilder has collected, and the parts a compiled graph consists of. Plain data.
+// The data that a GraphBuilder collects and a compiled graph consists of.
 #pragma once
 
 #include <chrono>
@@ -30,14 +30,14 @@ struct ToolNode {
   std::vector<HttpTool> http_tools = {};
   std::vector<McpServer> mcp_servers = {};
   std::vector<RemoteTool> remote_tools = {};
-  std::vector<tools::JsonSchemaPtr> schemas = {};  // of `tools`; empty before the graph is compiled
+  std::vector<tools::JsonSchemaPtr> schemas = {};  // of `tools`; empty until the graph is compiled
 
   const Tool* Find(std::string_view name) const;
 };
 
 struct GraphDefinition;
 
-// A graph as a node of another. Taken apart when that is compiled; see flatten.h.
+// A graph as a node of another. It is flattened when the outer graph is compiled; see flatten.h.
 struct Subgraph {
   std::shared_ptr<const GraphDefinition> definition;
 };
@@ -48,31 +48,34 @@ struct Node {
   std::string name;
   NodeKind kind;
   RetryPolicy retry = {};
-  std::chrono::milliseconds timeout{0};  // 0: the run's; a function node has its own
+  std::chrono::milliseconds timeout{0};  // 0: limited only by the run; for function nodes see
+                                         // FunctionNode
 };
 
-// Leaves `from`: to the only target, or, when conditional, to the one the predicate names.
+// An edge that leaves `from`: to the only target or, if conditional, to the target that the
+// predicate returns.
 struct OutgoingEdge {
   std::string from;
   Predicate predicate;
   std::vector<std::string> targets;
   bool conditional = false;
-  std::vector<std::string> labels = {};  // what the predicate calls the targets; empty: by name
+  std::vector<std::string> labels = {};  // the predicate's names of the targets; empty: the targets
+                                         // themselves
 };
 
 struct GraphDefinition {
   std::string name;
   std::vector<Node> nodes;
   std::vector<OutgoingEdge> edges;
-  std::vector<OutgoingEdge> go_to;  // declared jumps, no predicate
+  std::vector<OutgoingEdge> go_to;  // declared jumps, without a predicate
   std::vector<StateField> fields;
   std::optional<ContextPolicy> context;
   std::vector<std::string> interrupt_before;
   std::vector<std::string> interrupt_after;
-  std::vector<std::string> mistakes;  // of calls that could not be carried out
+  std::vector<std::string> mistakes;  // builder calls that could not be carried out
 };
 
-// The state's own fields: no custom field may have their names.
+// The built-in fields of the state: custom fields must not have these names.
 inline constexpr std::string_view kBuiltInFields[] = {"context", "context_summary",
                                                       "execution_meta"};
 bool IsBuiltInField(std::string_view name);

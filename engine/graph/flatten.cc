@@ -40,7 +40,7 @@ class Flattening {
     flat_.nodes.push_back(std::move(moved));
   }
 
-  // Predicates go on calling their targets as the subgraph does.
+  // Predicates still use the subgraph's own names of their targets.
   static OutgoingEdge Moved(const OutgoingEdge& edge, const std::string& scope) {
     OutgoingEdge moved = edge;
     moved.from = scope + edge.from;
@@ -49,7 +49,8 @@ class Flattening {
     return moved;
   }
 
-  // All share one state. The outer graph's declaration comes first, and counts.
+  // All graphs share one state. The outer graph's declaration comes first and is the one that is
+  // used.
   void AddField(const StateField& field) {
     for (const StateField& known : flat_.fields) {
       if (known.name == field.name) return;

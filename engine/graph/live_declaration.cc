@@ -33,7 +33,7 @@ VoiceActivity ReadVoiceActivity(ObjectReader& outer) {
     reader.Fail(reader.path(), problem);
   }
   if (const Status status = reader.Finish(); !status.ok()) {
-    const size_t colon = status.message().find(": ");  // behind the path
+    const size_t colon = status.message().find(": ");  // end of the path
     outer.Fail(status.message().substr(0, colon), status.message().substr(colon + 2));
   }
   return vad;

@@ -6,7 +6,7 @@
 
 namespace agent_graph::graph {
 
-// Reads the keys of a node of type live_agent; what is wrong goes to `reader`.
+// Reads the keys of a node of type live_agent. Mistakes are reported to `reader`.
 LiveAgent ReadLiveAgent(ObjectReader& reader);
 
 }  // namespace agent_graph::graph

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kVoiceActivityMillisecondsMax = 60'000;
 
-// Live agents that no other one hands over to.
+// Live agents that are no other agent's sub-agent.
 std::vector<std::string> Roots(const GraphDefinition& definition) {
   std::set<std::string> targets;
   for (const Node& node : definition.nodes) {

@@ -1,4 +1,4 @@
-// What can be wrong with the live agents of a graph.
+// Checks the live agents of a graph.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace agent_graph::graph {
 
-// Of a graph whose nodes and edges are sound by themselves: its live agents have exactly one root,
-// START leads there, and nothing else is on the path.
+// Requires valid nodes and edges. Reports a problem unless the live agents have exactly one root,
+// START leads to it, and no other node is on the path.
 void CheckLiveAgents(const GraphDefinition& definition, std::vector<std::string>& problems);
 
-// Empty when the settings are usable.
+// Empty if the settings are valid.
 std::vector<std::string> VoiceActivityProblems(const VoiceActivity& vad);
 
 }  // namespace agent_graph::graph

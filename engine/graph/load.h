@@ -1,4 +1,4 @@
-// `agent: "<module>:<attribute>"` → a compiled graph.
+// Loads a graph: `agent: "<module>:<attribute>"` → CompiledGraph.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace agent_graph::graph {
 
-// The largest file that is loaded as `module`.
+// Maximum size of a file that may be loaded as `module`.
 int64_t ModuleBytesMax(std::string_view module);
 
-// `module` ends in .so (the C++ form) or .json (the declarative form). When `copy` is given, it is
-// loaded and the path only names it in messages: a worker runs what was validated. Every failure is
-// one line that begins with the module's path. A shared object is never closed again. Runs user
-// code; call it in workers and in the validation child only.
+// `module` ends in .so (C++) or .json (declarative). If `copy` is given, it is loaded and the path
+// is only used in messages, so that a worker runs exactly the bytes that were validated. A failure
+// is one line that begins with the path of the module. A shared object is never closed. Runs user
+// code: call it only in workers and in the validation child.
 Result<std::shared_ptr<const CompiledGraph>> LoadGraph(const std::string& module,
                                                        const std::string& attribute,
                                                        const SealedCopy& copy = nullptr);

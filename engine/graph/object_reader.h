@@ -1,5 +1,5 @@
-// Reads one object of a declarative graph, key by key. Keeps the first mistake, named by its path,
-// and finds keys that nobody read.
+// Reads one object of a declarative graph, key by key. Records the first mistake with its path, and
+// reports keys that were never read. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -21,22 +21,22 @@ class ObjectReader {
   const std::string& path() const { return path_; }
   std::string PathOf(std::string_view key) const { return path_ + "." + std::string(key); }
 
-  // Null when the key is absent; JSON null is a value like any other.
+  // Null if the key is absent; JSON null is an ordinary value.
   const json* Value(const char* key);
   std::string RequiredText(const char* key);  // not empty
   std::string Text(const char* key, std::string otherwise);
   bool Bool(const char* key, bool otherwise);
   int64_t Integer(const char* key, int64_t otherwise, int64_t minimum, int64_t maximum);
-  std::string ObjectText(const char* key);  // compact JSON, "{}" when absent
-  // Arrays; empty when absent.
+  std::string ObjectText(const char* key);  // compact JSON; "{}" if the key is absent
+  // Arrays; empty if the key is absent.
   std::vector<const json*> List(const char* key);
   std::vector<std::string> TextList(const char* key);
-  // An object whose values are strings, in the order of the keys.
+  // An object whose values are strings, in the order of its keys.
   std::vector<std::pair<std::string, std::string>> TextMap(const char* key);
 
   void Fail(const std::string& path, std::string_view problem);
   bool ok() const { return status_.ok(); }
-  // The first mistake, or the first key that was never asked for.
+  // The first mistake; otherwise an error for the first key that was never read, or Ok.
   Status Finish();
 
  private:

@@ -17,7 +17,7 @@ namespace agent_graph::graph {
 namespace {
 
 constexpr size_t kNameBytesMax = 128;
-constexpr size_t kToolNameBytesMax = 64;  // the bound of model providers
+constexpr size_t kToolNameBytesMax = 64;  // limit of the model providers
 constexpr int kAttemptsMax = 100;
 
 bool IsJsonOfType(const std::string& text, json::value_t type) {
@@ -49,7 +49,7 @@ class Inspector {
     CheckEdges();
     CheckGoTo();
     if (problems_.empty()) CheckLiveAgents(definition_, problems_);
-    if (problems_.empty()) CheckReachable();  // else it would only repeat what is wrong
+    if (problems_.empty()) CheckReachable();  // otherwise it would repeat the problems above
     CheckFields();
     CheckContext();
     CheckInterrupts("interrupt_before", definition_.interrupt_before);

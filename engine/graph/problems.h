@@ -1,4 +1,4 @@
-// What makes a graph unusable, found before it ever runs.
+// Finds the problems that make a graph unusable, before it runs.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace agent_graph::graph {
 
-// One sentence each, naming the node, edge, tool or field; empty when the graph is fine.
+// One sentence per problem, which names the node, edge, tool or field; empty if the graph is valid.
 std::vector<std::string> FindProblems(const GraphDefinition& definition);
 
 }  // namespace agent_graph::graph

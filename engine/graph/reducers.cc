@@ -21,7 +21,7 @@ Status FieldStatus(const StateField& field, const std::string& problem) {
   return Status(StatusCode::kGraph, "state field \"" + field.name + "\": " + problem);
 }
 
-// A list that holds anything else (set by a client) becomes a list first.
+// A client may have set the field to something that is not a list: it becomes the first element.
 json& AsList(json& current) {
   if (current.is_null()) current = json::array();
   if (!current.is_array()) current = json::array({std::move(current)});
@@ -75,7 +75,7 @@ Status ApplyCustom(const StateField& field, json& current, const json& update) {
   }
 }
 
-// Of numbers and objects. What a client put there instead counts as nothing.
+// For numbers and objects. A current value of any other type, set by a client, is ignored.
 Status Combine(const StateField& field, json& current, json update) {
   if (update.is_null()) return Status::Ok();
   if (!FitsReducer(field.reducer, update)) {

@@ -1,4 +1,4 @@
-// How values of state fields meet.
+// Reducers: combine the current and the new value of a state field.
 #pragma once
 
 #include <optional>
@@ -12,22 +12,22 @@
 
 namespace agent_graph::graph {
 
-// Of reducers that need no code, by their names in documents.
+// The reducers without user code, by their names in documents.
 std::optional<Reducer> FindReducer(std::string_view name);
 std::vector<std::string> ReducerNames();
 
-// The JSON type of a field's values, as a schema names it; empty: any.
+// The JSON type of a field's values, in the words of JSON Schema; empty: any type.
 std::string_view ValueTypeOf(Reducer reducer);
 bool FitsReducer(Reducer reducer, const json& value);
 
-// What a field of a new thread holds.
+// The initial value of the field in a new thread.
 json DefaultOf(const StateField& field);
 
-// Whether an update may be refused.
+// True if an update may be refused.
 bool MayFail(Reducer reducer);
 
-// Failures are the graph's: an update of the wrong kind, a function that threw. They name the field
-// and leave `current` as it was.
+// Failures are kGraph: a value of the wrong type, or a function that threw. The message names the
+// field; `current` is then unchanged.
 Status Reduce(const StateField& field, json& current, json update);
 
 }  // namespace agent_graph::graph

@@ -22,7 +22,7 @@ std::string VersionText(uint32_t version) {
          std::to_string(version % 100);
 }
 
-// The sentence of the dynamic linker, on one line and without the name it was given.
+// The dynamic linker's error message, on one line and without the name of the file.
 std::string LinkerProblem(const std::string& path) {
   const char* text = dlerror();  // NOLINT: the C library keeps one text per thread
   std::string problem = text == nullptr ? "unknown reason" : text;
@@ -41,19 +41,19 @@ bool IsIdentifier(const std::string& name) {
   });
 }
 
-// The dynamic linker takes a name that it has seen before for the same file, but a descriptor's
-// number is used again for other files: each load gets its own spelling.
+// The dynamic linker assumes that a known name is a known file, but descriptor numbers are reused
+// for other files: so each load uses a different spelling of the path.
 std::string DescriptorPath(int fd) {
   static std::atomic<unsigned> loads{0};
   return "/proc/self/fd/" + std::string(loads++, '/') + std::to_string(fd);
 }
 
-// A name in /proc says nothing in a stack trace, and a debugger finds its own file there. The
-// linker keeps the old name beside this one.
+// A /proc path means nothing in a stack trace, and a debugger would find its own file there. The
+// linker also keeps the old name.
 void Rename(void* library, const std::string& origin) {
   link_map* loaded = nullptr;
   if (dlinfo(library, RTLD_DI_LINKMAP, &loaded) != 0 || loaded->l_name == origin) return;
-  // Never freed: other threads may have asked for it.
+  // Never freed: other threads may hold a pointer to it.
   if (char* name = strdup(origin.c_str())) loaded->l_name = name;
 }
 
@@ -103,8 +103,8 @@ Status CompareAbi(const AbiRecord& graph, const AbiRecord& server) {
 Result<const void*> FindExport(const std::string& path, const SealedCopy& copy,
                                const std::string& symbol) {
   const std::string name = copy == nullptr ? path : DescriptorPath(DescriptorOf(copy));
-  // Never closed: threads, static objects and exceptions of the graph may outlive any point at
-  // which closing would seem safe.
+  // Never closed: threads, static objects and exceptions of the graph may exist longer than we can
+  // know.
   void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return GraphFailure("cannot be loaded: " + LinkerProblem(name));
   if (copy != nullptr) Rename(library, copy->origin);

@@ -1,4 +1,4 @@
-// The C++ form: a shared object that exports a graph with AGENT_GRAPH_EXPORT.
+// The C++ form of graphs: a shared object that exports a graph with AGENT_GRAPH_EXPORT.
 #pragma once
 
 #include <string>
@@ -10,19 +10,20 @@
 
 namespace agent_graph::graph {
 
-// Loads `path`, or `copy` of it when there is one, for good and lets its export fill `builder`.
-// Failures are kGraph, one line, without the path. Nothing of the graph's is called before its ABI
-// record was compared, except the static constructors that loading runs.
+// Loads `path` permanently, or `copy` of it if given, and calls its export to fill `builder`.
+// Failures are kGraph: one line, without the path. Before the ABI record has been compared, no code
+// of the graph runs except the static constructors that run while loading.
 Status BuildFromSharedObject(const std::string& path, const SealedCopy& copy,
                              const std::string& attribute, GraphBuilder& builder);
 
-// Loads the shared object `path`, or `copy` of it when there is one, for good and finds an exported
-// object in it; null when it has none of that name. Loaded code of a copy goes by the name of the
-// file that was copied: for dladdr, in stack traces and in debuggers.
+// Loads the shared object `path` permanently, or `copy` of it if given, and finds an exported
+// object; null if there is none of that name. Code loaded from a copy has the name of the original
+// file in dladdr, stack traces and debuggers.
 Result<const void*> FindExport(const std::string& path, const SealedCopy& copy,
                                const std::string& symbol);
 
-// What is different, in a sentence that says what to do; Ok when the graph may be called.
+// Ok if the graph may be called; otherwise one sentence with the difference and what to do about
+// it.
 Status CompareAbi(const AbiRecord& graph, const AbiRecord& server);
 
 }  // namespace agent_graph::graph

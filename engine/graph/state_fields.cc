@@ -1,4 +1,4 @@
-// Custom state fields of a graph's state.
+// The custom fields of a graph's state.
 #include <algorithm>
 
 #include "agent_graph/json.h"
@@ -15,7 +15,7 @@ Status FieldStatus(const std::string& name, const std::string& problem) {
 
 struct Change {
   const std::string& name;
-  const StateField* field;  // null: it was not declared
+  const StateField* field;  // null: the field is not declared
   json value;
   json before = nullptr;
 };
@@ -30,12 +30,12 @@ Result<json> ReadUpdate(const FieldUpdate& update) {
   return value;
 }
 
-// All or none.
+// Applies all changes or none.
 Status Apply(std::vector<Change>& changes, json& fields) {
   for (size_t i = 0; i < changes.size(); ++i) {
     Change& change = changes[i];
     json& current = fields[change.name];
-    // What fails changes nothing, so that there is nothing to undo of the last one.
+    // A failing change has no effect, so the last one never needs to be undone.
     if (i + 1 < changes.size()) change.before = current;
     Status status = Reduce(*change.field, current, std::move(change.value));
     if (status.ok()) continue;
@@ -61,8 +61,8 @@ void CompiledGraph::AddMissingFields(State& state) const {
 }
 
 Status CompiledGraph::ApplyUpdates(const std::vector<FieldUpdate>& updates, State& state) const {
-  // What may fail comes first and is undone if it does; a list that only grows need not be copied
-  // for that. The updates of one field stay in their order.
+  // Changes that may fail come first and are undone if one fails. The others need no copy of the
+  // old value, which may be a long list. The updates of one field keep their order.
   std::vector<Change> fallible;
   std::vector<Change> certain;
   for (const FieldUpdate& update : updates) {

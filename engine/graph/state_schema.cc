@@ -7,7 +7,7 @@
 namespace agent_graph::graph {
 namespace {
 
-// The parts that are the same for every graph: the wire shapes of engine/message and engine/run.
+// The parts that are the same for every graph: the wire formats of engine/message and engine/run.
 constexpr char kBaseSchema[] = R"({
 "title": "AgentState",
 "type": "object",
@@ -124,7 +124,7 @@ std::string StateSchemaJson(const std::vector<StateField>& fields) {
     if (!property.contains("default")) property["default"] = ParseJson(field.default_json).value();
     if (property["default"].is_null()) property["default"] = DefaultOf(field);
     const std::string_view type = ValueTypeOf(field.reducer);
-    // Of a field without a first value null is one, too.
+    // If the field has no initial value, null is valid, too.
     if (!type.empty() && !property["default"].is_null() && !property.contains("type")) {
       property["type"] = type;
     }

@@ -1,4 +1,4 @@
-// JSON Schema of AgentState as GET /v1/graph:StateSchema serves it.
+// JSON Schema of AgentState, served by GET /v1/graph:StateSchema.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Functions of the user's that name threads, loaded from a shared object.
+// Loads user functions that name threads, from a shared object.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace agent_graph::graph {
 
-// Loads `path` for good, from `copy` when it is given (see LoadGraph). A failure is kGraph, one
-// line that begins with the path.
+// Loads `path` permanently, or `copy` if given (see LoadGraph). A failure is kGraph: one line that
+// begins with the path.
 Result<const ThreadNamesDescriptor*> LoadThreadNames(const std::string& path,
                                                      const std::string& attribute,
                                                      const SealedCopy& copy);

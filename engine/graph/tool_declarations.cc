@@ -18,11 +18,11 @@ std::chrono::milliseconds ReadTimeout(ObjectReader& reader, const char* key,
   return std::chrono::milliseconds(reader.Integer(key, otherwise.count(), 1, maximum));
 }
 
-// Hands the first mistake of one object to the reader of the object around it.
+// Reports the first mistake of an inner object to the reader of the outer object.
 void Check(ObjectReader& outer, ObjectReader& inner) {
   const Status status = inner.Finish();
   if (status.ok()) return;
-  const size_t colon = status.message().find(": ");  // behind the path
+  const size_t colon = status.message().find(": ");  // end of the path
   outer.Fail(status.message().substr(0, colon), status.message().substr(colon + 2));
 }
 

@@ -1,4 +1,4 @@
-// The tools of a tool node in the declarative form.
+// Reads the tools of a tool node in the declarative form.
 #pragma once
 
 #include "graph/definition.h"
@@ -6,8 +6,8 @@
 
 namespace agent_graph::graph {
 
-// Reads the keys "tools" (names of built-in tools, or HTTP tools) and "mcp_servers". Mistakes end
-// up in `reader`.
+// Reads the keys "tools" (names of built-in tools, or HTTP tools) and "mcp_servers". Mistakes are
+// reported to `reader`.
 ToolNode ReadTools(ObjectReader& reader);
 
 }  // namespace agent_graph::graph
