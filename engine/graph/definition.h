@@ -48,8 +48,7 @@ struct Node {
   std::string name;
   NodeKind kind;
   RetryPolicy retry = {};
-  std::chrono::milliseconds timeout{0};  // 0: limited only by the run; for function nodes see
-                                         // FunctionNode
+  std::chrono::milliseconds timeout{0};  // 0: the run's; function nodes have their own
 };
 
 // An edge that leaves `from`: to the only target or, if conditional, to the target that the
@@ -59,8 +58,7 @@ struct OutgoingEdge {
   Predicate predicate;
   std::vector<std::string> targets;
   bool conditional = false;
-  std::vector<std::string> labels = {};  // the predicate's names of the targets; empty: the targets
-                                         // themselves
+  std::vector<std::string> labels = {};  // the predicate's names of `targets`; empty: the same
 };
 
 struct GraphDefinition {
