@@ -1,4 +1,4 @@
-// Anthropic's Messages API, and servers that speak it.
+// Anthropic's Messages API, and servers compatible with it.
 #pragma once
 
 #include <memory>

@@ -60,7 +60,7 @@ Status AnthropicReplyBuilder::TakeWhole(const JsonNode& message, ModelDelta& del
   return Status::Ok();
 }
 
-// In a stream a block starts empty; in a whole message it is complete.
+// In a stream a block starts empty; in a complete message it is complete.
 Status AnthropicReplyBuilder::StartBlock(int64_t index, const JsonNode& piece, ModelDelta& delta) {
   if (blocks_.size() >= kBlocksMax) return TooManyBlocks();
   begun_ = true;
@@ -89,7 +89,7 @@ Status AnthropicReplyBuilder::StartBlock(int64_t index, const JsonNode& piece, M
 }
 
 void AnthropicReplyBuilder::TakeDelta(int64_t index, const JsonNode& piece, ModelDelta& delta) {
-  // Nearly always the last.
+  // Nearly always the last block.
   for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
     if (block->index != index) continue;
     if (block->kind == Kind::kText) {
@@ -104,8 +104,8 @@ void AnthropicReplyBuilder::TakeDelta(int64_t index, const JsonNode& piece, Mode
   }
 }
 
-// Told at the start and, with the final counts, at the end; what the end leaves out stays. The
-// prompt is all that was read, from a cache or not.
+// The stream reports usage at the start and, with the final counts, at the end; counts that the end
+// leaves out keep their value. The prompt count includes tokens read from a cache or written to it.
 void AnthropicReplyBuilder::TakeUsage(const JsonNode& usage) {
   if (!usage_) usage_.emplace();
   const auto update = [&](const char* key, int64_t& count) {

@@ -1,6 +1,6 @@
-// Assembles the reply of Anthropic's Messages API from the events of its stream, or from one whole
-// message. Blocks keep their order, and thinking keeps its signature, since both must be sent back
-// as they came. Events and blocks of other kinds are passed over.
+// Builds the reply of Anthropic's Messages API from the events of its stream, or from one complete
+// message. Blocks keep their order and thinking keeps its signature, because both must be sent back
+// unchanged. Unknown events and blocks are ignored.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class AnthropicReplyBuilder : public ReplyBuilder {
   struct Block {
     int64_t index = 0;
     Kind kind = Kind::kOther;
-    std::string text;  // or thinking, or the arguments of a call
+    std::string text;  // of a text or thinking block; for a call its arguments
     std::string signature;
     std::string id;
     std::string name;

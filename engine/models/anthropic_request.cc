@@ -20,7 +20,7 @@ namespace {
 
 constexpr char kEmptyMessage[] = "[empty message]";
 
-// Ids of calls that another provider made may hold what Anthropic refuses.
+// Call ids of other providers may contain characters that Anthropic refuses.
 std::string CallId(std::string id) {
   for (char& letter : id) {
     const bool fits = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
@@ -34,7 +34,7 @@ json AnthropicTextPart(const std::string& text) {
   return {{"type", "text"}, {"text", text}};
 }
 
-// Blank text is refused, and the whole request with it.
+// Anthropic refuses a whole request that has a blank text.
 void AppendText(json& parts, const TextBlock& block) {
   if (!IsBlank(block.text)) parts.push_back(AnthropicTextPart(block.text));
 }
@@ -78,7 +78,7 @@ json AnthropicMediaPart(const MediaBlock& block) {
   return AnthropicTextPart(PlaceholderText(block.media));
 }
 
-// Reasoning without Anthropic's own signature cannot be sent back.
+// Only reasoning with a signature of Anthropic can be sent back.
 void AppendReasoning(json& parts, const ReasoningBlock& block) {
   if (const auto signature = SignatureOf(kAnthropicThinking, block.signature)) {
     parts.push_back({{"type", "thinking"}, {"thinking", block.summary}, {"signature", *signature}});
@@ -110,12 +110,12 @@ Result<json> AssistantParts(const Message& message) {
   return parts;
 }
 
-// Results come first: nothing may stand between a call and its result.
+// Results come first: no other part may be between a call and its result.
 json UserParts(const Message& message) {
   json parts = json::array();
   for (const ToolResultBlock* result : message.ToolResults()) {
     std::string text = ToolValueText(*result);
-    if (IsBlank(text)) text = result->output_json;  // in its quotes
+    if (IsBlank(text)) text = result->output_json;  // the JSON string with its quotes
     json part = {{"type", "tool_result"},
                  {"tool_use_id", CallId(result->call_id)},
                  {"content", std::move(text)}};
@@ -130,7 +130,7 @@ json UserParts(const Message& message) {
       parts.push_back(AnthropicMediaPart(*media));
     }
   }
-  // Without a turn there might be no message at all, or none for the model to answer.
+  // Without this part there might be no message at all, or none for the model to answer.
   if (parts.empty()) parts.push_back(AnthropicTextPart(kEmptyMessage));
   return parts;
 }
@@ -162,14 +162,14 @@ Status AppendTools(json& body, const std::vector<ToolDeclaration>& tools) {
   return Status::Ok();
 }
 
-// The names that graphs use for any provider.
+// Translates the parameter names that graphs use for all providers.
 void TranslateParameters(json& body) {
   if (const auto stop = body.find("stop"); stop != body.end()) {
     json sequences = stop->is_array() ? std::move(*stop) : json::array({std::move(*stop)});
     body.erase(stop);
     body["stop_sequences"] = std::move(sequences);
   }
-  // Thinking counts as output, so that the default has to leave room for it.
+  // Thinking counts as output, so the default must leave room for it.
   const json thinking = body.value("thinking", json());
   const json budget = thinking.is_object() ? thinking.value("budget_tokens", json()) : json();
   if (budget.is_number_integer() && body.value("max_tokens", json()) == kAnthropicMaxTokens) {

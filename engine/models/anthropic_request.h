@@ -1,4 +1,4 @@
-// The body of a request to Anthropic's Messages API.
+// Writes the body of a request to Anthropic's Messages API.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace agent_graph::models {
 
-// What Anthropic demands to be told; every model of today allows as much.
+// Anthropic requires max_tokens; every current model allows this value.
 inline constexpr int kAnthropicMaxTokens = 8192;
 
-// `parameters_json` and `default_model` are the provider's own; the request's beat them. Parameters
-// pass through as they are, save that `stop` is also understood and that tools among them come
-// before the request's; null removes one.
+// `parameters_json` and `default_model` are the provider's settings; those of the request take
+// precedence. Parameters are passed through unchanged, with two exceptions: `stop` is translated,
+// and `tools` are placed before the tools of the request. null removes a parameter.
 Result<std::string> AnthropicRequestJson(const ModelRequest& request,
                                          const std::string& default_model,
                                          const std::string& parameters_json);

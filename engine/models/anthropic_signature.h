@@ -1,4 +1,4 @@
-// Owners of the signatures of reasoning that Anthropic made; see signature.h.
+// Marks for reasoning signatures made by Anthropic; see signature.h.
 #pragma once
 
 #include <string_view>
@@ -6,7 +6,7 @@
 namespace agent_graph::models {
 
 inline constexpr std::string_view kAnthropicThinking = "anthropic";
-// The signature is all there is: the data of a redacted block.
+// A redacted block: the signature is its data, there is no text.
 inline constexpr std::string_view kAnthropicRedacted = "anthropic-redacted";
 
 }  // namespace agent_graph::models

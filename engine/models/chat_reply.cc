@@ -7,7 +7,7 @@
 namespace agent_graph::models {
 namespace {
 
-// Text given as a string, or as an array of text parts.
+// Appends a text that is a string or an array of text parts.
 void AppendText(std::string& out, const JsonNode& message, std::string_view key) {
   const JsonNode* value = FindMember(message, key);
   if (value == nullptr) return;
@@ -89,8 +89,9 @@ Status ChatReplyBuilder::TakeCall(const JsonNode& piece) {
   return Status::Ok();
 }
 
-// By index; without one by id; without that the call before, unless this piece names a function.
-// Some servers give all calls one index: a named piece with another id begins another call.
+// Finds the call of a piece: by index; without an index by id; without an id the previous call,
+// unless the piece names a function. Some servers give all calls the same index: a piece with a
+// name and another id starts a new call.
 ChatReplyBuilder::Call* ChatReplyBuilder::FindCall(std::optional<int64_t> index,
                                                    std::string_view id, bool named) {
   for (auto call = calls_.rbegin(); call != calls_.rend(); ++call) {

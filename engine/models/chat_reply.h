@@ -1,8 +1,9 @@
-// Assembles the reply of an OpenAI-compatible chat completions call from its chunks, or from one
-// whole completion.
+// Builds the reply of an OpenAI-compatible chat completions call from its chunks, or from one
+// complete completion.
 //
 // Tolerated: chunks without choices, tool calls without index or id, arguments as an object,
-// `reasoning` for `reasoning_content`, usage on any chunk (the last wins), keys of any other kind.
+// `reasoning` instead of `reasoning_content`, usage on any chunk (the last one is used), unknown
+// keys.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ std::string DataUrl(const MediaReference& media, const char* default_type) {
          media.data_base64;
 }
 
-// "wav" of "audio/x-wav", "mp3" of "audio/mpeg".
+// "wav" for "audio/x-wav", "mp3" for "audio/mpeg".
 std::string AudioFormat(const std::string& mime_type) {
   std::string format = mime_type.substr(mime_type.find('/') + 1);
   if (format.starts_with("x-")) format.erase(0, 2);
@@ -59,8 +59,8 @@ json ChatMediaPart(const MediaBlock& block) {
   return ChatTextPart(PlaceholderText(media));
 }
 
-// Texts alone: one is a string, which every server understands, several are an array of parts, none
-// is null.
+// Content of texts only. One text becomes a string, which every server accepts; several become an
+// array of parts; none becomes null.
 json TextContent(const Message& message) {
   const std::vector<std::string_view> texts = message::Texts(message);
   if (texts.empty()) return nullptr;
@@ -70,7 +70,7 @@ json TextContent(const Message& message) {
   return parts;
 }
 
-// The same with files, which makes it an array.
+// The same with files: always an array.
 json Content(const Message& message) {
   json parts = json::array();
   bool only_text = true;

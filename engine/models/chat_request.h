@@ -1,4 +1,4 @@
-// The body of an OpenAI-compatible chat completions request.
+// Writes the body of an OpenAI-compatible chat completions request.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace agent_graph::models {
 
-// `parameters_json` and `default_model` are the provider's own; the request's beat them. Parameters
-// pass through as they are; null removes one, `"stream": false` included.
+// `parameters_json` and `default_model` are the provider's settings; those of the request take
+// precedence. Parameters are passed through unchanged, including `"stream": false`; null removes
+// one.
 Result<std::string> ChatRequestJson(const ModelRequest& request, const std::string& default_model,
                                     const std::string& parameters_json);
 

@@ -47,7 +47,7 @@ bool Declared(const ModelRequest& request, std::string_view name) {
                      [&](const ToolDeclaration& tool) { return tool.name == name; });
 }
 
-// The call that `line` asks for, if any.
+// The call that `line` requests, if any.
 std::optional<ToolCallBlock> ParseCall(const ModelRequest& request, std::string_view line) {
   line = Trim(line, kSpace);
   if (!line.starts_with(kCall)) return std::nullopt;
@@ -80,7 +80,7 @@ std::vector<ToolCallBlock> ParseCalls(const ModelRequest& request, std::string_v
   return calls;
 }
 
-// The texts of the tool messages that end the conversation, oldest first.
+// The texts of the tool messages at the end of the conversation, oldest first.
 std::string ResultTexts(const std::vector<Message>& messages) {
   auto first = messages.end();
   while (first != messages.begin() && (first - 1)->role == Role::kTool) --first;

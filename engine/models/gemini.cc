@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kGeminiBaseUrl = "https://generativelanguage.googleapis.com/v1beta";
 
-// A name with a folder ("tunedModels/…") is a path already.
+// A name with a slash ("tunedModels/…") is already a path.
 std::string ModelPath(const std::string& model) {
   const char* folder = model.find('/') == std::string::npos ? "/models/" : "/";
   return folder + PercentEncode(model, "/");

@@ -1,4 +1,4 @@
-// Gemini's generateContent, and servers that speak it.
+// Gemini's generateContent, and servers compatible with it.
 #pragma once
 
 #include <memory>

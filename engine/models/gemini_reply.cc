@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kReasonBytesMax = 300;
 
-// Thoughts are counted beside the answer there; with us they are part of it.
+// Gemini counts thoughts separately from the answer; our completion tokens include them.
 Usage ReadGeminiUsage(const JsonNode& object) {
   Usage usage;
   usage.reasoning_tokens = CountAt(&object, "thoughtsTokenCount");
@@ -86,7 +86,7 @@ Status GeminiReplyBuilder::TakePart(const JsonNode& part, ModelDelta& delta) {
   return Status::Ok();
 }
 
-// Thoughts join until one is signed.
+// Thoughts are joined until one has a signature.
 ReasoningBlock& GeminiReplyBuilder::UnsignedReasoning() {
   text_open_ = false;
   auto* last = content_.empty() ? nullptr : std::get_if<ReasoningBlock>(&content_.back());
@@ -105,7 +105,7 @@ void GeminiReplyBuilder::SignNext(std::string_view signature) {
   UnsignedReasoning().signature = MarkSignature(kGeminiNext, signature);
 }
 
-// A signed text stays apart from those around it.
+// A text with a signature is not joined with its neighbours.
 void GeminiReplyBuilder::TakeText(std::string_view text, bool is_signed) {
   if (text.empty()) return;
   if (text_open_) {

@@ -1,6 +1,6 @@
-// Assembles the reply of Gemini's generateContent from the chunks of its stream, or from one whole
-// response. Parts keep their order, and each its signature, since Gemini wants them back as they
-// came. Parts of other kinds are passed over.
+// Builds the reply of Gemini's generateContent from the chunks of its stream, or from one complete
+// response. Parts keep their order and their signatures, because Gemini requires them back
+// unchanged. Unknown parts are ignored.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ class GeminiReplyBuilder : public ReplyBuilder {
   void SignNext(std::string_view signature);
 
   std::vector<ContentBlock> content_;
-  bool text_open_ = false;  // the last block is a text that more text may join
+  bool text_open_ = false;  // the last block is a text that more text may be appended to
   size_t calls_ = 0;
 };
 

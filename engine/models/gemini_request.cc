@@ -21,8 +21,8 @@ namespace {
 constexpr std::string_view kBodyKeys[] = {"safetySettings", "toolConfig", "tools",
                                           "cachedContent",  "labels",     "serviceTier"};
 
-// Gemini 3 and later refuse a call of the model without a signature, which a call of another
-// provider cannot have; this one is documented to pass.
+// Gemini 3 and later refuse a tool call without a signature, which calls of other providers do not
+// have. This value is documented to be accepted.
 constexpr char kForeignCallSignature[] = "skip_thought_signature_validator";
 
 bool DemandsSignatures(std::string_view model) {
@@ -49,7 +49,7 @@ json GeminiMediaPart(const MediaBlock& block) {
   return {{"fileData", std::move(file)}};
 }
 
-// Turns a conversation into Gemini's, which knows the results of tools by the names of the tools.
+// Converts a conversation. Gemini identifies tool results by the names of the tools.
 class Conversation {
  public:
   explicit Conversation(bool demands_signatures) : demands_signatures_(demands_signatures) {}
@@ -71,7 +71,7 @@ class Conversation {
  private:
   Result<json> ModelParts(const Message& message) {
     json parts = json::array();
-    std::string signature;  // of the next part
+    std::string signature;  // for the next part
     bool first_call = true;
     const auto append = [&](json part) {
       if (!signature.empty()) part["thoughtSignature"] = std::exchange(signature, {});
@@ -138,7 +138,7 @@ class Conversation {
   }
 
   const bool demands_signatures_;
-  std::map<std::string, std::string> names_;  // of the calls so far
+  std::map<std::string, std::string> names_;  // call id → tool name, of the calls so far
   json turns_ = json::array();
 };
 
@@ -166,7 +166,7 @@ void AddToConfig(json& config, std::string name, json value) {
   config[name] = std::move(value);
 }
 
-// Puts each parameter where Gemini wants it.
+// Moves each parameter to the place where Gemini expects it.
 json PlaceParameters(json parameters) {
   json body = json::object();
   json config = json::object();

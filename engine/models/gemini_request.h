@@ -1,4 +1,4 @@
-// The body of a request to Gemini's generateContent.
+// Writes the body of a request to Gemini's generateContent.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@ namespace agent_graph::models {
 
 struct GeminiRequest {
   std::string body;
-  bool stream = true;  // the address depends on it
+  bool stream = true;  // selects the URL
 };
 
-// `parameters_json` is the provider's own; the request's beat it, and null removes one. Those that
-// Gemini knows beside generationConfig pass through as they are, all others become part of it;
-// `max_tokens` and `stop` are also understood.
+// `parameters_json` are the provider's settings; those of the request take precedence, and null
+// removes one. Parameters that Gemini expects beside generationConfig are passed through, all
+// others become part of it; `max_tokens` and `stop` are translated.
 Result<GeminiRequest> WriteGeminiRequest(const ModelRequest& request, const std::string& model,
                                          const std::string& parameters_json);
 

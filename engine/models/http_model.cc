@@ -92,7 +92,7 @@ Result<ModelReply> HttpModel::Generate(const ModelRequest& request,
     const std::unique_ptr<ReplyBuilder> builder = NewReply();
     ModelCall call(*client_, cancellation, on_delta, options_.api_key, *builder);
     net::HttpRequest http = MakeRequest(wire, request.deadline);
-    http.once = tries_left == 1;  // on a kept connection it might be sent twice
+    http.once = tries_left == 1;  // the client may send twice on a kept connection
     Result<ModelReply> reply = call.Run(std::move(http));
     if (reply.ok()) {
       if (reply->model.empty())

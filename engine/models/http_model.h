@@ -1,11 +1,11 @@
-// A model behind an HTTP API: what the providers have in common. Each has a subclass that writes
-// its requests and a ReplyBuilder that reads its replies.
+// Base class of models behind an HTTP API. Each provider has a subclass that writes its requests
+// and a ReplyBuilder that reads its replies.
 //
-// Streams by default; a server that answers with one JSON document is understood, too. Calls are
-// repeated with backoff on 408, 429, 5xx, lost connections and errors of that kind within a stream,
-// only before the first piece of the reply, and only as often as `retries_max` and the deadline
-// allow. The second send after the loss of a kept connection counts as a retry; the last try that
-// is allowed has a connection of its own.
+// Replies are streamed by default; a server that replies with one JSON document is supported, too.
+// Calls are retried with backoff after 408, 429, 5xx, lost connections and similar errors within a
+// stream, but only before the first piece of the reply, and at most as often as `retries_max` and
+// the deadline allow. The second send after a kept connection was lost counts as a retry; the last
+// attempt uses a new connection.
 #pragma once
 
 #include <memory>
@@ -40,10 +40,10 @@ class HttpModel : public ModelProvider {
   virtual Result<WireRequest> Write(const ModelRequest& request) const = 0;
   virtual std::unique_ptr<ReplyBuilder> NewReply() const = 0;
 
-  // While constructing: a header that the configured ones beat.
+  // For constructors: adds a header; a configured header of the same name takes precedence.
   void AddHeader(std::string name, std::string value);
-  // Where `path` is; the base's query, which some gateways need ("?api-version=…"), comes after it,
-  // and then `query`.
+  // The URL of `path`. The query of the base URL, which some gateways need ("?api-version=…"),
+  // comes after it, and then `query`.
   std::string Url(std::string_view path, std::string_view query = {}) const;
 
   const ProviderOptions& options() const { return options_; }

@@ -17,7 +17,7 @@ namespace bj = boost::json;
 
 constexpr size_t kDepthMax = 32;
 constexpr size_t kNodesMax = 100'000;
-// What one unusually large text needed is given back.
+// More memory than this is released after an unusually large text.
 constexpr size_t kNodesKept = 1024;
 constexpr size_t kDecodedBytesKept = 64 * 1024;
 
@@ -27,11 +27,11 @@ constexpr std::string_view kReplacementEscape = "\\ufffd";
 bj::parse_options Options() {
   bj::parse_options options;
   options.max_depth = kDepthMax;
-  options.allow_invalid_utf8 = true;  // replaced where the text is written
+  options.allow_invalid_utf8 = true;  // replaced when the text is written
   return options;
 }
 
-// What Boost.JSON's parser calls for each thing it meets.
+// The handler that Boost.JSON's parser calls for each token.
 class TreeBuilder {
  public:
   static constexpr size_t max_object_size = std::numeric_limits<size_t>::max();
@@ -67,16 +67,16 @@ class TreeBuilder {
     if (node != nullptr) node->text = Whole(last, size);
     return node != nullptr;
   }
-  // Never in parts: a text is parsed in one go.
+  // Never called in parts, because the text is parsed in one call.
   bool on_number_part(bj::string_view, bj::error_code&) { return true; }
   bool on_int64(int64_t number, bj::string_view text, bj::error_code& error) {
     return AddNumber(text, true, number, error);
   }
   bool on_uint64(uint64_t, bj::string_view text, bj::error_code& error) {
-    return AddNumber(text, false, 0, error);  // larger than an int64_t
+    return AddNumber(text, false, 0, error);  // exceeds an int64_t
   }
   bool on_double(double number, bj::string_view text, bj::error_code& error) {
-    // 2^63 is the first that does not fit; -2^63 is a double, too.
+    // 2^63 is the first value that does not fit; -2^63 fits.
     const bool fits = number >= -0x1p63 && number < 0x1p63 &&
                       static_cast<double>(static_cast<int64_t>(number)) == number;
     return AddNumber(text, fits, fits ? static_cast<int64_t>(number) : 0, error);
@@ -117,8 +117,8 @@ class TreeBuilder {
     open_.pop_back();
     return true;
   }
-  // A string with escapes comes decoded and in parts. Decoding makes none longer, so that views of
-  // what was decoded stay valid.
+  // A string with escapes arrives unescaped and in parts. Unescaping never makes it longer, so the
+  // buffer does not move and views of it stay valid.
   bool AddPart(bj::string_view part) {
     if (decoded_.capacity() < text_.size()) decoded_.reserve(text_.size());
     decoded_.append(part.data(), part.size());
@@ -129,7 +129,7 @@ class TreeBuilder {
     AddPart(last);
     return std::string_view(decoded_).substr(decoded_.size() - size);
   }
-  // Else it is in a buffer of the parser's, decoded.
+  // False: the part is in a buffer of the parser.
   bool IsInText(bj::string_view part) const {
     return std::less_equal<>()(text_.data(), part.data()) &&
            std::less_equal<>()(part.data() + part.size(), text_.data() + text_.size());
@@ -138,7 +138,7 @@ class TreeBuilder {
   std::string_view text_;
   std::string_view key_;
   std::vector<JsonNode> nodes_;
-  std::vector<size_t> open_;  // objects and arrays around the next value
+  std::vector<size_t> open_;  // the objects and arrays that contain the next value
   std::string decoded_;
 };
 
@@ -176,7 +176,7 @@ void AppendText(std::string& out, const JsonNode& value) {
   out += value.is_object() ? '}' : ']';
 }
 
-// Of the escape \uXXXX at `at`; nothing where there is none.
+// The value of the escape \uXXXX at `at`; nullopt if there is none.
 std::optional<unsigned> EscapedUnit(std::string_view text, size_t at) {
   if (at > text.size() || text.size() - at < kEscapeBytes) return std::nullopt;
   if (text.substr(at, 2) != "\\u") return std::nullopt;
@@ -187,7 +187,7 @@ std::optional<unsigned> EscapedUnit(std::string_view text, size_t at) {
   return unit;
 }
 
-// Nothing when there are none.
+// Replaces halves of surrogate pairs; nullopt if there are none.
 std::optional<std::string> WithoutHalfPairs(std::string_view text) {
   const auto is_high = [](unsigned unit) { return unit >= 0xd800 && unit < 0xdc00; };
   const auto is_low = [](unsigned unit) { return unit >= 0xdc00 && unit < 0xe000; };

@@ -1,8 +1,8 @@
-// A provider's JSON, parsed once, read and dropped: a chunk of a stream, or a whole reply.
+// A parser for a provider's JSON that is read once and dropped: a chunk of a stream, or a reply.
 //
-// All values of a text lie in one array in the order of the text, and strings point into the text
-// where they can. That makes a parse of a usual chunk free of allocations and costs a third of a
-// tree of maps, which at hundreds of thousands of tokens a second is what counts.
+// All values are in one array in the order of the text, and strings refer to the text where
+// possible. So parsing a typical chunk needs no allocation and takes a third of the time of a tree
+// of maps, which matters at hundreds of thousands of tokens per second.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@
 
 namespace agent_graph::models {
 
-// A value in its tree; an object or array is followed by its members.
+// A value in the tree. The members of an object or array follow it in the array.
 struct JsonNode {
   enum class Type : uint8_t { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject };
 
   bool is_object() const { return type == Type::kObject; }
   bool is_array() const { return type == Type::kArray; }
   bool is_string() const { return type == Type::kString; }
-  bool empty() const { return nodes == 1; }  // of an object or array
+  bool empty() const { return nodes == 1; }  // for objects and arrays
 
   Type type = Type::kNull;
-  bool is_integer = false;  // of a number that an int64_t holds: `integer` is its value
-  uint32_t nodes = 1;       // with everything below
-  std::string_view key;     // of a member of an object, decoded
-  std::string_view text;    // of a string, decoded; of a number as it was written
+  bool is_integer = false;  // a number that fits into an int64_t: its value is in `integer`
+  uint32_t nodes = 1;       // this value and everything below it
+  std::string_view key;     // of a member of an object, unescaped
+  std::string_view text;    // of a string, unescaped; of a number, as written
   int64_t integer = 0;
 };
 
-// The values of an object or array in order.
+// Iterates over the values of an object or array in order.
 class JsonItems {
  public:
   class Iterator {
@@ -55,12 +55,12 @@ class JsonItems {
   const JsonNode* container_;
 };
 
-// The first member of that name of an object, or null.
+// The first member of an object with this name, or null.
 const JsonNode* FindMember(const JsonNode& object, std::string_view key);
-// The value as JSON text again, on one line.
+// The value as JSON text, on one line.
 std::string JsonText(const JsonNode& value);
 
-// Keeps its memory for the next text. One thread at a time.
+// Reuses its memory for the next text. Not thread-safe.
 class JsonTree {
  public:
   JsonTree();
@@ -68,9 +68,9 @@ class JsonTree {
   JsonTree(const JsonTree&) = delete;
   JsonTree& operator=(const JsonTree&) = delete;
 
-  // Null when `text` is not JSON, is nested too deeply or has too many values. Bytes that are not
-  // UTF-8 are left as they are; half a surrogate pair, as a stream cut in two may end with, becomes
-  // U+FFFD. The nodes live until the next call and as long as `text`.
+  // Null if `text` is not JSON, is nested too deeply or has too many values. Invalid UTF-8 is kept;
+  // half a surrogate pair, which may occur where a stream is split, becomes U+FFFD. The nodes are
+  // valid until the next call and as long as `text`.
   const JsonNode* Parse(std::string_view text);
 
  private:

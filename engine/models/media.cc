@@ -30,7 +30,7 @@ std::optional<InlineData> InlineDataOf(const MediaBlock& block) {
   } else if (media.kind == MediaReference::Kind::kUrl && media.url.starts_with(kDataScheme)) {
     const size_t mark = media.url.find(kBase64Mark);
     if (mark == std::string::npos) return std::nullopt;
-    // Parameters between the type and the mark, e.g. a charset, are of no use to a model.
+    // Parameters between the type and the marker, e.g. a charset, are useless to a model.
     const std::string type = media.url.substr(kDataScheme.size(), mark - kDataScheme.size());
     data = {.mime_type = type.substr(0, type.find(';')),
             .base64 = media.url.substr(mark + kBase64Mark.size())};

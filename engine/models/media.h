@@ -1,4 +1,4 @@
-// How files of a message are shown to a model.
+// Converts files in messages to the form that models accept.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,10 @@ struct InlineData {
   std::string base64;
 };
 
-// The bytes when the message itself holds them, also as a data URL. A type that is not told is the
-// usual one of the block's kind.
+// The bytes, if the message itself contains them, also as a data URL. If the type is missing, uses
+// the usual one for the kind of block.
 std::optional<InlineData> InlineDataOf(const MediaBlock& block);
-// Names what the model cannot be shown, so that it can say so.
+// A text in place of a file that the model cannot receive, so that its reply can mention the file.
 std::string PlaceholderText(const MediaReference& media);
 
 using agent_graph::DecodeBase64;

@@ -1,4 +1,4 @@
-// Models that tell how often, how long and with how many tokens they are called.
+// Counts the calls of models, their duration and their tokens.
 #pragma once
 
 #include <atomic>
@@ -9,16 +9,16 @@
 
 namespace agent_graph::models {
 
-// Of all models of a service; only grows. Thread-safe.
+// Totals over all models of a service; they only grow. Thread-safe.
 struct ModelCounters {
   std::atomic<uint64_t> replies{0};
   std::atomic<uint64_t> failures{0};
-  std::atomic<uint64_t> micros{0};  // how long both took in all, retries included
+  std::atomic<uint64_t> micros{0};  // total duration of both, including retries
   std::atomic<uint64_t> input_tokens{0};
   std::atomic<uint64_t> output_tokens{0};
 };
 
-// Passes calls on and counts them. `counters` outlive it.
+// A model that forwards calls and counts them. `counters` must outlive it.
 std::unique_ptr<ModelProvider> Metered(std::unique_ptr<ModelProvider> model,
                                        ModelCounters& counters);
 

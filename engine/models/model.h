@@ -1,4 +1,4 @@
-// A model provider: one call, streamed, from a fiber.
+// ModelProvider: the interface of a language model. One call, streamed, from a fiber.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace agent_graph::models {
 
-// What a model is told about a tool (function-calling shape).
+// A tool as it is declared to a model (function-calling shape).
 struct ToolDeclaration {
   std::string name;
   std::string description;
@@ -22,23 +22,23 @@ struct ToolDeclaration {
 };
 
 struct ModelRequest {
-  std::string model;  // provider's model name; empty: the provider's default
+  std::string model;  // the provider's name of the model; empty: its default
   std::string system_prompt;
   std::vector<Message> messages;  // the working window, oldest first
   std::vector<ToolDeclaration> tools;
-  std::string parameters_json = "{}";  // temperature, max_tokens, …, passed through
+  std::string parameters_json = "{}";  // temperature, max_tokens, …: passed through
   Deadline deadline = kNoDeadline;
 };
 
-// A piece of the reply as it arrives. Tool calls are not streamed; they come whole in the reply.
+// A piece of the reply. Tool calls are not streamed; they are in the complete reply.
 struct ModelDelta {
   std::string text;
   std::string reasoning;
 };
 
 struct ModelReply {
-  Message message;          // role assistant, complete; usage set when the provider told it
-  std::string model;        // as the provider named it, or as it was asked for
+  Message message;          // role assistant, complete; usage is set if the provider reports it
+  std::string model;        // as the provider reports it, otherwise as requested
   std::string stop_reason;  // stop | tool_calls | length | content_filter | other
 };
 
@@ -47,10 +47,11 @@ class ModelProvider {
  public:
   virtual ~ModelProvider() = default;
 
-  // Suspends the calling fiber until the reply is complete. `on_delta` runs on that fiber; a failed
-  // Status from it ends the call (the provider's connection is closed) and is returned. While it
-  // suspends, the provider's socket is not read. Failures: kModel with a text for the client,
-  // kDeadlineExceeded, kCancelled. Retries happen inside, before the first delta only.
+  // Suspends the calling fiber until the reply is complete. `on_delta` runs on that fiber. If it
+  // returns a failure, the call ends, the provider's connection is closed, and Generate returns
+  // that failure. While `on_delta` is suspended, the provider's socket is not read (backpressure).
+  // Failures: kModel with a text for the client, kDeadlineExceeded, kCancelled. Retries happen
+  // inside, and only before the first delta.
   virtual Result<ModelReply> Generate(const ModelRequest& request,
                                       const runtime::Cancellation& cancellation,
                                       const std::function<Status(const ModelDelta&)>& on_delta) = 0;

@@ -15,15 +15,15 @@ namespace agent_graph::models {
 namespace {
 
 constexpr std::string_view kEndOfStream = "[DONE]";
-// The end of the reply normally comes with its last event; only then the connection is reusable.
+// The reply normally ends with its last event. Reading to its end makes the connection reusable.
 constexpr std::chrono::milliseconds kDrainPatience{100};
 
 constexpr size_t kRefusalBytesMax = 64 * 1024;
 constexpr std::chrono::milliseconds kRefusalPatience{5'000};
 constexpr size_t kRefusalTextBytesMax = 300;
 
-// "error.message" of the provider's JSON, which Gemini may put into an array; empty when the body
-// is something else, e.g. HTML.
+// "error.message" in the provider's JSON, which may be inside an array (Gemini); empty if the body
+// is anything else, e.g. HTML.
 std::string ErrorText(const std::string& body) {
   const Result<json> parsed = ParseJson(body);
   if (!parsed.ok()) return {};
@@ -100,7 +100,7 @@ Result<ModelReply> ModelCall::ReadStream(net::HttpCall& call) {
         return builder_.Finish(true);
       }
       if (status.ok()) continue;
-      // What came last without its line end was cut rather than malformed.
+      // An incomplete last line is treated as a cut stream, not as malformed JSON.
       if (end && status.code() == StatusCode::kModel) break;
       return status;
     }
@@ -140,7 +140,7 @@ Status ModelCall::RefusalOf(net::HttpCall& call, const net::HttpHead& head) {
   if (!body.ok() && body.status().code() == StatusCode::kCancelled) return body.status();
   const std::string reason =
       body.ok() ? OneLine(ErrorText(*body), kRefusalTextBytesMax) : std::string();
-  // What is said about a credential is for the operator alone.
+  // Texts about a credential are only for the operator.
   if (head.status == 401 || head.status == 403) {
     return Status(StatusCode::kModel, text).WithDetail(reason);
   }

@@ -1,4 +1,4 @@
-// One HTTP exchange with a model provider: from the request to a reply or a failure.
+// One HTTP exchange with a model provider, from the request to a reply or a failure.
 #pragma once
 
 #include <chrono>
@@ -14,21 +14,21 @@
 
 namespace agent_graph::models {
 
-// One attempt; one fiber.
+// One attempt. Used by one fiber.
 class ModelCall {
  public:
-  // `secret` is blotted out of everything the provider says.
+  // `secret` is removed from all texts of the provider.
   ModelCall(const net::HttpClient& client, const runtime::Cancellation& cancellation,
             const std::function<Status(const ModelDelta&)>& on_delta, const std::string& secret,
             ReplyBuilder& builder);
 
   Result<ModelReply> Run(net::HttpRequest request);
 
-  // After a failure: nothing of a reply was delivered and the cause may pass.
+  // After a failure: true if no part of a reply was delivered and the cause may be temporary.
   bool may_repeat() const { return may_repeat_; }
   // How often the request was sent: 0, 1 or 2.
   int sends() const { return sends_; }
-  // How long the provider wants to be left alone.
+  // The pause that the provider asks for.
   std::optional<std::chrono::milliseconds> retry_after() const { return retry_after_; }
 
  private:
@@ -37,7 +37,7 @@ class ModelCall {
   Result<ModelReply> ReadWhole(net::HttpCall& call);
   Status Deliver(std::string_view json);
   Status RefusalOf(net::HttpCall& call, const net::HttpHead& head);
-  // The connection failed while the reply was awaited or read.
+  // The connection failed before the end of the reply.
   Status LostReply(const Status& status);
   Status TransportStatus(const Status& status) const;
   Status WithoutSecret(const Status& status) const;
@@ -47,8 +47,8 @@ class ModelCall {
   const std::function<Status(const ModelDelta&)>& on_delta_;
   const std::string& secret_;
   ReplyBuilder& builder_;
-  size_t event_bytes_max_ = 0;  // one event may be the whole reply
-  bool delivered_ = false;      // a piece went to the listener
+  size_t event_bytes_max_ = 0;  // one event may contain the whole reply
+  bool delivered_ = false;      // a piece was passed to on_delta
   bool may_repeat_ = false;
   int sends_ = 0;
   std::optional<std::chrono::milliseconds> retry_after_;

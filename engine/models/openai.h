@@ -1,4 +1,4 @@
-// OpenAI-compatible chat completions: OpenAI itself, vLLM, llama.cpp, Ollama, LiteLLM, ….
+// OpenAI-compatible chat completions: OpenAI, vLLM, llama.cpp, Ollama, LiteLLM, ….
 #pragma once
 
 #include <memory>

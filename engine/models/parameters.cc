@@ -31,7 +31,7 @@ Result<json> MergeParameters(std::string_view provider_json, std::string_view re
 
 Result<json> MergeParameters(const json& defaults, std::string_view provider_json,
                              std::string_view request_json) {
-  // As text, so that a null among the parameters can remove a default.
+  // Merged as text, so that a null in the parameters can remove a default.
   AG_ASSIGN_OR_RETURN(const json own, MergeParameters(DumpJson(defaults), provider_json));
   return MergeParameters(DumpJson(own), request_json);
 }

@@ -1,4 +1,4 @@
-// A provider's own parameters and those of one request.
+// Merges a provider's parameters with those of a request.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,10 @@
 
 namespace agent_graph::models {
 
-// One object: the request's keys beat the provider's, null removes one. kModel when either text is
-// no JSON object.
+// Returns one object. Keys of the request take precedence, null removes a key. kModel if either
+// text is not a JSON object.
 Result<json> MergeParameters(std::string_view provider_json, std::string_view request_json);
-// The same over our own defaults, which both beat and may remove with null.
+// The same on top of our own defaults, which both may replace, or remove with null.
 Result<json> MergeParameters(const json& defaults, std::string_view provider_json,
                              std::string_view request_json);
 

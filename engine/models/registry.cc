@@ -52,7 +52,7 @@ Result<std::unique_ptr<Registry>> Registry::Create(const std::vector<ProviderOpt
   return registry;
 }
 
-// The first of a name stays.
+// If a name is repeated, the first model is kept.
 void Registry::Add(const std::string& name, std::unique_ptr<ModelProvider> model) {
   models_.try_emplace(name, Metered(std::move(model), counters_));
 }

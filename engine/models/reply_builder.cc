@@ -21,7 +21,7 @@ constexpr size_t kModelNameBytesMax = 256;
 constexpr size_t kCallIdBytesMax = 1024;
 constexpr size_t kToolNameShown = 64;
 
-// Kinds of errors that pass, as providers name them within a stream whose status was 200.
+// Types of temporary errors within a stream whose status was 200.
 constexpr std::string_view kPassingErrors[] = {
     "overloaded_error", "rate_limit_error", "rate_limit_exceeded",
     "api_error",        "server_error",     "timeout_error",
@@ -37,7 +37,7 @@ bool MayPass(const JsonNode& error) {
          std::end(kPassingErrors);
 }
 
-// Results find their calls by them.
+// Tool results refer to calls by their ids.
 void MakeIdsDistinct(Message& message) {
   std::unordered_set<std::string> ids;
   for (ContentBlock& block : message.content) {
@@ -55,8 +55,8 @@ Status Malformed() {
 }  // namespace
 
 Result<ModelDelta> ReplyBuilder::Add(std::string_view json) {
-  // One per thread and not the builder's: nothing suspends between a chunk's parsing and its end,
-  // and thousands of fibers wait with their builders as they were at their largest.
+  // One tree per thread, not per builder: parsing a chunk never suspends, and the builders of
+  // thousands of waiting fibers would each keep the memory of their largest chunk.
   thread_local JsonTree tree;
   try {
     const JsonNode* chunk = tree.Parse(json);
@@ -96,7 +96,7 @@ Result<ModelReply> ReplyBuilder::Finish(bool ended) {
   AG_RETURN_IF_ERROR(MoveContent(reply.message.content));
   MakeIdsDistinct(reply.message);
   const bool calls = !reply.message.ToolCalls().empty();
-  // Some providers say that the model just stopped when it made calls.
+  // Some providers report a plain stop although the model made calls.
   const bool stopped = stop_reason_.empty() || stop_reason_ == "stop";
   reply.stop_reason = stopped ? (calls ? "tool_calls" : "stop") : stop_reason_;
   return reply;

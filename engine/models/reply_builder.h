@@ -1,5 +1,5 @@
-// Assembles one reply from what a provider sends: the chunks of a stream, or one whole document.
-// What all providers have in common is here; each has a subclass for its own chunks.
+// Builds one reply from what a provider sends: the chunks of a stream, or one complete document.
+// This base class has the common parts; each provider has a subclass for its format.
 #pragma once
 
 #include <cstddef>
@@ -17,27 +17,27 @@ namespace agent_graph::models {
 inline constexpr size_t kToolCallsMax = 128;
 inline constexpr size_t kBlocksMax = 1024;
 
-// One reply; one fiber.
+// For one reply, used by one fiber.
 class ReplyBuilder {
  public:
   virtual ~ReplyBuilder() = default;
 
-  // Takes one chunk or whole document and says what it adds to the text. Failures are kModel:
-  // malformed JSON, or an error that the provider reports in place of a chunk.
+  // Reads one chunk or complete document and returns the text that it adds. Failures are kModel:
+  // malformed JSON, or an error that the provider reports instead of a chunk.
   Result<ModelDelta> Add(std::string_view json);
 
-  // The provider said why it stopped: the reply is complete even if the stream breaks off now.
+  // The provider has sent a stop reason: the reply is complete even if the stream breaks off now.
   bool complete() const { return !stop_reason_.empty(); }
-  // The provider marked the end; nothing follows.
+  // The provider has marked the end of the stream.
   bool ended() const { return ended_; }
-  // After a failure: the provider may do better when it is asked again.
+  // After a failure: a retry may succeed.
   bool failure_may_pass() const { return failure_may_pass_; }
 
-  // `ended` tells that the provider marked the end of the stream. kModel when the reply is cut.
+  // `ended`: the provider has marked the end of the stream. kModel if the reply is incomplete.
   Result<ModelReply> Finish(bool ended);
 
  protected:
-  // Takes a chunk that is no error, and appends to `delta` what it adds.
+  // Reads a chunk that is not an error, and appends to `delta` what it adds.
   virtual Status Take(const JsonNode& chunk, ModelDelta& delta) = 0;
   // Moves the blocks of the complete reply to `content`.
   virtual Status MoveContent(std::vector<ContentBlock>& content) = 0;
@@ -48,12 +48,12 @@ class ReplyBuilder {
 
   static Status TooManyCalls();
   static Status TooManyBlocks();
-  // Text becomes arguments; nothing becomes {}. kModel without a name, or when the arguments are
-  // no object. An id is made when there is none.
+  // Parses the arguments; an empty text becomes {}. kModel if the name is missing or the arguments
+  // are not an object. A missing id is generated.
   static Result<ToolCallBlock> MakeToolCall(std::string id, std::string name,
                                             std::string arguments);
 
-  bool begun_ = false;  // something of the reply was seen
+  bool begun_ = false;  // a part of the reply has arrived
   std::string model_;
   std::optional<Usage> usage_;
 

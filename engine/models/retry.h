@@ -1,4 +1,4 @@
-// When to call a provider again, and how long to wait before.
+// Rules for retrying calls of a provider.
 #pragma once
 
 #include <chrono>
@@ -8,14 +8,15 @@ namespace agent_graph::models {
 
 inline constexpr std::chrono::milliseconds kRetryDelayFirst{500};
 inline constexpr std::chrono::milliseconds kRetryDelayMax{8'000};
-// A provider that wants a longer pause than this is not waited for.
+// If a provider asks for a longer pause, there is no retry.
 inline constexpr std::chrono::milliseconds kRetryAfterMax{60'000};
 
 // 408, 429 and 5xx.
 bool IsRetryable(int http_status);
 
-// Doubles with each attempt (0 is the first retry) up to the maximum; of that, `random` takes
-// between a half and all, so that clients that failed together do not come back together.
+// The delay doubles with each attempt (0 is the first retry) up to the maximum. `random` adds
+// jitter: the result is between half and all of it, so that clients that failed together do not
+// retry together.
 std::chrono::milliseconds RetryDelay(int attempt, uint64_t random);
 
 }  // namespace agent_graph::models

@@ -3,7 +3,7 @@
 namespace agent_graph::models {
 namespace {
 
-constexpr char kMark = ':';  // in no provider's signature: those are base64
+constexpr char kMark = ':';  // does not occur in signatures, which are base64
 
 }  // namespace
 

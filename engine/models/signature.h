@@ -1,5 +1,5 @@
-// Signatures of reasoning, marked with whose they are: a conversation may go on with a model of
-// another provider, which refuses a signature that it has not made.
+// Marks reasoning signatures with the provider that made them. A conversation may continue with a
+// model of another provider, which refuses signatures that are not its own.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 namespace agent_graph::models {
 
 std::string MarkSignature(std::string_view owner, std::string_view signature);
-// The signature as `owner` sent it. Nothing when it is another's, or when there is none. One
-// without a mark, which is none of ours, passes as it is.
+// The signature as `owner` sent it; nullopt if it belongs to another provider or is empty. A
+// signature without a mark was not stored by us and is returned unchanged.
 std::optional<std::string_view> SignatureOf(std::string_view owner, std::string_view marked);
 
 }  // namespace agent_graph::models

@@ -1,11 +1,11 @@
-// Why a model stopped, in the words of all providers and in ours.
+// Translates the stop reasons of all providers to ours.
 #pragma once
 
 #include <string_view>
 
 namespace agent_graph::models {
 
-// stop | tool_calls | length | content_filter, and `other` for what no provider is known to say.
+// stop | tool_calls | length | content_filter, or `other` for an unknown reason.
 std::string_view StopReason(std::string_view provider_reason);
 
 }  // namespace agent_graph::models

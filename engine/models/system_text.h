@@ -1,4 +1,4 @@
-// What a provider that knows no system messages within a conversation is told beforehand.
+// The system text for providers without system messages inside a conversation.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace agent_graph::models {
 
-// The prompt and the text blocks of all system messages, a blank line between them.
+// The system prompt and the text blocks of all system messages, separated by blank lines.
 std::string SystemText(const ModelRequest& request);
 
 }  // namespace agent_graph::models

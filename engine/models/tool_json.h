@@ -1,4 +1,4 @@
-// The JSON that tools and their calls carry as text.
+// Parses the JSON texts of tools and tool calls.
 #pragma once
 
 #include "agent_graph/json_fwd.h"
@@ -8,9 +8,9 @@
 
 namespace agent_graph::models {
 
-// The schema of the parameters; kModel names the tool when it is no JSON.
+// The JSON Schema of the parameters; kModel names the tool if it is not JSON.
 Result<json> ToolSchema(const ToolDeclaration& tool);
-// kModel names the call when its arguments are no object.
+// kModel names the call if its arguments are not an object.
 Result<json> CallArguments(const ToolCallBlock& call);
 
 }  // namespace agent_graph::models

@@ -1,4 +1,4 @@
-// How a model reads the result of a tool.
+// Converts a tool result to text for a model.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace agent_graph::models {
 
-// A JSON string's text, else the JSON as it is.
+// The text of a JSON string, otherwise the JSON unchanged.
 std::string ToolValueText(const ToolResultBlock& result);
-// The same, "Error: " before it when the tool failed.
+// The same, with "Error: " before it if the tool failed.
 std::string ToolOutputText(const ToolResultBlock& result);
 
 }  // namespace agent_graph::models

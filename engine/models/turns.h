@@ -1,4 +1,4 @@
-// Conversations of two who take turns, as Anthropic and Gemini want them.
+// Conversations with alternating roles, which Anthropic and Gemini require.
 #pragma once
 
 #include "agent_graph/json_fwd.h"
@@ -6,12 +6,12 @@
 
 namespace agent_graph::models {
 
-// Appends {"role": role, parts_key: parts} to `turns`, or `parts` to the last turn if it has that
-// role: the results of parallel calls belong into one. Without parts there is no turn.
+// Appends {"role": role, parts_key: parts} to `turns`, or `parts` to the last turn if it has the
+// same role: the results of parallel calls must be in one turn. Does nothing if `parts` is empty.
 void AppendTurn(json& turns, const char* role, const char* parts_key, json parts);
 
-// What is left of a conversation may be nothing, e.g. where a client sent only a result whose call
-// is unknown. That is the client's mistake, while no provider says so clearly.
+// The failure for a request without any turn, e.g. if the client sent only a result whose call is
+// unknown. Reported here because providers do not explain it clearly.
 Status NothingToAnswer();
 
 }  // namespace agent_graph::models
