@@ -16,8 +16,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPiece{100};  // of sound
-constexpr milliseconds kLead{200};   // sound is sent this much before it is due
+constexpr milliseconds kPiece{100};  // audio per event
+constexpr milliseconds kLead{200};   // audio is sent this long before it is due
 constexpr milliseconds kWordPause{40};
 constexpr milliseconds kWordMax{480};
 constexpr milliseconds kPerLetter{40};
@@ -29,7 +29,7 @@ size_t BytesOf(milliseconds duration) {
   return static_cast<size_t>(duration.count()) * kOutputRate / 1000 * 2;
 }
 
-// A tone whose pitch depends on the word, with soft edges, and a pause.
+// A tone whose pitch depends on the word, faded in and out, followed by a pause.
 std::string Speak(std::string_view word) {
   const auto length = std::min(kPerLetter * static_cast<int>(word.size()), kWordMax);
   uint32_t hash = 2166136261U;
@@ -203,7 +203,7 @@ class DemoLink : public Link {
     request.tools = config_.tools;
     auto reply = model_.Generate(request, runtime::Cancellation(),
                                  [](const models::ModelDelta&) { return Status::Ok(); });
-    if (!reply.ok()) return;  // there is nothing to answer
+    if (!reply.ok()) return;  // no message to answer
     const Message& message = reply->message;
     Remember(message);
     const auto calls = message.ToolCalls();
@@ -241,8 +241,8 @@ class DemoLink : public Link {
   SpeechDetector detector_;
   models::DemoModel model_;
   std::vector<Message> history_;
-  std::deque<Event> events_;  // at once
-  std::deque<Event> pieces_;  // of the answer that is being spoken
+  std::deque<Event> events_;  // to be delivered at once
+  std::deque<Event> pieces_;  // of the answer, delivered when due_
   Deadline due_ = kNoDeadline;
   bool activity_ = false;
   size_t activity_bytes_ = 0;

@@ -1,12 +1,12 @@
-// The demo realtime model: in process, no key. For a first try and for tests.
+// The demo realtime model: runs in process, needs no key. For first steps and for tests.
 //
-// Sound is listened to with a detector of speech; an utterance becomes the text "N.N seconds of
-// speech". What the demo chat model (models/demo.h) answers to a text is spoken, a tone for each
-// word, at the rate at which it is heard: `call NAME {arguments}` calls a tool here, too. Speech or
-// a text that comes meanwhile interrupts. Of the settings for voice activity `enabled`,
-// `silence_duration_ms` (600 by default) and `prefix_padding_ms` (60: how long a sound must be to
-// count) are heard. After each turn comes a handle, `demo:N` after N turns; a session that is
-// resumed with it goes on counting.
+// A speech detector listens to the audio; an utterance becomes the text "N.N seconds of speech".
+// The demo chat model (models/demo.h) answers it, and the answer is spoken as one tone per word, in
+// real time. `call NAME {arguments}` in a text calls a tool here, too. Speech or a text during the
+// answer interrupts it (barge-in). Of the voice activity settings it uses `enabled`,
+// `silence_duration_ms` (default 600) and `prefix_padding_ms` (default 60: the minimum duration of
+// speech). After each turn it sends a resumption handle, `demo:N` after N turns; a session that is
+// resumed with it continues counting.
 #pragma once
 
 #include "realtime/link.h"

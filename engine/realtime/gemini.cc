@@ -27,7 +27,7 @@ using Kind = Event::Kind;
 constexpr char kService[] =
     "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent";
 
-// What of the parameters belongs to the session itself; the rest is generationConfig.
+// The parameters that belong to the session itself; all others go into generationConfig.
 constexpr std::string_view kSetupKeys[] = {
     "tools",          "realtimeInputConfig",      "sessionResumption",
     "proactivity",    "contextWindowCompression", "inputAudioTranscription",
@@ -110,7 +110,7 @@ json Setup(const models::ProviderOptions& options, const LinkConfig& config) {
     if (target.is_object() && value.is_object()) {
       target.merge_patch(value);
     } else if (target.is_array() && value.is_array()) {
-      target.insert(target.end(), value.begin(), value.end());  // tools of the provider
+      target.insert(target.end(), value.begin(), value.end());  // e.g. tools of the provider
     } else {
       target = value;
     }
@@ -118,8 +118,8 @@ json Setup(const models::ProviderOptions& options, const LinkConfig& config) {
   return setup;
 }
 
-// Messages with pieces of an answer that was cut off, which may still be under way: those of some
-// seconds. Behind them comes another answer, whatever the provider has said of the end of this one.
+// How many messages with pieces of a cut-off answer are skipped; they may be in flight for some
+// seconds. Later pieces belong to a new answer, even if the end of the old one was not reported.
 constexpr int kPassedOverMax = 100;
 
 // "9.5s"
@@ -129,7 +129,7 @@ milliseconds Seconds(std::string_view text) {
   return milliseconds(static_cast<int64_t>(std::clamp(seconds, 0.0, 3600.0) * 1000));
 }
 
-// Of "audio/pcm;rate=24000".
+// The rate in "audio/pcm;rate=24000".
 int RateOf(std::string_view mime_type) {
   const size_t at = mime_type.find("rate=");
   int rate = kOutputRate;
@@ -143,7 +143,8 @@ class GeminiProtocol final : public Protocol {
  public:
   explicit GeminiProtocol(const models::ProviderOptions& options) : options_(options) {}
 
-  // The first message says what is continued, so it waits for that to be known.
+  // The first message contains the resumption handle, so it is sent when both the connection and
+  // the configuration are ready.
   void Begin(const LinkConfig& config) override {
     config_ = config;
     begun_ = true;
@@ -220,19 +221,19 @@ class GeminiProtocol final : public Protocol {
     Say(R"({"realtimeInput":{"audioStreamEnd":true}})");
   }
 
-  // The provider knows by itself what it has sent.
+  // The provider tracks by itself what it has sent.
   void Truncate(milliseconds) override {}
 
   bool Reconfigure(const LinkConfig&) override { return false; }
 
  private:
-  // The model's, as far as its messages have come.
+  // The model's turn, according to the messages received so far.
   enum class Turn : uint8_t {
     kOver,
-    kOpen,         // it answers
-    kGenerated,    // the whole answer has come; the end of the turn follows
-    kCutOff,       // by a text, of which the provider did not know yet
-    kInterrupted,  // the provider knows; the end of the turn follows
+    kOpen,         // the model is answering
+    kGenerated,    // the whole answer has arrived; turnComplete follows
+    kCutOff,       // cut off by a text that the provider had not received yet
+    kInterrupted,  // the provider knows of the interruption; turnComplete follows
   };
 
   void SayFirst() { Say(DumpJson({{"setup", Setup(options_, config_)}})); }
@@ -255,7 +256,7 @@ class GeminiProtocol final : public Protocol {
     if (const JsonNode* input = ObjectAt(content, "inputTranscription")) {
       TakeTranscript(Kind::kInputTranscript, *input);
     }
-    // Before the sound that speaks it.
+    // Taken before the audio that speaks it.
     if (const JsonNode* output = ObjectAt(content, "outputTranscription")) {
       TakeTranscript(Kind::kOutputTranscript, *output);
     }
@@ -267,7 +268,8 @@ class GeminiProtocol final : public Protocol {
       }
     }
     if (IsTrueAt(content, "generationComplete")) TakeGenerated();
-    // The turn of an interrupted answer is completed, too: that answers no interruption.
+    // turnComplete also follows an interrupted answer. Then the input that interrupted it still has
+    // no answer.
     if (IsTrueAt(content, "turnComplete")) {
       const bool cut = turn_ == Turn::kCutOff || turn_ == Turn::kInterrupted;
       turn_ = Turn::kOver;
@@ -280,7 +282,7 @@ class GeminiProtocol final : public Protocol {
     if (turn_ == Turn::kCutOff) turn_ = Turn::kInterrupted;
   }
 
-  // A piece of an answer has come. False: of one that was cut off.
+  // Handles a piece of an answer. False if that answer was cut off.
   bool Answers() {
     if (turn_ == Turn::kCutOff && ++passed_over_ <= kPassedOverMax) return false;
     turn_ = Turn::kOpen;
@@ -341,7 +343,7 @@ class GeminiProtocol final : public Protocol {
     event.text = StringAt(fault, "message");
     event.code = StringAt(fault, "status");
     if (event.code.empty()) event.code = "provider_error";
-    turn_ = Turn::kOver;  // whatever was answered, its end may not be told
+    turn_ = Turn::kOver;  // the end of the failed turn may not be reported
     Push(std::move(event));
   }
 
@@ -357,14 +359,14 @@ class GeminiProtocol final : public Protocol {
   bool open_ = false;
   bool ready_ = false;
   Turn turn_ = Turn::kOver;
-  int passed_over_ = 0;  // messages, since the turn was cut off
+  int passed_over_ = 0;  // messages skipped since the turn was cut off
   int rate_ = kOutputRate;
-  std::optional<Resampler> resampler_;  // none while the rates are equal
+  std::optional<Resampler> resampler_;  // not set while the provider's rate is kOutputRate
 };
 
 net::WebSocketOptions GeminiEndpoint(const models::ProviderOptions& options, const LinkConfig&) {
   net::WebSocketOptions connection;
-  // The API is beside the version that base_url ends with.
+  // Replaces the version at the end of base_url: the Live API has its own path.
   std::string base = WebSocketUrl(options.base_url);
   if (const size_t version = base.rfind("/v1"); version != std::string::npos) base.resize(version);
   connection.url = base + kService;
@@ -379,7 +381,7 @@ Dialect GeminiDialect() {
           [](const models::ProviderOptions& options, const LinkConfig&) {
             return std::unique_ptr<Protocol>(std::make_unique<GeminiProtocol>(options));
           },
-          // A handle names a session, which is on one connection.
+          // A handle names a session, and a session is bound to one connection.
           /*one_link_at_a_time=*/true,
           /*resumes=*/true};
 }

@@ -1,4 +1,5 @@
-// A conversation with a realtime model: one connection to its provider, sound and text both ways.
+// Link: a conversation with a realtime model over one connection to its provider, with audio and
+// text in both directions.
 #pragma once
 
 #include <chrono>
@@ -17,12 +18,12 @@
 
 namespace agent_graph::realtime {
 
-// PCM16, little endian, mono.
-inline constexpr int kInputRate = 16'000;   // what is sent to a link
-inline constexpr int kOutputRate = 24'000;  // what comes from it
+// Audio is PCM16, little endian, mono.
+inline constexpr int kInputRate = 16'000;   // Hz, audio sent to a link
+inline constexpr int kOutputRate = 24'000;  // Hz, audio received from it
 
 struct LinkConfig {
-  std::string entry = {};  // the name that graphs use for the model; a link keeps to it
+  std::string entry = {};  // the name that graphs use for the model; fixed for a link
   std::string model = {};  // the provider's name; empty: the configured one
   std::string voice = {};
   Modality modality = Modality::kAudio;
@@ -30,17 +31,17 @@ struct LinkConfig {
   std::vector<models::ToolDeclaration> tools = {};
   VoiceActivity vad = {};
   std::string parameters_json = "{}";
-  // Continues that session of the provider; empty: a new one.
+  // Resumes that session of the provider; empty: a new session.
   std::string resumption_handle = {};
-  std::vector<Message> history = {};  // what was said before, and the provider does not know
-  bool respond = false;               // the model answers to the history without further input
+  std::vector<Message> history = {};  // earlier messages that the provider does not know
+  bool respond = false;               // the model answers the history without further input
 };
 
 struct ToolCall {
   std::string id;
   std::string name;
-  std::string arguments_json = "{}";  // an object
-  bool broken = false;                // what the model gave as arguments is none
+  std::string arguments_json = "{}";  // always a JSON object
+  bool broken = false;                // the model's arguments were not a JSON object
 };
 
 struct ToolReply {
@@ -52,82 +53,82 @@ struct ToolReply {
 
 struct Event {
   enum class Kind : uint8_t {
-    kPrepared,          // before Begin: everything that is possible without it is done
+    kPrepared,          // before Begin: the connection is set up as far as possible without it
     kReady,             // the provider has accepted the configuration
-    kSpeechStarted,     // of the user, as the provider hears it
-    kNothingAsked,      // that came to nothing, or there was nothing to answer: no answer will come
-    kInputExpected,     // the user's words will follow, maybe later than the answer
-    kInputTranscript,   // `text`: a piece; with `finished` all of it, or nothing more is known
-    kOutputTranscript,  // the same
+    kSpeechStarted,     // the provider has detected speech of the user
+    kNothingAsked,      // no answer will come: no speech was found, or there is nothing to answer
+    kInputExpected,     // the user's transcript will follow, possibly after the answer
+    kInputTranscript,   // `text`: a piece; if `finished` the complete text, empty if unknown
+    kOutputTranscript,  // the same for the model's words
     kAudio,             // `text`: PCM16 at kOutputRate
     kToolCalls,         // `calls`
-    kToolsCancelled,    // `calls`, of which only the ids are set, are not to be answered any more
+    kToolsCancelled,    // `calls`, only the ids are set: do not answer them any more
     kTurnComplete,
-    kInterrupted,  // the user spoke into the answer, of which nothing more comes
+    kInterrupted,  // the user interrupted the answer; no more of it will come
     kResumption,   // `text`: a handle for LinkConfig::resumption_handle
-    kGoAway,       // `time_left`: the provider will close this connection
-    kError,        // `code`, `text`: the session goes on
-    kClosed,       // the last event: `code`, `text`; `retry`: another connection may work
+    kGoAway,       // `time_left`: the provider will close the connection
+    kError,        // `code`, `text`: the session continues
+    kClosed,       // the last event: `code`, `text`; `retry`: a new connection may work
   };
   Kind kind = Kind::kReady;
   std::string text = {};
   std::string code = {};
   bool finished = false;
-  size_t later = 0;  // of kInputTranscript: utterances announced after this one and not finished
-  bool answer_due = false;  // kTurnComplete: what was said is still to be answered
+  size_t later = 0;         // kInputTranscript: number of later utterances without a final one
+  bool answer_due = false;  // kTurnComplete: an answer to the latest input is still to come
   bool retry = true;
-  bool connected = true;  // kClosed: the provider itself ended it
+  bool connected = true;  // kClosed: the connection had been established
   std::chrono::milliseconds time_left{0};
   std::vector<ToolCall> calls = {};
-  Deadline arrived{};  // from the network; of links without one not set
+  Deadline arrived{};  // when it was received from the network; not set for links without a network
 };
 
-// Used on the fiber that opened it; nothing here suspends. Destroying it closes the connection.
+// Use it on the fiber that opened it; no function suspends. Destroying it closes the connection.
 class Link {
  public:
   virtual ~Link() = default;
 
-  // Once: the session starts. `config` differs from that of Prepare in what was said meanwhile
-  // only.
+  // Starts the session; call it once. `config` may differ from that of Prepare only in `history`,
+  // `respond` and `resumption_handle`.
   virtual void Begin(const LinkConfig& config) = 0;
-  // Nothing more is sent; kClosed tells that the provider knows of the end, or does not answer.
+  // Ends the session; nothing more is sent. kClosed follows when the provider has confirmed the end
+  // or does not respond.
   virtual void Leave() = 0;
 
-  // Before kReady and after kClosed these are ignored.
+  // The calls below are ignored before kReady and after kClosed.
   virtual void SendAudio(std::string_view pcm) = 0;  // at kInputRate
-  // Cuts an answer off: nothing more comes of it.
+  // Cuts off the current answer: no more of it is delivered.
   virtual void SendText(const std::string& text) = 0;
-  // False: it means nothing here, and was not sent.
+  // Start or end of speech, detected by the client. False: not applicable here, and not sent.
   virtual bool SendActivity(bool start) = 0;
   virtual void SendToolReplies(const std::vector<ToolReply>& replies) = 0;
-  // No more sound will come: what was said so far is to be answered.
+  // No more audio will come: the model should answer what was said so far.
   virtual void EndAudio() = 0;
-  // Of the interrupted turn the user has heard this much.
+  // The user has heard only this much of the interrupted turn.
   virtual void Truncate(std::chrono::milliseconds heard) = 0;
-  // Goes on under another configuration. False: that takes another connection.
+  // Continues with another configuration. False: a new connection is needed for it.
   virtual bool Reconfigure(const LinkConfig& config) = 0;
 
-  // What waits for the network; a caller that goes on sending only while it is small needs no bound
-  // of its own.
+  // Bytes waiting to be sent. A caller that sends only while this is small needs no other limit.
   virtual size_t unsent_bytes() const = 0;
-  // Nothing: wait for `wake`, or until wake_at().
+  // The next event. nullopt: wait for `wake`, or until wake_at().
   virtual std::optional<Event> Next() = 0;
   virtual Deadline wake_at() const { return kNoDeadline; }
 };
 
-// Thread-safe; one instance serves all fibers of a worker.
+// Creates links. Thread-safe; one instance serves all fibers of a worker.
 class Provider {
  public:
   virtual ~Provider() = default;
 
-  // Connects, ahead of Begin. Never fails: what goes wrong is a kClosed event. `wake` is called on
-  // the calling engine thread when Next or unsent_bytes may have something new; never after the
-  // link was destroyed.
+  // Connects before Begin is called. Never fails: errors are reported as a kClosed event. `wake` is
+  // called on the calling engine thread when Next or unsent_bytes may have changed, but never after
+  // the link was destroyed.
   virtual std::unique_ptr<Link> Prepare(const LinkConfig& config, std::function<void()> wake) = 0;
-  // A session goes on over another link only when the one before has ended.
+  // True: a session can continue on a new link only after the old link has ended.
   virtual bool one_link_at_a_time() const { return false; }
-  // LinkConfig::resumption_handle is heard; where it is not, a session goes on when its history is
-  // told.
+  // True: LinkConfig::resumption_handle is supported. False: a session is continued by sending its
+  // history.
   virtual bool resumes() const { return false; }
 
   std::unique_ptr<Link> Open(const LinkConfig& config, std::function<void()> wake) {

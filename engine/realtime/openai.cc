@@ -23,11 +23,12 @@ using models::StringAt;
 using std::chrono::milliseconds;
 using Kind = Event::Kind;
 
-// Of requests that came too late or for nothing: the session is as it was meant to be.
+// Errors of requests that came too late or had no effect; the session state is as intended.
 constexpr std::string_view kHarmless[] = {"response_cancel_not_active",
                                           "input_audio_buffer_commit_empty"};
-constexpr size_t kUntranscribedMax = 16;  // utterances whose words are awaited
-// Of a response that was asked for while another one was under way, by itself or by the provider.
+constexpr size_t kUntranscribedMax = 16;  // maximum of utterances that wait for their transcript
+// Error if a response is requested while another one, requested by us or started by the provider,
+// is in progress.
 constexpr std::string_view kBusy = "conversation_already_has_active_response";
 
 class OpenAiProtocol final : public Protocol {
@@ -37,7 +38,7 @@ class OpenAiProtocol final : public Protocol {
         config_(config),
         upsampler_(kInputRate, kOpenAiRate) {}
 
-  // A session is new on each connection; what was said goes into it when it is to start.
+  // Each connection starts a new session, so the history is sent when the session starts.
   void Begin(const LinkConfig& config) override {
     config_ = config;
     begun_ = true;
@@ -93,13 +94,13 @@ class OpenAiProtocol final : public Protocol {
     Respond();
   }
 
-  // With detection on, the end of an utterance is the provider's to find; only one that has begun
-  // is cut short.
+  // With detection on, the provider finds the end of an utterance; only an utterance in progress is
+  // committed here.
   void EndAudio() override {
     if (speech_ || !Detects()) Commit();
   }
 
-  // The turn is heard item by item; of those before the last one only what was cut need be told.
+  // The answer consists of items. Items before the last one are reported only if they were cut.
   void Truncate(milliseconds heard) override {
     const std::vector<SpokenItem> spoken = std::exchange(spoken_, {});
     for (const SpokenItem& item : spoken) {
@@ -114,7 +115,8 @@ class OpenAiProtocol final : public Protocol {
   }
 
   bool Reconfigure(const LinkConfig& config) override {
-    // A voice that has spoken stays, and so does what the update below does not tell.
+    // The voice cannot change after it was used, and the update below does not contain the other
+    // settings compared here.
     if (config.voice != config_.voice || config.modality != config_.modality ||
         config.model != config_.model || config.parameters_json != config_.parameters_json ||
         OpenAiTurnDetection(config.vad) != OpenAiTurnDetection(config_.vad)) {
@@ -134,7 +136,7 @@ class OpenAiProtocol final : public Protocol {
     milliseconds audio;
   };
 
-  // The provider finds where the user begins to speak and ends.
+  // The provider detects the start and the end of speech.
   bool Detects() const { return config_.vad.enabled.value_or(true); }
 
   void Take(std::string_view type, const JsonNode& message) {
@@ -178,7 +180,7 @@ class OpenAiProtocol final : public Protocol {
     if (code.empty()) code = StringAt(*error, "type");
     std::string text(StringAt(*error, "message"));
     if (updated_) return Push({.kind = Kind::kError, .text = text, .code = code});
-    // The configuration was refused: nothing will come any more.
+    // The configuration was refused: no further events will come.
     Push({.kind = Kind::kClosed, .text = text, .code = code, .retry = code == "server_error"});
   }
 
@@ -204,7 +206,7 @@ class OpenAiProtocol final : public Protocol {
     }
   }
 
-  // Those of several utterances come in any order.
+  // Transcripts of several utterances may arrive in any order.
   void TakeWords(const JsonNode& message, std::string_view words, bool finished) {
     Event event{.kind = Kind::kInputTranscript, .text = std::string(words), .finished = finished};
     auto item = std::ranges::find(untranscribed_, StringAt(message, "item_id"));
@@ -227,7 +229,7 @@ class OpenAiProtocol final : public Protocol {
       if (response != nullptr) TakeDone(*response);
       return;
     }
-    // Pieces of an answer that was interrupted.
+    // The piece belongs to an answer that was interrupted.
     if (response_id_.empty() || StringAt(message, "response_id") != response_id_) return;
     if (type == "output_audio.delta") {
       TakeAudio(message);
@@ -261,12 +263,14 @@ class OpenAiProtocol final : public Protocol {
   void TakeCreated(const JsonNode& response) {
     response_id_ = StringAt(response, "id");
     asked_ = answering_ = false;
-    // Asked for before the user began to speak again, of which only the client tells.
+    // The response was requested before the user began to speak again, and without detection only
+    // the client reports that.
     if (speech_ && !Detects() && Cancel()) owed_ = true;
   }
 
   void TakeDone(const JsonNode& response) {
-    // What the user is saying will be answered, and what was said before with it.
+    // While the user speaks no response is requested: the response after the utterance will also
+    // answer the earlier input.
     const bool refused = std::exchange(respond_again_, false);
     const bool again = refused && !speech_;
     if (refused && speech_ && !Detects()) owed_ = true;
@@ -278,7 +282,8 @@ class OpenAiProtocol final : public Protocol {
     if (again && !calls) Respond();
   }
 
-  // True: it made calls, whose results ask for the next response. `again`: it is asked for anyhow.
+  // True if the response contains calls; their results will request the next response. `again`:
+  // another response will be requested anyway.
   bool TakeAnswer(const JsonNode& response, bool again) {
     const std::string_view status = StringAt(response, "status");
     if (status == "cancelled") {
@@ -308,7 +313,7 @@ class OpenAiProtocol final : public Protocol {
       call.name = StringAt(item, "name");
       const std::string_view arguments = StringAt(item, "arguments");
       const Result<json> parsed = ParseJson(arguments);
-      call.broken = !parsed.ok() || !parsed->is_object();  // an incomplete response cuts them off
+      call.broken = !parsed.ok() || !parsed->is_object();  // an incomplete response truncates them
       if (!call.broken) call.arguments_json = arguments;
     }
     return calls;
@@ -332,7 +337,7 @@ class OpenAiProtocol final : public Protocol {
     Push({.kind = Kind::kInterrupted});
   }
 
-  // False: nothing was under way.
+  // False if no response was in progress.
   bool Cancel() {
     if (response_id_.empty()) return false;
     response_id_.clear();
@@ -341,7 +346,7 @@ class OpenAiProtocol final : public Protocol {
     return true;
   }
 
-  // False: there was no sound, and nothing that gave way to it.
+  // False if there was no audio and no cancelled response to replace.
   bool Commit() {
     const bool began = std::exchange(speech_, false);
     const bool owed = std::exchange(owed_, false);
@@ -359,7 +364,7 @@ class OpenAiProtocol final : public Protocol {
     Say(DumpJson({{"type", "conversation.item.create"}, {"item", std::move(item)}}));
   }
 
-  // Of all that was said, so that nothing is asked for once more.
+  // Requests a response to all input so far, which replaces pending requests.
   void Respond() {
     asked_ = true;
     owed_ = respond_again_ = false;
@@ -372,16 +377,16 @@ class OpenAiProtocol final : public Protocol {
   Resampler upsampler_;
   bool begun_ = false;
   bool updated_ = false;                   // the provider has accepted the configuration
-  bool transcribes_ = true;                // the words of the user are told
-  std::deque<std::string> untranscribed_;  // ids of what the user said, the oldest first
-  bool speech_ = false;                    // the user speaks
-  bool uncommitted_ = false;               // sound that is in no item yet
-  bool asked_ = false;                     // for a response, of which nothing was heard yet
-  bool respond_again_ = false;             // once the response is over that was in the way
-  bool owed_ = false;                      // a response gave way to what the user is saying
-  std::string response_id_;                // of the answer under way
-  bool answering_ = false;                 // and a piece of it has come
-  std::vector<SpokenItem> spoken_;         // in the turn, or the last one
+  bool transcribes_ = true;                // the session sends transcripts of the user
+  std::deque<std::string> untranscribed_;  // utterances without transcript, oldest first
+  bool speech_ = false;                    // the user is speaking
+  bool uncommitted_ = false;               // audio that was not committed yet
+  bool asked_ = false;                     // a response was requested but has not been created yet
+  bool respond_again_ = false;             // request one after the current response
+  bool owed_ = false;                      // speech of the user has cancelled a response
+  std::string response_id_;                // of the response in progress
+  bool answering_ = false;                 // a piece of that response has arrived
+  std::vector<SpokenItem> spoken_;         // of the current or last turn
   bool turn_over_ = false;
 };
 

@@ -1,4 +1,4 @@
-// What OpenAI's Realtime API is told of a session, as JSON.
+// JSON of sessions for OpenAI's Realtime API.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace agent_graph::realtime {
 
-inline constexpr int kOpenAiRate = 24'000;  // of sound; the only one, both ways
+inline constexpr int kOpenAiRate = 24'000;  // Hz, audio in both directions
 
 json OpenAiSession(const LinkConfig& config, const std::string& provider_parameters);
-// Parts of it, for updates.
+// Parts of the session, for updates.
 json OpenAiTurnDetection(const VoiceActivity& vad);
 json OpenAiTools(const std::vector<models::ToolDeclaration>& tools);
-// An item of the conversation: the text of a message.
+// A conversation item with the text of a message.
 json OpenAiTextItem(const Message& message);
 
 }  // namespace agent_graph::realtime

@@ -5,7 +5,7 @@
 namespace agent_graph::realtime {
 namespace {
 
-// Of events that the session has not taken; it takes all each time it looks.
+// Limit for events that the session has not taken. It takes all events each time it wakes up.
 constexpr size_t kWaitingMax = 16 * 1024 * 1024;
 
 class RemoteLink final : public Link, public net::WebSocketHandler {
@@ -29,7 +29,7 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
   }
   void SendText(const std::string& text) override {
     protocol_->SendText(text);
-    CountWaiting();  // it may have cut an answer off
+    CountWaiting();  // it may have removed events of a cut-off answer
     Flush();
   }
   bool SendActivity(bool start) override {
@@ -122,7 +122,7 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
     OnEnd({0, 0, "the provider sends more than can be taken"});
   }
 
-  // Of such as what was sent has made, and no message of the provider.
+  // For events that were caused by a call of ours, not by a message of the provider.
   void TellOfEvents() {
     if (!protocol_->events().empty()) wake_();
   }
@@ -136,7 +136,7 @@ class RemoteLink final : public Link, public net::WebSocketHandler {
   std::unique_ptr<net::WebSocketClient> client_;
   bool connected_ = false;
   bool over_ = false;
-  size_t waiting_bytes_ = 0;  // of events
+  size_t waiting_bytes_ = 0;  // size of the queued events
 };
 
 }  // namespace

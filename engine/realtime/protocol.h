@@ -1,4 +1,4 @@
-// What a provider's realtime API says over its WebSocket, and what is said to it.
+// Protocols of the providers' realtime APIs over a WebSocket.
 #pragma once
 
 #include <deque>
@@ -14,19 +14,19 @@
 
 namespace agent_graph::realtime {
 
-// One connection's state of the protocol: messages come in, messages and events go out. Knows no
-// network.
+// The protocol state of one connection: consumes the provider's messages, produces messages and
+// events. It does no I/O and is not thread-safe.
 class Protocol {
  public:
   virtual ~Protocol() = default;
 
-  // The session may start, once the connection is there.
+  // Starts the session as soon as the connection is open.
   virtual void Begin(const LinkConfig& config) = 0;
-  // The connection is there.
+  // The connection is open.
   virtual void OnOpen() = 0;
-  // A message of the provider; one that makes no sense is ignored.
+  // Handles a message of the provider; an invalid one is ignored.
   virtual void OnMessage(std::string_view text) = 0;
-  // Whether another connection may work after this one ended so.
+  // True if a new connection may work after this one ended in this way.
   virtual bool MayRetry(const net::WebSocketEnd& end) const;
 
   virtual void SendAudio(std::string_view pcm) = 0;
@@ -43,7 +43,7 @@ class Protocol {
  protected:
   void Push(Event event) { events_.push_back(std::move(event)); }
   void Say(std::string message) { messages_.push_back(std::move(message)); }
-  // A text has cut the answer off: what of it waits to be taken is of no use any more.
+  // After a text has cut off the answer: removes its queued events, which are no longer needed.
   void CutAnswer();
 
  private:
@@ -51,9 +51,9 @@ class Protocol {
   std::vector<std::string> messages_;
 };
 
-// How one provider is reached and spoken with.
+// How to connect to a provider, and which protocol it uses.
 struct Dialect {
-  // The address and headers for a session with this configuration.
+  // The URL and headers for a session with this configuration.
   net::WebSocketOptions (*connect)(const models::ProviderOptions& options,
                                    const LinkConfig& config) = nullptr;
   std::unique_ptr<Protocol> (*make)(const models::ProviderOptions& options,
@@ -62,7 +62,7 @@ struct Dialect {
   bool resumes = false;             // as in Provider
 };
 
-// A provider behind a WebSocket.
+// A provider behind a WebSocket. Thread-safe.
 class RemoteProvider : public Provider {
  public:
   RemoteProvider(models::ProviderOptions options, Dialect dialect,
@@ -79,7 +79,7 @@ class RemoteProvider : public Provider {
   const std::shared_ptr<const net::WebSocketConnector> connector_;
 };
 
-// "https://host/v1" as "wss://host/v1".
+// "https://host/v1" → "wss://host/v1".
 std::string WebSocketUrl(std::string_view base_url);
 
 }  // namespace agent_graph::realtime

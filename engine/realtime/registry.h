@@ -13,16 +13,16 @@
 
 namespace agent_graph::realtime {
 
-// Immutable, hence thread-safe. Opens nothing by itself.
+// Immutable, so it is thread-safe. Connects only when a link is opened.
 class Registry {
  public:
-  // Models whose provider has no realtime API are left out. A failure names the model and the
+  // Models whose provider has no realtime API are skipped. A failure names the model and the
   // reason.
   static Result<std::unique_ptr<Registry>> Create(
       const std::vector<models::ProviderOptions>& options, const models::Environment& environment);
 
-  // Null when there is no such model, or it is not a realtime one. `demo` always exists; while
-  // nothing at all is configured, `default` is the demo model, too.
+  // Null if there is no such realtime model. `demo` always exists. If no model is configured,
+  // `default` is the demo model.
   Provider* Find(std::string_view name) const;
 
  private:

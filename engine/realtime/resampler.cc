@@ -14,7 +14,7 @@ double Sinc(double x) {
   return std::sin(std::numbers::pi * x) / (std::numbers::pi * x);
 }
 
-// `at` runs over -1 … 1.
+// The Hann window; `at` is in -1 … 1.
 double Hann(double at) {
   return 0.5 + 0.5 * std::cos(std::numbers::pi * at);
 }
@@ -31,7 +31,7 @@ Resampler::Resampler(int from_rate, int to_rate)
   const double center = (length - 1) / 2.0;
   const double cutoff = 0.92 / std::max(up_, down_);
   filter_.resize(static_cast<size_t>(length));
-  // Phase by phase, so that one output reads its taps in a row.
+  // Stored phase by phase, so that one output reads consecutive taps.
   for (int phase = 0; phase < up_; ++phase) {
     double sum = 0;
     for (int tap = 0; tap < kTapsPerPhase; ++tap) {
@@ -70,7 +70,7 @@ std::string Resampler::Convert(std::string_view pcm) {
 
   std::string out;
   out.reserve(count * 2 * static_cast<size_t>(up_) / static_cast<size_t>(down_) + 4);
-  // history_[k + kTapsPerPhase - 1] is input k of this call.
+  // history_[k + kTapsPerPhase - 1] is input sample k of this call.
   for (; position_ < static_cast<int64_t>(count) * up_; position_ += down_) {
     const auto newest = static_cast<size_t>(position_ / up_) + kTapsPerPhase - 1;
     const float* taps = &filter_[static_cast<size_t>(position_ % up_) * kTapsPerPhase];

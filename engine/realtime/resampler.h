@@ -1,4 +1,4 @@
-// Changing the sample rate of a stream of PCM16.
+// Resampler: changes the sample rate of a PCM16 stream.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,14 @@
 
 namespace agent_graph::realtime {
 
-// A polyphase low-pass filter; keeps its place between two calls, so that pieces of any size give
-// what the whole would. The delay is half of its length, under 2 ms.
+// A polyphase low-pass filter. It keeps its state between calls, so pieces of any size give the
+// same result as the whole stream. The delay is half the filter length, less than 2 ms. Not
+// thread-safe.
 class Resampler {
  public:
   Resampler(int from_rate, int to_rate);
 
-  // Little-endian PCM16 in and out. An odd byte at the end waits for the next call.
+  // Input and output are little-endian PCM16. An odd byte at the end is kept for the next call.
   std::string Convert(std::string_view pcm);
 
  private:
@@ -23,8 +24,8 @@ class Resampler {
   const int up_;
   const int down_;
   std::vector<float> filter_;   // up_ phases of kTapsPerPhase taps
-  std::vector<float> history_;  // the newest input samples
-  int64_t position_ = 0;        // of the next output, in upsampled input samples
+  std::vector<float> history_;  // the most recent input samples
+  int64_t position_ = 0;        // of the next output sample, in upsampled input samples
   std::string odd_;
 };
 

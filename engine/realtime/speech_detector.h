@@ -1,4 +1,5 @@
-// Hears where speech begins and ends, by loudness over a floor that follows the noise of the room.
+// SpeechDetector: finds where speech begins and ends, by loudness above a noise floor that adapts
+// to the room.
 #pragma once
 
 #include <chrono>
@@ -8,7 +9,7 @@
 namespace agent_graph::realtime {
 
 struct SpeechDetectorOptions {
-  std::chrono::milliseconds begins_after{60};  // of sound without a pause
+  std::chrono::milliseconds begins_after{60};  // of continuous sound
   std::chrono::milliseconds ends_after{600};   // of silence
 };
 
@@ -18,24 +19,25 @@ class SpeechDetector {
 
   explicit SpeechDetector(SpeechDetectorOptions options) : options_(options) {}
 
-  // PCM16 at kInputRate from the front of `pcm` up to the next change.
+  // Reads PCM16 at kInputRate from the front of `pcm`, up to the next change, and removes it from
+  // `pcm`.
   Change Feed(std::string_view& pcm);
-  // Ends an utterance that is going on: no more sound will come.
+  // Ends the current utterance: no more audio will come.
   Change Finish();
 
   bool speaking() const { return speaking_; }
-  // Of the present utterance, or the last one, its final silence left out.
+  // Of the current or last utterance, without the silence at its end.
   std::chrono::milliseconds duration() const { return duration_; }
 
  private:
   Change TakeFrame(std::string_view frame);
 
   const SpeechDetectorOptions options_;
-  std::string partial_;  // of a frame
-  double noise_ = 100;   // loudness of the room
+  std::string partial_;  // incomplete frame
+  double noise_ = 100;   // noise floor: the room's loudness
   bool speaking_ = false;
-  std::chrono::milliseconds loud_{0};   // in a row
-  std::chrono::milliseconds quiet_{0};  // in a row
+  std::chrono::milliseconds loud_{0};   // consecutive
+  std::chrono::milliseconds quiet_{0};  // consecutive
   std::chrono::milliseconds duration_{0};
 };
 
