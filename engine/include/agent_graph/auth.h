@@ -53,6 +53,7 @@ struct AGENT_GRAPH_API AuthRequest {
 // valid in HTTP is left out, and a warning is logged.
 class AGENT_GRAPH_API AuthResponse {
  public:
+  // Adds a header; the same name may be added several times.
   void SetHeader(std::string name, std::string value);
   const std::vector<std::pair<std::string, std::string>>& headers() const { return headers_; }
 
@@ -115,9 +116,11 @@ class AGENT_GRAPH_API AuthorizationBackend {
                          const std::optional<std::string>& resource_id, const json& context) = 0;
 
   // Which rows requests may touch.
+  // The rows that requests may read and change. Default: kOwner.
   virtual Isolation IsolationScope();
-  // The scopes of the user. The default returns `scopes` of the user object if that is an array.
-  // nullopt means that the user is not restricted; an empty list means that nothing is allowed.
+  // The scopes of the user; an empty list means that nothing is allowed. nullopt: `scopes` of the
+  // user object is used if it is an array; without it the user is not restricted. The default
+  // returns `scopes` of the user object.
   virtual std::optional<std::vector<std::string>> ScopesFor(const json& user);
   // Called after a thread was deleted: remove what is cached about it. Not every deletion is
   // reported: none while the worker has lost its connection to the state service, and none while

@@ -57,6 +57,8 @@ enum class Reducer : uint8_t {
   kMerge,  // objects: merged recursively; a member whose new value is null is removed
 };
 
+// Returns the new value of a field. Runs on the engine thread: it must be short and must not block.
+// An exception ends the run with an error.
 using ReducerFunction = std::function<json(const json& current, const json& update)>;
 
 // A custom field of the state, in addition to the messages and the summary.
@@ -96,7 +98,7 @@ struct ContextPolicy {
 };
 
 // Collects nodes and edges. Mistakes do not throw: Problems() lists them, and a service refuses to
-// start with a graph that has any. Not thread-safe. Every function returns *this.
+// start with a graph that has any. Not thread-safe. Functions that add or set return *this.
 class AGENT_GRAPH_API GraphBuilder {
  public:
   GraphBuilder();
@@ -107,30 +109,33 @@ class AGENT_GRAPH_API GraphBuilder {
   // The name in logs and traces. Default: the name of the exported attribute.
   GraphBuilder& SetName(std::string name);
 
-  // The Add functions for nodes: `name` must be unique in the graph. `timeout` limits one attempt.
+  // The next four functions add a node; `name` must be unique in the graph, 1 to 128 bytes, without
+  // '/'. `timeout` limits one attempt of the function.
   GraphBuilder& AddFunction(std::string name, NodeFunction function,
                             Execution execution = Execution::kBlocking,
                             std::chrono::milliseconds timeout = kFunctionTimeoutDefault);
   GraphBuilder& AddAgent(std::string name, Agent agent);
   GraphBuilder& AddLiveAgent(std::string name, LiveAgent agent);
   GraphBuilder& AddToolNode(std::string name, std::vector<Tool> tools);
-  // Adds the tool to a tool node that was added before. If several tools have the same name, the
-  // first one in this order is used: C++ tools, HTTP tools, MCP servers in the order they were
-  // added.
+  // Adds tools to a tool node that was added before. C++, HTTP and remote tools of a node must have
+  // different names. If MCP servers offer a name that is already used, the first one in this order
+  // is used: C++ tools, HTTP tools, MCP servers in the order they were added, remote tools.
   GraphBuilder& AddHttpTool(const std::string& tool_node, HttpTool tool);
   GraphBuilder& AddMcpServer(const std::string& tool_node, McpServer server);
-  // Like AddHttpTool; remote tools come last in that order.
   GraphBuilder& AddRemoteTool(const std::string& tool_node, RemoteTool tool);
 
-  // START and each node have exactly one outgoing edge or conditional edge. A node without one ends
-  // the run.
+  // START has exactly one outgoing edge or conditional edge, every node at most one. A run ends
+  // after a node without an outgoing edge.
   GraphBuilder& AddEdge(std::string from, std::string to);
+  // `predicate` chooses one of `targets`.
   GraphBuilder& AddConditionalEdge(std::string from, Predicate predicate,
                                    std::vector<std::string> targets);
   // Declares nodes that GoTo of a function node may jump to without an edge, so that they count as
   // reachable.
   GraphBuilder& AddGoTo(std::string from, std::vector<std::string> targets);
 
+  // Declares a custom state field. Its name must not be that of a built-in field ("context",
+  // "context_summary", "execution_meta") or of another field.
   GraphBuilder& AddField(StateField field);
 
   // Adds a copy of `graph` as one node: a run enters at its START and leaves at its END. It works
@@ -143,6 +148,7 @@ class AGENT_GRAPH_API GraphBuilder {
   // error.
   GraphBuilder& SetTimeout(const std::string& node, std::chrono::milliseconds timeout);
 
+  // Limits the conversation that models receive; a second call replaces the policy.
   GraphBuilder& SetContext(ContextPolicy policy);
 
   // The run pauses before (after) these nodes. The next invoke on the thread continues it.
@@ -152,6 +158,7 @@ class AGENT_GRAPH_API GraphBuilder {
   // All mistakes in the graph, one sentence each; empty if the graph is valid.
   std::vector<std::string> Problems() const;
 
+  // For the server.
   const graph::GraphDefinition& definition() const { return *definition_; }
 
  private:

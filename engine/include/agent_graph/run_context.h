@@ -34,6 +34,7 @@ class AGENT_GRAPH_API RunContext {
 
   virtual const std::string& thread_id() const = 0;
   virtual const std::string& run_id() const = 0;
+  // Name of the node that runs.
   virtual const std::string& node() const = 0;
   // The authenticated user as a JSON object; {} without authentication.
   virtual const json& user() const = 0;
@@ -43,7 +44,7 @@ class AGENT_GRAPH_API RunContext {
   // True if the client has disconnected, the run was stopped or its deadline has passed: return
   // soon.
   virtual bool cancelled() const = 0;
-  // Waits. Returns false if the run was cancelled meanwhile.
+  // Waits for `duration`. Returns false early if the run is cancelled or this call times out.
   virtual bool SleepFor(std::chrono::milliseconds duration) = 0;
   // Streams a piece of text to the client immediately. The message that you return later should
   // have the complete text: it replaces the pieces. May wait if the client reads slowly

@@ -34,7 +34,9 @@ struct AGENT_GRAPH_API ToolOutput {
   ToolOutput(const std::string& text);         // NOLINT: implicit
   ToolOutput(const char* text);                // NOLINT: implicit
 
+  // A failed result with this text, which the model receives.
   static ToolOutput Error(const std::string& text);
+  // A result whose JSON text already exists.
   static ToolOutput FromJsonText(std::string json_text);
 };
 
@@ -50,15 +52,16 @@ class AGENT_GRAPH_API ToolContext {
   // Stays the same if this call is repeated after a crash: pass it to services that detect repeated
   // requests.
   virtual const std::string& idempotency_key() const = 0;
+  // The authenticated user and the request's `config`, as in RunContext.
   virtual const json& user() const = 0;
   virtual const json& config() const = 0;
 
   // True if the client has disconnected, the run was stopped or its deadline has passed: return
   // soon.
   virtual bool cancelled() const = 0;
-  // Waits. Returns false if the run was cancelled meanwhile.
+  // Waits for `duration`. Returns false early if the run is cancelled or this call times out.
   virtual bool SleepFor(std::chrono::milliseconds duration) = 0;
-  // Writes to the server's error log.
+  // Writes to the server's error log, with the run and the node.
   virtual void Log(LogLevel level, std::string_view text) = 0;
   // The memory store. Throws MemoryError if the service has none.
   virtual MemoryAccess& memories();
