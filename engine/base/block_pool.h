@@ -23,6 +23,7 @@ class BlockPool {
 
   // kBlockBytes of uninitialised memory. Throws std::bad_alloc.
   char* Take();
+  // Returns a block to the pool.
   void Give(char* block) noexcept;
 
   size_t used() const { return used_; }

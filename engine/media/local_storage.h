@@ -35,6 +35,8 @@ struct LocalStorageOptions {
   std::string instance;
 };
 
+// Thread-safe; calls run on the io pool and suspend the calling fiber. Several processes may use
+// the same directory.
 class LocalStorage : public Storage {
  public:
   LocalStorage(LocalStorageOptions options, runtime::Runtime& runtime);

@@ -37,6 +37,8 @@ class VectorCache {
   std::unordered_map<std::string_view, std::list<Entry>::iterator> places_;
 };
 
+// Thread-safe. Each caller waits for its own vector; a caller that gives up does not disturb the
+// others of its batch.
 class HttpEmbedder : public Embedder {
  public:
   // Maximum number of queued texts; beyond it calls fail with kResourceExhausted.

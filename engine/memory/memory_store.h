@@ -37,6 +37,7 @@ struct Access {
   std::string user_id;   // owner of stored memories; empty: none
   std::string agent_id;  // empty: any agent
 };
+// How long the caller waits.
 struct Patience {
   const runtime::Cancellation& cancellation;
   Deadline deadline = kNoDeadline;
@@ -51,11 +52,13 @@ struct NewMemory {
   std::string metadata_json = "{}";
 };
 
+// A new content for a memory; the embedding is computed again.
 struct MemoryChange {
   std::string content;
   std::string message_json;  // as in NewMemory
   std::optional<std::string> category;
   std::string metadata_json = "{}";
+  // False: metadata_json is merged into the current metadata; null removes a key.
   bool replace_metadata = false;
 };
 
@@ -78,7 +81,9 @@ class MemoryStore {
   MemoryStore(state::Memories& memories, Embedder& embedder)
       : memories_(memories), embedder_(embedder) {}
 
+  // Returns the id of the new memory.
   Result<std::string> Store(const Access& access, const NewMemory& memory, Patience patience);
+  // kNotFound if there is no such memory within `access`; so do Update and Delete.
   Result<state::MemoryRecord> Get(const Access& access, const std::string& id);
   Status Update(const Access& access, const std::string& id, const MemoryChange& change,
                 Patience patience);
@@ -88,6 +93,7 @@ class MemoryStore {
   // Deletes the matching memories and returns their number. If the state service fails, some may be
   // left; call it again to delete them.
   Result<uint64_t> Forget(const Access& access, state::MemoryFilter filter, Patience patience);
+  // Best hit first, except for Strategy::kTemporal.
   Result<std::vector<state::MemoryHit>> Search(const Access& access, const MemoryQuery& query,
                                                Patience patience);
 

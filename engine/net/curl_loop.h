@@ -36,6 +36,8 @@ class CurlLoop : public boost::asio::execution_context::service {
   CURL* TakeHandle();
   void GiveBack(CURL* handle);
 
+  // Starts a transfer. Ownership stays with the caller; `transfer` must outlive it. False on
+  // failure.
   bool Add(CURL* handle, CurlTransfer* transfer);
   // Removes a transfer. Before its end this closes its connection.
   void Remove(CURL* handle);

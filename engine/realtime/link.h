@@ -22,6 +22,7 @@ namespace agent_graph::realtime {
 inline constexpr int kInputRate = 16'000;   // Hz, audio sent to a link
 inline constexpr int kOutputRate = 24'000;  // Hz, audio received from it
 
+// The configuration of a session.
 struct LinkConfig {
   std::string entry = {};  // the name that graphs use for the model; fixed for a link
   std::string model = {};  // the provider's name; empty: the configured one
@@ -37,6 +38,7 @@ struct LinkConfig {
   bool respond = false;               // the model answers the history without further input
 };
 
+// A tool call of the model.
 struct ToolCall {
   std::string id;
   std::string name;
@@ -44,6 +46,7 @@ struct ToolCall {
   bool broken = false;                // the model's arguments were not a JSON object
 };
 
+// The result of a tool call, for the model.
 struct ToolReply {
   std::string id;
   std::string name;

@@ -13,6 +13,7 @@ struct SpeechDetectorOptions {
   std::chrono::milliseconds ends_after{600};   // of silence
 };
 
+// Not thread-safe.
 class SpeechDetector {
  public:
   enum class Change : char { kNone, kBegan, kEnded };

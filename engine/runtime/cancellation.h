@@ -70,6 +70,7 @@ class Cancellation::Hook {
   bool linked_ = false;
 };
 
+// Returned by OnCancel. Destroy it to remove the callback.
 class Cancellation::Registration {
  public:
   Registration(const Cancellation& cancellation, std::function<void()> callback);

@@ -17,6 +17,8 @@
 
 namespace agent_graph::runtime {
 
+// An exception that leaves a handler of the loop is reported through on_uncaught; the loop
+// continues.
 class EngineThread {
  public:
   struct Events {
@@ -34,6 +36,7 @@ class EngineThread {
   // The EngineThread that the caller runs on, or null.
   static EngineThread* Current();
 
+  // Start, then Join (stops the loop and waits) or Detach (leaves it running); called by Runtime.
   Status Start(const std::string& name);
   void Join();
   void Detach();

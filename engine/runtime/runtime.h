@@ -46,6 +46,7 @@ struct RuntimeOptions {
 // authentication of requests, nor the reverse.
 enum class UserShare : uint8_t { kRuns, kAuth };
 
+// Thread-safe, except Start, Stop and the destructor. One per process in the server.
 class Runtime {
  public:
   explicit Runtime(RuntimeOptions options);

@@ -29,6 +29,7 @@ struct StorageOptions {
   int64_t url_refresh_seconds = 60;
 };
 
+// Thread-safe; calls suspend the calling fiber. Temporary failures are retried.
 class S3Storage : public Storage {
  public:
   // `spool` only holds uploads in progress; they are then sent to the bucket.
