@@ -27,7 +27,7 @@ class RedisLink {
 
   // kResourceExhausted: no connection became free within `crowd_patience` (default: the server's
   // timeout), which is not the server's fault. Any other failure: the server failed now, or
-  // recently and is paused.
+  // recently and is paused. An error reply also counts as a failure (kUnavailable).
   Result<RedisReply> Call(const std::vector<std::string>& arguments,
                           std::optional<std::chrono::milliseconds> crowd_patience = std::nullopt);
   bool paused() const { return MonotonicClock::now().time_since_epoch().count() < paused_until_; }
