@@ -17,8 +17,8 @@ namespace agent_graph::net {
 struct WebSocketOptions {
   std::string url;  // ws:// or wss://
   std::vector<std::pair<std::string, std::string>> headers;
-  std::chrono::milliseconds connect_timeout{
-      10'000};  // for each step: DNS, connect, proxy, TLS, handshake
+  // For each step: DNS, connect, proxy, TLS, handshake.
+  std::chrono::milliseconds connect_timeout{10'000};
   // A peer that sends nothing for this long, not even a pong, counts as gone. It is pinged after
   // half of the time.
   std::chrono::milliseconds silence_max{20'000};

@@ -19,8 +19,8 @@ struct Fiber {
 
   EngineThread& thread;
   std::function<void()> body;
-  boost::context::fiber
-      context;  // suspended state of the fiber; empty before it starts and while it runs
+  // Suspended state of the fiber; empty before it starts and while it runs.
+  boost::context::fiber context;
   boost::context::fiber scheduler;  // suspended state of its thread while the fiber runs
   Fiber* next = nullptr;            // for FiberQueue
   bool started = false;
