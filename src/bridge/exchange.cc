@@ -12,10 +12,10 @@
 namespace agent_graph::bridge {
 namespace {
 
-// How much a body may have is the loop's decision; the engine asks for all of it.
+// The event loop enforces the limit on body size, so the engine asks for the whole body.
 constexpr uint64_t kWholeBody = std::numeric_limits<uint64_t>::max();
 
-// Of a body in a file, for those who take it in pieces.
+// Size of a piece of a body that was delivered whole and is read in pieces.
 constexpr uint64_t kStoredPieceBytes = 64 * 1024;
 
 }  // namespace
@@ -56,7 +56,7 @@ void Exchange::FailBody(Status status) {
 void Exchange::DeliverBodyPiece(std::string bytes, bool last) {
   {
     std::lock_guard lock(mutex_);
-    if (body_present_) return;  // failed
+    if (body_present_) return;  // the body has failed
     body_complete_ = body_complete_ || last;
     if (!bytes.empty()) {
       body_bytes_ += static_cast<int64_t>(bytes.size());
@@ -181,7 +181,7 @@ Result<std::string> Exchange::TakeBodyPiece(Deadline deadline) {
   }
 }
 
-// Of a body that was delivered whole.
+// Returns the next piece of a body that was delivered whole.
 Result<std::string> Exchange::TakeStoredPiece() {
   const uint64_t left = body_.size() - std::min(body_.size(), body_taken_bytes_);
   const uint64_t size = std::min(kStoredPieceBytes, left);

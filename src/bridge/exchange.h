@@ -1,8 +1,10 @@
-// One HTTP request or one WebSocket connection between the two kinds of thread.
+// An exchange: one HTTP request or one WebSocket connection, shared by the event loop and the
+// engine.
 //
-// A heap object with shared ownership, never pool memory: the loop's slot table holds one
-// reference until the request's cleanup, the engine's fiber holds one until its End. The loop's
-// methods never block and never fail; the engine's methods suspend the calling fiber.
+// It is a heap object with shared ownership and never lives in an nginx pool: the loop's slot table
+// holds one reference until nginx cleans the request up, the engine's fiber holds one until it has
+// sent End. The methods of the loop never block and never fail; methods of the engine may suspend
+// the calling fiber.
 #pragma once
 
 #include <atomic>
@@ -27,34 +29,36 @@
 namespace agent_graph::bridge {
 
 struct CreditLimits {
-  uint64_t high = 256 * 1024;  // bytes an exchange may have queued towards the client
-  uint64_t low = 64 * 1024;    // a stalled producer goes on below this
+  uint64_t high = 256 * 1024;  // maximum bytes queued towards the client
+  uint64_t low = 64 * 1024;    // a stalled producer resumes at or below this many bytes
 };
 
-// What the loop may hold of a body that is taken in pieces.
+// Maximum bytes that the loop holds of a body that is taken in pieces.
 inline constexpr uint64_t kBodyWindowBytes = 128 * 1024;
 
 struct SocketMessage {
   bool binary = false;
   std::string payload;
 
-  // What it counts for in the mailbox: also many empty messages fill it.
+  // Bytes that the message counts for in the mailbox. Includes a fixed part, so that many empty
+  // messages fill the mailbox, too.
   size_t mailbox_bytes() const { return payload.size() + sizeof(SocketMessage); }
 };
 
-// What the engine keeps of an accepted WebSocket between two turns, while no fiber belongs to it.
+// Engine-side state of an accepted WebSocket. It is kept between turns, when no fiber handles the
+// connection.
 class SocketState {
  public:
   virtual ~SocketState() = default;
 };
 
-// nginx times what it sees: the pieces of a body, and how long a client takes nothing. These bound
-// the whole of a body, and a wait for the reader that nginx does not see.
+// nginx applies timeouts between two pieces of a body, and to a client that does not read. These
+// limit the whole time for a body, and a wait for credit that nginx does not see.
 inline constexpr std::chrono::minutes kBodyWaitMax{10};
 inline constexpr std::chrono::minutes kSendWaitMax{10};
 
-// A WebSocket is one exchange with many turns: the handshake is the first, and from then on a turn
-// takes messages until the mailbox is empty. Between turns it has no fiber.
+// A WebSocket is one exchange with many turns. The handshake is the first turn; each later turn
+// takes messages until the mailbox is empty. Between turns the exchange has no fiber.
 class Exchange {
  public:
   Exchange(ExchangeAddress address, RequestHead head, Outbox& outbox, CreditLimits credit);
@@ -66,35 +70,39 @@ class Exchange {
   ExchangeAddress address() const { return address_; }
 
   // --- Loop side ---------------------------------------------------------------------------
-  // The whole body, before Submit or after a ReadBody item.
+  // Delivers the whole body, before Submit or after a ReadBody item. A second call is ignored.
   void DeliverBody(Body body);
-  // The body cannot be had any more (client gone, too large): TakeBody fails with `status`.
+  // Reports that the body will not arrive (client gone, body too large): TakeBody and TakeBodyPiece
+  // fail with `status`.
   void FailBody(Status status);
-  // A piece of a body that is not kept whole; `last` ends it, then `bytes` may be empty.
+  // Delivers a piece of a body that is taken in pieces. `last` marks the final piece, which may be
+  // empty.
   void DeliverBodyPiece(std::string bytes, bool last);
-  // The answer to Admit.
+  // Reports that the rate limit admits the request: Admit returns Ok.
   void DeliverAdmission();
-  // `bytes` have left nginx.
+  // Returns credit for `bytes` that have left nginx.
   void ReturnCredit(uint64_t bytes);
-  // The request is gone or must end. Cancels the run.
+  // Cancels the run, because the request is gone or must end.
   void Cancel(runtime::CancelReason reason);
-  // A message of an accepted WebSocket. True: there is no turn that would take it, and one now
-  // begins; give the exchange to Inbox::Resume.
+  // Adds a message of an accepted WebSocket to the mailbox. Returns true if no turn is running to
+  // take it: the caller then starts one with Inbox::Resume. A message after CloseMailbox is
+  // dropped.
   [[nodiscard]] bool DeliverMessage(SocketMessage message);
-  // There will be no more messages. Those that were not taken are dropped, unless a turn that
-  // handles many is running.
+  // Ends the mailbox: no more messages follow. Messages that were not taken are dropped, unless a
+  // turn that handles several messages at once (NotifyArrivals) is running.
   void CloseMailbox();
   void RequestLeave();
-  // Cancels what handles the `ordinal`th message, counted from 1, unless that is over.
+  // Cancels the handling of message number `ordinal` (the first is 1) unless it is over.
   void CancelMessage(uint64_t ordinal, runtime::CancelReason reason);
 
   // --- Engine side (one fiber at a time) ----------------------------------------------------
   const runtime::Cancellation& cancellation() const { return cancellation_; }
-  // Asks the loop for the body unless it is there, and waits for it. Once. A body in a file is to
-  // be read on the io pool, and its descriptor closed as soon as that is done.
+  // Requests the body from the loop if it has not arrived, and waits for it. May be called once. If
+  // the body is in a file, the caller reads it on the io pool and closes the descriptor as soon as
+  // it has been read.
   Result<Body> TakeBody(Deadline deadline);
-  // The next piece of a body that nobody keeps whole, empty at its end. The loop reads as fast as
-  // pieces are taken and holds kBodyWindowBytes at most besides. On a fiber.
+  // Returns the next piece of a body that is not kept whole; empty at its end. The loop reads as
+  // fast as pieces are taken and holds at most kBodyWindowBytes more. Call it on a fiber.
   Result<std::string> TakeBodyPiece(Deadline deadline);
   // The body that was taken has been freed: what it became is counted by Hold. It goes on to count
   // for what the worker admits.
@@ -107,39 +115,42 @@ class Exchange {
   // Counts the request for a user and waits for the decision. kCancelled: it is answered already.
   Status Admit(std::string user_id, Deadline deadline);
   void SendHead(ReplyHead head);
-  // Queues a part of a file as the body, or the rest of it; never suspends.
+  // Queues a part of a file as body data. Never suspends. `length` in bytes; 0 does nothing.
   void SendFile(FileDescriptor file, uint64_t offset, uint64_t length);
-  // Queues a copy of the bytes; suspends while the exchange is out of credit, at most for
-  // `wait_max`, so that what is queued exceeds the high mark by less than one call's bytes.
-  // kCancelled when the client is gone. Does not look at `bytes` again after it suspended.
+  // Queues a copy of the bytes. Suspends while the exchange is out of credit, for `wait_max` at
+  // most, so that the queued bytes exceed the high mark by less than the bytes of one call.
+  // kCancelled: the client is gone. Does not read `bytes` after it has suspended.
   Status Send(std::string_view bytes, std::chrono::milliseconds wait_max);
-  // The closing lines of a streamed reply: never suspends, and a run that was cancelled while its
-  // client is still there can tell why.
+  // Queues the closing lines of a streamed reply. Never suspends, and also works after
+  // cancellation, so that a cancelled run can report the reason to a client that is still
+  // connected.
   void SendLast(std::string_view bytes);
   // Head, body and end of a complete reply; never suspends. Ignored once a head was sent. The body
   // comes in parts, so that a large one need not be copied to get something around it.
   void Reply(ReplyHead head, std::vector<std::string> body, std::string outcome);
   void Annotate(std::string thread_id, std::string run_id);
-  // A run of the graph has ended, one of many perhaps.
+  // Counts a run of the graph that has ended. An exchange may have several runs.
   void CountRun(std::string outcome);
-  // The last item of an exchange; later calls are ignored. ~Exchange sends one if nobody did.
+  // Sends the last item of an exchange; later calls are ignored. ~Exchange sends it if it is
+  // missing.
   void End(std::string outcome);
   bool head_sent() const { return head_sent_; }
   bool ended() const { return ended_; }
 
-  // A WebSocket's handshake was good: `head` is the 101. `state` lives as long as the exchange.
+  // Accepts a WebSocket's handshake. `head` is the 101 reply; the exchange owns `state` from now
+  // on.
   void AcceptSocket(ReplyHead head, std::unique_ptr<SocketState> state);
-  // Null until it was accepted.
+  // Null until the WebSocket was accepted.
   SocketState* socket_state() const { return socket_state_.get(); }
-  // For a turn that handles many messages at once, as long as it lasts: `arrival` is notified when
-  // there may be something new in a message, the mailbox's end, room towards the client, or a wish
-  // to leave. Null: no more.
+  // For a turn that handles several messages at once: until it calls this with null, `arrival` is
+  // notified when there may be a new message, when the mailbox is closed, when there is credit
+  // towards the client again, and when the worker leaves.
   void NotifyArrivals(runtime::Signal* arrival);
-  // The next message within the turn and its cancellation; nothing while there is none.
+  // Takes the next message of such a turn; nullopt if there is none.
   std::optional<SocketMessage> TakeMessage();
-  // Nothing comes any more, and everything that came was taken.
+  // True if the mailbox is closed and every message was taken.
   bool mailbox_drained() const;
-  // The worker is leaving: the session should end soon.
+  // True if the worker is exiting: the session should end soon.
   bool leaving() const { return leaving_; }
   // What a session holds besides; undone by the caller.
   void CountBuffered(int64_t bytes) { outbox_.memory().CountBuffered(bytes); }
@@ -148,15 +159,15 @@ class Exchange {
   int64_t queued_bytes() const { return queued_bytes_; }
   const CreditLimits& credit_limits() const { return credit_limits_; }
 
-  // The next message of this turn. Nothing: the turn is over, and the caller must leave the
-  // exchange alone, because the next turn may have begun.
+  // Takes the next message of this turn. nullopt: the turn is over, and the caller must not use the
+  // exchange any more, because the next turn may already be running.
   std::optional<SocketMessage> NextMessage();
-  // Suspends while the exchange is out of credit, between two messages of a turn: the deadline of
-  // the message before counts no more.
+  // Suspends while the exchange is out of credit. Called between two messages of a turn: it first
+  // ends the deadline of the message before.
   Status AwaitReader(std::chrono::milliseconds wait_max);
-  // Of the message taken last; cancelled with the exchange, too.
+  // Cancellation of the message taken last. Cancelling the exchange cancels it, too.
   const runtime::Cancellation& message_cancellation() const { return active_cancellation(); }
-  // The closing handshake and the end. `outcome` as for End.
+  // Starts the closing handshake and ends the exchange. `outcome` as for End.
   void CloseSocket(uint16_t code, std::string reason, std::string outcome);
 
  private:
@@ -170,7 +181,7 @@ class Exchange {
   Result<std::string> TakeStoredPiece();
   void PushChunk(std::string_view bytes);
   void CountQueued(size_t bytes);
-  // With mutex_ held.
+  // The caller holds mutex_.
   SocketMessage PopMessage();
   void ForgetTakenMessage();
   void CountMailbox(int64_t bytes);
@@ -192,8 +203,9 @@ class Exchange {
   int64_t body_bytes_elsewhere_ = 0;    // guarded by mutex_; of these, not in memory
   runtime::Signal body_signal_;
   std::deque<std::string> body_pieces_;  // guarded by mutex_
-  bool body_complete_ = false;           // guarded by mutex_; the last piece has come
-  // Engine side only: not asked for again yet; or where the next piece of a file begins.
+  bool body_complete_ = false;           // guarded by mutex_; the last piece has arrived
+  // Engine side only. Bytes taken and not yet requested again from the loop; for a body that was
+  // delivered whole, the offset of the next piece.
   uint64_t body_taken_bytes_ = 0;
   bool body_asked_ = false;  // engine side only
   std::atomic<bool> admitted_{false};
@@ -203,15 +215,16 @@ class Exchange {
   std::atomic<int64_t> queued_bytes_{0};
   runtime::Signal credit_signal_;
 
-  // A list takes no memory while it is empty, as it is in most exchanges for good.
+  // A list, because an empty one allocates nothing and in most exchanges it stays empty.
   std::list<SocketMessage> mailbox_;  // guarded by mutex_
-  // Of the mailbox and of the message taken last, which is somewhere in its run; guarded by mutex_.
+  // Bytes of the mailbox, and of the message taken last, which its run still holds. Guarded by
+  // mutex_.
   int64_t mailbox_bytes_ = 0;
   int64_t taken_bytes_ = 0;
   bool mailbox_closed_ = false;  // guarded by mutex_
-  bool turn_running_ = true;     // guarded by mutex_; the handshake is a turn
+  bool turn_running_ = true;     // guarded by mutex_; the handshake is a turn, too
   uint64_t messages_taken_ = 0;  // guarded by mutex_
-  // Replaced under mutex_ by the engine side; none before the first message.
+  // Replaced under mutex_ by the engine side; nullopt before the first message.
   std::optional<runtime::Cancellation> message_cancellation_;
 
   int64_t held_bytes_ = 0;  // engine side only, like the next three

@@ -5,13 +5,13 @@
 
 namespace agent_graph::bridge {
 
-// An exchange on its way through the engine. However its fiber ends, and also when there never is
-// one, the client gets an end and the next one its turn.
+// Holds an exchange while it is in the engine. Its destructor runs however the fiber ends, and also
+// if no fiber ever starts: it ends the exchange and starts the next one in the queue.
 class Inbox::Admission {
  public:
   Admission(ExchangePtr exchange, Inbox& inbox) : exchange_(std::move(exchange)), inbox_(inbox) {}
   ~Admission() {
-    // An accepted WebSocket outlives its turns.
+    // An accepted WebSocket stays open after a turn.
     if (exchange_->socket_state() == nullptr) exchange_->End("error");
     {
       std::lock_guard lock(inbox_.mutex_);
@@ -62,7 +62,8 @@ bool Inbox::Resume(ExchangePtr exchange) {
 
 void Inbox::StartQueued() {
   std::unique_lock lock(mutex_);
-  // A stopped runtime destroys what it is given, which comes here again: the outer call goes on.
+  // A stopped runtime destroys the task at once. ~Admission then calls this function again: the
+  // inner call returns and the outer loop continues.
   if (std::exchange(starting_, true)) return;
   while (admitted_ < limits_.running_max && !queue_.empty()) {
     auto admission = std::make_shared<Admission>(std::move(queue_.front()), *this);

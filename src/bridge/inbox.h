@@ -1,4 +1,5 @@
-// Loop → engine: the only place where a request can be refused for want of room.
+// Queue from the event loop to the engine, and the only place where a request can be refused
+// because the worker is full.
 #pragma once
 
 #include <atomic>
@@ -13,25 +14,26 @@
 namespace agent_graph::bridge {
 
 struct InboxLimits {
-  size_t running_max = 8192;  // exchanges at work; the runtime has fibers for what these start, too
-  size_t waiting_max = 1024;  // accepted ones whose handler has not begun
+  // running exchanges; the runtime also has fibers for those that they start
+  size_t running_max = 8192;
+  size_t waiting_max = 1024;  // accepted exchanges whose handler has not started
 };
 
-// Thread-safe; in practice called by the worker's loop only.
+// Thread-safe. In practice only the worker's event loop calls it. Nothing here blocks.
 class Inbox {
  public:
-  using Handler = std::function<void(const ExchangePtr&)>;  // runs on a fiber of its own
+  using Handler = std::function<void(const ExchangePtr&)>;  // runs on its own fiber
 
   Inbox(runtime::Runtime& runtime, InboxLimits limits, Handler handler);
 
-  // The handler runs on a fiber of its own and ends the exchange before it returns; one that was
-  // not ended then ends as "error". False when too many exchanges already wait, or after Close:
-  // answer 503.
+  // Queues an exchange. The handler runs on its own fiber and ends the exchange before it returns;
+  // an exchange that it did not end ends as "error". Returns false if too many exchanges are
+  // waiting, or after Close: the caller answers 503.
   bool Submit(ExchangePtr exchange);
-  // The next turn of an accepted WebSocket, which is never refused for want of room: there are not
-  // more of them than sockets. False after Close.
+  // Queues the next turn of an accepted WebSocket. The limit does not apply: there are never more
+  // of these turns than sockets. Returns false after Close.
   bool Resume(ExchangePtr exchange);
-  // Refuses everything from now on; what was accepted still runs.
+  // Refuses new exchanges; those that were accepted still run.
   void Close() { closed_ = true; }
 
   size_t waiting() const;
@@ -48,10 +50,10 @@ class Inbox {
   std::atomic<bool> closed_{false};
 
   mutable std::mutex mutex_;
-  std::deque<ExchangePtr> queue_;  // guarded by mutex_, like the rest
-  size_t admitted_ = 0;            // given to the runtime and not ended
-  size_t begun_ = 0;               // of these, in their handler
-  bool starting_ = false;          // somebody is in StartQueued
+  std::deque<ExchangePtr> queue_;  // guarded by mutex_, like the members below
+  size_t admitted_ = 0;            // handed to the runtime and not ended
+  size_t begun_ = 0;               // admitted exchanges whose handler has started
+  bool starting_ = false;          // a thread is in StartQueued
 };
 
 }  // namespace agent_graph::bridge

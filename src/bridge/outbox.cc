@@ -10,9 +10,9 @@
 namespace agent_graph::bridge {
 namespace {
 
-// Chunks of an exchange travel as one item up to this size.
+// Chunks of an exchange are joined into one item up to this size.
 constexpr size_t kJoinedChunkBytesMax = 16 * 1024;
-// A chunk that has grown beyond this gets room for all that it may hold.
+// A chunk that grows beyond this size gets capacity for the maximum.
 constexpr size_t kShortChunkBytes = 2 * 1024;
 constexpr size_t kItemsUnannouncedMax = 64;
 
@@ -46,7 +46,7 @@ void Outbox::PushChunk(ExchangeAddress address, std::string_view bytes, OpenChun
       if (size <= kJoinedChunkBytesMax) {
         if (size > chunk.capacity() && size > kShortChunkBytes) chunk.reserve(kJoinedChunkBytesMax);
         chunk.append(bytes);
-        return;  // the queue was not empty
+        return;  // the queue was not empty, so the loop was notified before
       }
     }
     open.batch_ = batch_;
@@ -56,7 +56,8 @@ void Outbox::PushChunk(ExchangeAddress address, std::string_view bytes, OpenChun
   Announce(queued);
 }
 
-// The loop is woken once for what the fibers of one turn have to say, unless that is much.
+// Wakes the loop once for all items that the fibers of one turn queue, and earlier if there are
+// many.
 void Outbox::Announce(size_t queued_before) {
   if (queued_before == 0) runtime::AtEndOfTurn([this] { RingDoorbell(); });
   if (queued_before == kItemsUnannouncedMax) RingDoorbell();
@@ -98,13 +99,13 @@ size_t Outbox::queued() const {
 
 void Outbox::RingDoorbell() const {
   ++doorbells_;
-  // Can only fail when the counter is full, and then it rings anyway.
+  // Fails only if the counter is at its maximum, and then the loop wakes anyway.
   static_cast<void>(eventfd_write(doorbell_, 1));
 }
 
 void Outbox::ClearDoorbell() {
   eventfd_t rings;
-  static_cast<void>(eventfd_read(doorbell_, &rings));  // EAGAIN: it did not ring
+  static_cast<void>(eventfd_read(doorbell_, &rings));  // EAGAIN: there was no ring
 }
 
 }  // namespace agent_graph::bridge

@@ -1,4 +1,4 @@
-// Engine → loop: many producers, one consumer (the worker's event loop).
+// Queue from the engine to the event loop: many producers, one consumer (the worker's event loop).
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,8 @@
 
 namespace agent_graph::bridge {
 
-// Addresses an exchange on the loop's side. A slot is reused with a higher generation, so an item
-// for a request that is gone is recognised and dropped.
+// Address of an exchange on the loop's side. A reused slot gets a higher generation, so that items
+// for a request that is gone are recognised and dropped.
 struct ExchangeAddress {
   uint32_t slot = 0;
   uint32_t generation = 0;
@@ -25,9 +25,9 @@ struct ExchangeAddress {
 
 enum class LogLevel : uint8_t { kDebug, kInfo, kNotice, kWarn, kError, kCritical };
 
-// Inbound credit: the loop may read this many more body bytes. The first one is the permission to
-// read at all, given after credentials were checked on the head. Of a WebSocket: a message was
-// taken from the mailbox, which has that much more room.
+// Inbound credit: the loop may read this many more body bytes. The first one also permits it to
+// start reading; it is sent after the credentials in the head were checked. For a WebSocket: a
+// message was taken from the mailbox, which now has room for this many more bytes.
 struct ReadBody {
   uint64_t bytes = 0;
 };
@@ -35,40 +35,41 @@ struct SendHead {
   ReplyHead head;
 };
 struct SendChunk {
-  std::string bytes;  // counted against the exchange's credit until they left nginx
+  std::string bytes;  // use up the exchange's credit until they have left nginx
 };
-// A part of a file, sent by the kernel where it can. Takes no credit: its bytes are not in memory.
+// A part of a file, sent by the kernel where possible. It uses no credit, because its bytes are not
+// in memory.
 struct SendFile {
   FileDescriptor file;
   uint64_t offset = 0;
   uint64_t length = 0;  // not 0
 };
-// How the exchange ended, for the access log variables.
+// The end of an exchange. The outcome goes to the access log variables.
 struct End {
   std::string outcome =
       "ok";  // ok | error | cancelled | client_abort | timeout | shutdown | rejected
 };
-// Values for the access log; sent at any time before End.
+// Values for the access log. May be sent at any time before End.
 struct Annotate {
   std::string thread_id;
   std::string run_id;
 };
-// A run of the graph that had begun has ended; `outcome` as for End, never "rejected". Counted also
-// when its request is long gone.
+// A run of the graph has ended; `outcome` as for End, but never "rejected". It is counted even if
+// its request is gone.
 struct RunOver {
   std::string outcome;
 };
-// Begins the closing handshake of a WebSocket, behind the frames queued before.
+// Starts the closing handshake of a WebSocket, after the frames that are already queued.
 struct CloseSocket {
   uint16_t code = 1000;
   std::string reason;
 };
-// The message taken last is over, and the next is not taken before the client has read.
+// The message taken last is finished. The next one is taken only after the client has read.
 struct MessageOver {};
-// Nobody handles messages of this WebSocket any more; the next one resumes it.
+// No turn handles messages of this WebSocket any more; the next message resumes it.
 struct TurnOver {};
-// The caller is known: whether its rate limit has room. Answered by Exchange::DeliverAdmission; a
-// refusal is answered by the loop itself, which then cancels the exchange.
+// Asks for a rate-limit check, now that the user is known. If there is room, the loop calls
+// Exchange::DeliverAdmission; otherwise it answers the request itself and cancels the exchange.
 struct Admit {
   std::string user_id;  // empty: the credential was refused
 };
@@ -81,16 +82,17 @@ using OutboxPayload = std::variant<ReadBody, SendHead, SendChunk, SendFile, End,
                                    RunOver, CloseSocket, MessageOver, TurnOver, Admit>;
 
 struct OutboxItem {
-  ExchangeAddress address;  // ignored for WriteLog without an exchange (generation 0)
+  ExchangeAddress address;  // ignored for a WriteLog without an exchange (generation 0)
   OutboxPayload payload;
 };
 
-// One per worker. Push is thread-safe and never blocks on the loop; the eventfd is written only
-// when the queue was empty. Memory is bounded by the credit of the exchanges, not here.
+// One per worker. Push is thread-safe and never waits for the loop; the eventfd is written only
+// when the queue was empty or has become long. The credit of the exchanges bounds the memory; the
+// outbox itself does not.
 class Outbox {
  public:
-  // Where the latest item of an exchange is queued, if that is a chunk. Changed by PushChunk only;
-  // the exchange resets it when it pushes anything else.
+  // Position of the latest item of an exchange if that is a chunk. Only PushChunk sets it; the
+  // exchange resets it when it pushes anything else.
   class OpenChunk {
     friend class Outbox;
     uint64_t batch_ = 0;
@@ -107,19 +109,19 @@ class Outbox {
   int doorbell() const { return doorbell_; }
 
   void Push(OutboxItem item);
-  // A SendChunk of a copy of these bytes. Small ones are appended to `open` while the loop has not
-  // taken that: a loop that lags behind has few items an exchange to handle, however short its
-  // lines are and however many exchanges write in turns.
+  // Pushes a SendChunk with a copy of these bytes. Small chunks are appended to `open` while the
+  // loop has not taken that item. A slow loop thus handles few items per exchange, even if lines
+  // are short and many exchanges write in turns.
   void PushChunk(ExchangeAddress address, std::string_view bytes, OpenChunk& open);
-  // A line for the worker's error log, from any engine thread. Lines that come faster than the
-  // loop takes them are dropped and counted.
+  // Queues a line for the worker's error log, from any engine thread. Lines that arrive faster than
+  // the loop takes them are dropped and counted.
   void Log(LogLevel level, std::string text);
 
   // What all exchanges together hold.
   WorkerMemory& memory() { return memory_; }
   const WorkerMemory& memory() const { return memory_; }
 
-  // Loop only: takes everything queued; read the doorbell first. `items` is cleared and reused.
+  // Loop only: takes all queued items; clear the doorbell first. `items` is cleared and reused.
   void Swap(std::vector<OutboxItem>& items);
   void ClearDoorbell();
 
@@ -127,7 +129,7 @@ class Outbox {
   size_t queued() const;
   uint64_t doorbells() const { return doorbells_; }  // wake-ups of the loop
   uint64_t credit_stalls() const { return credit_stalls_; }
-  // A producer waits for room towards its client.
+  // Counts a producer that has to wait for credit towards its client.
   void CountCreditStall() { ++credit_stalls_; }
 
  private:
@@ -141,9 +143,9 @@ class Outbox {
   mutable std::atomic<uint64_t> doorbells_{0};
   std::atomic<uint64_t> credit_stalls_{0};
   mutable std::mutex mutex_;
-  std::vector<OutboxItem> items_;  // guarded by mutex_, like the rest
-  uint64_t batch_ = 1;             // of items_; counts the swaps
-  size_t log_lines_ = 0;           // in items_
+  std::vector<OutboxItem> items_;  // guarded by mutex_, like the members below
+  uint64_t batch_ = 1;             // number of the current items_; incremented by each Swap
+  size_t log_lines_ = 0;           // WriteLog items in items_
   size_t log_lines_dropped_ = 0;   // since the last Swap
 };
 

@@ -1,4 +1,5 @@
-// What the nginx thread hands over about a request, and what comes back: plain data, no nginx.
+// Plain data of a request and its reply, exchanged between the nginx thread and the engine. It
+// contains no nginx types.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ using HeaderList = std::vector<std::pair<std::string, std::string>>;
 struct Body {
   std::string bytes;
   FileDescriptor file;
-  uint64_t file_length = 0;  // bytes of `file`, from offset 0; 0: the body is in `bytes`
+  uint64_t file_length = 0;  // length of `file` from offset 0; 0: the body is in `bytes`
 
   bool in_file() const { return file_length > 0; }
   uint64_t size() const { return in_file() ? file_length : bytes.size(); }
@@ -28,18 +29,18 @@ struct RequestHead {
   uint16_t route = 0;                        // index into api::Routes()
   std::vector<std::string> path_parameters;  // decoded once, in the order of the pattern
   std::string method;
-  std::string base_path;  // location prefix as URLs have it, without a slash at its end
+  std::string base_path;  // location prefix as it appears in URLs, without a trailing slash
   std::string path;       // raw, location prefix stripped
   std::string query;      // raw, without '?'
   HeaderList headers;     // names in lower case, in order of arrival
   std::string peer_address;
-  std::string request_id;       // well-formed or made by the nginx thread
+  std::string request_id;  // from the client if well-formed, otherwise made by the nginx thread
   int64_t received_micros = 0;  // monotonic; for $agent_graph_queue_time
   uint64_t run_timeout_ms = 0;  // after which the loop cancels a run; 0: never
   bool https = false;
-  bool websocket = false;  // the handshake of one
+  bool websocket = false;  // this is a WebSocket handshake
 
-  // First value of a header by lower-case name, or empty.
+  // Returns the first value of a header by its lower-case name, or empty.
   std::string_view Header(std::string_view name) const {
     for (const auto& [key, value] : headers) {
       if (key == name) return value;
@@ -50,7 +51,7 @@ struct RequestHead {
 
 struct ReplyHead {
   int status = 200;
-  HeaderList headers = {};      // as they go on the wire; Content-Type included
+  HeaderList headers = {};      // as sent, including Content-Type
   int64_t content_length = -1;  // -1: unknown, the body is streamed
 };
 

@@ -1,4 +1,4 @@
-// The embedder that the settings ask for.
+// Creates the embedder that the settings configure.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace agent_graph::embedding {
 
-// Starts nothing. kInvalidArgument names the option that cannot work.
+// Starts no thread and sends nothing. kInvalidArgument: the text names the option that cannot work.
 Result<std::unique_ptr<memory::Embedder>> MakeEmbedder(const settings::Settings& settings);
 
 }  // namespace agent_graph::embedding
