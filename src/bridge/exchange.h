@@ -92,6 +92,7 @@ class Exchange {
   // turn that handles several messages at once (NotifyArrivals) is running.
   void CloseMailbox();
   void RequestLeave();
+  // Asks the session to end soon, because the worker is exiting: leaving() becomes true.
   // Cancels the handling of message number `ordinal` (the first is 1) unless it is over.
   void CancelMessage(uint64_t ordinal, runtime::CancelReason reason);
 

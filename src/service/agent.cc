@@ -41,9 +41,9 @@ std::vector<tools::NodeSources> ToolSources(const graph::CompiledGraph& graph) {
   return sources;
 }
 
-// "default, demo": what graphs may ask.
+// Names of the models that graphs may use, as text: "default, demo".
 std::string KnownModels(const settings::Settings& settings) {
-  std::set<std::string> names = {"demo"};  // always among them
+  std::set<std::string> names = {"demo"};  // always available
   if (settings.models.empty()) names.insert("default");
   for (const settings::ModelSettings& model : settings.models) names.insert(model.name);
   std::string text;

@@ -1,6 +1,5 @@
-// The agent of a service: its graph, the models the graph asks, the tools it gets from elsewhere
-// and what turns memories into vectors. The same code builds it in a worker and in the validation
-// child, so that `nginx -t` checks what workers will run.
+// The agent of a service: its graph, models, realtime models, tools and embedder. A worker and the
+// validation child build it with the same code, so `nginx -t` checks what workers will run.
 #pragma once
 
 #include <memory>
@@ -24,14 +23,15 @@ struct Agent {
   std::unique_ptr<models::Registry> models;
   std::unique_ptr<realtime::Registry> realtime;
   std::unique_ptr<tools::Catalog> catalog;
-  std::unique_ptr<memory::Embedder> embedder;   // null: no memory store
-  run::ThreadNamer name_thread;                 // empty: threads have no names
-  std::vector<state::RemoteTool> remote_tools;  // of the graph and of service.json
+  std::unique_ptr<memory::Embedder> embedder;  // null: no memory store
+  run::ThreadNamer name_thread;                // empty: threads get no names
+  // tools that clients run, from the graph and service.json
+  std::vector<state::RemoteTool> remote_tools;
 };
 
-// Runs user code (a shared object's builder). Starts no thread. A failure is one line that names
-// the file or key and the reason.
-// `launcher` starts programs; null where nothing is run.
+// Builds the agent. Runs user code (the builder of a shared object) and starts no thread. The text
+// of a failure is one line that names the file or key and the reason. `launcher` starts programs;
+// null where no program may be started.
 Result<Agent> BuildAgent(const settings::Settings& settings,
                          std::shared_ptr<const process::Launcher> launcher);
 

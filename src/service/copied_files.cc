@@ -12,13 +12,13 @@ namespace {
 
 template <typename Copy>
 struct File {
-  const char* name;  // the key or variable that names it
+  const char* name;  // the key or variable that names the file
   const std::string& path;
   Copy& copy;
   int64_t bytes_max;
 };
 
-// `AnySettings` is Settings, const or not.
+// Returns one row for each file that the settings name. `AnySettings` is Settings, const or not.
 template <typename AnySettings>
 auto FilesOf(AnySettings& settings) {
   auto code = [](const char* name, auto& source) {

@@ -1,5 +1,5 @@
-// The files that the settings name and workers load: the graph, custom backends, the generator of
-// thread names and the keys of tokens.
+// Sealed copies of the files that the settings name and workers load: the graph, custom backends,
+// the generator of thread names and the keys that verify tokens.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,12 @@
 
 namespace agent_graph::service {
 
-// Copies each file and puts the copies into the settings. Called when a configuration is read, in
-// the process that is the parent of its workers. A failure names the key or variable and the file.
+// Copies each file and stores the copies in the settings. The process that is the parent of the
+// workers calls it when it reads the configuration. A failure names the key or variable and the
+// file.
 Status CopyFiles(settings::Settings& settings, SealedCopies& copies);
 
-// The descriptors of these copies, each once.
+// Returns the descriptors of these copies without duplicates.
 std::vector<int> CopyDescriptors(const settings::Settings& settings);
 
 }  // namespace agent_graph::service

@@ -48,7 +48,8 @@ std::unique_ptr<media::Storage> MakeFileStorage(const settings::Settings& settin
   if (settings.media.storage != Storage::kCloud) {
     return std::make_unique<media::LocalStorage>(std::move(options), runtime);
   }
-  // Files pass through a folder of this machine: their length and hash go ahead of them.
+  // An upload is first written to a local folder, because S3 needs its length and hash before the
+  // bytes.
   options.directory = state_directory + "/uploads";
   options.total_bytes_max.reset();
   return std::make_unique<media::s3::S3Storage>(
@@ -68,7 +69,7 @@ std::string ExtractorProgram() {
   Dl_info module{};
   if (dladdr(reinterpret_cast<const void*>(&MakeFileStorage), &module) == 0) return {};
   std::error_code error;
-  // The module may be reached by a link.
+  // The path of the module may contain symbolic links.
   std::filesystem::path path = std::filesystem::canonical(module.dli_fname, error);
   return error ? std::string() : (path.parent_path() / "agent-extract").string();
 }

@@ -1,4 +1,4 @@
-// The storage of uploaded files that the settings ask for.
+// Storage of uploaded files, as the settings configure it.
 #pragma once
 
 #include <sys/types.h>
@@ -15,19 +15,21 @@ class Runtime;
 
 namespace agent_graph::service {
 
-// `master` is nginx's master process, with which files in memory end.
+// Creates the storage. `master` is the process id of nginx's master; files in memory are kept until
+// it ends.
 std::unique_ptr<media::Storage> MakeFileStorage(const settings::Settings& settings,
                                                 const std::string& state_directory, int64_t master,
                                                 runtime::Runtime& runtime);
 
-// What a storage in memory holds goes when `master`, whose workers ran as `user`, ends.
+// Deletes the files of a memory storage. Called when `master`, whose workers ran as `user`, ends.
 void ForgetFiles(const settings::Settings& settings, const std::string& state_directory, uid_t user,
                  int64_t master);
 
-// The program that reads documents: agent-extract in the folder of the module.
+// Path of the program that reads documents: agent-extract in the folder of the module. Empty if the
+// folder cannot be determined.
 std::string ExtractorProgram();
 
-// What `nginx -t` can tell about it.
+// Checks that `nginx -t` makes of the storage.
 Status CheckFileStorage(const settings::Settings& settings);
 
 }  // namespace agent_graph::service

@@ -29,12 +29,12 @@
 namespace agent_graph::service {
 namespace {
 
-// A run takes a fiber and may start others, for model calls of its functions and parallel tools.
-// Without room for those, runs that wait for them could fill the engine.
+// Each run takes a fiber and may start others, for model calls of its functions and for parallel
+// tools. Without spare fibers, runs that wait for such fibers could occupy the whole engine.
 constexpr size_t kFibersPerRun = 2;
-// How long a leaving worker tries to export the last traces.
+// Maximum time in which a leaving worker exports its last traces.
 constexpr std::chrono::milliseconds kExportPatience{1000};
-// Of the service itself, such as connections it keeps.
+// Fibers of the service itself, for example for connections that it keeps open.
 constexpr size_t kOwnFibers = 64;
 
 bridge::LogLevel ToLogLevel(LogLevel level) {
@@ -66,7 +66,7 @@ runtime::RuntimeOptions ToRuntimeOptions(const settings::Settings& settings,
 
 }  // namespace
 
-// Members in the order of construction; what stands later uses what stands earlier.
+// Members are in order of construction; later members use earlier ones.
 struct Service::Implementation {
   Implementation(std::shared_ptr<const settings::Settings> settings_in, ServiceOptions options_in,
                  Agent agent_in)
@@ -160,7 +160,7 @@ struct Service::Implementation {
     return std::make_unique<state::Client>(std::move(client));
   }
 
-  // Null when conversations are not kept; the store may need the client all the same.
+  // Null when conversations are not kept. The memory store may still use the client.
   state::Service* checkpointer() const {
     const bool none = settings->checkpointer.type == settings::CheckpointerSettings::Type::kNone;
     return none ? nullptr : state.get();
@@ -212,7 +212,7 @@ struct Service::Implementation {
         *settings, [this](const std::string& line) { outbox.Log(bridge::LogLevel::kWarn, line); });
   }
 
-  // Nobody owns the state: this worker offers itself until the helper process is back.
+  // No process serves the state: this worker serves it until the helper process is back.
   void StandIn() {
     std::lock_guard lock(owner_mutex);
     if (owner != nullptr || stopping) return;
@@ -236,14 +236,14 @@ struct Service::Implementation {
   const std::shared_ptr<const IdGenerator> ids;
   bridge::Outbox outbox;
   runtime::Runtime runtime;
-  std::unique_ptr<state::Client> state;        // null: nothing is kept
+  std::unique_ptr<state::Client> state;        // null: no state is kept
   std::unique_ptr<memory::MemoryStore> store;  // null: no memory store
   std::unique_ptr<auth::Guard> guard;
   std::unique_ptr<media::Storage> files;
   ShownFiles shown_files;
   media::Extractor extractor;
   evals::ReportDirectory reports;
-  std::unique_ptr<telemetry::Exporter> exporter;  // null: nothing is exported
+  std::unique_ptr<telemetry::Exporter> exporter;  // null: runs are not exported
   run::RemoteTools remote_tools;
   std::unique_ptr<limits::SharedRate> shared_rate;
   run::Runner runner;
@@ -253,8 +253,9 @@ struct Service::Implementation {
   bridge::Inbox inbox;
 
   std::mutex owner_mutex;
-  std::unique_ptr<state::Owner> owner;  // guarded by owner_mutex; when this process plays the role
-  bool stopping = false;                // guarded by owner_mutex
+  // guarded by owner_mutex; set while this process is a candidate for state server
+  std::unique_ptr<state::Owner> owner;
+  bool stopping = false;  // guarded by owner_mutex
 };
 
 Service::Service(std::unique_ptr<Implementation> implementation)
@@ -347,7 +348,7 @@ Status Service::Stop(Deadline deadline) {
     implementation_->stopping = true;
     owner = std::move(implementation_->owner);
   }
-  // A run that is stuck still holds its lease; the owner frees it when this process is gone.
+  // A stuck run still holds its lease. The state server releases it when this process has ended.
   if (stopped.ok()) implementation_->guard->Close(deadline);
   if (stopped.ok() && implementation_->state != nullptr) implementation_->state->Stop();
   if (owner != nullptr) owner->Finish(deadline);

@@ -1,4 +1,5 @@
-// The composition root: builds everything a worker needs from Settings, owns it, stops it in order.
+// The composition root of a worker: builds everything that it needs from Settings, owns it, and
+// stops it in order.
 #pragma once
 
 #include <sys/types.h>
@@ -19,45 +20,51 @@
 namespace agent_graph::service {
 
 struct ServiceOptions {
-  std::string name;               // of agent_graph_service
+  std::string name;               // argument of agent_graph_service
   int threads = 1;                // engine threads of this worker
-  size_t queue = 1024;            // inbox bound
-  std::string state_directory;    // absolute; owner.sock and db/ live there
-  bool state_in_process = false;  // master_process off: this process is the state owner, too
-  // Tells this process from the others of its nginx that live at the same time, for ids.
+  size_t queue = 1024;            // maximum of exchanges that wait in the inbox
+  std::string state_directory;    // absolute; contains owner.sock and db/
+  bool state_in_process = false;  // master_process off: this process is also the state server
+  // Distinguishes this process from the others of its nginx that run at the same time. Part of the
+  // ids that it creates.
   uint32_t worker = 0;
-  std::string nginx;  // names the nginx this worker belongs to, from its start to its end
-  // The user nginx hands the state directory to; a single process of root serves it for that user.
+  // identifies the nginx instance that this worker belongs to, for the lifetime of that nginx
+  std::string nginx;
+  // The user to whom nginx gives the state directory. If nginx is a single process of root, that
+  // process serves the state for this user.
   uid_t state_user = static_cast<uid_t>(-1);
 };
 
-// In a worker. Thread contract: nginx thread only; the inbox and outbox do the crossing.
+// The service in a worker. Call it on the nginx thread only; inbox and outbox carry the data to the
+// engine threads and back. Stop may block until its deadline.
 class Service {
  public:
   // Loads the graph and connects everything; starts no thread. The text of a failure is one line
-  // that names file, key or symbol and reason.
+  // that names the file, key or symbol and the reason.
   static Result<std::unique_ptr<Service>> Create(std::shared_ptr<const settings::Settings> settings,
                                                  ServiceOptions options);
   ~Service();
 
-  Status Start();  // engine threads, all signals blocked
+  Status Start();  // starts the engine threads, with all signals blocked
   bridge::Inbox& inbox();
   bridge::Outbox& outbox();
   const live::LiveCounters& live() const;
   const models::ModelCounters& models() const;
-  // Null: nothing is kept.
+  // Null if no state is kept.
   const state::ClientCounters* state() const;
-  // Null: no rate limit is kept in Redis.
+  // Null if no rate limit is counted in Redis.
   const limits::SharedRateCounters* shared_rate() const;
 
-  // Threads that user functions have taken for good: given up, and not come back since.
+  // Number of threads lost to user functions: their calls were abandoned and have not returned
+  // since.
   size_t written_off_threads() const;
 
   // Has an engine thread return free memory to the system.
   void ReturnMemory();
   // Refuses new work; runs in flight go on.
   void Drain();
-  // Cancels what is left, waits for fibers, joins threads. kDeadlineExceeded: somebody is stuck.
+  // Cancels the remaining runs, waits for their fibers and joins the threads. kDeadlineExceeded: a
+  // fiber or a thread has not ended.
   Status Stop(Deadline deadline);
 
   struct Implementation;
@@ -67,19 +74,20 @@ class Service {
   std::unique_ptr<Implementation> implementation_;
 };
 
-// What `nginx -t` asks, in a forked child without threads: the settings are complete, the graph
-// loads and compiles, its models exist, every route is guarded.
+// The checks of `nginx -t`. Runs in a forked child without threads: the settings are complete, the
+// graph loads and compiles, its models exist, and every route is guarded.
 Status Validate(const settings::Settings& settings);
 
-// The state owner's role in nginx's helper process (or, as a fallback, in a worker).
+// The state server's role in nginx's helper process or, as a fallback, in a worker.
 class StateOwner {
  public:
-  // Starts a candidate thread for `state_directory`; returns at once. Nothing for a service without
+  // Starts a candidate thread for `state_directory` and returns at once. Null for a service without
   // an embedded checkpointer or store.
   static std::unique_ptr<StateOwner> Start(const settings::Settings& settings,
                                            const std::string& state_directory, bridge::Outbox* log);
   ~StateOwner();
-  // Keeps serving until the last client has gone or `deadline`; then releases the role.
+  // Serves until the last client has disconnected or until `deadline`, then releases the role.
+  // Blocks meanwhile.
   void Finish(Deadline deadline);
 
   struct Implementation;

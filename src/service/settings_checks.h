@@ -1,4 +1,5 @@
-// What only a running service can say of its settings.
+// Checks of the settings that need more than the settings themselves: the route table, or the
+// environment of a worker.
 #pragma once
 
 #include <string>
@@ -9,11 +10,12 @@
 
 namespace agent_graph::service {
 
-// A line for each scope of `authorization` that no route asks for. Backends and graphs may have a
-// use for it: it is no error.
+// Returns one line for each scope of `authorization` that no route requires. Such a scope is not an
+// error: a backend or a graph may use it.
 std::vector<std::string> UnaskedScopes(const settings::Settings& settings);
 
-// The file of certificates to trust, in a process that is what a worker will be.
+// Checks the file of trusted certificates. Run it in a process with the same user and rights as a
+// worker.
 Status CheckTrustedCertificates(const settings::Settings& settings);
 
 }  // namespace agent_graph::service

@@ -15,11 +15,11 @@ namespace {
 
 constexpr int64_t kBytesPerCallMax = 20 * 1024 * 1024;
 constexpr int64_t kBytesPerWorkerMax = 96 * 1024 * 1024;
-// As they are read, in base64 in the conversation, and in the request.
+// A file is in memory up to four times: as read, in base64, in the conversation and in the request.
 constexpr int64_t kCopies = 4;
 constexpr std::chrono::milliseconds kRetryInterval{20};
 
-// What one call holds of all.
+// The memory that one call has reserved of the worker's total. Its destructor returns it.
 class Share {
  public:
   explicit Share(std::atomic<int64_t>& all) : all_(all) {}
@@ -38,7 +38,7 @@ class Share {
 Status ShownFiles::Reserve(const run::RunEnvironment& environment, int64_t bytes) {
   for (;;) {
     int64_t used = held_.load();
-    // One call is always let through, however little the bound is.
+    // If no other call holds memory, a call always passes, however large it is.
     while (used == 0 || used + bytes <= kBytesPerWorkerMax) {
       if (held_.compare_exchange_weak(used, used + bytes)) return Status::Ok();
     }
@@ -57,7 +57,7 @@ Result<std::shared_ptr<void>> ShownFiles::Show(const run::RunEnvironment& enviro
     for (ContentBlock& block : message->content) {
       auto* media = std::get_if<MediaBlock>(&block);
       if (media == nullptr || media->media.kind != MediaReference::Kind::kFileId) continue;
-      // Told when the reference was looked up; without it nobody did.
+      // The size was set when the reference was looked up; 0 if it was not.
       const int64_t size = media->media.size_bytes.value_or(0);
       if (size <= 0 || size > kBytesPerCallMax - bytes) continue;
       bytes += size;

@@ -1,4 +1,4 @@
-// Files that messages refer to, shown to models.
+// Loads the uploaded files that messages refer to, so that models get their contents.
 #pragma once
 
 #include <atomic>
@@ -22,9 +22,11 @@ class ShownFiles {
   ShownFiles(media::Storage& files, runtime::Runtime& runtime, bool ownerless_too)
       : files_(files), runtime_(runtime), ownerless_too_(ownerless_too) {}
 
-  // Replaces references by the bytes, in the newest messages first, as far as one call may show;
-  // the model is told the names of the rest, and of files that the run's user may not read. The
-  // bytes count until the returned object is gone; waits while other calls hold too many.
+  // Replaces references by the bytes of the files, in the newest messages first, up to the limit of
+  // one call. The model receives only the names of the other files, and of files that the run's
+  // user may not read. The bytes count towards the worker's limit until the returned object is
+  // destroyed. Suspends the calling fiber while other calls hold too many bytes. kDeadlineExceeded,
+  // kCancelled: the run ended meanwhile.
   Result<std::shared_ptr<void>> Show(const run::RunEnvironment& environment,
                                      std::vector<Message>& messages);
 
@@ -34,7 +36,7 @@ class ShownFiles {
   media::Storage& files_;
   runtime::Runtime& runtime_;
   const bool ownerless_too_;
-  std::atomic<int64_t> held_{0};  // by all calls at work
+  std::atomic<int64_t> held_{0};  // bytes reserved by all calls in progress
 };
 
 }  // namespace agent_graph::service

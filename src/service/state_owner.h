@@ -1,4 +1,4 @@
-// The state owner as settings describe it.
+// Starts the state server with the options that the settings contain.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@
 
 namespace agent_graph::service {
 
-// A checkpointer or a store is kept in the owner's database.
+// True if a checkpointer or a store keeps data in the state server's database.
 bool NeedsState(const settings::Settings& settings);
 
-// A worker's stand-in owner yields to whatever the helper process starts.
+// Generation of a worker that serves the state as a fallback: it gives the role up to any candidate
+// that the helper process starts.
 inline constexpr uint64_t kStandInGeneration = 0;
 
-// Starts a candidate of `generation`; null when nothing needs it. `log` may be null;
+// Starts a candidate of `generation`. Null if the settings need no state server. `log` may be null;
 // `root_serves` as in state::OwnerOptions.
 Result<std::unique_ptr<state::Owner>> StartOwner(const settings::Settings& settings,
                                                  const std::string& state_directory,
