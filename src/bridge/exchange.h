@@ -91,8 +91,8 @@ class Exchange {
   // Ends the mailbox: no more messages follow. Messages that were not taken are dropped, unless a
   // turn that handles several messages at once (NotifyArrivals) is running.
   void CloseMailbox();
-  void RequestLeave();
   // Asks the session to end soon, because the worker is exiting: leaving() becomes true.
+  void RequestLeave();
   // Cancels the handling of message number `ordinal` (the first is 1) unless it is over.
   void CancelMessage(uint64_t ordinal, runtime::CancelReason reason);
 

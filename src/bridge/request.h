@@ -14,8 +14,8 @@ namespace agent_graph::bridge {
 
 using HeaderList = std::vector<std::pair<std::string, std::string>>;
 
-// A request body as the nginx thread left it: bytes in memory, or an own descriptor of the
-// temporary file that nginx buffered it to (read and closed on the engine's io pool).
+// A request body as the nginx thread received it: bytes in memory, or an own descriptor of the
+// temporary file to which nginx wrote it (read and closed on the engine's io pool).
 struct Body {
   std::string bytes;
   FileDescriptor file;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kBytesPerCallMax = 20 * 1024 * 1024;
 constexpr int64_t kBytesPerWorkerMax = 96 * 1024 * 1024;
-// A file is in memory up to four times: as read, in base64, in the conversation and in the request.
+// Memory for each byte of a file: the byte as read, base64 in the conversation and in the request.
 constexpr int64_t kCopies = 4;
 constexpr std::chrono::milliseconds kRetryInterval{20};
 

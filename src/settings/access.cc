@@ -45,7 +45,8 @@ Status ReadJwt(const Value& value, Settings& settings) {
     return value.Error("\"jwt\" needs JWT_ALGORITHM in the environment, one of " +
                        std::string(kAlgorithms));
   }
-  // The text is not quoted: who mixes the two variables up has the secret in this one.
+  // The text is not quoted in the error: a user who confuses the two variables has put the secret
+  // into this one.
   if (!IsAlgorithm(authentication.jwt_algorithm)) {
     return value.Error("JWT_ALGORITHM is not one of " + std::string(kAlgorithms));
   }
@@ -71,7 +72,7 @@ bool IsIdentifier(std::string_view name) {
   });
 }
 
-// The keys of an `authorization` object as they stand; aliases are separate until all are read.
+// The keys of an `authorization` object as written. Aliases are kept apart until all keys are read.
 struct RolesBlock {
   std::string backend;
   std::map<std::string, std::vector<std::string>> roles;
@@ -99,7 +100,7 @@ Status ReadRoles(const Value& value, RolesBlock& block) {
   return Status::Ok();
 }
 
-// Whatever is not "none" means the stricter of the two.
+// Every value except "none" selects the stricter of the two modes.
 Status ReadIsolation(const Value& value, RolesBlock& block) {
   std::string text;
   if (value.IsString()) AG_RETURN_IF_ERROR(value.ReadString(text));
@@ -132,7 +133,7 @@ Status ReadRolesBlock(const Value& value, AuthorizationSettings& authorization) 
   return Status::Ok();
 }
 
-// An empty text, such as of ${NAME:-}, is none.
+// An empty text, for example from ${NAME:-}, means that no Redis is configured.
 Status ReadRedisUrl(const Value& value, RedisSettings& redis) {
   AG_RETURN_IF_ERROR(value.ReadString(redis.url));
   if (redis.url.empty()) return Status::Ok();

@@ -1,4 +1,4 @@
-// The keys that say who may do what: `auth`, `authorization` and `redis`.
+// Keys of service.json that decide about access: `auth`, `authorization` and `redis`.
 #pragma once
 
 #include "base/status.h"
@@ -10,17 +10,17 @@ namespace agent_graph::settings {
 Status ReadAuthentication(const Value& value, Settings& settings);
 Status ReadAuthorization(const Value& value, Settings& settings);
 Status ReadRedis(const Value& value, Settings& settings);
-// A URL, or {"url": …, "prefix": …}.
+// Reads a URL, or {"url": …, "prefix": …}.
 Status ReadRedisBlock(const Value& value, RedisSettings& redis);
 
-// What absent keys mean: owners are kept apart in production, REDIS_URL names the shared cache. To
-// be called before the document is read.
+// Sets the defaults of absent keys: in production, owners are isolated from each other; REDIS_URL
+// names the shared cache. Call it before the document is read.
 void ApplyModeToAccess(Settings& settings);
-// After it: what the combination of keys is worth a warning for.
+// Adds warnings about risky combinations of keys. Call it after the document was read.
 void WarnAboutAccess(Settings& settings);
 
-// "graphs/support.so:app", or "graphs.support:app" for the same; with `documents_too` also
-// "graphs/support.json:app".
+// Reads "graphs/support.so:app", or "graphs.support:app" for the same; with `documents_too` also
+// "graphs/support.json:app". Relative paths start at `directory`.
 Status ReadExport(const Value& value, const std::string& directory, bool documents_too,
                   ExportSettings& out);
 

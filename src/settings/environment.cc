@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 
-// Quotes are taken off; outside of them " #" starts a comment.
+// Removes quotes. In a value without quotes, " #" starts a comment.
 std::string_view Unquote(std::string_view value) {
   if (value.size() >= 2 && (value[0] == '"' || value[0] == '\'')) {
     size_t end = value.find(value[0], 1);

@@ -1,4 +1,4 @@
-// The captured environment with the env file merged into it.
+// Merges the env file into the captured environment.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace agent_graph::settings {
 
 inline constexpr size_t kEnvironmentFileBytesMax = 64 * 1024;
 
-// Reads lines KEY=VALUE; blank lines, `#` comments, an `export ` prefix and quotes around the value
-// are understood. What the file says beats `environment`: it is read again at each reload, while a
-// running process cannot be given a new environment. Failures never quote a line, which may hold a
-// secret.
+// Reads lines of the form KEY=VALUE. Supports blank lines, `#` comments, the prefix `export ` and
+// quotes around the value. Values of the file override `environment`: the file is read again at
+// each reload, while the environment of a running process cannot change. Failures never quote a
+// line, because it may hold a secret.
 Status MergeEnvironmentFile(const std::string& path, Environment& environment);
 Status MergeEnvironmentText(std::string_view text, Environment& environment);
 

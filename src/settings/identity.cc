@@ -22,7 +22,7 @@ Status ReadIdKind(const Value& value, IdOptions& ids) {
   return Status::Ok();
 }
 
-// Ids count from it: what lies ahead would be counted backwards.
+// Ids count the milliseconds since this epoch, so it must not be in the future.
 Status ReadEpoch(const Value& value, IdOptions& ids) {
   AG_RETURN_IF_ERROR(value.Read(0, std::numeric_limits<int64_t>::max() / 1000, ids.epoch_millis));
   if (ids.epoch_millis <= UnixMicros() / 1000) return Status::Ok();

@@ -1,4 +1,4 @@
-// The keys that say what things are called: `id_generator` and `thread_name_generator`.
+// Keys that configure ids and names: `id_generator` and `thread_name_generator`.
 #pragma once
 
 #include "base/status.h"

@@ -39,7 +39,7 @@ Status ReadPath(const Value& value, MediaSettings& media) {
   return Status::Ok();
 }
 
-// A positive number, or text that is one: what a variable gives.
+// Reads a positive number, or text that is one, which is what an expanded variable gives.
 Status ReadMegabytes(const Value& value, double& out) {
   double number = 0;
   if (value.IsString()) {
@@ -144,7 +144,7 @@ Status ReadBucket(const Value& value, CloudSettings& cloud) {
   return valid ? Status::Ok() : value.Error("is not the name of a bucket");
 }
 
-// Seconds, also as text.
+// Reads seconds as an integer or as text.
 Status ReadSeconds(const Value& value, int64_t minimum, int64_t& out) {
   if (!value.IsString()) return value.ReadInteger(minimum, kUrlSecondsMax, out);
   std::string text;
@@ -231,7 +231,7 @@ Status ReadVariables(const Settings& settings, const Key<Target> (&rows)[kRows],
     auto found = settings.environment.find(row.name);
     if (found == settings.environment.end() || found->second.empty()) continue;
     const json text = found->second;
-    // Taken as it is: what stands in a variable is not expanded again.
+    // The value of a variable is used as it is: ${NAME} in it is not expanded again.
     const Environment none;
     AG_RETURN_IF_ERROR(row.read(Value(text, std::string(row.name), none), target));
   }

@@ -1,4 +1,4 @@
-// `media`: how uploaded files are kept and what of them is served.
+// The key `media`: where uploaded files are kept and which of them are accepted.
 #pragma once
 
 #include "base/status.h"
@@ -7,11 +7,12 @@
 
 namespace agent_graph::settings {
 
-// MEDIA_* and DOCUMENT_HANDLING, which keys of `media` beat. To be called before the document is
-// read.
+// Reads MEDIA_* and DOCUMENT_HANDLING. Keys of `media` override them, so call it before the
+// document is read.
 Status ReadMediaVariables(Settings& settings);
 Status ReadMedia(const Value& value, Settings& settings);
-// After it: defaults that depend on other keys, and what is missing.
+// Sets defaults that depend on other keys and checks for missing keys. Call it after the document
+// was read.
 Status CompleteMedia(Settings& settings);
 
 }  // namespace agent_graph::settings

@@ -17,12 +17,12 @@ using limits::AddressRange;
 
 constexpr size_t kNameBytesMax = 253;
 
-// Networks in which no public server has its address.
+// Networks that contain no public servers.
 constexpr std::string_view kPrivateRanges[] = {
     "0.0.0.0/8",     "10.0.0.0/8",     "100.64.0.0/10",  "127.0.0.0/8",   "169.254.0.0/16",
     "172.16.0.0/12", "192.0.0.0/24",   "192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/3",
     "::/127",        "64:ff9b:1::/48", "fc00::/7",       "fe80::/9",      "ff00::/8"};
-// Domains that resolvers answer by themselves, or that exist in private networks only.
+// Domains that resolvers answer themselves, or that exist only in private networks.
 constexpr std::string_view kPrivateDomains[] = {"localhost", "local",     "internal",   "intranet",
                                                 "lan",       "home.arpa", "localdomain"};
 
@@ -35,7 +35,7 @@ bool IsBelow(std::string_view name, std::string_view domain) {
          name[name.size() - domain.size() - 1] == '.';
 }
 
-// "0x7f", "127": what some programs take for an address, whatever stands before it.
+// True for names that some programs read as an address because of their last label: "0x7f", "127".
 bool EndsInNumber(std::string_view name) {
   const std::string_view last = name.substr(name.rfind('.') + 1);
   const bool hex = last.starts_with("0x") && std::all_of(last.begin() + 2, last.end(), [](char c) {
@@ -44,7 +44,7 @@ bool EndsInNumber(std::string_view name) {
   return hex || std::ranges::all_of(last, IsDigit);
 }
 
-// Labels of letters, digits, hyphens and underscores.
+// True for labels of letters, digits, hyphens and underscores, separated by dots.
 bool IsName(std::string_view name) {
   if (name.empty() || name.size() > kNameBytesMax || name.front() == '.' || name.back() == '.' ||
       name.find("..") != name.npos) {
@@ -66,8 +66,8 @@ bool Begins(const Address& address, size_t at, std::initializer_list<uint8_t> by
   return std::equal(bytes.begin(), bytes.end(), address.bytes.begin() + static_cast<long>(at));
 }
 
-// The address itself, and the IPv4 addresses that packets to it may reach: IPv6 has several ways to
-// carry one.
+// Returns the address itself and the IPv4 addresses to which packets for it may be forwarded:
+// several forms of IPv6 addresses contain an IPv4 address.
 std::vector<Address> Reached(const Address& address) {
   std::vector<Address> all = {address};
   const uint8_t* const bytes = address.bytes.data();
@@ -111,7 +111,7 @@ bool StartsWithScheme(std::string_view url, std::string_view scheme) {
 }  // namespace
 
 struct HostPatterns::Host {
-  std::string name;                // empty: an address
+  std::string name;                // empty: the host is an address
   std::vector<Address> addresses;  // see Reached
 
   bool IsPrivate() const {
@@ -121,15 +121,16 @@ struct HostPatterns::Host {
             PrivateRanges(), [&](const AddressRange& range) { return range.Contains(address); });
       });
     }
-    // Without a dot: one that the resolver completes, such as that of another container.
+    // A name without a dot is completed by the resolver, for example the name of another container.
     return name.find('.') == name.npos ||
            std::ranges::any_of(kPrivateDomains, [this](std::string_view domain) {
              return name == domain || IsBelow(name, domain);
            });
   }
 
-  // `text` is the part of a URL between user name and port. Returns nullopt unless it is a name or
-  // an address. Only one spelling of each address passes: programs read others differently.
+  // Parses `text`, the part of a URL between user name and port. Returns nullopt unless it is a
+  // name or an address. Accepts only one spelling of each address, because programs read other
+  // spellings differently.
   static std::optional<Host> Parse(std::string_view text) {
     Host host;
     if (text.starts_with('[')) {

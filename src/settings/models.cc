@@ -11,7 +11,7 @@ constexpr int64_t kTimeoutMillisecondsMax = 24 * 60 * 60 * 1000;
 constexpr int64_t kReplyBytesMax = int64_t{64} << 20;
 constexpr int64_t kDemoDelayMax = 60'000;
 constexpr size_t kModelNameBytesMax = 128;
-// A provider behind HTTP: its public address, and the variable that holds its key.
+// A provider with an HTTP API: its public address, and the environment variable that holds its key.
 struct PublicProvider {
   std::string_view name;
   std::string_view base_url;
@@ -59,7 +59,7 @@ constexpr Key<ModelSettings> kModelKeys[] = {
      [](const Value& v, ModelSettings& m) { return v.ReadObjectText(m.parameters_json); }},
 };
 
-// The only parameter of that provider.
+// Checks `delay_ms`, the only parameter of the demo provider.
 Status CheckDemoParameters(const Value& model) {
   const std::vector<std::string> keys = model.Keys();
   if (std::ranges::count(keys, "parameters") == 0) return Status::Ok();
@@ -79,7 +79,8 @@ Status CompleteModel(const Value& value, ModelSettings& model) {
   if (!model.base_url.empty()) return Status::Ok();
   const auto* provider = std::ranges::find(kPublicProviders, model.provider, &PublicProvider::name);
   model.base_url = provider->base_url;
-  // The variable's key belongs to that provider: it is sent to no other address unasked.
+  // The key in the variable belongs to the provider's public address and is never sent to another
+  // address unless the configuration says so.
   auto key = value.environment().find(provider->key_variable);
   if (model.api_key.empty() && key != value.environment().end()) model.api_key = key->second;
   if (model.api_key.empty()) {
@@ -96,7 +97,8 @@ Status ReadModels(const Value& value, Settings& settings) {
   for (const std::string& name : value.Keys()) {
     Value entry = value.Member(name);
     if (name.empty() || name.size() > kModelNameBytesMax) {
-      return value.Error("a model's name has 1 to " + std::to_string(kModelNameBytesMax) + " bytes");
+      return value.Error("a model's name has 1 to " + std::to_string(kModelNameBytesMax) +
+                         " bytes");
     }
     ModelSettings model;
     model.name = name;

@@ -1,4 +1,4 @@
-// `models`: providers under the names that graphs use.
+// The key `models`: providers under the names by which graphs refer to them.
 #pragma once
 
 #include "settings/value.h"

@@ -20,7 +20,7 @@ Status CheckVariable(const std::string& name, const std::string& url, UrlShape s
   return usable.ok() ? usable : InvalidArgument(name + ": " + usable.message());
 }
 
-// Collectors are named by their base address; the path is the protocol's.
+// Adds the path that the protocol defines to the base address of a collector.
 std::string TracesUrl(std::string base) {
   while (base.ends_with('/')) base.pop_back();
   if (!base.ends_with(kTracesPath)) base += kTracesPath;
@@ -32,7 +32,7 @@ const std::string* Find(const Settings& settings, const char* name) {
   return found == settings.environment.end() || found->second.empty() ? nullptr : &found->second;
 }
 
-// "name=value,name=value"
+// Parses "name=value,name=value".
 Status ReadHeaderList(std::string_view list, std::map<std::string, std::string>& headers) {
   while (!list.empty()) {
     const size_t comma = std::min(list.find(','), list.size());
@@ -90,7 +90,7 @@ constexpr Key<ObservabilitySettings> kObservabilityKeys[] = {
     {"sample_ratio", ReadSampleRatio},
 };
 
-// Keys of files that were written for other servers.
+// Keys that configuration files for other servers contain. They are ignored with a warning.
 constexpr std::string_view kForeignKeys[] = {"level", "logfire", "langsmith"};
 
 }  // namespace
@@ -134,7 +134,8 @@ Status ReadObservability(const Value& value, Settings& settings) {
       own[key] = value.node().at(key);
     }
   }
-  // Who writes where to send traces wants them sent, unless something says otherwise.
+  // A block with any key enables the export, unless OTEL_ENABLED is set. The key `enabled`
+  // overrides both.
   const bool decided = settings.environment.contains("OTEL_ENABLED") || own.empty();
   if (!decided) settings.observability.enabled = true;
   return ReadObject(Value(own, value.path(), value.environment()), kObservabilityKeys,

@@ -1,4 +1,4 @@
-// The key `observability`, and the variables of OpenTelemetry that it beats.
+// The key `observability`, and the OpenTelemetry variables that it overrides.
 #pragma once
 
 #include "base/status.h"
@@ -7,7 +7,7 @@
 
 namespace agent_graph::settings {
 
-// To be called before the document is read.
+// Call it before the document is read.
 Status ApplyEnvironmentToObservability(Settings& settings);
 Status ReadObservability(const Value& value, Settings& settings);
 

@@ -15,14 +15,14 @@ using limits::RateLimitOptions;
 constexpr int64_t kRequestsMax = 1'000'000'000;
 constexpr int64_t kWindowSecondsMax = int64_t{7} * 24 * 60 * 60;
 constexpr int64_t kHopsMax = 64;
-constexpr size_t kListMax = 256;  // looked through for each request
+constexpr size_t kListMax = 256;  // searched linearly for each request
 
 struct RateLimitBlock {
   RateLimitOptions options;
   bool enabled = true;
 };
 
-// Also as text, which is what an expanded variable gives.
+// Reads a boolean, or its text, which is what an expanded variable gives.
 Status ReadEnabled(const Value& value, RateLimitBlock& block) {
   if (!value.IsString()) return value.ReadBoolean(block.enabled);
   static constexpr std::array<std::string_view, 2> kNames = {"false", "true"};

@@ -8,7 +8,7 @@
 namespace agent_graph::settings {
 
 Status ReadRateLimit(const Value& value, Settings& settings);
-// After all keys were read: the Redis of `redis` serves when the block names none.
+// Call it after all keys were read: uses the Redis of the key `redis` if the block names none.
 Status FinishRateLimit(Settings& settings);
 
 }  // namespace agent_graph::settings

@@ -6,7 +6,7 @@
 
 namespace agent_graph::settings {
 
-// Whether the graph has the nodes that are named is found out with the graph.
+// Does not check that the graph has the named nodes: that happens when the graph is loaded.
 Status ReadRemoteTools(const Value& value, Settings& settings);
 
 }  // namespace agent_graph::settings

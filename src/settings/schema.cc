@@ -22,8 +22,8 @@ constexpr int64_t kBytesMax = int64_t{1} << 40;
 constexpr int64_t kMessageBytesMax = int64_t{64} << 20;
 constexpr int64_t kWindowMax = 10'000;  // messages
 constexpr int64_t kConnectionsMax = 1'000'000;
-constexpr int64_t kRunsMax = 16'000;    // fibers: two memory mappings each
-constexpr int64_t kJsonDepthMax = 128;  // a tree is walked recursively on a small stack
+constexpr int64_t kRunsMax = 16'000;    // each fiber needs two memory mappings
+constexpr int64_t kJsonDepthMax = 128;  // values are walked recursively on a small stack
 
 // --- checkpointer ---------------------------------------------------------------------------
 
@@ -68,14 +68,14 @@ Status ReadCheckpointer(const Value& value, Settings& settings) {
 
 // --- cors -----------------------------------------------------------------------------------
 
-// "https://app.example" or "http://localhost:3000": what a browser sends as Origin.
+// True for an Origin as browsers send it: "https://app.example", "http://localhost:3000".
 bool IsOrigin(std::string_view text) {
   if (text == "*" || text == "null") return true;
   size_t scheme = text.find("://");
   if (scheme == std::string_view::npos || scheme == 0) return false;
   std::string_view host = text.substr(scheme + 3);
   return !host.empty() && std::ranges::none_of(host, [](char c) {
-    return c <= ' ' || c == '/' || c == '*' || c == 0x7f;  // there are no patterns
+    return c <= ' ' || c == '/' || c == '*' || c == 0x7f;  // patterns are not supported
   });
 }
 
@@ -172,7 +172,7 @@ Status ReadConnectionsMax(const Value& value, uint32_t& connections_max) {
   return value.Read(0, kConnectionsMax, connections_max);
 }
 
-// A token of HTTP: what may stand in Sec-WebSocket-Protocol.
+// True for a token of HTTP, as Sec-WebSocket-Protocol may contain.
 bool IsToken(std::string_view text) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
   return !text.empty() && std::ranges::all_of(text, [&](char c) {
@@ -219,7 +219,7 @@ Status ReadReportsDirectory(const Value& value, EvaluationBlock& block) {
   return Status::Ok();
 }
 
-// What other programs are told.
+// Accepts and ignores a key that is meant for other programs.
 template <typename Target>
 Status PassOver(const Value&, Target&) {
   return Status::Ok();
@@ -261,7 +261,7 @@ Status AcceptWithoutEffect(const Value& value, Settings& settings) {
 constexpr Key<Settings> kDocumentKeys[] = {
     {"$schema", PassOver},
     {"agent", ReadAgent},
-    {"env", PassOver},  // read before the document, since it feeds ${NAME}
+    {"env", PassOver},  // was read before the document, because ${NAME} uses it
     {"checkpointer", ReadCheckpointer},
     {"models", ReadModels},
     {"window_max", ReadWindow},

@@ -1,4 +1,4 @@
-// The schema of service.json as a table: each key, its type, its bounds and its meaning.
+// The schema of service.json as tables: each key with its type, bounds and meaning.
 #pragma once
 
 #include "base/status.h"
@@ -7,7 +7,8 @@
 
 namespace agent_graph::settings {
 
-// Fills `settings` from the document. `settings.file`, `directory` and `mode` are set already.
+// Fills `settings` from the document. `settings.file`, `directory` and `mode` must be set. The text
+// of a failure names the key.
 Status ReadDocument(const Value& document, Settings& settings);
 
 }  // namespace agent_graph::settings

@@ -1,5 +1,5 @@
-// service.json + environment → Settings, immutable from then on. The one schema of the
-// configuration: every key, its type, default and error text is here and in schema.cc.
+// Builds the immutable Settings from service.json and the environment. This file and schema.cc are
+// the only schema of the configuration: every key with its type, default and error text.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace agent_graph::settings {
 
-// The environment as captured in the master when the configuration was read; workers' own is empty.
+// The environment of the master when it read the configuration. Workers have an empty environment.
 using Environment = std::map<std::string, std::string, std::less<>>;
 
 enum class Mode : uint8_t { kDevelopment, kProduction };
@@ -28,10 +28,10 @@ struct CheckpointerSettings {
   enum class Sync : uint8_t { kRun, kAlways, kNone };
   Type type = Type::kLevelDb;
   Sync sync = Sync::kRun;
-  int64_t ttl_seconds = 0;  // of a thread that nothing happens on; 0: for ever
+  int64_t ttl_seconds = 0;  // idle threads are deleted after this time; 0: never
 };
 
-// One entry of `models`: a provider under a name that graphs refer to.
+// An entry of `models`: a provider under the name by which graphs refer to it.
 struct ModelSettings {
   std::string name;
   std::string provider;  // demo | openai
@@ -41,7 +41,7 @@ struct ModelSettings {
   std::map<std::string, std::string> headers;
   int64_t connect_timeout_ms = 10'000;
   int64_t first_byte_timeout_ms = 60'000;
-  int64_t idle_timeout_ms = 60'000;  // between two pieces of a stream
+  int64_t idle_timeout_ms = 60'000;  // maximum pause between two pieces of a stream
   int64_t reply_bytes_max = 4 * 1024 * 1024;
   int retries_max = 2;
   std::string parameters_json = "{}";
@@ -54,14 +54,14 @@ struct StoreSettings {
   uint64_t index_bytes_max = uint64_t{1} << 30;
 };
 
-// How memories become vectors.
+// How memories are embedded as vectors.
 struct EmbeddingSettings {
   std::string provider = "hash";  // hash | openai
   std::string model;
   std::string base_url;
   std::string api_key;  // expanded; never logged
   std::map<std::string, std::string> headers;
-  uint32_t dimensions = 0;  // 0: the provider's own
+  uint32_t dimensions = 0;  // 0: the default of the provider
   int64_t timeout_ms = 30'000;
   int retries_max = 2;
   uint32_t batch_max = 64;
@@ -82,7 +82,7 @@ struct BusyThreadSettings {
 struct ExportSettings {
   std::string module;  // absolute
   std::string attribute;
-  // Of the module, made when the configuration is read; null: `module` itself is loaded.
+  // Copy of the module, made when the configuration is read. Null: `module` itself is loaded.
   SealedCopy copy = nullptr;
 };
 
@@ -91,27 +91,27 @@ struct AuthenticationSettings {
   Method method = Method::kNone;
   std::string jwt_algorithm;          // JWT_ALGORITHM
   std::string jwt_secret;             // JWT_SECRET_KEY: a secret or a PEM key; never logged
-  std::string jwt_public_key_file;    // JWT_PUBLIC_KEY_FILE, absolute; beats the secret
-  std::string jwt_jwks_file;          // JWT_JWKS_FILE, absolute; beats both
-  SealedCopy jwt_key_copy = nullptr;  // of the key file in use; null: the file itself is read
-  ExportSettings backend;             // of kCustom
+  std::string jwt_public_key_file;    // JWT_PUBLIC_KEY_FILE, absolute; overrides the secret
+  std::string jwt_jwks_file;          // JWT_JWKS_FILE, absolute; overrides both
+  SealedCopy jwt_key_copy = nullptr;  // copy of the key file in use; null: the file itself is read
+  ExportSettings backend;             // for kCustom
 };
 
 struct AuthorizationSettings {
   enum class Policy : uint8_t { kAllowAll, kOwnership, kRoles, kCustom };
   Policy policy = Policy::kAllowAll;
-  std::map<std::string, std::vector<std::string>> roles;  // of kRoles: role → scopes
+  std::map<std::string, std::vector<std::string>> roles;  // for kRoles: role → scopes
   std::vector<std::string> default_scopes;
   bool isolate_by_owner = true;
-  ExportSettings backend;  // of kCustom
+  ExportSettings backend;  // for kCustom
 };
 
 struct RedisSettings {
-  std::string url;  // empty: none; never logged
+  std::string url;  // empty: no Redis; never logged
   std::string prefix = "svc:authz:owner";
 };
 
-// A tool of a tool node that clients run.
+// A tool of a tool node that runs in the client.
 struct RemoteToolSettings {
   std::string node;
   std::string name;
@@ -120,84 +120,85 @@ struct RemoteToolSettings {
 };
 
 struct WebSocketSettings {
-  uint32_t connections_max = 0;        // open ones of a worker; 0: as many as nginx has connections
-  uint32_t connections_total_max = 0;  // of all workers together; 0: likewise
-  // Sub-protocols that mean the same as service-bearer.
+  uint32_t connections_max = 0;  // open connections per worker; 0: as many as nginx has connections
+  uint32_t connections_total_max = 0;  // open connections of all workers; 0: likewise
+  // Sub-protocols that are handled like service-bearer.
   std::vector<std::string> bearer_protocols;
 };
 
-// An object storage that speaks S3.
+// An object storage with the S3 protocol.
 struct CloudSettings {
-  std::string endpoint;  // "https://host[:port]"; empty: Amazon's own of the region
+  std::string endpoint;  // "https://host[:port]"; empty: Amazon's endpoint of the region
   std::string bucket;
   std::string region = "us-east-1";
   std::string access_key_id;
   std::string secret_access_key;  // never logged
   std::string session_token;      // never logged; empty: none
   int64_t url_lifetime_seconds = 3600;
-  int64_t url_refresh_seconds = 60;  // a URL is not given out that ends earlier than this
+  // a presigned URL that expires sooner than this is replaced by a new one
+  int64_t url_refresh_seconds = 60;
 };
 
 // Uploaded files.
 struct MediaSettings {
   enum class Storage : uint8_t { kMemory, kLocal, kCloud };
-  // What becomes of a document that a message refers to.
+  // Handling of a document that a message refers to.
   enum class Documents : uint8_t { kExtractText, kPassRaw, kSkip };
   Storage storage = Storage::kLocal;
-  // Of kLocal a directory, relative to the state directory; of kCloud the prefix of all keys.
+  // For kLocal: a directory, relative to the state directory. For kCloud: the prefix of all keys.
   std::string path = "uploads";
-  double max_size_mb = 25;  // of one file, in MiB
+  double max_size_mb = 25;  // per file, in MiB
   Documents documents = Documents::kExtractText;
   std::vector<std::string> allowed_types;   // "image/png", "image/*", lower case; empty: all
-  bool require_owner = false;               // a file without an owner is nobody's
-  std::optional<uint64_t> total_bytes_max;  // of all files; kMemory always has one
-  MediaUrls urls;                           // that messages may have in place of files
+  bool require_owner = false;               // files without an owner cannot be read
+  std::optional<uint64_t> total_bytes_max;  // of all files together; kMemory always has a limit
+  MediaUrls urls;                           // rules for URLs that messages contain instead of files
   CloudSettings cloud;
 
   uint64_t file_bytes_max() const { return static_cast<uint64_t>(max_size_mb * 1024 * 1024); }
 };
 
-// Reports of evaluations, made elsewhere and shown here.
+// Reports of evaluations. Other programs write them and this service shows them.
 struct EvaluationSettings {
   std::string reports_directory;  // absolute
 };
 
-// How threads that the service creates are called.
+// How the service names the threads that it creates.
 struct ThreadNameSettings {
   enum class Method : uint8_t { kNone, kRandom, kCustom };
   Method method = Method::kNone;
-  ExportSettings function;  // of kCustom
+  ExportSettings function;  // for kCustom
 };
 
-// Where finished runs are exported to.
+// Export of finished runs to a collector.
 struct ObservabilitySettings {
   bool enabled = false;
   std::string endpoint = "http://127.0.0.1:4318/v1/traces";  // OTLP over HTTP
   std::map<std::string, std::string> headers;                // expanded; never logged
   std::string service_name = "agent_graph";
-  int64_t timeout_ms = 10'000;  // of one request
-  int64_t interval_ms = 1'000;  // how long a run waits for others to be sent with
+  int64_t timeout_ms = 10'000;  // per request
+  int64_t interval_ms = 1'000;  // time that a finished run waits for others to be sent together
   uint64_t queue_bytes_max = 4 * 1024 * 1024;
-  uint64_t sample_millionths = 1'000'000;  // of the runs whose trace begins here
+  uint64_t sample_millionths = 1'000'000;  // share of the runs that start a trace themselves
 };
 
 struct LimitSettings {
   uint64_t json_bytes_max = 10 * 1024 * 1024;
   uint32_t json_depth_max = 128;
   uint32_t json_values_max = 100'000;
-  uint64_t json_io_pool_bytes = 64 * 1024;  // parsed on the io pool above this
+  uint64_t json_io_pool_bytes = 64 * 1024;  // larger JSON texts are parsed on the io pool
   uint64_t message_bytes_max = 1024 * 1024;
   uint64_t page_bytes_max = 8 * 1024 * 1024;
   uint64_t buffered_bytes_max = 256ull * 1024 * 1024;
-  uint64_t run_bytes_max = 64 * 1024 * 1024;            // of messages and state, in one run
-  uint64_t function_bytes_max = 1024ull * 1024 * 1024;  // of one user function
+  uint64_t run_bytes_max = 64 * 1024 * 1024;            // memory of messages and state in one run
+  uint64_t function_bytes_max = 1024ull * 1024 * 1024;  // memory of one user function
   uint32_t runs_max = 8192;
-  uint32_t live_sessions_max = 1000;  // of a worker
+  uint32_t live_sessions_max = 1000;  // per worker
 };
 
 struct Settings {
   std::string file;       // service.json, absolute
-  std::string directory;  // its folder: relative paths for reading resolve here
+  std::string directory;  // folder of `file`; relative paths to files that are read start here
   ExportSettings agent;   // the graph: a .so or .json file
   Mode mode = Mode::kDevelopment;
   CheckpointerSettings checkpointer;
@@ -220,12 +221,14 @@ struct Settings {
   ThreadNameSettings thread_names;
   ObservabilitySettings observability;
   std::optional<uint64_t> window_max = 100;
-  Environment environment;            // with the `env` file merged in
-  std::vector<std::string> warnings;  // accepted but without effect; logged once at start
+  Environment environment;  // including the `env` file
+  // about keys that are accepted without effect; logged once at start
+  std::vector<std::string> warnings;
 };
 
-// `file` must be absolute; `text` is its content. Failure texts name the key and the valid values,
-// e.g. `checkpointer.type: "levldb" is not one of leveldb, memory, none`; secrets never appear.
+// Reads the settings. `file` must be absolute; `text` is its content. Failure texts name the key
+// and the valid values, e.g. `checkpointer.type: "levldb" is not one of leveldb, memory, none`.
+// Secrets never appear in them.
 Result<Settings> Load(const std::string& file, std::string_view text,
                       const Environment& environment);
 

@@ -61,7 +61,8 @@ Status CompleteEmbedding(const Value& value, EmbeddingSettings& embedding) {
   if (embedding.model.empty()) return value.Error("needs the name of a model in \"model\"");
   if (!embedding.base_url.empty()) return Status::Ok();
   embedding.base_url = kOpenAiUrl;
-  // The variable's key belongs to that provider: it is sent to no other address unasked.
+  // The key in the variable belongs to the provider's public address and is never sent to another
+  // address unless the configuration says so.
   auto key = value.environment().find(kOpenAiVariable);
   if (embedding.api_key.empty() && key != value.environment().end()) {
     embedding.api_key = key->second;

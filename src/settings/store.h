@@ -1,4 +1,4 @@
-// The keys `store` and `embedding`: the memory store and how its texts become vectors.
+// The keys `store` and `embedding`: the memory store and how its texts are embedded as vectors.
 #pragma once
 
 #include "settings/value.h"
@@ -8,7 +8,7 @@ namespace agent_graph::settings {
 Status ReadStore(const Value& value, Settings& settings);
 Status ReadEmbedding(const Value& value, Settings& settings);
 
-// What only the whole document can tell.
+// Checks that need the whole document. Call it after the document was read.
 Status CheckStore(const Settings& settings);
 
 }  // namespace agent_graph::settings

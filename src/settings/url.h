@@ -1,4 +1,4 @@
-// What can be said of an address before anything is asked there.
+// Checks of URLs that need no network access.
 #pragma once
 
 #include <string_view>
@@ -9,17 +9,18 @@ namespace agent_graph::settings {
 
 enum class UrlShape : uint8_t {
   kOrigin,  // scheme://host[:port]
-  kBase,    // with a path, to which more is added
-  kWhole,   // taken as it is
+  kBase,    // with a path, to which more path segments are added
+  kWhole,   // complete URL, used as it is
 };
 
-// An http or https address of that shape, without blanks. Failures do not quote it.
+// Checks that `url` is an http or https URL of this shape without blanks. Failures do not quote it.
 Status CheckHttpUrl(std::string_view url, UrlShape shape);
 
-// A proxy as its variable has it: a scheme that libcurl knows, or none, before host[:port].
+// Checks the value of a proxy variable: host[:port], optionally after a scheme that libcurl
+// supports.
 Status CheckProxy(std::string_view proxy);
 
-// True for texts that cannot stand in a URL or a host name.
+// True for texts that are not allowed in a URL or a host name.
 bool HasBlankOrControlCharacter(std::string_view text);
 
 }  // namespace agent_graph::settings

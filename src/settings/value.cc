@@ -11,7 +11,7 @@
 namespace agent_graph::settings {
 namespace {
 
-// Insertions, deletions and replacements that lead from one word to the other.
+// Returns the number of insertions, deletions and replacements that turn one word into the other.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -36,13 +36,14 @@ std::string Join(std::span<const std::string_view> names) {
   return text;
 }
 
-// "leveldb, memory or none"
+// Joins names as in "leveldb, memory or none".
 std::string JoinOr(std::span<const std::string_view> names) {
   if (names.size() < 2) return Join(names);
   return Join(names.first(names.size() - 1)) + " or " + std::string(names.back());
 }
 
-// A key as part of a path: as it is, or quoted where it would not be told from the rest.
+// Returns a key as part of a path: plain, or quoted if it could be confused with the rest of the
+// path.
 std::string ShownKey(std::string_view key) {
   const bool plain = !key.empty() && std::ranges::none_of(key, [](char c) {
     return (c >= 0 && c < ' ') || c == 0x7f || c == '.' || c == '"';
@@ -105,7 +106,7 @@ Status Value::UnknownKey(std::string_view key, std::span<const std::string_view>
   std::string_view nearest;
   size_t nearest_distance = std::max<size_t>(2, key.size() / 3) + 1;
   for (std::string_view candidate : known) {
-    // A key cut short, such as json_depth, is nearer than any misspelling.
+    // A truncated key, such as json_depth, counts as closer than a misspelling.
     size_t distance = candidate.starts_with(key) ? 1 : EditDistance(key, candidate);
     if (distance < nearest_distance) {
       nearest_distance = distance;

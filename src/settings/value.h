@@ -1,4 +1,5 @@
-// One value of service.json with its path: typed reading, and errors that name the key.
+// A value of service.json together with its path: typed reading, and errors that name the key. It
+// refers to the document and the environment, which must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -24,29 +25,29 @@ class Value {
 
   bool IsNull() const;
   bool IsString() const;
-  Value Member(const std::string& key) const;   // of an object that has it
-  std::vector<std::string> Keys() const;        // of an object, in order; empty for anything else
-  Result<std::vector<Value>> Elements() const;  // of an array
-  // The same text or array under the name of one of its elements, for an error.
+  Value Member(const std::string& key) const;  // `node` must be an object that has the key
+  std::vector<std::string> Keys() const;       // keys of an object, in order; empty for other types
+  Result<std::vector<Value>> Elements() const;  // elements of an array
+  // The same text or array under the path of one of its elements, for an error about that element.
   Value Element(size_t index) const;
 
-  // "models.default.api_key: <reason>". Reasons quote the text as written, never expanded; paths
-  // and names of nodes are told as they are looked for.
+  // Returns the error "models.default.api_key: <reason>". Reasons quote the text as written, never
+  // expanded. Paths and names of nodes are the exception: they appear as the service looks them up.
   Status Error(const std::string& reason) const;
-  // "…: unknown key; did you mean …?"
+  // Returns the error "…: unknown key; did you mean …?".
   Status UnknownKey(std::string_view key, std::span<const std::string_view> known) const;
 
-  Status ReadString(std::string& out) const;  // with ${NAME} expanded
-  // An http or https address without a slash at its end.
+  Status ReadString(std::string& out) const;  // expands ${NAME}
+  // Reads an http or https URL and removes a trailing slash.
   Status ReadBaseUrl(std::string& out) const;
-  // Text without blanks and control characters, such as a key. Never quoted.
+  // Reads text without blanks and control characters, such as a key. Errors never quote it.
   Status ReadSecret(std::string& out) const;
   Status ReadBoolean(bool& out) const;
   Status ReadInteger(int64_t minimum, int64_t maximum, int64_t& out) const;
-  Status ReadStrings(std::vector<std::string>& out) const;  // an array, or text with commas
+  Status ReadStrings(std::vector<std::string>& out) const;  // an array, or text separated by commas
   Status ReadHeaders(std::map<std::string, std::string>& out) const;
-  Status ReadObjectText(std::string& out) const;  // an object of free shape, as JSON text
-  Status ReadExpanded(json& out) const;           // anything, with ${NAME} expanded in its texts
+  Status ReadObjectText(std::string& out) const;  // an object of any shape, as JSON text
+  Status ReadExpanded(json& out) const;           // any value; expands ${NAME} in its texts
   Status CheckObject() const;
 
   template <typename Integer>
@@ -57,8 +58,8 @@ class Value {
     return Status::Ok();
   }
 
-  // Sets `index` to the position of the text in `names`. Names of `unavailable` are refused as
-  // known elsewhere, but not in this build.
+  // Sets `index` to the position of the text in `names`. Names in `unavailable` get an error of
+  // their own: known elsewhere, but not supported by this build.
   Status ReadChoice(std::span<const std::string_view> names, size_t& index,
                     std::span<const std::string_view> unavailable = {}) const;
 
@@ -68,14 +69,14 @@ class Value {
   const Environment& environment_;
 };
 
-// A row of the schema: what a key is called and how its value goes into `Target`.
+// A row of the schema: the name of a key, and the function that reads its value into `Target`.
 template <typename Target>
 struct Key {
   std::string_view name;
   Status (*read)(const Value& value, Target& target);
 };
 
-// Reads an object by its rows; keys outside of them are errors.
+// Reads an object by its rows. A key without a row is an error.
 template <typename Target, size_t kRows>
 Status ReadObject(const Value& object, const Key<Target> (&rows)[kRows], Target& target) {
   AG_RETURN_IF_ERROR(object.CheckObject());
