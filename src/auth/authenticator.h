@@ -1,4 +1,4 @@
-// From a request's head to a user.
+// Authenticators: they derive the user from the head of a request.
 #pragma once
 
 #include <memory>
@@ -17,18 +17,20 @@ namespace agent_graph::auth {
 struct IncomingRequest {
   const bridge::RequestHead& head;
   const runtime::Cancellation& cancellation;
-  bool websocket = false;                                      // a handshake
-  const std::vector<std::string>* bearer_protocols = nullptr;  // besides service-bearer
+  bool websocket = false;  // this is a WebSocket handshake
+  // names besides service-bearer; null: none
+  const std::vector<std::string>* bearer_protocols = nullptr;
 
+  // The bearer credential of the request, or nullopt.
   std::optional<std::string> Credential() const;
 };
 
-// Thread-safe.
+// Thread-safe. Authenticate runs on a fiber and may suspend it.
 class Authenticator {
  public:
   virtual ~Authenticator() = default;
-  // Sets `user` to an object, an empty one for an anonymous request, unless it refuses. `headers`
-  // go with the answer in either case.
+  // On success sets `user` to an object, which is empty for an anonymous request; otherwise returns
+  // the refusal. Adds to `headers` in both cases; these headers go into the response.
   virtual std::optional<Refusal> Authenticate(const IncomingRequest& request, json& user,
                                               bridge::HeaderList& headers) = 0;
 };

@@ -29,7 +29,7 @@ void AppendTexts(const json& value, std::vector<std::string>& out) {
   }
 }
 
-// The claims `roles` and `role`, each a text or an array of texts.
+// Returns the roles in the claims `roles` and `role`, each a text or an array of texts.
 std::vector<std::string> RolesOf(const json& user) {
   std::vector<std::string> roles;
   for (const char* claim : {"roles", "role"}) {
@@ -74,7 +74,7 @@ Decision PolicyAuthorizer::Decide(const Question& question) {
   decision.isolate_by_owner = settings_.policy == Policy::kOwnership ||
                               (settings_.policy == Policy::kRoles && settings_.isolate_by_owner);
   decision.scopes = ScopesFor(question.user);
-  // Only a role grants everything by "*"; in a token it is a name like any other.
+  // Only roles can grant all scopes with "*". In a token, "*" is an ordinary scope name.
   bool every_scope = settings_.policy == Policy::kRoles &&
                      std::ranges::find(*decision.scopes, kEveryScope) != decision.scopes->end();
   if (!every_scope) decision.refusal = MissingScope(decision.scopes, question.permission);

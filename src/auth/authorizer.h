@@ -1,4 +1,5 @@
-// May this user do that? Scopes first, then the policy.
+// Authorizers: they decide whether a user may do what a request asks for. They check scopes first,
+// then the policy.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 namespace agent_graph::auth {
 
-// What a route asks for, as the route table names it.
+// The permission that a route requires, as the route table names it.
 struct Permission {
   std::string_view resource;  // "checkpointer"
   std::string_view action;    // "read"
@@ -24,42 +25,42 @@ struct Permission {
 
 struct Question {
   const json& user;            // an object
-  const std::string& user_id;  // empty: nobody
+  const std::string& user_id;  // empty: anonymous
   Permission permission;
-  const std::string& resource_id;  // empty: makes or lists objects
+  const std::string& resource_id;  // empty: the request creates or lists objects
   const bridge::RequestHead& head;
-  const json* config;  // what the body said; null before it was read
+  const json* config;  // `config` of the body; null before the body was read
   const runtime::Cancellation& cancellation;
 };
 
 using Scopes = std::optional<std::vector<std::string>>;  // none: unrestricted
 
 struct Decision {
-  std::optional<std::string> refusal;  // the text for the client
+  std::optional<std::string> refusal;  // error text for the client
   Scopes scopes;
   bool isolate_by_owner = true;
-  bool remembered = false;  // allowed because a cache said so
+  bool remembered = false;  // allowed because of a cached owner
 };
 
-// "Missing required scope: graph:invoke" when `scopes` lack it.
+// Returns "Missing required scope: graph:invoke" if `scopes` does not include it.
 std::optional<std::string> MissingScope(const Scopes& scopes, const Permission& permission);
-// "Not authorized to invoke graph"
+// Returns "Not authorized to invoke graph".
 std::string NotAuthorized(const Permission& permission);
-// `scopes` of the user when it is an array; its texts.
+// Returns the texts of `scopes` of the user if it is an array.
 Scopes ScopesOfUser(const json& user);
 
-// Thread-safe; on fibers.
+// Thread-safe. Call it on fibers: calls may suspend.
 class Authorizer {
  public:
   virtual ~Authorizer() = default;
   virtual Decision Decide(const Question& question) = 0;
-  // A thread was deleted. Sent, not awaited.
+  // Reports that a thread was deleted. Does not wait for the result.
   virtual void Evict(const std::string& thread_id) = 0;
-  // The worker leaves: what was not sent yet is not sent any more.
+  // The worker is exiting: evictions that were not sent are dropped.
   virtual void StopEvicting() {}
 };
 
-// allow_all, ownership and roles.
+// The policies allow_all, ownership and roles.
 class PolicyAuthorizer : public Authorizer {
  public:
   PolicyAuthorizer(const settings::AuthorizationSettings& settings, OwnerLookup& owners);

@@ -1,4 +1,4 @@
-// What the SDK's auth.h leaves to the server.
+// Definitions for the SDK's auth.h that the server provides.
 
 #include "agent_graph/auth.h"
 #include "agent_graph/json.h"

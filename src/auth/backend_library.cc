@@ -9,7 +9,7 @@ namespace agent_graph::auth {
 namespace {
 
 struct Kind {
-  const char* symbol;  // prefix of the export
+  const char* symbol;  // prefix of the exported symbol
   uint64_t magic;
   const char* macro;
 };

@@ -7,8 +7,8 @@
 
 namespace agent_graph::auth {
 
-// Nothing for padding, foreign characters, an impossible length, or bits set behind the last byte:
-// each value has exactly one spelling.
+// Returns nullopt for padding, foreign characters, an impossible length, and unused bits that are
+// set after the last byte. Each value thus has exactly one accepted spelling.
 std::optional<std::string> DecodeBase64Url(std::string_view text);
 
 }  // namespace agent_graph::auth

@@ -47,7 +47,7 @@ std::optional<std::string> FromQuery(std::string_view query) {
     size_t end = query.find('&');
     std::string_view parameter = query.substr(0, end);
     if (parameter.starts_with(kTokenParameter)) {
-      // With a broken escape the credential is wrong anyway.
+      // If an escape is broken the credential is invalid anyway.
       return NotEmpty(PercentDecodeLeniently(parameter.substr(kTokenParameter.size())));
     }
     if (end == std::string_view::npos) return std::nullopt;

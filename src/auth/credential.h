@@ -1,4 +1,4 @@
-// Where a request carries its bearer credential.
+// Finds the bearer credential of a request.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@
 
 namespace agent_graph::auth {
 
-// Offered as the first of two WebSocket sub-protocols, it says that the second is the credential.
+// A WebSocket client offers two sub-protocols: this one first, and the credential as the second.
 inline constexpr std::string_view kBearerProtocol = "service-bearer";
 
-// `Authorization: Bearer`, and of a WebSocket handshake then the sub-protocols and last the query
-// parameter `token`. Another scheme is no credential. `bearer_protocols` are names that mean the
-// same as kBearerProtocol.
+// Returns the credential from `Authorization: Bearer`. For a WebSocket handshake it then tries the
+// sub-protocols and last the query parameter `token`. Other authorization schemes are ignored.
+// `bearer_protocols` are names that are accepted like kBearerProtocol.
 std::optional<std::string> FindCredential(const bridge::RequestHead& head, bool websocket,
                                           const std::vector<std::string>& bearer_protocols = {});
 
-// A request line as a log may show it: without the values of its query parameters `token`.
+// Returns a request line for logs, with the values of its query parameters `token` replaced.
 std::string HideQueryTokens(std::string_view request_line);
 
 }  // namespace agent_graph::auth

@@ -1,4 +1,4 @@
-// Tells a custom authorization backend which threads were deleted.
+// Reports deleted threads to a custom authorization backend.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,13 @@
 
 namespace agent_graph::auth {
 
-// Threads may be deleted by the hundred, and a backend may be slow: a few calls are at work at
-// once, the others wait, each thread once. What is more than may wait is not told and the log says
-// so. That opens nothing that is limited to its owner, which the state service sees to itself; what
-// a backend remembers of threads that are not, it has to check (see AuthorizationBackend::Evict).
-// Thread-safe.
+// Hundreds of threads may be deleted at once and a backend may be slow. Therefore at most kAtOnce
+// calls run at the same time and up to kWaitingMax threads wait in a queue without duplicates.
+// Threads beyond that are not reported, and a warning is logged. This does not weaken isolation by
+// owner, which the state service enforces itself. A backend must check by itself what it remembers
+// of threads that are not isolated (see AuthorizationBackend::Evict).
+//
+// Thread-safe. Add starts fibers and never waits for the backend.
 class Evictions : public std::enable_shared_from_this<Evictions> {
  public:
   static constexpr size_t kAtOnce = 16;
@@ -31,12 +33,12 @@ class Evictions : public std::enable_shared_from_this<Evictions> {
   Evictions(std::shared_ptr<AuthorizationBackend> backend, runtime::Runtime& runtime, Warn warn);
 
   void Add(const std::string& thread_id);
-  // The worker leaves, and what its backend remembers with it: nobody waits for what is not at
-  // work.
+  // The worker is exiting and its backend with it: drops the threads that wait. Calls in progress
+  // continue.
   void Stop();
 
  private:
-  void Work();  // on a fiber, until nothing waits
+  void Work();  // runs on a fiber until the queue is empty
   std::optional<std::string> Next();
   void Tell(std::string thread_id);
 
@@ -45,10 +47,10 @@ class Evictions : public std::enable_shared_from_this<Evictions> {
   const Warn warn_;
 
   std::mutex mutex_;
-  std::deque<std::string> waiting_;             // guarded by mutex_, like the rest
-  std::unordered_set<std::string_view> known_;  // those that wait
+  std::deque<std::string> waiting_;             // guarded by mutex_, like the members below
+  std::unordered_set<std::string_view> known_;  // ids in waiting_
   size_t at_work_ = 0;
-  size_t dropped_ = 0;  // since nothing waited
+  size_t dropped_ = 0;  // not reported since the queue was last empty
   bool stopped_ = false;
 };
 

@@ -102,7 +102,7 @@ struct Guard::Implementation {
   std::unique_ptr<Authenticator> authenticator;
   std::unique_ptr<OwnerLookup> owners;  // null with a custom backend
   std::unique_ptr<Authorizer> authorizer;
-  std::shared_ptr<AuthorizationBackend> backend;  // a custom one, to be closed
+  std::shared_ptr<AuthorizationBackend> backend;  // custom backend, closed by Close
 };
 
 Guard::Guard(std::unique_ptr<Implementation> implementation)
@@ -135,7 +135,7 @@ GuardOutcome Guard::Check(const GuardRequest& request) {
     }
   }
   if (outcome.refusal) return outcome;
-  // What the credential says about authz is not ours.
+  // A claim `authz` of the credential is removed: only the guard sets `user.authz`.
   user.erase("authz");
   Decision decision = implementation_->authorizer->Decide({user, caller.user_id, request.permission,
                                                            request.resource_id, request.head,

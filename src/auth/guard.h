@@ -1,5 +1,6 @@
-// The one place where a request becomes a caller: authenticate → resource id → scopes → authorize →
-// stamp `user.authz`. Before every handler, before a body is read, before a WebSocket is accepted.
+// The only place where a request is assigned its caller: authenticate → resource id → scopes →
+// authorize → stamp `user.authz`. The guard runs before every handler, before a body is read, and
+// before a WebSocket is accepted.
 #pragma once
 
 #include <functional>
@@ -24,66 +25,72 @@ class Runtime;
 
 namespace agent_graph::auth {
 
-// Who asks, and what rows the request may touch.
+// The user of a request and the rows that the request may access.
 struct Caller {
   state::Scope scope;
-  std::string user_id;           // owner of the rows this request creates; empty: nobody
+  std::string user_id;           // owner of the rows that this request creates; empty: none
   std::string user_json = "{}";  // config.user, with the stamped authz
-  bool remembered = false;       // let through because a cache named the caller as owner
+  bool remembered = false;       // allowed because a cache names the caller as owner of the thread
 };
 
 struct GuardOutcome {
   std::optional<Refusal> refusal;
-  Caller caller;               // meaningful without a refusal
-  bridge::HeaderList headers;  // for the answer, whatever it will be
+  Caller caller;               // valid without a refusal
+  bridge::HeaderList headers;  // for the response, in both cases
 };
 
 struct GuardRequest {
   const bridge::RequestHead& head;
   const runtime::Cancellation& cancellation;
   Permission permission;
-  std::string resource_id = {};  // of the path; empty: none
+  std::string resource_id = {};  // id in the path; empty: none
   bool websocket = false;
-  // Called once when it is known who asks, "" when the credential was refused; a failure ends the
+  // Called once when the user is known, with "" if the credential was refused. A failure ends the
   // request.
   std::function<Status(const std::string& user_id)> admit = {};
 };
 
 struct GuardOptions {
   ReadThread read_thread;               // null: no checkpointer
-  runtime::Runtime* runtime = nullptr;  // null: custom backends are loaded, but never called
-  // A line for the operator's log; from any thread.
+  runtime::Runtime* runtime = nullptr;  // null: custom backends are loaded but never called
+  // Writes a line to the operator's log. Called from any thread.
   std::function<void(const std::string&)> warn;
-  // A worker that cannot read its keys serves JWT_SETTINGS_NOT_CONFIGURED instead of not starting.
+  // If true, a worker that cannot read its keys starts and answers JWT_SETTINGS_NOT_CONFIGURED.
   bool tolerate_lost_keys = false;
   std::vector<std::string> bearer_protocols = {};  // besides service-bearer
 };
 
-// Thread-safe. Its calls run on fibers; everything it was given outlives it.
+// Thread-safe. Check, CheckThread and Confirm run on fibers and may suspend. The settings and
+// everything in the options outlive the guard.
 class Guard {
  public:
-  // Loads custom backends and keys. Runs user code, starts no thread.
+  // Loads custom backends and keys. Runs user code and starts no thread. The text of a failure is
+  // one line that names the key or variable.
   static Result<std::unique_ptr<Guard>> Create(const settings::Settings& settings,
                                                GuardOptions options);
   ~Guard();
 
+  // Authenticates the caller and authorizes the request by its head. Call it first.
   GuardOutcome Check(const GuardRequest& request);
-  // The second step, for a thread that the body names; after Check let the request through.
-  // `config` is the body's without the server's keys. May set `caller.remembered`.
+  // Second step, for a thread that the body names: authorizes access to `thread_id`. Call it after
+  // Check returned no refusal. `config` is the body's config without the server's keys. May set
+  // `caller.remembered`.
   std::optional<Refusal> CheckThread(const GuardRequest& request, const json& config,
                                      const std::string& thread_id, Caller& caller);
-  // A remembered owner let the request through, but the state service found no such thread of the
-  // caller's: what is true now. The cache is put right.
+  // Call it if a cached owner let the request pass but the state service found no such thread of
+  // the caller. Reads the owner, corrects the cache, and returns the refusal if there is one.
   std::optional<Refusal> Confirm(const Permission& permission, const std::string& thread_id,
                                  const Caller& caller);
 
-  // A thread was deleted here: it leaves the caches, Redis too; not awaited.
+  // A thread was deleted by this worker: removes it from the caches, including Redis. Does not wait
+  // for Redis.
   void Evict(const std::string& thread_id);
-  // A thread was deleted somewhere: it leaves what this worker and its backend remember.
+  // A thread was deleted by any worker: removes it from this worker's cache and reports it to the
+  // backend.
   void Forget(const std::string& thread_id);
-  // The worker leaves, and with it what its backend remembers.
+  // The worker is exiting: drops evictions that wait for its backend.
   void StopEvicting();
-  // Once, after the last call.
+  // Closes a custom backend. Call it once, after all other calls. Blocks until `deadline` at most.
   void Close(Deadline deadline);
 
   struct Implementation;

@@ -1,4 +1,4 @@
-// RFC 7517 key sets.
+// JSON Web Key Sets (RFC 7517).
 #include <openssl/core_names.h>
 #include <openssl/param_build.h>
 
@@ -59,7 +59,7 @@ EVP_PKEY* MakeEcKey(const JwtAlgorithm& algorithm, const json& entry) {
   if (x.size() != algorithm.coordinate_bytes || y.size() != algorithm.coordinate_bytes) {
     return nullptr;
   }
-  std::string point = "\x04" + x + y;  // SEC 1, uncompressed
+  std::string point = "\x04" + x + y;  // uncompressed point of SEC 1
   Owned<OSSL_PARAM_BLD> builder(OSSL_PARAM_BLD_new());
   if (builder == nullptr ||
       OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, algorithm.curve,
@@ -83,8 +83,8 @@ std::string_view CurveOf(std::string_view algorithm) {
   return algorithm == "ES384" ? "P-384" : "P-521";
 }
 
-// A member that is absent or a string that `accepts` takes. One of another type makes the key
-// unusable: what its author meant to restrict is unknown.
+// True if a member is absent, or a string that `accepts` takes. A member of another type makes the
+// key unusable, because the intended restriction is unknown.
 template <typename Accepts>
 bool IsAbsentOr(const json& entry, const char* name, Accepts accepts) {
   auto member = entry.find(name);
@@ -92,7 +92,7 @@ bool IsAbsentOr(const json& entry, const char* name, Accepts accepts) {
   return member->is_string() && accepts(member->get_ref<const std::string&>());
 }
 
-// RFC 7517, 4.3: the operations that the key is for, if it says so.
+// Checks `key_ops` (RFC 7517, 4.3): if present, it must include "verify".
 bool MayVerify(const json& entry) {
   auto operations = entry.find("key_ops");
   if (operations == entry.end()) return true;

@@ -15,8 +15,8 @@
 namespace agent_graph::auth {
 namespace {
 
-// RFC 7515, 4 and RFC 7519, 4: duplicate names are refused, at any depth. Which of two claims
-// counts would depend on the parser, and another program may have checked the other one.
+// Duplicate names are refused at any depth (RFC 7515, 4 and RFC 7519, 4). Which of two claims is
+// used depends on the parser, so another program might have checked the other one.
 constexpr JsonLimits kTokenLimits = {.depth_max = 32, .values_max = 4096, .unique_keys = true};
 
 Result<std::string> ReadKeyFile(const std::string& path, int descriptor) {
@@ -30,7 +30,7 @@ Result<std::string> ReadKeyFile(const std::string& path, int descriptor) {
   return text.ok() ? text : InvalidArgument(path + " " + text.status().message());
 }
 
-// "JWT_SECRET_KEY: <reason>"
+// Prefixes the text of a failure with the variable: "JWT_SECRET_KEY: <reason>".
 Result<std::vector<JwtKey>> OneKey(const char* variable, Result<JwtKey> key) {
   if (!key.ok()) return InvalidArgument(std::string(variable) + ": " + key.status().message());
   std::vector<JwtKey> keys;
@@ -57,7 +57,7 @@ Result<std::vector<JwtKey>> ReadKeys(const JwtAlgorithm& algorithm, const JwtOpt
   return OneKey("JWT_SECRET_KEY", JwtKey::FromPem(algorithm, options.secret));
 }
 
-// An object, or nothing.
+// Decodes a JSON object; nullopt if `part` is not one.
 std::optional<json> DecodeObject(std::string_view part) {
   std::optional<std::string> text = DecodeBase64Url(part);
   if (!text) return std::nullopt;
@@ -66,7 +66,7 @@ std::optional<json> DecodeObject(std::string_view part) {
   return *std::move(value);
 }
 
-// A claim that may be absent: false when it is there and no number, or later than `latest`.
+// Checks an optional claim: false if it is present and not a number, or later than `latest`.
 bool NotAfter(const json& claims, const char* name, double latest) {
   auto claim = claims.find(name);
   if (claim == claims.end()) return true;
@@ -116,7 +116,7 @@ TokenVerdict JwtVerifier::Verify(std::string_view token, double now, json& claim
   if (!header) return TokenVerdict::kInvalid;
   auto name = header->find("alg");
   if (name == header->end() || *name != algorithm_->name) return TokenVerdict::kInvalid;
-  // An extension that must be understood: there is none that we do.
+  // `crit` lists extensions that the verifier must understand. We support none.
   if (header->contains("crit")) return TokenVerdict::kInvalid;
   auto key_id = header->find("kid");
   bool names_key = key_id != header->end() && key_id->is_string();
@@ -138,7 +138,7 @@ TokenVerdict JwtVerifier::Verify(std::string_view token, double now, json& claim
   return TokenVerdict::kValid;
 }
 
-// Keys of a set are chosen by id; a token without one, or keys without ids, are tried in turn.
+// Selects keys of a set by id. If the token or a key has no id, tries the keys one after the other.
 bool JwtVerifier::VerifySignature(const std::string& key_id, std::string_view signed_text,
                                   std::string_view signature) const {
   return std::ranges::any_of(keys_, [&](const JwtKey& key) {

@@ -1,4 +1,5 @@
-// JSON Web Tokens (RFC 7515, 7519): verified with one algorithm, which only the configuration says.
+// JSON Web Tokens (RFC 7515, 7519). Tokens are verified with one algorithm, which comes from the
+// configuration and never from the token.
 #pragma once
 
 #include <cstddef>
@@ -23,20 +24,21 @@ enum class TokenVerdict : uint8_t { kValid, kInvalid, kExpired, kUnusableKey };
 struct JwtOptions {
   std::string algorithm;
   std::string secret;           // a shared secret, or a key in PEM form
-  std::string public_key_file;  // a PEM file; beats the secret
-  std::string jwks_file;        // a key set; beats both
-  int key_descriptor = -1;      // the file in use is read through it; -1: it is opened
+  std::string public_key_file;  // a PEM file; overrides the secret
+  std::string jwks_file;        // a key set; overrides both
+  int key_descriptor = -1;      // descriptor of the file in use; -1: the file is opened by its path
 };
 
-// Thread-safe, immutable.
+// Thread-safe and immutable.
 class JwtVerifier {
  public:
-  // Reads the files. Failures name the variable at fault, never what is in it.
+  // Reads the keys. Failures name the variable at fault, never its content.
   static Result<JwtVerifier> Create(const JwtOptions& options);
-  // Answers kUnusableKey to everything: a worker that cannot read the keys that were checked.
+  // Returns kUnusableKey for every token. Used by a worker that cannot read the keys.
   static JwtVerifier WithoutKeys();
 
-  // `claims` is set for kValid: an object with a usable `user_id` and an `exp` after `now`.
+  // Verifies a token. `now` in seconds since 1970. Sets `claims` for kValid: an object with a
+  // usable `user_id` and an `exp` later than `now`.
   TokenVerdict Verify(std::string_view token, double now, json& claims) const;
 
  private:
@@ -48,7 +50,8 @@ class JwtVerifier {
   std::vector<JwtKey> keys_;
 };
 
-// `user_id` of a user as text: a string of 1 to 1024 bytes or an integer. Empty for anything else.
+// Returns `user_id` of a user as text: a string of 1 to 1024 bytes, or an integer. Empty for
+// anything else.
 std::string UserIdOf(const json& user);
 
 }  // namespace agent_graph::auth

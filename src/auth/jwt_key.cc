@@ -35,7 +35,8 @@ constexpr std::array kAlgorithms = {
     JwtAlgorithm{"EdDSA", JwtFamily::kEdDsa, nullptr, nullptr, 0},
 };
 
-// libcurl reads the same per-thread queue and would take our leftovers for its own errors.
+// Clears OpenSSL's error queue. libcurl reads the same per-thread queue and would report our
+// leftover errors as its own.
 struct ErrorQueueGuard {
   ~ErrorQueueGuard() { ERR_clear_error(); }
 };
@@ -44,7 +45,7 @@ const unsigned char* Bytes(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-// Without this OpenSSL asks for a passphrase on the terminal.
+// Without this callback OpenSSL asks for a passphrase on the terminal.
 int NoPassphrase(char*, int, int, void*) {
   return -1;
 }
@@ -128,7 +129,8 @@ Status CheckType(const JwtAlgorithm& algorithm, EVP_PKEY* key) {
   return InvalidArgument("is a public key, but " + std::string(algorithm.name) + " needs a secret");
 }
 
-// r||s of fixed length → the DER form OpenSSL verifies; empty when it cannot be a signature.
+// Converts r||s of fixed length to the DER form that OpenSSL verifies. Empty if `raw` cannot be a
+// signature.
 std::string ToDer(std::string_view raw, size_t coordinate_bytes) {
   if (raw.size() != 2 * coordinate_bytes) return {};
   Owned<ECDSA_SIG> signature(ECDSA_SIG_new());
@@ -167,7 +169,7 @@ Result<JwtKey> JwtKey::FromSecret(const JwtAlgorithm& algorithm, std::string_vie
     return InvalidArgument("is a secret, but " + std::string(algorithm.name) +
                            " needs a key in PEM form");
   }
-  // Whoever knows the public key could sign with it.
+  // A public key must not be used as a secret: everybody who knows it could sign.
   if (LooksLikePem(secret)) {
     return InvalidArgument("is a key in PEM form, but " + std::string(algorithm.name) +
                            " needs a secret");
@@ -223,7 +225,7 @@ bool JwtKey::VerifyMac(std::string_view signed_text, std::string_view signature)
 
 bool JwtKey::VerifyPublic(std::string_view signed_text, std::string_view signature) const {
   Owned<EVP_MD_CTX> context(EVP_MD_CTX_new());
-  EVP_PKEY_CTX* parameters = nullptr;  // belongs to the context
+  EVP_PKEY_CTX* parameters = nullptr;  // owned by `context`
   if (context == nullptr ||
       EVP_DigestVerifyInit_ex(context.get(), &parameters, algorithm_->digest, nullptr, nullptr,
                               public_key_.get(), nullptr) != 1) {

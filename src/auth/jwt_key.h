@@ -1,4 +1,4 @@
-// The algorithms of RFC 7518 and 8037 and the keys they verify with.
+// The signature algorithms of RFC 7518 and 8037, and keys that verify signatures.
 #pragma once
 
 #include <cstddef>
@@ -17,26 +17,26 @@ enum class JwtFamily : uint8_t { kHmac, kRsaPkcs1, kRsaPss, kEcdsa, kEdDsa };
 struct JwtAlgorithm {
   std::string_view name;
   JwtFamily family;
-  const char* digest;       // null: the key says it
-  const char* curve;        // of kEcdsa, as OpenSSL calls it
-  size_t coordinate_bytes;  // of kEcdsa: half of a signature
+  const char* digest;       // null: the key determines the digest
+  const char* curve;        // for kEcdsa, OpenSSL's name of the curve
+  size_t coordinate_bytes;  // for kEcdsa: half of the length of a signature
 };
 
-// Null for a name that is none, "none" included.
+// Returns null for unknown names, and for "none".
 const JwtAlgorithm* FindJwtAlgorithm(std::string_view name);
 
 // Thread-safe: verification copies what it changes.
 class JwtKey {
  public:
-  // Failures name the reason, never the material.
+  // Failures give the reason and never quote the key.
   static Result<JwtKey> FromSecret(const JwtAlgorithm& algorithm, std::string_view secret);
-  // A public key, a certificate or a private key, which holds the public one. A literal "\n" stands
-  // for a line's end, since an environment file has one line per variable.
+  // Reads a public key, a certificate, or a private key, which contains the public one. A literal
+  // "\n" counts as a line end, since an environment file has one line per variable.
   static Result<JwtKey> FromPem(const JwtAlgorithm& algorithm, std::string_view pem);
 
   bool Verify(std::string_view signed_text, std::string_view signature) const;
 
-  const std::string& id() const { return id_; }  // `kid` of a JWKS entry; else empty
+  const std::string& id() const { return id_; }  // `kid` of a JWKS entry; otherwise empty
 
  private:
   friend Result<std::vector<JwtKey>> ReadJwks(const JwtAlgorithm&, std::string_view);
@@ -56,8 +56,9 @@ bool LooksLikePem(std::string_view text);
 
 inline constexpr size_t kJwksKeysMax = 64;
 
-// Reads the keys of an RFC 7517 key set that fit the algorithm. Keys for another type, algorithm or
-// use (`use`, `key_ops`) are skipped. Fails if none is left, or if one that fits is broken or weak.
+// Reads the keys of an RFC 7517 key set that match the algorithm. Keys for another type, algorithm
+// or use (`use`, `key_ops`) are skipped. Fails if no key is left, or if a matching key is broken or
+// weak.
 Result<std::vector<JwtKey>> ReadJwks(const JwtAlgorithm& algorithm, std::string_view text);
 
 }  // namespace agent_graph::auth

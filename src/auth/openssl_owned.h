@@ -1,4 +1,4 @@
-// Owned<T>: objects of OpenSSL that are freed with their owner.
+// Owned<T>: a unique_ptr for objects of OpenSSL.
 #pragma once
 
 #include <openssl/bio.h>

@@ -1,7 +1,8 @@
-// Who owns a conversation thread, remembered: in this worker, and in Redis for all of them.
+// Caches of thread owners: one in this worker, and one in Redis for all workers.
 //
-// What is remembered may be stale, so it may only allow: a stale allow is refused by the state
-// service below, which is given the caller's scope, and a denial is confirmed by a read.
+// Entries may be stale, therefore they may only allow a request. If a stale entry allows one, the
+// state service still refuses it, because it gets the caller's scope. A denial is always confirmed
+// by reading the thread.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ namespace agent_graph::auth {
 
 inline constexpr size_t kOwnersMax = 10'000;
 
-// Least recently used threads are forgotten. Thread-safe.
+// An LRU cache of at most `owners_max` threads. Thread-safe; never blocks on the network.
 class OwnerCache {
  public:
   explicit OwnerCache(size_t owners_max = kOwnersMax) : owners_max_(owners_max) {}
@@ -35,7 +36,7 @@ class OwnerCache {
     std::string thread_id;
     std::string owner;
   };
-  using Entries = std::list<Entry>;  // the latest used first
+  using Entries = std::list<Entry>;  // most recently used first
 
   const size_t owners_max_;
   mutable std::mutex mutex_;
@@ -44,14 +45,14 @@ class OwnerCache {
   std::unordered_map<std::string_view, Entries::iterator> places_;
 };
 
-// The second tier: `<prefix>:<thread_id>` → owner, without expiry. Errors are misses. Thread-safe;
-// on fibers.
+// The shared cache: `<prefix>:<thread_id>` → owner, without expiry. Errors count as misses.
+// Thread-safe; call it on fibers, Find suspends.
 class SharedOwnerCache {
  public:
   SharedOwnerCache(net::RedisEndpoint endpoint, std::string prefix, net::RedisLink::Warn warn);
 
   std::optional<std::string> Find(const std::string& thread_id);
-  // Sent, not awaited.
+  // Put and Evict send the command and do not wait for the reply.
   void Put(const std::string& thread_id, const std::string& owner);
   void Evict(const std::string& thread_id);
 
@@ -60,7 +61,7 @@ class SharedOwnerCache {
   void Send(std::vector<std::string> arguments);
 
   const std::string prefix_;
-  const std::shared_ptr<net::RedisLink> link_;  // shared with the fibers that outlive a call
+  const std::shared_ptr<net::RedisLink> link_;  // shared with fibers that may outlive a call
 };
 
 }  // namespace agent_graph::auth

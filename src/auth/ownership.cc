@@ -22,7 +22,7 @@ Ownership OwnerLookup::Read(const std::string& user_id, const std::string& threa
   Result<state::ThreadRecord> thread = read_(thread_id);
   if (!thread.ok()) {
     owners_.Evict(thread_id);
-    // An id that no thread can have is for the route to refuse.
+    // An invalid id counts as an absent thread: the route reports it.
     if (thread.status().code() == StatusCode::kNotFound ||
         thread.status().code() == StatusCode::kInvalidArgument) {
       return Ownership::kNoThread;

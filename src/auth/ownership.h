@@ -1,4 +1,4 @@
-// Whose a conversation thread is.
+// Looks up the owner of a conversation thread.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,31 @@ namespace agent_graph::auth {
 
 enum class Ownership : uint8_t {
   kCaller,
-  kRemembered,    // the caller's, says a cache
-  kForeign,       // another user's, or nobody's
-  kNoThread,      // not there yet: the caller may make it
-  kUnresolvable,  // the checkpointer cannot tell
+  kRemembered,    // a cache names the caller as owner
+  kForeign,       // owned by another user, or without an owner
+  kNoThread,      // does not exist: the caller may create it
+  kUnresolvable,  // the checkpointer cannot determine it
   kFailed,        // the lookup failed
 };
 
-// Reads a thread's record, whoever owns it. On fibers.
+// Reads a thread's record, regardless of its owner. Call it on fibers.
 using ReadThread = std::function<Result<state::ThreadRecord>(const std::string& thread_id)>;
 
-// Thread-safe; on fibers.
+// Thread-safe. Find and Read run on fibers and may suspend.
 class OwnerLookup {
  public:
   using Warn = std::function<void(const std::string&)>;
 
-  // `read` may be null: kUnresolvable for every thread. `shared` may be null.
+  // `read` may be null: the result is then kUnresolvable for every thread. `shared` may be null.
   OwnerLookup(ReadThread read, std::unique_ptr<SharedOwnerCache> shared, Warn warn);
 
+  // Looks the owner up in the caches, then with Read.
   Ownership Find(const std::string& user_id, const std::string& thread_id);
-  // The same without what is remembered.
+  // Reads the thread, without the caches, and updates them.
   Ownership Read(const std::string& user_id, const std::string& thread_id);
+  // Removes the thread from both caches.
   void Evict(const std::string& thread_id);
-  // The same in this worker alone.
+  // Removes the thread from this worker's cache only.
   void Forget(const std::string& thread_id) { owners_.Evict(thread_id); }
 
  private:

@@ -1,4 +1,4 @@
-// Why the guard turns a request away. api/ knows the status and code of each kind.
+// The reason why the guard refuses a request. api/ maps each kind to a status and an error code.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@ struct Refusal {
     kNoCredential,
     kExpiredToken,
     kInvalidToken,
-    kUnusableKey,  // nothing can be verified: key material is gone
-    kAccount,      // a backend's AccountError: `code`
-    kHttp,         // a backend's HttpError: `status`
-    kForbidden,    // a known caller that may not
+    kUnusableKey,  // no token can be verified, because the keys are missing
+    kAccount,      // AccountError of a backend: `code` is set
+    kHttp,         // HttpError of a backend: `status` is set
+    kForbidden,    // the user is known, but not allowed to do this
     kUnavailable,  // a backend did not answer
     kInternal,     // a backend failed
   };
   Kind kind = Kind::kForbidden;
-  std::string message = {};  // for the client; empty: the default text of the kind
+  std::string message = {};  // for the client; empty: default text of the kind
   std::string code = {};
   int status = 0;
 };
 
-// Refused for want of an acceptable credential, rather than of a permission.
+// True if the request lacks an acceptable credential, and not a permission.
 inline bool IsAuthenticationFailure(const Refusal& refusal) {
   return refusal.kind != Refusal::Kind::kForbidden && refusal.kind != Refusal::Kind::kUnavailable &&
          refusal.kind != Refusal::Kind::kInternal;

@@ -14,7 +14,8 @@ namespace {
 constexpr int kHttpStatusMin = 400;
 constexpr int kHttpStatusMax = 599;
 
-// A call's input and output, owned by the call alone: it may outlive whoever waited for it.
+// Input and output of a call. The call owns them, because it may outlive the fiber that waits for
+// it.
 struct AuthenticationCall {
   std::shared_ptr<AuthenticationBackend> backend;
   AuthRequest request;
@@ -84,7 +85,7 @@ Status RunOnPool(runtime::Runtime& runtime, const std::shared_ptr<Call>& call, c
                                  DeadlineAfter(kBackendTimeout), runtime::UserShare::kAuth);
 }
 
-// A header that would end its line early is not sent.
+// Refuses headers that contain control characters, for example line ends.
 bool IsHeader(const std::string& name, const std::string& value) {
   if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                              "0123456789-_") != std::string::npos) {
@@ -96,7 +97,8 @@ bool IsHeader(const std::string& name, const std::string& value) {
   return true;
 }
 
-// Without a user there are no rows to limit the request to.
+// True if the request may access rows. Isolation by owner is impossible for such a request without
+// a user.
 bool TouchesRows(const Question& question) {
   if (question.permission.resource == "config") return false;
   return question.permission.resource != "graph" || question.permission.action != "read" ||

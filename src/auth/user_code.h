@@ -1,4 +1,4 @@
-// Backends of the user's: loading them, and calling them on the user pool.
+// Custom authentication and authorization backends: loads them and calls them on the user pool.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,11 @@
 
 namespace agent_graph::auth {
 
-// A request waits for a backend at most so long.
+// Maximum time that a request waits for a backend.
 inline constexpr std::chrono::seconds kBackendTimeout{10};
 
-// Run user code: the constructor of the backend. Failures are one line that names the file.
+// Load a backend and run its constructor, which is user code. The text of a failure is one line
+// that names the file.
 Result<std::shared_ptr<AuthenticationBackend>> LoadAuthenticationBackend(
     const settings::ExportSettings& source);
 Result<std::shared_ptr<AuthorizationBackend>> LoadAuthorizationBackend(
@@ -54,8 +55,8 @@ class CustomAuthorizer : public Authorizer {
   const std::shared_ptr<Evictions> evictions_;
 };
 
-// Calls Close on a thread of its own, where it may hold `bytes_max`, and waits for it until
-// `deadline`.
+// Calls Close of the backend on its own thread, where user code may allocate `bytes_max` bytes.
+// Blocks until Close returns or `deadline` passes; in the latter case the thread is detached.
 void CloseBackend(const std::shared_ptr<AuthorizationBackend>& backend, uint64_t bytes_max,
                   Deadline deadline, const Warn& warn);
 

@@ -26,8 +26,8 @@ Owned<BIGNUM> Parameter(EVP_PKEY* key, const char* name) {
   return Owned<BIGNUM>(number);
 }
 
-// Encoded points of order 1, 2, 4 and 8 without their sign bit, also in the forms whose y is not
-// reduced modulo the field's prime.
+// Encoded points of order 1, 2, 4 and 8 without their sign bit, including forms whose y is not
+// reduced modulo the prime of the field.
 constexpr std::string_view kSmallOrder25519[] = {
     "0000000000000000000000000000000000000000000000000000000000000000",
     "0100000000000000000000000000000000000000000000000000000000000000",

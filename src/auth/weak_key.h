@@ -1,4 +1,4 @@
-// Public keys for which anybody can make signatures. OpenSSL reads them without complaint.
+// Checks for public keys with which anybody can forge signatures. OpenSSL accepts such keys.
 #pragma once
 
 #include <openssl/evp.h>
@@ -7,12 +7,12 @@
 
 namespace agent_graph::auth {
 
-// kInvalidArgument for an RSA key whose modulus is even or whose public exponent is even or
-// below 3. With an exponent of 1 the padded message is its own signature.
+// kInvalidArgument: an RSA key whose modulus is even, or whose public exponent is even or below 3.
+// With exponent 1 the padded message is its own signature.
 Status CheckRsaStrength(EVP_PKEY* key);
 
-// kInvalidArgument for an Ed25519 or Ed448 key that is a point of small order. One signature then
-// fits a good part of all messages, or all.
+// kInvalidArgument: an Ed25519 or Ed448 key that is a point of small order. For such a key one
+// signature is valid for many or all messages.
 Status CheckEdwardsStrength(EVP_PKEY* key);
 
 }  // namespace agent_graph::auth
