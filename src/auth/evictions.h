@@ -49,8 +49,8 @@ class Evictions : public std::enable_shared_from_this<Evictions> {
   std::mutex mutex_;
   std::deque<std::string> waiting_;             // guarded by mutex_, like the members below
   std::unordered_set<std::string_view> known_;  // ids in waiting_
-  size_t at_work_ = 0;
-  size_t dropped_ = 0;  // not reported since the queue was last empty
+  size_t at_work_ = 0;                          // calls in progress, at most kAtOnce
+  size_t dropped_ = 0;                          // not reported since the queue was last empty
   bool stopped_ = false;
 };
 

@@ -52,7 +52,7 @@ realtime::LinkConfig ComposeConfig(const graph::CompiledGraph& graph, const std:
   realtime::LinkConfig config;
   config.entry = agent.model;
   config.voice = agent.voice;
-  // Names of another provider mean nothing to it.
+  // Names of models and voices are valid only for their own provider.
   if (agent.model == graph.FindLiveAgent(graph.live_root()->name)->model) {
     config.model = init.model;
     Override(config.voice, init.voice);

@@ -1,4 +1,5 @@
-// What a link is told about the agent that speaks: its compiled values under the client's wishes.
+// Builds the configuration that a link to the provider gets for an agent: the agent's compiled
+// values, overridden by the client's init frame.
 #pragma once
 
 #include <string>
@@ -11,12 +12,14 @@
 
 namespace agent_graph::live {
 
-// Of `offered` those the agent may use: with one of its tags, or the client's.
+// Returns the tools of `offered` that the agent may use: those with one of the tags that the
+// client, or else the agent, asks for.
 run::OfferedTools FilterTools(const run::OfferedTools& offered, const LiveAgent& agent,
                               const InitFrame& init);
 
-// `agent` is a live agent of `graph`. The client's system prompt is for the root, its model and
-// voice for agents with the root's entry of models; the rest of its wishes is for every agent.
+// `agent` is a live agent of `graph`. The client's system prompt applies to the root agent only,
+// its model and voice to all agents with the same entry of `models` as the root, and its other
+// values to every agent.
 realtime::LinkConfig ComposeConfig(const graph::CompiledGraph& graph, const std::string& agent,
                                    const InitFrame& init, const run::OfferedTools& tools);
 

@@ -1,4 +1,4 @@
-// What the live sessions of a worker tell its status page.
+// Counters of a worker's live sessions for the status page.
 #pragma once
 
 #include <atomic>
@@ -8,19 +8,20 @@ namespace agent_graph::live {
 
 // Thread-safe.
 struct LiveCounters {
-  std::atomic<uint64_t> sessions{0};  // open now
+  std::atomic<uint64_t> sessions{0};  // open sessions
   std::atomic<uint64_t> sessions_total{0};
   std::atomic<uint64_t> sessions_refused{0};
   std::atomic<uint64_t> reconnects{0};
-  // Frames that went to a model, and how long they waited for it in all.
+  // Frames sent to models, and the sum of their waiting times in the queue.
   std::atomic<uint64_t> frames_forwarded{0};
   std::atomic<uint64_t> forward_micros{0};
-  // Pieces of sound that went to clients, and how long that took since they came from the model.
+  // Audio chunks sent to clients, and the sum of their times from arrival at this worker until
+  // then.
   std::atomic<uint64_t> sound_forwarded{0};
   std::atomic<uint64_t> sound_micros{0};
-  std::atomic<uint64_t> upstream_dropped{0};    // frames of clients
-  std::atomic<uint64_t> upstream_ignored{0};    // frames that mean nothing
-  std::atomic<uint64_t> downstream_dropped{0};  // pieces of sound for clients
+  std::atomic<uint64_t> upstream_dropped{0};    // audio frames from clients
+  std::atomic<uint64_t> upstream_ignored{0};    // frames that are not valid here
+  std::atomic<uint64_t> downstream_dropped{0};  // audio chunks for clients
 };
 
 }  // namespace agent_graph::live

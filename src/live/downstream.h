@@ -1,4 +1,5 @@
-// What goes to the client, in order: events, which are never dropped, and sound, which may be.
+// The queue towards the client. It keeps the order of events, which are never dropped, and audio,
+// which may be.
 #pragma once
 
 #include <chrono>
@@ -12,36 +13,39 @@
 namespace agent_graph::live {
 
 struct DownstreamLimits {
-  // A model speaks faster than it is listened to: this much sound may wait (87 seconds).
+  // A model produces audio faster than it is played: this many bytes may wait (87 seconds).
   size_t audio_bytes_max = 4 * 1024 * 1024;
   size_t event_bytes_max = 1024 * 1024;
 };
 
-// Knows, too, how much of the sound the client cannot have played yet: it plays what it gets at
-// once, at the rate of the sound.
+// Not thread-safe; used on the session's fiber, never blocks. It also computes how much of the
+// audio the client cannot have played yet: a client plays audio as soon as it arrives, at the
+// audio's own rate.
 class Downstream {
  public:
   struct Item {
     bool audio = false;
     std::string payload;  // PCM16 at 24 kHz, or an event
-    Deadline arrived{};   // of sound, from the model
+    Deadline arrived{};   // audio only: time of arrival from the model
   };
 
   explicit Downstream(DownstreamLimits limits) : limits_(limits) {}
 
-  // Of events; one may be as large as it is.
+  // True if the limit of event bytes is reached. A single event may have any size.
   bool full() const { return event_bytes_ >= limits_.event_bytes_max; }
-  // False: it is full, the client does not read.
+  // Returns false if the queue is full because the client does not read.
   [[nodiscard]] bool AddEvent(std::string event);
-  // How many pieces of sound, the oldest ones, had to go for it.
+  // Adds audio and drops the oldest chunks if there is no room. Returns how many were dropped.
   size_t AddAudio(std::string pcm, Deadline arrived);
-  // Takes all sound back that has not been taken; what was taken before is in the client's hands,
-  // which forgets it.
+  // Removes all audio that is still in the queue. Audio that was already taken is discarded by the
+  // client.
   void FlushAudio();
 
+  // Takes the oldest item. The client is assumed to play audio from `now` on.
   std::optional<Item> Take(Deadline now);
   bool empty() const { return items_.empty(); }
   size_t bytes() const { return audio_bytes_ + event_bytes_; }
+  // Duration of the audio that the client cannot have played yet, including audio in the queue.
   std::chrono::milliseconds Unplayed(Deadline now) const;
 
  private:
@@ -49,10 +53,10 @@ class Downstream {
   std::deque<Item> items_;
   size_t audio_bytes_ = 0;
   size_t event_bytes_ = 0;
-  Deadline playing_until_{};  // by the client
+  Deadline playing_until_{};  // end of playback at the client
 };
 
-// Of PCM16 at 24 kHz.
+// Duration of PCM16 audio at 24 kHz.
 std::chrono::milliseconds AudioDuration(size_t bytes);
 
 }  // namespace agent_graph::live

@@ -1,4 +1,4 @@
-// The events of WS /v1/graph/live: one JSON object each, every key always there.
+// The events of WS /v1/graph/live: one JSON object each, with every key always present.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@ namespace agent_graph::live {
 
 std::string InputTranscriptEvent(std::string_view text, bool finished);
 std::string OutputTranscriptEvent(std::string_view text, bool finished);
-// `args_json` is an object.
+// `args_json` is a JSON object.
 std::string ToolCallEvent(std::string_view id, std::string_view name, std::string_view args_json);
-// {"type":"tool_result","id":…,"result":{"result":…}}, which is the form clients know.
+// {"type":"tool_result","id":…,"result":{"result":…}}, the form that existing clients parse.
 std::string ToolResultEvent(std::string_view id, std::string_view output_json);
 std::string TurnCompleteEvent();
 std::string InterruptedEvent();

@@ -19,12 +19,12 @@ Status Unusable(const std::string& key, const std::string& problem) {
   return Status(StatusCode::kInvalidArgument, key + ": " + problem);
 }
 
-// Reads members of one object and keeps the first mistake.
+// Reads members of an object and keeps the first error.
 class Reader {
  public:
   Reader(const json& object, std::string prefix) : object_(object), prefix_(std::move(prefix)) {}
 
-  // Null when it is absent or null.
+  // Null if the member is absent or null.
   const json* Find(const char* key) const {
     auto found = object_.find(key);
     return found == object_.end() || found->is_null() ? nullptr : &*found;
@@ -58,7 +58,7 @@ class Reader {
     out = static_cast<int>(value->get<double>());
   }
 
-  // "HIGH", "START_SENSITIVITY_HIGH" and "high" mean the same.
+  // Accepts "HIGH", "START_SENSITIVITY_HIGH" and "high" as the same value.
   void Sensitivity(const char* key, std::string& out) {
     std::string text;
     Text(key, kNameBytesMax, text);
@@ -84,7 +84,7 @@ class Reader {
   Status status_;
 };
 
-// Exactly one of AUDIO and TEXT, alone or in a list.
+// Reads exactly one of AUDIO and TEXT, alone or in a list.
 void ReadModality(Reader& reader, std::optional<Modality>& out) {
   const json* value = reader.Find("modalities");
   if (value == nullptr) return;
@@ -124,7 +124,8 @@ Status ReadVoiceActivity(Reader& outer, VoiceActivity& vad) {
   return reader.status();
 }
 
-// Text, or an integer's text; blank means none. What ids may look like is the API's to say.
+// Reads a text, or an integer as its text. A blank text means none. The API layer checks the format
+// of ids.
 void ReadThreadId(Reader& reader, std::string& out) {
   const json* value = reader.Find("thread_id");
   if (value == nullptr) return;

@@ -1,4 +1,4 @@
-// The first frame of a session: what the client wants to be different from the compiled agent.
+// The first frame of a session: values with which the client overrides the compiled agent.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace agent_graph::live {
 
-// What is not set, or null, keeps the agent's value.
+// A member that is not set, or null, keeps the agent's value.
 struct InitFrame {
   std::string thread_id;  // empty: a new thread
   std::string model;
@@ -24,8 +24,8 @@ struct InitFrame {
   std::string resumption_handle;
 };
 
-// kInvalidArgument, with a text for the client: not a JSON object, or a value that cannot be used.
-// Unknown keys are ignored.
+// kInvalidArgument, with a text for the client: the frame is not a JSON object, or a value is not
+// usable. Unknown keys are ignored.
 Result<InitFrame> ReadInitFrame(const bridge::SocketMessage& message);
 
 }  // namespace agent_graph::live

@@ -29,7 +29,7 @@ std::string StartedJson(const run::RunEnvironment& environment) {
   return out;
 }
 
-// As of a model that is asked by a node.
+// The entry that a model call of a graph node writes, too.
 std::string ModelCallJson(const std::string& agent, const std::string& model, int64_t micros,
                           std::string_view stop_reason) {
   std::string out = "{\"node\":";
@@ -156,8 +156,9 @@ void Journal::Write() {
   idle_.Notify();
 }
 
-// The thread belongs to another run now, or the state cannot be reached: nothing more can be kept,
-// and a conversation that is not kept must not look as if it were.
+// Handles a failed write. kFenced: the thread was deleted or belongs to another run. Then nothing
+// more can be stored and the session must end, because it must not go on as if the conversation
+// were stored. After other failures the entries stay in log_ and are written with the next ones.
 void Journal::Lose(const Status& status) {
   options_.environment->Log(LogLevel::kError, options_.node, status.ToString());
   if (status.code() != StatusCode::kFenced) return;
@@ -190,7 +191,7 @@ void Journal::Finish(const std::string& status) {
 void Journal::Release(const std::string& status) {
   log_.Add("node_finished", NodeJson(options_.node));
   log_.Add("run_finished", FinishedJson(*options_.environment, status));
-  state::FinishRun finish;  // a session changes no fields
+  state::FinishRun finish;  // a session changes no state fields
   finish.status = status;
   state::Snapshot& snapshot = finish.snapshot;
   snapshot = options_.begun.state.snapshot;

@@ -1,4 +1,5 @@
-// Writes a session into its thread, behind its back: sound goes on while the state service works.
+// Writes a session into its thread in the background, so that audio does not wait for the state
+// service.
 #pragma once
 
 #include <chrono>
@@ -21,43 +22,45 @@
 
 namespace agent_graph::live {
 
-// Holds the thread's lease from Begin on. All calls come on the session's fiber; the writer is a
-// fiber of the same engine thread, there only while there is something to write.
+// Holds the thread's lease from Begin on. All calls are made on the session's fiber. A second fiber
+// of the same engine thread writes; it exists only while there is something to write. Only Finish
+// suspends.
 class Journal : public std::enable_shared_from_this<Journal> {
  public:
   struct Options {
-    state::Service* state = nullptr;  // null: nothing is kept
-    run::RunRequest request;          // whose thread it is
+    state::Service* state = nullptr;  // null: nothing is stored
+    run::RunRequest request;          // names the thread
     run::RunEnvironmentPtr environment;
     state::BeginRunReply begun;
     std::string node;                                                 // the root agent
-    std::chrono::milliseconds finish_max = std::chrono::seconds(20);  // that Finish takes
+    std::chrono::milliseconds finish_max = std::chrono::seconds(20);  // maximum wait of Finish
   };
 
   explicit Journal(Options options);
 
+  // Queues a message for the thread. Sets its id and time if it has none.
   void Append(Message message);
   // An answer of the model that took so long, up to now.
   void AddModelCall(const std::string& agent, const std::string& model, Duration duration,
                     std::string_view stop_reason);
-  // `done` is called on the writer's fiber when the handle is in the thread's metadata; never when
-  // the thread is lost.
+  // Stores the provider's resumption handle in the thread's metadata, and then calls `done` on the
+  // writer's fiber. `done` is never called after the thread was lost.
   void StoreHandle(std::string handle, std::function<void()> done);
-  // What waits for the state service. Nothing bounds it but the caller.
+  // Bytes that wait for the state service. The journal has no limit; the caller must enforce one.
   size_t unwritten_bytes() const { return queued_bytes_ + logged_bytes_; }
-  // Somebody asked the run to stop.
+  // A client asked the run to stop.
   bool stop_requested() const { return stop_requested_; }
-  // The thread was deleted, or belongs to another run now: nothing more is kept.
+  // The thread was deleted or belongs to another run: nothing more is stored.
   bool lost() const { return lost_; }
-  // `changed` tells when one of these becomes true.
+  // `changed` is called on the writer's fiber when stop_requested() or lost() becomes true.
   void OnEnd(std::function<void()> changed) { changed_ = std::move(changed); }
 
-  // Writes what is left, names a thread that is new, releases the lease, and hands what happened to
-  // exporters; suspends. What takes longer than it may goes on behind it. `status` as of
-  // state::FinishRun.
+  // Writes the remaining entries, names a new thread, releases the lease, and passes the run's
+  // record to exporters. Suspends for Options::finish_max at most; a writer that takes longer
+  // continues and releases the lease itself. `status` as in state::FinishRun.
   void Finish(const std::string& status);
 
-  // For tools, which write between the messages; taken back when they are done.
+  // A log for tools, which write between the messages. Pass it to TakeBack when they have finished.
   run::RunLog MakeLog() const;
   void TakeBack(run::RunLog& log);
   const run::RunEnvironmentPtr& environment() const { return options_.environment; }
@@ -66,8 +69,8 @@ class Journal : public std::enable_shared_from_this<Journal> {
   struct Entry {
     Message message = {};
     std::string message_json = {};
-    std::string model_call = {};  // not empty: this entry of the log instead
-    std::string handle = {};      // not empty: this instead
+    std::string model_call = {};  // if not empty, this log entry is written and not the message
+    std::string handle = {};      // if not empty, this handle is written and not the message
     std::function<void()> done = {};
 
     size_t bytes() const;
@@ -88,13 +91,14 @@ class Journal : public std::enable_shared_from_this<Journal> {
   run::RunLog log_;
   std::deque<Entry> queue_;
   size_t queued_bytes_ = 0;
-  size_t logged_bytes_ = 0;                      // in log_, not yet appended
-  std::vector<Message> first_messages_;          // what a new thread is named after
+  size_t logged_bytes_ = 0;                      // in log_ and not yet appended to the thread
+  std::vector<Message> first_messages_;          // input for the name of a new thread
   std::vector<state::LogEntry> tools_recorded_;  // for exporters
   int64_t started_micros_ = 0;
   std::function<void()> changed_;
   bool writing_ = false;
-  std::optional<std::string> late_status_;  // the session is over: who writes releases the lease
+  // set if Finish did not wait until the end: the writer then releases the lease
+  std::optional<std::string> late_status_;
   bool stop_requested_ = false;
   bool lost_ = false;
   runtime::Signal idle_;

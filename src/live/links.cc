@@ -6,7 +6,7 @@
 namespace agent_graph::live {
 
 void Links::Open(const realtime::LinkConfig& config) {
-  present_.reset();  // some providers allow one connection for a session
+  present_.reset();  // some providers allow only one connection per session
   present_ = provider_->Open(config, wake_);
 }
 

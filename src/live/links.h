@@ -1,4 +1,5 @@
-// The connections of a session to its provider: the present one and the one that is prepared.
+// A session's connections to its provider: the current link and the next one, which is prepared
+// before the current one ends.
 #pragma once
 
 #include <functional>
@@ -9,13 +10,14 @@
 
 namespace agent_graph::live {
 
-// A link that is replaced is not destroyed while it is asked: it goes with the next question.
+// Not thread-safe; used on the session's fiber. A link may be replaced while one of its own calls
+// is on the stack, so a replaced link is destroyed only by the next TakeEvent.
 class Links {
  public:
-  // Called when there may be news.
+  // `wake` is called when a link may have events.
   explicit Links(std::function<void()> wake) : wake_(std::move(wake)) {}
 
-  // Of the links that are made from now on.
+  // Sets the provider of links that are opened from now on.
   void Use(realtime::Provider* provider) { provider_ = provider; }
   bool one_at_a_time() const { return provider_->one_link_at_a_time(); }
   bool resume() const { return provider_->resumes(); }

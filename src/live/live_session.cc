@@ -27,10 +27,10 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kToolsEndMax{5};
 constexpr std::chrono::seconds kToolsListMax{10};
-constexpr size_t kUnwrittenMax = 8 * 1024 * 1024;  // waits for the state service
-// A client can send as fast as its frames are taken.
+constexpr size_t kUnwrittenMax = 8 * 1024 * 1024;  // bytes that may wait for the state service
+// Frames handled before other fibers get a turn: a client may send as fast as its frames are taken.
 constexpr int kFramesInARow = 64;
-constexpr size_t kParsedHereMax = 64 * 1024;  // larger JSON is parsed on the pool for such work
+constexpr size_t kParsedHereMax = 64 * 1024;  // larger JSON texts are parsed on the io pool
 
 std::string Frame(websocket::Opcode opcode, std::string_view payload) {
   std::string frame;
@@ -61,7 +61,7 @@ Journal::Options JournalOptions(const LiveContext& context, run::RunRequest requ
   return options;
 }
 
-// What wakes a session; outlives it where others hold on to it.
+// Wake-up signal of a session. Shared ownership, because callbacks may outlive the session.
 struct News {
   runtime::Signal signal;
   std::vector<std::string> stored_handles;
@@ -90,7 +90,7 @@ class LiveSession final : public SessionPorts {
     exchange_.CountBuffered(-buffered_);
   }
 
-  // Returns how the run ended.
+  // Runs the session until it is closed and returns the final status of the run.
   std::string Run() {
     session_.Start(MonotonicClock::now());
     while (session_.phase() != Session::Phase::kClosed) {
@@ -103,7 +103,7 @@ class LiveSession final : public SessionPorts {
       CountNews();
       if (session_.phase() == Session::Phase::kClosed) break;
       const Deadline wake = std::min(session_.wake_at(), links_.wake_at());
-      // A wait for what is past gives nobody else a turn.
+      // A wait with a deadline in the past would not let other fibers run.
       const bool more = !took_all || wake <= MonotonicClock::now();
       if (more && !cancellation_.cancelled()) {
         runtime::Yield();
@@ -134,7 +134,7 @@ class LiveSession final : public SessionPorts {
     const run::RunEnvironment& environment = *journal_->environment();
     tools_->Offer(
         live_agent.tool_node,
-        // A live client runs no tools.
+        // No remote tools: live clients do not run tools.
         FilterTools(run::ToolsOf(environment.graph, live_agent.tool_node, environment.catalog,
                                  nullptr, cancellation_, DeadlineAfter(kToolsListMax)),
                     live_agent, init_));
@@ -179,17 +179,19 @@ class LiveSession final : public SessionPorts {
     close_ = {code, std::move(reason), std::move(outcome)};
   }
 
-  // After an exception.
+  // Ends the session after an exception.
   void Break() { session_.Fail("internal", "internal error", websocket::close_code::kInternal); }
 
-  // Their results are of no use any more; what they have begun is still written.
+  // Cancels tool calls in progress, because their results are not needed any more. Messages that
+  // they have produced are still stored.
   void EndTools() {
     cancellation_.Cancel(runtime::CancelReason::kStopped);
     tools_->Wait(DeadlineAfter(kToolsEndMax));
     TakeResults();
   }
 
-  // Behind everything that waits for the client; the session is over.
+  // Sends the items that are still queued, then closes the socket. Call it after the session has
+  // ended.
   void CloseSocket() {
     for (auto item = downstream_.Take({}); item; item = downstream_.Take({})) SendItem(*item);
     exchange_.CloseSocket(close_.code, close_.reason, close_.outcome);
@@ -202,7 +204,8 @@ class LiveSession final : public SessionPorts {
     std::string outcome = {};
   };
 
-  // False: there may be more, and it is the turn of others.
+  // Takes frames from the mailbox. Returns false if there may be more and other fibers should run
+  // first.
   bool TakeFrames() {
     for (int taken = 0; taken < kFramesInARow; ++taken) {
       auto message = exchange_.TakeMessage();
@@ -229,7 +232,7 @@ class LiveSession final : public SessionPorts {
     return frame;
   }
 
-  // Of the worker, for more sound.
+  // True if the worker's limit of buffered bytes allows more audio.
   bool HasRoom() const { return exchange_.worker_buffered_bytes() < context_.buffered_bytes_max; }
 
   void TakeEvents() {
@@ -256,7 +259,7 @@ class LiveSession final : public SessionPorts {
 
   void CheckEnd() {
     const Deadline now = MonotonicClock::now();
-    // The answer to what was written may tell of a stop before the wake-up that belongs to it.
+    // A reply to a write may report a stop before the signal of that stop arrives.
     if (journal_->stop_requested()) FailStopped();
     if (exchange_.leaving()) session_.OnLeave(now);
     if (exchange_.mailbox_drained()) session_.OnDisconnect(now);
@@ -292,7 +295,8 @@ class LiveSession final : public SessionPorts {
     session_.Fail("stopped", "the session was stopped", websocket::close_code::kNormal);
   }
 
-  // Little is queued outside, so that an interruption can still take back what was not heard.
+  // Keeps the queue outside short, so that an interruption can still discard audio that was not
+  // played.
   void Write() {
     const auto high = static_cast<int64_t>(exchange_.credit_limits().high);
     while (exchange_.queued_bytes() < high) {
@@ -339,9 +343,9 @@ class LiveSession final : public SessionPorts {
   bool stopped_ = false;
   Closing close_;
   bool client_stuck_ = false;
-  Deadline arrived_{};  // of the event that is being handled
+  Deadline arrived_{};  // arrival time of the event being handled
   SessionCounters counted_;
-  int64_t buffered_ = 0;  // counted for the worker
+  int64_t buffered_ = 0;  // bytes counted for the worker
   Session session_;
 };
 
@@ -356,7 +360,7 @@ void RefuseBegin(bridge::Exchange& exchange, const Status& status) {
       return Refuse(exchange, "thread_busy", status.message(),
                     websocket::close_code::kTryAgainLater);
     case StatusCode::kCancelled:
-      // While it waited for its turn.
+      // stopped while it waited for the thread
       return Refuse(exchange, "stopped", status.message(), websocket::close_code::kNormal);
     default:
       return Refuse(exchange, std::string(StatusCodeName(status.code())), status.message(),
@@ -393,7 +397,7 @@ void RunSession(bridge::Exchange& exchange, const LiveContext& context, run::Run
     journal->environment()->Log(LogLevel::kError, "", failure.what());
     session->Break();
   }
-  // The lease first: a client that comes back at once finds its thread free.
+  // Release the lease before closing: a client that reconnects at once must find its thread free.
   session->EndTools();
   journal->Finish(status);
   session->CloseSocket();

@@ -1,5 +1,5 @@
-// A session on its socket: one fiber that moves what comes to the state machine and what the state
-// machine wants to where it belongs.
+// Runs a live session on its socket. One fiber passes input from client, provider, tools and
+// journal to the state machine (Session), and carries out what it requests.
 #pragma once
 
 #include <cstdint>
@@ -19,24 +19,25 @@ class Registry;
 
 namespace agent_graph::live {
 
-// Everything outlives every session; all of it is thread-safe.
+// Parts of the service that sessions use. Everything outlives every session and is thread-safe.
 struct LiveContext {
   run::Runner* runner = nullptr;
-  state::Service* state = nullptr;  // null: nothing is kept
+  state::Service* state = nullptr;  // null: nothing is stored
   const graph::CompiledGraph* graph = nullptr;
   const realtime::Registry* models = nullptr;
   LiveCounters* counters = nullptr;
   uint64_t sessions_max = 1000;
-  uint64_t buffered_bytes_max = 256ull * 1024 * 1024;  // of the worker; sound beyond it is lost
+  // limit of the worker; audio beyond it is dropped
+  uint64_t buffered_bytes_max = 256ull * 1024 * 1024;
 };
 
-// Runs the session to its end on the calling fiber, as part of the turn that its first frame began,
-// and closes the socket. The graph is live, the caller may use the thread. `request` says who the
-// caller is and names the thread; it has no messages.
+// Runs a session until its end on the calling fiber, as part of the turn that its first frame
+// started, and closes the socket. The graph must be live, and the caller must be allowed to use the
+// thread. `request` contains the caller and the thread and no messages.
 void RunSession(bridge::Exchange& exchange, const LiveContext& context, run::RunRequest request,
                 const InitFrame& init);
 
-// A fatal error event, and the close.
+// Sends a fatal error event and closes the socket.
 void Refuse(bridge::Exchange& exchange, const std::string& code, const std::string& message,
             uint16_t close_code);
 

@@ -1,4 +1,5 @@
-// One of the places for sessions that a worker has.
+// A slot for a live session. The constructor takes one if the worker has fewer than `sessions_max`;
+// the destructor releases it. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// A link takes more only while this little waits for its network.
+// A link gets more frames only while fewer bytes than this wait for its network.
 constexpr size_t kUnsentMax = 64 * 1024;
 
 }  // namespace
@@ -57,7 +57,7 @@ void Session::Drain(Deadline now, uint16_t code, std::string reason) {
   close_reason_ = std::move(reason);
 }
 
-// What waits for the model goes first, then what the model still has to say.
+// First the frames in the queue are sent, then the remaining answers of the model are received.
 bool Session::Drained(Deadline now) {
   if (now >= drain_until_) return true;
   if (now >= quiet_until_) quiet_until_ = kNoDeadline;
@@ -166,7 +166,7 @@ void Session::OnLinkEvent(realtime::Event event, Deadline now) {
 void Session::OnSpeechStarted() {
   OnContent();
   answer_expected_ = true;
-  // The answer was complete, but not yet played.
+  // The answer was complete, but not fully played.
   if (!speaking_ && unheard_ && ports_.Unplayed() > milliseconds(0)) {
     const milliseconds heard = std::max(unheard_->audio - ports_.Unplayed(), milliseconds(0));
     if (realtime::Link* link = ports_.link()) link->Truncate(heard);
@@ -205,7 +205,7 @@ void Session::OnInputTranscript(const realtime::Event& event, Deadline now) {
   if (input_expected_) {
     input_until_ = std::max(input_until_, now + times_.words_pause);
   } else if (!speaking_ && !event.finished && !announces_) {
-    answer_expected_ = true;  // to other utterances their sound has made it so
+    answer_expected_ = true;  // other utterances set it when their audio arrived
   }
   if (event.finished) {
     const std::string rest = input_.FinishPart(event.text, milliseconds(0));
@@ -239,12 +239,12 @@ void Session::RecordAnswer(std::string_view stop_reason) {
 
 void Session::OnTurnComplete(bool answer_due, Deadline now) {
   OnContent();
-  // Of an answer that was interrupted: the user is still speaking.
+  // The end of an answer that was interrupted: the user is still speaking.
   if (answer_due && !speaking_) return ports_.Emit(TurnCompleteEvent());
   const bool asked = answer_expected_ || input_.open();
   if (!input_expected_) FinishInput();
   RecordAnswer("stop");
-  // Some providers tell the words late, and do not say that they will.
+  // Some providers send a transcript late and do not announce it.
   asking_until_ = asked ? Deadline() : now + times_.words_after_answer;
   speaking_ = sound_sent_ = handed_over_ = false;
   answer_expected_ = answer_due;

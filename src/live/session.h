@@ -1,11 +1,13 @@
-// A live session as a state machine: what comes from the client, the model, the tools and the clock
-// goes in, and what is to be done comes out through SessionPorts. Knows no transport and no thread.
+// A live session as a state machine. Inputs are events of client, model, tools and clock; actions
+// go out through SessionPorts. It uses no transport and no threads: all calls come on the session's
+// fiber.
 //
 //   running ──close, disconnect, worker leaves──► draining ──answered, or 30 s──► closed
 //      └──────────────── fatal error ──────────────────────────────────────────────►┘
 //
-// While it runs, its link to the provider comes and goes: connecting, ready, waiting to reconnect.
-// When the provider says that it will go, the next link is prepared beside the present one.
+// During the session the link to the provider changes between connecting, ready, and waiting to
+// reconnect. If the provider announces that it will close the link, the next link is prepared while
+// the current one still works.
 #pragma once
 
 #include <chrono>
@@ -23,75 +25,78 @@
 
 namespace agent_graph::live {
 
-// The model calls it to hand the conversation over: {"agent": name}.
+// Tool that the model calls to hand the conversation over: {"agent": name}.
 inline constexpr char kTransferTool[] = "transfer_to_agent";
 
-// Of a provider's handle; a longer one is none.
+// Maximum length of a provider's handle. A longer handle is ignored.
 inline constexpr size_t kHandleBytesMax = 64 * 1024;
 
+// Actions of a session. LiveSession implements them on the session's fiber.
 class SessionPorts {
  public:
   virtual ~SessionPorts() = default;
 
-  // To the client.
+  // Towards the client.
   virtual void Emit(std::string event) = 0;
   virtual void EmitAudio(std::string pcm) = 0;
   virtual void FlushAudio() = 0;
-  // Sound that was emitted and that the client cannot have played yet.
+  // Duration of emitted audio that the client cannot have played yet.
   virtual std::chrono::milliseconds Unplayed() = 0;
 
-  // To the model. Configure may suspend the caller.
+  // Towards the model. Configure may suspend the calling fiber.
   virtual realtime::LinkConfig Configure(const std::string& agent) = 0;
   virtual std::vector<std::string> HandoverTargets(const std::string& agent) = 0;
-  virtual void OpenLink(const realtime::LinkConfig& config) = 0;  // instead of the present one
+  virtual void OpenLink(const realtime::LinkConfig& config) = 0;  // replaces the current one
   virtual void CloseLink() = 0;
-  virtual realtime::Link* link() = 0;  // null: none is open
-  // A link beside the present one, which it replaces when it begins.
+  virtual realtime::Link* link() = 0;  // null: no link is open
+  // Prepares a link in addition to the current one. It replaces that one at BeginNextLink.
   virtual void PrepareNextLink(const realtime::LinkConfig& config) = 0;
   virtual void BeginNextLink(const realtime::LinkConfig& config) = 0;
   virtual void DropNextLink() = 0;
-  virtual bool OneLinkAtATime() = 0;  // of those that have begun
-  virtual bool LinksResume() = 0;     // a handle means something to the configured provider
-  // Bytes of client frames that may wait for the model at present.
+  virtual bool OneLinkAtATime() = 0;  // at most one link may have begun
+  virtual bool LinksResume() = 0;     // the configured provider supports handles
+  // Maximum bytes of client frames that may currently wait for the model.
   virtual size_t UpstreamBytesMax() = 0;
 
-  // Answered by OnToolReplies with the same `number`.
+  // The results arrive through OnToolReplies with the same `number`.
   virtual void CallTools(std::vector<realtime::ToolCall> calls, uint64_t number) = 0;
-  // To the thread, in this order.
+  // Stores messages in the thread in the order of the calls.
   virtual void Store(Message message) = 0;
-  // The model has answered, or asked for tools; `since`: when that began to be expected.
+  // Records that the model has answered or called tools. `since`: when the answer was first
+  // expected.
   virtual void RecordAnswer(Deadline since, std::string_view stop_reason) = 0;
-  // Answered by OnHandleStored.
+  // OnHandleStored follows when the handle is stored.
   virtual void StoreHandle(std::string handle) = 0;
 
-  // A line for the operator.
+  // Logs a line for the operator.
   virtual void Warn(const std::string& line) = 0;
-  // The last call, but for results to store.
+  // The last call, except for Store with results of tools.
   virtual void Close(uint16_t code, std::string reason, std::string outcome) = 0;
 };
 
 struct SessionTimes {
   std::chrono::milliseconds drain_max{30'000};
-  std::chrono::milliseconds drain_quiet{1'500};  // for an answer to sound, to begin
-  std::chrono::milliseconds ready_max{15'000};   // for a link to be accepted
+  std::chrono::milliseconds drain_quiet{1'500};  // wait for the start of an answer to audio
+  std::chrono::milliseconds ready_max{15'000};   // wait for the provider to accept a link
   std::chrono::milliseconds reconnect_first{500};
   std::chrono::milliseconds reconnect_last{10'000};
   int reconnects_max = 5;
   std::chrono::milliseconds go_away_margin{2'000};
-  std::chrono::milliseconds leave_max{3'000};      // for a provider to agree to the end of a link
-  std::chrono::milliseconds proven_after{60'000};  // a link that stood so long has not failed
+  std::chrono::milliseconds leave_max{3'000};  // wait for a provider to confirm the end of a link
+  // a link that was ready for this time resets the count of failures
+  std::chrono::milliseconds proven_after{60'000};
   // For words of the user to come after their sound; after an answer, where the provider does not
   // tell that they will; and between two pieces of such words.
   std::chrono::milliseconds words_max{10'000};
   std::chrono::milliseconds words_after_answer{5'000};
   std::chrono::milliseconds words_pause{1'000};
-  std::chrono::milliseconds handover_max{2'000};  // for the words that led to it
+  std::chrono::milliseconds handover_max{2'000};  // wait for the transcript that led to a handover
 };
 
 struct SessionCounters {
-  uint64_t frames_dropped = 0;  // of the client, because the queue was full
+  uint64_t frames_dropped = 0;  // client frames dropped because the queue was full
   uint64_t reconnects = 0;
-  // Frames that went to the model, and how long they waited for it in all.
+  // Frames sent to the model, and the sum of their waiting times in the queue.
   uint64_t frames_forwarded = 0;
   uint64_t forward_micros = 0;
 };
@@ -101,9 +106,9 @@ class Session {
   enum class Phase : uint8_t { kRunning, kDraining, kClosed };
 
   struct Options {
-    std::string agent = {};              // the live agent at the root
-    std::vector<Message> history = {};   // of the thread, oldest first
-    std::string resumption_handle = {};  // of an earlier session; may be refused
+    std::string agent = {};              // the live agent at the root of the graph
+    std::vector<Message> history = {};   // messages of the thread, oldest first
+    std::string resumption_handle = {};  // of an earlier session; the provider may refuse it
     SessionTimes times = {};
   };
 
@@ -112,17 +117,17 @@ class Session {
   void Start(Deadline now);
   void OnFrame(UpstreamFrame frame, Deadline now);
   void OnDisconnect(Deadline now);
-  // The worker is leaving: the client comes back to another one, with its thread.
+  // The worker is exiting: the client reconnects to another worker and continues its thread.
   void OnLeave(Deadline now);
   void OnLinkEvent(realtime::Event event, Deadline now);
   void OnNextLinkEvent(const realtime::Event& event);
-  // `messages` are for the thread, and taken after the end, too.
+  // `messages` are stored in the thread, also after the end of the session.
   void OnToolReplies(std::vector<realtime::ToolReply> replies, std::vector<Message> messages,
                      uint64_t number, Deadline now);
   void OnHandleStored(const std::string& handle);
-  // Ends the session with a fatal error event.
+  // Ends the session with a fatal error event. `message` is shown to the client.
   void Fail(const std::string& code, const std::string& message, uint16_t close_code);
-  // After the above, and when wake_at() has come.
+  // Performs the actions that are due. Call it after each input, and at wake_at().
   void Advance(Deadline now);
 
   Deadline wake_at() const;
@@ -132,37 +137,40 @@ class Session {
   size_t buffered_bytes() const { return upstream_.bytes(); }
 
  private:
-  // A complete answer that the client is still playing; written to the thread once it was heard.
+  // A complete answer that the client is still playing. It is written to the thread when playback
+  // has ended or was interrupted.
   struct Unheard {
     Utterance utterance;
     std::chrono::milliseconds audio{0};
     Deadline heard_at{};
   };
 
-  // What the model has said.
+  // The words of an answer of the model.
   struct Answer {
     std::string text;
     bool spoken = false;
     bool interrupted = false;
   };
 
-  // What was said, done or returned.
+  // A line of the conversation: words, tool calls or results.
   struct Line {
     Message message;
-    bool in_thread = true;  // and not only what another link is told
-    bool words = false;     // of a later utterance; empty: they belong here and are awaited
+    bool in_thread = true;  // false: only for the history that another link gets
+    // the user's words of an utterance that follows others without a transcript; empty: a
+    // placeholder until its own transcript arrives
+    bool words = false;
     bool awaits() const { return words && message.Text().empty(); }
   };
 
-  // The calls of one reply of the model.
+  // Tool calls of one reply of the model.
   struct RunningCalls {
-    uint64_t number = 0;       // as of CallTools
-    uint64_t link_number = 0;  // of the link that made them
+    uint64_t number = 0;       // as in CallTools
+    uint64_t link_number = 0;  // number of the link that made the calls
     std::vector<realtime::ToolCall> calls = {};
-    std::optional<realtime::ToolCall> transfer = {};  // after the others
+    std::optional<realtime::ToolCall> transfer = {};  // handover, carried out after the other calls
   };
 
-  // The link after the present one.
+  // State of the link that follows the current one.
   enum class Next : uint8_t { kNone, kConnecting, kPrepared };
 
   void Open(Deadline now);
@@ -171,7 +179,7 @@ class Session {
   void OnReady(Deadline now);
   void Prepare();
   void DropNext();
-  // A provider may say that it will go before it has accepted the session.
+  // A provider may announce the end of a link before it has accepted the session.
   bool MayRotate() const {
     return phase_ == Phase::kRunning && ready_ && rotate_at_ != kNoDeadline;
   }
@@ -235,48 +243,49 @@ class Session {
   std::vector<Message> history_;
   SessionCounters counters_;
 
-  // Towards the model.
+  // --- State towards the model ---
   UpstreamQueue upstream_;
-  uint64_t link_number_ = 0;  // counts the links that were opened
+  uint64_t link_number_ = 0;  // number of links opened so far
   bool ready_ = false;
   Deadline ready_until_ = kNoDeadline;   // set while a link connects
-  Deadline reconnect_at_ = kNoDeadline;  // set while there is none
-  Deadline rotate_at_ = kNoDeadline;     // set after the provider said that it will go
-  Deadline leave_until_ = kNoDeadline;   // set while a link that was left ends
-  bool moving_ = false;                  // it was left for that of another agent
+  Deadline reconnect_at_ = kNoDeadline;  // set while there is no link
+  Deadline rotate_at_ = kNoDeadline;     // set after the provider announced the end of the link
+  Deadline leave_until_ = kNoDeadline;   // set while a link is being left
+  bool moving_ = false;                  // the link is being left for that of another agent
   Deadline proven_at_ = kNoDeadline;     // set while a link is ready
   Next next_ = Next::kNone;
-  int failures_ = 0;   // in a row
-  std::string entry_;  // LinkConfig::entry of the link that was opened
+  int failures_ = 0;   // consecutive
+  std::string entry_;  // LinkConfig::entry of the current link
   std::string handle_;
-  bool handle_in_use_ = false;  // by the link that connects
+  bool handle_in_use_ = false;  // by the connecting link
   size_t unknown_ = 0;          // messages at the end of history_ that the handle does not cover
 
-  // The turn.
+  // --- State of the turn ---
   bool speaking_ = false;            // the model has begun to answer
-  bool answer_expected_ = false;     // the user has said something
-  bool handed_over_ = false;         // to an agent that has not spoken yet
+  bool answer_expected_ = false;     // the user has spoken or written
+  bool handed_over_ = false;         // to an agent that has not answered yet
   Deadline asked_at_ = kNoDeadline;  // set while an answer is due
-  bool sound_sent_ = false;          // since the last answer
-  bool activity_ = false;            // the client has told that the user speaks
+  bool sound_sent_ = false;          // audio of the user since the last answer
+  bool activity_ = false;            // the client has signalled the start of speech
   std::vector<RunningCalls> running_;
-  uint64_t calls_number_ = 0;  // counts those that were made
-  std::string untold_;         // results of calls that another link made, not in the history yet
-  std::chrono::milliseconds turn_audio_{0};  // emitted
+  uint64_t calls_number_ = 0;  // number of batches of calls so far
+  // results, as text, of calls that an earlier link made; not in the history yet
+  std::string untold_;
+  std::chrono::milliseconds turn_audio_{0};  // audio emitted in this turn
   Utterance input_;
-  // The provider will tell its words, which come before all that is held.
+  // A transcript of the user is expected. It precedes everything in held_.
   bool input_expected_ = false;
-  size_t awaited_ = 0;                  // utterances whose words the provider has announced
-  bool announces_ = false;              // it does so
-  Deadline input_until_ = kNoDeadline;  // then they are waited for no longer
-  Deadline asking_until_{};             // words that come until then have asked for the last answer
+  size_t awaited_ = 0;                  // utterances whose transcripts the provider has announced
+  bool announces_ = false;              // the provider announces transcripts
+  Deadline input_until_ = kNoDeadline;  // end of the wait for transcripts
+  Deadline asking_until_{};  // a transcript until then belongs to the question of the last answer
   Utterance output_;
-  bool output_shown_ = false;  // an event of it was sent
+  bool output_shown_ = false;  // an event with this transcript was sent
   std::optional<Unheard> unheard_;
   std::vector<Line> held_;
   size_t held_bytes_ = 0;
 
-  // The end.
+  // --- State of the end ---
   Deadline drain_until_ = kNoDeadline;
   Deadline quiet_until_ = kNoDeadline;
   bool audio_ended_ = false;

@@ -1,4 +1,4 @@
-// Session: the clock, what goes into the thread, and the end.
+// Session: timers, messages for the thread, and the end of the session.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// What a new link may be told.
+// Limits of the history that a new link gets.
 constexpr size_t kHistoryMax = 200;  // messages
 constexpr size_t kHistoryBytesMax = 1024 * 1024;
 constexpr size_t kHeldMax = 50;
@@ -71,7 +71,8 @@ std::string Session::Metadata(bool spoken, bool interrupted) const {
   return text;
 }
 
-// Another one's words may still be awaited, and stand behind what was said between the two.
+// Ends an utterance. If the transcript of the next one is still expected, the lines in between are
+// kept first, and the lines after it stay held.
 void Session::FinishUtterance(Deadline now) {
   if (awaited_ < 2) return FinishInput();
   const size_t awaited = awaited_ - 1;
@@ -85,7 +86,8 @@ void Session::FinishUtterance(Deadline now) {
   for (; line != held.end(); ++line) Keep(std::move(*line));
 }
 
-// The words of an utterance before which others are awaited: the client is told them behind those.
+// Puts a transcript that arrived early into its place. The client receives it after the transcripts
+// of the earlier utterances.
 void Session::FillPlace(size_t place, const std::string& text) {
   auto awaits = [](const Line& line) { return line.awaits(); };
   auto line = std::ranges::find_if(held_, awaits);
@@ -100,7 +102,8 @@ void Session::FillPlace(size_t place, const std::string& text) {
   held_bytes_ += BytesOf(line->message);
 }
 
-// What is unheard or held was said after words that were expected, and before others.
+// Ends the wait for transcripts. An unplayed answer and held lines follow transcripts that were
+// expected and precede those that were not.
 void Session::FinishInput() {
   const bool expected = std::exchange(input_expected_, false);
   input_until_ = kNoDeadline;
@@ -131,7 +134,7 @@ void Session::StoreAnswer(Answer answer) {
   Keep({std::move(message)});
 }
 
-// In the order in which it was said.
+// Keeps a line in the order of the conversation.
 void Session::Keep(Line line) {
   if (input_expected_) {
     held_bytes_ += BytesOf(line.message);
@@ -169,7 +172,7 @@ void Session::TrimHistory() {
 void Session::Fail(const std::string& code, const std::string& message, uint16_t close_code) {
   if (phase_ == Phase::kClosed) return;
   EndTranscripts();
-  ports_.Emit(ErrorEvent(code, message, true));  // the last event
+  ports_.Emit(ErrorEvent(code, message, true));  // always the last event
   Finish(close_code, code, close_code == websocket::close_code::kInternal ? "error" : "rejected");
 }
 

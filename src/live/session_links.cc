@@ -1,5 +1,5 @@
-// Session: the link to the provider, how it is replaced when the provider says that it will go, and
-// what happens when it is lost.
+// Session: the link to the provider, its replacement when the provider announces its end, and
+// reconnection after a loss.
 #include <algorithm>
 #include <utility>
 
@@ -11,9 +11,9 @@ namespace agent_graph::live {
 
 using std::chrono::milliseconds;
 
-// Over the link that was prepared, if there is one.
+// Opens a link: the prepared one if there is one.
 void Session::Open(Deadline now) {
-  FinishInput();  // another link does not tell these words
+  FinishInput();  // a new link does not send these transcripts
   ready_ = moving_ = announces_ = false;
   reconnect_at_ = rotate_at_ = leave_until_ = proven_at_ = kNoDeadline;
   ready_until_ = now + times_.ready_max;
@@ -25,8 +25,9 @@ void Session::Open(Deadline now) {
   ports_.BeginNextLink(config);
 }
 
-// What the provider does not know, and whether it is to answer that: not what was not understood,
-// and unasked only where an agent takes over.
+// Configures the link with the part of the history that the provider does not know, and sets
+// whether it must answer. It does not answer audio without a transcript, and it answers without a
+// question only if an agent takes over.
 void Session::TellLink(realtime::LinkConfig& config) {
   KeepUntold();
   handle_in_use_ = !handle_.empty() && ports_.LinksResume();
@@ -35,16 +36,16 @@ void Session::TellLink(realtime::LinkConfig& config) {
   if (!answer_expected_) asked_at_ = kNoDeadline;
   config.respond = answer_expected_;
   if (handle_in_use_) config.resumption_handle = handle_;
-  // A provider that resumes goes on where its handle was given, and need not know the rest.
+  // A provider that resumes continues from its handle and does not need the rest.
   if (handle_in_use_ && !answer_expected_) return;
   config.history.assign(history_.end() - static_cast<std::ptrdiff_t>(unknown), history_.end());
-  // The client is still playing it.
+  // The client is still playing this answer.
   if (unheard_ && !unheard_->utterance.text().empty()) {
     config.history.push_back(Message::Assistant(unheard_->utterance.text()));
   }
 }
 
-// What was said since the last answer: messages.
+// Returns the number of messages since the last answer.
 size_t Session::Unanswered() const {
   const auto answer = std::find_if(history_.rbegin(), history_.rend(), [](const Message& message) {
     return message.role != Role::kUser;
@@ -58,7 +59,7 @@ void Session::OnReady(Deadline now) {
   proven_at_ = now + times_.proven_after;
 }
 
-// The provider works: what failed before counts no more.
+// The provider works: resets the count of failures.
 void Session::OnContent() {
   failures_ = 0;
 }
@@ -66,7 +67,8 @@ void Session::OnContent() {
 void Session::OnResumption(const std::string& handle) {
   if (handle.empty() || handle.size() > kHandleBytesMax || handle == handle_) return;
   handle_ = handle;
-  // It may be older than a question that is on its way: rather told twice than not at all.
+  // The handle may be older than a question that is being sent. Sending that question twice is
+  // better than losing it.
   unknown_ = answer_expected_ ? Unanswered() : 0;
   ports_.StoreHandle(handle);
 }
@@ -109,7 +111,8 @@ void Session::OnNextLinkEvent(const realtime::Event& event) {
   }
 }
 
-// Between two turns once the next link is prepared, at the latest shortly before the provider goes.
+// True between two turns when the next link is prepared, and in any case shortly before the
+// provider closes the link.
 bool Session::RotationDue(Deadline now) const {
   if (!MayRotate()) return false;
   const bool between_turns = !AnswerDue() && !input_expected_;
@@ -126,7 +129,7 @@ void Session::Rotate(Deadline now) {
   ports_.link()->Leave();
 }
 
-// Of a link that is being left only what it still says of the session counts.
+// Handles an event of a link that is being left. Only its handle and its transcripts still matter.
 void Session::OnLeftLinkEvent(const realtime::Event& event, Deadline now) {
   using Kind = realtime::Event::Kind;
   if (event.kind == Kind::kResumption && !moving_) OnResumption(event.text);
@@ -141,7 +144,7 @@ void Session::OnLeftLinkEvent(const realtime::Event& event, Deadline now) {
   }
 }
 
-// To a link for the agent that took over.
+// Moves to a link for the agent that took over.
 void Session::Move(Deadline now) {
   ports_.CloseLink();
   Open(now);
@@ -151,7 +154,7 @@ void Session::Replace(Deadline now) {
   leave_until_ = kNoDeadline;
   ports_.CloseLink();
   if (!CountFailure(now, "it sends its clients away")) return;
-  // A provider that sends everybody away at once is not asked all the time.
+  // Wait before reconnecting if the provider closes links repeatedly.
   if (failures_ > 1) {
     reconnect_at_ = now + Pause();
   } else {
@@ -167,14 +170,14 @@ void Session::OnClosed(const realtime::Event& event, Deadline now) {
   ready_ = false;
   ready_until_ = rotate_at_ = kNoDeadline;
   ports_.CloseLink();
-  // The rest of an answer is lost; what was said stays.
+  // The rest of the answer is lost; the part that arrived is kept.
   if (speaking_) OnTurnComplete(/*answer_due=*/false, now);
   if (phase_ == Phase::kDraining && upstream_.empty() && !AnswerDue()) return;
   if (!event.retry) {
     return Fail(event.code.empty() ? "provider_error" : event.code, event.text,
                 websocket::close_code::kInternal);
   }
-  // A handle that was not accepted is of no use any more.
+  // A handle that was not accepted is not used again.
   if (was_connecting && handle_in_use_ && event.connected) handle_.clear();
   if (!CountFailure(now, event.text)) return;
   const bool at_once = next_ != Next::kNone && failures_ == 1;
@@ -182,7 +185,7 @@ void Session::OnClosed(const realtime::Event& event, Deadline now) {
   ++counters_.reconnects;
 }
 
-// False: it was one too many.
+// Returns false if the maximum of failures is reached: the session has then failed.
 bool Session::CountFailure(Deadline now, const std::string& reason) {
   if (now >= proven_at_) failures_ = 0;
   proven_at_ = kNoDeadline;
@@ -195,7 +198,7 @@ bool Session::CountFailure(Deadline now, const std::string& reason) {
   return true;
 }
 
-// Before the next attempt; grows with each failure.
+// Time to wait before the next attempt; doubles with each failure.
 milliseconds Session::Pause() const {
   return std::min(times_.reconnect_first * (1 << (failures_ - 1)), times_.reconnect_last);
 }

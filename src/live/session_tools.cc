@@ -1,4 +1,4 @@
-// Session: the calls of the model, and hand-over.
+// Session: tool calls of the model, and handover to another agent.
 #include <algorithm>
 #include <utility>
 
@@ -11,11 +11,11 @@
 namespace agent_graph::live {
 namespace {
 
-// Of what a model is told in words: arguments or a result, and all of a reply's calls, which are to
-// leave room in the history.
+// Limits of tool results that a model gets as text: arguments or result of one call, and all calls
+// of a reply. They leave room for other messages in the history.
 constexpr size_t kPartBytesMax = 16 * 1024;
 constexpr size_t kWordsBytesMax = 128 * 1024;
-constexpr size_t kUntoldBytesMax = 4 * kWordsBytesMax;  // and of those of several replies
+constexpr size_t kUntoldBytesMax = 4 * kWordsBytesMax;  // results of several replies
 
 std::string TransferTarget(const realtime::ToolCall& call) {
   Result<json> arguments = ParseJson(call.arguments_json);
@@ -24,7 +24,8 @@ std::string TransferTarget(const realtime::ToolCall& call) {
   return agent != arguments->end() && agent->is_string() ? agent->get<std::string>() : "";
 }
 
-// For a model that has not made these calls, or does not remember them.
+// Describes calls and results as text, for a model that did not make these calls or does not
+// remember them.
 std::string InWords(const std::vector<realtime::ToolCall>& calls,
                     const std::vector<realtime::ToolReply>& replies) {
   std::string text;
@@ -95,7 +96,7 @@ void Session::OnToolReplies(std::vector<realtime::ToolReply> replies, std::vecto
   TakeResults(done, std::move(replies), now);
 }
 
-// The calls run on, and the client sees what they return; the model wants nothing of them.
+// The calls continue and the client gets their results, but the model does not.
 void Session::OnToolsCancelled(const std::vector<realtime::ToolCall>& calls, Deadline now) {
   std::vector<RunningCalls> over;
   for (auto running = running_.begin(); running != running_.end();) {
@@ -150,7 +151,8 @@ bool Session::ToolsRun() const {
       running_, [this](const RunningCalls& calls) { return IsPresent(calls.link_number); });
 }
 
-// A provider refuses results of calls that its session does not know.
+// Sends pending results as text, because a provider refuses results of calls that its session did
+// not make.
 void Session::TellResults() {
   if (!ready_ || speaking_ || untold_.empty()) return;
   const std::string words = untold_;
@@ -158,7 +160,8 @@ void Session::TellResults() {
   ports_.link()->SendText(words);
 }
 
-// In the history they stand where they are told: behind what was said until then.
+// Puts pending results into the history at the point where they are sent: after everything that was
+// said before.
 void Session::KeepUntold() {
   if (untold_.empty()) return;
   StoreUnheard(std::nullopt);
@@ -166,11 +169,12 @@ void Session::KeepUntold() {
   answer_expected_ = true;
 }
 
-// `replies` are those of the calls beside the transfer.
+// `replies` are the results of the other calls of the same reply.
 void Session::HandOver(const std::string& target, const RunningCalls& done,
                        std::vector<realtime::ToolReply> replies, Deadline now) {
   const bool present = IsPresent(done.link_number);
-  if (!present && speaking_) OnTurnComplete(/*answer_due=*/false, now);  // of the agent before
+  // ends the answer of the previous agent
+  if (!present && speaking_) OnTurnComplete(/*answer_due=*/false, now);
   agent_ = target;
   ports_.Emit(AgentChangedEvent(target));
   speaking_ = false;
@@ -181,15 +185,15 @@ void Session::HandOver(const std::string& target, const RunningCalls& done,
     replies.push_back({done.transfer->id, done.transfer->name, R"({"result":"ok"})", false});
     return ports_.link()->SendToolReplies(replies);
   }
-  // The provider's session belongs to the agent before.
+  // The provider's session belongs to the previous agent.
   handle_.clear();
   DropNext();
   if (!present) return Move(now);
-  // Some providers tell the words late, and do not say that they will.
+  // Some providers send a transcript late and do not announce it.
   const bool unheard = sound_sent_ && Unanswered() == 0 && !input_.open();
   if (!input_expected_ && !announces_ && unheard) ExpectInput(now + times_.handover_max);
   if (!input_expected_) return Move(now);
-  // The words that led here are still to come, over the link that is left.
+  // The transcript that led to the handover is still expected over the old link.
   ready_ = false;
   rotate_at_ = kNoDeadline;
   moving_ = true;

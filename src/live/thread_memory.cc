@@ -9,7 +9,7 @@
 namespace agent_graph::live {
 namespace {
 
-// Messages of the thread that a model is told when the provider does not remember them.
+// Messages of the thread that a model gets if the provider does not remember them.
 constexpr size_t kHistoryMax = 100;
 
 }  // namespace

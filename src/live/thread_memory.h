@@ -1,4 +1,4 @@
-// What a thread remembers of sessions before.
+// Data of earlier sessions that a thread keeps.
 #pragma once
 
 #include <string>
@@ -9,9 +9,10 @@
 
 namespace agent_graph::live {
 
-// What was said; calls and their results are of no use to another model.
+// Returns the spoken and written messages. Calls and their results are omitted, because another
+// model cannot use them.
 std::vector<Message> History(const state::ThreadState& thread);
-// The provider's handle of the last session; empty: none.
+// Returns the provider's resumption handle of the last session; empty: none.
 std::string StoredHandle(const state::ThreadRecord& thread);
 
 }  // namespace agent_graph::live

@@ -11,7 +11,7 @@
 namespace agent_graph::live {
 namespace {
 
-constexpr size_t kBatchesMax = 16;  // at once, of one session
+constexpr size_t kBatchesMax = 16;  // concurrent batches of one session
 
 std::string ErrorJson(const std::string& reason) {
   std::string out = "{\"error\":";
@@ -20,7 +20,7 @@ std::string ErrorJson(const std::string& reason) {
   return out;
 }
 
-// What the tool node looks at: one message with calls and no results.
+// The state for the tool node: one message with calls and no results.
 State StateOf(const std::vector<realtime::ToolCall>& calls) {
   Message message;
   message.id = NewUuid();
@@ -66,7 +66,7 @@ void ToolCalls::Call(std::vector<realtime::ToolCall> calls, uint64_t number) {
   Batch batch{tool_node_, {}, {}};
   batch.finished.number = number;
   for (realtime::ToolCall& call : calls) {
-    // A tool may exist, but not for this session.
+    // The tool may exist, but is not offered in this session.
     if (run::FindTool(offered_, call.name) == nullptr) {
       Fail(call, "there is no tool named \"" + call.name + "\"", batch.finished);
     } else if (call.broken) {

@@ -1,4 +1,4 @@
-// The calls a live model makes, run by the ordinary tool node while sound goes on.
+// Runs the tool calls of a live model with the ordinary tool node, while the audio continues.
 #pragma once
 
 #include <deque>
@@ -18,24 +18,27 @@ namespace agent_graph::live {
 
 struct FinishedCalls {
   std::vector<realtime::ToolReply> replies;
-  std::vector<Message> messages;  // for the thread
+  std::vector<Message> messages;  // to store in the thread
   uint64_t number = 0;
 };
 
-// Everything happens on the session's engine thread; a batch that was left alone ends by itself.
+// All calls are made on the session's engine thread. Each batch runs on its own fiber, which keeps
+// this object alive until it has finished.
 class ToolCalls : public std::enable_shared_from_this<ToolCalls> {
  public:
   ToolCalls(std::shared_ptr<Journal> journal, std::function<void()> on_finished);
 
-  // The tools of the agent that speaks now.
+  // Sets the tool node and tools of the current agent.
   void Offer(std::string tool_node, run::OfferedTools tools);
   const run::OfferedTools& offered() const { return offered_; }
 
+  // Starts a batch. Calls that cannot run fail at once. Does not suspend.
   void Call(std::vector<realtime::ToolCall> calls, uint64_t number);
+  // Takes the results of a finished batch; nullopt if there is none.
   std::optional<FinishedCalls> TakeFinished();
-  // Nobody wants results any more.
+  // Discards later results. Call it before the session is destroyed.
   void Abandon() { on_finished_ = nullptr; }
-  // Waits for batches that are under way, which were cancelled.
+  // Suspends until the batches in progress have ended; cancel them before.
   void Wait(Deadline deadline);
 
  private:

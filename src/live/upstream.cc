@@ -16,7 +16,7 @@ constexpr JsonLimits kJsonLimits = {32, 10'000};
 std::optional<UpstreamFrame> ReadUpstreamFrame(bridge::SocketMessage message) {
   using Kind = UpstreamFrame::Kind;
   if (message.binary) {
-    message.payload.resize(message.payload.size() & ~size_t{1});  // whole samples
+    message.payload.resize(message.payload.size() & ~size_t{1});  // whole samples only
     if (message.payload.empty()) return std::nullopt;
     return UpstreamFrame{Kind::kAudio, std::move(message.payload)};
   }

@@ -1,4 +1,4 @@
-// What a client sends during a session, and the queue in which it waits for the model.
+// Frames of the client, and the queue in which they wait for the model.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct UpstreamFrame {
   Deadline arrived = {};
 };
 
-// Nothing for a frame that has no meaning here: it is ignored.
+// Returns nullopt for a frame that is not valid here. The caller ignores it.
 std::optional<UpstreamFrame> ReadUpstreamFrame(bridge::SocketMessage message);
 
 inline constexpr size_t kUpstreamFramesMax = 1000;

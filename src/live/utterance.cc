@@ -5,7 +5,7 @@
 namespace agent_graph::live {
 namespace {
 
-constexpr size_t kTextBytesMax = 512 * 1024;  // of one utterance; what comes then is not kept
+constexpr size_t kTextBytesMax = 512 * 1024;  // per utterance; further text is dropped
 
 }  // namespace
 
@@ -21,7 +21,8 @@ std::string Utterance::FinishPart(std::string_view whole, std::chrono::milliseco
   open_ = true;
   std::string rest;
   const std::string_view part = std::string_view(text_).substr(part_begin_);
-  // Some providers correct themselves at the end; pieces that were sent cannot be taken back.
+  // Some providers correct the transcript at the end, but pieces that were sent cannot be taken
+  // back.
   if (whole.size() > part.size() && whole.starts_with(part)) {
     rest = whole.substr(part.size());
     Add(rest, offset);

@@ -1,4 +1,4 @@
-// The transcript of what one side says in a turn, as it grows.
+// The growing transcript of one side in a turn. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -10,19 +10,19 @@ namespace agent_graph::live {
 
 class Utterance {
  public:
-  // A piece, spoken by the sound behind `offset`. Returns what of it is new.
+  // Adds a piece that is spoken in the audio after `offset`. Returns the new text.
   std::string_view Add(std::string_view piece, std::chrono::milliseconds offset);
-  // The end of a part. `whole` is all of that part, or empty where the provider does not tell.
-  // Returns what was not among the pieces.
+  // Ends a part. `whole` is the text of the whole part, or empty if the provider does not send it.
+  // Returns the text that was not among the pieces.
   std::string FinishPart(std::string_view whole, std::chrono::milliseconds offset);
-  // Forgets what was spoken behind `heard`.
+  // Removes the text that is spoken after `heard`.
   void Cut(std::chrono::milliseconds heard);
-  // The whole text, and a new beginning.
+  // Returns the whole text and resets the utterance.
   std::string Take();
 
   const std::string& text() const { return text_; }
   bool open() const { return open_; }
-  // Something will come, or has come: the utterance waits for its end.
+  // Marks the utterance as started: it has to be ended even if no text arrives.
   void Expect() { open_ = true; }
 
  private:
