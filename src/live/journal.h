@@ -40,7 +40,7 @@ class Journal : public std::enable_shared_from_this<Journal> {
 
   // Queues a message for the thread. Sets its id and time if it has none.
   void Append(Message message);
-  // An answer of the model that took so long, up to now.
+  // Adds a log entry for an answer of the model that took `duration` and ended now.
   void AddModelCall(const std::string& agent, const std::string& model, Duration duration,
                     std::string_view stop_reason);
   // Stores the provider's resumption handle in the thread's metadata, and then calls `done` on the

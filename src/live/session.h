@@ -85,8 +85,8 @@ struct SessionTimes {
   std::chrono::milliseconds leave_max{3'000};  // wait for a provider to confirm the end of a link
   // a link that was ready for this time resets the count of failures
   std::chrono::milliseconds proven_after{60'000};
-  // For words of the user to come after their sound; after an answer, where the provider does not
-  // tell that they will; and between two pieces of such words.
+  // Waits for a transcript of the user: after its audio; after an answer, for providers that do not
+  // announce transcripts; and between two pieces of a transcript.
   std::chrono::milliseconds words_max{10'000};
   std::chrono::milliseconds words_after_answer{5'000};
   std::chrono::milliseconds words_pause{1'000};
