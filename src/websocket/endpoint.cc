@@ -11,7 +11,7 @@ EndpointEvent Endpoint::Next(std::span<char>& input) {
       case ParserEvent::Kind::kNeedInput:
         return {};
       case ParserEvent::Kind::kMessage:
-        if (close_begun_) break;  // nobody waits for it any more
+        if (close_begun_) break;  // not delivered: the WebSocket is closing
         return {EndpointEvent::Kind::kMessage, event.opcode, std::move(event.payload)};
       case ParserEvent::Kind::kSkipped:
         if (close_begun_) break;
@@ -41,15 +41,15 @@ void Endpoint::TakePing(const ParserEvent& event) {
 
 void Endpoint::TakeClose(ParserEvent& event) {
   peer_done_ = true;
-  if (close_begun_) return;  // the answer to ours
+  if (close_begun_) return;  // the reply to our Close
   closed_by_peer_ = true;
-  // The peer's code comes back; without one it is an ordinary end.
+  // Echo the peer's code. A Close without a code counts as a normal end.
   Close(event.code == close_code::kNone ? close_code::kNormal : event.code, "");
   close_code_ = event.code;
 }
 
 void Endpoint::Fail(ParserEvent& event) {
-  peer_done_ = true;  // what it says after that has no meaning
+  peer_done_ = true;  // input after an error is ignored
   fault_ = std::move(event.payload);
   Close(event.code, fault_);
 }

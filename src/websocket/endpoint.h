@@ -1,5 +1,6 @@
-// The server's end of one WebSocket: what is due to the peer besides messages, and how it closes.
-// Knows no transport: bytes go in, events and bytes to write come out.
+// The server's end of a WebSocket: replies to control frames and the closing handshake. It uses no
+// transport: the caller passes bytes in and gets events and bytes to write. Not thread-safe;
+// nothing blocks.
 #pragma once
 
 #include <cstdint>
@@ -17,55 +18,57 @@ struct EndpointEvent {
   enum class Kind : uint8_t {
     kNeedInput,
     kMessage,  // `opcode`, `payload`
-    kSkipped,  // a message was passed over: an oversized one, or as SkipMessage wanted
+    kSkipped,  // a message was skipped: it was too large, or SkipMessage was called
     kAlive,    // the peer sent a control frame
-    kEnding,   // the peer closed or broke a rule: no further message will come
+    kEnding,   // the peer closed or violated the protocol: no further message follows
   };
   Kind kind = Kind::kNeedInput;
   Opcode opcode = Opcode::kText;
   std::string payload = {};
 };
 
-// Of answers to pings that a peer who does not read makes us keep.
+// Maximum bytes of pong frames that are kept for a peer that does not read.
 inline constexpr size_t kPongsBytesMax = 2048;
 
 class Endpoint {
  public:
   explicit Endpoint(ParserLimits limits) : parser_(limits) {}
 
-  // Takes bytes from the front of `input` up to the next event.
+  // Consumes bytes from the front of `input` up to the next event. Changes the bytes: it unmasks
+  // them in place.
   EndpointEvent Next(std::span<char>& input);
 
-  // Begins the closing handshake. Ignored when it has begun.
+  // Starts the closing handshake. Ignored if it has started.
   void Close(uint16_t code, std::string_view reason);
   void Ping(std::string_view payload);
-  // Nothing is kept of the message that is being read.
+  // Discards the message that is being received.
   void SkipMessage() { parser_.SkipMessage(); }
 
-  // Pong and Ping frames due now, to be written between two messages. Of more pings than
-  // kPongsBytesMax has room for only the newest are answered.
+  // Takes the Pong and Ping frames that are due. Write them between two messages. If there are more
+  // pings than fit into kPongsBytesMax, only the newest are answered.
   std::string TakeControlFrames();
-  // The Close frame, once. Nothing more may be written after it.
+  // Takes the Close frame, once. Write nothing after it.
   std::string TakeCloseFrame();
   bool has_control_frames() const { return !pongs_.empty() || ping_; }
   bool has_close_frame() const { return close_pending_; }
-  // The peer waits for no message any more: the Close frame goes before those still queued.
+  // The peer expects no more messages: write the Close frame before the messages in the queue.
   bool close_is_urgent() const { return close_pending_ && peer_done_; }
 
-  // Messages may still be written.
+  // True while messages may be written.
   bool open() const { return !close_begun_; }
-  // Our Close was taken, and the peer's came or will not be waited for: end the transport.
+  // Our Close was taken, and the peer's Close arrived or is not expected: close the transport.
   bool finished() const { return close_begun_ && !close_pending_ && peer_done_; }
-  // Our Close was taken and the peer's has not come.
+  // Our Close was taken, and the peer's Close is still expected.
   bool waits_for_close() const { return close_begun_ && !close_pending_ && !peer_done_; }
 
   size_t buffered_bytes() const { return parser_.buffered_bytes(); }
   bool in_message() const { return parser_.in_message(); }
   bool in_binary_message() const { return parser_.in_binary_message(); }
-  // For the log: the code that ended it, and whether the peer began. kAbnormal while there is none.
+  // For the log: the close code, and whether the peer closed first. kAbnormal while there is no
+  // code.
   uint16_t close_code() const { return close_code_; }
   bool closed_by_peer() const { return closed_by_peer_; }
-  // Why it failed, for the log; empty otherwise.
+  // For the log: the protocol error; empty if there is none.
   const std::string& fault() const { return fault_; }
 
  private:
@@ -74,10 +77,11 @@ class Endpoint {
   void Fail(ParserEvent& event);
 
   Parser parser_;
-  std::string pongs_;  // frames that were not taken
+  std::string pongs_;  // Pong frames that were not taken
   std::optional<std::string> ping_;
   bool close_begun_ = false;
-  bool close_pending_ = false;  // begun, the frame was not taken
+  // The closing handshake has started and the Close frame was not taken.
+  bool close_pending_ = false;
   bool peer_done_ = false;
   bool closed_by_peer_ = false;
   uint16_t sent_code_ = close_code::kNone;

@@ -23,7 +23,7 @@ bool HasToken(const bridge::HeaderList& headers, std::string_view name, std::str
   });
 }
 
-// A field that must be there once.
+// Returns a header that must occur exactly once; otherwise nullopt.
 std::optional<std::string_view> SingleField(const bridge::HeaderList& headers,
                                             std::string_view name) {
   std::optional<std::string_view> found;

@@ -1,4 +1,4 @@
-// The opening handshake, as far as it needs no server.
+// The opening handshake of RFC 6455, without a transport. Functions are pure and thread-safe.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace agent_graph::websocket {
 
-// What is wrong with a request that should open a WebSocket.
+// The fault of an opening request.
 struct HandshakeFault {
-  int status = 400;  // 426 for a version that is not spoken here
+  int status = 400;  // 426 for an unsupported version
   std::string_view text;
 };
 
@@ -20,17 +20,17 @@ struct HandshakeFault {
 std::vector<std::string_view> HeaderTokens(const bridge::HeaderList& headers,
                                            std::string_view name);
 
-// The client asks for an upgrade to a WebSocket, well or badly.
+// True if the client asks for an upgrade to a WebSocket, even if the request is not valid.
 bool AsksForWebSocket(const bridge::HeaderList& headers);
 
-// Nothing when the headers of a GET over HTTP/1.1 are a complete handshake.
+// Returns nullopt if the headers of a GET over HTTP/1.1 are a valid handshake.
 std::optional<HandshakeFault> CheckHandshake(const bridge::HeaderList& headers);
 
-// Sec-WebSocket-Accept for a valid Sec-WebSocket-Key.
+// Returns Sec-WebSocket-Accept for a valid Sec-WebSocket-Key.
 std::string AcceptKey(std::string_view key);
 
-// The first offered sub-protocol that the service speaks, or empty: a client that offered one gives
-// up unless one of its own comes back.
+// Returns the first offered sub-protocol that the service supports, or empty. A client that offered
+// sub-protocols fails the connection unless it gets one of them.
 std::string_view ChooseSubprotocol(const bridge::HeaderList& headers,
                                    const std::vector<std::string>& spoken);
 

@@ -5,7 +5,8 @@
 namespace agent_graph::websocket {
 
 void Unmask(std::span<char> bytes, const MaskingKey& key, uint64_t offset) {
-  // The key twice, turned to the piece's position: every word then takes the same eight bytes.
+  // The key twice, rotated to the offset of the piece: every 8-byte word is then masked with the
+  // same bytes.
   std::array<uint8_t, sizeof(uint64_t)> turned;
   for (size_t i = 0; i < turned.size(); ++i) turned[i] = key[(offset + i) % key.size()];
   uint64_t word_key;

@@ -23,7 +23,7 @@ size_t ExtendedLengthBytes(uint8_t length) {
 
 }  // namespace
 
-// The functions below are true when `event` tells something.
+// The functions below return true if they have set `event`.
 
 ParserEvent Parser::Next(std::span<char>& input) {
   ParserEvent event;
@@ -52,7 +52,7 @@ ParserEvent Parser::Next(std::span<char>& input) {
   }
 }
 
-// True when the part of the header that is needed next is whole.
+// Returns true when the next part of the header is complete.
 bool Parser::TakeHeader(std::span<char>& input) {
   size_t taken = std::min(header_needed_ - header_size_, input.size());
   std::copy_n(input.begin(), taken, header_.begin() + header_size_);
@@ -133,7 +133,7 @@ bool Parser::BeginDataFrame(ParserEvent& event) {
     utf8_.Reset();
   }
   if (skipping_) return false;
-  // Nothing overflows: what is stored is below the message limit.
+  // No overflow: message_ is never larger than the limit.
   if (length_ <= limits_.frame_bytes_max && length_ <= limits_.message_bytes_max &&
       message_.size() <= limits_.message_bytes_max - length_) {
     return false;

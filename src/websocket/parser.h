@@ -1,4 +1,4 @@
-// The frames of a client, out of a stream of bytes cut anywhere.
+// Parses the frames of a client from a stream of bytes that may be cut anywhere.
 #pragma once
 
 #include <array>
@@ -16,24 +16,24 @@ namespace agent_graph::websocket {
 
 enum class Oversize : uint8_t {
   kFail,  // the connection fails with 1009
-  kSkip,  // the message is passed over without being stored, and the next one is read
+  kSkip,  // the message is skipped without being stored, and parsing continues
 };
 
 struct ParserLimits {
   uint64_t frame_bytes_max = 1024 * 1024;
-  uint64_t message_bytes_max = 1024 * 1024;  // the sum of a message's fragments
+  uint64_t message_bytes_max = 1024 * 1024;  // sum of a message's fragments
   Oversize oversize = Oversize::kFail;
 };
 
 struct ParserEvent {
   enum class Kind : uint8_t {
-    kNeedInput,  // nothing until there are more bytes
-    kMessage,    // a whole message: `opcode` (text or binary), `payload`
-    kSkipped,    // a message over a limit has passed
+    kNeedInput,  // more bytes are needed
+    kMessage,    // a complete message: `opcode` (text or binary), `payload`
+    kSkipped,    // the end of a message that was skipped
     kPing,       // `payload`
     kPong,       // `payload`
     kClose,      // `code` (kNone when the frame has none), `payload` is the reason
-    kFailed,     // the peer broke a rule: close with `code`; `payload` says which
+    kFailed,     // the peer violated the protocol: close with `code`; `payload` is the reason
   };
   Kind kind = Kind::kNeedInput;
   Opcode opcode = Opcode::kText;
@@ -41,25 +41,26 @@ struct ParserEvent {
   std::string payload = {};
 };
 
-// Holds one message at most, and of that only what has arrived: lengths that a peer claims are
-// checked and never allocated. Rules are enforced as soon as the offending byte is there.
+// Stores at most one message, and only the bytes that have arrived: a length that the peer claims
+// is checked but not allocated. Each rule is checked as soon as the offending byte has arrived. Not
+// thread-safe.
 class Parser {
  public:
   explicit Parser(ParserLimits limits) : limits_(limits) {}
 
-  // Takes bytes from the front of `input`, unmasking them there, up to the next event. After
-  // kClose or kFailed it swallows everything.
+  // Consumes bytes from the front of `input` up to the next event, and unmasks them in place. After
+  // kClose or kFailed it discards all input.
   ParserEvent Next(std::span<char>& input);
 
-  // The message that is open is passed over and told as kSkipped, like one over a limit.
+  // Discards the current message and reports it as kSkipped, like one that is too large.
   void SkipMessage();
-  // Messages are read over from now on, the one that is open included; frames keep their rules.
+  // Discards all messages from now on, including the current one. Frames are still checked.
   void DropMessages();
 
-  // A message or frame is open: the bytes so far are not all of it.
+  // True if a message or frame is incomplete.
   bool in_message() const { return in_message_ || state_ != State::kHeader || header_size_ > 0; }
   bool in_binary_message() const { return in_message_ && message_opcode_ == Opcode::kBinary; }
-  // The part of a message that waits for its rest.
+  // Bytes of an incomplete message.
   size_t buffered_bytes() const { return message_.size(); }
 
  private:
@@ -83,7 +84,7 @@ class Parser {
   size_t header_size_ = 0;
   size_t header_needed_ = 2;
 
-  // The frame whose payload is being read.
+  // State of the frame whose payload is being read.
   Opcode opcode_ = Opcode::kContinuation;
   bool final_ = false;
   MaskingKey key_{};
@@ -91,7 +92,7 @@ class Parser {
   uint64_t taken_ = 0;
   std::string control_;
 
-  // The message its data belongs to.
+  // State of the message that the frame belongs to.
   bool in_message_ = false;
   bool skipping_ = false;
   bool dropping_ = false;  // every message

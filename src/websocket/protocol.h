@@ -1,4 +1,4 @@
-// The vocabulary of RFC 6455.
+// Constants and frames of RFC 6455.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ inline constexpr uint16_t kInternal = 1011;
 inline constexpr uint16_t kTryAgainLater = 1013;
 }  // namespace close_code
 
-// Payload lengths that stand for a length of 16 or 64 bits after them.
+// Values of the 7-bit length that announce a length of 16 or 64 bits.
 inline constexpr uint8_t kLength16 = 126;
 inline constexpr uint8_t kLength64 = 127;
 
@@ -42,12 +42,13 @@ constexpr bool IsControl(Opcode opcode) {
   return (static_cast<uint8_t>(opcode) & 0x8) != 0;
 }
 
-// True for codes that may travel in a Close frame.
+// True for codes that a Close frame may contain.
 bool IsSendableCloseCode(uint16_t code);
 
-// Appends a whole, unmasked frame.
+// Appends a complete, unmasked frame.
 void AppendFrame(std::string& out, Opcode opcode, std::string_view payload);
-// A Close frame; a reason that is too long is cut between two characters. `code` kNone sends none.
+// Appends a Close frame. A reason that is too long is cut at a character boundary. kNone sends no
+// code.
 void AppendCloseFrame(std::string& out, uint16_t code, std::string_view reason);
 
 }  // namespace agent_graph::websocket

@@ -31,7 +31,7 @@ bool Utf8Validator::Feed(std::string_view bytes) {
   return true;
 }
 
-// The bounds of the second byte exclude overlong forms, surrogates and what is above U+10FFFF.
+// The bounds of the second byte exclude overlong forms, surrogates and values above U+10FFFF.
 bool Utf8Validator::FeedByte(uint8_t byte) {
   if (remaining_ > 0) {
     if (byte < lowest_ || byte > highest_) return false;

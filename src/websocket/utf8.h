@@ -1,4 +1,4 @@
-// UTF-8 validation of a text that arrives in pieces.
+// Validates UTF-8 text that arrives in pieces.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,18 @@ namespace agent_graph::websocket {
 
 class Utf8Validator {
  public:
-  // False at the first byte that no valid text can have there. Not to be called again after that.
+  // Returns false at the first byte that cannot be part of a valid text. Do not call it again after
+  // that.
   bool Feed(std::string_view bytes);
-  // The text may end here: no character is left open.
+  // True if the text may end here: no character is incomplete.
   bool complete() const { return remaining_ == 0; }
   void Reset() { *this = Utf8Validator(); }
 
  private:
   bool FeedByte(uint8_t byte);
 
-  int remaining_ = 0;      // bytes until the character is whole
-  uint8_t lowest_ = 0x80;  // what its next byte may be
+  int remaining_ = 0;      // missing bytes of the current character
+  uint8_t lowest_ = 0x80;  // bounds of its next byte
   uint8_t highest_ = 0xBF;
 };
 
