@@ -25,7 +25,7 @@ bool IsPort(std::string_view text) {
   return ParseNumber(text, 65535U, port);
 }
 
-// The address alone, as inet_pton reads it; empty when what surrounds it is malformed.
+// Returns the address part for inet_pton; empty if brackets or port are malformed.
 std::string_view WithoutPort(std::string_view text) {
   if (text.starts_with('[')) {
     size_t close = text.find(']');
@@ -89,7 +89,7 @@ std::optional<AddressRange> ParseAddressRange(std::string_view text) {
     if (!ParseNumber(text.substr(slash + 1), v4 ? 32U : 128U, bits)) return std::nullopt;
     range.prefix_bits = static_cast<uint8_t>(bits + (v4 ? kMappedBits : 0));
   }
-  // A network with bits of a host is a slip of the pen.
+  // A network with host bits set is a typing error.
   for (int bit = range.prefix_bits; bit < 128; ++bit) {
     if (network->bytes[bit / 8] & (0x80 >> (bit % 8))) return std::nullopt;
   }

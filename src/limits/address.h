@@ -1,4 +1,4 @@
-// Addresses of clients and of the proxies before them.
+// IP addresses and ranges of clients and proxies.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace agent_graph::limits {
 
-// An IPv4 address is kept as the IPv6 address that maps it, so that both spellings are one client.
+// Stores an IPv4 address as an IPv4-mapped IPv6 address, so that both forms are the same client.
 struct Address {
   std::array<uint8_t, 16> bytes{};
 
@@ -18,19 +18,19 @@ struct Address {
   friend bool operator==(const Address&, const Address&) = default;
 };
 
-// "192.0.2.1", "192.0.2.1:443", "2001:db8::1", "[2001:db8::1]", "[2001:db8::1]:443"; blanks around
-// it are ignored.
+// Parses "192.0.2.1", "192.0.2.1:443", "2001:db8::1", "[2001:db8::1]" or "[2001:db8::1]:443";
+// ignores blanks around it. nullopt: not an address.
 std::optional<Address> ParseAddress(std::string_view text);
 
-// "10.0.0.0/8", "2001:db8::/32", or a single address.
+// A range such as "10.0.0.0/8" or "2001:db8::/32", or a single address.
 struct AddressRange {
   Address network;
-  uint8_t prefix_bits = 128;  // of the mapped form
+  uint8_t prefix_bits = 128;  // of the IPv6 form
 
   bool Contains(const Address& address) const;
 };
 
-// Nothing when `text` is no range, or has bits outside its prefix.
+// Returns nullopt if `text` is not a range or has host bits set.
 std::optional<AddressRange> ParseAddressRange(std::string_view text);
 
 }  // namespace agent_graph::limits

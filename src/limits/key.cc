@@ -6,7 +6,7 @@
 namespace agent_graph::limits {
 namespace {
 
-// The n-th entry from the right, counted from 1; empty when there are fewer.
+// Returns the n-th entry from the right, counted from 1; empty if there are fewer.
 std::string_view EntryFromRight(std::string_view list, uint32_t n) {
   for (;;) {
     size_t comma = list.rfind(',');
@@ -51,7 +51,7 @@ std::string BucketKey(const RateLimitOptions& options, std::string_view client_a
   return "ip:" + std::string(client_address);
 }
 
-// A route answers with and without a slash at its end.
+// Routes match with and without a trailing slash, so both forms are excluded.
 bool IsExcluded(const RateLimitOptions& options, std::string_view path) {
   return std::ranges::any_of(options.exclude_paths, [&](std::string_view excluded) {
     return WithoutSlash(excluded) == WithoutSlash(path);

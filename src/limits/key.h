@@ -1,4 +1,4 @@
-// Whom a request is counted for.
+// Rate-limit bucket keys.
 #pragma once
 
 #include <string>
@@ -8,15 +8,18 @@
 
 namespace agent_graph::limits {
 
-// `peer` is the connection's address as nginx has it, without a port ("unix:" for a local socket);
-// `forwarded_for` all X-Forwarded-For lines in order, joined by commas.
+// Returns the address of the client. `peer` is the connection's address as nginx reports it,
+// without a port ("unix:" for a local socket); `forwarded_for` contains all X-Forwarded-For lines
+// in order, joined by commas.
 std::string ClientAddress(const RateLimitOptions& options, std::string_view peer,
                           std::string_view forwarded_for);
 
-// An empty `user_id` is counted by address: a credential that was refused buys no bucket.
+// Returns the bucket key of a request. An empty `user_id` is counted by address, so that refused
+// credentials get no bucket of their own.
 std::string BucketKey(const RateLimitOptions& options, std::string_view client_address,
                       std::string_view user_id);
 
+// True if the rate limit does not apply to `path`.
 bool IsExcluded(const RateLimitOptions& options, std::string_view path);
 
 }  // namespace agent_graph::limits

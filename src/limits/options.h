@@ -1,4 +1,4 @@
-// What a rate limit is, apart from where it is counted.
+// Options of a rate limit, for all backends.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ struct RateLimitOptions {
   By by = By::kAddress;
   Scope scope = Scope::kNginx;
   Backend backend = Backend::kMemory;
-  std::string redis_url;  // of kRedis; never logged
+  std::string redis_url;  // for kRedis; never logged
   std::string redis_prefix = "svc:rate-limit";
-  bool fail_open = true;                      // while Redis does not answer
-  std::vector<std::string> exclude_paths;     // compared as a whole
-  bool trusted_proxy_headers = false;         // X-Forwarded-For names the client
+  bool fail_open = true;                      // admit requests while Redis does not answer
+  std::vector<std::string> exclude_paths;     // compared with the whole path
+  bool trusted_proxy_headers = false;         // X-Forwarded-For contains the client's address
   uint32_t trusted_proxy_hops = 1;            // counted from the right
-  std::vector<AddressRange> trusted_proxies;  // who may say so; empty: anybody
+  std::vector<AddressRange> trusted_proxies;  // proxies whose header is trusted; empty: any
 };
 
 }  // namespace agent_graph::limits

@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kMillisPerSecond = 1000;
 
-// What a client is told to wait: whole seconds, always enough.
+// Returns the waiting time for the client in whole seconds, rounded up.
 uint32_t WaitSeconds(uint32_t wait_ms) {
   return std::max<uint32_t>(1, (wait_ms + kMillisPerSecond - 1) / kMillisPerSecond);
 }
@@ -61,8 +61,8 @@ bool RateTable::IsFree(const Place& place, Millis now) const {
   return place.key == Hash128{} || now - place.last_used > header_->shape.window_ms;
 }
 
-// The key's own place, else a free one of the bucket with more of them, else the least recently
-// used.
+// Returns the key's own place, or a free place of the bucket that has more of them, or the least
+// recently used place.
 RateTable::Place& RateTable::Choose(const Hash128& hash, Millis now, bool& evicted) const {
   Place* free = nullptr;
   Place* oldest = nullptr;

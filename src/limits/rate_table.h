@@ -1,8 +1,8 @@
-// The windows of many keys in one block of memory, which may be shared between processes.
+// Rate-limit windows of many keys in one block of memory, which processes may share.
 //
-// No pointers and no lists: a key has two buckets of a few places each, and a process that dies in
-// the middle of a change spoils at most one place. When both buckets are full of keys that are
-// still counting, the one that was not used for longest gives way.
+// The table has no pointers and no lists: a key has two buckets of kWays places each, and a process
+// that dies during a change damages at most one place. If both buckets are full of active keys, the
+// least recently used key is evicted.
 #pragma once
 
 #include <cstddef>
@@ -20,29 +20,32 @@ struct RateDecision {
   uint32_t limit = 0;
   uint32_t remaining = 0;
   uint32_t reset_after_seconds = 0;
-  bool evicted = false;  // another key lost its count
+  bool evicted = false;  // another key was evicted and lost its count
 };
 
-// Not thread-safe: whoever shares the memory holds a lock around Check, and reads the clock inside.
+// Not thread-safe: processes that share the memory must hold a lock around Check and read the clock
+// while they hold it. Never blocks.
 class RateTable {
  public:
   static constexpr size_t kKeysMin = 512;
   static constexpr size_t kKeysMax = 128 * 1024;
 
   static WindowShape ShapeOf(const RateLimitOptions& options);
-  // What the table needs at least, and what it can make use of at most.
+  // Minimum bytes of a table, and the maximum that a table can use.
   static size_t BytesMin(const RateLimitOptions& options);
   static size_t BytesMax(const RateLimitOptions& options);
 
-  // Makes `memory` (aligned to 8, at least BytesMin) an empty table of that size.
+  // Initializes `memory` (aligned to 8 bytes, at least BytesMin) as an empty table of `bytes`
+  // bytes.
   static void Format(void* memory, size_t bytes, const RateLimitOptions& options,
                      const HashKey& seed);
-  // Whether `memory` was formatted for the same limit.
+  // True if `memory` was formatted for the same limit.
   static bool Fits(const void* memory, const RateLimitOptions& options);
 
-  // A view of formatted memory.
+  // Uses memory that was formatted. Does not own it.
   explicit RateTable(void* memory) : header_(static_cast<Header*>(memory)) {}
 
+  // Counts a request of `key` and decides about it. `now` must not decrease from call to call.
   RateDecision Check(std::string_view key, Millis now);
   size_t capacity() const { return header_->buckets * kWays; }
 
@@ -57,7 +60,7 @@ class RateTable {
     HashKey seed;
   };
   struct Place {
-    Hash128 key;  // zeros: free
+    Hash128 key;  // zero: free
     Millis last_used;
     // The window's record follows.
     void* record() { return this + 1; }

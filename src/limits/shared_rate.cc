@@ -8,8 +8,8 @@
 namespace agent_graph::limits {
 namespace {
 
-// A set of what was admitted, by time in microseconds. Returns {admitted, remaining, microseconds
-// until there is room}. Refused requests leave nothing behind.
+// Keeps the admitted requests in a sorted set by time in microseconds. Returns {admitted,
+// remaining, microseconds until there is room}. Refused requests are not stored.
 constexpr std::string_view kScript = R"lua(
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -26,7 +26,8 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2] * 1000 + 1000)
 return {1, limit - count - 1, 0}
 )lua";
 
-// What comes all at once is counted one by one; who would have to wait longer comes again.
+// Maximum wait for Redis when many requests arrive at once and are counted one by one. A client
+// that would wait longer gets 429 and retries.
 constexpr std::chrono::milliseconds kCrowdPatience{2'000};
 
 constexpr int64_t kMicrosPerSecond = 1'000'000;
@@ -70,7 +71,7 @@ std::optional<RateDecision> SharedRate::Check(const std::string& key) {
 }
 
 std::optional<RateDecision> SharedRate::Ask(const std::string& key) {
-  // Members must differ, also those of one microsecond.
+  // Members must be unique, also for requests in the same microsecond.
   Result<net::RedisReply> reply = link_.Call(
       {"EVAL", std::string(kScript), "1", options_.redis_prefix + ":" + key,
        std::to_string(options_.requests), std::to_string(options_.window_seconds), NewUuid()},

@@ -12,15 +12,16 @@
 
 namespace agent_graph::limits {
 
-// Thread-safe; calls on fibers. Never more than the limit in any window, by Redis' clock.
+// Thread-safe. Check runs on a fiber and suspends it. No window, measured by the clock of Redis,
+// ever admits more than the limit.
 class SharedRate {
  public:
-  // Null for a limit that is not counted in Redis. `options` outlive it.
+  // Returns null for a limit that is not counted in Redis. `options` must outlive the object.
   static Result<std::unique_ptr<SharedRate>> Create(const RateLimitOptions& options,
                                                     net::RedisLink::Warn warn);
 
-  // Nothing: Redis does not answer, and what that means is the configuration's to say. A crowd that
-  // Redis cannot be asked about in time is refused for a second.
+  // Counts a request of `key`. nullopt: Redis did not answer, and the caller follows `fail_open`.
+  // If too many requests wait for Redis, the request is refused for a second.
   std::optional<RateDecision> Check(const std::string& key);
   const SharedRateCounters& counters() const { return counters_; }
 

@@ -1,4 +1,4 @@
-// What a rate limit in Redis tells the status page of its worker.
+// Counters of a rate limit in Redis, for the status page of the worker.
 #pragma once
 
 #include <atomic>
@@ -6,11 +6,11 @@
 
 namespace agent_graph::limits {
 
-// Only grows. Thread-safe.
+// Counters only increase. Thread-safe.
 struct SharedRateCounters {
   std::atomic<uint64_t> admitted{0};
-  std::atomic<uint64_t> refused{0};    // also for want of an answer
-  std::atomic<uint64_t> unchecked{0};  // let through for want of an answer
+  std::atomic<uint64_t> refused{0};    // includes requests refused because Redis did not answer
+  std::atomic<uint64_t> unchecked{0};  // admitted because Redis did not answer
 };
 
 }  // namespace agent_graph::limits

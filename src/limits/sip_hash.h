@@ -1,4 +1,5 @@
-// SipHash-2-4 with 128 bits of output: a keyed hash whose collisions a client cannot compute.
+// SipHash-2-4 with 128 bits of output: a keyed hash. A client without the key cannot compute
+// collisions.
 #pragma once
 
 #include <array>

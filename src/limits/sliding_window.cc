@@ -6,17 +6,18 @@
 namespace agent_graph::limits {
 namespace {
 
-// One more on each side than the window has: it begins and ends inside of sub-windows.
+// Two more than sub-windows: a window starts and ends in the middle of a sub-window.
 constexpr uint32_t kCounters = WindowShape::kSubWindows + 2;
 
-// A ring of the low halves of times; none is older than two windows, so that they suffice.
+// A ring buffer of the low 32 bits of times. They suffice, because no time is older than two
+// windows.
 struct ExactRecord {
-  uint64_t span;  // index of the oldest and number of times: one store changes both
+  uint64_t span;  // index of the oldest time and their number; one store changes both
   uint32_t times[];
 };
 
 struct CountedRecord {
-  uint64_t newest;  // sub-window, counted since the clock began
+  uint64_t newest;  // sub-window, counted from the start of the clock
   uint32_t counts[kCounters];
 };
 
@@ -24,7 +25,8 @@ WindowDecision CheckExact(const WindowShape& shape, ExactRecord& record, Millis 
   auto oldest = static_cast<uint32_t>(record.span >> 32);
   auto count = static_cast<uint32_t>(record.span);
   const auto now_low = static_cast<uint32_t>(now);
-  // Times are cut to milliseconds: only a difference above the window is surely a window.
+  // Times are truncated to milliseconds, so only a difference above the window is certainly a whole
+  // window.
   while (count > 0 && now_low - record.times[oldest] > shape.window_ms) {
     oldest = (oldest + 1) % shape.requests;
     --count;

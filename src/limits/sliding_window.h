@@ -1,8 +1,9 @@
-// How often something happened in the last window, in plain memory that processes may share.
+// Sliding-window counters in plain memory, which processes may share.
 //
-// Up to kExactMax requests the time of each is kept. Above, the window is cut into sub-windows
-// whose requests count until the whole sub-window has left the window. Either way no window of that
-// length ever holds more than the limit. A process that dies in the middle leaves a usable record.
+// Up to kExactMax requests the time of each request is stored. Above that, the window is divided
+// into sub-windows, and a request counts until its whole sub-window has left the window. In both
+// cases no window ever admits more than the limit. A process that dies during a call leaves a
+// usable record.
 #pragma once
 
 #include <cstddef>
@@ -21,18 +22,19 @@ struct WindowShape {
   uint32_t window_ms = 0;
 
   bool exact() const { return requests <= kExactMax; }
-  size_t bytes() const;  // of a record; a multiple of 8
+  size_t bytes() const;  // size of a record; a multiple of 8
   friend bool operator==(const WindowShape&, const WindowShape&) = default;
 };
 
 struct WindowDecision {
   bool admitted = false;
   uint32_t remaining = 0;
-  uint32_t wait_ms = 0;  // of a refusal: until the oldest request leaves the window
+  uint32_t wait_ms = 0;  // after a refusal: milliseconds until the oldest request leaves the window
 };
 
-// `record` is shape.bytes() long, aligned to 8, and zeroed before its first use and whenever it was
-// not used for longer than a window. Time never goes back from call to call.
+// Counts a request at `now` and decides about it. `record` has shape.bytes() bytes, is aligned to
+// 8, and is zeroed before its first use and after each pause longer than a window. `now` must not
+// decrease from call to call. Not thread-safe.
 WindowDecision CheckWindow(const WindowShape& shape, void* record, Millis now);
 
 }  // namespace agent_graph::limits
