@@ -14,8 +14,8 @@
 namespace agent_graph::telemetry {
 namespace {
 
-constexpr size_t kBatchBytes = 256 * 1024;  // a queue this long is sent without waiting for more
-constexpr int kTriesMax = 4;                // of sending a batch
+constexpr size_t kBatchBytes = 256 * 1024;  // a queue of this size is sent without waiting for more
+constexpr int kTriesMax = 4;                // attempts to send a batch
 constexpr std::chrono::milliseconds kRetryDelay{500};
 constexpr std::chrono::milliseconds kRetryDelayMax{30'000};
 constexpr std::chrono::minutes kWarningInterval{1};
@@ -43,7 +43,7 @@ Attributes Resource(const settings::Settings& settings) {
           {"telemetry.sdk.language", std::string("cpp")}};
 }
 
-// What the specification of OTLP calls retryable.
+// Status codes that the OTLP specification calls retryable.
 bool IsRetryable(int status) {
   return status == 429 || status == 502 || status == 503 || status == 504;
 }
@@ -62,7 +62,7 @@ void Exporter::Start(runtime::Runtime& runtime) {
 }
 
 void Exporter::Offer(run::RunRecord record) {
-  // Whoever began a trace decides about it.
+  // If the request belongs to a trace of its client, the client has decided about sampling.
   const bool begins = record.trace_parent.empty();
   if (begins && RandomUint64() % kSampleScale >= options_.sample_millionths) return;
   const size_t bytes = record.Bytes();
@@ -89,14 +89,15 @@ void Exporter::Close(runtime::Runtime& runtime, std::chrono::milliseconds patien
     close_by_ = close_by;
   }
   wake_.Notify();
-  // A request that was under way before does not know of this deadline.
+  // A request that was in flight before does not have this deadline, so it is cancelled here.
   runtime.Spawn([this, close_by] {
     ended_.Wait(nullptr, close_by);
     cancellation_.Cancel(runtime::CancelReason::kShutdown);
   });
 }
 
-// A timer tells when the interval is over; the signal, when there is enough or the end has come.
+// Waits until the interval has ended, the queue has a full batch, or Close was called. Returns
+// false after Close.
 bool Exporter::WaitForWork() {
   wake_.Wait(nullptr, DeadlineAfter(std::chrono::milliseconds(options_.interval_ms)));
   std::lock_guard lock(mutex_);
@@ -176,7 +177,7 @@ Status Exporter::Post(const std::string& body, Try& state) {
     request.deadline = std::min(request.deadline, close_by_);
   }
   request.reply_bytes_max = kReplyBytesMax;
-  request.once = state.last;  // on a kept connection it might be sent twice
+  request.once = state.last;  // a request on a reused connection might be sent twice
   AG_ASSIGN_OR_RETURN(auto call, client_.Start(std::move(request), cancellation_));
   Result<const net::HttpHead*> head = call->ReadHead();
   state.sends = call->sends();

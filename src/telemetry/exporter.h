@@ -1,4 +1,4 @@
-// Sends finished runs to an OpenTelemetry collector, as OTLP over HTTP in JSON.
+// Exports finished runs to an OpenTelemetry collector: OTLP over HTTP in JSON.
 #pragma once
 
 #include <chrono>
@@ -21,9 +21,9 @@ class Runtime;
 
 namespace agent_graph::telemetry {
 
-// Runs hand over what they did and go on; one fiber turns it into spans and sends them in batches.
-// The queue is bounded by bytes: when the collector is slow or gone, runs are left out of the
-// export, and a warning says how many.
+// Runs offer their records and continue; one fiber converts them to spans and sends them in
+// batches. The queue is limited in bytes. If the collector is slow or unreachable, runs are dropped
+// from the export, and a warning reports how many.
 class Exporter {
  public:
   using LogFunction = std::function<void(const std::string& line)>;
@@ -33,12 +33,12 @@ class Exporter {
   Exporter(const Exporter&) = delete;
   Exporter& operator=(const Exporter&) = delete;
 
-  // Spawns the fiber, which lives until Close. It uses this object: stop the runtime before
+  // Starts the fiber, which runs until Close. The fiber uses this object: stop the runtime before
   // destroying it.
   void Start(runtime::Runtime& runtime);
-  // Thread-safe; never waits.
+  // Queues a record, or drops it if the queue is full. Thread-safe; never blocks.
   void Offer(run::RunRecord record);
-  // Has what is queued sent, for at most `patience`, and the fiber end. Returns at once.
+  // Ends the fiber after it has sent the queue, for at most `patience`. Returns at once.
   void Close(runtime::Runtime& runtime, std::chrono::milliseconds patience);
 
  private:
@@ -51,14 +51,14 @@ class Exporter {
   bool WaitForWork();
   Batch TakeBatch();
   void Send(const Batch& batch, runtime::Runtime& runtime);
-  // Ok, or why the collector has not got it; `again` when the same may succeed later.
-  // One try of sending a batch: `last` is set by the caller, the rest by Post.
+  // The state of an attempt to send a batch. The caller sets `last`, Post the other members.
   struct Try {
     bool last = false;
-    bool again = false;  // worth another try
+    bool again = false;  // another attempt may succeed
     int sends = 0;
-    std::chrono::milliseconds delay;  // until the next one
+    std::chrono::milliseconds delay;  // before the next attempt
   };
+  // Sends a batch once. Ok, or the reason why the collector has not received it.
   Status Post(const std::string& body, Try& state);
   void ReportDropped();
 
@@ -67,16 +67,16 @@ class Exporter {
   const Attributes resource_;
   const net::HttpClient client_;
   const LogFunction warn_;
-  const runtime::Cancellation cancellation_;  // of requests, when closing takes too long
+  const runtime::Cancellation cancellation_;  // of requests, if closing takes too long
 
   std::mutex mutex_;
   Batch queue_;                      // guarded by mutex_
   bool closing_ = false;             // guarded by mutex_
   Deadline close_by_ = kNoDeadline;  // guarded by mutex_
-  uint64_t dropped_ = 0;             // guarded by mutex_; since the last warning
-  Deadline next_warning_ = {};       // of the fiber
-  runtime::Signal wake_;             // there is something to do
-  runtime::Signal ended_;            // the fiber has done its last
+  uint64_t dropped_ = 0;             // guarded by mutex_; runs since the last warning
+  Deadline next_warning_ = {};       // used by the fiber only
+  runtime::Signal wake_;             // there is work
+  runtime::Signal ended_;            // the fiber has ended
 };
 
 }  // namespace agent_graph::telemetry

@@ -1,6 +1,7 @@
-// The body of POST /v1/traces: opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest in
-// the JSON form of protocol buffers, with OTLP's exceptions: ids are hex digits, enumerations
-// numbers. 64-bit integers are strings.
+// Writes the body of POST /v1/traces:
+// opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest in the JSON encoding of protocol
+// buffers, with OTLP's exceptions: ids are hex digits, enumerations are numbers. 64-bit integers
+// are strings.
 #pragma once
 
 #include <string>

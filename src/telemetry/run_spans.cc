@@ -37,15 +37,15 @@ bool IsTrueAt(const json& object, const char* key) {
   return found != object.end() && found->is_boolean() && found->get<bool>();
 }
 
-// `error.type` as the semantic conventions have it: their own words where they have one, else a
-// name of few values.
+// Returns `error.type` by the semantic conventions: their own value if there is one, otherwise a
+// name with few distinct values.
 std::string ErrorType(const std::string& code) {
   if (code.empty() || code == "INTERNAL" || code == "UNKNOWN") return "_OTHER";
   if (code == "DEADLINE_EXCEEDED") return "timeout";
   return LowerCase(code);
 }
 
-// Follows one run through its log.
+// Builds the spans of a run from its log entries.
 class RunSpans {
  public:
   RunSpans(const run::RunRecord& record, const std::optional<TraceParent>& parent,
@@ -87,7 +87,7 @@ class RunSpans {
       root.attributes.emplace_back("gen_ai.usage.input_tokens", input_tokens_);
       root.attributes.emplace_back("gen_ai.usage.output_tokens", output_tokens_);
     }
-    // What was in progress when the run ended ended with it.
+    // Spans that were open when the run ended get the end time of the run.
     for (Span& span : spans_) {
       if (span.end_micros == 0) span.end_micros = record_.finished_micros;
       span.end_micros = std::max(span.end_micros, span.start_micros);
@@ -153,14 +153,15 @@ class RunSpans {
                                  std::vector<std::string>{TextAt(fields, "stop_reason")});
     const int64_t input = IntegerAt(fields, "input_tokens");
     const int64_t output = IntegerAt(fields, "output_tokens");
-    if (input + output == 0) return;  // the provider did not tell
+    if (input + output == 0) return;  // the provider did not report usage
     span.attributes.emplace_back("gen_ai.usage.input_tokens", input);
     span.attributes.emplace_back("gen_ai.usage.output_tokens", output);
     input_tokens_ += input;
     output_tokens_ += output;
   }
 
-  // Entries of calls are written when all are done; they tell when each began and ended.
+  // Entries of tool calls are written after all calls have ended; each contains its own start and
+  // end time.
   void StartTool(const json& fields, int64_t micros) {
     const int64_t started = IntegerAt(fields, "micros");
     const std::string tool = TextAt(fields, "tool");
@@ -187,7 +188,7 @@ class RunSpans {
   const ModelIdentities& models_;
   const std::string trace_id_;
   std::vector<Span> spans_;
-  size_t node_ = kRoot;                            // the node in progress
+  size_t node_ = kRoot;                            // span of the current node
   std::unordered_map<std::string, size_t> tools_;  // call id → span
   int64_t input_tokens_ = 0;
   int64_t output_tokens_ = 0;

@@ -1,5 +1,6 @@
-// A run as spans: the run, its nodes, and the model and tool calls within them, named and described
-// by OpenTelemetry's semantic conventions for generative AI. What was said is not exported.
+// Converts a run to spans: the run, its nodes, and their model and tool calls, with names and
+// attributes of OpenTelemetry's semantic conventions for generative AI. Contents of messages are
+// not exported.
 #pragma once
 
 #include <map>
@@ -11,14 +12,15 @@
 
 namespace agent_graph::telemetry {
 
-// What a graph calls a model → who answers.
+// Maps the name of a model in a graph to its provider and model.
 struct ModelIdentity {
-  std::string provider;  // as the conventions name it: "openai", "anthropic", "gcp.gemini", ...
-  std::string model;     // the provider's name of it
+  std::string provider;  // name in the conventions: "openai", "anthropic", "gcp.gemini", ...
+  std::string model;     // name that the provider uses
 };
 using ModelIdentities = std::map<std::string, ModelIdentity>;
 
-// The root span first. Empty when the request's trace is one that nobody samples.
+// Returns the spans, the root span first. Empty if the request belongs to a trace that is not
+// sampled.
 std::vector<Span> SpansOf(const run::RunRecord& record, const ModelIdentities& models);
 
 }  // namespace agent_graph::telemetry

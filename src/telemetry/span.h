@@ -1,4 +1,4 @@
-// A span as OTLP has it. Plain data.
+// A span of OTLP, as plain data.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace agent_graph::telemetry {
 
-// The numbers of opentelemetry.proto.trace.v1.Span.SpanKind.
+// The values of opentelemetry.proto.trace.v1.Span.SpanKind.
 enum class SpanKind : uint8_t { kInternal = 1, kServer = 2, kClient = 3 };
 
 using AttributeValue = std::variant<std::string, int64_t, bool, std::vector<std::string>>;
@@ -17,7 +17,7 @@ using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
 
 struct Span {
   std::string trace_id;   // 32 hex digits
-  std::string span_id;    // 16
+  std::string span_id;    // 16 hex digits
   std::string parent_id;  // empty: none
   std::string name;
   SpanKind kind = SpanKind::kInternal;
@@ -25,7 +25,7 @@ struct Span {
   int64_t end_micros = 0;
   Attributes attributes;
   bool failed = false;
-  std::string error;  // what failed, with `failed`
+  std::string error;  // the error, if `failed`
 };
 
 }  // namespace agent_graph::telemetry

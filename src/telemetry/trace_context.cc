@@ -29,7 +29,7 @@ std::optional<TraceParent> ParseTraceParent(std::string_view header) {
   }
   const std::string_view version = header.substr(0, kVersionEnd);
   if (!IsHex(version) || version == "ff") return std::nullopt;
-  // Only versions to come may say more.
+  // Only versions after 00 may append more fields.
   if (header.size() > kLength && (version == "00" || header[kLength] != '-')) return std::nullopt;
   const std::string_view trace_id = header.substr(kVersionEnd + 1, 32);
   const std::string_view span_id = header.substr(kTraceEnd + 1, 16);

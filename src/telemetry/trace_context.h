@@ -9,11 +9,11 @@ namespace agent_graph::telemetry {
 
 struct TraceParent {
   std::string trace_id;  // 32 lower-case hex digits, not all zero
-  std::string span_id;   // 16, likewise
+  std::string span_id;   // 16 lower-case hex digits, not all zero
   bool sampled = false;
 };
 
-// Nothing when the header is not what the recommendation allows; then a trace begins anew.
+// Returns nullopt if the header is not valid; the run then starts a new trace.
 std::optional<TraceParent> ParseTraceParent(std::string_view header);
 
 }  // namespace agent_graph::telemetry
