@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
 constexpr std::string_view kHeadEnd = "\r\n\r\n";
-constexpr size_t kPaddingMax = 256;  // white space behind a boundary
+constexpr size_t kPaddingMax = 256;  // white space after a boundary
 
 size_t Find(std::string_view text, std::string_view wanted) {
   const void* found = memmem(text.data(), text.size(), wanted.data(), wanted.size());
@@ -23,7 +23,7 @@ size_t Find(std::string_view text, std::string_view wanted) {
 
 Parser::Parser(std::string_view boundary, Limits limits)
     : delimiter_("\r\n--" + std::string(boundary)), limits_(limits) {
-  // The first delimiter may stand at the very beginning, without a line end before it.
+  // The first delimiter may be at the very beginning, without a preceding line end.
   buffer_ = kLineEnd;
 }
 
@@ -64,7 +64,7 @@ Parser::Event Parser::Fail(std::string error) {
   return Event::kError;
 }
 
-// To behind the first delimiter, if it is there.
+// Moves to the end of the first delimiter if it has arrived.
 bool Parser::SkipPreamble() {
   size_t found = Find(rest(), delimiter_);
   if (found == std::string_view::npos) {
@@ -76,7 +76,8 @@ bool Parser::SkipPreamble() {
   return true;
 }
 
-// What follows a delimiter: "--" for the last one, else white space and a line end.
+// Reads the rest of a delimiter line: "--" for the last delimiter, otherwise white space and a line
+// end.
 Parser::Event Parser::ReadDelimiterLine() {
   std::string_view text = rest();
   if (text.starts_with("--")) {
@@ -93,7 +94,7 @@ Parser::Event Parser::ReadDelimiterLine() {
     return Event::kNeedMore;
   }
   if (!text.starts_with(kLineEnd)) return Fail("a boundary is not at the end of its line");
-  // The line end stays: a part without header fields begins with two of them.
+  // Keep the line end: a part without header fields starts with two of them.
   position_ += padding;
   state_ = State::kHead;
   return ReadHead();
@@ -101,7 +102,7 @@ Parser::Event Parser::ReadDelimiterLine() {
 
 Parser::Event Parser::ReadHead() {
   size_t end = Find(rest(), kHeadEnd);
-  // The last bytes may be a part of the empty line.
+  // The last bytes may be the start of the empty line.
   size_t bytes = end;
   if (end == std::string_view::npos) bytes = rest().size() - std::min<size_t>(rest().size(), 3);
   if (bytes > limits_.head_bytes_max) return Fail("the head of a part is too long");
@@ -112,7 +113,7 @@ Parser::Event Parser::ReadHead() {
   Result<Part> part = ParsePartHead(head, limits_.name_bytes_max);
   if (!part.ok()) return Fail(part.status().message());
   part_ = *std::move(part);
-  // Of the empty line its line end stays: a part without data ends right here.
+  // Keep the second line end of the empty line: a part without data ends with it.
   position_ += end + kLineEnd.size();
   state_ = State::kBody;
   skip_line_end_ = true;
@@ -122,7 +123,7 @@ Parser::Event Parser::ReadHead() {
 Parser::Event Parser::ReadBody() {
   size_t from = skip_line_end_ ? kLineEnd.size() : 0;
   size_t found = Find(rest(), delimiter_);
-  if (found != std::string_view::npos && found < from) {  // no data at all
+  if (found != std::string_view::npos && found < from) {  // the part has no data
     position_ += delimiter_.size();
     skip_line_end_ = false;
     state_ = State::kDelimiter;
@@ -141,7 +142,7 @@ Parser::Event Parser::ReadBody() {
     state_ = State::kDelimiter;
     return Event::kPartEnd;
   }
-  // All but what may be the beginning of a delimiter.
+  // Return all bytes except those that may be the start of a delimiter.
   size_t safe = rest().size() > delimiter_.size() - 1 ? rest().size() - (delimiter_.size() - 1) : 0;
   if (safe == 0) return Event::kNeedMore;
   data_ = rest().substr(0, safe);

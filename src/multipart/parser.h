@@ -1,8 +1,8 @@
 // A streaming parser of multipart/form-data (RFC 7578, with the syntax of RFC 2046).
 //
-// Bytes go in as they arrive, in any cuts; parts come out as they are recognised. It keeps one
-// part's head, or a delimiter's length of the body, besides the bytes it was given and has not
-// handed out.
+// The caller passes bytes in as they arrive, cut anywhere, and gets parts as soon as they are
+// recognised. Besides bytes that it was given and has not returned, the parser stores the head of
+// one part, or as many bytes of the body as a delimiter has. Not thread-safe; nothing blocks.
 #pragma once
 
 #include <cstddef>
@@ -17,35 +17,35 @@ namespace agent_graph::multipart {
 
 struct Limits {
   size_t parts_max = 64;
-  size_t head_bytes_max = 8 * 1024;  // of one part
+  size_t head_bytes_max = 8 * 1024;  // per part
   size_t name_bytes_max = 1024;      // of a field or file name
 };
 
 // The head of a part.
 struct Part {
   std::string name;
-  std::optional<std::string> filename;  // as sent: may hold a path, may be empty
-  std::string content_type;             // empty: not told
+  std::optional<std::string> filename;  // as sent: may contain a path, may be empty
+  std::string content_type;             // empty: not given
 };
 
-// The boundary parameter of a Content-Type; nothing when it is not multipart/form-data or the
-// boundary is none that RFC 2046 allows.
+// Returns the boundary parameter of a Content-Type; nullopt if it is not multipart/form-data or the
+// boundary is not valid by RFC 2046.
 std::optional<std::string> BoundaryOf(std::string_view content_type);
 
 class Parser {
  public:
   enum class Event : uint8_t {
-    kNeedMore,  // Feed, or the body is cut short
-    kPart,      // part() is the next one; its data follows
-    kData,      // data() is more of it, valid until the next call
+    kNeedMore,  // call Feed; without more input the body is truncated
+    kPart,      // the next part has begun: part() is its head
+    kData,      // data() is the next piece of its data, valid until the next call
     kPartEnd,
-    kEnd,    // the closing delimiter; what follows it is passed over
-    kError,  // error() tells; for good
+    kEnd,    // the closing delimiter; bytes after it are ignored
+    kError,  // error() is the reason; every later call returns it, too
   };
 
   explicit Parser(std::string_view boundary, Limits limits = {});
 
-  // Only after kNeedMore (or at the beginning), so that what is kept stays small.
+  // Adds bytes. Call it only at the beginning and after kNeedMore, so that the buffer stays small.
   void Feed(std::string_view bytes);
   Event Next();
 
@@ -67,8 +67,8 @@ class Parser {
   const Limits limits_;
   State state_ = State::kPreamble;
   std::string buffer_;
-  size_t position_ = 0;         // of what was handed out
-  bool skip_line_end_ = false;  // the body begins behind one
+  size_t position_ = 0;         // in buffer_: end of the bytes that were returned
+  bool skip_line_end_ = false;  // the body starts after a line end
   size_t parts_ = 0;
   Part part_;
   std::string_view data_;

@@ -33,7 +33,8 @@ std::optional<std::string> TakeQuoted(std::string_view& text) {
   return out;
 }
 
-// UTF-8''na%C3%AFve.txt (RFC 8187); some clients write names beyond ASCII so.
+// Decodes an extended value such as UTF-8''na%C3%AFve.txt (RFC 8187). Some clients send names with
+// characters outside ASCII in this form.
 std::optional<std::string> ExtendedValue(std::string_view text) {
   size_t charset = text.find('\'');
   size_t language = charset == std::string_view::npos ? charset : text.find('\'', charset + 1);

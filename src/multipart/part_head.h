@@ -1,4 +1,4 @@
-// The header fields of a part, and parameters as "form-data; name=…" has them.
+// Parses the header fields of a part, and parameters such as those of "form-data; name=…".
 #pragma once
 
 #include <optional>
@@ -12,10 +12,11 @@
 
 namespace agent_graph::multipart {
 
-// `head` without the empty line. kInvalidArgument when it is no form-data part.
+// `head` is the header without the empty line. kInvalidArgument: it is not the head of a form-data
+// part.
 Result<Part> ParsePartHead(std::string_view head, size_t name_bytes_max);
 
-// Names and unquoted values, in the order they were sent.
+// Names and unquoted values, in the order in which they were sent.
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 
 // Reads the parameters of a header value such as `form-data; name="a"; filename="b"`. A parameter
@@ -23,7 +24,7 @@ using Parameters = std::vector<std::pair<std::string, std::string>>;
 // is followed by anything but white space and a semicolon.
 Result<Parameters> ParseParameters(std::string_view value);
 
-// The first parameter called `name`, compared without case.
+// Returns the first parameter called `name`, ignoring case.
 std::optional<std::string> FindParameter(const Parameters& parameters, std::string_view name);
 
 }  // namespace agent_graph::multipart
