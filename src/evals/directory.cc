@@ -16,7 +16,7 @@ namespace agent_graph::evals {
 namespace {
 
 constexpr std::string_view kSuffix = ".json";
-constexpr size_t kEntriesMax = 100'000;  // looked at in the folder
+constexpr size_t kEntriesMax = 100'000;  // maximum of folder entries that are read
 
 std::string IdOf(const std::string& name) {
   return name.substr(0, name.size() - kSuffix.size());
@@ -57,7 +57,7 @@ std::vector<ReportDirectory::Entry> ReportDirectory::Entries(int folder) const {
 }
 
 std::optional<Report> ReportDirectory::Read(int folder, const std::string& name) const {
-  // A file that became a pipe since it was listed must not block the thread.
+  // O_NONBLOCK: a file that was replaced by a pipe since it was listed must not block the thread.
   FileDescriptor file(openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info{};
   if (!file || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
@@ -69,7 +69,7 @@ std::optional<Report> ReportDirectory::Read(int folder, const std::string& name)
   while (done < text.size()) {
     ssize_t got = read(file.get(), text.data() + done, text.size() - done);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return std::nullopt;  // cut while it was read
+    if (got <= 0) return std::nullopt;  // the file was truncated meanwhile
     done += static_cast<size_t>(got);
   }
   Result<Report> report = ParseReport(IdOf(name), text);

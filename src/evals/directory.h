@@ -1,4 +1,4 @@
-// The folder that evaluation programs leave their reports in.
+// The folder in which evaluation programs store their reports.
 #pragma once
 
 #include <cstdint>
@@ -12,32 +12,33 @@
 
 namespace agent_graph::evals {
 
-// A report among those of its set.
+// A report and its number within its set.
 struct Run {
   ReportSummary summary;
-  int64_t number = 1;  // of its set, chronological, from 1
+  int64_t number = 1;  // in its set, in order of time, from 1
 };
 
-// Thread-safe. Its calls read files: for the io pool. A report is parsed for the list once, until
-// its file changes. Only regular files directly in the folder are ever opened, by names that the
-// folder itself has: nothing a client says becomes a path.
+// Thread-safe. Calls read files and block: run them on the io pool. A report is parsed for the list
+// only once, until its file changes. Only regular files directly in the folder are opened, by names
+// that were read from the folder: no input of a client becomes part of a path.
 class ReportDirectory {
  public:
-  static constexpr size_t kReportsMax = 4096;  // the newest files count
+  static constexpr size_t kReportsMax = 4096;  // only the newest files are listed
 
   explicit ReportDirectory(std::string path) : path_(std::move(path)) {}
 
-  // Newest first. What cannot be read or is no report is left out; no folder: nothing.
+  // Returns the reports, newest first. Files that cannot be read or are not reports are skipped.
+  // Empty if the folder does not exist.
   std::vector<Run> List();
 
   struct Found {
     Run run;
     Report report;
-    // The run before it of the same set, if any.
+    // The run before it in the same set, if any.
     std::optional<Run> previous_run;
     Report previous;
   };
-  // Nothing when there is no report of that id.
+  // Returns nullopt if there is no report with that id.
   std::optional<Found> Find(const std::string& id);
 
  private:
@@ -45,7 +46,7 @@ class ReportDirectory {
     int64_t modified_nanos = 0;
     int64_t size = 0;
     uint64_t inode = 0;
-    std::optional<ReportSummary> summary;  // none: not a report
+    std::optional<ReportSummary> summary;  // nullopt: not a report
   };
   struct Entry {
     std::string name;

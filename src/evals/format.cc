@@ -6,7 +6,7 @@
 namespace agent_graph::evals {
 namespace {
 
-constexpr size_t kDoubleBytes = 352;  // the longest double in %f
+constexpr size_t kDoubleBytes = 352;  // longest text of a double in %f
 
 }  // namespace
 

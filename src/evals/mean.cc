@@ -6,7 +6,7 @@ namespace agent_graph::evals {
 
 double Sum(std::span<const double> values) {
   double sum = 0;
-  double lost = 0;  // low-order bits that the additions dropped
+  double lost = 0;  // low-order bits that the additions lost
   for (double value : values) {
     double next = sum + value;
     bool sum_is_larger = std::abs(sum) >= std::abs(value);

@@ -10,7 +10,7 @@
 namespace agent_graph::evals {
 namespace {
 
-constexpr double kFlatBelow = 0.005;  // differs in neither of the two decimals shown
+constexpr double kFlatBelow = 0.005;  // a smaller difference is not visible in two decimals
 
 json Tile(const char* label, std::string value, const char* tone) {
   return {{"label", label}, {"value", std::move(value)}, {"tone", tone}};

@@ -1,4 +1,4 @@
-// A run compared with the one before it of the same set.
+// Compares a run with the previous run of the same set.
 #pragma once
 
 #include "agent_graph/json_fwd.h"
@@ -6,7 +6,7 @@
 
 namespace agent_graph::evals {
 
-// {note, summary, rows}; cases that only one of the two has are left out.
+// Returns {note, summary, rows}. Cases that only one of the runs contains are left out.
 json RegressionJson(const Run& run, const Report& report, const Run& previous_run,
                     const Report& previous);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr JsonLimits kReportLimits{128, 1'000'000};
 constexpr double kCountMax = 1e15;
-constexpr double kScoreMax = 1e12;  // sums of scores stay finite, which JSON requires
+constexpr double kScoreMax = 1e12;  // keeps sums of scores finite, as JSON requires
 
 const json& Member(const json& object, const char* name) {
   static const json* const nothing = new json();  // threads may outlive static objects
@@ -46,7 +46,7 @@ int64_t Tokens(const json& usage) {
   return Count(Member(usage, "total_tokens"));
 }
 
-// A message's text: a string, or the text blocks of an array.
+// Returns the text of a message: a string, or the joined text blocks of an array.
 std::string ContentText(const json& content) {
   if (!content.is_array()) return Text(content);
   std::string text;

@@ -1,7 +1,7 @@
-// One evaluation report: a JSON document that an evaluation program has written.
+// An evaluation report: a JSON document that an evaluation program has written.
 //
-// Nobody here controls what is in the file, so every field may be missing or of another type and
-// then has a neutral value; only a document that is no object at all is not a report.
+// This service does not control the contents, so every field may be missing or have another type;
+// it then gets a neutral value. Only a document that is not a JSON object is refused.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace agent_graph::evals {
 
-// What a list shows of a report.
+// The fields of a report that a list shows.
 struct ReportSummary {
-  std::string id;      // the file's name without ".json"
+  std::string id;      // file name without ".json"
   std::string set_id;  // eval_set_id
   std::string set_name;
   double timestamp = 0;  // Unix seconds
@@ -42,10 +42,10 @@ struct EvalCase {
   std::vector<Criterion> criteria;
   double duration_seconds = 0;
   int64_t tokens = 0;
-  std::optional<std::string> input;  // what the user said first
+  std::optional<std::string> input;  // first message of the user
   std::string response;
 
-  double score() const;  // mean of the criteria, else 1 or 0
+  double score() const;  // mean of the criteria, or 1 or 0 if there are none
   const std::string& label() const { return name.empty() ? id : name; }
 };
 
@@ -53,7 +53,7 @@ struct Report {
   ReportSummary summary;
   std::string model;  // empty: not recorded
   int64_t passed_cases = 0;
-  int64_t failed_cases = 0;  // errors included
+  int64_t failed_cases = 0;  // including errors
   double average_seconds = 0;
   double total_seconds = 0;
   int64_t tokens = 0;
@@ -64,7 +64,7 @@ struct Report {
 
 inline constexpr size_t kReportBytesMax = 32 * 1024 * 1024;
 
-// kInvalidArgument for what is not a JSON object.
+// kInvalidArgument: `text` is not a JSON object.
 Result<Report> ParseReport(std::string id, std::string_view text);
 
 }  // namespace agent_graph::evals

@@ -40,7 +40,7 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-// The transcript of a simulated conversation, a line a turn.
+// Returns the turns of a simulated conversation. Its transcript has one turn per line.
 json Conversation(const EvalCase& one) {
   json turns = json::array();
   for (std::string_view rest = one.response; !rest.empty();) {
@@ -89,7 +89,7 @@ json CaseJson(const EvalCase& one) {
           {"conversation", one.simulated ? Conversation(one) : json()}};
 }
 
-// Mean of the distinct thresholds of all criteria, in percent.
+// Returns the mean of the distinct thresholds of all criteria, in percent.
 int64_t Threshold(const Report& report) {
   std::set<double> distinct;
   for (const EvalCase& one : report.cases) {
@@ -99,7 +99,7 @@ int64_t Threshold(const Report& report) {
   }
   if (distinct.empty()) return kThresholdPercentDefault;
   const std::vector<double> thresholds(distinct.begin(), distinct.end());
-  // The order of these operations decides how a tie rounds.
+  // Do not change the order of these operations: it decides how a tie is rounded.
   const double percent = 100 * Sum(thresholds) / static_cast<double>(thresholds.size());
   return static_cast<int64_t>(Rounded(percent, 0));
 }

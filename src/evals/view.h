@@ -1,4 +1,4 @@
-// What the evaluation routes show: lists and reports as JSON, formatted for people.
+// Writes the JSON of the evaluation routes: lists and reports, formatted for display.
 #pragma once
 
 #include <string>
