@@ -21,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a backup is made under; one is made at a time. The owner writes the database, each time
-// under a name of its own: it may still be writing one that nobody waits for any more.
+// Names of unfinished backups. A lock allows one backup at a time, but each database copy gets its
+// own name: after a timeout the state server may still be writing an earlier one.
 constexpr char kDatabaseDrafts[] = "unfinished-database";
 constexpr char kDraft[] = ".unfinished";
 constexpr char kLock[] = ".lock";
@@ -40,7 +40,7 @@ Status Rename(const std::string& from, const std::string& to) {
   return error ? Failed(from + " cannot become " + to, error) : Status::Ok();
 }
 
-// In this order, all or none.
+// Renames in this order; undoes all renames if one fails.
 Status RenameAll(const std::vector<std::pair<std::string, std::string>>& renames) {
   for (size_t done = 0; done < renames.size(); ++done) {
     Status renamed = Rename(renames[done].first, renames[done].second);
@@ -71,7 +71,8 @@ Result<FileDescriptor> LockBackups(const std::string& folder) {
   return Status(StatusCode::kBusy, "another backup is being made");
 }
 
-// Takes away what backups have left that failed or were killed. Under the lock.
+// Removes files of backups that failed or were killed, at construction and destruction. The lock
+// must be held.
 class Leftovers {
  public:
   explicit Leftovers(std::string folder) : folder_(std::move(folder)) { Remove(); }
@@ -86,7 +87,8 @@ class Leftovers {
     for (fs::directory_iterator entry(folder_, ignored), end; !ignored && entry != end;
          entry.increment(ignored)) {
       const bool is_draft = entry->path().filename().string().starts_with(kDatabaseDrafts);
-      // Not what a backup of an earlier version may be called.
+      // A folder with "db" is a complete backup, which an earlier version may have made under such
+      // a name.
       if (is_draft && !fs::exists(entry->path() / "db")) unfinished.push_back(entry->path());
     }
     for (const fs::path& path : unfinished) fs::remove_all(path, ignored);
@@ -105,7 +107,7 @@ Result<state::BackupReport> CopyDatabase(StateAccess& state, const std::string& 
   return state::Backup(*database, directory.backup_path() + "/" + name);
 }
 
-// A plain folder of plain files, as LevelDB has it.
+// Copies the regular files of a flat folder, such as a LevelDB database.
 Status CopyDatabaseFiles(const std::string& from, const std::string& to) {
   AG_RETURN_IF_ERROR(MakePrivateFolder(to));
   std::error_code error;
@@ -138,7 +140,8 @@ Result<BackupContents> MakeBackup(StateAccess& state, const std::string& name,
   }
   const Leftovers leftovers(folder);
   const std::string draft = folder + "/" + kDraft;
-  // The database first: every file that it names was there before, and files are never removed.
+  // Copy the database first: files are stored before rows refer to them and are never removed, so
+  // the uploads copied later include every file that the database refers to.
   const std::string database_draft = std::string(kDatabaseDrafts) + "-" + NewHexId();
   AG_ASSIGN_OR_RETURN(contents.database, CopyDatabase(state, database_draft));
   AG_RETURN_IF_ERROR(MakePrivateFolder(draft));
@@ -160,7 +163,7 @@ Result<Replaced> RestoreBackup(StateAccess& state, const std::string& backup_or_
   const std::string own = state.directory().backup_path() + "/" + backup_or_name;
   const bool is_name = backup_or_name.find('/') == std::string::npos && fs::exists(own, error);
   const std::string& backup = is_name ? own : backup_or_name;
-  // A state directory looks like one, but its database may be in use.
+  // A state directory also has a database, but it may be in use.
   if (!fs::exists(backup + kDatabase + "/CURRENT", error) ||
       fs::exists(backup + "/owner.lock", error)) {
     return Status(StatusCode::kNotFound, backup + ": is no backup");
@@ -180,7 +183,7 @@ Result<Replaced> RestoreBackup(StateAccess& state, const std::string& backup_or_
   replaced.database = database + "." + time;
   replaced.uploads = uploads + "." + time;
   std::vector<std::pair<std::string, std::string>> renames;
-  // The uploads first: they may be a mount point, which cannot be renamed.
+  // Rename the uploads first: this fails if they are a mount point, and then nothing has changed.
   if (fs::exists(uploads, error)) renames.emplace_back(uploads, replaced.uploads);
   if (fs::exists(database, error)) renames.emplace_back(database, replaced.database);
   renames.emplace_back(uploads_draft, uploads);
@@ -189,7 +192,7 @@ Result<Replaced> RestoreBackup(StateAccess& state, const std::string& backup_or_
   for (const std::string& moved : {uploads, database}) {
     AG_RETURN_IF_ERROR(SyncPath(fs::absolute(moved).parent_path()));
   }
-  // Made from the database that was here before.
+  // Delete the index of the previous database.
   fs::remove_all(state.directory().index_path(), error);
   return replaced;
 }

@@ -1,4 +1,4 @@
-// Copies of a service's state: its database and its uploaded files.
+// Backups of a service's state: its database and its uploaded files.
 #pragma once
 
 #include <string>
@@ -26,13 +26,14 @@ Result<BackupContents> MakeBackup(StateAccess& state, const std::string& name,
                                   const std::string& uploads);
 
 struct Replaced {
-  std::string database;  // where that is now which was there before
+  std::string database;  // where the previous database is now
   std::string uploads;
   media::CopiedFiles files;
 };
 
-// Puts a backup into the place of what is there, which is kept aside. kBusy while an owner runs.
-// `backup`: the name of one of the directory's own, or a folder.
+// Replaces the state by a backup and keeps the previous state under the names in Replaced. Blocks.
+// `backup`: the name of a backup of this directory, or a folder. kBusy: a state server is running;
+// kNotFound: not a backup.
 Result<Replaced> RestoreBackup(StateAccess& state, const std::string& backup,
                                const std::string& uploads);
 

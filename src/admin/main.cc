@@ -1,13 +1,14 @@
-// agent-graph-admin: looks after a service's state directory.
+// agent-graph-admin: maintains a service's state directory.
 //
-//   verify  DIRECTORY                    reads every row; 1 when something is wrong
-//   backup  DIRECTORY NAME [UPLOADS]     a consistent copy, in DIRECTORY/backups/NAME
-//   restore DIRECTORY BACKUP [UPLOADS]   puts a copy in the place of what is there, which is kept
-//   repair  DIRECTORY                    mends a damaged database as far as it can be read
-//   reembed DIRECTORY SERVICE.JSON       makes vectors of memories anew for another embedding
+//   verify  DIRECTORY                    reads every row; exit status 1 if there are errors
+//   backup  DIRECTORY NAME [UPLOADS]     makes a consistent copy in DIRECTORY/backups/NAME
+//   restore DIRECTORY BACKUP [UPLOADS]   replaces the state by a copy; keeps the previous state
+//   repair  DIRECTORY                    repairs a damaged database as far as it can be read
+//   reembed DIRECTORY SERVICE.JSON       recomputes vectors of memories for another embedding
 //
-// verify, backup and reembed ask the state owner when there is one, so that nginx need not be
-// stopped; restore and repair want it stopped. verify and repair also take the folder of a backup.
+// verify, backup and reembed send requests to the state server if one is running, so that nginx
+// need not be stopped. restore and repair require it to be stopped. verify and repair also accept
+// the folder of a backup.
 #include <unistd.h>
 
 #include <algorithm>
@@ -136,7 +137,7 @@ struct Command {
   std::string_view name;
   size_t arguments_min;
   size_t arguments_max;
-  bool takes_backups = false;  // the folder of a backup in the place of a state directory
+  bool takes_backups = false;  // accepts the folder of a backup as DIRECTORY
 };
 constexpr Command kCommands[] = {
     {.name = "verify", .arguments_min = 1, .arguments_max = 1, .takes_backups = true},
@@ -146,7 +147,7 @@ constexpr Command kCommands[] = {
     {.name = "reembed", .arguments_min = 2, .arguments_max = 2},
 };
 
-// Null when there is no such command, or it takes another number of arguments.
+// Returns null if there is no such command, or if it takes another number of arguments.
 const Command* FindCommand(std::string_view name, size_t arguments) {
   const Command* found = std::ranges::find(kCommands, name, &Command::name);
   if (found == std::end(kCommands) || arguments < found->arguments_min ||
@@ -174,7 +175,7 @@ int main(int argc, char** argv) {
     PrintUsage(stderr);
     return 2;
   }
-  // Before root becomes another user, who may not be able to read it.
+  // Read the file before root becomes another user, who may not be allowed to read it.
   Result<settings::Settings> settings = settings::Settings();
   if (command == "reembed") settings = LoadSettings(arguments[1]);
   if (!settings.ok()) return Failed(settings.status());

@@ -9,7 +9,7 @@ namespace agent_graph::admin {
 namespace {
 
 constexpr std::chrono::seconds kInterval{1};
-// Looks in a row that find no owner: one that hands over, or is started anew, is back before.
+// Consecutive checks without a state server. A server that hands over or restarts is back earlier.
 constexpr int kLooks = 10;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Tells when a state directory has no owner any more, and none comes.
+// Watches a state directory and reports when its state server is gone and no other starts.
 #pragma once
 
 #include <condition_variable>
@@ -13,14 +13,15 @@ namespace agent_graph::admin {
 
 class OwnerWatch {
  public:
-  // `on_gone` is called at most once, on a thread of its own.
+  // `on_gone` is called at most once, on the thread of the watch.
   OwnerWatch(const state::StateDirectory& directory, std::function<void()> on_gone);
   ~OwnerWatch();
   OwnerWatch(const OwnerWatch&) = delete;
   OwnerWatch& operator=(const OwnerWatch&) = delete;
 
+  // Starts the thread, which checks once per second. `directory` must outlive it.
   Status Start();
-  // Whether the owner had gone by then.
+  // Stops the thread and waits for it. Returns true if the state server was gone by then.
   bool End();
 
  private:

@@ -14,8 +14,8 @@ namespace agent_graph::admin {
 namespace {
 
 constexpr uint64_t kPage = 128;
-constexpr std::chrono::minutes kEmbeddingMax{10};  // of one text, attempts and waiting included
-// Texts refused one after the other: it is the provider that does not work, not the texts.
+constexpr std::chrono::minutes kEmbeddingMax{10};  // per text, including retries and waiting
+// Consecutive refused texts after which the provider is considered to be failing.
 constexpr int kRefusalsMax = 5;
 
 using Vector = Result<std::vector<float>>;
@@ -57,7 +57,8 @@ class Reembedder {
     return pending;
   }
 
-  // One request takes many texts; when it fails each is tried by itself.
+  // The embedder combines many texts into one request. Each text without a vector is tried again
+  // alone.
   Status Take(const std::vector<state::UnembeddedMemory>& memories) {
     std::vector<Pending> pending;
     pending.reserve(memories.size());

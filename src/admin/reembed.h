@@ -1,4 +1,4 @@
-// Makes the vectors of memories anew, after a change of the embedding.
+// Recomputes the vectors of memories after a change of the embedding.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,13 @@ namespace agent_graph::admin {
 struct Reembedded {
   uint64_t looked_at = 0;
   uint64_t embedded = 0;
-  uint64_t changed = 0;  // that said something else when their vector came, or were gone
-  uint64_t failed = 0;   // that the provider refuses
+  uint64_t changed = 0;  // memories that were changed or deleted before their vector was stored
+  uint64_t failed = 0;   // memories whose text the provider refused
 };
 
-// Those whose vectors are not of the space and the length that the settings' embedding gives. While
-// the service goes on, or without it; what an interrupted run has done the next need not do again.
+// Recomputes vectors whose space or length differs from those of the embedding in the settings.
+// Works while the service runs, and without it. After an interruption the next run does only the
+// remaining work. Blocks.
 Result<Reembedded> Reembed(StateAccess& state, const settings::Settings& settings);
 
 }  // namespace agent_graph::admin

@@ -1,4 +1,5 @@
-// A state directory as an administrator finds it: served by its owner, or at rest; or a backup.
+// Access of the administration program to a state directory, with or without a running state
+// server, or to a backup.
 #pragma once
 
 #include <chrono>
@@ -17,19 +18,22 @@ namespace agent_graph::admin {
 
 class StateAccess {
  public:
-  // Becomes the owner of the directory when we are root: what root makes in it the workers could
-  // not open.
+  // Opens `path`. If this process is root, it switches to the user that owns the directory: workers
+  // could not open files that root creates.
   //
-  // A folder with a database but without a lock is a backup. It stays one: it gets no lock, and it
-  // may be readable by others, for example after it was copied to another disk.
+  // A folder with a database but without a lock file is a backup. It is opened without creating a
+  // lock file, and other users may be able to read it, for example after it was copied to another
+  // disk.
   static Result<StateAccess> Open(const std::string& path);
 
   const state::StateDirectory& directory() const { return directory_; }
   bool is_backup() const { return is_backup_; }
-  // No owner is running, and none can start while we are here. Always true of a backup.
+  // True if no state server is running and none can start while this object exists. Always true for
+  // a backup.
   bool stopped() const { return is_backup_ || static_cast<bool>(lock_); }
 
-  // Asks the owner that there is. kUnavailable when it goes and no other comes.
+  // Runs `use` with a client of the running state server. Blocks. kUnavailable: the server stopped
+  // and no other one started.
   template <typename Use>
   auto Ask(const Use& use) -> decltype(use(std::declval<state::Client&>())) {
     state::ClientOptions options;
@@ -47,7 +51,7 @@ class StateAccess {
     return answer;
   }
 
-  // The same; without one we are it for so long.
+  // Like Ask. If no state server is running, this process serves the state meanwhile.
   template <typename Use>
   auto AskAnyOwner(const Use& use) -> decltype(use(std::declval<state::Client&>())) {
     std::unique_ptr<state::Owner> owner;
@@ -63,7 +67,8 @@ class StateAccess {
   StateAccess(state::StateDirectory directory, FileDescriptor lock, bool is_backup)
       : directory_(std::move(directory)), lock_(std::move(lock)), is_backup_(is_backup) {}
 
-  // From here on others may take the role over.
+  // Starts the state server in this process. The lock is released, so another process may take the
+  // role over.
   Result<std::unique_ptr<state::Owner>> BeOwner();
 
   state::StateDirectory directory_;
