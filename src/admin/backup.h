@@ -16,12 +16,14 @@ struct BackupContents {
   media::CopiedFiles files;
 };
 
-// A backup is a folder of the state directory's backups/:
+// A backup is a folder in backups/ of the state directory:
 //
 //   db/       the database
-//   uploads/  the files that it knows, and perhaps younger ones
+//   uploads/  the files that the database refers to, and possibly newer ones
 //
-// It is there whole or not at all, with mode 0700. `uploads`: where files are kept.
+// Creates the backup `name` of the directory and of the files in `uploads`. The folder appears only
+// when it is complete, and has mode 0700. Blocks. kInvalidArgument: bad name; kConflict: the name
+// exists; kBusy: another backup is being made.
 Result<BackupContents> MakeBackup(StateAccess& state, const std::string& name,
                                   const std::string& uploads);
 

@@ -39,7 +39,7 @@ struct Parsed {
   uint64_t tree_bytes = 0;  // 0: not known, because nobody counts allocations
 };
 
-// Closes the file and frees the text.
+// Reads and parses the body. Closes its file and frees its text.
 Parsed ReadAndParse(bridge::Body body, const settings::LimitSettings& limits) {
   Parsed parsed;
   if (body.in_file()) {

@@ -1,4 +1,4 @@
-// The conversation thread that a body names.
+// Reads the thread id in a request body.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace agent_graph::api {
 
-// A thread id as JSON: text, or an integer's text. Nothing for any other type.
+// Returns a thread id in JSON: a text, or an integer as text. nullopt for other types.
 std::optional<std::string> ThreadIdText(const json& value);
 
-// `thread_id` of the body or of its `config`; empty when neither names one. Two that differ are a
-// problem. What else may be wrong with them is left to the route that reads them.
+// Returns `thread_id` of the body or of its `config`; empty if there is none. Two different ids are
+// a problem. Other problems of the ids are reported by the route that reads them.
 std::string BodyThreadId(const json& body, Problems& problems);
 
-// `thread_id` of a checked body that cannot do without.
+// Returns `thread_id` of a checked body in which it is required.
 std::string OwnThreadId(const json& body);
 
 }  // namespace agent_graph::api

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kUnit = "bytes=";
 constexpr uint64_t kFar = std::numeric_limits<uint64_t>::max();
 
-// Digits only; more than fits counts as very far.
+// Parses a text of digits only; a number that does not fit becomes kFar.
 std::optional<uint64_t> Number(std::string_view text) {
   if (text.empty()) return std::nullopt;
   uint64_t value = 0;
@@ -32,7 +32,8 @@ ByteRange ReadRange(std::string_view range, std::string_view if_range, std::stri
   using Kind = ByteRange::Kind;
   const ByteRange whole{Kind::kWhole, 0, size};
   if (!StartsWithIgnoringCase(range, kUnit)) return whole;
-  // An older one, or a date, which is not told: the part would not fit to what the client has.
+  // The client has another version, or sent a date, for which we have nothing to compare: a part
+  // would not match its copy.
   if (!if_range.empty() && Trim(if_range) != etag) return whole;
   std::string_view spec = Trim(range.substr(kUnit.size()));
   size_t dash = spec.find('-');
@@ -41,7 +42,7 @@ ByteRange ReadRange(std::string_view range, std::string_view if_range, std::stri
   std::string_view after = spec.substr(dash + 1);
   std::optional<uint64_t> first = Number(before);
   std::optional<uint64_t> last = Number(after);
-  if (before.empty()) {  // the last bytes
+  if (before.empty()) {  // a suffix range: the last bytes
     if (!last) return whole;
     uint64_t length = std::min(*last, size);
     return {length == 0 ? Kind::kUnsatisfiable : Kind::kPart, size - length, length};

@@ -1,4 +1,4 @@
-// Which part of a file a request wants, and whether it has the file already (RFC 9110, 13 and 14).
+// Range requests and conditional requests for files (RFC 9110, 13 and 14).
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ struct ByteRange {
   uint64_t length = 0;
 };
 
-// `range` and `if_range` are the request's headers, or empty. What cannot be understood, and more
-// than one range, means the whole of the `size` bytes (never 0).
+// Reads the headers `range` and `if_range`, which may be empty. Ranges that are not valid, and
+// requests for more than one range, select all of the `size` bytes. `size` must not be 0.
 ByteRange ReadRange(std::string_view range, std::string_view if_range, std::string_view etag,
                     uint64_t size);
 
-// If-None-Match names this entity tag.
+// True if If-None-Match contains this entity tag.
 bool MatchesEtag(std::string_view if_none_match, std::string_view etag);
 
 }  // namespace agent_graph::api

@@ -1,4 +1,4 @@
-// GET /v1/config/multimodal: what a client may upload and what becomes of it.
+// GET /v1/config/multimodal: the settings for uploads and documents.
 
 #include "agent_graph/json.h"
 #include "api/context.h"

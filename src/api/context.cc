@@ -13,7 +13,7 @@
 namespace agent_graph::api {
 namespace {
 
-// The loop answers at its next turn.
+// A safety limit: the loop answers within its next turn.
 constexpr std::chrono::seconds kAdmissionTimeout{30};
 
 // Larger data becomes a part of its answer as it is.
@@ -170,7 +170,8 @@ ErrorInfo HandlerContext::Explain(const Status& status) {
   }
   ErrorInfo error = ErrorOf(status);
   if (error.error == ApiError::kValidation) {
-    // Found below this layer, which knows no places: the text says which field it is.
+    // The error comes from a lower layer without a location in the request; its text names the
+    // field.
     const bool has_body = Routes()[head().route].shape.body != nullptr;
     error.details = {{{has_body ? "body" : "query"}, error.message, "value_error"}};
   }

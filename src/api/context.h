@@ -1,4 +1,4 @@
-// What a handler works with: the request, the caller and the parts of the service.
+// The context of a handler: the request, the caller, and the parts of the service.
 #pragma once
 
 #include <memory>
@@ -47,7 +47,8 @@ class Catalog;
 
 namespace agent_graph::api {
 
-// The service as the handlers see it. Everything outlives every exchange; all of it is thread-safe.
+// The parts of the service that handlers use. Everything outlives every exchange and is
+// thread-safe.
 struct ApiContext {
   const settings::Settings* settings = nullptr;
   run::Runner* runner = nullptr;
@@ -58,18 +59,20 @@ struct ApiContext {
   run::RemoteTools* remote_tools = nullptr;
   runtime::Runtime* runtime = nullptr;
   auth::Guard* guard = nullptr;
-  const live::LiveContext* live = nullptr;  // of a graph with a live agent
+  const live::LiveContext* live = nullptr;  // null without a live agent in the graph
   evals::ReportDirectory* reports = nullptr;
   media::Storage* files = nullptr;
   media::Extractor* extractor = nullptr;
-  limits::SharedRate* shared_rate = nullptr;  // null: the loop counts, or nobody
+  // Null: the loop counts requests, or there is no rate limit.
+  limits::SharedRate* shared_rate = nullptr;
   bridge::Outbox* log = nullptr;
-  const IdGenerator* ids = nullptr;  // of threads and messages
+  const IdGenerator* ids = nullptr;  // generates ids of threads and messages
 };
 
 using auth::Caller;
 
-// One request on its fiber.
+// A request. It belongs to one fiber and is not thread-safe; calls to the guard and to Explain may
+// suspend that fiber.
 class HandlerContext {
  public:
   HandlerContext(bridge::Exchange& exchange, const ApiContext& api);
@@ -79,26 +82,28 @@ class HandlerContext {
 
   const ApiContext& api() const { return api_; }
   const Caller& caller() const { return caller_; }
-  // The guard's first step, from the head alone. False: the request is answered.
+  // First step of the guard, which uses the head only. Also counts the request against the rate
+  // limit. Returns false if the request was refused and answered.
   bool Admit(const Route& route);
-  // Its second step, for a route whose thread is named by the body. False: the request is answered.
+  // Second step of the guard, for a thread that the body names. Returns false if the request was
+  // refused and answered.
   bool AdmitBodyThread(const Route& route);
-  // The same without answering.
+  // Same as AdmitBodyThread, but returns the error and does not answer.
   std::optional<ErrorInfo> CheckBodyThread(const Route& route);
   // The same for a thread that is not named by the body.
   std::optional<ErrorInfo> CheckThread(const Route& route, const std::string& thread_id);
   bridge::Exchange& exchange() { return exchange_; }
   const bridge::RequestHead& head() const { return exchange_.head(); }
-  state::Service& state() { return *api_.state; }         // routes of the checkpointer only
-  memory::MemoryStore& memory() { return *api_.memory; }  // routes of the store only
+  state::Service& state() { return *api_.state; }         // for routes of the checkpointer only
+  memory::MemoryStore& memory() { return *api_.memory; }  // for routes of the store only
 
-  // The body: an object, empty for a route without one.
+  // The body: a JSON object, empty for a route without a body.
   const json& body() const { return *body_; }
   size_t body_bytes() const { return body_bytes_; }
   void SetBody(json body, size_t bytes);
   MessageLimits message_limits() const;
 
-  // {thread_id} and {message_id} of the path. An unusable one becomes a problem.
+  // {thread_id} and {message_id} of the path. An invalid id is added to `problems`.
   const std::string& ThreadId(Problems& problems);
   const std::string& MessageId(Problems& problems);
 
@@ -106,31 +111,34 @@ class HandlerContext {
   void Succeed(std::string data_json, std::string_view message = "OK");
   void Fail(const Status& status);
   void Fail(const ErrorInfo& error, const bridge::HeaderList& headers = {});
-  // What a client is told of a failure; the log gets what is the service's fault.
+  // Returns the error that the client gets for `status`, and logs errors of status 500 and above.
+  // If a cached owner let the request pass and the thread does not exist, it asks the guard again.
   ErrorInfo Explain(const Status& status);
 
-  // The head of an answer: `headers` and those every answer carries.
+  // Returns the head of a response: `headers` and the headers of every response.
   bridge::ReplyHead MakeHead(int status, bridge::HeaderList headers) const;
   void Log(bridge::LogLevel level, const std::string& text);
 
  private:
   void Send(Reply reply, std::string outcome);
   auth::GuardRequest Ask(const Route& route) const;
-  // False: over a limit that Redis counts, and `rate_refusal_` is the answer.
+  // Counts the request in Redis. Returns false if it is over the limit; `rate_refusal_` is then the
+  // response.
   bool CountShared(const std::string& user_id);
 
   bridge::Exchange& exchange_;
   const ApiContext& api_;
   Caller caller_;
   auth::Permission permission_;
-  std::string guarded_thread_;        // the thread the guard was asked about
-  bridge::HeaderList guard_headers_;  // of every answer to this request
+  std::string guarded_thread_;        // thread that the guard was asked about
+  bridge::HeaderList guard_headers_;  // for every response to this request
   std::optional<Reply> rate_refusal_;
   std::unique_ptr<json> body_;
   size_t body_bytes_ = 0;
 };
 
-// How a request ended, for the access log: "ok", "rejected", "error", or why it was cancelled.
+// Returns the outcome of a request for the access log: "ok", "rejected", "error", or the reason of
+// its cancellation.
 std::string OutcomeOf(const ErrorInfo& error, runtime::CancelReason reason);
 
 }  // namespace agent_graph::api

@@ -9,7 +9,8 @@
 namespace agent_graph::api {
 namespace {
 
-// What the route's table says about the body; ids of the path are named along with it.
+// Checks the body against the route's table, and the ids of the path, so that one response reports
+// all problems.
 std::optional<ErrorInfo> CheckShape(HandlerContext& context, const Route& route) {
   if (route.shape.body == nullptr) return std::nullopt;
   Problems problems;
@@ -48,7 +49,7 @@ void Handle(HandlerContext& context, const Route& route) {
   route.handler(context);
 }
 
-// After the head of a stream has gone there is nothing left to say but the end.
+// If the head of a stream was sent, the response can only be ended.
 void AnswerFault(HandlerContext& context, const char* what) {
   context.Log(bridge::LogLevel::kError,
               context.head().method + " " + context.head().path + ": " + what);

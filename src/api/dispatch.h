@@ -1,11 +1,11 @@
-// From an exchange to its handler: guard, body, handler, answer.
+// Handles an exchange: guard, body, handler, response.
 #pragma once
 
 #include "api/context.h"
 
 namespace agent_graph::api {
 
-// Runs on a fiber of the exchange's own and answers it in every case, also when a handler throws.
+// Runs on the exchange's fiber. Answers the exchange in every case, also if the handler throws.
 void Dispatch(const bridge::ExchangePtr& exchange, const ApiContext& api);
 
 }  // namespace agent_graph::api

@@ -1,5 +1,5 @@
-// WS /echo, only in builds with AGENT_GRAPH_ECHO: for conformance suites, which expect their
-// messages back. It asks for no credential.
+// WS /echo, only in builds with AGENT_GRAPH_ECHO: returns messages to conformance suites. It needs
+// no credential.
 #ifdef AGENT_GRAPH_ECHO
 
 #include "api/context.h"

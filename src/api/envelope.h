@@ -1,5 +1,5 @@
-// The two bodies every JSON answer is wrapped in, and whole replies made of them. Written directly,
-// without a JSON tree; callable from any thread, the nginx thread included.
+// The two envelopes of JSON responses, and complete replies with them. Text is written directly,
+// without a JSON tree. Thread-safe; the nginx thread calls these functions, too.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace agent_graph::api {
 
 // {"success":true,"data":…,"message":…,"timestamp":…,
 //  "metadata":{"request_id":…,"timestamp":…,"message":…}}
-// `data_json` is JSON text and is copied as it is.
+// `data_json` is JSON text and is copied unchanged.
 std::string SuccessEnvelope(std::string_view data_json, std::string_view message,
                             std::string_view request_id);
 // The same in three parts, of which `data_json` is the middle one: large data is not copied.
@@ -25,8 +25,8 @@ std::vector<std::string> SuccessEnvelopeAround(std::string data_json, std::strin
 // Authentication failures also carry "error_code".
 std::string ErrorEnvelope(const ErrorInfo& error, std::string_view request_id);
 
-// A complete answer. `headers` are those of this answer only (Content-Type, Allow, Retry-After);
-// AppendStandardHeaders adds the ones every answer has.
+// A complete response. `headers` are those of this response only (Content-Type, Allow,
+// Retry-After); AppendStandardHeaders adds the headers of every response.
 struct Reply {
   int status = 200;
   bridge::HeaderList headers;
@@ -37,10 +37,10 @@ Reply SuccessReply(std::string_view data_json, std::string_view message,
                    std::string_view request_id);
 Reply ErrorReply(const ErrorInfo& error, std::string_view request_id);
 Reply ErrorReply(ApiError error, std::string_view request_id);
-// The refusal of a WebSocket: before it is accepted there is no close code, so the one meant goes
-// into a header.
+// Refuses a WebSocket handshake. A WebSocket that is not accepted has no close code, so a header
+// contains the code.
 Reply HandshakeRefusal(const ErrorInfo& error, std::string_view request_id);
-// 405 with its Allow header; `allow` as RouteMatch has it.
+// 405 with an Allow header. `allow` as in RouteMatch.
 Reply MethodNotAllowedReply(std::string_view allow, std::string_view request_id);
 
 }  // namespace agent_graph::api

@@ -1,8 +1,8 @@
-// Every error the service answers: its HTTP status, its stable code and its default text, in one
-// table. Nothing else in the service names an error status or an error code.
+// All errors that the service returns, in one table: HTTP status, stable code and default text. No
+// other code in the service contains an error status or an error code.
 //
-// The client libraries choose an exception class by the prefix of the code (GRAPH…, NODE…,
-// STORAGE…), so those prefixes stay with errors of status 500.
+// Client libraries select an exception class by the prefix of the code (GRAPH…, NODE…, STORAGE…),
+// so only errors with status 500 have codes with these prefixes.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,29 @@
 namespace agent_graph::api {
 
 enum class ApiError : uint8_t {
-  kBadRequest,       // not readable as HTTP
-  kValidation,       // readable, but a field is wrong
-  kUnauthenticated,  // a credential was refused
+  kBadRequest,       // not valid HTTP
+  kValidation,       // valid HTTP, but a field is wrong
+  kUnauthenticated,  // the credential was refused
   kNoCredential,
   kExpiredToken,
   kInvalidToken,
-  kUnusableKey,       // nothing can be verified
-  kPermissionDenied,  // known caller, not allowed
+  kUnusableKey,       // no token can be verified
+  kPermissionDenied,  // the caller is known, but not allowed to do this
   kNotFound,          // no such route or object
   kMethodNotAllowed,
   kUnsupportedMediaType,
   kRangeNotSatisfiable,
   kRequestTimeout,  // the client did not send its request in time
-  kBusy,            // the conversation thread is running
-  kConflict,        // the object's condition forbids the operation
-  kStaleRun,        // another run took the conversation thread over
+  kBusy,            // the conversation thread has a run in flight
+  kConflict,        // the state of the object does not allow the operation
+  kStaleRun,        // another run has taken over the conversation thread
   kRequestTooLarge,
-  kRateLimited,  // the caller's share is used up
-  kOverloaded,   // a bound of ours was reached
+  kRateLimited,  // the caller's rate limit is exceeded
+  kOverloaded,   // a limit of the server was reached
   kShuttingDown,
   kUnavailable,    // a component did not answer
   kNotConfigured,  // a component is not part of this configuration
-  kTimeout,        // a deadline of ours passed
+  kTimeout,        // a deadline of the server passed
   kCancelled,
   kRecursionLimit,
   kGraph,
@@ -51,7 +51,7 @@ enum class ApiError : uint8_t {
 struct ErrorKind {
   int status;
   std::string_view code;
-  std::string_view message;  // when nobody has a better one
+  std::string_view message;  // default text
   int retry_after_seconds;   // 0: no Retry-After header
 };
 
@@ -68,16 +68,16 @@ struct ErrorInfo {
   ApiError error = ApiError::kInternal;
   std::string message;  // empty: the default text of the kind
   std::vector<ErrorDetail> details;
-  // What an authentication backend of the user's chose instead of the kind's own.
+  // Set by a custom authentication backend; override the values of the kind. 0 and empty: not set.
   int status = 0;
   std::string code = {};
-  // Further members of `error`.
+  // Additional members of `error`.
   std::vector<std::pair<std::string_view, int64_t>> numbers = {};
 };
 
 int StatusOf(const ErrorInfo& error);
 std::string_view CodeOf(const ErrorInfo& error);
-// Its answer carries `error_code`.
+// True if the response has a member `error_code`.
 bool IsAuthenticationError(ApiError error);
 
 ApiError ErrorOf(StatusCode code);

@@ -1,4 +1,4 @@
-// GET /v1/evals/runs and /v1/evals/runs/{run_id}: what evaluation programs have found out.
+// GET /v1/evals/runs and /v1/evals/runs/{run_id}: reports of evaluations.
 #include <optional>
 
 #include "api/context.h"

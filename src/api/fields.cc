@@ -143,7 +143,7 @@ void CheckValue(const json& value, const Field& field, const Location& location,
   }
   if (!field.members.empty()) CheckFields(value, field.members, location, problems);
   if (field.entry == nullptr) return;
-  for (const auto& [key, entry] : value.items()) {  // of an array the keys are the indices
+  for (const auto& [key, entry] : value.items()) {  // the keys of an array are its indices
     Location at = location;
     at.push_back(key);
     CheckValue(entry, *field.entry, at, problems);
@@ -172,7 +172,7 @@ void DescribeText(json& schema, const Field& field, bool nullable) {
   if (field.not_blank) schema["pattern"] = "\\S";
 }
 
-// As ThreadIdProblem has it.
+// Follows the rules of ThreadIdProblem.
 void DescribeThreadId(json& schema, const Field& field, bool nullable) {
   SetType(schema, {"string", "integer"}, nullable);
   if (field.not_blank) schema["pattern"] = "\\S";
@@ -261,7 +261,7 @@ void CheckFields(const json& object, std::span<const Field> fields, const Locati
 int64_t IntegerOf(const json& object, const Field& field) {
   const json* value = FindMember(object, std::string(field.name));
   if (value == nullptr || !value->is_number()) return field.fallback;
-  // Exact for what the bounds of our fields let through.
+  // Exact for all values within the bounds of our fields.
   return static_cast<int64_t>(value->get<double>());
 }
 

@@ -1,5 +1,5 @@
-// What requests look like: tables of fields that bodies are checked against before their handlers
-// see them, and that the OpenAPI document is written from.
+// Tables of request fields. Bodies are checked against them before their handlers run, and the
+// OpenAPI document is generated from them.
 #pragma once
 
 #include <cstdint>
@@ -17,56 +17,58 @@ namespace agent_graph::api {
 enum class FieldType : uint8_t {
   kAny,
   kText,
-  kThreadId,  // text, or an integer that stands for its digits
-  kInteger,   // 25.0 is one, too
+  kThreadId,  // text, or an integer with the same digits
+  kInteger,   // includes 25.0
   kNumber,
   kBoolean,
-  kScalar,  // text, a number, true or false
+  kScalar,  // a text, a number, true or false
   kChoice,
   kObject,
   kArray,
-  kMessages,  // an array of messages, whose inside the message codec checks
-  kContent,   // text, content blocks, or a whole message: checked by the codec, too
+  kMessages,  // an array of messages; the message codec checks their content
+  kContent,   // a text, content blocks or a whole message; the message codec checks them
 };
 
 struct Field {
   std::string_view name = {};
   FieldType type = FieldType::kAny;
   std::string_view description = {};
-  bool required = false;  // else it may be absent, and null is the same
-  bool not_null = false;  // it may be absent, but null is a mistake
+  bool required = false;  // otherwise it may be absent or null
+  bool not_null = false;  // if not required: null is still an error
   bool not_blank = false;
-  int64_t minimum = std::numeric_limits<int64_t>::min();  // of an array: entries
-  int64_t maximum = std::numeric_limits<int64_t>::max();  // of a text: bytes; of an object: members
-  int64_t fallback = 0;  // of an integer or a choice that is absent
+  int64_t minimum = std::numeric_limits<int64_t>::min();  // for an array: minimum of entries
+  // For a text: bytes; for an object: members.
+  int64_t maximum = std::numeric_limits<int64_t>::max();
+  int64_t fallback = 0;  // value of an absent integer or choice
   bool has_fallback = false;
   std::span<const std::string_view> choices = {};
-  std::span<const Field> members = {};  // of an object; others than these are let through
-  const Field* entry = nullptr;         // of an array; of an object: each member
+  std::span<const Field> members = {};  // for an object; other members are allowed
+  const Field* entry = nullptr;         // for an array: each entry; for an object: each member
 };
 
-// Of a body or a query. A body's name is that of its component in the OpenAPI document.
+// The fields of a body or a query. The name of a body is the name of its component in the OpenAPI
+// document.
 struct FieldTable {
   std::string_view name;
   std::span<const Field> fields;
 };
 
-// What the route table says about a route for its readers: the validator and the document.
+// Shape of a route's requests and responses, for the validator and the OpenAPI document.
 struct RouteShape {
-  const FieldTable* body = nullptr;  // of a WebSocket: of each frame
+  const FieldTable* body = nullptr;  // for a WebSocket: of each frame
   const FieldTable* query = nullptr;
-  std::string_view data = {};  // component of the answer's `data`; empty: anything
+  std::string_view data = {};  // component of `data` in the response; empty: any object
 };
 
-// Adds what is wrong with `object`, which stands at `location`, to `problems`.
+// Checks `object`, which is at `location`, and adds its problems to `problems`.
 void CheckFields(const json& object, std::span<const Field> fields,
                  const std::vector<std::string>& location, Problems& problems);
 
-// Of a body that was checked: the value, or the field's fallback.
+// Returns the value of a field of a checked body, or the field's fallback.
 int64_t IntegerOf(const json& object, const Field& field);
 size_t ChoiceOf(const json& object, const Field& field);
 
-// The JSON Schema of the field, and of an object with these fields.
+// Returns the JSON Schema of a field, or of an object with these fields.
 json SchemaOf(const Field& field);
 json SchemaOf(std::span<const Field> fields);
 

@@ -1,4 +1,4 @@
-// Files as the routes show them.
+// File records as the routes use them.
 #pragma once
 
 #include <optional>
@@ -9,21 +9,21 @@
 
 namespace agent_graph::api {
 
-// What a caller may read.
+// Returns the reader, which determines the files that the caller may read.
 media::Reader ReaderOf(const HandlerContext& context);
 
-// A file that the caller gives: of the type that is told, if that is one, else by its name's
-// extension.
+// Makes the record of a file that the caller uploads. Its type is `content_type` if that is valid,
+// otherwise it depends on the extension of the name.
 media::FileRecord NewFileRecord(const HandlerContext& context, const std::string& content_type,
                                 const std::string& filename);
-// Why a file that is given is not taken.
+// Errors for files that are refused.
 ErrorInfo FileTooLarge(const settings::MediaSettings& media);
 ErrorInfo TypeRefused(const media::FileRecord& record);
 
-// The path that a file is read from at the location that was asked.
+// Returns the URL path of the file within the location of this request.
 std::string FilePath(const HandlerContext& context, const std::string& file_id);
 
-// With `text` what was extracted from it.
+// Returns the response to an upload. `text` is the text that was extracted from the file.
 std::string UploadedJson(const HandlerContext& context, const media::FileRecord& record,
                          const std::optional<std::string>& text,
                          const std::optional<media::DirectUrl>& direct);

@@ -29,7 +29,7 @@ bool IsReference(const ContentBlock& block) {
   return media != nullptr && media->media.kind == MediaReference::Kind::kFileId;
 }
 
-// The block as its file is.
+// Returns the block with the type, name and size of its stored file.
 MediaBlock Described(const MediaBlock& block, const media::FileRecord& record) {
   MediaBlock described = block;
   described.type = TypeOf(record);
@@ -39,7 +39,7 @@ MediaBlock Described(const MediaBlock& block, const media::FileRecord& record) {
   return described;
 }
 
-// One block of one message; nothing when it is to be left out.
+// Resolves a block of a message; nullopt if the block must be left out.
 Result<std::optional<ContentBlock>> Resolve(HandlerContext& context, const MediaBlock& block) {
   media::Storage& files = *context.api().files;
   AG_ASSIGN_OR_RETURN(media::FileRecord record, files.Find(ReaderOf(context), block.media.file_id));
@@ -55,13 +55,14 @@ Result<std::optional<ContentBlock>> Resolve(HandlerContext& context, const Media
   return std::optional<ContentBlock>(std::move(resolved));
 }
 
-// What the messages of a thread refer to.
+// File references in the messages of a thread.
 class StoredReferences {
  public:
   StoredReferences(HandlerContext& context, const std::string& thread_id)
       : context_(context), thread_id_(thread_id) {}
 
-  // Null: the thread has no message of that id, or none that refers to the file.
+  // Returns null if the thread has no message with that id, or if the message does not refer to the
+  // file.
   Result<const MediaBlock*> Find(const std::string& message_id, const std::string& file_id) {
     if (thread_id_.empty() || message_id.empty() || context_.api().state == nullptr) return nullptr;
     auto [found, added] = read_.try_emplace(message_id);
@@ -87,10 +88,10 @@ class StoredReferences {
 
   HandlerContext& context_;
   const std::string& thread_id_;
-  std::unordered_map<std::string, std::vector<ContentBlock>> read_;  // by the message's id
+  std::unordered_map<std::string, std::vector<ContentBlock>> read_;  // by message id
 };
 
-// `path` is that of the message.
+// `path` is the location of the message.
 ErrorInfo TooMany(std::vector<std::string> path) {
   path.emplace_back("content");
   Problems problems;
@@ -100,8 +101,9 @@ ErrorInfo TooMany(std::vector<std::string> path) {
   return std::move(problems).Error();
 }
 
-// Documents become text, and a message with its texts is bounded like any other. The size without
-// what JSON adds to it is looked at with each text, so that no more of them are read than needed.
+// Limits messages whose documents were replaced by text to the size of other messages. It adds up
+// the raw size of each text first, so that no more texts are read than necessary; Finish checks the
+// exact size in JSON.
 class GrowthCheck {
  public:
   GrowthCheck(const HandlerContext& context, const std::vector<std::string>& path, size_t message)

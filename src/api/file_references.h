@@ -1,4 +1,4 @@
-// Files that messages refer to, looked up before they enter a thread.
+// Looks up the files that messages refer to, before the messages are stored in a thread.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,25 @@
 
 namespace agent_graph::api {
 
-inline constexpr size_t kFileReferencesMax = 64;  // of one array of messages
+inline constexpr size_t kFileReferencesMax = 64;  // per array of messages
 
-// Each reference becomes a block of the kind that the stored file is, with its type, name and size;
-// a document becomes its text, stays as it is, or goes, as `document_handling` says. Files within
-// messages are stored where they are too large for them. The error to answer with: 404 for a file
-// that does not exist for this caller, 422 for a message that is too large with its texts. `path`
-// is where the messages stand in the body.
+// Replaces each reference by a block of the kind of the stored file, with its type, name and size.
+// A document becomes its text, is kept, or is removed, depending on `document_handling`. Inline
+// files are stored as uploads if their message is too large. Returns the error to answer with, if
+// there is one: 404 for a file that does not exist for this caller, 422 for a message that is too
+// large with its texts. `path` is the location of the messages in the body. Suspends the calling
+// fiber.
 //
-// `thread_id`: the thread whose messages of the same ids these are, if it has them; empty: none.
-// What such a message refers to already may be gone or another's, and stays as it is.
+// `thread_id`: a thread that may already contain messages with these ids; empty: none. A reference
+// that such a stored message already has is kept unchanged, even if its file was deleted or belongs
+// to another user.
 std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, const std::vector<std::string>& path,
                                       const std::string& thread_id, std::vector<Message>& messages);
 
-// The type, name and size that each file of the caller has, for the blocks of a message that is
-// kept outside a thread. Blocks that refer to other files, and documents, stay as they are: a
-// reference that cannot be read does no harm there. The error to answer with: too many references,
-// or files that cannot be looked up now.
+// Adds the type, name and size of the caller's files to the blocks of a message that is stored
+// outside a thread. Documents, and references to other files, are not changed: there, a reference
+// that cannot be read does no harm. Returns the error to answer with, if there is one: too many
+// references, or a failed lookup.
 std::optional<ErrorInfo> DescribeFiles(HandlerContext& context,
                                        const std::vector<std::string>& path, Message& message);
 

@@ -1,4 +1,4 @@
-// POST /v1/files/upload: a file as multipart/form-data, stored as it arrives.
+// POST /v1/files/upload: stores a file from multipart/form-data while it arrives.
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,7 +14,7 @@
 namespace agent_graph::api {
 namespace {
 
-// Besides the file: other fields, heads, boundaries.
+// Maximum bytes of everything except the file: other fields, part heads, boundaries.
 constexpr uint64_t kOtherBytesMax = 1024 * 1024;
 constexpr std::string_view kField = "file";
 
@@ -27,7 +27,7 @@ class FileUpload {
   explicit FileUpload(HandlerContext& context)
       : context_(context), media_(context.api().settings->media) {}
 
-  // What is wrong with the request, if anything; else the file is stored.
+  // Receives and stores the file. Returns the error to answer with, if there is one.
   std::optional<ErrorInfo> Receive();
 
   const media::FileRecord& record() const { return record_; }
@@ -42,19 +42,20 @@ class FileUpload {
 
   HandlerContext& context_;
   const settings::MediaSettings& media_;
-  bool in_file_ = false;  // the part that arrives is the file
+  bool in_file_ = false;  // the current part is the file
   uint64_t other_bytes_ = 0;
   std::optional<media::Spool> spool_;
   media::FileRecord record_;
   std::optional<std::string> text_;
 };
 
-// A length that is told needs no reading.
+// Refuses a body by its Content-Length before anything is read.
 std::optional<ErrorInfo> FileUpload::CheckLength() const {
   std::string_view length = context_.head().Header("content-length");
   uint64_t bytes = 0;
   for (char c : length) {
-    if (c < '0' || c > '9' || bytes > (uint64_t{1} << 60)) return std::nullopt;  // nginx's to judge
+    // Not a valid length: nginx checks it.
+    if (c < '0' || c > '9' || bytes > (uint64_t{1} << 60)) return std::nullopt;
     bytes = bytes * 10 + static_cast<uint64_t>(c - '0');
   }
   if (bytes > media_.file_bytes_max() + kOtherBytesMax) return FileTooLarge(media_);
@@ -122,7 +123,7 @@ std::optional<ErrorInfo> FileUpload::TakeData(std::string_view data) {
   return std::nullopt;
 }
 
-// The user whose turn it takes to read the document; without users, the client's address.
+// Key for fair scheduling of extraction: the user, or the client's address if there are no users.
 std::string FileUpload::TurnKey() const {
   if (!record_.owner.empty()) return "user " + record_.owner;
   return "address " + context_.head().peer_address;

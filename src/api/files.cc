@@ -1,4 +1,4 @@
-// GET /v1/files/{file_id}, …/info and …/url: files that were uploaded.
+// GET /v1/files/{file_id}, …/info and …/url: uploaded files.
 #include <string>
 #include <utility>
 
@@ -17,13 +17,14 @@ namespace agent_graph::api {
 namespace {
 
 constexpr size_t kContentTypeBytesMax = 255;
-constexpr size_t kEtagDigits = 32;  // of the SHA-256
+constexpr size_t kEtagDigits = 32;  // digits of the SHA-256
 
 std::string EtagOf(const media::FileRecord& record) {
   return '"' + record.sha256.substr(0, kEtagDigits) + '"';
 }
 
-// attachment; filename="naive_.txt"; filename*=UTF-8''na%C3%AFve%22.txt (RFC 6266)
+// Returns a header value such as: attachment; filename="naive_.txt";
+// filename*=UTF-8''na%C3%AFve%22.txt (RFC 6266)
 std::string Disposition(const media::FileRecord& record) {
   bool in_place = !record.active && media::IsShownInPlace(record.mime_type);
   std::string fallback;
@@ -36,7 +37,7 @@ std::string Disposition(const media::FileRecord& record) {
          "\"; filename*=UTF-8''" + PercentEncode(record.filename);
 }
 
-// For what a browser would run.
+// Prevents browsers from running active content.
 void AppendSandbox(const media::FileRecord& record, bridge::HeaderList& headers) {
   if (record.active) headers.emplace_back("Content-Security-Policy", "sandbox; default-src 'none'");
 }
@@ -47,7 +48,8 @@ bridge::HeaderList FileHeaders(const media::FileRecord& record) {
   headers.emplace_back("Content-Disposition", Disposition(record));
   headers.emplace_back("X-Content-Type-Options", "nosniff");
   AppendSandbox(record, headers);
-  // Another user of the same browser must not see it; it never changes, so asking again is cheap.
+  // "private": another user of the same browser must not get a cached copy. "no-cache": the file
+  // never changes, so revalidation is cheap.
   headers.emplace_back("Cache-Control", "private, no-cache");
   headers.emplace_back("ETag", EtagOf(record));
   headers.emplace_back("Accept-Ranges", "bytes");
@@ -58,7 +60,7 @@ void AnswerNotModified(HandlerContext& context, const media::FileRecord& record)
   bridge::HeaderList headers;
   headers.emplace_back("Cache-Control", "private, no-cache");
   headers.emplace_back("ETag", EtagOf(record));
-  // The cached answer takes over the headers of this one.
+  // A browser replaces headers of its cached response by those of this one.
   AppendSandbox(record, headers);
   context.exchange().SendHead(context.MakeHead(304, std::move(headers)));
   context.exchange().End("ok");
@@ -70,7 +72,8 @@ void AnswerUnsatisfiable(HandlerContext& context, const media::FileRecord& recor
                {{"Content-Range", "bytes */" + std::to_string(record.size_bytes)}});
 }
 
-// False: cut short. The length that was announced tells the client.
+// Sends the content. Returns false if it ended early; the client detects that by the
+// Content-Length.
 bool PassOn(HandlerContext& context, media::ByteStream& stream) {
   for (;;) {
     Result<std::string> piece = stream.Read();
@@ -106,7 +109,8 @@ bool IsHeaderText(std::string_view text) {
   return true;
 }
 
-// Nothing when there is none, also when it cannot be read: it is an extra.
+// Returns the extracted text. nullopt if there is none or it cannot be read, because the text is
+// optional.
 std::optional<std::string> TextOf(HandlerContext& context, const media::FileRecord& record) {
   if (!record.has_text) return std::nullopt;
   Result<std::string> text = context.api().files->ReadText(record);

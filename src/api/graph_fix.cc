@@ -11,7 +11,7 @@
 namespace agent_graph::api {
 namespace {
 
-// A thread that somebody keeps changing is busy.
+// Attempts before a thread that other requests keep changing counts as busy.
 constexpr int kAttempts = 3;
 
 std::string FixData(bool success, const std::string& message, size_t removed,
@@ -28,7 +28,7 @@ std::string Describe(size_t removed) {
   return std::to_string(removed) + (removed == 1 ? " message removed" : " messages removed");
 }
 
-// How many messages were removed.
+// Returns the number of removed messages.
 Result<size_t> Fix(HandlerContext& context, const state::ThreadState& state) {
   if (state.in_flight) return Status(StatusCode::kBusy, "the thread has a run in flight");
   AG_ASSIGN_OR_RETURN(std::vector<std::string> dangling, run::DanglingMessages(state.window));

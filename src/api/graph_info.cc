@@ -1,4 +1,4 @@
-// GET /v1/graph and /v1/graph:StateSchema: what graph is served, and with what.
+// GET /v1/graph and /v1/graph:StateSchema: the graph that is served and its state.
 
 #include "agent_graph/json.h"
 #include "api/context.h"
@@ -9,8 +9,8 @@
 namespace agent_graph::api {
 namespace {
 
-// Ids are derived from names, so that a client sees the same ones in every answer. START and END
-// are among the nodes: clients draw edges between what is listed here.
+// Ids are equal to names, so that they are the same in every response. START and END are listed as
+// nodes, because clients draw edges between listed nodes.
 json Nodes(const graph::CompiledGraph& graph) {
   json nodes = json::array();
   auto add = [&](const std::string& name) { nodes.push_back({{"id", name}, {"name", name}}); };

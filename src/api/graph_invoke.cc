@@ -1,4 +1,4 @@
-// POST /v1/graph/invoke: a run to its end, answered in one piece.
+// POST /v1/graph/invoke: runs the graph to its end and returns one response.
 
 #include "agent_graph/json.h"
 #include "api/handlers.h"

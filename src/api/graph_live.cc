@@ -1,4 +1,4 @@
-// WS /v1/graph/live: a spoken conversation with a live agent. The first frame says how, and begins
+// WS /v1/graph/live: a spoken conversation with a live agent. The first frame configures and starts
 // the session, which lasts until the socket is closed.
 #include <optional>
 
@@ -14,7 +14,7 @@
 namespace agent_graph::api {
 namespace {
 
-// A problem with a value of the init frame.
+// Refuses an invalid value in the init frame.
 void RefuseInit(HandlerContext& context, const std::string& problem) {
   live::Refuse(context.exchange(), "invalid_config", problem,
                websocket::close_code::kUnsupportedData);
@@ -31,7 +31,8 @@ Result<live::InitFrame> ReadInit(HandlerContext& context, const bridge::SocketMe
   return init;
 }
 
-// The guard's word about the thread; true when the caller may use it.
+// Asks the guard about the thread. Returns true if the caller may use it, otherwise the socket was
+// closed.
 bool AdmitThread(HandlerContext& context, const std::string& thread_id) {
   context.SetBody({{"thread_id", thread_id}}, 0);
   std::optional<ErrorInfo> error = context.CheckBodyThread(Routes()[context.head().route]);
@@ -48,7 +49,7 @@ bool AdmitThread(HandlerContext& context, const std::string& thread_id) {
 
 void OpenLiveSocket(HandlerContext& context) {
   if (context.api().graph->live_root() != nullptr) return;
-  // Fatal and before the close, or clients would connect again and again.
+  // The error is fatal and precedes the close; otherwise clients would reconnect again and again.
   live::Refuse(context.exchange(), "not_live", "this graph is not live, use /v1/graph/ws",
                websocket::close_code::kPolicy);
 }
@@ -56,7 +57,7 @@ void OpenLiveSocket(HandlerContext& context) {
 void RunLiveSession(HandlerContext& context, bridge::SocketMessage& message) {
   Result<live::InitFrame> init = ReadInit(context, message);
   if (!init.ok()) return RefuseInit(context, init.status().message());
-  message.payload = {};  // a session may be long
+  message.payload = {};  // free the frame, because the session may take long
   run::RunRequest request;
   if (!IsBlank(init->thread_id)) {
     if (auto problem = ThreadIdProblem(init->thread_id)) {

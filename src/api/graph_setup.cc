@@ -1,5 +1,5 @@
-// POST /v1/graph/setup: replaces the tools of tool nodes that clients run, in all workers, until
-// nginx is started anew. For development: anybody who may call it changes what every run is told.
+// POST /v1/graph/setup: replaces the tools that clients run, in all workers, until nginx is
+// restarted. For development only: every caller of this route changes the tools of all runs.
 #include <set>
 #include <utility>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kNoParameters[] = R"({"type":"object","properties":{}})";
 
-// Of a body that has the shape.
+// Reads a tool from a checked body.
 state::RemoteTool ReadTool(const json& value) {
   state::RemoteTool tool;
   tool.node = value.at("node_name").get<std::string>();

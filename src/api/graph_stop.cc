@@ -1,4 +1,4 @@
-// POST /v1/graph/stop: asks the run of a thread to end, on whichever worker it is.
+// POST /v1/graph/stop: requests the end of a thread's run, in whichever worker it runs.
 
 #include "agent_graph/json.h"
 #include "api/body_thread.h"
@@ -11,7 +11,7 @@
 namespace agent_graph::api {
 namespace {
 
-// `config.cancel`: not even the node in progress is waited for.
+// Returns `config.cancel`: if true, the run does not even wait for the current node.
 bool CancelOf(const json& body) {
   const json* config = FindMember(body, "config");
   const json* cancel = config != nullptr ? FindMember(*config, "cancel") : nullptr;
@@ -23,7 +23,7 @@ std::string RunIdOf(const json& body) {
   return run_id != nullptr ? run_id->get<std::string>() : "";
 }
 
-// The form of the documents and that of the clients, in one.
+// Returns the members of the documented response and those that clients read.
 json StopData(const std::string& thread_id, const state::StopReply& stop, const char* reason) {
   json data;
   data["thread_id"] = thread_id;
@@ -44,10 +44,10 @@ void StopGraph(HandlerContext& context) {
   state::StopRequest stop;
   stop.scope = context.caller().scope;
   stop.thread_id = OwnThreadId(context.body());
-  // A live session is one node without end: it learns of a stop by being woken.
+  // A live session is one node without an end: only a cancellation wakes it.
   stop.cancel = CancelOf(context.body()) || context.api().graph->live_root() != nullptr;
   stop.run_id = RunIdOf(context.body());
-  // Without a checkpointer a run has a thread of its own, which nobody else can name.
+  // Without a checkpointer each run has its own thread, which no other request can name.
   if (context.api().state == nullptr) {
     return context.Succeed(DumpJson(StopData(stop.thread_id, {}, "no-checkpointer")));
   }

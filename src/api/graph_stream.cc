@@ -1,4 +1,4 @@
-// POST /v1/graph/stream: a run as it happens, one JSON object a line.
+// POST /v1/graph/stream: streams the events of a run, one JSON object per line.
 
 #include "agent_graph/json.h"
 #include "api/handlers.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kNdjson = "application/x-ndjson";
 
-// The text before `mark`, which is taken off `rest` together with it, without blanks around it.
+// Returns the text before `mark` without surrounding blanks, and removes both from `rest`.
 std::string_view NextPiece(std::string_view& rest, char mark) {
   const size_t end = rest.find(mark);
   const std::string_view piece = Trim(rest.substr(0, end));
@@ -22,7 +22,7 @@ std::string_view NextPiece(std::string_view& rest, char mark) {
   return piece;
 }
 
-// One entry of an Accept header; q=0 refuses what it names.
+// Checks one entry of an Accept header; q=0 refuses the type.
 bool AsksForNdjson(std::string_view entry) {
   if (!EqualsIgnoringCase(NextPiece(entry, ';'), kNdjson)) return false;
   while (!entry.empty()) {
@@ -33,8 +33,8 @@ bool AsksForNdjson(std::string_view entry) {
   return true;
 }
 
-// NDJSON under text/event-stream is what clients of this interface expect; one that asks for the
-// true name gets it.
+// Existing clients expect NDJSON with the type text/event-stream. A client that asks for the NDJSON
+// type gets it.
 std::string_view ContentType(std::string_view accept) {
   while (!accept.empty()) {
     if (AsksForNdjson(NextPiece(accept, ','))) return kNdjson;
@@ -46,7 +46,7 @@ bridge::HeaderList StreamHeaders(std::string_view accept) {
   bridge::HeaderList headers;
   headers.emplace_back("Content-Type", ContentType(accept));
   headers.emplace_back("Cache-Control", "no-cache, no-transform");
-  headers.emplace_back("Connection", "keep-alive");  // on HTTP/1.1; the reply writer sees to it
+  headers.emplace_back("Connection", "keep-alive");  // for HTTP/1.1; the reply writer handles it
   headers.emplace_back("X-Accel-Buffering", "no");
   headers.emplace_back("Content-Encoding", "identity");
   return headers;

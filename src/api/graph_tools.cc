@@ -1,4 +1,4 @@
-// GET /v1/graph/tools: what each tool node offers at the moment.
+// GET /v1/graph/tools: the tools that each tool node currently offers.
 #include <utility>
 #include <vector>
 
@@ -12,7 +12,7 @@
 namespace agent_graph::api {
 namespace {
 
-constexpr size_t kNodesAtOnce = 16;  // each may wait for its servers
+constexpr size_t kNodesAtOnce = 16;  // concurrent queries; each may wait for MCP servers
 constexpr std::chrono::seconds kServersTimeout{30};
 
 std::vector<std::string> ToolNodes(const graph::CompiledGraph& graph) {

@@ -1,5 +1,5 @@
-// WS /v1/graph/ws: one run a frame, each streamed as POST /v1/graph/stream does it, one chunk a
-// message. What is wrong with a frame is told in an error chunk; the socket stays open.
+// WS /v1/graph/ws: one run per frame. Each run is streamed like POST /v1/graph/stream, one chunk
+// per message. Errors in a frame are reported in an error chunk; the socket stays open.
 #include <optional>
 
 #include "agent_graph/json.h"
@@ -48,13 +48,13 @@ class SocketStream : public StreamSink {
   bridge::Exchange& exchange_;
 };
 
-// The client's words about a run that did not start.
+// Reports a run that did not start.
 class Refusal {
  public:
   Refusal(HandlerContext& context, std::string thread_id)
       : context_(context), writer_({std::move(thread_id), "", false, ""}) {}
 
-  // For a frame that is no request at all.
+  // Sends an error chunk. Used for a frame that is not a request.
   void Tell(const ErrorInfo& error) {
     json data = {{"reason", error.message.empty() ? Describe(error.error).message : error.message},
                  {"code", CodeOf(error)}};
@@ -69,7 +69,7 @@ class Refusal {
     context_.exchange().SendLast(Frame(writer_.Line(event, UnixSeconds())));
   }
 
-  // For a request: a client waits for the end of each.
+  // Sends an error chunk and the final chunk, because a client waits for the end of each request.
   void Answer(const ErrorInfo& error) {
     Tell(error);
     context_.exchange().SendLast(Frame(writer_.DoneLine("", "", UnixSeconds())));
@@ -80,7 +80,7 @@ class Refusal {
   const StreamChunkWriter writer_;
 };
 
-// The frame's JSON object, or what is wrong with it.
+// Reads the frame's JSON object into the context. Returns the error if there is one.
 std::optional<ErrorInfo> ReadFrame(HandlerContext& context, const bridge::SocketMessage& message) {
   const settings::LimitSettings& limits = context.api().settings->limits;
   if (message.binary) {
@@ -119,7 +119,7 @@ GraphRequest ReadRequest(HandlerContext& context, Problems& problems) {
   return request;
 }
 
-// For the identity of chunks about a request that is refused.
+// Returns the thread id for the chunks of a refused request.
 std::string NamedThread(const json& body) {
   Problems ignored;
   return BodyThreadId(body, ignored);
@@ -160,7 +160,7 @@ void RunGraphFrame(HandlerContext& context, bridge::SocketMessage& message) {
     Refusal(context, "").Tell(*error);
     return;
   }
-  message.payload = {};  // a run may be long
+  message.payload = {};  // free the frame, because the run may take long
   Run(context);
   context.SetBody(json::object(), 0);
   context.exchange().Hold(0);

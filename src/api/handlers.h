@@ -1,4 +1,5 @@
-// The handlers the route table names, one file per resource. Each runs on a fiber of its own.
+// The handlers of the route table, one file per resource. Each handler runs on its own fiber, may
+// suspend it, and answers the request.
 #pragma once
 
 #include <optional>

@@ -18,7 +18,7 @@ constexpr size_t kStandardHeadersMax = 13;
 constexpr std::string_view kPermissionsPolicy =
     "geolocation=(), microphone=(), camera=(), payment=(), usb=(), magnetometer=(), "
     "gyroscope=(), accelerometer=()";
-// Styles may be inline and images from anywhere secure: the documentation pages need both.
+// The documentation pages use inline styles and images from other secure origins.
 constexpr std::string_view kContentSecurityPolicy =
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: https:; frame-ancestors 'none'; base-uri 'self'; form-action 'self'";
@@ -30,10 +30,11 @@ bool AnyOrigin(const settings::CorsSettings& cors) {
   return false;
 }
 
-// The part of CORS that answers and preflights share. False when the origin is not allowed.
+// Appends the CORS headers that responses and preflights share. Returns false if the origin is not
+// allowed.
 bool AppendAllowedOrigin(bridge::HeaderList& headers, const settings::CorsSettings& cors,
                          std::string_view origin) {
-  // Credentials go with listed origins only; the settings refuse them together with "*".
+  // Credentials are allowed for listed origins only; the settings refuse them together with "*".
   if (AnyOrigin(cors)) {
     headers.emplace_back("Access-Control-Allow-Origin", "*");
     return true;
@@ -46,7 +47,7 @@ bool AppendAllowedOrigin(bridge::HeaderList& headers, const settings::CorsSettin
   return true;
 }
 
-// A list of header names and nothing that could end a header line.
+// True for a list of header names without characters that could end a header line.
 bool IsHeaderNameList(std::string_view text) {
   if (text.empty() || text.size() > kRequestedHeadersBytesMax) return false;
   for (char c : text) {
@@ -56,7 +57,7 @@ bool IsHeaderNameList(std::string_view text) {
   return true;
 }
 
-// Unless the answer has one of its own.
+// Appends the header unless the response already has it.
 void AppendDefault(bridge::HeaderList& headers, std::string_view name, std::string_view value) {
   for (const auto& [key, own] : headers) {
     if (key == name) return;

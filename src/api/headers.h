@@ -1,4 +1,5 @@
-// The headers every answer carries, native ones, errors and preflights included.
+// Headers of every response, including native responses, errors and preflights. Thread-safe; the
+// nginx thread calls these functions, too.
 #pragma once
 
 #include <string_view>
@@ -8,17 +9,17 @@
 
 namespace agent_graph::api {
 
-// X-Request-ID, X-Timestamp, CORS and, when configured, the security headers. `origin` is the
-// request's Origin header or empty; `https` adds Strict-Transport-Security.
+// Appends X-Request-ID, X-Timestamp, CORS headers and, if configured, the security headers.
+// `origin` is the request's Origin header or empty; `https` adds Strict-Transport-Security.
 void AppendStandardHeaders(bridge::HeaderList& headers, const settings::Settings& settings,
                            std::string_view origin, std::string_view request_id, bool https);
 
-// What an OPTIONS preflight is told besides: methods, headers and how long to remember. The answer
-// is 204 without a body; an origin that is not allowed gets no CORS header at all.
+// Appends the additional headers of an OPTIONS preflight: methods, headers and cache time. The
+// response is 204 without a body. An origin that is not allowed gets no CORS headers.
 void AppendPreflightHeaders(bridge::HeaderList& headers, const settings::Settings& settings,
                             std::string_view origin, std::string_view requested_headers);
 
-// True when a page of `origin` may call this service.
+// True if a page of `origin` may call this service.
 bool OriginAllowed(const settings::CorsSettings& cors, std::string_view origin);
 
 }  // namespace agent_graph::api

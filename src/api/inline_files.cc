@@ -66,7 +66,7 @@ std::optional<ErrorInfo> StoreInlineFiles(HandlerContext& context, std::vector<M
   if (!texts_added && limits.body_bytes <= limits.message_bytes_max) return std::nullopt;
   for (Message& message : messages) {
     if (message::ToJsonText(message).size() <= limits.message_bytes_max) continue;
-    // It could not be read by the one who gave it.
+    // The caller could not read the file after it is stored.
     if (!media::MayRead(ReaderOf(context), NewFileRecord(context, "", ""))) {
       return Invalid("a message must have at most " + std::to_string(limits.message_bytes_max) +
                      " bytes");

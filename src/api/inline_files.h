@@ -1,4 +1,4 @@
-// Files that messages hold themselves, as base64 or in a data URL.
+// Files that messages contain inline, as base64 or in a data URL.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace agent_graph::api {
 
-// What the files take in the message.
+// Returns the bytes of base64 that inline files take in the message.
 size_t InlineBytes(const Message& message);
 
-// Files of a message that is larger than a message may be are stored like the caller's uploads, and
-// the message refers to them. `texts_added`: the messages are larger than they were in the request.
-// The error to answer with.
+// Stores the inline files of each message that is too large, like uploads of the caller, and
+// replaces them by references. `texts_added`: messages have become larger than they were in the
+// request. Returns the error to answer with, if there is one. Suspends the calling fiber.
 std::optional<ErrorInfo> StoreInlineFiles(HandlerContext& context, std::vector<Message>& messages,
                                           bool texts_added);
 

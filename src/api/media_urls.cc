@@ -19,7 +19,8 @@ std::string_view TextAt(const json& object, const std::string& key) {
              : std::string_view();
 }
 
-// The URL that the message codec takes from the reference; empty when it takes a file or data.
+// Returns the URL that the message codec reads from the reference; empty if it reads a file id or
+// data.
 std::string_view UrlOf(const json& reference) {
   const std::string_view kind = TextAt(reference, "kind");
   const bool is_url = kind.empty() ? TextAt(reference, "file_id").empty() &&

@@ -10,8 +10,8 @@
 
 namespace agent_graph::api {
 
-// Adds a problem for each URL in `content` that the service does not allow. `content` is the value
-// at `path`; only an array of blocks can hold URLs.
+// Adds a problem for each URL in `content` that the settings do not allow. `content` is the value
+// at `path`; only an array of blocks can contain URLs.
 void CheckMediaUrls(const json& content, const std::vector<std::string>& path,
                     const settings::MediaUrls& urls, Problems& problems);
 

@@ -20,14 +20,14 @@ json TextOrNull(const std::string& text) {
   return text.empty() ? json() : json(text);
 }
 
-// A message in the shape of a thread's messages, or text.
+// Returns the content: a message in the form of thread messages, or a text.
 json ContentJson(const state::MemoryRecord& memory) {
   if (memory.message_json.empty()) return memory.content;
   Result<json> message = ParseJson(memory.message_json, kOwnJsonLimits);
   return message.ok() ? *std::move(message) : json(memory.content);
 }
 
-// Clients read `id`, `timestamp` and the category of the metadata; the documents also name
+// Clients read `id`, `timestamp` and the category in the metadata; the documented response also has
 // `memory_id` and `category`.
 json RecordJson(const state::MemoryRecord& memory) {
   Result<json> metadata = ParseJson(memory.metadata_json, kOwnJsonLimits);

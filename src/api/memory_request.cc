@@ -15,7 +15,7 @@
 namespace agent_graph::api {
 namespace {
 
-// An id in `config`; empty when it is absent, null or blank.
+// Reads an id in `config`; empty if it is absent, null or blank.
 std::string ReadConfigId(const json* config, const std::string& key, Problems& problems) {
   const json* member = config != nullptr ? FindMember(*config, key) : nullptr;
   if (member == nullptr) return "";
@@ -31,7 +31,7 @@ std::string ReadConfigId(const json* config, const std::string& key, Problems& p
   return *std::move(id);
 }
 
-// Empty when it is absent, null or blank.
+// Returns a text of a checked body; empty if it is absent, null or blank.
 std::string TextOf(const json& body, const std::string& key) {
   const json* member = FindMember(body, key);
   if (member == nullptr || IsBlank(member->get_ref<const std::string&>())) return "";
@@ -57,7 +57,7 @@ bool HoldsMoreThanText(const Message& message) {
   });
 }
 
-// "content.role: must be …" becomes the place and what is wrong there.
+// Splits "content.role: must be …" into the location and the problem.
 void AddMessageProblem(const std::string& text, Problems& problems) {
   const size_t colon = text.find(": ");
   std::vector<std::string> location = {"body"};
@@ -92,7 +92,7 @@ std::optional<double> ScoreThresholdOf(const json& body) {
   return member->get<double>();
 }
 
-// `content` is an array of blocks, or a message that has them.
+// `content` is an array of blocks or a message with blocks.
 void CheckContentUrls(const json& content, const HandlerContext& context, Problems& problems) {
   std::vector<std::string> location = {"body", "content"};
   const json* blocks = &content;
@@ -222,7 +222,7 @@ void RefuseLostIds(const HandlerContext& context, Problems& problems) {
   const json* config = FindMember(context.body(), "config");
   if (config == nullptr) return;
   RefuseLostId(*config, "agent_id", problems);
-  // It selects nothing for those who have their own memories only.
+  // For callers who only see their own memories, this id has no effect.
   if (context.caller().scope.kind == state::Scope::Kind::kAll) {
     RefuseLostId(*config, "user_id", problems);
   }

@@ -1,4 +1,4 @@
-// What the memory routes read from a body that was checked against its table.
+// Reads the checked bodies of the memory routes.
 #pragma once
 
 #include <optional>
@@ -11,44 +11,44 @@
 
 namespace agent_graph::api {
 
-// `config` and `options`. The user of `config` counts only for a caller who may see all users'
-// rows; everybody else has their own memories, whatever it says.
+// Reads `config` and `options`. The user in `config` is used only if the caller may see all rows;
+// other callers always access their own memories.
 memory::Access ReadMemoryAccess(const HandlerContext& context, Problems& problems);
 
-// `content`: text, or a message with its text.
+// `content` of a body: a text, or a message with its text.
 struct MemoryContent {
   std::string text;                // blank only if there is a message
-  std::optional<Message> message;  // absent: `content` was a string
+  std::optional<Message> message;  // nullopt: `content` was a string
 };
 MemoryContent ReadMemoryContent(const HandlerContext& context, Problems& problems);
-// The message as it is stored: blocks that refer to a file of the caller get its type, name and
-// size, and the files that a message holds itself are treated like those of a thread's messages.
-// Empty without a message. May suspend.
+// The message in its stored form: blocks that refer to a file of the caller get its type, name and
+// size, and inline files are handled as in messages of a thread. `json` is empty without a message.
+// StoreMemoryMessage may suspend the calling fiber.
 struct StoredMemoryMessage {
   std::string json;
   std::optional<ErrorInfo> error;
 };
 StoredMemoryMessage StoreMemoryMessage(HandlerContext& context, MemoryContent content);
 
-// `metadata` without its `category`, which is the memory's own.
+// `metadata` without the member `category`, which is stored separately.
 struct MemoryMetadata {
   std::string json = "{}";
   std::optional<std::string> category;
 };
 MemoryMetadata ReadMemoryMetadata(const HandlerContext& context, Problems& problems);
 
-// Everything but the content.
+// Reads all fields except the content.
 memory::NewMemory ReadNewMemory(const HandlerContext& context, Problems& problems);
 memory::MemoryQuery ReadMemoryQuery(const HandlerContext& context, Problems& problems);
 
-// `memory_type`, `category` and `filters`.
+// Reads `memory_type`, `category` and `filters`.
 state::MemoryFilter ReadMemoryFilter(const HandlerContext& context);
 
-// An id in `config` that was meant and got lost on its way would delete more than it should: one
-// that is there and says nothing is a problem.
+// Adds a problem for each id in `config` that is present but empty: a lost value would delete more
+// memories than intended.
 void RefuseLostIds(const HandlerContext& context, Problems& problems);
 
-// What the field, a limit, says; larger ones are served up to a maximum.
+// Returns the limit in the field, reduced to the maximum of a page.
 uint64_t MemoryLimit(const HandlerContext& context, const Field& field);
 
 }  // namespace agent_graph::api

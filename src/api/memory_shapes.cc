@@ -33,7 +33,7 @@ constexpr Field kFilters{.name = "filters",
                          .maximum = kFiltersMax,
                          .entry = &kFilterValue};
 
-// An absent filter deletes more than one that was meant but got lost on its way.
+// Stricter than kFilters: a filter whose value was lost would delete more memories than intended.
 constexpr Field kStrictFilterValue{.type = kScalar, .required = true, .not_blank = true};
 constexpr Field kStrictFilters{.name = kFilters.name,
                                .type = kObject,

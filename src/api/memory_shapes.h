@@ -8,7 +8,7 @@
 
 namespace agent_graph::api {
 
-// Of a search an empty type means any.
+// For a search: an empty type matches every type.
 inline constexpr auto kMemoryTypeFilters = [] {
   std::array<std::string_view, memory::kMemoryTypes.size() + 1> names{};
   for (size_t i = 0; i < memory::kMemoryTypes.size(); ++i) names[i + 1] = memory::kMemoryTypes[i];
@@ -61,6 +61,6 @@ extern const FieldTable kSearchMemoriesBody;
 extern const FieldTable kListMemoriesBody;
 extern const FieldTable kForgetMemoriesBody;
 extern const FieldTable kUpdateMemoryBody;
-extern const FieldTable kMemoryBody;  // nothing but config and options
+extern const FieldTable kMemoryBody;  // only config and options
 
 }  // namespace agent_graph::api

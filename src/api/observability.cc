@@ -1,4 +1,4 @@
-// GET /v1/observability/{thread_id}: what the latest runs of a thread did.
+// GET /v1/observability/{thread_id}: a trace of the latest runs of a thread.
 #include "api/context.h"
 #include "api/handlers.h"
 #include "api/query.h"
@@ -8,7 +8,7 @@ namespace agent_graph::api {
 namespace {
 
 constexpr uint32_t kTracedRunsMax = 20;
-constexpr uint32_t kTracedEntriesMax = 2000;  // of one run; of a longer one the newest
+constexpr uint32_t kTracedEntriesMax = 2000;  // per run; of a longer run only the newest
 
 }  // namespace
 

@@ -31,7 +31,8 @@ json Reference(std::string_view component) {
   return {{"$ref", std::string(kSchemas) + std::string(component)}};
 }
 
-// "get_v1_threads_thread_id": unique, because a method and a path are.
+// Returns an id such as "get_v1_threads_thread_id". It is unique, because the pair of method and
+// path is.
 std::string OperationId(const Route& route) {
   std::string id = MethodKey(route.method);
   for (char c : route.pattern) {
@@ -46,7 +47,7 @@ std::string OperationId(const Route& route) {
   return id;
 }
 
-// Of the names that occur in paths; others are any text.
+// Returns the schema of a path parameter by its name. Parameters with unknown names are any text.
 json PathParameterSchema(std::string_view name) {
   static constexpr Field kThread{
       .name = "thread_id", .type = FieldType::kThreadId, .required = true, .not_blank = true};
@@ -82,7 +83,7 @@ json Parameters(const Route& route) {
       json parameter = {{"name", field.name}, {"in", "query"}, {"required", field.required}};
       if (!field.description.empty()) parameter["description"] = field.description;
       field.description = {};
-      field.required = true;  // a query knows no null
+      field.required = true;  // a query cannot contain null
       parameter["schema"] = SchemaOf(field);
       parameters.push_back(std::move(parameter));
     }
@@ -107,7 +108,7 @@ json RequestBody(const Route& route) {
           {"content", {{"application/json", {{"schema", std::move(schema)}}}}}};
 }
 
-// What every success is wrapped in.
+// Returns the schema of the envelope of successful responses.
 json Envelope(std::string_view component) {
   json data = component.empty() ? json::object() : Reference(component);
   return {{"type", "object"},

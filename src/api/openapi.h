@@ -1,5 +1,4 @@
-// The service described for programs: OpenAPI 3.1, from the route table and the tables that
-// requests are checked against.
+// Generates the OpenAPI 3.1 document from the route table and the tables of request fields.
 #pragma once
 
 #include <string>
@@ -9,8 +8,8 @@
 
 namespace agent_graph::api {
 
-// The document as JSON text. `base_path` is what stands before every path ("" or "/support").
-// Costs milliseconds: made when the configuration is read.
+// Returns the document as JSON text. `base_path` is the prefix of all paths ("" or "/support").
+// Takes some milliseconds, so it is called only when the configuration is read.
 std::string OpenApiDocument(const settings::Settings& settings, std::string_view base_path);
 
 }  // namespace agent_graph::api

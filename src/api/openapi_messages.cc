@@ -2,8 +2,8 @@
 
 namespace agent_graph::api {
 
-// Answers hold content as blocks and ids as strings; requests are looser: what is named "…Input"
-// says what the message codec reads.
+// Responses contain content as blocks and ids as strings. Requests allow more forms: schemas with
+// names in "…Input" describe what the message codec accepts.
 const std::string_view kMessageSchemas = R"json({
   "Role": {"type": "string", "enum": ["user", "assistant", "system", "tool"]},
   "MessageInput": {

@@ -1,4 +1,4 @@
-// GET /ping, answered in the event loop.
+// GET /ping. The event loop answers it.
 #pragma once
 
 #include <string_view>

@@ -17,7 +17,7 @@ std::string DecodeParameter(std::string_view text) {
   return PercentDecodeLeniently(spaced);
 }
 
-// Digits with an optional plus sign; a number too large for the type is the largest.
+// Parses digits with an optional plus sign; a number that is too large becomes the maximum.
 std::optional<uint64_t> ParseCount(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   uint64_t value = 0;

@@ -16,14 +16,15 @@ class Query {
  public:
   explicit Query(std::string_view raw);
 
-  // The last value of `name`, decoded; nothing when it is absent.
+  // Returns the last value of `name`, decoded; nullopt if it is absent.
   std::optional<std::string_view> Find(std::string_view name) const;
 
  private:
   std::vector<std::pair<std::string, std::string>> values_;
 };
 
-// `search`, `offset`, `limit` (above the maximum: the maximum) and `cursor` of a list.
+// Reads `search`, `offset`, `limit` and `cursor` of a list. A `limit` above the maximum becomes the
+// maximum. Invalid values are added to `problems`.
 state::PageRequest ReadPage(const Query& query, Problems& problems);
 
 }  // namespace agent_graph::api

@@ -1,4 +1,4 @@
-// What a client is told about its rate limit.
+// Responses and headers about the rate limit.
 #pragma once
 
 #include <array>
@@ -12,15 +12,15 @@
 
 namespace agent_graph::api {
 
-// The caller is known only after authentication, so that guarded routes are counted behind it.
+// True if requests of guarded routes are counted by user, and therefore after authentication.
 bool CountsByUser(const settings::Settings& settings);
 
 using RateLimitHeaders = std::array<std::pair<std::string_view, std::string>, 4>;
 
-// Those of every answer to a request that was counted. `now` in seconds since 1970.
+// Returns the headers of each response to a request that was counted. `now` in seconds since 1970.
 RateLimitHeaders DescribeRateLimit(const limits::RateDecision& decision, int64_t now);
 
-// 429. `websocket`: the refusal of a handshake.
+// Returns a 429 response. `websocket`: the request was a handshake.
 Reply RateLimitedReply(const limits::RateLimitOptions& options,
                        const limits::RateDecision& decision, bool websocket,
                        std::string_view request_id);

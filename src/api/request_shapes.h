@@ -1,5 +1,5 @@
-// The bodies and query parameters of the routes, one table each: what the route table names, what
-// dispatch checks and what the OpenAPI document shows.
+// Tables of the bodies and query parameters of all routes. The route table refers to them, dispatch
+// checks requests against them, and the OpenAPI document describes them.
 #pragma once
 
 #include <array>
@@ -40,11 +40,11 @@ extern const FieldTable kRunFrame;  // a frame of /v1/graph/ws
 extern const FieldTable kStopBody;
 extern const FieldTable kFixBody;
 extern const FieldTable kSetupBody;
-extern const FieldTable kConfigBody;  // nothing but a config
+extern const FieldTable kConfigBody;  // only a config
 extern const FieldTable kStateBody;
 extern const FieldTable kMessagesBody;
 
-// A page of a list: ReadPage reads it.
+// Query of a list; ReadPage reads it.
 extern const FieldTable kPageQuery;
 extern const FieldTable kTraceQuery;
 

@@ -14,10 +14,10 @@
 namespace agent_graph::api {
 namespace {
 
-constexpr size_t kSegmentsMax = 8;  // of a path; longer paths match nothing
+constexpr size_t kSegmentsMax = 8;  // path segments; longer paths match no route
 
-// Where several patterns fit a path, the first one with the method wins: literal segments go above
-// parameters.
+// If several patterns match a path, the first one with the method is used. Therefore patterns with
+// literal segments precede patterns with parameters.
 constexpr RouteShape Answers(std::string_view data) {
   return {nullptr, nullptr, data};
 }
@@ -174,7 +174,7 @@ bool MethodMatches(Method method, std::string_view name) {
   return name == MethodName(method) || (method == Method::kGet && name == "HEAD");
 }
 
-// A path or pattern cut at its slashes, without the leading one.
+// The segments of a path or pattern, without the leading slash.
 struct Segments {
   std::array<std::string_view, kSegmentsMax> parts;
   size_t count = 0;
@@ -203,7 +203,7 @@ constexpr bool IsParameter(std::string_view segment) {
   return segment.starts_with('{');
 }
 
-// False when an escape is broken or stands for NUL.
+// Returns false for a broken escape or NUL.
 bool DecodeSegment(std::string_view segment, std::string& out) {
   return PercentDecode(segment, out) && out.find('\0') == std::string::npos;
 }
@@ -217,13 +217,13 @@ struct DecodedPath {
 };
 
 std::optional<DecodedPath> DecodePath(std::string_view raw_path) {
-  // Base URLs that end in a slash give "//v1/…".
+  // Base URLs with a trailing slash lead to "//v1/…".
   if (raw_path.starts_with("//")) raw_path.remove_prefix(1);
   std::optional<Segments> raw = Split(raw_path);
   if (!raw) return std::nullopt;
   DecodedPath path;
   path.count = raw->count;
-  // An empty last segment is a trailing slash, not an empty id. There may be one.
+  // An empty last segment is a trailing slash and not an empty id. One is allowed.
   path.trailing_slash = raw->parts[path.count - 1].empty();
   if (path.trailing_slash) --path.count;
   if (path.count == 0 || raw->parts[path.count - 1].empty()) return std::nullopt;
@@ -279,7 +279,7 @@ RouteMatch MatchRoute(std::string_view method, std::string_view raw_path) {
     match.kind = RouteMatch::Kind::kMethodNotAllowed;
     std::string name(MethodName(kRoutes[i].method));
     name += kRoutes[i].method == Method::kGet ? ", HEAD, " : ", ";
-    // Of several patterns that fit, more than one may have it.
+    // More than one of the matching patterns may have this method.
     if (match.allow.find(name) == std::string::npos) match.allow += name;
   }
   if (match.kind == RouteMatch::Kind::kMethodNotAllowed) match.allow += "OPTIONS";

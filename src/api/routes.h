@@ -1,5 +1,5 @@
-// The one route table. It drives native routing and method checks in the nginx thread, the guard,
-// the start-up guard check, and the handler on the engine's side.
+// The route table. The nginx thread uses it for routing and method checks, the guard for
+// permissions, the start-up check for missing guards, and the engine for handlers.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,13 @@ enum class BodyKind : uint8_t {
   kNone,
   kJson,
   kOptionalJson,
-  kStream,  // taken piece by piece by the handler, however large it is
+  kStream,  // the handler takes it in pieces; there is no size limit
 };
 enum class Access : uint8_t { kPublic, kGuarded, kDocumentation };
 enum class Transport : uint8_t {
   kHttp,
   kSocket,      // a WebSocket of JSON messages
-  kLiveSocket,  // a WebSocket of audio: an oversized message is passed over
+  kLiveSocket,  // a WebSocket of audio: a message that is too large is skipped
 };
 
 struct Route {
@@ -46,19 +46,20 @@ struct Route {
   std::string_view action;    // "read"
   BodyKind body;
   bool native;                       // answered in the event loop
-  void (*handler)(HandlerContext&);  // on a fiber; null for native routes
+  void (*handler)(HandlerContext&);  // runs on a fiber; null for native routes
   std::string_view summary;
   RouteShape shape = {};
   Transport transport = Transport::kHttp;
-  // Of a WebSocket, whose `handler` is called once, when it was accepted: one message.
+  // Handles one message of a WebSocket. `handler` is called once, after it was accepted.
   void (*on_message)(HandlerContext&, bridge::SocketMessage&) = nullptr;
-  // Whether these settings close the route: asked after the guard, before the body is read.
+  // Returns an error if these settings disable the route. Called after the guard, before the body
+  // is read.
   std::optional<ErrorInfo> (*closed)(const settings::Settings&) = nullptr;
 };
 
-// `data` of a stream: chunks, not an envelope.
+// `data` of a streaming route: chunks without an envelope.
 inline constexpr std::string_view kStreamAnswer = "StreamChunk";
-// Of a file: its bytes.
+// `data` of a file route: the bytes of the file.
 inline constexpr std::string_view kBytesAnswer = "bytes";
 
 std::span<const Route> Routes();
@@ -67,7 +68,7 @@ struct RouteMatch {
   enum class Kind : uint8_t { kFound, kNotFound, kMethodNotAllowed };
   Kind kind = Kind::kNotFound;
   uint16_t route = 0;                        // index into Routes()
-  bool trailing_slash = false;               // the path is the route's and a slash
+  bool trailing_slash = false;               // the path is the route's path with a trailing slash
   std::vector<std::string> path_parameters;  // decoded once
   std::string allow;                         // for kMethodNotAllowed: "GET, HEAD, OPTIONS"
 };
@@ -79,8 +80,8 @@ struct RouteMatch {
 // matches GET. Nginx thread: no allocation beyond the parameters, no exceptions.
 RouteMatch MatchRoute(std::string_view method, std::string_view raw_path);
 
-// Every guarded route names a permission and every public one is on the allowlist; the failure
-// lists the offending routes.
+// Checks that every guarded route has a permission and that every public route is on the allowlist.
+// A failure lists the other routes.
 Status CheckRouteGuards();
 Status CheckRouteGuards(std::span<const Route> routes);
 

@@ -18,14 +18,15 @@ namespace {
 constexpr size_t kRunIdBytesMax = 128;
 constexpr std::string_view kAnonymousUser = "anonymous";
 
-// Absent or blank: the run makes one.
+// Returns the thread id; empty if it is absent or blank: the run then creates a thread.
 std::string ThreadIdOf(const json& config) {
   const json* member = FindMember(config, "thread_id");
   std::string thread_id = member != nullptr ? ThreadIdText(*member).value_or("") : "";
   return IsBlank(thread_id) ? "" : thread_id;
 }
 
-// A client may name its run; a name that would not be safe in logs and paths is not taken.
+// Reads the run id that a client may choose. An id that would not be safe in logs and paths is
+// ignored.
 std::string ReadRunId(const json& config) {
   const json* member = FindMember(config, "run_id");
   if (member == nullptr || !member->is_string()) return "";
@@ -55,7 +56,8 @@ void ReadInitialState(const json& initial, const MessageLimits& limits, run::Run
   run.initial_state_json = DumpJson(fields);
 }
 
-// A run that is stopped has no error to go by, and one that began was not rejected.
+// Returns the outcome for the run counters. A stopped run has no error, so it counts as cancelled;
+// a run that has begun never counts as rejected.
 std::string CountedAs(const run::RunOutcome& outcome, runtime::CancelReason reason) {
   if (outcome.status != "error" && outcome.status != "stopped") return "ok";
   const ErrorInfo error =
@@ -114,7 +116,7 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
 
 std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, GraphRequest& request) {
   run::RunRequest& run = request.run;
-  // These are new, whatever their ids.
+  // The messages of a run are new, even if the thread has messages with the same ids.
   if (auto error = ResolveFiles(context, {"body", "messages"}, "", run.messages)) return error;
   return ResolveFiles(context, InitialContextPath(), run.thread_id, run.initial_context);
 }

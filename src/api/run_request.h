@@ -1,4 +1,4 @@
-// The request body that invoke and stream share.
+// The request body of invoke, stream and ws.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace agent_graph::api {
 
-// How much of the state an answer shows; the run itself does not depend on it.
+// Amount of state in the response. It does not change the run.
 enum class Granularity : uint8_t { kLow, kPartial, kFull };
 
 struct GraphRequest {
@@ -17,12 +17,12 @@ struct GraphRequest {
   Granularity granularity = Granularity::kLow;
 };
 
-// Reads a body whose fields were checked and whose messages are the member `messages_key`; what is
-// wrong with those, or with `initial_state.context`, goes to `problems`.
+// Reads a body whose fields were checked. `messages_key` is the member with the messages. Problems
+// of the messages and of `initial_state.context` are added to `problems`.
 GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
                               const std::string& messages_key = "messages");
 
-// Looks up the files that its messages refer to. The error to answer with.
+// Looks up the files that the messages refer to. Returns the error to answer with, if there is one.
 std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, GraphRequest& request);
 
 // Runs the graph on the calling fiber, frees the request's body first, and has a run that began
@@ -30,17 +30,18 @@ std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, GraphRequest& req
 Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest request,
                                  const runtime::Cancellation& cancellation, run::RunSink& sink);
 
-// Part of `config` that belongs to the server: `user`, `user_id`, `authz` and all names that start
-// with an underscore.
+// True for keys of `config` that only the server sets: `user`, `user_id`, `authz` and all names
+// that start with an underscore.
 bool IsReservedConfigKey(std::string_view key);
-// What is left of `config`, which may be null, without that part.
+// Returns `config`, which may be null, without these keys.
 json ClientConfig(const json* config);
 
-// What the graph sees: the client's config, which may be null, without the server's keys, and the
-// caller.
+// Returns the config that the graph gets: the client's config, which may be null, without the
+// server's keys, and with the caller.
 std::string GraphConfig(const json* config, const Caller& caller);
 
-// {"is_new_thread":…,"thread_id":…,"thread_name":…,"run_id":…}: `meta` of an invoke.
+// Returns `meta` of an invoke response:
+// {"is_new_thread":…,"thread_id":…,"thread_name":…,"run_id":…}.
 std::string RunMetaJson(const run::RunStart& start);
 
 }  // namespace agent_graph::api

@@ -12,7 +12,7 @@
 namespace agent_graph::api {
 namespace {
 
-// What is kept between two turns.
+// The state of a WebSocket between two turns.
 class Session final : public bridge::SocketState {
  public:
   Session(bridge::Exchange& exchange, const ApiContext& api)
@@ -35,7 +35,7 @@ bridge::ReplyHead AcceptHead(const HandlerContext& context) {
   return context.MakeHead(101, std::move(headers));
 }
 
-// The handshake. Null: it was refused, and the exchange has ended.
+// Handles the handshake. Returns null if it was refused; the exchange has then ended.
 Session* Open(bridge::Exchange& exchange, const ApiContext& api) {
   auto session = std::make_unique<Session>(exchange, api);
   if (!session->context.Admit(session->route)) return nullptr;
@@ -46,8 +46,8 @@ Session* Open(bridge::Exchange& exchange, const ApiContext& api) {
   return opened;
 }
 
-// The next message waits until the client has read what was said about those before: what ends a
-// run and what refuses a frame is sent without waiting.
+// Waits until the client has read before the next message is taken, because final chunks and
+// refusals are sent without waiting for credit.
 void AwaitReader(bridge::Exchange& exchange) {
   if (exchange.ended() || exchange.AwaitReader(bridge::kSendWaitMax).ok()) return;
   if (exchange.cancellation().cancelled()) return;
@@ -63,7 +63,7 @@ void TakeTurn(bridge::Exchange& exchange, const ApiContext& api) {
     if (!message) return;
     session->route.on_message(session->context, *message);
     AwaitReader(exchange);
-    runtime::Yield();  // a client can send faster than its messages are refused
+    runtime::Yield();  // a client may send messages faster than they are refused
   }
 }
 

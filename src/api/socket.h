@@ -1,4 +1,4 @@
-// WebSocket routes on the engine's side.
+// The engine side of WebSocket routes.
 #pragma once
 
 #include <string_view>
@@ -7,10 +7,11 @@
 
 namespace agent_graph::api {
 
-// One turn of a WebSocket: the handshake, or the messages that wait.
+// Handles one turn of a WebSocket: the handshake, or the messages in the mailbox. Runs on a fiber
+// of the inbox.
 void DispatchSocket(bridge::Exchange& exchange, const ApiContext& api);
 
-// A text message, without waiting for room: for what ends a run or the socket.
+// Sends a text message without waiting for credit. Only for messages that end a run or the socket.
 void SendText(bridge::Exchange& exchange, std::string_view text);
 
 }  // namespace agent_graph::api

@@ -1,4 +1,4 @@
-// Messages of a request in the form the store takes.
+// Converts messages of a request to the form that the state service stores.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace agent_graph::api {
 
-// Gives an id to each message that has none or repeats an earlier one's, and a time to each that
-// has none.
+// Gives an id to each message without an id or with the id of an earlier message, and a time to
+// each message without one.
 std::vector<state::StoredMessage> ToStored(std::vector<Message> messages, const IdGenerator& ids);
 
 }  // namespace agent_graph::api

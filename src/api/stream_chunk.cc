@@ -9,7 +9,7 @@
 namespace agent_graph::api {
 namespace {
 
-constexpr size_t kChunkBytes = 160;  // what a line adds to its parts, about
+constexpr size_t kChunkBytes = 160;  // approximate size of a line without its parts
 
 std::string_view EventName(run::RunEvent::Kind kind) {
   switch (kind) {
@@ -33,7 +33,7 @@ void AppendMember(std::string& out, std::string_view key, std::string_view json)
   out += json.empty() ? "null" : json;
 }
 
-// A run that never started may have none.
+// A run that never started may have no id.
 void AppendId(std::string& out, std::string_view id) {
   if (id.empty()) {
     out += "null";

@@ -1,6 +1,8 @@
-// The lines of a stream: one StreamChunk each, every key present, compact, ended by a newline.
+// Writes the lines of a stream: one StreamChunk per line, with every key, compact, and with a final
+// newline.
 //
-// Written directly, without a JSON tree: a line costs little more than the copy of its bytes.
+// The text is written directly, without a JSON tree, so a line costs little more than copying its
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +18,17 @@ class StreamChunkWriter {
   explicit StreamChunkWriter(const run::RunStart& start);
 
   std::string Line(const run::RunEvent& event, double timestamp) const;
-  // The same for a piece of a message, as often as a model produces one.
+  // Appends the line of a message delta; called for each piece that a model produces.
   void AppendLine(std::string& out, const run::RunDelta& delta, int64_t unix_micros) const;
-  // The last line: updates with data.status "done". `state_json` and `thread_name` may be empty.
+  // Returns the last line: updates with data.status "done". `state_json` and `thread_name` may be
+  // empty.
   std::string DoneLine(std::string_view state_json, std::string_view thread_name,
                        double timestamp) const;
 
  private:
   struct Chunk {
     std::string_view event;
-    std::string_view message;  // JSON or empty: null
+    std::string_view message;  // JSON; empty: null
     std::string_view state;
     std::string_view data;
     std::string_view node;

@@ -9,7 +9,8 @@ namespace {
 
 constexpr size_t kLineBytesKept = 16 * 1024;
 
-// With the code that the answer to the same failure has where nothing is streamed.
+// Returns the data of an error chunk, with the same code as the error response of a request that is
+// not streamed.
 std::string ErrorData(const run::RunEvent& event) {
   const ErrorInfo error = ErrorOf(event.error);
   std::string data = R"({"status":"error","code":)";
@@ -40,7 +41,7 @@ Status StreamSink::OnEvent(const run::RunEvent& event) {
 }
 
 Status StreamSink::OnDelta(const run::RunDelta& delta) {
-  // One for all streams of the thread: what is sent is copied before anything suspends.
+  // One buffer for all streams of the engine thread: Send copies the line before it suspends.
   thread_local std::string line;
   line.clear();
   writer_->AppendLine(line, delta, UnixMicros());

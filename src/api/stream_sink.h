@@ -1,4 +1,4 @@
-// A run's events as the lines of a stream, whatever carries them.
+// Converts the events of a run to the lines of a stream, for any transport.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace agent_graph::api {
 
-// On the run's fiber.
+// Its methods are called on the run's fiber.
 class StreamSink : public run::RunSink {
  public:
   explicit StreamSink(Granularity granularity) : granularity_(granularity) {}
@@ -24,7 +24,7 @@ class StreamSink : public run::RunSink {
   bool wants_final_state() const final { return granularity_ != Granularity::kLow; }
 
   bool started() const { return writer_.has_value(); }
-  // Ends the stream of a run that started, whatever became of it.
+  // Ends the stream of a run that has started, for every outcome.
   void Finish(const run::RunOutcome& outcome);
 
  protected:
@@ -32,7 +32,8 @@ class StreamSink : public run::RunSink {
 
  private:
   virtual void Begin(const run::RunStart& start) = 0;
-  // Both get a line with its newline. SendLast never suspends: it is for what ends a stream.
+  // Both get a line with its newline. Send may suspend. SendLast never suspends and sends the lines
+  // that end a stream.
   virtual Status Send(std::string_view line) = 0;
   virtual void SendLast(std::string_view line) = 0;
 
@@ -42,7 +43,7 @@ class StreamSink : public run::RunSink {
   std::optional<StreamChunkWriter> writer_;
 };
 
-// How a stream ended, for the access log.
+// Returns the outcome of a stream for the access log.
 std::string StreamOutcome(const run::RunOutcome& outcome, runtime::CancelReason reason);
 
 }  // namespace agent_graph::api

@@ -12,7 +12,8 @@
 namespace agent_graph::api {
 namespace {
 
-// A page that would be larger than the limit ends early, and each tells where to go on.
+// Returns a page. A page that would exceed `bytes_max` ends early; each page contains where the
+// next one starts.
 std::string MessagesData(const state::MessagePage& page, const state::PageRequest& request,
                          uint64_t bytes_max) {
   std::string data = "{\"messages\":[";
@@ -29,8 +30,9 @@ std::string MessagesData(const state::MessagePage& page, const state::PageReques
     next_cursor = state::CursorOfMessage(page.messages[taken].sequence);
   }
   if (!next_cursor.empty()) {
-    // An offset counts from the cursor it was given with, and what a search found: from a page that
-    // began at one, or that ended because it had passed over so much, only the cursor leads on.
+    // An offset counts from the given cursor and only matches of the search. Thus next_offset is
+    // valid only for a page that was requested without a cursor and is not empty. Otherwise the
+    // client must use the cursor.
     if (request.cursor.empty() && taken > 0) {
       data += ",\"next_offset\":" + std::to_string(request.offset + taken);
     }

@@ -12,8 +12,8 @@
 namespace agent_graph::api {
 namespace {
 
-// Sorts the fields of `state` into what the store merges by different rules. `execution_meta`
-// belongs to the run and is left out.
+// Distributes the fields of `state` among the parts that the store merges by different rules.
+// Ignores `execution_meta`, which only runs may set.
 void ReadState(const json& fields, const HandlerContext& context, state::PutState& put,
                std::vector<Message>& messages, Problems& problems) {
   json custom = json::object();

@@ -19,7 +19,8 @@ void AppendTextOrNull(std::string& out, std::string_view key, std::string_view t
   }
 }
 
-// Clients read `thread_name` and `updated_at`, the documents also name `name` and `created_at`.
+// Clients read `thread_name` and `updated_at`; the documented response also has `name` and
+// `created_at`.
 void AppendRecord(std::string& out, const state::ThreadRecord& record, bool close = true) {
   out += "{\"thread_id\":";
   AppendJsonString(out, record.thread_id);
@@ -57,7 +58,7 @@ void ListThreads(HandlerContext& context) {
   context.Succeed(data);
 }
 
-// The record is also given under `thread`, where one of the clients looks for it.
+// The response contains the record a second time under `thread`, where one of the clients reads it.
 void GetThread(HandlerContext& context) {
   Problems problems;
   const std::string& thread_id = context.ThreadId(problems);

@@ -30,7 +30,7 @@ std::string JoinNames(std::span<const std::string_view> names) {
   return text;
 }
 
-// All digits with an optional sign, and below 1.
+// True for digits with an optional sign whose value is below 1.
 bool IsIntegerBelowOne(std::string_view text) {
   bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
@@ -90,7 +90,7 @@ ErrorInfo Problems::Error() && {
 }
 
 bool IsValidUtf8(std::string_view text) {
-  // A JSON string is the library's to judge: lengths, overlong forms and surrogates included.
+  // Lets the JSON library check the text: it refuses wrong lengths, overlong forms and surrogates.
   bool ascii =
       std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   if (ascii) return true;
@@ -132,7 +132,7 @@ int64_t ReadInteger(const json& body, const std::string& key, int64_t fallback, 
                     int64_t maximum, Problems& problems) {
   const json* member = FindMember(body, key);
   if (member == nullptr) return fallback;
-  // Some clients write integers as 25.0. The bounds are small, so a double holds them exactly.
+  // Some clients write integers as 25.0. The bounds are small, so a double represents them exactly.
   double number = member->is_number() ? member->get<double>() : NAN;
   if (std::isnan(number) || number != std::floor(number)) {
     problems.Add({"body", key}, "must be an integer", "int_type");

@@ -1,4 +1,4 @@
-// Reading what a client sent: every problem is collected as {loc, msg, type} and answered with 422.
+// Reads values of requests. All problems are collected as {loc, msg, type} and answered with 422.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ inline constexpr size_t kIdBytesMax = 1024;
 inline constexpr size_t kSearchBytesMax = 1024;
 inline constexpr uint64_t kPageLimitDefault = 100;
 inline constexpr uint64_t kPageLimitMax = 1000;
-inline constexpr size_t kDetailsMax = 32;  // problems reported for one request
+inline constexpr size_t kDetailsMax = 32;  // maximum of problems that are reported for a request
 
 class Problems {
  public:
   void Add(std::vector<std::string> location, std::string message, std::string type);
   bool empty() const { return details_.empty(); }
-  // 422 whose text is "body.messages: …; body.config: …".
+  // Returns a 422 error with the text "body.messages: …; body.config: …".
   ErrorInfo Error() &&;
 
  private:
@@ -46,34 +46,34 @@ std::optional<std::string> LabelProblem(std::string_view label);
 
 // --- the body --------------------------------------------------------------------------------
 
-// A member of an object; null when it is absent or null.
+// Returns a member of an object; null if it is absent or null.
 const json* FindMember(const json& object, const std::string& key);
 
-// Optional members: absent and null give the default.
+// Read optional members. Absent members and null give the fallback.
 int64_t ReadInteger(const json& body, const std::string& key, int64_t fallback, int64_t minimum,
                     int64_t maximum, Problems& problems);
 size_t ReadChoice(const json& body, const std::string& key, std::span<const std::string_view> names,
                   size_t fallback, Problems& problems);
-// An object, or null when absent.
+// Returns an object, or null if it is absent.
 const json* ReadObject(const json& body, const std::string& key, Problems& problems);
 
 struct MessageLimits {
   const settings::MediaUrls& media_urls;
-  size_t body_bytes = 0;  // of the whole request: below message_bytes_max none can be over it
+  // Of the whole request; if it is below message_bytes_max, no message can exceed the limit.
+  size_t body_bytes = 0;
   size_t message_bytes_max = 0;
 };
 
-// A problem when the message, without the files it carries, is larger than it may be.
+// Adds a problem if the message without its inline files is too large.
 void CheckMessageSize(const Message& message, const std::vector<std::string>& path, size_t index,
                       size_t message_bytes_max, Problems& problems);
 void AddTooLarge(const std::vector<std::string>& path, size_t index, size_t message_bytes_max,
                  Problems& problems);
 
-// A non-empty array of messages.
+// Reads a non-empty array of messages.
 std::vector<Message> ReadMessages(const json& body, const std::string& key,
                                   const MessageLimits& limits, Problems& problems);
-// The same for an array that may be empty; `path` is where it stands, e.g. {"body", "state",
-// "context"}.
+// Same for an array that may be empty. `path` is its location, e.g. {"body", "state", "context"}.
 std::vector<Message> ReadMessageArray(const json& array, const std::vector<std::string>& path,
                                       const MessageLimits& limits, Problems& problems);
 

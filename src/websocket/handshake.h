@@ -16,7 +16,8 @@ struct HandshakeFault {
   std::string_view text;
 };
 
-// The elements of a list header, repeated fields joined, in order. Views into `headers`.
+// Returns the elements of a list header in order, including those of repeated fields. Views into
+// `headers`.
 std::vector<std::string_view> HeaderTokens(const bridge::HeaderList& headers,
                                            std::string_view name);
 
