@@ -10,6 +10,7 @@
 
 namespace agent_graph::admin {
 
+// Contents of a new backup.
 struct BackupContents {
   std::string place;
   state::BackupReport database;
@@ -27,6 +28,7 @@ struct BackupContents {
 Result<BackupContents> MakeBackup(StateAccess& state, const std::string& name,
                                   const std::string& uploads);
 
+// Paths under which a restore keeps the previous state; `files` counts the restored files.
 struct Replaced {
   std::string database;  // where the previous database is now
   std::string uploads;

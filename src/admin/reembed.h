@@ -9,6 +9,7 @@
 
 namespace agent_graph::admin {
 
+// Numbers of memories.
 struct Reembedded {
   uint64_t looked_at = 0;
   uint64_t embedded = 0;

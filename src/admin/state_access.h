@@ -16,6 +16,8 @@
 
 namespace agent_graph::admin {
 
+// Used on the main thread of the program. Holds the lock of the directory while no state server
+// runs.
 class StateAccess {
  public:
   // Opens `path`. If this process is root, it switches to the user that owns the directory: workers

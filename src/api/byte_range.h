@@ -6,6 +6,7 @@
 
 namespace agent_graph::api {
 
+// The bytes to send; `first` and `length` are set for kPart.
 struct ByteRange {
   enum class Kind : uint8_t { kWhole, kPart, kUnsatisfiable };
   Kind kind = Kind::kWhole;

@@ -100,7 +100,9 @@ class HandlerContext {
   // The body: a JSON object, empty for a route without a body.
   const json& body() const { return *body_; }
   size_t body_bytes() const { return body_bytes_; }
+  // Replaces the body. `bytes` is the size of its text in the request.
   void SetBody(json body, size_t bytes);
+  // Limits for messages in this request.
   MessageLimits message_limits() const;
 
   // {thread_id} and {message_id} of the path. An invalid id is added to `problems`.
@@ -117,6 +119,7 @@ class HandlerContext {
 
   // Returns the head of a response: `headers` and the headers of every response.
   bridge::ReplyHead MakeHead(int status, bridge::HeaderList headers) const;
+  // Writes a line with the request id to the worker's error log. Never blocks.
   void Log(bridge::LogLevel level, const std::string& text);
 
  private:

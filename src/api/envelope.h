@@ -33,6 +33,7 @@ struct Reply {
   std::string body;
 };
 
+// Complete replies with these envelopes. ErrorReply takes the status from the error.
 Reply SuccessReply(std::string_view data_json, std::string_view message,
                    std::string_view request_id);
 Reply ErrorReply(const ErrorInfo& error, std::string_view request_id);

@@ -48,6 +48,7 @@ enum class ApiError : uint8_t {
   kInternal,
 };
 
+// A row of the error table.
 struct ErrorKind {
   int status;
   std::string_view code;
@@ -55,6 +56,7 @@ struct ErrorKind {
   int retry_after_seconds;   // 0: no Retry-After header
 };
 
+// Returns the row of an error. Thread-safe, like all functions here.
 const ErrorKind& Describe(ApiError error);
 
 // One entry of `error.details`. `location` is a path such as {"body", "messages", "0", "role"}.
@@ -64,6 +66,7 @@ struct ErrorDetail {
   std::string type;
 };
 
+// An error of one request.
 struct ErrorInfo {
   ApiError error = ApiError::kInternal;
   std::string message;  // empty: the default text of the kind
@@ -75,11 +78,13 @@ struct ErrorInfo {
   std::vector<std::pair<std::string_view, int64_t>> numbers = {};
 };
 
+// HTTP status and code of an error, including values of a custom backend.
 int StatusOf(const ErrorInfo& error);
 std::string_view CodeOf(const ErrorInfo& error);
 // True if the response has a member `error_code`.
 bool IsAuthenticationError(ApiError error);
 
+// Convert errors of lower layers and the guard's refusals.
 ApiError ErrorOf(StatusCode code);
 ErrorInfo ErrorOf(const Status& status);
 ErrorInfo ErrorOf(auth::Refusal refusal);

@@ -29,6 +29,7 @@ enum class FieldType : uint8_t {
   kContent,   // a text, content blocks or a whole message; the message codec checks them
 };
 
+// A field of a body or a query, or an entry of an array.
 struct Field {
   std::string_view name = {};
   FieldType type = FieldType::kAny;

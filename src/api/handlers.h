@@ -24,6 +24,7 @@ void GetGraph(HandlerContext& context);     // graph_info.cc
 void GetStateSchema(HandlerContext& context);
 void GetTools(HandlerContext& context);    // graph_tools.cc
 void SetUpTools(HandlerContext& context);  // graph_setup.cc
+// Returns an error if the settings do not allow /v1/graph/setup.
 std::optional<ErrorInfo> SetupIsClosed(const settings::Settings& settings);
 void StopGraph(HandlerContext& context);  // graph_stop.cc
 void FixGraph(HandlerContext& context);   // graph_fix.cc

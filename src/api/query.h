@@ -12,6 +12,7 @@
 
 namespace agent_graph::api {
 
+// Decodes the query string once. Immutable, therefore thread-safe.
 class Query {
  public:
   explicit Query(std::string_view raw);

@@ -38,6 +38,7 @@ enum class Transport : uint8_t {
   kLiveSocket,  // a WebSocket of audio: a message that is too large is skipped
 };
 
+// A row of the route table.
 struct Route {
   Method method;
   std::string_view pattern;  // "/v1/threads/{thread_id}/state"
@@ -62,6 +63,7 @@ inline constexpr std::string_view kStreamAnswer = "StreamChunk";
 // `data` of a file route: the bytes of the file.
 inline constexpr std::string_view kBytesAnswer = "bytes";
 
+// Returns the table. Thread-safe.
 std::span<const Route> Routes();
 
 struct RouteMatch {

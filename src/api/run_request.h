@@ -12,6 +12,7 @@ namespace agent_graph::api {
 // Amount of state in the response. It does not change the run.
 enum class Granularity : uint8_t { kLow, kPartial, kFull };
 
+// A run, and the form of its response.
 struct GraphRequest {
   run::RunRequest run;
   Granularity granularity = Granularity::kLow;

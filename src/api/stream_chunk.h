@@ -13,10 +13,12 @@
 
 namespace agent_graph::api {
 
+// Writes the lines of one run. Immutable, therefore thread-safe. Timestamps in seconds since 1970.
 class StreamChunkWriter {
  public:
   explicit StreamChunkWriter(const run::RunStart& start);
 
+  // Returns the line of an event.
   std::string Line(const run::RunEvent& event, double timestamp) const;
   // Appends the line of a message delta; called for each piece that a model produces.
   void AppendLine(std::string& out, const run::RunDelta& delta, int64_t unix_micros) const;

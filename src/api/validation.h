@@ -24,6 +24,7 @@ inline constexpr uint64_t kPageLimitDefault = 100;
 inline constexpr uint64_t kPageLimitMax = 1000;
 inline constexpr size_t kDetailsMax = 32;  // maximum of problems that are reported for a request
 
+// Collects the problems of one request; keeps the first kDetailsMax. Not thread-safe.
 class Problems {
  public:
   void Add(std::vector<std::string> location, std::string message, std::string type);
@@ -57,9 +58,10 @@ size_t ReadChoice(const json& body, const std::string& key, std::span<const std:
 // Returns an object, or null if it is absent.
 const json* ReadObject(const json& body, const std::string& key, Problems& problems);
 
+// Limits for the messages of a request.
 struct MessageLimits {
   const settings::MediaUrls& media_urls;
-  // Of the whole request; if it is below message_bytes_max, no message can exceed the limit.
+  // Size of the whole request. If it is below message_bytes_max, no message can exceed the limit.
   size_t body_bytes = 0;
   size_t message_bytes_max = 0;
 };

@@ -14,11 +14,12 @@
 
 namespace agent_graph::auth {
 
+// The part of a request that authentication needs.
 struct IncomingRequest {
   const bridge::RequestHead& head;
   const runtime::Cancellation& cancellation;
   bool websocket = false;  // this is a WebSocket handshake
-  // names besides service-bearer; null: none
+  // Names besides service-bearer; null: none.
   const std::vector<std::string>* bearer_protocols = nullptr;
 
   // The bearer credential of the request, or nullopt.
@@ -35,6 +36,7 @@ class Authenticator {
                                               bridge::HeaderList& headers) = 0;
 };
 
+// Authenticates by a JSON Web Token. Does not suspend.
 class JwtAuthenticator : public Authenticator {
  public:
   explicit JwtAuthenticator(JwtVerifier verifier) : verifier_(std::move(verifier)) {}

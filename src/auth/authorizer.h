@@ -23,6 +23,7 @@ struct Permission {
   std::string_view action;    // "read"
 };
 
+// The request to decide about.
 struct Question {
   const json& user;            // an object
   const std::string& user_id;  // empty: anonymous
@@ -35,6 +36,7 @@ struct Question {
 
 using Scopes = std::optional<std::vector<std::string>>;  // none: unrestricted
 
+// Allowed unless `refusal` is set.
 struct Decision {
   std::optional<std::string> refusal;  // error text for the client
   Scopes scopes;
@@ -53,6 +55,7 @@ Scopes ScopesOfUser(const json& user);
 class Authorizer {
  public:
   virtual ~Authorizer() = default;
+  // Decides about a request. May suspend the calling fiber.
   virtual Decision Decide(const Question& question) = 0;
   // Reports that a thread was deleted. Does not wait for the result.
   virtual void Evict(const std::string& thread_id) = 0;

@@ -32,6 +32,7 @@ class Evictions : public std::enable_shared_from_this<Evictions> {
 
   Evictions(std::shared_ptr<AuthorizationBackend> backend, runtime::Runtime& runtime, Warn warn);
 
+  // Adds a deleted thread to the queue. Ignored if it is in the queue already, or after Stop.
   void Add(const std::string& thread_id);
   // The worker is exiting and its backend with it: drops the threads that wait. Calls in progress
   // continue.

@@ -33,12 +33,14 @@ struct Caller {
   bool remembered = false;       // allowed because a cache names the caller as owner of the thread
 };
 
+// The result of Check.
 struct GuardOutcome {
   std::optional<Refusal> refusal;
   Caller caller;               // valid without a refusal
   bridge::HeaderList headers;  // for the response, in both cases
 };
 
+// A request to check. `head` and `cancellation` must live until the check returns.
 struct GuardRequest {
   const bridge::RequestHead& head;
   const runtime::Cancellation& cancellation;
@@ -50,6 +52,7 @@ struct GuardRequest {
   std::function<Status(const std::string& user_id)> admit = {};
 };
 
+// Functions and objects that the guard uses.
 struct GuardOptions {
   ReadThread read_thread;               // null: no checkpointer
   runtime::Runtime* runtime = nullptr;  // null: custom backends are loaded but never called

@@ -21,6 +21,7 @@ inline constexpr double kClockLeewaySeconds = 60;  // for nbf and iat; exp has n
 
 enum class TokenVerdict : uint8_t { kValid, kInvalid, kExpired, kUnusableKey };
 
+// The algorithm and its key material.
 struct JwtOptions {
   std::string algorithm;
   std::string secret;           // a shared secret, or a key in PEM form

@@ -14,6 +14,7 @@ namespace agent_graph::auth {
 
 enum class JwtFamily : uint8_t { kHmac, kRsaPkcs1, kRsaPss, kEcdsa, kEdDsa };
 
+// A signature algorithm.
 struct JwtAlgorithm {
   std::string_view name;
   JwtFamily family;
@@ -34,6 +35,7 @@ class JwtKey {
   // "\n" counts as a line end, since an environment file has one line per variable.
   static Result<JwtKey> FromPem(const JwtAlgorithm& algorithm, std::string_view pem);
 
+  // Returns true if `signature` (raw bytes, as in a token) is valid for `signed_text`.
   bool Verify(std::string_view signed_text, std::string_view signature) const;
 
   const std::string& id() const { return id_; }  // `kid` of a JWKS entry; otherwise empty

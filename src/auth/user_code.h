@@ -27,6 +27,8 @@ Result<std::shared_ptr<AuthorizationBackend>> LoadAuthorizationBackend(
 
 using Warn = std::function<void(const std::string&)>;
 
+// Calls a custom authentication backend. A backend that fails or does not answer refuses the
+// request.
 class CustomAuthenticator : public Authenticator {
  public:
   CustomAuthenticator(std::shared_ptr<AuthenticationBackend> backend, runtime::Runtime& runtime,
@@ -40,6 +42,8 @@ class CustomAuthenticator : public Authenticator {
   const Warn warn_;
 };
 
+// Calls a custom authorization backend. A backend that fails or does not answer refuses the
+// request.
 class CustomAuthorizer : public Authorizer {
  public:
   CustomAuthorizer(std::shared_ptr<AuthorizationBackend> backend, runtime::Runtime& runtime,

@@ -28,6 +28,7 @@
 
 namespace agent_graph::bridge {
 
+// Limits for bytes that are queued towards the client.
 struct CreditLimits {
   uint64_t high = 256 * 1024;  // maximum bytes queued towards the client
   uint64_t low = 64 * 1024;    // a stalled producer resumes at or below this many bytes
@@ -36,6 +37,7 @@ struct CreditLimits {
 // Maximum bytes that the loop holds of a body that is taken in pieces.
 inline constexpr uint64_t kBodyWindowBytes = 128 * 1024;
 
+// A message of a WebSocket.
 struct SocketMessage {
   bool binary = false;
   std::string payload;
@@ -115,6 +117,7 @@ class Exchange {
   void Hold(uint64_t bytes);
   // Counts the request for a user and waits for the decision. kCancelled: it is answered already.
   Status Admit(std::string user_id, Deadline deadline);
+  // Queues the head of a reply. Never suspends. Ignored once a head was sent.
   void SendHead(ReplyHead head);
   // Queues a part of a file as body data. Never suspends. `length` in bytes; 0 does nothing.
   void SendFile(FileDescriptor file, uint64_t offset, uint64_t length);

@@ -13,8 +13,9 @@
 
 namespace agent_graph::bridge {
 
+// Limits of the exchanges of a worker.
 struct InboxLimits {
-  // running exchanges; the runtime also has fibers for those that they start
+  // Running exchanges; the runtime also has fibers for those that they start.
   size_t running_max = 8192;
   size_t waiting_max = 1024;  // accepted exchanges whose handler has not started
 };
@@ -36,6 +37,7 @@ class Inbox {
   // Refuses new exchanges; those that were accepted still run.
   void Close() { closed_ = true; }
 
+  // Exchanges that wait for their handler, and exchanges in their handler. For the status page.
   size_t waiting() const;
   size_t running() const;
 

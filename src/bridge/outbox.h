@@ -31,9 +31,11 @@ enum class LogLevel : uint8_t { kDebug, kInfo, kNotice, kWarn, kError, kCritical
 struct ReadBody {
   uint64_t bytes = 0;
 };
+// The head of a reply.
 struct SendHead {
   ReplyHead head;
 };
+// A part of the body of a reply.
 struct SendChunk {
   std::string bytes;  // use up the exchange's credit until they have left nginx
 };
@@ -73,6 +75,7 @@ struct TurnOver {};
 struct Admit {
   std::string user_id;  // empty: the credential was refused
 };
+// A line for the error log.
 struct WriteLog {
   LogLevel level = LogLevel::kInfo;
   std::string text;
@@ -108,6 +111,7 @@ class Outbox {
   bool ok() const { return doorbell_ >= 0; }
   int doorbell() const { return doorbell_; }
 
+  // Queues an item. Thread-safe.
   void Push(OutboxItem item);
   // Pushes a SendChunk with a copy of these bytes. Small chunks are appended to `open` while the
   // loop has not taken that item. A slow loop thus handles few items per exchange, even if lines
@@ -123,6 +127,7 @@ class Outbox {
 
   // Loop only: takes all queued items; clear the doorbell first. `items` is cleared and reused.
   void Swap(std::vector<OutboxItem>& items);
+  // Loop only: resets the eventfd. Call it before Swap, so that no ring is lost.
   void ClearDoorbell();
 
   // For the status page.

@@ -25,6 +25,7 @@ struct Body {
   uint64_t size() const { return in_file() ? file_length : bytes.size(); }
 };
 
+// The head of a request.
 struct RequestHead {
   uint16_t route = 0;                        // index into api::Routes()
   std::vector<std::string> path_parameters;  // decoded once, in the order of the pattern
@@ -49,6 +50,7 @@ struct RequestHead {
   }
 };
 
+// The head of a reply.
 struct ReplyHead {
   int status = 200;
   HeaderList headers = {};      // as sent, including Content-Type

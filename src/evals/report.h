@@ -27,6 +27,7 @@ struct ReportSummary {
   bool passed() const { return pass_rate >= 1; }
 };
 
+// The score of a case by one criterion.
 struct Criterion {
   std::string name;
   double score = 0;
@@ -34,6 +35,7 @@ struct Criterion {
   std::optional<double> threshold;
 };
 
+// A case of a report.
 struct EvalCase {
   std::string id;
   std::string name;
@@ -49,6 +51,7 @@ struct EvalCase {
   const std::string& label() const { return name.empty() ? id : name; }
 };
 
+// A parsed report.
 struct Report {
   ReportSummary summary;
   std::string model;  // empty: not recorded

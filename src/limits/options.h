@@ -9,6 +9,7 @@
 
 namespace agent_graph::limits {
 
+// Immutable after the settings are read.
 struct RateLimitOptions {
   enum class By : uint8_t { kAddress, kUser, kGlobal };
   enum class Scope : uint8_t { kNginx, kWorker };

@@ -15,6 +15,7 @@
 
 namespace agent_graph::limits {
 
+// The decision about a request, with values for its response headers.
 struct RateDecision {
   bool admitted = true;
   uint32_t limit = 0;

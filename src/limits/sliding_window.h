@@ -14,6 +14,7 @@ namespace agent_graph::limits {
 // Milliseconds of a monotonic clock that all processes share.
 using Millis = uint64_t;
 
+// The limit: `requests` in each window of `window_ms`.
 struct WindowShape {
   static constexpr uint32_t kExactMax = 256;
   static constexpr uint32_t kSubWindows = 64;
@@ -26,6 +27,7 @@ struct WindowShape {
   friend bool operator==(const WindowShape&, const WindowShape&) = default;
 };
 
+// The decision about a request.
 struct WindowDecision {
   bool admitted = false;
   uint32_t remaining = 0;

@@ -12,6 +12,7 @@
 
 namespace agent_graph::live {
 
+// Limits of the queue in bytes.
 struct DownstreamLimits {
   // A model produces audio faster than it is played: this many bytes may wait (87 seconds).
   size_t audio_bytes_max = 4 * 1024 * 1024;

@@ -97,7 +97,7 @@ class Journal : public std::enable_shared_from_this<Journal> {
   int64_t started_micros_ = 0;
   std::function<void()> changed_;
   bool writing_ = false;
-  // set if Finish did not wait until the end: the writer then releases the lease
+  // Set if Finish did not wait until the end: the writer then releases the lease.
   std::optional<std::string> late_status_;
   bool stop_requested_ = false;
   bool lost_ = false;

@@ -22,14 +22,17 @@ class Links {
   bool one_at_a_time() const { return provider_->one_link_at_a_time(); }
   bool resume() const { return provider_->resumes(); }
 
+  // Opens a link as the current one. An open link is closed before.
   void Open(const realtime::LinkConfig& config);
   void Close() { gone_ = std::move(present_); }
   realtime::Link* present() { return present_.get(); }
 
+  // Prepares the next link. BeginNext makes it the current one.
   void PrepareNext(const realtime::LinkConfig& config);
   void BeginNext(const realtime::LinkConfig& config);
   void DropNext() { gone_ = std::move(next_); }
 
+  // Takes an event of the current link, or of the next one; nullopt if there is none.
   std::optional<realtime::Event> TakeEvent();
   std::optional<realtime::Event> TakeEventOfNext();
   Deadline wake_at() const;

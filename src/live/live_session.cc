@@ -360,7 +360,7 @@ void RefuseBegin(bridge::Exchange& exchange, const Status& status) {
       return Refuse(exchange, "thread_busy", status.message(),
                     websocket::close_code::kTryAgainLater);
     case StatusCode::kCancelled:
-      // stopped while it waited for the thread
+      // Stopped while it waited for the thread.
       return Refuse(exchange, "stopped", status.message(), websocket::close_code::kNormal);
     default:
       return Refuse(exchange, std::string(StatusCodeName(status.code())), status.message(),

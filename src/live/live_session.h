@@ -27,7 +27,7 @@ struct LiveContext {
   const realtime::Registry* models = nullptr;
   LiveCounters* counters = nullptr;
   uint64_t sessions_max = 1000;
-  // limit of the worker; audio beyond it is dropped
+  // Limit of the worker; audio beyond it is dropped.
   uint64_t buffered_bytes_max = 256ull * 1024 * 1024;
 };
 

@@ -74,6 +74,7 @@ class SessionPorts {
   virtual void Close(uint16_t code, std::string reason, std::string outcome) = 0;
 };
 
+// Time limits of a session.
 struct SessionTimes {
   std::chrono::milliseconds drain_max{30'000};
   std::chrono::milliseconds drain_quiet{1'500};  // wait for the start of an answer to audio
@@ -83,7 +84,7 @@ struct SessionTimes {
   int reconnects_max = 5;
   std::chrono::milliseconds go_away_margin{2'000};
   std::chrono::milliseconds leave_max{3'000};  // wait for a provider to confirm the end of a link
-  // a link that was ready for this time resets the count of failures
+  // A link that was ready for this time resets the count of failures.
   std::chrono::milliseconds proven_after{60'000};
   // Waits for a transcript of the user: after its audio; after an answer, for providers that do not
   // announce transcripts; and between two pieces of a transcript.
@@ -93,6 +94,7 @@ struct SessionTimes {
   std::chrono::milliseconds handover_max{2'000};  // wait for the transcript that led to a handover
 };
 
+// Counters of a session; they only increase.
 struct SessionCounters {
   uint64_t frames_dropped = 0;  // client frames dropped because the queue was full
   uint64_t reconnects = 0;
@@ -101,6 +103,8 @@ struct SessionCounters {
   uint64_t forward_micros = 0;
 };
 
+// Not thread-safe. Functions that call Configure may suspend the calling fiber. `now` must not
+// decrease from call to call.
 class Session {
  public:
   enum class Phase : uint8_t { kRunning, kDraining, kClosed };
@@ -114,22 +118,28 @@ class Session {
 
   Session(SessionPorts& ports, Options options);
 
+  // Opens the first link.
   void Start(Deadline now);
+  // Handles a frame of the client. Ignored while the session drains.
   void OnFrame(UpstreamFrame frame, Deadline now);
+  // The client has disconnected: drains the session.
   void OnDisconnect(Deadline now);
   // The worker is exiting: the client reconnects to another worker and continues its thread.
   void OnLeave(Deadline now);
+  // Handle events of the current link and of the next one.
   void OnLinkEvent(realtime::Event event, Deadline now);
   void OnNextLinkEvent(const realtime::Event& event);
   // `messages` are stored in the thread, also after the end of the session.
   void OnToolReplies(std::vector<realtime::ToolReply> replies, std::vector<Message> messages,
                      uint64_t number, Deadline now);
+  // The handle of StoreHandle is stored: sends it to the client.
   void OnHandleStored(const std::string& handle);
   // Ends the session with a fatal error event. `message` is shown to the client.
   void Fail(const std::string& code, const std::string& message, uint16_t close_code);
   // Performs the actions that are due. Call it after each input, and at wake_at().
   void Advance(Deadline now);
 
+  // Time of the next call of Advance if no input comes before.
   Deadline wake_at() const;
   Phase phase() const { return phase_; }
   const std::string& agent() const { return agent_; }
@@ -156,8 +166,8 @@ class Session {
   struct Line {
     Message message;
     bool in_thread = true;  // false: only for the history that another link gets
-    // the user's words of an utterance that follows others without a transcript; empty: a
-    // placeholder until its own transcript arrives
+    // The user's words of an utterance that follows others without a transcript; empty: a
+    // placeholder until its own transcript arrives.
     bool words = false;
     bool awaits() const { return words && message.Text().empty(); }
   };
@@ -269,7 +279,7 @@ class Session {
   bool activity_ = false;            // the client has signalled the start of speech
   std::vector<RunningCalls> running_;
   uint64_t calls_number_ = 0;  // number of batches of calls so far
-  // results, as text, of calls that an earlier link made; not in the history yet
+  // Results, as text, of calls that an earlier link made; not in the history yet.
   std::string untold_;
   std::chrono::milliseconds turn_audio_{0};  // audio emitted in this turn
   Utterance input_;

@@ -173,7 +173,7 @@ void Session::KeepUntold() {
 void Session::HandOver(const std::string& target, const RunningCalls& done,
                        std::vector<realtime::ToolReply> replies, Deadline now) {
   const bool present = IsPresent(done.link_number);
-  // ends the answer of the previous agent
+  // Ends the answer of the previous agent.
   if (!present && speaking_) OnTurnComplete(/*answer_due=*/false, now);
   agent_ = target;
   ports_.Emit(AgentChangedEvent(target));

@@ -16,6 +16,7 @@
 
 namespace agent_graph::live {
 
+// Results of a batch of calls.
 struct FinishedCalls {
   std::vector<realtime::ToolReply> replies;
   std::vector<Message> messages;  // to store in the thread

@@ -12,6 +12,7 @@
 
 namespace agent_graph::live {
 
+// A valid frame of the client.
 struct UpstreamFrame {
   enum class Kind : uint8_t { kAudio, kText, kActivityStart, kActivityEnd, kClose };
   Kind kind = Kind::kAudio;

@@ -15,6 +15,7 @@
 
 namespace agent_graph::multipart {
 
+// Limits of a body. Exceeding one is an error.
 struct Limits {
   size_t parts_max = 64;
   size_t head_bytes_max = 8 * 1024;  // per part
@@ -47,6 +48,7 @@ class Parser {
 
   // Adds bytes. Call it only at the beginning and after kNeedMore, so that the buffer stays small.
   void Feed(std::string_view bytes);
+  // Returns the next event.
   Event Next();
 
   const Part& part() const { return part_; }

@@ -25,7 +25,7 @@ struct Agent {
   std::unique_ptr<tools::Catalog> catalog;
   std::unique_ptr<memory::Embedder> embedder;  // null: no memory store
   run::ThreadNamer name_thread;                // empty: threads get no names
-  // tools that clients run, from the graph and service.json
+  // Tools that clients run, from the graph and service.json.
   std::vector<state::RemoteTool> remote_tools;
 };
 

@@ -253,7 +253,7 @@ struct Service::Implementation {
   bridge::Inbox inbox;
 
   std::mutex owner_mutex;
-  // guarded by owner_mutex; set while this process is a candidate for state server
+  // Guarded by owner_mutex; set while this process is a candidate for state server.
   std::unique_ptr<state::Owner> owner;
   bool stopping = false;  // guarded by owner_mutex
 };

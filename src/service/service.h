@@ -19,6 +19,7 @@
 
 namespace agent_graph::service {
 
+// Options that come from nginx and its configuration.
 struct ServiceOptions {
   std::string name;               // argument of agent_graph_service
   int threads = 1;                // engine threads of this worker
@@ -28,7 +29,7 @@ struct ServiceOptions {
   // Distinguishes this process from the others of its nginx that run at the same time. Part of the
   // ids that it creates.
   uint32_t worker = 0;
-  // identifies the nginx instance that this worker belongs to, for the lifetime of that nginx
+  // Identifies the nginx instance that this worker belongs to, for the lifetime of that nginx.
   std::string nginx;
   // The user to whom nginx gives the state directory. If nginx is a single process of root, that
   // process serves the state for this user.
@@ -46,6 +47,7 @@ class Service {
   ~Service();
 
   Status Start();  // starts the engine threads, with all signals blocked
+  // Queues to and from the engine, and counters for the status page. Valid until destruction.
   bridge::Inbox& inbox();
   bridge::Outbox& outbox();
   const live::LiveCounters& live() const;

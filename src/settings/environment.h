@@ -16,6 +16,7 @@ inline constexpr size_t kEnvironmentFileBytesMax = 64 * 1024;
 // each reload, while the environment of a running process cannot change. Failures never quote a
 // line, because it may hold a secret.
 Status MergeEnvironmentFile(const std::string& path, Environment& environment);
+// Same for the content of such a file.
 Status MergeEnvironmentText(std::string_view text, Environment& environment);
 
 }  // namespace agent_graph::settings

@@ -23,6 +23,7 @@ using Environment = std::map<std::string, std::string, std::less<>>;
 
 enum class Mode : uint8_t { kDevelopment, kProduction };
 
+// Where conversation threads are stored.
 struct CheckpointerSettings {
   enum class Type : uint8_t { kLevelDb, kMemory, kNone };
   enum class Sync : uint8_t { kRun, kAlways, kNone };
@@ -67,11 +68,13 @@ struct EmbeddingSettings {
   uint32_t batch_max = 64;
 };
 
+// Origins whose pages may call the service.
 struct CorsSettings {
   std::vector<std::string> origins = {"*"};
   bool credentials = false;
 };
 
+// Requests for a thread that has a run in flight: they wait or are refused.
 struct BusyThreadSettings {
   bool enqueue = true;
   uint32_t queue_max = 16;
@@ -86,6 +89,7 @@ struct ExportSettings {
   SealedCopy copy = nullptr;
 };
 
+// How callers are identified.
 struct AuthenticationSettings {
   enum class Method : uint8_t { kNone, kJwt, kCustom };
   Method method = Method::kNone;
@@ -97,6 +101,7 @@ struct AuthenticationSettings {
   ExportSettings backend;             // for kCustom
 };
 
+// What callers may do.
 struct AuthorizationSettings {
   enum class Policy : uint8_t { kAllowAll, kOwnership, kRoles, kCustom };
   Policy policy = Policy::kAllowAll;
@@ -106,6 +111,7 @@ struct AuthorizationSettings {
   ExportSettings backend;  // for kCustom
 };
 
+// Redis for the shared cache of thread owners.
 struct RedisSettings {
   std::string url;  // empty: no Redis; never logged
   std::string prefix = "svc:authz:owner";
@@ -119,6 +125,7 @@ struct RemoteToolSettings {
   std::string parameters_json = R"({"type":"object","properties":{}})";  // JSON Schema
 };
 
+// WebSocket limits and sub-protocols.
 struct WebSocketSettings {
   uint32_t connections_max = 0;  // open connections per worker; 0: as many as nginx has connections
   uint32_t connections_total_max = 0;  // open connections of all workers; 0: likewise
@@ -135,7 +142,7 @@ struct CloudSettings {
   std::string secret_access_key;  // never logged
   std::string session_token;      // never logged; empty: none
   int64_t url_lifetime_seconds = 3600;
-  // a presigned URL that expires sooner than this is replaced by a new one
+  // A presigned URL that expires sooner than this is replaced by a new one.
   int64_t url_refresh_seconds = 60;
 };
 
@@ -182,6 +189,7 @@ struct ObservabilitySettings {
   uint64_t sample_millionths = 1'000'000;  // share of the runs that start a trace themselves
 };
 
+// Limits of requests, runs and workers. Sizes in bytes.
 struct LimitSettings {
   uint64_t json_bytes_max = 10 * 1024 * 1024;
   uint32_t json_depth_max = 128;
@@ -196,6 +204,7 @@ struct LimitSettings {
   uint32_t live_sessions_max = 1000;  // per worker
 };
 
+// All settings of a service. Immutable after Load, therefore thread-safe.
 struct Settings {
   std::string file;       // service.json, absolute
   std::string directory;  // folder of `file`; relative paths to files that are read start here
@@ -222,7 +231,7 @@ struct Settings {
   ObservabilitySettings observability;
   std::optional<uint64_t> window_max = 100;
   Environment environment;  // including the `env` file
-  // about keys that are accepted without effect; logged once at start
+  // About keys that are accepted without effect; logged once at start.
   std::vector<std::string> warnings;
 };
 

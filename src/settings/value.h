@@ -14,6 +14,8 @@
 
 namespace agent_graph::settings {
 
+// Refers to the document and the environment, which must outlive it. Every function that returns a
+// Status fails with an error that names the key.
 class Value {
  public:
   Value(const json& node, std::string path, const Environment& environment)

@@ -7,6 +7,7 @@
 
 namespace agent_graph::telemetry {
 
+// A valid header.
 struct TraceParent {
   std::string trace_id;  // 32 lower-case hex digits, not all zero
   std::string span_id;   // 16 lower-case hex digits, not all zero

@@ -14,6 +14,7 @@
 
 namespace agent_graph::websocket {
 
+// The next event of the input.
 struct EndpointEvent {
   enum class Kind : uint8_t {
     kNeedInput,
@@ -40,6 +41,7 @@ class Endpoint {
 
   // Starts the closing handshake. Ignored if it has started.
   void Close(uint16_t code, std::string_view reason);
+  // Requests a ping frame with this payload (at most 125 bytes).
   void Ping(std::string_view payload);
   // Discards the message that is being received.
   void SkipMessage() { parser_.SkipMessage(); }

@@ -19,12 +19,14 @@ enum class Oversize : uint8_t {
   kSkip,  // the message is skipped without being stored, and parsing continues
 };
 
+// Limits in bytes.
 struct ParserLimits {
   uint64_t frame_bytes_max = 1024 * 1024;
   uint64_t message_bytes_max = 1024 * 1024;  // sum of a message's fragments
   Oversize oversize = Oversize::kFail;
 };
 
+// The next event of the input.
 struct ParserEvent {
   enum class Kind : uint8_t {
     kNeedInput,  // more bytes are needed

@@ -6,6 +6,7 @@
 
 namespace agent_graph::websocket {
 
+// Keeps the state between pieces. Not thread-safe.
 class Utf8Validator {
  public:
   // Returns false at the first byte that cannot be part of a valid text. Do not call it again after
@@ -23,6 +24,7 @@ class Utf8Validator {
   uint8_t highest_ = 0xBF;
 };
 
+// Checks a complete text.
 bool IsUtf8(std::string_view text);
 
 }  // namespace agent_graph::websocket
