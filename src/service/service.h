@@ -31,8 +31,8 @@ struct ServiceOptions {
   uint32_t worker = 0;
   // Identifies the nginx instance that this worker belongs to, for the lifetime of that nginx.
   std::string nginx;
-  // The user to whom nginx gives the state directory. If nginx is a single process of root, that
-  // process serves the state for this user.
+  // nginx gives the state directory to this user. If nginx is a single process of root, that
+  // process serves the state for the user.
   uid_t state_user = static_cast<uid_t>(-1);
 };
 

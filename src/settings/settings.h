@@ -89,7 +89,7 @@ struct ExportSettings {
   SealedCopy copy = nullptr;
 };
 
-// How callers are identified.
+// Identification of callers.
 struct AuthenticationSettings {
   enum class Method : uint8_t { kNone, kJwt, kCustom };
   Method method = Method::kNone;
@@ -101,7 +101,7 @@ struct AuthenticationSettings {
   ExportSettings backend;             // for kCustom
 };
 
-// What callers may do.
+// Permissions of callers.
 struct AuthorizationSettings {
   enum class Policy : uint8_t { kAllowAll, kOwnership, kRoles, kCustom };
   Policy policy = Policy::kAllowAll;
