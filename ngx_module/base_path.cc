@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kPathMarks = "/!$&'()*+,;=:@";  // RFC 3986
 
-// The next decoded character of `raw`, or -1 for a broken escape.
+// Removes and returns the next decoded character of `raw`; -1 for an invalid escape.
 int TakeDecoded(std::string_view& raw) {
   char c = raw.front();
   if (c != '%') {

@@ -1,4 +1,4 @@
-// The prefix of a location, cut off a raw path.
+// Removal of the location's prefix from a raw request path.
 #pragma once
 
 #include <optional>
@@ -7,14 +7,14 @@
 
 namespace agent_graph::nginx {
 
-// `raw_path` as sent; `base` as nginx.conf has it, decoded. Compared segment by segment on the
-// decoded form, empty segments before and between those of `base` ignored as nginx does when it
-// chooses the location; what follows is returned untouched ("" at the end of the path). Nothing
-// when the path does not lie below `base`.
+// Strips `base` from `raw_path`. `raw_path` is as the client sent it; `base` is as nginx.conf has
+// it, decoded. The comparison is by decoded segment and ignores empty segments before and between
+// those of `base`, as nginx does when it chooses the location. The rest is returned unchanged (""
+// at the end of the path); nullopt if the path is not below `base`.
 std::optional<std::string_view> StripBasePath(std::string_view raw_path, std::string_view base);
 
-// What comes before the path of a route in URLs: `base` percent-encoded, without a slash at its
-// end; empty for "/".
+// The prefix of route paths in URLs: `base` percent-encoded, without a trailing slash; empty for
+// "/".
 std::string UrlPrefix(std::string_view base);
 
 }  // namespace agent_graph::nginx

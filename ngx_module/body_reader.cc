@@ -17,8 +17,8 @@ bool OthersMayReadBody(const ngx_http_request_t* request) {
   return request->preserve_body || core->post_action.data != nullptr;
 }
 
-// nginx would keep the descriptor of the temporary file open until the request ends. Its upstream
-// module closes it early in the same way.
+// Closes nginx's descriptor of the temporary file. nginx would keep it open until the request ends;
+// its upstream module closes it early in the same way.
 void CloseForNginx(ngx_http_request_t* request, ngx_file_t* file) {
   if (OthersMayReadBody(request)) return;
   ngx_pool_run_cleanup_file(request->pool, file->fd);
@@ -52,7 +52,7 @@ Result<bridge::Body> TakeBody(ngx_http_request_t* request, uint64_t bytes_max) {
                   "the request body is larger than " + std::to_string(bytes_max) + " bytes");
   }
   if (file != nullptr) {
-    // Once nginx uses a temporary file, the whole body is in it.
+    // If nginx uses a temporary file, that file holds the whole body.
     if (file->file_pos != 0 || static_cast<uint64_t>(file->file_last) != total) {
       return Status(StatusCode::kInternal, "the request body is split");
     }

@@ -1,4 +1,4 @@
-// The wall at which exceptions stop: no frame above a callback of nginx's can handle one.
+// Exception barrier for callbacks from nginx: its frames cannot handle C++ exceptions.
 #pragma once
 
 #include <exception>
@@ -8,7 +8,7 @@
 
 namespace agent_graph::nginx {
 
-// Runs `body`; an exception is logged as an alert and gives `failure`.
+// Runs `body`. An exception is logged as an alert, and `failure` is returned.
 template <typename Value, typename Body>
 Value Guarded(ngx_log_t* log, Value failure, Body&& body) noexcept {
   try {

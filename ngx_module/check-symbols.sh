@@ -1,19 +1,21 @@
 #!/bin/sh
 # check-symbols.sh MODULE.so
 #
-# A module is linked without --no-undefined, because nginx provides its symbols at load time. So what
-# it may leave undefined and what it may export is checked here against lists.
+# The module is linked without --no-undefined, because nginx provides its symbols at load time. This
+# script therefore checks its undefined and exported symbols against lists.
 set -eu
 
 module=$1
 allowed=$(dirname "$0")/symbols.allow
 status=0
 
-# Apart from the pipes, which would take a file that nm cannot read for one without symbols.
+# Separate commands, not part of the pipes: a failure of nm would otherwise look like a file without
+# symbols.
 all_undefined=$(nm -D --undefined-only "$module")
 all_defined=$(nm -D --defined-only "$module")
 
-# Versioned symbols come from libraries the module names; of the rest only listed ones are allowed.
+# Versioned symbols come from libraries that the module links to. Other undefined symbols must be
+# listed.
 undefined=$(echo "$all_undefined" | awk '$1 != "w" {print $NF}' | grep -v '@' |
             grep -Ev -f "$allowed" || true)
 if [ -n "$undefined" ]; then

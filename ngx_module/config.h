@@ -1,5 +1,5 @@
-// What the directives leave behind. The structs that nginx fills by offset are plain; everything
-// with a constructor lives on the heap and dies with the cycle's pool.
+// Configuration structs that the directives fill. Structs that nginx fills by offset are plain
+// data; objects with constructors live on the heap and are destroyed with the cycle's pool.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace agent_graph::nginx {
 
-// One agent_graph_service.
+// One agent_graph_service directive.
 struct ServiceConfig {
   std::string name;
   std::string file;
@@ -23,22 +23,22 @@ struct ServiceConfig {
   size_t queue = 1024;
   std::shared_ptr<const settings::Settings> settings;
   ngx_cycle_t* cycle = nullptr;
-  size_t index = 0;   // in ServiceList
-  bool used = false;  // some location serves it
+  size_t index = 0;   // index in ServiceList
+  bool used = false;  // at least one location serves it
   ngx_shm_zone_t* zone = nullptr;
-  ngx_uint_t generation = 0;  // counts the configurations this nginx has read
+  ngx_uint_t generation = 0;  // number of configurations this nginx has read
 };
 
 using ServiceList = std::vector<std::unique_ptr<ServiceConfig>>;
 
 class Documentation;
 struct Viewers;
-using ViewerFolders = std::map<std::string, std::shared_ptr<const Viewers>>;  // by path
+using ViewerFolders = std::map<std::string, std::shared_ptr<const Viewers>>;  // key: path
 
 struct MainConfig {
   ServiceList* services;
   ViewerFolders* viewers;
-  SealedCopies* copies;  // of the files that services load
+  SealedCopies* copies;  // sealed copies of the files that services load
   ngx_msec_t exit_timeout;
   ngx_msec_t shutdown_jitter;
 };
@@ -49,22 +49,22 @@ struct LocationConfig {
   ngx_flag_t enabled;  // agent_graph NAME: 1, agent_graph off: 0
   ServiceConfig* service;
   ngx_str_t base_path;
-  ngx_str_t url_prefix;  // base_path as URLs have it, without a slash at its end
-  bool plain_prefix;     // the location's name is one
+  ngx_str_t url_prefix;  // base_path as it appears in URLs, without a trailing slash
+  bool plain_prefix;     // the location's name is a plain prefix
   size_t credit_high;
   size_t credit_low;
   ngx_msec_t run_timeout;
-  ngx_uint_t status_format;  // of agent_graph_status
-  ngx_uint_t on_abort;       // OnAbort
-  size_t json_max_size;      // NGX_CONF_UNSET_SIZE: as service.json says
+  ngx_uint_t status_format;  // format option of agent_graph_status
+  ngx_uint_t on_abort;       // an OnAbort value
+  size_t json_max_size;      // NGX_CONF_UNSET_SIZE: use the limit of service.json
   ngx_msec_t socket_ping;    // 0: off
   ngx_msec_t socket_pong_timeout;
   ngx_msec_t socket_close_timeout;
-  size_t socket_max_message;           // NGX_CONF_UNSET_SIZE: as large as a JSON body
+  size_t socket_max_message;           // NGX_CONF_UNSET_SIZE: use the limit of JSON bodies
   ngx_str_t docs;                      // agent_graph_docs: the viewers' folder, or "off"
   const Documentation* documentation;  // null: not served
-  const ngx_array_t* error_pages;      // of "error_page", own or inherited
-  bool own_error_pages;                // some of these belong to a location, not to the server
+  const ngx_array_t* error_pages;      // error_page directives, own or inherited
+  bool own_error_pages;                // some of them were set in a location, not in the server
 };
 
 extern ngx_command_t kDirectives[];
@@ -73,20 +73,20 @@ void* CreateMainConfig(ngx_conf_t* cf) noexcept;
 char* InitMainConfig(ngx_conf_t* cf, void* conf) noexcept;
 void* CreateLocationConfig(ngx_conf_t* cf) noexcept;
 char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept;
-// Refuses a state directory that somebody else owns or may read.
+// Rejects a state directory that belongs to another user or is accessible to group or others.
 ngx_int_t CheckStateDirectories(ngx_conf_t* cf) noexcept;
 
-// agent_graph_service (service_directive.cc).
+// Handler of the directive agent_graph_service (service_directive.cc).
 char* ServiceDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
-// Manager callback of the state directory (state_owner.cc): runs in nginx's cache manager.
+// Manager callback of the state directory (state_owner.cc). Runs in nginx's cache manager process.
 ngx_msec_t RunStateOwner(void* service_config) noexcept;
-// Zone callback (validation.cc): last step of reading a configuration, in the master.
+// Zone callback (validation.cc): the last step of reading a configuration. Runs in the master.
 ngx_int_t ValidateService(ngx_shm_zone_t* zone, void* previous) noexcept;
 
-// agent_graph NAME: the content handler (handler.cc).
+// Content handler of "agent_graph NAME" (handler.cc).
 ngx_int_t HandleRequest(ngx_http_request_t* request) noexcept;
 
-// service.json's limit unless the location has its own.
+// The limit of a request body in bytes: the location's own, otherwise that of service.json.
 uint64_t BodyBytesMax(const LocationConfig& location);
 
 ServiceConfig* FindService(ServiceList& services, std::string_view name);

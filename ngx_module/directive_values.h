@@ -1,22 +1,22 @@
-// Setters of directives with one value. Like nginx's own slots, but their errors name the
-// directive, the value as it was written and the values that are allowed.
+// Setters of directives with one value. They work like nginx's own slot setters, but their error
+// messages name the directive, the value as written and the allowed values.
 #pragma once
 
 #include "ngx.h"
 
 namespace agent_graph::nginx {
 
-// A time in an ngx_msec_t that is NGX_CONF_UNSET_MSEC until then.
+// Sets an ngx_msec_t field, which must be NGX_CONF_UNSET_MSEC before (otherwise "is duplicate").
 char* TimeDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
-// The same, and 0 is refused.
+// The same, but rejects 0.
 char* PositiveTimeDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
-// A size in a size_t that is NGX_CONF_UNSET_SIZE until then; 0 is refused.
+// Sets a size_t field, which must be NGX_CONF_UNSET_SIZE before; rejects 0.
 char* PositiveSizeDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
-// A name of the ngx_conf_enum_t table that is the command's `post`, in an ngx_uint_t that is
-// NGX_CONF_UNSET_UINT until then.
+// Sets an ngx_uint_t field, which must be NGX_CONF_UNSET_UINT before, to a named value from the
+// ngx_conf_enum_t table in the command's `post`.
 char* ChoiceDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 
-// Logs `"<directive>": "<value>" <reason>`. Returns NGX_CONF_ERROR.
+// Logs `"<directive>": "<value>" <reason>` and returns NGX_CONF_ERROR.
 char* RefuseValue(ngx_conf_t* cf, const ngx_str_t& value, const char* reason) noexcept;
 
 }  // namespace agent_graph::nginx

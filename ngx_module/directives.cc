@@ -118,7 +118,8 @@ bool IsPlainPrefix(const ngx_http_core_loc_conf_t* core) {
   return !core->exact_match && !core->named;
 }
 
-// The prefix that is cut off the path. A location whose name is no plain prefix has none of itself.
+// Chooses the prefix to strip from request paths. A location whose name is not a plain prefix has
+// no default.
 char* ChooseBasePath(ngx_conf_t* cf, LocationConfig* location) {
   if (location->base_path.data != nullptr) return NGX_CONF_OK;
   auto* core = static_cast<ngx_http_core_loc_conf_t*>(
@@ -134,8 +135,8 @@ char* ChooseBasePath(ngx_conf_t* cf, LocationConfig* location) {
   return NGX_CONF_OK;
 }
 
-// An error_page of the server is meant for its pages: it would replace the JSON of our errors. One
-// that stands in a location is meant for it.
+// Drops error pages that are inherited from the server: they are meant for its pages and would
+// replace the JSON of our errors. An error_page in the location itself is kept.
 void ForgetErrorPagesOfServer(const LocationConfig* previous, LocationConfig* location,
                               ngx_http_core_loc_conf_t* core) {
   const bool is_server = core->name.data == nullptr && !core->noname;
@@ -146,7 +147,7 @@ void ForgetErrorPagesOfServer(const LocationConfig* previous, LocationConfig* lo
   if (location->enabled == 1 && !location->own_error_pages) core->error_pages = nullptr;
 }
 
-// Makes what depends on the base path.
+// Computes the URL prefix and the documentation, which depend on the base path.
 char* PrepareBasePath(ngx_conf_t* cf, LocationConfig* location) {
   auto* failed = static_cast<char*>(NGX_CONF_ERROR);
   char* prepared = Guarded<char*>(cf->log, failed, [&]() -> char* {
@@ -293,7 +294,8 @@ char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept {
     location->docs = previous->docs.data != nullptr ? previous->docs : Reference(kDefaultDocs);
   }
 
-  // Nested locations choose for themselves; "if" and "limit_except" blocks are the same location.
+  // A nested location has its own base path; "if" and "limit_except" blocks belong to the same
+  // location.
   const bool own_base_path = location->base_path.data != nullptr;
   location->plain_prefix = core->noname ? previous->plain_prefix : IsPlainPrefix(core);
   if (core->noname && !own_base_path) location->base_path = previous->base_path;

@@ -27,8 +27,8 @@ constexpr std::array kViewers = {
     Viewer{"redoc.standalone.js", kScript},
 };
 
-// References are relative: the pages work under every location. Scripts are files because the
-// content security policy forbids others.
+// References are relative, so that the pages work under every location. Scripts are separate files
+// because the content security policy forbids inline scripts.
 constexpr std::string_view kDocsPage = R"html(<!doctype html>
 <html lang="en">
 <head>
@@ -48,7 +48,7 @@ constexpr std::string_view kDocsScript =
     R"js(SwaggerUIBundle({url: "openapi.json", dom_id: "#viewer", deepLinking: true, validatorUrl: null});
 )js";
 
-// Its viewer would show a logo that its maker's server has to be asked for.
+// The viewer's logo is hidden: the browser would have to fetch it from the vendor's server.
 constexpr std::string_view kRedocPage = R"html(<!doctype html>
 <html lang="en">
 <head>
@@ -81,7 +81,7 @@ void DestroyDocumentation(void* data) noexcept {
   static_cast<Documentation*>(data)->~Documentation();
 }
 
-// Read once, however many locations show them.
+// Returns the viewers of `folder`, which is read once for all locations that use it.
 std::shared_ptr<const Viewers> SharedViewers(ngx_conf_t* cf, const std::string& folder) {
   auto* main =
       static_cast<MainConfig*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_agent_graph_module));

@@ -1,5 +1,5 @@
-// The pages that describe the service: /openapi.json, /docs, /redoc and what the latter are made
-// of. Everything is in memory from when the configuration is read; no request opens a file.
+// The pages that describe the service: /openapi.json, /docs, /redoc and the files that these two
+// load. All are loaded into memory when the configuration is read; no request opens a file.
 #pragma once
 
 #include <map>
@@ -17,9 +17,9 @@ struct DocumentationFile {
   std::string_view type;
   std::string bytes;
 };
-using DocumentationFiles = std::map<std::string, DocumentationFile, std::less<>>;  // by name
+using DocumentationFiles = std::map<std::string, DocumentationFile, std::less<>>;  // key: file name
 
-// The viewers found in a folder; what is missing there is left out.
+// The viewer files found in a folder; missing ones are omitted.
 struct Viewers {
   explicit Viewers(const std::string& folder);
   DocumentationFiles files;
@@ -30,7 +30,7 @@ class Documentation {
   Documentation(const settings::Settings& settings, std::string_view url_prefix,
                 std::shared_ptr<const Viewers> viewers);
 
-  // What is served under a path such as "/docs/swagger-ui.css"; null: nothing.
+  // The file served under a path such as "/docs/swagger-ui.css"; null if there is none.
   const DocumentationFile* Find(std::string_view path) const;
 
  private:
@@ -38,10 +38,10 @@ class Documentation {
   std::shared_ptr<const Viewers> viewers_;
 };
 
-// Answers a GET or HEAD of a documentation route. The result is for ngx_http_finalize_request.
+// Answers a GET or HEAD of a documentation route. Pass the result to ngx_http_finalize_request.
 ngx_int_t SendDocumentation(RequestContext& context, std::string_view path);
 
-// Makes the location's documentation; part of merging its configuration.
+// Builds the location's documentation. Called while its configuration is merged.
 char* PrepareDocumentation(ngx_conf_t* cf, LocationConfig& location) noexcept;
 
 }  // namespace agent_graph::nginx

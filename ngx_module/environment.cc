@@ -11,16 +11,16 @@ extern "C" char** environ;
 namespace agent_graph::nginx {
 namespace {
 
-// What nginx itself hands to a new binary.
+// Variables that nginx itself passes to a new binary.
 constexpr std::array<std::string_view, 4> kOfNginx = {"NGINX", "NGINX_BPF_MAPS", "SPARE", "TZ"};
 
-// Kept for a new binary and listed by no `env`.
+// Variables that are kept for a new binary although no `env` directive lists them.
 std::vector<std::string>& Unlisted() {
   static std::vector<std::string> names;
   return names;
 }
 
-// An entry is the name, also where `env` gives a value.
+// nginx stores only the name of the variable, also if `env` sets a value.
 bool IsListed(const ngx_array_t& listed, std::string_view name) {
   auto* entries = static_cast<const ngx_str_t*>(listed.elts);
   return std::any_of(entries, entries + listed.nelts,

@@ -1,18 +1,21 @@
-// The environment services are configured from, over reloads and binary upgrades.
+// The environment from which services are configured, preserved over reloads and binary upgrades.
 #pragma once
 
 #include "config.h"
 
 namespace agent_graph::nginx {
 
-// What this nginx was started with, taken once: without a master nginx replaces it later.
+// The environment with which this nginx was started. It is captured once, because nginx without a
+// master replaces it later.
 const settings::Environment& StartEnvironment();
 
-// In the master, when a configuration is taken: a new binary is handed all of this environment, not
-// only what `env` lists; it reads the same service.json, MODE and secrets.
+// Called in the master when a configuration takes effect. Makes nginx pass the whole environment to
+// a new binary, not only the variables that `env` lists: the new binary reads the same service.json
+// and needs the same MODE and secrets.
 bool KeepEnvironment(ngx_cycle_t* cycle);
 
-// In the processes of a configuration, which nginx gave the same: leaves what `env` lists.
+// Called in worker and helper processes, which inherit that environment from nginx. Removes what
+// KeepEnvironment added, so that only variables that `env` lists remain.
 void DropEnvironment();
 
 }  // namespace agent_graph::nginx

@@ -1,8 +1,8 @@
-// Errors that nginx itself answers in a location of ours, such as 413 for client_max_body_size or
-// 503 of its own limits, get the headers and the body of the service's errors.
+// Gives errors that nginx itself generates in our locations, such as 413 for client_max_body_size
+// or 503 of its own limits, the headers and the body of the service's errors.
 //
-// A module of its own: in an nginx that contains the module, content handlers are set up before the
-// filters they would have to precede.
+// This is a separate module: in an nginx that contains the module statically, content handlers are
+// initialized before the filters that they would have to precede.
 #include "api/headers.h"
 #include "callback.h"
 #include "config.h"
@@ -17,7 +17,8 @@ namespace {
 ngx_http_output_header_filter_pt next_header_filter;
 ngx_http_output_body_filter_pt next_body_filter;
 
-// As the modules limit_req and limit_conn leave them in a request, whatever status they answer.
+// Values that the modules limit_req and limit_conn store in a rejected request, independent of the
+// status they return.
 constexpr ngx_uint_t kLimitReqRejected = 3;
 constexpr ngx_uint_t kLimitConnRejected = 2;
 
@@ -63,7 +64,7 @@ api::Reply ReplyOf(const RequestContext& context) {
   }
   api::Reply reply = IsHandshake(request) ? api::HandshakeRefusal(error, context.request_id)
                                           : api::ErrorReply(error, context.request_id);
-  // nginx does not say when there will be room.
+  // nginx does not report when there will be room, so the value is a guess of 1 second.
   if (error.error == api::ApiError::kRateLimited) reply.headers.emplace_back("Retry-After", "1");
   return reply;
 }
@@ -73,8 +74,8 @@ const LocationConfig& LocationOf(ngx_http_request_t* request) {
       ngx_http_get_module_loc_conf(request, ngx_http_agent_graph_module));
 }
 
-// The context of a request whose error page is to be replaced, or null. Texts of "return" are the
-// configuration's own and stay.
+// The context of a request whose error page is to be replaced, or null. Texts of "return"
+// directives belong to the configuration and are not replaced.
 RequestContext* ContextOfErrorPage(ngx_http_request_t* request) {
   const LocationConfig& location = LocationOf(request);
   if (location.enabled != 1 || request != request->main) return nullptr;

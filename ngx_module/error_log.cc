@@ -9,7 +9,7 @@
 namespace agent_graph::nginx {
 namespace {
 
-ngx_http_log_handler_pt next_log_handler;  // nginx's own, the same for each request
+ngx_http_log_handler_pt next_log_handler;  // nginx's own handler, the same for each request
 
 u_char* DescribeRequest(ngx_http_request_t* request, ngx_http_request_t* current, u_char* buffer,
                         size_t size) noexcept {
@@ -26,7 +26,8 @@ u_char* DescribeRequest(ngx_http_request_t* request, ngx_http_request_t* current
   return buffer;
 }
 
-// Where the request belongs is not known yet, and whoever refuses it from here on says so.
+// Installs DescribeRequest. This runs in every server, because the location is not known yet, and
+// an error logged from here on may include the request line.
 ngx_int_t HideTokens(ngx_http_request_t* request) noexcept {
   if (request->log_handler != DescribeRequest) {
     next_log_handler = request->log_handler;
@@ -43,11 +44,11 @@ ngx_int_t HideTokensInErrorLog(ngx_conf_t* cf) noexcept {
   if (config.services == nullptr || config.services->empty()) return NGX_OK;
   auto* core = static_cast<ngx_http_core_main_conf_t*>(
       ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
-  // What nginx refuses within its head begins at the second, with an error_page, or the third, with
-  // a named one.
+  // The first phase is the normal case. A request that nginx rejects while it reads the header
+  // starts at the second phase (with an error_page) or at the third (with a named error_page).
   for (ngx_http_phases phase :
        {NGX_HTTP_POST_READ_PHASE, NGX_HTTP_SERVER_REWRITE_PHASE, NGX_HTTP_REWRITE_PHASE}) {
-    // The last one is run first.
+    // nginx runs the handlers of a phase in reverse order, so the last one runs first.
     auto* handler =
         static_cast<ngx_http_handler_pt*>(ngx_array_push(&core->phases[phase].handlers));
     if (handler == nullptr) return NGX_ERROR;

@@ -1,12 +1,12 @@
-// What nginx's error log says of a request of ours.
+// Removes tokens from the request lines in nginx's error log.
 #pragma once
 
 #include "ngx.h"
 
 namespace agent_graph::nginx {
 
-// nginx appends the request line to whatever is logged of a request, and that of a WebSocket may
-// hold a token.
+// Installs the filter at postconfiguration. nginx appends the request line to every log entry of a
+// request, and the request line of a WebSocket may contain a token.
 ngx_int_t HideTokensInErrorLog(ngx_conf_t* cf) noexcept;
 
 }  // namespace agent_graph::nginx

@@ -10,13 +10,13 @@ ExchangeSlot& ExchangeTable::Acquire() {
     ngx_memzero(&slot->timer, sizeof(slot->timer));
     slot->timer.handler = on_timer_;
     slot->timer.data = slot.get();
-    free_.reserve(slots_.size() + 1);  // Release never allocates
+    free_.reserve(slots_.size() + 1);  // so that Release never allocates
     free_.push_back(slot->address.slot);
     slots_.push_back(std::move(slot));
   }
   ExchangeSlot& slot = *slots_[free_.back()];
   free_.pop_back();
-  // Generation 0 is never used: an item without an exchange carries it.
+  // Generation 0 is reserved for items without an exchange.
   if (++slot.address.generation == 0) ++slot.address.generation;
   slot.timer.log = ngx_cycle->log;
   slot.ended = false;

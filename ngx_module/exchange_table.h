@@ -1,4 +1,4 @@
-// The exchanges a worker has in flight, addressed by slot and generation.
+// The exchanges that a worker has in flight, addressed by slot and generation.
 #pragma once
 
 #include <memory>
@@ -12,34 +12,34 @@ namespace agent_graph::nginx {
 struct RequestContext;
 class WorkerService;
 
-// Each exchange in flight owns a timer that keeps nginx from leaving a graceful shutdown before it
-// ended, and ends it when the run's time is over.
+// One exchange in flight. Its timer keeps a worker from finishing a graceful shutdown before the
+// exchange has ended, and ends the exchange at the deadline of the run.
 struct ExchangeSlot {
-  ngx_event_t timer;  // not cancelable: a worker that is leaving waits for it
+  ngx_event_t timer;  // not cancelable: a worker that shuts down waits for it
   WorkerService* worker;
   bridge::ExchangeAddress address;
   bridge::ExchangePtr exchange;       // null: free
-  RequestContext* context = nullptr;  // null: the client has gone, the run goes on
+  RequestContext* context = nullptr;  // null: the client has gone but the run continues
   bool ended = false;
-  // Of a WebSocket: turns begun and not known to be over, messages taken from the mailbox, and
-  // bytes in it.
+  // WebSockets only: turns that have begun and not ended, messages that the engine took from the
+  // mailbox, and bytes in the mailbox.
   int turns = 0;
   uint64_t messages_taken = 0;
   size_t mailbox_bytes = 0;
-  bool overdue = false;  // the deadline passed; the engine has a moment to say so
+  bool overdue = false;  // the deadline has passed; the engine has a short time to report it
 };
 
 class ExchangeTable {
  public:
-  // `on_timer` gets the slot as the event's data.
+  // `on_timer` receives the slot as the event's data.
   ExchangeTable(WorkerService* worker, ngx_event_handler_pt on_timer)
       : worker_(worker), on_timer_(on_timer) {}
   ExchangeTable(const ExchangeTable&) = delete;
   ExchangeTable& operator=(const ExchangeTable&) = delete;
 
-  // A free slot whose address is valid until Release; fill in `exchange`.
+  // Returns a free slot whose address is valid until Release. The caller sets `exchange`.
   ExchangeSlot& Acquire();
-  // Null for an address whose exchange has been released.
+  // Returns null if the exchange of that address was released.
   ExchangeSlot* Find(bridge::ExchangeAddress address);
   void Release(ExchangeSlot& slot);
 

@@ -1,4 +1,5 @@
-// The content handler: routes a request, answers what needs no engine, and submits the rest.
+// The content handler: routes a request, answers it here if no engine is needed, and otherwise
+// submits it.
 #include <utility>
 
 #include "api/headers.h"
@@ -35,7 +36,7 @@ api::ErrorInfo NoRoom() {
   return {api::ApiError::kOverloaded, "this worker buffers as much as it may", {}};
 }
 
-// A request whose caller nobody asked for counts all the same.
+// Requests that are refused before authentication count against the rate limit, too.
 ngx_int_t Refuse(RequestContext& context, api::Reply reply) {
   std::optional<api::Reply> limited = CountRefusal(context);
   return SendNativeReply(context, limited ? *std::move(limited) : std::move(reply), "rejected");
@@ -45,7 +46,7 @@ ngx_int_t Refuse(RequestContext& context, const api::ErrorInfo& error) {
   return Refuse(context, api::ErrorReply(error, context.request_id));
 }
 
-// The body is complete.
+// Called by nginx when the body is complete.
 void OnBody(ngx_http_request_t* request) noexcept {
   ngx_int_t rc = Guarded<ngx_int_t>(
       request->connection->log, NGX_HTTP_INTERNAL_SERVER_ERROR, [&]() -> ngx_int_t {
@@ -61,11 +62,12 @@ void OnBody(ngx_http_request_t* request) noexcept {
         }
         return Refuse(*context, error);
       });
-  // NGX_DONE: submitted, the request now ends when its exchange does.
+  // NGX_DONE: the request was submitted and now ends when its exchange ends.
   if (rc != NGX_DONE) ngx_http_finalize_request(request, rc);
 }
 
-// A body is read for known callers only, unless it is here already.
+// True if the body is to be read only after the engine has authenticated the caller. A body that
+// has arrived already is passed on at once.
 bool WaitsForCredentials(const RequestContext& context) {
   const ngx_http_request_t* request = context.request;
   const settings::Settings& settings = *context.location.service->settings;
@@ -82,7 +84,7 @@ bool WaitsForCredentials(const RequestContext& context) {
 
 ngx_int_t SubmitWithoutBody(RequestContext& context) {
   ngx_http_request_t* request = context.request;
-  ++request->main->count;  // of the exchange, as reading a body would have taken one
+  ++request->main->count;  // for the exchange, as reading a body would have added one
   ngx_int_t rc = context.worker->Submit(context, std::nullopt);
   if (rc != NGX_DONE) --request->main->count;
   return rc;
@@ -108,7 +110,7 @@ ngx_int_t ReadBodyAndSubmit(RequestContext& context) {
   if (!context.worker->HasRoomFor(std::max<off_t>(request->headers_in.content_length_n, 0))) {
     return Refuse(context, NoRoom());
   }
-  request->request_body_file_log_level = 0;  // a temporary file is nothing to warn of
+  request->request_body_file_log_level = 0;  // temporary files are normal here, no warning
   if (WaitsForCredentials(context)) return SubmitWithoutBody(context);
   ngx_int_t rc = ngx_http_read_client_request_body(request, OnBody);
   if (rc == NGX_HTTP_REQUEST_ENTITY_TOO_LARGE) {
@@ -117,7 +119,7 @@ ngx_int_t ReadBodyAndSubmit(RequestContext& context) {
   return rc >= NGX_HTTP_SPECIAL_RESPONSE ? rc : NGX_DONE;
 }
 
-// A request that is no handshake, by its protocol or its headers.
+// Answers a request that is not a valid handshake because of its protocol or headers.
 ngx_int_t RefuseUpgrade(RequestContext& context, const websocket::HandshakeFault& fault) {
   api::ErrorInfo error{api::ApiError::kBadRequest, std::string(fault.text), {}};
   if (fault.status != NGX_HTTP_BAD_REQUEST) {
@@ -136,7 +138,7 @@ ngx_int_t RefuseSocket(RequestContext& context, const api::ErrorInfo& error) {
   return Refuse(context, api::HandshakeRefusal(error, context.request_id));
 }
 
-// What can be said of a handshake before anybody looks at its credentials.
+// Checks of a handshake that need no authentication.
 ngx_int_t OpenSocket(RequestContext& context) {
   ngx_http_request_t* request = context.request;
   const settings::Settings& settings = *context.location.service->settings;
@@ -173,7 +175,7 @@ ngx_int_t AnswerPreflight(RequestContext& context, const api::RouteMatch& match)
   return SendNativeReply(context, std::move(reply), "ok");
 }
 
-// The pages refer to others by relative paths, which a slash at the end would change.
+// The pages use relative paths, which a trailing slash would change.
 ngx_int_t RedirectToPage(RequestContext& context, std::string_view path) {
   path.remove_suffix(1);
   api::Reply reply;
@@ -224,7 +226,8 @@ ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   return head.websocket ? OpenSocket(context) : ReadBodyAndSubmit(context);
 }
 
-// Whoever makes them makes them with each request: told once.
+// The configuration that causes subrequests causes one with each request, so the warning is logged
+// once.
 ngx_int_t RefuseSubrequest(ngx_http_request_t* request) {
   static bool told = false;
   if (!std::exchange(told, true)) {

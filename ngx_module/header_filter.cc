@@ -1,7 +1,7 @@
-// Headers that the configuration adds (add_header) replace those of the service that may be there
-// once only: a browser refuses an answer with two Access-Control-Allow-Origin.
+// Headers that the configuration adds (add_header) replace those of the service if a header may
+// occur only once: a browser rejects an answer with two Access-Control-Allow-Origin headers.
 //
-// A module of its own, placed so that nginx's filter for add_header has run before this one.
+// This is a separate module, placed so that it runs after nginx's filter for add_header.
 #include "base/letter_case.h"
 #include "callback.h"
 #include "request_context.h"
@@ -11,8 +11,8 @@ namespace {
 
 ngx_http_output_header_filter_pt next_header_filter;
 
-// Not Content-Security-Policy, of which several are valid and all of them apply: the sandbox of a
-// file must not get lost.
+// Content-Security-Policy is not listed: several are valid and all of them apply, and the sandbox
+// of a file must not be lost.
 constexpr std::string_view kReplaceable[] = {
     "Access-Control-Allow-Credentials",
     "Access-Control-Allow-Headers",

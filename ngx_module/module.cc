@@ -1,4 +1,4 @@
-// The module as nginx sees it: its tables and hooks. Each hook is one function of another file.
+// The module's tables and hooks for nginx. Each hook is a function in another file.
 #include "config.h"
 #include "error_log.h"
 #include "ngx.h"
@@ -6,7 +6,7 @@
 #include "rate_limit.h"
 #include "variables.h"
 
-using namespace agent_graph::nginx;  // NOLINT: the tables below are C's
+using namespace agent_graph::nginx;  // NOLINT: the tables below use C types
 
 namespace {
 

@@ -1,5 +1,5 @@
-// The tables nginx reads from a dynamic module. nginx's own build generates them; these are for
-// building the module with CMake alone.
+// The tables that nginx reads from a dynamic module. nginx's own build generates them; these are
+// for a build with CMake alone.
 #include "ngx.h"
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -7,7 +7,7 @@
 static char module_name[] = "ngx_http_agent_graph_module";
 static char filter_name[] = "ngx_http_agent_graph_filter_module";
 static char header_filter_name[] = "ngx_http_agent_graph_header_filter_module";
-// Filters run in the reverse order: this one's behind that of add_header.
+// Filters run in reverse order: ours runs after that of add_header.
 static char before[] = "ngx_http_headers_filter_module";
 
 extern "C" {

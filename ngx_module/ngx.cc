@@ -16,7 +16,7 @@ ngx_table_elt_t* AddResponseHeader(ngx_http_request_t* request, std::string_view
                                    std::string_view value) {
   auto* header = static_cast<ngx_table_elt_t*>(ngx_list_push(&request->headers_out.headers));
   if (header == nullptr) return nullptr;
-  header->hash = 1;  // zero would hide it
+  header->hash = 1;  // nginx does not send headers with hash 0
   header->key = Reference(name);
   header->value = Reference(value);
   header->lowcase_key = nullptr;
@@ -41,7 +41,7 @@ std::string_view FindRequestHeader(const ngx_http_request_t* request, std::strin
 }
 
 void Log(ngx_log_t* log, ngx_uint_t level, std::string_view text) {
-  // Parts of it come from models, tools and clients.
+  // Parts of the text come from models, tools and clients.
   const std::string shown = OneLine(text, NGX_MAX_ERROR_STR);
   ngx_str_t line = Reference(shown);
   ngx_log_error(level, log, 0, "agent_graph: %V", &line);

@@ -1,4 +1,5 @@
-// The only place that includes nginx's headers, and the differences between its versions.
+// The only file that includes nginx's headers. It also hides the differences between nginx
+// versions.
 #pragma once
 
 // clang-format off: ngx_config.h defines what system headers offer and must be first.
@@ -26,22 +27,22 @@ inline std::string_view View(const ngx_str_t& text) {
   return {reinterpret_cast<const char*>(text.data), text.len};
 }
 
-// Refers to `text`, which must outlive the result. nginx reads it only.
+// Refers to `text`, which must outlive the result. nginx only reads it.
 inline ngx_str_t Reference(std::string_view text) {
   return {text.size(), reinterpret_cast<u_char*>(const_cast<char*>(text.data()))};
 }
 
-// A zero-terminated copy in `pool`; null data when memory is short.
+// A zero-terminated copy in `pool`; `data` is null if memory is exhausted.
 ngx_str_t CopyToPool(ngx_pool_t* pool, std::string_view text);
 
-// Appends a response header whose strings outlive the request. Null: no memory.
+// Appends a response header. Both strings must outlive the request. Null: out of memory.
 ngx_table_elt_t* AddResponseHeader(ngx_http_request_t* request, std::string_view name,
                                    std::string_view value);
 
-// First request header of that lower-case name, or empty.
+// The value of the first request header with that lower-case name; empty if there is none.
 std::string_view FindRequestHeader(const ngx_http_request_t* request, std::string_view name);
 
-// One line in nginx's error log.
+// Writes one line to nginx's error log. Line breaks in `text` are replaced.
 void Log(ngx_log_t* log, ngx_uint_t level, std::string_view text);
 
 }  // namespace agent_graph::nginx

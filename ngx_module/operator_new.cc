@@ -1,9 +1,9 @@
-// The operators that count what user functions hold (base/allocation_account.h). The module exports
-// them; nginx loads it for all to see and before any graph, so a graph's own bind to them, and so
-// do those of the C++ library.
+// Operators new and delete that count the memory of user functions (base/allocation_account.h). The
+// module exports them, and nginx loads it with global visibility before any graph; therefore graphs
+// and the C++ library bind to them.
 //
-// They take from malloc and give back to free, as those of the library do: whoever binds to which,
-// blocks may be mixed.
+// They use malloc and free, like the operators of the C++ library, so it does not matter which of
+// the two allocates and which frees a block.
 #include <malloc.h>
 
 #include <cstddef>
@@ -16,7 +16,8 @@ namespace {
 
 using agent_graph::AllocationAccount;
 
-// As the library's operators: malloc's default alignment, and no block without an address.
+// Same behaviour as the library's operators: malloc's default alignment, and a unique address for
+// size 0.
 struct Plain {
   void* operator()(std::size_t bytes) const { return std::malloc(bytes != 0 ? bytes : 1); }
 };

@@ -6,11 +6,11 @@
 namespace agent_graph::nginx {
 namespace {
 
-// What one wake-up may take before other connections get their turn.
+// Limits of one wake-up, after which other connections get their turn.
 constexpr size_t kBatchItemsMax = 256;
 constexpr std::chrono::microseconds kBatchTimeMax{2000};
 constexpr size_t kItemsPerClockRead = 32;
-// Room for items that is kept from batch to batch.
+// Capacity for items that is kept between batches.
 constexpr size_t kItemsKeptMax = 4096;
 
 ngx_uint_t LogLevelOf(bridge::LogLevel level) {
@@ -46,15 +46,15 @@ bool Port::Open(ngx_cycle_t* cycle) {
   if (connection_ == nullptr) return false;
   connection_->data = this;
   connection_->pool = cycle->pool;
-  // nginx calls the read handler of idle connections once when a graceful shutdown begins: the only
-  // notice of it that a module can get.
+  // When a graceful shutdown begins, nginx calls the read handlers of idle connections once. A
+  // module gets no other notification.
   connection_->idle = 1;
   for (ngx_event_t* event : {connection_->read, connection_->write}) {
     event->log = cycle->log;
-    event->channel = 1;  // not a client's: no complaint when it is open at exit
+    event->channel = 1;  // not a client connection: no alert if it is open at exit
   }
   connection_->read->handler = OnDoorbell;
-  // Without flags: level-triggered where the event method can.
+  // No flags: level-triggered if the event method supports that.
   if (ngx_add_event(connection_->read, NGX_READ_EVENT, 0) == NGX_ERROR) {
     ngx_free_connection(connection_);
     connection_ = nullptr;
@@ -66,10 +66,10 @@ bool Port::Open(ngx_cycle_t* cycle) {
 void Port::Close() {
   if (connection_ == nullptr) return;
   if (connection_->read->posted) {
-    ngx_delete_posted_event(connection_->read);  // several statements
+    ngx_delete_posted_event(connection_->read);  // the macro expands to several statements
   }
   if (connection_->read->active) ngx_del_event(connection_->read, NGX_READ_EVENT, 0);
-  connection_->fd = static_cast<ngx_socket_t>(-1);  // the outbox closes it
+  connection_->fd = static_cast<ngx_socket_t>(-1);  // the outbox closes the descriptor
   ngx_free_connection(connection_);
   connection_ = nullptr;
 }
@@ -89,7 +89,8 @@ void Port::OnDoorbell(ngx_event_t* event) noexcept {
 
 void Port::TakeBatch(ngx_event_t* event) {
   if (next_ == items_.size()) {
-    // First the bell, then the queue: an item pushed in between rings again.
+    // The doorbell is cleared before the queue is read: an item that is pushed in between rings it
+    // again.
     outbox_.ClearDoorbell();
     outbox_.Swap(items_);
     next_ = 0;

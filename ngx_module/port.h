@@ -1,4 +1,4 @@
-// Where an outbox meets nginx's event loop: an eventfd wrapped in an nginx connection.
+// Connects an outbox to nginx's event loop: wraps its eventfd in an nginx connection.
 #pragma once
 
 #include <vector>
@@ -12,23 +12,23 @@ class PortReceiver {
  public:
   virtual ~PortReceiver() = default;
   virtual void OnItem(bridge::OutboxItem& item) = 0;
-  // After each batch of items: the time to hand collected output to nginx.
+  // Called after each batch of items, to pass the collected output to nginx.
   virtual void OnBatchEnd() = 0;
-  // Once, when a graceful shutdown (quit or reload) begins.
+  // Called once, when a graceful shutdown (quit or reload) begins.
   virtual void OnShutdown() = 0;
 };
 
-// One per outbox and process; the loop's thread only. Lives until the process ends.
+// One per outbox and process. Used by the event loop's thread only; lives until the process ends.
 class Port {
  public:
   Port(bridge::Outbox& outbox, PortReceiver& receiver) : outbox_(outbox), receiver_(receiver) {}
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
-  // Registers the doorbell. False: logged.
+  // Registers the doorbell. False: failed, and the reason was logged.
   bool Open(ngx_cycle_t* cycle);
   void Close();
-  // Everything queued, at once: for a process that leaves its loop.
+  // Handles all queued items at once. For a process that leaves its event loop.
   void DrainAll();
 
  private:
@@ -38,11 +38,11 @@ class Port {
   bridge::Outbox& outbox_;
   PortReceiver& receiver_;
   ngx_connection_t* connection_ = nullptr;
-  std::vector<bridge::OutboxItem> items_;  // swapped out, from next_ on not yet handled
+  std::vector<bridge::OutboxItem> items_;  // taken from the outbox; handled up to next_
   size_t next_ = 0;
 };
 
-// Writes an engine's log line.
+// Writes a log line of the engine to nginx's log.
 void LogItem(ngx_log_t* log, const bridge::WriteLog& line);
 
 }  // namespace agent_graph::nginx

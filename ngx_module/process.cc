@@ -19,17 +19,17 @@
 namespace agent_graph::nginx {
 namespace {
 
-// The processors this nginx may use, read in the master before workers are bound to one each.
+// The processors this nginx may use. Read in the master before each worker is bound to one of them.
 cpu_set_t master_processors;
 bool master_processors_known = false;
 
-// Each is a thread with its stack and whatever it holds or spins on.
+// Each is a thread that still holds its stack and resources and may still use a processor.
 constexpr size_t kWrittenOffThreadsMax = 16;
 
-// Of this worker; never freed, because a thread that does not stop may still use them.
+// Services of this worker. Never freed, because a thread that does not stop may still use them.
 std::vector<std::unique_ptr<WorkerService>>* worker_services = nullptr;
 
-// This worker's share of the processors.
+// The number of processors per worker.
 int ShareOfProcessors(ngx_cycle_t* cycle) {
   auto* core = reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(cycle->conf_ctx, ngx_core_module));
   int processors =
@@ -51,7 +51,8 @@ void StartServices(ngx_cycle_t* cycle, const MainConfig& main) {
                                                ngx_process == NGX_PROCESS_SINGLE);
     }
     if (started.ok()) continue;
-    // A worker whose init fails is not started again; without the service it still serves the rest.
+    // The error is only logged: nginx does not restart a worker whose init fails, and this worker
+    // can still serve everything else.
     Log(cycle->log, NGX_LOG_EMERG,
         "service \"" + config->name + "\" did not start: " + started.ToString());
   }
@@ -86,7 +87,7 @@ EngineThreadScope::~EngineThreadScope() {
 }
 
 ngx_int_t InitModule(ngx_cycle_t* cycle) noexcept {
-  // Once: the master keeps its processors over reloads.
+  // Done once: the master's processor set does not change at reloads.
   if (!master_processors_known) {
     master_processors_known =
         sched_getaffinity(0, sizeof(master_processors), &master_processors) == 0;
@@ -103,7 +104,7 @@ ngx_int_t InitModule(ngx_cycle_t* cycle) noexcept {
 }
 
 ngx_int_t InitProcess(ngx_cycle_t* cycle) noexcept {
-  // Also called in the cache manager and loader.
+  // nginx also calls this in the cache manager and cache loader.
   DropEnvironment();
   if (const MainConfig* main = FindMainConfig(*cycle);
       main != nullptr && !main->services->empty()) {
@@ -128,7 +129,7 @@ void ExitProcess(ngx_cycle_t* cycle) noexcept {
         DeadlineAfter(std::chrono::milliseconds(FindMainConfig(*cycle)->exit_timeout));
     for (const auto& service : *worker_services) {
       Status stopped = service->Stop(deadline);
-      // What was counted since the timer's last look outlives the worker, too.
+      // Saves what was counted since the timer last ran, so that it outlives the worker.
       if (StatusRow* row = FindStatusRow(service->config())) service->Report(*row);
       ReleaseStatusRow(service->config());
       if (stopped.ok()) continue;
@@ -138,11 +139,11 @@ void ExitProcess(ngx_cycle_t* cycle) noexcept {
     }
     return any;
   });
-  // No destructor may run under a running thread.
+  // No destructor may run while an engine thread still runs.
   if (stuck) _exit(0);
 }
 
-// Its workers have gone. What of theirs was in memory must not outlive nginx.
+// Called when all workers have exited. Deletes their data in memory that would outlive nginx.
 void ExitMaster(ngx_cycle_t* cycle) noexcept {
   Guarded(cycle->log, [&] {
     const MainConfig* main = FindMainConfig(*cycle);

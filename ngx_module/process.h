@@ -1,4 +1,4 @@
-// The life of nginx's processes, as far as it concerns the services.
+// Hooks of nginx's process life cycle, and access to the services of this process.
 #pragma once
 
 #include "config.h"
@@ -12,16 +12,16 @@ ngx_int_t InitProcess(ngx_cycle_t* cycle) noexcept;
 void ExitProcess(ngx_cycle_t* cycle) noexcept;
 void ExitMaster(ngx_cycle_t* cycle) noexcept;
 
-// Null without an http block.
+// Null if there is no http block.
 MainConfig* FindMainConfig(const ngx_cycle_t& cycle);
 
-// The running form of a service in this worker; null when there is none.
+// The running service of this worker; null if there is none.
 WorkerService* FindWorkerService(const ServiceConfig& config);
 
-// agent_graph_shutdown_jitter of this process.
+// agent_graph_shutdown_jitter of this process, in milliseconds.
 ngx_msec_t ShutdownJitter();
 
-// Brings this worker's status rows up to date.
+// Updates this worker's status rows. `loop_delay_micros`: event loop delay in microseconds.
 void ReportStatus(uint64_t loop_delay_micros);
 
 // Returns memory to the system when a burst of requests is over.
@@ -31,8 +31,8 @@ void ReturnMemoryAfterBurst();
 // many threads for good; the master starts another.
 void RetireIfWornOut();
 
-// Threads created while this lives take no signal, which are nginx's, and are not bound to the one
-// processor that worker_cpu_affinity gave nginx's thread.
+// Threads created in this scope block all signals, which nginx's thread handles, and are not bound
+// to the processor that worker_cpu_affinity assigned to nginx's thread.
 class EngineThreadScope {
  public:
   EngineThreadScope();

@@ -28,8 +28,8 @@ using limits::RateTable;
 constexpr size_t kWorkerTableBytesMax = 4 * 1024 * 1024;
 constexpr time_t kEvictionWarningSeconds = 60;
 
-// Kept in the request's pool, where it outlives internal redirects: the request was counted.
-// nginx's list of response headers refers to the texts.
+// Marks a counted request. Kept in the request's pool, so that it survives internal redirects.
+// nginx's list of response headers refers to its strings.
 struct CountedMark {
   api::RateLimitHeaders headers;
 };
@@ -46,7 +46,7 @@ bool WasCounted(const ngx_http_request_t* request) {
   return false;
 }
 
-// The table of a limit with scope=worker; of this process, by the service's index.
+// The table of a limit with scope=worker: one per process and service.
 RateTable WorkerTable(const ServiceConfig& service, const RateLimitOptions& options) {
   static std::vector<std::vector<uint64_t>> tables;
   if (tables.size() <= service.index) tables.resize(service.index + 1);
@@ -74,7 +74,7 @@ RateDecision Decide(const ServiceConfig& service, const RateLimitOptions& option
     return WorkerTable(service, options).Check(key, MonotonicMillis());
   }
   ZoneLock lock(service);
-  // Read under the lock: the times in the table never go back.
+  // The clock is read under the lock, so that times in the table never decrease.
   return RateTable(FindZone(service)->rate_table).Check(key, MonotonicMillis());
 }
 
@@ -130,7 +130,8 @@ RateDecision Count(ngx_http_request_t* request, const LocationConfig& location,
   return decision;
 }
 
-// Counted by user behind authentication; what needs no credential is counted by address here.
+// True if the request is counted by user after authentication. Routes that need no credentials are
+// counted by address here.
 bool IsCountedLater(const settings::Settings& settings, std::string_view method,
                     std::string_view path) {
   if (!api::CountsByUser(settings)) return false;
@@ -139,8 +140,8 @@ bool IsCountedLater(const settings::Settings& settings, std::string_view method,
          api::Routes()[match.route].access == api::Access::kGuarded;
 }
 
-// Whether this process decides about the request, at one time or another; not with Redis, which the
-// engine asks.
+// True if this process decides about the request, now or after authentication. With Redis the
+// engine decides.
 bool IsCountedHere(const ngx_http_request_t* request, const settings::Settings& settings,
                    std::string_view path) {
   if (!settings.rate_limit || request->method == NGX_HTTP_OPTIONS) return false;
@@ -148,7 +149,7 @@ bool IsCountedHere(const ngx_http_request_t* request, const settings::Settings& 
   return !limits::IsExcluded(*settings.rate_limit, path) && !WasCounted(request);
 }
 
-// Counts for the address. Null: admitted.
+// Counts the request for its address. nullopt: admitted.
 std::optional<api::Reply> CountForAddress(RequestContext& context) {
   ngx_http_request_t* request = context.request;
   RateDecision decision = Count(request, context.location, "");
@@ -192,7 +193,7 @@ ngx_int_t AddRateLimit(ngx_conf_t* cf) noexcept {
       ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
   ngx_array_t& handlers = core->phases[NGX_HTTP_PREACCESS_PHASE].handlers;
   if (ngx_array_push(&handlers) == nullptr) return NGX_ERROR;
-  // nginx runs them from the last to the first.
+  // nginx runs the handlers from the last to the first.
   auto* first = static_cast<ngx_http_handler_pt*>(handlers.elts);
   std::copy_backward(first, first + handlers.nelts - 1, first + handlers.nelts);
   *first = HandlePreaccess;

@@ -1,5 +1,5 @@
-// The rate limit, as early as it can be decided: before credentials are looked at and before a body
-// is read, or, counted by user, as soon as the engine knows the user.
+// The rate limit, applied as early as possible: before authentication and before the body is read,
+// or, if it is counted by user, as soon as the engine has identified the user.
 #pragma once
 
 #include <optional>
@@ -13,15 +13,15 @@ namespace agent_graph::nginx {
 
 struct RequestContext;
 
-// Postconfiguration: adds the handler behind nginx's own limits and its realip module.
+// Postconfiguration: adds the handler after nginx's own limits and its realip module.
 ngx_int_t AddRateLimit(ngx_conf_t* cf) noexcept;
 
-// Counts a request whose user is known now and adds the headers to its answer.
+// Counts a request whose user is known now, and adds the rate limit headers to its answer.
 limits::RateDecision CountForUser(ngx_http_request_t* request, const LocationConfig& location,
                                   std::string_view user_id);
 
-// For a request that the loop refuses before anybody looked at its credentials: counts it for its
-// address unless it was counted. The answer when it is one too many.
+// For a request that the event loop refuses before authentication: counts it for its address unless
+// it was counted already. Returns the answer if the limit is exceeded.
 std::optional<api::Reply> CountRefusal(RequestContext& context);
 
 bool IsHandshake(const ngx_http_request_t* request);

@@ -1,13 +1,13 @@
-// How long a client may take for the rest of a reply. send_timeout begins anew with every byte it
-// takes, and the whole rest is held in memory until then.
+// Deadline for a client that reads the rest of a reply slowly. send_timeout restarts with every
+// byte that the client takes, and the whole rest stays in memory until then.
 #pragma once
 
 #include "request_context.h"
 
 namespace agent_graph::nginx {
 
-// When the engine has ended a reply of which nginx still holds a part: the request ends when the
-// time is over that a slow client needs for it.
+// Call when the engine has ended a reply that nginx has not sent completely. The request ends when
+// the time that a slow client may need for the rest has passed.
 void SetReplyDeadline(RequestContext& context);
 void ClearReplyDeadline(RequestContext& context);
 

@@ -9,22 +9,22 @@
 namespace agent_graph::nginx {
 namespace {
 
-// The most that a stream gives nginx at a time. It is more than a socket takes at once from an
-// ordinary client, and few enough links to walk.
+// Limits of the data that a stream passes to nginx at a time. They are above what the socket of an
+// ordinary client accepts at once, and the chain stays short.
 constexpr uint64_t kHandedBytesMax = 64 * 1024;
 constexpr int kHandedPiecesMax = 16;
 
 // Larger chunks are not copied into blocks.
 constexpr size_t kJoinedBytesMax = 64 * 1024;
 
-// Of this process; never destroyed, because requests may outlive static objects.
+// One pool per process; never destroyed, because requests may outlive static objects.
 BlockPool& Blocks() {
   static auto* const blocks = new BlockPool;
   return *blocks;
 }
 
-// nginx writes these itself, once, as the protocol of the connection demands; Connection does not
-// exist in HTTP/2.
+// True for headers that nginx writes itself, once, as the connection's protocol requires; HTTP/2
+// has no Connection header.
 bool BelongsToNginx(std::string_view name) {
   for (std::string_view own :
        {"Connection", "Keep-Alive", "Transfer-Encoding", "Content-Length", "Date", "Server"}) {
@@ -49,7 +49,7 @@ struct ReplyWriter::FilePart {
 
 ReplyWriter::Piece::Piece() {
   ngx_memzero(&buffer, sizeof(buffer));
-  buffer.memory = 1;  // nobody writes to it
+  buffer.memory = 1;  // read-only memory
   link.buf = &buffer;
   link.next = nullptr;
 }
@@ -59,7 +59,7 @@ ReplyWriter::Piece::~Piece() {
 }
 
 void ReplyWriter::Piece::PointTo(std::string_view data) {
-  // nginx's buffers are not const.
+  // nginx's buffers have no const pointers.
   auto* begin = reinterpret_cast<u_char*>(const_cast<char*>(data.data()));
   buffer.start = buffer.pos = begin;
   buffer.end = buffer.last = begin + data.size();
@@ -99,13 +99,13 @@ void ReplyWriter::SetHead(bridge::ReplyHead head) {
 }
 
 void ReplyWriter::Append(std::string bytes) {
-  if (bytes.empty()) return;  // nginx treats an empty buffer as a fault
+  if (bytes.empty()) return;  // nginx treats an empty buffer as an error
   appended_ += static_cast<int64_t>(bytes.size());
   if (request_->header_only) {
     released_ += bytes.size();
     return;
   }
-  // A client that keeps up gets each chunk as it is.
+  // For a client that keeps up, each chunk is passed on without a copy.
   if (pending_.first != nullptr && bytes.size() < kJoinedBytesMax) return Join(bytes);
   auto* piece = new Piece;
   piece->bytes = std::move(bytes);
@@ -114,7 +114,7 @@ void ReplyWriter::Append(std::string bytes) {
   pending_.Push(piece);
 }
 
-// Copies the bytes behind what is pending.
+// Appends a copy of the bytes to what is pending.
 void ReplyWriter::Join(std::string_view bytes) {
   while (!bytes.empty()) {
     if (pending_.last->room() == 0) {
@@ -181,7 +181,7 @@ ngx_int_t ReplyWriter::Flush() {
   return rc;
 }
 
-// `announce_head`: the client gets the head at once, however slow the first piece is.
+// `announce_head`: send the head at once, even if the first piece takes long.
 ngx_int_t ReplyWriter::SendBody(bool announce_head) {
   const ngx_connection_t* connection = request_->connection;
   ngx_int_t rc = NGX_OK;
@@ -236,7 +236,7 @@ ngx_int_t ReplyWriter::SendHead() {
   if (head.content_length < 0 && DisableNagle(request_) != NGX_OK) return NGX_ERROR;
   request_->headers_out.status = head.status;
   request_->headers_out.content_length_n = head.content_length;
-  request_->disable_not_modified = 1;  // conditions of the request were looked at by the engine
+  request_->disable_not_modified = 1;  // the engine has evaluated conditional headers
   for (const auto& [name, value] : head.headers) {
     if (SetField(name, value) != NGX_OK) return NGX_ERROR;
   }
@@ -253,21 +253,22 @@ ngx_int_t ReplyWriter::SetField(const std::string& name, const std::string& valu
   }
   ngx_table_elt_t* header = AddResponseHeader(request_, name, value);
   if (header == nullptr) return NGX_ERROR;
-  // Known to the filters: a body that names its coding is not compressed again.
+  // Tells the filters about the content coding: such a body is not compressed again.
   if (EqualsIgnoringCase(name, "Content-Encoding")) {
     request_->headers_out.content_encoding = header;
   }
   return NGX_OK;
 }
 
-// nginx holds some of the body and will say when the client has taken of it.
+// True if nginx holds a part of the body and will call the write handler when the client has taken
+// some of it.
 bool ReplyWriter::NginxWaits() const {
   return busy_.first != nullptr &&
          (request_->out != nullptr || request_->connection->buffered != 0);
 }
 
-// Moves the next pieces from pending to busy, linked, the end marked for nginx to send without
-// waiting for more.
+// Moves the next pieces from pending to busy, links them, and sets the flush flag on the last one
+// so that nginx does not wait for more.
 ngx_chain_t* ReplyWriter::NextChain() {
   if (!head_sent_ || pending_.first == nullptr || (!sealed_ && NginxWaits())) return nullptr;
   ngx_chain_t* const chain = &pending_.first->link;
@@ -294,7 +295,7 @@ ngx_chain_t* ReplyWriter::NextChain() {
   }
 }
 
-// Frees what nginx has sent, and returns the credit of what it has sent of the next piece.
+// Frees pieces that nginx has sent, and returns credit for the sent part of the next piece.
 void ReplyWriter::Recycle() {
   while (Piece* const piece = busy_.first) {
     const uint64_t unsent = piece->unsent();

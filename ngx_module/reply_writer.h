@@ -1,9 +1,9 @@
 // Sends one reply through nginx's filters: the head, then pieces of the body as they come, then the
-// end. Nothing of it is allocated from the request's pool, so a stream may last for hours.
+// end. Nothing is allocated from the request's pool, so that a stream may last for hours.
 //
-// nginx walks everything it holds of a reply at each call of its filters. A stream whose client
-// does not read therefore keeps its lines here, joined into blocks, and hands over the next few
-// blocks only when nginx has sent the ones before.
+// nginx walks all buffers that it holds of a reply at each call of its filters. If a client does
+// not read, the writer therefore keeps the lines of a stream, joined into blocks, and passes on the
+// next few blocks only when nginx has sent the previous ones.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@
 
 namespace agent_graph::nginx {
 
-// The loop's thread only. Must live until the request's pool dies: nginx may send the last pieces
-// after the request was finalized.
+// Used by the event loop's thread only. Must live until the request's pool is destroyed: nginx may
+// send the last pieces after the request was finalized.
 class ReplyWriter {
  public:
   explicit ReplyWriter(ngx_http_request_t* request) : request_(request) {}
@@ -27,37 +27,39 @@ class ReplyWriter {
   ReplyWriter(const ReplyWriter&) = delete;
   ReplyWriter& operator=(const ReplyWriter&) = delete;
 
-  // Collected here, sent by the next Flush.
+  // Collects the head or bytes; the next Flush sends them.
   void SetHead(bridge::ReplyHead head);
   void Append(std::string bytes);
-  // Bytes that outlive the request and are not counted.
+  // Appends bytes that outlive the request. They are not counted for credit.
   void AppendLasting(std::string_view bytes);
   void AppendFile(bridge::SendFile part);
-  // The body is complete.
+  // Marks the body as complete.
   void Finish() { finished_ = sealed_ = true; }
-  // No more bytes come, though the head announced more.
+  // No more bytes will come, although the head announced more.
   void Seal() { sealed_ = true; }
 
-  // Hands nginx what it can send now, or everything after Finish or Seal, because nginx alone goes
-  // on with the request then. NGX_OK; NGX_AGAIN: some of it waits for the client; else a code to
-  // finalize the request with.
+  // Passes to nginx what it can send now. After Finish or Seal, passes everything, because nginx
+  // then continues the request alone. NGX_OK: all was sent; NGX_AGAIN: a part waits for the client;
+  // other: finalize the request with this code.
   ngx_int_t Flush();
 
-  // Bytes of the body that have left nginx since the last call.
+  // Bytes of the body that nginx has sent since the last call.
   uint64_t TakeReleased();
   // True if nginx has sent something, or tried to, since the last call.
   bool TakeProgress() { return std::exchange(progress_, false); }
-  // For a client that is gone: the size of what has not left nginx and never will.
+  // For a client that has disconnected: returns the number of bytes that were not sent, and stops
+  // counting them.
   uint64_t DiscardUnsent();
 
-  // Of the body, on their way through nginx or to it.
+  // Bytes of the body that are pending or held by nginx.
   uint64_t unsent_bytes() const;
 
   bool has_head() const { return head_.has_value(); }
   bool head_sent() const { return head_sent_; }
-  // A reply of known length is all here and only its end is missing.
+  // True if a reply of known length has all its bytes and only its end is missing.
   bool complete() const { return length_ >= 0 && appended_ >= length_; }
-  // The head announces more than there is; no fault where the request or status has no body.
+  // True if the head announces more bytes than there are. Not an error if the request or status has
+  // no body.
   bool lacks_bytes() const { return appended_ < length_; }
 
  private:
@@ -67,18 +69,18 @@ class ReplyWriter {
     ngx_buf_t buffer;
     ngx_chain_t link;
     Piece* next = nullptr;
-    uint64_t counted = 0;   // bytes that count for the client's credit and have not left nginx
-    std::string bytes;      // or
-    char* block = nullptr;  // of the process's pool, or
+    uint64_t counted = 0;   // unsent bytes that count for the client's credit
+    std::string bytes;      // the data: either here,
+    char* block = nullptr;  // or in this block of the process's pool, or in `file`
     std::unique_ptr<FilePart> file;
 
     Piece();
     ~Piece();
     void PointTo(std::string_view data);
-    size_t room() const;  // of its block
+    size_t room() const;  // bytes left in the block
     uint64_t unsent() const { return static_cast<uint64_t>(ngx_buf_size(&buffer)); }
   };
-  // First in, first out.
+  // FIFO list.
   struct PieceList {
     Piece* first = nullptr;
     Piece* last = nullptr;
@@ -102,10 +104,10 @@ class ReplyWriter {
   bool sealed_ = false;
   bool last_sent_ = false;
   bool progress_ = false;
-  PieceList pending_;  // not given to nginx yet
-  PieceList busy_;     // with nginx
+  PieceList pending_;  // not yet passed to nginx
+  PieceList busy_;     // passed to nginx
   uint64_t released_ = 0;
-  int64_t length_ = -1;  // as the head announces it
+  int64_t length_ = -1;  // Content-Length, -1: unknown
   int64_t appended_ = 0;
 };
 

@@ -14,7 +14,7 @@ constexpr size_t kRequestIdBytesMax = 64;
 
 void DestroyContext(void* data) noexcept {
   auto* context = static_cast<RequestContext*>(data);
-  // One that an internal redirect left behind is not the request's any more.
+  // A context that an internal redirect left behind does not belong to the request any more.
   if (FindContext(context->request) == context) CountRequest(*context);
   context->~RequestContext();
 }
@@ -37,7 +37,7 @@ bool IsHttps(const ngx_http_request_t* request) {
 #endif
 }
 
-// Reading has begun and not come to the end. nginx discards nothing of such a body.
+// True if reading has begun and is not complete. nginx does not discard such a body.
 bool IsHalfRead(const ngx_http_request_t* request) {
   if (request->request_body == nullptr || request->discard_body) return false;
   bool has_body = request->headers_in.chunked || request->headers_in.content_length_n > 0;
@@ -91,13 +91,13 @@ ngx_int_t DropBody(RequestContext& context) {
   context.late_body = RequestContext::LateBody::kNone;
   context.body_stalled = false;
   if (request->headers_in.expect != nullptr && !request->expect_tested) {
-    // The client waits to be told to go on, and need not send what nobody reads.
+    // The client waits for "100 Continue" and need not send a body that will not be read.
     request->expect_tested = 1;
     request->keepalive = 0;
   }
   if (IsHalfRead(request)) {
     request->keepalive = 0;
-    request->lingering_close = 1;  // or the client might never see the answer
+    request->lingering_close = 1;  // otherwise the client might never see the answer
     return NGX_OK;
   }
   return ngx_http_discard_request_body(request);

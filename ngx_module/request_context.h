@@ -1,4 +1,4 @@
-// What the module keeps about one request, from the content handler to the access log.
+// The module's data of one request, from the content handler to the access log.
 #pragma once
 
 #include <memory>
@@ -26,30 +26,31 @@ struct RequestContext {
   const LocationConfig& location;
   WorkerService* worker = nullptr;
   ReplyWriter writer;
-  bridge::RequestHead head;  // moved into the exchange at submission
+  bridge::RequestHead head;  // moved into the exchange by Submit
 
   api::Transport transport = api::Transport::kHttp;
-  std::unique_ptr<Socket> socket;  // once a WebSocket was accepted
-  bool counted_socket = false;     // in the worker's number of open ones
-  size_t socket_input_bytes = 0;   // of it, counted as buffered
-  ngx_event_t message_deadline{};  // of the client, for a message that has begun
+  std::unique_ptr<Socket> socket;  // set when a WebSocket was accepted
+  bool counted_socket = false;     // counted in the worker's number of open sockets
+  size_t socket_input_bytes = 0;   // input of the socket that is counted as buffered
+  ngx_event_t message_deadline{};  // for the client to complete a message that has begun
 
-  // A body that the engine asks for only once it knows the caller.
+  // State of a body that the engine requests only after it has authenticated the caller.
   enum class LateBody : uint8_t { kNone, kUnread, kWanted, kReading };
   LateBody late_body = LateBody::kNone;
-  bool streams_body = false;  // a late body that nobody keeps whole: passed on in pieces
+  bool streams_body = false;  // a late body that is passed on in pieces and never held whole
   uint64_t body_credit = 0;   // bytes of it that may be read now
-  bool body_stalled = false;  // it could be read on, but for credit
+  bool body_stalled = false;  // more could be read, but credit is missing
 
-  std::optional<api::Reply> refusal;  // by the loop, of a request that the engine has
+  std::optional<api::Reply> refusal;  // answer of the event loop to a request that was submitted
 
-  // Set between submission and the exchange's end.
+  // Set from submission until the exchange ends.
   std::optional<bridge::ExchangeAddress> address;
-  // After its end: its bytes count as buffered until nginx has sent the last of them.
+  // Set when the exchange has ended: its bytes count as buffered until nginx has sent the last of
+  // them.
   std::shared_ptr<bridge::Exchange> finished;
-  ngx_event_t reply_deadline{};  // of the client, for what is left then
+  ngx_event_t reply_deadline{};  // for the client to read the rest of the reply
 
-  // For the access log. Times are monotonic microseconds, 0 when it did not happen.
+  // For the access log. Times are monotonic, in microseconds; 0: did not happen.
   std::string_view route;  // pattern in the route table
   std::string request_id;
   std::string origin;
@@ -64,30 +65,31 @@ struct RequestContext {
   int64_t ended = 0;
   uint16_t socket_close_code = 0;
 
-  // Response headers that are the service's, at the beginning of nginx's list (header_filter.cc).
+  // Number of response headers of the service, at the beginning of nginx's list (header_filter.cc).
   size_t own_headers = 0;
 
-  // What replaces an error page of nginx's own.
+  // Headers and body that replace an error page of nginx.
   bridge::HeaderList error_headers;
   std::string error_body;
   bool error_sent = false;
 };
 
-// The request's context at this location, made when it has none: with the times, names and ids that
-// every answer needs. It dies with the request's pool. Null: no memory.
+// Returns the request's context at this location. Creates it, with the times, names and ids that
+// every answer needs, if there is none. It is destroyed with the request's pool. Null: out of
+// memory.
 RequestContext* OpenContext(ngx_http_request_t* request, const LocationConfig& location);
 RequestContext* FindContext(ngx_http_request_t* request);
-// nginx has given the request to another location, as for a post_action, or has answered it itself;
-// neither is told.
+// True if nginx has passed the request to another location, as for a post_action, or has answered
+// it itself. nginx does not notify the module of either.
 bool IsTaken(const RequestContext& context);
 
-// Before an answer that does not wait for the end of the body: nginx throws the rest away, or the
-// connection ends with the answer. None of it may pass for the next request. NGX_OK, or what to
-// finalize the request with instead.
+// Call before an answer that does not wait for the end of the body: nginx discards the rest, or the
+// connection is closed after the answer, so that no rest is taken for the next request. Returns
+// NGX_OK or the code to finalize the request with instead.
 ngx_int_t DropBody(RequestContext& context);
 
-// Sends a whole answer made in the loop. The result is for ngx_http_finalize_request. `lasting` is
-// its body where that outlives the request and need not be copied.
+// Sends a complete answer from the event loop. Pass the result to ngx_http_finalize_request.
+// `lasting`: the body, if it outlives the request and need not be copied.
 ngx_int_t SendNativeReply(RequestContext& context, api::Reply reply, std::string_view outcome,
                           std::string_view lasting = {});
 

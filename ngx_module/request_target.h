@@ -1,4 +1,4 @@
-// Which part of the request target the service sees.
+// The part of the request target that the service receives.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 namespace agent_graph::nginx {
 
 struct RequestTarget {
-  std::string path;   // raw, location prefix stripped, begins with '/'
+  std::string path;   // raw, without the location's prefix, begins with '/'
   std::string query;  // raw
 };
 
-// Nothing when the path does not lie below `base_path`. The raw path is used, because nginx merges
-// slashes and decodes escapes that belong to an id; after a rewrite or internal redirect it is the
-// new path, escaped again.
+// Returns nullopt if the path is not below `base_path`. Uses the raw path, because nginx merges
+// slashes and decodes escapes that may belong to an id. After a rewrite or internal redirect it
+// uses the new path, escaped again.
 std::optional<RequestTarget> LocateTarget(ngx_http_request_t* request, const ngx_str_t& base_path);
 
 }  // namespace agent_graph::nginx

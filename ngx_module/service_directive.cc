@@ -30,7 +30,7 @@ constexpr mode_t kStateParentMode = 0755;
 
 char* const kFailed = static_cast<char*>(NGX_CONF_ERROR);
 
-// The arguments behind NAME and FILE as given, before they are made absolute.
+// The arguments after NAME and FILE as written; paths may be relative.
 struct Options {
   std::string_view zone_name;
   size_t zone_size = kDefaultZoneBytes;
@@ -88,7 +88,7 @@ char* ParseOptions(ngx_conf_t* cf, ServiceConfig& service, Options& options) {
   return NGX_CONF_OK;
 }
 
-// Makes `text` absolute against the configuration's folder or the prefix.
+// Makes `text` absolute, relative to the configuration's folder or to the prefix.
 bool FullName(ngx_conf_t* cf, std::string_view text, bool beside_configuration, std::string& out) {
   ngx_str_t name = CopyToPool(cf->pool, text);
   if (name.data == nullptr) return false;
@@ -138,8 +138,8 @@ void WarnWithoutExtractor(ngx_conf_t* cf, const ServiceConfig& service) {
   Warn(cf, service, "media: documents will have no text, " + program + " cannot be run: " + reason);
 }
 
-// Reads service.json with nginx's own environment (workers have none) and copies the files it
-// names.
+// Reads service.json with nginx's start environment (workers have none) and copies the files that
+// it names.
 char* LoadSettings(ngx_conf_t* cf, ServiceConfig& service, SealedCopies& copies) {
   Result<std::string> text = ReadWholeFile(service.file);
   if (!text.ok()) return RefuseFile(cf, service, text.status());
@@ -156,17 +156,17 @@ char* LoadSettings(ngx_conf_t* cf, ServiceConfig& service, SealedCopies& copies)
   return NGX_CONF_OK;
 }
 
-// nginx makes the directory itself, but not what is above it.
+// Creates the parents of the state directory; nginx creates only the directory itself.
 void CreateParents(const std::string& directory) {
   for (size_t slash = directory.find('/', 1); slash != std::string::npos;
        slash = directory.find('/', slash + 1)) {
-    // A failure shows when nginx makes the directory.
+    // Ignored: if it matters, nginx fails to create the directory and reports that.
     (void)mkdir(directory.substr(0, slash).c_str(), kStateParentMode);
   }
 }
 
-// Registers the state directory: nginx makes it, hands it to the workers' user, and starts the
-// cache manager process, which plays the state owner.
+// Registers the state directory: nginx creates it, gives it to the workers' user, and starts the
+// cache manager process, which acts as the state server.
 char* AddStatePath(ngx_conf_t* cf, ServiceConfig& service) {
   auto* path = static_cast<ngx_path_t*>(ngx_pcalloc(cf->pool, sizeof(ngx_path_t)));
   if (path == nullptr) return kFailed;
@@ -229,7 +229,7 @@ char* DeclareService(ngx_conf_t* cf, MainConfig& main) {
   if (!FullName(cf, View(arguments[2]), true, service->file)) return kFailed;
   if (!FullName(cf, state, false, service->state_directory)) return kFailed;
 
-  // "nginx -s" only needs the pid file: a broken service must not keep nginx from being stopped.
+  // "nginx -s" needs only the pid file: a broken service must not prevent stopping nginx.
   if (ngx_process != NGX_PROCESS_SIGNALLER) {
     char* failure = LoadSettings(cf, *service, *main.copies);
     if (failure != NGX_CONF_OK) return failure;

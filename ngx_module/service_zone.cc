@@ -11,7 +11,7 @@ namespace {
 using limits::RateLimitOptions;
 using limits::RateTable;
 
-// A share of the zone for rows: as many processes as a few reloads leave behind.
+// The rows' share of the zone, 1/8: enough for the processes that a few reloads leave running.
 constexpr size_t kRowsShare = 8;
 constexpr size_t kRowsMax = 256;
 constexpr size_t kAlignment = 64;
@@ -20,7 +20,7 @@ size_t Aligned(size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// The limit that is counted in the zone; null: none.
+// The limit that is counted in the zone; null if there is none.
 const RateLimitOptions* SharedLimit(const ServiceConfig& service) {
   if (service.settings == nullptr || !service.settings->rate_limit) return nullptr;
   const RateLimitOptions& options = *service.settings->rate_limit;
@@ -37,7 +37,7 @@ ServiceZone* ZoneIn(const ngx_shm_zone_t* zone) {
   return zone->shm.addr == nullptr ? nullptr : static_cast<ServiceZone*>(PoolOf(zone)->data);
 }
 
-// The zone of that name which the running nginx has.
+// The zone of the same name in the running nginx; null if there is none.
 ngx_shm_zone_t* FindOldZone(ngx_cycle_t* cycle, const ngx_shm_zone_t* zone) {
   ngx_cycle_t* old = cycle->old_cycle;
   if (old == nullptr) return nullptr;
@@ -84,9 +84,9 @@ void ChooseZoneMemory(ngx_conf_t* cf, ngx_shm_zone_t* zone, const ServiceConfig&
 
 void ReplaceZone(ngx_cycle_t* cycle, ngx_shm_zone_t* zone) {
   if (!zone->noreuse) return;
-  // At the next reload it would make nginx unmap this zone, which is kept then.
+  // Cleared, or the next reload would make nginx unmap this zone, which is then still in use.
   zone->noreuse = 0;
-  // A process that is its own worker goes on with the old configuration, and its memory.
+  // A single process (no master) keeps using the old configuration and its memory.
   if (ngx_process == NGX_PROCESS_SINGLE) return;
   if (ngx_shm_zone_t* old = FindOldZone(cycle, zone)) old->noreuse = 1;
 }
@@ -94,12 +94,12 @@ void ReplaceZone(ngx_cycle_t* cycle, ngx_shm_zone_t* zone) {
 bool PrepareZone(ngx_shm_zone_t* zone, const ServiceConfig& service) {
   ngx_slab_pool_t* pool = PoolOf(zone);
   const size_t rows = std::min(zone->shm.size / kRowsShare / sizeof(StatusRow), kRowsMax);
-  // Old and new workers together, during a reload.
+  // During a reload, old and new workers need rows at the same time.
   const size_t rows_min = 2 * WorkerCount(service);
   if (rows < rows_min) {
     return RefuseSize(zone, service, (rows_min - rows) * sizeof(StatusRow) * kRowsShare);
   }
-  if (pool->data != nullptr) return true;  // of the running nginx
+  if (pool->data != nullptr) return true;  // memory of the running nginx, already initialized
 
   const RateLimitOptions* limit = SharedLimit(service);
   const size_t head = Aligned(sizeof(ServiceZone)) + Aligned(rows * sizeof(StatusRow));

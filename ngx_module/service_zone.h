@@ -1,5 +1,5 @@
 // The shared memory of a service: the rate limit's table and the status rows. It is kept over
-// reloads, and laid out anew, in fresh memory, when the rate limit changes.
+// reloads; if the rate limit changes, new memory is allocated and initialized.
 #pragma once
 
 #include <string_view>
@@ -14,23 +14,27 @@ namespace agent_graph::nginx {
 struct ServiceZone {
   uint32_t row_count;
   StatusRow* rows;
-  StatusCounters retired;  // of processes that are gone
-  time_t looked;           // for dead processes, for want of a place; under the lock
-  void* rate_table;        // null: no limit, or one per worker
+  StatusCounters retired;  // counts of processes that have ended
+  time_t looked;           // last search for dead processes when no place was free; under the lock
+  void* rate_table;        // null: no limit, or one table per worker
 };
 
 // Null in processes that have no zone yet.
 ServiceZone* FindZone(const ServiceConfig& service);
 
-// While the configuration is read: marks a zone of the running nginx that does not fit any more.
+// Called while the configuration is read: requests new memory if the running nginx's zone does not
+// fit the new configuration.
 void ChooseZoneMemory(ngx_conf_t* cf, ngx_shm_zone_t* zone, const ServiceConfig& service);
-// At the end of it, in the master. False: logged.
+// Called at the end of reading the configuration, in the master. False: failed, and the reason was
+// logged.
 bool PrepareZone(ngx_shm_zone_t* zone, const ServiceConfig& service);
-// Once the configuration is in force, before nginx lets go of the old one. nginx asks the new zone
-// whether memory is kept, and the old one whether it is freed: this makes both say the same.
+// Called when the configuration is in force, before nginx frees the old one. nginx checks a flag of
+// the new zone to decide whether to keep memory, and one of the old zone to decide whether to free
+// it; this function makes both flags agree.
 void ReplaceZone(ngx_cycle_t* cycle, ngx_shm_zone_t* zone);
 
-// The only lock that nginx releases when its holder dies.
+// A lock on the zone. It uses the slab pool's mutex, the only lock that nginx releases when its
+// holder dies.
 class ZoneLock {
  public:
   explicit ZoneLock(const ServiceConfig& service);

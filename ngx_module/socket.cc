@@ -6,13 +6,13 @@
 namespace agent_graph::nginx {
 namespace {
 
-// Shared by all sockets of the process: what is read is parsed before the next one reads.
+// Shared by all sockets of the process: input is parsed before another socket reads.
 std::array<char, 64 * 1024> receive_buffer;
 
-// Reads of one socket before other connections get their turn.
+// Reads of one socket in a row, after which other connections get their turn.
 constexpr int kReadsInARow = 16;
 
-// Frames that wait for the client are joined up to this size.
+// Waiting frames are joined into strings of up to this size.
 constexpr size_t kJoinedFramesBytesMax = 16 * 1024;
 
 ngx_msec_t SendTimeout(ngx_http_request_t* request) {
@@ -33,7 +33,7 @@ void Socket::Begin() {
   request_->keepalive = 0;
   ngx_tcp_nodelay(connection_);
   if (options_.unsent_bytes_max > 0) {
-    // Without it the worst is that an interruption is heard late.
+    // Failure is ignored: at worst, an interruption by the user takes effect late.
     (void)setsockopt(connection_->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &options_.unsent_bytes_max,
                      sizeof(options_.unsent_bytes_max));
   }
@@ -69,12 +69,14 @@ Socket::Life Socket::Receive(SocketReceiver& receiver) {
     }
     Heard();
     if (!Parse({receive_buffer.data(), static_cast<size_t>(size)}, receiver)) return Life::kOpen;
-    if (endpoint_.close_is_urgent()) return Life::kOpen;  // nothing more matters
+    if (endpoint_.close_is_urgent())
+      return Life::kOpen;  // the connection fails; further input is
+                           // ignored
   }
   return ngx_handle_read_event(event, 0) == NGX_OK ? Life::kOpen : Life::kLost;
 }
 
-// False: the receiver is full, the rest is kept.
+// False: the receiver is full. The rest of the input is kept.
 bool Socket::Parse(std::span<char> input, SocketReceiver& receiver) {
   for (;;) {
     websocket::EndpointEvent event = endpoint_.Next(input);
@@ -112,8 +114,7 @@ void Socket::ArmReadTimer() {
 Socket::Life Socket::OnReadTimer() {
   connection_->read->timedout = 0;
   if (endpoint_.waits_for_close()) return Life::kClosed;
-  // A pong may lie behind what is not read, a ping behind what is not written: send_timeout is on
-  // watch then.
+  // The pong may be in unread input, or the ping may be unsent: in both cases send_timeout applies.
   bool stalled = paused_ || !current_.empty();
   if (!stalled && awaiting_pong_) {
     ngx_log_error(NGX_LOG_INFO, connection_->log, NGX_ETIMEDOUT, "websocket client is silent");
@@ -130,7 +131,7 @@ Socket::Life Socket::OnReadTimer() {
 
 void Socket::Append(std::string frames) {
   if (!endpoint_.open() && !endpoint_.has_close_frame()) {
-    released_ += frames.size();  // too late
+    released_ += frames.size();  // closing: dropped, and its credit returned
     return;
   }
   if (!queue_.empty() && queue_.back().size() + frames.size() <= kJoinedFramesBytesMax) {
@@ -160,7 +161,7 @@ uint64_t Socket::DiscardUnsent() {
   return bytes;
 }
 
-// Chooses what is written next; at a boundary of frames. False: there is nothing.
+// Selects what is written next. Call only at a frame boundary. False: there is nothing to write.
 bool Socket::TakeNextFrames() {
   sent_ = 0;
   current_counts_ = false;
@@ -198,7 +199,7 @@ Socket::Life Socket::SendFrames() {
 }
 
 Socket::Life Socket::Write() {
-  // The handshake's answer may still be with nginx.
+  // The handshake response may not have left nginx yet.
   if (request_->out != nullptr || connection_->buffered) {
     if (ngx_http_output_filter(request_, nullptr) == NGX_ERROR) return Life::kLost;
     if (request_->out != nullptr || connection_->buffered) return WaitToWrite(true);

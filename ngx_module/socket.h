@@ -1,4 +1,4 @@
-// One WebSocket on an nginx connection: bytes in and out, keep-alive and the closing handshake.
+// One WebSocket on an nginx connection: reading, writing, keep-alive and the closing handshake.
 #pragma once
 
 #include <cstdint>
@@ -17,54 +17,56 @@ struct SocketOptions {
   ngx_msec_t ping_interval;  // 0: no pings
   ngx_msec_t pong_timeout;
   ngx_msec_t close_timeout;
-  int unsent_bytes_max;  // of frames in the kernel; 0: as many as it takes
+  int unsent_bytes_max;  // unsent bytes in the kernel; 0: no limit
 };
 
 class SocketReceiver {
  public:
-  // A whole message. False: there is no room for another until Read is called again.
+  // Receives a complete message. False: no room for another one until Read is called again.
   virtual bool OnMessage(bool binary, std::string payload) = 0;
 
  protected:
   ~SocketReceiver() = default;
 };
 
-// Takes the connection over when the 101 is on its way. The loop's thread only; never finalizes the
-// request itself, every call says what has become of the connection. Holds no buffer while idle.
+// Takes over the connection when the 101 response is being sent. Used by the event loop's thread
+// only. Never finalizes the request; each call returns the state of the connection instead. Holds
+// no buffer while idle.
 class Socket {
  public:
   enum class Life : uint8_t {
     kOpen,
-    kClosed,  // the closing handshake is over
-    kLost,    // the peer is gone, or must be given up
+    kClosed,  // the closing handshake is complete
+    kLost,    // the peer has disconnected, failed or timed out
   };
 
   Socket(ngx_http_request_t* request, const SocketOptions& options);
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  // What arrived behind the handshake comes first.
+  // Starts with the bytes that arrived after the handshake request.
   void Begin();
-  // Takes what the connection has, until it has no more or `receiver` has no room.
+  // Reads until the connection has no more input or `receiver` has no room.
   Life Read(SocketReceiver& receiver);
-  // Writes what there is and waits for room for the rest.
+  // Writes what is queued, and waits for the connection to become writable for the rest.
   Life Write();
   Life OnReadTimer();
 
-  // Whole frames.
+  // Queues complete frames.
   void Append(std::string frames);
-  // `last_words` are a whole frame or none, behind all others.
+  // Starts the closing handshake. `last_words`: one complete frame or nothing, sent after all
+  // others.
   void Close(uint16_t code, std::string_view reason, std::string last_words = {});
-  // The message that is being read is lost.
+  // Discards the message that is being read.
   void SkipMessage();
 
-  // Bytes of frames that have left since the last call.
+  // Bytes of frames that were sent since the last call.
   uint64_t TakeReleased() { return std::exchange(released_, 0); }
-  // Frames that will never leave.
+  // Drops frames that were not sent, and returns their size in bytes.
   uint64_t DiscardUnsent();
-  // Input that is no whole message yet, or waits for room.
+  // Bytes of incomplete messages, and of input that waits for the receiver.
   size_t input_bytes() const { return unread_.size() + endpoint_.buffered_bytes(); }
-  // Input waits for room.
+  // True if input waits because the receiver is full.
   bool paused() const { return paused_; }
   const websocket::Endpoint& endpoint() const { return endpoint_; }
 
@@ -82,18 +84,18 @@ class Socket {
   const SocketOptions options_;
   websocket::Endpoint endpoint_;
 
-  std::string unread_;  // input that came before the receiver was full
+  std::string unread_;  // input that arrived before the receiver was full
   bool paused_ = false;
   bool awaiting_pong_ = false;
   bool close_timer_set_ = false;
-  bool skips_message_ = false;  // by the caller's wish
+  bool skips_message_ = false;  // at the caller's request
 
-  std::deque<std::string> queue_;  // frames not begun
-  std::string current_;            // being written, from sent_ on
+  std::deque<std::string> queue_;  // frames that are not being written yet
+  std::string current_;            // being written; sent up to sent_
   size_t sent_ = 0;
-  bool current_counts_ = false;  // against the exchange's credit: not a control frame
+  bool current_counts_ = false;  // counts for the exchange's credit: not a control frame
   uint64_t released_ = 0;
-  std::string last_words_;  // before the Close frame; no exchange's, takes no credit
+  std::string last_words_;  // sent before the Close frame; takes no credit of an exchange
 };
 
 }  // namespace agent_graph::nginx

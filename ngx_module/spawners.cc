@@ -33,7 +33,7 @@ void ForkSpawner(const ServiceConfig& service, ngx_log_t* log) {
   }
   listener->Close();
   close(lifeline[0]);
-  // The other end stays open for as long as this process lives.
+  // The other end of the lifeline stays open until this process exits.
   if (child > 0) return;
   close(lifeline[1]);
   Log(log, NGX_LOG_ERR, "service \"" + service.name + "\": cannot fork the spawner");

@@ -19,8 +19,9 @@ bool OwnedByWorkers(const struct stat& status, const ngx_core_conf_t* core) {
   return core->user == static_cast<ngx_uid_t>(NGX_CONF_UNSET_UINT) || status.st_uid == core->user;
 }
 
-// Why the workers' user cannot write to what lies at `path`; empty: it can. `mode`: what the user
-// needs of it. Root may write in spite of the mode, so access() alone does not say it.
+// The reason why the workers' user cannot write to `path`; empty if it can. `mode`: the permission
+// bits that the user needs. access() alone is not enough, because root may write in spite of the
+// mode.
 std::string WriteFault(const std::string& path, const struct stat& status, mode_t mode) {
   if ((status.st_mode & mode) != mode) return "is not writable (chmod u+rwX)";
   if (faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0) return {};
@@ -35,7 +36,7 @@ std::string FolderFault(const std::string& path, const struct stat& status) {
 std::string StateFault(const std::string& path, const struct stat& status,
                        const ngx_core_conf_t* core) {
   if (!S_ISDIR(status.st_mode)) return "is not a directory";
-  // nginx hands a directory of root over to the workers' user.
+  // nginx changes the owner of a directory of root to the workers' user.
   if (status.st_uid != geteuid() && !OwnedByWorkers(status, core)) return "belongs to another user";
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return "is open to group or others (chmod 700)";
@@ -43,8 +44,8 @@ std::string StateFault(const std::string& path, const struct stat& status,
   return FolderFault(path, status);
 }
 
-// Entries that the state owner opens for writing. A command that root has run there may have left
-// files of root.
+// Checks entries that the state server opens for writing. A command that was run as root may have
+// left files of root there.
 std::string EntryFault(const std::string& path, const ngx_core_conf_t* core) {
   for (const char* name : {"/db", "/owner.lock", "/db/LOCK", "/db/CURRENT"}) {
     struct stat status;
@@ -69,7 +70,7 @@ ngx_int_t CheckStateDirectories(ngx_conf_t* cf) noexcept {
   return Guarded<ngx_int_t>(cf->log, NGX_ERROR, [&]() -> ngx_int_t {
     for (const auto& service : *main->services) {
       struct stat status;
-      // A directory that is not there yet is made by nginx, with mode 0700.
+      // nginx creates a missing directory with mode 0700.
       if (stat(service->state_directory.c_str(), &status) != 0) continue;
       std::string fault = StateFault(service->state_directory, status, core);
       if (fault.empty()) fault = EntryFault(service->state_directory, core);

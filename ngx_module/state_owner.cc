@@ -1,5 +1,5 @@
-// The state owner in nginx's cache manager: one process beside the workers, respawned by the
-// master, that runs no user code.
+// The state server in nginx's cache manager: one process beside the workers that the master
+// restarts if it dies, and that runs no user code.
 #include <stdlib.h>
 
 #include <memory>
@@ -21,7 +21,7 @@ constexpr ngx_msec_t kManagerInterval = 10'000;
 constexpr std::chrono::hours kFinishTimeoutOnQuit{1};
 constexpr std::chrono::milliseconds kFinishTimeoutOnTerminate{500};
 
-// One service's owner and its log lines.
+// The state server of one service, and its log lines.
 struct Owner final : PortReceiver {
   explicit Owner(const ServiceConfig& service_config) : config(service_config), port(log, *this) {}
 
@@ -37,11 +37,12 @@ struct Owner final : PortReceiver {
   std::unique_ptr<service::StateOwner> role;
 };
 
-// Of this process; never freed, because nginx ends it with exit() while their threads may run.
+// State servers of this process. Never freed, because nginx ends the process with exit() while
+// their threads may run.
 std::vector<Owner*>* owners = nullptr;
 
-// The manager ends with exit() as soon as nginx quits, long before the workers are done with what
-// they have in flight; their state is served until the last of them has gone.
+// nginx ends the manager with exit() as soon as it quits, before the workers have finished their
+// requests in flight. This function keeps serving their state until the last of them has exited.
 void FinishOwners() noexcept {
   Guarded(ngx_cycle->log, [] {
     std::chrono::milliseconds timeout = kFinishTimeoutOnTerminate;
@@ -63,7 +64,7 @@ void FinishOwners() noexcept {
 
 void StartOwner(const ServiceConfig& config) {
   if (owners == nullptr) {
-    ForkSpawners(*config.cycle);  // this process still has one thread
+    ForkSpawners(*config.cycle);  // this process still has only one thread
     owners = new std::vector<Owner*>;
     if (atexit(FinishOwners) != 0) {
       Log(ngx_cycle->log, NGX_LOG_ALERT, "atexit failed, the state owner may end early");

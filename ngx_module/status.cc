@@ -31,7 +31,7 @@ ngx_int_t SendText(ngx_http_request_t* request, std::string text, std::string_vi
   if (rc == NGX_ERROR || rc > NGX_OK || request->header_only) return rc;
   buffer->start = buffer->pos = reinterpret_cast<u_char*>(body->data());
   buffer->end = buffer->last = buffer->pos + body->size();
-  // A service list may be empty, and nginx treats an empty buffer of memory as a fault.
+  // The service list may be empty, and nginx treats an empty memory buffer as an error.
   buffer->memory = body->empty() ? 0 : 1;
   buffer->last_buf = request == request->main ? 1 : 0;
   buffer->last_in_chain = 1;

@@ -10,7 +10,7 @@ struct StatusLine {
   std::string_view text;
 };
 
-// The registered codes that ngx_http_header_filter_module has no text for. Authentication backends
+// Registered status codes without a text in ngx_http_header_filter_module. Authentication backends
 // may answer with any of them.
 constexpr StatusLine kStatusLines[] = {
     {101, "101 Switching Protocols"},

@@ -12,9 +12,9 @@
 namespace agent_graph::nginx {
 namespace {
 
-// One number with the labels that tell it from the others of its family.
+// One value, with labels that distinguish it from the others of its family.
 struct Sample {
-  std::string labels;  // `route="graph",outcome="ok"`; empty: none
+  std::string labels;  // such as `route="graph",outcome="ok"`; may be empty
   std::string json_name;
   uint64_t value = 0;
 };
@@ -26,7 +26,7 @@ struct Family {
   std::string_view name;
   std::string_view help;
   bool counter = true;
-  bool seconds = false;  // its samples are microseconds, shown as seconds
+  bool seconds = false;  // samples are in microseconds, shown in seconds
   std::vector<Sample> samples = {};
 };
 
@@ -62,7 +62,7 @@ ServiceStatus ReadStatus(const ServiceConfig& service) {
   status.name = service.name;
   ServiceZone* zone = FindZone(service);
   if (zone == nullptr) return status;
-  // Rows move to the retired counters under this lock: nothing is missed or counted twice.
+  // Rows move to the retired counters under this lock, so that nothing is missed or counted twice.
   ZoneLock lock(service);
   status.counters->Fold(zone->retired);
   for (uint32_t i = 0; i < zone->row_count; ++i) {
@@ -98,7 +98,7 @@ void AddRequests(Family& family, const std::string& labels, const StatusCounters
     std::string_view route_name = NameOf(static_cast<RouteClass>(route));
     for (size_t outcome = 0; outcome < kCountOf<Outcome>; ++outcome) {
       uint64_t value = counters.requests[route][outcome].load(std::memory_order_relaxed);
-      // Most pairs never happen.
+      // Most combinations never occur.
       if (value == 0) continue;
       std::string_view outcome_name = NameOf(static_cast<Outcome>(outcome));
       family.samples.push_back(
@@ -117,7 +117,7 @@ std::string EscapeLabel(std::string_view text) {
   return out;
 }
 
-// The families in the order of the page.
+// All families, in the order of the page.
 std::vector<Family> Describe(const std::vector<ServiceStatus>& services) {
   std::vector<Family> families = {
       {"agent_graph_requests_total", "Requests that ended, by kind of route and outcome."},
@@ -234,7 +234,7 @@ std::string WritePrometheus(const std::vector<ServiceStatus>& services) {
   return out;
 }
 
-// Names of the numbers in the other formats: without what all of them have in common.
+// The name of a metric in the text and JSON formats, without the common prefix and suffix.
 std::string ShortName(std::string_view name) {
   name.remove_prefix(std::string_view("agent_graph_").size());
   if (name.ends_with("_total")) name.remove_suffix(std::string_view("_total").size());

@@ -1,5 +1,4 @@
-// What the services of this nginx are doing, summed over their workers, as a text for people or
-// machines.
+// The status of this nginx's services, summed over their workers, as text for people or machines.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@
 namespace agent_graph::nginx {
 namespace {
 
-// In the order of the enumerations.
+// In the order of the enums.
 constexpr std::string_view kRouteNames[] = {"ping",  "graph",         "threads", "store", "files",
                                             "evals", "observability", "docs",    "other"};
 constexpr std::string_view kOutcomeNames[] = {"ok",           "error",   "rejected", "cancelled",
@@ -28,16 +28,17 @@ constexpr std::string_view kRefusalNames[] = {"invalid",      "forbidden",  "not
 
 struct OwnRow {
   StatusRow* row = nullptr;
-  time_t tried = 0;  // when one was last looked for
+  time_t tried = 0;  // time of the last attempt to claim a row
 };
 
-// Of this process, by the service's index.
+// One entry per service of this process, by the service's index.
 std::vector<OwnRow>& OwnRows() {
   static std::vector<OwnRow> rows;
   return rows;
 }
 
-// Field 22 of /proc/PID/stat; 0 when it cannot be read, be it for want of a descriptor.
+// Start time of the process, field 22 of /proc/PID/stat; 0 if it cannot be read, for example
+// because no descriptor is free.
 uint64_t StartOf(int64_t pid) {
   char path[40];
   snprintf(path, sizeof(path), "/proc/%lld/stat", static_cast<long long>(pid));
@@ -48,7 +49,7 @@ uint64_t StartOf(int64_t pid) {
   close(fd);
   if (size <= 0) return 0;
   text[size] = '\0';
-  // The name in parentheses may hold blanks.
+  // The process name, in parentheses, may contain spaces.
   const char* field = strrchr(text, ')');
   constexpr int kFieldsBehindName = 20;
   for (int i = 0; field != nullptr && i < kFieldsBehindName; ++i) field = strchr(field + 1, ' ');
@@ -70,7 +71,7 @@ Outcome OutcomeOf(std::string_view name) {
   for (size_t i = 0; i < std::size(kOutcomeNames); ++i) {
     if (kOutcomeNames[i] == name) return static_cast<Outcome>(i);
   }
-  // nginx ended it before anybody said how.
+  // nginx ended the request before an outcome was set.
   return Outcome::kClientAbort;
 }
 
@@ -109,7 +110,7 @@ void ForEachCell(StatusCounters& counters, Visit&& visit) {
   for (auto& cell : counters.plain) visit(cell);
 }
 
-// Keeps what a process counted that is gone.
+// Adds the counters of an ended process to the retired counters and frees its row.
 void Retire(ServiceZone& zone, StatusRow& row) {
   zone.retired.Fold(row.counters);
   row.counters.Clear();
@@ -148,8 +149,8 @@ StatusRow* ClaimRow(const ServiceConfig& service, ServiceZone& zone) {
   return row;
 }
 
-// Generations that a reload left to finish may have held all rows when this worker started. To look
-// is slow, and whom there is no place for may come often.
+// Processes that a reload left running may have held all rows when this worker started, so it tries
+// again. The search is slow and may be requested often; it runs at most once per second.
 StatusRow* FindOrClaimRow(const ServiceConfig& service, ServiceZone& zone) {
   if (StatusRow* row = FindStatusRow(service)) return row;
   const std::vector<OwnRow>& own = OwnRows();
@@ -209,9 +210,9 @@ bool IsAlive(const StatusRow& row) {
   const int64_t pid = row.pid;
   if (pid == 0) return false;
   if (std::ranges::find(OwnRows(), &row, &OwnRow::row) != OwnRows().end()) return true;
-  // Needs no descriptor: there may be none left.
+  // Needs no descriptor, because there may be none left.
   if (kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return false;
-  // A start that is not known tells nothing.
+  // An unknown start time proves nothing.
   const uint64_t started = row.started;
   const uint64_t found = StartOf(pid);
   return started == 0 || found == 0 || found == started;
@@ -224,8 +225,9 @@ bool TakeSharedSocketPlace(const ServiceConfig& service, uint64_t max) {
   if (own == nullptr) return false;
   ZoneLock lock(service);
   if (OpenSockets(*zone) >= max) {
-    // A worker that was killed is forgotten when its successor starts; one that was killed while it
-    // drained has none. To look is slow, and whom there is no place for may come often.
+    // The row of a killed worker is freed when its successor starts, but a worker that was killed
+    // while it drained has no successor. The search is slow and may be requested often; it runs at
+    // most once per second.
     if (zone->looked == ngx_time()) return false;
     zone->looked = ngx_time();
     RetireDead(*zone);

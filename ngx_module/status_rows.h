@@ -1,6 +1,6 @@
-// What each worker says about itself, in shared memory: one row per process, written by its event
-// loop alone and read by whoever answers a status request. A row names its process, so that the
-// gauges of one that was killed are not counted; what it counted is kept.
+// Status of each worker in shared memory: one row per process, written only by its event loop and
+// read by the process that answers a status request. A row holds its process id, so that gauges of
+// a killed process are not counted; its counters are kept.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace agent_graph::nginx {
 
 struct RequestContext;
 
-// The classes a request is counted under.
+// Route classes by which requests are counted.
 enum class RouteClass : uint8_t {
   kPing,
   kGraph,
@@ -36,7 +36,7 @@ enum class Outcome : uint8_t {
   kShutdown,
   kCount
 };
-// Why a request was rejected, by the status it was told.
+// Reasons for rejecting a request, by the status sent to the client.
 enum class Refusal : uint8_t {
   kInvalid,
   kForbidden,
@@ -74,7 +74,7 @@ enum class StatusCounter : uint8_t {
   kStateMicros,
   kCount
 };
-// What is now, or was worst lately.
+// Current values and recent maximums.
 enum class StatusGauge : uint8_t {
   kInFlight,
   kQueueWaiting,
@@ -92,7 +92,7 @@ enum class StatusGauge : uint8_t {
 template <typename Enum>
 inline constexpr size_t kCountOf = static_cast<size_t>(Enum::kCount);
 
-// Counters only grow. One writer; relaxed, because each stands for itself.
+// Monotonic counters. One writer; relaxed order is enough, because the counters are independent.
 struct StatusCounters {
   using Cell = std::atomic<uint64_t>;
 
@@ -107,21 +107,21 @@ struct StatusCounters {
   void Add(StatusCounter counter, uint64_t by = 1) {
     Increment(plain[static_cast<size_t>(counter)], by);
   }
-  // Of a counter that is kept elsewhere.
+  // Copies a counter that is kept elsewhere.
   void Set(StatusCounter counter, uint64_t value) {
     plain[static_cast<size_t>(counter)].store(value, std::memory_order_relaxed);
   }
   uint64_t Get(StatusCounter counter) const {
     return plain[static_cast<size_t>(counter)].load(std::memory_order_relaxed);
   }
-  // Adds all of `other` to this.
+  // Adds all counters of `other` to these.
   void Fold(const StatusCounters& other);
   void Clear();
 };
 
 struct StatusRow {
-  std::atomic<int64_t> pid;       // 0: free
-  std::atomic<uint64_t> started;  // in the kernel's clock ticks since boot: tells a pid used again
+  std::atomic<int64_t> pid;          // 0: free
+  std::atomic<uint64_t> started;     // in clock ticks since boot; detects a reused pid
   std::atomic<uint64_t> generation;  // of the configuration
   std::atomic<uint32_t> worker;
   std::atomic<bool> draining;
@@ -138,23 +138,23 @@ struct StatusRow {
 
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-// In a worker that starts: takes a row, after what dead processes counted was put aside. In one
-// that ends: gives it back.
+// Called when a worker starts: retires the rows of dead processes, then takes a row. Release is
+// called when it exits, and frees the row.
 void ClaimStatusRow(const ServiceConfig& service) noexcept;
 void ReleaseStatusRow(const ServiceConfig& service) noexcept;
-// This worker's row; null when there was none free.
+// This worker's row; null if none was free.
 StatusRow* FindStatusRow(const ServiceConfig& service);
-// Whether the process that wrote the row still runs. What cannot be told counts as alive: the row
-// of a living process must never be taken.
+// True if the process that wrote the row is still running. If that is unknown, the result is true,
+// because the row of a live process must never be taken.
 bool IsAlive(const StatusRow& row);
 
-// Counts one more WebSocket in this worker's row, which it claims again where none was free. False:
-// `max` are open in all workers together, or there still is no row.
+// Counts one more WebSocket in this worker's row; claims a row first if the worker has none. False:
+// all workers together have `max` open sockets, or no row is free.
 bool TakeSharedSocketPlace(const ServiceConfig& service, uint64_t max);
 
-// Once per request, at its end.
+// Called once per request, at its end.
 void CountRequest(const RequestContext& context);
-// Once per run of the graph, at its end.
+// Called once per run of the graph, at its end.
 void CountRun(const ServiceConfig& service, std::string_view outcome);
 
 std::string_view NameOf(RouteClass value);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr ngx_msec_t kInterval = 250;
 constexpr int64_t kMicrosPerMilli = 1000;
-// The worst delay is that of the last one to two periods.
+// The reported maximum covers the last one to two periods.
 constexpr int64_t kPeriodMicros = 30 * 1'000'000;
 
 struct LoopDelay {
@@ -30,7 +30,7 @@ struct LoopDelay {
 };
 
 ngx_event_t timer;
-ngx_connection_t timer_owner;  // whose number debug messages show
+ngx_connection_t timer_owner;  // its descriptor number appears in nginx's debug messages
 LoopDelay delay;
 
 void Arm() {

@@ -1,11 +1,11 @@
-// Keeps this worker's status rows up to date, and measures how late its event loop is.
+// Updates this worker's status rows periodically and measures the delay of its event loop.
 #pragma once
 
 #include "ngx.h"
 
 namespace agent_graph::nginx {
 
-// In a worker, after its services have started. The timer does not keep a leaving worker.
+// Called in a worker after its services have started. The timer does not delay the worker's exit.
 void StartStatusTimer(ngx_cycle_t* cycle);
 
 }  // namespace agent_graph::nginx

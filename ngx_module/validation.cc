@@ -1,8 +1,9 @@
-// The last step of reading a configuration: load and build the service once, in a child process
-// that is what a worker will be. The master itself never runs user code and never starts a thread.
+// The last step of reading a configuration: loads and builds the service once in a child process
+// with the same rights as a worker. The master itself never runs user code and never starts a
+// thread.
 //
-// nginx calls this for "nginx -t", at start and at reload, after the whole file was parsed; a
-// failure is rolled back, so a refused reload leaves the old workers serving.
+// nginx calls this for "nginx -t", at start and at reload, after it has parsed the whole file. A
+// failure is rolled back, so the old workers continue serving after a rejected reload.
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
@@ -31,7 +32,7 @@ constexpr size_t kReportBytesMax = 4096;
 constexpr char kReportOk = '+';
 constexpr char kReportFailed = '-';
 
-// The user workers run as; unset until nginx has read the whole file.
+// Switches to the user that workers run as, which is set only after nginx has read the whole file.
 bool BecomeWorkersUser(const ngx_core_conf_t* core) {
   if (geteuid() != 0) return true;
   return setgid(core->group) == 0 && initgroups(core->username, core->group) == 0 &&
@@ -48,8 +49,8 @@ void ResetSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Leaves the null device as 0 to 2, the end of the pipe, the copies of files, and nothing else. The
-// copies keep their numbers, which the settings name.
+// Closes all descriptors except 0 to 2 (redirected to /dev/null), the write end of the pipe, and
+// the copies of files. The copies keep their numbers, because the settings refer to them.
 bool KeepOnly(int& report, std::vector<int> copies) {
   report = fcntl(report, F_DUPFD, STDERR_FILENO + 1);
   const int null = open("/dev/null", O_RDWR);
@@ -80,7 +81,8 @@ std::string ValidateAsWorker(const ServiceConfig& service, const ngx_core_conf_t
 
 [[noreturn]] void RunChild(const ServiceConfig& service, const ngx_core_conf_t* core, int report) {
   ResetSignals();
-  // What nginx would write to its logs goes to whatever has their descriptors from here on.
+  // nginx's log descriptors are closed from here on and their numbers may be reused, so nginx must
+  // not log.
   service.cycle->log->log_level = 0;
   ngx_cycle->log->log_level = 0;
   std::string fault = "cannot prepare the validation process";
@@ -95,12 +97,12 @@ std::string ValidateAsWorker(const ServiceConfig& service, const ngx_core_conf_t
   }
   std::string text = (fault.empty() ? kReportOk : kReportFailed) + fault;
   text.resize(std::min(text.size(), kReportBytesMax));
-  // At most PIPE_BUF bytes: one write is whole or fails.
+  // At most PIPE_BUF bytes, so that the write is atomic.
   ssize_t written = write(report, text.data(), text.size());
   _exit(written == static_cast<ssize_t>(text.size()) ? 0 : 1);
 }
 
-// Everything the child reports until it closes its end. False at the deadline.
+// Reads the child's report until it closes its end. False: the deadline has passed.
 bool ReadReport(int fd, std::string& report) {
   Deadline deadline = MonotonicClock::now() + kValidationTimeout;
   for (;;) {
@@ -120,7 +122,7 @@ bool ReadReport(int fd, std::string& report) {
   }
 }
 
-// The outcome as one line; empty when the service is fine.
+// The error as one line; empty if the service is valid.
 std::string Judge(bool in_time, const std::string& report, bool reaped, int wait_status) {
   if (!in_time) return "loading the graph takes longer than 10 seconds";
   if (!report.empty()) return report[0] == kReportOk ? "" : report.substr(1);
@@ -137,7 +139,7 @@ std::string ValidateInChild(const ServiceConfig& service, [[maybe_unused]] ngx_l
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return "no pipe: " + ErrnoText(errno);
 
-  // nginx's handler would reap the child first.
+  // Blocks SIGCHLD: otherwise nginx's handler would reap the child first.
   sigset_t children, previous;
   sigemptyset(&children);
   sigaddset(&children, SIGCHLD);
@@ -151,7 +153,7 @@ std::string ValidateInChild(const ServiceConfig& service, [[maybe_unused]] ngx_l
   } else {
     std::string report;
     bool in_time = ReadReport(ends[0], report);
-    // Whatever the graph left running must not outlive the check.
+    // Stops anything that the graph left running.
     kill(child, SIGKILL);
     int wait_status = 0;
     bool reaped = waitpid(child, &wait_status, 0) == child;
@@ -172,7 +174,7 @@ ngx_int_t ValidateService(ngx_shm_zone_t* zone, void*) noexcept {
     if (!PrepareZone(zone, service)) return NGX_ERROR;
     std::string fault = ValidateInChild(service, log);
     if (fault.empty()) return NGX_OK;
-    // One line, whatever the text of an exception holds.
+    // Reduced to one line, because the text of an exception may contain line breaks.
     fault = OneLine(fault, kReportBytesMax);
     ngx_str_t line = Reference(fault);
     ngx_log_error(NGX_LOG_EMERG, log, 0, "agent_graph_service \"%s\": %s: %V", service.name.c_str(),

@@ -7,7 +7,7 @@ namespace agent_graph::nginx {
 namespace {
 
 using TextOf = std::string_view (*)(const RequestContext&);
-// Microseconds, or a negative number when there is none.
+// Returns microseconds; negative if the value does not exist.
 using TimeOf = int64_t (*)(const RequestContext&);
 
 ngx_int_t SetValue(ngx_http_request_t* request, ngx_http_variable_value_t* value,
@@ -33,7 +33,7 @@ ngx_int_t TextVariable(ngx_http_request_t* request, ngx_http_variable_value_t* v
   return SetValue(request, value, context == nullptr ? "" : text_of(*context));
 }
 
-// Seconds with three decimals, as $request_time.
+// Seconds with three decimals, like $request_time.
 template <TimeOf time_of>
 ngx_int_t TimeVariable(ngx_http_request_t* request, ngx_http_variable_value_t* value,
                        uintptr_t) noexcept {
@@ -61,7 +61,7 @@ std::string_view RunId(const RequestContext& context) {
 std::string_view Outcome(const RequestContext& context) {
   return context.outcome;
 }
-// Until the engine's first word.
+// Time until the engine's first output.
 int64_t QueueTime(const RequestContext& context) {
   return Since(context.submitted, context.first_item);
 }
@@ -72,7 +72,7 @@ int64_t RunTime(const RequestContext& context) {
   return Since(context.submitted, context.ended);
 }
 
-// Decimal, once it is closed.
+// Decimal; empty until the socket is closed.
 ngx_int_t CloseCodeVariable(ngx_http_request_t* request, ngx_http_variable_value_t* value,
                             uintptr_t) noexcept {
   const RequestContext* context = FindContext(request);

@@ -1,4 +1,4 @@
-// Bodies that are read after the engine has accepted the caller's credentials.
+// WorkerService: bodies that are read after the engine has authenticated the caller.
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace agent_graph::nginx {
 
-// The request may be gone when this returns.
+// The request may have been destroyed when this returns.
 void WorkerService::ReadLateBody(RequestContext& context) {
   ngx_http_request_t* request = context.request;
   context.late_body = RequestContext::LateBody::kReading;
@@ -17,11 +17,11 @@ void WorkerService::ReadLateBody(RequestContext& context) {
   ngx_int_t rc =
       ngx_http_read_client_request_body(request, context.streams_body ? OnBodyStream : OnLateBody);
   if (rc >= NGX_HTTP_SPECIAL_RESPONSE) return Abandon(context, rc);
-  // The reading has counted the request once more: NGX_DONE takes that back.
+  // Reading the body has added a reference to the request; NGX_DONE removes it.
   ngx_http_finalize_request(request, NGX_DONE);
 }
 
-// `rc` is NGX_DONE unless the reading failed.
+// `rc` is NGX_DONE unless reading failed.
 void WorkerService::EndFailedBody(ngx_http_request_t* request, ngx_int_t rc) noexcept {
   if (rc == NGX_DONE) return;
   Guarded(request->connection->log, [&] {
@@ -30,7 +30,7 @@ void WorkerService::EndFailedBody(ngx_http_request_t* request, ngx_int_t rc) noe
   });
 }
 
-// The body is complete. May run inside of ReadLateBody.
+// Called when the body is complete, possibly from within ReadLateBody.
 void WorkerService::OnLateBody(ngx_http_request_t* request) noexcept {
   ngx_int_t rc = Guarded<ngx_int_t>(
       request->connection->log, NGX_HTTP_INTERNAL_SERVER_ERROR, [&]() -> ngx_int_t {
@@ -43,7 +43,7 @@ void WorkerService::OnLateBody(ngx_http_request_t* request) noexcept {
   EndFailedBody(request, rc);
 }
 
-// There are bytes of a body that is passed on in pieces. May run inside of ReadLateBody.
+// Called when bytes of a streamed body have arrived, possibly from within ReadLateBody.
 void WorkerService::OnBodyStream(ngx_http_request_t* request) noexcept {
   ngx_int_t rc = Guarded<ngx_int_t>(
       request->connection->log, NGX_HTTP_INTERNAL_SERVER_ERROR, [&]() -> ngx_int_t {
@@ -52,15 +52,15 @@ void WorkerService::OnBodyStream(ngx_http_request_t* request) noexcept {
         WorkerService& worker = *context->worker;
         ExchangeSlot* slot = worker.exchanges_.Find(*context->address);
         if (slot == nullptr) return NGX_DONE;
-        // nginx had it already, or all of it at once. Others may still need what they have read.
+        // nginx already had the whole body, or read it at once. Other modules may still need it.
         if (!request->request_body_no_buffering) return worker.DeliverLateBody(*context, *slot);
         return worker.PassBodyOn(*context, *slot);
       });
   EndFailedBody(request, rc);
 }
 
-// Reads and hands over what there is, within the credit. Without credit the socket is left alone,
-// and the client feels the pace of whoever takes the body.
+// Reads and passes on available bytes, up to the credit. Without credit the socket is not read:
+// this is the backpressure from the consumer of the body to the client.
 ngx_int_t WorkerService::PassBodyOn(RequestContext& context, ExchangeSlot& slot) {
   ngx_http_request_t* request = context.request;
   ngx_event_t* read = request->connection->read;
@@ -77,7 +77,7 @@ ngx_int_t WorkerService::PassBodyOn(RequestContext& context, ExchangeSlot& slot)
     context.body_stalled = context.body_credit == 0;
     if (context.body_stalled) {
       request->read_event_handler = ngx_http_block_reading;
-      if (read->timer_set) ngx_del_timer(read);  // the client is not to blame
+      if (read->timer_set) ngx_del_timer(read);  // the client is not the cause of the delay
       return NGX_DONE;
     }
     ngx_int_t rc = ngx_http_read_unbuffered_request_body(request);
@@ -89,7 +89,7 @@ ngx_int_t WorkerService::PassBodyOn(RequestContext& context, ExchangeSlot& slot)
   }
 }
 
-// The request is going without the body that the engine may wait for.
+// Called when the request ends without the body that the engine may wait for.
 void WorkerService::AbandonLateBody(RequestContext& context) {
   if (context.late_body == RequestContext::LateBody::kNone) return;
   ExchangeSlot* slot = exchanges_.Find(*context.address);
@@ -99,7 +99,7 @@ void WorkerService::AbandonLateBody(RequestContext& context) {
 
 ngx_int_t WorkerService::DeliverLateBody(RequestContext& context, ExchangeSlot& slot) {
   context.late_body = RequestContext::LateBody::kNone;
-  // What is passed on in pieces nginx has bounded.
+  // nginx has enforced the limit for a streamed body.
   const uint64_t bytes_max = context.streams_body ? UINT64_MAX : BodyBytesMax(context.location);
   Result<bridge::Body> body = TakeBody(context.request, bytes_max);
   if (!body.ok()) {

@@ -1,5 +1,5 @@
-// How a request and its exchange part before the exchange has ended: the client goes, nginx ends
-// the request, or takes it for something else.
+// WorkerService: requests that leave their exchange before it has ended, because the client
+// disconnects, nginx ends the request, or nginx uses it for something else.
 #include "callback.h"
 #include "reply_deadline.h"
 #include "worker_service.h"
@@ -13,15 +13,14 @@ bool IsLeaving(const ngx_connection_t* connection) {
 
 }  // namespace
 
-// A client that goes away is noticed here. nginx then ends the request, or does something else with
-// it first.
+// Detects a client that disconnects. nginx then ends the request, possibly after a post_action.
 void WorkerService::OnClientReadable(ngx_http_request_t* request) noexcept {
   Guarded(request->connection->log, [&] {
     RequestContext* context = FindContext(request);
     if (context == nullptr || !context->address) return ngx_http_test_reading(request);
     WorkerService& worker = *context->worker;
     const bridge::ExchangeAddress address = *context->address;
-    ngx_http_test_reading(request);  // the request may be gone by now
+    ngx_http_test_reading(request);  // the request may have been destroyed
     if (ExchangeSlot* slot = worker.exchanges_.Find(address)) worker.LeaveIfTaken(*slot);
   });
 }
@@ -32,12 +31,12 @@ bool WorkerService::LeaveIfTaken(ExchangeSlot& slot) {
 }
 
 void WorkerService::Abandon(RequestContext& context, ngx_int_t rc) {
-  // Not left to the cleanup: a post_action comes before it.
+  // Not left to the cleanup handler, because a post_action runs before that.
   RequestGone(context);
   ngx_http_finalize_request(context.request, rc);
 }
 
-// Runs once, when nginx ends the request for whatever reason.
+// Called once, when nginx ends the request for any reason.
 void WorkerService::OnRequestGone(void* data) noexcept {
   auto* context = static_cast<RequestContext*>(data);
   Guarded(ngx_cycle->log, [&] {
@@ -72,18 +71,18 @@ void WorkerService::RequestGone(RequestContext& context) {
   LeaveExchange(context, *slot, reason);
 }
 
-// The request no longer has to do with its exchange, which goes on alone or is cancelled.
+// Detaches the request from its exchange, which continues without it or is cancelled.
 void WorkerService::LeaveExchange(RequestContext& context, ExchangeSlot& slot,
                                   runtime::CancelReason reason) {
   context.address.reset();
-  // A live session has to finish what the user has heard half of.
+  // A live session has to complete a turn of which the user has heard a part.
   bool may_go_on = context.location.on_abort == static_cast<ngx_uint_t>(OnAbort::kContinue) ||
                    context.transport == api::Transport::kLiveSocket;
   bool goes_on = may_go_on && reason == runtime::CancelReason::kClientGone;
   bool idle = context.socket != nullptr && slot.turns == 0;
   if (goes_on && !slot.ended && !idle) {
     slot.context = nullptr;
-    // What was not sent counts as sent, or the run would wait for room for ever.
+    // Unsent bytes count as sent, otherwise the run would wait for credit forever.
     slot.exchange->ReturnCredit(context.socket != nullptr ? context.socket->DiscardUnsent()
                                                           : context.writer.DiscardUnsent());
     if (context.socket != nullptr) slot.exchange->CloseMailbox();

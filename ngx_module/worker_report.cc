@@ -1,4 +1,4 @@
-// WorkerService: what it says about itself in its status row.
+// WorkerService: writes its values to the status row.
 #include "worker_service.h"
 
 namespace agent_graph::nginx {

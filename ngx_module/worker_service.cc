@@ -11,19 +11,20 @@
 namespace agent_graph::nginx {
 namespace {
 
-// After its deadline a run may still send its error and end; then the request ends without it.
+// Time for a run to send its error and end after its deadline; then the request is ended without
+// it.
 constexpr ngx_msec_t kOverdueGrace = 5000;
 
 constexpr uint64_t kLiveFrameBytesMax = 1024 * 1024;
-constexpr uint64_t kLiveCreditHigh = 32 * 1024;  // two thirds of a second of sound
+constexpr uint64_t kLiveCreditHigh = 32 * 1024;  // two thirds of a second of audio
 
-// Runs `body` with the connection's log context, then what it left to do for that connection.
+// Runs `body` with the connection's log context, then runs the posted requests of that connection.
 template <typename Body>
 void InRequest(ngx_http_request_t* request, Body&& body) {
   ngx_connection_t* connection = request->connection;
   ngx_http_set_log_request(connection->log, request);
   body();
-  ngx_http_run_posted_requests(connection);  // the request may be gone by now
+  ngx_http_run_posted_requests(connection);  // the request may have been destroyed
 }
 
 SocketOptions SocketOptionsOf(const RequestContext& context) {
@@ -46,14 +47,15 @@ SocketOptions SocketOptionsOf(const RequestContext& context) {
   return options;
 }
 
-// The same in all workers, over reloads; another one after a restart.
+// Identifies this nginx: the same in all workers and over reloads, different after a restart.
 std::string NameOfNginx() {
   const pid_t master = ngx_process == NGX_PROCESS_SINGLE ? getpid() : getppid();
   return std::to_string(master) + ":" + std::to_string(ProcessStartTime(master));
 }
 
-// A client that knows the length would take what comes next for the rest: the connection ends after
-// what there is, or the stream at once. `rc` is the writer's; the result, for the request's end.
+// Ends a reply that is shorter than announced: a client that knows the length would take the next
+// response for the missing part. Closes the connection after the sent part (HTTP/1) or resets the
+// stream (HTTP/2). `rc` is the writer's result; returns the code to finalize the request with.
 ngx_int_t CutShort(ngx_http_request_t* request, ngx_int_t rc) {
   request->keepalive = 0;
   return request->http_version >= NGX_HTTP_VERSION_20 ? NGX_ERROR : rc;
@@ -71,13 +73,13 @@ Status WorkerService::Start(ngx_cycle_t* cycle, int threads, bool state_in_proce
   options.queue = config_.queue;
   options.state_directory = config_.state_directory;
   options.state_in_process = state_in_process;
-  // Of all live children of a master no two have the same, draining ones included.
+  // Unique among the live children of a master, including draining ones.
   options.worker = static_cast<uint32_t>(ngx_process_slot);
   auto* core = reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(cycle->conf_ctx, ngx_core_module));
   options.state_user = core->user;
   options.nginx = NameOfNginx();
   AG_ASSIGN_OR_RETURN(auto service, service::Service::Create(config_.settings, options));
-  // Never destroyed: a thread that does not stop may still use them.
+  // Never destroyed: a thread that does not stop may still use it.
   port_ = std::make_unique<Port>(service->outbox(), *this);
   if (!port_->Open(cycle)) return Status(StatusCode::kUnavailable, "no connection for the engine");
   if (Status started = service->Start(); !started.ok()) {
@@ -115,7 +117,7 @@ ngx_int_t WorkerService::Submit(RequestContext& context, std::optional<bridge::B
   credit.high = context.location.credit_high;
   credit.low = context.location.credit_low;
   if (context.transport == api::Transport::kLiveSocket) {
-    // Sound that was handed over cannot be taken back when the user interrupts.
+    // Audio that was passed to nginx cannot be taken back when the user interrupts.
     credit.high = std::min(credit.high, kLiveCreditHigh);
     credit.low = std::min(credit.low, kLiveCreditHigh / 2);
   }
@@ -145,13 +147,13 @@ ngx_int_t WorkerService::Submit(RequestContext& context, std::optional<bridge::B
   return WatchClient(request) ? NGX_DONE : NGX_ERROR;
 }
 
-// Notices a client that goes away: reading was blocked since the body was complete.
+// Starts to watch for a disconnecting client; reading was blocked since the body was complete.
 bool WorkerService::WatchClient(ngx_http_request_t* request) {
   ngx_event_t* read = request->connection->read;
   request->read_event_handler = OnClientReadable;
   request->write_event_handler = OnWritable;
   if (!read->ready) return ngx_handle_read_event(read, 0) == NGX_OK;
-  // What arrived before is not announced again.
+  // No new event comes for input that arrived before.
   ngx_post_event(read, &ngx_posted_events);
   return true;
 }
@@ -166,7 +168,7 @@ void WorkerService::OnItem(bridge::OutboxItem& item) {
     return;
   }
   ExchangeSlot* slot = exchanges_.Find(item.address);
-  if (slot == nullptr || slot->ended) return;  // too late, the request is gone
+  if (slot == nullptr || slot->ended) return;  // late item of a request that has ended
   if (!LeaveIfTaken(*slot)) return;
   if (slot->context == nullptr) {
     TakeDetached(*slot, item.payload);
@@ -198,20 +200,21 @@ void WorkerService::Take(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
   } else if (auto* admit = std::get_if<bridge::Admit>(&payload)) {
     Admit(slot, admit->user_id);
   } else if (auto* end = std::get_if<bridge::End>(&payload)) {
-    // The engine only knows that it was cancelled.
+    // The engine reports a deadline only as "cancelled".
     context.outcome = slot.overdue && end->outcome == "cancelled" ? "timeout" : end->outcome;
     context.ended = MonotonicMicros();
     slot.ended = true;
   } else if (auto* read = std::get_if<bridge::ReadBody>(&payload)) {
     context.body_credit += read->bytes;
-    // Needs no answer when the body was delivered with the head.
+    // Needs no answer if the body was delivered with the head.
     if (context.late_body == RequestContext::LateBody::kUnread) {
       context.late_body = RequestContext::LateBody::kWanted;
     }
   }
 }
 
-// A refusal is the whole answer: the engine's part of the request is over.
+// Counts the request for its user. If it is refused, the refusal is the whole answer and the
+// exchange is cancelled.
 void WorkerService::Admit(ExchangeSlot& slot, const std::string& user_id) {
   RequestContext& context = *slot.context;
   limits::RateDecision decision = CountForUser(context.request, context.location, user_id);
@@ -226,14 +229,15 @@ void WorkerService::Admit(ExchangeSlot& slot, const std::string& user_id) {
   slot.exchange->Cancel(runtime::CancelReason::kStopped);
 }
 
-// The client has gone and the run goes on: its output is thrown away as if it had been sent.
+// The client has disconnected but the run continues: its output is discarded and its credit
+// returned.
 void WorkerService::TakeDetached(ExchangeSlot& slot, bridge::OutboxPayload& payload) {
   if (auto* chunk = std::get_if<bridge::SendChunk>(&payload)) {
     slot.exchange->ReturnCredit(chunk->bytes.size());
   } else if (std::holds_alternative<bridge::TurnOver>(payload)) {
     if (--slot.turns == 0) exchanges_.Release(slot);
   } else if (std::holds_alternative<bridge::Admit>(payload)) {
-    slot.exchange->Cancel(runtime::CancelReason::kClientGone);  // nothing has begun
+    slot.exchange->Cancel(runtime::CancelReason::kClientGone);  // the run has not begun
   } else if (std::holds_alternative<bridge::End>(payload)) {
     exchanges_.Release(slot);
   }
@@ -257,7 +261,8 @@ void WorkerService::Write(ExchangeSlot& slot) {
     context.late_body = RequestContext::LateBody::kUnread;
   }
   if (context.body_stalled && context.body_credit > 0 && !slot.ended) {
-    request->connection->read->timedout = 0;  // what HTTP/2 brought meanwhile has started the clock
+    request->connection->read->timedout = 0;  // HTTP/2 data that arrived meanwhile has started the
+                                              // timer
     OnBodyStream(request);
     return;
   }
@@ -272,14 +277,15 @@ void WorkerService::Write(ExchangeSlot& slot) {
       ngx_http_finalize_request(request, SendNativeReply(context, std::move(reply), outcome));
       return;
     }
-    // A reply that is cut short must not look complete, however nginx writes its end.
+    // A truncated reply must not look complete, whichever way nginx ends it.
     context.writer.lacks_bytes() ? context.writer.Seal() : context.writer.Finish();
   }
   if (!context.writer.has_head()) return;
-  // A client that has its whole reply may go at once; the end, which is on its way, comes first.
+  // A complete reply is held until its end arrives, because a client that has it all may disconnect
+  // at once.
   if (!slot.ended && context.writer.complete()) return;
   if (context.late_body != RequestContext::LateBody::kNone) {
-    // The answer came without the body, or before its end.
+    // The answer was produced without the body or before its end.
     ngx_int_t dropped = DropBody(context);
     if (dropped != NGX_OK) {
       FinishRequest(slot, dropped);
@@ -305,9 +311,9 @@ void WorkerService::Write(ExchangeSlot& slot) {
     FinishRequest(slot, NGX_ERROR);
     return;
   }
-  if (write->delayed) return;  // limit_rate has set the timer
+  if (write->delayed) return;  // limit_rate uses the timer
   if (rc == NGX_AGAIN && write->active && !write->ready) {
-    // New lines are no sign of life of the client.
+    // New lines alone do not restart the timer: only sent bytes show that the client reads.
     if (context.writer.TakeProgress() || !write->timer_set) {
       ngx_add_timer(write, core->send_timeout);
     }
@@ -316,7 +322,7 @@ void WorkerService::Write(ExchangeSlot& slot) {
   }
 }
 
-// The exchange is over for the loop; nginx sends what is left and ends the request.
+// The event loop is done with the exchange; nginx sends the rest and ends the request.
 void WorkerService::FinishRequest(ExchangeSlot& slot, ngx_int_t rc) {
   RequestContext& context = *slot.context;
   if (!slot.ended) return Abandon(context, rc);

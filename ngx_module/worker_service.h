@@ -1,4 +1,5 @@
-// One service in one worker: its engine, and the requests that wait for it.
+// One service in one worker: its engine and its requests in flight. Used by the event loop's thread
+// only.
 #pragma once
 
 #include <memory>
@@ -18,33 +19,34 @@ class WorkerService final : public PortReceiver {
  public:
   explicit WorkerService(const ServiceConfig& config);
 
-  // Builds and starts the engine. The failure is one line for the log; the service then answers
-  // 503.
+  // Builds and starts the engine. On failure, the status text is one line for the log, and the
+  // service answers 503.
   Status Start(ngx_cycle_t* cycle, int threads, bool state_in_process);
-  // In exit_process. kDeadlineExceeded: engine threads are still running.
+  // Called in exit_process. kDeadlineExceeded: engine threads are still running.
   Status Stop(Deadline deadline);
 
   bool running() const { return service_ != nullptr; }
-  // False when with `bytes` more this worker would buffer too much: answer 503.
+  // False if `bytes` more would exceed the worker's limit of buffered bytes; the caller answers
+  // 503.
   bool HasRoomFor(uint64_t bytes) const;
   const ServiceConfig& config() const { return config_; }
 
-  // Hands a request and its body to the engine and takes over its life. Without a body the engine
-  // asks for it once it knows the caller. The result is for ngx_http_finalize_request: NGX_DONE
-  // when submitted, else that of the refusal.
+  // Submits a request to the engine and takes over its life cycle. Without `body`, the engine
+  // requests the body after it has authenticated the caller. Pass the result to
+  // ngx_http_finalize_request: NGX_DONE if submitted, otherwise the result of sending the refusal.
   ngx_int_t Submit(RequestContext& context, std::optional<bridge::Body> body);
 
   size_t written_off_threads() const {
     return service_ == nullptr ? 0 : service_->written_off_threads();
   }
 
-  // A place among the WebSockets that may be open, until the request is gone. False: all are taken.
+  // Reserves one of the allowed WebSockets until the request ends. False: all are in use.
   bool TakeSocketPlace(RequestContext& context);
 
-  // The request ends, or is nginx's now, and has no more to do with its exchange.
+  // Called when the request ends or nginx takes it back; detaches it from its exchange.
   void RequestGone(RequestContext& context);
 
-  // What its queues hold now, and what its engine has counted (worker_report.cc).
+  // Writes the current lengths of its queues and the engine's counters to `row` (worker_report.cc).
   void Report(StatusRow& row) const;
   // Called now and then: returns memory to the system when a burst is over.
   void ReturnMemoryAfterBurst();
@@ -58,7 +60,7 @@ class WorkerService final : public PortReceiver {
   static void OnWritable(ngx_http_request_t* request) noexcept;
 
   bool WatchClient(ngx_http_request_t* request);
-  // Bodies that are read late (worker_body.cc).
+  // Late bodies (worker_body.cc).
   static void OnLateBody(ngx_http_request_t* request) noexcept;
   static void OnBodyStream(ngx_http_request_t* request) noexcept;
   static void EndFailedBody(ngx_http_request_t* request, ngx_int_t rc) noexcept;
@@ -73,10 +75,10 @@ class WorkerService final : public PortReceiver {
   void FinishRequest(ExchangeSlot& slot, ngx_int_t rc);
   void RunOverdue(ExchangeSlot& slot);
 
-  // Requests that go before their exchange (worker_parting.cc).
+  // Requests that end before their exchange (worker_parting.cc).
   static void OnClientReadable(ngx_http_request_t* request) noexcept;
   static void OnRequestGone(void* data) noexcept;
-  // Looks whether the slot's request is still its own. False: the slot is free now.
+  // Checks that the slot's request still belongs to it. False: it does not, and the slot was freed.
   bool LeaveIfTaken(ExchangeSlot& slot);
   // Ends a request whose exchange has not ended.
   void Abandon(RequestContext& context, ngx_int_t rc);

@@ -1,4 +1,5 @@
-// The WebSockets of a worker: messages to the engine, its frames back, deadlines and farewells.
+// WorkerService: WebSockets. Passes messages to the engine and frames to the client; handles
+// deadlines and closing.
 #include "callback.h"
 #include "live/events.h"
 #include "process.h"
@@ -7,16 +8,17 @@
 namespace agent_graph::nginx {
 namespace {
 
-// Messages that wait for the engine; beyond it the socket is not read. One message more may be
-// under way, of any size it may have.
+// Size of the messages that wait for the engine; above it the socket is not read. One more message
+// of any allowed size may be in flight.
 constexpr size_t kMailboxBytesMax = 256 * 1024;
 
-// After its deadline a run may still send its error and end; then the socket is closed.
+// Time for a run to send its error and end after its deadline; then the socket is closed.
 constexpr ngx_msec_t kOverdueGrace = 5000;
 
 constexpr std::string_view kReload = "server reload";
 
-// On live a fatal event comes before the Close, or clients would connect again and again.
+// Live clients get a fatal event before the Close frame, otherwise they would reconnect again and
+// again.
 void CloseForFault(RequestContext& context, uint16_t code, std::string_view fault,
                    std::string_view reason) {
   std::string last_words;
@@ -34,7 +36,7 @@ void CloseForWantOfRoom(RequestContext& context) {
 
 }  // namespace
 
-// Gives what a socket reads to its exchange.
+// Passes the messages that a socket reads to its exchange.
 class WorkerService::MessageTaker final : public SocketReceiver {
  public:
   explicit MessageTaker(RequestContext& context) : context_(context) {}
@@ -42,7 +44,7 @@ class WorkerService::MessageTaker final : public SocketReceiver {
   bool OnMessage(bool binary, std::string payload) override {
     WorkerService& worker = *context_.worker;
     ForgetMessage(context_);
-    if (!context_.address) return true;  // the engine has ended it
+    if (!context_.address) return true;  // the exchange has ended
     ExchangeSlot* slot = worker.exchanges_.Find(*context_.address);
     return slot == nullptr || worker.TakeMessage(*slot, {binary, std::move(payload)});
   }
@@ -78,7 +80,7 @@ void WorkerService::CountSocket(RequestContext& context, bool open) {
   if (StatusRow* row = FindStatusRow(config_)) row->Set(StatusGauge::kSockets, sockets_);
 }
 
-// What a socket has read and not handed over counts like a request's body.
+// Counts input that was read but not passed on as buffered, like the body of a request.
 void WorkerService::CountSocketInput(RequestContext& context, size_t bytes) {
   if (bytes == context.socket_input_bytes) return;
   service_->outbox().memory().CountBuffered(static_cast<int64_t>(bytes) -
@@ -86,14 +88,14 @@ void WorkerService::CountSocketInput(RequestContext& context, size_t bytes) {
   context.socket_input_bytes = bytes;
 }
 
-// What a live session may lose when the worker has no room: sound, as in the engine.
+// True if a live session may drop the message when the worker has no room: audio, as in the engine.
 bool WorkerService::MayLose(const ExchangeSlot& slot, bool binary) {
   return binary && slot.turns > 0 && slot.context->transport == api::Transport::kLiveSocket;
 }
 
 // False: the mailbox is full.
 bool WorkerService::TakeMessage(ExchangeSlot& slot, bridge::SocketMessage message) {
-  CountSocketInput(*slot.context, 0);  // it has become this message
+  CountSocketInput(*slot.context, 0);  // now part of this message
   if (!HasRoomFor(message.mailbox_bytes())) {
     if (MayLose(slot, message.binary)) {
       ++live_frames_lost_;
@@ -103,7 +105,8 @@ bool WorkerService::TakeMessage(ExchangeSlot& slot, bridge::SocketMessage messag
     return true;
   }
   slot.mailbox_bytes += message.mailbox_bytes();
-  // What it begins was not there when those that were had to be told.
+  // A turn begun by this message did not exist when the exchanges were asked to leave, so it is
+  // asked here.
   if (ngx_exiting) slot.exchange->RequestLeave();
   if (slot.exchange->DeliverMessage(std::move(message))) {
     ++slot.turns;
@@ -122,7 +125,8 @@ void WorkerService::TakeForSocket(ExchangeSlot& slot, bridge::OutboxPayload& pay
     if (context.first_chunk == 0) context.first_chunk = MonotonicMicros();
     context.socket->Append(std::move(chunk->bytes));
     if (context.transport == api::Transport::kLiveSocket && slot.turns > 0 && !slot.overdue) {
-      ngx_add_timer(&slot.timer, context.location.run_timeout);  // the model speaks
+      ngx_add_timer(&slot.timer, context.location.run_timeout);  // the model is still producing
+                                                                 // output
     }
   } else if (auto* note = std::get_if<bridge::Annotate>(&payload)) {
     if (!note->thread_id.empty()) context.thread_id = std::move(note->thread_id);
@@ -150,7 +154,7 @@ void WorkerService::TakeForSocket(ExchangeSlot& slot, bridge::OutboxPayload& pay
 void WorkerService::WriteSocket(ExchangeSlot& slot) {
   RequestContext& context = *slot.context;
   Socket& socket = *context.socket;
-  // Only if the engine did not say how to close it.
+  // Effective only if the engine did not choose a close code.
   if (slot.ended) socket.Close(websocket::close_code::kInternal, "internal error");
   Socket::Life life;
   if (!context.writer.head_sent()) {
@@ -162,7 +166,7 @@ void WorkerService::WriteSocket(ExchangeSlot& slot) {
     life = socket.Write();
   }
   if (slot.ended) {
-    // The socket lives on for its closing handshake.
+    // The socket stays open for its closing handshake.
     context.address.reset();
     exchanges_.Release(slot);
   }
@@ -187,7 +191,7 @@ void WorkerService::OnSocketReadable(ngx_http_request_t* request) noexcept {
     if (request->connection->read->timedout) {
       context->worker->Settle(*context, socket.OnReadTimer());
     } else if (socket.paused()) {
-      ngx_http_block_reading(request);  // or select and poll would announce it all the time
+      ngx_http_block_reading(request);  // otherwise select and poll would report it continuously
     } else {
       MessageTaker taker(*context);
       Socket::Life life = socket.Read(taker);
@@ -210,7 +214,8 @@ void WorkerService::OnSocketWritable(ngx_http_request_t* request) noexcept {
   });
 }
 
-// After every call into a socket.
+// Called after every call of a socket: returns credit, updates counts, and ends a closed or lost
+// socket.
 void WorkerService::Settle(RequestContext& context, Socket::Life life) {
   if (context.address) {
     ExchangeSlot* slot = exchanges_.Find(*context.address);
@@ -229,7 +234,7 @@ void WorkerService::Settle(RequestContext& context, Socket::Life life) {
   WatchMessage(context);
 }
 
-// The worker has no room for the rest of what a socket reads.
+// Drops or rejects the rest of a message for which the worker has no room.
 void WorkerService::GiveInputUp(RequestContext& context) {
   const ExchangeSlot* slot = context.address ? exchanges_.Find(*context.address) : nullptr;
   if (slot != nullptr && MayLose(*slot, context.socket->endpoint().in_binary_message())) {
@@ -240,7 +245,8 @@ void WorkerService::GiveInputUp(RequestContext& context) {
   }
 }
 
-// A message that comes byte by byte would keep its room for ever: nobody else reads a clock for it.
+// Starts the deadline of a message that has begun: a message that arrives byte by byte would
+// otherwise occupy its buffer forever.
 void WorkerService::WatchMessage(RequestContext& context) {
   const Socket& socket = *context.socket;
   const bool waits = socket.endpoint().open() && socket.endpoint().in_message() && !socket.paused();
@@ -266,7 +272,7 @@ void WorkerService::OnMessageOverdue(ngx_event_t* event) noexcept {
     CloseForFault(*context, websocket::close_code::kPolicy, "message_timeout",
                   "the message took too long");
     context->worker->Settle(*context, context->socket->Write());
-    ngx_http_run_posted_requests(connection);  // the request may be gone by now
+    ngx_http_run_posted_requests(connection);  // the request may have been destroyed
   });
 }
 
@@ -290,14 +296,16 @@ void WorkerService::EndSocket(RequestContext& context, Socket::Life life) {
     if (slot != nullptr) LeaveExchange(context, *slot, runtime::CancelReason::kClientGone);
   }
   if (life == Socket::Life::kClosed) {
-    request->lingering_close = 1;  // the peer reads the Close before the connection is gone
+    request->lingering_close = 1;  // so that the peer can read the Close frame before the
+                                   // connection closes
     ngx_http_finalize_request(request, NGX_OK);
   } else {
     ngx_http_finalize_request(request, NGX_ERROR);
   }
 }
 
-// The slot's timer of a socket: the deadline of a message, or of a reload the time to say farewell.
+// The slot's timer for a socket: the deadline of a message, or, during a reload, the time to close
+// the socket.
 void WorkerService::SocketOverdue(ExchangeSlot& slot) {
   RequestContext& context = *slot.context;
   ngx_connection_t* connection = context.request->connection;
@@ -324,8 +332,8 @@ void WorkerService::SocketOverdue(ExchangeSlot& slot) {
   ngx_http_run_posted_requests(connection);
 }
 
-// A worker that is leaving: each idle socket is closed at a moment of its own, or all clients would
-// come back at once. One with a run is closed after it.
+// Called when the worker shuts down: closes each idle socket after its own random delay, so that
+// clients do not all reconnect at once. A socket with a run is closed when the run has ended.
 void WorkerService::CloseIdleSockets() {
   ngx_msec_t jitter = ShutdownJitter();
   exchanges_.ForEach([&](ExchangeSlot& slot) {
