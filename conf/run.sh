@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh   Serves the sample agent in the foreground on 127.0.0.1:$PORT (default 8000), with Debian's
-# nginx and everything it writes below build/run/. `make run` builds first, then calls this.
+# run.sh   Serves the sample agent in the foreground on 127.0.0.1:$PORT (default 8000) with Debian's
+# nginx. All files are written below build/run/. `make run` builds first, then calls this script.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -9,7 +9,7 @@ prefix=$PWD/build/run
 url=http://127.0.0.1:$port
 for folder in conf/graphs modules logs temp; do mkdir -p "$prefix/$folder"; done
 
-# The shipped configuration as it is, but for the port; its relative paths start at the prefix.
+# The shipped configuration with the port replaced; its relative paths start at the prefix.
 sed "s/127\.0\.0\.1:8000/127.0.0.1:$port/" conf/nginx.conf >"$prefix/conf/nginx.conf"
 cp conf/service.json "$prefix/conf/service.json"
 ln -sfn ../../release/ngx_http_agent_graph_module.so "$prefix/modules/ngx_http_agent_graph_module.so"
@@ -20,8 +20,9 @@ for graph in build/release/graphs/*.so; do ln -sf "$PWD/$graph" "$prefix/conf/gr
 globals='daemon off;'
 if [ "$(id -u)" = 0 ]; then globals="$globals user root;"; fi
 
-# Says what to try as soon as our nginx answers. Another program may hold the port and answer too;
-# nginx writes its pid file once the port is its own. This runs beside nginx, not as its child.
+# Prints an example as soon as our nginx answers. Another program may hold the port and answer, too;
+# nginx writes its pid file only after it has bound the port. This runs beside nginx, not as its
+# child.
 server=$$
 say_what_to_try() {
   until [ "$(cat "$prefix/logs/nginx.pid" 2>/dev/null || true)" = "$server" ] &&

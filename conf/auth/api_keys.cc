@@ -3,9 +3,9 @@
 //   g++ -std=c++20 -O2 -fPIC -shared api_keys.cc -o api_keys.so
 //   "auth": {"method": "custom", "path": "auth/api_keys.so:ApiKeys"}
 //
-// `api_keys.txt` beside the shared object has a line per key: the key, the user it stands for and,
-// optionally, the user's scopes with commas. Requests carry the key in the header X-API-Key or as
-// `Authorization: Bearer`. The file is read once, when a worker starts.
+// `api_keys.txt` next to the shared object has one line per key: the key, the user that it
+// identifies and, optionally, the user's scopes, separated by commas. Requests carry the key in the
+// header X-API-Key or as `Authorization: Bearer`. The file is read once, when a worker starts.
 #include <agent_graph/auth.h>
 #include <dlfcn.h>
 
@@ -23,7 +23,7 @@ struct Entry {
   json user;
 };
 
-// The server runs a copy of this library that goes by the path of the file.
+// The server loads a sealed copy of this library; the loader still reports the original path.
 std::string FilePath() {
   Dl_info info{};
   dladdr(reinterpret_cast<void*>(&FilePath), &info);
@@ -38,7 +38,8 @@ json ReadScopes(const std::string& text) {
   return scopes;
 }
 
-// As long for a wrong key as for a right one, so that timing tells nothing about it.
+// Takes the same time for wrong and right keys of equal length, so that timing reveals nothing
+// about a key.
 bool Same(std::string_view given, std::string_view key) {
   if (given.size() != key.size()) return false;
   unsigned char difference = 0;

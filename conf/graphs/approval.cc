@@ -1,5 +1,5 @@
-// Asks a person before it does what cannot be undone: the run pauses, the next message on the
-// thread says yes or anything else. approval.json does the same without code.
+// Asks a person before an action that cannot be undone: the run pauses, and the next message on the
+// thread is the answer; only "yes" approves. approval.json does the same without code.
 //
 //   g++ -std=c++20 -O2 -fPIC -shared approval.cc -o approval.so
 #include <agent_graph/agent_graph.h>
@@ -8,14 +8,14 @@
 using namespace agent_graph;
 
 static ToolOutput Transfer(const json& arguments, ToolContext& context) {
-  // A real one would hand idempotency_key() to the bank: a call repeated after a crash has the
-  // same.
+  // A real tool would pass idempotency_key() to the bank: a call that is repeated after a crash has
+  // the same key.
   return json{{"transferred", arguments.at("amount")},
               {"to", arguments.at("to")},
               {"reference", context.idempotency_key()}};
 }
 
-// What the person is asked: shown as execution_meta.interrupt.
+// The question for the person; clients receive it as execution_meta.interrupt.
 static NodeResult Ask(const State& state, RunContext&) {
   json calls = json::array();
   for (const ToolCallBlock* call : state.PendingToolCalls()) {
@@ -26,7 +26,7 @@ static NodeResult Ask(const State& state, RunContext&) {
   return result;
 }
 
-// Runs when the thread is invoked again, so it sees the answer.
+// Runs when the thread is invoked again, so the last message is the answer.
 static NodeResult Decide(const State& state, RunContext&) {
   if (state.LastUserText() == "yes") return NodeResult().GoTo("TOOLS");
   NodeResult denied;

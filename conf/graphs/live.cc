@@ -1,5 +1,5 @@
-// A voice agent with one that it can hand over to, and a tool with a tag. live.json next to it is
-// much the same without code.
+// A voice agent, a second agent to which it can hand over, and a tool with a tag. live.json next to
+// it is nearly the same without code.
 //
 //   g++ -std=c++20 -O2 -fPIC -shared live.cc -o live.so
 #include <agent_graph/agent_graph.h>

@@ -1,5 +1,5 @@
-// Thinks and acts in turns: asks for as many tools at once as it needs, reads the results, goes on.
-// react.json is the same with built-in tools and no code.
+// A ReAct agent: it calls as many tools at once as it needs, reads the results and continues until
+// it can answer. react.json is the same with built-in tools and no code.
 //
 //   g++ -std=c++20 -O2 -fPIC -shared react.cc -o react.so
 #include <agent_graph/agent_graph.h>
@@ -10,7 +10,7 @@
 using namespace agent_graph;
 using std::chrono::milliseconds;
 
-// Slow on purpose, as services are: calls of one turn are made at the same time.
+// Slow on purpose, like a remote service: tool calls of one turn run in parallel.
 static ToolOutput Distance(const json& arguments, ToolContext& context) {
   context.SleepFor(milliseconds(50));
   const std::string from = arguments.at("from");

@@ -1,5 +1,5 @@
-// Asks the client, a browser or a phone, where the user is; measures distances here. remote.json is
-// the same without code.
+// Asks the client, such as a browser or a phone, where the user is, and computes distances in the
+// server. remote.json is the same without code.
 //
 //   g++ -std=c++20 -O2 -fPIC -shared remote.cc -o remote.so
 #include <agent_graph/agent_graph.h>
@@ -9,7 +9,7 @@
 
 using namespace agent_graph;
 
-// Kilometres along a great circle between two points in degrees.
+// Great-circle distance in kilometres between two points in degrees.
 static ToolOutput Distance(const json& arguments, ToolContext&) {
   constexpr double kRadians = 3.14159265358979323846 / 180;
   constexpr double kEarthRadiusKm = 6371;

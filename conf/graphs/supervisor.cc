@@ -1,4 +1,4 @@
-// A supervisor hands the conversation to the specialist who can go on with it, until it is done.
+// A supervisor routes the conversation to a suitable specialist until the task is done.
 // supervisor.json is the same without code.
 //
 //   g++ -std=c++20 -O2 -fPIC -shared supervisor.cc -o supervisor.so
@@ -22,7 +22,7 @@ static ToolOutput Today(const json&, ToolContext&) {
   return text;
 }
 
-// A specialist: an agent with tools of its own, a graph that others use as a node.
+// A specialist: an agent with its own tools, built as a graph that another graph uses as a node.
 static void BuildSpecialist(GraphBuilder& graph, const std::string& prompt, Tool tool) {
   graph.AddAgent("AGENT", {.system_prompt = prompt, .tool_node = "TOOLS"});
   graph.AddToolNode("TOOLS", {std::move(tool)});
