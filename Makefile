@@ -1,5 +1,5 @@
-# The commands of the project. `make run` and `make test` need nothing but a Debian 12 with make.
-# Paths in the recipes are relative to this folder or quoted: the checkout's path may hold spaces.
+# The commands of the project. `make run` and `make test` need only a Debian 12 with make. Paths in
+# the recipes are relative to this folder or quoted, because the checkout's path may contain spaces.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
@@ -13,11 +13,11 @@ PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini
 
 .PHONY: deps build docs module run test bench conformance lint asan tsan fuzz clean
 
-# Every package that any target needs; each target installs only its own.
+# All packages that the targets need; each target installs only its own.
 deps:
 	cmake/install-packages.sh build docs test lint fuzz bench sanitizer
 
-# build/ngx_http_agent_graph_module.so and the sample graphs in build/graphs/.
+# Builds build/ngx_http_agent_graph_module.so and the sample graphs in build/graphs/.
 build:
 	cmake/install-packages.sh build
 	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release
@@ -26,14 +26,14 @@ build:
 	ln -sfn release/graphs build/graphs
 	ln -sfn release/agent-extract build/agent-extract
 
-# The viewers that /docs and /redoc show, in build/docs/. They are optional: this never fails.
+# Installs the viewers of /docs and /redoc in build/docs/. They are optional, so this never fails.
 docs:
 	cmake/install-packages.sh --optional docs
 	cmake/install-docs-viewers.sh
 
-# make module NGINX_SRC=DIR [STATIC=1] [NGINX_CONFIGURE="--with-..."]: against any nginx source tree.
-# The result is in build/nginx-<tree>-dynamic/objs/ (-static with STATIC=1): the module, or an nginx
-# that contains it, and beside it agent-extract.
+# make module NGINX_SRC=DIR [STATIC=1] [NGINX_CONFIGURE="--with-..."]: builds with any nginx source
+# tree. The result is in build/nginx-<tree>-dynamic/objs/ (-static with STATIC=1): the module, or an
+# nginx that contains it, and next to it agent-extract.
 module:
 	@test -n '$(NGINX_SRC)' || { echo 'usage: make module NGINX_SRC=DIR [STATIC=1]' >&2; exit 2; }
 	cmake/install-packages.sh build
@@ -66,9 +66,9 @@ lint:
 	cmake/install-packages.sh build lint
 	cmake/lint.sh
 
-# The case tables of WebSocket conformance suites, against a build that has WS /echo; the Autobahn
-# testsuite where `wstest` is installed (WSTEST=PATH); and the client scenarios of the conformance kit of
-# the Model Context Protocol.
+# Runs the case tables of WebSocket conformance suites against a build with WS /echo, the Autobahn
+# testsuite if `wstest` is installed (WSTEST=PATH), and the client scenarios of the Model Context
+# Protocol's conformance kit.
 conformance:
 	cmake/install-packages.sh build test
 	cmake -S . -B build/echo -G Ninja -DCMAKE_BUILD_TYPE=Release -DAGENT_GRAPH_ECHO=ON -DAGENT_GRAPH_TESTS=OFF
@@ -76,14 +76,14 @@ conformance:
 	cmake/install-npm-programs.sh t/conformance build/conformance
 	AGENT_GRAPH_BUILD=build/echo $(PYTEST) t/http/test_conformance.py t/http/test_mcp_conformance.py
 
-# The same suites with nginx and everything else under a sanitizer.
+# The tests of `make test` with nginx and everything else under a sanitizer.
 asan:
 	JOBS='$(JOBS)' cmake/test-with-sanitizer.sh address
 
 tsan:
 	JOBS='$(JOBS)' cmake/test-with-sanitizer.sh thread
 
-# Each fuzzer for FUZZ_SECONDS.
+# Runs each fuzzer for FUZZ_SECONDS.
 fuzz:
 	JOBS='$(JOBS)' cmake/fuzz.sh '$(FUZZ_SECONDS)'
 

@@ -1,4 +1,4 @@
-# Programs of `make bench`; none is part of `make build`.
+# Programs of `make bench`; they are not part of `make build`.
 add_custom_target(benchmarks)
 
 function(agent_graph_benchmark name)
@@ -10,11 +10,11 @@ function(agent_graph_benchmark name)
   add_dependencies(benchmarks ${name})
 endfunction()
 
-# LevelDB's own rate of synced group commits, to which bench/run.py compares durable runs.
+# The rate of LevelDB's own synced group commits; bench/run.py compares durable runs with it.
 agent_graph_benchmark(leveldb_group_commit LIBRARIES leveldb::leveldb)
 # The state service with a million threads.
 agent_graph_benchmark(state_at_scale FOLDERS engine/state)
-# Cost of each step of a run; `make bench` installs the library.
+# Cost of each step of a run; `make bench` installs the library that it needs.
 find_package(benchmark QUIET)
 if(benchmark_FOUND)
   agent_graph_benchmark(engine_steps FOLDERS engine/run LIBRARIES benchmark::benchmark)

@@ -1,30 +1,30 @@
-# Everything comes from Debian 12's packages; see `make deps`.
+# All dependencies are packages of Debian 12; see `make deps`.
 find_package(Threads REQUIRED)
 find_package(Boost 1.81 REQUIRED COMPONENTS context json)
 find_package(CURL REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)
 find_package(leveldb REQUIRED)
 find_package(ZLIB REQUIRED)
-# Headers only; the vector index of the memory store.
+# Header-only library for the vector index of the memory store.
 find_path(HNSWLIB_INCLUDE_DIR hnswlib/hnswlib.h REQUIRED)
-find_package(LibXml2 REQUIRED)  # agent-extract only, like libzip
+find_package(LibXml2 REQUIRED)  # for agent-extract only, like libzip
 find_package(nlohmann_json 3.11 REQUIRED)
 
-# Flags for our own code; libraries' headers are SYSTEM and stay silent.
+# Flags for our own code. Headers of libraries are SYSTEM includes, so they cause no warnings.
 add_library(agent_graph_flags INTERFACE)
 target_compile_options(agent_graph_flags INTERFACE
   -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wframe-larger-than=16384 -fno-omit-frame-pointer
   -fstack-protector-strong)
-# One Asio translation unit (engine/runtime/asio_impl.cc) instead of its code in every file.
+# Asio is compiled once (engine/runtime/asio_impl.cc) instead of in every file.
 target_compile_definitions(agent_graph_flags INTERFACE
   BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_ARRAY
   BOOST_COROUTINES_NO_DEPRECATION_WARNING)
 target_link_libraries(agent_graph_flags INTERFACE Threads::Threads nlohmann_json::nlohmann_json
                       Boost::headers)
 
-# Sanitizers need fibers that announce their stack switches (ucontext instead of assembler), and a
-# memory-fence-free Asio. Debian's library lacks one symbol of that variant: runtime/sanitizer_fiber.cc.
-# -g1 is enough for their stack traces and compiles a third faster.
+# Sanitizers need fibers that announce their stack switches (ucontext instead of assembler) and an
+# Asio without memory fences. Debian's library lacks one symbol of that variant: see
+# runtime/sanitizer_fiber.cc. -g1 is enough for stack traces and compiles a third faster.
 if(AGENT_GRAPH_SANITIZER STREQUAL "thread")
   target_compile_options(agent_graph_flags INTERFACE
     -fsanitize=thread -g1 -O1 -Wno-frame-larger-than -Wno-tsan)
@@ -32,7 +32,8 @@ if(AGENT_GRAPH_SANITIZER STREQUAL "thread")
   target_compile_definitions(agent_graph_flags INTERFACE
     BOOST_USE_UCONTEXT BOOST_USE_TSAN BOOST_ASIO_DISABLE_FENCED_BLOCK)
 elseif(AGENT_GRAPH_SANITIZER STREQUAL "address")
-  # A null pointer that is used ends the process anyway; its own check doubles the compile time.
+  # Without the null check: using a null pointer ends the process anyway, and the check doubles the
+  # compile time.
   target_compile_options(agent_graph_flags INTERFACE
     -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-sanitize=alignment,null
     -g1 -O1 -Wno-frame-larger-than)

@@ -1,12 +1,13 @@
 # agent_graph_folder(engine/state DEPENDS engine/base ... LIBRARIES leveldb::leveldb)
 #
-# One object library per folder, without its subfolders, which are folders of their own. DEPENDS names
-# exactly the folders whose headers its files include: t/tree/include_edges.py, run by ctest, fails
-# for an include that crosses an edge not named here, for an edge that no include uses, and for a
-# cycle. LINKS names folders that only have to be linked: they implement functions of the SDK's headers.
-# When t/unit/<folder> exists, one test program of it is part of the target `unit_tests`.
+# Defines one object library per folder. Subfolders are not included; they are folders of their own.
+# DEPENDS lists exactly the folders whose headers the files include: t/tree/include_edges.py, run by
+# ctest, fails if an include has no edge here, if an edge is not used, and if there is a cycle.
+# LINKS lists folders that are only linked, because they implement functions declared in the SDK's
+# headers. If t/unit/<folder> exists, one test program is built from it and added to the target
+# `unit_tests`.
 #
-# agent_graph_link(target folder...) links a program with folders and all that they depend on.
+# agent_graph_link(target folder...) links a program with folders and everything they depend on.
 if(AGENT_GRAPH_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
@@ -31,7 +32,7 @@ function(agent_graph_folder folder)
   list(JOIN ARG_DEPENDS " " dependencies)
   file(APPEND ${AGENT_GRAPH_EDGES} "${folder}: ${dependencies}\n")
 
-  # Object libraries do not link transitively; the closure is kept here.
+  # Object libraries do not link transitively, so the transitive closure is stored here.
   set(closure)
   set(libraries ${ARG_LIBRARIES})
   if(sources)
@@ -45,7 +46,7 @@ function(agent_graph_folder folder)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ${AGENT_GRAPH_UNITY}
                           UNITY_BUILD_BATCH_SIZE 10)
     if(AGENT_GRAPH_UNITY)
-      # To g++ a file that another one includes is a header, where this would be a mistake.
+      # Unity builds include source files in others; g++ then treats them as headers and warns.
       target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
     endif()
     list(APPEND closure ${target})
@@ -92,12 +93,12 @@ function(agent_graph_unit_test target)
   agent_graph_link(${target} ${ARG_FOLDERS})
   target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock
                         GTest::gtest_main)
-  # Test code is compiled more often than it runs; the code under test keeps its optimisation.
+  # Test code is compiled more often than it runs, so it is not optimized; the code under test is.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
   if(AGENT_GRAPH_SANITIZER)
     set_source_files_properties(${ARG_SOURCES} PROPERTIES COMPILE_OPTIONS -O0)
   endif()
-  # User graphs that a test loads resolve the SDK from the test program.
+  # User graphs that a test loads resolve SDK symbols from the test program.
   set_target_properties(${target} PROPERTIES ENABLE_EXPORTS ON)
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 900)
   add_dependencies(unit_tests ${target})

@@ -1,6 +1,7 @@
-# Fuzzers. Each is t/fuzz/<name>_fuzz.cc linked with one folder and what that depends on; seeds are in
-# t/fuzz/corpus/<name>. A clang builds the programs with -DAGENT_GRAPH_FUZZ=ON (see `make fuzz`). The
-# unit tests hold the same entries, each under a name of its own, and give them the seeds.
+# Fuzzers. Each one is t/fuzz/<name>_fuzz.cc, linked with one folder and its dependencies; its seeds
+# are in t/fuzz/corpus/<name>. The programs need clang and -DAGENT_GRAPH_FUZZ=ON (see `make fuzz`).
+# The unit tests contain the same entry functions, each under a name of its own, and run them on the
+# seeds.
 set(AGENT_GRAPH_FUZZERS websocket handshake jwt multipart request state_protocol)
 set(fuzzed_websocket src/websocket)
 set(fuzzed_handshake src/websocket)

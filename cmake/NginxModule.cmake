@@ -1,11 +1,12 @@
-# ngx_http_agent_graph_module.so, against one configured nginx.
+# ngx_http_agent_graph_module.so, built for one configured nginx.
 #
 #   NGINX_SOURCE_DIR   headers (src/core, src/http, …); default: Debian's nginx-dev
-#   NGINX_OBJECT_DIR   what that nginx's ./configure made (ngx_auto_config.h); default: configured
+#   NGINX_OBJECT_DIR   output of that nginx's ./configure (ngx_auto_config.h); default: configured
 #                      here with the options of Debian's package
 #
-# Also builds, on demand, what nginx's own build links (see config and config.make): target
-# agent_graph_for_nginx = one relocatable object of everything, and response files for the linker.
+# On demand it also builds the files that nginx's own build links (see config and config.make): the
+# target agent_graph_for_nginx makes one relocatable object of all code, and response files for the
+# linker.
 if(NOT TARGET src_service)
   return()
 endif()
@@ -17,7 +18,7 @@ set(nginx_objects "${NGINX_OBJECT_DIR}")
 if(NOT nginx_objects)
   set(nginx_objects ${CMAKE_BINARY_DIR}/nginx/objs)
   set(nginx_stamp ${CMAKE_BINARY_DIR}/nginx/configured)
-  # Configured once per version of the package.
+  # Configures once per version of the package.
   file(STRINGS ${NGINX_SOURCE_DIR}/src/core/nginx.h nginx_version REGEX "define NGINX_VERSION ")
   set(nginx_configured "")
   if(EXISTS ${nginx_stamp})
@@ -48,7 +49,7 @@ endforeach()
 file(GLOB module_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ngx_module/*.cc)
 set(module_tables ${CMAKE_SOURCE_DIR}/ngx_module/modules.cc)
 list(REMOVE_ITEM module_sources ${module_tables})
-# A sanitizer has operators of its own.
+# Sanitizers bring their own operators new and delete.
 set(module_operators ${CMAKE_SOURCE_DIR}/ngx_module/operator_new.cc)
 if(AGENT_GRAPH_SANITIZER)
   list(REMOVE_ITEM module_sources ${module_operators})
@@ -67,7 +68,8 @@ foreach(object ${module_closure})
   list(APPEND module_objects $<TARGET_OBJECTS:${object}>)
 endforeach()
 
-# nodelete: nginx unmaps modules at exit, and a library's background thread may still run in them.
+# nodelete: nginx unmaps modules at exit, but a background thread of a library may still run in
+# them.
 set(module_exports ${CMAKE_SOURCE_DIR}/ngx_module/exports.map)
 set(module_link_options -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro)
 
@@ -85,12 +87,12 @@ if(AGENT_GRAPH_TESTS)
     agent_graph_unit_test(test_operator_new
       SOURCES ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/operator_new_test.cc ${module_operators}
               ${CMAKE_SOURCE_DIR}/engine/base/allocation_account.cc)
-    # A sanitizer replaces functions of the C library, which this test does not allow.
+    # Not with a sanitizer: it replaces functions of the C library, which this test does not allow.
     add_test(NAME module_symbols
              COMMAND ${CMAKE_SOURCE_DIR}/ngx_module/check-symbols.sh
                      $<TARGET_FILE:ngx_http_agent_graph_module>)
   endif()
-  # The part of the module that needs no nginx.
+  # Unit tests of the parts of the module that do not need nginx.
   agent_graph_unit_test(test_ngx_module
     SOURCES ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/base_path_test.cc
             ${CMAKE_SOURCE_DIR}/ngx_module/base_path.cc
@@ -98,7 +100,8 @@ if(AGENT_GRAPH_TESTS)
   target_include_directories(test_ngx_module PRIVATE ${CMAKE_SOURCE_DIR}/ngx_module)
 endif()
 
-# For nginx's own build, which links with the C driver: everything in one object, libraries by file.
+# Files for nginx's own build, which links with the C driver: all code in one object, libraries as
+# files.
 set(module_relocatable ${CMAKE_BINARY_DIR}/agent_graph.o)
 add_custom_command(OUTPUT ${module_relocatable}
   COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -o ${module_relocatable} ${module_objects}

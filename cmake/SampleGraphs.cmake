@@ -1,5 +1,5 @@
-# Graphs are built as a user builds them: one command, against the installed headers and nothing else
-# of this tree.
+# Builds the sample graphs as a user would: with one command, against the installed headers and
+# nothing else of this tree.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/engine/include/agent_graph DESTINATION include COMPONENT sdk
         FILES_MATCHING PATTERN "*.h")
 install(FILES ${CMAKE_SOURCE_DIR}/conf/graph.schema.json DESTINATION share/agent-graph COMPONENT sdk)
@@ -53,7 +53,7 @@ agent_graph_sample(${CMAKE_SOURCE_DIR}/conf/auth/api_keys.cc ${CMAKE_BINARY_DIR}
 add_custom_target(sample_graphs ALL
   DEPENDS ${CMAKE_BINARY_DIR}/auth/api_keys.so ${sample_outputs} ${CMAKE_BINARY_DIR}/bench/graph.so)
 
-# Graphs that only tests load.
+# Graphs that are used by tests only.
 if(AGENT_GRAPH_TESTS)
   set(test_graphs ${CMAKE_BINARY_DIR}/t/graphs)
   set(outputs)

@@ -1,7 +1,8 @@
 #!/bin/bash
 # build-with-nginx.sh DIR static|dynamic [CONFIGURE OPTION...]
-# Builds the module with the nginx tree in DIR, which stays untouched: its copy is built in
-# build/nginx-<name of DIR>/. Without options: those that make the module fit common binaries.
+# Builds the module with the nginx source tree in DIR. DIR is not changed: a copy is built in
+# build/nginx-<name of DIR>/. Without options, it uses those that make the module compatible with
+# common binaries.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +19,7 @@ name=$(basename "$source_directory" | tr -c 'A-Za-z0-9._\n' -)
 build=$PWD/build/nginx-$name-$kind
 root=$PWD
 if [[ $root == *[[:space:]]* ]]; then
-  # nginx's own makefiles do not quote; a path without spaces leads to the same folders.
+  # nginx's makefiles do not quote paths, so the build uses a symbolic link without spaces.
   link=$(mktemp -d)
   trap 'rm -f "$link/root"; rmdir "$link"' EXIT
   ln -s "$root" "$link/root"
@@ -36,7 +37,7 @@ options=("$@")
 if [[ ${#options[@]} == 0 ]]; then
   options=(--with-compat --with-threads --with-http_ssl_module --with-http_v2_module
            --with-http_realip_module)
-  # Debian's nginx-dev records what its binary was built with.
+  # Debian's nginx-dev contains the options with which its binary was built.
   if [[ -f conf_flags ]]; then
     source ./conf_flags
     options=("${NGX_CONF_FLAGS[@]}")

@@ -1,10 +1,10 @@
 #!/bin/sh
 # configure-nginx.sh SOURCE_DIR WORK_DIR
 #
-# Produces WORK_DIR/objs with the configured headers (ngx_auto_config.h) that a module for Debian's
-# nginx is compiled with. SOURCE_DIR is that of the nginx-dev package: headers, auto/, configure and
-# conf_flags, which holds the options of the packaged binary. It is copied, because configure writes
-# beside itself.
+# Creates WORK_DIR/objs with the configured headers (ngx_auto_config.h) for compiling a module for
+# Debian's nginx. SOURCE_DIR belongs to the nginx-dev package: headers, auto/, configure and
+# conf_flags, which holds the options of the packaged binary. It is copied first, because configure
+# writes into its own folder.
 set -eu
 
 source_dir=$1

@@ -1,6 +1,7 @@
 #!/bin/sh
-# fetch-debian-nginx.sh DIR   Unpacks Debian's nginx source package, the version of the installed
-# nginx, into DIR. The deb-src line goes into a list of its own; the machine's lists stay as they are.
+# fetch-debian-nginx.sh DIR   Downloads Debian's nginx source package, in the version of the
+# installed nginx, and unpacks it into DIR. It uses its own apt source list and does not change the
+# machine's lists.
 set -eu
 directory=$1
 if [ -f "$directory/src/core/nginx.c" ]; then exit 0; fi
@@ -20,8 +21,8 @@ security='deb-src http://deb.debian.org/debian-security bookworm-security main'
 printf '%s\n' "$main" "$security" >sources.list
 apt_source update
 if ! apt_source source --download-only "nginx=$(dpkg-query -W -f='${Version}' nginx)"; then
-  # A mirror that keeps no security sources, or no longer those of the installed package: the same
-  # nginx, a few patches older.
+  # Fallback if the mirror has no security sources, or not those of the installed version: the same
+  # nginx with a few patches less.
   rm -rf lists nginx_*
   mkdir -p lists/partial
   echo "$main" >sources.list

@@ -1,6 +1,7 @@
 #!/bin/sh
-# fuzz.sh SECONDS   Builds every fuzzer with clang and sanitizers and runs each for that long. What
-# they learn stays in build/fuzz/corpus; an input that breaks something is left in build/fuzz/.
+# fuzz.sh SECONDS   Builds every fuzzer with clang and sanitizers and runs each of them for that
+# long. The grown corpora stay in build/fuzz/corpus; an input that causes a failure is written to
+# build/fuzz/.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# install-docs-viewers.sh   Puts the viewers behind /docs and /redoc into build/docs, from the npm
-# packages pinned here. They are optional: whatever goes wrong is one line, and nothing fails. Both
-# viewers are installed or none.
+# install-docs-viewers.sh   Installs the viewers of /docs and /redoc in build/docs, from the npm
+# packages pinned here. They are optional: any error is reported in one line and the script still
+# succeeds. Either both viewers are installed or none.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -12,10 +12,10 @@ redoc@2.5.4 sha512-M6jWhG1qoBnH6TFmzJnstyCZ87HmOY/UzDm78mHiYihEdlV/YcS9ogOo1NlEl
 
 if [ "$(cat "$folder/installed" 2>/dev/null || true)" = "$pinned" ]; then exit 0; fi
 
-# What the step under way would mean if it failed.
+# The error message if the current step fails.
 problem='no temporary folder'
 scratch=
-# With "set -e" every failed command ends here.
+# With "set -e", every failed command ends here.
 finish() {
   status=$?
   if [ -n "$scratch" ]; then rm -rf "$scratch"; fi
@@ -32,8 +32,8 @@ command -v npm >/dev/null
 mkdir "$scratch/files"
 echo "$pinned" >"$scratch/pinned"
 while read -r package integrity files; do
-  # Not in a pipe, which has the status of its last command. A registry that does not answer is not
-  # worth waiting for.
+  # Not in a pipe, because a pipe has the status of its last command. The short timeouts avoid
+  # waiting for a registry that does not answer.
   problem="npm cannot get $package"
   timeout 60 npm pack "$package" --pack-destination "$scratch" --loglevel=error --fetch-retries=1 \
     --fetch-retry-mintimeout=500 --fetch-retry-maxtimeout=1000 </dev/null >"$scratch/printed"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# install-npm-programs.sh FOLDER TARGET   Puts the programs that FOLDER's package-lock.json pins, and the
-# Node that runs them, into TARGET. Debian 12's own Node is too old for them; a Node that happens to be
-# installed is never used.
+# install-npm-programs.sh FOLDER TARGET   Installs the programs that FOLDER's package-lock.json
+# pins, and the Node that runs them, in TARGET. Debian 12's own Node is too old for them; an
+# installed Node is never used.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,11 +1,12 @@
 #!/bin/sh
-# install-packages.sh [--optional] GROUP...   Installs the Debian packages of the named groups that are
-# missing. Groups: build, docs, test, lint, fuzz, bench, sanitizer. Needs root or sudo only when something
-# is missing. With --optional it succeeds without them and asks for no password.
+# install-packages.sh [--optional] GROUP...   Installs the missing Debian packages of the named
+# groups. Groups: build, docs, test, lint, fuzz, bench, sanitizer. Needs root or sudo only if
+# something is missing. With --optional it succeeds if packages cannot be installed, and does not
+# ask for a password.
 set -eu
 
-# promtool comes with a server that listens on every address as soon as it is installed, except where
-# packages may start nothing, as in containers.
+# The package of promtool also starts a server that listens on every address, except where packages
+# may not start services, as in containers.
 promtool_without_server() {
   answer=0
   /usr/sbin/policy-rc.d prometheus start >/dev/null 2>&1 || answer=$?
@@ -32,7 +33,8 @@ packages_of() {
 }
 
 is_installed() {
-  # Any npm serves: it only fetches what t/package-lock.json pins. Debian's own conflicts with others.
+  # Any npm is sufficient: it only fetches what t/package-lock.json pins. Debian's npm conflicts
+  # with other installations.
   if [ "$1" = npm ] && command -v npm >/dev/null 2>&1; then return 0; fi
   dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q '^install ok installed$'
 }
@@ -63,7 +65,7 @@ if [ "$(id -u)" != 0 ]; then
   command -v sudo >/dev/null 2>&1 ||
     give_up 'These Debian packages are missing and need root to install'
   as_root=sudo
-  # Nobody is asked for a password for what is optional.
+  # Optional packages must not cause a password prompt.
   if [ -n "$optional" ]; then
     as_root='sudo -n'
     $as_root true 2>/dev/null || give_up 'These optional Debian packages are missing'
@@ -76,7 +78,8 @@ apt() {
 }
 
 echo "Installing Debian packages:$missing"
-# A bare machine has no package lists, an idle one has old ones; others do without an update.
+# A new machine has no package lists, and those of an old one may be outdated; otherwise no update
+# is needed.
 if ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; then
   apt update || give_up 'No package lists, so these packages cannot be installed'
 fi

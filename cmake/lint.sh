@@ -7,7 +7,7 @@ build=build/release
 
 list() { find engine src ngx_module conf t -type f "$@" -print0; }
 
-# A pipe has the status of its last command, so what could fail before it writes a file.
+# A pipe has the status of its last command, so commands that may fail write to files first.
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -16,7 +16,7 @@ xargs -0 clang-format-19 --dry-run -Werror <"$scratch/sources"
 
 for script in .ci/run cmake/*.sh conf/*.sh; do bash -n "$script"; done
 
-# The compiler's own flags are not all clang's; those are ignored, its warnings are g++'s business.
+# Some of the compiler's flags are unknown to clang and are ignored; warnings are checked with g++.
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release >/dev/null
 if [ $# -gt 0 ]; then
   printf '%s\0' "$@" >"$scratch/checked"

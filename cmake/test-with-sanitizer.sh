@@ -1,5 +1,6 @@
 #!/bin/sh
-# test-with-sanitizer.sh address|thread   All tests with nginx and the module under a sanitizer.
+# test-with-sanitizer.sh address|thread   Runs all tests with nginx and the module under a
+# sanitizer.
 set -eu
 cd "$(dirname "$0")/.."
 
