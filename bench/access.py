@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What knowing and limiting callers costs: GET of a thread with a token, ownership and a rate limit,
-beside the same route without them, in turns. Usage: bench/access.py BUILD_DIRECTORY
+"""Cost of authentication, ownership and rate limits: GET of a thread with a token, ownership and a
+rate limit, alternating with the same route without them. Usage: bench/access.py BUILD_DIRECTORY
 """
 import base64
 import hashlib
@@ -18,7 +18,7 @@ import time
 from run import ROUNDS, SECONDS, Nginx, temporary_paths, user_directive
 
 CONNECTIONS = 16
-BUDGET_MICROS = 30  # of HS256; the others are dominated by their signatures
+BUDGET_MICROS = 30  # for HS256; with other algorithms the signature dominates
 SECRET = "0123456789abcdef0123456789abcdef"
 ALGORITHMS = {
     "HS256": None,
@@ -32,7 +32,7 @@ def encode(data):
 
 
 def raw_signature(der, size=32):
-    """r and s of an ECDSA signature, which OpenSSL wraps as two DER integers."""
+    """Returns r and s of an ECDSA signature, which OpenSSL encodes as two DER integers."""
     numbers, at = [], 2
     for _ in range(2):
         length = der[at + 1]
@@ -73,7 +73,7 @@ class Key:
 
 
 class GuardedNginx(Nginx):
-    """One service without callers, and one for each algorithm, guarded and limited."""
+    """One open service, and one per algorithm with authentication and a rate limit."""
 
     def __init__(self, build, directory, port):
         self.build, self.directory, self.port = build, directory, port
@@ -125,7 +125,7 @@ def make_thread(nginx, name, token):
 
 
 def cpu_of_reading(nginx, name, token):
-    """CPU microseconds of one GET of the thread, over all processes."""
+    """Returns the CPU time of one GET of the thread, in microseconds, over all processes."""
     before = nginx.cpu_seconds()
     output = subprocess.run(
         ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}s", "--timeout", "10s",

@@ -1,5 +1,5 @@
-// What the engine itself costs, without nginx, providers and disks: steps of a chain, turns of
-// short and long threads, parallel tool calls. State is that of a real owner with an in-memory
+// Cost of the engine itself, without nginx, providers and disks: steps of a chain, turns of short
+// and long threads, parallel tool calls. State is kept by a real state server with an in-memory
 // database.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ class NullSink : public run::RunSink {
   bool wants_states() const override { return false; }
 };
 
-// Asks for `calls` tools when the user has spoken, and says something when it has their results.
+// Calls `calls` tools after a user message, and answers with text after their results.
 class CallingModel : public models::ModelProvider {
  public:
   explicit CallingModel(int calls) : calls_(calls) {}
@@ -52,7 +52,7 @@ class CallingModel : public models::ModelProvider {
   const int calls_;
 };
 
-// An engine with one thread, and optionally a state owner.
+// An engine with one thread and, optionally, a state server.
 class Engine {
  public:
   explicit Engine(const GraphBuilder& builder, int calls = 0, bool stored = false)
@@ -81,7 +81,7 @@ class Engine {
     done.get_future().wait();
   }
 
-  // On a fiber.
+  // Call on a fiber.
   void Turn(const std::string& thread_id) {
     run::RunRequest request;
     request.thread_id = thread_id;
@@ -119,7 +119,7 @@ class Engine {
   std::unique_ptr<run::Runner> runner_;
 };
 
-// Adds functions that only compute, one after the other.
+// Adds functions that only compute, connected in sequence.
 void AddChain(GraphBuilder& builder, int nodes) {
   std::string before = START;
   for (int i = 0; i < nodes; ++i) {
@@ -155,7 +155,8 @@ void StoredChain(benchmark::State& state) {
 }
 BENCHMARK(StoredChain)->UseRealTime();
 
-// A turn of a thread that has had so many: the window is full in both, only history differs.
+// One turn of a thread that already has so many turns. The window is full in both cases, so only
+// the length of the history differs.
 void TurnOfAThread(benchmark::State& state) {
   GraphBuilder builder;
   builder.AddFunction(

@@ -1,5 +1,5 @@
-// The cheapest graph there is: one function node that answers at once. What is measured with it is
-// everything around it.
+// The cheapest possible graph: one function node that answers at once. A benchmark with it measures
+// everything around the graph.
 #include <agent_graph/agent_graph.h>
 
 using namespace agent_graph;

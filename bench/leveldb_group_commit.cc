@@ -1,6 +1,7 @@
-// The rate at which LevelDB itself commits the rows of a turn, as one synced batch, when many
-// writers queue up (it merges waiting writers into one log record and one fsync): the yardstick for
-// durable turns. Usage: leveldb_group_commit DIRECTORY WRITERS SECONDS. Prints batches per second.
+// Measures how many batches per second LevelDB itself commits when many writers queue up. Each
+// batch holds the rows of a turn and is synced; LevelDB merges waiting writers into one log record
+// and one fsync. Durable turns are compared with this rate. Usage: leveldb_group_commit DIRECTORY
+// WRITERS SECONDS. Prints batches per second.
 #include <leveldb/db.h>
 #include <leveldb/write_batch.h>
 
@@ -17,7 +18,7 @@
 
 namespace {
 
-// A uuid's worth of text that does not compress and is spread over the table.
+// Text of the size of a UUID that does not compress and is spread over the table.
 std::string Id(unsigned writer, unsigned turn, unsigned part) {
   std::string id;
   uint64_t mixed = (uint64_t{writer} << 40) + (uint64_t{turn} << 8) + part;
@@ -36,7 +37,8 @@ std::string Number(unsigned writer, unsigned turn) {
   return text;
 }
 
-// The rows that the first turn of a new thread writes, in the sizes they have in bench/run.py.
+// The rows that the first turn of a new thread writes, with the sizes that they have in
+// bench/run.py.
 void AddTurn(unsigned writer, unsigned turn, leveldb::WriteBatch& batch) {
   const std::string thread = Id(writer, turn, 0);
   const std::string run = Id(writer, turn, 1);

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""What the module adds to a spoken conversation, and how many of them a worker carries.
+"""Overhead of the module in voice sessions, and the number of sessions that a worker can serve.
 
-A provider that sends sound back is reached through the module (one worker) and directly, in turns
-and within the same seconds, so that both meet the same machine. Packets carry the times at which the
-client sent them and the provider got and returned them: each way is measured by itself.
+A provider that echoes audio is reached through the module (one worker) and directly, alternating
+within the same seconds, so that both see the same load of the machine. Packets carry the times at
+which the client sent them and the provider received and returned them, so that each direction is
+measured separately.
 
-1. added latency of either way, few sessions
-2. CPU time of the worker at the rate of real time, 100 ms of sound every 100 ms
-3. memory of open sessions, and how the worker refuses those beyond its cap
+1. added latency in each direction, with few sessions
+2. CPU time of the worker in real time, with 100 ms of audio every 100 ms
+3. memory of open sessions, and the refusal of sessions above the worker's limit
 
 Usage: bench/live.py BUILD_DIRECTORY [SESSIONS [SECONDS [CAP]]]
 """
@@ -29,14 +30,15 @@ import websockets
 
 INTERVAL = 0.1
 FRAME_BYTES = 3200
-TIMES = struct.Struct("<ddd")  # sent by the client, received and returned by the provider
+TIMES = struct.Struct("<ddd")  # sent by the client, received by the provider, returned by the
+                               # provider
 SERVICE = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
 LATENCY_SESSIONS = 4
-REFUSED = 5  # sessions tried beyond the cap
+REFUSED = 5  # sessions tried above the limit
 
 
 async def provide(connection):
-    """Gemini's protocol, as far as an echo needs it."""
+    """The part of Gemini's protocol that an echo needs."""
     async for text in connection:
         received = time.monotonic()
         message = json.loads(text)
@@ -56,7 +58,7 @@ async def provide(connection):
 
 
 class Through:
-    """A session of the module."""
+    """A session through the module."""
 
     def __init__(self, port):
         self.url, self.first = f"ws://127.0.0.1:{port}/v1/graph/live", "{}"
@@ -69,7 +71,7 @@ class Through:
 
 
 class Direct:
-    """The same sound without the module."""
+    """The same audio sent to the provider directly."""
 
     def __init__(self, port):
         self.url, self.first = f"ws://127.0.0.1:{port}{SERVICE}", '{"setup":{}}'
@@ -84,7 +86,7 @@ class Direct:
 
 
 async def converse(way, seconds, delay, interval=INTERVAL):
-    """One session; returns the seconds that each packet took up and down."""
+    """Runs one session; returns the seconds that each packet took in each direction."""
     await asyncio.sleep(delay)
     trips = []
     async with websockets.connect(way.url, max_queue=None, ping_interval=None) as connection:
@@ -105,11 +107,11 @@ async def converse(way, seconds, delay, interval=INTERVAL):
             await asyncio.sleep(max(0, start + (count + 1) * interval - time.monotonic()))
         await asyncio.sleep(0.5)
         listener.cancel()
-    return trips[int(1 / interval) :]  # in the first second connections open
+    return trips[int(1 / interval) :]  # connections are opened in the first second
 
 
 async def measure_latency(through, direct, seconds):
-    """Sessions of both kinds side by side, never two packets at once."""
+    """Runs sessions of both kinds side by side; packets are never sent at the same time."""
     step = INTERVAL / (2 * LATENCY_SESSIONS)
     runs = []
     for i in range(LATENCY_SESSIONS):
@@ -136,7 +138,7 @@ async def measure_cpu(through, sessions, seconds, worker):
 
 
 async def measure_memory(through, cap, worker):
-    """Opens sessions until the worker refuses; each speaks once, and then they are idle."""
+    """Opens sessions until the worker refuses; each sends audio once and is idle after that."""
     before = private_bytes(worker)
     opened, refused = [], []
     for _ in range(cap + REFUSED):
@@ -218,7 +220,7 @@ async def wait_for_worker(nginx, port):
 
 
 async def run(build, directory, sessions, seconds, cap):
-    # In a process of its own, or it would compete with the clients for one interpreter.
+    # A separate process, so that it does not share an interpreter with the clients.
     provider = subprocess.Popen([sys.executable, __file__, "--provider"], stdout=subprocess.PIPE)
     provider_port, port = int(provider.stdout.readline()), free_port()
     write_configuration(directory, build, port, provider_port, cap)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Side-by-side benchmarks of the module against stock parts of the same nginx.
 
-Every figure is a ratio of things measured in turns within one run on one machine; single figures
-say little on a shared one. CPU per request (of all processes of the nginx under test, or of the
-yardstick) is the figure that other load on the machine disturbs least.
-Usage: bench/run.py BUILD_DIRECTORY [PART ...]  (what `make bench` does)
+Each result is a ratio of measurements that alternate within one run on one machine, because single
+values vary on a shared machine. CPU per request (all processes of the nginx under test, or of the
+reference) is least affected by other load on the machine.
+Usage: bench/run.py BUILD_DIRECTORY [PART ...]  (called by `make bench`)
 """
 import asyncio
 import http.client
@@ -30,7 +30,7 @@ BENCH = pathlib.Path(__file__).resolve().parent
 
 
 def canned_reply():
-    """A streamed chat completion of TOKENS tokens, one event each, all of one length."""
+    """A streamed chat completion of TOKENS tokens, one event per token, all events equally long."""
     def event(delta, finish=None):
         chunk = {"id": "chatcmpl-bench", "object": "chat.completion.chunk", "created": 1,
                  "model": "bench", "choices": [
@@ -41,7 +41,7 @@ def canned_reply():
 
 
 class Provider:
-    """An nginx of its own as the model provider: one write per token, as models answer."""
+    """A separate nginx as the model provider: one write per token, like real models."""
 
     def __init__(self, directory, port, reply, event_bytes):
         self.directory = directory / "model"
@@ -211,11 +211,11 @@ BODY = json.dumps({"messages": [{"role": "user", "content": "hello"}]})
 
 class Cost(typing.NamedTuple):
     rate: float  # per second
-    cpu: float   # microseconds each
+    cpu: float   # microseconds per request
 
 
 def wrk(nginx, path, connections, body=None):
-    """What a request costs; a reply that is not 2xx fails the benchmark."""
+    """Measures the cost of a request; a status other than 2xx fails the benchmark."""
     command = ["wrk", "-t1", f"-c{connections}", f"-d{SECONDS}s", "--timeout", "10s"]
     if body is not None:
         script = nginx.directory / "post.lua"
@@ -243,7 +243,7 @@ def group_commit(build, directory):
 
 
 def in_turns(first, second):
-    """Both measured ROUNDS times, alternating; the mean of each."""
+    """Measures both ROUNDS times, alternating; returns the mean of each."""
     pairs = [(first(), second()) for _ in range(ROUNDS)]
     return [Cost(*map(statistics.mean, zip(*column))) for column in zip(*pairs)]
 
@@ -302,7 +302,7 @@ async def memory_of_open_streams(nginx, count):
 
 
 def turns(nginx, conversations, count):
-    """`count` turns of each of the conversations, one after the other; CPU microseconds per turn."""
+    """Runs `count` turns of each conversation in sequence; returns CPU microseconds per turn."""
     connection = http.client.HTTPConnection("127.0.0.1", nginx.port, timeout=10)
     before = nginx.cpu_seconds()
     for _ in range(count):
@@ -349,7 +349,7 @@ def first_token(nginx):
 
 
 def long_thread(nginx):
-    """Both have filled their working window, so only the length of the history differs."""
+    """In both threads the working window is full, so only the length of the history differs."""
     long = [f"long-{n}" for n in range(4)]
     short = [f"short-{n}" for n in range(4)]
     turns(nginx, long, LONG_THREAD_TURNS)
@@ -379,7 +379,7 @@ def mean_reciprocal_rank(nginx, queries, strategy):
 
 
 def retrieval(nginx):
-    """How high the right memory stands, over a labelled set of questions."""
+    """Rank of the right memory over a set of labelled questions."""
     labelled = json.loads((BENCH / "labelled_memories.json").read_text())
     for name, content in labelled["memories"].items():
         nginx.post("/durable/v1/store/memories", {"content": content, "metadata": {"name": name}})

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What clients that do not read cost everybody else: the latency of a small POST while many streams
-wait for their clients, beside the same POST without them, within one run.
+"""Cost of clients that do not read: latency of a small POST while many streams wait for their
+clients, compared with the same POST without such streams, within one run.
 
-The streams' model gives a word every few milliseconds. Each goes on until its client's window, the
-kernel's buffers and its credit (`agent_graph_buffers`) are full, so the POSTs are timed in two phases:
-while the lines come and when all streams have stalled.
+The streams' model produces a word every few milliseconds. Each stream continues until its client's
+window, the kernel's buffers and its credit (`agent_graph_buffers`) are full. POSTs are therefore timed
+in two phases: while lines arrive, and after all streams have stalled.
 
 Usage: bench/slow_readers.py BUILD_DIRECTORY [READERS [WORD_MILLISECONDS]]
 """
@@ -21,13 +21,13 @@ import time
 from run import BODY, Nginx, percentile, private_kib, temporary_paths, user_directive
 
 POSTS = 200
-WORDS = 4000  # several times what fits between the model and the client
+WORDS = 4000  # several times what the buffers between model and client hold
 RECEIVE_BUFFER = 4096
-SETTLED_SECONDS = 3  # without another stall; the status is written four times a second
+SETTLED_SECONDS = 3  # seconds without a new stall; the status is written four times a second
 
 
 class SlowNginx(Nginx):
-    """A service that answers at once, and one whose words take their time."""
+    """A service that answers at once, and one whose model produces words slowly."""
 
     def __init__(self, build, directory, port, delay):
         self.build, self.directory, self.port = build, directory, port
@@ -65,7 +65,7 @@ http {{
 """)
 
     def waiting(self):
-        """How often streams have run out of credit, and what event loops have not taken yet."""
+        """Number of credit stalls, and of outbox items that event loops have not taken yet."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.request("GET", "/status")
         status = json.loads(connection.getresponse().read())
@@ -74,7 +74,7 @@ http {{
 
 
 def post_once(port):
-    """Seconds of one small POST on a connection of its own, so that any worker may get it."""
+    """Seconds for one small POST on its own connection, so that any worker may get it."""
     start = time.perf_counter()
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     connection.request("POST", "/plain/v1/graph/invoke", BODY, {"Content-Type": "application/json"})

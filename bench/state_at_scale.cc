@@ -1,6 +1,6 @@
-// The state service with much in it: a page of threads and a turn beside those of a small service,
-// and searches through many memories. Everything goes through owner, socket and client, as in
-// nginx.
+// The state service with much data: a page of threads and a turn compared with those of a small
+// service, and searches through many memories. All calls go through client, socket and state
+// server, as in nginx.
 //
 // Usage: state_at_scale DIRECTORY threads COUNT | memories COUNT DIMENSIONS
 #include <sched.h>
@@ -123,7 +123,7 @@ double PageTime(Client& client, const Scope& scope, const std::string& cursor) {
   });
 }
 
-// The cursor behind so many pages.
+// Returns the cursor after `pages` pages.
 std::string CursorBehind(Client& client, const Scope& scope, size_t pages, uint64_t limit) {
   PageRequest page;
   page.limit = limit;
@@ -135,7 +135,7 @@ std::string CursorBehind(Client& client, const Scope& scope, size_t pages, uint6
   return page.cursor;
 }
 
-// What the same takes in both services.
+// Times of the same operation in both services.
 struct Times {
   std::vector<double> large, small;
 };
@@ -147,8 +147,8 @@ void Report(const char* what, const Times& times) {
               ours, theirs, ours / theirs);
 }
 
-// What one hand-over between two threads takes depends on where the kernel has put them, and would
-// hide what is measured.
+// Binds the process to one processor. The time for waking another thread depends on where the
+// kernel has placed both, and would hide the measured difference.
 void StayOnOneProcessor() {
   cpu_set_t processors;
   CPU_ZERO(&processors);
@@ -156,7 +156,7 @@ void StayOnOneProcessor() {
   sched_setaffinity(0, sizeof processors, &processors);
 }
 
-// Waits until LevelDB has put in order what was written.
+// Waits until LevelDB's background compaction has finished.
 void Settle() {
   constexpr std::chrono::milliseconds kLook{500};
   for (std::clock_t used = 0, before = std::clock();; before = used) {
@@ -173,9 +173,9 @@ void Fill(const std::string& directory, size_t threads) {
   });
 }
 
-// From nothing to the answer of the first read: what workers wait for when another process takes
-// the state over. The first opening after writes also reads the log that LevelDB had not yet put
-// into tables, like one after a crash.
+// Time from opening the state to the answer of the first read. Workers wait that long when another
+// process takes over the state. The first opening after writes also replays the log that LevelDB
+// had not written to tables yet, as after a crash.
 void MeasureOpening(const std::string& directory, const char* which) {
   std::vector<double> times;
   for (int i = 0; i < 20; ++i) {
@@ -198,7 +198,7 @@ int MeasureThreads(const std::string& directory, size_t count) {
   std::printf("with %zu threads:\n", count);
   MeasureOpening(directory + "/large", "the large service");
   MeasureOpening(directory + "/small", "a small one");
-  // Opened anew: the rows that were just written stand in tables, not in memory, in both alike.
+  // Reopened, so that recently written rows are in tables and not in memory, in both services.
   Service large(directory + "/large");
   Service small(directory + "/small");
   Settle();
@@ -207,7 +207,7 @@ int MeasureThreads(const std::string& directory, size_t count) {
       CursorBehind(*large.client, scope, std::clamp<size_t>(count / 4000, 1, 100), 1000);
   Times page, middle, all, turn;
   for (int i = 0; i < 2000; ++i) {
-    // Whoever comes second finds the processor's caches warm.
+    // The second service finds the processor's caches warm, so the order alternates.
     const bool large_first = i % 2 == 0;
     auto measure = [&](Times& times, const std::function<double(Client&, bool)>& work) {
       for (bool in_large : {large_first, !large_first}) {
@@ -217,7 +217,7 @@ int MeasureThreads(const std::string& directory, size_t count) {
     };
     measure(page, [&](Client& client, bool) { return PageTime(client, scope, ""); });
     measure(all, [&](Client& client, bool) { return PageTime(client, Scope::All(), ""); });
-    // Turns move threads before it.
+    // The cursor is read before turns move threads in the list.
     const std::string shallow = CursorBehind(*small.client, scope, 1, 1);
     measure(middle, [&](Client& client, bool in_large) {
       return PageTime(client, scope, in_large ? deep : shallow);
@@ -236,7 +236,7 @@ int MeasureThreads(const std::string& directory, size_t count) {
 
 // --- memories -------------------------------------------------------------------------------
 
-// Vectors of length 1 around random centres: embeddings are not spread evenly either.
+// Vectors of length 1 around random centres, because embeddings are not distributed evenly either.
 class Vectors {
  public:
   Vectors(size_t dimensions, size_t centres) : dimensions_(dimensions) {
@@ -274,8 +274,8 @@ struct Searched {
   std::vector<std::set<std::string>> found;
 };
 
-// The metric decides: the cosine may be answered by the index, the dot product never is. For
-// vectors of length 1 both have the same order.
+// The metric selects the method: the index may answer cosine searches, but never dot product ones.
+// For vectors of length 1 both give the same order.
 Searched SearchAll(Client& client, const Scope& scope,
                    const std::vector<std::vector<float>>& queries, Metric metric) {
   Searched searched;
@@ -313,7 +313,7 @@ size_t Seals(const std::string& directory) {
   return seals;
 }
 
-// The first search in a scope; returns when the index that it asks for is saved.
+// Runs the first search of a scope and returns when the index that it triggers has been saved.
 void BuildIndex(Client& client, const std::string& directory, const char* whose, const Scope& scope,
                 const std::vector<float>& query) {
   SearchMemories first;
@@ -330,7 +330,7 @@ void BuildIndex(Client& client, const std::string& directory, const char* whose,
       whose, built / 1000, std::chrono::duration<double>(Clock::now() - start).count());
 }
 
-// Reads of a thread, while `work` goes on.
+// Times of reads of a thread while `work` runs.
 std::vector<double> ReadsDuring(Client& client, const std::function<void()>& work) {
   std::atomic<bool> done{false};
   std::thread worker([&] {
