@@ -1,1 +1,2 @@
-"""Drives a real nginx: start and signals, raw clients, streams, and the programs it talks to."""
+"""Drives a real nginx: starts and signals it, and provides raw clients, streams and peer
+programs."""

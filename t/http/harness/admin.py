@@ -1,4 +1,4 @@
-"""agent-graph-admin, run on the state of a service."""
+"""Runs agent-graph-admin on the state of a service."""
 
 import subprocess
 
@@ -8,7 +8,7 @@ PROGRAM = environment.BUILD / "agent-graph-admin"
 
 
 def admin(*arguments, code=0):
-    """What the program printed; it must end with this code."""
+    """Runs the program; returns its output. It must exit with `code`."""
     done = subprocess.run(
         [PROGRAM, *map(str, arguments)],
         capture_output=True,

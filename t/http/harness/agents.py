@@ -1,4 +1,4 @@
-"""Settings of services that need no provider outside."""
+"""Settings of services that need no external provider."""
 
 from . import environment
 
@@ -14,10 +14,10 @@ def ordering(**other):
 
 
 def behaviour(name, **other):
-    """A graph of t/graphs/behaviours.cc, by the name of its export."""
+    """A graph of t/graphs/behaviours.cc, selected by the name of its export."""
     return {"agent": f"{_BEHAVIOURS}:{name}"} | other
 
 
 def allocating(name, **other):
-    """A graph of t/graphs/allocating.cc, by the name of its export."""
+    """A graph of t/graphs/allocating.cc, selected by the name of its export."""
     return {"agent": f"{_TEST_GRAPHS / 'allocating.so'}:{name}"} | other

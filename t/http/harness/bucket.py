@@ -1,6 +1,6 @@
-"""An object storage that verifies: version 4 signatures by the published rules and the hash of every
-body. Uploads can be held: the server then reads their bodies so slowly that they take minutes, but
-never stops, because a client would give up."""
+"""An object storage that verifies requests: version 4 signatures by the published rules, and the
+hash of every body. Uploads can be held: the server then reads their bodies so slowly that they
+take minutes, but it never stops reading, because a client would give up."""
 
 import hashlib
 import hmac
@@ -25,11 +25,11 @@ class Bucket:
 
     def __init__(self):
         self.objects = {}  # path: (content type, bytes)
-        self.refused = []  # why
-        self.begun = 0  # uploads whose head was read
+        self.refused = []  # reasons
+        self.begun = 0  # uploads whose headers have been read
         self.go_on = threading.Event()
         self.go_on.set()
-        self.cut_at = None  # downloads break off after so many bytes
+        self.cut_at = None  # if set, downloads end after this many bytes
         bucket = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -87,7 +87,7 @@ class Bucket:
         self._thread.join()
 
     def _problem(self, request, body_hash, query=""):
-        """What is wrong with the signature of a request, in its head or its query."""
+        """Returns the error in the signature of a request, which is in its headers or its query."""
         path = request.path.partition("?")[0]
         values = dict(urllib.parse.parse_qsl(query))
         if "X-Amz-Signature" in values:

@@ -1,10 +1,10 @@
-"""A certificate for servers of a test."""
+"""A certificate for test servers."""
 
 import subprocess
 
 
 def self_signed(directory):
-    """The files of a certificate of 127.0.0.1 and of its key."""
+    """Creates a certificate for 127.0.0.1; returns the paths of certificate and key."""
     certificate, key = directory / "certificate.pem", directory / "key.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",

@@ -1,4 +1,4 @@
-"""The nginx.conf of tests: the shipped one with the numbers and paths of a test."""
+"""The nginx.conf of tests: the shipped one with a test's values and paths."""
 
 from . import environment, sanitizer
 
@@ -30,7 +30,7 @@ http {{
 """
 
 
-# An upgrade starts the new binary with these variables only.
+# After an upgrade, the new binary starts with these variables only.
 _SANITIZER_ENVIRONMENT = "".join(f"\nenv {name};" for name in sanitizer.variables(""))
 
 
@@ -47,7 +47,7 @@ def nginx_configuration(
     log_level="info",
     shutdown_timeout="60s",
 ):
-    """A complete nginx.conf around the given fragments."""
+    """Returns a complete nginx.conf with the given fragments."""
     return _TEMPLATE.format(
         main=main + _SANITIZER_ENVIRONMENT,
         http=http,
@@ -63,7 +63,7 @@ def nginx_configuration(
 
 
 def shipped_directive(name):
-    """The line of conf/nginx.conf that sets this directive."""
+    """Returns the line of conf/nginx.conf that sets this directive."""
     lines = (environment.ROOT / "conf" / "nginx.conf").read_text().splitlines()
     return next(line for line in lines if line.strip().startswith(name + " "))
 
@@ -73,7 +73,7 @@ def load_module():
 
 
 def service_configuration(port, *, service_options="", location="", prefix="/", http="", **other):
-    """nginx.conf of one service named `test`, whose service.json lies beside it."""
+    """Returns the nginx.conf of one service named `test`; service.json is in the same folder."""
     return nginx_configuration(
         port,
         main=load_module() + other.pop("main", ""),

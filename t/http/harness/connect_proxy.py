@@ -1,4 +1,4 @@
-"""A proxy that understands CONNECT and leads everybody to one port of this machine."""
+"""A proxy that supports CONNECT and connects every client to the same local port."""
 
 import contextlib
 import socket
@@ -6,7 +6,7 @@ import threading
 
 
 class ConnectProxy:
-    """`asked`: the targets that clients named."""
+    """`asked`: the targets that clients requested."""
 
     def __init__(self, port_behind):
         self._port_behind = port_behind
@@ -46,7 +46,7 @@ class ConnectProxy:
         return self
 
     def __exit__(self, *_):
-        self._listener.shutdown(socket.SHUT_RDWR)  # ends the wait for the next client
+        self._listener.shutdown(socket.SHUT_RDWR)  # unblocks accept()
         self._thread.join()
         self._listener.close()
 
@@ -56,4 +56,4 @@ def _copy(source, target):
         while piece := source.recv(65536):
             target.sendall(piece)
     with contextlib.suppress(OSError):
-        target.shutdown(socket.SHUT_WR)  # also when the source was reset
+        target.shutdown(socket.SHUT_WR)  # also if the source was reset

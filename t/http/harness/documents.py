@@ -1,4 +1,4 @@
-"""Small documents of several formats, each with the text "Hello document"."""
+"""Small documents in several formats, each with the text "Hello document"."""
 
 import io
 import zipfile
@@ -7,7 +7,7 @@ TEXT = "Hello document"
 
 
 def pdf(text=TEXT):
-    """One page; `text` without parentheses."""
+    """A PDF of one page; `text` must not contain parentheses."""
     stream = f"BT /F1 24 Tf 72 700 Td ({text}) Tj ET".encode()
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
@@ -21,7 +21,7 @@ def pdf(text=TEXT):
 
 
 def pdf_of(objects):
-    """A file of these objects, numbered from 1; the first is the catalog."""
+    """A PDF file with these objects, numbered from 1; the first one is the catalog."""
     out, offsets = b"%PDF-1.4\n", []
     for number, content in enumerate(objects, 1):
         offsets.append(len(out))
@@ -34,7 +34,7 @@ def pdf_of(objects):
 
 
 def endless_pdf():
-    """A page that draws a form, that draws thirty forms, each of which draws thirty."""
+    """A page that draws a form, which draws thirty forms, each of which draws thirty, and so on."""
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>",
                b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
                b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R "

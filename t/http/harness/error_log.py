@@ -1,4 +1,4 @@
-"""Reads nginx's error.log and says which lines no test may leave behind."""
+"""Reads nginx's error.log and finds lines that fail a test."""
 
 import re
 
@@ -10,7 +10,8 @@ _FORBIDDEN = re.compile(
 
 
 class ErrorLog:
-    """error.log of one instance. Lines a test provokes on purpose are allowed one pattern each."""
+    """The error.log of one instance. Each kind of line that a test provokes on purpose needs one
+    allowed pattern."""
 
     def __init__(self, path):
         self._path = path

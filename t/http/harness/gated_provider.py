@@ -1,5 +1,5 @@
-"""A chat-completions provider whose streams stop halfway until the test lets them go on, so that a
-test can have exactly N streams in flight without depending on time."""
+"""A chat-completions provider whose streams stop halfway until the test lets them continue, so that
+a test can have exactly N streams in flight without relying on time."""
 
 import asyncio
 import json
@@ -10,8 +10,8 @@ from .waiting import wait_until
 
 
 class GatedProvider:
-    """Streams `words` one chunk each; waits at the gate after the first `before_gate` of them (None:
-    nowhere). `send_buffer` bounds what the kernel takes off a blocked stream."""
+    """Streams `words`, one per chunk, and waits at the gate after the first `before_gate` of them
+    (None: never). `send_buffer` limits how much of a blocked stream the kernel accepts."""
 
     def __init__(self, words=("one ", "two ", "three "), before_gate=1, send_buffer=None):
         self._words = words
@@ -39,7 +39,7 @@ class GatedProvider:
     def text(self):
         return "".join(self._words)
 
-    # Counters, readable from the test
+    # Counters for tests
 
     @property
     def waiting(self):
@@ -136,7 +136,7 @@ class GatedProvider:
         self._count("_finished", 1)
 
     async def _wait_at_gate(self, reader):
-        """Returns when the gate opens; raises when the client goes away before."""
+        """Returns when the gate opens; raises if the client disconnects before that."""
         self._count("_waiting", 1)
         opened = asyncio.ensure_future(self._gate.wait())
         gone = asyncio.ensure_future(reader.read(1))
@@ -149,7 +149,7 @@ class GatedProvider:
             self._count("_waiting", -1)
             for future in (opened, gone):
                 future.cancel()
-            # A cancelled read holds the reader until it has really ended.
+            # A cancelled read blocks the reader until it has ended.
             await asyncio.gather(opened, gone, return_exceptions=True)
 
     async def _send_delta(self, writer, delta, finish_reason=None):

@@ -1,4 +1,5 @@
-"""A raw HTTP/1.1 client: every byte sent is the test's own, every byte received is checked."""
+"""A raw HTTP/1.1 client: the test chooses every byte that is sent, and every received byte is
+checked."""
 
 import dataclasses
 import json
@@ -17,13 +18,13 @@ class Reply:
     headers: list
     body: bytes = b""
     version: str = "HTTP/1.1"
-    reason: str = ""  # none in HTTP/2
+    reason: str = ""  # empty in HTTP/2
 
     def header_values(self, name):
         return [value for key, value in self.headers if key.lower() == name.lower()]
 
     def header(self, name):
-        """The value of a header that must appear at most once."""
+        """The value of a header that may occur at most once."""
         values = self.header_values(name)
         assert len(values) <= 1, f"{name} appears {len(values)} times: {values}"
         return values[0] if values else None
@@ -42,12 +43,12 @@ class Reply:
 
 
 class ConnectionClosed(Exception):
-    """The peer closed, or reset, before the answer was complete."""
+    """The peer closed or reset the connection before the answer was complete."""
 
 
 def request_bytes(method, target, headers=(), body=None, version="HTTP/1.1"):
-    """A request as bytes. A dict or list body is sent as JSON; Host and Content-Length are added
-    unless given."""
+    """Returns a request as bytes. A dict or list body is sent as JSON; Host and Content-Length are
+    added if missing."""
     headers = list(headers.items() if isinstance(headers, dict) else headers)
     names = {name.lower() for name, _ in headers}
     if isinstance(body, (dict, list)):
@@ -65,7 +66,8 @@ def request_bytes(method, target, headers=(), body=None, version="HTTP/1.1"):
 
 
 class Connection:
-    """One TCP connection. `receive_buffer` bounds the client's window: a slow reader."""
+    """One TCP connection. A small `receive_buffer` limits the client's window, as for a slow
+    reader."""
 
     def __init__(self, port, receive_buffer=None):
         self.socket = socket.socket()
@@ -88,7 +90,7 @@ class Connection:
         self.socket.sendall(data)
 
     def send_split(self, data, size=1):
-        """Sends `size` bytes per segment, so that the server sees every possible cut."""
+        """Sends `size` bytes per segment, so that the server sees every possible split."""
         for start in range(0, len(data), size):
             self.socket.sendall(data[start : start + size])
 
@@ -138,7 +140,7 @@ class Connection:
             return found
 
     def is_closed_by_server(self):
-        """Waits for the server to close; bytes before that are an error."""
+        """Waits until the server closes; fails if bytes arrive before that."""
         return self.read_to_end() == b""
 
     def read_head(self):
@@ -155,7 +157,7 @@ class Connection:
         return Reply(int(status), headers, version=version, reason=reason)
 
     def read_chunk(self):
-        """One chunk of a chunked body; b"" is the last."""
+        """Reads one chunk of a chunked body; b"" is the last one."""
         size = int(self.read_until(b"\r\n").split(b";")[0], 16)
         data = self.read_exactly(size)
         assert self.read_exactly(2) == b"\r\n", "a chunk does not end in CRLF"
@@ -187,7 +189,7 @@ class Connection:
 
 
 def fetch(port, method, target, headers=(), body=None, version="HTTP/1.1"):
-    """One request on a connection of its own."""
+    """Sends one request on a new connection."""
     with Connection(port) as connection:
         connection.request(method, target, headers, body, version)
         return connection.read_reply(method)

@@ -1,4 +1,4 @@
-"""HTTP/2 over cleartext with prior knowledge, on python3-h2."""
+"""HTTP/2 over cleartext with prior knowledge, based on python3-h2."""
 
 import json
 import socket
@@ -15,7 +15,7 @@ _RECEIVE_BYTES = 65536
 
 
 class Http2Connection:
-    """One connection; requests get stream ids, answers are collected per id."""
+    """One connection. Requests return stream ids; answers are collected per id."""
 
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port))
@@ -39,7 +39,7 @@ class Http2Connection:
             self.socket.sendall(data)
 
     def request(self, method, target, headers=(), body=None, end=True):
-        """Sends a request; returns its stream id. With end=False more DATA may follow."""
+        """Sends a request; returns its stream id. With end=False, more DATA may follow."""
         headers = list(headers.items() if isinstance(headers, dict) else headers)
         if isinstance(body, (dict, list)):
             body = json.dumps(body).encode()
@@ -76,7 +76,8 @@ class Http2Connection:
         self._flush()
 
     def receive(self, acknowledge=True):
-        """Handles what one recv brings. Without acknowledge the stream's window is not refilled."""
+        """Handles the data of one recv. Without `acknowledge` the stream's window is not
+        refilled."""
         try:
             data = self.socket.recv(_RECEIVE_BYTES)
         except ConnectionResetError as error:
@@ -110,6 +111,6 @@ class Http2Connection:
 
 
 def fetch(port, method, target, headers=(), body=None):
-    """One request on a connection of its own."""
+    """Sends one request on a new connection."""
     with Http2Connection(port) as connection:
         return connection.read_reply(connection.request(method, target, headers, body))

@@ -1,4 +1,4 @@
-"""An HTTP service that HTTP tools call: it records requests and answers what the test decides."""
+"""A target for HTTP tools: records requests and answers as the test specifies."""
 
 import http.server
 import json
@@ -6,8 +6,8 @@ import threading
 
 
 class HttpService:
-    """`answer(method, path, body)` returns (status, content type, text). `parse` reads the bodies that
-    are recorded."""
+    """`answer(method, path, body)` returns (status, content type, text). `parse` decodes the
+    recorded bodies."""
 
     def __init__(self, answer, parse=json.loads):
         self.requests = []
@@ -41,7 +41,7 @@ class HttpService:
                 pass
 
         class Server(http.server.ThreadingHTTPServer):
-            request_queue_size = 128  # connections of many calls at once
+            request_queue_size = 128  # for many simultaneous calls
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"

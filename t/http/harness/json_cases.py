@@ -1,9 +1,9 @@
-"""What a JSON parser meets sooner or later, by name: texts that RFC 8259 allows, texts that it does
-not, and texts that it leaves to the parser. All are bytes of one value, without what is around it."""
+"""Test cases for JSON parsers, by name: texts that RFC 8259 allows, texts that it forbids, and
+texts that it leaves to the parser. Each is the bytes of one value without any surrounding text."""
 
-# Accepted, with what the standard library's parser reads from them.
+# Must be accepted, with the value that the standard library's parser reads.
 VALID = {
-    # Values by themselves
+    # Single values
     "null": b"null",
     "true": b"true",
     "false": b"false",
@@ -56,7 +56,7 @@ VALID = {
 }
 
 INVALID = {
-    # Cut off, or with too much
+    # Truncated texts and extra characters
     "nothing": b"",
     "space_only": b" \n",
     "open_array": b"[",
@@ -173,7 +173,7 @@ INVALID = {
     "line_comment": b"[1] // one\n",
     "hash_comment": b"[1] # one\n",
     "open_comment": b"[1]/*",
-    # Bytes that are no UTF-8
+    # Bytes that are not UTF-8
     "lone_continuation": b'["\x80"]',
     "sequence_cut_short": b'["\xe2\x82"]',
     "sequence_cut_by_a_quote": b'["\xf0\x9f\x98"]',
@@ -190,7 +190,7 @@ INVALID = {
     "in_a_number": b"[1\xe5]",
 }
 
-# Refused or accepted, and if accepted, no reader is promised the same value.
+# May be rejected or accepted; if accepted, the value may differ between parsers.
 OPEN = {
     "integer_beyond_64_bits": b"[18446744073709551616, -9223372036854775809]",
     "integer_of_many_digits": b"[" + b"9" * 4000 + b"]",
@@ -213,7 +213,7 @@ OPEN = {
     "deep_mixed_and_never_closed": b'[{"":' * 50_000,
 }
 
-# Only the beginning of a text can hold these.
+# These are possible only at the beginning of a text.
 OPEN_BODIES = {
     "byte_order_mark": b"\xef\xbb\xbf{}",
     "byte_order_mark_only": b"\xef\xbb\xbf",

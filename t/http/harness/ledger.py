@@ -1,5 +1,5 @@
-"""A ledger outside of nginx: what was acknowledged is found afterwards exactly once and in order,
-whatever was killed meanwhile."""
+"""A ledger outside of nginx: checks that everything acknowledged is stored exactly once and in
+order, whichever processes were killed meanwhile."""
 
 import threading
 
@@ -10,8 +10,8 @@ from .waiting import wait_until
 
 
 class Writer(threading.Thread):
-    """Appends numbered messages to a thread of its own and stores numbered memories, and notes
-    which of them were acknowledged."""
+    """Appends numbered messages to its own thread, stores numbered memories, and records which of
+    them were acknowledged."""
 
     def __init__(self, service, name):
         super().__init__(name=name)
@@ -25,7 +25,7 @@ class Writer(threading.Thread):
     def run(self):
         try:
             self._write()
-        except Exception as failure:  # of a thread nobody would notice it
+        except Exception as failure:  # a failure in a thread would otherwise go unnoticed
             self.failure = failure
 
     def _write(self):
@@ -79,7 +79,8 @@ def stored_memories(service):
 
 
 def settle(service):
-    """Waits until the service answers again; an owner that failed tries again after seconds."""
+    """Waits until the service answers again; a state server that failed retries only after
+    seconds."""
     wait_until(lambda: service.get("/v1/threads?limit=1").status == 200, "state is served")
 
 
@@ -92,7 +93,7 @@ def judge(service, writers):
         assert len(found) == len(set(found)), "a message is there twice"
         missing = set(writer.messages) - set(found)
         assert not missing, f"acknowledged and gone: {sorted(missing)[:5]}"
-        # Of what was cut off nobody promises when it arrives.
+        # An unacknowledged write may appear later or never, so its position is not checked.
         acknowledged = set(writer.messages)
         in_order = [message for message in found if message in acknowledged]
         assert in_order == writer.messages, "messages are out of order"
@@ -105,7 +106,7 @@ def run_writers(service, count, faults):
     for writer in writers:
         writer.start()
     try:
-        # The storm begins when everybody has been answered once.
+        # The faults begin when every writer has been answered once.
         wait_until(lambda: all(writer.messages for writer in writers), "writers are at work")
         faults(writers)
     finally:
@@ -113,7 +114,7 @@ def run_writers(service, count, faults):
             writer.stop()
         for writer in writers:
             writer.join(environment.PATIENCE)
-        # Whatever else failed, this may be why.
+        # A writer's failure is raised first, because it may be the cause of others.
         for writer in writers:
             if writer.failure is not None:
                 raise writer.failure
@@ -122,7 +123,7 @@ def run_writers(service, count, faults):
 
 
 def progress(writers):
-    """Waits until every writer was acknowledged once more."""
+    """Waits until every writer has had one more acknowledgement."""
     before = [len(writer.messages) for writer in writers]
     wait_until(
         lambda: all(len(writer.messages) > count for writer, count in zip(writers, before)),

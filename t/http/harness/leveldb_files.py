@@ -1,19 +1,19 @@
-"""LevelDB's files as they lie on the disk, for tests that damage one exact place of them. The formats are
-public: doc/table_format.md and doc/log_format.md of LevelDB."""
+"""Parses LevelDB's files on disk, for tests that damage one exact place. The formats are public:
+doc/table_format.md and doc/log_format.md of LevelDB."""
 
 import dataclasses
 import struct
 
 LOG_BLOCK, RECORD_HEAD = 32768, 7
 _FOOTER = 48
-_TRAILER = 5  # of a table's block: one byte for the compression, four for the checksum
+_TRAILER = 5  # per table block: one byte for the compression, four for the checksum
 _SNAPPY = 1
-_SEQUENCE = 8  # behind each key of a table
+_SEQUENCE = 8  # follows each key of a table
 
 
 @dataclasses.dataclass
 class Block:
-    """A data block of a table: where it lies in the file, and the keys of its rows."""
+    """A data block of a table: its position in the file and the keys of its rows."""
 
     offset: int
     size: int
@@ -22,7 +22,7 @@ class Block:
 
 @dataclasses.dataclass
 class Record:
-    """A physical record of a log: where its head lies in the file, and what it holds."""
+    """A physical record of a log: the position of its header in the file, and its content."""
 
     offset: int
     type: int
@@ -99,7 +99,7 @@ def _index(content):
 
 
 def index_block(table):
-    """The place of a table's index: (offset, size)."""
+    """The position of a table's index: (offset, size)."""
     return _index(table.read_bytes())
 
 
@@ -114,7 +114,7 @@ def data_blocks(table):
 
 
 def log_records(log):
-    """All physical records of a log that is whole."""
+    """All physical records of an undamaged log."""
     content = log.read_bytes()
     records, at = [], 0
     while at + RECORD_HEAD <= len(content):

@@ -1,4 +1,5 @@
-"""A client of WS /v1/graph/live: speaks, listens, and keeps what it heard."""
+"""A client of WS /v1/graph/live: sends audio and text, and keeps the events and audio it
+receives."""
 
 import json
 import math
@@ -13,7 +14,7 @@ PIECE = INPUT_RATE // 10 * 2  # 100 ms
 
 LIVE = {"agent": "graphs/live.json:app", "models": {"default": {"provider": "demo"}}}
 
-# The keys that each event has, all of them always.
+# The keys of each event; all of them are always present.
 EVENT_KEYS = {
     "input_transcript": {"text", "finished"},
     "output_transcript": {"text", "finished"},
@@ -29,7 +30,7 @@ EVENT_KEYS = {
 
 
 def speech(seconds, rate=INPUT_RATE):
-    """PCM16 that is loud and changes as a voice does."""
+    """PCM16 audio that is loud and varies like a voice."""
     samples = []
     for i in range(int(seconds * rate)):
         at = i / rate
@@ -43,21 +44,21 @@ def silence(seconds, rate=INPUT_RATE):
 
 
 class LiveClient(WebSocket):
-    """`start` opens the session; events and sound that were read on the way are kept."""
+    """`start` opens the session. Events and audio that are read meanwhile are kept."""
 
     def start(self, prefix="", headers=(), target="/v1/graph/live", **init):
         self.upgrade(prefix + target, **dict(headers))
         return self.start_session(**init)
 
     def start_session(self, **init):
-        """On a socket that is open."""
+        """Starts a session on an open socket."""
         self.events = []
         self.sound = b""
         self.send_json(init)
         return self
 
     def say(self, pcm):
-        """Sound in packets of 100 ms, as fast as the server takes them."""
+        """Sends audio in packets of 100 ms, as fast as the server accepts them."""
         for at in range(0, len(pcm), PIECE):
             self.send(frame(BINARY, pcm[at : at + PIECE]))
 
@@ -65,7 +66,7 @@ class LiveClient(WebSocket):
         self.send_json({"type": "text", "text": text})
 
     def read_event(self):
-        """The next event; sound before it is kept. None: the server closed."""
+        """Returns the next event and keeps audio before it. None: the server has closed."""
         while True:
             received = self.read_frame()
             if received.opcode == BINARY:
@@ -83,7 +84,7 @@ class LiveClient(WebSocket):
                 return event
 
     def read_to(self, kind):
-        """The events up to one of this type."""
+        """Returns the events up to the first one of this type."""
         events = []
         while not events or events[-1]["type"] != kind:
             event = self.read_event()
@@ -95,7 +96,7 @@ class LiveClient(WebSocket):
         return self.read_to("turn_complete")
 
     def read_to_end(self):
-        """The events up to the close."""
+        """Returns the events up to the close."""
         events = []
         while (event := self.read_event()) is not None:
             events.append(event)
@@ -103,7 +104,8 @@ class LiveClient(WebSocket):
 
 
 def begin_session(service, live_provider, **init):
-    """A session, and its first connection to the provider that the test plays."""
+    """Opens a session; returns it and its first connection to the provider, which the test
+    controls."""
     client = LiveClient(service.port).start(**init)
     connection = live_provider.accept()
     connection.accept_setup()
@@ -111,7 +113,7 @@ def begin_session(service, live_provider, **init):
 
 
 def transcript(events, side="output"):
-    """All pieces of one side."""
+    """The transcript of one side, joined."""
     return "".join(e["text"] for e in events if e["type"] == f"{side}_transcript")
 
 
@@ -120,7 +122,7 @@ def types(events):
 
 
 def messages_of(service, thread_id, **other):
-    """Those the thread holds by now; of a thread that is not there, none."""
+    """The thread's messages; empty if the thread does not exist."""
     reply = service.get(f"/v1/threads/{thread_id}/messages", **other)
     return reply.json()["data"]["messages"] if reply.status == 200 else []
 

@@ -1,4 +1,4 @@
-"""A realtime provider that does only what the test tells it: for what no mock can be asked to do."""
+"""A realtime provider that is controlled by the test, for behaviour that mocks do not offer."""
 
 import asyncio
 import base64
@@ -13,7 +13,7 @@ from . import environment
 
 
 class ProviderConnection:
-    """One connection of the server under test, seen from the provider."""
+    """One connection from the server under test, on the provider's side."""
 
     def __init__(self, loop, socket, path, headers):
         self._loop = loop
@@ -26,11 +26,11 @@ class ProviderConnection:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(environment.PATIENCE)
 
     def receive(self):
-        """The next message; None once the connection is over."""
+        """Returns the next message; None when the connection has ended."""
         return self.messages.get(timeout=environment.PATIENCE)
 
     def receive_until(self, key):
-        """The next message that has this key; those before it are dropped."""
+        """Returns the next message that has this key and drops those before it."""
         while True:
             message = self.receive()
             assert message is not None, f"the connection ended before {key}"
@@ -41,7 +41,7 @@ class ProviderConnection:
         self._call(self._socket.send(json.dumps(message)))
 
     def send_bytes(self, message):
-        """As a binary message."""
+        """Sends it as a binary message."""
         self._call(self._socket.send(message))
 
     def close(self, code=1000, reason=""):
@@ -51,10 +51,10 @@ class ProviderConnection:
         self._loop.call_soon_threadsafe(self._socket.transport.abort)
 
     def fall_silent(self):
-        """Reads no more, hence answers no ping."""
+        """Stops reading, so that pings are not answered."""
         self._loop.call_soon_threadsafe(self._socket.transport.pause_reading)
 
-    # Gemini's words
+    # Gemini's protocol
 
     def accept_setup(self):
         setup = self.receive_until("setup")
@@ -83,7 +83,7 @@ class ProviderConnection:
         while self.receive() is not None:
             pass
 
-    # OpenAI's words
+    # OpenAI's protocol
 
     def accept_session(self):
         self.send({"type": "session.created", "session": {}})
@@ -92,7 +92,7 @@ class ProviderConnection:
         return session
 
     def receive_type(self, kind):
-        """The next message of this type; those before it are dropped."""
+        """Returns the next message of this type and drops those before it."""
         while True:
             message = self.receive()
             assert message is not None, f"the connection ended before {kind}"
@@ -100,7 +100,7 @@ class ProviderConnection:
                 return message
 
     def received_sound(self):
-        """The sound of the next message of sound."""
+        """Returns the audio of the next message that has audio."""
         while True:
             message = self.receive_until("realtimeInput")
             if "audio" in message:
@@ -108,8 +108,8 @@ class ProviderConnection:
 
 
 class LiveProvider:
-    """Takes connections; `accept` gives them to the test one by one. `refuse_with` answers further
-    handshakes with an HTTP status."""
+    """Accepts connections; `accept` returns them to the test one by one. `refuse_with` answers
+    further handshakes with an HTTP status."""
 
     def __init__(self):
         self._loop = asyncio.new_event_loop()
@@ -177,7 +177,8 @@ class LiveProvider:
         self._thread.join()
 
     async def _end(self):
-        # A server that closes waits for each of its clients; some tests leave one that hears nothing.
+        # A closing server waits for each of its clients, and some tests leave one that does not
+        # answer.
         for socket in self._sockets:
             socket.transport.abort()
         self._server.close()

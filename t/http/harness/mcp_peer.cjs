@@ -1,4 +1,4 @@
-// An MCP server made with the protocol's own SDK, of both eras:
+// An MCP server built with the protocol's own SDK, for both eras (stateless and with sessions):
 //   node mcp_peer.cjs '{"eras": ["stateless", "session"], "events": true, "issuer": "http://…"}'
 // `events`: streams of sessions have event ids and can be resumed. `issuer`: it wants tokens of that
 // authorization server, which it asks about each of them (RFC 7662). `asksBeside`: in a session it
@@ -71,7 +71,8 @@ function buildServer({ era }) {
   if (grown) addGrown();
   server.registerTool('grow', { description: 'Adds a tool.' }, async () => {
     grown = true;
-    // In a session the server itself tells of its tools, else whoever serves the subscriptions.
+    // In a session the server itself announces changed tools; without one, the handler of
+    // subscriptions does.
     if (era === 'session') {
       addGrown();
       server.sendToolListChanged();
@@ -151,7 +152,7 @@ function makeHandler() {
   };
 }
 
-// The reply to a request that has no good token; undefined: it has one.
+// Returns the refusal of a request without a valid token; undefined if the token is valid.
 async function refuse(request) {
   const { origin, pathname } = new URL(request.url);
   const metadata = '/.well-known/oauth-protected-resource/mcp';

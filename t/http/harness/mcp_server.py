@@ -1,4 +1,4 @@
-"""Launches a third party's MCP server, on the Node pinned in t/package-lock.json."""
+"""Starts a third-party MCP server on the Node pinned in t/package-lock.json."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from .waiting import wait_until
 
 
 class McpServer:
-    """The reference server with every feature of the protocol, over streamable HTTP."""
+    """The reference server, which has every feature of the protocol, over streamable HTTP."""
 
     def __init__(self, directory, port):
         self.port = port
@@ -51,7 +51,7 @@ class McpServer:
 
 
 class McpPeer:
-    """A server made with the protocol's SDK, of both eras unless `options` say otherwise."""
+    """A server built with the protocol's SDK, for both eras unless `options` restrict it."""
 
     PROGRAM = pathlib.Path(__file__).with_name("mcp_peer.cjs")
     ENVIRONMENT = {"NODE_PATH": str(environment.NODE_MODULES)}
@@ -76,7 +76,8 @@ class McpPeer:
 
     @classmethod
     def program(cls, **options):
-        """The keys of a graph's MCP server that is this one, over standard input and output."""
+        """The keys that configure this server, over standard input and output, as a graph's MCP
+        server."""
         return {
             "command": str(mock_provider.node()),
             "args": [str(cls.PROGRAM), json.dumps({"stdio": True} | options)],
@@ -93,7 +94,7 @@ class McpPeer:
         return self._log.read_text(errors="replace")
 
     def requests(self, method=None):
-        """The headers of each request that came, of one HTTP method."""
+        """Returns the headers of each received request of one HTTP method."""
         lines = re.findall(r"^(GET|POST|DELETE) (\{.*\})$", self.log, re.M)
         return [json.loads(headers) for verb, headers in lines if method in (None, verb)]
 

@@ -1,4 +1,4 @@
-"""Messages as requests send and answers show them."""
+"""Messages in the form that requests and answers use."""
 
 
 def user(text, **fields):

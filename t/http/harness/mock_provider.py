@@ -1,4 +1,4 @@
-"""Launches the third party's mock of model providers, on the Node pinned in t/package-lock.json."""
+"""Starts a third-party mock of model providers on the Node pinned in t/package-lock.json."""
 
 import json
 import pathlib
@@ -19,8 +19,9 @@ def node():
 
 
 class MockProvider:
-    """One running mock. `fixtures` is a list of {"match": ..., "response": ...}; `options` are the
-    program's own: latency=5, chunk_size=4, chaos_drop=1.0, chaos_malformed=..., strict=True."""
+    """One running mock. `fixtures` is a list of {"match": ..., "response": ...}; `options` are
+    those of the program: latency=5, chunk_size=4, chaos_drop=1.0, chaos_malformed=...,
+    strict=True."""
 
     def __init__(self, directory, fixtures, **options):
         directory.mkdir(parents=True, exist_ok=True)
@@ -51,7 +52,7 @@ class MockProvider:
 
     @property
     def program(self):
-        """The Node that really runs."""
+        """The path of the Node binary that is running."""
         return pathlib.Path(f"/proc/{self._process.pid}/exe").resolve()
 
     @property
@@ -59,7 +60,7 @@ class MockProvider:
         return f"http://127.0.0.1:{self.port}/v1"
 
     def requests(self):
-        """What the mock received so far, oldest first."""
+        """The requests that the mock has received, oldest first."""
         return http1.fetch(self.port, "GET", "/__aimock/journal").json()
 
     def set_chaos(self, **rates):

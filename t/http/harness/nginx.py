@@ -1,4 +1,4 @@
-"""One nginx instance of a test: its folder, its processes, its log."""
+"""One nginx instance of a test: its folder, its processes and its log."""
 
 import contextlib
 import os
@@ -11,12 +11,12 @@ from . import environment, processes, sanitizer
 from .error_log import ErrorLog
 from .waiting import wait_until
 
-# A test run as root serves as somebody else, as an installed nginx does.
+# If the tests run as root, workers run as another user, as in an installed nginx.
 WORKER_USER = "nobody"
 
 
 class Nginx:
-    """Owns everything below `directory`. Configuration is rewritten freely between reloads."""
+    """Owns everything below `directory`. The configuration may be rewritten between reloads."""
 
     def __init__(self, directory, configuration):
         self.directory = pathlib.Path(directory)
@@ -41,7 +41,7 @@ class Nginx:
         (self.directory / "conf" / "nginx.conf").write_text(configuration)
 
     def write(self, name, content):
-        """Writes a file beside nginx.conf and returns its path."""
+        """Writes a file next to nginx.conf and returns its path."""
         path = self.directory / "conf" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, bytes):
@@ -51,7 +51,7 @@ class Nginx:
         return path
 
     def run(self, *arguments, extra_environment=None):
-        """Runs the nginx binary on this configuration; returns (exit code, what it printed)."""
+        """Runs the nginx binary with this configuration; returns (exit code, output)."""
         command = [environment.NGINX_BINARY, "-p", f"{self.directory}/", "-c", "conf/nginx.conf"]
         if os.getuid() == 0:
             command += ["-g", f"user {WORKER_USER} nogroup;"]
@@ -74,13 +74,13 @@ class Nginx:
         return kept | sanitizer.variables(self.directory / "logs") | (extra or {})
 
     def test_configuration(self, extra_environment=None):
-        """nginx -t; returns (accepted, what it printed)."""
+        """Runs nginx -t; returns (accepted, output)."""
         code, printed = self.run("-t", extra_environment=extra_environment)
         return code == 0, printed
 
     def refusal(self):
-        """What nginx -t prints about a configuration that it refuses."""
-        self.error_log.allow(r"\[emerg\]")  # newer nginx also writes it there
+        """Returns the output of nginx -t for a configuration that it rejects."""
+        self.error_log.allow(r"\[emerg\]")  # newer versions of nginx also log it there
         accepted, printed = self.test_configuration()
         assert not accepted, printed
         return printed
@@ -92,7 +92,7 @@ class Nginx:
         code, printed = self.run(extra_environment=extra_environment)
         if code != 0:
             raise AssertionError(f"nginx did not start:\n{printed}\n{self.error_log.text()}")
-        # The pid file of Debian's nginx is there before the daemon has left our own session.
+        # Debian's nginx writes the pid file before the daemon has left our session.
         master = self.master_pid
         wait_until(lambda: os.getsid(master) == master, "the daemon has a session of its own")
         self.session = master
@@ -133,7 +133,7 @@ class Nginx:
         return [process for process in self.processes() if "cache manager" in process.title]
 
     def cache_manager(self):
-        """The only one; while one replaces another this waits until that is over."""
+        """The only cache manager; while one replaces another, waits until that is complete."""
 
         def settled():
             running = self.cache_managers()
@@ -141,7 +141,7 @@ class Nginx:
 
         return wait_until(settled, "one cache manager runs")
 
-    # A service with a state knows more; see Service.
+    # Overridden by services with a state; see Service.
 
     def state_terms(self):
         return 0
@@ -150,7 +150,7 @@ class Nginx:
         pass
 
     def wait_for_workers(self, other_than=()):
-        """Waits until the configured number of new workers runs; returns their pids."""
+        """Waits until the configured number of new workers is running; returns their pids."""
         wanted = self._configured_workers()
 
         def ready():
@@ -170,8 +170,8 @@ class Nginx:
         os.kill(pid or self.master_pid, number)
 
     def reload(self):
-        """HUP; returns when new workers run, the old ones accept nothing any more, and the new cache
-        manager, if there is one, has taken over from the old one."""
+        """Sends HUP; returns when new workers are running, the old ones accept no more connections,
+        and the new cache manager, if there is one, has taken over from the old one."""
         old = {process.pid for process in self.workers()}
         before = self.state_terms()
         self.signal(signal.SIGHUP)
@@ -183,7 +183,8 @@ class Nginx:
         return fresh
 
     def refused_reload(self):
-        """HUP with a configuration nginx must refuse; returns the lines it logged about it."""
+        """Sends HUP with a configuration that nginx must reject; returns the lines that it logs
+        about it."""
         before = self.error_log.text()
         self.signal(signal.SIGHUP)
         wait_until(
@@ -192,13 +193,13 @@ class Nginx:
         return [line for line in self.error_log.text()[len(before) :].splitlines() if "[emerg]" in line]
 
     def kill(self, pid):
-        """kill -9 of one process; returns when it has gone."""
+        """Kills one process (kill -9); returns when it has exited."""
         os.kill(pid, signal.SIGKILL)
         wait_until(lambda: not processes.is_alive(pid), f"process {pid} has gone")
 
     def kill_all(self):
-        """kill -9 of everything, the master first: it would replace the others. Some go by
-        themselves when another does."""
+        """Kills all processes (kill -9), the master first because it would replace the others. Some
+        exit by themselves when another one does."""
         while running := self.masters() or self.processes():
             for process in running:
                 with contextlib.suppress(ProcessLookupError):
@@ -206,7 +207,8 @@ class Nginx:
         (self.directory / "logs" / "nginx.pid").unlink(missing_ok=True)
 
     def kill_worker(self, victim=None):
-        """kill -9 of one worker, by its pid or any; returns when the master has replaced it."""
+        """Kills one worker (kill -9), by its pid or any; returns when the master has replaced
+        it."""
         before = {process.pid for process in self.workers()}
         victim = victim or min(before)
         self.error_log.allow(rf"worker process {victim} exited on signal 9")
@@ -215,7 +217,8 @@ class Nginx:
         return victim
 
     def upgrade(self):
-        """USR2, then QUIT of the old master: the new binary takes over. Returns the new master."""
+        """Sends USR2, then QUIT to the old master, so that the new binary takes over. Returns the
+        new master."""
         old = self.master_pid
         before = self.state_terms()
         self.signal(signal.SIGUSR2, old)
@@ -231,22 +234,23 @@ class Nginx:
         return new
 
     def quit(self):
-        """QUIT: graceful."""
+        """Stops gracefully (QUIT)."""
         self._end(signal.SIGQUIT)
 
     def stop(self):
-        """TERM: fast."""
+        """Stops fast (TERM)."""
         self._end(signal.SIGTERM)
 
     def _children_that_try(self):
-        """Those of a master that try a configuration: called masters too, but in no pid file."""
+        """Children of a master that validate a configuration. Their title is that of a master, but
+        they are in no pid file."""
         masters = self.masters()
         parents = {master.pid for master in masters}
         known = (self._read_pid(), self._read_pid("nginx.pid.oldbin"))
         return [one for one in masters if one.parent in parents and one.pid not in known]
 
     def _end(self, number):
-        # Ended by a signal, such a child would report a graph that crashes.
+        # If a signal ended such a child, nginx would report a graph that crashes.
         wait_until(lambda: not self._children_that_try(), "no configuration is being tried")
         for master in self.masters():
             with contextlib.suppress(ProcessLookupError):
@@ -256,8 +260,8 @@ class Nginx:
         wait_until(lambda: not self.processes(), "all processes of nginx have gone")
 
     def wait_for_log(self, pattern, count=1):
-        """Waits until error.log has so many lines with the pattern; returns all of them. What a
-        process logs may come after its answer to a request."""
+        """Waits until error.log has `count` lines with the pattern; returns all of them. A process
+        may log after it has answered a request."""
 
         def logged():
             lines = self.error_log.lines(pattern)
@@ -265,10 +269,10 @@ class Nginx:
 
         return wait_until(logged, f"{pattern!r} is logged")
 
-    # Verdict
+    # Final checks
 
     def close(self):
-        """Stops what still runs and returns everything that is wrong with how it behaved."""
+        """Stops what is still running and returns all problems that were found."""
         problems = []
         if self.processes():
             self.stop()

@@ -1,5 +1,5 @@
-"""The service's own description of itself, as a source of checks: schemas for answers, and request
-bodies that are right or wrong by it."""
+"""Checks based on the service's OpenAPI document: schemas for answers, and valid or invalid request
+bodies."""
 
 import copy
 import random
@@ -17,7 +17,7 @@ class OpenApi:
         self.document = document
 
     def operations(self):
-        """(method, path, operation) of each."""
+        """Yields (method, path, operation) of each operation."""
         for path, item in self.document["paths"].items():
             for method, operation in item.items():
                 yield method.upper(), path, operation
@@ -34,7 +34,7 @@ class OpenApi:
         return jsonschema.Draft202012Validator(schema | {"components": self.document["components"]})
 
     def check_answer(self, method, path, reply):
-        """The reply's body is what the document says about this operation."""
+        """Checks that the reply's body matches what the document describes for this operation."""
         responses = self.document["paths"][path][method.lower()]["responses"]
         described = responses.get(str(reply.status)) or responses[f"{reply.status // 100}XX"]
         content = self.resolve(described)["content"]
@@ -51,7 +51,8 @@ class OpenApi:
 
 
 class Generator:
-    """Values for schemas, from one seed: mostly right ones, and changed ones that mostly are not."""
+    """Generates values for schemas from one seed: mostly valid ones, and changed ones that are
+    mostly invalid."""
 
     def __init__(self, openapi, seed):
         self.openapi = openapi
@@ -74,7 +75,7 @@ class Generator:
         return getattr(self, f"_{kind}", self._anything)(schema, depth)
 
     def changed(self, value):
-        """A copy with one place replaced, removed or repeated."""
+        """Returns a copy with one place replaced, removed or repeated."""
         value = copy.deepcopy(value)
         places = list(_places(value))
         if not places:

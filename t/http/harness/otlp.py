@@ -1,6 +1,6 @@
-"""Checks an export request of OTLP/HTTP against the public JSON mapping, strictly: opentelemetry-proto
-1.x in the JSON form of protocol buffers, ids in hex digits, enumerations as numbers, 64-bit integers
-as text, no unknown fields."""
+"""Strict check of OTLP/HTTP export requests against the public JSON mapping: opentelemetry-proto
+1.x in the JSON form of protocol buffers, ids in hex digits, enumerations as numbers, 64-bit
+integers as text, no unknown fields."""
 
 import re
 
@@ -126,7 +126,8 @@ def _plain_attributes(message):
 
 
 def read_spans(body):
-    """Checks an export request; returns its spans, attributes made plain, each with its resource's."""
+    """Checks an export request; returns its spans with plain attributes, including those of the
+    resource."""
     _request(body)
     spans = []
     for resource_spans in body["resourceSpans"]:

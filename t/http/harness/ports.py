@@ -1,4 +1,5 @@
-"""Free TCP ports below the kernel's ephemeral range, where no outgoing connection can take them."""
+"""Free TCP ports below the kernel's ephemeral range, so that outgoing connections cannot use
+them."""
 
 import os
 import random
@@ -11,16 +12,16 @@ _random = random.Random(os.getpid())
 
 
 def free_port():
-    """A port of 127.0.0.1 where nobody listens. It is never given twice by this process, nor to
-    another test run on this machine while the test goes on, whether something listens on it or not."""
+    """Returns an unused port of 127.0.0.1. This process never returns it again, and no other test
+    run on this machine gets it while this one is running, whether or not a server listens on it."""
     for _ in range(1000):
         port = _random.randint(_FIRST, _LAST)
         if port in _given:
             continue
         reservation = socket.socket()
         try:
-            # Exclusive, as it does not share the address yet. From then on servers may listen beside
-            # it, as they all share theirs, while another reservation fails.
+            # The bind is exclusive, because SO_REUSEADDR is not set yet. It is set afterwards: then
+            # servers, which all set it, may listen on the port, while another reservation fails.
             reservation.bind(("127.0.0.1", port))
         except OSError:
             reservation.close()
@@ -33,6 +34,6 @@ def free_port():
 
 
 def release_ports():
-    """Ends all reservations, when the servers of a test have gone."""
+    """Ends all reservations. Call when the servers of a test have stopped."""
     while _reserved:
         _reserved.popitem()[1].close()

@@ -1,5 +1,5 @@
-"""What /proc says about the processes of one nginx. Its daemon starts a session, which workers,
-helpers and an upgraded binary all inherit: the session is the identity of an instance."""
+"""Reads the processes of one nginx from /proc. Its daemon starts a session, which workers, helpers
+and an upgraded binary inherit, so the session identifies an instance."""
 
 import ctypes
 import dataclasses
@@ -13,8 +13,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def adopt_orphans():
-    """Makes this process the parent of processes whose own parent has gone, so that it can reap
-    them; otherwise a dead one would look alive for as long as nobody does."""
+    """Makes this process the parent of orphaned processes, so that it can reap them; otherwise a
+    dead process would still look alive."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -31,13 +31,13 @@ class Process:
 
 
 def _stat(path):
-    """(state, parent, process group, session) of a process or thread."""
+    """Returns (state, parent, process group, session) of a process or thread."""
     state, parent, group, session = path.read_text().rpartition(")")[2].split()[:4]
     return state, int(parent), int(group), int(session)
 
 
 def _read(pid, reap=False):
-    """None for a process that is dead, which is then reaped if it is ours to reap."""
+    """Returns None for a dead process, after reaping it if it is a child of ours."""
     folder = pathlib.Path("/proc") / str(pid)
     try:
         state, parent, _, session = _stat(folder / "stat")
@@ -63,8 +63,8 @@ def is_alive(pid):
 
 
 def freeze(pid):
-    """SIGSTOP; returns when every thread stands still. Just sent, the signal may reach the process
-    after an answer that the test wants to prevent."""
+    """Sends SIGSTOP; returns when every thread is stopped. Without waiting, the signal might take
+    effect only after an answer that the test wants to prevent."""
     os.kill(pid, signal.SIGSTOP)
     threads = pathlib.Path("/proc") / str(pid) / "task"
     wait_until(
@@ -78,8 +78,8 @@ def thaw(pid):
 
 
 def in_session(session):
-    """The living processes of a session, lowest pid first. Only those of the session are reaped: the
-    exit codes of a test's other children are its own to collect."""
+    """Returns the living processes of a session, lowest pid first. Only those of the session are
+    reaped, because a test collects the exit codes of its other children itself."""
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit() and _session_of(int(entry)) == session:
@@ -97,8 +97,9 @@ def _session_of(pid):
 
 
 def resident_bytes(pid):
-    """Memory that the process has written to, swapped out or not. Pages of files are not counted: how
-    many of them are its own depends on what other processes of the machine begin and end."""
+    """Returns the memory in bytes that the process has written to, swapped out or not. Pages of
+    files are not counted: how many of them count as private depends on other processes of the
+    machine."""
     sizes = {}
     for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
         name, size, _ = line.split()
@@ -118,11 +119,11 @@ def descriptors(pid):
 
 
 def open_files(pid):
-    """What the descriptors of a process refer to."""
+    """Returns the targets of a process's descriptors."""
     targets = []
     for entry in os.listdir(f"/proc/{pid}/fd"):
         try:
             targets.append(os.readlink(f"/proc/{pid}/fd/{entry}"))
-        except FileNotFoundError:  # closed meanwhile
+        except FileNotFoundError:  # it was closed meanwhile
             pass
     return targets

@@ -1,4 +1,4 @@
-"""A real redis-server of a test, on a port of its own and without persistence."""
+"""A real redis-server on its own port, without persistence."""
 
 import socket
 import subprocess
@@ -16,7 +16,8 @@ class RedisServer:
 
     @property
     def url(self):
-        """For services that wait for each answer: a loaded machine's may take its time."""
+        """For services that wait for each answer; the timeout is long enough for a loaded
+        machine."""
         return f"{self.impatient_url}?timeout_ms=60000"
 
     @property
@@ -43,7 +44,7 @@ class RedisServer:
             return False
 
     def ask(self, *words):
-        """The answer to one command: a text, a number, or None."""
+        """Returns the answer to one command: a text, a number, or None."""
         with socket.create_connection(("127.0.0.1", self.port)) as connection:
             connection.sendall(" ".join(words).encode() + b"\r\n")
             answer = connection.makefile("rb")
@@ -61,7 +62,7 @@ class RedisServer:
             self._process.wait()
 
     def freeze(self):
-        """It keeps its connections and answers nothing."""
+        """Stops the server: it keeps its connections but does not answer."""
         processes.freeze(self._process.pid)
 
     def thaw(self):

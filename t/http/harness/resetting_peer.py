@@ -1,5 +1,5 @@
-"""An HTTP server behind something that forgets kept connections: from a moment that the test chooses,
-requests on them are read and reset."""
+"""An HTTP server that resets kept connections: from a moment that the test chooses, requests on
+them are read and then reset."""
 
 import http.server
 import socket
@@ -8,8 +8,8 @@ import threading
 
 
 class ResettingPeer:
-    """`answer(method, path, body)` returns (content type, bytes). `resets` says which requests get a
-    reset: "none", those on "kept" connections (which have had an answer), or "all"."""
+    """`answer(method, path, body)` returns (content type, bytes). `resets` selects the requests
+    that are reset: "none", those on "kept" connections (which have had an answer), or "all"."""
 
     def __init__(self, answer):
         self.resets = "none"
@@ -48,7 +48,7 @@ class ResettingPeer:
             daemon_threads = True
 
             def shutdown_request(self, request):
-                self.close_request(request)  # without an orderly end before the reset
+                self.close_request(request)  # no orderly shutdown before the reset
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self.host = f"127.0.0.1:{self._server.server_address[1]}"
@@ -58,13 +58,13 @@ class ResettingPeer:
 
     @property
     def requests(self):
-        """(method, path) of each request, those that were reset included."""
+        """(method, path) of each request, including those that were reset."""
         with self._lock:
             return list(self._requests)
 
     def hold_until(self, count):
-        """The next `count` requests are answered when all of them are there, so that a client needs as
-        many connections, and keeps them."""
+        """Answers the next `count` requests only when all of them have arrived, so that a client
+        needs as many connections and keeps them."""
         with self._lock:
             self._expected = len(self._requests) + count
 

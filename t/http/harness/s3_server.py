@@ -1,4 +1,4 @@
-"""Launches the third party's S3 server, on the Node pinned in t/package-lock.json."""
+"""Starts a third-party S3 server on the Node pinned in t/package-lock.json."""
 
 import signal
 import socket

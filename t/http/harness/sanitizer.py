@@ -1,21 +1,22 @@
-"""Options of the sanitizer runtimes and the reports they leave."""
+"""Options and reports of the sanitizer runtimes."""
 
 import pathlib
 import re
 
 from . import environment
 
-# Said once by each process that switches stacks; Boost.Context tells the sanitizer of each switch.
+# Printed once by each process that switches stacks. It is harmless: Boost.Context reports each
+# switch to the sanitizer.
 _NOTE_ON_FIBERS = re.compile(r"==\d+==WARNING: ASan doesn't fully support makecontext.*")
 _SUPPRESSIONS = pathlib.Path(__file__).resolve().parent
 
 
 def variables(directory):
-    """Environment of an nginx whose sanitizer reports go to files in `directory`."""
+    """Environment variables that make nginx's sanitizer reports go to files in `directory`."""
     log = f"log_path='{directory}/sanitizer'"
     if environment.SANITIZER == "address":
         return {
-            # Every dynamic module defines ngx_modules; nginx looks them up by dlsym.
+            # Every dynamic module defines ngx_modules; nginx finds each one with dlsym.
             "ASAN_OPTIONS": f"detect_odr_violation=0:detect_stack_use_after_return=1:{log}",
             "LSAN_OPTIONS": f"suppressions='{_SUPPRESSIONS}/leak.suppress':print_suppressions=0",
             "UBSAN_OPTIONS": f"print_stacktrace=1:{log}",

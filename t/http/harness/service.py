@@ -1,4 +1,4 @@
-"""An nginx that serves an agent, and shorthands for talking to it."""
+"""An nginx that serves an agent, with helpers for requests."""
 
 import json
 
@@ -11,7 +11,8 @@ from .waiting import wait_until
 
 
 class Service(Nginx):
-    """service.json is `settings`; the keyword arguments shape nginx.conf (see configuration)."""
+    """`settings` becomes service.json; the keyword arguments change nginx.conf (see
+    configuration)."""
 
     def __init__(self, directory, settings, *, http2=False, prefix="/", **configuration):
         self.port = free_port()
@@ -22,7 +23,8 @@ class Service(Nginx):
         self.write_settings(settings)
 
     def link_graphs(self):
-        """graphs/ beside service.json: every sample graph, declarative and compiled."""
+        """Creates graphs/ next to service.json with every sample graph, declarative and
+        compiled."""
         graphs = self.directory / "conf" / "graphs"
         graphs.mkdir(exist_ok=True)
         for file in [*environment.GRAPH_DOCUMENTS.glob("*.json"), *environment.GRAPHS.glob("*.so")]:
@@ -33,11 +35,11 @@ class Service(Nginx):
         self.write("service.json", text)
 
     def reshape(self, **configuration):
-        """Rewrites nginx.conf with other arguments; takes effect at the next reload or start."""
+        """Rewrites nginx.conf with other arguments. Takes effect at the next reload or start."""
         self._shape |= configuration
         self.configure(service_configuration(self.port, **self._shape))
 
-    # State: a request that comes while no process serves it waits for some seconds only.
+    # State: a request that arrives while no process serves the state waits only some seconds.
 
     def _keeps_state(self):
         try:
@@ -52,7 +54,7 @@ class Service(Nginx):
         return kind("checkpointer") != "none" or kind("store") not in (None, "none")
 
     def state_terms(self):
-        """How often a process has begun to serve the state, or has found that it cannot be served."""
+        """Counts how often a process has begun to serve the state, or has found that it cannot."""
         return len(self.error_log.lines(r"owns the state of|state of .* is not available"))
 
     def wait_for_state(self, before):
@@ -74,7 +76,7 @@ class Service(Nginx):
         return http1.Connection(self.port, **other)
 
     def invoke(self, text, **fields):
-        """POST /v1/graph/invoke with one user message; `fields` are further keys of the body."""
+        """POST /v1/graph/invoke with one user message; `fields` are additional keys of the body."""
         return self.post("/v1/graph/invoke", invocation(text, **fields))
 
     def stream(self, text, *, headers=(), version="HTTP/1.1", receive_buffer=None, **fields):
@@ -89,6 +91,6 @@ class Service(Nginx):
 
 
 def invocation(text, **fields):
-    """The body of invoke and stream with one user message."""
+    """The body of an invoke or stream request with one user message."""
     message = {"role": "user", "content": [{"type": "text", "text": text}]}
     return {"messages": [message]} | fields

@@ -1,5 +1,5 @@
-"""A connection to Redis that takes its time: what it is given goes on a moment later. It is a process
-of its own, since what the tests do meanwhile must not make it slower still."""
+"""A proxy to Redis that delays all data. It is a separate process, so that the tests' own work does
+not delay it further."""
 
 import asyncio
 import subprocess

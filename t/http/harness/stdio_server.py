@@ -1,5 +1,5 @@
-"""An MCP server over standard input and output that misbehaves as its first argument says. A test
-runs it as a program; it needs nothing but Python."""
+"""An MCP server over standard input and output whose first argument selects how it misbehaves.
+Tests run it as a program; it needs only Python."""
 
 import json
 import os
@@ -48,11 +48,11 @@ def call(name, arguments):
         print("this is no message", flush=True)
     if MODE == "endless" and not grown:
         grown = True
-        if os.fork() == 0:  # of our process group
+        if os.fork() == 0:  # in our process group
             while True:
                 os.write(2, b"without end\n" * 4096)
     if MODE == "large":
-        for _ in range(1024):  # a gigabyte in one line, or as much of it as anybody reads
+        for _ in range(1024):  # a gigabyte in one line, or as much of it as is read
             sys.stdout.write("x" * (1 << 20))
     if MODE == "asks":
         send({"id": "q1", "method": "roots/list"})
@@ -77,14 +77,15 @@ def discover():
 
 
 def check_meta(params):
-    """Each request of the era without sessions says its revision and what the client can do."""
+    """Checks that each stateless request contains its protocol version and the client's
+    capabilities."""
     meta = params["_meta"]
     assert meta["io.modelcontextprotocol/protocolVersion"] == STATELESS, meta
     assert isinstance(meta["io.modelcontextprotocol/clientCapabilities"], dict), meta
 
 
 def answer(request):
-    """Fields of the reply; None: there is none."""
+    """Returns the fields of the reply; None: no reply."""
     global subscription
     method, params = request["method"], request.get("params", {})
     if MODE == "stateless" and method != "notifications/cancelled":

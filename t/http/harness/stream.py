@@ -1,4 +1,4 @@
-"""Reads an NDJSON stream line by line and remembers when each line arrived."""
+"""Reads an NDJSON stream line by line and records when each line arrived."""
 
 import dataclasses
 import json
@@ -16,7 +16,7 @@ class Line:
 
 
 class Stream:
-    """A streamed answer, read at the test's own pace."""
+    """A streamed answer that is read at the test's own pace."""
 
     def __init__(self, port, target, body, headers=(), version="HTTP/1.1", receive_buffer=None):
         self.connection = Connection(port, receive_buffer=receive_buffer)
@@ -34,7 +34,8 @@ class Stream:
         return self.reply
 
     def read_line(self):
-        """The next line, or None at the regular end of the body. A cut raises ConnectionClosed."""
+        """Returns the next line, or None at the regular end of the body. A truncated body raises
+        ConnectionClosed."""
         if self.reply is None:
             self.read_head()
         while not self._ready:
@@ -63,7 +64,7 @@ class Stream:
         raise AssertionError(f"the stream ended without {event}")
 
     def is_whole(self):
-        """Reads the rest; true when the body ended as it should."""
+        """Reads the rest; returns true if the body ended correctly."""
         try:
             self.read_all()
         except ConnectionClosed:
@@ -71,7 +72,8 @@ class Stream:
         return self.complete
 
     def ended_with_done(self):
-        """Reads the rest; true when the body is whole and its last chunk says that the run is done."""
+        """Reads the rest; returns true if the body is complete and its last chunk has the status
+        "done"."""
         return self.is_whole() and bool(self.lines) and is_done(self.lines[-1].value)
 
     def final_text(self):

@@ -1,10 +1,10 @@
-"""An agent with tools, as a document, and what the mock answers so that it calls them."""
+"""An agent with tools as a declarative graph, and fixtures of the mock that call them."""
 
 import json
 
 
 def tool_graph(**tools_node):
-    """The document `app`: an agent MAIN and its node TOOLS with these keys."""
+    """The graph `app`: an agent MAIN and its node TOOLS with these keys."""
     return {
         "app": {
             "nodes": [
@@ -25,7 +25,7 @@ def tool_graph(**tools_node):
 
 
 def asks(text, *calls, id_prefix="call"):
-    """Fixtures of the mock: to `text` it answers with these calls, and to their results "done"."""
+    """Fixtures of the mock: it answers `text` with these calls, and their results with "done"."""
     tool_calls = [
         {"name": name, "arguments": json.dumps(arguments), "id": f"{id_prefix}_{index}"}
         for index, (name, arguments) in enumerate(calls)

@@ -14,7 +14,7 @@ def part(name, data, filename=None, content_type=None):
 
 
 def form(*parts, boundary=_BOUNDARY):
-    """(headers, body) of a form of these parts."""
+    """Returns (headers, body) of a form with these parts."""
     body = b"".join(b"--" + boundary.encode() + b"\r\n" + one + b"\r\n" for one in parts)
     headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
     return headers, body + f"--{boundary}--\r\n".encode()
@@ -25,13 +25,13 @@ def file_form(data, filename="file.bin", content_type="application/octet-stream"
 
 
 def upload(service, data, filename="file.bin", content_type="application/octet-stream", headers=()):
-    """The reply to the upload of one file."""
+    """Uploads one file; returns the reply."""
     own, body = file_form(data, filename, content_type)
     return service.post("/v1/files/upload", body, headers=[*own.items(), *headers])
 
 
 def uploaded(service, data, *arguments, **options):
-    """The file record of a successful upload."""
+    """Uploads one file, which must succeed; returns its record."""
     reply = upload(service, data, *arguments, **options)
     assert reply.status == 200, reply.text
     return reply.json()["data"]

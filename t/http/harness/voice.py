@@ -1,4 +1,4 @@
-"""A synthetic voice: words as a person's microphone gives them, PCM16 at 16 kHz."""
+"""Synthetic speech in the form of microphone audio: PCM16 at 16 kHz."""
 
 import array
 import functools
@@ -17,7 +17,7 @@ def _run(*command):
 
 @functools.cache
 def spoken(text, voice="en", noise=0.0):
-    """`noise`: how loud the room is, 1.0 being the loudest there is."""
+    """`noise`: loudness of the background noise; 1.0 is the maximum."""
     with tempfile.TemporaryDirectory(prefix="agent-graph-") as folder:
         words, room = f"{folder}/words.wav", f"{folder}/room.wav"
         _run("espeak-ng", "-v", voice, "-w", words, text)

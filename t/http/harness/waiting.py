@@ -1,4 +1,4 @@
-"""Waiting for a condition with a deadline; the only place where the harness sleeps."""
+"""Waits for conditions with a deadline. This is the only place where the harness sleeps."""
 
 import time
 
@@ -8,8 +8,8 @@ _POLL_INTERVAL = 0.01
 
 
 def wait_until(condition, what, timeout=0):
-    """Returns the first truthy value of condition(); fails once that has taken too long. `what`
-    completes the sentence "still waiting until ...". `timeout`, in seconds, is for work that may take
+    """Returns the first truthy value of condition(); fails if that takes too long. `what` completes
+    the sentence "still waiting until ...". `timeout`, in seconds, is for work that may take
     longer than environment.PATIENCE; a shorter one has no effect."""
     patience = max(environment.PATIENCE, timeout * environment.TIME_SCALE)
     deadline = time.monotonic() + patience

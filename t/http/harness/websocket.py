@@ -1,5 +1,5 @@
-"""A raw RFC 6455 client: every frame sent is the test's own, right or wrong, and every frame
-received is checked."""
+"""A raw RFC 6455 client: the test chooses every frame that is sent, valid or not, and every
+received frame is checked."""
 
 import dataclasses
 import json
@@ -14,7 +14,7 @@ _MASK = bytes.fromhex("37fa213d")
 
 
 def handshake_headers(**changed):
-    """The headers of a good handshake; a keyword replaces one, None leaves it out. Underscores
+    """Returns the headers of a valid handshake. A keyword replaces one, None omits it; underscores
     stand for hyphens."""
     headers = {
         "Upgrade": "websocket",
@@ -30,7 +30,7 @@ def handshake_headers(**changed):
 
 
 def frame(opcode, payload=b"", *, final=True, reserved=0, masked=True, length=None):
-    """`length` is what the frame claims when that is not true."""
+    """`length`: the length that the frame announces, if it is to be wrong."""
     payload = payload.encode() if isinstance(payload, str) else payload
     size = len(payload) if length is None else length
     mask = 0x80 if masked else 0
@@ -47,7 +47,7 @@ def frame(opcode, payload=b"", *, final=True, reserved=0, masked=True, length=No
 
 
 def fragments(opcode, payload, count):
-    """One message in `count` frames."""
+    """Returns one message in `count` frames."""
     payload = payload.encode() if isinstance(payload, str) else payload
     size = -(-len(payload) // count)
     return b"".join(
@@ -57,7 +57,8 @@ def fragments(opcode, payload, count):
 
 
 def mask_bytes(payload):
-    """As one large number: messages of megabytes, too."""
+    """XORs payload and key as two large integers, which is fast enough for messages of
+    megabytes."""
     key = (_MASK * (len(payload) // 4 + 1))[: len(payload)]
     return (int.from_bytes(payload) ^ int.from_bytes(key)).to_bytes(len(payload))
 
@@ -86,13 +87,13 @@ class Frame:
 
 
 class WebSocket(http1.Connection):
-    """`upgrade` sends a handshake and expects the 101; `early` goes out in the same segment."""
+    """`upgrade` sends a handshake and expects status 101; `early` is sent in the same segment."""
 
     def upgrade(self, target="/v1/graph/ws", early=b"", **headers):
         return self.upgrade_with(target, handshake_headers(**headers), early)
 
     def upgrade_with(self, target, headers, early=b""):
-        """The same with all headers given."""
+        """The same with all headers given by the caller."""
         self.send(http1.request_bytes("GET", target, headers) + early)
         self.reply = self.read_head()
         assert self.reply.status == 101, self.reply
@@ -121,20 +122,21 @@ class WebSocket(http1.Connection):
         return self.read_frame().json()
 
     def read_run(self):
-        """The chunks of one run, `done` last."""
+        """Reads the chunks of one run; `done` is the last one."""
         chunks = [self.read_json()]
         while (chunks[-1]["data"] or {}).get("status") != "done":
             chunks.append(self.read_json())
         return chunks
 
     def read_close(self):
-        """The server's Close, behind which nothing may come."""
+        """Reads the server's Close frame; nothing may follow it."""
         closing = self.read_frame()
         assert closing.opcode == CLOSE, closing
         return closing
 
     def agrees_to_close(self, code):
-        """Answers the server's Close, which it would wait for; true if the server closes then."""
+        """Answers the server's Close, for which the server waits; returns true if it closes
+        then."""
         assert self.read_close().close_code == code
         self.send(close_frame(code))
         return self.is_closed_by_server()

@@ -1,5 +1,5 @@
-"""Case tables in the manner of the conformance suites for RFC 6455: what is sent, and what an echo
-must answer. Numbers are those of the groups that such suites use."""
+"""Case tables in the style of conformance suites for RFC 6455: frames to send, and the answers that
+an echo must give. Numbers are those of the groups in such suites."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ class Case:
     name: str
     sent: bytes
     answers: list  # (opcode, payload) in order
-    last: bytes = b""  # sent when they are here; a Close with `code` follows
+    last: bytes = b""  # sent after the answers have arrived; a Close with `code` follows
     code: object = 1000
     piece: int = 0  # bytes per write; 0: all at once
 
@@ -23,13 +23,13 @@ def _echo(name, *frames, answers, piece=0):
 
 
 def _fails(name, *frames, code=1002, answers=(), good=0, piece=0):
-    """The first `good` frames are answered before the rest is sent."""
+    """The first `good` frames must be answered before the rest is sent."""
     sent, last = b"".join(frames[:good]), b"".join(frames[good:])
     return Case(name, sent, list(answers), last, code, piece)
 
 
 def _fragments(opcode, payload, size):
-    """A message in fragments of `size`."""
+    """Returns a message in fragments of `size` bytes."""
     pieces = [payload[start : start + size] for start in range(0, len(payload), size)] or [b""]
     return b"".join(
         frame(opcode if i == 0 else CONTINUATION, piece, final=i == len(pieces) - 1)
@@ -149,12 +149,13 @@ def _utf8():
         yield _fails(f"6 bad {text.hex()}", frame(TEXT, text), code=1007)
         yield _fails(f"6 bad {text.hex()} in fragments", _fragments(TEXT, text, 1), code=1007)
         yield _echo(f"6 binary {text.hex()}", frame(BINARY, text), answers=[(BINARY, text)])
-    # Told as soon as it is certain, without the rest of the message.
+    # Reported as soon as it is certain, without the rest of the message.
     yield _fails("6 fails fast", frame(TEXT, b"\xce\xba\xf4\x90", final=False), code=1007)
 
 
 def _closing():
-    # A Close takes back what was not answered yet: it cancels runs. So the echo is waited for.
+    # A Close cancels runs and thereby answers that are not sent yet, so the test waits for the echo
+    # first.
     yield _echo("7 a message and a close", frame(TEXT, b"Hello World!"), answers=[(TEXT, b"Hello World!")])
     yield Case("7 two closes", close_frame(1000) + close_frame(1000), [])
     yield Case("7 a ping behind a close", close_frame(1000) + frame(PING), [])
