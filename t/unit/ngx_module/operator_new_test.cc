@@ -1,4 +1,4 @@
-// What the module's operators count; linked with them.
+// Counts of the module's operators new and delete; this test is linked with them.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -18,7 +18,7 @@ TEST(OperatorNew, IsCounted) {
   EXPECT_TRUE(agent_graph::AllocationsAreCounted());
 }
 
-// By name: the compiler may leave out what an expression would allocate.
+// Called by name, because the compiler may optimize away the allocation of a new expression.
 TEST(OperatorNew, CountsEveryFormAndWhatIsFreed) {
   constexpr std::align_val_t kAlignment{256};
   const AllocationScope scope(10 * kMiB);

@@ -11,7 +11,7 @@
 namespace agent_graph {
 namespace {
 
-constexpr size_t kMany = 200;  // several slabs
+constexpr size_t kMany = 200;  // more than one slab holds
 
 std::vector<char*> TakeMany(BlockPool& pool) {
   std::vector<char*> blocks;
@@ -19,7 +19,7 @@ std::vector<char*> TakeMany(BlockPool& pool) {
   return blocks;
 }
 
-// Pages of the block that are in memory.
+// Number of the block's pages that are resident.
 size_t PagesInMemory(char* block) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   std::vector<unsigned char> pages(BlockPool::kBlockBytes / page);

@@ -60,9 +60,9 @@ TEST(ParseConfigurationJson, FailuresHaveALineAndAColumn) {
            Case{"{", "1:2"},
            Case{"{\n", "2:1"},
            Case{"{,", "1:2"},
-           Case{"{\"a\": 1 \"b\": 2}", "1:9"},               // where the unexpected text begins
-           Case{"{\"\xc3\xa9\xe2\x82\xac\": nul}", "1:11"},  // characters, not bytes
-           Case{"{\n \"a\": \"x\ny\"}", "2:9"},              // the line break in the text
+           Case{"{\"a\": 1 \"b\": 2}", "1:9"},               // position of the unexpected text
+           Case{"{\"\xc3\xa9\xe2\x82\xac\": nul}", "1:11"},  // columns count characters, not bytes
+           Case{"{\n \"a\": \"x\ny\"}", "2:9"},              // the line break in the string
            Case{"{\r\n \"a\": 01}", "2:7"},
            Case{"[1] x", "1:5"},
            Case{"{\n\"a\":\n 1e999}", "3:2"},

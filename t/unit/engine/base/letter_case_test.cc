@@ -23,7 +23,7 @@ TEST(EqualsIgnoringCase, ComparesLettersInEitherCase) {
   EXPECT_TRUE(EqualsIgnoringCase("", ""));
   EXPECT_FALSE(EqualsIgnoringCase("content", "content-type"));
   EXPECT_FALSE(EqualsIgnoringCase("content-type", "content"));
-  EXPECT_FALSE(EqualsIgnoringCase("@", "`"));  // as far apart as 'A' and 'a'
+  EXPECT_FALSE(EqualsIgnoringCase("@", "`"));  // they differ by 32, like 'A' and 'a'
 }
 
 TEST(StartsWithIgnoringCase, ComparesTheBeginning) {

@@ -10,7 +10,7 @@
 namespace agent_graph {
 namespace {
 
-// More members than an object has without an index.
+// Above this size an object has an index.
 constexpr int kMany = 1000;
 
 std::string Name(int number) {
@@ -73,7 +73,7 @@ TEST(OrderedMap, CopiesAndMovesKeepTheirOwnIndex) {
 TEST(OrderedMap, AMovedMapIsEmptyAndCanBeUsed) {
   OrderedMap<std::string, int> map = {{"b", 1}, {"a", 2}};
   const OrderedMap<std::string, int> other = std::move(map);
-  EXPECT_TRUE(map.empty());  // NOLINT: what a move leaves is the subject
+  EXPECT_TRUE(map.empty());  // NOLINT: tests the state after a move
   map["c"] = 3;
   EXPECT_EQ(map.size(), 1u);
   EXPECT_EQ(other.at("a"), 2);

@@ -49,7 +49,7 @@ TEST(PercentDecode, LenientlyLeavesBrokenEscapes) {
     EXPECT_EQ(PercentDecodeLeniently(text), text);
   }
   EXPECT_EQ(PercentDecodeLeniently("%%41%"), "%A%");
-  EXPECT_EQ(PercentDecodeLeniently("%2541"), "%41");  // once
+  EXPECT_EQ(PercentDecodeLeniently("%2541"), "%41");  // decoded only once
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ class SealedCopyTest : public testing::Test {
   }
   ~SealedCopyTest() override { std::filesystem::remove_all(folder_); }
 
-  // In place: the file keeps its inode.
+  // Overwrites the file in place, so that it keeps its inode.
   std::string Write(const std::string& name, const std::string& content) {
     std::string path = folder_ + "/" + name;
     std::ofstream(path) << content;

@@ -10,7 +10,7 @@ TEST(TextTest, CutsBetweenCharacters) {
   EXPECT_EQ(CutAtCharacter("abc", 2), "ab");
   EXPECT_EQ(CutAtCharacter("aéb", 2), "a");
   EXPECT_EQ(CutAtCharacter("€", 2), "");
-  // Not UTF-8 at all.
+  // Invalid UTF-8.
   EXPECT_EQ(CutAtCharacter("\x80\x80\x80", 2), "");
 }
 
@@ -24,7 +24,7 @@ TEST(TextTest, BlankTextIsWhiteSpaceOnly) {
   EXPECT_TRUE(IsBlank(" \t\r\n\v\x1c"));
   EXPECT_TRUE(IsBlank("\u00a0\u3000 \u2028"));
   EXPECT_FALSE(IsBlank(" \u00a0."));
-  EXPECT_FALSE(IsBlank("\u200b"));  // has no width, and is no space
+  EXPECT_FALSE(IsBlank("\u200b"));  // has no width but is not a space
   EXPECT_FALSE(IsBlank("\xc2"));
 }
 

@@ -95,7 +95,7 @@ TEST_F(Archives, Word) {
   EXPECT_EQ(WordText("/dev/null"), std::nullopt);
 }
 
-// Word writes a text box as a drawing and, for its older versions, as VML.
+// Word stores a text box twice: as a drawing and, for its older versions, as VML.
 TEST_F(Archives, WordTextBox) {
   EXPECT_EQ(
       WordText(Write(

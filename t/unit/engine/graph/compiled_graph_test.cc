@@ -19,7 +19,7 @@ Tool NamedTool(const std::string& name) {
   return {.name = name, .function = [](const json&, ToolContext&) { return ToolOutput("done"); }};
 }
 
-// A correct graph that each test changes.
+// A valid graph that each test modifies.
 void AddAgentAndTools(GraphBuilder& builder) {
   builder.AddAgent("MAIN", {.tool_node = "TOOLS"});
   builder.AddToolNode("TOOLS", {NamedTool("look_up")});
@@ -123,7 +123,7 @@ TEST(CompiledGraphTest, GoToNeedsANodeOfTheGraph) {
   EXPECT_FALSE(graph->Jump("A", START, State()).ok());
 }
 
-// --- what is refused -------------------------------------------------------------------------
+// --- graphs that are rejected -----------------------------------------------------------------
 
 struct Mistake {
   const char* name;
@@ -309,7 +309,7 @@ TEST(StateFieldsTest, UpdatesOfAnotherKind) {
             "state field \"n\": the sum is out of range");
   EXPECT_EQ(graph->ApplyUpdates({{"o", "[]"}}, state).message(),
             "state field \"o\": the update is no object");
-  // What a client put there counts as nothing.
+  // An invalid value from a client counts as unset.
   ASSERT_TRUE(graph->SetFields(json::parse(R"({"n":"x","o":[1]})"), state).ok());
   ASSERT_TRUE(graph->ApplyUpdates({{"n", "5"}, {"o", R"({"a":1})"}}, state).ok());
   EXPECT_EQ(state.Field("n"), 5);

@@ -1,4 +1,4 @@
-// Graphs that are rooted at a live agent, in both forms.
+// Graphs whose root is a live agent, in C++ and in JSON.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -40,7 +40,7 @@ class FakeRunContext : public RunContext {
   json object_ = json::object();
 };
 
-// A file of its own that goes away with the test.
+// A temporary file that is removed at the end of the test.
 class TemporaryFile {
  public:
   TemporaryFile(const std::string& suffix, const std::string& content) {
@@ -127,8 +127,8 @@ SealedCopy CopyOf(const std::string& path) {
   return copies.Of(path, ModuleBytesMax(path)).value();
 }
 
-// A worker loads what was validated, whatever stands at the path by then; and a descriptor's number
-// that is used again is not taken for the file it was before.
+// A worker loads the validated copy, whatever file is at the path by then. A reused descriptor
+// number is not mistaken for the earlier file.
 TEST(LoadTest, ACopyBeatsThePath) {
   std::string gone = testing::TempDir() + "no-such-graph.so";
   int first_descriptor = -1;
@@ -147,7 +147,7 @@ TEST(LoadTest, ACopyBeatsThePath) {
   EXPECT_TRUE(LoadGraph("gone.json", "app", CopyOf(document.path())).ok());
 }
 
-// Code finds the files beside it with dladdr, and a debugger finds its symbols.
+// Code finds files next to it with dladdr, and a debugger finds its symbols.
 TEST(LoadTest, CodeOfACopyGoesByTheNameOfItsFile) {
   const SealedCopy copy = CopyOf(kTestGraphs + "ordering.so");
   Result<const void*> symbol = FindExport("named.so", copy, "agent_graph_export_app");
@@ -157,7 +157,7 @@ TEST(LoadTest, CodeOfACopyGoesByTheNameOfItsFile) {
   EXPECT_EQ(info.dli_fname, std::filesystem::canonical(kTestGraphs + "ordering.so"));
 }
 
-// Two parts of a configuration that name one file share its variables, as if it were loaded by
+// Two parts of a configuration that name the same file share its variables, as if it were loaded by
 // path.
 TEST(LoadTest, OneCopyIsLoadedOnce) {
   const SealedCopy copy = CopyOf(kTestGraphs + "ordering.so");

@@ -1,4 +1,4 @@
-// Graphs within graphs: how they are taken apart, and how a run finds its way through them.
+// Nested graphs: how they are flattened, and how a run moves through them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ NodeResult Nothing(const State&, RunContext&) {
   return {};
 }
 
-// W writes; R reviews and sends back to W until the text is good.
+// W writes; R reviews and returns to W until the text is good.
 void BuildTeam(GraphBuilder& team) {
   team.AddFunction("W", Nothing).AddFunction("R", Nothing);
   team.AddEdge(START, "W").AddEdge("W", "R");
@@ -40,7 +40,7 @@ std::vector<std::string> Ways(const CompiledGraph& graph) {
   return ways;
 }
 
-// Everything that asks a model, and which.
+// Every user of a model, with the model's name.
 std::vector<std::string> ModelsOf(const CompiledGraph& graph) {
   std::vector<std::string> texts;
   for (const ModelUse& use : graph.ModelUses()) texts.push_back(use.asker + ": " + use.model);
@@ -151,7 +151,7 @@ TEST(SubgraphProblemsTest, AreToldWithTheNode) {
   EXPECT_THAT(problems, HasSubstr("a name holds no /"));
 }
 
-// --- in documents ---------------------------------------------------------------------------
+// --- subgraphs in JSON ------------------------------------------------------------------------
 
 constexpr char kDocument[] = R"({
   "app": {"nodes": [{"name": "TEAM", "type": "graph", "graph": "team"}],

@@ -22,7 +22,7 @@ class DocumentTurnsTest : public testing::OnFiber {
   bool TakeNow(const std::string& user) {
     return Run([&] { return turns_.Take(user, MonotonicClock::now()); });
   }
-  // Waits for a turn on a fiber of its own, and notes whose it was.
+  // Waits for a turn on a new fiber and records its user.
   void Queue(const std::string& user) {
     const size_t before = turns_.waiting();
     runtime_.Spawn([this, user] {
@@ -33,7 +33,7 @@ class DocumentTurnsTest : public testing::OnFiber {
     });
     while (turns_.waiting() == before) std::this_thread::yield();
   }
-  // Ends a turn; who of those who wait has the next one, or "".
+  // Ends a turn; returns the user who gets the next one, or "".
   std::string End(const std::string& user, seconds lasted = seconds(0)) {
     const size_t before = turns_.waiting();
     turns_.End(user, lasted);

@@ -33,7 +33,7 @@ class FileCopiesTest : public testing::Test {
     return path_ + "/from/aa/aa/" + record_.file_id + suffix;
   }
 
-  runtime::Runtime runtime_;  // not started: work for its pool runs at once
+  runtime::Runtime runtime_;  // not started, so its pool runs work at once
   std::string path_;
   FileRecord record_;
 };

@@ -48,7 +48,7 @@ class LocalStorageTest : public testing::Test {
 
   std::string path_;
   LocalStorageOptions options_;
-  runtime::Runtime runtime_;  // not started: work for its pool runs at once
+  runtime::Runtime runtime_;  // not started, so its pool runs work at once
 };
 
 TEST_F(LocalStorageTest, KeepsBytesRecordAndText) {
@@ -120,7 +120,7 @@ TEST_F(LocalStorageTest, RemovesWhatAKilledProcessLeft) {
 TEST_F(LocalStorageTest, BoundsAllFilesTogether) {
   options_.total_bytes_max = 20'000;
   LocalStorage storage(options_, runtime_);
-  EXPECT_TRUE(Keep(storage, "123456").ok());  // takes two blocks of 4096, with its record
+  EXPECT_TRUE(Keep(storage, "123456").ok());  // uses two blocks of 4096 bytes, including its record
   Status full = Keep(storage, std::string(5000, 'x')).status();
   EXPECT_EQ(full.code(), StatusCode::kResourceExhausted);
   EXPECT_EQ(full.message(), "the file storage is full");
@@ -163,7 +163,8 @@ TEST_F(LocalStorageTest, CountsOnceForAllThatIsReceived) {
     Spool spool = storage.Receive().value();
     ASSERT_TRUE(spool.Write("x").ok());
   }
-  // Behind its back: whoever counts again comes to another result.
+  // The file is removed behind the storage's back. The storage counts only once, so it does not
+  // notice that.
   ASSERT_TRUE(fs::remove(path));
   Spool spool = storage.Receive().value();
   EXPECT_EQ(spool.Write(std::string(30'000, 'x')).code(), StatusCode::kResourceExhausted);
@@ -185,7 +186,7 @@ TEST_F(LocalStorageTest, AsksForRoomInSteps) {
     ASSERT_TRUE(spool.Write(piece).ok());
   }
   EXPECT_EQ(asked, (std::vector<uint64_t>{Spool::kAdmittedAtOnce}));
-  // The last bytes of the room may be used, too.
+  // The last free bytes may be used, too.
   room = written + piece.size();
   ASSERT_TRUE(spool.Write(piece).ok());
   written += piece.size();
@@ -206,7 +207,7 @@ TEST_F(LocalStorageTest, CountsWhatWasThereBeforeTheBound) {
 
 TEST_F(LocalStorageTest, FilesOfAnInstanceEndWithIt) {
   options_.must_be_ours = true;
-  options_.instance = "1 1";  // of a process that does not run
+  options_.instance = "1 1";  // a process that is not running
   FileRecord record;
   {
     LocalStorage storage(options_, runtime_);

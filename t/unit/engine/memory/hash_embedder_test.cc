@@ -33,7 +33,7 @@ TEST(HashEmbedder, ATextWithoutWordsIsNowhere) {
 }
 
 TEST(HashEmbedder, VectorsStayTheSameFromVersionToVersion) {
-  // Stored vectors are compared with new ones: a change here needs another name of the space.
+  // Stored vectors are compared with new ones, so a change of the hash requires a new space name.
   const std::vector<float> vector = HashText("tea", 8);
   EXPECT_EQ(HashEmbedder(8).space(), "hash-1:8");
   size_t place = 8;

@@ -29,7 +29,7 @@ json BodyOf(const std::string& request) {
   return json::parse(request.substr(request.find("\r\n\r\n") + 4));
 }
 
-// A vector that tells the length of its text, items in reverse order.
+// Vectors that contain the length of their text; items in reverse order.
 std::string Vectors(const json& request) {
   json data = json::array();
   for (size_t i = request["input"].size(); i-- > 0;) {
@@ -58,7 +58,7 @@ class HttpEmbedderTest : public testing::OnFiber {
 
   using Answer = std::future<Result<std::vector<float>>>;
 
-  // For texts of 1 to `count` bytes at once; `all_asked` is set when each has asked.
+  // Embeds texts of 1 to `count` bytes at once; sets `all_asked` when all have been requested.
   std::vector<Answer> AskAll(Embedder& embedder, size_t count, std::promise<void>& all_asked) {
     auto asked = std::make_shared<std::atomic<size_t>>(0);
     std::vector<Answer> answers;
@@ -74,7 +74,7 @@ class HttpEmbedderTest : public testing::OnFiber {
   }
 
  private:
-  // They outlive the fibers that send for them.
+  // They must outlive the fibers that send requests for them.
   std::vector<std::unique_ptr<Embedder>> made_;
 };
 

@@ -1,4 +1,4 @@
-// What a retrieval strategy makes of what the search finds.
+// Results of the retrieval strategies for given search results.
 #include "memory/memory_store.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Finds what it is told to and knows the memories `kept`.
+// Finds the memories in `found` and reads those in `kept`.
 class FoundMemories final : public state::Memories {
  public:
   Status Store(const state::StoreMemory& store) override {
@@ -38,7 +38,7 @@ class FoundMemories final : public state::Memories {
     return record->second;
   }
 
-  state::Embedding stored;  // by the last call
+  state::Embedding stored;  // argument of the last call
   state::MemoryHits found;
   std::map<std::string, state::MemoryRecord> kept;
 };
@@ -82,7 +82,7 @@ TEST_F(RelatedMemories, StandWhereHalfTheScorePutsThem) {
   EXPECT_THAT(Search(10), ElementsAre("first", "related", "second"));
 }
 
-// A dot product may be negative, and half of it is more.
+// Half of a negative score would be a better score.
 TEST_F(RelatedMemories, NeverStandBeforeTheHitThatNamesThem) {
   memories_.kept["related"] = Memory("related");
   memories_.found.hits = {{Memory("first", "related"), -1.0}, {Memory("second"), -4.0}};
@@ -129,7 +129,7 @@ TEST_F(MessageMemories, AreEmbeddedByTheirText) {
   EXPECT_TRUE(memories_.stored.values.empty());
 }
 
-// What is over the budget goes from the end of the text; other blocks stay.
+// Text above the budget is cut at the end; other blocks are kept.
 TEST_F(MessageMemories, AreCutLikeTexts) {
   memories_.found.hits = {{OfMessage("one"), 1}, {OfMessage("two"), 0.5}};
   EXPECT_EQ(Search(6).size(), 2u);

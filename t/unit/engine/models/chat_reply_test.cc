@@ -10,7 +10,7 @@
 namespace agent_graph::models {
 namespace {
 
-// The reply to chunks whose first choice's delta is given.
+// Builds a reply from chunks; tests give the delta of each chunk's first choice.
 class ChatReplyTest : public ::testing::Test {
  protected:
   Result<ModelDelta> Add(const std::string& json) { return builder_.Add(json); }
@@ -30,7 +30,7 @@ class ChatReplyTest : public ::testing::Test {
     ASSERT_TRUE(
         Add(R"({"choices":[{"index":0,"delta":{},"finish_reason":")" + reason + "\"}]}").ok());
   }
-  // The calls of the reply as "id name arguments".
+  // The calls of the reply, each as "id name arguments".
   std::vector<std::string> Calls() {
     const Result<ModelReply> reply = builder_.Finish(true);
     if (!reply.ok()) return {reply.status().ToString()};
@@ -131,7 +131,7 @@ TEST_F(ChatReplyTest, CallsWithoutIds) {
   EXPECT_EQ(reply->message.content.size(), 2u) << "no empty text beside calls";
 }
 
-// As some gateways number them.
+// Some gateways number them like this.
 TEST_F(ChatReplyTest, CallsThatShareAnIndex) {
   AddCalls({R"({"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}})",
             R"({"index":0,"id":"b","function":{"name":"g","arguments":"{\"y\""}})",
@@ -228,7 +228,7 @@ TEST_F(ChatReplyTest, EndMarkerWithoutAReason) {
   EXPECT_EQ(builder_.Finish(true)->stop_reason, "stop");
 }
 
-// What a provider that means harm, or is broken, may send.
+// Data that a malicious or faulty provider may send.
 TEST_F(ChatReplyTest, HostileCalls) {
   AddCalls({R"({"index":4000000000,"id":"a","function":{"name":"f","arguments":"{}"}})",
             R"({"index":-9223372036854775808,"id":"b","function":{"name":"g"}})"});

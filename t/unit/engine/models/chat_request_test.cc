@@ -18,7 +18,7 @@ json Build(const ModelRequest& request, const std::string& parameters = "{}") {
   return json::parse(*text);
 }
 
-// What `content` becomes as a user message.
+// The JSON that `content` of a user message becomes.
 json ContentOf(std::vector<ContentBlock> content) {
   ModelRequest request;
   request.messages.push_back(testing::Of(Role::kUser, std::move(content)));

@@ -1,4 +1,4 @@
-// Calls a model and keeps what it streams.
+// Calls a model and collects what it streams.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace agent_graph::testing {
 
 struct Collected {
   Result<models::ModelReply> reply = Status(StatusCode::kInternal, "not called");
-  std::vector<std::string> texts;  // of the deltas
+  std::vector<std::string> texts;  // one per delta
   std::string reasoning;
 };
 

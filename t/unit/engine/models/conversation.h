@@ -1,4 +1,4 @@
-// A conversation with everything that providers have to be sent: for tests of requests.
+// A conversation with every kind of content that requests to providers may contain.
 #pragma once
 
 #include <string>

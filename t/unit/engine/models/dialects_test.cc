@@ -1,4 +1,4 @@
-// What every provider behind HTTP has to stand, in the words of each.
+// Faults and limits that every HTTP provider must handle, tested in each provider's format.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,18 +41,18 @@ std::string Json(const std::string& text) {
 
 struct Dialect {
   const char* provider;
-  const char* request_line;  // to a server at /v1
+  const char* request_line;  // for a server at /v1
   const char* key_header;
-  std::vector<std::string> begin;  // events before the first text
+  std::vector<std::string> begin;  // events before the first text delta
   std::function<std::string(const std::string&)> text;
   std::vector<std::string> end;
   const char* passing_error;
   const char* lasting_error;
-  const char* whole;  // "Hello" as one document
-  const char* model;  // that its stream comes from
+  const char* whole;  // the reply "Hello" without streaming
+  const char* model;  // sent to this model's stream endpoint
 };
 
-// How a failing test names it.
+// Name in the output of failed tests.
 void PrintTo(const Dialect& dialect, std::ostream* out) {
   *out << dialect.provider;
 }
@@ -143,12 +143,12 @@ class DialectTest : public testing::OnFiber, public ::testing::WithParamInterfac
     return Run([&] { return Collect(*(*registry)->Find("m"), Ask("hi")); });
   }
 
-  // The pieces of a good reply.
+  // The parts of a valid reply.
   std::string Begin() const { return Joined(GetParam().begin); }
   std::string Text(const std::string& text) const { return GetParam().text(text); }
   std::string End() const { return Joined(GetParam().end); }
 
-  // The failure of a call whose replies are all these pieces.
+  // The error of a call if every reply consists of these pieces.
   Status FailureOf(const std::vector<std::string>& pieces, int attempts = 1) {
     std::atomic<int> requests = 0;
     ScriptedServer server([&](Connection& connection) {
@@ -218,7 +218,7 @@ TEST_P(DialectTest, StreamCutIntoBytes) {
   EXPECT_EQ(got.reply->message.Text(), "a\xe2\x82\xac");
 }
 
-// Providers send inlined images and the signatures of long reasoning in one event.
+// Providers send inline images and signatures of long reasoning in a single event.
 TEST_P(DialectTest, AnEventMayBeAsLargeAsTheReply) {
   const std::string text(3 * 1024 * 1024, 'x');
   ScriptedServer server([&](Connection& connection) {
@@ -284,7 +284,7 @@ TEST_P(DialectTest, ConnectionLostAfterTheReasonToStop) {
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();
     connection.Send(kStreamHead);
-    // Without the mark of the end, if there is one.
+    // Without the end marker, if the format has one.
     connection.SendChunk(Begin() + Text("x") +
                          (end.size() > 1 ? Joined({end.begin(), end.end() - 1}) : end[0]));
   });

@@ -40,7 +40,7 @@ TEST(JsonTree, DecodesEscapesInKeysAndStrings) {
   EXPECT_EQ(StringAt(*root, "e"), "");
 }
 
-// A stream may be cut between the two halves of a pair.
+// A stream may be cut between the two halves of a surrogate pair.
 TEST(JsonTree, ReplacesHalvesOfPairs) {
   JsonTree tree;
   const std::pair<std::string, std::string> cases[] = {
@@ -62,7 +62,7 @@ TEST(JsonTree, ReplacesHalvesOfPairs) {
   }
 }
 
-// The parser hands a long decoded string over in parts.
+// The parser passes on a long decoded string in several parts.
 TEST(JsonTree, DecodesStringsOfAnyLength) {
   std::string encoded, decoded;
   for (int i = 0; i < 10'000; ++i) {
@@ -116,7 +116,7 @@ TEST(JsonTree, IsBoundedInDepthAndValues) {
   EXPECT_EQ(tree.Parse(many + ",0]"), nullptr);
 }
 
-// A character that a provider splits over two chunks is put together from its halves.
+// A character may be split over two chunks, so invalid UTF-8 is kept until the parts are joined.
 TEST(JsonTree, LeavesInvalidUtf8AsItIs) {
   const std::string text = "{\"a\":\"\xe2\x82\",\"b\":\"x\\n\xff\"}";
   JsonTree tree;

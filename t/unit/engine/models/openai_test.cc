@@ -71,7 +71,7 @@ class OpenAiTest : public testing::OnFiber {
     return Run([&] { return Collect(**model, request, cancellation); });
   }
 
-  // A call on a thread that keeps `kept` connections to the provider.
+  // Calls the model after `kept` connections to the provider were opened and kept.
   Collected CallAfterKeeping(const ResettingServer& provider, int kept) {
     options_.base_url = provider.url("/v1");
     auto model =
@@ -91,7 +91,7 @@ class OpenAiTest : public testing::OnFiber {
     });
   }
 
-  // The failure of a call whose replies are all `events`.
+  // The error of a call if every reply consists of `events`.
   Status FailureOf(const std::vector<std::string>& events) {
     ScriptedServer server([&](Connection& connection) {
       while (connection.ReadRequest()) SendStream(connection, events);
@@ -326,7 +326,7 @@ TEST_F(OpenAiTest, RefusalOfAListenerEndsTheCall) {
   closed.get_future().wait();
 }
 
-// The first `failures` requests are answered by `refusal`, the next by a stream.
+// Answers the first `failures` requests with `refusal` and the next one with a stream.
 class Recovering {
  public:
   Recovering(int failures, std::string refusal)
@@ -401,7 +401,7 @@ TEST_F(OpenAiTest, GivesUpAfterItsAttempts) {
   EXPECT_EQ(provider.requests(), 4);
 }
 
-// Each send may cost money, whoever repeats it.
+// Each request may cost money, so repeats by any layer count as retries.
 TEST_F(OpenAiTest, SendsAgainAfterTheLossOfKeptConnectionsAreRetries) {
   for (const int kept : {1, 5, 20}) {
     for (const int retries : {0, 1, 2}) {

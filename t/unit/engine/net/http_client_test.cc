@@ -35,7 +35,7 @@ HttpRequest Post(const std::string& url) {
 
 class HttpClientTest : public testing::OnFiber {
  protected:
-  // Starts a call, reads all of it: the body or the failure.
+  // Makes a call and reads its whole body; returns the body or the error.
   Result<std::string> Fetch(HttpRequest request, const Cancellation& cancellation = {}) {
     return Run([&]() -> Result<std::string> {
       AG_ASSIGN_OR_RETURN(const auto call, client_.Start(std::move(request), cancellation));
@@ -49,14 +49,14 @@ class HttpClientTest : public testing::OnFiber {
     });
   }
 
-  // Makes `count` calls at once on this fiber's thread, which keeps their connections.
+  // Makes `count` calls at once on this fiber's thread, so that it keeps as many connections.
   void KeepConnections(const std::string& url, int count) {
     std::vector<std::unique_ptr<HttpCall>> calls;
     for (int i = 0; i < count; ++i) calls.push_back(*client_.Start(Post(url), {}));
     for (const auto& call : calls) EXPECT_EQ(*call->ReadRest(100), "hello");
   }
 
-  // An upload of `size` bytes, until its reply begins.
+  // Starts an upload of `size` bytes; returns when its reply begins.
   Result<std::unique_ptr<HttpCall>> Upload(HttpRequest request, size_t size) {
     request.body.clear();
     request.upload_bytes = size;
@@ -71,7 +71,7 @@ class HttpClientTest : public testing::OnFiber {
     int sends = 0;
     int requests = 0;
   };
-  // One call when `kept` kept connections will be reset by the server.
+  // Makes one call when the server will reset `kept` kept connections.
   Lost CallOnDeadConnections(int kept, bool new_ones_work,
                              const std::function<void(HttpRequest&)>& change = {}) {
     const ResettingServer server(kept, new_ones_work, [](const std::string&) { return kOk; });
@@ -203,14 +203,14 @@ TEST_F(HttpClientTest, ANewConnectionThatIsLostIsNotReplaced) {
   EXPECT_EQ(lost.sends, 1);
 }
 
-// On a kept connection libcurl would send it again.
+// libcurl by itself would send it again on a kept connection.
 TEST_F(HttpClientTest, WhatIsToBeSentOnceIsNotRepeated) {
   std::atomic<int> requests{0};
   ScriptedServer server([&](Connection& connection) {
     if (!connection.ReadRequest()) return;
     ++requests;
     connection.Send(kOk);
-    if (connection.ReadRequest()) ++requests;  // done, and gone before the answer
+    if (connection.ReadRequest()) ++requests;  // executed but not answered
   });
   HttpRequest once = Post(server.url());
   once.once = true;
@@ -326,7 +326,7 @@ TEST_F(HttpClientTest, UnusableAddress) {
 }
 
 TEST_F(HttpClientTest, AHeaderThatWouldEndItsLineIsNeverSent) {
-  // Nobody listens: what was sent would fail otherwise.
+  // Nothing listens on port 1: a request that was really sent would fail differently.
   for (const std::string& value : {std::string("a\r\nEvil: 1"), std::string("a\nb"),
                                    std::string("a\rb"), std::string("a\0b", 3)}) {
     HttpRequest request = Post("http://127.0.0.1:1/");
@@ -403,7 +403,7 @@ TEST_F(HttpClientTest, BuffersLittleWhileNobodyReads) {
     ASSERT_TRUE(call.ok());
     size_t received = 0;
     for (int reads = 0;; ++reads) {
-      // The loop has every chance to read more than it should.
+      // Gives the event loop time to read more than it should.
       if (reads < 20) {
         ASSERT_TRUE(runtime::SleepFor(milliseconds(2), nullptr).ok());
       }
@@ -462,7 +462,7 @@ TEST_F(HttpClientTest, AnAnswerAheadOfTheBodyEndsTheUpload) {
     request.upload_bytes = uint64_t{1} << 40;
     auto call = client_.Start(request, {});
     ASSERT_TRUE(call.ok());
-    // Far more than all buffers on the way would take.
+    // Far more than all buffers between client and server hold.
     for (int i = 0; i < 1000; ++i) {
       ASSERT_TRUE((*call)->Write(std::string(64 * 1024, 'x')).ok());
     }

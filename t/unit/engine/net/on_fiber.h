@@ -1,4 +1,4 @@
-// Runs a test's steps on a fiber of an engine thread and waits for them.
+// Runs the steps of a test on a fiber of an engine thread and waits for them.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A real redis-server on a Unix socket of its own, without persistence.
+// A real redis-server on its own Unix socket, without persistence.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace agent_graph::testing {
 
 class RedisServer {
  public:
-  // A path for a server that is not there yet.
+  // A socket path for a server that is not running yet.
   static std::string NewSocketPath() {
     std::string directory = ::testing::TempDir() + "redisXXXXXX";
     EXPECT_NE(mkdtemp(directory.data()), nullptr);
@@ -33,7 +33,7 @@ class RedisServer {
     arguments.insert(arguments.end(), options.begin(), options.end());
     process_ = fork();
     if (process_ == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);  // not left behind by a test that is killed
+      prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends the server if the test is killed
       dup2(ends[1], STDOUT_FILENO);
       std::vector<char*> pointers;
       for (std::string& argument : arguments) pointers.push_back(argument.data());
@@ -56,16 +56,16 @@ class RedisServer {
     process_ = 0;
     unlink(socket_path_.c_str());
   }
-  // It keeps its connections and answers nothing.
+  // Stops the server: it keeps its connections but does not answer.
   void Hang() {
     kill(process_, SIGSTOP);
-    // The signal is only sent by then: a thread on another core may still answer.
+    // kill() returns before the signal takes effect: a thread on another core may still answer.
     waitpid(process_, nullptr, WUNTRACED);
   }
   void GoOn() { kill(process_, SIGCONT); }
 
   const std::string& socket_path() const { return socket_path_; }
-  // On a loaded machine an answer may take longer than a service waits unless told otherwise.
+  // With a long timeout, because answers may take longer than the default on a loaded machine.
   std::string Url() const { return ImpatientUrl() + "?timeout_ms=60000"; }
   std::string ImpatientUrl() const { return "unix://" + socket_path_; }
 

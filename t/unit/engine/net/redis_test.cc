@@ -84,7 +84,7 @@ TEST(RedisUrl, RefusesWhatItDoesNotKnow) {
   }
 }
 
-// Of a call that takes no turns.
+// Limits of a call that does not wait for a connection.
 constexpr RedisPatience kAtOnce{.server = std::chrono::minutes(2)};
 constexpr RedisPatience kInTurn{.connection = std::chrono::minutes(2),
                                 .server = std::chrono::minutes(2)};
@@ -184,7 +184,7 @@ TEST_F(RedisTest, RefusesAtTheBoundOfConnections) {
       runtime_.Spawn([&client, promise] { promise.Set(client.Call({"PING"}, kAtOnce).ok()); },
                      true);
     }
-    // The others have their turn while this fiber is away, and wait for the server.
+    // The others get their turn while this fiber sleeps, and wait for the server.
     EXPECT_TRUE(runtime::SleepFor(std::chrono::milliseconds(1), nullptr).ok());
     return client.Call({"PING"}, kAtOnce).status();
   });
@@ -210,7 +210,7 @@ TEST_F(RedisTest, AServerThatFailsOneFailsThoseWhoWait) {
   EXPECT_TRUE(Call(client, {"PING"}).ok());
 }
 
-// Its end comes together with the reply.
+// The end of the connection arrives together with the reply.
 TEST_F(RedisTest, AServerThatClosesAfterEachReplyFailsNobodyWhoWaits) {
   ScriptedServer server([](Connection& connection) {
     if (connection.Read() > 0) connection.SendAndEnd("+PONG\r\n");
@@ -220,7 +220,7 @@ TEST_F(RedisTest, AServerThatClosesAfterEachReplyFailsNobodyWhoWaits) {
   constexpr int kFibers = 40;
   static_assert(kFibers > 2 * kRedisConnectionsMax);
   std::vector<runtime::Promise<std::string>> done(kFibers);
-  // On one engine thread, whose connections they share.
+  // All on one engine thread, so that they share its connections.
   Run([&] {
     for (const auto& promise : done) {
       runtime_.Spawn(

@@ -1,4 +1,4 @@
-// A server behind something that forgets kept connections: their next request is reset.
+// A server that resets kept connections at their next request.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@
 namespace agent_graph::testing {
 
 // Answers one request on each of the first `kept` connections, all at the same time, so that a
-// client keeps as many. Whatever comes later on one of them is read and reset, and so are requests
-// on further connections, unless `new_ones_work`.
+// client keeps as many. Later requests on these connections are read and reset, and so are requests
+// on further connections unless `new_ones_work`.
 class ResettingServer {
  public:
   using Answer = std::function<std::string(const std::string& request)>;
@@ -28,7 +28,7 @@ class ResettingServer {
 
   const ScriptedServer& server() const { return server_; }
   std::string url(const std::string& path = "/") const { return server_.url(path); }
-  // Requests after those that filled the client's pool.
+  // Requests that came after those that filled the client's pool.
   int later_requests() const { return requests_ - kept_; }
 
  private:

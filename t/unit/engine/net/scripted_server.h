@@ -1,4 +1,5 @@
-// A TCP server whose every byte the test decides: for replies that no decent server sends.
+// A TCP server that sends exactly the bytes that a test chooses, for replies that correct servers
+// never send.
 #pragma once
 
 #include <arpa/inet.h>
@@ -21,19 +22,19 @@
 
 namespace agent_graph::testing {
 
-// `bytes` as a chunk of a body.
+// `bytes` as a chunk of a chunked body.
 inline std::string Chunk(std::string_view bytes) {
   char size[32];
   const int length = std::snprintf(size, sizeof size, "%zx\r\n", bytes.size());
   return std::string(size, static_cast<size_t>(length)) + std::string(bytes) + "\r\n";
 }
 
-// One accepted connection, on a thread of its own; closed when the script returns.
+// One accepted connection with its own thread; closed when the script returns.
 class Connection {
  public:
   explicit Connection(int descriptor) : descriptor_(descriptor) {}
 
-  // The next request with its body, as it came; nothing when the peer has closed.
+  // The next request with its body, unparsed; nullopt if the peer has closed.
   std::optional<std::string> ReadRequest() {
     std::string request;
     for (;;) {
@@ -49,7 +50,7 @@ class Connection {
     }
   }
 
-  // False when the peer is gone.
+  // False if the peer has disconnected.
   bool Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t count = send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -59,14 +60,15 @@ class Connection {
     return true;
   }
 
-  // What came, at most a buffer full; 0 when the peer has closed.
+  // Reads at most one buffer; returns the number of bytes, 0 if the peer has closed.
   size_t Read() {
     char buffer[4096];
     const ssize_t count = recv(descriptor_, buffer, sizeof buffer, 0);
     return count < 0 ? 0 : static_cast<size_t>(count);
   }
 
-  // Whoever reads the bytes has the end of the stream, too: both are in one packet.
+  // Sends the bytes and the end of the stream in one packet, so that the peer receives both
+  // together.
   void SendAndEnd(std::string_view bytes) {
     static_cast<void>(send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_MORE));
     shutdown(descriptor_, SHUT_WR);
@@ -74,13 +76,13 @@ class Connection {
 
   bool SendChunk(std::string_view bytes) { return Send(Chunk(bytes)); }
 
-  // The peer gets a reset in place of an end when the script returns.
+  // When the script returns, the connection is reset instead of closed.
   void ResetAtEnd() {
     const linger now{1, 0};
     setsockopt(descriptor_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
   }
 
-  // From any thread: ends whatever waits for the peer.
+  // Call from any thread: ends waits for the peer.
   void Shutdown() { shutdown(descriptor_, SHUT_RDWR); }
 
   void WaitUntilPeerCloses() {
@@ -162,10 +164,10 @@ class ScriptedServer {
   std::atomic<int> connections_{0};
   std::mutex mutex_;
   std::vector<int> open_;             // guarded by mutex_
-  std::vector<std::thread> threads_;  // the acceptor's, until it has ended
+  std::vector<std::thread> threads_;  // used by the acceptor until it has ended
 };
 
-// A port of this machine where nobody listens.
+// A local port on which nothing listens.
 inline int ClosedPort() {
   ScriptedServer server([](Connection&) {});
   return server.port();

@@ -11,7 +11,7 @@ namespace {
 
 using Events = std::vector<std::string>;
 
-// Feeds `text` in pieces of `size` bytes; events as "type|data".
+// Parses `text` in pieces of `size` bytes; returns events as "type|data".
 Events Parse(std::string_view text, size_t size, bool finish = false) {
   SseParser parser;
   Events events;
@@ -84,7 +84,7 @@ TEST(SseParser, EndCompletesTheLastEvent) {
   EXPECT_EQ(Parse("\xef\xbb", 1, true), Events{});
 }
 
-// The parser after all of `text`, in pieces of `size` bytes.
+// The last event id after parsing all of `text` in pieces of `size` bytes.
 std::string LastId(std::string_view text, size_t size = 1) {
   SseParser parser;
   SseEvent event;

@@ -1,4 +1,4 @@
-// The WebSocket client against a server whose every byte the test decides.
+// The WebSocket client against a server that sends exactly the bytes that the test chooses.
 #include "net/websocket_client.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ class Recorder : public WebSocketHandler {
     Note("end");
   }
 
-  // Of the next thing that happens; "nothing" if that takes too long.
+  // Returns the next event; "nothing" if none comes in time.
   std::string Next() {
     const Deadline deadline = DeadlineAfter(std::chrono::minutes(2));
     while (notes_.empty()) {
@@ -65,7 +65,7 @@ std::string AcceptKey(const std::string& request) {
   return {reinterpret_cast<char*>(text), static_cast<size_t>(size)};
 }
 
-// Answers the handshake; returns its request.
+// Reads and accepts the handshake; returns its request.
 std::string Accept(Connection& connection) {
   const std::string request = connection.ReadRequest().value_or("");
   if (request.empty()) return request;
@@ -147,7 +147,7 @@ TEST_F(WebSocketClientTest, TellsTheCodeOfTheClose) {
 TEST_F(WebSocketClientTest, GivesUpAPeerThatDoesNotAnswerPings) {
   ScriptedServer server([](Connection& connection) {
     Accept(connection);
-    connection.WaitUntilPeerCloses();  // reads the pings and says nothing
+    connection.WaitUntilPeerCloses();  // reads the pings but sends no pongs
   });
   Run([&] {
     Recorder recorder;
@@ -219,7 +219,7 @@ TEST_F(WebSocketClientTest, LeavesAndHearsOfTheEnd) {
     client->Send("too late");
     EXPECT_EQ(client->unsent_bytes(), 0u);
     std::string note = recorder.Next();
-    if (note == "message hello") note = recorder.Next();  // was there before Leave, or was not
+    if (note == "message hello") note = recorder.Next();  // may precede Leave
     EXPECT_EQ(note, "end");
   });
 }
@@ -292,12 +292,12 @@ TEST_F(WebSocketClientTest, ProxiesThatDoNotHelp) {
       auto client = connector.Open(options, recorder);
       EXPECT_EQ(recorder.Next(), "end");
       EXPECT_TRUE(recorder.end().reason.starts_with(reason)) << recorder.end().reason;
-      EXPECT_EQ(recorder.end().http_status, 0);  // which would be the provider's
+      EXPECT_EQ(recorder.end().http_status, 0);  // it would be the provider's status
     }
   });
 }
 
-// Says much as soon as it hears something, and lets go of the client at its end.
+// Sends many bytes after the first message it receives, and closes its client at the end.
 class Talker final : public Recorder {
  public:
   explicit Talker(size_t bytes) : bytes_(bytes) {}
@@ -325,7 +325,7 @@ TEST_F(WebSocketClientTest, MayBeLetGoWhileAMessageIsHalfSent) {
     connection.WaitUntilPeerCloses();
   });
   Run([&] {
-    // A message leaves in pieces of 4096 bytes: any of them may be the last before the end.
+    // A message is sent in pieces of 4096 bytes, and the connection may end after any of them.
     for (size_t pieces = 1; pieces <= 8; ++pieces) {
       Talker talker(pieces * 4096);
       talker.Own(connector_.Open(Options(server), talker));

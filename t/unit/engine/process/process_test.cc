@@ -78,7 +78,7 @@ class ProcessTest : public testing::OnFiber {
       text += *piece;
     }
   }
-  // What a shell script prints until it ends.
+  // The whole output of a shell script.
   std::string OutputOf(const ProcessOptions& options) {
     return Run([&]() -> std::string {
       Result<std::unique_ptr<Process>> process = Start(options);
@@ -100,7 +100,7 @@ class ProcessTest : public testing::OnFiber {
     EXPECT_NE(kill(pid, 0), 0) << pid;
   }
 
-  // Their names; without the link to the current one.
+  // Names of the sockets, without the link to the current one.
   static std::set<std::string> SocketsIn(const std::string& directory) {
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {
@@ -123,7 +123,7 @@ class ProcessTest : public testing::OnFiber {
   const runtime::Cancellation never_;
   std::string directory_;
   int lifeline_[2] = {-1, -1};
-  pid_t spawner_ = 0;  // its keeper
+  pid_t spawner_ = 0;  // the spawner's keeper
 };
 
 TEST_F(ProcessTest, ReadsAFileInPlaceOfAPipe) {
@@ -177,7 +177,7 @@ TEST_F(ProcessTest, ItGetsWhatItWasGivenAndNothingElse) {
   options.directory = "/usr";
   options.limits.descriptors = 99;
   const std::string output = OutputOf(options);
-  // 0 to 2, and the one that ls itself opens.
+  // The descriptors 0 to 2, and the one that ls itself opens.
   EXPECT_THAT(output, HasSubstr("/usr\n4\n"));
   EXPECT_THAT(output, HasSubstr("GREETING=hello world\n"));
   EXPECT_THAT(output, ::testing::Not(HasSubstr("HOME=")));
@@ -201,7 +201,7 @@ TEST_F(ProcessTest, ItsWholeGroupGoesWithIt) {
     }
     EXPECT_EQ(getpgid((*process)->pid()), (*process)->pid());
     return text;
-  }));  // destroyed: nobody wants it any more
+  }));  // destroyed: it is not needed any more
   pid_t shell = 0;
   pid_t sleeper = 0;
   pids >> shell >> sleeper;
@@ -283,7 +283,7 @@ TEST_F(ProcessTest, TheSpawnerServesItsClientsToTheEnd) {
   Run([&] {
     auto process = Start(Shell("read x; echo $x"));
     CutLifeline();
-    // It takes no new clients once it has noticed.
+    // It accepts no new clients after it has noticed.
     while (Start(Shell("true")).ok()) {
       EXPECT_TRUE(runtime::SleepFor(std::chrono::milliseconds(1), nullptr).ok());
     }
@@ -302,9 +302,9 @@ TEST_F(ProcessTest, RemovesItsSocketWhenItEnds) {
   EXPECT_THAT(SocketsIn(directory_), IsEmpty());
 }
 
-// Their processes may have gone long ago, and others may have their ids.
+// Their processes may have ended long ago, and other processes may have their ids now.
 TEST_F(ProcessTest, SocketsThatNobodyListensOnAreRemoved) {
-  const std::string first = *SocketsIn(directory_).begin();  // of this process, and in use
+  const std::string first = *SocketsIn(directory_).begin();  // of this process, in use
   std::filesystem::rename(directory_ + "/" + first, directory_ + "/spawner.4.sock");
   Bind(directory_ + "/spawner.1.sock").Reset();
   Bind(directory_ + "/spawner." + std::to_string(getppid()) + ".sock").Reset();
@@ -321,13 +321,13 @@ TEST_F(ProcessTest, SocketsThatNobodyListensOnAreRemoved) {
 
 TEST_F(ProcessTest, AKilledSpawnerIsStartedAgain) {
   std::istringstream pids(Run([&] {
-    // The parent of a program is the spawner.
+    // The parent process of a program is the spawner.
     auto process = Start(Shell("sleep 1000 >/dev/null 2>&1 & echo $PPID $!; wait"));
     std::string text = (*process)->ReadOutput(never_, DeadlineAfter(kPatience)).value();
     EXPECT_EQ(kill(static_cast<pid_t>(std::stol(text)), SIGKILL), 0);
     EXPECT_FALSE((*process)->Wait(never_, DeadlineAfter(kPatience)).ok());
     for (int i = 0; i < 20; ++i) {
-      // Killed again and again, also while it has hardly begun.
+      // Killed again and again, also when it has hardly started.
       auto next = Start(Shell("echo $PPID"));
       EXPECT_TRUE(next.ok()) << next.status().ToString();
       if (!next.ok()) break;

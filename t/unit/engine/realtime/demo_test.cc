@@ -33,7 +33,7 @@ std::string Silence(milliseconds duration) {
   return std::string(static_cast<size_t>(duration.count()) * kInputRate / 1000 * 2, '\0');
 }
 
-// Everything up to the end of the turn.
+// Collects all events up to the end of the turn.
 std::vector<Event> Drain(Link& link) {
   std::vector<Event> events;
   const Deadline give_up = DeadlineAfter(std::chrono::minutes(2));

@@ -1,4 +1,4 @@
-// What Gemini is told and how its words are read.
+// Messages sent to Gemini and events made from its messages.
 #include "protocol_fixture.h"
 
 namespace agent_graph::realtime {
@@ -100,7 +100,7 @@ TEST_F(GeminiTest, TheEndOfAnInterruptedTurnAnswersNothing) {
 TEST_F(GeminiTest, ATextCutsAnAnswerOff) {
   BeginReady();
   Say("Once upon");
-  protocol_->SendText("stop");  // before the session has taken that
+  protocol_->SendText("stop");  // before the session has accepted that
   Say(" a time");
   EXPECT_THAT(Kinds(*protocol_), IsEmpty());
   Sign("interrupted");
@@ -122,7 +122,7 @@ TEST_F(GeminiTest, AnAnswerThatWasCompleteBeforeATextCameIsCutOffToo) {
     (void)Events(*protocol_);
     protocol_->SendText("stop");
     if (!known) Sign("generationComplete");
-    Say("two");  // of the next answer
+    Say("two");  // belongs to the next answer
     EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kOutputTranscript));
     Sign("turnComplete");
     EXPECT_FALSE(Events(*protocol_)[0].answer_due);

@@ -1,4 +1,4 @@
-// Speech whose beginning and end the client tells, because the provider does not look for them.
+// The client marks the beginning and end of speech, because the provider does not detect them.
 #include "protocol_fixture.h"
 
 namespace agent_graph::realtime {
@@ -23,7 +23,7 @@ TEST_F(OpenAiActivityTest, SpeechThatComesToNothingTakesNoAnswerAway) {
   EXPECT_THAT(Sent(), ElementsAre("response.create"));
 
   BeginResponse("r2");
-  protocol_->SendActivity(true);  // before a word of it was heard
+  protocol_->SendActivity(true);  // before any of it was transcribed
   EXPECT_THAT(Sent(), ElementsAre("response.cancel", "input_audio_buffer.clear"));
   protocol_->SendActivity(false);
   EXPECT_THAT(Sent(), ElementsAre("response.create"));
@@ -73,7 +73,7 @@ TEST_F(OpenAiActivityTest, SpeechThatComesToNothingIsToldUnlessAnAnswerIsUnderWa
   protocol_->SendActivity(true);
   protocol_->SendActivity(false);
   EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kSpeechStarted, Kind::kNothingAsked));
-  protocol_->SendActivity(false);  // of nothing
+  protocol_->SendActivity(false);  // without a beginning
   EXPECT_THAT(Kinds(*protocol_), IsEmpty());
   protocol_->SendText("a question");
   for (const bool refused : {false, true}) {

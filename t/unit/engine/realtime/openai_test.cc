@@ -1,4 +1,4 @@
-// What OpenAI is told and how its words are read.
+// Messages sent to OpenAI and events made from its messages.
 #include "protocol_fixture.h"
 
 namespace agent_graph::realtime {
@@ -66,7 +66,7 @@ TEST_F(OpenAiTest, WithoutDetection) {
   BeginReady(config);
   EXPECT_TRUE(session_["audio"]["input"]["turn_detection"].is_null());
   EXPECT_TRUE(protocol_->SendActivity(true));
-  EXPECT_FALSE(protocol_->SendActivity(false));  // nothing was said
+  EXPECT_FALSE(protocol_->SendActivity(false));  // no audio was sent
   EXPECT_THAT(Sent(), ElementsAre("input_audio_buffer.clear"));
   EXPECT_TRUE(protocol_->SendActivity(true));
   protocol_->SendAudio(std::string(3200, '\0'));
@@ -178,7 +178,7 @@ TEST_F(OpenAiTest, BargeInCutsEveryItemOfTheTurnWhereItWasHeard) {
       {"type", "function_call"}, {"call_id", "c1"}, {"name", "add"}, {"arguments", "{}"}};
   for (const int heard : {500, 2500}) {
     speak("r0", "a0", 1);
-    EndResponse("r0");  // a turn before
+    EndResponse("r0");  // response of an earlier turn
     speak("r1", "a1", 2);
     Receive({{"type", "response.done"},
              {"response", {{"id", "r1"}, {"status", "completed"}, {"output", {call}}}}});
@@ -189,7 +189,7 @@ TEST_F(OpenAiTest, BargeInCutsEveryItemOfTheTurnWhereItWasHeard) {
     EndResponse("r2");
   }
   speak("r3", "a3", 1);
-  EndResponse("r3");  // complete, and still playing
+  EndResponse("r3");  // complete but still being played
   EXPECT_THAT(cuts(milliseconds(300)), ElementsAre("a3 300"));
   EXPECT_THAT(cuts(milliseconds(300)), IsEmpty());
 }

@@ -1,4 +1,5 @@
-// A provider without a network: its messages go in, events and messages come out.
+// A protocol without a network: tests put in the provider's messages and get events and messages
+// out.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -71,7 +72,7 @@ class OpenAiTest : public testing::Test {
   void EndResponse(const std::string& id = "r1", const std::string& status = "completed") {
     Receive({{"type", "response.done"}, {"response", {{"id", id}, {"status", status}}}});
   }
-  // Of a response, because another one is under way.
+  // The provider rejects a response, because another one is in progress.
   void Refuse() {
     Receive({{"type", "error"}, {"error", {{"code", "conversation_already_has_active_response"}}}});
   }
@@ -103,7 +104,7 @@ class GeminiTest : public testing::Test {
   void Say(const std::string& words) {
     Receive({{"serverContent", {{"outputTranscription", {{"text", words}}}}}});
   }
-  // One of serverContent's signs: "interrupted", "generationComplete", "turnComplete".
+  // One of serverContent's flags: "interrupted", "generationComplete", "turnComplete".
   void Sign(const char* name) { Receive({{"serverContent", {{name, true}}}}); }
 
   std::unique_ptr<Protocol> protocol_;

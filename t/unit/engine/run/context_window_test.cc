@@ -1,4 +1,4 @@
-// What models see of a long conversation, and what becomes of the rest.
+// The part of a long conversation that models receive, and the handling of the rest.
 #include "run/context_window.h"
 
 #include "run_fixture.h"
@@ -6,7 +6,7 @@
 namespace agent_graph::run {
 namespace {
 
-// "u" a user's, "a" an assistant's, "c" an assistant's with a call, "t" a tool's result.
+// "u": user message, "a": assistant message, "c": assistant message with a call, "t": tool result.
 std::vector<Message> Conversation(const std::string& roles) {
   std::vector<Message> messages;
   for (char role : roles) {

@@ -1,5 +1,4 @@
-// A state service in a few maps: what a run appends can be looked at, and calls can be made to
-// fail.
+// A state service in memory. Tests can inspect what a run appends, and can make calls fail.
 #pragma once
 
 #include <functional>
@@ -21,11 +20,11 @@ class FakeState : public state::Service {
     std::vector<std::string> places;  // current_node of each append
     bool leased = false;
     uint64_t epoch = 0;
-    uint64_t sequence = 0;  // of the newest message
+    uint64_t sequence = 0;  // that of the newest message
     std::string last_status;
   };
 
-  // Called before each Append and Finish, outside the lock; a failed Status is returned instead.
+  // Called before each Append and Finish, outside the lock. A failed Status is returned instead.
   std::function<Status(const state::AppendRun&)> before_append;
   std::function<Status(const state::FinishRun&)> before_finish;
   bool stop_requested = false;
@@ -92,7 +91,7 @@ class FakeState : public state::Service {
     if (message_id == hidden_id) return state::StoredMessage{message_id, 1, "{}"};
     return Status(StatusCode::kNotFound, "no such message");
   }
-  std::string hidden_id;  // an id of the history that is not in the window
+  std::string hidden_id;  // a message id in the history but not in the window
 
   Result<state::RemoteTools> GetRemoteTools() override {
     ++remote_tools_reads;

@@ -1,4 +1,4 @@
-// What a run leaves of its thread, and how much of it a run may hold.
+// The state that a run stores in its thread, and its size limits.
 #include "run_fixture.h"
 #include "state/limits.h"
 
@@ -54,7 +54,7 @@ TEST_F(KeptStateTest, ARunHoldsNoMoreThanItMay) {
     return Message::Assistant(state.Field("note").get<std::string>());
   });
   builder_.AddEdge(START, "A").AddEdge("A", "B");
-  // As long as the new value and the one before fit beside each other.
+  // Possible as long as the old and the new value fit together.
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(RunOk(Ask("1000")).status, "done");
     state_.At("t1").state.window.clear();
@@ -65,7 +65,7 @@ TEST_F(KeptStateTest, ARunHoldsNoMoreThanItMay) {
     EXPECT_NE(outcome.error.message().find("limits.run_bytes_max"), std::string::npos);
     EXPECT_EQ(sink_.Of(RunEvent::Kind::kError).back().at("reason"), outcome.error.message());
   }
-  // What was taken before it is kept: the message of A and its note, but not that of B.
+  // Earlier updates are kept: the message of A and its note, but not that of B.
   const json fields = json::parse(state_.At("t1").state.snapshot.fields_json);
   EXPECT_EQ(fields.at("note").get<std::string>().size(), 4000u);
   EXPECT_EQ(RunOk(Ask("10")).status, "done");
@@ -88,7 +88,7 @@ TEST_F(KeptStateTest, OfANodeWhoseMessageIsTooLargeNothingStays) {
   EXPECT_EQ(outcome.error.code(), StatusCode::kGraph);
   EXPECT_NE(outcome.error.message().find("limits.run_bytes_max"), std::string::npos);
   const state::ThreadState& kept = state_.At("t1").state;
-  EXPECT_EQ(kept.window.size(), messages + 1);  // the user's
+  EXPECT_EQ(kept.window.size(), messages + 1);  // the user's message
   EXPECT_EQ(json::parse(kept.snapshot.fields_json).at("note"), "10");
   EXPECT_EQ(kept.snapshot.summary, "10");
   const std::vector<std::string> kinds = state_.Kinds("t1");
@@ -118,7 +118,7 @@ TEST_F(KeptStateTest, ARunLeavesNoMoreThanCanBeLoadedAgain) {
   builder_.AddEdge(START, "A");
   const size_t half = state::kFieldsBytesMax / 2 + 1000;
   EXPECT_EQ(RunOk(Ask(std::to_string(half))).status, "done");
-  // What is replaced does not count.
+  // Replaced values do not count.
   EXPECT_EQ(RunOk(Ask(std::to_string(half))).status, "done");
   const RunOutcome outcome = RunOk(Ask(std::to_string(state::kFieldsBytesMax)));
   EXPECT_EQ(outcome.error.code(), StatusCode::kGraph);

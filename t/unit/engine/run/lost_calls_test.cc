@@ -32,7 +32,7 @@ TEST(LostCallsTest, WhatTheLogSaysOfACall) {
   EXPECT_TRUE(result("other").second);
 }
 
-// As deep as an output may be; the entry is deeper.
+// The maximum depth of an output; the entry around it is deeper.
 TEST(LostCallsTest, TheDeepestOutput) {
   const std::string output = std::string(128, '[') + std::string(128, ']');
   const LostCalls lost({{"tool_finished", R"({"call_id":"c","output":)" + output + "}"}});

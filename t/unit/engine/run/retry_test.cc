@@ -1,4 +1,4 @@
-// Nodes that are tried again, and nodes that take too long.
+// Retries and timeouts of nodes.
 #include <atomic>
 
 #include "run_fixture.h"
@@ -10,7 +10,7 @@ using std::chrono::milliseconds;
 
 class RetryTest : public RunTest {
  protected:
-  // Throws `failures` times before it answers.
+  // Throws `failures` times, then answers.
   NodeFunction Failing(int failures) {
     return [this, failures](const State&, RunContext&) -> NodeResult {
       if (++calls_ <= failures) throw std::runtime_error("not yet");
@@ -82,7 +82,7 @@ TEST_F(RetryTest, AModelPastTheNodesTimeoutEndsTheRunByName) {
 
 TEST_F(RetryTest, ATimeoutOfOneAttemptLeavesTimeForTheNext) {
   builder_.AddAgent("A", {}).AddEdge(START, "A").SetTimeout("A", milliseconds(20));
-  // A busy machine may need more than 20 ms for any of them.
+  // A loaded machine may need more than 20 ms for any attempt.
   builder_.SetRetry("A", {.attempts_max = 10, .delay = milliseconds(1)});
   model_.script.push_back({.wait_for_cancel = true});
   for (int i = 1; i < 10; ++i) model_.script.push_back({.pieces = {"fine"}});

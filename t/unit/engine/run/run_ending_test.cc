@@ -1,4 +1,4 @@
-// What ends a run: its last node, or whoever cancelled it.
+// The causes of a run's end: its last node, or a cancellation.
 #include "run_fixture.h"
 
 namespace agent_graph::run {
@@ -6,7 +6,7 @@ namespace {
 
 class RunEndingTest : public RunTest {
  protected:
-  // Whether the run hears first of the function's return or of its deadline.
+  // Holds whether the function returns first or its deadline passes first.
   void ExpectThatACutShortFunctionFails(Execution execution) {
     builder_.AddFunction(
         "A",

@@ -1,4 +1,4 @@
-// What the tests of runs share: a runtime, a graph under construction, a scripted model, a sink.
+// Shared fixture of run tests: a runtime, a graph builder, a scripted model and a sink.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class ScriptedModel : public models::ModelProvider {
 
   std::deque<Turn> script;
   std::vector<models::ModelRequest> requests;
-  std::function<void()> on_wait;  // when a turn begins to wait for its cancellation
+  std::function<void()> on_wait;  // called when a turn starts to wait for its cancellation
 
   Result<models::ModelReply> Generate(
       const models::ModelRequest& request, const runtime::Cancellation& cancellation,
@@ -149,7 +149,7 @@ class RunTest : public testing::Test {
     return request;
   }
 
-  // Runs on a fiber to the end.
+  // Runs to the end on a fiber.
   Result<RunOutcome> Run(const RunRequest& request) {
     auto graph = graph::CompiledGraph::Compile(builder_, "test");
     if (!graph.ok()) return graph.status();

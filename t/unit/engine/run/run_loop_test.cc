@@ -137,7 +137,7 @@ TEST_F(RunLoopTest, AStopLetsTheNodeFinishAndStartsNoOther) {
   Kinds kinds = state_.Kinds("t1");
   EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "node_started"), 1);
   state_.stop_requested = false;
-  EXPECT_EQ(RunOk(Ask("again")).status, "stopped");  // the node asks again
+  EXPECT_EQ(RunOk(Ask("again")).status, "stopped");  // the node interrupts again
 }
 
 TEST_F(RunLoopTest, ASinkThatFailsStopsTheRun) {
@@ -165,7 +165,7 @@ TEST_F(RunLoopTest, ALostLeaseEndsTheRunAndWritesNothingMore) {
   builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
   builder_.AddEdge(START, "A").AddEdge("A", "B");
   state_.before_append = [this](const state::AppendRun& append) {
-    if (append.current_node == "B") ++state_.At("t1").epoch;  // taken over by another run
+    if (append.current_node == "B") ++state_.At("t1").epoch;  // another run has taken over
     return Status::Ok();
   };
   bool finished = false;

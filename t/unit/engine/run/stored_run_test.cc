@@ -1,4 +1,4 @@
-// Runs on the real state service: an owner with an in-memory database and a client of it.
+// Runs on the real state service: a state server with an in-memory database and a client.
 #include <stdlib.h>
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 namespace agent_graph::run {
 namespace {
 
-// A client that does not hear of an append that was made.
+// A client that does not receive the reply to a successful append.
 class ForgetfulClient : public state::Client {
  public:
   using state::Client::Append;
@@ -52,7 +52,7 @@ class StoredRunTest : public testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  // Starts a run on a fiber of its own.
+  // Starts a run on its own fiber.
   std::future<Result<RunOutcome>> Start(const std::string& text) {
     auto graph = graph::CompiledGraph::Compile(builder_, "test");
     EXPECT_TRUE(graph.ok()) << graph.status().ToString();
@@ -85,7 +85,7 @@ class StoredRunTest : public testing::Test {
   GraphBuilder builder_;
 };
 
-// A node that tells when it has begun and waits to be let on.
+// A node that reports that it has started and then waits for permission to continue.
 struct Gate {
   std::promise<void> entered;
   std::promise<void> open;

@@ -1,4 +1,4 @@
-// What a new thread is called, and by which ids it and its messages go.
+// Names of new threads, and ids of threads and messages.
 #include "run/thread_name.h"
 
 #include <regex>

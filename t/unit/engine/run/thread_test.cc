@@ -1,4 +1,4 @@
-// What a run makes of the thread it finds: ids, interrupts, calls that were left open.
+// How a run handles an existing thread: ids, interrupts, open calls.
 #include <set>
 
 #include "message/codec.h"
@@ -163,7 +163,7 @@ TEST_F(ThreadTest, ACallThatTheRequestAnswersIsNotClosedAndShownOnce) {
   request.messages = {Message::ToolResult("c1", "\"shown\""), Message::User("look")};
   EXPECT_EQ(RunOk(request).messages_json.size(), 4u);
   auto emitted = sink_.Of(RunEvent::Kind::kMessage);
-  ASSERT_EQ(emitted.size(), 2u);  // the result, once, and the node's message
+  ASSERT_EQ(emitted.size(), 2u);  // the result (once) and the node's message
   EXPECT_EQ(emitted[0].at("role"), "tool");
   EXPECT_EQ(emitted[1].at("role"), "assistant");
 }

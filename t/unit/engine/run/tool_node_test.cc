@@ -26,7 +26,7 @@ class ToolNodeTest : public RunTest {
     return id;
   }
 
-  // One reply with `calls`, then a last word; the tool results in between.
+  // Runs a model reply with `calls` and then a final reply; returns the tool results in between.
   std::vector<json> Results(std::vector<Tool> tools, std::vector<ToolCallBlock> calls) {
     AddAgentWithTools(std::move(tools));
     model_.script = {{.pieces = {}, .calls = std::move(calls), .failure = {}},
@@ -43,7 +43,7 @@ class ToolNodeTest : public RunTest {
 };
 
 TEST_F(ToolNodeTest, CallsRunTogetherAndResultsKeepTheirOrder) {
-  // The first call ends only after the second has: run one by one, they would never end.
+  // The first call ends only after the second one: in sequence they would never end.
   auto second_done = std::make_shared<std::promise<void>>();
   std::shared_future<void> wait = second_done->get_future();
   auto results = Results({MakeTool("first",
@@ -129,7 +129,7 @@ TEST_F(ToolNodeTest, AToolPastItsTimeoutIsLeftBehind) {
   release->set_value();
 }
 
-// A worker that dies now loses the second call only.
+// If a worker dies at this point, only the second call is lost.
 TEST_F(ToolNodeTest, EachEndIsWrittenWhileOthersRun) {
   auto written = std::make_shared<std::promise<void>>();
   std::shared_future<void> first_is_written = written->get_future();

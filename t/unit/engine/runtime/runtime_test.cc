@@ -107,7 +107,7 @@ TEST(Runtime, ThousandsOfFibersWaitAtOnce) {
 TEST(Runtime, AFiberCanGiveWayToTheOthersOfItsThread) {
   Runtime runtime({.threads = 1});
   ASSERT_TRUE(runtime.Start().ok());
-  Yield();  // of no fiber
+  Yield();  // outside of a fiber
   std::string order;
   const Promise<bool> done;
   runtime.Spawn([&] {

@@ -78,7 +78,7 @@ TEST_F(OnOneEngineThread, FiberWaitsForAnotherFiber) {
 TEST_F(OnOneEngineThread, FiberWakesAtItsDeadlineAndInOrder) {
   std::vector<int> order;
   bool all_waited = false;
-  // They have an order only if all of them wait before the first one's time has come.
+  // The order is defined only if all of them wait before the first deadline.
   for (milliseconds first{1}; !all_waited; first *= 2) {
     order.clear();
     int running = 4;
@@ -95,7 +95,7 @@ TEST_F(OnOneEngineThread, FiberWakesAtItsDeadlineAndInOrder) {
             },
             true);
       }
-      // This one begins after the others, when they wait already.
+      // Starts after the others, when they are already waiting.
       runtime_.Spawn(
           [&, begin] {
             all_waited = MonotonicClock::now() < begin;
@@ -144,7 +144,7 @@ TEST_F(OnOneEngineThread, SignalMayDieAsSoonAsItsWaiterIsAwake) {
   }
 }
 
-// Every way to wake a wait at once: exactly one wins and the fiber is resumed once.
+// All ways to wake a waiting fiber at once: exactly one wins, and the fiber resumes once.
 TEST_F(OnOneEngineThread, NotifyCancelAndDeadlineRace) {
   constexpr int kRounds = 500;
   for (int i = 0; i < kRounds; ++i) {
@@ -204,7 +204,7 @@ TEST_F(OnOneEngineThread, SleepEndsInTimeOrWhenCancelled) {
   EXPECT_EQ(*cut.Wait(nullptr, kNoDeadline), StatusCode::kCancelled);
 }
 
-// Without care two fibers that wait inside catch blocks exchange their exceptions.
+// Without special handling, two fibers that wait inside catch blocks exchange their exceptions.
 TEST_F(OnOneEngineThread, FibersKeepTheirCaughtExceptionsApart) {
   Signal turn_of[2];
   std::string seen[2];

@@ -59,7 +59,7 @@ TEST(RunUserFunction, ExceptionsBecomeGraphFailures) {
   EXPECT_EQ(other.code(), StatusCode::kGraph);
 }
 
-// Functions that wait for functions started after them: only parking can finish them.
+// Functions that wait for functions started later: they can finish only if waiting ones are parked.
 TEST(RunUserFunction, WaitingFunctionsDoNotCount) {
   constexpr int kTasks = 50;
   Runtime runtime(SmallPool());
@@ -193,7 +193,7 @@ TEST(RunUserFunction, PastItsDeadlineItsThreadIsReplaced) {
   ASSERT_TRUE(runtime.Start().ok());
   auto release = std::make_shared<std::promise<void>>();
   const auto released = std::make_shared<std::shared_future<void>>(release->get_future());
-  // More than the pool runs at once. One that has not begun in time costs no thread.
+  // More than the pool runs at once. A function that has not started in time costs no thread.
   while (runtime.written_off_threads() < 3) {
     const Status stuck =
         runtime.RunUserFunction(Function([released] { released->wait(); }), "stuck", Cancellation(),

@@ -1,4 +1,4 @@
-// A process of its own for the tests of engine/state, that can be killed.
+// A separate process for the tests of engine/state, which can be killed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,10 +11,10 @@
 
 namespace agent_graph::state {
 
-// The directory a child process of these tests works in.
+// The directory in which a child process of these tests works.
 inline constexpr char kDirectoryVariable[] = "AGENT_GRAPH_STATE_TEST_DIRECTORY";
 
-// This program again, executing one of the disabled tests, until it is killed.
+// Runs this program again with one of the disabled tests, until it is killed.
 class ChildProcess {
  public:
   ChildProcess(const std::string& test, const std::string& directory) {
@@ -28,10 +28,10 @@ class ChildProcess {
     EXPECT_EQ(posix_spawn(&process_, program, nullptr, nullptr, arguments, environment), 0);
   }
   ~ChildProcess() { Kill(); }
-  // Stops it as a debugger would: it answers nothing and frees nothing.
+  // Stops the process as a debugger would: it does not answer and releases nothing.
   void Freeze() {
     kill(process_, SIGSTOP);
-    // The signal is only sent by then: a thread on another core may still answer.
+    // kill() returns before the signal takes effect: a thread on another core may still answer.
     waitpid(process_, nullptr, WUNTRACED);
   }
   void Thaw() { kill(process_, SIGCONT); }

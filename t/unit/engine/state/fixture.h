@@ -1,4 +1,4 @@
-// A state directory, an owner and clients for the tests of engine/state.
+// A state directory, a state server and clients for the tests of engine/state.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,8 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-// For what must happen some time, however busy the machine is: reading a large state takes long.
+// Timeout for events that must happen, however loaded the machine is: reading a large state is
+// slow.
 inline constexpr std::chrono::seconds kPatience{300};
 
 inline std::unique_ptr<Owner> StartOwner(const std::string& directory,
@@ -142,7 +143,7 @@ inline PageRequest Page(uint64_t offset, uint64_t limit = 100, const std::string
   return page;
 }
 
-// A whole run that stores these messages.
+// A complete run that stores these messages.
 inline void RunTurn(Service& service, const std::string& thread_id, const std::string& user,
                     std::vector<StoredMessage> messages) {
   BeginRun run = RunOn(thread_id, user);

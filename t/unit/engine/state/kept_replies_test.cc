@@ -1,4 +1,4 @@
-// What the owner keeps of its answers while a client waits for one.
+// Replies that the state server stores while a client waits for one.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -15,7 +15,8 @@
 namespace agent_graph::state {
 namespace {
 
-// Answers that an owner which has gone keeps for clients that have not said goodbye.
+// The number of replies that a stopped state server has stored for clients that have not said
+// goodbye.
 size_t KeptReplies(const std::string& directory) {
   auto database = Database::OpenDirectory(StateDirectory::Open(directory)->database_path());
   EXPECT_TRUE(database.ok()) << database.status().ToString();
@@ -29,7 +30,7 @@ size_t KeptReplies(const std::string& directory) {
   return kept;
 }
 
-// One client holds the thread that a run of the other waits for.
+// One client holds the thread for which a run of the other client waits.
 class KeptRepliesTest : public testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(begun.ok()); }
@@ -56,7 +57,7 @@ TEST_F(KeptRepliesTest, AWaitingRunHoldsNoAnswersBack) {
   for (int i = 0; i < 100; ++i) RunTurn(*client, "t", "", {UserMessage(Numbered("m", i))});
   owner.reset();
   EXPECT_LE(KeptReplies(directory.path()), 1u);
-  // It is asked for again, and waits as before.
+  // The client sends the request again, and it waits as before.
   owner = StartOwner(directory.path());
   EXPECT_TRUE(holder->Finish(FinishOf(held, *begun)).ok());
   waiter.join();
@@ -73,7 +74,7 @@ TEST_F(KeptRepliesTest, NothingIsDoneTwiceWhileARunWaits) {
       for (int i = 0; !end; ++i) {
         const std::string id = std::to_string(writer) + "-" + std::to_string(i);
         EXPECT_TRUE(client->Append(MessagesOn("t", "", {UserMessage(id)})).ok());
-        // Deleted twice it is not there the second time.
+        // If it were executed twice, the message would not be found the second time.
         const Status deleted = client->DeleteMessage(Scope::All(), "t", id);
         EXPECT_TRUE(deleted.ok()) << deleted.ToString();
         ++count;

@@ -9,7 +9,7 @@
 namespace agent_graph::state::keys {
 namespace {
 
-// Text made of the bytes that escaping and terminating are about, and of text in general.
+// Random text, with many of the bytes that are special for escaping and terminating.
 class TextMaker {
  public:
   std::string Next() {

@@ -1,4 +1,4 @@
-// The heads of the listings answer as the tables do, whatever has happened.
+// The heads of the listings return the same as the tables after any changes.
 #include "state/leveldb/listing_heads.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ class ListingHeadsTest : public testing::Test {
     heads_->CommitEnds(store_->TakeChangedThreads());
   }
 
-  // One change of one of `threads` threads.
+  // Makes one random change to one of `threads` threads.
   void ChangeSomething(int threads) {
     const std::string user = Numbered("user", Random(3));
     const std::string thread = user + Numbered("-thread", Random(threads));
@@ -98,7 +98,7 @@ class ListingHeadsTest : public testing::Test {
 };
 
 TEST_F(ListingHeadsTest, EqualTheTableAfterRandomOperations) {
-  // Fewer threads than a head holds, and more of them.
+  // Fewer threads than a head holds, and more.
   for (int threads : {30, 400}) {
     for (int round = 0; round < 600; ++round) {
       for (int i = Random(20); i >= 0; --i) ChangeSomething(threads);

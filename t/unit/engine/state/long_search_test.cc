@@ -1,4 +1,4 @@
-// Searches that pass over more rows than one page may: they say where to go on.
+// Searches that skip more rows than one page may: they return a cursor to continue.
 #include <gtest/gtest.h>
 #include <leveldb/write_batch.h>
 
@@ -33,7 +33,7 @@ class LongSearch : public testing::Test {
     for (uint64_t i = 1; i <= kRows; ++i) row(batch, i);
     ASSERT_TRUE(database_->Write(batch, false).ok());
   }
-  // The names found from page to page.
+  // The names that were found on all pages.
   template <typename Read>
   std::vector<std::string> SearchAll(uint64_t offset, int& pages, Read read) {
     PageRequest request = Page(offset, 2, "NEEDLE");
@@ -127,7 +127,8 @@ TEST_F(LongSearch, ThroughThreadsGoesOnByCursor) {
   EXPECT_EQ(SearchAll(2, pages, read), std::vector<std::string>{all[2]})
       << "an offset counts over pages";
 
-  // However far an offset is, a page passes over so many rows and says where to go on.
+  // However large an offset is, a page skips a limited number of rows and returns a cursor to
+  // continue.
   PageRequest request = Page(kRows - 1, 2);
   std::vector<std::string> last;
   for (pages = 0; pages == 0 || !request.cursor.empty(); ++pages) {

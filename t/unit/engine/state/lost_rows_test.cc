@@ -1,4 +1,4 @@
-// Rows that a damaged database has lost: looking for them, and making anew what others tell.
+// Rows that a damaged database has lost: finding them, and restoring them from other rows.
 #include <gmock/gmock.h>
 #include <leveldb/write_batch.h>
 
@@ -20,7 +20,7 @@ using testing::Not;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-// A run that its thread's log tells of.
+// A run that is in its thread's log.
 void LogRun(Client& client, const std::string& thread_id, const std::string& run_id,
             std::vector<StoredMessage> messages) {
   const BeginRun run = RunOn(thread_id, "alice", run_id);
@@ -32,7 +32,7 @@ void LogRun(Client& client, const std::string& thread_id, const std::string& run
   ASSERT_TRUE(client.Finish(finish).ok());
 }
 
-// One thread with two messages and a run, of which rows are lost.
+// One thread with two messages and a run. Tests remove some of its rows.
 class LostRows : public Maintenance {
  protected:
   static constexpr char kThread[] = "t";
@@ -68,7 +68,7 @@ class LostRows : public Maintenance {
     });
     return has;
   }
-  // The problems are all of this kind, and gone after a repair.
+  // Expects only problems of this kind, and none after a repair.
   void ExpectMended(const char* what) {
     EXPECT_THAT(Problems(), AllOf(Not(IsEmpty()), Each(HasSubstr(what))));
     ASSERT_TRUE(Repair(database_path()).ok());
@@ -84,7 +84,7 @@ class LostRows : public Maintenance {
     EXPECT_TRUE(state.ok());
     return state.ok() ? Ids(state->window) : std::vector<std::string>();
   }
-  // Nothing of what is there is written over.
+  // Expects that new rows do not overwrite existing ones.
   void ExpectGoesOn() {
     Serve([](Client& client) {
       EXPECT_THAT(Messages(client), ElementsAre("m1", "m2"));
@@ -124,7 +124,7 @@ TEST_F(LostRows, CountersAndMessages) {
   Lose(keys::Counters(key_));
   Lose(keys::Message(key_, 2));
   Lose(keys::MessageId(key_, "m2"));
-  // The window still says that there was a second.
+  // The window still shows that there was a second message.
   ASSERT_TRUE(Repair(database_path()).ok());
   EXPECT_THAT(Problems(), IsEmpty());
   Serve([](Client& client) {
@@ -136,7 +136,7 @@ TEST_F(LostRows, CountersAndMessages) {
   });
 }
 
-// What is given an index that is to be cut off would be swept away.
+// A new row with an index in the range that is to be cut off would be deleted with it.
 TEST_F(LostRows, CountersOfALogThatIsBeingCut) {
   Lose(keys::Counters(key_));
   Put(keys::LogCut(key_), LogCutRow{0, 100});
@@ -161,7 +161,7 @@ TEST_F(LostRows, IdsOfMessages) {
   });
 }
 
-// Two messages of one id are two messages, and either may be found.
+// Two messages with the same id are two messages, and either one may be found by it.
 TEST_F(LostRows, IdsOfMessagesThatWereSentAgain) {
   Lose(keys::MessageId(key_, "m2"));
   Serve([](Client& client) {
@@ -184,7 +184,7 @@ TEST_F(LostRows, Messages) {
   Serve([](Client& client) {
     EXPECT_EQ(client.GetMessage(Scope::All(), kThread, "m1").status().code(),
               StatusCode::kNotFound);
-    // It can be told again.
+    // It can be sent again.
     ASSERT_TRUE(client.Append(MessagesOn(kThread, "alice", {UserMessage("m1")})).ok());
     EXPECT_THAT(Messages(client), ElementsAre("m2", "m1"));
   });
@@ -220,7 +220,7 @@ TEST_F(LostRows, Listings) {
   EXPECT_TRUE(Has(keys::ListingByOwner("alice", updated, kThread)));
 }
 
-// That a deletion was in the rows that are lost must not bring the thread back.
+// If the lost rows included a deletion, the repair must not restore the thread.
 TEST_F(LostRows, DeletionOfARecord) {
   Put(keys::Deleted(key_), std::string());
   EXPECT_THAT(Problems(), Contains(HasSubstr("the thread was deleted")));
@@ -267,7 +267,7 @@ TEST_F(LostRows, OfMemories) {
   });
 }
 
-// Nothing is left of a memory that cannot be read, its vector neither.
+// Nothing remains of a memory that cannot be read, not even its vector.
 TEST_F(LostRows, UnreadableMemory) {
   const keys::MemoryKey tea{"alice", 1};
   Put(keys::MemoryVector(tea), Embedding{"space", "1234"});
@@ -281,7 +281,7 @@ TEST_F(LostRows, UnreadableMemory) {
   EXPECT_FALSE(Has(keys::MemoryVector(tea)));
 }
 
-// What cannot be read is gone, and keeps neither its thread nor the state from being used.
+// Unreadable rows are removed and do not make their thread or the state unusable.
 TEST_F(LostRows, UnreadableOnes) {
   leveldb::WriteBatch batch;
   for (const std::string& key :
@@ -303,7 +303,7 @@ TEST_F(LostRows, UnreadableOnes) {
   });
 }
 
-// Threads that are well are told apart from their neighbours, also while one is swept.
+// Intact threads are distinguished from their neighbours, also while one is being deleted.
 TEST_F(LostRows, OfOneAmongMany) {
   Serve([](Client& client) {
     for (int i = 0; i < 40; ++i) {

@@ -1,4 +1,4 @@
-// A database that is served by an owner for a while, and looked into when it is not.
+// A database that a state server serves for some time, and that is inspected when it is not served.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class Maintenance : public testing::Test {
  protected:
   std::string database_path() const { return directory_.path() + "/db"; }
 
-  // With an owner, for as long as it takes.
+  // Runs `use` while a state server is running.
   template <typename Use>
   void Serve(const Use& use) {
     auto owner = StartOwner(directory_.path());

@@ -1,4 +1,4 @@
-// What an administrator does with a database: looking whether it is whole, mending it.
+// Maintenance of a database by an administrator: verification and repair.
 #include "state/leveldb/maintenance.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ TEST_F(Maintenance, ARepairGivesNoNumberTwice) {
   });
 }
 
-// A thread that cannot be read back is gone, but not the number that its rows bear.
+// An unreadable thread is removed, but the number in its rows stays in use.
 TEST_F(Maintenance, NumbersOfUnreadableThreadsStayTaken) {
   Serve([](Client& client) { RunTurn(client, "one", "alice", {UserMessage("m1", "secret")}); });
   Open([](Database& database) {

@@ -1,4 +1,4 @@
-// The conformance suite of state::Memories: what every implementation does.
+// Conformance suite of state::Memories: every implementation must pass it.
 #include "state/memories.h"
 
 #include <gmock/gmock.h>
@@ -132,7 +132,7 @@ TEST_P(MemoriesTest, KeepTheMessageThatWasStored) {
   EXPECT_EQ(Hits(QueryOf("alice", {1, 0})).at(0).memory.message_json, message);
   EXPECT_THAT(Found(QueryOf("alice", {1, 0})), ElementsAre("m"));
   EXPECT_THAT(Listed("alice"), ElementsAre("image", "m"));
-  // There is nothing that could be embedded.
+  // It has no text to embed.
   EXPECT_THAT(client_->List(ListUnembedded{"test", 2, 100, {}})->memories, IsEmpty());
   UpdateMemory update;
   update.name = {ScopeOf("alice"), "image", ""};
@@ -145,7 +145,7 @@ TEST_P(MemoriesTest, KeepTheMessageThatWasStored) {
   EXPECT_EQ(kept("image"), "");
 }
 
-// Rows of an older version end before the field.
+// Rows of an older version lack this field.
 TEST(MemoryRow, OfAnOlderVersionIsPlainText) {
   std::string bytes;
   pack::Packer packer(bytes);
@@ -180,7 +180,7 @@ TEST_P(MemoriesTest, BelongToTheirOwner) {
   EXPECT_THAT(Found(QueryOf("bob", {1, 0})), IsEmpty());
   EXPECT_THAT(Listed(""), ElementsAre("n", "a"));
   EXPECT_THAT(Found(QueryOf("", {1, 0})), UnorderedElementsAre("a", "n"));
-  // Whom a scope names that is nobody sees nothing, not even what has no owner.
+  // A scope with an empty user sees nothing, not even rows without an owner.
   EXPECT_EQ(memories().GetMemory({Scope::Owner(""), "n", ""}).status().code(),
             StatusCode::kNotFound);
   SearchMemories nobody = QueryOf("", {1, 0});
@@ -256,7 +256,7 @@ TEST_P(MemoriesTest, FiltersMatchFieldsAndMetadata) {
   search.filter.equals = {{"category", "\"even\""}, {"third", "1"}, {"flag", "true"}};
   EXPECT_THAT(Found(search), ElementsAre("m4"));
   EXPECT_THAT(Listed("", search.filter), ElementsAre("m4"));
-  // 1.0 is 1, "1" is not.
+  // 1.0 equals 1, but "1" does not.
   search.filter.equals[1].json = "1.0";
   EXPECT_THAT(Found(search), ElementsAre("m4"));
   search.filter.equals[1].json = "\"1\"";
@@ -264,7 +264,7 @@ TEST_P(MemoriesTest, FiltersMatchFieldsAndMetadata) {
   search.filter.equals = {{"agent_id", "\"five\""}};
   search.limit = 100;
   EXPECT_THAT(Found(search), SizeIs(10));
-  // What matches is found, however far down the order it stands.
+  // A match is found regardless of its rank.
   search.filter.equals = {{"content", "\"x\""}, {"category", "\"odd\""}};
   search.limit = 1;
   EXPECT_THAT(Found(search), ElementsAre("m1"));
@@ -371,9 +371,9 @@ TEST_P(MemoriesTest, VectorsOfAnotherSpaceAreNotCompared) {
   search.query = "tea";
   search.ranking = Ranking::kHybrid;
   EXPECT_THAT(Found(search), UnorderedElementsAre("old", "new"));
-  // A vector of another length in the same space fits nothing.
+  // A vector of a different length in the same space matches nothing.
   EXPECT_THAT(Found(QueryOf("", {1, 0, 0})), IsEmpty());
-  // The newest are the newest, also those that cannot be compared.
+  // The order by age includes memories whose vectors cannot be compared.
   search.ranking = Ranking::kNewest;
   EXPECT_THAT(Found(search), ElementsAre("new", "old"));
   search.score_min = 0.5;
@@ -418,7 +418,7 @@ TEST_P(MemoriesTest, AreEmbeddedAnew) {
   EXPECT_THAT(unembedded(100), ElementsAre("c", "b"));
   EXPECT_THAT(Found(QueryOf("alice", {1, 0, 0})), UnorderedElementsAre("a", "d"));
   EXPECT_THAT(Found(QueryOf("alice", {1, 0})), IsEmpty());
-  // All else is as it was.
+  // Everything else is unchanged.
   const MemoryRecord record = memories().GetMemory({ScopeOf("alice"), "a", ""}).value();
   EXPECT_EQ(record.content, "tea");
   EXPECT_EQ(record.created_micros, record.updated_micros);
@@ -444,7 +444,7 @@ TEST_P(MemoriesTest, PagesGoOnWhereTheyEndedWhateverIsWrittenMeanwhile) {
             StatusCode::kInvalidArgument);
 }
 
-// Whatever part of a record is long.
+// The limit counts all parts of a record, here the category.
 TEST_P(MemoriesTest, AnswersAreBounded) {
   constexpr int kCount = 8;
   for (int i = 0; i < kCount; ++i) {

@@ -1,4 +1,4 @@
-// Search through many memories: the approximate index, its file, and the bounds of memory.
+// Search in many memories: the approximate index, its file, and memory limits.
 #include "state/search/memory_index.h"
 
 #include <fcntl.h>
@@ -20,9 +20,9 @@
 #include "state/leveldb/transaction.h"
 
 #ifdef __SANITIZE_THREAD__
-// hnswlib locks the elements of a graph in any order, which is right as long as one thread adds to
-// it, and has more mutexes than ThreadSanitizer keeps the places of, so that they cannot be told
-// from ours.
+// hnswlib locks the elements of a graph in any order, which is correct as long as only one thread
+// adds elements. It also has more mutexes than ThreadSanitizer can track, so they could not be
+// distinguished from ours.
 extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options();
 extern "C" const char* __tsan_default_options() {
   return "detect_deadlocks=0";
@@ -50,7 +50,7 @@ class MemoryIndexTest : public testing::Test {
  protected:
   MemoryIndexTest() : database_(*Database::OpenMemory()), transaction_(*database_) {}
 
-  // Alice's memories, in the database and as a search has them in memory.
+  // Alice's memories, stored in the database and loaded into memory as for a search.
   Partition FillPartition() {
     Partition partition("test", kDimensions, kNearestMin);
     std::vector<Embedding> embeddings;
@@ -67,7 +67,7 @@ class MemoryIndexTest : public testing::Test {
     return partition;
   }
 
-  // Of length 1: cosine and dot product have the same order.
+  // Length 1: cosine and dot product give the same order.
   std::vector<float> RandomVector() {
     std::vector<float> vector(kDimensions);
     float square = 0;
@@ -111,7 +111,7 @@ class MemoryIndexTest : public testing::Test {
     for (const MemoryHit& hit : hits->hits) ids.insert(hit.memory.id);
     return ids;
   }
-  // Of what the exact search finds, the part that the approximate one finds, too.
+  // The fraction of the exact search's results that the approximate search finds.
   double Recall(MemoryIndex& index) {
     size_t same = 0;
     size_t all = 0;
@@ -123,7 +123,7 @@ class MemoryIndexTest : public testing::Test {
     }
     return static_cast<double>(same) / static_cast<double>(all);
   }
-  // Of an index that is saved; empty: there is none.
+  // The name of a saved index; empty if there is none.
   static std::string NameOfSealed(const std::string& directory) {
     std::error_code ignored;
     for (const auto& file : std::filesystem::directory_iterator(directory, ignored)) {
@@ -134,7 +134,7 @@ class MemoryIndexTest : public testing::Test {
   static bool HasSeal(const std::string& directory) { return !NameOfSealed(directory).empty(); }
   static void AwaitSeal(const std::string& directory) {
     const Deadline patience = DeadlineAfter(kBuildPatience);
-    // Leaves the processor to whom it waits for.
+    // Leaves the processor to the thread that saves the index.
     constexpr std::chrono::milliseconds kPause{10};
     while (!HasSeal(directory) && MonotonicClock::now() < patience) {
       std::this_thread::sleep_for(kPause);
@@ -148,7 +148,7 @@ class MemoryIndexTest : public testing::Test {
   std::normal_distribution<float> normal_;
 };
 
-// Keeps an index's files as the owner's thread does.
+// Saves an index's files, like the state server's thread.
 class Keeper {
  public:
   explicit Keeper(MemoryIndex& index) : index_(index), thread_([this] { index_.KeepIndexes(); }) {}
@@ -177,7 +177,7 @@ TEST_F(MemoryIndexTest, ManyVectorsAreFoundByTheApproximateIndexToo) {
     EXPECT_EQ(Found(index, Query("alice", known)).count(std::to_string(kMany)), 1u);
     AwaitSeal(files);
     EXPECT_GE(Recall(index), 0.95);
-    // Filters and changes are honoured all the same.
+    // Filters and changes are still respected.
     SearchMemories filtered = Query("alice", known);
     filtered.filter.equals = {{"content", "\"rare\""}};
     EXPECT_THAT(Found(index, filtered), SizeIs(0));
@@ -191,7 +191,7 @@ TEST_F(MemoryIndexTest, ManyVectorsAreFoundByTheApproximateIndexToo) {
     EXPECT_EQ(Found(index, Query("alice", known)).count(std::to_string(kMany + 1)), 1u);
   }
   {
-    // From the file, which knows nothing of the changes.
+    // Loaded from the file, which does not contain the changes.
     MemoryIndex index(*database_, files, kPlenty, kNearestMin);
     Keeper keeper(index);
     EXPECT_GE(Recall(index), 0.95);
@@ -239,7 +239,7 @@ TEST_F(MemoryIndexTest, SearchesGoOnWhileAnIndexIsSavedAndStoppingEndsIt) {
     Found(index, Query("alice", RandomVector()));
     AwaitSeal(first);
   }
-  // Under the same name elsewhere: a pipe, which takes little.
+  // In another folder, the file of the same name is a pipe: its small buffer blocks the writer.
   const std::string second = directory.path() + "/second";
   std::filesystem::create_directory(second);
   const std::string pipe = second + "/" + NameOfSealed(first) + ".draft";
@@ -278,7 +278,7 @@ TEST_F(MemoryIndexTest, MemoryIsBounded) {
   Commit();
   MemoryIndex index(*database_, "", 30'000, kNearestMin);
   EXPECT_EQ(index.Search(Query("many", vector)).status().code(), StatusCode::kResourceExhausted);
-  // What does not fit together takes turns.
+  // The users' vectors do not fit into memory together, so they are loaded in turn.
   for (int round = 0; round < 2; ++round) {
     for (int i = 1; i <= 20; ++i) {
       EXPECT_EQ(Found(index, Query(Numbered("user", i), vector)),

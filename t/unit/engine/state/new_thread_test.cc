@@ -1,4 +1,4 @@
-// Threads that a run creates: ids that must be new, and names that come later.
+// Threads that a run creates: ids that must not exist yet, and names that are set later.
 #include <gtest/gtest.h>
 
 #include "fixture.h"
@@ -28,7 +28,7 @@ TEST_F(NewThreadTest, AnIdThatMustBeNewIsNeverShared) {
   BeginRun first = NewRunOn("t", "alice");
   Result<BeginRunReply> begun = client_->Begin(first, nullptr);
   ASSERT_TRUE(begun.ok()) << begun.status().ToString();
-  // While it runs, and afterwards; whoever owns it.
+  // Refused while it runs and afterwards, for any user.
   for (const char* user : {"alice", "bob"}) {
     EXPECT_EQ(client_->Begin(NewRunOn("t", user), nullptr).status().code(), StatusCode::kConflict);
   }

@@ -1,4 +1,4 @@
-// The owner's role: taking over, handing over, and what clients notice of it.
+// The state server's role: takeover, handover, and their effects on clients.
 #include "state/owner.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ TEST(Child, DISABLED_HoldsALease) {
   for (;;) pause();
 }
 
-// Asks until the child's run has got as far as it goes.
+// Polls until the child's run has reached its last node.
 void AwaitChildsRun(Service& service) {
   for (;;) {
     Result<ThreadState> state = service.GetState(Scope::All(), "held");
@@ -138,7 +138,7 @@ TEST(Owner, ALeaseOutlivesItsOwner) {
   EXPECT_TRUE(other->Begin(refused, nullptr).ok());
 }
 
-// Appends numbered log entries from one run until told to end, counting those acknowledged.
+// Appends numbered log entries in one run until `end` is set; counts the acknowledged ones.
 void AppendUntil(Service& service, const std::string& thread_id, const std::atomic<bool>& end,
                  std::atomic<int>& count) {
   BeginRun run = RunOn(thread_id);
@@ -154,7 +154,7 @@ void AppendUntil(Service& service, const std::string& thread_id, const std::atom
   }
 }
 
-// Waits until this many more are acknowledged.
+// Waits until `more` further entries are acknowledged.
 void AwaitProgress(const std::atomic<int>& count, int more) {
   for (const int target = count + more; count < target;) std::this_thread::yield();
 }
@@ -252,12 +252,13 @@ TEST(Owner, YieldsToANewerGenerationOnly) {
   ASSERT_TRUE(newer->WaitUntilOwning(DeadlineAfter(kPatience)));
   EXPECT_FALSE(first->WaitUntilOwning(MonotonicClock::now()));
   RunTurn(*client, "t", "", {UserMessage("m2")});
-  newer->Finish(MonotonicClock::now());  // now one of the others
+  newer->Finish(MonotonicClock::now());  // now one of the others serves
   RunTurn(*client, "t", "", {UserMessage("m3")});
   EXPECT_THAT(Ids(client->GetState(Scope::All(), "t")->window), ElementsAre("m1", "m2", "m3"));
 }
 
-// The first search of each owner reads all memories, which takes a while.
+// Fills the database: the first search of each state server reads all memories, which takes some
+// time.
 void FillMemories(const std::string& directory) {
   auto database = Database::OpenDirectory(directory + "/db");
   ASSERT_TRUE(database.ok());
@@ -308,7 +309,7 @@ TEST(Owner, WhatItInterruptsWhenItLeavesIsAskedOfTheNext) {
     owner = std::move(next);
   };
   for (int round = 0; round < 4; ++round) {
-    // The second comes while the first still reads.
+    // The second one starts while the first one is still reading.
     replace_owner();
     replace_owner();
     const int before = found;
@@ -344,7 +345,7 @@ TEST(Owner, CandidateThatFinishesDoesNotWait) {
   candidate->Finish(kNoDeadline);
 }
 
-// A new reign would lose what a database in memory holds.
+// A restart of the server would lose the content of an in-memory database.
 TEST(Owner, MakesItsSocketAnewAndKeepsWhatItServes) {
   TemporaryDirectory directory;
   auto owner = StartOwner(directory.path(), OwnerOptions::Type::kMemory);
@@ -429,12 +430,12 @@ TEST(Client, FailsInTimeAgainstAnOwnerThatHangs) {
   Client client(options);
   ASSERT_TRUE(client.Start().ok());
   BeginRun run = RunOn("t");
-  run.wait_ms_max = 3'600'000;  // counts only once the owner has queued it
+  run.wait_ms_max = 3'600'000;  // counts only after the server has queued it
   EXPECT_EQ(client.Begin(run, nullptr).status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(client.GetThread(Scope::All(), "t").status().code(), StatusCode::kUnavailable);
 }
 
-// Were each to wait for itself, the test would take longer than it may.
+// If each client waited separately, the test would exceed its time limit.
 TEST(Client, WaitsOnceForAnOwnerThatHangs) {
   TemporaryDirectory directory;
   ChildProcess owner("Child.DISABLED_Owns", directory.path());
@@ -464,8 +465,8 @@ TEST(Client, QueuedRunMayWaitLongerThanOtherOperations) {
   options.operation_timeout = std::chrono::milliseconds(1000);
   Client client(options);
   ASSERT_TRUE(client.Start().ok());
-  // The owner's word, which comes after the time that other operations have. An owner that a busy
-  // machine keeps from answering is asked again.
+  // The reply comes from the server, after the time limit of other operations. If a loaded machine
+  // delays the server, the client tries again.
   StatusCode code = StatusCode::kUnavailable;
   while (code == StatusCode::kUnavailable) {
     BeginRun run = RunOn("t");
@@ -490,7 +491,7 @@ TEST(Client, RunThatNobodyWaitsForIsReleased) {
   EXPECT_TRUE(other->Begin(RunOn("t"), nullptr).ok());
 }
 
-// Asks again as a client does that was told to try later.
+// Retries like a client that was asked to try later.
 void ExpectThatItBegins(Client& client, const BeginRun& run) {
   for (;;) {
     const Status status = client.Begin(run, nullptr).status();
@@ -508,7 +509,7 @@ TEST(Client, RunThatFailedForWantOfAnOwnerMayBeAskedForAgain) {
   Client client(options);
   ASSERT_TRUE(client.Start().ok());
   const BeginRun waited = RunOn("waited");
-  const BeginRun refused = RunOn("refused");  // at once: there was no owner for too long already
+  const BeginRun refused = RunOn("refused");  // at once: there was no server for too long
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(client.Begin(waited, nullptr).status().code(), StatusCode::kUnavailable);
     EXPECT_EQ(client.Begin(refused, nullptr).status().code(), StatusCode::kUnavailable);
@@ -557,7 +558,7 @@ TEST(Owner, DeletesThreadsThatNothingHappensOn) {
     ASSERT_TRUE(page.ok());
     left = page->threads.size();
   }
-  // A run keeps its thread, and nothing but that thread is left.
+  // A run keeps its thread; all other threads are deleted.
   EXPECT_TRUE(client->GetThread(Scope::All(), "held").ok());
   EXPECT_EQ(client->GetState(Scope::All(), "t0").status().code(), StatusCode::kNotFound);
   EXPECT_TRUE(client->Finish(FinishOf(held, *begun, {UserMessage("m")})).ok());

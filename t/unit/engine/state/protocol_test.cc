@@ -66,7 +66,7 @@ TEST(Pack, MissingFieldsAreDefaultsAndSurplusOnesAreSkipped) {
   bytes.clear();
   packer.Array(4);
   packer.Bool(true);
-  packer.Array(2);  // of a newer version
+  packer.Array(2);  // from a newer version
   packer.Nil();
   packer.Text(std::string(100, 'x'));
   packer.Signed(-5);
@@ -100,7 +100,8 @@ TEST(Pack, AFinishOfAnotherBuildIsRead) {
   }
 }
 
-// It expects a number or nothing where this build has nothing to say, and skips what follows.
+// The other build expects a number or nil for fields that this build does not have, and skips the
+// rest.
 TEST(Pack, AnotherBuildReadsAFinish) {
   FinishRun finish;
   finish.status = "done";

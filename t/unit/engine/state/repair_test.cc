@@ -1,4 +1,4 @@
-// A repair leaves alone what is whole, however LevelDB had laid it down.
+// A repair does not change an intact database, however LevelDB has stored it.
 #include <gmock/gmock.h>
 #include <leveldb/db.h>
 #include <leveldb/options.h>
@@ -18,11 +18,11 @@ using Rows = std::map<std::string, std::string>;
 
 class RepairOfAWholeDatabase : public Maintenance {
  protected:
-  // Before and behind all rows of ours.
+  // These keys sort before and after all of our rows.
   const std::string first_ = std::string(1, '\0');
   const std::string last_ = "\xff";
 
-  // An empty one in the place of what was there.
+  // Replaces the database with an empty one.
   std::unique_ptr<leveldb::DB> MakeAnew() {
     std::filesystem::remove_all(database_path());
     leveldb::Options options;
@@ -31,7 +31,7 @@ class RepairOfAWholeDatabase : public Maintenance {
     EXPECT_TRUE(leveldb::DB::Open(options, database_path(), &database).ok());
     return std::unique_ptr<leveldb::DB>(database);
   }
-  // Gives what was written a table of its own, and merges the tables that have the key.
+  // Moves recent writes into a separate table, and merges the tables that contain the key.
   static void MakeTable(leveldb::DB& database, const std::string& key) {
     const leveldb::Slice slice(key);
     database.CompactRange(&slice, &slice);
@@ -60,7 +60,7 @@ class RepairOfAWholeDatabase : public Maintenance {
   }
 };
 
-// The repair puts all tables at level 0, where LevelDB believes the highest number.
+// A repair puts all tables at level 0, where the row with the highest sequence number wins.
 TEST_F(RepairOfAWholeDatabase, KeepsTheNewestRows) {
   Serve([](Client& client) { RunTurn(client, "t", "alice", {UserMessage("m1")}); });
   const Rows older = Scanned();
@@ -73,12 +73,12 @@ TEST_F(RepairOfAWholeDatabase, KeepsTheNewestRows) {
     MakeTable(*database, last_ + last_);
     ASSERT_TRUE(database->Put({}, first_, "older").ok());
     MakeTable(*database, last_ + last_);
-    // Above both of these, so that LevelDB does not merge it with one of them alone.
+    // Its key sorts after both, so that LevelDB does not merge it with only one of them.
     for (const auto& [key, value] : older) ASSERT_TRUE(database->Delete({}, key).ok());
     for (const auto& [key, value] : newer) ASSERT_TRUE(database->Put({}, key, value).ok());
     ASSERT_TRUE(database->Put({}, first_, "newer").ok());
     MakeTable(*database, last_ + last_);
-    // The table of the older rows is written anew for the sake of its last one.
+    // The table with the older rows is rewritten because of its last row.
     ASSERT_TRUE(database->Put({}, last_, "newer").ok());
     MakeTable(*database, last_);
     std::string above;

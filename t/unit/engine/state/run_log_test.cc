@@ -1,4 +1,5 @@
-// The log of a thread with many runs: old ones are cut off in the background, and nobody notices.
+// The log of a thread with many runs: old runs are deleted in the background without visible
+// effects.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +18,8 @@ std::string RunId(int run) {
   return Numbered("run", run);
 }
 
-// A run of three entries and two messages; resent by the client if the owner dies meanwhile.
+// A run with three entries and two messages. The client sends it again if the state server dies
+// meanwhile.
 void LogRun(Service& service, int number, const std::string& thread_id = "t") {
   const BeginRun run = RunOn(thread_id, "", RunId(number));
   Result<BeginRunReply> begun = service.Begin(run, nullptr);
@@ -36,12 +38,12 @@ std::vector<LogEntry> LogOf(Service& service) {
   return log.ok() ? *std::move(log) : std::vector<LogEntry>();
 }
 
-// Waits until the log holds no more runs than it may keep.
+// Waits until the log has at most the number of runs that it may keep.
 void AwaitCut(Service& service) {
   while (LogOf(service).size() > 3 * 3 * kTracedRuns) std::this_thread::yield();
 }
 
-// What anybody can see of a thread with the runs 1 to `runs`.
+// Checks every visible answer about a thread with the runs 1 to `runs`.
 void ExpectAnswersOf(Service& service, int runs) {
   Result<ThreadState> state = service.GetState(Scope::All(), "t");
   ASSERT_TRUE(state.ok());
@@ -72,7 +74,7 @@ void ExpectAnswersOf(Service& service, int runs) {
   }
 }
 
-// Whole runs, the latest ones, without a hole.
+// Complete runs, the latest ones, without gaps.
 void ExpectWholeRuns(const std::vector<LogEntry>& log, int runs) {
   ASSERT_EQ(log.size() % 3, 0u);
   ASSERT_GE(log.size(), static_cast<size_t>(3 * std::min(runs, kTracedRuns)));
@@ -133,7 +135,7 @@ TEST(RunLog, AKillAmidTheCutLosesNothing) {
   for (int run = 1; run <= kRuns; ++run) {
     LogRun(*client, run);
     ASSERT_FALSE(testing::Test::HasFatalFailure());
-    // Every 16 runs a part is cut off, in the background of what follows.
+    // After every 16 runs a part is deleted, in the background of the following operations.
     if (run % 16 < 2 && run > 32) {
       owner.reset();
       owner = std::make_unique<ChildProcess>("Child.DISABLED_Owns", directory.path());

@@ -1,4 +1,4 @@
-// What every implementation of state::Service is tested with.
+// Fixture for tests that every implementation of state::Service must pass.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Runs of every implementation of state::Service: leases, stops, traces, remote tools.
+// Runs in every implementation of state::Service: leases, stops, traces, remote tools.
 #include <gmock/gmock.h>
 
 #include <thread>
@@ -224,7 +224,7 @@ TEST_P(ServiceRunsTest, ManyThreadsInParallel) {
             static_cast<uint64_t>(kWorkers * kTurns + 1));
 }
 
-// --- stopping at once --------------------------------------------------------------------------
+// --- immediate stop ---------------------------------------------------------------------------
 
 TEST_P(ServiceRunsTest, StopWithCancelCancelsTheRunWhereverItIs) {
   runtime::Cancellation cancellation;
@@ -260,7 +260,7 @@ TEST_P(ServiceRunsTest, ACancelThatWasLostWithAConnectionIsToldAgain) {
 
 // --- traces ------------------------------------------------------------------------------------
 
-// A run of this id with `steps` entries between its first and its last.
+// A run with this id and `steps` entries between its first and last ones.
 void LogRun(Service& service, const std::string& run_id, int steps) {
   BeginRun run = RunOn("t");
   run.run_id = run_id;

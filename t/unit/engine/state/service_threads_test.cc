@@ -1,4 +1,4 @@
-// Threads, their state and messages in every implementation of state::Service.
+// Threads, state and messages in every implementation of state::Service.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -102,7 +102,7 @@ TEST_P(ServiceThreadsTest, PutMergesAsTheContractSays) {
   EXPECT_EQ(service().Put(put).status().code(), StatusCode::kInvalidArgument);
 }
 
-// What a realtime provider remembers is context, too.
+// The realtime provider's resumption handle is context, too.
 TEST_P(ServiceThreadsTest, ClearedContextTakesTheProvidersMemoryAlong) {
   AppendMessages append = MessagesOn("t", "alice", {});
   append.metadata_json = R"({"resumption_handle":"h","kept":1})";
@@ -268,13 +268,14 @@ TEST_P(ServiceThreadsTest, ThreadPagesStayRightWhileThreadsAreWritten) {
       ASSERT_TRUE(page.ok());
       for (const ThreadRecord& thread : page->threads) seen.push_back(thread.thread_id);
       request.cursor = page->next_cursor;
-      // One that was seen moves to the head, one appears there, one that was seen goes.
+      // A thread from an earlier page moves to the front, a new one appears there, and one is
+      // deleted.
       RunTurn(service(), seen[0], "alice", {UserMessage("again")});
       RunTurn(service(), "new " + NewUuid(), "alice", {UserMessage("m")});
       if (scope.kind == Scope::Kind::kOwner) continue;
       ASSERT_TRUE(service().DeleteThread(Scope::All(), seen.back()).ok());
     } while (!request.cursor.empty());
-    // The newest first, each once, none passed over.
+    // Newest first, each once, none skipped.
     std::erase_if(seen, [](const std::string& id) { return id.starts_with("new "); });
     ASSERT_EQ(seen.size(), 30u);
     std::sort(seen.begin(), seen.end());

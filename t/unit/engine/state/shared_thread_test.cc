@@ -1,5 +1,5 @@
-// A thread that more than its run wants: changes from outside during a run, runs that wait for it,
-// runs of one name.
+// A thread that is used by more than its run: external changes during a run, waiting runs, and runs
+// with the same id.
 #include <gmock/gmock.h>
 
 #include <thread>
@@ -105,7 +105,7 @@ TEST_F(SharedThreadTest, AStateClearedDuringARunStaysCleared) {
 }
 
 TEST_F(SharedThreadTest, ANewOwnerKnowsThatTheStateWasChanged) {
-  // An owner that keeps what it has; its epochs are below those of one that does not.
+  // A state server with persistent storage; its epochs are lower than those of one without.
   owner_ = StartOwner(lasting_directory_.path());
   client_ = StartClient(lasting_directory_.path());
   other_ = StartClient(lasting_directory_.path());
@@ -151,7 +151,7 @@ TEST_F(SharedThreadTest, ARunIdIsTakenWhileItsRunIsInFlight) {
   const BeginRunReply begun = Begin(run);
   EXPECT_EQ(client_->Begin(run, nullptr).status().code(), StatusCode::kConflict);
   EXPECT_EQ(other_->Begin(run, nullptr).status().code(), StatusCode::kConflict);
-  // The run that has the id is none the worse for it.
+  // The run that already has the id is not affected.
   client_->DropConnectionForTest();
   EXPECT_TRUE(client_->Append(AppendOf(run, begun)).ok());
   BeginRun elsewhere = run;
@@ -240,7 +240,7 @@ TEST_F(SharedThreadTest, AThreadAtItsBoundsIsLoaded) {
   };
   BeginRun run = RunOn("t");
   FinishRun finish = FinishOf(run, Begin(run));
-  // Put by others while the run is under way, beside all that it may leave.
+  // State that others set during the run, in addition to the maximum that the run itself may store.
   PutState put = PutOn("t", "");
   put.fields_json = object_of(kThreadJsonBytesMax);
   ASSERT_TRUE(other_->Put(put).ok());

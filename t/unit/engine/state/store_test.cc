@@ -1,4 +1,4 @@
-// The store by itself: what is sent again, and what is swept.
+// The store without a server: repeated operations and background deletion.
 #include "state/leveldb/store.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class StoreTest : public testing::Test {
     database_ = *std::move(database);
     Open();
   }
-  // As an owner that takes over does.
+  // Opens the store like a state server that takes over.
   void Open() {
     store_ = std::make_unique<Store>(*database_, SyncLevel::kNone, thread_ttl_);
     ASSERT_TRUE(store_->Load().ok());
@@ -46,13 +46,13 @@ class StoreTest : public testing::Test {
   bool HasThread(const std::string& thread_id) {
     return ReadThread(DatabaseSnapshot(*database_), Scope::All(), thread_id).ok();
   }
-  // Everything that is to be done next, as if its time had come.
+  // Executes the next timed work as if its time had come.
   void TickNext() {
     store_->Tick(store_->next_tick());
     Commit();
   }
 
-  // A thread that a run has left paused before TOOLS.
+  // A run leaves the thread paused before TOOLS.
   void Pause() {
     const BeginRun run = RunOn("t", "", "pausing");
     Apply(1, wire::Operation::kBegin, run);
@@ -63,7 +63,7 @@ class StoreTest : public testing::Test {
     Apply(2, wire::Operation::kFinish, finish);
     for (const StoreReply& reply : Commit()) EXPECT_TRUE(reply.status.ok());
   }
-  // The run that goes on from there; with `intent` it has told of a tool that it executes.
+  // A run that continues from there; with `intent`, it has logged that it executes a tool.
   void Resume(bool intent) {
     const BeginRun run = RunOn("t", "", "run");
     Apply(3, wire::Operation::kBegin, run);
@@ -98,7 +98,7 @@ class StoreTest : public testing::Test {
     return kinds;
   }
 
-  int64_t now_micros_ = 1'000'000;  // of what is applied: long ago
+  int64_t now_micros_ = 1'000'000;  // time of applied operations: long ago
   std::chrono::seconds thread_ttl_{0};
   std::unique_ptr<Database> database_;
   std::unique_ptr<Store> store_;
@@ -119,7 +119,7 @@ TEST_F(StoreTest, AppendsThatWereUnderWayTogetherAreDoneOnce) {
   append(3);
   append(4);
   Commit();
-  // Nobody heard of it.
+  // No client was notified of it.
   Open();
   for (uint64_t sequence : {2, 3, 4, 5}) append(sequence);
   for (const StoreReply& reply : Commit()) {
@@ -154,7 +154,7 @@ TEST_F(StoreTest, RunsThatWaitedForTheOwnerBeforeAreNotShown) {
   EXPECT_EQ(queued_runs(), std::vector<std::string>());
 }
 
-// What a reply shows of its thread is read behind the commit, and again when it is sent again.
+// The thread in a reply is read after the commit, and again when the reply is repeated.
 TEST_F(StoreTest, ARunIsNotGivenTheThreadOfSomebodyElse) {
   Apply(1, wire::Operation::kAppendMessages, MessagesOn("t", "alice", {UserMessage("hers")}));
   Apply(2, wire::Operation::kBegin, RunOn("t", "alice", "run"));
@@ -183,7 +183,7 @@ TEST_F(StoreTest, ARunIsNotGivenTheThreadOfSomebodyElse) {
   EXPECT_EQ(reader.Load(written).status().code(), StatusCode::kNotFound);
 }
 
-// A portion of 100 would look at nothing but threads whose runs keep them, again and again.
+// Otherwise a portion of 100 would contain only threads that runs keep, again and again.
 TEST_F(StoreTest, ThreadsExpireBehindAnyNumberThatRunsKeep) {
   thread_ttl_ = std::chrono::seconds(1);
   Open();
@@ -203,14 +203,14 @@ TEST_F(StoreTest, ThreadsExpireBehindAnyNumberThatRunsKeep) {
   EXPECT_FALSE(HasThread("idle"));
   EXPECT_FALSE(HasThread("idle too"));
   EXPECT_TRUE(HasThread("held0"));
-  // Once its run has ended it is the oldest, and the next round finds it.
+  // After its run has ended it is the oldest one, and the next pass deletes it.
   Apply(++sequence, wire::Operation::kRelease, wire::ReleaseBody{"held0", "run0"});
   for (int turn = 0; turn < kTurns; ++turn) TickNext();
   EXPECT_FALSE(HasThread("held0"));
   EXPECT_TRUE(HasThread("held1"));
 }
 
-// Or the next one would execute the tool again.
+// Otherwise the next run would execute the tool again.
 TEST_F(StoreTest, ARunThatCannotStoreItsEndLeavesNoPauseBehindWhatItDid) {
   Pause();
   Resume(/*intent=*/true);
@@ -250,7 +250,7 @@ TEST_F(StoreTest, AWorkerThatIsLostAfterItsRunDidSomethingLeavesNone) {
 
 TEST_F(StoreTest, DeletedThreadsAreSweptToTheLastRow) {
   uint64_t sequence = 0;
-  // 256 rows are swept at once: fewer, exactly so many in a table, and more.
+  // Portions have 256 rows: test fewer, exactly as many in a table, and more.
   for (const int messages : {3, 256, 1000}) {
     std::vector<StoredMessage> all;
     for (int i = 0; i < messages; ++i) all.push_back(UserMessage(Numbered("m", i)));
@@ -278,7 +278,7 @@ TEST_F(StoreTest, DeletedThreadsAreSweptToTheLastRow) {
   }
 }
 
-// As the write thread does that has just applied something.
+// Like the write thread right after it has applied an operation.
 TEST_F(StoreTest, WhatIsDeletedRightBeforeASweepIsSweptByTheNextOne) {
   Apply(1, wire::Operation::kAppendMessages, MessagesOn("t", "", {UserMessage("m")}));
   Commit();

@@ -1,4 +1,4 @@
-// What LevelDB has been told is on the disk stays there when the power goes.
+// Data that was reported to LevelDB as synced survives a power failure.
 #include "state/leveldb/synced_env.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace agent_graph::state {
 namespace {
 
-// Remembers which files hold bytes that were never synced.
+// Records which files contain bytes that were never synced.
 class RecordingEnv : public leveldb::EnvWrapper {
  public:
   explicit RecordingEnv(leveldb::Env* base) : EnvWrapper(base) {}
@@ -44,7 +44,7 @@ class RecordingEnv : public leveldb::EnvWrapper {
     std::lock_guard lock(mutex_);
     return logs_;
   }
-  // The logs that a power failure would cut.
+  // Logs that a power failure would truncate.
   std::vector<std::string> LogsAtRisk() {
     std::lock_guard lock(mutex_);
     std::vector<std::string> logs;
@@ -105,7 +105,7 @@ class SyncedEnvTest : public testing::Test {
     options.sync = sync;
     return db_->Put(options, std::to_string(++rows_), std::string(1000, 'x'));
   }
-  // Writes without sync until LevelDB has begun another log.
+  // Writes without sync until LevelDB starts another log.
   void FillLog() {
     for (const int logs = recording_.logs(); recording_.logs() == logs;) {
       ASSERT_TRUE(Put(false).ok());
@@ -130,7 +130,7 @@ TEST_F(SyncedEnvTest, ASyncedWriteBringsWhatCameBeforeItToTheDisk) {
 TEST_F(SyncedEnvTest, WhatCouldNotBeSyncedIsNotBuiltOn) {
   recording_.FailSyncs(true);
   const int logs = recording_.logs();
-  // Not LevelDB's tables: a table that cannot be synced ends its writes as well.
+  // A separate log file: a table that cannot be synced would make LevelDB stop writing as well.
   leveldb::WritableFile* log = nullptr;
   ASSERT_TRUE(synced_.NewWritableFile("/db/old.log", &log).ok());
   ASSERT_TRUE(log->Append("answered").ok());

@@ -1,4 +1,4 @@
-// The context of a tool call outside of a run.
+// The context of a tool call outside a run.
 #pragma once
 
 #include <string>

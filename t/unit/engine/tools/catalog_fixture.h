@@ -1,4 +1,4 @@
-// A catalog of tools whose servers a test scripts.
+// A tool catalog with scripted servers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ class CatalogTest : public testing::OnFiber {
   }
 
   void Make(std::vector<McpServer> servers, std::vector<HttpTool> http_tools = {}) {
-    // A busy machine may take longer for an answer than a run waits for tools.
+    // Raised because a loaded machine may answer more slowly than a run waits for tools.
     for (McpServer& server : servers) {
       if (server.discovery_timeout == McpServer().discovery_timeout) {
         server.discovery_timeout = std::chrono::minutes(2);

@@ -78,14 +78,14 @@ TEST_F(CatalogTest, ChangesThatTheServerAnnounces) {
   server.SetPages({{"a"}});
   MakeWith(server);
   EXPECT_THAT(Names(), ElementsAre("a"));
-  while (!server.Announce()) std::this_thread::yield();  // until the worker listens
+  while (!server.Announce()) std::this_thread::yield();  // until the worker is listening
   server.SetPages({{"a", "b"}});
   server.Announce();
   while (Names().size() != 2) std::this_thread::yield();
   EXPECT_THAT(Names(), ElementsAre("a", "b"));
 }
 
-// Until it is listened to again, its tools are asked for now and then, as by runs.
+// Until the worker listens again, it lists the tools repeatedly, as runs do.
 TEST_F(CatalogTest, ListensInTheSessionThatFollowsALostOne) {
   for (const int status : {404, 400}) {
     ScriptedMcpServer server;
@@ -130,7 +130,7 @@ TEST_F(CatalogTest, AsksForAStreamOncePerSession) {
   while (!server.Announce()) EXPECT_THAT(Names(), ElementsAre("echo"));
 }
 
-// Nothing is called twice: the server refused the first request for its session.
+// No tool is called twice: the server refused the first request because of its session.
 TEST_F(CatalogTest, ANewSessionWhenTheServerForgot) {
   for (const int status : {404, 400}) {
     ScriptedMcpServer server;
@@ -186,7 +186,7 @@ TEST_F(CatalogTest, AReplyToAnotherRequestIsNone) {
   server.SetPages({{"a"}});
   MakeWith(server);
   EXPECT_TRUE(Call("a").is_error);
-  // A stream that has only such ends without a reply.
+  // A stream with only such replies ends without the expected one.
   server.stream = true;
   EXPECT_TRUE(Call("a").is_error);
 }
@@ -205,7 +205,7 @@ TEST_F(CatalogTest, TheServerIsToldWhenTheCallerGivesUp) {
   MakeWith(server);
   const ToolList list = List();
   ASSERT_EQ(list.size(), 1u);
-  // The server must have been asked before the caller gives up.
+  // The deadline must not pass before the request has reached the server.
   for (std::chrono::milliseconds patience{50};; patience *= 2) {
     TestContext late({}, DeadlineAfter(patience));
     const ToolOutput output = Run([&] { return list[0]->tool.function(json::object(), late); });

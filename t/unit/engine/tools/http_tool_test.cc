@@ -23,7 +23,8 @@ std::string Reply(const std::string& status, const std::string& type, const std:
 
 class HttpToolTest : public testing::OnFiber {
  protected:
-  // Calls a tool against a server that answers `reply`; `request_` is what the server got.
+  // Calls a tool on a server that answers `reply`; `request_` is the request that the server
+  // received.
   ToolOutput Call(HttpTool tool, const json& arguments, const std::string& reply,
                   const std::string& path = "/orders/{id}") {
     std::promise<std::string> got;

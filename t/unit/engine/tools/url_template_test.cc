@@ -28,7 +28,7 @@ TEST(UrlTemplateTest, ArgumentsAreEncoded) {
   EXPECT_EQ(*Fill("http://h?a={a}", {{"a", "1"}}), "http://h/?a=1");
 }
 
-// Whatever the model says, the host and the number of segments stay as they were written.
+// Whatever arguments the model passes, the host and the number of segments do not change.
 TEST(UrlTemplateTest, ArgumentsDoNotChangeTheStructure) {
   const std::string hostile[] = {"a/b",     "a?b=c", "#x",    "@evil.example", "//evil", "...",
                                  "..a/b..", "100%",  "a&b=c", "%zz",           "a;.."};
@@ -44,7 +44,7 @@ TEST(UrlTemplateTest, ArgumentsDoNotChangeTheStructure) {
   EXPECT_EQ(Problem("http://h/{id}/x", {{"id", ""}}), "the argument \"id\" must not be empty");
 }
 
-// Servers and the proxies in front of them decode a path before they resolve it.
+// Servers and proxies decode a path before they resolve it.
 TEST(UrlTemplateTest, ArgumentsDoNotLeadToAnotherPath) {
   const std::string dots = "must not hold \".\" or \"..\" as a component of a path";
   const std::string encoded = "must not be percent-encoded: that is done when it is sent";

@@ -1,4 +1,4 @@
-// Dispatch of requests to a graph that echoes, over a state that is a mock.
+// Dispatches requests to an echo graph with a mock of the state service.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -160,7 +160,7 @@ class DispatchTest : public testing::Test {
     return answer;
   }
 
-  // The answer is 422 and its first problem is at `location`.
+  // Expects status 422, with the first problem at `location`.
   void ExpectInvalid(const Answer& answer, const std::vector<std::string>& location) {
     EXPECT_EQ(answer.status, 422) << answer.body;
     EXPECT_EQ(answer.outcome, "rejected");

@@ -1,4 +1,4 @@
-// Routes of runs: what they read, what they answer, how they are stopped, fixed and shown.
+// Routes of runs: request fields, answers, and the routes stop, fix and traces.
 #include "dispatch_fixture.h"
 
 namespace agent_graph::api {

@@ -91,7 +91,7 @@ TEST(Errors, MapEveryStatusCode) {
   }
 }
 
-// Clients turn codes with these prefixes into errors of status 500 whatever the answer's status is.
+// Clients treat codes with these prefixes as errors of status 500, whatever the answer's status is.
 TEST(Errors, KeepPrefixesOfClientsForServerErrors) {
   for (int i = 0; i <= static_cast<int>(ApiError::kInternal); ++i) {
     const ErrorKind& kind = Describe(static_cast<ApiError>(i));

@@ -1,5 +1,5 @@
-// The turns of a WebSocket on an engine thread: what a client that sends without end, or never
-// reads, takes from others.
+// Turns of a WebSocket on an engine thread: how much a client that sends endlessly or never reads
+// takes from others.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -41,7 +41,7 @@ class SocketTurnsTest : public testing::Test {
   }
   ~SocketTurnsTest() override { EXPECT_TRUE(runtime_.Stop(kNoDeadline).ok()); }
 
-  // A socket with that many frames that are refused.
+  // A socket with `credit` whose frames are all refused.
   std::shared_ptr<bridge::Exchange> Open(bridge::CreditLimits credit) {
     bridge::RequestHead head;
     head.route = MatchRoute("GET", "/v1/graph/ws").route;
@@ -55,7 +55,7 @@ class SocketTurnsTest : public testing::Test {
     return exchange;
   }
 
-  // What has been queued since the last call: messages taken and bytes for the client.
+  // What was queued since the last call: messages taken, and bytes for the client.
   struct Progress {
     int taken = 0;
     uint64_t bytes = 0;

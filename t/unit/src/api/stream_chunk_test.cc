@@ -15,7 +15,7 @@ run::RunStart Start() {
   return start;
 }
 
-// A line as a client sees it: one object, one newline, at the end.
+// Parses a line as a client does: one object and one newline at the end.
 json ParseLine(const std::string& line) {
   EXPECT_TRUE(line.ends_with('\n'));
   EXPECT_EQ(line.find('\n'), line.size() - 1);

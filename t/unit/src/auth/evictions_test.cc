@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Forgets nothing before it is let.
+// An Evict call does not return until the test permits it.
 class Reluctant : public AuthorizationBackend {
  public:
   bool Authorize(const json&, const std::string&, const std::string&,
@@ -65,7 +65,7 @@ class EvictionsTest : public testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(runtime_.Start().ok()); }
 
-  // As many calls are at work as may be.
+  // Keeps the maximum number of calls busy.
   void Occupy() {
     for (size_t i = 0; i < Evictions::kAtOnce; ++i) evictions_->Add("busy" + std::to_string(i));
     backend_->AwaitAtWork(Evictions::kAtOnce);
@@ -103,7 +103,7 @@ TEST_F(EvictionsTest, ManyAreToldAFewAtATime) {
 
 TEST_F(EvictionsTest, AThreadWaitsOnce) {
   Occupy();
-  // One that is being forgotten may be there again by now.
+  // A thread that is being evicted may have been created again meanwhile, so it is queued again.
   for (int i = 0; i < 3; ++i) {
     evictions_->Add("t");
     evictions_->Add("busy0");

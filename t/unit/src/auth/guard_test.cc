@@ -63,7 +63,7 @@ class GuardTest : public ::testing::Test {
     return guard_->Check({head_, cancellation_, permission, id, websocket});
   }
 
-  // The text of a refusal, or what the caller became.
+  // The text of the refusal, or the caller's scope.
   static std::string Told(const GuardOutcome& outcome) {
     if (outcome.refusal) return outcome.refusal->message;
     bool all = outcome.caller.scope.kind == state::Scope::Kind::kAll;
@@ -223,7 +223,7 @@ TEST_F(GuardTest, ConfirmsAStaleAllow) {
   EXPECT_FALSE(guard_->Confirm({"checkpointer", "read"}, "t", outcome.caller));
 }
 
-// An owner that is remembered needs no read; one that was evicted needs one again.
+// A cached owner needs no read; after an eviction it must be read again.
 TEST_F(GuardTest, ADeletedThreadsOwnerIsReadAgain) {
   settings_.authorization.policy = Policy::kOwnership;
   Make();
@@ -262,7 +262,7 @@ TEST_F(GuardTest, RolesGrantScopes) {
   EXPECT_EQ(Told(Check({{"roles", {"reader"}}}, invoke)), kMissing);
   EXPECT_EQ(Told(Check({{"roles", {"unknown", 5, nullptr}}}, invoke)), kMissing);
   EXPECT_EQ(Told(Check(json::object(), invoke)), kMissing);
-  // The token's own scopes do not count where roles say what is allowed.
+  // The token's own scopes do not count if roles define the permissions.
   EXPECT_EQ(Told(Check({{"scopes", {"graph:invoke"}}}, invoke)), kMissing);
   authorization.default_scopes = {"graph:invoke"};
   EXPECT_EQ(Told(Check({{"roles", {"unknown"}}}, invoke)), "owner alice");
@@ -299,7 +299,7 @@ class CustomBackends : public GuardTest {
     settings_.authorization.policy = Policy::kCustom;
     settings_.authorization.backend = Export(attribute);
   }
-  // As `user`, who makes the backend do `what`.
+  // A request by `user`, whose header makes the backend do `what`.
   GuardOutcome Ask(const std::string& user, const std::string& what,
                    Permission permission = {"graph", "read"}, const std::string& id = "") {
     head_.headers = {{"x-user", user}, {"x-do", what}, {"authorization", "Bearer tok"}};
@@ -385,7 +385,7 @@ TEST_F(CustomBackends, AreAskedAgainAboutTheBodysThread) {
   EXPECT_TRUE(guard_->CheckThread(request, json::object(), "t", outcome.caller));
 }
 
-// There would be no owner to limit the rows to.
+// There would be no owner to which the rows could be limited.
 TEST_F(CustomBackends, NobodyTouchesRowsOfOwners) {
   AuthorizeBy("ByUser");
   EXPECT_EQ(Told(Ask("", "null")), "owner ");

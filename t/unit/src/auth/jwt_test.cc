@@ -163,7 +163,7 @@ TEST(Jwt, TheHeaderNeverChoosesTheAlgorithm) {
   Key key = RsaKey();
   std::string pem = PublicPem(key);
   JwtVerifier verifier = Verifier("RS256", pem);
-  // Signed with what everybody knows.
+  // Signed with the public key, which is no secret.
   EXPECT_EQ(Verify(verifier, HmacToken(Claims(), pem)), TokenVerdict::kInvalid);
   for (const char* name : {"none", "None", "NONE", "", "HS256", "rs256"}) {
     std::string unsigned_token = SignedText({{"alg", name}}, Claims()) + ".";
@@ -251,7 +251,7 @@ TEST(Jwt, RefusesBrokenTokens) {
   EXPECT_EQ(Verify(verifier, with_header(json::array({"HS256"}))), TokenVerdict::kInvalid);
   EXPECT_EQ(Verify(verifier, with_header({{"alg", "HS256"}, {"crit", {"exp"}}})),
             TokenVerdict::kInvalid);
-  // The last character of a signature carries two unused bits.
+  // The last character of a signature has two unused bits.
   std::string twisted = good;
   char& last = twisted.back();
   const std::string alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -358,7 +358,7 @@ json RsaEntry(const Key& key) {
 
 class KeySets : public KeyFiles {
  protected:
-  // Empty: accepted.
+  // Returns an empty text if it is accepted.
   std::string Refusal(const std::string& algorithm, const std::string& set) {
     Write(set);
     return std::string(JwtVerifier::Create({algorithm, "unused", "", path_}).status().message());
@@ -390,7 +390,7 @@ TEST_F(KeySets, RefuseAWeakExponent) {
   EXPECT_NE(Refusal("RS256", entry).find("even n"), std::string::npos);
 }
 
-// One weak key spoils the set: the operator shall know.
+// One weak key invalidates the whole set, so that the operator notices it.
 TEST_F(KeySets, RefuseAWeakKeyBesideAGoodOne) {
   json weak = RsaEntry(RsaKey());
   weak["e"] = "AQ";
@@ -400,7 +400,7 @@ TEST_F(KeySets, RefuseAWeakKeyBesideAGoodOne) {
   EXPECT_EQ(Refusal("RS256", json{{"keys", {RsaEntry(RsaKey()), weak}}}.dump()), "");
 }
 
-// A PEM of `key` with another exponent.
+// The PEM of `key` with another exponent.
 std::string PemWithExponent(const Key& key, const std::string& exponent) {
   const std::string modulus = NumberOf(key, "n");
   auto number = [](const std::string& bytes) {
@@ -501,7 +501,7 @@ std::string TextToken(std::string_view header, std::string_view payload) {
   return text + "." + EncodeBase64Url(Hmac(EVP_sha256(), kSecret, text));
 }
 
-// Another program that looked at the token may have taken the other one of the two.
+// Another program that checks the token may use the other one of two duplicate members.
 TEST(Jwt, RefusesDuplicateMembers) {
   constexpr std::string_view kHeader = R"({"alg":"HS256","typ":"JWT"})";
   const std::string claims = R"("user_id":"a","exp":)" + std::to_string(kNow + 60);

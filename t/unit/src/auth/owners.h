@@ -1,4 +1,4 @@
-// Who owns which thread, as a checkpointer would tell.
+// A fake checkpointer that returns the owners of threads.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@ namespace agent_graph::auth::testing {
 
 struct Owners {
   std::map<std::string, std::string> owners;
-  Status failure;  // of every read, unless it is Ok
+  Status failure;  // result of every read unless Ok
   int reads = 0;
 
   ReadThread Reader() {

@@ -58,7 +58,7 @@ TEST_F(OwnerLookupTest, NeverDeniesFromMemory) {
   EXPECT_EQ(lookup_.Find("alice", "t"), Ownership::kCaller);
   EXPECT_EQ(lookup_.Find("bob", "t"), Ownership::kForeign);
   EXPECT_EQ(state_.reads, 2);
-  // Deleted and made again by another, on another worker.
+  // The thread was deleted and created again by another user, on another worker.
   state_.owners["t"] = "bob";
   EXPECT_EQ(lookup_.Find("bob", "t"), Ownership::kCaller);
   EXPECT_EQ(lookup_.Find("alice", "t"), Ownership::kForeign);

@@ -15,7 +15,7 @@ using agent_graph::testing::ScriptedServer;
 
 class SharedOwners : public agent_graph::testing::OnFiber {
  protected:
-  // A lookup as each worker has one, over the same Redis and the same state.
+  // A lookup like that of each worker, with the same Redis and the same state.
   std::unique_ptr<OwnerLookup> Worker(const std::string& url) {
     auto warn = [this](const std::string& line) {
       std::lock_guard lock(mutex_);
@@ -28,7 +28,8 @@ class SharedOwners : public agent_graph::testing::OnFiber {
   Ownership Find(OwnerLookup& worker, const std::string& user, const std::string& thread) {
     return Run([&] { return worker.Find(user, thread); });
   }
-  // What is sent is not awaited; a command of our own on the same engine thread comes after it.
+  // The cache does not wait for its writes, but a later command on the same engine thread runs
+  // after them.
   std::string Stored(const std::string& url, const std::string& key, const std::string& wanted) {
     net::RedisClient client(net::ParseRedisUrl(url).value());
     std::string value;

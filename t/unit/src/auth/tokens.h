@@ -1,4 +1,4 @@
-// Tokens and keys made by OpenSSL in the test.
+// Tokens and keys that the test creates with OpenSSL.
 #pragma once
 
 #include <openssl/ec.h>
@@ -70,7 +70,7 @@ inline std::string Hmac(const EVP_MD* digest, std::string_view secret, std::stri
   return std::string(reinterpret_cast<char*>(out), length);
 }
 
-// DER → r||s, each `coordinate_bytes` long.
+// Converts DER to r||s, each `coordinate_bytes` long.
 inline std::string ToRaw(const std::string& der, size_t coordinate_bytes) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(der.data());
   ECDSA_SIG* signature = d2i_ECDSA_SIG(nullptr, &bytes, static_cast<long>(der.size()));
@@ -112,7 +112,7 @@ inline std::string HmacToken(const json& claims, std::string_view secret,
   return text + "." + EncodeBase64Url(Hmac(EVP_sha256(), secret, text));
 }
 
-// By any asymmetric algorithm, chosen by its name.
+// Signs with any asymmetric algorithm, selected by name.
 inline std::string KeyToken(const std::string& algorithm, const Key& key, const json& claims,
                             json header = {}) {
   header["alg"] = algorithm;

@@ -35,7 +35,7 @@ std::vector<OutboxItem> Take(Outbox& outbox) {
   return items;
 }
 
-// Waits for the doorbell like a loop would.
+// Waits for the doorbell like the event loop.
 std::vector<OutboxItem> WaitAndTake(Outbox& outbox) {
   pollfd descriptor{outbox.doorbell(), POLLIN, 0};
   EXPECT_EQ(poll(&descriptor, 1, -1), 1);
@@ -146,7 +146,7 @@ TEST(Exchange, ReplyIsHeadBodyAndEndOnce) {
   EXPECT_TRUE(exchange->head_sent());
 }
 
-// A descriptor and the number it has, which is -1 for fcntl when it is closed.
+// A descriptor and its number; fcntl of the number returns -1 when it is closed.
 FileDescriptor OpenFile(int& number) {
   number = open("/dev/zero", O_RDONLY | O_CLOEXEC);
   EXPECT_GE(number, 0);
@@ -211,7 +211,7 @@ class ExchangeOnAFiber : public ::testing::Test {
   void SetUp() override { ASSERT_TRUE(runtime_.Start().ok()); }
   void TearDown() override { EXPECT_TRUE(runtime_.Stop(kNoDeadline).ok()); }
 
-  // Fibers that were ready have had their turn when this returns: they take turns in order.
+  // Fibers that are ready run before this returns, because fibers run in order.
   void LetFibersRun() {
     const Promise<bool> passed;
     runtime_.Spawn([=] { passed.Set(true); });
@@ -318,10 +318,10 @@ TEST_F(ExchangeOnAFiber, SendStallsAtHighAndGoesOnAtLow) {
   });
   EXPECT_EQ(*first.Wait(nullptr, kNoDeadline), StatusCode::kOk);
   LetFibersRun();
-  exchange->ReturnCredit(200);  // 50 left: below high, above low
+  exchange->ReturnCredit(200);  // 50 left: below high but above low
   LetFibersRun();
   EXPECT_EQ(Take(outbox_).size(), 1u);
-  exchange->ReturnCredit(10);  // 40: low
+  exchange->ReturnCredit(10);  // 40 left: at low
   EXPECT_EQ(*second.Wait(nullptr, kNoDeadline), StatusCode::kOk);
   const auto items = Take(outbox_);
   ASSERT_EQ(items.size(), 1u);
@@ -396,7 +396,7 @@ TEST(Inbox, ManyQueuedExchangesEndWithAStoppedRuntime) {
               [](const ExchangePtr& exchange) { exchange->End("ok"); });
   for (uint32_t i = 0; i < 100'000; ++i)
     ASSERT_TRUE(inbox.Submit(MakeExchange(outbox, {}, {i, 1})));
-  ASSERT_TRUE(runtime.Stop(kNoDeadline).ok());  // never started: nothing runs
+  ASSERT_TRUE(runtime.Stop(kNoDeadline).ok());  // never started, so nothing runs
   EXPECT_EQ(Take(outbox).size(), 100'000u);
   EXPECT_EQ(inbox.waiting(), 0u);
 }
@@ -409,7 +409,7 @@ TEST(Inbox, EveryAcceptedExchangeEnds) {
   Inbox inbox(runtime, {.waiting_max = 10}, [](const ExchangePtr& exchange) {
     if (exchange->address().slot == 1) throw std::runtime_error("handler failed");
   });
-  const auto thrown = MakeExchange(outbox, {}, {1, 1});  // the loop's own references
+  const auto thrown = MakeExchange(outbox, {}, {1, 1});  // references held by the event loop
   const auto forgotten = MakeExchange(outbox, {}, {2, 1});
   const auto too_late = MakeExchange(outbox, {}, {3, 1});
   ASSERT_TRUE(inbox.Submit(thrown));
@@ -491,14 +491,14 @@ TEST(Exchange, ATurnMayTakeManyMessagesAsTheyCome) {
   };
   exchange->NotifyArrivals(&arrival);
   EXPECT_FALSE(exchange->TakeMessage());
-  EXPECT_FALSE(exchange->DeliverMessage({false, "one"}));  // the handshake's turn still runs
+  EXPECT_FALSE(exchange->DeliverMessage({false, "one"}));  // the handshake's turn is still running
   EXPECT_TRUE(arrived());
   EXPECT_EQ(exchange->TakeMessage()->payload, "one");
   EXPECT_FALSE(exchange->TakeMessage());
   exchange->RequestLeave();
   EXPECT_TRUE(arrived());
   EXPECT_TRUE(exchange->leaving());
-  // What came before the end is not lost.
+  // Messages that arrived before the end are not lost.
   EXPECT_FALSE(exchange->DeliverMessage({false, "two"}));
   exchange->CloseMailbox();
   EXPECT_TRUE(arrived());

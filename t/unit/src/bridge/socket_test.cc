@@ -1,4 +1,4 @@
-// The turns and the mailbox of a WebSocket's exchange, without a loop and without fibers.
+// Turns and mailbox of a WebSocket's exchange, without an event loop and without fibers.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -25,7 +25,7 @@ class SocketTest : public testing::Test {
     exchange_ = std::make_shared<Exchange>(ExchangeAddress{1, 1}, head, outbox_, CreditLimits{});
   }
 
-  // Ends the turn that runs, which must have no message left.
+  // Ends the current turn, which must have no message left.
   void EndTurn() { EXPECT_FALSE(exchange_->NextMessage().has_value()); }
   std::string NextText() {
     std::optional<SocketMessage> message = exchange_->NextMessage();

@@ -1,4 +1,4 @@
-// Many producers on engine threads, one loop: what nginx's thread does, with a plain thread.
+// Many producers on engine threads and one event loop, which is a plain thread instead of nginx's.
 #include <gtest/gtest.h>
 #include <poll.h>
 
@@ -29,7 +29,7 @@ std::string Line(uint32_t slot, int number) {
   return std::to_string(slot) + ":" + std::to_string(number) + ";";
 }
 
-// What the loop knows about one exchange.
+// The loop's data of one exchange.
 struct Slot {
   ExchangePtr exchange;
   std::string expected;
@@ -63,7 +63,7 @@ class Loop {
     for (uint32_t slot = 0; slot < kExchanges; ++slot) {
       const Slot& state = slots_[slot];
       EXPECT_TRUE(state.ended);
-      if (slot % 10 == 3) continue;  // cancelled at some point
+      if (slot % 10 == 3) continue;  // cancelled at some time
       EXPECT_EQ(state.received, state.expected);
       EXPECT_EQ(state.outcome, "ok");
     }
@@ -117,7 +117,7 @@ class Loop {
     }
   }
 
-  // Slow readers: what an exchange has queued leaves nginx in pieces, some of it now.
+  // Simulates slow readers: queued bytes of an exchange leave nginx in pieces, some of them now.
   void ReturnCredits() {
     for (Slot& slot : slots_) {
       if (slot.exchange == nullptr || slot.unreturned == 0) continue;
@@ -125,7 +125,7 @@ class Loop {
       slot.unreturned -= bytes;
       slot.exchange->ReturnCredit(bytes);
     }
-    // The rest must leave without another item to wake this loop.
+    // The rest must be returned here, because no further item may wake this loop.
     for (Slot& slot : slots_) {
       if (slot.exchange == nullptr || slot.unreturned == 0) continue;
       slot.exchange->ReturnCredit(std::exchange(slot.unreturned, 0));

@@ -228,8 +228,8 @@ TEST_F(Reports, AreComparedWithTheRunBefore) {
   EXPECT_EQ(json::parse(RunJson(*directory_->Find("1")))["regression"], nullptr);
 }
 
-// A score of 0.955 is a little less than that, and half of a decimal goes to the even one: the
-// same number everywhere in an answer.
+// In binary, 0.955 is slightly less, and ties of the last decimal are rounded to even. Every place
+// of an answer must show the same number.
 TEST_F(Reports, RoundNumbersAsTheyPrintThem) {
   const json criteria = {{{"criterion", "c"}, {"score", 0.955}, {"threshold", 0.7}},
                          {{"criterion", "d"}, {"score", 0.955}, {"threshold", 0.75}}};

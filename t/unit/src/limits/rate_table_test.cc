@@ -17,7 +17,7 @@ namespace {
 
 constexpr HashKey kSeed = {1, 2};
 
-// A table in memory of its own.
+// A table in its own memory.
 class Table {
  public:
   explicit Table(const RateLimitOptions& options, size_t bytes = 0)
@@ -81,14 +81,14 @@ TEST(RateTable, RefusalsAreNotRecorded) {
   EXPECT_TRUE(table.Check("a", 10'001).admitted);
 }
 
-// Whatever the arrivals, any stretch of time as long as the window holds at most the limit.
+// For any arrivals, every interval as long as the window contains at most `limit` admissions.
 TEST(RateTable, NoWindowHoldsMoreThanTheLimit) {
   for (uint32_t requests : {1U, 2U, 17U, 256U, 257U, 400U, 5000U}) {
     constexpr uint32_t kWindow = 3000;
     Table table(Limit(requests, kWindow / 1000));
     std::mt19937_64 random(requests);
     std::deque<Millis> admitted;
-    Millis now = (Millis{1} << 32) - 5'000;  // the low half of the clock wraps on the way
+    Millis now = (Millis{1} << 32) - 5'000;  // the low half of the clock wraps
     uint64_t total = 0;
     const Millis pace = std::max<Millis>(1, 2 * kWindow / requests);
     for (int i = 0; i < 40'000; ++i) {
@@ -108,7 +108,7 @@ TEST(RateTable, CountedWindowsFreeTheirRoomBySubWindows) {
   Table table(Limit(kRequests, 64));
   Millis now = 1'000'000;
   uint32_t admitted = 0;
-  // One pace at the limit: nearly everything is let through.
+  // At a constant rate equal to the limit, nearly all requests are admitted.
   for (int i = 0; i < 64'000; ++i, now += 10) admitted += table.Check("a", now).admitted ? 1 : 0;
   EXPECT_GT(admitted, 60'000U);
 }
@@ -135,7 +135,7 @@ TEST(RateTable, AFullTableForgetsOldKeysAndNeverRefusesNewOnes) {
     RateDecision decision = table.Check("key" + std::to_string(i), i);
     EXPECT_TRUE(decision.admitted);
     evicted += decision.evicted ? 1 : 0;
-    // The one in constant use stays.
+    // A key in constant use is not evicted.
     table.Check("busy", i);
   }
   EXPECT_GT(evicted, 0U);
@@ -171,7 +171,7 @@ TEST(RateTable, AGlobalLimitNeedsLittle) {
   EXPECT_FALSE(table.Check("__global__", 5).admitted);
 }
 
-// --- Eight processes at one table ---------------------------------------------------------------
+// --- Eight processes with one table --------------------------------------------------------------
 
 struct Shared {
   std::atomic<int> lock{0};
@@ -233,7 +233,7 @@ TEST(RateTable, CountedWindowsHoldAcrossEightProcesses) {
 
 // --- The hash -----------------------------------------------------------------------------------
 
-// Made with "openssl mac SIPHASH": key 00..0f, input of length n counting up from 00.
+// Created with "openssl mac SIPHASH": key 00..0f, input of length n counting up from 00.
 TEST(SipHash, GivesTheVectorsOfAnotherImplementation) {
   const HashKey key = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
   std::string text;

@@ -1,4 +1,4 @@
-// What clients may send, and the queues on both ways.
+// Frames that clients may send, and the queues in both directions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -82,7 +82,7 @@ std::optional<UpstreamFrame> Frame(std::string text, bool binary = false) {
 
 TEST(UpstreamFrameTest, KnownFrames) {
   using Kind = UpstreamFrame::Kind;
-  EXPECT_EQ(Frame("abc", true)->payload, "ab");  // whole samples
+  EXPECT_EQ(Frame("abc", true)->payload, "ab");  // cut to whole samples
   EXPECT_EQ(Frame(R"({"type":"text","text":"hi"})")->payload, "hi");
   EXPECT_EQ(Frame(R"({"type":"activity_start"})")->kind, Kind::kActivityStart);
   EXPECT_EQ(Frame(R"({"type":"activity_end","x":1})")->kind, Kind::kActivityEnd);
@@ -108,7 +108,7 @@ TEST(UpstreamQueueTest, TheOldestSoundGoesFirst) {
   EXPECT_EQ(queue.Push({Kind::kAudio, "a3"}, kBytesMax), 1u);
   EXPECT_EQ(queue.Push({Kind::kText, "t2"}, kBytesMax), 1u);
   EXPECT_EQ(queue.Push({Kind::kText, "t3"}, kBytesMax), 1u);
-  EXPECT_EQ(queue.Push({Kind::kText, "t4"}, kBytesMax), 1u);  // no sound is left
+  EXPECT_EQ(queue.Push({Kind::kText, "t4"}, kBytesMax), 1u);  // no audio is left to drop
   EXPECT_EQ(queue.Pop()->payload, "t2");
   EXPECT_EQ(queue.Pop()->payload, "t3");
   EXPECT_EQ(queue.Pop()->payload, "t4");
@@ -122,11 +122,11 @@ TEST(UpstreamQueueTest, BytesAreBounded) {
   for (int i = 0; i < 5; ++i) (void)queue.Push(frame, 10);
   EXPECT_EQ(queue.size(), 2u);
   EXPECT_EQ(queue.bytes(), 8u);
-  // The bound may move while frames wait.
+  // The limit may change while frames wait.
   EXPECT_EQ(queue.Push(frame, 100), 0u);
   EXPECT_EQ(queue.Push(frame, 4), 3u);
   EXPECT_EQ(queue.bytes(), 4u);
-  // A frame above the bound replaces the others.
+  // A frame above the limit replaces all others.
   EXPECT_EQ(queue.Push({UpstreamFrame::Kind::kAudio, "123456"}, 4), 1u);
   EXPECT_EQ(queue.Pop()->payload, "123456");
 }
@@ -195,7 +195,7 @@ TEST(UtteranceTest, PartsAreCompletedOnce) {
   EXPECT_EQ(utterance.FinishPart("Hello", milliseconds(100)), "lo");
   EXPECT_EQ(utterance.FinishPart(" again", milliseconds(200)), " again");
   EXPECT_EQ(utterance.Add("!", milliseconds(300)), "!");
-  EXPECT_EQ(utterance.FinishPart("?", milliseconds(300)), "");  // corrected: cannot be taken back
+  EXPECT_EQ(utterance.FinishPart("?", milliseconds(300)), "");  // a correction cannot be taken back
   EXPECT_EQ(utterance.text(), "Hello again!");
   utterance.Cut(milliseconds(150));
   EXPECT_EQ(utterance.Take(), "Hello");

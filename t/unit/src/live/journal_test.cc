@@ -16,7 +16,7 @@ class JournalTest : public testing::Test {
  protected:
   JournalTest() : runtime_({.threads = 1, .name = "test"}) {}
 
-  // A session's journal, whose run has the thread "t".
+  // Begins a session's journal whose run has the thread "t".
   Journal::Options Begin() {
     EXPECT_TRUE(runtime_.Start().ok());
     GraphBuilder builder;
@@ -41,7 +41,7 @@ class JournalTest : public testing::Test {
     options.node = "A";
     return options;
   }
-  // Says something and ends at once, on a fiber; then lets everything come to its end.
+  // Records one utterance and ends at once, on a fiber; then waits until everything has ended.
   void SaySomething(Journal::Options options) {
     std::promise<void> ended;
     runtime_.Spawn([&] {
@@ -54,7 +54,7 @@ class JournalTest : public testing::Test {
     EXPECT_TRUE(runtime_.Stop(kNoDeadline).ok());
   }
 
-  // Gives a journal a handle, and says whether it was told that the handle is kept.
+  // Stores a resumption handle; returns true if the journal reported that it was kept.
   bool KeepHandle(Journal::Options options, bool& lost) {
     bool kept = false;
     std::promise<void> ended;

@@ -1,4 +1,4 @@
-// A client, a model and a clock that the test plays, around the state machine of a session.
+// The state machine of a session with a client, a model and a clock that the test controls.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using testing::IsEmpty;
 
 using Kind = Event::Kind;
 
-inline constexpr size_t kSecondOfSound = 48'000;  // bytes that a client plays
+inline constexpr size_t kSecondOfSound = 48'000;  // bytes of one second of audio for a client
 
 class FakeLink : public realtime::Link {
  public:
@@ -144,7 +144,7 @@ class SessionTest : public testing::Test, public SessionPorts {
     Give({.kind = Kind::kAudio,
           .text = std::string(static_cast<size_t>(duration.count()) * kSecondOfSound / 1000, 's')});
   }
-  // A call, which runs until AnswerAdd.
+  // A call that stays pending until AnswerAdd.
   void CallAdd() { Give({.kind = Kind::kToolCalls, .calls = {{"c1", "add", R"({"a":1})"}}}); }
   void AnswerAdd() {
     session_->OnToolReplies({{"c1", "add", "3", false}}, {}, calls_number_, now_);
@@ -167,7 +167,7 @@ class SessionTest : public testing::Test, public SessionPorts {
   int prepared_ = 0;
   bool one_link_ = false, resumes_ = true;
   std::vector<std::string> events_, sent_, stored_, metadata_, handles_, called_, targets_;
-  std::map<std::string, std::string> entries_;  // of agents
+  std::map<std::string, std::string> entries_;  // key: agent
   std::vector<realtime::LinkConfig> configs_;
   milliseconds audio_{0}, unplayed_{0};
   uint64_t calls_number_ = 0;

@@ -1,4 +1,4 @@
-// A session whose connection to the provider comes and goes.
+// A session that loses and restores its connection to the provider.
 #include "session_fixture.h"
 
 namespace agent_graph::live {
@@ -51,7 +51,7 @@ TEST_F(SessionTest, ResumesWithTheNewestHandle) {
   Give({.kind = Kind::kResumption, .text = "new"});
   Give({.kind = Kind::kResumption, .text = "new"});
   EXPECT_THAT(handles_, ElementsAre("new"));
-  EXPECT_THAT(TakeEvents(), IsEmpty());  // not before it is stored
+  EXPECT_THAT(TakeEvents(), IsEmpty());  // only after it is stored
   session_->OnHandleStored("new");
   EXPECT_THAT(TakeEvents(), ElementsAre(R"({"type":"session_update","resumption_handle":"new"})"));
   Give({.kind = Kind::kClosed});
@@ -267,7 +267,7 @@ TEST_F(SessionTest, LeavesAConnectionThatWillGoBeforeItDoes) {
   Say("A long story");
   Give({.kind = Kind::kGoAway, .time_left = seconds(10)});
   EXPECT_EQ(session_->wake_at(), now_ + seconds(8));
-  After(seconds(8));  // and not a word from the provider
+  After(seconds(8));  // and nothing from the provider
   EXPECT_EQ(configs_.size(), 2u);
   EXPECT_THAT(stored_, ElementsAre("assistant: A long story"));
 }

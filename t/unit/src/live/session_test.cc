@@ -1,4 +1,4 @@
-// Turns of a session, and its end.
+// Turns and the end of a session.
 #include "session_fixture.h"
 
 namespace agent_graph::live {
@@ -75,7 +75,7 @@ TEST_F(SessionTest, TheEndOfAnInterruptedTurnIsNotTheAnswerToTheInterruption) {
   Give({.kind = Kind::kTurnComplete, .answer_due = true});
   EXPECT_THAT(TakeEvents(), ElementsAre(R"({"type":"turn_complete"})"));
   Client(kClose);
-  EXPECT_EQ(close_code_, 0);  // the user's words are still to be answered
+  EXPECT_EQ(close_code_, 0);  // the user's message has no answer yet
   Say("two");
   Give({.kind = Kind::kTurnComplete});
   EXPECT_EQ(close_code_, 1000);
@@ -158,7 +158,7 @@ TEST_F(SessionTest, SpeechIsEndedWithTheSession) {
   BeginReady();
   Client(UpstreamFrame::Kind::kActivityStart);
   Give({.kind = Kind::kSpeechStarted});
-  link_->hears_activity = false;  // it has begun already
+  link_->hears_activity = false;  // the activity has already begun
   Client(UpstreamFrame::Kind::kActivityStart);
   Client(kClose);
   EXPECT_THAT(sent_, ElementsAre("start", "start", "end audio"));
@@ -229,7 +229,7 @@ TEST_F(SessionTest, ALeavingWorkerLetsTheClientComeBack) {
   session_->OnLeave(now_);
   session_->Advance(now_);
   EXPECT_EQ(close_code_, 1001);
-  EXPECT_THAT(TakeEvents(), IsEmpty());  // a fatal error would keep the client away
+  EXPECT_THAT(TakeEvents(), IsEmpty());  // after a fatal error the client would not reconnect
 }
 
 TEST_F(SessionTest, NothingIsWaitedForWithoutAConnection) {

@@ -1,4 +1,4 @@
-// Tools that the model calls, and agents that it hands over to.
+// Tools that the model calls, and handovers to other agents.
 #include "session_fixture.h"
 
 namespace agent_graph::live {
@@ -18,7 +18,7 @@ TEST_F(SessionTest, ToolsAreCalledAndAnswered) {
   EXPECT_THAT(sent_, ElementsAre("audio meanwhile", "reply c13"));
 }
 
-// What another connection is told of the call below.
+// The text that a new connection receives about the call below.
 constexpr char kInWords[] = "The tool add, called with {\"a\":1}, returned 3";
 
 TEST_F(SessionTest, AConnectionThatHasNotMadeACallIsToldItsResultInWords) {
@@ -28,7 +28,7 @@ TEST_F(SessionTest, AConnectionThatHasNotMadeACallIsToldItsResultInWords) {
   Give({.kind = Kind::kClosed});
   After(milliseconds(500));
   ASSERT_EQ(configs_.size(), 2u);
-  EXPECT_FALSE(configs_[1].respond);  // it would call again
+  EXPECT_FALSE(configs_[1].respond);  // otherwise the model would call again
   Give({.kind = Kind::kReady});
   sent_.clear();
   AnswerAdd();

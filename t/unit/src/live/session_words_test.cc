@@ -1,4 +1,4 @@
-// Words of the user that come after their sound, and the order of what is said.
+// User transcripts that arrive after the audio, and the order of utterances.
 #include "session_fixture.h"
 
 namespace agent_graph::live {
@@ -254,7 +254,7 @@ TEST_F(SessionTest, WhatWasSaidBetweenTwoUtterancesStandsBetweenTheirWords) {
   EXPECT_THAT(stored_, IsEmpty());
   Hear("first", true, 2);
   EXPECT_THAT(stored_, ElementsAre("user: first", "assistant: One."));
-  Hear("", true, 1);  // was not understood
+  Hear("", true, 1);  // not understood
   EXPECT_THAT(stored_, ElementsAre("user: first", "assistant: One.", "assistant: Two."));
   EXPECT_EQ(session_->wake_at(), now_ + seconds(10));
   After(seconds(10));

@@ -17,7 +17,7 @@ struct Seen {
   std::string error;
 };
 
-// What comes out when `text` goes in in pieces of `size` bytes.
+// Output of the parser for `text` in pieces of `size` bytes.
 Seen Parse(std::string_view text, size_t size, Limits limits = {}) {
   Parser parser("XX", limits);
   Seen seen;
@@ -127,7 +127,7 @@ TEST(Parser, RefusesWhatIsMalformed) {
   }
 }
 
-// Random sequences of what matters to the parser; the cuts must not.
+// Random sequences of tokens that matter to the parser; the result must not depend on the cuts.
 TEST(Parser, SeesTheSameInAnyCuts) {
   constexpr std::string_view kWords[] = {
       "\r\n",

@@ -40,7 +40,7 @@ TEST(Access, TakesTheTokenSettingsFromTheEnvironment) {
   EXPECT_EQ(settings->authentication.jwt_jwks_file, "/keys/set.json");
 }
 
-// Also when key files are given.
+// Required even if key files are configured.
 TEST(Access, NeedsSecretAndAlgorithm) {
   for (std::string name : {"JWT_SECRET_KEY", "JWT_ALGORITHM"}) {
     for (bool empty : {false, true}) {

@@ -51,7 +51,7 @@ TEST(MediaUrls, OnlySchemesOfTheWebAndData) {
   }
 }
 
-// Programs disagree about where these lead.
+// Programs interpret these spellings differently.
 TEST(MediaUrls, OnlyOneSpellingOfAHost) {
   const MediaUrls urls = Make(false);
   for (const char* bad : {"http://2130706433/",
@@ -103,7 +103,7 @@ constexpr const char* kPrivateHosts[] = {
     "127.0.0.1", "127.255.0.9", "127.0.0.1.", "10.0.0.1", "172.16.0.1", "172.31.255.255",
     "192.168.1.1", "169.254.169.254", "100.64.0.1", "100.100.100.200", "0.0.0.0", "0.1.2.3",
     "198.18.0.1", "192.0.0.192", "224.0.0.1", "255.255.255.255", "240.0.0.1",
-    // IPv6, and IPv4 within it
+    // IPv6, and IPv4 embedded in it
     "[::1]", "[::]", "[0:0:0:0:0:0:0:1]", "[fe80::1]", "[fec0::1]", "[fc00::1]", "[fd00:ec2::254]",
     "[ff02::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::FFFF:10.0.0.1]", "[::127.0.0.1]",
     "[::ffff:0:127.0.0.1]", "[64:ff9b::127.0.0.1]", "[64:ff9b:1::1]", "[2002:7f00:1::]",

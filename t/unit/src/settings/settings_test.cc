@@ -16,7 +16,7 @@ Result<Settings> LoadText(const std::string& text, const Environment& environmen
   return Load(kFile, text, environment);
 }
 
-// The document with `member` beside a valid agent.
+// A document with a valid agent and `member`.
 std::string With(const std::string& member) {
   return R"({"agent": "graphs/support.so:app", )" + member + "}";
 }
@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "env: cannot read /etc/nginx/agent/nowhere.env: No such file or directory"},
         ErrorCase{R"("env": 5)", "env: must be a string"}));
 
-// Keys that would not be told from the rest of the line.
+// Keys that could not be distinguished from the rest of the line.
 TEST(Load, QuotesUnusualKeys) {
   struct Case {
     const char* member;
@@ -240,10 +240,10 @@ TEST(Load, RefusesWhatIsNotAnAgent) {
   EXPECT_EQ(LoadText("{\n,").status().detail(), "2:1");
 }
 
-// The list in an error offers nothing that the next attempt refuses.
+// The choices in an error message must all be accepted.
 TEST(Load, OffersOnlyWhatItAccepts) {
   struct Choice {
-    const char* before;  // of the value
+    const char* before;  // text before the value
     const char* after;
   };
   for (const Choice& choice :

@@ -1,4 +1,4 @@
-// From a run's log to spans, and from spans to the JSON of OTLP.
+// Converts a run's log to spans, and spans to the JSON of OTLP.
 #include "telemetry/run_spans.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Frames as a client sends them, right and wrong, and reading back what a server sends.
+// Encodes valid and invalid client frames, and decodes server frames.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ struct ClientFrame {
   uint8_t reserved = 0;  // RSV1..3 as three bits
   bool masked = true;
   uint32_t key = 0x37FA213D;
-  // A length field of this many bytes instead of the shortest (0, 2 or 8), and what it claims.
+  // Uses a length field of this many bytes (0, 2 or 8) instead of the shortest, and claims this
+  // length.
   std::optional<int> length_bytes = {};
   std::optional<uint64_t> claimed_length = {};
 };
@@ -55,7 +56,8 @@ struct ServerFrame {
   bool operator==(const ServerFrame&) const = default;
 };
 
-// Frames of a server: whole, unmasked, with the shortest length. Nothing when it is anything else.
+// Decodes complete, unmasked server frames with the shortest length form; nullopt for anything
+// else.
 inline std::optional<std::vector<ServerFrame>> DecodeServerFrames(std::string_view bytes) {
   auto byte = [&bytes](size_t i) { return static_cast<uint8_t>(bytes[i]); };
   std::vector<ServerFrame> frames;

@@ -1,5 +1,5 @@
-// Case tables in the manner of the well-known conformance suite, groups 1 to 7, against an endpoint
-// that echoes. Each case runs whole, a byte at a time, and with frames cut at odd places.
+// Case tables in the style of the well-known conformance suite, groups 1 to 7, against an echo
+// endpoint. Each case runs at once, byte by byte, and with frames cut at unusual places.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -36,7 +36,7 @@ struct Echo {
 };
 
 struct Outcome {
-  Frames frames;  // the payload of a Close: only its code
+  Frames frames;  // a Close has only its code as payload
   bool finished;
 };
 
@@ -251,7 +251,7 @@ TEST(Conformance, Group6Utf8) {
   std::vector<Case> cases;
   for (const std::string& text : valid) {
     cases.push_back({"6 valid", Text(text) + Close(), {{kTextFrame, text}, Closed(1000)}});
-    // Each byte a fragment of its own.
+    // Each byte is a separate fragment.
     std::string fragments = Part(1, "", false);
     for (char c : text) fragments += Part(0, std::string(1, c), false);
     cases.push_back({"6.2 valid by bytes",
@@ -264,7 +264,7 @@ TEST(Conformance, Group6Utf8) {
                      Part(1, text.substr(0, 1), false) + Part(0, text.substr(1), true),
                      {Closed(1007)}});
   }
-  // The fault ends it although the message goes on.
+  // The error ends the connection although the message is not complete.
   cases.push_back({"6.4 fails fast", Part(1, "a\xF4\x90", false), {Closed(1007)}});
   cases.push_back({"6.4 not yet", Part(1, "a\xF4", false), {}, false});
   Check(cases);

@@ -11,7 +11,7 @@ using Kind = EndpointEvent::Kind;
 
 class EndpointTest : public testing::Test {
  protected:
-  // The kinds of events up to kNeedInput.
+  // Returns the kinds of events before kNeedInput.
   std::vector<Kind> Feed(std::string bytes) {
     std::vector<Kind> kinds;
     std::span<char> input(bytes);
@@ -66,7 +66,7 @@ TEST_F(EndpointTest, ClosesAndWaitsForTheAnswer) {
   EXPECT_TRUE(endpoint_.waits_for_close());
   EXPECT_FALSE(endpoint_.finished());
 
-  // What was on its way is dropped, pings get no answer.
+  // Input that was in flight is dropped, and pings get no answer.
   EXPECT_EQ(Feed(Encode({.payload = "late"}) + Encode({.opcode = 9, .payload = "p"})),
             Kinds{Kind::kAlive});
   EXPECT_FALSE(endpoint_.has_control_frames());

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = ParserEvent::Kind;
 
-// Everything but kNeedInput, as text that is easy to compare.
+// All events except kNeedInput, as text that is easy to compare.
 std::string Describe(const ParserEvent& event) {
   switch (event.kind) {
     case Kind::kNeedInput:
@@ -99,7 +99,7 @@ TEST(Parser, GivesTheSameEventsHoweverBytesAreCut) {
         if (random() % 4 == 0) bytes += Encode({.opcode = 9, .payload = payload.substr(0, 20)});
       }
     }
-    // Now and then a fault somewhere.
+    // Inserts an error in half of the cases.
     if (random() % 2 == 0) bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
     Strings expected = Events(bytes);
     EXPECT_EQ(Events(bytes, {}, 1), expected);
@@ -117,7 +117,7 @@ TEST(Parser, GivesTheSameEventsHoweverBytesAreCut) {
 TEST(Parser, FailsAtTheByteThatBreaksARule) {
   struct Case {
     const char* what;
-    std::string bytes;  // the last byte is the offending one
+    std::string bytes;  // the last byte is the invalid one
     uint16_t code;
   };
   std::string open_text = Encode({.opcode = 1, .payload = "a", .final = false});

@@ -38,7 +38,7 @@ TEST(Unmask, TakesOffsetsBeyond32Bits) {
   EXPECT_EQ(bytes, (std::string{'a' ^ 2, 'b' ^ 3, 'c' ^ 4, 'd' ^ 1}));
 }
 
-// Straight from the table of well-formed sequences, code point by code point.
+// Implements the table of well-formed sequences directly, code point by code point.
 bool IsUtf8ByDefinition(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     auto lead = static_cast<uint8_t>(text[i]);
@@ -87,7 +87,7 @@ TEST(Utf8, FailsAtTheFirstImpossibleByte) {
   Utf8Validator validator;
   EXPECT_TRUE(validator.Feed("\xF4"));
   EXPECT_FALSE(validator.complete());
-  EXPECT_FALSE(validator.Feed("\x90"));  // above U+10FFFF, known before the character is whole
+  EXPECT_FALSE(validator.Feed("\x90"));  // above U+10FFFF, before the character is complete
 }
 
 TEST(Utf8, FindsAFaultBehindLongAscii) {

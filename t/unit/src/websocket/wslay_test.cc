@@ -1,5 +1,5 @@
-// The parser beside wslay, an independent implementation: the same bytes, the same messages, and
-// the same verdict on frames that break a rule.
+// Compares the parser with wslay, an independent implementation: the same bytes must give the same
+// messages and the same result for frames that break a rule.
 #include <gtest/gtest.h>
 #include <wslay/wslay.h>
 
@@ -18,7 +18,7 @@ constexpr uint64_t kMessageMax = 4096;
 
 struct Verdict {
   std::vector<std::string> messages;  // data messages and pings before the end
-  int end = 0;                        // 0: wants more; a close code; 1: the peer's Close
+  int end = 0;                        // 0: wants more; 1: the peer's Close; else a code
   bool operator==(const Verdict&) const = default;
 };
 
@@ -51,10 +51,10 @@ class Wslay {
         wslay_event_want_write(context_)) {
       wslay_event_send(context_);
     }
-    // A Close of its own without one of the peer's: it found a fault.
+    // It has sent a Close without one from the peer, so it has found an error.
     if (verdict_.end == 0 && wslay_event_get_close_sent(context_)) {
       verdict_.end = wslay_event_get_status_code_sent(context_);
-      // Its frame layer, which finds faults in headers, closes without naming a code.
+      // Its frame layer, which detects errors in headers, closes without a code.
       if (verdict_.end == close_code::kNone) verdict_.end = close_code::kProtocolError;
     }
     return verdict_;
@@ -115,7 +115,7 @@ Verdict JudgeOurselves(std::string bytes) {
   }
 }
 
-// Sequences that are mostly right, so that faults lie deep in them.
+// Mostly valid sequences, so that errors occur late.
 std::string RandomSession(std::mt19937& random) {
   std::string bytes;
   bool open = false;
@@ -136,7 +136,7 @@ std::string RandomSession(std::mt19937& random) {
       frame.opcode = 8;
       size = 0;
       auto code = static_cast<uint16_t>(random() % 5000);
-      // Registered after wslay was written.
+      // These codes were registered after wslay was written.
       if (code >= 1012 && code <= 1014) code = 1000;
       if (random() % 2 == 0) frame.payload = ClosePayload(code);
     }
@@ -144,7 +144,7 @@ std::string RandomSession(std::mt19937& random) {
       frame.payload.push_back(static_cast<char>('a' + random() % 26));
     }
     if (random() % 40 == 0) frame.payload += "\xC3\xA9\xE2\x82\xAC";
-    // Not in a Close: with two faults in one frame either code is right.
+    // Not in a Close: for a frame with two errors either code is correct.
     if (frame.opcode != 8 && random() % 60 == 0) frame.payload += '\xED';
     if (random() % 60 == 0) frame.opcode = static_cast<uint8_t>(random() % 16);
     if (random() % 60 == 0) frame.reserved = static_cast<uint8_t>(random() % 8);
@@ -162,7 +162,7 @@ TEST(BesideWslay, TheVerdictIsTheSame) {
     std::string bytes = RandomSession(random);
     Verdict ours = JudgeOurselves(bytes);
     Verdict theirs = Wslay().Judge(bytes);
-    // It reads a header to its end before it finds a fault in the beginning.
+    // wslay reads a complete header before it detects an error at its beginning.
     if (ours.end > 1 && theirs.end == 0) theirs = Wslay().Judge(bytes + std::string(16, '\0'));
     faults += ours.end > 1 ? 1 : 0;
     ASSERT_EQ(ours, theirs) << "round " << round << ' ' << testing::PrintToString(bytes);

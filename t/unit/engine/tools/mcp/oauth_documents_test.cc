@@ -1,4 +1,4 @@
-// What an OAuth client reads: challenges, metadata documents, replies of token endpoints.
+// Documents that an OAuth client parses: challenges, metadata, replies of token endpoints.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

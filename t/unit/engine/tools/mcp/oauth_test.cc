@@ -1,4 +1,4 @@
-// An MCP server that wants access tokens, and the authorization server that issues them.
+// An MCP server that requires access tokens, and the authorization server that issues them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using ::testing::Not;
 constexpr char kResource[] = "/.well-known/oauth-protected-resource/mcp";
 constexpr char kIssuer[] = "/.well-known/oauth-authorization-server";
 
-// Both servers in one. Tokens are "token-1", "token-2", …; the newest one is good.
+// Both servers in one. Tokens are "token-1", "token-2", …; only the newest one is valid.
 class Authorization {
  public:
   Authorization()
@@ -35,7 +35,7 @@ class Authorization {
   const RequestScript& script() const { return script_; }
   std::vector<ScriptedRequest> token_requests() const { return script_.requests_of("/token"); }
   int issued() const { return issued_; }
-  // The token that was good is no longer.
+  // Makes the valid token invalid.
   void Revoke() { revoked_ = issued_.load(); }
 
   json resource_document() const {
@@ -44,12 +44,12 @@ class Authorization {
             {"scopes_supported", {"basic"}}};
   }
 
-  // As the test wants it.
-  std::optional<std::string> issuer;  // that the MCP server names
+  // Behaviour that tests configure.
+  std::optional<std::string> issuer;  // named by the MCP server
   std::atomic<bool> has_metadata{true};
   std::atomic<int> lifetime{3600};
-  std::atomic<bool> refuses_tokens{false};  // the MCP server, all of them
-  std::string needs_scope;                  // for calls of tools
+  std::atomic<bool> refuses_tokens{false};  // the MCP server refuses all of them
+  std::string needs_scope;                  // for tool calls
   std::string challenge_scope;
   json token_error;  // null: tokens are issued
   std::vector<std::string> methods = {"client_secret_basic", "client_secret_post"};
@@ -207,7 +207,7 @@ TEST_F(McpOAuthTest, AServerWithoutMetadataOfItsOwn) {
   EXPECT_EQ(server.script().requests_of("/.well-known/oauth-protected-resource").size(), 1u);
 }
 
-// How the client authenticates
+// Client authentication
 
 TEST_F(McpOAuthTest, TheSecretInTheBody) {
   for (const bool configured : {true, false}) {
@@ -269,7 +269,7 @@ TEST_F(McpOAuthTest, NeverMoreScopesThanConfigured) {
   EXPECT_EQ(server.issued(), 1);
 }
 
-// Bounds
+// Limits
 
 TEST_F(McpOAuthTest, AServerThatRefusesEveryToken) {
   Authorization server;
@@ -316,7 +316,7 @@ TEST_F(McpOAuthTest, TokensAreBlottedOutOfWhatTheServerSays) {
   EXPECT_EQ(Call("echo").json, R"("you sent Bearer ***")");
 }
 
-// Where the credentials may go
+// Where credentials may be sent
 
 TEST_F(McpOAuthTest, MetadataOfAnotherResource) {
   RequestScript script([](Connection& connection, const ScriptedRequest& request) {
@@ -374,7 +374,7 @@ TEST_F(McpOAuthTest, ARefreshTokenIsExchanged) {
   EXPECT_THAT(asked[1].text, HasSubstr("refresh_token=second-refresh"));
 }
 
-// Mistakes in a graph
+// Invalid settings in a graph
 
 TEST(McpOAuthSettingsTest, Mistakes) {
   const auto problem = [](McpOAuth oauth) {

@@ -1,4 +1,4 @@
-// An MCP server whose answer to each HTTP request a test writes itself.
+// An MCP server for which a test writes the answer to each HTTP request.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,15 @@ namespace agent_graph::tools {
 struct ScriptedRequest {
   std::string verb;  // POST, GET, DELETE
   std::string path;
-  std::string head;    // the lines before the body
-  std::string text;    // the body
-  json body;           // the same, if it is JSON
-  std::string method;  // JSON-RPC; "answer" of a reply to the server
+  std::string head;    // request line and headers
+  std::string text;    // the raw body
+  json body;           // the body if it is JSON
+  std::string method;  // JSON-RPC method; "answer" for a reply to the server
   json id;
   json params;
-  json call_id;  // of the newest tools/call
+  json call_id;  // id of the newest tools/call
 
-  // Empty when there is none.
+  // Returns an empty string if there is no such header.
   std::string Header(const std::string& name) const {
     size_t begin = head.find("\r\n");
     while (begin != std::string::npos) {
@@ -45,7 +45,7 @@ struct ScriptedRequest {
 
 class RequestScript {
  public:
-  // Answers on `connection`; false: the connection is to be closed.
+  // Answers on `connection`; returns false to close it.
   using Answer = std::function<bool(testing::Connection& connection, const ScriptedRequest&)>;
 
   explicit RequestScript(Answer answer)
@@ -94,7 +94,7 @@ class RequestScript {
     const json reply = {{"jsonrpc", "2.0"}, {"id", request.id}, {"error", error}};
     return Send(connection, status, "Content-Type: application/json\r\n", reply.dump());
   }
-  // A stream of events that ends behind `events`.
+  // A stream of `events` that ends after them.
   static bool Stream(testing::Connection& connection, const std::string& events) {
     connection.Send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + events);
     return false;
@@ -141,7 +141,7 @@ class RequestScript {
   testing::ScriptedServer server_;
 };
 
-// Introduces a server with a session and the tool "echo"; everything else is the test's to answer.
+// A server with a session and the tool "echo"; all other requests go to `other`.
 inline RequestScript::Answer WithSession(RequestScript::Answer other) {
   return
       [other = std::move(other)](testing::Connection& connection, const ScriptedRequest& request) {

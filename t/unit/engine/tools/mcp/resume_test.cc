@@ -1,4 +1,4 @@
-// A reply whose stream broke, and how the client asks for the rest of it.
+// Streams that break before the reply is complete, and how the client requests the rest.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 class McpResumeTest : public CatalogTest {
  protected:
-  // Calls "echo" of a server with a session that answers so.
+  // Calls "echo" on a server with a session that uses `answer`.
   ToolOutput CallWith(RequestScript::Answer answer, Deadline deadline = kNoDeadline) {
     server_ = std::make_unique<RequestScript>(WithSession(std::move(answer)));
     MakeWith(*server_, {.elicitation = Elicitation::kDecline});  // it listens to no stream
@@ -85,7 +85,7 @@ TEST_F(McpResumeTest, AConnectionThatBreaksInAnEvent) {
     const std::string event =
         RequestScript::ReplyEvent(request.call_id, RequestScript::Text("x"), "id: b\n");
     if (request.method == "tools/call") {
-      // Promises more than it sends.
+      // Announces more bytes than it sends.
       connection.Send(
           "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
           "Content-Length: 1000\r\n\r\nid: a\nretry: 1\ndata: \n\n" +

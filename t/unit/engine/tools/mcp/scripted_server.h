@@ -1,4 +1,4 @@
-// An MCP server whose misbehaviour the test decides.
+// An MCP server with faults that the test selects.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ class ScriptedMcpServer {
 
   std::string url() const { return server_.url("/mcp"); }
 
-  // Pages of tools/list.
+  // Sets the pages of tools/list.
   void SetPages(std::vector<std::vector<std::string>> pages) {
     std::lock_guard lock(mutex_);
     pages_ = std::move(pages);
@@ -33,8 +33,8 @@ class ScriptedMcpServer {
     return methods_;
   }
 
-  std::atomic<bool> announces{false};  // has a stream for what it sends by itself
-  // Tells every listener that the tools changed; false while there is none.
+  std::atomic<bool> announces{false};  // offers a stream for its own notifications
+  // Sends every listener a notification that the tools have changed; false if there is no listener.
   bool Announce() {
     std::lock_guard lock(mutex_);
     for (testing::Connection* listener : listeners_) {
@@ -43,7 +43,7 @@ class ScriptedMcpServer {
     }
     return !listeners_.empty();
   }
-  // Every listener is told that there is nothing more.
+  // Ends the stream of every listener.
   void EndStreams() {
     std::lock_guard lock(mutex_);
     for (testing::Connection* listener : listeners_) {
@@ -52,13 +52,13 @@ class ScriptedMcpServer {
     }
     listeners_.clear();
   }
-  std::atomic<int> refusals{0};        // so many listeners are refused
-  std::atomic<int> refused_with{503};  // with this status
+  std::atomic<int> refusals{0};        // number of listeners to refuse
+  std::atomic<int> refused_with{503};  // HTTP status of these refusals
 
-  std::atomic<bool> stream{false};    // replies are events, with a ping and a notification before
+  std::atomic<bool> stream{false};    // replies are events, after a ping and a notification
   std::atomic<bool> broken{false};    // answers HTTP 500
   std::atomic<bool> silent{false};    // never answers tools/call
-  std::atomic<bool> wrong_id{false};  // replies to a request that nobody made
+  std::atomic<bool> wrong_id{false};  // replies to a request that was never sent
   std::atomic<int> lost_status{404};
 
  private:
@@ -163,7 +163,7 @@ class ScriptedMcpServer {
     return result;
   }
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the fields below
   std::vector<std::vector<std::string>> pages_;
   std::vector<std::string> methods_;
   std::vector<testing::Connection*> listeners_;

@@ -29,7 +29,7 @@ class KeyPair {
     return pem;
   }
 
-  // Whether `token` is signed with this key.
+  // True if `token` is signed with this key.
   bool Verifies(const std::string& algorithm, const std::string& token) const {
     const size_t dot = token.rfind('.');
     const std::string text = token.substr(0, dot);
@@ -88,7 +88,7 @@ TEST(SigningKeyTest, EveryAlgorithm) {
   const std::pair<const KeyPair*, const char*> cases[] = {
       {&rsa, "RS256"}, {&rsa, "PS256"}, {&p256, "ES256"}, {&p384, "ES384"}, {&ed25519, "EdDSA"}};
   for (const auto& [pair, algorithm] : cases) {
-    for (int i = 0; i < 20; ++i) {  // numbers of signatures may be short
+    for (int i = 0; i < 20; ++i) {  // numbers in signatures may be short
       const std::string token = Signed(*pair, algorithm);
       EXPECT_TRUE(pair->Verifies(algorithm, token)) << algorithm;
       const json header = json::parse(KeyPair::Decode(token.substr(0, token.find('.'))));

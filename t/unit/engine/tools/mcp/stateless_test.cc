@@ -1,4 +1,4 @@
-// The era without sessions: what each request says, and how the client finds out which era it is.
+// The protocol without sessions: content of each request, and how the client detects the era.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ json Echo(const json& schema = {{"type", "object"}}) {
   return {{"name", "echo"}, {"inputSchema", schema}};
 }
 
-// A server of this era with the tool "echo"; everything else is the test's to answer.
+// A stateless server with the tool "echo"; all other requests go to `other`.
 RequestScript::Answer Stateless(RequestScript::Answer other) {
   return [other = std::move(other)](Connection& connection, const ScriptedRequest& request) {
     if (request.method == "server/discover") {
@@ -117,7 +117,7 @@ TEST_F(McpStatelessTest, ACallIsCancelledByItsConnection) {
   MakeWith(server);
   const ToolList list = List();
   ASSERT_EQ(list.size(), 1u);
-  // The server must have been asked before the caller gives up.
+  // The deadline must not pass before the request has reached the server.
   for (std::chrono::milliseconds patience{50}; server.requests("tools/call").empty();
        patience *= 2) {
     TestContext late({}, DeadlineAfter(patience));
@@ -138,7 +138,7 @@ TEST_F(McpStatelessTest, RequestsOfTheServerGetNoAnswer) {
   EXPECT_THAT(Methods(server), ElementsAre("server/discover", "tools/list", "tools/call"));
 }
 
-// Which era
+// Detection of the era
 
 TEST_F(McpStatelessTest, ServersThatKnowNoDiscovery) {
   const json method_not_found = {{"code", -32601}, {"message", "?"}};
@@ -310,7 +310,7 @@ TEST_F(McpStatelessTest, AToolWithAWrongMarkIsLeftOut) {
               HasSubstr("tool echo is left out: x-mcp-header: must be the name of a header"));
 }
 
-// In a session such a mark means nothing.
+// In a session such marks have no meaning.
 TEST_F(McpStatelessTest, MarksMeanNothingInASession) {
   const json bad = Echo({{"properties", {{"a", {{"type", "string"}, {"x-mcp-header", "a b"}}}}}});
   const auto session = WithSession([](Connection& c, const ScriptedRequest& r) {

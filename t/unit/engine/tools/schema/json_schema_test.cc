@@ -74,7 +74,7 @@ TEST(JsonSchemaTest, ProblemsAreBounded) {
 
 TEST(JsonSchemaTest, APatternThatBacktracksWithoutEndGivesUp) {
   const std::string text = "\"" + std::string(50'000, 'a') + "!\"";
-  // Without a bound this would not end within a lifetime.
+  // Without a limit this would practically never end.
   EXPECT_THAT(Check(R"({"pattern":"^(a+)+$"})", text), ElementsAre(HasSubstr("must match")));
   EXPECT_THAT(Check(R"({"pattern":"(x+x+)+y"})", "\"" + std::string(5000, 'x') + "\""),
               ElementsAre(HasSubstr("must match")));
@@ -83,7 +83,7 @@ TEST(JsonSchemaTest, APatternThatBacktracksWithoutEndGivesUp) {
 class OnSmallStack : public testing::OnFiber {};
 
 TEST_F(OnSmallStack, DepthAndTimeAreBounded) {
-  // Refers to itself without end, and doubles at each step.
+  // These refer to themselves endlessly or double at each step.
   const std::string endless = R"({"$ref":"#"})";
   const std::string doubling = R"({"allOf":[{"$ref":"#"},{"$ref":"#"}]})";
   const std::string tree = R"({"properties":{"x":{"$ref":"#"}},"required":["y"]})";
@@ -104,7 +104,7 @@ TEST_F(OnSmallStack, DepthAndTimeAreBounded) {
               ElementsAre(HasSubstr("too large")));
 }
 
-// {"a0": {"$ref": "#/$defs/a1"}, …}: as long as a server or client likes to make it.
+// {"a0": {"$ref": "#/$defs/a1"}, …}: a server or client can make this chain as long as it likes.
 std::string ChainOfReferences(int links) {
   std::string schema = R"({"$ref":"#/$defs/a0","$defs":{)";
   for (int i = 0; i < links; ++i) {
@@ -144,7 +144,7 @@ TEST(JsonSchemaTest, PatternsAreBounded) {
   for (int i = 0; i < 1000; ++i)
     many += (i == 0 ? "\"^p" : ",\"^p") + std::to_string(i) + "\":true";
   EXPECT_THAT(JsonSchema::Compile(many + "}}").status().message(), HasSubstr("patterns"));
-  // Each of these is small as text and large when compiled.
+  // Each of these is short as text but large when compiled.
   std::string large = R"({"allOf":[)";
   for (int i = 0; i < 200; ++i) {
     const std::string pattern = "((x" + std::to_string(i) + "){30}){30}";
@@ -154,7 +154,7 @@ TEST(JsonSchemaTest, PatternsAreBounded) {
               HasSubstr("patterns are too large"));
 }
 
-// Each would keep a thread busy for long if what it does were not counted.
+// Each would keep a thread busy for a long time if its work were not limited.
 TEST(JsonSchemaTest, WhatCostsMuchIsCounted) {
   auto repeated = [](const std::string& schema) {
     std::string all = R"({"$defs":{"s":)" + schema + R"(},"allOf":[)";
@@ -179,7 +179,7 @@ TEST(JsonSchemaTest, WhatCostsMuchIsCounted) {
 // The public test suite of JSON Schema, from Debian's json-schema-test-suite.
 class SuiteTest : public ::testing::TestWithParam<std::string> {};
 
-// They need other documents, or names within this one.
+// These need other documents or names within this one.
 const std::set<std::string> kNotUnderstood = {"refRemote.json",
                                               "definitions.json",
                                               "optional",
@@ -224,7 +224,7 @@ TEST_P(SuiteTest, GivesTheVerdictsOfTheSuite) {
 INSTANTIATE_TEST_SUITE_P(Drafts, SuiteTest, ::testing::Values("draft4", "draft6", "draft7"),
                          [](const auto& info) { return info.param; });
 
-// What came with the later drafts.
+// Keywords of later drafts.
 TEST(JsonSchemaTest, LaterKeywords) {
   EXPECT_THAT(Check(R"({"prefixItems":[{"type":"integer"}],"items":false})", "[1]"), IsEmpty());
   EXPECT_THAT(Check(R"({"prefixItems":[{"type":"integer"}],"items":false})", "[1,2]"),
