@@ -69,9 +69,7 @@ Socket::Life Socket::Receive(SocketReceiver& receiver) {
     }
     Heard();
     if (!Parse({receive_buffer.data(), static_cast<size_t>(size)}, receiver)) return Life::kOpen;
-    if (endpoint_.close_is_urgent())
-      return Life::kOpen;  // the connection fails; further input is
-                           // ignored
+    if (endpoint_.close_is_urgent()) return Life::kOpen;  // ignore the rest
   }
   return ngx_handle_read_event(event, 0) == NGX_OK ? Life::kOpen : Life::kLost;
 }

@@ -261,8 +261,7 @@ void WorkerService::Write(ExchangeSlot& slot) {
     context.late_body = RequestContext::LateBody::kUnread;
   }
   if (context.body_stalled && context.body_credit > 0 && !slot.ended) {
-    request->connection->read->timedout = 0;  // HTTP/2 data that arrived meanwhile has started the
-                                              // timer
+    request->connection->read->timedout = 0;  // HTTP/2 data has started the timer meanwhile
     OnBodyStream(request);
     return;
   }

@@ -125,8 +125,7 @@ void WorkerService::TakeForSocket(ExchangeSlot& slot, bridge::OutboxPayload& pay
     if (context.first_chunk == 0) context.first_chunk = MonotonicMicros();
     context.socket->Append(std::move(chunk->bytes));
     if (context.transport == api::Transport::kLiveSocket && slot.turns > 0 && !slot.overdue) {
-      ngx_add_timer(&slot.timer, context.location.run_timeout);  // the model is still producing
-                                                                 // output
+      ngx_add_timer(&slot.timer, context.location.run_timeout);  // the model is producing output
     }
   } else if (auto* note = std::get_if<bridge::Annotate>(&payload)) {
     if (!note->thread_id.empty()) context.thread_id = std::move(note->thread_id);
@@ -296,8 +295,7 @@ void WorkerService::EndSocket(RequestContext& context, Socket::Life life) {
     if (slot != nullptr) LeaveExchange(context, *slot, runtime::CancelReason::kClientGone);
   }
   if (life == Socket::Life::kClosed) {
-    request->lingering_close = 1;  // so that the peer can read the Close frame before the
-                                   // connection closes
+    request->lingering_close = 1;  // the peer can read the Close before the connection ends
     ngx_http_finalize_request(request, NGX_OK);
   } else {
     ngx_http_finalize_request(request, NGX_ERROR);
