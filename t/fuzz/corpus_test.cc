@@ -1,5 +1,5 @@
-// Every fuzzer with its seeds: whole, cut at each byte, and with each byte changed. A check that
-// fails ends the program.
+// Runs every fuzzer with its seeds: complete, truncated at each byte, and with each byte changed. A
+// failing check ends the program.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct Fuzzer {
 constexpr Fuzzer kFuzzers[] = {AGENT_GRAPH_FUZZERS};
 #undef FUZZER
 
-// Seeds that are longer are cut and changed at some of their bytes only.
+// Longer seeds are truncated and changed only at some of their bytes.
 constexpr size_t kPlacesMax = 256;
 
 std::vector<std::string> Seeds(const char* fuzzer) {
@@ -40,7 +40,7 @@ std::vector<std::string> Seeds(const char* fuzzer) {
 }
 
 void Give(const Fuzzer& fuzzer, std::string_view bytes) {
-  // A copy of exactly that size: a sanitizer sees a read beyond it.
+  // A copy of exactly this size, so that a sanitizer detects reads beyond its end.
   const std::vector<uint8_t> copy(bytes.begin(), bytes.end());
   EXPECT_EQ(fuzzer.run(copy.data(), copy.size()), 0);
 }

@@ -1,4 +1,4 @@
-// Arbitrary header fields through the opening handshake: one field a line, "name: value".
+// Parses arbitrary header fields as an opening handshake: one field per line, "name: value".
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -6,7 +6,7 @@
 #include "websocket/handshake.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace agent_graph::websocket;  // NOLINT: the subject of this program
+  using namespace agent_graph::websocket;  // NOLINT: the namespace under test
   agent_graph::bridge::HeaderList headers;
   std::string_view rest(reinterpret_cast<const char*>(data), size);
   while (!rest.empty()) {

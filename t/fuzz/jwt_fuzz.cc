@@ -1,5 +1,5 @@
-// Tokens nobody signed are never valid, whatever they look like; tokens that we sign around any
-// header and payload are valid only with the claims a user needs; key sets are parsed safely.
+// Unsigned tokens must never be valid. Tokens that are signed here with any header and payload must
+// be valid only if they have the claims that a user needs. Key sets must be parsed safely.
 #include <openssl/hmac.h>
 
 #include <cmath>
@@ -51,7 +51,7 @@ void TryUnsigned(std::string_view token) {
   Require(Verifier().Verify(token, kNow, claims) == TokenVerdict::kInvalid);
 }
 
-// `text` is a header and a payload with a line's end between them.
+// `text` is a header and a payload, separated by a newline.
 void TrySigned(std::string_view text) {
   size_t line = text.find('\n');
   if (line == std::string_view::npos) return;

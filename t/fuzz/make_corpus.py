@@ -1,4 +1,5 @@
-"""Writes the seeds of the fuzzers of binary formats into t/fuzz/corpus/; run it after adding a case."""
+"""Writes the seeds of the fuzzers of binary formats to t/fuzz/corpus/. Run it after adding a
+case."""
 import pathlib
 import struct
 
@@ -50,7 +51,7 @@ HANDSHAKE = {
 
 
 def pack(value):
-    """MessagePack as the state owner's protocol uses it."""
+    """Encodes MessagePack as the state server's protocol uses it."""
     if value is None or isinstance(value, bool):
         return {None: b"\xc0", False: b"\xc2", True: b"\xc3"}[value]
     if isinstance(value, int):

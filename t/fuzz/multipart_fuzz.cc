@@ -1,4 +1,4 @@
-// The multipart parser: what comes out must not depend on how the bytes were cut.
+// The multipart parser: its output must not depend on how the input is cut.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -10,7 +10,7 @@ namespace {
 
 using agent_graph::multipart::Parser;
 
-// A trace of the events, data of one part joined.
+// A trace of the events, with the data of each part joined.
 std::string Trace(std::string_view text, size_t size) {
   Parser parser("b");
   std::string trace;
@@ -39,7 +39,7 @@ std::string Trace(std::string_view text, size_t size) {
   }
 }
 
-// Data that nothing has ended yet may have come out to a different extent.
+// The amount of data that was output for an unfinished part may differ.
 bool Finished(const std::string& trace) {
   return trace.ends_with("|done") || trace.ends_with("|error");
 }

@@ -1,5 +1,5 @@
-// What a request holds, whatever its bytes are: paths, queries and bodies are read without harm,
-// what the tables let through is within their bounds, and every refusal is a JSON text.
+// Arbitrary paths, queries and bodies of requests: parsing must be safe, values that the tables
+// accept must be within their limits, and every refusal must be valid JSON.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
-// The state owner's protocol, as a peer that is not ours would speak it: any stream of bytes is cut
-// and unpacked without harm, the same however it arrives, and what could be unpacked packs again.
+// The state server's protocol with a foreign peer: any byte stream must be split and unpacked
+// safely and independently of how it is cut, and unpacked values must pack again.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
-// Bytes of a hostile client through an endpoint: whatever they are, the events do not depend on how
-// the bytes are cut, no message exceeds its limit, and what goes back are whole frames.
+// Bytes of a hostile client through an endpoint: the events must not depend on how the bytes are
+// cut, no message may exceed its limit, and the output must consist of complete frames.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace {
 
-using namespace agent_graph::websocket;  // NOLINT: the subject of this program
+using namespace agent_graph::websocket;  // NOLINT: the namespace under test
 
 constexpr ParserLimits kLimits[] = {
     {.frame_bytes_max = 300, .message_bytes_max = 700},
@@ -36,7 +36,7 @@ void CheckEvent(const EndpointEvent& event, const Endpoint& endpoint, const Pars
   }
 }
 
-// `cut`: 0 gives everything at once.
+// `cut`: size of the pieces; 0 passes all bytes at once.
 Trace Run(std::string_view bytes, const ParserLimits& limits, size_t cut) {
   Endpoint endpoint(limits);
   Trace trace;
