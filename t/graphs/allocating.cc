@@ -1,4 +1,4 @@
-// User code that allocates as the user says, one of each kind; the exports choose.
+// User code that allocates memory: one export for each kind of function.
 #include <agent_graph/agent_graph.h>
 #include <agent_graph/auth.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kTextBytes = 1000;
 
-// Never comes back by itself.
+// Allocates until it fails; never returns.
 void AllocateWithoutEnd() {
   std::vector<std::string> texts;
   for (;;) texts.emplace_back(kTextBytes, 'x');
@@ -23,7 +23,7 @@ void AllocateHuge() {
   block.back() = 'x';
 }
 
-// Also what destructors allocate must not fail: that of a JSON value does.
+// The destructor of a JSON value allocates, too; allocations in destructors must not fail.
 void AllocateJson() {
   json values = json::array();
   for (;;) values.push_back({std::string(kTextBytes, 'x'), {{"key", json::array({1})}}});
@@ -40,7 +40,7 @@ NodeResult Allocate(const State& state, RunContext&) {
   return Message::Assistant("modest");
 }
 
-// More in sum than it may hold at once.
+// Allocates more in total than it may hold at once.
 NodeResult Churn(const State&, RunContext&) {
   size_t bytes = 0;
   for (int i = 0; i < 1000; ++i) bytes += std::vector<char>(1'000'000).size();

@@ -1,4 +1,4 @@
-// Backends that do what a test's request tells them to.
+// Authentication and authorization backends that are controlled by a test's requests.
 #include <agent_graph/auth.h>
 
 #include <agent_graph/json.h>
@@ -50,7 +50,7 @@ class NeverMade : public AuthenticationBackend {
   }
 };
 
-// The user says what it may.
+// The user claims contain the permissions.
 class ByUser : public AuthorizationBackend {
  public:
   bool Authorize(const json& user, const std::string& resource, const std::string& action,
@@ -76,7 +76,7 @@ class Open : public AuthorizationBackend {
   }
 };
 
-// A thread is whose name came first with it, until the thread is deleted.
+// A thread belongs to the first user who names it, until the thread is deleted.
 class FirstComes : public AuthorizationBackend {
  public:
   bool Authorize(const json& user, const std::string&, const std::string&,
@@ -97,8 +97,8 @@ class FirstComes : public AuthorizationBackend {
   std::map<std::string, std::string> first_;
 };
 
-// Everybody may touch every thread, but rows stay with their owners. Its end is told in the error
-// log, which is what a worker's standard error is.
+// Every user may access every thread, but rows still belong to their owners. An eviction is written
+// to standard error, which is the worker's error log.
 class Lenient : public AuthorizationBackend {
  public:
   bool Authorize(const json&, const std::string&, const std::string&,

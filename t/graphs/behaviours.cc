@@ -1,4 +1,4 @@
-// One node of each behaviour that the run loop must survive; the exports choose.
+// Nodes with every behaviour that the run loop must survive, one export each.
 #include <agent_graph/agent_graph.h>
 
 #include <agent_graph/json.h>
@@ -23,13 +23,13 @@ NodeResult Sleep(const State&, RunContext& context) {
   return Message::Assistant(context.cancelled() ? "woken early" : "slept well");
 }
 
-// The variable of its process's environment that the user names.
+// The value of the environment variable that the user names, read in the graph's process.
 NodeResult Environment(const State& state, RunContext&) {
   const char* value = std::getenv(state.LastUserText().c_str());
   return Message::Assistant(value == nullptr ? "unset" : std::string("set to ") + value);
 }
 
-// Looks neither at its cancellation nor at the clock.
+// Checks neither its cancellation nor the time.
 NodeResult Hang(const State&, RunContext&) {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
@@ -104,7 +104,7 @@ void BuildPausingAfter(GraphBuilder& graph) {
   graph.InterruptAfter({"FIRST"});
 }
 
-// Asks for a yes before it goes on.
+// Interrupts the run and continues only after a "yes".
 void BuildAsking(GraphBuilder& graph) {
   graph.AddFunction("ASK", [](const State& state, RunContext&) -> NodeResult {
     NodeResult result(Message::Assistant("Really?"));
@@ -117,8 +117,8 @@ void BuildAsking(GraphBuilder& graph) {
   graph.AddEdge(START, "ASK").AddEdge("ASK", "ACT");
 }
 
-// "show X" stores a message with an image, "keep X" a text, "drop ID" deletes one, "read ID" shows
-// one; anything else is looked up.
+// "show X" stores a message with an image, "keep X" stores a text, "drop ID" deletes one, "read ID"
+// returns one; any other text is a search.
 NodeResult Remember(const State& state, RunContext& context) {
   const std::string text = state.LastUserText();
   const std::string word = text.substr(0, 5);

@@ -1,4 +1,4 @@
-// Exports that must be refused, each for its own reason.
+// Exports that must be rejected, each for a different reason.
 #include <agent_graph/agent_graph.h>
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// Tells what a node and a tool see of the caller.
+// Returns what a node and a tool can see of the caller.
 #include <agent_graph/agent_graph.h>
 #include <agent_graph/json.h>
 
@@ -19,7 +19,7 @@ void Build(GraphBuilder& graph) {
   graph.AddEdge(START, "TELL").AddEdge("TELL", END);
 }
 
-// What the tool tells includes the memories that it finds and, before, one of its own.
+// The tool first stores a memory of its own; its result includes the memories that it finds.
 ToolOutput Look(const json& arguments, ToolContext& context) {
   json seen = Seen(context.user(), context.config());
   context.memories().Store({.content = arguments.value("note", "note of nobody")});

@@ -1,4 +1,4 @@
-// A tool whose effect is a line in a file, so that it can be counted after the worker has died.
+// A tool whose effect is a line in a file, so that calls can be counted after the worker has died.
 #include <agent_graph/agent_graph.h>
 
 #include <agent_graph/json.h>
@@ -13,7 +13,7 @@ void Mark(const std::string& path, const std::string& line) {
   std::ofstream(path, std::ios::app) << line << std::endl;
 }
 
-// `config` says where the files are and where to wait for the end of the worker.
+// `config` contains the folder of the files and the place at which to wait for the worker's end.
 ag::ToolOutput Order(const ag::json& arguments, ag::ToolContext& context) {
   const std::string directory = context.config().at("directory");
   const std::string hold = context.config().at("hold");

@@ -1,5 +1,4 @@
-// User code that breaks its promise: it holds an engine thread, until the file that it is given is
-// there.
+// User code that breaks its contract: it blocks an engine thread until the given file exists.
 #include <agent_graph/agent_graph.h>
 
 #include <agent_graph/json.h>

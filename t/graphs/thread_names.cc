@@ -1,4 +1,4 @@
-// Functions that name threads, good and bad.
+// Functions that name threads, valid and invalid ones.
 #include <agent_graph/agent_graph.h>
 
 #include <agent_graph/json.h>

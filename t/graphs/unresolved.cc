@@ -1,4 +1,4 @@
-// Needs a function that no server has.
+// Needs a function that no server exports.
 #include <agent_graph/agent_graph.h>
 
 namespace agent_graph {
