@@ -1,8 +1,8 @@
 """The client under test, as the kit's client scenarios start it: `client.py SERVER_URL`.
 
-A real nginx serves a graph whose tool node has that server; the scenario's calls are those of a
-scripted model, and what a server asks the user is answered over the HTTP API. Exit code 0: the run
-came to its end, and no call failed."""
+A real nginx serves a graph whose tool node uses that server. A scripted model makes the scenario's
+calls, and the server's questions to the user are answered over the HTTP API. Exit code 0: the run
+ended and no call failed."""
 
 import json
 import os
@@ -19,11 +19,11 @@ from harness.tool_graph import tool_graph  # noqa: E402
 from scripted_model import ScriptedModel  # noqa: E402
 from scripts import script_of, server_keys  # noqa: E402
 
-_ROUNDS_MAX = 8  # of questions of the server to the user
+_ROUNDS_MAX = 8  # limit of the server's rounds of questions to the user
 
 
 def _answers(elicitations):
-    """The user accepts each form as it is, so that its defaults count."""
+    """Accepts each form unchanged, so that its defaults apply."""
     return [
         {
             "type": "tool_result",

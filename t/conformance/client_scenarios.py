@@ -1,7 +1,7 @@
-"""Every client scenario of the kit, with the revisions it runs at and what is expected of it.
+"""Every client scenario of the kit, with its revisions and the expected result.
 
-A scenario without a reason passes. One with a reason fails, and why that is so stands here; when it
-passes one day, its reason has to go."""
+A scenario without a reason must pass. A scenario with a reason is expected to fail, and the reason
+explains why; if it passes one day, the reason must be removed."""
 
 import dataclasses
 
@@ -30,10 +30,10 @@ _SKILLS = "checks skills, an extension that is not offered: the kit finds nothin
 class Scenario:
     name: str
     revisions: tuple
-    reason: str = ""  # why it fails; empty: it passes
-    unchecked: bool = False  # it neither passes nor fails
-    extension: bool = False  # the kit runs it at any revision
-    timed: bool = False  # it measures time, and a loaded machine may be too slow for it
+    reason: str = ""  # why it fails; empty: it must pass
+    unchecked: bool = False  # the kit reports neither a pass nor a failure
+    extension: bool = False  # the kit runs it with any revision
+    timed: bool = False  # it measures time, so a loaded machine may fail it
 
 
 SCENARIOS = [

@@ -1,5 +1,5 @@
-"""A provider of chat completions that follows a script: what its model calls may depend on the tools
-that it is offered."""
+"""A chat-completions provider that follows a script. Its calls may depend on the tools that it is
+offered."""
 
 import json
 
@@ -7,12 +7,12 @@ from harness.http_service import HttpService
 
 
 class ScriptedModel:
-    """`script(tools)` gives the calls of the model's only turn with calls, as (name, arguments);
-    `tools` are those it is offered, by name, with their schemas. Afterwards it says "done"."""
+    """`script(tools)` returns the calls of the only turn with calls, as (name, arguments). `tools`
+    are the offered tools by name, with their schemas. The next reply is "done"."""
 
     def __init__(self, script):
         self._script = script
-        self.missing = []  # names of tools that it was to call, and was not offered
+        self.missing = []  # names of tools that the script calls but that were not offered
         self._service = HttpService(self._answer)
 
     @property

@@ -1,4 +1,4 @@
-"""What the model does in each client scenario of the kit, and how its server is declared."""
+"""The model's script in each client scenario of the kit, and the declaration of its server."""
 
 
 def _nothing(_):
@@ -10,7 +10,7 @@ def _fixed(*calls):
 
 
 def _everything(tools):
-    """Each tool that is offered, with something for each argument that it must have."""
+    """Calls each offered tool, with a value for each required argument."""
     return [
         (name, {argument: "x" for argument in schema.get("required", [])})
         for name, schema in tools.items()
@@ -18,12 +18,13 @@ def _everything(tools):
 
 
 def _echo_schema(tools):
-    """The schema as the model was shown it."""
+    """Returns the schema as the model received it."""
     return [("json_schema_echo", {"schema": tools.get("json_schema_2020_12_tool", {})})]
 
 
 def _without_nulls(arguments):
-    """The kit's null for a boolean fits no schema of its own tool: a model leaves it out."""
+    """Removes null arguments: the kit passes null for a boolean, which does not match its own
+    schema."""
     return {name: value for name, value in arguments.items() if value is not None}
 
 
@@ -60,14 +61,14 @@ def script_of(scenario, context):
 
 
 def server_keys(scenario, context):
-    """Further keys of the server in the graph, and the variables of its environment."""
+    """Returns additional keys of the server in the graph, and variables of its environment."""
     keys, variables = {}, {}
     if scenario.startswith("elicitation-"):
         # It asks on the session's own stream, and without event ids: the call has a session of its
         # own, and is made again with the answer.
         keys |= {"session_per_call": True, "elicitation": "repeat"}
     if scenario.startswith("auth/"):
-        # As an operator would who has registered the service beforehand.
+        # Like an operator who has registered the service in advance.
         oauth = {"client_id": context.get("client_id", "conformance-test-client")}
         if "private_key_pem" in context:
             oauth["private_key"] = "${PRIVATE_KEY}"
