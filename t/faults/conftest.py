@@ -1,4 +1,4 @@
-"""The fixtures of t/http, for tests that break things on purpose."""
+"""The fixtures of t/http, for tests that inject faults."""
 
 import importlib.util
 import pathlib

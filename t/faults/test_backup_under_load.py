@@ -1,4 +1,4 @@
-"""A backup that is made while clients write is the state at one moment: whole, and not a row more."""
+"""A backup that is made while clients write is a consistent snapshot of one moment."""
 
 import itertools
 import secrets
@@ -14,7 +14,7 @@ _WRITERS = 4
 
 
 def _acknowledged(writers):
-    """Memories first: whoever stored one had stored the messages before it."""
+    """Reads memories first: a writer that has stored one had stored its earlier messages before."""
     memories = {writer.name: list(writer.memories) for writer in writers}
     return {writer.name: list(writer.messages) for writer in writers}, memories
 
@@ -22,7 +22,7 @@ def _acknowledged(writers):
 def test_a_backup_under_load_is_one_moment(start_service):
     service = start_service(_SETTINGS, workers=2)
     state = service.directory / "state" / "test"
-    for _ in range(40):  # what takes its time to be copied
+    for _ in range(40):  # enough data to make the copy slow
         body = {"messages": [user(secrets.token_hex(250_000))]}
         assert service.post("/v1/threads/large/messages", body).status == 200
     taken = []
@@ -57,13 +57,13 @@ def test_a_backup_under_load_is_one_moment(start_service):
         assert len(found) == len(set(found)), "a message is there twice"
         assert found[: len(messages_before[writer.name])] == messages_before[writer.name]
         assert len(found) < len(writer.messages), "it is younger than the backup"
-        # Of one moment: of all that was written one after the other there is the beginning.
+        # A snapshot of one moment: it contains the beginning of each sequence of writes.
         assert found == writer.messages[: len(found)]
         of_writer = [memory for memory in writer.memories if memory in set(memories)]
         assert of_writer == writer.memories[: len(of_writer)]
         assert len(of_writer) >= len(memories_before[writer.name])
         assert set(of_writer) <= set(found) and set(found[2:-1:3]) <= set(of_writer)
-    # And it goes on where it stands.
+    # Threads can be continued from there.
     for writer in writers:
         reply = service.post(f"/v1/threads/{writer.name}/messages", {"messages": [user("x", message_id="x")]})
         assert reply.status == 200 and stored_messages(service, writer.name)[-1] == "x"

@@ -1,5 +1,5 @@
-"""What an operator does, or happens to him, while clients write; see test_storm.py for kills and
-test_full_disk.py for the disk."""
+"""Actions and accidents of an operator while clients write. See test_storm.py for kills and
+test_full_disk.py for a full disk."""
 
 import contextlib
 
@@ -16,7 +16,8 @@ _WRITERS = 4
 
 @pytest.fixture
 def under_load(start_service):
-    """Runs `faults(service, writers)` and judges what the writers were promised."""
+    """Runs `faults(service, writers)` under load; then checks everything acknowledged to the
+    writers."""
 
     def run(faults):
         service = start_service(_SETTINGS, workers=4)
@@ -57,7 +58,7 @@ def test_reload_after_reload(under_load):
 
 
 def test_the_owner_is_killed_again_and_again(under_load):
-    """As fast as the master replaces it."""
+    """Kills it as fast as the master replaces it."""
 
     def faults(service, _):
         service.error_log.allow(r"exited on signal 9")
@@ -84,7 +85,7 @@ def test_without_their_master_the_processes_go_on(under_load):
         service.kill(service.master_pid)
         for _ in range(3):
             progress(writers)
-        # A new nginx needs the port; what is left of the old one is ended, as service managers do.
+        # A new nginx needs the port, so the rest of the old one is killed, as service managers do.
         service.kill_all()
         service.start()
 
@@ -92,7 +93,8 @@ def test_without_their_master_the_processes_go_on(under_load):
 
 
 def test_a_worker_stands_in_until_there_is_an_owner(under_load, make_service):
-    """Without master and cache manager; another nginx on the same state brings the next owner."""
+    """Without master and cache manager, a worker serves the state until another nginx on the same
+    state starts the next state server."""
 
     def faults(service, writers):
         service.kill(service.master_pid)
@@ -107,7 +109,7 @@ def test_a_worker_stands_in_until_there_is_an_owner(under_load, make_service):
         another.start()
         progress(writers)
         assert another.get("/v1/threads/ledger0/messages").status == 200
-        # Its end leaves the first one's workers alone again.
+        # After its end, the first nginx's workers are alone again.
         another.kill_all()
         progress(writers)
         service.kill_all()

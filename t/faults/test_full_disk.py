@@ -1,4 +1,4 @@
-"""A disk that is really full: a small file system of its own holds the state."""
+"""Tests with a disk that is really full: the state is on a small file system of its own."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ _MEGABYTES = 96
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """mount(directory) puts a small file system there."""
+    """mount(directory) mounts a small file system there."""
     mounted = []
 
     def mount(directory):
@@ -38,7 +38,7 @@ def small_disk(tmp_path):
 
 
 def _fill(filler):
-    """Takes all the room that is left."""
+    """Uses up all free space."""
     with open(filler, "ab", buffering=0) as file:
         for portion in (1 << 20, 4096):
             with contextlib.suppress(OSError):
@@ -47,7 +47,7 @@ def _fill(filler):
 
 
 def _fill_but(filler, directory, room):
-    """Leaves so much room."""
+    """Leaves only `room` bytes free."""
     left = os.statvfs(directory)
     with open(filler, "wb", buffering=0) as file:
         os.posix_fallocate(file.fileno(), 0, left.f_bavail * left.f_frsize - room)
@@ -66,7 +66,8 @@ def test_a_backup_that_does_not_fit_leaves_the_room(make_service, small_disk):
 
     for _ in range(80):
         assert append(500_000)
-    # The database is brought to rest: amid a compaction it could not go on with so little room.
+    # Compacts the database completely: during a compaction it could not continue with so little
+    # space.
     service.stop()
     service.wait_until_gone()
     admin("verify", disk / "test")
@@ -106,7 +107,7 @@ def test_a_backup_of_files_from_another_disk_leaves_the_room(make_service, small
         assert backup.returncode == 1 and "too little room" in backup.stderr.read()
     assert [path.name for path in (disk / "test/backups").iterdir()] == [".lock"]
     assert append() == 200
-    # With room it is made.
+    # With enough space the backup succeeds.
     (disk / "filler").unlink()
     assert "4 files" in admin(*command)
 
@@ -123,7 +124,8 @@ def test_a_full_disk_is_503_and_passes_when_there_is_room(make_service, small_di
         filler = disk / "filler"
 
         def while_full(condition, what):
-            # The database may give some room back meanwhile.
+            # The database may free some space meanwhile, so the disk is filled again before each
+            # check.
             def check():
                 _fill(filler)
                 return condition()
@@ -134,7 +136,7 @@ def test_a_full_disk_is_503_and_passes_when_there_is_room(make_service, small_di
             return reply if reply.status == 503 else None
 
         for _ in range(2):
-            # What LevelDB has reserved of a page is used up first.
+            # LevelDB first uses up the pages that it has already reserved.
             counts = [writer.refused for writer in writers]
             while_full(
                 lambda: all(w.refused > count for w, count in zip(writers, counts)),
@@ -175,7 +177,7 @@ def _store_memory(service, content):
 
 
 def _refused(reply):
-    """Refused as it should be: the client may come back."""
+    """True if the request was refused correctly, so that the client may retry."""
     if reply.status != 503:
         return False
     assert reply.header("Retry-After"), reply.text
@@ -184,15 +186,15 @@ def _refused(reply):
 
 
 def _fill_with(service, disk, threads):
-    """Stores messages in each thread, then takes all room until messages are refused.
-    Returns the path of a memory that is stored, too."""
+    """Stores messages in each thread, then fills the disk until messages are refused. Also stores a
+    memory; returns its path."""
     for number in range(threads):
         for _ in range(10):
             assert _append(service, f"t{number}", 400_000).status == 200
     memory = _store_memory(service, "a memory")
     assert memory.status == 200
 
-    # The database comes to rest: what a compaction frees would be taken by the filler, too.
+    # Compacts the database completely: the filler would also take space that a compaction frees.
     service.stop()
     service.wait_until_gone()
     admin("verify", disk / "test")
@@ -222,7 +224,7 @@ def _assert_refuses(service):
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["serving", "restarted"])
 def test_a_full_disk_goes_on_with_reads_and_deletes(make_service, small_disk, restarted):
-    """Deleting frees space, and then writes are taken again although the filler is still there."""
+    """Deleting frees space, and then writes succeed again although the filler is still there."""
     service = make_service(_SETTINGS)
     disk = service.directory / "state"
     small_disk(disk)
@@ -253,7 +255,7 @@ def test_a_full_disk_goes_on_with_reads_and_deletes(make_service, small_disk, re
 
 
 def test_a_disk_without_any_room_goes_on_with_reads(make_service, small_disk):
-    """Also the reserve has been used up: nothing can be written, not even a deletion."""
+    """The reserve has been used up, too: nothing can be written, not even a deletion."""
     service = make_service(_SETTINGS)
     disk = service.directory / "state"
     small_disk(disk)

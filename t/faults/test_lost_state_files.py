@@ -1,5 +1,5 @@
-"""The files of the state are deleted, moved or replaced while nginx serves: nothing is acknowledged that
-would be gone after a restart."""
+"""The state's files are deleted, moved or replaced while nginx serves: nothing may be acknowledged
+that would be lost at a restart."""
 
 import shutil
 
@@ -53,7 +53,7 @@ def _move_folder(state, aside):
 
 
 def _replace_database(state, aside):
-    """As a restore from a copy would do it."""
+    """Like a restore from a copy."""
     shutil.copytree(state / "db", aside.with_name("copy"))
     (state / "db").rename(aside)
     aside.with_name("copy").rename(state / "db")

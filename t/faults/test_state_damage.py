@@ -1,5 +1,6 @@
-"""What happens to the files of the state while clients write: its log torn, its socket taken away, its
-connections cut, leftovers of killed owners, another folder. Judged by the ledger of harness.ledger."""
+"""Damage to the state's files while clients write: torn log, deleted socket, cut connections,
+leftovers of killed state servers, another folder. The ledger of harness.ledger checks the
+results."""
 
 import ctypes
 import os
@@ -19,7 +20,7 @@ from harness.waiting import wait_until
 
 _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
 _WRITERS = 4
-_THREAD, _MESSAGE, _MESSAGE_ID, _MEMORY = 0x10, 0x15, 0x16, 0x31  # the first bytes of keys
+_THREAD, _MESSAGE, _MESSAGE_ID, _MEMORY = 0x10, 0x15, 0x16, 0x31  # first bytes of the keys
 
 _WHOLE_RECORD = 1  # type of a record of a log that lies in one block
 
@@ -38,7 +39,8 @@ def _admin(command, service, code=0):
 
 
 def _tear_end_of_log(service):
-    """A record of which a power cut left the head: nothing that was acknowledged."""
+    """Appends a record that a power failure has cut after its header; it contains nothing
+    acknowledged."""
     log = max(_state(service).glob("db/*.log"), key=lambda path: path.name)
     with log.open("ab") as file:
         room = LOG_BLOCK - file.tell() % LOG_BLOCK
@@ -50,7 +52,7 @@ def _tear_end_of_log(service):
 
 
 def _repaired(service):
-    """Starts with damaged state, is refused, and starts again after the repair."""
+    """Starts with damaged state, expects a refusal, and starts again after the repair."""
     service.error_log.allow(r"is not available")
     told = len(service.error_log.lines("agent-graph-admin repair"))
     service.start()
@@ -83,7 +85,7 @@ def test_a_torn_log_costs_nothing_that_was_acknowledged(start_service):
 
 
 def test_without_its_socket_the_state_is_served_again(start_service):
-    """Those who are connected go on at once; a new worker as soon as the owner has noticed."""
+    """Connected clients continue at once; a new worker as soon as the state server has noticed."""
     service = start_service(_SETTINGS, workers=2)
 
     def remove(writers):
@@ -101,14 +103,14 @@ def test_without_its_socket_the_state_is_served_again(start_service):
 
 
 def _connections(pid):
-    """Descriptors of a process's Unix stream sockets."""
+    """Yields the descriptors of a process's Unix stream sockets."""
     for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
         if os.readlink(entry).startswith("socket:"):
             yield int(entry.name)
 
 
 def _cut_unix_connections(pid):
-    """Of a process, from outside. Returns how many there were."""
+    """Cuts the connections of a process from outside; returns their number."""
     libc = ctypes.CDLL(None, use_errno=True)
     pidfd_getfd, count = 438, 0
     process = os.pidfd_open(pid)
@@ -202,7 +204,8 @@ def test_a_reload_to_another_folder_and_back(start_service):
 
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_run_ends_in_the_folder_where_it_began(start_service, gated_provider, killed):
-    """Also when the owner of that folder dies, whom nobody replaces: its own worker stands in."""
+    """Also if the state server of that folder dies and is not replaced: its own worker takes
+    over."""
     model = {"provider": "openai", "model": "m", "base_url": gated_provider.base_url, "api_key": "k"}
     service = start_service(DEMO | {"models": {"default": model}}, workers=1)
     shipped = service.configuration
@@ -256,36 +259,37 @@ def test_a_damaged_record_in_the_last_block_of_the_log_is_no_end(start_service, 
 
 
 class _Place:
-    """Something of the largest of LevelDB's tables that can be damaged."""
+    """A place in the largest of LevelDB's tables that can be damaged."""
 
     def __init__(self, service):
         self._file = max(_state(service).glob("db/*.ldb"), key=lambda path: path.stat().st_size)
         self._blocks = leveldb_files.data_blocks(self._file)
-        self.threads = set()  # the writers whose messages cannot be read afterwards
-        self.memories = False  # the same of the memories
+        self.threads = set()  # writers whose messages cannot be read afterwards
+        self.memories = False  # true if memories cannot be read afterwards
 
     def damage_index(self, writers):
-        """All rows of the table are lost, those that the owner itself needs among them."""
+        """Loses all rows of the table, including those that the state server itself needs."""
         offset, size = leveldb_files.index_block(self._file)
         leveldb_files.overwrite(self._file, offset + size // 2, b"\xff" * 8)
         self.threads = {writer.name for writer in writers}
         self.memories = True
 
     def damage_a_record(self, writers):
-        """The block with a thread's record. A table has all versions of a row, the newest first."""
+        """Damages the block with a thread's record. A table has all versions of a row, newest
+        first."""
         block = next(block for block in self._blocks if any(key[0] == _THREAD for key in block.keys))
         self._damage(block)
         self.threads = {w.name for w in writers if any(w.name.encode() in key for key in block.keys)}
         assert 1 <= len(self.threads) < len(writers)
 
     def damage_messages(self, writers):
-        """A block of messages, in the middle of all messages."""
+        """Damages a block in the middle of all messages."""
         block = self._block_of(_MESSAGE)
         self._damage(block)
         self._threads_of(block, writers)
 
     def damage_a_text(self, writers):
-        """The same, but the block decompresses as before: only its checksum is wrong."""
+        """The same, but the block still decompresses: only its checksum is wrong."""
         block = self._block_of(_MESSAGE)
         content = self._file.read_bytes()[block.offset : block.offset + block.size]
         at = content.index(b"ledger")
@@ -305,7 +309,8 @@ class _Place:
         leveldb_files.overwrite(self._file, block.offset + block.size // 2, b"\xff" * 32)
 
     def _threads_of(self, block, writers):
-        # The key of a message names its thread by a number, that of a message's id both of them.
+        # The key of a message contains a number for its thread; the key of a message id contains
+        # both.
         numbers = {key[1:-8] for key in block.keys}
         for key in (key for block in self._blocks for key in block.keys if key[0] == _MESSAGE_ID):
             self.threads |= {
@@ -322,7 +327,7 @@ def _memories_can_be_read(service):
 
 
 def _whole_or_refused(service, writer):
-    """What is answered about a damaged state is right. False: it is refused."""
+    """Checks that the answer about a damaged state is correct. False: the request was refused."""
     reply = service.get(f"/v1/threads/{writer.name}/messages?limit=1000")
     if reply.status in (500, 503):
         return False
@@ -334,7 +339,7 @@ def _whole_or_refused(service, writer):
 
 
 def _enough(writers):
-    """So many rows that each kind of them has a block of its own."""
+    """Waits for enough rows that each kind has its own block."""
     wait_until(lambda: all(len(writer.messages) >= 60 for writer in writers), "there are rows", 60)
 
 
@@ -347,7 +352,7 @@ def _enough(writers):
 def test_a_damaged_table_costs_what_it_held_and_nothing_else(start_service, damage):
     service = start_service(_SETTINGS, workers=2)
     service.error_log.allow(r"is not available")
-    # The log becomes a table at the next start.
+    # At the next start, the log becomes a table.
     before = run_writers(service, _WRITERS, _enough)
     service.kill_all()
     service.start()
@@ -356,7 +361,8 @@ def test_a_damaged_table_costs_what_it_held_and_nothing_else(start_service, dama
     place = _Place(service)
     damage(place, before)
     service.start()
-    # What the owner itself needs of it is missed at once, what is a thread's when that is asked for.
+    # Damage to rows that the state server itself needs is detected at once; damage to a thread when
+    # that thread is read.
     refused = {writer.name for writer in before if not _whole_or_refused(service, writer)}
     assert refused == place.threads
     assert _memories_can_be_read(service) != place.memories
@@ -373,7 +379,7 @@ def test_a_damaged_table_costs_what_it_held_and_nothing_else(start_service, dama
         acknowledged = set(writer.messages)
         found = [message for message in kept[writer.name] if message in acknowledged]
         assert found == [message for message in writer.messages if message in set(found)]
-    # And all goes on behind what is left, in the same threads.
+    # New writes continue after the remaining rows, in the same threads.
     for writer in before:
         fresh = [f"{writer.name}-after{number}" for number in range(20)]
         for name in fresh:

@@ -1,5 +1,5 @@
-"""Every role killed at random under load. STORM_SECONDS=300 makes it a long one, STORM_SEED another
-one."""
+"""Kills processes of every role at random under load. STORM_SECONDS=300 makes it longer, STORM_SEED
+selects another sequence."""
 
 import os
 import random
@@ -43,7 +43,7 @@ class Storm:
         self._service.signal(signal.SIGHUP)
 
     def master(self):
-        """And what it leaves behind, as a service manager does, which then starts it again."""
+        """Also kills what the master leaves behind and starts it again, like a service manager."""
         self._service.kill_all()
         self._service.start()
 
@@ -53,7 +53,7 @@ class Storm:
             self._kill(self._chance.choice(processes).pid)
 
     def _kill(self, pid):
-        # A reload may have ended it meanwhile.
+        # A reload may have ended it already.
         try:
             self._service.kill(pid)
         except ProcessLookupError:
@@ -64,7 +64,7 @@ class Storm:
 def test_what_was_acknowledged_is_there_once_and_in_order(start_service):
     service = start_service(behaviour("echo", store="leveldb", embedding="hash"), workers=_WORKERS)
     service.error_log.allow(r"exited on signal 9")
-    # The end of the test may come in the middle of a reload.
+    # The end of the test may interrupt a reload.
     service.error_log.allow(r"loading the graph crashed \(Terminated\)")
     storm = Storm(service, random.Random(_SEED))
 

@@ -1,5 +1,5 @@
-"""What checkpointer.sync promises, seen in the state owner's system calls: when it answers, and when a
-tool starts, nothing that matters is in the page cache only."""
+"""Guarantees of checkpointer.sync, checked in the state server's system calls: when it answers, and
+when a tool starts, nothing important is only in the page cache."""
 
 import json
 import re
@@ -26,7 +26,7 @@ _CALLS = {
 
 
 class Trace:
-    """What the state owner of a service does with its log and its socket, as it does it."""
+    """Traces the state server's operations on its log and its socket."""
 
     def __init__(self, service, path):
         owner = service.cache_manager()
@@ -45,8 +45,8 @@ class Trace:
         return "attached" in self._told.read()
 
     def steps(self):
-        """What was done until now, in order: "write", "sync", "answer". A sync counts when it is done,
-        the others when they begin: strace may show calls of other threads in between."""
+        """The operations so far, in order: "write", "sync", "answer". A sync counts when it has
+        ended, the others when they begin: strace may show calls of other threads in between."""
         found = []
         syncing = set()
         for line in self._path.read_text().splitlines():
@@ -61,7 +61,7 @@ class Trace:
         return found
 
     def unsynced(self):
-        """How many writes no sync has followed."""
+        """Returns the number of writes after the last sync."""
         steps = "".join(step[0] for step in self.steps())
         return steps.rpartition("s")[2].count("w")
 
@@ -88,13 +88,13 @@ def traced(start_service, directory):
 
 
 def _answered_too_early(steps):
-    """Answers of the owner while something that was written before was not synced."""
+    """Counts answers of the state server while an earlier write was not synced."""
     steps = "".join(step[0] for step in steps)
     return len(re.findall(r"(?<=w)a", steps))
 
 
 def _acknowledged_writes(service):
-    """Everything a client can have acknowledged that is not a run."""
+    """Makes every acknowledged write except runs."""
     body = {"messages": [user("hello", message_id="m1")]}
     assert service.post("/v1/threads/t/messages", body).status == 200
     assert service.request("PUT", "/v1/threads/t/state", {"state": {"context_summary": "s"}}).status == 200
@@ -129,7 +129,7 @@ def test_without_syncs_nothing_waits_for_the_disk(traced):
 
 
 class _Tools(HttpService):
-    """Notes how much was not on the disk when each tool was called."""
+    """Records how much was not on disk when each tool was called."""
 
     def __init__(self):
         self.trace = None

@@ -1,5 +1,5 @@
-"""kill -9 of a worker at each point of a run with tools: nothing is done twice, what is known is
-kept, what is not known is said to be unknown, and the thread goes on at once."""
+"""kill -9 of a worker at each point of a run with tools: nothing is executed twice, known results
+are kept, unknown results are reported as unknown, and the thread can be used at once."""
 
 import json
 import pathlib
@@ -26,11 +26,11 @@ def _tool(shop, name, **other):
 
 
 class Shop(HttpService):
-    """Counts what it was made to do, and holds its answer where the test says so."""
+    """Counts its executed orders, and delays its answer where the test requires that."""
 
     def __init__(self):
         self.effects = []
-        self.hold = None  # "before" the effect, or "after" it: of the next order of a held item
+        self.hold = None  # delays the next order of a held item "before" or "after" its effect
         self.held = threading.Event()
         self.release = threading.Event()
         super().__init__(self._answer)
@@ -40,7 +40,7 @@ class Shop(HttpService):
         held = item.startswith("held")
         if held and self.hold == "before":
             self._wait()
-            # The caller is gone: the order is dropped, as it would be in a queue.
+            # The caller has disconnected: the order is dropped, as it would be in a queue.
             return 503, "text/plain", "too late"
         self.effects.append((path, item))
         if held and self.hold == "after":
@@ -75,7 +75,7 @@ def _asks(text, *calls):
 @pytest.fixture
 def serve(make_service, start_mock_provider, shop):
     def start(*calls, answer=None, **model):
-        """`answer` is another provider, which speaks after the tools."""
+        """`answer` is another provider, which answers after the tools."""
         mock = start_mock_provider(
             [
                 *_asks("order", *calls),
@@ -113,7 +113,7 @@ def serve(make_service, start_mock_provider, shop):
 
 
 def _order(service, **config):
-    """A run on thread t whose answer nobody will get."""
+    """Starts a run on thread t whose answer is never read."""
     connection = service.connect()
     body = {
         "messages": [{"role": "user", "content": "order"}],
@@ -124,7 +124,7 @@ def _order(service, **config):
 
 
 def _go_on(service):
-    """The next turn on the thread: the results of the calls of the lost run."""
+    """Runs the next turn on the thread; returns the results of the calls of the lost run."""
     reply = service.invoke("go on", config={"thread_id": "t"})
     assert reply.status == 200, reply.text
     messages = reply.json()["data"]["messages"]
@@ -142,7 +142,7 @@ def _lost_run(service):
 
 
 def test_before_the_intent(serve, shop, gated_provider):
-    """The model still speaks: nothing was going to be done yet."""
+    """The model is still answering: no call has started."""
     service = serve(base_url=gated_provider.base_url)
     with _order(service):
         gated_provider.wait_for_waiting(1)
@@ -155,7 +155,7 @@ def test_before_the_intent(serve, shop, gated_provider):
 
 @pytest.mark.parametrize(("hold", "effects"), [("before", 0), ("after", 1)])
 def test_between_intent_and_result(serve, shop, hold, effects):
-    """Before its effect and after it: the worker cannot tell, and does not try again."""
+    """Killed before and after the effect: the worker cannot know which, and does not try again."""
     service = serve(("order", "held"))
     shop.hold = hold
     with _order(service):
@@ -171,8 +171,8 @@ def test_between_intent_and_result(serve, shop, hold, effects):
 
 
 def test_some_calls_have_ended_and_another_has_not(serve, shop):
-    """What ended before the worker died keeps its result. Sixteen calls run at once, so that the
-    last one begins when another one's end is being written."""
+    """A call that ended before the worker died keeps its result. Sixteen calls run at once, so that
+    the last one begins while the end of another is being written."""
     quick = [f"quick{index}" for index in range(16)]
     service = serve(*(("order", item) for item in [*quick, "held"]))
     shop.hold = "after"
@@ -191,7 +191,7 @@ def test_some_calls_have_ended_and_another_has_not(serve, shop):
 
 
 def test_after_the_result(serve, shop):
-    """A worker that dies between two runs takes nothing along."""
+    """A worker that dies between two runs loses nothing."""
     service = serve(("order", "quick"))
     with _order(service) as connection:
         assert connection.read_head().status == 200
@@ -201,7 +201,7 @@ def test_after_the_result(serve, shop):
 
 
 def test_while_the_model_hears_of_the_result(serve, shop, gated_provider):
-    """The node's results are on disk before the model is asked about them."""
+    """The node's results are on disk before they are sent to the model."""
     service = serve(("order", "quick"), answer=gated_provider)
     with _order(service):
         gated_provider.wait_for_waiting(1)
@@ -215,7 +215,7 @@ def test_while_the_model_hears_of_the_result(serve, shop, gated_provider):
 
 
 def test_every_moment_of_a_run(serve, shop):
-    """Killed at moments that nobody chose: nothing is ever done twice."""
+    """Killed at arbitrary moments: nothing is ever executed twice."""
     service = serve(("order", "one"), ("order", "two"))
     for attempt in range(6):
         thread = f"t{attempt}"
@@ -243,7 +243,7 @@ def test_every_moment_of_a_run(serve, shop):
 def ledger():
     with tempfile.TemporaryDirectory(prefix="ledger-") as directory:
         path = pathlib.Path(directory)
-        path.chmod(0o777)  # a worker may be another user
+        path.chmod(0o777)  # a worker may run as another user
         yield path
 
 
