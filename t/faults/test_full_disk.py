@@ -66,8 +66,8 @@ def test_a_backup_that_does_not_fit_leaves_the_room(make_service, small_disk):
 
     for _ in range(80):
         assert append(500_000)
-    # Compacts the database completely: during a compaction it could not continue with so little
-    # space.
+    # Lets the database finish its background work: with so little space it could not complete a
+    # compaction.
     service.stop()
     service.wait_until_gone()
     admin("verify", disk / "test")
@@ -194,7 +194,8 @@ def _fill_with(service, disk, threads):
     memory = _store_memory(service, "a memory")
     assert memory.status == 200
 
-    # Compacts the database completely: the filler would also take space that a compaction frees.
+    # Lets the database finish its background work: the filler would also take space that a
+    # compaction frees.
     service.stop()
     service.wait_until_gone()
     admin("verify", disk / "test")

@@ -50,7 +50,7 @@ class NeverMade : public AuthenticationBackend {
   }
 };
 
-// The user claims contain the permissions.
+// The user's id selects the decision.
 class ByUser : public AuthorizationBackend {
  public:
   bool Authorize(const json& user, const std::string& resource, const std::string& action,
@@ -97,8 +97,8 @@ class FirstComes : public AuthorizationBackend {
   std::map<std::string, std::string> first_;
 };
 
-// Every user may access every thread, but rows still belong to their owners. An eviction is written
-// to standard error, which is the worker's error log.
+// Every user may access every thread, but rows still belong to their owners. Close writes to
+// standard error, which is the worker's error log.
 class Lenient : public AuthorizationBackend {
  public:
   bool Authorize(const json&, const std::string&, const std::string&,
