@@ -1,5 +1,5 @@
-"""Fixtures of the tests that drive a real nginx. Whatever a test starts is stopped after it, and a
-forbidden line in an error log or a sanitizer report fails the test that provoked it."""
+"""Fixtures of the tests that use a real nginx. Everything that a test starts is stopped after it,
+and a forbidden line in an error log or a sanitizer report fails the test that caused it."""
 
 import pathlib
 import shutil
@@ -38,14 +38,14 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.fixture(autouse=True)
 def reservations():
-    """Comes first, hence goes last: after every server of the test."""
+    """Set up first, so torn down last: after every server of the test has stopped."""
     yield
     release_ports()
 
 
 @pytest.fixture
 def directory(request):
-    """A folder of the test that nginx's workers can reach; kept when the test fails."""
+    """A folder for the test that nginx's workers can access; kept if the test fails."""
     path = pathlib.Path(tempfile.mkdtemp(prefix="agent-graph-"))
     path.chmod(0o755)
     yield path
@@ -57,7 +57,7 @@ def directory(request):
 
 @pytest.fixture
 def instances(request):
-    """Closes every nginx of the test and fails it for what their logs say."""
+    """Stops every nginx of the test and fails the test if its logs show problems."""
     opened = []
     yield opened
     problems = [problem for instance in reversed(opened) for problem in instance.close()]
@@ -97,7 +97,7 @@ def make_service(directory, instances):
 
 @pytest.fixture
 def start_service(make_service):
-    """As make_service, and starts it."""
+    """Like make_service, but also starts it."""
 
     def start(settings, **other):
         return make_service(settings, **other).start()
@@ -107,7 +107,7 @@ def start_service(make_service):
 
 @pytest.fixture
 def live_provider():
-    """A realtime provider that the test plays."""
+    """A realtime provider that the test controls."""
     provider = LiveProvider()
     yield provider
     provider.close()
@@ -115,7 +115,7 @@ def live_provider():
 
 @pytest.fixture
 def start_mock_provider(directory):
-    """start_mock_provider(fixtures, latency=5) runs the third party's mock."""
+    """start_mock_provider(fixtures, latency=5) starts the third-party mock."""
     running = []
 
     def start(fixtures, **options):
@@ -130,7 +130,8 @@ def start_mock_provider(directory):
 
 @pytest.fixture
 def start_mcp_server(directory):
-    """start_mcp_server() runs the third party's MCP server; on a given port when it is to return."""
+    """start_mcp_server() starts the third-party MCP server; with `port`, on the port of an earlier
+    one."""
     running = []
 
     def start(port=None):
@@ -144,7 +145,8 @@ def start_mcp_server(directory):
 
 @pytest.fixture
 def start_mcp_peer(directory):
-    """start_mcp_peer(eras=["session"], events=True) runs a server made with the protocol's SDK."""
+    """start_mcp_peer(eras=["session"], events=True) starts a server built with the protocol's
+    SDK."""
     running = []
 
     def start(**options):

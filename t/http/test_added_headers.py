@@ -1,4 +1,5 @@
-"""add_header of nginx.conf: what may be in an answer once is in it once, and the operator's word wins."""
+"""add_header in nginx.conf: headers that may occur once occur once, and the operator's value
+wins."""
 
 import pytest
 
@@ -21,7 +22,7 @@ _LISTED = DEMO | {"cors": {"origins": ["https://app.example"], "credentials": Tr
 @pytest.mark.parametrize("place", ["location", "server", "http"])
 @pytest.mark.parametrize("settings", [DEMO, _LISTED], ids=["any origin", "listed origins"])
 def test_added_headers_replace_ours(start_service, place, settings):
-    # The harness puts `server` behind the location.
+    # The harness writes `server` after the location.
     service = start_service(settings, http2=True, **{place: _ADDED})
     origin = {"Origin": "https://app.example"}
     for target in ("/ping", "/v1/graph", "/nowhere", "/docs", "/openapi.json"):
@@ -56,7 +57,7 @@ def test_without_always_errors_keep_ours(start_service):
 
 
 def test_headers_that_add_up_are_kept(start_service):
-    """A policy of the operator's does not take the sandbox from a file that a browser would run."""
+    """An operator's policy does not remove the sandbox from a file that a browser would execute."""
     service = start_service(
         behaviour("echo"),
         location="add_header Content-Security-Policy \"default-src 'unsafe-inline'\";"

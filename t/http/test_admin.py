@@ -45,7 +45,7 @@ def _memories(service):
 
 
 def _backups(service):
-    """All that is there, finished or not."""
+    """Returns the names of all backups, complete or not."""
     return {path.name for path in (_state(service) / "backups").iterdir()} - {".lock"}
 
 
@@ -55,7 +55,7 @@ def test_verify_backup_and_restore(start_service, by_name):
     _run(service, "kept", "hello")
     _remember(service, "tea")
     assert "1 threads, 1 memories, 0 problems" in admin("verify", _state(service))
-    # While the service goes on.
+    # nginx keeps serving meanwhile.
     assert "backups/first" in admin("backup", _state(service), "first")
     assert "exists" in admin("backup", _state(service), "first", code=1)
     _run(service, "later", "hello")
@@ -80,7 +80,7 @@ def test_backups_are_private_and_can_be_verified(start_service, directory):
     for folder in (backup, backup / "db", backup / "uploads"):
         assert folder.stat().st_mode & 0o777 == 0o700, folder
     assert "1 threads, 0 memories, 0 problems" in admin("verify", backup)
-    # As one may find it: made by an earlier version, or copied to another disk.
+    # Such a copy may have been made by an earlier version or copied to another disk.
     copy = directory / "copy"
     subprocess.run(["cp", "-a", backup, copy], check=True)
     for folder in (copy, copy / "db"):
@@ -89,7 +89,7 @@ def test_backups_are_private_and_can_be_verified(start_service, directory):
     for command in (["backup", copy, "b"], ["restore", copy, backup],
                     ["reembed", copy, service.directory / "conf" / "service.json"]):
         assert "is a backup" in admin(*command, code=1)
-    # What was verified is a backup still.
+    # Verified backups are still valid backups.
     _run(service, "later", "hello")
     service.stop()
     service.wait_until_gone()
@@ -136,7 +136,7 @@ def _messages(service, thread_id):
 
 
 def _table(service):
-    """The one file of a database whose log has been taken over."""
+    """Returns the only table of a database whose log has been converted."""
     admin("verify", _state(service))
     (table,) = (_state(service) / "db").glob("*.ldb")
     return table
@@ -156,7 +156,7 @@ def test_what_a_damaged_table_has_lost_is_made_anew(start_service):
     service.stop()
     service.wait_until_gone()
     table = _table(service)
-    # The last place where the table spells out the key of a thread's counters.
+    # The last place where the table contains the full key of a thread's counters.
     rows = table.read_bytes()
     counters = rows.rfind(b"\x11\x00\x01", 0, rows.index(b"\x12\x00\x01"))
     assert counters > 0
@@ -194,7 +194,7 @@ def test_a_table_that_is_damaged_anywhere_can_be_repaired(start_service):
 
 
 def _is_locked(path):
-    """Whether a process holds the lock of this file."""
+    """True if a process holds the lock of this file."""
     if not path.exists():
         return False
     inode = f":{path.stat().st_ino} "
@@ -218,8 +218,8 @@ def test_a_backup_ends_when_its_service_does(start_service):
 
 
 def _killed_while_its_owner_copies(service):
-    """Kills a backup whose copy is being made; false if it was over before. The owner goes on with the
-    copy when the next backup is asked for."""
+    """Kills a backup while its copy is being made; returns false if it had ended before. The state
+    server continues the copy when the next backup is requested."""
     owner = service.cache_manager()
     drafts = _state(service) / "backups"
     with subprocess.Popen([PROGRAM, "backup", _state(service), "first"]) as backup:
@@ -277,7 +277,7 @@ def test_files_are_part_of_a_backup(start_service, elsewhere):
         assert info["extracted_text"] == f"text {number}" and info["filename"] == "a.txt"
     assert service.get(later["url"]).status == 404, "it is younger than the backup"
     assert uploaded(service, b"new")
-    # The backup is whole still.
+    # The backup is still complete.
     assert "exists" in admin("backup", _state(service), "b", *uploads, code=1)
     assert len([*(_state(service) / "backups/b/uploads").glob("??/??/*.json")]) == 5
 
@@ -296,7 +296,7 @@ def test_a_backup_holds_nothing_but_files(start_service, directory):
     assert "1 files" in admin("backup", _state(service), "first")
     copied = {path.name for path in (_state(service) / "backups/first/uploads").rglob("*") if not path.is_dir()}
     assert copied == {record["file_id"], record["file_id"] + ".json"}
-    # A record that names what is no file of its own is a fault, not a way out.
+    # A record that points to a symbolic link is an error; the link must not be followed.
     (folder / record["file_id"]).unlink()
     (folder / record["file_id"]).symlink_to(secret)
     assert "is no file" in admin("backup", _state(service), "second", code=1)
@@ -307,7 +307,7 @@ def test_a_backup_holds_nothing_but_files(start_service, directory):
 
 
 def _traced(trace, *arguments):
-    """The names that were synced or given, in order, as ("fsync", path) and ("rename", to)."""
+    """Returns the synced files and renames, in order, as ("fsync", path) and ("rename", target)."""
     command = ["strace", "-f", "-y", "-e", "trace=fsync,rename,renameat,renameat2", "-o", trace]
     done = subprocess.run(
         [*command, PROGRAM, *map(str, arguments)],
@@ -361,7 +361,8 @@ def test_a_restore_that_fails_changes_nothing(start_service):
     _run(service, "later", "hello")
     service.stop()
     service.wait_until_gone()
-    # No longer name can be given to it, as to a mount point no other.
+    # Its name is too long for the suffix of a temporary name, so it cannot be renamed, like a mount
+    # point.
     uploads = _state(service) / ("u" * 240)
     uploads.mkdir()
     (uploads / "file").write_text("x")
@@ -375,7 +376,7 @@ def test_a_restore_that_fails_changes_nothing(start_service):
 
 
 def _vector(text, dimensions):
-    """Texts of the same first letter are near each other."""
+    """Returns similar vectors for texts with the same first letter."""
     vector = [0.01] * dimensions
     vector[ord(text[0].lower()) % dimensions] = 1.0
     return vector
@@ -421,7 +422,8 @@ def test_memories_are_embedded_anew(start_service, embeddings, online):
     service.write_settings(_SETTINGS | {"embedding": {
         "provider": "openai", "model": "m", "base_url": embeddings.url, "api_key": "k"}})
     service.reload()
-    # Until then: no likeness is made up between two spaces; words and age find all of them.
+    # Until then, vectors of different spaces are not compared; searches by words and age find all
+    # memories.
     assert _search(service, "apple") == []
     assert _search(service, "apple", retrieval_strategy="hybrid") == ["apple"]
     assert _search(service, "apple", retrieval_strategy="relevance") == ["apple"]
@@ -441,7 +443,7 @@ def test_memories_are_embedded_anew(start_service, embeddings, online):
     assert set(found) == {*words, "almond"} and set(found[:3]) == {"apple", "avocado", "almond"}
     assert service.post("/v1/store/memories/list").json()["data"]["memories"] == before
 
-    # The same name, vectors of another length.
+    # The same model name with vectors of another length.
     embeddings.state["dimensions"] = 48
     service.reload()
     assert _search(service, "banana") == []

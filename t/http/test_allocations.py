@@ -1,4 +1,4 @@
-"""User code that allocates without end costs its run; the worker goes on."""
+"""User code that allocates endlessly loses its run; the worker continues."""
 
 import re
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 
 _BYTES_MAX = 64 * 1024 * 1024
 _BOUND = f"it would hold more than {_BYTES_MAX} bytes (limits.function_bytes_max)"
-# What may stay with the allocator's arenas; what the functions took is more.
+# Memory that the allocator's arenas may keep; the functions took more than that.
 _SLACK_BYTES = _BYTES_MAX // 2
 
 
@@ -91,7 +91,7 @@ def _start_guarded(start):
 
 
 def _await_fault(service, of_whom, seen=0):
-    """What the function could not have is in the log, and nowhere else: a refusal tells nothing."""
+    """The failed allocation is reported only in the log; a refusal contains no details."""
     wait_until(
         lambda: len(service.error_log.lines(f"{of_whom}: .*{re.escape(_BOUND)}")) > seen,
         f"{of_whom} is in the log",

@@ -93,7 +93,7 @@ ag5g07yp23aqebevOh5EMeEZd8gkHNEPij7oAMRlir9QGzXNenkolIZZFg==
 
 
 def test_a_public_key_is_no_shared_secret(make_service):
-    """Whoever knows it could sign."""
+    """A public key must not be used as a secret: everyone who knows it could sign."""
     in_one_line = _PUBLIC_KEY.replace("\n", "\\n")
     for variables, named in (
         (JWT_ENVIRONMENT + "JWT_PUBLIC_KEY_FILE=key.pem\n", "JWT_PUBLIC_KEY_FILE"),
@@ -172,7 +172,7 @@ def test_preflights_need_no_credential(start_guarded):
         assert reply.header("Access-Control-Allow-Origin") == "*"
         assert reply.header("Access-Control-Allow-Headers") == "authorization"
         assert reply.header("WWW-Authenticate") is None
-    # What it asked about needs one, and a page may read that it does.
+    # The preflight needs no credential; the request does, and a page may read the refusal.
     reply = service.post(_INVOKE, _invocation("t"), headers={"Origin": "https://any.example"})
     _assert_refused(reply, 403, "REVOKED_TOKEN")
     assert reply.header("Access-Control-Allow-Origin") == "*"
@@ -204,7 +204,7 @@ def test_scopes(start_guarded):
     _assert_refused(get([]), 403, "PERMISSION_ERROR", missing)
     refused = get(["graph:invoke"])
     _assert_refused(refused, 403, "PERMISSION_ERROR", missing)
-    # Another credential is not what is asked for.
+    # Another credential would not help, so none is requested.
     assert refused.header("WWW-Authenticate") is None
 
 
@@ -305,7 +305,7 @@ def test_a_body_names_one_thread(start_guarded):
 def test_a_deleted_thread_is_anybodys(start_guarded):
     service = start_guarded(workers=2)
     assert _run(service, "alice", "t").status == 200
-    # Every worker remembers alice.
+    # Now every worker has cached alice as the owner.
     for _ in range(20):
         assert service.get("/v1/threads/t", headers=bearer("alice")).status == 200
     assert service.request("DELETE", "/v1/threads/t", {}, headers=bearer("alice")).status == 200

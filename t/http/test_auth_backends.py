@@ -1,4 +1,4 @@
-"""Backends of the user's, for authentication and for authorization."""
+"""Custom backends for authentication and authorization."""
 
 import http
 import json
@@ -21,7 +21,7 @@ _SOCKETS = ["/v1/graph/ws", "/v1/graph/live"]
 
 
 def _backend(name):
-    """A class of t/graphs/auth_backends.cc."""
+    """The path of a class in t/graphs/auth_backends.cc."""
     return f"{_GRAPHS}/auth_backends.so:{name}"
 
 
@@ -47,7 +47,7 @@ def _assert_refused(reply, status, code, detail=None):
     return body
 
 
-# Who calls
+# Authentication
 
 
 def test_sample_backend(make_service):
@@ -70,7 +70,7 @@ def test_sample_backend(make_service):
 
 
 def test_every_status_of_a_refusal_has_its_reason_phrase(start_service):
-    """nginx knows no text for many of them."""
+    """nginx has no reason phrase for many of these."""
     service = start_service(_by_header())
     for status in http.HTTPStatus:
         if status < 400:
@@ -127,11 +127,11 @@ def test_a_backend_sees_what_is_a_handshake(start_service):
         assert one["authz"] == {"user_id": "alice", "scope": "none", "scopes": None}
 
 
-# What callers may do
+# Authorization
 
 
 def _with_a_thread_and_a_memory(start_service, backend):
-    """A service that knows both of alice and of bob."""
+    """A service in which alice and bob each have a thread and a memory."""
     settings = _authorized_by(backend, store="leveldb", embedding="hash")
     service = start_service(settings, files=_FILES)
     for name in ("alice", "bob"):
@@ -170,7 +170,7 @@ def test_rows_stay_with_their_owners_whatever_a_backend_allows(start_service):
         assert reply.header("Content-Type") == "application/json"
     added = service.post("/v1/threads/alice/messages", {"messages": [user("x")]}, headers=bob)
     assert added.status in (403, 404), added.text
-    # Neither changed nor there twice.
+    # Neither changed nor duplicated.
     for name in ("alice", "bob"):
         assert _threads(service, name) == [(name, name)]
         assert _memories(service, name) == [f"note of {name}"]
@@ -188,11 +188,11 @@ def test_without_isolation_lists_and_memories_are_of_everybody(start_service):
 def test_a_backend_forgets_a_deleted_thread_in_every_worker(start_service):
     service = start_service(_authorized_by("FirstComes"), files=_FILES, workers=4)
     assert _run(service, "alice", "t").status == 200
-    for _ in range(40):  # every worker has heard of her
+    for _ in range(40):  # now every worker knows her
         assert service.get("/v1/threads/t", headers=bearer("alice")).status == 200
     assert service.get("/v1/threads/t", headers=bearer("bob")).status == 403
     assert service.request("DELETE", "/v1/threads/t", {}, headers=bearer("alice")).status == 200
-    # Not awaited by the delete. A worker that knew bob first would let nobody else in.
+    # The delete does not wait for this. A worker that knew bob first would reject everyone else.
     wait_until(
         lambda: all(
             service.get("/v1/threads/t", headers=bearer("bob")).status == 404 for _ in range(40)
@@ -201,7 +201,7 @@ def test_a_backend_forgets_a_deleted_thread_in_every_worker(start_service):
     )
 
 
-# Where backends are
+# Location of backends
 
 
 def test_a_worker_loads_the_backend_that_was_checked(make_service):

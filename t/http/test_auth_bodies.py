@@ -1,4 +1,4 @@
-"""Bodies are read for known callers only, however they come."""
+"""Bodies are read only for authenticated callers, however they are sent."""
 
 import json
 
@@ -30,7 +30,7 @@ def test_a_stranger_is_refused_before_the_body(service):
             with service.connect() as connection:
                 connection.send(_head(wrong, length, target=target))
                 assert connection.read_reply().status == 403
-            # Nor is it asked for.
+            # The server does not request it either.
             with service.connect() as connection:
                 connection.send(_head(wrong, length, "Expect: 100-continue", target=target))
                 assert connection.read_reply().status == 403
@@ -66,7 +66,7 @@ def test_a_body_may_come_late_in_chunks(service):
             connection.send(b"%x\r\n%s\r\n" % (len(piece), piece))
         connection.send(b"0\r\n\r\n")
         assert connection.read_reply().status == 200
-        # The same connection again, and then too much.
+        # The same connection again, then with a body that is too large.
         connection.send(_head(bearer(), None))
         block = b"%x\r\n%s\r\n" % (1_000_000, b"x" * 1_000_000)
         connection.send(block * 11 + b"0\r\n\r\n")

@@ -1,5 +1,5 @@
-"""Clients that read slowly: the model's provider is slowed down, memory stays bounded, and nobody
-else notices."""
+"""Clients that read slowly: the model's provider is slowed down, memory stays bounded, and other
+clients are not affected."""
 
 import pytest
 
@@ -10,8 +10,8 @@ from harness.waiting import wait_until
 _STREAMS = 100 if environment.SANITIZER else 1000
 _CHUNK = "x" * 16 * 1024
 _CHUNKS = 240
-# A stream's credit (256 KiB), and the reply so far as the provider and the run keep it: 1,005 KiB were
-# measured, and what the allocator rounds up differs.
+# A stream's credit (256 KiB), and the reply so far as kept by the provider's client and the run.
+# 1,005 KiB were measured; the allocator's rounding varies.
 _BYTES_PER_STREAM = 1280 * 1024
 _UNCHANGED_LOOKS = 50
 
@@ -24,7 +24,7 @@ def large_provider():
 
 
 def _wait_until_stalled(provider):
-    """Waits until the provider could not send anything for a while: everybody is full."""
+    """Waits until the provider has sent nothing for some time, because all buffers are full."""
     seen = {"sent": -1, "looks": 0}
 
     def stalled():
@@ -38,11 +38,12 @@ def _wait_until_stalled(provider):
 
 def test_a_thousand_slow_readers(start_service, large_provider):
     model = {"provider": "openai", "model": "m", "base_url": large_provider.base_url, "api_key": "k"}
-    # A small send buffer: what the kernel would take off nginx says nothing about us.
+    # A small send buffer, because the kernel would otherwise take much of the stream and hide our
+    # own limits.
     service = start_service(
         {"agent": "graphs/support.json:app", "models": {"default": model}},
         listen="sndbuf=64k",
-        location="send_timeout 10m;",  # however long it takes until all have stalled
+        location="send_timeout 10m;",  # all streams must stall first, however long that takes
     )
 
     before = sum(processes.resident_bytes(worker.pid) for worker in service.workers())
@@ -52,11 +53,11 @@ def test_a_thousand_slow_readers(start_service, large_provider):
     _wait_until_stalled(large_provider)
     assert large_provider.sent_bytes < _STREAMS * len(_CHUNK) * _CHUNKS / 2
     after = sum(processes.resident_bytes(worker.pid) for worker in service.workers())
-    # A sanitizer's shadow memory and quarantine are not ours.
+    # Not with a sanitizer, whose shadow memory and quarantine would be counted.
     if not environment.SANITIZER:
         assert after - before < _STREAMS * _BYTES_PER_STREAM
 
-    # Others are served while a thousand wait.
+    # Other requests are served while a thousand streams wait.
     assert service.get("/ping").status == 200
     assert service.get("/v1/graph").status == 200
 

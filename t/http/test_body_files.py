@@ -1,5 +1,5 @@
-"""Request bodies that nginx has put into temporary files: no descriptor stays open while the run goes
-on, which may be long."""
+"""Request bodies in nginx's temporary files: no descriptor stays open during the run, which may be
+long."""
 
 import json
 
@@ -17,7 +17,8 @@ _SINK = """
 
 
 def _body_files(service):
-    """Descriptors of the worker that refer to files of client_body_temp_path, which are deleted."""
+    """Returns the worker's descriptors of files in client_body_temp_path, which are already
+    deleted."""
     (worker,) = service.workers()
     return [name for name in processes.open_files(worker.pid) if "/temp/body/" in name]
 
@@ -26,14 +27,14 @@ def _chunked(body):
     return b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
 
 
-@pytest.mark.parametrize("auth", [None, "jwt"])  # which reads the body after its head
+@pytest.mark.parametrize("auth", [None, "jwt"])  # reads the body after authentication
 @pytest.mark.parametrize("chunked", [False, True])
 @pytest.mark.parametrize(
     "location, left",
     [
         ("", 0),
         ("client_body_in_single_buffer on;", 0),
-        # nginx reads the file once more when the run is over.
+        # nginx reads the file again after the run.
         ("post_action /copy;", 1),
     ],
 )

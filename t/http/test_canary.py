@@ -1,4 +1,4 @@
-"""Whatever users do, in whatever order, no answer to one of them holds what another one wrote."""
+"""Whatever users do in whatever order, no answer to one of them contains text of another one."""
 
 import contextlib
 import json
@@ -21,10 +21,10 @@ _THREADS = ("shared-1", "shared-2", "shared-3")
 _REQUESTS = 500
 _IDS = ("message_id", "memory_id", "file_id", "run_id")
 _CANARY = re.compile(r"canary-(\w+?)-")
-# Texts that an answer may show again.
+# Fields of requests whose texts may appear in answers.
 _SHOWN = {"text", "content", "context_summary", "filename", "category", "description", "summary"}
 
-# Who may do everything is still shown nothing of others.
+# Even a user with all permissions must not see texts of others.
 _ROLES = {
     "admin": ["*"],
     "user": ["graph:invoke", "graph:stream", "graph:read", "checkpointer:read", "checkpointer:write",
@@ -38,7 +38,7 @@ _ISOLATED = {
 
 
 class Crowd:
-    """Users that know each other's ids and send whatever the interface takes."""
+    """Users who know each other's ids and send anything that the interface accepts."""
 
     def __init__(self, service, seed, is_live):
         self.service = service
@@ -53,7 +53,7 @@ class Crowd:
         ]
         self.known = {name: ["unknown"] for name in _IDS} | {"thread_id": list(_THREADS)}
         self.statuses = {}
-        self.turns = 0  # of live sessions
+        self.turns = 0  # in live sessions
 
     def act(self):
         user = self.random.choice(_USERS)
@@ -84,7 +84,7 @@ class Crowd:
         frame = self.generator.value(operation["x-websocket"]["clientFrame"])
         with WebSocket(self.service.port) as socket:
             socket.request("GET", "/v1/graph/ws", handshake_headers() + headers)
-            if socket.read_head().status != 101:  # a role that may not
+            if socket.read_head().status != 101:  # the role lacks the permission
                 return
             socket.send_json(self._marked(frame, user))
             self._check(user, f"WS {frame}", json.dumps(socket.read_run()))
@@ -92,10 +92,10 @@ class Crowd:
     def _live(self, user, headers):
         with LiveClient(self.service.port) as client:
             client.request("GET", "/v1/graph/live", handshake_headers() + headers)
-            if client.read_head().status != 101:  # a role that may not
+            if client.read_head().status != 101:  # the role lacks the permission
                 return
             thread_id = self.random.choice(_THREADS)
-            # Refused for its thread, it may be gone before it has heard what is said.
+            # If its thread is refused, it may be closed before it has received the message.
             with contextlib.suppress(ConnectionError, ConnectionClosed):
                 client.start_session(thread_id=thread_id, modalities="TEXT")
                 client.type(self._canary(user))
@@ -106,7 +106,8 @@ class Crowd:
             self._check(user, f"LIVE {thread_id}", json.dumps(client.events))
 
     def _marked(self, value, user, key=None):
-        """The same value, signed by the user and about threads that everybody knows."""
+        """Returns the value with the user's canary in its texts and with ids of threads that all
+        users know."""
         if isinstance(value, dict):
             marked = {name: self._marked(member, user, name) for name, member in value.items()}
             if "thread_id" in marked:
@@ -139,7 +140,7 @@ def _crowd(start_service, graph, authorization, seed):
     crowd = Crowd(start_service(settings, files=files, workers=2), seed, graph is LIVE)
     for _ in range(_REQUESTS):
         crowd.act()
-    # It happened: things were written, read, refused and deleted.
+    # All kinds of results occurred: data was written, read, refused and deleted.
     assert crowd.statuses.get(200, 0) > _REQUESTS / 10, crowd.statuses
     assert crowd.statuses.get(403, 0) > _REQUESTS / 50, crowd.statuses
     assert not {status for status in crowd.statuses if status >= 500 and status != 503}

@@ -1,4 +1,5 @@
-"""Workers run the files that the configuration test has seen, whatever is written over them since."""
+"""Workers use the files that the configuration test has checked, whatever is written over them
+later."""
 
 import os
 import shutil
@@ -23,7 +24,7 @@ _OTHER_KEY = "Zm9yZ2VkIGZvcmdlZCBmb3JnZWQgZm9yZ2VkIGZvcmc"
 
 
 def _place(service, name, source):
-    """A file of its own: what the harness links to is everybody's."""
+    """Copies a file, because the harness links to shared files."""
     path = service.directory / "conf" / name
     path.parent.mkdir(exist_ok=True)
     path.unlink(missing_ok=True)
@@ -32,7 +33,7 @@ def _place(service, name, source):
 
 
 def _overwrite(path, content):
-    """Writes into the same inode, as cp and many editors do."""
+    """Writes to the same inode, like cp and many editors."""
     inode = path.stat().st_ino
     with open(path, "r+b") as file:
         file.truncate(0)
@@ -52,7 +53,7 @@ def _said(service, **headers):
 
 
 def _assert_unmoved(service, path, content, check):
-    """`check` holds in the workers that run, and in those that replace them."""
+    """`check` must pass in the running workers and in those that replace them."""
     check()
     workers = {worker.pid for worker in service.workers()}
     _overwrite(path, content)
@@ -132,12 +133,12 @@ def test_code_beside_the_graph(make_service, key):
 
 
 def test_keys_of_tokens(make_service):
-    """All workers take the same tokens, those that were started later too."""
+    """All workers accept the same tokens, including workers that were started later."""
     files = {"secrets.env": f"{JWT_ENVIRONMENT}JWT_JWKS_FILE=keys.json\n", "keys.json": _KEYS % _KEY}
     service = make_service(behaviour("echo", auth="jwt", env="secrets.env"), files=files)
     path = service.directory / "conf" / "keys.json"
     if os.getuid() == 0:
-        path.chmod(0o600)  # workers need not be able to read it
+        path.chmod(0o600)  # workers need no read access
     service.start()
 
     def check():

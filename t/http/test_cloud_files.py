@@ -1,5 +1,5 @@
-"""Files in a bucket: on a third party's S3 server, which knows keys but does not verify signatures of
-version 4, and on a server of ours, which does."""
+"""Files in a bucket: on a third-party S3 server, which knows keys but does not verify version 4
+signatures, and on our own server, which does."""
 
 import pytest
 
@@ -99,7 +99,7 @@ def test_many_large_files_are_sent_at_once_in_little_memory(start_service, bucke
 
 
 def test_a_download_that_breaks_off_ends_the_connection(start_service, bucket):
-    """The next answer on it would be read as the rest of the file."""
+    """The client would take the next answer on the connection for the rest of the file."""
     gzip = "gzip on; gzip_types text/plain;"
     service = _start(start_service, bucket, location=gzip, http2=True)
     service.error_log.allow("a file was cut short")

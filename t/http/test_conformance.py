@@ -1,5 +1,5 @@
-"""The case tables of WebSocket conformance suites, against WS /echo of a build with AGENT_GRAPH_ECHO
-(`make conformance`). Where TCP cuts and how the engine is timed must not matter."""
+"""The case tables of WebSocket conformance suites against WS /echo of a build with AGENT_GRAPH_ECHO
+(`make conformance`). Results must not depend on TCP segments or on the timing of the engine."""
 
 import json
 import os
@@ -19,7 +19,7 @@ def echo(start_service):
     service = start_service(
         DEMO, location="agent_graph_ws_max_message 17m; agent_graph_ws_ping off;"
     )
-    # No handshake: a build that has the route asks for one.
+    # A build with this route answers that a handshake is required.
     if service.get("/echo").status == 404:
         pytest.skip("this build has no WS /echo")
     return service
@@ -32,7 +32,7 @@ def _send(socket, data, piece):
         else:
             socket.send(data)
     except (BrokenPipeError, ConnectionResetError):
-        pass  # the server had heard enough; what it said is read
+        pass  # the server has closed after an error; its frames are read
 
 
 def _run(service, case):
@@ -43,7 +43,7 @@ def _run(service, case):
         while expected:
             answer = socket.read_frame()
             opcode, payload = expected.pop(0)
-            # Of several pings only the latest has to be answered.
+            # Only the latest of several pings must be answered.
             while opcode == PONG and payload != answer.payload and expected[:1] and expected[0][0] == PONG:
                 opcode, payload = expected.pop(0)
             assert answer.opcode == opcode, f"{case.name}: {answer.opcode} {answer.payload[:60]}"
@@ -67,7 +67,7 @@ def test_cases(echo):
 
 
 def test_autobahn(echo, directory):
-    """The testsuite itself where it is installed (it needs Python 2.7): on PATH, or as $WSTEST."""
+    """The testsuite itself if it is installed (it needs Python 2.7): on PATH, or as $WSTEST."""
     wstest = shutil.which(os.environ.get("WSTEST", "wstest"))
     if wstest is None:
         pytest.skip("wstest is not installed")
@@ -86,7 +86,8 @@ def test_autobahn(echo, directory):
     )
     results = json.loads((directory / "index.json").read_text())["echo"]
     assert len(results) > 290
-    # Not strict: of what was sent in one piece with a broken frame the answer may be missing.
+    # "NON-STRICT" is accepted: answers to frames that were sent in one piece with an invalid frame
+    # may be missing.
     good = {"OK", "NON-STRICT", "INFORMATIONAL"}
     wrong = {case: result for case, result in results.items() if result["behavior"] not in good}
     assert not wrong, wrong

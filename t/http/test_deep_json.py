@@ -1,5 +1,5 @@
-"""JSON as deep and as many-valued as the door lets in survives everything behind it: fibers have
-small stacks."""
+"""JSON with the maximum depth and number of values works in all later steps: fibers have small
+stacks."""
 
 import json
 
@@ -9,7 +9,7 @@ from harness.agents import behaviour
 from harness.service import invocation
 from harness.tool_graph import tool_graph
 
-_DEEPEST = 128  # levels of a body
+_DEEPEST = 128  # maximum depth of a body
 
 
 def _nested(levels, innermost):
@@ -75,7 +75,8 @@ def test_the_deepest_initial_state_and_config(service):
 
 
 def test_a_state_grows_beyond_the_values_of_one_request(service):
-    """Each request is within the bound of values; their sum is not, and must not lock the thread."""
+    """Each request is within the limit of values but their sum is not; that must not make the
+    thread unusable."""
     for name in ("one", "two"):
         reply = _put(service, "/v1/threads/wide/state", {"state": {name: [1] * 60_000}})
         assert reply.status == 200, reply.text[:500]

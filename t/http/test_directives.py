@@ -1,4 +1,4 @@
-"""The directives of nginx.conf: where they stand, and what they refuse."""
+"""The directives of nginx.conf: their places and rejected values."""
 
 import os
 import pwd
@@ -129,11 +129,12 @@ def test_subrequests_are_refused_and_told_once(start_service):
     assert service.error_log.lines(r"\[warn\].*subrequests")
 
 
-# What nginx refuses before it knows the location
+# Requests that nginx rejects before it knows the location
 
 
 def _error_pages():
-    """The lines of the shipped nginx.conf, as its comments and blank lines bound them."""
+    """Returns the lines of the shipped nginx.conf from the comment "What nginx refuses" to the
+    location."""
     text = (environment.ROOT / "conf" / "nginx.conf").read_text()
     return text[text.index("        # What nginx refuses") : text.index("        location / {")]
 

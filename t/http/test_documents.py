@@ -1,4 +1,4 @@
-"""Text of documents, and files that messages refer to."""
+"""Text of documents, and messages that refer to files."""
 
 import base64
 import json
@@ -52,7 +52,7 @@ def test_other_text_formats_are_taken_as_they_are(start_service):
 
 
 def _bomb():
-    """A little ZIP that unpacks to 200 MiB, as a document."""
+    """A small ZIP that unpacks to 200 MiB, as a document."""
     return documents.archive({"word/document.xml": b"<a>" + b" " * (200 * 1024 * 1024)})
 
 
@@ -83,7 +83,7 @@ def test_a_zip_bomb_has_no_text(start_service):
 
 
 def _overtakes_slow_documents(service, users):
-    """Whether a small document is answered before any of another user's that take long."""
+    """True if a small document is answered before any slow document of another user."""
 
     def sent_by(name, address):
         return [*(bearer(name) if users else ()), ("X-Real-IP", address)]
@@ -111,8 +111,8 @@ def _overtakes_slow_documents(service, users):
 @pytest.mark.parametrize("users", [True, False])
 def test_documents_that_take_long_delay_their_user_alone(start_service, users):
     settings = _ECHO | ({"auth": "jwt", "env": "env"} if users else {})
-    # Reading is given up after 15 seconds. A machine may be so busy that a small document takes
-    # longer; then the order shows at another attempt, if at all.
+    # Reading is aborted after 15 seconds. On a loaded machine a small document may take longer;
+    # then the order may be visible only in another attempt.
     for _ in range(4):
         service = start_service(settings, files={"env": JWT_ENVIRONMENT}, workers=1,
                                 location="set_real_ip_from 127.0.0.1; real_ip_header X-Real-IP;")
@@ -127,7 +127,7 @@ def test_readers_of_documents_are_nobody_s_burden(start_service):
     for _ in range(3):
         uploaded(service, documents.pdf(), "a.pdf", None)
     service.stop()
-    # The readers are in the session that is waited for.
+    # The readers are in the session that this waits for.
     service.wait_until_gone()
     assert "exited" not in "".join(
         line for line in service.error_log.text().splitlines() if "unknown process" in line)
@@ -274,7 +274,7 @@ def test_a_model_is_shown_the_file(start_service, start_mock_provider, user_id):
     assert texts(reply.json()["data"]["messages"])[-1] == "A cat."
     sent = json.dumps(mock.requests()[-1]["body"])
     assert "data:image/png;base64," + base64.b64encode(data).decode() in sent
-    # The thread keeps the reference, not the bytes; the next turn shows them again.
+    # The thread stores the reference, not the bytes; the next turn sends them again.
     stored = service.get("/v1/threads/t/messages", headers=headers).text
     assert record["file_id"] in stored and len(stored) < 5000
     assert _invoke(service, config={"thread_id": "t"}, headers=headers).status == 200
@@ -297,7 +297,7 @@ def test_a_model_is_shown_the_text_of_a_document_apart_from_the_question(
     ]
 
 
-# Messages that enter a thread in other ways
+# Messages that enter a thread by other routes
 
 
 def _post(service, messages, headers=()):
@@ -357,7 +357,8 @@ def test_an_unknown_or_foreign_file_enters_no_thread(start_service, enter):
 
 @_WAYS
 def test_what_was_read_can_be_sent_back(start_service, enter):
-    """Also when there are more files than one request may add, one is gone, or all are another's."""
+    """Also if there are more files than a request may add, if one is deleted, or if all belong to
+    another user."""
     service = start_service(_ECHO | {"auth": "jwt", "env": "env", "authorization": "allow_all"},
                             files={"env": JWT_ENVIRONMENT})
     record = uploaded(service, b"x", "a.png", "image/png", headers=bearer("alice"))
@@ -401,7 +402,7 @@ def test_a_message_is_bounded_with_the_texts_of_its_documents(start_service, ent
     assert detail["loc"] == ["body", *_PLACES[enter], "1"] and detail["type"] == "too_long"
     assert "at most 1048576 bytes" in detail["msg"]
     assert service.get("/v1/threads/t").status == 404, "nothing is stored"
-    # What the message holds itself counts, too, and quotes take more room than they seem to.
+    # The content of the message itself counts, too, and escaped quotes need more space.
     quotes = uploaded(service, b'"' * (500 * 1024), "b.txt", "text/plain")
     for blocks in ([document, {"type": "text", "text": "x" * 600_000}],
                    [_reference(quotes, "document"), {"type": "text", "text": "x" * 100_000}]):

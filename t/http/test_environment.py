@@ -1,5 +1,5 @@
-"""The environment a service is configured from, over reloads and binary upgrades, and what of it its
-workers see."""
+"""The environment from which a service is configured, over reloads and binary upgrades, and the
+variables that its workers see."""
 
 import shutil
 

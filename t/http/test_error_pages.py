@@ -1,5 +1,5 @@
-"""error_page of the server is for its pages; errors of an agent location keep their JSON, whoever raises
-them, unless the location has an error_page of its own."""
+"""An error_page of the server applies to its pages. Errors of an agent location keep their JSON,
+whichever part raises them, unless the location has its own error_page."""
 
 import pytest
 
@@ -90,5 +90,5 @@ def test_a_location_may_have_error_pages_of_its_own(start_service):
         assert "<html>the location" in service.get(target + _GRAPH).text, target
     assert "<html>the location" in service.get("/condition" + _GRAPH + "?page=1").text
     _is_ours(service.get("/condition" + _GRAPH), 403)
-    # Its own are all that it has.
+    # Its own error pages replace the inherited ones.
     _is_ours(service.get("/other" + _GRAPH), 403)

@@ -1,4 +1,4 @@
-"""Errors, headers of every answer, CORS and what nginx -t says about service.json."""
+"""Errors, headers of every answer, CORS, and error messages of nginx -t about service.json."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def test_errors_on_http2(start_service):
 
 
 def test_what_nginx_answers_is_not_answered_again(start_service):
-    """The request lives on while its body is thrown away, longer than its run may take."""
+    """The request continues while its body is discarded, for longer than its run may take."""
     service = start_service(
         DEMO | {"auth": "jwt", "env": "secrets.env"},
         files={"secrets.env": JWT_ENVIRONMENT},
@@ -65,7 +65,7 @@ def test_what_nginx_answers_is_not_answered_again(start_service):
             assert connection.read_head().status == 100
             connection.send(b"1000\r\n" + b"x" * 4096 + b"\r\n")
             reply = connection.read_reply()
-            if reply.status == 504:  # a busy machine took longer for this than a run may take
+            if reply.status == 504:  # on a loaded machine the run has timed out
                 return False
             _assert_error(reply, 413, "REQUEST_TOO_LARGE")
             assert connection.is_closed_by_server()
@@ -205,7 +205,7 @@ def test_a_slash_at_the_end_of_a_path(start_service, prefix):
     with WebSocket(service.port).upgrade(service.prefix + "/v1/graph/ws/") as socket:
         socket.send_json({"messages": [user("x")]})
         assert socket.read_run()
-    # It is no empty id, and a second one is a path of its own.
+    # A trailing slash is not an empty id, and a second one belongs to the path.
     _assert_error(service.request("DELETE", "/v1/threads/", {}), 405, "METHOD_NOT_ALLOWED")
     _assert_error(service.get("/v1/threads//state"), 422, "VALIDATION_ERROR")
     _assert_error(service.get("/v1/threads//state/"), 422, "VALIDATION_ERROR")

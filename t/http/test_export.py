@@ -19,7 +19,7 @@ _PRODUCTION = {"production.env": "MODE=production\n"}
 
 
 class Collector:
-    """A collector that keeps what it is sent; `statuses` are its next answers, then 200."""
+    """A collector that records requests; `statuses` are its next answers, after that 200."""
 
     def __init__(self):
         self.statuses = []
@@ -45,7 +45,7 @@ class Collector:
         return wait_until(roots, f"{count} runs are exported")
 
     def trace(self):
-        """The spans of the only trace."""
+        """Returns the spans of the only trace."""
         (root,) = self.wait_for_roots(1)
         return root, [span for span in self.spans if span["traceId"] == root["traceId"]]
 
@@ -114,11 +114,11 @@ def test_a_run_with_its_nodes_models_and_tools(start_service, start_mock_provide
     assert tool["attributes"]["gen_ai.tool.call.id"] == "c1"
     assert tool["attributes"]["gen_ai.tool.type"] == "function"
     assert len(spans) == 1 + 3 + 2 + 1 and not any("status" in span for span in spans)
-    for span in spans:  # children lie within their parents
+    for span in spans:  # children are within their parents
         parent = next((p for p in spans if p["spanId"] == span.get("parentSpanId")), span)
         assert int(parent["startTimeUnixNano"]) <= int(span["startTimeUnixNano"])
         assert int(span["endTimeUnixNano"]) <= int(parent["endTimeUnixNano"])
-    # What was said stays here.
+    # Contents of messages are not exported.
     assert "the time?" not in json.dumps(collector.service.requests[0]["body"])
 
 
@@ -157,7 +157,7 @@ def test_the_trace_of_the_caller_goes_on(start_service, collector):
     service.post("/v1/graph/invoke", invocation("y"), headers={"traceparent": "nonsense"})
     wait_until(lambda: len(_named(collector.spans, "invoke_agent .*")) >= 2, "both are exported")
     roots = _named(collector.spans, "invoke_agent .*")
-    assert len(roots) == 2  # whoever began the first one did not want it
+    assert len(roots) == 2  # the client had disabled sampling for the first one
     parents = {r["traceId"]: r.get("parentSpanId") for r in roots}
     assert parents.pop(trace) == parent
     assert list(parents.values()) == [None]
@@ -191,7 +191,7 @@ def test_a_live_session_is_named_and_exported(start_service, collector):
     assert root["parentSpanId"] == "cd" * 8
     assert root["attributes"]["gen_ai.conversation.id"] == "told"
     assert root["attributes"]["agent_graph.run.status"] == "done"
-    # The tool may be at work before the answer that asks for it has come to its end.
+    # The tool may start before the answer that calls it has ended.
     below = [span for span in spans if span["parentSpanId"] == node["spanId"]]
     assert sorted(span["name"].split()[0] for span in below) == ["chat", "chat", "execute_tool"]
     (call,) = _named(below, "execute_tool calculator")
@@ -206,7 +206,7 @@ def test_without_a_checkpointer(start_service, collector):
 
 
 def test_production_exports_and_keeps_no_traces(start_service, collector):
-    """The memory of the workers does not grow with the runs they have done."""
+    """The memory of workers does not grow with the number of runs."""
     service = start_service(
         _exporting(collector, DEMO | {"env": "production.env"}), files=_PRODUCTION, workers=1
     )
@@ -265,7 +265,7 @@ def test_who_switches_it_on(start_service, settings, variables, publisher):
     service = start_service(DEMO | settings | {"env": "otel.env"}, files={"otel.env": variables})
     info = service.get("/v1/graph").json()["data"]["info"]
     assert info["publisher"] is publisher
-    assert service.invoke("x").status == 200  # nobody listens at the default address
+    assert service.invoke("x").status == 200  # nothing listens at the default address
 
 
 def test_refusals_are_retried_and_rejections_are_not(start_service, collector):
@@ -282,7 +282,8 @@ def test_refusals_are_retried_and_rejections_are_not(start_service, collector):
 
 
 def test_a_collector_that_hangs_delays_no_run(start_service, collector):
-    """Runs go on, the queue stays within its bound, and what was left out is told."""
+    """Runs continue, the queue stays within its limit, and the number of dropped spans is
+    reported."""
     collector.gate.clear()
     settings = _exporting(collector, queue_bytes_max=65536, timeout_ms=60000)
     service = start_service(settings, workers=1)
@@ -304,7 +305,7 @@ def test_what_is_queued_leaves_with_the_worker(make_service, collector):
         service.wait_until_gone()
         return collector.service.requests
 
-    # A worker that leaves waits for a second; the collector may need longer now and then.
+    # A worker that exits waits one second; the collector may sometimes need longer.
     wait_until(exported, "a worker takes its runs to the collector when it leaves")
     assert len(collector.wait_for_roots(1)) == 1
 

@@ -36,7 +36,7 @@ def test_upload_and_download(start_service, storage):
     assert record["url"] == f"/v1/files/{record['file_id']}"
     assert record["extracted_text"] is record["direct_url"] is record["direct_url_expires_at"] is None
 
-    for _ in range(4):  # every worker has it
+    for _ in range(4):  # on every worker
         reply = service.get(record["url"])
         assert reply.status == 200 and reply.body == data
     assert reply.header("Content-Type") == "image/png"
@@ -233,7 +233,7 @@ def test_mime_type_comes_from_the_part_else_from_the_name(start_service):
         ("text/html; charset=utf-8", "a.png", "text/html; charset=utf-8"),
         (None, "a.PNG", "image/png"), (None, "notes.md", "text/markdown"),
         (None, "noextension", "application/octet-stream"), ("nonsense", "a.gif", "image/gif"),
-        # A browser would take the last of them.
+        # A browser would use the last of these types.
         ("image/png; x=y, text/html", "a.gif", "image/gif"), ("text/plain,text/html", "a", "application/octet-stream"),
     ):
         record = uploaded(service, b"\x00\x01", filename, content_type)
@@ -368,7 +368,8 @@ def test_a_client_that_waits_to_be_told_to_go_on(start_service):
 
 
 def _memory_folders(master):
-    """Where the nginx of this master keeps files in memory; others may run on the same machine."""
+    """Returns the folders where this master's nginx keeps files in memory; another nginx may be
+    running."""
     found = pathlib.Path("/dev/shm").glob("agent-graph-*/instance")
     return [path.parent for path in found if path.read_text().split()[0] == str(master)]
 
@@ -424,7 +425,7 @@ def test_what_is_being_received_is_bounded_too(start_service, storage):
         connections.append(connection)
     refused = 0
     for connection in connections:
-        # Those that were not refused by now wait for their last bytes.
+        # Uploads that have not been refused wait for their last bytes.
         with contextlib.suppress(OSError):
             connection.send(body[-100:])
         refused += connection.read_reply().status == 503

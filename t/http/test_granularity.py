@@ -1,4 +1,4 @@
-"""What each response_granularity shows, on each of the three ways to run a graph."""
+"""The content of each response_granularity, for each of the three ways to run a graph."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def _request(granularity):
 
 @pytest.fixture
 def echo(start_service):
-    """Two function nodes; the thread has a summary already."""
+    """Two function nodes and a thread with a summary."""
     service = start_service(behaviour("two_steps"))
     state = {"state": {"context_summary": _SUMMARY}}
     assert service.request("PUT", "/v1/threads/t/state", state).status == 200

@@ -35,7 +35,7 @@ def _openai(provider):
 
 @pytest.fixture
 def chain(start_service, gated_provider):
-    """Three nodes, the first of which waits at the provider's gate."""
+    """Three nodes; the first one waits at the provider's gate."""
     settings = {"agent": "chain.json:app", "models": {"default": _openai(gated_provider)}}
     return start_service(settings, files={"chain.json": json.dumps(_CHAIN)})
 
@@ -67,7 +67,7 @@ def test_stop_lets_the_node_finish_and_starts_no_other(chain, gated_provider):
     stopped = _stop(chain, thread_id="t")
     assert stopped["running"] and stopped["success"] and stopped["thread_id"] == "t"
     assert stopped["status"] == "stopped" and stopped["stopped_at"]
-    # Whichever worker is asked.
+    # On any worker.
     for _ in range(4):
         meta = _meta(chain, "t")
         assert meta["is_running"] and meta["is_stopped_requested"]
@@ -83,7 +83,7 @@ def test_stop_lets_the_node_finish_and_starts_no_other(chain, gated_provider):
 
 
 def test_stop_with_cancel_closes_the_providers_connection(chain, gated_provider):
-    """Eight streams on two workers, all stopped over other connections."""
+    """Eight streams on two workers, all stopped through other connections."""
     streams = [chain.stream("x", config={"thread_id": f"t{i}"}) for i in range(8)]
     for stream in streams:
         stream.read_until_event("message")

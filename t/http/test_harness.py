@@ -1,4 +1,4 @@
-"""The harness itself, on an nginx without the module: what the other tests rely on."""
+"""Tests of the harness itself with an nginx without the module."""
 
 import pytest
 

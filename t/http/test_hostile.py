@@ -1,4 +1,4 @@
-"""Clients that are slow, endless or oversized: each is bounded, and nobody else notices."""
+"""Slow, endless and oversized requests: each is limited, and other clients are not affected."""
 
 import json
 import re
@@ -16,7 +16,7 @@ _INVOKE = "/v1/graph/invoke"
 _GUARDED = {"auth": "jwt", "env": "secrets.env"}
 _FILES = {"secrets.env": JWT_ENVIRONMENT}
 
-# The shipped lines for errors that happen before there is a location.
+# The shipped error pages for errors before the location is known.
 _ERROR_PAGES = re.search(
     r" *error_page.*?\n(?= *location / )",
     (environment.ROOT / "conf" / "nginx.conf").read_text(),
@@ -84,7 +84,7 @@ def test_a_reader_that_takes_byte_by_byte_is_cut_off(start_service):
     log = service.directory / "logs" / "outcome.log"
 
     def begun():
-        # An answer that is not there in time is 504; a busy machine may need more than 3 seconds.
+        # An answer that is late is 504; a loaded machine may need more than 3 seconds.
         connection = service.connect(receive_buffer=4096)
         connection.request("POST", _INVOKE, body=invocation("x" * 100_000))
         if connection.read_head().status == 200:
@@ -133,7 +133,7 @@ def test_heads_have_limits_and_their_refusals_a_body(start_service):
 
 
 def _nested(depth):
-    """A body whose innermost bracket is the given number of levels deep."""
+    """Returns a body with brackets nested to the given depth."""
     return '{"messages":[],"x":' + "[" * (depth - 1) + "]" * (depth - 1) + "}"
 
 
@@ -189,7 +189,7 @@ def test_late_bodies_over_http2(start_service):
     service = start_service(DEMO | _GUARDED, files=_FILES, http2=True)
     body = json.dumps(invocation("x" * 300_000)).encode()
     with http2.Http2Connection(service.http2_port) as connection:
-        # In pieces, of two requests at a time.
+        # In pieces, for two requests alternately.
         streams = [connection.request("POST", _INVOKE, bearer(), end=False) for _ in range(2)]
         for start in range(0, len(body), 10_000):
             end = start + 10_000 >= len(body)
@@ -197,7 +197,7 @@ def test_late_bodies_over_http2(start_service):
                 connection.send_data(stream, body[start : start + 10_000], end)
         for stream in streams:
             assert connection.read_reply(stream).status == 200
-        # A stranger is answered before the body; the connection goes on.
+        # An unauthenticated request is answered before its body; the connection stays open.
         stranger = connection.request("POST", _INVOKE, end=False)
         assert connection.read_reply(stranger).status == 403
         known = connection.request("POST", _INVOKE, bearer(), body=b"{}")

@@ -1,4 +1,4 @@
-"""Uploads that want to be a burden: tiny pieces, tricks with boundaries, documents that never end."""
+"""Uploads designed to cause load: tiny pieces, confusing boundaries, documents that never end."""
 
 import random
 import select
@@ -38,7 +38,8 @@ def test_the_largest_file_in_tiny_pieces(start_service):
     headers, body = file_form(data)
     with service.connect() as connection:
         connection.request("POST", _UPLOAD, headers | {"Transfer-Encoding": "chunked"})
-        # Beginning and end byte by byte, in packets that end anywhere; between them what is usual.
+        # The beginning and the end are sent as one-byte chunks in packets with arbitrary ends; the
+        # middle as usual.
         for start, stop, size in ((0, 50_000, 1), (50_000, len(body) - 50_000, 65_521),
                                   (len(body) - 50_000, len(body), 1)):
             wire = _chunks(body[start:stop], size)
@@ -59,7 +60,8 @@ def _readable(connection, patience):
 
 
 def test_a_slow_upload_may_take_longer_than_one_that_says_nothing(start_service):
-    """client_body_timeout is between two pieces: who sends some in time is let finish."""
+    """client_body_timeout limits the time between two pieces: an upload that keeps sending may
+    finish."""
     service = start_service(_ECHO, workers=1, location="client_body_timeout 10s;")
     data = random.Random(4).randbytes(25 * _MEGABYTE)
     headers, body = file_form(data)
@@ -70,12 +72,12 @@ def test_a_slow_upload_may_take_longer_than_one_that_says_nothing(start_service)
         sent = 1000
         idle.request("POST", _UPLOAD, head)
         idle.send(body[:1000])
-        # Longer than the time between two pieces may be, and the others are served meanwhile.
+        # Longer than the time allowed between two pieces; other requests are served meanwhile.
         while not _readable(idle, patience=0.1):
             slow.send(body[sent : sent + 10_000])
             sent += 10_000
             assert service.get("/ping").status == 200
-        # nginx ends it without an answer, as it does with every body that stops coming.
+        # nginx ends it without an answer, as it does with every body that stalls.
         assert idle.is_closed_by_server()
         wait_until(lambda: len(_spools(service)) == 1, "what came of it is gone")
         slow.send(body[sent:])
@@ -99,7 +101,7 @@ def test_two_hundred_uploads_at_once_take_bounded_memory(start_service):
         connection.request("POST", _UPLOAD, headers | {"Content-Length": str(len(body))})
         connection.send(body[:-100])
         connections.append(connection)
-    # All but what may be on its way.
+    # All except data that may be in flight.
     wait_until(lambda: _spooled(service) > count * (_MEGABYTE - 256 * 1024), "all have arrived", 300)
     grown = processes.resident_bytes(worker.pid) - before
     assert service.get("/ping").status == 200
@@ -180,7 +182,7 @@ def test_documents_that_never_end_harm_nobody(start_service):
     headers, body = file_form(documents.endless_pdf(), "a.pdf", "application/pdf")
     with service.connect() as connection:
         connection.request("POST", _UPLOAD, headers, body)
-        # The other reader of documents is free, and nothing else waits for one.
+        # The other document reader is free, and requests without documents do not wait.
         record = uploaded(service, documents.pdf(), "b.pdf", "application/pdf")
         assert record["extracted_text"] == documents.TEXT
         assert uploaded(service, b"x", "c.png", "image/png")

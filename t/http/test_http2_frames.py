@@ -1,5 +1,5 @@
-"""Illegal sequences of HTTP/2 frames against a location of ours: nginx ends the connection or the
-stream exactly as it does for a location of its own, and goes on serving others."""
+"""Illegal sequences of HTTP/2 frames in one of our locations: nginx ends the connection or stream
+exactly as in a location without the module, and keeps serving other requests."""
 
 import contextlib
 import socket
@@ -14,7 +14,7 @@ from harness.service import invocation
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _PRIORITY, _RST, _SETTINGS, _PUSH, _PING, _GOAWAY, _WINDOW, _CONTINUATION = range(10)
 _END_STREAM, _END_HEADERS, _PADDED = 0x1, 0x4, 0x8
-# One sequence waits for more until nginx gives it up.
+# One sequence leaves the request incomplete until nginx times out.
 _STOCK = "        client_header_timeout 3s; location /stock/ { client_max_body_size 26m; proxy_pass http://127.0.0.1:1; }"
 
 
@@ -24,7 +24,7 @@ def _frame(kind, flags=0, stream=0, payload=b"", length=None):
 
 
 def _head(*extra, leave_out=()):
-    """A function of the target's path that gives the encoded header block."""
+    """Returns a function that encodes the header block for a target path."""
 
     def encode(target):
         fields = [(":method", "POST"), (":scheme", "http"), (":path", target), (":authority", "a")]
@@ -35,7 +35,7 @@ def _head(*extra, leave_out=()):
 
 
 def _open(flags=_END_HEADERS, stream=1, head=None):
-    """A function of the path: a HEADERS frame that begins a request."""
+    """Returns a function that makes the HEADERS frame of a request for a target path."""
     block = head or _head()
     return lambda target: _frame(_HEADERS, flags, stream, block(target))
 
@@ -46,7 +46,7 @@ def _raw(data):
 
 _BODY = b'{"messages":[{"role":"user","content":"x"}]}'
 
-# What follows the preface and the client's SETTINGS.
+# Frames that follow the preface and the client's SETTINGS.
 _SEQUENCES = {
     "data on no stream": [_raw(_frame(_DATA, 0, 0, b"x"))],
     "data on an idle stream": [_raw(_frame(_DATA, 0, 5, b"x"))],
@@ -92,7 +92,7 @@ _SEQUENCES = {
 
 
 def _frames(connection):
-    """The frames the server sends until it closes, each as it comes: (kind, flags, stream, payload)."""
+    """Yields the server's frames until it closes, as (kind, flags, stream, payload)."""
     received = b""
     while True:
         while len(received) >= 9 and len(received) >= 9 + int.from_bytes(received[:3]):
@@ -109,7 +109,8 @@ def _frames(connection):
 
 
 def _verdict(kind, stream, payload):
-    """What the server says of the connection or a stream; None for all else, answers included."""
+    """Returns the error for the connection or a stream; None for other frames, including
+    answers."""
     if kind == _GOAWAY:
         return "goaway", struct.unpack(">I", payload[4:8])[0]
     if kind == _RST:
@@ -118,8 +119,8 @@ def _verdict(kind, stream, payload):
 
 
 def _play(port, sequence, target):
-    """What the server says until it says goodbye, closes, or has answered a ping behind the sequence
-    and another: a client that closes its side at once may do so before the server has written."""
+    """Returns the server's errors until it sends GOAWAY, closes, or has answered two pings that
+    follow the sequence: if the client closed at once, the server might not have written yet."""
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.settimeout(environment.PATIENCE)
         verdicts = []
@@ -148,7 +149,7 @@ def test_illegal_frames_are_answered_as_by_nginx_alone(start_service):
         for name, steps in _SEQUENCES.items()
     }
     assert {name: pair for name, pair in verdicts.items() if pair[0] != pair[1]} == {}
-    # Most are faults that nginx names.
+    # Most sequences cause an error that nginx reports.
     assert sum(pair[0] not in ([], [("goaway", 0)]) for pair in verdicts.values()) > 20
     reply = http2.fetch(service.http2_port, "POST", "/v1/graph/invoke", body=invocation("x"))
     assert reply.status == 200

@@ -1,4 +1,4 @@
-"""What threads and messages are called: id generators and names of threads."""
+"""Names and ids of threads and messages: id generators and generated names."""
 
 import re
 
@@ -85,7 +85,7 @@ def test_random_names(start_service):
     service = start_service(DEMO | {"thread_name_generator": "random"})
     first = _data(service.invoke("hello", config={"thread_id": "t"}))["meta"]
     assert _RANDOM.fullmatch(first["thread_name"])
-    for _ in range(3):  # it stays, on either worker
+    for _ in range(3):  # it stays the same on either worker
         again = _data(service.invoke("hello", config={"thread_id": "t"}))["meta"]
         assert again["thread_name"] == first["thread_name"] and not again["is_new_thread"]
     record = _data(service.get("/v1/threads/t"))["thread_data"]

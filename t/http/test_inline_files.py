@@ -1,4 +1,4 @@
-"""Files within messages: what is too large for a message is stored as an upload would be."""
+"""Files inside messages: a file that is too large for a message is stored like an upload."""
 
 import base64
 import json
@@ -31,13 +31,13 @@ def _with(block, thread_id="t"):
 
 
 def _beginning_with(body):
-    """The same messages, put before another one."""
+    """Returns a request with the same messages in the initial state, before another message."""
     return {"messages": [user("hi")], "initial_state": {"context": body["messages"]},
             "config": body["config"]}
 
 
 def _kept(service, thread_id="t", headers=()):
-    """The image of the latest message with one."""
+    """Returns the image of the latest message that has one."""
     reply = service.get(f"/v1/threads/{thread_id}/messages", headers=headers)
     images = [block["media"] for message in reply.json()["data"]["messages"]
               for block in message["content"] if block["type"] == "image"]
@@ -92,7 +92,7 @@ def test_the_rules_of_uploads_hold(start_service):
     assert service.post("/v1/graph/invoke", _with(_image(_LARGE))).status == 415
     service = start_service(_ECHO | {"media": {"max_size_mb": 4}})
     assert service.post("/v1/graph/invoke", _with(_image(_LARGE))).status == 413
-    # Nobody could read what nobody owns.
+    # Without an owner, nobody could read the file.
     service = start_service(_ECHO | {"media": {"require_owner": True}})
     assert service.post("/v1/graph/invoke", _with(_image(_LARGE))).status == 422
 
@@ -128,7 +128,7 @@ def test_a_model_is_shown_the_image(start_service, start_mock_provider):
 
 
 def test_a_frame_has_room_for_as_much_as_a_body(start_service):
-    """10 MiB by default, on a socket as over HTTP; with a file within, nearly all of it."""
+    """The limit is 10 MiB by default, on a socket and over HTTP; a file may be nearly all of it."""
     service = start_service(_ECHO)
     most = 10 << 20
     image = random.Random(2).randbytes((most - 1000) // 4 * 3)

@@ -1,4 +1,4 @@
-"""Runs that pause and go on, in both forms of a graph, on every way to run one."""
+"""Runs that pause and resume, in both forms of a graph, with every way to run one."""
 
 import json
 
@@ -26,7 +26,7 @@ _DOCUMENT = {
 
 @pytest.fixture(params=["compiled", "declarative"])
 def serve(request, start_service):
-    """serve("before") or serve("after"): two steps with a pause in between, in either form."""
+    """serve("before") or serve("after"): two steps with a pause in between, in both forms."""
 
     def start(kind):
         if request.param == "declarative":

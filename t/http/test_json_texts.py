@@ -1,4 +1,4 @@
-"""Every body of a request is JSON as RFC 8259 has it, no more and no less."""
+"""Every request body must be JSON exactly as RFC 8259 defines it."""
 
 import json
 import re
@@ -15,7 +15,7 @@ _JSON = {"Content-Type": "application/json"}
 
 @pytest.fixture
 def service(start_service):
-    """One worker: it alone has read everything and is the one that is there afterwards."""
+    """One worker: it parses everything and must be the same process at the end."""
     service = start_service(behaviour("echo"), workers=1)
     (worker,) = service.workers()
     yield service
@@ -33,7 +33,7 @@ def _message_with(text, message_id):
 
 
 def _told(reply):
-    """What a refusal says is wrong with the body as a whole."""
+    """Returns the refusal's message about the whole body; None if the problem is elsewhere."""
     assert reply.status == 422, reply.text
     (detail, *_) = reply.json()["error"]["details"]
     return detail["msg"] if detail["loc"] == ["body"] else None
@@ -68,7 +68,7 @@ def test_invalid_texts_are_refused_wherever_they_are(service):
         ):
             reply = service.post(route, body, headers=_JSON)
             assert _is_no_json(reply), (name, reply.text)
-    # Nothing of them was done.
+    # None of them had an effect.
     assert service.get("/v1/threads/t").status == 404
     assert service.get("/v1/threads").json()["data"]["threads"] == []
 
@@ -88,7 +88,7 @@ def test_open_texts_are_read_or_refused(service):
         ):
             reply = service.post(route, body, headers=_JSON)
             assert reply.status in (200, 422), (name, reply.text)
-            reply.json()  # and what is said about it is JSON, too
+            reply.json()  # and the error message is valid JSON, too
     for name, text in OPEN_BODIES.items():
         for route in (_INVOKE, _MESSAGES):
             reply = service.post(route, text, headers=_JSON)
@@ -96,7 +96,7 @@ def test_open_texts_are_read_or_refused(service):
 
 
 def test_what_was_read_can_be_read_again(service):
-    """A value that was let in is never what an answer cannot hold."""
+    """A value that was accepted can always be returned in an answer."""
     kept = []
     for name, text in OPEN.items():
         if service.post(_MESSAGES, _message_with(text, name), headers=_JSON).status == 200:

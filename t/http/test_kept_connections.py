@@ -1,5 +1,5 @@
-"""Peers that reset the connections which the service keeps: how often a request is sent then. Some of
-them cost money, and none is sent more often than its configuration says."""
+"""Peers that reset kept connections: how often each request is sent. Some requests cost money, and
+none may be sent more often than its configuration allows."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +12,7 @@ from harness.tool_graph import asks, tool_graph
 from harness.uploads import upload
 from harness.waiting import wait_until
 
-_ONE_THREAD = {"workers": 1, "service_options": "threads=1"}  # so that there is one pool
+_ONE_THREAD = {"workers": 1, "service_options": "threads=1"}  # so that there is only one pool
 _COMPLETION = {
     "choices": [{"index": 0, "message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}]
 }
@@ -47,7 +47,7 @@ def _at_once(count, call):
 
 
 def _sends(peer, resets, call):
-    """How many requests `call` costs when the peer resets connections, and what it returns."""
+    """Returns how many requests `call` causes when the peer resets connections, and its result."""
     before = len(peer.requests)
     peer.resets = resets
     result = call()
@@ -137,7 +137,7 @@ def test_an_upload_to_a_bucket(start_service, start_peer):
     service.error_log.allow(r"the file storage failed")
     assert upload(service, b"x" * 100_000).status == 200
     objects = len(peer.requests)
-    # Each object is one request; of the first, one more is needed, and all go on new connections.
+    # Each object is one request; the first one may be repeated, and all use new connections.
     sends, reply = _sends(peer, "kept", lambda: upload(service, b"x" * 100_000))
     assert reply.status == 200 and sends <= 2 * objects
     sends, reply = _sends(peer, "all", lambda: upload(service, b"x" * 100_000))

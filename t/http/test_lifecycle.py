@@ -1,4 +1,4 @@
-"""Start, reload, quit, upgrade and death of nginx's processes while an agent serves."""
+"""Start, reload, quit, upgrade and death of nginx's processes while an agent is serving."""
 
 import threading
 
@@ -105,7 +105,7 @@ def test_broken_service_is_refused_with_one_line(start_service, settings, words)
 
 def test_missing_environment_fails_the_test_of_the_configuration(make_service):
     service = make_service(_DEMO)
-    service.error_log.allow(r"\[emerg\]")  # newer nginx also writes it there
+    service.error_log.allow(r"\[emerg\]")  # newer versions of nginx also log it there
     accepted, printed = service.test_configuration(extra_environment={"MODE": "staging"})
     assert not accepted and "MODE" in printed
     accepted, printed = service.test_configuration(extra_environment={"MODE": "production"})
@@ -169,7 +169,7 @@ def test_term_ends_at_once_with_streams_in_flight(start_service, gated_provider)
 
 
 def test_killed_worker_cuts_only_its_own_streams(start_service, gated_provider):
-    # With reuseport the kernel spreads connections over both workers.
+    # With reuseport the kernel distributes connections over both workers.
     service = start_service(_settings(gated_provider), listen="reuseport")
     gated_provider.open_gate()
     thread = _thread_of(service.invoke("before"))
@@ -233,7 +233,7 @@ def test_run_of_a_killed_worker_is_not_running(start_service, gated_provider):
     stream = service.stream("hello", config={"thread_id": "t"})
     gated_provider.wait_for_waiting(1)
     assert _execution_meta(service, "t")["is_running"] is True
-    for worker in service.workers():  # one of them has the run
+    for worker in service.workers():  # one of them executes the run
         service.kill_worker(worker.pid)
     wait_until(lambda: not _execution_meta(service, "t")["is_running"], "the run counts as ended")
     meta = _execution_meta(service, "t")
@@ -247,7 +247,8 @@ def test_run_of_a_killed_worker_is_not_running(start_service, gated_provider):
 
 
 def _invoke_on_each_worker(service, thread):
-    """Second turns until every worker has served one; what each said about the thread."""
+    """Runs second turns until every worker has served one; returns each worker's view of the
+    thread."""
     wanted = {str(worker.pid) for worker in service.workers()}
     said = {}
 
@@ -295,7 +296,7 @@ def test_client_abort_stops_the_model_call(start_service, gated_provider):
 
 @pytest.fixture
 def held_service():
-    """Answers once its `go_on` is set."""
+    """A service that answers only after its `go_on` is set."""
     go_on = threading.Event()
     service = HttpService(lambda *_: go_on.wait() and (200, "text/plain", "ok"))
     service.go_on = go_on
@@ -333,7 +334,7 @@ def test_a_post_action_and_the_run_of_a_client_that_left_are_apart(
         statuses = log.read_text().split() if log.exists() else []
         return len(statuses) == len(held_service.requests) and statuses
 
-    # The requests after it have one, too.
+    # All other requests have a post_action, too.
     assert set(wait_until(logged, "all are logged")) == {"200"}
 
 
@@ -358,14 +359,14 @@ def test_reloads_leak_neither_descriptors_nor_processes(start_service):
         titles = [process.title for process in service.processes()]
         return sorted(name for title in titles for name in set(programs) if name in title)
 
-    # Nothing of the start has to end: all that the master will ever have open is open.
+    # The start is complete: the master has opened all descriptors that it will ever have.
     wait_until(lambda: running() == sorted(programs), "every process runs")
     descriptors = processes.descriptors(service.master_pid)
     for _ in range(6):
         service.reload()
         _thread_of(service.invoke("hello"))
     wait_until(lambda: running() == sorted(programs), "the old processes have gone")
-    # It closes a child's channel some time after the child has gone.
+    # It closes a child's channel some time after the child's exit.
     wait_until(
         lambda: processes.descriptors(service.master_pid) == descriptors,
         f"the master has {descriptors} descriptors, as before",

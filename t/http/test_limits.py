@@ -1,4 +1,4 @@
-"""What happens at the bounds: runs, queue, buffered bytes, body sizes, and nginx's own limits."""
+"""Behaviour at the limits: runs, queue, buffered bytes, body sizes, and nginx's own limits."""
 
 import json
 import os
@@ -86,7 +86,7 @@ def test_replies_that_nobody_reads_are_bounded(start_service):
     for _ in range(3):
         messages = {"messages": [user("x" * 900_000)]}
         assert service.post("/v1/threads/t/messages", messages).status == 200
-    # The list itself is larger than the bound; what is bounded is what begins after it.
+    # The list itself is larger than the limit, but the limit applies to requests that begin later.
     reader = service.connect(receive_buffer=4096)
     reader.request("GET", "/v1/threads/t/messages")
     assert reader.read_head().status == 200
@@ -102,7 +102,7 @@ def _chunked(body, size=16 * 1024):
     return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
 
 
-@pytest.mark.parametrize("auth", [None, "jwt"])  # which reads the body after its head
+@pytest.mark.parametrize("auth", [None, "jwt"])  # reads the body after authentication
 def test_a_location_may_take_larger_bodies(start_service, auth):
     settings = DEMO | {"auth": auth, "limits": {"json_bytes_max": 100_000}}
     service = start_service(
@@ -134,7 +134,7 @@ def test_413_of_nginx_is_ours(start_service, prefix):
         service.post(_INVOKE, _chunked(body), headers={"Transfer-Encoding": "chunked"}),
         413, "REQUEST_TOO_LARGE",
     )
-    # Crossing the limit long after the head.
+    # The limit is exceeded long after the request head.
     with service.connect() as connection:
         head = http1.request_bytes(
             "POST", service.prefix + _INVOKE, {"Transfer-Encoding": "chunked"}, b""

@@ -1,4 +1,5 @@
-"""WS /v1/graph/live against a real nginx, with the demo model: conversations, and who may hold one."""
+"""WS /v1/graph/live against a real nginx with the demo model: conversations, and permission to hold
+one."""
 
 import json
 
@@ -63,7 +64,7 @@ def test_text_and_tools(start_service):
     assert client.sound == b""
     messages = wait_for_messages(service, "tools", 4)
     assert [m["role"] for m in messages] == ["user", "assistant", "tool", "assistant"]
-    assert "modality" not in messages[-1]["metadata"]  # it was not spoken
+    assert "modality" not in messages[-1]["metadata"]  # it was typed
     client.send_json({"type": "close"})
     client.read_to_end()
     run = service.get("/v1/observability/tools").json()["data"]["run"]
@@ -94,7 +95,7 @@ def test_agents_hand_over(start_service):
 def test_barge_in(start_service):
     service = start_service(LIVE)
     client = LiveClient(service.port).start(thread_id="barge")
-    story = "a long story with very many words " * 50  # a minute, of which little will be heard
+    story = "a long story with very many words " * 50  # a minute of speech, mostly unplayed
     client.type(story)
     for _ in range(4):
         client.read_to("output_transcript")

@@ -1,9 +1,10 @@
-"""A client that says itself when it speaks: the model is silent until it has finished."""
+"""A client that marks the beginning and end of its speech: the model does not answer before the
+end."""
 
 import pytest
 from harness.live import LIVE, PIECE, LiveClient, silence, speech, transcript, types
 
-# With detection on, each of the pauses would end an utterance.
+# With detection enabled, each of the pauses would end an utterance.
 _TWO_SENTENCES = (speech(0.5) + silence(1.0)) * 2
 
 
@@ -60,7 +61,7 @@ def test_a_close_does_not_wait_for_the_answer_to_nothing(start_service, live_pro
     connection.receive_type("input_audio_buffer.clear")
     if ended:
         client.send_json({"type": "activity_end"})
-    client.socket.settimeout(15)  # one that waits for an answer says nothing for 20 seconds
+    client.socket.settimeout(15)  # a client that waits for an answer gets no frame for 20 seconds
     client.send_json({"type": "close"})
     assert client.read_to_end() == []
     assert client.closed_with == 1000

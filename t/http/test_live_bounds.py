@@ -1,4 +1,4 @@
-"""Bounds of what a client may send into a live session: a frame's size, and how many may wait."""
+"""Limits of a client's frames in a live session: their size and how many may wait."""
 
 import json
 
@@ -13,7 +13,7 @@ _QUEUE = 1000
 
 
 def _text_frame(size):
-    """A frame of exactly that many bytes, and its text."""
+    """Returns a frame of exactly `size` bytes, and its text."""
     text = "x" * (size - len(json.dumps({"type": "text", "text": ""})))
     return json.dumps({"type": "text", "text": text}), text
 
@@ -42,7 +42,7 @@ def test_a_mebibyte_passes_and_not_a_byte_more(start_service, live_provider, pie
 def test_frames_of_every_size_wait(start_service, live_provider, count, size):
     """The provider accepts the session only after all of them have been read."""
     service = start_service(live_provider.settings(), workers=1)
-    # Made before: the provider may not keep the session waiting for long.
+    # Created first, because the provider must not delay the session for long.
     pieces = [index.to_bytes(2, "little") * (size // 2) for index in range(count)]
     flood = b"".join(frame(BINARY, piece) for piece in pieces) + frame(PING, "read")
     client = LiveClient(service.port).start()

@@ -1,4 +1,4 @@
-"""What a live session and its provider tell each other, with a provider that the test plays."""
+"""Messages between a live session and its provider, which the test controls."""
 
 import base64
 
@@ -186,7 +186,7 @@ def test_a_storm_of_closes_ends_the_session(start_service, live_provider):
 
 
 def test_an_interruption_of_the_provider(start_service, live_provider):
-    # Neither kernel buffer grows: sound that the client does not read stays in the session.
+    # The kernel's buffers stay small, so audio that the client does not read stays in the session.
     service = start_service(live_provider.settings(), listen="sndbuf=65536")
     client = LiveClient(service.port, receive_buffer=16384).start(thread_id="int")
     connection = live_provider.accept()
@@ -195,7 +195,7 @@ def test_an_interruption_of_the_provider(start_service, live_provider):
         connection.say(word, b"\0" * 2 * OUTPUT_RATE * 20)
     client.read_to("output_transcript")
     connection.send({"serverContent": {"interrupted": True}})
-    # A client that read on could have all the sound before the interruption arrives.
+    # A client that kept reading could have all the audio before the interruption arrives.
     (heard,) = wait_for_messages(service, "int", 1)
     assert text_of(heard) == "one"
     client.read_to("interrupted")
@@ -220,7 +220,7 @@ def test_a_secure_provider(directory, make_service, live_provider, start_nginx):
     connection.say("secret")
     connection.complete_turn()
     assert transcript(client.read_turn()) == "secret"
-    # Who does not know the certificate says nothing to that server.
+    # With an unknown certificate, nothing is sent to the server.
     distrusting = make_service(settings)
     distrusting.start()
     refused = LiveClient(distrusting.port).start()
@@ -245,7 +245,7 @@ def test_a_spoken_turn_with_openai(start_service, live_provider):
     assert session["audio"]["input"]["turn_detection"]["silence_duration_ms"] == 500
     client.say(speech(0.1))
     sent = connection.receive_type("input_audio_buffer.append")
-    assert len(base64.b64decode(sent["audio"])) == OUTPUT_RATE // 10 * 2  # it wants 24 kHz
+    assert len(base64.b64decode(sent["audio"])) == OUTPUT_RATE // 10 * 2  # it needs 24 kHz
     for kind in ("speech_started", "speech_stopped", "committed"):
         connection.send({"type": f"input_audio_buffer.{kind}", "item_id": "i1"})
     connection.send({"type": "response.created", "response": {"id": "r1"}})
@@ -257,7 +257,7 @@ def test_a_spoken_turn_with_openai(start_service, live_provider):
         connection.send({"type": "response.output_audio.delta", "delta": sound} | piece)
     while transcript(client.events) != "".join(words):
         client.read_event()
-    # The words of the user come late, and he speaks again.
+    # The user's transcript arrives late, and the user speaks again.
     said = {"item_id": "i1", "transcript": "Tell me"}
     connection.send({"type": "conversation.item.input_audio_transcription.completed"} | said)
     connection.send({"type": "input_audio_buffer.speech_started"})

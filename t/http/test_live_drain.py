@@ -1,4 +1,5 @@
-"""A live session after its client has ended it or has gone: what is still waited for, and how long."""
+"""A live session after its client has closed it or has disconnected: what it still waits for, and
+how long."""
 
 import pytest
 
@@ -33,8 +34,8 @@ def test_a_client_that_breaks_off_leaves_the_answer_in_the_thread(
 
 
 def test_the_end_waits_for_half_a_minute(start_service, live_provider):
-    """No answer comes. Two sockets tell how long that is waited for: one is pinged after each 12
-    silent seconds, which happens before the session is over, one after 60, which does not."""
+    """No answer comes. Two sockets show how long the session waits: one is pinged after 12 silent
+    seconds, which happens before the session ends; the other after 60, which does not."""
     waiting = []
     for seconds in (12, 60):
         service = start_service(

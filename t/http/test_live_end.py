@@ -78,7 +78,7 @@ def test_a_session_that_begins_on_a_leaving_worker_is_sent_on_at_once(start_serv
 
 @pytest.mark.parametrize("told", [{}, {"resumption_handle": "h"}])
 def test_a_killed_worker_costs_a_gap(start_service, live_provider, told):
-    """The client comes back with its thread, and with the handle if it kept that."""
+    """The client reconnects with its thread and, if it kept one, with the handle."""
     service = start_service(live_provider.settings(), workers=1)
     client, connection = begin_session(service, live_provider, thread_id="killed")
     connection.give_handle("h")
@@ -198,6 +198,6 @@ def test_how_long_sound_stays_in_the_service(start_service, live_provider):
 
     converse()
     wait_until(lambda: ways()[0] == {"upstream": 1, "downstream": 1}, "both ways are counted")
-    # A frame may take less than the microsecond that is counted in.
+    # A frame may take less than the microsecond in which times are counted.
     wait_until(lambda: converse() and min(ways()[1].values()) > 0, "both ways take time")
     assert set(ways()[1]) == {"upstream", "downstream"}

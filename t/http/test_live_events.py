@@ -1,4 +1,4 @@
-"""What a realtime provider says, as the client of a live session gets it."""
+"""Messages of a realtime provider, as the client of a live session receives them."""
 
 import array
 
@@ -17,7 +17,7 @@ from harness.voice import loudness, seconds
 
 
 def _pitch(pcm, rate):
-    """Half periods a second."""
+    """Returns the number of half periods per second."""
     samples = array.array("h", pcm)
     changes = sum((a < 0) != (b < 0) for a, b in zip(samples, samples[1:]))
     return changes * rate / len(samples)
@@ -44,12 +44,12 @@ def test_the_time_that_a_connection_has_left(start_service, live_provider, told,
     assert client.read_event() == {"type": "go_away", "time_left": shown}
 
 
-# OpenAI's words
+# OpenAI's protocol
 
 
 @pytest.fixture
 def spoken_with(start_service, live_provider):
-    """A service, and both ends of a session on thread t."""
+    """A service and both ends of a session on thread t."""
     service = start_service(live_provider.openai_settings())
     client = LiveClient(service.port).start(thread_id="t")
     connection = live_provider.accept()
@@ -73,7 +73,7 @@ def test_an_error_without_a_code(spoken_with):
         (["It is", " fif"], "It is fifteen degrees.", "It is fifteen degrees."),
         ([], "It is fifteen degrees.", "It is fifteen degrees."),
         (["It is fifteen degrees."], "It is fifteen degrees.", "It is fifteen degrees."),
-        # What was shown cannot be taken back, and is not said twice.
+        # Text that was sent cannot be taken back and is not repeated.
         (["It is fifty", " degrees."], "It is fifteen degrees.", "It is fifty degrees."),
         (["It is fifteen degrees."], "", "It is fifteen degrees."),
     ],

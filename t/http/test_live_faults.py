@@ -1,5 +1,5 @@
-"""Why the event loop itself ends a live session, of which a fatal event tells, and what it drops
-instead of ending it."""
+"""Reasons for which the event loop itself ends a live session, reported by a fatal event, and data
+that it drops instead."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from harness.waiting import wait_until
 from harness.websocket import BINARY, CONTINUATION, PING, PONG, TEXT, frame
 
 _ROOM = 1024 * 1024
-_MUCH = 100_000  # more than may have become free since the worker had no room
+_MUCH = 100_000  # more than the worker may have freed since it had no room
 
 
 def _drops(service):
@@ -16,8 +16,8 @@ def _drops(service):
 
 
 class _FullWorker:
-    """A worker without room, because of a client that does not read what its model says, and a
-    session there that `client` and `connection` hold. `newcomer` has not begun one yet."""
+    """A worker without room, because one client does not read its model's output. `client` and
+    `connection` are both ends of another session on it; `newcomer` has not begun a session yet."""
 
     def __init__(self, service, live_provider):
         self.service = service
@@ -34,7 +34,7 @@ class _FullWorker:
         return _drops(self.service)["downstream"] >= 5
 
     def free(self):
-        """Returns when what was said is read."""
+        """Reads the pending output; returns when the worker has room."""
         self._talkative.complete_turn()
         self._deaf.read_turn()
         wait_until(lambda: self.service.invoke("x" * (_ROOM // 2)).status == 422, "there is room")
@@ -58,7 +58,7 @@ def test_sound_that_has_no_room_is_lost_and_the_session_goes_on(full_worker):
     client, connection = full_worker.client, full_worker.connection
     client.send(frame(BINARY, b"\1" * _MUCH))
     full_worker.wait_for_lost(1)
-    # The answer to the ping tells that what came before it was read.
+    # The answer to the ping shows that everything before it has been read.
     client.send(frame(BINARY, b"\1" * _MUCH, final=False) + frame(PING, "read"))
     assert client.read_frame().opcode == PONG
     client.send(frame(CONTINUATION, b"\1" * 2))
@@ -71,7 +71,7 @@ def test_sound_that_has_no_room_is_lost_and_the_session_goes_on(full_worker):
     connection.say("yes")
     connection.complete_turn()
     assert transcript(client.read_turn()) == "yes"
-    assert not full_worker.service.error_log.lines("was dropped")  # nothing was too large
+    assert not full_worker.service.error_log.lines("was dropped")  # no message was too large
 
 
 def _ended_for_want_of_room(client):

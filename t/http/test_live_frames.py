@@ -1,4 +1,4 @@
-"""What a client sends into a live session: the first frame and those after it."""
+"""A client's frames in a live session: the first one and later ones."""
 
 import json
 
@@ -95,7 +95,7 @@ def test_a_text_of_a_mebibyte_is_answered(start_service):
 def test_the_oldest_sound_goes_when_the_provider_stalls(start_service, live_provider):
     status = "location = /status.json { agent_graph_status format=json; }"
     service = start_service(live_provider.settings(), workers=1, server=status)
-    # Made before: the provider may not keep the session waiting for long.
+    # Created first, because the provider must not delay the session for long.
     flood = b"".join(frame(BINARY, i.to_bytes(2, "little") * 1600) for i in range(1001))
     client = LiveClient(service.port).start()
     connection = live_provider.accept()

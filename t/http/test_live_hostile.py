@@ -1,4 +1,4 @@
-"""Live sessions with providers and clients that misbehave, and with a state that hangs."""
+"""Live sessions with faulty providers and clients, and with a state service that hangs."""
 
 import contextlib
 
@@ -13,7 +13,7 @@ _MIB = 1024 * 1024
 
 def test_broken_utf8_reaches_no_client(start_service, live_provider):
     client, connection = begin_session(start_service(live_provider.settings()), live_provider)
-    # Only messages of text are checked on their way; this provider sends binary ones, too.
+    # UTF-8 is checked only in text messages; this provider also sends binary ones.
     said = b'{"serverContent":{"outputTranscription":{"text":"a\xff\xc3b"}}}'
     connection.send_bytes(said)
     assert "a" in client.read_event()["text"]
@@ -26,7 +26,7 @@ def test_broken_utf8_reaches_no_client(start_service, live_provider):
 def test_a_message_beyond_the_bound_costs_the_connection(start_service, live_provider):
     service = start_service(live_provider.settings())
     client, connection = begin_session(service, live_provider)
-    with contextlib.suppress(websockets.ConnectionClosed):  # maybe before all of it was sent
+    with contextlib.suppress(websockets.ConnectionClosed):  # possibly before all of it was sent
         connection.hear("x" * 5 * _MIB)
     following = live_provider.accept()
     following.accept_setup()
@@ -64,7 +64,8 @@ def test_what_cannot_be_kept_does_not_pile_up(start_service, live_provider):
     helper = service.cache_manager()
     processes.freeze(helper.pid)
     try:
-        # One after the other: of what comes faster than the provider takes it the oldest is dropped.
+        # Sent one by one, because the oldest is dropped if they come faster than the provider
+        # reads.
         for _ in range(8):
             client.type("x" * (_MIB - 100))
             assert "x" in str(connection.receive())

@@ -1,4 +1,4 @@
-"""The first frame of a live session: each of its fields, and the values that cannot be used."""
+"""The first frame of a live session: each of its fields, and invalid values."""
 
 import uuid
 
@@ -91,7 +91,7 @@ def test_gemini_is_told_how_speech_is_found(start_service, live_provider):
     }
 
 
-# It has one threshold, for the beginning.
+# OpenAI has only one threshold, for the beginning of speech.
 @pytest.mark.parametrize("sensitivity, threshold", [("high", 0.3), ("START_SENSITIVITY_LOW", 0.7)])
 def test_openai_is_told_how_speech_is_found(start_service, live_provider, sensitivity, threshold):
     service = start_service(live_provider.openai_settings())

@@ -1,4 +1,4 @@
-"""Turns of a live session with OpenAI, whose part the test plays."""
+"""Turns of a live session with OpenAI, which the test simulates."""
 
 import base64
 import json
@@ -17,7 +17,7 @@ def service(start_service, live_provider):
 
 @pytest.fixture
 def session(service, live_provider):
-    """A client, and the provider's end of its session, on thread t."""
+    """Returns a client and the provider's end of its session, on thread t."""
     client = LiveClient(service.port).start(thread_id="t")
     connection = live_provider.accept()
     connection.accept_session()
@@ -74,7 +74,7 @@ def test_a_result_that_comes_into_another_answer_is_spoken_of(session):
     connection.receive_type("response.create")
     _begin(connection, "r1")
     _end(connection, "r1", _call("calculator", expression="1+1"))
-    _begin(connection, "r2")  # the provider's own, to what the user says meanwhile
+    _begin(connection, "r2")  # the provider's own response to speech that came meanwhile
     connection.receive_type("response.create")
     _refuse(connection)
     _say(connection, "r2", "One moment.")
@@ -163,7 +163,7 @@ def test_late_words_stand_before_the_call_that_they_asked_for(session, service):
 
 
 def _utter(connection, *item_ids):
-    """The user says something, once for each item."""
+    """The user speaks once for each item."""
     for item_id in item_ids:
         for kind in ("speech_started", "speech_stopped", "committed"):
             connection.send({"type": f"input_audio_buffer.{kind}", "item_id": item_id})

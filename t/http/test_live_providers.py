@@ -1,4 +1,4 @@
-"""Live sessions with the realtime servers of a third party's mock: OpenAI and Gemini."""
+"""Live sessions with the realtime servers of a third-party mock: OpenAI and Gemini."""
 
 import base64
 

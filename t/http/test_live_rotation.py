@@ -1,4 +1,4 @@
-"""Live sessions whose provider goes away: with a warning, without one, and without a word."""
+"""Live sessions whose provider disconnects: with a warning, without one, and silently."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def test_the_next_connection_is_there_before_the_turn_ends(service, live_provide
     client.read_to("output_transcript")
     connection.send({"goAway": {"timeLeft": "50s"}})
     assert client.read_to("go_away")[-1]["time_left"] == "50s"
-    following = live_provider.accept()  # while the old one goes on
+    following = live_provider.accept()  # while the old one is still open
     client.type("one more thing")
     connection.receive_until("clientContent")
     connection.send({"serverContent": {"interrupted": True}})
@@ -30,7 +30,7 @@ def test_the_next_connection_is_there_before_the_turn_ends(service, live_provide
     connection.say(" done")
     connection.complete_turn()
     client.read_turn()
-    # The old connection ends, and then the new one says what it continues.
+    # The old connection ends, and then the new one sends the handle from which it continues.
     connection.receive_until_end()
     assert following.accept_setup()["sessionResumption"] == {"handle": "h2"}
     following.say("here")
@@ -119,7 +119,8 @@ def test_a_prepared_connection_that_fails_harms_nobody(service, live_provider):
 
 
 def test_a_handle_that_is_refused_once_more(service, live_provider):
-    """The provider still counts the old connection: what was said is told instead."""
+    """The provider still counts the old connection as open, so the new one gets the conversation as
+    text."""
     client, connection = begin_session(service, live_provider, thread_id="refused")
     connection.give_handle("h")
     connection.hear("my name is Ada")
@@ -173,7 +174,7 @@ def test_a_provider_that_answers_no_ping_is_left(service, live_provider):
 
 
 def test_the_provider_is_reached_through_a_proxy(make_service, live_provider):
-    """No server of that name exists: only the proxy could have led there."""
+    """No server of this name exists, so only the proxy can have connected."""
     with ConnectProxy(live_provider.port) as proxy:
         settings = live_provider.settings(base_url="http://model.invalid:1234/v1beta")
         service = make_service(settings | {"env": ".env"})

@@ -1,4 +1,4 @@
-"""Live sessions that hear a voice: how it is told from silence, and what reaches providers."""
+"""Live sessions with speech: how it is distinguished from silence, and what providers receive."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""The thread of a live session, which others change meanwhile."""
+"""The thread of a live session, changed by others meanwhile."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tools of live sessions, and hand-over, with a provider that the test plays."""
+"""Tools of live sessions and handover, with a provider that the test controls."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ from harness.waiting import wait_until
 
 
 def _graph(url="http://127.0.0.1:1", **expert):
-    """Two agents that share a tool over HTTP."""
+    """Two agents that share an HTTP tool."""
     weather = {"name": "weather", "description": "Tells it.", "method": "GET", "url": f"{url}/weather"}
     voice = {"name": "VOICE", "type": "live_agent", "tool_node": "TOOLS", "sub_agents": ["EXPERT"]}
     expert = {"name": "EXPERT", "type": "live_agent", "tool_node": "TOOLS"} | expert
@@ -24,7 +24,7 @@ def _graph(url="http://127.0.0.1:1", **expert):
 
 
 def _settings(server, **model):
-    """`model` may name another provider than Gemini."""
+    """`model` may select a provider other than Gemini."""
     if model.get("provider") == "openai":
         model["base_url"] = f"http://127.0.0.1:{server.port}/v1"
     return server.settings(**model) | {"agent": "graph.json:app"}
@@ -41,7 +41,7 @@ def _call_with_openai(connection, *calls):
 
 
 def _assert_the_expert_answers(client, provider):
-    """The next connection is told what was asked last, and the client hears its answer."""
+    """The next connection receives the last question, and the client receives its answer."""
     connection = provider.accept()
     connection.accept_setup()
     told = connection.receive_until("clientContent")
@@ -58,7 +58,7 @@ def _call_with_gemini(connection, *calls):
 
 
 class SlowWeather(HttpService):
-    """Answers once `answer` is set."""
+    """Answers after `answer` is set."""
 
     def __init__(self):
         self.answer = threading.Event()
@@ -134,7 +134,7 @@ def test_an_agent_with_another_model_keeps_that_and_its_voice(start_service, liv
 
 @pytest.fixture
 def asked(start_service, live_provider, slow_weather):
-    """A service, and both ends of a session on thread t whose model waits for the weather."""
+    """A service and both ends of a session on thread t, whose model waits for the weather."""
     service = start_service(_settings(live_provider), files=_graph(slow_weather.url))
     client, connection = begin_session(service, live_provider, thread_id="t")
     client.type("how warm is it?")
@@ -151,7 +151,7 @@ def test_a_tool_outlives_the_connection_that_called_it(asked, live_provider, slo
     connection.accept_setup()
     told = connection.receive_until("clientContent")
     assert told["turns"][-1]["parts"] == [{"text": "how warm is it?"}]
-    assert told["turnComplete"] is False  # or it would call again
+    assert told["turnComplete"] is False  # otherwise the model would call again
     client.send_json({"type": "close"})
     slow_weather.answer.set()
     told = connection.receive_until("clientContent")
@@ -227,4 +227,4 @@ def test_a_call_that_is_taken_back_is_not_waited_for(asked, slow_weather):
     client.send_json({"type": "close"})
     assert client.read_to_end() == []
     assert client.closed_with == 1000
-    assert connection.receive() is None  # no reply, either
+    assert connection.receive() is None  # no reply either

@@ -1,4 +1,4 @@
-"""Who speaks when in a live session, with a provider that the test plays."""
+"""Turns in a live session, with a provider that the test controls."""
 
 import pytest
 
@@ -8,13 +8,13 @@ from harness.messages import texts
 
 @pytest.fixture
 def session(start_service, live_provider):
-    """A service, and both ends of a session on thread t."""
+    """A service and both ends of a session on thread t."""
     service = start_service(live_provider.settings())
     return service, *begin_session(service, live_provider, thread_id="t")
 
 
 def _expect_no_answer_to_be_due(connection, live_provider):
-    """Then a connection that will go some day is left at once, for the next."""
+    """If no answer is due, a connection that will end soon is replaced at once."""
     connection.send({"goAway": {"timeLeft": "900s"}})
     following = live_provider.accept()
     connection.receive_until_end()
@@ -27,7 +27,7 @@ def test_nothing_is_heard_of_an_answer_behind_the_text_that_cut_it_off(session):
     client.read_to("output_transcript")
     client.type("stop")
     connection.receive_until("clientContent")
-    connection.say(" a time", bytes(4800))  # was under way
+    connection.say(" a time", bytes(4800))  # was in flight
     connection.send({"serverContent": {"interrupted": True}})
     connection.complete_turn()
     assert types(client.read_turn()) == ["output_transcript", "interrupted", "turn_complete"]

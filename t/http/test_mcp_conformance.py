@@ -20,7 +20,7 @@ from client_scenarios import SCENARIOS  # noqa: E402
 _MODULES = environment.ROOT / "build" / "conformance" / "node_modules"
 _KIT = _MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 _NODE = _MODULES / f"node-linux-{ {'x86_64': 'x64', 'aarch64': 'arm64'}[platform.machine()] }"
-_TIMEOUT = 60 * environment.TIME_SCALE  # of one scenario, in seconds
+_TIMEOUT = 60 * environment.TIME_SCALE  # for one scenario, in seconds
 _TIMED_TRIES = 5
 
 pytestmark = pytest.mark.skipif(not _KIT.exists(), reason="the conformance kit is not installed")
@@ -34,7 +34,7 @@ def _kit(*arguments):
 
 
 def _run(scenario, revision, directory):
-    """"passed", "failed" or "unchecked", and what the kit says."""
+    """Returns "passed", "failed" or "unchecked", and the kit's output."""
     client = shlex.join([sys.executable, str(_FOLDER / "client.py")])
     ended = _kit(
         "client", "--command", client, "--scenario", scenario.name, "--spec-version", revision,

@@ -1,4 +1,5 @@
-"""An MCP server that wants OAuth tokens: where the service gets them, and that nobody sees them."""
+"""An MCP server that requires OAuth tokens: where the service gets them, and that they stay
+secret."""
 
 import base64
 import json
@@ -14,7 +15,7 @@ _SECRET = "a-secret-that-nobody-may-see"
 
 
 class _Issuer:
-    """An authorization server. Each token is good for `uses` requests."""
+    """An authorization server. Each token is valid for `uses` requests."""
 
     def __init__(self, uses=1000):
         self.token_requests = []
@@ -114,7 +115,7 @@ def test_credentials_become_a_token(serve, issuer):
 
 
 def test_a_token_that_is_refused_is_replaced(serve, issuer):
-    """It is good for discovery and one call."""
+    """Each token is valid for discovery and one call."""
     authorization = issuer(uses=4)
     service = serve(authorization, issuer=authorization.url)
     for _ in range(6):

@@ -1,4 +1,4 @@
-"""MCP servers of both eras, made with the protocol's own SDK."""
+"""MCP servers of both eras, built with the protocol's own SDK."""
 
 import json
 
@@ -21,7 +21,7 @@ _FIXTURES = [
 
 @pytest.fixture
 def serve(make_service, start_mock_provider):
-    """serve(url=…) starts an agent with one MCP server that has these keys."""
+    """serve(url=…) starts an agent with one MCP server with these keys."""
 
     def start(**server):
         mock = start_mock_provider(_FIXTURES)
@@ -93,7 +93,7 @@ def test_changes_that_a_server_tells(serve, start_mcp_peer, eras):
     service = serve(url=server.url)
 
     def offered():
-        # Only who listens already hears of it.
+        # Only workers that are already listening are notified.
         assert _result(service, "grow") == "grown"
         return "grown" in _tools(service)
 

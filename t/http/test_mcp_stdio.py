@@ -1,4 +1,4 @@
-"""MCP servers that are programs: started by the spawner, spoken with over standard input and
+"""MCP servers that are programs: started by the spawner, connected through standard input and
 output."""
 
 import json
@@ -112,7 +112,8 @@ def test_sockets_of_spawners_go_with_them(serve):
     service.kill_all()
     service.start()
     wait_until(lambda: len(sockets()) == 1, "the socket of the killed spawner has gone")
-    # As after a restart of the machine: the name of a dead one tells a process that lives.
+    # As after a restart of the machine: the file name of a dead process contains the id of a live
+    # one.
     (state / sockets()[0]).rename(state / f"spawner.{service.master_pid}.sock")
     service.stop()
     service.wait_until_gone()
@@ -125,7 +126,7 @@ def test_sockets_of_spawners_go_with_them(serve):
 
 
 def test_programs_live_as_long_as_their_workers(serve):
-    # With reuseport the kernel spreads connections over both workers.
+    # With reuseport the kernel distributes connections over both workers.
     service = serve(_server("good"), workers=2, listen="reuseport")
     used = set()
 
@@ -220,7 +221,7 @@ def test_a_program_without_sessions(serve):
     assert _results(service, "echo") == [({"a": 1}, False)]
 
     def offered():
-        _results(service, "echo")  # once it is subscribed to, this makes the tools grow
+        _results(service, "echo")  # after a subscription, this adds a tool
         return "grown" in _tools(service)
 
     wait_until(offered, "the new tool is offered")
@@ -229,8 +230,8 @@ def test_a_program_without_sessions(serve):
 
 @pytest.mark.parametrize("mode", ["strict", "mute"])
 def test_a_program_that_knows_only_sessions(serve, mode):
-    """One ends at a request that comes before "initialize", one leaves it unanswered."""
-    # Half of the time for the discovery is waited for the answer that does not come.
+    """One program exits at a request before "initialize", the other one does not answer it."""
+    # The client waits half of the discovery timeout for the missing answer.
     service = serve(_server(mode, discovery_timeout_ms=20000))
     assert _results(service, "echo") == [({"a": 1}, False)]
     assert "its program" not in _log(service), "that was no accident"
@@ -244,7 +245,7 @@ def test_a_program_of_one_era_only(serve):
 
 
 def _said_at_most(service, began, what):
-    """What the program said, of which 20 lines in 10 seconds are logged."""
+    """Returns the program's logged output; at most 20 lines in 10 seconds are logged."""
     said = service.error_log.lines(f"says: {what}")
     windows = (time.monotonic() - began) / 10 + 1
     assert len(said) <= 20 * windows + 20

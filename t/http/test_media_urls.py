@@ -1,4 +1,4 @@
-"""URLs of images, audio and documents in messages, which go to the endpoint of a model."""
+"""URLs of images, audio and documents in messages, which are sent to a model's endpoint."""
 
 import json
 
@@ -40,7 +40,7 @@ def _over_websocket(service, body):
         return socket.read_json()
 
 
-# How messages enter: what is sent, and where the messages stand in it.
+# Ways for messages to enter: the request, and the place of the messages in it.
 _WAYS = {
     "invoke": (lambda s, m: s.post("/v1/graph/invoke", {"messages": m}), ["messages"]),
     "stream": (lambda s, m: s.post("/v1/graph/stream", {"messages": m}), ["messages"]),

@@ -1,4 +1,4 @@
-"""Variables of the environment that say where and how files are kept: each does what it is named for."""
+"""Environment variables for the storage of files: each has the effect that its name says."""
 
 import time
 import urllib.parse
@@ -63,7 +63,7 @@ def test_require_owner(start_service, required, status):
 
 
 def test_a_bucket(start_service, bucket):
-    """Ours verifies what was signed with the two keys, for the region that the request names."""
+    """Our server verifies requests with the two keys, for the region that the request names."""
     variables = _cloud(bucket, MEDIA_CLOUD_REGION="eu-north-7", MEDIA_CLOUD_PREFIX="a/prefix",
                        MEDIA_CLOUD_PROVIDER="aws", MEDIA_CLOUD_SESSION_TOKEN="of-this-session",
                        MEDIA_SIGNED_URL_TTL_SECONDS="777")
@@ -115,7 +115,8 @@ def test_unusable_variables(make_service, bucket, variables, told):
 
 @pytest.mark.parametrize("buffer, kept", [("60", True), ("3599", False)])
 def test_a_signed_url_is_kept_until_shortly_before_its_end(start_service, bucket, buffer, kept):
-    """With a buffer of all but a second of its life a URL is replaced when the clock has gone on."""
+    """If the refresh buffer is one second less than its lifetime, a URL is replaced when the clock
+    advances."""
     variables = _cloud(bucket, MEDIA_SIGNED_URL_TTL_SECONDS="3600",
                        MEDIA_SIGNED_URL_REFRESH_BUFFER_SECONDS=buffer)
     service = start_service(_ECHO, files=_variables(**variables), workers=1)

@@ -83,7 +83,7 @@ def test_a_memory_comes_back_in_every_form(service):
     (found,) = _search(service, "which tea")
     score = found.pop("score")
     assert isinstance(score, float) and 0 < score <= 1
-    # Only a search has scores.
+    # Only search results have scores.
     assert got.pop("score") is None and listed.pop("score") is None
     assert got == listed == found
     assert got["memory_id"] == got["id"] == memory_id
@@ -150,10 +150,10 @@ def test_a_message_keeps_its_role_and_blocks(service):
         assert memory["content"]["metadata"] == {"a": 2, "b": 1}
         assert _blocks(memory) == [("text", "green tea"), ("image", None), ("text", " is good")]
         assert memory["content"]["content"][1]["media"]["url"] == _IMAGE["media"]["url"]
-    # The text is what was embedded, and what a filter compares.
+    # The text was embedded, and filters compare it.
     assert found["score"] > 0.99
     assert len(_search(service, "x", filters={"content": "green tea is good"})) == 1
-    # Text takes a message's place, and a message a text's.
+    # A text replaces a message, and a message replaces a text.
     _data(service.request("PUT", f"{_MEMORIES}/{memory_id}", {"content": "plain"}))
     assert _data(service.post(f"{_MEMORIES}/{memory_id}"))["memory"]["content"] == "plain"
     _data(service.request("PUT", f"{_MEMORIES}/{memory_id}", {"content": message | {"role": "user"}}))
@@ -161,7 +161,7 @@ def test_a_message_keeps_its_role_and_blocks(service):
 
 
 def test_a_message_without_text(service):
-    """It is listed and read; a search by likeness or words has nothing to go by."""
+    """It can be listed and read, but searches by similarity or words cannot find it."""
     image_only = {"role": "user", "content": [_IMAGE]}
     call = {"role": "assistant", "content": [{"type": "tool_call", "id": "c", "name": "f", "args": {}}]}
     ids = [_store(service, content) for content in (image_only, call, [_IMAGE])]
@@ -178,7 +178,7 @@ def test_a_message_without_text(service):
 
 
 def test_files_of_a_message(service):
-    """A file of the caller's is described by what it is; its bytes stay where they are."""
+    """A caller's file is described by its metadata; its bytes are not copied."""
     file_id = uploaded(service, b"RIFF", "tea.wav", "audio/wav")["file_id"]
     blocks = [{"type": "image", "file_id": file_id}, {"type": "image", "file_id": "0" * 32}]
     memory_id = _store(service, {"role": "user", "content": blocks})
@@ -323,7 +323,7 @@ def test_strategies(service):
     assert _ids(_search(service, "orders", retrieval_strategy="temporal")) == [new, middle, old]
     linked = _search(service, "which orders are sent on mondays", retrieval_strategy="graph_traversal", limit=2)
     assert _ids(linked)[0] == middle and old in _ids(linked)
-    # What is related has half the score and is held to the threshold as well.
+    # Related memories have half the score, and the threshold applies to them, too.
     alone = {"query": "the weather is fine", "retrieval_strategy": "graph_traversal"}
     hub = _store(service, "The weather is fine today.", metadata={"related_to": [middle]})
     best = {memory["memory_id"]: memory["score"] for memory in _search(service, **alone)}[hub]
@@ -358,7 +358,8 @@ def test_defaults_of_limits(service):
 
 
 def test_default_of_the_token_budget(service):
-    """4000 tokens of four bytes: the four long ones are just that, and one more token is too much."""
+    """4000 tokens of four bytes: the four long ones have exactly that many; one more token is too
+    much."""
     _store(service, "tea")
     for _ in range(4):
         _store(service, "tea " * 1000)
@@ -461,7 +462,7 @@ def test_everybody_sees_all_where_all_is_allowed(start_guarded):
     his = _store(service, "bob's tea", headers=bob)
     assert _ids(_list(service, headers=bob)) == [his, hers]
     assert set(_ids(_search(service, "tea", headers=bob))) == {his, hers}
-    # config.user_id selects a user here.
+    # Here config.user_id selects a user.
     assert _ids(_list(service, {"config": {"user_id": "alice"}}, headers=bob)) == [hers]
     assert _ids(_search(service, "tea", headers=bob, config={"user_id": "alice"})) == [hers]
     given = _store(service, "a gift of tea", headers=bob, config={"user_id": "alice"})
@@ -472,7 +473,7 @@ def test_everybody_sees_all_where_all_is_allowed(start_guarded):
     assert (memory["content"], memory["user_id"]) == ("alice's coffee", "alice")
     assert service.request("DELETE", path, headers=bob).status == 200
     assert service.post(path, headers=alice).status == 404
-    # Forgotten by bob: first what he selects, then everybody's.
+    # Deleted by bob: first the memories of the user he selects, then those of all users.
     hers = _store(service, "alice's milk", headers=alice)
     body = {"config": {"user_id": "bob"}}
     assert _data(service.post(_FORGET, body, headers=bob))["data"] == {"deleted": 1}
@@ -509,7 +510,7 @@ def test_memories_survive_restart_and_killed_owner(start_service):
 
 def test_reloads_interrupt_no_search(start_service):
     service = start_service(behaviour("echo", **_STORE))
-    # Each state owner reads all of it for its first search.
+    # Each state server reads all memories for its first search.
     words = " ".join(f"word{number}" for number in range(5000))
     for number in range(150):
         _store(service, f"{number} {words}")
@@ -525,7 +526,7 @@ def test_reloads_interrupt_no_search(start_service):
         searches = [pool.submit(search) for _ in range(3)]
         try:
             for _ in range(6):
-                # The second comes while the first one's owner still reads.
+                # The second reload comes while the first one's state server is still reading.
                 service.reload()
                 service.reload()
                 enough = len(answers) + 3
@@ -562,7 +563,7 @@ def test_embeddings_of_a_provider(start_service, start_mock_provider):
     found = _search(service, "green tea")
     assert found[0]["memory_id"] == tea and found[0]["score"] > 0.999
     asked = [entry for entry in provider.requests() if entry["path"] == "/v1/embeddings"]
-    # A worker that has asked for a text does not ask for it again.
+    # A worker does not request the embedding of the same text twice.
     assert 2 <= len(asked) <= 3
     assert all(entry["body"]["model"] == "text-embedding-3-small" for entry in asked)
 
@@ -589,7 +590,7 @@ def test_a_text_that_a_provider_refuses_is_422(start_service):
     embedding = {"provider": "openai", "model": "m", "base_url": provider.url, "api_key": "k"}
     service = start_service(behaviour("echo", store="memory", checkpointer="memory", embedding=embedding))
     with ThreadPoolExecutor() as pool:
-        # All at a time: those that wait for each other go out together.
+        # All at once: requests that wait for each other are sent as one batch.
         replies = list(pool.map(
             lambda content: service.post(_MEMORIES, {"content": content}),
             ["poison"] + [f"tea {number}" for number in range(15)],
@@ -615,7 +616,7 @@ def test_nodes_remember(start_service, graph):
     memory_id = _say(service, "keep I drink green tea", alice)
     assert _say(service, "which tea", alice) == "I drink green tea;"
     assert _say(service, "read " + memory_id, alice) == "alice: I drink green tea"
-    # Everybody's runs have memories of their own, also where all may see all.
+    # Each user's runs have separate memories, even if everyone may see everything.
     assert _say(service, "which tea", bob) == ""
     assert _say(service, "read " + memory_id, bob) == "unknown"
     assert _say(service, "drop " + memory_id, bob) == "unknown"

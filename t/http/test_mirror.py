@@ -1,5 +1,5 @@
-"""Locations whose requests nginx copies somewhere else: it has read the body before the service does,
-and others still need what it has read."""
+"""Locations whose requests nginx copies to another location: nginx has read the body before the
+service does, and others still need it."""
 
 import json
 
@@ -15,7 +15,7 @@ from harness.waiting import wait_until
 
 _GUARDED = {"auth": "jwt", "env": "secrets.env"}
 _FILES = {"secrets.env": JWT_ENVIRONMENT}
-# What arrives at the mirror is kept: the whole body, by its length.
+# The mirror's requests are stored: the complete body with its length.
 _MIRROR = """
         location = /copy {
             internal;
@@ -41,7 +41,7 @@ def _start(start_service, guarded, buffer):
 
 
 def _copies(service):
-    """The bodies that arrived at the mirror."""
+    """Returns the bodies that arrived at the mirror."""
     folder = service.directory / "temp" / "body"
     return [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
 

@@ -1,5 +1,5 @@
-"""The service describes itself: the document is valid, true of every answer and of what requests
-are refused for, and shown by pages that need nothing from elsewhere."""
+"""The OpenAPI document of the service: it is valid, matches every answer and every refusal of a
+request, and is shown by pages that need no external resources."""
 
 import json
 import re
@@ -104,7 +104,8 @@ def test_answers_are_what_it_says(start_service):
     assert thread_route("GET", thread).status == 404
 
 
-# What the document cannot say: keys that decide together, characters of ids, JSON within texts.
+# Rules that the document cannot express: combinations of keys, characters of ids, JSON within
+# texts.
 _UNSAID = re.compile(
     r"NUL|UTF-8|differs from|there is no node|waits for a result|name in call_id|must hold text"
     r"|body\.config\.|not one that this service gave|must be the text of a JSON object"
@@ -161,7 +162,7 @@ def test_pages(start_service):
         assert "<script>" not in reply.text
         assert "script-src 'self'" in reply.header("Content-Security-Policy")
     if installed:
-        # That viewer has an image of its maker's server.
+        # This viewer includes an image from its vendor's server.
         policy = """<meta http-equiv="Content-Security-Policy" content="img-src 'self' data:">"""
         assert policy in service.get("/redoc").text
         css = service.get("/docs/swagger-ui.css")
@@ -170,7 +171,7 @@ def test_pages(start_service):
         assert service.get(path).status == 404
     for path in ("/docs", "/redoc", "/openapi.json", "/docs/start.js"):
         reply = service.get(path + "/")
-        # A path with a slash at its end would be another base for what the page refers to.
+        # With a trailing slash, relative references of the page would have another base.
         assert reply.status == 308 and reply.body == b""
         target = urllib.parse.urljoin(f"http://h/support{path}/", reply.header("Location"))
         assert target == f"http://h/support{path}"

@@ -1,4 +1,4 @@
-"""Whose a thread is: remembered in Redis for several hosts, and asked of a state owner that has just
+"""Owners of threads: cached in Redis for several hosts, and read from a state server that has just
 died."""
 
 import re
@@ -34,7 +34,7 @@ def _read(service, user, thread_id):
 
 
 def _begin(service, thread_id):
-    """A thread of alice's whose owner has been looked up."""
+    """Creates a thread of alice and looks up its owner."""
     assert _run(service, "alice", thread_id).status == 200
     assert _read(service, "alice", thread_id) == 200
 
@@ -44,12 +44,12 @@ def _hits(redis):
 
 
 def _wait_for(redis, thread_id, owner, prefix=_KEY):
-    """What is sent to Redis is not awaited by requests."""
+    """Requests do not wait for writes to Redis."""
     wait_until(lambda: redis.ask("GET", prefix + thread_id) == owner, f"Redis says {owner}")
 
 
 def _warnings(service):
-    """How often a start says that each worker remembers for itself."""
+    """Counts how often a start reports that each worker has its own cache."""
     accepted, printed = service.test_configuration()
     assert accepted, printed
     return printed.count("redis: not configured")
@@ -64,14 +64,14 @@ def test_hosts_share_what_they_know_of_owners(start_service, redis):
     _begin(by_key, "t")
     _wait_for(redis, "t", "alice")
     assert redis.ask("TTL", _KEY + "t") == -1
-    # The other host finds what the first one wrote. It has no such thread itself.
+    # The other host finds the first one's entry. It has no such thread itself.
     before = _hits(redis)
     assert _read(by_variable, "alice", "t") == 404
     assert _hits(redis) == before + 1
-    # It may only allow: who is not that owner is judged by the thread.
+    # The cache may only allow: for another user the thread itself decides.
     assert _read(by_variable, "bob", "t") == 404
     assert _read(by_key, "bob", "t") == 403
-    # A deletion on one host is one on all.
+    # A deletion on one host takes effect on all.
     assert by_key.request("DELETE", "/v1/threads/t", {}, headers=bearer("alice")).status == 200
     _wait_for(redis, "t", None)
     assert _run(by_key, "bob", "t").status == 200
@@ -112,14 +112,14 @@ def test_redis_goes_and_comes_back(start_service, redis):
 
 
 def test_a_dead_state_owner_denies_nobody_their_own(start_service):
-    """Every lookup is the first one of its worker, so that it must be read from the state."""
+    """Every lookup is its worker's first one, so it must be read from the state."""
     service = start_service(_GUARDED, files=_FILES, workers=2)
     service.error_log.allow(r"exited on signal 9")
     threads = [f"t{number}" for number in range(40)]
     for thread_id in threads:
         assert _run(service, "alice", thread_id).status == 200
     for _ in range(3):
-        service.reload()  # workers that remember nothing
+        service.reload()  # workers with empty caches
         owner = service.cache_manager()
         statuses = {"alice": [], "bob": []}
         killed = threading.Event()

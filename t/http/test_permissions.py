@@ -1,5 +1,5 @@
-"""Every route asks for the permission it is meant to ask for, as told by the service itself and by
-the table of permissions below."""
+"""Every route requires its intended permission, according to the OpenAPI document and to the table
+of permissions below."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from harness.openapi import OpenApi
 from harness.tokens import JWT_ENVIRONMENT, bearer
 from harness.websocket import handshake_headers
 
-# Method and path of every route of the interface, and what it takes; None: public.
+# Method and path of every route of the interface, and its permission; None: public.
 PERMISSIONS = {
     ("GET", "/ping"): None,
     ("POST", "/v1/graph/invoke"): "graph:invoke",
@@ -59,7 +59,7 @@ def guarded(start_service):
 
 
 def _operations(service):
-    """(method, path, permission, whether it is a WebSocket)"""
+    """Yields (method, path, permission, whether it is a WebSocket)."""
     for method, path, operation in OpenApi(service.get("/openapi.json").json()).operations():
         yield method, path, operation.get("x-permission"), "x-websocket" in operation
 
@@ -95,7 +95,7 @@ def test_each_route_wants_its_own_scope_and_no_other(guarded):
         reply = _ask(guarded, method, path, socket, bearer(scopes=[permission]))
         if socket:
             assert reply.status == 101, path
-        elif permission == "graph:setup":  # closed wherever callers are authenticated
+        elif permission == "graph:setup":  # closed if authentication is enabled
             assert reply.status == 403 and "scope" not in reply.json()["detail"]
         else:
             assert reply.status in (200, 400, 404, 422, 503), (method, path, reply.text)

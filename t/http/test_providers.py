@@ -1,4 +1,4 @@
-"""The model providers: a third party's mock and its chaos, through a real nginx."""
+"""The model providers, with a third-party mock and its fault injection, through a real nginx."""
 
 import json
 import time
@@ -112,7 +112,7 @@ def _assert_keeps_key(service, *replies):
 
 
 def _failure_of(service, text):
-    """The message of the error that ends both an invoke and a stream, which must agree."""
+    """Returns the error message of both an invoke and a stream, which must be equal."""
     invoked = service.invoke(text)
     assert invoked.status == 500, invoked.text
     error = invoked.json()["error"]
@@ -125,7 +125,7 @@ def _failure_of(service, text):
     return error["message"]
 
 
-# What works
+# Success
 
 
 @_GRAPHS
@@ -169,7 +169,8 @@ def test_stream_with_a_tool_call(serve, mock, graph):
 
 
 def test_usage_in_detail(serve, mock):
-    """Of the servers the mock plays, OpenRouter tells cached and reasoning tokens."""
+    """Of the servers that the mock simulates, only OpenRouter reports cached and reasoning
+    tokens."""
     service = serve(mock.base_url.replace("/v1", "/api/v1"))
     usage = service.invoke("what time is it?").json()["data"]["messages"][-1]["usages"]
     assert (usage["cache_read_input_tokens"], usage["reasoning_tokens"]) == (16, 3)
@@ -180,7 +181,7 @@ def test_a_piece_arrives_before_the_next_is_sent(serve, gated_provider):
     stream = serve(gated_provider.base_url).stream("hello")
     message = stream.read_until_event("message")["message"]
     assert message["delta"] and texts([message]) == ["one "]
-    gated_provider.wait_for_waiting(1)  # and has not gone on
+    gated_provider.wait_for_waiting(1)  # and has not continued
     gated_provider.open_gate()
     assert stream.ended_with_done() and stream.final_text() == gated_provider.text
 
@@ -228,7 +229,7 @@ def test_proxy_and_environment_file(mock, make_service):
     _assert_keeps_key(service)
 
 
-# What passes when it is tried again
+# Errors that retries resolve
 
 
 def test_rate_limit_with_retry_after(serve, start_mock_provider):
@@ -246,7 +247,7 @@ def test_rate_limit_with_retry_after(serve, start_mock_provider):
     assert len(_chat_requests(mock)) == 2
 
 
-# What fails
+# Errors
 
 
 def test_rate_limit_that_stays(serve, mock):
@@ -279,7 +280,8 @@ def test_chaos(serve, mock, chaos, message):
 
 
 def test_half_of_the_calls_fail(serve, mock):
-    """Many runs at once over a provider that fails at random: each ends, well or with an error."""
+    """Many concurrent runs with a provider that fails at random: each one ends, with success or an
+    error."""
     service = serve(mock.base_url, retries_max=1)
     mock.set_chaos(dropRate=0.2, malformedRate=0.2, disconnectRate=0.2)
     streams = [service.stream("hello") for _ in range(30)]
@@ -339,7 +341,7 @@ def test_slow_drip_ends_with_the_run(serve, mock):
         assert lines[-2]["event"] == "error" and is_done(lines[-1])
         return sum(line["event"] == "message" for line in lines) >= 2
 
-    # Within the second that a run has, a busy machine may send none.
+    # A loaded machine may send none within the second that a run has.
     wait_until(has_pieces, "pieces come while it drips")
 
 
@@ -351,7 +353,7 @@ def test_abort_ends_the_call(serve, gated_provider):
     wait_until(lambda: gated_provider.aborted == 1, "the provider's connection is closed")
 
 
-# Anthropic and Gemini: each in its own words, the rest as above
+# Anthropic and Gemini: the same tests in their own protocols
 
 _OTHERS = pytest.mark.parametrize("provider", ["anthropic", "gemini"])
 _ALL = pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
@@ -360,7 +362,7 @@ _PATHS = {"openai": "/v1", "anthropic": "/v1", "gemini": "/v1beta"}
 
 @pytest.fixture
 def serve_provider(serve, mock):
-    """serve_provider(name, …) starts the sample agent with that provider, played by the mock."""
+    """serve_provider(name, …) starts the sample agent with that provider, simulated by the mock."""
 
     def start(provider, **other):
         base_url = mock.base_url.removesuffix("/v1") + _PATHS[provider]
@@ -409,7 +411,7 @@ def test_what_anthropic_is_sent(serve_provider, mock):
 
 
 def test_reasoning_goes_back_to_anthropic_as_it_came(start_mock_provider, serve):
-    """The mock is strict: with thinking enabled it refuses a turn that lost its reasoning."""
+    """The mock is strict: with thinking enabled it rejects a turn without its reasoning."""
     mock = start_mock_provider(_FIXTURES, chunk_size=5, strict=True)
     service = serve(
         mock.base_url,
@@ -499,12 +501,12 @@ def test_half_of_the_calls_of_other_providers_fail(serve_provider, mock, provide
         stream.close()
 
 
-# Secure connections
+# TLS
 
 
 @pytest.fixture
 def secure_mock(directory, mock, start_nginx):
-    """The mock behind TLS; yields the address and the certificate's file."""
+    """The mock behind TLS; yields its address and the path of the certificate."""
     certificate, key = self_signed(directory)
     nginx = start_nginx(
         listen="ssl",

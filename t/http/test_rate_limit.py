@@ -1,4 +1,4 @@
-"""The rate limit: exact over all workers, told in every answer, and found by nginx -t when wrong."""
+"""The rate limit: exact over all workers, reported in every answer, and validated by nginx -t."""
 
 import threading
 import time
@@ -37,7 +37,8 @@ def test_admits_the_limit_and_tells_it_in_every_answer(start_service):
     reply = service.get("/ping", headers={"X-Request-ID": "mine", "Origin": "https://a.example"})
     assert reply.status == 429
     wait = int(reply.header("Retry-After"))
-    # A window has both its ends: within the millisecond of the first request it is a second more.
+    # A window includes both ends: within the millisecond of the first request it is one second
+    # longer.
     assert 1 <= wait <= 601
     assert reply.header("X-RateLimit-Remaining") == "0"
     assert reply.header("X-RateLimit-Reset-After") == str(wait)
@@ -62,7 +63,7 @@ def test_a_refused_connection_goes_on(start_service):
 
 @pytest.mark.parametrize("scope, counters", [("worker", 2), ("nginx", 1)])
 def test_a_scope_has_one_count_or_one_for_each_worker(start_service, scope, counters):
-    # With reuseport the kernel spreads connections over both workers.
+    # With reuseport the kernel distributes connections over both workers.
     service = start_service(_limited(3, scope=scope), workers=2, listen="reuseport")
     left = []
 
@@ -112,7 +113,7 @@ def test_by_address_believes_trusted_proxies_only(start_service):
     for number in range(3):
         headers = [("X-Forwarded-For", f"9.9.9.9, 203.0.113.{number}"), ("X-Forwarded-For", "10.0.0.1")]
         assert _statuses(service, 2, headers=headers) == [200, 429]
-    # Fewer entries than hops: the connection's own address.
+    # If there are fewer entries than hops, the connection's own address counts.
     assert _statuses(service, 2, headers={"X-Forwarded-For": "203.0.113.77"}) == [200, 429]
     assert _statuses(service, 1, headers={"X-Forwarded-For": "203.0.113.78"}) == [429]
 
@@ -243,7 +244,7 @@ def test_no_window_admits_more_than_the_limit_under_eight_workers(start_service,
     def hammer():
         try:
             while not over.is_set():
-                # A connection each time, so that every worker gets its share.
+                # A new connection each time, so that every worker gets some.
                 with service.connect() as connection:
                     for _ in range(4):
                         sent = time.monotonic()
@@ -268,7 +269,7 @@ def test_no_window_admits_more_than_the_limit_under_eight_workers(start_service,
         for client in clients:
             client.join()
     assert not faults
-    # Requests that began and ended within one window's time were all counted in that window.
+    # Requests that began and ended within the time of one window were all counted in that window.
     for begin, _ in admitted:
         inside = [1 for sent, received in admitted if begin <= sent and received <= begin + window]
         assert len(inside) <= requests
@@ -316,7 +317,7 @@ def test_by_user_counts_accepted_users_and_addresses_else(start_service):
             for _ in range(2):
                 connection.request("POST", "/v1/graph/invoke", bearer(user), body="x" * 5000)
                 assert connection.read_reply().status == 429
-    # A forged token buys no bucket of its own, and neither does a public route.
+    # A forged token gets no separate bucket, and neither does a public route.
     forged = [("Authorization", "Bearer a.b.c")]
     assert service.get("/v1/graph", headers=forged).status == 403
     assert service.get("/ping").status == 200

@@ -44,7 +44,7 @@ def test_two_hosts_share_a_limit_exactly(start_service, redis):
         client.join()
     assert not faults
     assert statuses.count(200) == 40 and statuses.count(429) == 80
-    # Without the engine's part there is nothing to count.
+    # This needs no part of the engine, so it is not counted.
     assert hosts[0].get("/ping").status == 200
 
 
@@ -91,7 +91,7 @@ def test_the_status_page_counts_decisions(start_service, redis, fail_open):
     assert service.get(_TARGET).status == (200 if fail_open else 429)
     told["unchecked" if fail_open else "refused"] += 1
     wait_until(lambda: _decisions(service) == told, "what Redis was not asked about is told apart")
-    # What the old workers counted is kept.
+    # The old workers' counts are kept.
     service.reload()
     wait_until(lambda: _decisions(service) == told, "the count outlives a reload")
 

@@ -1,4 +1,5 @@
-"""Tools that the client runs: how they are declared and set up, and how a run waits for them."""
+"""Tools that the client executes: how they are declared and set up, and how a run waits for
+them."""
 
 import json
 
@@ -37,7 +38,7 @@ _FIXTURES = [
 
 
 def _nested(document, within):
-    """The graph `app` of the document as a subgraph of others."""
+    """Makes the graph `app` of the document a subgraph of others."""
     for level, node in enumerate(reversed(within)):
         document[f"inner{level}"] = document["app"]
         document["app"] = {
@@ -49,8 +50,8 @@ def _nested(document, within):
 
 @pytest.fixture
 def serve(make_service, start_mock_provider):
-    """serve() starts an agent whose tool node declares a remote tool; `within` names the nodes of
-    the subgraphs that it is in, the outermost first."""
+    """serve() starts an agent whose tool node declares a remote tool; `within` lists the nodes of
+    the subgraphs around it, outermost first."""
 
     def start(settings=None, within=(), **tools_node):
         mock = start_mock_provider(_FIXTURES)
@@ -80,7 +81,7 @@ def _pending(state):
 
 
 def _told(service):
-    """What the model was told last."""
+    """Returns the latest messages that the model received."""
     entries = [e for e in service.mock.requests() if e["path"].endswith("/chat/completions")]
     return entries[-1]["body"]["messages"]
 
@@ -135,7 +136,7 @@ def test_stream_announces_each_call_once(serve):
 
 
 def test_resume_over_a_socket_with_plain_text(serve):
-    """A result without an id answers the only call that waits."""
+    """A result without an id answers the only pending call."""
     service = serve()
     with WebSocket(service.port).upgrade() as socket:
         socket.send_json({"messages": [user("one")], "config": {"thread_id": "t"}})
@@ -153,7 +154,7 @@ def test_resume_over_a_socket_with_plain_text(serve):
         assert result["call_id"] == call["id"] and result["output"] == "24 degrees"
         assert texts(messages)[-1] == "done"
 
-        socket.send_json(resume)  # nothing waits any more
+        socket.send_json(resume)  # no call is pending any more
         chunks = socket.read_run()
         assert [chunk["event"] for chunk in chunks] == ["error", "updates"]
         assert "no tool call waits for a result" in chunks[0]["data"]["reason"]
@@ -179,7 +180,7 @@ def test_answers_that_come_one_by_one(serve):
     data = service.post("/v1/graph/invoke", body | {"response_granularity": "full"}).json()["data"]
     assert _blocks(data["messages"], "remote_tool_call") == [first], "the one that still waits"
     assert _pending(data["state"]) == [first["id"]]
-    text = {"role": "tool", "content": "warm"}  # only one is left for it
+    text = {"role": "tool", "content": "warm"}  # only one is left to answer
     data = service.post(
         "/v1/graph/invoke", {"messages": [text], "config": {"thread_id": "t"}}
     ).json()["data"]
@@ -273,7 +274,7 @@ def test_a_paused_thread_survives_its_worker(serve):
     assert texts(service.post("/v1/graph/invoke", body).json()["data"]["messages"])[-1] == "done"
 
 
-# Setting up
+# Setup
 
 
 def _tools(service, **other):
@@ -291,7 +292,7 @@ def test_set_up_reaches_every_worker_until_a_restart(serve):
     assert reply.status == 200, reply.text
     data = reply.json()["data"]
     assert data["success"] is True and data["registered_tools"] == 1 and data["message"]
-    for _ in range(20):  # each on a connection of its own: both workers are asked
+    for _ in range(20):  # separate connections, so that both workers are asked
         assert _names(_tools(service), "remote") == ["get_weather"]
     for index in range(8):
         data = service.invoke("one", config={"thread_id": f"t{index}"}).json()["data"]

@@ -1,4 +1,4 @@
-"""`make run` after the build: the shipped configuration, in the foreground, from any path."""
+"""`make run` after the build: the shipped configuration in the foreground, with any path."""
 
 import os
 import pathlib
@@ -47,7 +47,7 @@ class RunningServer:
         return self._printed.read_text(errors="replace")
 
     def wait_for_advice(self):
-        """Waits for the lines a reader is told to try, and returns them."""
+        """Waits until the example commands are printed, and returns them."""
 
         def told():
             assert self._process.poll() is None, self.printed
@@ -60,7 +60,7 @@ class RunningServer:
         return [process for process in session if process.title.startswith("nginx: worker process")]
 
     def interrupt(self):
-        """Ctrl-C: the whole foreground group gets it."""
+        """Ctrl-C: the whole foreground process group gets the signal."""
         os.killpg(self._process.pid, signal.SIGINT)
         return self._process.wait(environment.PATIENCE)
 
@@ -80,7 +80,7 @@ def user(request):
 
 @pytest.fixture
 def checkout(directory, user):
-    """What run.sh needs of a built checkout, in a path with spaces, owned by the user."""
+    """The files of a built checkout that run.sh needs, in a path with spaces, owned by the user."""
     root = directory / "a checkout with spaces"
     shutil.copytree(environment.ROOT / "conf", root / "conf")
     release = root / "build" / "release"
@@ -103,17 +103,17 @@ def test_run_serves_what_it_prints_twice_in_a_row(checkout, user):
         try:
             advice = server.wait_for_advice()
             assert len(advice) == 3
-            # The first worker answers while the master may still be starting the second.
+            # The first worker answers while the master may still be starting the second one.
             wait_until(lambda: len(server.workers()) == 2, "both workers run")
             for line in advice:
                 done = subprocess.run(["sh", "-c", line], capture_output=True, check=False)
                 assert done.returncode == 0 and b'"detail"' not in done.stdout, done.stdout
             threads = http1.fetch(port, "GET", "/v1/threads/first/messages").json()
-            # Two turns a round, each of the user's message and the answer.
+            # Two turns per round, each with the user's message and the answer.
             assert len(threads["data"]["messages"]) == 4 * (attempt + 1)
-            # The pages of the interface are there, with or without their viewers.
+            # The documentation pages exist, with or without their viewers.
             assert http1.fetch(port, "GET", "/docs").status == 200
-            # What a WebSocket may carry in its query is written nowhere.
+            # A token in the query of a WebSocket must not be written to any file.
             http1.fetch(port, "GET", "/v1/graph/ws?token=secret-of-the-query")
             assert server.interrupt() == 0, server.printed
             wait_until(lambda: not server.workers(), "the workers have gone")
@@ -128,7 +128,7 @@ def test_run_serves_what_it_prints_twice_in_a_row(checkout, user):
 
 @pytest.fixture
 def port(checkout, user):
-    """Of a server that runs."""
+    """The port of a running server."""
     number = free_port()
     server = RunningServer(checkout, user, number)
     try:
@@ -161,14 +161,14 @@ def test_the_shipped_configuration_remembers(port):
 
 @pytest.mark.parametrize("name", ["agentflow-bearer", "service-bearer"])
 def test_the_shipped_configuration_speaks_the_sub_protocol_of_clients(port, name):
-    """A browser gives up when the server chooses none of what it offered."""
+    """A browser disconnects if the server chooses none of the offered protocols."""
     for target in ("/v1/graph/ws", "/v1/graph/ws?token=other"):
         socket = WebSocket(port).upgrade(target, Sec_WebSocket_Protocol=f"{name}, a.b.c")
         assert socket.reply.header("Sec-WebSocket-Protocol") == name
 
 
 def test_the_shipped_configuration_takes_files_of_25_mebibytes(port):
-    """Of exactly that size: the form around it is not counted."""
+    """The file has exactly that size; the form around it is not counted."""
     data = random.Random(6).randbytes(25 * 1024 * 1024)
     headers, body = file_form(data, "all.bin")
     record = _json(port, "POST", "/v1/files/upload", body, headers)

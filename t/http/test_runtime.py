@@ -1,4 +1,4 @@
-"""Retries, time limits, subgraphs and context policies, as clients see them."""
+"""Retries, timeouts, subgraphs and context policies from the client's point of view."""
 
 import json
 
@@ -33,7 +33,7 @@ def _ask(service, text):
     return reply.json()["data"]
 
 
-# Retries and time limits
+# Retries and timeouts
 
 
 def test_a_node_is_tried_again(start_service, start_mock_provider):
@@ -151,10 +151,10 @@ def test_old_messages_become_a_summary(start_service, start_mock_provider, limit
     state = service.get("/v1/threads/t/state").json()["data"]["state"]
     assert state["context_summary"] == "they counted"
     assert texts(state["context"]) == texts(data["context"])
-    # Nothing is lost.
+    # No message is lost.
     kept = service.get("/v1/threads/t/messages").json()["data"]["messages"]
     assert texts(kept)[::2] == asked
-    # The model is told the summary instead.
+    # The model receives the summary instead.
     _ask(service, "and now?")
     chats = [r["body"]["messages"] for r in mock.requests() if "condense" not in str(r["body"])]
     assert "they counted" in chats[-1][0]["content"]

@@ -1,4 +1,4 @@
-"""The sample graphs, in both forms, driven end to end with a third party's mock of a provider."""
+"""The sample graphs, in both forms, tested end to end with a third-party mock of a provider."""
 
 import json
 
@@ -42,7 +42,7 @@ def _blocks(messages, kind):
 
 @pytest.mark.parametrize("graph", sorted(path.name for path in environment.GRAPH_DOCUMENTS.glob("*.json")))
 def test_clients_can_draw_each_sample(start_service, graph):
-    """They place the nodes and then join those that edges name."""
+    """The clients first place the nodes and then connect those that edges name."""
     service = start_service({"agent": f"graphs/{graph}:app"})
     data = service.get("/v1/graph").json()["data"]
     names = [node["name"] for node in data["nodes"]]
@@ -110,7 +110,7 @@ def test_react_makes_parallel_calls(start_service, start_mock_provider, graph, c
 
 
 def _team(tools):
-    """The supervisor asks both specialists, one after the other; each uses its tool once."""
+    """The supervisor asks both specialists in turn; each uses its tool once."""
     lead, math, time = "You lead a team", "You are the mathematician", "You are the timekeeper"
     replies = [
         (lead, 0, {"content": "mathematician"}),
@@ -156,7 +156,7 @@ def test_supervisor_asks_both_specialists(start_service, start_mock_provider, gr
     run = _trace(service)
     assert _spans(run, "tool") == [f"tool: {name}" for name in tools]
     assert run["iterations"] == 5
-    # Each specialist is told of its own tools only, the supervisor of none.
+    # Each specialist gets only its own tools, the supervisor gets none.
     for request in mock.requests():
         body = request["body"]
         prompt = next(m["content"] for m in body["messages"] if m["role"] == "system")
@@ -203,7 +203,7 @@ def test_approval(start_service, start_mock_provider, graph, call, paused_at, an
         ]
     assert _blocks(paused["messages"], "tool_result") == []
     assert _spans(_trace(service), "tool") == []
-    service.quit()  # a person may take their time
+    service.quit()  # a person may take a long time to answer
     service.wait_until_gone()
     service.start()
     resumed = _ask(service, answer)
@@ -214,12 +214,12 @@ def test_approval(start_service, start_mock_provider, graph, call, paused_at, an
         assert result["output"] == {"error": "the user did not allow this"}
     assert len(_spans(_trace(service), "tool")) == (answer == "yes")
     assert texts(resumed["messages"])[-1] == ("Done." if answer == "yes" else "Then not.")
-    # The model saw the call with its result, and the answer behind it.
+    # The model received the call with its result, followed by the answer.
     roles = [message["role"] for message in mock.requests()[-1]["body"]["messages"]]
     assert roles == ["system", "user", "assistant", "tool", "user"]
 
 
-# Tools of the client
+# Client-side tools
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""The scripts of the build: what is optional never fails it, what is not always does."""
+"""The build scripts: missing optional parts never fail the build, missing required ones always
+do."""
 
 import os
 import shutil
@@ -14,7 +15,7 @@ _UNREACHABLE = {"npm_config_registry": "http://127.0.0.1:1/", "npm_config_cache"
 
 @pytest.fixture
 def tree(directory):
-    """A checkout with the scripts alone."""
+    """A checkout with only the scripts."""
     shutil.copytree(environment.ROOT / "cmake", directory / "cmake")
     return directory
 
@@ -33,7 +34,7 @@ def _run(tree, script, *arguments, variables=(), path=None):
 
 
 def _path_without(tree, *missing):
-    """A PATH with all programs of this machine but these."""
+    """Returns a PATH with all programs of this machine except these."""
     programs = tree / "programs"
     programs.mkdir()
     for folder in reversed(os.environ["PATH"].split(":")):
@@ -82,7 +83,7 @@ def test_viewers_into_a_folder_that_cannot_be_made(tree):
 
 @pytest.mark.skipif(os.getuid() != 0, reason="runs as somebody who may not install packages")
 def test_optional_packages_that_nobody_may_install(tree):
-    """There is no sudo, and no such package either."""
+    """There is no sudo, and the package does not exist."""
     path = _path_without(tree, "sudo", "npm")
     script = tree / "cmake" / "install-packages.sh"
     script.write_text(script.read_text().replace("docs) echo npm openssl", "docs) echo no-such-package-xyz"))

@@ -1,4 +1,4 @@
-"""What docs/sdk.md shows in C++ compiles against the installed headers."""
+"""The C++ examples in docs/sdk.md compile against the installed headers."""
 
 import re
 import shutil
@@ -10,7 +10,7 @@ from harness import environment
 
 _HEADERS = environment.BUILD / "sdk" / "include"
 _EXAMPLES = re.findall(r"^```cpp\n(.*?)^```", (environment.ROOT / "docs" / "sdk.md").read_text(), re.M | re.S)
-# What an example with its own includes stands for by itself; the others are parts of a program.
+# Examples with includes are complete programs; the others are parts of one.
 _WHOLE = [text for text in _EXAMPLES if "#include" in text]
 _FUNCTIONS = [text for text in _EXAMPLES if text.startswith("NodeResult ")]
 _STATEMENTS = [text for text in _EXAMPLES if text not in _WHOLE + _FUNCTIONS]

@@ -1,4 +1,4 @@
-"""A stored file goes from the disk to the socket without a copy in the worker."""
+"""A stored file is sent from disk to the socket without a copy in the worker."""
 
 import random
 import re
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def _calls_of_a_download(service, trace, record, data):
-    """(bytes by sendfile of the file, bytes read from it) by the worker."""
+    """Returns (bytes that the worker sent with sendfile, bytes that it read from the file)."""
     (worker,) = service.workers()
     calls = "trace=sendfile,read,readv,pread64,preadv,mmap"
     command = ["strace", "-f", "-y", "-s", "0", "-e", calls, "-o", trace, "-p", str(worker.pid)]

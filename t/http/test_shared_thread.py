@@ -1,5 +1,5 @@
-"""A thread that others use while it runs: nothing that was acknowledged is lost, and runs that wait
-for it can be seen and stopped."""
+"""A thread that others use during a run: nothing acknowledged is lost, and runs that wait for it
+are visible and can be stopped."""
 
 import json
 import threading
@@ -145,7 +145,7 @@ def test_a_context_cleared_during_a_run_stays_without_its_answer(ordered_service
 
 def test_a_run_id_is_taken_while_its_run_is_in_flight(service, gated_provider):
     stream = _run_held_at_the_gate(service, gated_provider, run_id="mine")
-    # Whichever worker is asked.
+    # On any worker.
     for _ in range(4):
         reply = service.invoke("y", config=_THREAD | {"run_id": "mine"})
         assert reply.status == 409 and reply.json()["error"]["code"] == "CONFLICT"
@@ -192,7 +192,7 @@ def test_queued_runs_are_listed_and_stopped_by_name(service, gated_provider):
 
 
 def test_a_function_cut_short_by_the_deadline_has_not_finished(start_service):
-    # The deadline is for what the function takes alone, and not for the request that asks about it.
+    # The deadline is for the function only, not for the request that checks it.
     service = start_service(
         behaviour("sleeping"),
         location="agent_graph_run_timeout 2s;",

@@ -1,5 +1,5 @@
-"""A stream whose client does not read: its lines wait outside of nginx, which walks all that it holds
-of a reply at each write, and arrive whole when the client reads at last."""
+"""A stream whose client does not read: its lines wait outside of nginx, which walks all buffers of
+a reply at each write, and arrive completely when the client finally reads."""
 
 import re
 import ssl
@@ -17,10 +17,10 @@ from harness.waiting import wait_until
 from harness.websocket import WebSocket
 
 _STREAM = "/v1/graph/stream"
-# A line each millisecond, several times what the kernel, an HTTP/2 window and a credit take.
+# One line per millisecond, and several times what the kernel, an HTTP/2 window and the credit hold.
 _TEXT = " ".join(f"word{number}" for number in range(2500))
-# What is handed over at a time is at most 16 pieces of 16 KiB; the end of a reply is all that its
-# credit has let through, 256 KiB. The chunked coding adds a few links.
+# At most 16 pieces of 16 KiB are passed to nginx at a time; at the end of a reply, everything
+# within its credit, 256 KiB. The chunked coding adds a few links.
 _LINKS_MAX = 24
 _BYTES_MAX = 300 * 1024
 
@@ -31,7 +31,7 @@ def _demo(delay_ms):
 
 
 def _start(start_service, *, delay_ms=1, **configuration):
-    """One worker with small socket buffers, and its status behind a port of its own."""
+    """One worker with small socket buffers, and its status on a separate port."""
     port = free_port()
     status = f"server {{ listen 127.0.0.1:{port}; location / {{ agent_graph_status format=json; }} }}"
     listen = "sndbuf=64k " + configuration.pop("listen", "")
@@ -48,7 +48,7 @@ def _status(service):
 
 
 def _wait_until_stalled(service):
-    """The producer waits for its client, and the event loop has taken all that it said."""
+    """The producer waits for credit, and the event loop has taken all its output."""
 
     def stalled():
         status = _status(service)
@@ -91,7 +91,7 @@ class _Tls(_Http1):
 
 
 class _Http2:
-    """Its window is not opened until the rest is read."""
+    """The HTTP/2 window is not opened until the rest is read."""
 
     def open(self, service):
         self.connection = http2.Http2Connection(service.http2_port)
@@ -108,7 +108,7 @@ class _Http2:
 
 
 def _write_filter_calls(service):
-    """Of each call of nginx's last filter: the links that it walked and the bytes they hold."""
+    """For each call of nginx's last filter: the number of links that it walked, and their bytes."""
     calls, links = [], {}
     for line in service.error_log.lines(r"write (old|new) buf|http write filter: l:"):
         connection = re.search(r"(\d+#\d+: \*\d+)", line)[1]
@@ -135,7 +135,7 @@ def test_lines_wait_outside_of_nginx(start_service, directory, client):
     calls = _write_filter_calls(service)
     assert max(links for links, _ in calls) <= _LINKS_MAX
     assert max(size for _, size in calls) <= _BYTES_MAX
-    # A few links a line while the client keeps up, and none while it does not.
+    # A few links per line while the client keeps up, and none while it does not.
     assert sum(links for links, _ in calls) < 8 * 2500
 
 
@@ -172,7 +172,7 @@ def test_a_websocket_that_is_not_read(start_service):
 
 
 def test_a_reader_that_stands_still_is_given_up_although_lines_come(start_service):
-    """Lines that a producer adds are no sign of life of the client."""
+    """New lines from a producer do not count as activity of the client."""
     service = _start(
         start_service,
         delay_ms=400,

@@ -1,5 +1,5 @@
-"""Nothing of a request's body ever passes for a request, wherever the request is refused: what the
-service does not read is thrown away, or the connection ends."""
+"""No part of a request's body is ever taken for a request, wherever the request is refused: unread
+parts are discarded, or the connection ends."""
 
 import pytest
 
@@ -19,9 +19,10 @@ _HANDSHAKE = [
 ]
 _FORM = [("Content-Type", "multipart/form-data; boundary=b")]
 
-# A whole request at every place where a reader that has lost its way might begin.
+# A complete request at every place where a confused parser might begin.
 _SMUGGLED = b"GET /ping HTTP/1.1\r\nHost: a\r\nX-Request-ID: smuggled\r\n\r\n"
-# To an upload the beginning of a file without a name, which is refused while the rest comes.
+# For an upload this is the beginning of a file without a name, which is refused while the rest
+# arrives.
 _BODY = b'--b\r\nContent-Disposition: form-data; name="file"\r\n\r\n' + _SMUGGLED * 400
 
 
@@ -31,7 +32,7 @@ def _limited(**other):
 
 _SMALL = {"location": "client_max_body_size 1k;"}
 
-# (service.json beyond the agent, shape of nginx.conf, method, target, headers, the answer)
+# (service.json without the agent, arguments for nginx.conf, method, target, headers, status)
 _REFUSALS = {
     "no route": ({}, {}, "POST", "/nowhere", [], 404),
     "outside of the prefix": ({}, {}, "POST", "/v1/%00", [], 400),
@@ -57,7 +58,7 @@ _REFUSALS = {
 
 
 def _framed(framing):
-    """(header, body): the body as it is announced and sent."""
+    """Returns (header, body): the body as announced and sent."""
     if framing == "length":
         return ("Content-Length", str(len(_BODY))), _BODY
     chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(_BODY), _BODY)
@@ -65,7 +66,7 @@ def _framed(framing):
 
 
 def _send(connection, data):
-    """A server that has closed takes no more."""
+    """Sends data; ignores that the server may have closed already."""
     try:
         connection.send(data)
     except ConnectionError:
@@ -73,7 +74,7 @@ def _send(connection, data):
 
 
 def _final_replies(connection, count=None):
-    """Of `count` requests, or what the server says until it closes; without informational ones."""
+    """Reads `count` replies, or all until the server closes, without informational ones."""
     replies = []
     while count is None or len(replies) < count:
         try:
@@ -88,7 +89,8 @@ def _final_replies(connection, count=None):
 
 
 def _talk(service, request, framing, expects, cut):
-    """Sends the request with a body made of requests, and another request behind it; all answers."""
+    """Sends a request whose body consists of requests, and another request after it; returns all
+    answers."""
     method, target, headers = request
     header, body = _framed(framing)
     expectation = [("Expect", "100-continue")] if expects else []

@@ -1,5 +1,5 @@
-"""Faults of the state owner and those who use it, judged by a ledger outside of nginx: what was
-acknowledged is found afterwards exactly once and in order, whatever was killed meanwhile."""
+"""Faults of the state server and its clients, checked by a ledger outside of nginx: everything
+acknowledged is stored exactly once and in order, whichever processes were killed meanwhile."""
 
 import os
 import random
@@ -25,10 +25,10 @@ def test_a_storm_of_kills_loses_nothing(start_service):
             if victims:
                 service.kill(chance.choice(victims).pid)
             progress(writers)
-        # Owner and a worker at once, and a reload on top.
+        # The state server and a worker at the same time, followed by a reload.
         for victim in service.cache_managers() + service.workers()[:1]:
             service.kill(victim.pid)
-        service.reload()  # waited for: the test must not end in the middle of it
+        service.reload()  # the test must not end during the reload
         progress(writers)
 
     writers = run_writers(service, 6, storm)
@@ -51,7 +51,7 @@ def test_killed_as_a_whole_and_started_again(start_service):
 
 
 def test_a_torn_end_of_the_log_is_repaired(start_service):
-    """A power cut in the middle of a write: the file has its new length, its end is zeros."""
+    """A power failure during a write: the file has its new length, but ends with zeros."""
     service = start_service(_SETTINGS)
     service.error_log.allow(r"is not available")
     logs = service.directory.glob("state/test/db/*.log")
@@ -79,7 +79,7 @@ def test_a_torn_end_of_the_log_is_repaired(start_service):
 
 
 def _limit_files(pid, size):
-    """No file that this process writes may be larger from now on. Only its own user may say so."""
+    """Limits the size of files that this process writes. Only its own user may set that."""
     owner = os.stat(f"/proc/{pid}")
     subprocess.run(
         ["prlimit", f"--pid={pid}", f"--fsize={size}:unlimited"],
@@ -93,8 +93,8 @@ def test_a_full_disk_is_503_and_passes_when_there_is_room(start_service):
 
     def fill_up(writers):
         owner = service.cache_manager()
-        # LevelDB's log is longer than a file may be from now on: what a full disk answers is
-        # another errno only. nginx's own logs stay below the limit.
+        # LevelDB's log exceeds the new limit; a full disk would differ only in errno. nginx's own
+        # logs stay below the limit.
         for _ in range(3):
             service.post("/v1/threads/large/messages", {"messages": [user("x" * 900_000)]})
         _limit_files(owner.pid, 1 << 20)

@@ -1,4 +1,4 @@
-"""Fields of a declarative graph's state and how their values meet, over several runs."""
+"""Fields of a declarative graph's state and how updates are merged, over several runs."""
 
 import json
 
@@ -93,7 +93,7 @@ def test_the_schema_describes_the_state_and_each_kind_of_block(start_service):
         block["type"] for block in _BLOCKS
     ]
     assert [error.message for error in state.iter_errors(stored)] == []
-    # A description that lets everything through describes nothing.
+    # A schema that accepts everything would be useless.
     described = {name: kind for name, kind in schema["$defs"].items() if name.endswith("Block")}
     types = {kind["properties"]["type"]["const"] for kind in described.values()}
     assert types == {block["type"] for block in _BLOCKS}
@@ -102,7 +102,7 @@ def test_the_schema_describes_the_state_and_each_kind_of_block(start_service):
 
 
 def test_a_value_of_another_kind_ends_the_run_and_says_so(start_service):
-    """And leaves nothing of its node, however often that is tried."""
+    """The failed node leaves no updates, however often it is tried."""
     graph = _graph({"count": 1, "all": ["x"]}, {"all": ["y"], "most": 5, "count": "one"})
     service = _start(start_service, graph)
     for tries in (1, 2):

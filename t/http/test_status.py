@@ -1,4 +1,4 @@
-"""The status page: three formats, true over all workers, also after one was killed."""
+"""The status page: three formats, correct over all workers, also after one was killed."""
 
 import json
 import re
@@ -27,7 +27,7 @@ _SAMPLE = re.compile(rf"({_NAME})({_LABELS})? (-?[0-9.e+]+|NaN|[+-]Inf)")
 
 
 def parse_metrics(text):
-    """The samples of a Prometheus page, by name and labels; strict about its form."""
+    """Parses a Prometheus page strictly; returns its samples by name and labels."""
     assert text.endswith("\n")
     samples, types, current = {}, {}, None
     for line in text.split("\n")[:-1]:
@@ -134,7 +134,7 @@ def test_open_sockets_are_counted_over_a_reload(start_service):
 
 
 def _distinct(pairs):
-    """An object of these members, of which no two have the same name."""
+    """Returns a dict of the members; fails if a name occurs twice."""
     assert len(dict(pairs)) == len(pairs), [name for name, _ in pairs]
     return dict(pairs)
 
@@ -207,7 +207,7 @@ def test_each_run_of_a_socket_is_counted(start_service):
     for _ in range(2):
         socket.send_json(invocation("hello"))
         socket.read_run()
-    # Begins no run.
+    # This starts no run.
     socket.send_json({"messages": 5})
     socket.read_run()
     wait_until(lambda: _runs(service, "ok") == 2, "both runs are counted")

@@ -170,7 +170,7 @@ def test_lines_arrive_as_they_are_produced(start_service, gated_provider):
     model = {"provider": "openai", "model": "m", "base_url": gated_provider.base_url, "api_key": "k"}
     service = start_service({"agent": "graphs/support.json:app", "models": {"default": model}})
     stream = service.stream("x")
-    first = stream.read_line()  # arrives although the provider waits at its gate
+    first = stream.read_line()  # arrives while the provider waits at its gate
     assert first.value["message"]["delta"] is True
     assert gated_provider.finished == 0
     gated_provider.open_gate()

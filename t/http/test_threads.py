@@ -76,7 +76,7 @@ def test_an_offset_from_a_cursor_never_leads_back(start_service):
 
 
 def _pages(service, query):
-    """The sizes of all pages of a list of messages, each from where the one before says."""
+    """Returns the sizes of all pages of a list of messages, following next offsets."""
     sizes, offset = [], 0
     while offset is not None:
         data = _data(service.get(f"/v1/threads/t/messages?offset={offset}&{query}"))
@@ -285,7 +285,7 @@ def test_threads_that_nothing_happens_on_go_when_the_settings_say_so(start_servi
     patient, forgetful = [serve(ttl=3600), serve()], serve(ttl=10)
 
     def gone():
-        # What happens on a thread puts its end off.
+        # Activity on a thread delays its expiry.
         assert forgetful.invoke("again", config={"thread_id": "busy"}).status == 200
         return forgetful.get("/v1/threads/t").status == 404
 

@@ -1,4 +1,4 @@
-"""HTTP tools and the tools of a third party's MCP server, through a real nginx."""
+"""HTTP tools and the tools of a third-party MCP server, through a real nginx."""
 
 import json
 import re
@@ -47,7 +47,8 @@ def _settings(mock, environment="", **other):
 
 
 def _results(service, text):
-    """The results of the tools that `text` makes the model call, in the order of the calls."""
+    """Returns the results of the tools that `text` makes the model call, in the order of the
+    calls."""
     reply = service.invoke(text)
     assert reply.status == 200, reply.text
     messages = reply.json()["data"]["messages"]
@@ -61,7 +62,7 @@ def _results(service, text):
 
 
 def _offered(mock):
-    """The names of the tools that the newest request to the model offered."""
+    """Returns the names of the tools in the newest request to the model."""
     requests = [entry for entry in mock.requests() if entry["path"].endswith("/chat/completions")]
     return [tool["function"]["name"] for tool in requests[-1]["body"].get("tools", [])]
 
@@ -80,7 +81,7 @@ def shop():
 
 @pytest.fixture
 def serve(make_service):
-    """serve(mock, shop_url, tools=[…], mcp_servers=[…]) starts an agent with those tools."""
+    """serve(mock, shop_url, tools=[…], mcp_servers=[…]) starts an agent with these tools."""
 
     def start(mock, shop_url="http://127.0.0.1:1", nginx=None, **tools_node):
         service = make_service(
@@ -127,7 +128,7 @@ def test_http_tools(serve, start_mock_provider, shop):
 
 
 def test_no_argument_leads_to_another_path_of_the_service(serve, start_nginx, start_mock_provider):
-    """The service is a stock nginx, which decodes a path before it resolves it."""
+    """The service is a plain nginx, which decodes a path before it resolves it."""
     backend = start_nginx(
         server="location / { return 404; }"
         ' location /admin { default_type text/plain; return 200 "admin"; }'
@@ -190,8 +191,8 @@ def test_agents_are_told_of_tools_with_their_tags(serve, start_mock_provider, st
 
 
 def test_a_place_in_a_thread_has_an_idempotency_key_of_its_own(serve, start_mock_provider, shop):
-    """A client chooses ids of threads and messages: neither line ends in them nor equal ids of
-    messages in two threads may show in the header."""
+    """Clients choose the ids of threads and messages: the header must contain no line breaks of
+    them, and equal message ids in two threads must give different values."""
     mock = start_mock_provider(asks("x", ("cancel_order", {"order_id": "7"})))
     service = serve(mock, shop.url, tools=[_CANCEL])
     service.write(
@@ -231,7 +232,7 @@ def test_a_place_in_a_thread_has_an_idempotency_key_of_its_own(serve, start_mock
 
 
 def test_many_calls_of_one_host_overlap(serve, start_mock_provider):
-    """The service answers nobody before fifty requests are there."""
+    """The service answers only after fifty requests have arrived."""
     everybody = threading.Barrier(50)
 
     def answer(_, path, __):
@@ -292,7 +293,7 @@ def test_mcp_tools(serve, start_mock_provider, start_mcp_server):
 
 
 def test_some_mcp_tools_and_several_servers(serve, start_mock_provider, start_mcp_server):
-    """A server that is down contributes nothing, and nothing else happens."""
+    """The tools of a server that is down are missing; there is no other effect."""
     server = start_mcp_server()
     mock = start_mock_provider(asks("ask", ("echo", {"message": "hi"})))
     down = {"name": "down", "url": f"http://127.0.0.1:{free_port()}/mcp"}
@@ -329,7 +330,7 @@ def test_an_mcp_server_that_goes_and_returns(serve, start_mock_provider, start_m
 
 
 def test_an_mcp_session_that_was_lost(serve, start_mock_provider, start_mcp_server):
-    """The server restarts unnoticed, between two calls."""
+    """The server restarts between two calls without a notification."""
     server = start_mcp_server()
     mock = start_mock_provider(asks("ask", ("echo", {"message": "hi"})))
     service = serve(
@@ -344,7 +345,7 @@ def test_an_mcp_session_that_was_lost(serve, start_mock_provider, start_mcp_serv
 
 
 def test_a_worker_leaves_in_time(serve, start_mock_provider, start_mcp_server):
-    """What listens to the server does not keep a worker from leaving, and the session ends."""
+    """The listening connection does not delay a worker's exit, and the session is ended."""
     server = start_mcp_server()
     mock = start_mock_provider(asks("ask", ("echo", {"message": "hi"})))
     service = serve(

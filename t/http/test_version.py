@@ -1,4 +1,4 @@
-"""One version, that of the CMake project, wherever one is shown."""
+"""Only one version, that of the CMake project, is shown everywhere."""
 
 import re
 import subprocess
@@ -39,7 +39,7 @@ def test_a_server_says_it(start_service):
 
 
 def test_the_headers_have_it():
-    """They are installed without the build that checks them."""
+    """The headers are installed without the build that checks them."""
     header = (environment.ROOT / "engine/include/agent_graph/version.h").read_text()
     number = int(re.search(r"kSdkVersion = (\d+);", header)[1])
     assert f"{number // 10000}.{number // 100 % 100}.{number % 100}" == _VERSION

@@ -1,4 +1,4 @@
-"""WS /v1/graph/ws and /v1/graph/live against a real nginx, as the protocol goes."""
+"""WS /v1/graph/ws and /v1/graph/live against a real nginx, at the level of the protocol."""
 
 import asyncio
 import json
@@ -140,7 +140,7 @@ def test_many_runs_on_one_socket(start_service):
     assert thread and all(chunk["thread_id"] == thread for chunk in chunks)
     assert chunks[0]["metadata"]["is_new_thread"] is True
     assert "hello one" in _final_text(chunks)
-    # Sent without waiting: they run one after the other.
+    # Sent without waiting for answers: they run one after the other.
     for text in ("two", "three"):
         socket.send_json(invocation(text, config={"thread_id": thread}))
     for text in ("two", "three"):
@@ -227,7 +227,7 @@ def test_run_past_its_deadline_leaves_the_socket_open(start_service, gated_provi
     gated_provider.open_gate()
 
     def runs_again():
-        # A run that has 300 ms may need more on a busy machine.
+        # A run with a limit of 300 ms may need more on a loaded machine.
         socket.send_json(invocation("again"))
         chunks = socket.read_run()
         return not any(chunk["event"] == "error" for chunk in chunks) and chunks
@@ -395,14 +395,14 @@ def test_messages_are_bounded_over_all_sockets(start_service, gated_provider):
     first, second = _open(service), _open(service)
     whole = frame(TEXT, json.dumps(invocation("x" * 700_000)))
     first.send(whole[:600_000])
-    # What has arrived of a message counts, also for requests.
+    # Incomplete messages count as buffered, for other requests, too.
     wait_until(lambda: service.invoke("x" * 600_000).status == 503, "the message is read")
     second.send(whole[:600_000])
     closed = second.read_close()
     assert closed.close_code == 1013 and closed.reason == "the server is busy"
     first.send(whole[600_000:])
     gated_provider.wait_for_waiting(1)
-    # And so does one that is worked on.
+    # A message that is being processed counts, too.
     assert service.invoke("x" * 600_000).status == 503
     gated_provider.open_gate()
     assert first.read_run()[-1]["data"]["status"] == "done"

@@ -1,4 +1,4 @@
-"""Who may open a WebSocket, and what it may run once it is open."""
+"""Who may open a WebSocket, and what may run on an open one."""
 
 import json
 
@@ -42,13 +42,13 @@ def _refusal(service, target=_TARGET, headers=(), **changed):
 
 
 def _caller(socket):
-    """Whom a graph sees on this socket."""
+    """Returns the user that a graph sees on this socket."""
     socket.send_json(invocation("who?"))
     messages = [chunk["message"] for chunk in socket.read_run() if chunk["event"] == "message"]
     return json.loads(texts(messages)[-1])["user"]["user_id"]
 
 
-# Where the token may be
+# Places of the token
 
 
 def test_the_header_goes_before_the_subprotocol_and_that_before_the_query(start_guarded):
@@ -58,12 +58,12 @@ def test_the_header_goes_before_the_subprotocol_and_that_before_the_query(start_
     assert _caller(_open(service, query, bearer("header"), Sec_WebSocket_Protocol=offer)) == "header"
     assert _caller(_open(service, query, Sec_WebSocket_Protocol=offer)) == "offer"
     assert _caller(_open(service, query)) == "query"
-    # A wrong one of a higher place is not made up for by a good one of a lower place.
+    # A valid token in a place of lower priority does not replace an invalid one of higher priority.
     wrong = [("Authorization", "Bearer wrong")]
     assert _refusal(service, query, wrong)["error_code"] == "INVALID_TOKEN"
     refused = _refusal(service, query, Sec_WebSocket_Protocol="service-bearer, wrong")
     assert refused["error_code"] == "INVALID_TOKEN"
-    # Another scheme is no credential.
+    # Other authentication schemes are ignored.
     basic = [("Authorization", "Basic YTpi")]
     assert _caller(_open(service, query, basic)) == "query"
 
@@ -172,7 +172,7 @@ def test_refused_handshakes(start_guarded, target, headers, code):
     assert _refusal(start_guarded(), target, headers)["error_code"] == code
 
 
-# Threads of others
+# Threads of other users
 
 
 def test_a_foreign_thread_is_an_error_chunk_and_the_socket_goes_on(start_guarded):
@@ -220,7 +220,7 @@ def test_a_handshake_uses_the_bucket_of_requests(start_guarded):
     socket = _open(service, headers=bearer())
     assert socket.reply.header("X-RateLimit-Remaining") == "0"
     assert service.get("/v1/graph", headers=bearer()).status == 429
-    # What goes on over the socket is not counted.
+    # Messages on the socket are not counted.
     for _ in range(3):
         socket.send_json(invocation("x"))
         assert socket.read_run()
@@ -240,7 +240,7 @@ def test_a_handshake_over_the_limit_is_no_open_connection(start_guarded, by):
         assert reply.status == 429 and reply.header("X-WS-Close-Code") == "1013"
         assert int(reply.header("Retry-After")) >= 1
         assert reply.json()["error"]["code"] == "RATE_LIMIT_EXCEEDED"
-    if by == "user":  # the second place was never taken
+    if by == "user":  # the second place was not used
         kept.append(_open(service, headers=bearer("bob")))
         with service.connect() as connection:
             connection.request("GET", _TARGET, handshake_headers() + bearer("carol"))

@@ -1,4 +1,4 @@
-"""The fields of a frame of WS /v1/graph/ws that a run begins with and is bounded by."""
+"""Fields of a frame of WS /v1/graph/ws that start a run and limit it."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""WebSocket clients that send without end, or never read: each is held back, and others are served."""
+"""WebSocket clients that send endlessly or never read: each is slowed down, and others are
+served."""
 
 import contextlib
 import select
@@ -16,14 +17,15 @@ from harness.websocket import PING, TEXT, WebSocket, frame
 
 
 class _Flood:
-    """Sends copies of one frame, as many bytes as the server takes, from where it stopped."""
+    """Sends copies of one frame, as many bytes as the server accepts, and continues where it
+    stopped."""
 
     def __init__(self, socket, one):
         self.socket, self.one, self.sent = socket, one, 0
         self._batch = one * (64 * 1024 // len(one))
 
     def push(self):
-        """False when the server takes no more at this moment."""
+        """Returns false if the server accepts no more at the moment."""
         if not select.select([], [self.socket.socket], [], 0)[1]:
             return False
         self.sent += self.socket.socket.send(self._batch[self.sent % len(self.one) :])
@@ -42,7 +44,7 @@ class _Flood:
         wait_until(over, "the server takes no more")
 
     def complete(self):
-        """Sends the rest of a frame that was cut; the number of frames."""
+        """Sends the rest of an incomplete frame; returns the number of frames."""
         at = self.sent % len(self.one)
         if at:
             self.socket.send(self.one[at:])
@@ -52,17 +54,17 @@ class _Flood:
 
 @pytest.mark.parametrize("one", [b"[]", b"{}", b'{"messages":[]}'], ids=["array", "empty", "wrong"])
 def test_who_reads_no_refusals_is_not_read(start_service, one):
-    """Frames that are refused, of a client that never reads."""
+    """Refused frames from a client that never reads."""
     service = start_service(DEMO, workers=1, listen="sndbuf=64k rcvbuf=64k")
     socket = WebSocket(service.port, receive_buffer=4096).upgrade()
-    # What the kernel would take says nothing about us.
+    # A small buffer, because the kernel's would hide our own limits.
     socket.socket.setsockopt(socket_module.SOL_SOCKET, socket_module.SO_SNDBUF, 64 * 1024)
     flood = _Flood(socket, frame(TEXT, one))
     flood.push_until_stalled(16 * 1024 * 1024)
     assert flood.sent < 1024 * 1024
     assert service.get("/v1/graph").status == 200
 
-    # Nothing was lost: each frame has its answer.
+    # Nothing was lost: each frame gets its answer.
     answered = threading.Thread(target=flood.complete)
     answered.start()
     for _ in range(-(-flood.sent // len(flood.one))):
@@ -84,7 +86,7 @@ def test_pings_of_who_does_not_read_take_no_memory(start_service):
     before = processes.resident_bytes(worker.pid)
     most = 0
 
-    # The server goes on reading, and gives the client up.
+    # The server keeps reading and finally disconnects the client.
     def given_up():
         nonlocal most
         most = max(most, processes.resident_bytes(worker.pid))
@@ -133,7 +135,7 @@ def test_a_message_that_never_ends_closes_its_socket(start_service):
 
 
 def test_a_flood_leaves_its_thread_to_others(start_service):
-    """One engine thread, and a client that sends and reads without end."""
+    """One engine thread, and a client that sends and reads endlessly."""
     service = start_service(DEMO, workers=1, service_options="threads=1")
     socket = WebSocket(service.port).upgrade()
     flood = _Flood(socket, frame(TEXT, b"[]"))

@@ -1,4 +1,4 @@
-"""Who gets a WebSocket at all: how many there may be, and the rate limit before a live session."""
+"""Limits of opening WebSockets: their number, and the rate limit before a live session."""
 
 import concurrent.futures
 import os
@@ -18,7 +18,7 @@ _DESCRIPTORS = 200
 
 
 def _try_to_open(service):
-    """An open socket, or None after a refusal."""
+    """Returns an open socket, or None after a refusal."""
     socket = WebSocket(service.port)
     socket.send(http1.request_bytes("GET", "/v1/graph/ws", handshake_headers()))
     if (reply := socket.read_head()).status == 101:
@@ -123,7 +123,7 @@ def test_a_worker_without_descriptors_keeps_its_row(start_service):
     while (used := _descriptors(pid)) < _DESCRIPTORS - 1:
         idle.append(service.connect())
         wait_until(lambda used=used: _descriptors(pid) > used, "the connection is accepted")
-    # Takes the last one, and makes the worker look for rows of the dead.
+    # Uses the last descriptor, and makes the worker search for rows of dead processes.
     assert _try_to_open(service) is None
     for connection in idle:
         connection.close()

@@ -1,4 +1,4 @@
-"""When the sockets of a worker that drains are told."""
+"""The time at which the sockets of a draining worker are closed."""
 
 import select
 
@@ -8,7 +8,7 @@ from harness.websocket import PING, PONG, WebSocket, frame
 
 
 def test_sockets_are_told_one_by_one(start_service):
-    """Whoever is told comes again at once, so not all are told in the same moment."""
+    """Closed clients reconnect at once, so sockets are closed at different times."""
     service = start_service(DEMO, http="agent_graph_shutdown_jitter 60s;", workers=1)
     waiting = [WebSocket(service.port).upgrade() for _ in range(20)]
     service.reload()

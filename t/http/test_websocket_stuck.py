@@ -1,4 +1,4 @@
-"""Close code 1011: what a socket is told when user code holds its engine thread for good."""
+"""Close code 1011: the result for a socket when user code blocks its engine thread permanently."""
 
 import pytest
 
@@ -13,8 +13,8 @@ _GRAPH = f"{environment.BUILD}/t/graphs/stuck.so"
 
 @pytest.fixture
 def start_stuck(start_service, directory):
-    """start_stuck(export) starts a service with one engine thread; user code holds it from being
-    given its path until the file `release` is there."""
+    """start_stuck(export) starts a service with one engine thread. User code blocks it from the
+    time it receives the path of the file `release` until that file exists."""
     release = directory / "release"
 
     def start(export, **settings):
@@ -27,7 +27,7 @@ def start_stuck(start_service, directory):
         return service, release
 
     yield start
-    release.touch()  # or the worker could not end
+    release.touch()  # otherwise the worker could not exit
 
 
 def test_a_run_that_does_not_end(start_stuck):
@@ -37,7 +37,7 @@ def test_a_run_that_does_not_end(start_stuck):
     closed = socket.read_close()
     assert (closed.close_code, closed.reason) == (1011, "the run did not end")
     assert len(service.error_log.lines("the run did not end after its deadline")) == 1
-    # Others are served again as soon as the thread is free.
+    # Other requests are served again as soon as the thread is free.
     release.touch()
     wait_until(lambda: service.invoke(str(release)).status == 200, "a run ends within its 500 ms")
     assert WebSocket(service.port).upgrade()
