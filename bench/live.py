@@ -30,8 +30,7 @@ import websockets
 
 INTERVAL = 0.1
 FRAME_BYTES = 3200
-TIMES = struct.Struct("<ddd")  # sent by the client, received by the provider, returned by the
-                               # provider
+TIMES = struct.Struct("<ddd")  # times: sent by the client, received and returned by the provider
 SERVICE = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
 LATENCY_SESSIONS = 4
 REFUSED = 5  # sessions tried above the limit
