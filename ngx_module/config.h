@@ -43,6 +43,7 @@ struct MainConfig {
   ngx_msec_t shutdown_jitter;
 };
 
+// Value of agent_graph_on_abort: what happens to a run whose client disconnects.
 enum class OnAbort : ngx_uint_t { kCancel, kContinue };
 
 struct LocationConfig {
@@ -69,10 +70,12 @@ struct LocationConfig {
 
 extern ngx_command_t kDirectives[];
 
+// nginx calls these to create, complete and merge configurations.
 void* CreateMainConfig(ngx_conf_t* cf) noexcept;
 char* InitMainConfig(ngx_conf_t* cf, void* conf) noexcept;
 void* CreateLocationConfig(ngx_conf_t* cf) noexcept;
 char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept;
+
 // Rejects a state directory that belongs to another user or is accessible to group or others.
 ngx_int_t CheckStateDirectories(ngx_conf_t* cf) noexcept;
 
@@ -89,6 +92,7 @@ ngx_int_t HandleRequest(ngx_http_request_t* request) noexcept;
 // The limit of a request body in bytes: the location's own, otherwise that of service.json.
 uint64_t BodyBytesMax(const LocationConfig& location);
 
+// Null if there is no service of that name.
 ServiceConfig* FindService(ServiceList& services, std::string_view name);
 
 }  // namespace agent_graph::nginx

@@ -25,6 +25,7 @@ struct Viewers {
   DocumentationFiles files;
 };
 
+// The pages of one location. Built when the configuration is read, then only read.
 class Documentation {
  public:
   Documentation(const settings::Settings& settings, std::string_view url_prefix,

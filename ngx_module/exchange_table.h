@@ -29,6 +29,7 @@ struct ExchangeSlot {
   bool overdue = false;  // the deadline has passed; the engine has a short time to report it
 };
 
+// Owns the slots. Used by the event loop's thread only.
 class ExchangeTable {
  public:
   // `on_timer` receives the slot as the event's data.
@@ -41,6 +42,7 @@ class ExchangeTable {
   ExchangeSlot& Acquire();
   // Returns null if the exchange of that address was released.
   ExchangeSlot* Find(bridge::ExchangeAddress address);
+  // Frees the slot and stops its timer; its address becomes invalid.
   void Release(ExchangeSlot& slot);
 
   template <typename Visitor>

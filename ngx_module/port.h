@@ -8,6 +8,7 @@
 
 namespace agent_graph::nginx {
 
+// Receives the items of an outbox, on the event loop's thread.
 class PortReceiver {
  public:
   virtual ~PortReceiver() = default;
@@ -27,6 +28,7 @@ class Port {
 
   // Registers the doorbell. False: failed, and the reason was logged.
   bool Open(ngx_cycle_t* cycle);
+  // Unregisters the doorbell. The descriptor stays open, because the outbox owns it.
   void Close();
   // Handles all queued items at once. For a process that leaves its event loop.
   void DrainAll();

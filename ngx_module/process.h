@@ -7,9 +7,15 @@ namespace agent_graph::nginx {
 
 class WorkerService;
 
+// In the master, when a configuration takes effect. NGX_ERROR rolls the configuration back.
 ngx_int_t InitModule(ngx_cycle_t* cycle) noexcept;
+// In each new process: removes unlisted environment variables, and in workers starts the services.
+// Always NGX_OK: a service that does not start is only logged.
 ngx_int_t InitProcess(ngx_cycle_t* cycle) noexcept;
+// In a worker that exits: stops the services. Blocks until they have stopped, at most
+// agent_graph_exit_timeout. Ends the process with _exit if an engine thread is still running.
 void ExitProcess(ngx_cycle_t* cycle) noexcept;
+// In the master, after all workers have exited.
 void ExitMaster(ngx_cycle_t* cycle) noexcept;
 
 // Null if there is no http block.
@@ -21,7 +27,8 @@ WorkerService* FindWorkerService(const ServiceConfig& config);
 // agent_graph_shutdown_jitter of this process, in milliseconds.
 ngx_msec_t ShutdownJitter();
 
-// Updates this worker's status rows. `loop_delay_micros`: event loop delay in microseconds.
+// Updates this worker's status rows. `loop_delay_micros`: event loop delay in microseconds; 0 keeps
+// the previous value.
 void ReportStatus(uint64_t loop_delay_micros);
 
 // Returns memory to the system when a burst of requests is over.

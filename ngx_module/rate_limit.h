@@ -24,6 +24,7 @@ limits::RateDecision CountForUser(ngx_http_request_t* request, const LocationCon
 // it was counted already. Returns the answer if the limit is exceeded.
 std::optional<api::Reply> CountRefusal(RequestContext& context);
 
+// True if the request asks for an upgrade to a WebSocket.
 bool IsHandshake(const ngx_http_request_t* request);
 
 }  // namespace agent_graph::nginx

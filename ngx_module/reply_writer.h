@@ -32,6 +32,7 @@ class ReplyWriter {
   void Append(std::string bytes);
   // Appends bytes that outlive the request. They are not counted for credit.
   void AppendLasting(std::string_view bytes);
+  // Appends a part of a file; takes over its descriptor.
   void AppendFile(bridge::SendFile part);
   // Marks the body as complete.
   void Finish() { finished_ = sealed_ = true; }

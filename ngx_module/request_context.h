@@ -19,6 +19,7 @@ namespace agent_graph::nginx {
 
 class WorkerService;
 
+// Allocated in the request's pool. Used by the event loop's thread only.
 struct RequestContext {
   RequestContext(ngx_http_request_t* http_request, const LocationConfig& location_config);
 
@@ -78,6 +79,7 @@ struct RequestContext {
 // every answer needs, if there is none. It is destroyed with the request's pool. Null: out of
 // memory.
 RequestContext* OpenContext(ngx_http_request_t* request, const LocationConfig& location);
+// The request's context; null if it has none.
 RequestContext* FindContext(ngx_http_request_t* request);
 // True if nginx has passed the request to another location, as for a post_action, or has answered
 // it itself. nginx does not notify the module of either.
@@ -93,6 +95,7 @@ ngx_int_t DropBody(RequestContext& context);
 ngx_int_t SendNativeReply(RequestContext& context, api::Reply reply, std::string_view outcome,
                           std::string_view lasting = {});
 
+// Monotonic time in microseconds.
 int64_t MonotonicMicros();
 
 }  // namespace agent_graph::nginx

@@ -20,6 +20,7 @@ struct SocketOptions {
   int unsent_bytes_max;  // unsent bytes in the kernel; 0: no limit
 };
 
+// Receives the messages of a socket.
 class SocketReceiver {
  public:
   // Receives a complete message. False: no room for another one until Read is called again.
@@ -50,6 +51,7 @@ class Socket {
   Life Read(SocketReceiver& receiver);
   // Writes what is queued, and waits for the connection to become writable for the rest.
   Life Write();
+  // Call when the read timer has expired: sends a ping, or gives up a peer that does not answer.
   Life OnReadTimer();
 
   // Queues complete frames.

@@ -5,6 +5,7 @@
 
 namespace agent_graph::nginx {
 
+// Handler of the directive: installs the content handler of the status page.
 char* StatusDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 
 }  // namespace agent_graph::nginx

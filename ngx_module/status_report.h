@@ -9,6 +9,7 @@ namespace agent_graph::nginx {
 
 enum class StatusFormat : ngx_uint_t { kText, kJson, kPrometheus };
 
+// The page in one of its formats. Reads the shared memory under the lock of each service's zone.
 std::string WriteStatus(const ServiceList& services, StatusFormat format);
 
 }  // namespace agent_graph::nginx

@@ -26,6 +26,7 @@ enum class RouteClass : uint8_t {
   kOther,
   kCount
 };
+// How a request or run ended.
 enum class Outcome : uint8_t {
   kOk,
   kError,
@@ -49,6 +50,7 @@ enum class Refusal : uint8_t {
   kOther,
   kCount
 };
+// Counters without labels. "Micros": total microseconds of the counted operations.
 enum class StatusCounter : uint8_t {
   kRateAdmitted,
   kRateRefused,
@@ -119,6 +121,7 @@ struct StatusCounters {
   void Clear();
 };
 
+// The row of one process: written by its event loop, read by any process.
 struct StatusRow {
   std::atomic<int64_t> pid;          // 0: free
   std::atomic<uint64_t> started;     // in clock ticks since boot; detects a reused pid

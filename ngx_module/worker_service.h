@@ -15,6 +15,8 @@
 
 namespace agent_graph::nginx {
 
+// Lives until the worker exits. Receives the items of its engine's outbox and owns the exchanges
+// in flight. Only Start and Stop may block.
 class WorkerService final : public PortReceiver {
  public:
   explicit WorkerService(const ServiceConfig& config);
