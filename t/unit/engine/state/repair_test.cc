@@ -60,7 +60,7 @@ class RepairOfAWholeDatabase : public Maintenance {
   }
 };
 
-// A repair puts all tables at level 0, where the row with the highest sequence number wins.
+// A repair puts all tables at level 0, where LevelDB trusts the table with the highest file number.
 TEST_F(RepairOfAWholeDatabase, KeepsTheNewestRows) {
   Serve([](Client& client) { RunTurn(client, "t", "alice", {UserMessage("m1")}); });
   const Rows older = Scanned();
