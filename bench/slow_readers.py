@@ -3,8 +3,8 @@
 clients, compared with the same POST without such streams, within one run.
 
 The streams' model produces a word every few milliseconds. Each stream continues until its client's
-window, the kernel's buffers and its credit (`agent_graph_buffers`) are full. POSTs are therefore timed
-in two phases: while lines arrive, and after all streams have stalled.
+window, the kernel's buffers and its credit (`agent_graph_buffers`) are full. POSTs are therefore
+timed in two phases: while lines arrive, and after all streams have stalled.
 
 Usage: bench/slow_readers.py BUILD_DIRECTORY [READERS [WORD_MILLISECONDS]]
 """
