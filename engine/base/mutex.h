@@ -1,10 +1,11 @@
-// Mutex, MutexLock and CondVar: the standard types with annotations for clang's thread-safety
-// analysis (libstdc++'s types have none).
+// Mutex, SharedMutex, their locks and CondVar: the standard ones with annotations that clang's
+// thread-safety analysis understands (libstdc++'s have none).
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <shared_mutex>
 
 #include "base/clock.h"
 #include "base/thread_annotations.h"
@@ -50,7 +51,47 @@ class AG_SCOPED_CAPABILITY MutexLock {
   bool held_ = true;
 };
 
-// A condition variable. Callers wait in a loop over their condition, which the analysis can check:
+// One writer or many readers.
+class AG_CAPABILITY("mutex") SharedMutex {
+ public:
+  SharedMutex() = default;
+  SharedMutex(const SharedMutex&) = delete;
+  SharedMutex& operator=(const SharedMutex&) = delete;
+
+  void Lock() AG_ACQUIRE() { mutex_.lock(); }
+  void Unlock() AG_RELEASE() { mutex_.unlock(); }
+  void LockShared() AG_ACQUIRE_SHARED() { mutex_.lock_shared(); }
+  void UnlockShared() AG_RELEASE_SHARED() { mutex_.unlock_shared(); }
+
+ private:
+  std::shared_mutex mutex_;
+};
+
+class AG_SCOPED_CAPABILITY WriterLock {
+ public:
+  explicit WriterLock(SharedMutex& mutex) AG_ACQUIRE(mutex) : mutex_(mutex) { mutex_.Lock(); }
+  ~WriterLock() AG_RELEASE() { mutex_.Unlock(); }
+  WriterLock(const WriterLock&) = delete;
+  WriterLock& operator=(const WriterLock&) = delete;
+
+ private:
+  SharedMutex& mutex_;
+};
+
+class AG_SCOPED_CAPABILITY ReaderLock {
+ public:
+  explicit ReaderLock(SharedMutex& mutex) AG_ACQUIRE_SHARED(mutex) : mutex_(mutex) {
+    mutex_.LockShared();
+  }
+  ~ReaderLock() AG_RELEASE() { mutex_.UnlockShared(); }
+  ReaderLock(const ReaderLock&) = delete;
+  ReaderLock& operator=(const ReaderLock&) = delete;
+
+ private:
+  SharedMutex& mutex_;
+};
+
+// A condition variable. Waiters loop over their condition, which the analysis can then check:
 //
 //   MutexLock lock(mutex_);
 //   while (queue_.empty()) not_empty_.Wait(mutex_);

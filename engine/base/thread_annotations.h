@@ -21,8 +21,11 @@
 
 // For functions. AG_EXCLUDES: the caller must not hold the mutex.
 #define AG_REQUIRES(...) AG_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
+#define AG_REQUIRES_SHARED(...) AG_THREAD_ANNOTATION(requires_shared_capability(__VA_ARGS__))
 #define AG_EXCLUDES(...) AG_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define AG_ACQUIRE(...) AG_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
+#define AG_ACQUIRE_SHARED(...) AG_THREAD_ANNOTATION(acquire_shared_capability(__VA_ARGS__))
 #define AG_RELEASE(...) AG_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
+#define AG_RELEASE_SHARED(...) AG_THREAD_ANNOTATION(release_shared_capability(__VA_ARGS__))
 #define AG_TRY_ACQUIRE(...) AG_THREAD_ANNOTATION(try_acquire_capability(__VA_ARGS__))
 #define AG_ASSERT_HELD(...) AG_THREAD_ANNOTATION(assert_capability(__VA_ARGS__))
