@@ -1,8 +1,7 @@
 #include "runtime/cancellation.h"
+#include "base/mutex.h"
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -10,11 +9,12 @@ namespace agent_graph::runtime {
 
 struct Cancellation::State {
   std::atomic<CancelReason> reason{CancelReason::kNone};
-  std::mutex mutex;
-  Hook* hooks = nullptr;             // guarded by mutex
-  Hook* running = nullptr;           // guarded by mutex; its callback is being called
-  std::thread::id running_thread;    // guarded by mutex
-  std::condition_variable finished;  // `running` changed
+  Mutex mutex;
+  // The mutex also protects the links of the hooks.
+  Hook* hooks AG_GUARDED_BY(mutex) = nullptr;
+  Hook* running AG_GUARDED_BY(mutex) = nullptr;  // its callback is being called
+  std::thread::id running_thread AG_GUARDED_BY(mutex);
+  CondVar finished;  // `running` changed
 };
 
 const char* CancelReasonName(CancelReason reason) {
@@ -41,8 +41,8 @@ CancelReason Cancellation::reason() const {
 
 void Cancellation::Cancel(CancelReason reason) const {
   if (reason == CancelReason::kNone) return;
-  const std::shared_ptr<State> state = state_;  // a callback may release the last other reference
-  std::unique_lock lock(state->mutex);
+  const std::shared_ptr<State> state = state_;  // a callback may drop the last other reference
+  MutexLock lock(state->mutex);
   if (state->reason.load(std::memory_order_relaxed) != CancelReason::kNone) return;
   state->reason.store(reason, std::memory_order_release);
   state->running_thread = std::this_thread::get_id();
@@ -53,11 +53,11 @@ void Cancellation::Cancel(CancelReason reason) const {
     state->running = hook;
     const auto callback = hook->callback_;
     void* const context = hook->context_;
-    lock.unlock();
+    lock.Unlock();
     callback(context);
-    lock.lock();
+    lock.Lock();
     state->running = nullptr;
-    state->finished.notify_all();
+    state->finished.NotifyAll();
   }
 }
 
@@ -69,7 +69,7 @@ std::unique_ptr<Cancellation::Registration> Cancellation::OnCancel(
 void Cancellation::Hook::Attach(const Cancellation& cancellation) {
   State& state = *cancellation.state_;
   {
-    std::lock_guard lock(state.mutex);
+    MutexLock lock(state.mutex);
     if (state.reason.load(std::memory_order_relaxed) == CancelReason::kNone) {
       state_ = &state;
       next_ = state.hooks;
@@ -85,7 +85,7 @@ void Cancellation::Hook::Attach(const Cancellation& cancellation) {
 void Cancellation::Hook::Detach() {
   if (state_ == nullptr) return;
   State& state = *std::exchange(state_, nullptr);
-  std::unique_lock lock(state.mutex);
+  MutexLock lock(state.mutex);
   if (linked_) {
     (previous_ != nullptr ? previous_->next_ : state.hooks) = next_;
     if (next_ != nullptr) next_->previous_ = previous_;
@@ -94,7 +94,7 @@ void Cancellation::Hook::Detach() {
   }
   // A callback that destroys its own registration must not wait for itself.
   if (state.running_thread == std::this_thread::get_id()) return;
-  state.finished.wait(lock, [&] { return state.running != this; });
+  while (state.running == this) state.finished.Wait(state.mutex);
 }
 
 Cancellation::Registration::Registration(const Cancellation& cancellation,

@@ -117,7 +117,7 @@ void EngineThread::Ready(Fiber* fiber) {
   outside_calls_.fetch_add(1, std::memory_order_relaxed);
   bool was_empty;
   {
-    std::lock_guard lock(outside_mutex_);
+    MutexLock lock(outside_mutex_);
     was_empty = ready_from_outside_.empty();
     ready_from_outside_.Push(fiber);
   }
@@ -128,7 +128,7 @@ void EngineThread::Ready(Fiber* fiber) {
 void EngineThread::RunReadyFromOutside() {
   FiberQueue batch;
   {
-    std::lock_guard lock(outside_mutex_);
+    MutexLock lock(outside_mutex_);
     batch = ready_from_outside_.TakeAll();
   }
   while (!batch.empty()) Resume(batch.Pop());

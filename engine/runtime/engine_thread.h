@@ -5,11 +5,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "runtime/fiber.h"
 #include "runtime/stack_pool.h"
@@ -75,8 +75,8 @@ class EngineThread {
   boost::asio::steady_timer alarm_;
   Deadline alarm_at_ = kNoDeadline;
 
-  std::mutex outside_mutex_;
-  FiberQueue ready_from_outside_;      // guarded by outside_mutex_
+  Mutex outside_mutex_;
+  FiberQueue ready_from_outside_ AG_GUARDED_BY(outside_mutex_);
   std::atomic<int> outside_calls_{0};  // calls of Ready in progress on other threads
 };
 

@@ -16,10 +16,10 @@ IoPool::IoPool(size_t threads_max, std::string thread_name, std::function<void()
 
 IoPool::~IoPool() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -43,7 +43,7 @@ void IoPool::Run(const std::function<void()>& work) {
 }
 
 void IoPool::Push(std::function<void()> job) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   jobs_.push_back(std::move(job));
   if (idle_ < jobs_.size() && threads_.size() < threads_max_) {
     std::thread thread;
@@ -54,28 +54,28 @@ void IoPool::Push(std::function<void()> job) {
       // The pool has no thread and none could be started: run the job here, so that it runs at all.
       job = std::move(jobs_.back());
       jobs_.pop_back();
-      lock.unlock();
+      lock.Unlock();
       job();
       return;
     }
   }
-  lock.unlock();
-  changed_.notify_one();
+  lock.Unlock();
+  changed_.NotifyOne();
 }
 
 void IoPool::RunThread() {
   on_start_();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    while (!stopping_ && jobs_.empty()) changed_.Wait(mutex_);
     if (jobs_.empty()) return;
     std::function<void()> job = std::move(jobs_.front());
     jobs_.pop_front();
     --idle_;
-    lock.unlock();
+    lock.Unlock();
     job();
     job = nullptr;
-    lock.lock();
+    lock.Lock();
     ++idle_;
   }
 }

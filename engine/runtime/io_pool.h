@@ -1,13 +1,13 @@
 // IoPool: threads for the engine's own blocking work (files, large JSON).
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace agent_graph::runtime {
 
@@ -31,12 +31,12 @@ class IoPool {
   const std::string thread_name_;
   const std::function<void()> on_start_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> jobs_;  // guarded by mutex_, like the rest
-  std::vector<std::thread> threads_;
-  size_t idle_ = 0;
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<std::function<void()>> jobs_ AG_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_ AG_GUARDED_BY(mutex_);
+  size_t idle_ AG_GUARDED_BY(mutex_) = 0;
+  bool stopping_ AG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace agent_graph::runtime

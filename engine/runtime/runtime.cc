@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <condition_variable>
 #include <cstdio>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "runtime/engine_thread.h"
 #include "runtime/fiber.h"
 #include "runtime/io_pool.h"
@@ -58,7 +57,7 @@ struct Runtime::Implementation {
   Status StartThreads();
   void StartWaiting();
   void FiberEnded();
-  EngineThread* NextThread();  // requires the mutex
+  EngineThread* NextThread() AG_REQUIRES(mutex);
   Status StopFibers(Deadline deadline);
 
   const RuntimeOptions options;
@@ -67,15 +66,18 @@ struct Runtime::Implementation {
   UserPool auth_pool;
   std::unique_ptr<IoPool> io_pool;  // null once stopped
 
-  mutable std::mutex mutex;
-  std::condition_variable ended;  // no fiber is left
-  Phase phase = Phase::kNew;      // guarded by mutex, like the rest
+  mutable Mutex mutex;
+  CondVar ended;  // no fiber is left
+  Phase phase AG_GUARDED_BY(mutex) = Phase::kNew;
+  size_t next_thread AG_GUARDED_BY(mutex) = 0;
+  size_t live AG_GUARDED_BY(mutex) = 0;
+  std::deque<Body> waiting AG_GUARDED_BY(mutex);
+  // The engine threads were left to themselves, for good.
+  bool detached AG_GUARDED_BY(mutex) = false;
+
+  // Start fills it before `phase` becomes kRunning; it stays as it is until Stop has joined them.
   std::vector<std::unique_ptr<EngineThread>> threads;
-  size_t next_thread = 0;
-  size_t live = 0;
-  std::deque<Body> waiting;
-  bool detached = false;  // the engine threads were detached and keep running
-  bool clean = false;     // stopped, and nothing that could still run is left
+  bool clean = false;  // stopped and nothing is left that could run; for the thread that stops
 };
 
 Status Runtime::Implementation::StartThreads() {
@@ -108,7 +110,7 @@ void Runtime::Implementation::StartWaiting() {
   for (;;) {
     Body body;
     {
-      std::lock_guard lock(mutex);
+      MutexLock lock(mutex);
       if (waiting.empty() || live >= options.fibers_max) return;
       body = std::move(waiting.front());
       waiting.pop_front();
@@ -122,18 +124,22 @@ void Runtime::Implementation::StartWaiting() {
 void Runtime::Implementation::FiberEnded() {
   bool more;
   {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     --live;
     more = !waiting.empty();
-    if (live == 0 && !more) ended.notify_all();
+    if (live == 0 && !more) ended.NotifyAll();
   }
   if (more) StartWaiting();
 }
 
 Status Runtime::Implementation::StopFibers(Deadline deadline) {
-  std::unique_lock lock(mutex);
-  const auto none_left = [this] { return live == 0 && waiting.empty(); };
-  if (detached || (phase == Phase::kRunning && !ended.wait_until(lock, deadline, none_left))) {
+  MutexLock lock(mutex);
+  bool in_time = true;
+  while (!detached && phase == Phase::kRunning && in_time && (live != 0 || !waiting.empty())) {
+    in_time = ended.WaitUntil(mutex, deadline);
+  }
+  const bool none_left = live == 0 && waiting.empty();
+  if (detached || (phase == Phase::kRunning && !none_left)) {
     phase = Phase::kStopped;
     detached = true;
     for (auto& thread : threads) thread->Detach();
@@ -142,7 +148,7 @@ Status Runtime::Implementation::StopFibers(Deadline deadline) {
   }
   phase = Phase::kStopped;
   const std::deque<Body> never_run = std::exchange(waiting, {});
-  lock.unlock();
+  lock.Unlock();
   for (auto& thread : threads) thread->Join();
   return Status::Ok();
 }
@@ -153,11 +159,11 @@ Runtime::Runtime(RuntimeOptions options)
 
 Runtime::~Runtime() {
   if (implementation_->clean || Stop(MonotonicClock::now()).ok()) return;
-  // The threads use it until the process ends.
-  static std::mutex mutex;
+  // Its threads go on using it until the process ends.
+  static Mutex mutex;
   static auto& left_running =
       *std::make_unique<std::vector<std::unique_ptr<Implementation>>>().release();
-  std::lock_guard lock(mutex);
+  MutexLock lock(mutex);
   left_running.push_back(std::move(implementation_));
 }
 
@@ -169,7 +175,7 @@ Status Runtime::Start() {
     return status;
   }
   {
-    std::lock_guard lock(implementation_->mutex);
+    MutexLock lock(implementation_->mutex);
     implementation_->phase = Implementation::Phase::kRunning;
   }
   implementation_->StartWaiting();
@@ -179,7 +185,7 @@ Status Runtime::Start() {
 void Runtime::Spawn(std::function<void()> body, bool here) {
   EngineThread* thread = here && current_runtime == this ? EngineThread::Current() : nullptr;
   {
-    std::lock_guard lock(implementation_->mutex);
+    MutexLock lock(implementation_->mutex);
     if (implementation_->phase == Implementation::Phase::kStopped) return;
     if (implementation_->phase == Implementation::Phase::kNew ||
         !implementation_->waiting.empty() ||
@@ -194,7 +200,7 @@ void Runtime::Spawn(std::function<void()> body, bool here) {
 }
 
 size_t Runtime::fibers() const {
-  std::lock_guard lock(implementation_->mutex);
+  MutexLock lock(implementation_->mutex);
   return implementation_->live + implementation_->waiting.size();
 }
 

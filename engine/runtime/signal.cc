@@ -1,8 +1,6 @@
 #include "runtime/signal.h"
 
 #include <cassert>
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -15,8 +13,8 @@ namespace {
 
 // One wait in progress, on the waiter's stack.
 struct Waiter {
-  Fiber* fiber = nullptr;                     // the fiber to resume; null: use `wakeup`
-  std::condition_variable* wakeup = nullptr;  // the waiting thread's
+  Fiber* fiber = nullptr;     // set: resume it; else:
+  CondVar* wakeup = nullptr;  // of the waiting thread
   bool woken = false;
   WakeReason reason = WakeReason::kNotified;
 };
@@ -24,22 +22,23 @@ struct Waiter {
 }  // namespace
 
 struct Signal::State {
-  std::mutex mutex;
-  bool notified = false;     // guarded by mutex
-  Waiter* waiter = nullptr;  // guarded by mutex; the code that clears it must wake the waiter
+  Mutex mutex;
+  bool notified AG_GUARDED_BY(mutex) = false;
+  // The thread that clears it wakes the waiter.
+  Waiter* waiter AG_GUARDED_BY(mutex) AG_PT_GUARDED_BY(mutex) = nullptr;
 
   void Wake(WakeReason reason) {
     Fiber* fiber = nullptr;
     {
-      std::lock_guard lock(mutex);
+      MutexLock lock(mutex);
       if (reason == WakeReason::kNotified) notified = true;
       Waiter* const woken = std::exchange(waiter, nullptr);
       if (woken == nullptr) return;
       woken->woken = true;
       woken->reason = reason;
       fiber = woken->fiber;
-      // With the lock held: right after it the waiter and its condition variable may be destroyed.
-      if (fiber == nullptr) woken->wakeup->notify_one();
+      // Under the lock: the waiter and its condition variable may be gone right after it.
+      if (fiber == nullptr) woken->wakeup->NotifyOne();
     }
     if (fiber != nullptr) fiber->thread.Ready(fiber);
   }
@@ -53,7 +52,7 @@ struct Signal::State {
 
   // Registers the waiter. False if the wait is over already.
   bool Enter(Waiter& entering) {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     if (notified) return false;
     waiter = &entering;
     return true;
@@ -76,17 +75,16 @@ struct Signal::State {
   void WaitOnThread(Waiter& entering, const Cancellation* cancellation, Deadline deadline) {
     // Waiting here would stop the loop that has to run what is waited for.
     assert(EngineThread::Current() == nullptr && "an event loop handler must not wait");
-    thread_local std::condition_variable wakeup;
+    thread_local CondVar wakeup;
     entering.wakeup = &wakeup;
     const UserPool::Parked parked;
     if (!Enter(entering)) return;
     Cancellation::Hook hook(&WakeCancelled, this);
     if (cancellation != nullptr) hook.Attach(*cancellation);
-    std::unique_lock lock(mutex);
-    const auto woken = [&] { return entering.woken; };
-    if (deadline == kNoDeadline) {
-      wakeup.wait(lock, woken);
-    } else if (!wakeup.wait_until(lock, deadline, woken)) {
+    MutexLock lock(mutex);
+    bool in_time = true;
+    while (!entering.woken && in_time) in_time = wakeup.WaitUntil(mutex, deadline);
+    if (!entering.woken) {
       waiter = nullptr;
       entering.reason = WakeReason::kDeadline;
     }
@@ -114,7 +112,7 @@ WakeReason Signal::Wait(const Cancellation* cancellation, Deadline deadline) {
   } else {
     state_->WaitOnThread(waiter, cancellation, deadline);
   }
-  std::lock_guard lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   if (std::exchange(state_->notified, false)) return WakeReason::kNotified;
   return waiter.reason;
 }

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "runtime/cancellation.h"
 
@@ -47,7 +47,7 @@ class Promise {
 
   void Set(T value) const {
     {
-      std::lock_guard lock(state_->mutex);
+      MutexLock lock(state_->mutex);
       if (state_->value) return;
       state_->value.emplace(std::move(value));
     }
@@ -58,12 +58,12 @@ class Promise {
   Result<T> Wait(const Cancellation* cancellation, Deadline deadline) const {
     for (;;) {
       {
-        std::lock_guard lock(state_->mutex);
+        MutexLock lock(state_->mutex);
         if (state_->value) return std::move(*state_->value);
       }
       WakeReason reason = state_->signal.Wait(cancellation, deadline);
       if (reason == WakeReason::kNotified) continue;
-      std::lock_guard lock(state_->mutex);
+      MutexLock lock(state_->mutex);
       if (state_->value) return std::move(*state_->value);
       return WakeStatus(reason, cancellation);
     }
@@ -71,8 +71,8 @@ class Promise {
 
  private:
   struct State {
-    std::mutex mutex;
-    std::optional<T> value;
+    Mutex mutex;
+    std::optional<T> value AG_GUARDED_BY(mutex);
     Signal signal;
   };
   std::shared_ptr<State> state_;

@@ -63,7 +63,7 @@ Status UserPool::Run(std::shared_ptr<std::function<void()>> work, const std::str
   task->work = std::move(work);
   task->name = name;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (stopping_) return ShuttingDown();
     queue_.push_back(task);
     StartWork();
@@ -86,7 +86,7 @@ void UserPool::StartWork() {
     StartWorker();
     if (live_ == before) break;
   }
-  for (size_t i = 0; i < startable; ++i) work_available_.notify_one();
+  for (size_t i = 0; i < startable; ++i) work_available_.NotifyOne();
 }
 
 void UserPool::StartWorker() {
@@ -110,7 +110,7 @@ void UserPool::JoinExited() {
 }
 
 void UserPool::GiveUp(Task& task) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (Worker* const worker = task.worker; worker != nullptr) {
     worker->written_off = true;
     worker->written_off_at = MonotonicClock::now();
@@ -122,41 +122,43 @@ void UserPool::GiveUp(Task& task) {
 }
 
 size_t UserPool::written_off() const {
-  std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return last_written_off_;
+  if (!mutex_.TryLock()) return last_written_off_;
   const Deadline since = MonotonicClock::now() - options_.write_off_grace;
-  last_written_off_ = static_cast<size_t>(
+  const auto count = static_cast<size_t>(
       std::count_if(workers_.begin(), workers_.end(), [&](const Worker& worker) {
         return worker.written_off && !worker.exited && worker.written_off_at <= since;
       }));
-  return last_written_off_;
+  last_written_off_ = count;
+  mutex_.Unlock();
+  return count;
 }
 
 void UserPool::RunWorker(Worker& worker) {
   current_worker = &worker;
   options_.on_start();
-  std::unique_lock lock(mutex_);
-  while (TakeTask(worker, lock)) {
+  MutexLock lock(mutex_);
+  while (TakeTask(worker)) {
     const std::shared_ptr<Task> task = worker.task;
-    lock.unlock();
+    lock.Unlock();
     Outcome outcome{Call(*task->work, task->name, options_.function_bytes_max)};
-    task->work.reset();  // what the function owns is destroyed before its end is reported
-    lock.lock();
+    task->work.reset();  // what the function owns is released before anyone hears that it is done
+    lock.Lock();
     const bool stays = FinishTask(worker);
-    lock.unlock();
+    lock.Unlock();
     task->outcome.Set(std::move(outcome));
-    lock.lock();
+    lock.Lock();
     if (!stays) break;
   }
   current_worker = nullptr;  // destructors of thread-local objects are not part of the pool's work
   --live_;
   worker.exited = true;
-  worker_exited_.notify_all();
+  worker_exited_.NotifyAll();
 }
 
-bool UserPool::TakeTask(Worker& worker, std::unique_lock<std::mutex>& lock) {
-  const auto can_start = [this] { return !queue_.empty() && active_ < options_.active_max; };
-  work_available_.wait(lock, [&] { return stopping_ || can_start(); });
+bool UserPool::TakeTask(Worker& worker) {
+  while (!stopping_ && (queue_.empty() || active_ >= options_.active_max)) {
+    work_available_.Wait(mutex_);
+  }
   --idle_;
   if (stopping_) return false;
   ++active_;
@@ -179,13 +181,13 @@ bool UserPool::FinishTask(Worker& worker) {
 }
 
 std::vector<std::string> UserPool::Stop(Deadline deadline) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   stopping_ = true;
-  work_available_.notify_all();
+  work_available_.NotifyAll();
   for (const std::shared_ptr<Task>& task : std::exchange(queue_, {})) {
     task->outcome.Set(Outcome{ShuttingDown()});
   }
-  worker_exited_.wait_until(lock, deadline, [this] { return live_ == 0; });
+  while (live_ != 0 && worker_exited_.WaitUntil(mutex_, deadline)) continue;
   std::vector<std::string> names;
   for (Worker& worker : workers_) {
     if (worker.exited) continue;
@@ -197,7 +199,7 @@ std::vector<std::string> UserPool::Stop(Deadline deadline) {
     const auto worker = next++;
     if (worker->exited) exited.splice(exited.end(), workers_, worker);
   }
-  lock.unlock();
+  lock.Unlock();
   for (Worker& worker : exited) {
     if (worker.thread.joinable()) worker.thread.join();
   }
@@ -207,7 +209,7 @@ std::vector<std::string> UserPool::Stop(Deadline deadline) {
 UserPool::Parked::Parked() {
   auto* const worker = static_cast<Worker*>(current_worker);
   if (worker == nullptr) return;
-  std::lock_guard lock(worker->pool.mutex_);
+  MutexLock lock(worker->pool.mutex_);
   if (worker->parked++ > 0 || worker->written_off) return;
   --worker->pool.active_;
   worker->pool.StartWork();
@@ -216,7 +218,7 @@ UserPool::Parked::Parked() {
 UserPool::Parked::~Parked() {
   auto* const worker = static_cast<Worker*>(current_worker);
   if (worker == nullptr) return;
-  std::lock_guard lock(worker->pool.mutex_);
+  MutexLock lock(worker->pool.mutex_);
   if (--worker->parked == 0 && !worker->written_off) ++worker->pool.active_;
 }
 

@@ -3,19 +3,18 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "runtime/cancellation.h"
 
@@ -67,26 +66,28 @@ class UserPool {
   struct Task;
   struct Worker;
 
-  void StartWork();         // requires mutex_
-  void StartWorker();       // requires mutex_
-  void JoinExited();        // requires mutex_
-  void GiveUp(Task& task);  // called when its waiter leaves
+  void StartWork() AG_REQUIRES(mutex_);
+  void StartWorker() AG_REQUIRES(mutex_);
+  void JoinExited() AG_REQUIRES(mutex_);
+  void GiveUp(Task& task);  // its waiter is leaving
   void RunWorker(Worker& worker);
-  bool TakeTask(Worker& worker, std::unique_lock<std::mutex>& lock);
-  bool FinishTask(Worker& worker);  // false: the thread is no longer needed
+  bool TakeTask(Worker& worker) AG_REQUIRES(mutex_);
+  // False: the thread is not needed any more.
+  bool FinishTask(Worker& worker) AG_REQUIRES(mutex_);
 
   const Options options_;
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   mutable std::atomic<size_t> last_written_off_{0};
-  std::condition_variable work_available_;
-  std::condition_variable worker_exited_;
-  std::deque<std::shared_ptr<Task>> queue_;  // guarded by mutex_, like the rest
-  std::list<Worker> workers_;
-  size_t live_ = 0;    // threads that have not exited
-  size_t idle_ = 0;    // live threads without a task
-  size_t active_ = 0;  // live threads that run a task and are neither parked nor written off
-  bool stopping_ = false;
+  CondVar work_available_;
+  CondVar worker_exited_;
+  std::deque<std::shared_ptr<Task>> queue_ AG_GUARDED_BY(mutex_);
+  std::list<Worker> workers_ AG_GUARDED_BY(mutex_);
+  size_t live_ AG_GUARDED_BY(mutex_) = 0;  // threads that have not exited
+  size_t idle_ AG_GUARDED_BY(mutex_) = 0;  // of them, without a task
+  // Of them, running a task and neither parked nor written off.
+  size_t active_ AG_GUARDED_BY(mutex_) = 0;
+  bool stopping_ AG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace agent_graph::runtime
