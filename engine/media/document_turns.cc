@@ -9,7 +9,7 @@ namespace agent_graph::media {
 bool DocumentTurns::Take(const std::string& user, Deadline deadline) {
   const auto turn = std::make_shared<Turn>();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto entry = users_.try_emplace(user).first;
     // No waiting call is overtaken: if a turn is free, every waiting user already has the maximum
     // per user.
@@ -26,7 +26,7 @@ bool DocumentTurns::Take(const std::string& user, Deadline deadline) {
     waiting_.push_back({entry, turn});
   }
   if (turn->Wait(nullptr, deadline).ok()) return true;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto place = std::ranges::find(waiting_, turn, &Waiting::turn);
   if (place == waiting_.end()) return true;  // the turn was given at the last moment
   const auto entry = place->user;
@@ -39,7 +39,7 @@ bool DocumentTurns::Take(const std::string& user, Deadline deadline) {
 void DocumentTurns::End(const std::string& user, MonotonicClock::duration lasted) {
   std::shared_ptr<Turn> next;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto entry = users_.find(user);
     --running_;
     --entry->second.running;
@@ -51,7 +51,7 @@ void DocumentTurns::End(const std::string& user, MonotonicClock::duration lasted
 }
 
 size_t DocumentTurns::waiting() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return waiting_.size();
 }
 

@@ -6,10 +6,10 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "runtime/signal.h"
 
 namespace agent_graph::media {
@@ -47,13 +47,13 @@ class DocumentTurns {
     std::shared_ptr<Turn> turn;
   };
 
-  void ForgetIdle(Users::iterator user);
-  std::shared_ptr<Turn> ChooseNext();
+  void ForgetIdle(Users::iterator user) AG_REQUIRES(mutex_);
+  std::shared_ptr<Turn> ChooseNext() AG_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  Users users_;                  // guarded by mutex_; users with a turn or a waiting call
-  size_t running_ = 0;           // guarded by mutex_
-  std::deque<Waiting> waiting_;  // guarded by mutex_; oldest first
+  mutable Mutex mutex_;
+  Users users_ AG_GUARDED_BY(mutex_);  // those who have a turn or wait
+  size_t running_ AG_GUARDED_BY(mutex_) = 0;
+  std::deque<Waiting> waiting_ AG_GUARDED_BY(mutex_);  // the first came first
 };
 
 }  // namespace agent_graph::media

@@ -137,7 +137,7 @@ LocalStorage::LocalStorage(LocalStorageOptions options, runtime::Runtime& runtim
 LocalStorage::~LocalStorage() = default;
 
 Result<std::shared_ptr<LocalStorage::Folders>> LocalStorage::Open() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (folders_ != nullptr) return folders_;
   std::error_code ignored;  // the next steps report the failures that matter
   std::filesystem::create_directories(std::filesystem::path(options_.directory).parent_path(),

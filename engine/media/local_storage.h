@@ -12,10 +12,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "base/mutex.h"
 #include "media/storage.h"
 
 namespace agent_graph::runtime {
@@ -62,8 +62,8 @@ class LocalStorage : public Storage {
 
   const LocalStorageOptions options_;
   runtime::Runtime& runtime_;
-  std::mutex mutex_;
-  std::shared_ptr<Folders> folders_;  // guarded by mutex_; shared with calls in progress
+  Mutex mutex_;
+  std::shared_ptr<Folders> folders_ AG_GUARDED_BY(mutex_);  // shared with calls at work
 };
 
 // The check that `nginx -t` can do: the directory exists and is writable, or it can be created.

@@ -14,10 +14,10 @@
 #include <cstring>
 #include <list>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "base/mutex.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
 
@@ -294,7 +294,7 @@ class RedisClient::Pool {
   };
 
   Entry& EntryOf(Loop loop) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return entries_[loop];
   }
 
@@ -307,8 +307,9 @@ class RedisClient::Pool {
     return Status(StatusCode::kResourceExhausted, "all connections to Redis are busy");
   }
 
-  std::mutex mutex_;
-  std::map<Loop, Entry> entries_;  // mutex_ guards the map itself
+  Mutex mutex_;
+  // An entry belongs to the fibers of its loop.
+  std::map<Loop, Entry> entries_ AG_GUARDED_BY(mutex_);
 };
 
 RedisClient::RedisClient(RedisEndpoint endpoint)

@@ -201,7 +201,7 @@ Result<std::string> S3Storage::ReadText(const FileRecord& record) {
 
 std::optional<DirectUrl> S3Storage::UrlOf(const FileRecord& record) {
   const int64_t now = UnixNow();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto known = known_.find(record.file_id);
   if (known != known_.end() && known->second.url &&
       known->second.url->expires - now > options_.url_refresh_seconds) {
@@ -220,7 +220,7 @@ std::optional<DirectUrl> S3Storage::UrlOf(const FileRecord& record) {
 }
 
 std::optional<FileRecord> S3Storage::Recall(const std::string& file_id) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto known = known_.find(file_id);
   if (known == known_.end()) return std::nullopt;
   ages_.splice(ages_.begin(), ages_, known->second.age);
@@ -228,7 +228,7 @@ std::optional<FileRecord> S3Storage::Recall(const std::string& file_id) {
 }
 
 void S3Storage::Remember(const FileRecord& record) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (known_.contains(record.file_id)) return;
   ages_.push_front(record.file_id);
   known_.emplace(record.file_id, Known{record, {}, ages_.begin()});

@@ -5,10 +5,10 @@
 
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "media/s3/signature.h"
 #include "media/storage.h"
 #include "net/http_client.h"
@@ -71,10 +71,10 @@ class S3Storage : public Storage {
   std::string host_;       // the Host that is signed
   std::string base_path_;  // path of the prefix, with its final slash
 
-  // A cache of records. They never change, so a cached record is not read again.
-  std::mutex mutex_;
-  std::unordered_map<std::string, Known> known_;  // guarded by mutex_
-  std::list<std::string> ages_;                   // guarded by mutex_; most recent first
+  // Records never change, so each is read once while it is remembered.
+  Mutex mutex_;
+  std::unordered_map<std::string, Known> known_ AG_GUARDED_BY(mutex_);
+  std::list<std::string> ages_ AG_GUARDED_BY(mutex_);  // the latest first
 };
 
 }  // namespace agent_graph::media::s3
