@@ -120,7 +120,7 @@ bool Source::MustWait() const {
 
 void Source::Prepare() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!IsDue(MonotonicClock::now())) return;
     discovering_ = true;
   }
@@ -131,13 +131,13 @@ void Source::Prepare() {
 ToolList Source::Tools(const runtime::Cancellation& cancellation, Deadline deadline) {
   Prepare();
   deadline = std::min(deadline, DeadlineAfter(server_.discovery_timeout));
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (MustWait()) {
     const auto signal = std::make_shared<runtime::Signal>();
     waiting_.push_back(signal);
-    lock.unlock();
+    lock.Unlock();
     const runtime::WakeReason reason = signal->Wait(&cancellation, deadline);
-    lock.lock();
+    lock.Lock();
     std::erase(waiting_, signal);
     if (reason != runtime::WakeReason::kNotified) break;
   }
@@ -147,7 +147,7 @@ ToolList Source::Tools(const runtime::Cancellation& cancellation, Deadline deadl
 void Source::Discover() {
   uint64_t changes = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     changes = changes_;
   }
   const Patience patience{closing_, DeadlineAfter(server_.discovery_timeout)};
@@ -182,7 +182,7 @@ void Source::Accept(const Result<ListedTools>& listed, uint64_t changes) {
   std::chrono::milliseconds listen_delay{0};
   std::vector<std::shared_ptr<runtime::Signal>> waiting;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     tell_failure = !listed.ok() && !failing_;
     tell_recovery = listed.ok() && failing_;
     failing_ = !listed.ok();
@@ -269,7 +269,7 @@ void Source::ListenInBackground(std::chrono::milliseconds delay) {
         }
         bool was_heard = false;
         const Status status = self->ListenOn(was_heard);
-        std::lock_guard lock(self->mutex_);
+        MutexLock lock(self->mutex_);
         self->listening_ = false;
         // A session without such a stream is not asked for it again. Of any other, what changed may
         // have been missed.
@@ -293,7 +293,7 @@ Status Source::ListenOn(bool& was_heard) {
 }
 
 void Source::MarkChanged() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (known_) ++changes_;
 }
 

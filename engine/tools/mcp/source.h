@@ -5,13 +5,13 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "agent_graph/run_context.h"
 #include "agent_graph/tool_sources.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "runtime/cancellation.h"
 #include "runtime/signal.h"
 #include "tools/catalog_tool.h"
@@ -54,8 +54,8 @@ class Source : public std::enable_shared_from_this<Source> {
   Source(McpServer server, std::shared_ptr<const LogFunction> log);
 
   static std::function<void()> MarkerOf(const std::shared_ptr<Source>& source);
-  bool IsDue(Deadline now) const;
-  bool MustWait() const;
+  bool IsDue(Deadline now) const AG_REQUIRES(mutex_);
+  bool MustWait() const AG_REQUIRES(mutex_);
   void Discover();
   void Accept(const Result<ListedTools>& listed, uint64_t changes);
   CatalogToolPtr MakeTool(const json& described, bool marks_headers, std::string& problem) const;
@@ -71,18 +71,20 @@ class Source : public std::enable_shared_from_this<Source> {
   std::shared_ptr<Client> client_;
   const runtime::Cancellation closing_;
 
-  std::mutex mutex_;  // guards what follows
-  ToolList tools_;
-  bool known_ = false;          // tools_ are what the server said, or nothing because it failed
-  uint64_t changes_ = 0;        // that the server told of, or may have
-  uint64_t changes_known_ = 0;  // of them those that tools_ has
-  bool discovering_ = false;
-  bool listening_ = false;
-  bool failing_ = false;
-  std::chrono::milliseconds retry_delay_{0};
-  std::chrono::milliseconds listen_delay_{0};  // before the next listener begins
-  Deadline due_ = Deadline::min();
-  std::vector<std::shared_ptr<runtime::Signal>> waiting_;
+  Mutex mutex_;
+  ToolList tools_ AG_GUARDED_BY(mutex_);
+  // tools_ are what the server said, or nothing because it failed.
+  bool known_ AG_GUARDED_BY(mutex_) = false;
+  uint64_t changes_ AG_GUARDED_BY(mutex_) = 0;        // that the server told of, or may have
+  uint64_t changes_known_ AG_GUARDED_BY(mutex_) = 0;  // of them those that tools_ has
+  bool discovering_ AG_GUARDED_BY(mutex_) = false;
+  bool listening_ AG_GUARDED_BY(mutex_) = false;
+  bool failing_ AG_GUARDED_BY(mutex_) = false;
+  std::chrono::milliseconds retry_delay_ AG_GUARDED_BY(mutex_){0};
+  // Before the next listener begins.
+  std::chrono::milliseconds listen_delay_ AG_GUARDED_BY(mutex_){0};
+  Deadline due_ AG_GUARDED_BY(mutex_) = Deadline::min();
+  std::vector<std::shared_ptr<runtime::Signal>> waiting_ AG_GUARDED_BY(mutex_);
 };
 
 }  // namespace agent_graph::tools::mcp

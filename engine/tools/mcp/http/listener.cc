@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agent_graph/json.h"
+#include "base/mutex.h"
 #include "tools/mcp/http/streamable_client.h"
 
 namespace agent_graph::tools::mcp {
@@ -27,31 +28,31 @@ bool MayAsk(const Connection& connection, bool elicitation) {
 }  // namespace
 
 bool StreamableClient::announces_changes() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return connection_ != nullptr && connection_->facts.announces_changes;
 }
 
 // Servers may ask the user on the stream of a call or on the session's own. On the latter a
 // question does not name its call: it is cancelled, so that the server does not wait for an answer.
 bool StreamableClient::wants_listener() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (connection_ == nullptr || connection_ == silent_) return false;
   return connection_->facts.announces_changes || MayAsk(*connection_, options_.elicitation);
 }
 
 StreamPlace StreamableClient::PlaceOf(const ConnectionPtr& connection) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return listened_ == connection ? place_ : StreamPlace();
 }
 
 void StreamableClient::KeepPlace(const ConnectionPtr& connection, StreamPlace place) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   listened_ = connection;
   place_ = std::move(place);
 }
 
 void StreamableClient::Silence(const ConnectionPtr& connection) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   silent_ = connection;
 }
 

@@ -43,18 +43,18 @@ StreamableClient::StreamableClient(Options options, std::shared_ptr<const net::H
       transport_(std::make_shared<const Transport>(options_.transport, std::move(http))) {}
 
 bool StreamableClient::marks_headers() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return connection_ != nullptr && connection_->facts.era == Era::kStateless;
 }
 
 Result<StreamableClient::ConnectionPtr> StreamableClient::Connect(const Patience& patience) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (connection_ != nullptr) return connection_;
   }
   AG_ASSIGN_OR_RETURN(ConnectionPtr connection, Introduce(patience));
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (connection_ != nullptr) return connection_;  // another fiber was faster
     connection_ = connection;
     knows_sessions_ = connection->facts.era == Era::kSession;
@@ -64,7 +64,7 @@ Result<StreamableClient::ConnectionPtr> StreamableClient::Connect(const Patience
 
 void StreamableClient::Forget(const ConnectionPtr& connection) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (connection_ != connection) return;
     connection_ = nullptr;
   }
@@ -75,7 +75,7 @@ void StreamableClient::Forget(const ConnectionPtr& connection) {
 Result<StreamableClient::ConnectionPtr> StreamableClient::Introduce(const Patience& patience) {
   bool discover = options_.eras.stateless;
   if (options_.eras.session) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     discover = discover && !knows_sessions_;
   }
   if (discover) {
@@ -87,7 +87,7 @@ Result<StreamableClient::ConnectionPtr> StreamableClient::Introduce(const Patien
   }
   Result<ConnectionPtr> connection = Initialize(patience);
   if (!connection.ok()) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     knows_sessions_ = false;
   }
   return connection;
@@ -267,7 +267,7 @@ void StreamableClient::TellCancelled(const ConnectionPtr& connection, int64_t id
 void StreamableClient::End(const Patience& patience) {
   ConnectionPtr connection;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     connection = std::exchange(connection_, nullptr);
   }
   if (connection != nullptr && !connection->session_id.empty()) {

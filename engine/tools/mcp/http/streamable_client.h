@@ -4,10 +4,10 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "agent_graph/json_fwd.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "net/http_client.h"
 #include "tools/mcp/client.h"
@@ -78,12 +78,12 @@ class StreamableClient : public Client, public std::enable_shared_from_this<Stre
   const std::shared_ptr<const Transport> transport_;
   std::atomic<int64_t> next_id_{1};
 
-  mutable std::mutex mutex_;  // guards what follows
-  ConnectionPtr connection_;
-  bool knows_sessions_ = false;  // the server answered "initialize" before
-  ConnectionPtr silent_;         // one without a stream to listen to
-  ConnectionPtr listened_;       // one that was listened to, up to place_
-  StreamPlace place_;
+  mutable Mutex mutex_;
+  ConnectionPtr connection_ AG_GUARDED_BY(mutex_);
+  bool knows_sessions_ AG_GUARDED_BY(mutex_) = false;  // the server answered "initialize" before
+  ConnectionPtr silent_ AG_GUARDED_BY(mutex_);         // one without a stream to listen to
+  ConnectionPtr listened_ AG_GUARDED_BY(mutex_);       // one that was listened to, up to place_
+  StreamPlace place_ AG_GUARDED_BY(mutex_);
 };
 
 }  // namespace agent_graph::tools::mcp

@@ -97,7 +97,7 @@ void Authorizer::BlotOut(std::string& text) const {
   std::vector<std::string> secrets = {options_.credentials.client_secret,
                                       options_.credentials.refresh_token};
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     secrets.insert(secrets.end(), secrets_.begin(), secrets_.end());
   }
   std::erase(secrets, "");
@@ -108,7 +108,7 @@ Result<TokenPtr> Authorizer::Current(const Patience& patience) {
   TokenPtr old;
   bool is_good = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!needed_) return TokenPtr();
     const Deadline now = MonotonicClock::now();
     if (token_ != nullptr && now < token_->renew_at) return token_;
@@ -125,7 +125,7 @@ Result<TokenPtr> Authorizer::Another(const TokenPtr& refused, const Challenge& c
                                      const Patience& patience) {
   const bool more_scopes = challenge.error == "insufficient_scope";
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     needed_ = true;
     if (!challenge.resource_metadata.empty() && challenge.resource_metadata != told_) {
       told_ = challenge.resource_metadata;
@@ -152,7 +152,7 @@ Result<TokenPtr> Authorizer::Another(const TokenPtr& refused, const Challenge& c
 
 void Authorizer::Accept(const TokenPtr& token) {
   if (token->accepted.exchange(true)) return;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   pause_ = std::chrono::milliseconds(0);
 }
 
@@ -166,14 +166,14 @@ Result<TokenPtr> Authorizer::Wait(const TokenPtr& unwanted, const Patience& pati
   for (;;) {
     const auto fetched = std::make_shared<runtime::Signal>();
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (token_ != nullptr && token_ != unwanted) return token_;
       if (!fetching_ && MonotonicClock::now() < not_before_) return failure_;
       waiting_.push_back(fetched);
       if (!std::exchange(fetching_, true)) FetchInBackground();
     }
     const runtime::WakeReason reason = fetched->Wait(&patience.cancellation, patience.deadline);
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     std::erase(waiting_, fetched);
     AG_RETURN_IF_ERROR(runtime::WakeStatus(reason, &patience.cancellation));
     if (!failure_.ok()) return failure_;
@@ -194,7 +194,7 @@ void Authorizer::Fetched(Result<TokenPtr> token) {
     failure = Unavailable("no access token: " + text);
   }
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     fetching_ = false;
     if (token.ok()) {
       token_ = *token;
@@ -227,7 +227,7 @@ Result<TokenPtr> Authorizer::Fetch() {
     token->expires_at = obtained + lifetime;
     token->renew_at = token->expires_at - std::min(lifetime / 5, kRenewBeforeMax);
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   secrets_.push_back(token->text);
   if (!reply->refresh_token.empty()) secrets_.push_back(reply->refresh_token);
   while (secrets_.size() > kSecretsMax) secrets_.erase(secrets_.begin());
@@ -237,7 +237,7 @@ Result<TokenPtr> Authorizer::Fetch() {
 // What a server asks for counts before what it supports. A refresh token is for scopes of its own.
 std::vector<std::string> Authorizer::WantedScopes() {
   if (!options_.scopes.empty()) return options_.scopes;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!demanded_.empty() || !refresh_token_.empty()) return demanded_;
   return resource_->scopes;
 }
@@ -245,7 +245,7 @@ std::vector<std::string> Authorizer::WantedScopes() {
 Status Authorizer::FindServer(const Patience& patience) {
   std::string told;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     told = told_;
     if (std::exchange(moved_, false)) server_.reset();
   }

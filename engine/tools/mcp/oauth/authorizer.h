@@ -6,12 +6,12 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "net/http_client.h"
 #include "runtime/signal.h"
@@ -65,7 +65,7 @@ class Authorizer : public std::enable_shared_from_this<Authorizer> {
 
  private:
   Result<TokenPtr> Wait(const TokenPtr& unwanted, const Patience& patience);
-  void Postpone(Status failure);  // with mutex_
+  void Postpone(Status failure) AG_REQUIRES(mutex_);
   void FetchInBackground();
   Result<TokenPtr> Fetch();
   void Fetched(Result<TokenPtr> token);
@@ -87,18 +87,18 @@ class Authorizer : public std::enable_shared_from_this<Authorizer> {
   std::string issuer_;         // that the credentials have gone to
   std::string refresh_token_;  // the newest one
 
-  mutable std::mutex mutex_;  // guards what follows
-  bool needed_ = false;       // the server wants tokens
-  TokenPtr token_;
-  std::vector<std::string> secrets_;   // tokens that were in use lately
-  std::vector<std::string> demanded_;  // scopes, by the server's challenges
-  std::string told_;                   // where the server says that its metadata is
-  bool moved_ = false;                 // told_ is news
-  bool fetching_ = false;
-  Status failure_;  // of the last fetch, or of its token
-  std::chrono::milliseconds pause_{0};
-  Deadline not_before_ = Deadline::min();
-  std::vector<std::shared_ptr<runtime::Signal>> waiting_;
+  mutable Mutex mutex_;
+  bool needed_ AG_GUARDED_BY(mutex_) = false;  // the server wants tokens
+  TokenPtr token_ AG_GUARDED_BY(mutex_);
+  std::vector<std::string> secrets_ AG_GUARDED_BY(mutex_);   // tokens that were in use lately
+  std::vector<std::string> demanded_ AG_GUARDED_BY(mutex_);  // scopes, by the server's challenges
+  std::string told_ AG_GUARDED_BY(mutex_);    // where the server says that its metadata is
+  bool moved_ AG_GUARDED_BY(mutex_) = false;  // told_ is news
+  bool fetching_ AG_GUARDED_BY(mutex_) = false;
+  Status failure_ AG_GUARDED_BY(mutex_);  // of the last fetch, or of its token
+  std::chrono::milliseconds pause_ AG_GUARDED_BY(mutex_){0};
+  Deadline not_before_ AG_GUARDED_BY(mutex_) = Deadline::min();
+  std::vector<std::shared_ptr<runtime::Signal>> waiting_ AG_GUARDED_BY(mutex_);
 };
 
 }  // namespace agent_graph::tools::mcp::oauth

@@ -50,7 +50,7 @@ Result<StdioClient::SessionPtr> StdioClient::Connect(const Patience& patience) {
   for (;;) {
     const auto started = std::make_shared<runtime::Signal>();
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (session_ != nullptr) return session_;
       if (ending_.cancelled()) return Status(StatusCode::kUnavailable, "the service is leaving");
       if (!starting_ && MonotonicClock::now() < not_before_) {
@@ -61,7 +61,7 @@ Result<StdioClient::SessionPtr> StdioClient::Connect(const Patience& patience) {
       if (!std::exchange(starting_, true)) StartInBackground();
     }
     const runtime::WakeReason reason = started->Wait(&patience.cancellation, patience.deadline);
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     std::erase(waiting_, started);
     AG_RETURN_IF_ERROR(runtime::WakeStatus(reason, &patience.cancellation));
     if (session_ == nullptr && !failure_.ok()) return failure_;
@@ -77,7 +77,7 @@ Result<StdioClient::SessionPtr> StdioClient::StartSession() {
   const Patience patience{ending_, DeadlineAfter(options_.start_timeout)};
   bool discover = options_.eras.stateless;
   if (options_.eras.session) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     discover = discover && !knows_sessions_;
   }
   AG_ASSIGN_OR_RETURN(SessionPtr session, StartProgram(patience));
@@ -88,7 +88,7 @@ Result<StdioClient::SessionPtr> StdioClient::StartSession() {
     status = Introduce(*session, /*discover=*/false, patience);
   }
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     knows_sessions_ = status.ok() && session->facts().era == Era::kSession;
   }
   if (!status.ok()) {
@@ -186,7 +186,7 @@ void StdioClient::Subscribe(const SessionPtr& session) {
 void StdioClient::Started(Result<SessionPtr> session) {
   std::vector<std::shared_ptr<runtime::Signal>> waiting;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     starting_ = false;
     failure_ = session.status();
     if (session.ok()) {
@@ -203,7 +203,7 @@ void StdioClient::Started(Result<SessionPtr> session) {
 
 void StdioClient::SessionEnded(const SessionPtr& session, const std::string& how) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (session_ != session) return;  // its start tells
     session_ = nullptr;
     const bool long_life = MonotonicClock::now() - session_began_ >= kLongLife;
@@ -220,7 +220,7 @@ void StdioClient::End(const Patience&) {
   ending_.Cancel(runtime::CancelReason::kShutdown);
   SessionPtr session;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     session = std::exchange(session_, nullptr);
   }
   if (session != nullptr) session->End();

@@ -5,13 +5,13 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "agent_graph/json_fwd.h"
 #include "agent_graph/run_context.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "process/process.h"
 #include "runtime/signal.h"
@@ -65,15 +65,15 @@ class StdioClient : public Client, public std::enable_shared_from_this<StdioClie
   const std::shared_ptr<const process::Launcher> launcher_;
   const runtime::Cancellation ending_;
 
-  std::mutex mutex_;  // guards what follows
-  SessionPtr session_;
-  bool starting_ = false;
-  bool knows_sessions_ = false;  // the program answered "initialize" before
-  Status failure_;               // of the last start
-  std::chrono::milliseconds pause_{0};
-  Deadline not_before_ = Deadline::min();
-  Deadline session_began_ = Deadline::min();
-  std::vector<std::shared_ptr<runtime::Signal>> waiting_;  // for the start
+  Mutex mutex_;
+  SessionPtr session_ AG_GUARDED_BY(mutex_);
+  bool starting_ AG_GUARDED_BY(mutex_) = false;
+  bool knows_sessions_ AG_GUARDED_BY(mutex_) = false;  // the program answered "initialize" before
+  Status failure_ AG_GUARDED_BY(mutex_);               // of the last start
+  std::chrono::milliseconds pause_ AG_GUARDED_BY(mutex_){0};
+  Deadline not_before_ AG_GUARDED_BY(mutex_) = Deadline::min();
+  Deadline session_began_ AG_GUARDED_BY(mutex_) = Deadline::min();
+  std::vector<std::shared_ptr<runtime::Signal>> waiting_ AG_GUARDED_BY(mutex_);  // for the start
 };
 
 }  // namespace agent_graph::tools::mcp

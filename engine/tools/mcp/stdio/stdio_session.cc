@@ -40,7 +40,7 @@ Result<RpcReply> StdioSession::Request(const char* method, const json& params,
   runtime::Promise<json> promise;
   int64_t id = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (closed_) return Ended();
     if (pending_.size() >= kPendingRequestsMax) {
       return Status(StatusCode::kUnavailable, "too many calls wait for the server");
@@ -52,7 +52,7 @@ Result<RpcReply> StdioSession::Request(const char* method, const json& params,
   Result<json> reply = sent.ok() ? promise.Wait(&patience.cancellation, patience.deadline)
                                  : Result<json>(std::move(sent));
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     pending_.erase(id);
   }
   if (!reply.ok()) {
@@ -60,24 +60,24 @@ Result<RpcReply> StdioSession::Request(const char* method, const json& params,
     return reply.status();
   }
   if (reply->is_null()) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return Ended();
   }
   return ReadReply(*std::move(reply));
 }
 
 void StdioSession::SetFacts(ServerFacts facts) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   facts_ = std::move(facts);
 }
 
 ServerFacts StdioSession::facts() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return facts_;
 }
 
 bool StdioSession::ended() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return closed_;
 }
 
@@ -87,7 +87,7 @@ Status StdioSession::Notify(const char* method, const json& params) {
 
 Status StdioSession::Send(const json& message) {
   const std::string text = DumpJson(message);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (closed_) return Ended();
   if (outgoing_.size() + text.size() > kOutgoingBytesMax) {
     return Status(StatusCode::kUnavailable, "the server does not read what it is sent");
@@ -102,7 +102,7 @@ void StdioSession::WriteInput() {
     if (has_outgoing_.Wait(&ending_, kNoDeadline) != runtime::WakeReason::kNotified) break;
     std::string bytes;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       bytes.swap(outgoing_);
     }
     if (bytes.empty()) continue;
@@ -167,7 +167,7 @@ void StdioSession::TakeLine(std::string_view line) {
   }
   const auto id = message->find("id");
   if (id == message->end() || !id->is_number_integer()) return;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto waiting = pending_.find(id->get<int64_t>());
   if (waiting != pending_.end()) waiting->second.Set(*message);
 }
@@ -180,7 +180,7 @@ void StdioSession::End() {
 void StdioSession::Close(const std::string& how) {
   std::vector<runtime::Promise<json>> waiting;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     closed_ = true;
     how_it_ended_ = how;
     for (const auto& [id, promise] : pending_) waiting.push_back(promise);

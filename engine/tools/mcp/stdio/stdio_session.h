@@ -4,12 +4,12 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 
 #include "agent_graph/json_fwd.h"
 #include "agent_graph/run_context.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "process/process.h"
 #include "runtime/signal.h"
@@ -54,7 +54,7 @@ class StdioSession : public std::enable_shared_from_this<StdioSession> {
   void TakeLine(std::string_view line);
   Status Send(const json& message);
   void Close(const std::string& how);
-  Status Ended() const;  // under mutex_
+  Status Ended() const AG_REQUIRES(mutex_);
 
   const std::unique_ptr<process::Process> program_;
   const Events events_;
@@ -62,13 +62,13 @@ class StdioSession : public std::enable_shared_from_this<StdioSession> {
   LineLog errors_;
   LineLog noise_;
 
-  mutable std::mutex mutex_;  // guards what follows
-  ServerFacts facts_;
-  int64_t next_id_ = 1;
-  std::unordered_map<int64_t, runtime::Promise<json>> pending_;
-  std::string outgoing_;
-  bool closed_ = false;
-  std::string how_it_ended_;
+  mutable Mutex mutex_;
+  ServerFacts facts_ AG_GUARDED_BY(mutex_);
+  int64_t next_id_ AG_GUARDED_BY(mutex_) = 1;
+  std::unordered_map<int64_t, runtime::Promise<json>> pending_ AG_GUARDED_BY(mutex_);
+  std::string outgoing_ AG_GUARDED_BY(mutex_);
+  bool closed_ AG_GUARDED_BY(mutex_) = false;
+  std::string how_it_ended_ AG_GUARDED_BY(mutex_);
   runtime::Signal has_outgoing_;
 };
 
