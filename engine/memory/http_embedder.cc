@@ -81,7 +81,7 @@ Result<std::vector<float>> HttpEmbedder::Embed(const std::string& text,
                                                Deadline deadline) {
   Waiting waiting{std::string(CutAtCharacter(text, options_.text_bytes_max)), {}};
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (const std::vector<float>* known = cache_.Find(waiting.text)) return *known;
     if (waiting_.size() >= kWaitingMax) {
       return Status(StatusCode::kResourceExhausted, "too many texts wait for their embedding");
@@ -117,7 +117,7 @@ void HttpEmbedder::Send(std::span<const Waiting> batch) {
 }
 
 std::vector<HttpEmbedder::Waiting> HttpEmbedder::TakeBatch() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<Waiting> batch;
   while (!waiting_.empty() && batch.size() < options_.batch_max) {
     batch.push_back(std::move(waiting_.front()));
@@ -129,7 +129,7 @@ std::vector<HttpEmbedder::Waiting> HttpEmbedder::TakeBatch() {
 
 void HttpEmbedder::Answer(std::span<const Waiting> batch, Result<Vectors> vectors) {
   if (vectors.ok()) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (size_t i = 0; i < batch.size(); ++i) cache_.Add(batch[i].text, (*vectors)[i]);
   }
   for (size_t i = 0; i < batch.size(); ++i) {

@@ -7,7 +7,6 @@
 #include <deque>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "memory/embedder.h"
 #include "net/http_client.h"
 #include "runtime/signal.h"
@@ -83,10 +83,10 @@ class HttpEmbedder : public Embedder {
   const std::string space_;
   const runtime::Cancellation closing_;
 
-  std::mutex mutex_;
-  std::deque<Waiting> waiting_;  // guarded by mutex_, like the rest
-  size_t requests_ = 0;          // in flight
-  VectorCache cache_;
+  Mutex mutex_;
+  std::deque<Waiting> waiting_ AG_GUARDED_BY(mutex_);
+  size_t requests_ AG_GUARDED_BY(mutex_) = 0;  // under way
+  VectorCache cache_ AG_GUARDED_BY(mutex_);
 };
 
 }  // namespace agent_graph::memory

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
 
@@ -14,9 +14,9 @@ namespace {
 
 // A helper that starts late finds nothing left to claim and never calls the body.
 struct Work {
-  std::mutex mutex;
-  size_t claimed = 0;
-  size_t finished = 0;
+  Mutex mutex;
+  size_t claimed AG_GUARDED_BY(mutex) = 0;
+  size_t finished AG_GUARDED_BY(mutex) = 0;
   size_t count = 0;
   std::function<void(size_t)> body;
   runtime::Signal all_finished;
@@ -25,12 +25,12 @@ struct Work {
     for (;;) {
       size_t index;
       {
-        std::lock_guard lock(mutex);
+        MutexLock lock(mutex);
         if (claimed == count) return;
         index = claimed++;
       }
       body(index);
-      std::lock_guard lock(mutex);
+      MutexLock lock(mutex);
       if (++finished == count) all_finished.Notify();
     }
   }

@@ -54,7 +54,7 @@ Status UserEmission::EmitPiece(std::string_view message_id, std::string_view tex
                                std::string_view reasoning) {
   Emitter* emitter;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (emitter_ == nullptr || busy_) {
       return Status(StatusCode::kCancelled, "nobody listens to this node any more");
     }
@@ -63,7 +63,7 @@ Status UserEmission::EmitPiece(std::string_view message_id, std::string_view tex
   }
   Status status = emitter->EmitPiece(message_id, text, reasoning);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     busy_ = false;
   }
   idle_.Notify();
@@ -73,7 +73,7 @@ Status UserEmission::EmitPiece(std::string_view message_id, std::string_view tex
 void UserEmission::Close() {
   for (;;) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       emitter_ = nullptr;
       if (!busy_) return;
     }

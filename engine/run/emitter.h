@@ -2,10 +2,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "run/runner.h"
 #include "runtime/cancellation.h"
@@ -61,9 +61,9 @@ class UserEmission {
   void Close();
 
  private:
-  std::mutex mutex_;
-  Emitter* emitter_;   // guarded by mutex_; null once closed
-  bool busy_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  Emitter* emitter_ AG_GUARDED_BY(mutex_);  // null once closed
+  bool busy_ AG_GUARDED_BY(mutex_) = false;
   runtime::Signal idle_;
 };
 

@@ -99,7 +99,7 @@ RemoteTools::RemoteTools(std::vector<state::RemoteTool> declared, state::Service
 
 RemoteToolSetPtr RemoteTools::AsOf(uint64_t version) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (version <= version_ || state_ == nullptr) return current_;
   }
   Result<RemoteToolSetPtr> read = Read();
@@ -107,13 +107,13 @@ RemoteToolSetPtr RemoteTools::AsOf(uint64_t version) {
   if (log_) {
     log_(LogLevel::kWarning, "the remote tools cannot be read: " + read.status().ToString());
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return current_;
 }
 
 Result<RemoteToolSetPtr> RemoteTools::Newest() {
   if (state_ != nullptr) return Read();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return current_;
 }
 
@@ -130,7 +130,7 @@ Result<RemoteToolSetPtr> RemoteTools::Read() {
   }
   remote_tools.insert(remote_tools.end(), rest.begin(), rest.end());
   auto set = std::make_shared<const RemoteToolSet>(remote_tools);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (stored.version < version_) return current_;
   version_ = stored.version;
   current_ = std::move(set);

@@ -4,12 +4,12 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "graph/compiled_graph.h"
 #include "run/runner.h"
@@ -74,9 +74,9 @@ class RemoteTools {
   const std::string generation_;
   const LogFunction log_;
 
-  std::mutex mutex_;
-  uint64_t version_ = 0;      // guarded by mutex_; of current_
-  RemoteToolSetPtr current_;  // guarded by mutex_
+  Mutex mutex_;
+  uint64_t version_ AG_GUARDED_BY(mutex_) = 0;  // of current_
+  RemoteToolSetPtr current_ AG_GUARDED_BY(mutex_);
 };
 
 }  // namespace agent_graph::run
