@@ -29,7 +29,7 @@ Result<ThreadPage> ListingHeads::Read(const wire::ListThreadsBody& body) {
   const std::string owner = body.scope.kind == Scope::Kind::kOwner ? body.scope.user_id : "";
   uint64_t reading = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto head = Find(owner);
     if (head != heads_.end() && head->phase == Head::Phase::kServing) {
       if (auto page = PageOf(*head, body.page.offset, body.page.limit)) return *std::move(page);
@@ -42,14 +42,14 @@ Result<ThreadPage> ListingHeads::Read(const wire::ListThreadsBody& body) {
   if (reading == 0) return ReadThreadPage(snapshot, body);
   uint64_t commits_seen = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     commits_seen = commits_;
   }
   wire::ListThreadsBody whole_head{body.scope, {}};
   whole_head.page.limit = kRowsMax;
   Result<ThreadPage> rows = ReadThreadPage(snapshot, whole_head);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto head = Find(owner);
     if (head != heads_.end() && head->reading == reading) {
       if (rows.ok()) {
@@ -129,13 +129,13 @@ void ListingHeads::Serve(Head& head) {
 }
 
 void ListingHeads::CommitBegins() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   ++commits_;
   committing_ = true;
 }
 
 void ListingHeads::CommitEnds(const std::vector<ThreadChange>& changes) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   committing_ = false;
   for (const ThreadChange& change : changes) {
     const std::string everybody;

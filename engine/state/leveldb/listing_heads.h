@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <list>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "state/leveldb/database.h"
 #include "state/leveldb/transaction.h"
@@ -65,27 +65,28 @@ class ListingHeads {
   };
   using Heads = std::list<Head>;  // the latest asked for first
 
-  // Under mutex_.
-  std::optional<ThreadPage> PageOf(const Head& head, uint64_t offset, uint64_t limit) const;
-  Heads::iterator Find(const std::string& owner);
-  Heads::iterator StartReading(const std::string& owner);
-  void Install(Heads::iterator head, const ThreadPage& rows, uint64_t commits_seen);
-  void Serve(Head& head);
-  bool Change(Heads::iterator head, const ThreadChange& change);
-  void Insert(Head& head, Place place, const ThreadRecord& record);
-  void Erase(Head& head, const Place& place);
-  void Shrink(Head& head);
-  void Drop(Heads::iterator head);
-  void DropOldest();
+  std::optional<ThreadPage> PageOf(const Head& head, uint64_t offset, uint64_t limit) const
+      AG_REQUIRES(mutex_);
+  Heads::iterator Find(const std::string& owner) AG_REQUIRES(mutex_);
+  Heads::iterator StartReading(const std::string& owner) AG_REQUIRES(mutex_);
+  void Install(Heads::iterator head, const ThreadPage& rows, uint64_t commits_seen)
+      AG_REQUIRES(mutex_);
+  void Serve(Head& head) AG_REQUIRES(mutex_);
+  bool Change(Heads::iterator head, const ThreadChange& change) AG_REQUIRES(mutex_);
+  void Insert(Head& head, Place place, const ThreadRecord& record) AG_REQUIRES(mutex_);
+  void Erase(Head& head, const Place& place) AG_REQUIRES(mutex_);
+  void Shrink(Head& head) AG_REQUIRES(mutex_);
+  void Drop(Heads::iterator head) AG_REQUIRES(mutex_);
+  void DropOldest() AG_REQUIRES(mutex_);
 
   const Database& database_;
-  std::mutex mutex_;
-  Heads heads_;
-  std::unordered_map<std::string, Heads::iterator> by_owner_;
-  size_t bytes_ = 0;
-  uint64_t readings_ = 0;
-  uint64_t commits_ = 0;  // begun
-  bool committing_ = false;
+  Mutex mutex_;
+  Heads heads_ AG_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, Heads::iterator> by_owner_ AG_GUARDED_BY(mutex_);
+  size_t bytes_ AG_GUARDED_BY(mutex_) = 0;
+  uint64_t readings_ AG_GUARDED_BY(mutex_) = 0;
+  uint64_t commits_ AG_GUARDED_BY(mutex_) = 0;  // begun
+  bool committing_ AG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace agent_graph::state

@@ -54,33 +54,35 @@ class DiskEnv::Space {
     }
   }
   void LetWait() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     phase_ = Phase::kOpen;
   }
   void StopWaiting() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     phase_ = Phase::kClosing;
-    closing_.notify_all();
+    closing_.NotifyAll();
   }
 
  private:
   enum class Phase : uint8_t { kOpening, kOpen, kClosing };
 
   bool Opening() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return phase_ == Phase::kOpening;
   }
   // False: it is not worth waiting.
   bool Wait() {
-    std::unique_lock lock(mutex_);
-    return phase_ == Phase::kOpen &&
-           !closing_.wait_for(lock, kWaitInterval, [this] { return phase_ == Phase::kClosing; });
+    MutexLock lock(mutex_);
+    if (phase_ != Phase::kOpen) return false;
+    const Deadline end = DeadlineAfter(kWaitInterval);
+    while (phase_ != Phase::kClosing && closing_.WaitUntil(mutex_, end)) continue;
+    return phase_ != Phase::kClosing;
   }
 
   const std::shared_ptr<ReserveFile> reserve_;
-  std::mutex mutex_;
-  std::condition_variable closing_;
-  Phase phase_ = Phase::kOpening;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar closing_;
+  Phase phase_ AG_GUARDED_BY(mutex_) = Phase::kOpening;
 };
 
 class DiskEnv::File final : public leveldb::WritableFile {
@@ -178,9 +180,9 @@ DiskEnv::DiskEnv(std::shared_ptr<ReserveFile> reserve, std::shared_ptr<FolderWat
 
 DiskEnv::~DiskEnv() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ending_ = true;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   if (thread_.joinable()) thread_.join();
 }
@@ -194,25 +196,25 @@ void DiskEnv::StopWaiting() {
 }
 
 void DiskEnv::Schedule(void (*function)(void*), void* argument) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!thread_.joinable() &&
       !runtime::StartThread(thread_, "state-compact", [this] { RunScheduled(); }).ok()) {
     return target()->Schedule(function, argument);
   }
   scheduled_.emplace_back([function, argument] { function(argument); });
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void DiskEnv::RunScheduled() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return ending_ || !scheduled_.empty(); });
+    while (!ending_ && scheduled_.empty()) changed_.Wait(mutex_);
     if (scheduled_.empty()) return;
     const std::function<void()> work = std::move(scheduled_.front());
     scheduled_.pop_front();
-    lock.unlock();
+    lock.Unlock();
     work();
-    lock.lock();
+    lock.Lock();
   }
 }
 

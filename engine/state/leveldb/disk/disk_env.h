@@ -8,14 +8,13 @@
 
 #include <leveldb/env.h>
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "state/leveldb/disk/folder_watch.h"
 #include "state/leveldb/disk/reserve_file.h"
 #include "state/leveldb/files/synced_marks.h"
@@ -58,11 +57,12 @@ class DiskEnv final : public leveldb::EnvWrapper {
   const std::shared_ptr<FolderWatch> files_;
   const std::shared_ptr<SyncedMarks> marks_;  // shared with files
   const std::shared_ptr<Space> space_;        // shared with files
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> scheduled_;  // guarded by mutex_; LevelDB schedules one at most
-  bool ending_ = false;                          // guarded by mutex_
-  std::thread thread_;                           // started by the first call of Schedule
+  Mutex mutex_;
+  CondVar changed_;
+  // LevelDB schedules one at most.
+  std::deque<std::function<void()>> scheduled_ AG_GUARDED_BY(mutex_);
+  bool ending_ AG_GUARDED_BY(mutex_) = false;
+  std::thread thread_ AG_GUARDED_BY(mutex_);  // started by the first call of Schedule
 };
 
 }  // namespace agent_graph::state

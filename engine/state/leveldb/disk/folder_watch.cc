@@ -31,13 +31,13 @@ FolderWatch::FolderWatch(std::string folder)
     : folder_(std::move(folder)), folder_identity_(IdentityOf(folder_)) {}
 
 void FolderWatch::UseLog(const std::string& path, int descriptor) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   log_path_ = path;
   log_ = IdentityOf(descriptor);
 }
 
 void FolderWatch::Begin() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   current_ = IdentityOf(folder_ + kCurrent).value_or(FileIdentity{});
 }
 
@@ -46,7 +46,7 @@ bool FolderWatch::HasFolder() const {
 }
 
 Status FolderWatch::Check() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!current_) return Status::Ok();
   if (IdentityOf(folder_ + kCurrent) == current_ &&
       (log_path_.empty() || IdentityOf(log_path_) == log_)) {

@@ -7,10 +7,10 @@
 
 #include <sys/types.h>
 
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/status.h"
 
 namespace agent_graph::state {
@@ -45,11 +45,10 @@ class FolderWatch {
  private:
   const std::string folder_;
   const std::optional<FileIdentity> folder_identity_;
-  mutable std::mutex mutex_;
-  // Guarded by mutex_.
-  std::optional<FileIdentity> current_;  // nullopt: before Begin
-  std::string log_path_;
-  std::optional<FileIdentity> log_;
+  mutable Mutex mutex_;
+  std::optional<FileIdentity> current_ AG_GUARDED_BY(mutex_);  // nullopt: before Begin
+  std::string log_path_ AG_GUARDED_BY(mutex_);
+  std::optional<FileIdentity> log_ AG_GUARDED_BY(mutex_);
 };
 
 }  // namespace agent_graph::state

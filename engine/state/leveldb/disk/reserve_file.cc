@@ -49,7 +49,7 @@ Result<std::unique_ptr<ReserveFile>> ReserveFile::Open(const std::string& folder
   const uint64_t size = std::min(allocated / kStep * kStep, wanted);
   if (ftruncate(file.get(), static_cast<off_t>(size)) != 0) return ReserveFailure(folder);
   std::unique_ptr<ReserveFile> reserve(new ReserveFile(folder, std::move(file), wanted, size));
-  std::lock_guard lock(reserve->mutex_);
+  MutexLock lock(reserve->mutex_);
   reserve->low_ = !reserve->FillLocked();
   return reserve;
 }
@@ -59,7 +59,7 @@ ReserveFile::ReserveFile(std::string folder, FileDescriptor file, uint64_t size_
     : folder_(std::move(folder)), file_(std::move(file)), size_wanted_(size_wanted), size_(size) {}
 
 bool ReserveFile::GiveUp(Use use) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   low_ = true;
   const uint64_t kept = use == Use::kTable ? size_wanted_ / kShareForLogs : 0;
   if (size_ < kept + kStep) return false;
@@ -69,7 +69,7 @@ bool ReserveFile::GiveUp(Use use) {
 }
 
 void ReserveFile::Refill() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!low_ || !FillLocked()) return;
   struct statvfs disk{};
   if (statvfs(folder_.c_str(), &disk) != 0) return;
@@ -90,7 +90,7 @@ bool ReserveFile::FillLocked() {
 }
 
 Status ReserveFile::CheckWritable() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (size_ < size_wanted_ / 2) return Status(StatusCode::kUnavailable, "the disk is full");
   const std::array<char, 4096> block{};
   if (pwrite(file_.get(), block.data(), block.size(), 0) == ssize_t{block.size()} &&

@@ -9,10 +9,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 #include "base/status.h"
 
 namespace agent_graph::state {
@@ -44,15 +44,15 @@ class ReserveFile {
 
  private:
   ReserveFile(std::string folder, FileDescriptor file, uint64_t size_wanted, uint64_t size);
-  bool FillLocked();
+  bool FillLocked() AG_REQUIRES(mutex_);
 
   static constexpr uint64_t kShareForLogs = 4;
 
   const std::string folder_;
   const FileDescriptor file_;
   const uint64_t size_wanted_;
-  std::mutex mutex_;
-  uint64_t size_;  // guarded by mutex_
+  Mutex mutex_;
+  uint64_t size_ AG_GUARDED_BY(mutex_);
   std::atomic<bool> low_{false};
 };
 
