@@ -63,7 +63,7 @@ Status ForEachRow(const DatabaseSnapshot& snapshot, keys::Table table, const Sco
 
 void MemoryIndex::Changed(const std::vector<keys::MemoryKey>& memories) {
   if (memories.empty()) return;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (const keys::MemoryKey& memory : memories) {
     auto owned = by_owner_.find(memory.owner);
     for (Entry* entry : {owned == by_owner_.end() ? nullptr : owned->second.get(), all_.get()}) {
@@ -77,7 +77,7 @@ void MemoryIndex::Changed(const std::vector<keys::MemoryKey>& memories) {
 }
 
 std::shared_ptr<MemoryIndex::Entry> MemoryIndex::Find(const Scope& scope) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::shared_ptr<Entry>& entry =
       scope.kind == Scope::Kind::kOwner ? by_owner_[scope.user_id] : all_;
   // From here on changes are noted: what the snapshot of Build does not hold is among them.
@@ -95,7 +95,7 @@ bool MemoryIndex::IsKept(const std::string& owner, const Entry& entry) const {
 }
 
 bool MemoryIndex::IsCurrent(Entry& entry, const Embedding& wanted) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return entry.partition != nullptr && entry.changes.empty() && !entry.stale &&
          !entry.partition->worn() && Serves(*entry.partition, wanted);
 }
@@ -104,7 +104,7 @@ Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const Embedding& w
   std::vector<keys::MemoryKey> changes;
   bool build;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     changes.swap(entry.changes);
     build = std::exchange(entry.stale, false);
   }
@@ -127,7 +127,7 @@ Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const Embedding& w
     Forget(scope);
     return status;
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   // One that was dropped meanwhile is used to the end of its search and counts no more.
   const bool kept =
       scope.kind == Scope::Kind::kOwner ? IsKept(scope.user_id, entry) : all_.get() == &entry;
@@ -135,7 +135,7 @@ Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const Embedding& w
   bytes_ += bytes - entry.bytes;
   entry.bytes = bytes;
   entry.wants_work = WantsNearest(*entry.partition);
-  if (entry.wants_work) work_to_do_.notify_one();
+  if (entry.wants_work) work_to_do_.NotifyOne();
   MakeRoom(entry);
   return Status::Ok();
 }
@@ -185,7 +185,7 @@ Status MemoryIndex::TakeChanges(Partition& partition,
 }
 
 void MemoryIndex::Forget(const Scope& scope) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (scope.kind == Scope::Kind::kOwner) {
     auto place = by_owner_.find(scope.user_id);
     if (place != by_owner_.end()) Drop(place);
@@ -224,21 +224,21 @@ void MemoryIndex::MakeRoom(const Entry& kept) {
 }
 
 void MemoryIndex::Stop() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   stopping_ = true;
-  work_to_do_.notify_all();
+  work_to_do_.NotifyAll();
 }
 
 void MemoryIndex::KeepIndexes() {
   while (std::shared_ptr<Entry> entry = NextToIndex()) {
     if (!IndexSome(*entry)) continue;
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     entry->wants_work = true;
   }
 }
 
 std::shared_ptr<MemoryIndex::Entry> MemoryIndex::NextToIndex() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
     if (stopping_) return nullptr;
     std::shared_ptr<Entry> next = all_ != nullptr && all_->wants_work ? all_ : nullptr;
@@ -248,7 +248,7 @@ std::shared_ptr<MemoryIndex::Entry> MemoryIndex::NextToIndex() {
     // Taken off here, so that a wish that comes while it is worked on is not lost.
     if (next != nullptr) next->wants_work = false;
     if (next != nullptr) return next;
-    work_to_do_.wait(lock);
+    work_to_do_.Wait(mutex_);
   }
 }
 
@@ -261,7 +261,7 @@ bool MemoryIndex::IndexSome(Entry& entry) {
   std::shared_ptr<NearestIndex> nearest;
   Partition::Work work;
   {
-    std::shared_lock lock(entry.mutex);
+    ReaderLock lock(entry.mutex);
     partition = entry.partition;
     if (partition == nullptr || !WantsNearest(*partition)) return false;
     nearest = partition->nearest();
@@ -276,14 +276,14 @@ bool MemoryIndex::IndexSome(Entry& entry) {
     if (!nearest->Add(addition.number, addition.vector.data()).ok()) return false;
   }
   {
-    std::unique_lock lock(entry.mutex);
+    WriterLock lock(entry.mutex);
     if (partition->nearest() != nearest) return WantsNearest(*partition);  // dropped meanwhile
     partition->FinishWork(work);
   }
   entry.unsaved += work.additions.size() + work.removals.size();
   size_t live = 0;
   {
-    std::shared_lock lock(entry.mutex);
+    ReaderLock lock(entry.mutex);
     if (WantsNearest(*partition)) return true;
     live = partition->live();
   }
@@ -298,7 +298,7 @@ std::shared_ptr<NearestIndex> MemoryIndex::MakeNearest(Entry& entry, Partition& 
   if (!directory_.empty()) {
     auto loaded = NearestIndex::Load(FileOf(entry.name), entry.name + " " + partition.space(),
                                      partition.dimensions(), &stopping_);
-    std::shared_lock lock(entry.mutex);
+    ReaderLock lock(entry.mutex);
     // It still holds what was removed, perhaps too much of it.
     if (loaded.ok() && partition.bytes() + (*loaded)->bytes() <= bytes_max_) {
       nearest = *std::move(loaded);
@@ -312,7 +312,7 @@ std::shared_ptr<NearestIndex> MemoryIndex::MakeNearest(Entry& entry, Partition& 
       return nullptr;  // no memory: vectors go on being compared one by one
     }
   }
-  std::unique_lock lock(entry.mutex);
+  WriterLock lock(entry.mutex);
   partition.Adopt(nearest, known);
   return nearest;
 }
@@ -341,10 +341,10 @@ Result<std::vector<Candidate>> MemoryIndex::SearchPartition(Entry& entry,
                                                             const FilterMatcher& filter,
                                                             size_t limit) {
   {
-    std::shared_lock lock(entry.mutex);
+    ReaderLock lock(entry.mutex);
     if (IsCurrent(entry, search.embedding)) return entry.partition->Search(search, filter, limit);
   }
-  std::unique_lock lock(entry.mutex);
+  WriterLock lock(entry.mutex);
   AG_RETURN_IF_ERROR(Refresh(entry, search.scope, search.embedding));
   // Under the same lock: an unending stream of changes must not keep a search from its turn.
   return entry.partition->Search(search, filter, limit);

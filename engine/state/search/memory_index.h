@@ -6,15 +6,13 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "state/leveldb/database.h"
 #include "state/leveldb/keys.h"
@@ -52,9 +50,10 @@ class MemoryIndex {
 
  private:
   struct Entry {
-    std::string name;                      // of the file, and in it
-    std::shared_mutex mutex;               // of partition
-    std::shared_ptr<Partition> partition;  // null: to be built
+    std::string name;  // of the file, and in it
+    SharedMutex mutex;
+    // Null: to be built.
+    std::shared_ptr<Partition> partition AG_GUARDED_BY(mutex);
     size_t unsaved =
         0;  // changes of the index since its file was written; of the thread that keeps it
     // Guarded by the index's mutex.
@@ -67,16 +66,18 @@ class MemoryIndex {
 
   std::shared_ptr<Entry> Find(const Scope& scope);
   // `wanted`: the vector that is searched for; empty when any partition serves.
-  bool IsCurrent(Entry& entry, const Embedding& wanted);
-  // Builds the partition or takes the noted changes over; the entry's mutex is held.
-  Status Refresh(Entry& entry, const Scope& scope, const Embedding& wanted);
-  Status Build(Entry& entry, const Scope& scope, const Embedding& wanted) const;
+  bool IsCurrent(Entry& entry, const Embedding& wanted) AG_REQUIRES_SHARED(entry.mutex);
+  // Builds the partition or takes the noted changes over.
+  Status Refresh(Entry& entry, const Scope& scope, const Embedding& wanted)
+      AG_REQUIRES(entry.mutex);
+  Status Build(Entry& entry, const Scope& scope, const Embedding& wanted) const
+      AG_REQUIRES(entry.mutex);
   Status TakeChanges(Partition& partition, const std::vector<keys::MemoryKey>& changes) const;
   void Forget(const Scope& scope);
-  // Under mutex_.
-  bool IsKept(const std::string& owner, const Entry& entry) const;
-  void Drop(std::unordered_map<std::string, std::shared_ptr<Entry>>::iterator place);
-  void MakeRoom(const Entry& kept);
+  bool IsKept(const std::string& owner, const Entry& entry) const AG_REQUIRES(mutex_);
+  void Drop(std::unordered_map<std::string, std::shared_ptr<Entry>>::iterator place)
+      AG_REQUIRES(mutex_);
+  void MakeRoom(const Entry& kept) AG_REQUIRES(mutex_);
   // Waits for an entry with work to do; null once stopped.
   std::shared_ptr<Entry> NextToIndex();
   bool WantsNearest(const Partition& partition) const;
@@ -97,13 +98,13 @@ class MemoryIndex {
   const size_t bytes_max_;
   const size_t nearest_min_;
 
-  std::mutex mutex_;
-  std::condition_variable work_to_do_;
-  std::atomic<bool> stopping_{false};                                 // set under mutex_
-  std::unordered_map<std::string, std::shared_ptr<Entry>> by_owner_;  // guarded by mutex_
-  std::shared_ptr<Entry> all_;                                        // the same, of all owners
-  size_t bytes_ = 0;                                                  // of all entries
-  uint64_t uses_ = 0;
+  Mutex mutex_;
+  CondVar work_to_do_;
+  std::atomic<bool> stopping_{false};  // set under mutex_
+  std::unordered_map<std::string, std::shared_ptr<Entry>> by_owner_ AG_GUARDED_BY(mutex_);
+  std::shared_ptr<Entry> all_ AG_GUARDED_BY(mutex_);  // the same, of all owners
+  size_t bytes_ AG_GUARDED_BY(mutex_) = 0;            // of all entries
+  uint64_t uses_ AG_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace agent_graph::state

@@ -14,9 +14,8 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
-#include <mutex>
-#include <shared_mutex>
 
+#include "base/mutex.h"
 #include "state/owner/directory.h"
 #include "state/pack/fields.h"
 #include "state/search/distance.h"
@@ -191,8 +190,9 @@ struct NearestIndex::Implementation {
 
   const size_t dimensions;
   CosineSpace space;
-  mutable std::shared_mutex mutex;
-  std::unique_ptr<hnswlib::HierarchicalNSW<float>> graph;  // guarded by mutex
+  mutable SharedMutex mutex;
+  std::unique_ptr<hnswlib::HierarchicalNSW<float>> graph AG_GUARDED_BY(mutex)
+      AG_PT_GUARDED_BY(mutex);
 };
 
 NearestIndex::NearestIndex(std::unique_ptr<Implementation> implementation)
@@ -207,7 +207,7 @@ NearestIndex::NearestIndex(size_t dimensions, size_t capacity)
 
 Status NearestIndex::Add(uint64_t label, const float* vector) {
   const std::vector<float> direction = Direction(vector, implementation_->dimensions);
-  std::unique_lock lock(implementation_->mutex);
+  WriterLock lock(implementation_->mutex);
   auto& graph = *implementation_->graph;
   try {
     if (graph.cur_element_count == graph.max_elements_) graph.resizeIndex(2 * graph.max_elements_);
@@ -220,7 +220,7 @@ Status NearestIndex::Add(uint64_t label, const float* vector) {
 }
 
 void NearestIndex::Remove(uint64_t label) {
-  std::unique_lock lock(implementation_->mutex);
+  WriterLock lock(implementation_->mutex);
   auto& graph = *implementation_->graph;
   const auto place = graph.label_lookup_.find(label);
   if (place == graph.label_lookup_.end() || graph.isMarkedDeleted(place->second)) return;
@@ -231,7 +231,7 @@ std::vector<NearestIndex::Neighbour> NearestIndex::Nearest(const float* vector, 
                                                            size_t effort) const {
   const std::vector<float> direction = Direction(vector, implementation_->dimensions);
   std::vector<Neighbour> neighbours;
-  std::shared_lock lock(implementation_->mutex);
+  ReaderLock lock(implementation_->mutex);
   // searchKnn looks at as many as it is asked for, if that is more than its own setting.
   auto found = implementation_->graph->searchKnn(direction.data(), std::max(count, effort));
   for (; !found.empty(); found.pop()) {
@@ -242,7 +242,7 @@ std::vector<NearestIndex::Neighbour> NearestIndex::Nearest(const float* vector, 
 }
 
 std::vector<uint64_t> NearestIndex::Labels() const {
-  std::shared_lock lock(implementation_->mutex);
+  ReaderLock lock(implementation_->mutex);
   std::vector<uint64_t> labels;
   const auto& graph = *implementation_->graph;
   labels.reserve(graph.label_lookup_.size());
@@ -254,7 +254,7 @@ std::vector<uint64_t> NearestIndex::Labels() const {
 
 bool NearestIndex::Holds(uint64_t label, const float* vector) const {
   const std::vector<float> direction = Direction(vector, implementation_->dimensions);
-  std::shared_lock lock(implementation_->mutex);
+  ReaderLock lock(implementation_->mutex);
   const auto& graph = *implementation_->graph;
   const auto place = graph.label_lookup_.find(label);
   if (place == graph.label_lookup_.end() || graph.isMarkedDeleted(place->second)) return false;
@@ -263,7 +263,7 @@ bool NearestIndex::Holds(uint64_t label, const float* vector) const {
 }
 
 size_t NearestIndex::bytes() const {
-  std::shared_lock lock(implementation_->mutex);
+  ReaderLock lock(implementation_->mutex);
   return BytesOf(implementation_->dimensions, implementation_->graph->cur_element_count);
 }
 
@@ -281,7 +281,7 @@ Status NearestIndex::Save(const std::string& file, const std::string& space,
   Seal seal{space, implementation_->dimensions, 0, 0};
   IndexFile out(draft, stopping);
   {
-    std::shared_lock lock(implementation_->mutex);
+    ReaderLock lock(implementation_->mutex);
     WriteGraph(*implementation_->graph, out);
   }
   if (Status written = out.End(seal); !written.ok()) {
@@ -318,6 +318,7 @@ Result<std::shared_ptr<NearestIndex>> NearestIndex::Load(const std::string& file
   if (actual.bytes != seal.bytes || actual.checksum != seal.checksum) return damaged;
   auto implementation = std::make_unique<Implementation>(dimensions);
   try {
+    const WriterLock lock(implementation->mutex);
     implementation->graph =
         std::make_unique<hnswlib::HierarchicalNSW<float>>(&implementation->space, file);
     // Loading counts these on top of whatever was there before.
