@@ -56,7 +56,7 @@ void Link::Stop() {
   if (stopping_.exchange(true)) return;
   Wake();
   if (thread_.joinable()) thread_.join();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (auto& [sequence, pending] : pending_) pending.answer.Set({NoAnswer(), {}});
   pending_.clear();
 }
@@ -76,7 +76,7 @@ Result<std::string> Link::Call(std::string frame, const runtime::Cancellation* c
   uint64_t sequence = 0;
   const auto started = MonotonicClock::now();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (stopping_ || outage_) return NoAnswer();
     if (pending_.size() >= wire::kOperationsInFlightMax ||
         pending_bytes_ + frame.size() > kPendingBytesMax) {
@@ -99,7 +99,7 @@ Result<std::string> Link::Call(std::string frame, const runtime::Cancellation* c
     return std::move(reply->body);
   }
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (auto given_up = pending_.find(sequence); given_up != pending_.end()) {
       pending_bytes_ -= given_up->second.frame.size();
       pending_.erase(given_up);
@@ -121,7 +121,7 @@ Status Link::Hold(const std::string& thread_id, const std::string& run_id,
                   const runtime::Cancellation* cancellation) {
   Holding holding;
   if (cancellation != nullptr) holding.cancellation = *cancellation;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto [held, is_new] = held_runs_.try_emplace({thread_id, run_id}, std::move(holding));
   if (is_new) return Status::Ok();
   // Two runs under one name could not be told apart when one of them is released.
@@ -132,7 +132,7 @@ Status Link::Hold(const std::string& thread_id, const std::string& run_id,
 }
 
 void Link::Unhold(const std::string& thread_id, const std::string& run_id) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Forget({thread_id, run_id});
 }
 
@@ -143,7 +143,7 @@ void Link::Forget(const HeldRun& run) {
 void Link::Release(const std::string& thread_id, const std::string& run_id) {
   std::string frame = wire::MakeRequest(wire::Operation::kRelease, UnixMicros(),
                                         wire::ReleaseBody{thread_id, run_id});
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (stopping_) return;
   if (pending_.size() >= wire::kOperationsInFlightMax) {
     Forget({thread_id, run_id});
@@ -181,7 +181,7 @@ void Link::Write(std::string_view frame) {
   runtime::AtEndOfTurn([link = weak_from_this()] {
     const std::shared_ptr<Link> self = link.lock();
     if (!self) return;
-    std::lock_guard lock(self->mutex_);
+    MutexLock lock(self->mutex_);
     self->flush_posted_ = false;
     self->FlushNow();
   });
@@ -233,7 +233,7 @@ void Link::FailOverdue() {
   const auto overdue = MonotonicClock::now() - options_.operation_timeout;
   std::vector<runtime::Promise<Reply>> failed;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     outage_ = true;
     for (auto it = pending_.begin(); it != pending_.end();) {
       if (it->second.released || it->second.started > overdue) {
@@ -259,7 +259,7 @@ void Link::WaitForWake(std::chrono::milliseconds duration) {
 bool Link::Serve(FileDescriptor socket) {
   const int fd = socket.get();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     socket_ = std::move(socket);
     welcomed_ = false;
     Write(MakeHello());
@@ -271,7 +271,7 @@ bool Link::Serve(FileDescriptor socket) {
     pollfd events[2] = {{wake_.get(), POLLIN, 0}, {fd, POLLIN, 0}};
     int timeout = -1;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (!unsent_.empty()) events[1].events |= POLLOUT;
       if (!welcomed_) timeout = PollTimeout(welcome_deadline);
     }
@@ -281,12 +281,12 @@ bool Link::Serve(FileDescriptor socket) {
       [[maybe_unused]] ssize_t drained = read(wake_.get(), &count, sizeof count);
     }
     if (events[1].revents & POLLOUT) {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       Flush();
     }
-    if (events[1].revents & ~POLLOUT) connected = Receive(reader);
+    if (events[1].revents & ~POLLOUT) connected = Receive(fd, reader);
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (stopping_ && ready_) Write(wire::MakeFrame(wire::FrameType::kBye));
   ready_ = false;
   socket_.Reset();
@@ -295,12 +295,12 @@ bool Link::Serve(FileDescriptor socket) {
   return welcomed_;
 }
 
-bool Link::Receive(wire::FrameReader& reader) {
-  const ssize_t received = recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+bool Link::Receive(int socket, wire::FrameReader& reader) {
+  const ssize_t received = recv(socket, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
   if (received < 0) return errno == EAGAIN || errno == EINTR;
   if (received == 0) return false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     heard_ = MonotonicClock::now();
   }
   reader.Add({buffer_.data(), static_cast<size_t>(received)});
@@ -342,7 +342,7 @@ bool Link::OnFrame(std::string_view payload) {
 bool Link::OnWelcome(pack::Unpacker& unpacker) {
   wire::Welcome welcome;
   if (!wire::ReadBody(unpacker, welcome)) return false;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   // An owner that was overtaken without noticing it.
   if (welcome.epoch != 0 && welcome.epoch < epoch_) return false;
   epoch_ = std::max(epoch_, welcome.epoch);
@@ -362,7 +362,7 @@ bool Link::OnCancelRun(pack::Unpacker& unpacker) {
   if (!wire::ReadBody(unpacker, cancel)) return false;
   std::optional<runtime::Cancellation> cancelled;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto run = held_runs_.find({cancel.thread_id, cancel.run_id});
     if (run != held_runs_.end()) cancelled = run->second.cancellation;
   }
@@ -385,7 +385,7 @@ void Link::OnReply(pack::Unpacker& unpacker, std::string_view payload) {
   reply.body = payload.substr(payload.size() - unpacker.remaining());
   runtime::Promise<Reply> answer;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto found = pending_.find(header.sequence);
     if (found == pending_.end()) return;  // its caller gave up
     if (found->second.released) Forget(*found->second.released);
@@ -405,14 +405,14 @@ void Link::OnReply(pack::Unpacker& unpacker, std::string_view payload) {
 void Link::OnQueued(pack::Unpacker& unpacker) {
   wire::Queued queued;
   if (!wire::ReadBody(unpacker, queued)) return;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (auto found = pending_.find(queued.sequence); found != pending_.end()) {
     found->second.queued = true;
   }
 }
 
 bool Link::IsQueued(uint64_t sequence) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto found = pending_.find(sequence);
   return found != pending_.end() && found->second.queued;
 }
@@ -430,7 +430,7 @@ std::string Link::MakeHello() const {
 }
 
 void Link::DropConnection() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (socket_) shutdown(socket_.get(), SHUT_RDWR);
 }
 

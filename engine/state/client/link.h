@@ -8,12 +8,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "runtime/cancellation.h"
 #include "runtime/signal.h"
@@ -94,7 +94,7 @@ class Link : public std::enable_shared_from_this<Link> {
   void Run();
   // Serves one connection until it ends. False when the owner never said Welcome.
   bool Serve(FileDescriptor socket);
-  bool Receive(wire::FrameReader& reader);
+  bool Receive(int socket, wire::FrameReader& reader);
   bool OnFrame(std::string_view payload);
   bool OnWelcome(pack::Unpacker& unpacker);
   bool OnCancelRun(pack::Unpacker& unpacker);
@@ -106,17 +106,16 @@ class Link : public std::enable_shared_from_this<Link> {
   void WaitForWake(std::chrono::milliseconds duration);
   void Wake();
 
-  // Under mutex_.
-  void Forget(const HeldRun& run);
-  void GiveUpOnOwner();
-  std::string MakeHello() const;
-  uint64_t Number(std::string& frame);
-  uint64_t AcknowledgedBelow();
+  void Forget(const HeldRun& run) AG_REQUIRES(mutex_);
+  void GiveUpOnOwner() AG_REQUIRES(mutex_);
+  std::string MakeHello() const AG_REQUIRES(mutex_);
+  uint64_t Number(std::string& frame) AG_REQUIRES(mutex_);
+  uint64_t AcknowledgedBelow() AG_REQUIRES(mutex_);
   // Sends at once, or, on an engine thread, when the fibers that can run have run: what they ask
   // goes out together.
-  void Write(std::string_view frame);
-  void Flush();
-  void FlushNow();
+  void Write(std::string_view frame) AG_REQUIRES(mutex_);
+  void Flush() AG_REQUIRES(mutex_);
+  void FlushNow() AG_REQUIRES(mutex_);
 
   const LinkOptions options_;
   const std::string id_;
@@ -124,21 +123,22 @@ class Link : public std::enable_shared_from_this<Link> {
   std::thread thread_;
   std::atomic<bool> stopping_{false};
 
-  std::mutex mutex_;
-  FileDescriptor socket_;
-  bool ready_ = false;     // the owner said Welcome on this connection
-  bool welcomed_ = false;  // the same, still known after it ended
-  bool outage_ = false;    // no owner, or a silent one, for operation_timeout: calls fail at once
-  MonotonicClock::time_point heard_;  // when the owner last said anything
-  uint64_t epoch_ = 0;
-  uint64_t next_sequence_ = 1;
-  uint64_t acknowledged_below_ = 0;      // the last that was said
-  std::map<uint64_t, Pending> pending_;  // by sequence number
-  size_t pending_bytes_ = 0;
-  std::map<HeldRun, Holding> held_runs_;
-  std::string unsent_;
-  size_t unsent_start_ = 0;
-  bool flush_posted_ = false;
+  Mutex mutex_;
+  FileDescriptor socket_ AG_GUARDED_BY(mutex_);
+  bool ready_ AG_GUARDED_BY(mutex_) = false;     // the owner said Welcome on this connection
+  bool welcomed_ AG_GUARDED_BY(mutex_) = false;  // the same, still known after it ended
+  // No owner, or a silent one, for operation_timeout: calls fail at once.
+  bool outage_ AG_GUARDED_BY(mutex_) = false;
+  MonotonicClock::time_point heard_ AG_GUARDED_BY(mutex_);  // when the owner last said anything
+  uint64_t epoch_ AG_GUARDED_BY(mutex_) = 0;
+  uint64_t next_sequence_ AG_GUARDED_BY(mutex_) = 1;
+  uint64_t acknowledged_below_ AG_GUARDED_BY(mutex_) = 0;      // the last that was said
+  std::map<uint64_t, Pending> pending_ AG_GUARDED_BY(mutex_);  // by sequence number
+  size_t pending_bytes_ AG_GUARDED_BY(mutex_) = 0;
+  std::map<HeldRun, Holding> held_runs_ AG_GUARDED_BY(mutex_);
+  std::string unsent_ AG_GUARDED_BY(mutex_);
+  size_t unsent_start_ AG_GUARDED_BY(mutex_) = 0;
+  bool flush_posted_ AG_GUARDED_BY(mutex_) = false;
   std::string buffer_;  // bytes just received; the link's thread only
   ClientCounters counters_;
 };

@@ -74,19 +74,20 @@ Status Role::Start() {
 
 void Role::Finish(Deadline deadline) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     finish_deadline_ = finishing_ ? std::min(finish_deadline_, deadline) : deadline;
     finishing_ = true;
   }
   const uint64_t one = 1;
   [[maybe_unused]] ssize_t written = write(wake_.get(), &one, sizeof one);
-  changed_.notify_all();
+  changed_.NotifyAll();
   if (thread_.joinable()) thread_.join();
 }
 
 bool Role::WaitUntilOwning(Deadline deadline) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_until(lock, deadline, [this] { return owning_ || ended_; }) && owning_;
+  MutexLock lock(mutex_);
+  while (!owning_ && !ended_ && changed_.WaitUntil(mutex_, deadline)) continue;
+  return owning_;
 }
 
 bool Role::LeavingLocked() const {
@@ -99,28 +100,28 @@ void Role::Run() {
     ReignUntilLeaving();
     lock_.Reset();
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       yielded_ = false;
     }
     // Who asked for the role gets it first; after that we stand by again.
     Pause(kYieldPause);
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   ended_ = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void Role::ReignUntilLeaving() {
   for (;;) {
     Status status = Reign();
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (LeavingLocked()) return;
     }
     if (status.ok()) continue;
     Log(OwnerOptions::LogLevel::kAlert, NotAvailable(directory_.path(), "", status));
     ServeFailure();
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (LeavingLocked()) return;
   }
 }
@@ -130,7 +131,7 @@ bool Role::WaitForLock() {
   bool complained = false;
   for (;;) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (finishing_) return false;
     }
     Result<FileDescriptor> lock = directory_.TryLock();
@@ -160,7 +161,7 @@ Result<std::unique_ptr<Database>> Role::OpenDatabase() {
         Database::OpenDirectory(directory_.database_path(), options);
     if (database.ok() || database.status().code() != StatusCode::kBusy) return database;
     Pause(backoff);
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (LeavingLocked()) return database;
   }
 }
@@ -184,22 +185,22 @@ Status Role::Reign() {
   AG_ASSIGN_OR_RETURN(FileDescriptor listener, directory_.Listen(epoch));
   SessionEvents events;
   events.on_failed = [this](const Status& status) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     failure_ = status;
-    changed_.notify_all();
+    changed_.NotifyAll();
   };
   events.on_yield = [this](uint64_t generation) { OnYield(generation); };
   events.on_clients_changed = [this](size_t clients) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     clients_ = clients;
-    changed_.notify_all();
+    changed_.NotifyAll();
   };
   events.on_report = [this](const Store::Report& report) {
     Log(report.alert ? OwnerOptions::LogLevel::kAlert : OwnerOptions::LogLevel::kNotice,
         "state of " + directory_.path() + ": " + report.text);
   };
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     failure_ = Status::Ok();
     clients_ = 0;
   }
@@ -216,26 +217,26 @@ Status Role::Reign() {
   AG_RETURN_IF_ERROR(session.Start(std::move(listener)));
   Log(OwnerOptions::LogLevel::kNotice,
       "owns the state of " + directory_.path() + ", epoch " + std::to_string(epoch));
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   owning_ = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
   DatabaseWatch watch;
   Status files;
   for (bool reopens = false; !reopens && files.ok() && !LeavingLocked();) {
     const Deadline check = DeadlineAfter(kCheckInterval);
-    changed_.wait_until(lock, finishing_ ? std::min(finish_deadline_, check) : check);
+    changed_.WaitUntil(mutex_, finishing_ ? std::min(finish_deadline_, check) : check);
     const Status failure = failure_;
-    lock.unlock();
+    lock.Unlock();
     files = CheckFiles(session.database());
     if (files.ok()) {
       KeepSocket(epoch, session);
       reopens = TendDatabase(session.database(), failure, watch);
     }
-    lock.lock();
+    lock.Lock();
   }
   const auto farewell = yielded_ ? Session::Farewell::kGoAway : Session::Farewell::kNone;
   owning_ = false;
-  lock.unlock();
+  lock.Unlock();
   session.Stop(farewell);
   directory_.RemoveSocket(epoch);
   return files;
@@ -291,15 +292,16 @@ void Role::ServeFailure() {
 }
 
 void Role::Pause(std::chrono::milliseconds duration) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, DeadlineAfter(duration), [this] { return LeavingLocked(); });
+  MutexLock lock(mutex_);
+  const Deadline end = DeadlineAfter(duration);
+  while (!LeavingLocked() && changed_.WaitUntil(mutex_, end)) continue;
 }
 
 void Role::OnYield(uint64_t generation) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (generation <= generation_) return;
   yielded_ = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void Role::Log(OwnerOptions::LogLevel level, const std::string& text) const {

@@ -10,13 +10,12 @@
 // stands by again, so that there is somebody when the newer one ends.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "state/owner.h"
 #include "state/owner/directory.h"
 #include "state/owner/session.h"
@@ -54,7 +53,7 @@ class Role {
   Result<uint64_t> NextEpoch(Database& database) const;
 
   // What ends a reign or a wait. True: leave now.
-  bool LeavingLocked() const;
+  bool LeavingLocked() const AG_REQUIRES(mutex_);
   void Pause(std::chrono::milliseconds duration);
   void OnYield(uint64_t generation);
   void Log(OwnerOptions::LogLevel level, const std::string& text) const;
@@ -65,18 +64,18 @@ class Role {
   FileDescriptor wake_;  // ends a candidate's wait
   FileDescriptor lock_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool finishing_ = false;  // until no client is left or the deadline
-  Deadline finish_deadline_ = kNoDeadline;
-  bool yielded_ = false;  // a newer generation waits
-  bool owning_ = false;
-  bool ended_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  bool finishing_ AG_GUARDED_BY(mutex_) = false;  // until no client is left or the deadline
+  Deadline finish_deadline_ AG_GUARDED_BY(mutex_) = kNoDeadline;
+  bool yielded_ AG_GUARDED_BY(mutex_) = false;  // a newer generation waits
+  bool owning_ AG_GUARDED_BY(mutex_) = false;
+  bool ended_ AG_GUARDED_BY(mutex_) = false;
   // State thread: files that were lost while they were in use. Nothing else may be opened in their
   // place: an empty database would look as if nothing had been stored.
   std::shared_ptr<const FolderWatch> lost_files_;
-  Status failure_;      // of the session
-  size_t clients_ = 0;  // as of the last change, of the session
+  Status failure_ AG_GUARDED_BY(mutex_);      // of the session
+  size_t clients_ AG_GUARDED_BY(mutex_) = 0;  // as of the last change, of the session
   std::thread thread_;
 };
 

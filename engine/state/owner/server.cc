@@ -35,7 +35,7 @@ Connection::Connection(uint64_t id, FileDescriptor socket, int epoll, int64_t pr
     : id_(id), epoll_(epoll), process_(process), socket_(std::move(socket)), interest_(EPOLLIN) {}
 
 void Connection::Send(std::string frame) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!socket_ || frame.empty()) return;
   if (unsent_.empty()) {
     unsent_ = std::move(frame);
@@ -75,19 +75,19 @@ void Connection::UpdateInterest() {
 }
 
 void Connection::Enqueued(size_t bytes) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   queued_bytes_ += bytes;
   UpdateInterest();
 }
 
 void Connection::Executed(size_t bytes) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   queued_bytes_ -= bytes;
   UpdateInterest();
 }
 
 void Connection::ShutDown() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (socket_) shutdown(socket_.get(), SHUT_RDWR);
 }
 
@@ -114,7 +114,7 @@ Status Server::Start() {
 
 void Server::ListenOn(FileDescriptor listener) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     next_listener_ = std::move(listener);
   }
   Wake();
@@ -157,7 +157,7 @@ void Server::Run() {
 void Server::OnWake() {
   uint64_t count;
   [[maybe_unused]] ssize_t drained = read(wake_.get(), &count, sizeof count);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!next_listener_) return;
   listener_ = std::move(next_listener_);  // the old one leaves the epoll set by being closed
   Watch(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), kListenerId, EPOLLIN);
@@ -193,7 +193,7 @@ void Server::Handle(uint64_t id, uint32_t events) {
   if (found == connections_.end()) return;
   std::shared_ptr<Connection> connection = found->second;
   if (events & EPOLLOUT) {
-    std::lock_guard lock(connection->mutex_);
+    MutexLock lock(connection->mutex_);
     connection->Flush();
     connection->UpdateInterest();
   }
@@ -206,8 +206,13 @@ void Server::Handle(uint64_t id, uint32_t events) {
 }
 
 bool Server::Receive(const std::shared_ptr<Connection>& connection) {
+  int socket;
+  {
+    MutexLock lock(connection->mutex_);
+    socket = connection->socket_.get();  // closed by this thread only
+  }
   for (int i = 0; i < kReceivesPerEvent; ++i) {
-    ssize_t received = recv(connection->socket_.get(), buffer_.get(), kReceiveBytes, MSG_DONTWAIT);
+    ssize_t received = recv(socket, buffer_.get(), kReceiveBytes, MSG_DONTWAIT);
     if (received < 0 && errno == EINTR) continue;
     if (received < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
     if (received == 0) return false;
@@ -223,7 +228,7 @@ bool Server::Receive(const std::shared_ptr<Connection>& connection) {
 }
 
 void Server::Close(const std::shared_ptr<Connection>& connection) {
-  std::lock_guard lock(connection->mutex_);
+  MutexLock lock(connection->mutex_);
   connection->socket_.Reset();
   std::string().swap(connection->unsent_);
   connection->unsent_start_ = 0;

@@ -4,11 +4,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "state/owner/directory.h"
 #include "state/wire/protocol.h"
@@ -41,19 +41,19 @@ class Connection {
 
  private:
   friend class Server;
-  void Flush();           // under mutex_
-  void UpdateInterest();  // under mutex_
+  void Flush() AG_REQUIRES(mutex_);
+  void UpdateInterest() AG_REQUIRES(mutex_);
 
   const uint64_t id_;
   const int epoll_;
   const int64_t process_;
 
-  std::mutex mutex_;
-  FileDescriptor socket_;
-  std::string unsent_;
-  size_t unsent_start_ = 0;
-  size_t queued_bytes_ = 0;
-  uint32_t interest_ = 0;
+  Mutex mutex_;
+  FileDescriptor socket_ AG_GUARDED_BY(mutex_);
+  std::string unsent_ AG_GUARDED_BY(mutex_);
+  size_t unsent_start_ AG_GUARDED_BY(mutex_) = 0;
+  size_t queued_bytes_ AG_GUARDED_BY(mutex_) = 0;
+  uint32_t interest_ AG_GUARDED_BY(mutex_) = 0;
 
   wire::FrameReader reader_;  // socket thread only
 };
@@ -91,8 +91,8 @@ class Server {
   void Close(const std::shared_ptr<Connection>& connection);
 
   FileDescriptor listener_;  // socket thread
-  std::mutex mutex_;
-  FileDescriptor next_listener_;  // under mutex_, until the socket thread takes it
+  Mutex mutex_;
+  FileDescriptor next_listener_ AG_GUARDED_BY(mutex_);  // until the socket thread takes it
   FileDescriptor epoll_;
   FileDescriptor wake_;
   FileDescriptor spare_;  // given up to accept, and refuse, when there is no other descriptor left

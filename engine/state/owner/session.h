@@ -9,17 +9,16 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "state/leveldb/database.h"
 #include "state/leveldb/listing_heads.h"
@@ -35,21 +34,16 @@ class WorkQueue {
  public:
   void Push(Item item) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       items_.push_back(std::move(item));
     }
-    ready_.notify_one();
+    ready_.NotifyOne();
   }
 
   // Up to `count` items; empty at the deadline or once stopped.
   std::vector<Item> Take(size_t count, Deadline deadline) {
-    std::unique_lock lock(mutex_);
-    auto something = [this] { return stopped_ || !items_.empty(); };
-    if (deadline == kNoDeadline) {
-      ready_.wait(lock, something);
-    } else {
-      ready_.wait_until(lock, deadline, something);
-    }
+    MutexLock lock(mutex_);
+    while (!stopped_ && items_.empty() && ready_.WaitUntil(mutex_, deadline)) continue;
     std::vector<Item> taken;
     while (!stopped_ && !items_.empty() && taken.size() < count) {
       taken.push_back(std::move(items_.front()));
@@ -60,22 +54,22 @@ class WorkQueue {
 
   void Stop() {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       stopped_ = true;
     }
-    ready_.notify_all();
+    ready_.NotifyAll();
   }
   bool stopped() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return stopped_;
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable ready_;
+  Mutex mutex_;
+  CondVar ready_;
   // Bounded by kQueuedBytesMax and kOperationsInFlightMax of each connection.
-  std::deque<Item> items_;
-  bool stopped_ = false;
+  std::deque<Item> items_ AG_GUARDED_BY(mutex_);
+  bool stopped_ AG_GUARDED_BY(mutex_) = false;
 };
 
 // Calls arrive on the session's threads and must not block.
