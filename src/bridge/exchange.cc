@@ -32,7 +32,7 @@ Exchange::~Exchange() {
 
 void Exchange::DeliverBody(Body body) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (body_present_) return;
     body_present_ = true;
     body_bytes_ = static_cast<int64_t>(body.size());
@@ -45,7 +45,7 @@ void Exchange::DeliverBody(Body body) {
 
 void Exchange::FailBody(Status status) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (body_present_) return;
     body_present_ = true;
     body_status_ = std::move(status);
@@ -55,8 +55,8 @@ void Exchange::FailBody(Status status) {
 
 void Exchange::DeliverBodyPiece(std::string bytes, bool last) {
   {
-    std::lock_guard lock(mutex_);
-    if (body_present_) return;  // the body has failed
+    MutexLock lock(mutex_);
+    if (body_present_) return;  // failed
     body_complete_ = body_complete_ || last;
     if (!bytes.empty()) {
       body_bytes_ += static_cast<int64_t>(bytes.size());
@@ -85,14 +85,14 @@ void Exchange::ReturnCredit(uint64_t bytes) {
 void Exchange::Cancel(runtime::CancelReason reason) {
   cancellation_.Cancel(reason);
   if (!head_.websocket) return;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   std::optional<runtime::Cancellation> message = message_cancellation_;
-  lock.unlock();
+  lock.Unlock();
   if (message) message->Cancel(reason);
 }
 
 bool Exchange::DeliverMessage(SocketMessage message) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (mailbox_closed_) return false;
   CountMailbox(static_cast<int64_t>(message.mailbox_bytes()));
   mailbox_.push_back(std::move(message));
@@ -101,7 +101,7 @@ bool Exchange::DeliverMessage(SocketMessage message) {
 }
 
 void Exchange::CloseMailbox() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   mailbox_closed_ = true;
   if (arrival_ == nullptr) {
     mailbox_.clear();
@@ -117,15 +117,15 @@ void Exchange::RequestLeave() {
 }
 
 void Exchange::NotifyArrival() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (arrival_ != nullptr) arrival_->Notify();
 }
 
 void Exchange::CancelMessage(uint64_t ordinal, runtime::CancelReason reason) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (messages_taken_ != ordinal || !message_cancellation_) return;
   runtime::Cancellation message = *message_cancellation_;
-  lock.unlock();
+  lock.Unlock();
   message.Cancel(reason);
 }
 
@@ -136,7 +136,7 @@ Result<Body> Exchange::TakeBody(Deadline deadline) {
       return WakeStatus(runtime::WakeReason::kCancelled, &cancellation_);
     }
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (body_taken_) return Status(StatusCode::kInternal, "the request body was taken before");
       if (body_present_) {
         body_taken_ = true;
@@ -157,14 +157,14 @@ Result<std::string> Exchange::TakeBodyPiece(Deadline deadline) {
     if (cancellation_.cancelled()) {
       return WakeStatus(runtime::WakeReason::kCancelled, &cancellation_);
     }
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (!body_status_.ok()) return body_status_;
     if (!body_pieces_.empty()) {
       std::string piece = std::move(body_pieces_.front());
       body_pieces_.pop_front();
       const auto size = static_cast<int64_t>(piece.size());
       body_bytes_ -= size;
-      lock.unlock();
+      lock.Unlock();
       outbox_.memory().CountBuffered(-size);
       body_taken_bytes_ += piece.size();
       if (body_taken_bytes_ >= kBodyWindowBytes / 2) {
@@ -173,23 +173,24 @@ Result<std::string> Exchange::TakeBodyPiece(Deadline deadline) {
       return piece;
     }
     if (body_complete_) return std::string();
-    const bool whole = body_present_;
-    lock.unlock();
-    if (whole) return TakeStoredPiece();
+    // Once the body is present, the loop never touches it again.
+    Body* const stored = body_present_ ? &body_ : nullptr;
+    lock.Unlock();
+    if (stored != nullptr) return TakeStoredPiece(*stored);
     const runtime::WakeReason reason = body_signal_.Wait(&cancellation_, deadline);
     if (reason != runtime::WakeReason::kNotified) return WakeStatus(reason, &cancellation_);
   }
 }
 
-// Returns the next piece of a body that was delivered whole.
-Result<std::string> Exchange::TakeStoredPiece() {
-  const uint64_t left = body_.size() - std::min(body_.size(), body_taken_bytes_);
+// Of a body that was delivered whole.
+Result<std::string> Exchange::TakeStoredPiece(Body& body) {
+  const uint64_t left = body.size() - std::min(body.size(), body_taken_bytes_);
   const uint64_t size = std::min(kStoredPieceBytes, left);
-  if (!body_.in_file()) {
+  if (!body.in_file()) {
     if (size > 0) {
-      return body_.bytes.substr(std::exchange(body_taken_bytes_, body_taken_bytes_ + size), size);
+      return body.bytes.substr(std::exchange(body_taken_bytes_, body_taken_bytes_ + size), size);
     }
-    body_ = {};
+    body = {};
     FreedBody();
     return std::string();
   }
@@ -197,11 +198,11 @@ Result<std::string> Exchange::TakeStoredPiece() {
   ssize_t got = 0;
   auto read = [&] {
     do {
-      got = pread(body_.file.get(), piece.data(), piece.size(),
-                  static_cast<off_t>(body_taken_bytes_));
+      got =
+          pread(body.file.get(), piece.data(), piece.size(), static_cast<off_t>(body_taken_bytes_));
     } while (got < 0 && errno == EINTR);
-    if (got > 0 && body_taken_bytes_ + static_cast<uint64_t>(got) == body_.file_length) {
-      body_.file.Reset();
+    if (got > 0 && body_taken_bytes_ + static_cast<uint64_t>(got) == body.file_length) {
+      body.file.Reset();
     }
   };
   if (piece.empty()) return piece;
@@ -223,7 +224,7 @@ void Exchange::CountBodyElsewhere() {
 }
 
 void Exchange::FreedBody() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   CountBodyElsewhere();
 }
 
@@ -333,14 +334,14 @@ void Exchange::AcceptSocket(ReplyHead head, std::unique_ptr<SocketState> state) 
 }
 
 void Exchange::NotifyArrivals(runtime::Signal* arrival) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   arrival_ = arrival;
 }
 
 std::optional<SocketMessage> Exchange::TakeMessage() {
   std::optional<SocketMessage> message;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ForgetTakenMessage();
     if (mailbox_.empty()) return std::nullopt;
     message = PopMessage();
@@ -350,14 +351,14 @@ std::optional<SocketMessage> Exchange::TakeMessage() {
 }
 
 bool Exchange::mailbox_drained() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return mailbox_closed_ && mailbox_.empty();
 }
 
 std::optional<SocketMessage> Exchange::NextMessage() {
   std::optional<SocketMessage> message;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ForgetTakenMessage();
     if (mailbox_.empty() || cancellation_.cancelled()) {
       turn_running_ = false;

@@ -13,13 +13,13 @@
 #include <deque>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "bridge/outbox.h"
 #include "bridge/request.h"
@@ -182,14 +182,13 @@ class Exchange {
   void Push(OutboxPayload payload);
   bool HasCredit() const;
   Status AwaitRoom(const runtime::Cancellation& cancellation, std::chrono::milliseconds wait_max);
-  Result<std::string> TakeStoredPiece();
+  Result<std::string> TakeStoredPiece(Body& body);
   void PushChunk(std::string_view bytes);
   void CountQueued(size_t bytes);
-  // The caller holds mutex_.
-  SocketMessage PopMessage();
-  void ForgetTakenMessage();
-  void CountMailbox(int64_t bytes);
-  void CountBodyElsewhere();
+  SocketMessage PopMessage() AG_REQUIRES(mutex_);
+  void ForgetTakenMessage() AG_REQUIRES(mutex_);
+  void CountMailbox(int64_t bytes) AG_REQUIRES(mutex_);
+  void CountBodyElsewhere() AG_REQUIRES(mutex_);
 
   const ExchangeAddress address_;
   const RequestHead head_;
@@ -197,19 +196,18 @@ class Exchange {
   const CreditLimits credit_limits_;
   runtime::Cancellation cancellation_;
 
-  mutable std::mutex mutex_;
-  runtime::Signal* arrival_ = nullptr;  // guarded by mutex_
-  bool body_present_ = false;           // guarded by mutex_
-  bool body_taken_ = false;             // guarded by mutex_
-  Body body_;                           // guarded by mutex_
-  Status body_status_;                  // guarded by mutex_
-  int64_t body_bytes_ = 0;              // guarded by mutex_; counted until the exchange is gone
-  int64_t body_bytes_elsewhere_ = 0;    // guarded by mutex_; of these, not in memory
+  mutable Mutex mutex_;
+  runtime::Signal* arrival_ AG_GUARDED_BY(mutex_) = nullptr;
+  bool body_present_ AG_GUARDED_BY(mutex_) = false;
+  bool body_taken_ AG_GUARDED_BY(mutex_) = false;
+  Body body_ AG_GUARDED_BY(mutex_);
+  Status body_status_ AG_GUARDED_BY(mutex_);
+  int64_t body_bytes_ AG_GUARDED_BY(mutex_) = 0;            // counted until the exchange is gone
+  int64_t body_bytes_elsewhere_ AG_GUARDED_BY(mutex_) = 0;  // of these, not in memory
   runtime::Signal body_signal_;
-  std::deque<std::string> body_pieces_;  // guarded by mutex_
-  bool body_complete_ = false;           // guarded by mutex_; the last piece has arrived
-  // Engine side only. Bytes taken and not yet requested again from the loop; for a body that was
-  // delivered whole, the offset of the next piece.
+  std::deque<std::string> body_pieces_ AG_GUARDED_BY(mutex_);
+  bool body_complete_ AG_GUARDED_BY(mutex_) = false;  // the last piece has come
+  // Engine side only: not asked for again yet; or where the next piece of a file begins.
   uint64_t body_taken_bytes_ = 0;
   bool body_asked_ = false;  // engine side only
   std::atomic<bool> admitted_{false};
@@ -219,16 +217,16 @@ class Exchange {
   std::atomic<int64_t> queued_bytes_{0};
   runtime::Signal credit_signal_;
 
-  // A list, because an empty one allocates nothing and in most exchanges it stays empty.
-  std::list<SocketMessage> mailbox_;  // guarded by mutex_
-  // Bytes of the mailbox, and of the message taken last, which its run still holds. Guarded by
-  // mutex_.
-  int64_t mailbox_bytes_ = 0;
-  int64_t taken_bytes_ = 0;
-  bool mailbox_closed_ = false;  // guarded by mutex_
-  bool turn_running_ = true;     // guarded by mutex_; the handshake is a turn, too
-  uint64_t messages_taken_ = 0;  // guarded by mutex_
-  // Replaced under mutex_ by the engine side; nullopt before the first message.
+  // A list takes no memory while it is empty, as it is in most exchanges for good.
+  std::list<SocketMessage> mailbox_ AG_GUARDED_BY(mutex_);
+  // Of the mailbox and of the message taken last, which is somewhere in its run.
+  int64_t mailbox_bytes_ AG_GUARDED_BY(mutex_) = 0;
+  int64_t taken_bytes_ AG_GUARDED_BY(mutex_) = 0;
+  bool mailbox_closed_ AG_GUARDED_BY(mutex_) = false;
+  bool turn_running_ AG_GUARDED_BY(mutex_) = true;  // the handshake is a turn
+  uint64_t messages_taken_ AG_GUARDED_BY(mutex_) = 0;
+  // None before the first message. Not AG_GUARDED_BY: the engine side alone replaces it, under
+  // mutex_, and reads its own writes without the lock.
   std::optional<runtime::Cancellation> message_cancellation_;
 
   int64_t held_bytes_ = 0;  // engine side only, like the next three

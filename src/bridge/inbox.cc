@@ -14,7 +14,7 @@ class Inbox::Admission {
     // An accepted WebSocket stays open after a turn.
     if (exchange_->socket_state() == nullptr) exchange_->End("error");
     {
-      std::lock_guard lock(inbox_.mutex_);
+      MutexLock lock(inbox_.mutex_);
       --inbox_.admitted_;
       if (begun_) --inbox_.begun_;
     }
@@ -25,7 +25,7 @@ class Inbox::Admission {
 
   const ExchangePtr& Begin() {
     begun_ = true;
-    std::lock_guard lock(inbox_.mutex_);
+    MutexLock lock(inbox_.mutex_);
     ++inbox_.begun_;
     return exchange_;
   }
@@ -42,7 +42,7 @@ Inbox::Inbox(runtime::Runtime& runtime, InboxLimits limits, Handler handler)
 bool Inbox::Submit(ExchangePtr exchange) {
   if (closed_) return false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (queue_.size() + admitted_ - begun_ >= limits_.waiting_max) return false;
     queue_.push_back(std::move(exchange));
   }
@@ -53,7 +53,7 @@ bool Inbox::Submit(ExchangePtr exchange) {
 bool Inbox::Resume(ExchangePtr exchange) {
   if (closed_) return false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     queue_.push_back(std::move(exchange));
   }
   StartQueued();
@@ -61,28 +61,27 @@ bool Inbox::Resume(ExchangePtr exchange) {
 }
 
 void Inbox::StartQueued() {
-  std::unique_lock lock(mutex_);
-  // A stopped runtime destroys the task at once. ~Admission then calls this function again: the
-  // inner call returns and the outer loop continues.
+  MutexLock lock(mutex_);
+  // A stopped runtime destroys what it is given, which comes here again: the outer call goes on.
   if (std::exchange(starting_, true)) return;
   while (admitted_ < limits_.running_max && !queue_.empty()) {
     auto admission = std::make_shared<Admission>(std::move(queue_.front()), *this);
     queue_.pop_front();
     ++admitted_;
-    lock.unlock();
+    lock.Unlock();
     runtime_.Spawn([this, admission = std::move(admission)] { handler_(admission->Begin()); });
-    lock.lock();
+    lock.Lock();
   }
   starting_ = false;
 }
 
 size_t Inbox::waiting() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return queue_.size() + admitted_ - begun_;
 }
 
 size_t Inbox::running() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return begun_;
 }
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "bridge/exchange.h"
 #include "runtime/runtime.h"
 
@@ -51,11 +51,11 @@ class Inbox {
   const Handler handler_;
   std::atomic<bool> closed_{false};
 
-  mutable std::mutex mutex_;
-  std::deque<ExchangePtr> queue_;  // guarded by mutex_, like the members below
-  size_t admitted_ = 0;            // handed to the runtime and not ended
-  size_t begun_ = 0;               // admitted exchanges whose handler has started
-  bool starting_ = false;          // a thread is in StartQueued
+  mutable Mutex mutex_;
+  std::deque<ExchangePtr> queue_ AG_GUARDED_BY(mutex_);
+  size_t admitted_ AG_GUARDED_BY(mutex_) = 0;    // given to the runtime and not ended
+  size_t begun_ AG_GUARDED_BY(mutex_) = 0;       // of these, in their handler
+  bool starting_ AG_GUARDED_BY(mutex_) = false;  // somebody is in StartQueued
 };
 
 }  // namespace agent_graph::bridge

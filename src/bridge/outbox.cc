@@ -28,7 +28,7 @@ Outbox::~Outbox() {
 void Outbox::Push(OutboxItem item) {
   size_t queued;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     queued = items_.size();
     items_.push_back(std::move(item));
   }
@@ -38,7 +38,7 @@ void Outbox::Push(OutboxItem item) {
 void Outbox::PushChunk(ExchangeAddress address, std::string_view bytes, OpenChunk& open) {
   size_t queued;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     queued = items_.size();
     if (open.batch_ == batch_) {
       std::string& chunk = std::get<SendChunk>(items_[open.index_].payload).bytes;
@@ -66,7 +66,7 @@ void Outbox::Announce(size_t queued_before) {
 void Outbox::Log(LogLevel level, std::string text) {
   bool was_empty;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     was_empty = items_.empty();
     if (log_lines_ == kQueuedLogLinesMax) {
       ++log_lines_dropped_;
@@ -80,7 +80,7 @@ void Outbox::Log(LogLevel level, std::string text) {
 
 void Outbox::Swap(std::vector<OutboxItem>& items) {
   items.clear();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   items.swap(items_);
   ++batch_;
   log_lines_ = 0;
@@ -93,7 +93,7 @@ void Outbox::Swap(std::vector<OutboxItem>& items) {
 }
 
 size_t Outbox::queued() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return items_.size();
 }
 

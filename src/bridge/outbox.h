@@ -4,13 +4,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 #include "bridge/request.h"
 #include "bridge/worker_memory.h"
 
@@ -147,11 +147,11 @@ class Outbox {
   WorkerMemory memory_;
   mutable std::atomic<uint64_t> doorbells_{0};
   std::atomic<uint64_t> credit_stalls_{0};
-  mutable std::mutex mutex_;
-  std::vector<OutboxItem> items_;  // guarded by mutex_, like the members below
-  uint64_t batch_ = 1;             // number of the current items_; incremented by each Swap
-  size_t log_lines_ = 0;           // WriteLog items in items_
-  size_t log_lines_dropped_ = 0;   // since the last Swap
+  mutable Mutex mutex_;
+  std::vector<OutboxItem> items_ AG_GUARDED_BY(mutex_);
+  uint64_t batch_ AG_GUARDED_BY(mutex_) = 1;            // of items_; counts the swaps
+  size_t log_lines_ AG_GUARDED_BY(mutex_) = 0;          // in items_
+  size_t log_lines_dropped_ AG_GUARDED_BY(mutex_) = 0;  // since the last Swap
 };
 
 }  // namespace agent_graph::bridge
