@@ -27,22 +27,26 @@ Status OwnerWatch::Start() {
 
 bool OwnerWatch::End() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ended_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   if (thread_.joinable()) thread_.join();
+  MutexLock lock(mutex_);
   return gone_;
 }
 
 void OwnerWatch::Watch() {
   int missed = 0;
-  std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, kInterval, [this] { return ended_; })) {
+  MutexLock lock(mutex_);
+  for (;;) {
+    const Deadline look = DeadlineAfter(kInterval);
+    while (!ended_ && changed_.WaitUntil(mutex_, look)) continue;
+    if (ended_) return;
     missed = directory_.IsOwned() ? 0 : missed + 1;
     if (missed < kLooks) continue;
     gone_ = true;
-    lock.unlock();
+    lock.Unlock();
     on_gone_();
     return;
   }

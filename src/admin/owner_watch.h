@@ -1,11 +1,10 @@
 // Watches a state directory and reports when its state server is gone and no other starts.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "state/owner/directory.h"
 
@@ -29,10 +28,10 @@ class OwnerWatch {
 
   const state::StateDirectory& directory_;
   const std::function<void()> on_gone_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ended_ = false;
-  bool gone_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  bool ended_ AG_GUARDED_BY(mutex_) = false;
+  bool gone_ AG_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

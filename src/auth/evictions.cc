@@ -13,7 +13,7 @@ Evictions::Evictions(std::shared_ptr<AuthorizationBackend> backend, runtime::Run
 void Evictions::Add(const std::string& thread_id) {
   bool full = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (stopped_ || known_.contains(thread_id)) return;
     full = waiting_.size() == kWaitingMax;
     if (full && dropped_++ > 0) return;
@@ -31,7 +31,7 @@ void Evictions::Add(const std::string& thread_id) {
 }
 
 void Evictions::Stop() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   stopped_ = true;
   known_.clear();
   waiting_.clear();
@@ -44,7 +44,7 @@ void Evictions::Work() {
 std::optional<std::string> Evictions::Next() {
   size_t dropped = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!waiting_.empty()) {
       known_.erase(waiting_.front());
       std::string thread_id = std::move(waiting_.front());

@@ -5,13 +5,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 
 #include "agent_graph/auth.h"
+#include "base/mutex.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::auth {
@@ -47,12 +47,12 @@ class Evictions : public std::enable_shared_from_this<Evictions> {
   runtime::Runtime& runtime_;
   const Warn warn_;
 
-  std::mutex mutex_;
-  std::deque<std::string> waiting_;             // guarded by mutex_, like the members below
-  std::unordered_set<std::string_view> known_;  // ids in waiting_
-  size_t at_work_ = 0;                          // calls in progress, at most kAtOnce
-  size_t dropped_ = 0;                          // not reported since the queue was last empty
-  bool stopped_ = false;
+  Mutex mutex_;
+  std::deque<std::string> waiting_ AG_GUARDED_BY(mutex_);
+  std::unordered_set<std::string_view> known_ AG_GUARDED_BY(mutex_);  // those that wait
+  size_t at_work_ AG_GUARDED_BY(mutex_) = 0;
+  size_t dropped_ AG_GUARDED_BY(mutex_) = 0;  // since nothing waited
+  bool stopped_ AG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace agent_graph::auth

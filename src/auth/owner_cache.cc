@@ -7,7 +7,7 @@
 namespace agent_graph::auth {
 
 std::optional<std::string> OwnerCache::Find(const std::string& thread_id) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto place = places_.find(thread_id);
   if (place == places_.end()) return std::nullopt;
   entries_.splice(entries_.begin(), entries_, place->second);
@@ -15,7 +15,7 @@ std::optional<std::string> OwnerCache::Find(const std::string& thread_id) {
 }
 
 void OwnerCache::Put(const std::string& thread_id, const std::string& owner) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto place = places_.find(thread_id);
   if (place != places_.end()) {
     place->second->owner = owner;
@@ -30,7 +30,7 @@ void OwnerCache::Put(const std::string& thread_id, const std::string& owner) {
 }
 
 void OwnerCache::Evict(const std::string& thread_id) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto place = places_.find(thread_id);
   if (place == places_.end()) return;
   Entries::iterator entry = place->second;
@@ -39,7 +39,7 @@ void OwnerCache::Evict(const std::string& thread_id) {
 }
 
 size_t OwnerCache::size() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return entries_.size();
 }
 

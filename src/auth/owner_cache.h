@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "net/redis_link.h"
 
 namespace agent_graph::auth {
@@ -39,10 +39,10 @@ class OwnerCache {
   using Entries = std::list<Entry>;  // most recently used first
 
   const size_t owners_max_;
-  mutable std::mutex mutex_;
-  Entries entries_;  // guarded by mutex_
-  // Guarded by mutex_; keys point into entries_.
-  std::unordered_map<std::string_view, Entries::iterator> places_;
+  mutable Mutex mutex_;
+  Entries entries_ AG_GUARDED_BY(mutex_);
+  // Keys point into entries_.
+  std::unordered_map<std::string_view, Entries::iterator> places_ AG_GUARDED_BY(mutex_);
 };
 
 // The shared cache: `<prefix>:<thread_id>` → owner, without expiry. Errors count as misses.

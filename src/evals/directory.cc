@@ -79,7 +79,7 @@ std::optional<Report> ReportDirectory::Read(int folder, const std::string& name)
 
 std::vector<Run> ReportDirectory::List() {
   std::vector<Run> runs;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   FileDescriptor folder(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder) {
     known_.clear();

@@ -3,11 +3,11 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "evals/report.h"
 
 namespace agent_graph::evals {
@@ -57,8 +57,8 @@ class ReportDirectory {
   std::optional<Report> Read(int folder, const std::string& name) const;
 
   const std::string path_;
-  std::mutex mutex_;
-  std::map<std::string, Known> known_;  // guarded by mutex_; by file name
+  Mutex mutex_;
+  std::map<std::string, Known> known_ AG_GUARDED_BY(mutex_);  // by file name
 };
 
 }  // namespace agent_graph::evals

@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "api/dispatch.h"
 #include "auth/guard.h"
 #include "base/allocation_account.h"
 #include "base/allocator.h"
+#include "base/mutex.h"
 #include "evals/directory.h"
 #include "limits/shared_rate.h"
 #include "live/live_session.h"
@@ -214,13 +214,13 @@ struct Service::Implementation {
 
   // No process serves the state: this worker serves it until the helper process is back.
   void StandIn() {
-    std::lock_guard lock(owner_mutex);
+    MutexLock lock(owner_mutex);
     if (owner != nullptr || stopping) return;
     outbox.Log(bridge::LogLevel::kWarn, "no state owner answers, this worker stands in for it");
     StartOwnOwner(kStandInGeneration);
   }
 
-  void StartOwnOwner(uint64_t generation) {
+  void StartOwnOwner(uint64_t generation) AG_REQUIRES(owner_mutex) {
     auto started =
         StartOwner(*settings, options.state_directory, options.state_user, generation, &outbox);
     if (started.ok()) {
@@ -252,10 +252,10 @@ struct Service::Implementation {
   api::ApiContext context;
   bridge::Inbox inbox;
 
-  std::mutex owner_mutex;
-  // Guarded by owner_mutex; set while this process is a candidate for state server.
-  std::unique_ptr<state::Owner> owner;
-  bool stopping = false;  // guarded by owner_mutex
+  Mutex owner_mutex;
+  std::unique_ptr<state::Owner> owner
+      AG_GUARDED_BY(owner_mutex);  // when this process plays the role
+  bool stopping AG_GUARDED_BY(owner_mutex) = false;
 };
 
 Service::Service(std::unique_ptr<Implementation> implementation)
@@ -280,7 +280,7 @@ Result<std::unique_ptr<Service>> Service::Create(std::shared_ptr<const settings:
 Status Service::Start() {
   Implementation& service = *implementation_;
   if (service.options.state_in_process) {
-    std::lock_guard lock(service.owner_mutex);
+    MutexLock lock(service.owner_mutex);
     service.StartOwnOwner(state::OwnerOptions::kNewest);
   }
   if (service.state != nullptr) AG_RETURN_IF_ERROR(service.state->Start());
@@ -344,7 +344,7 @@ Status Service::Stop(Deadline deadline) {
   Status stopped = implementation_->runtime.Stop(deadline);
   std::unique_ptr<state::Owner> owner;
   {
-    std::lock_guard lock(implementation_->owner_mutex);
+    MutexLock lock(implementation_->owner_mutex);
     implementation_->stopping = true;
     owner = std::move(implementation_->owner);
   }

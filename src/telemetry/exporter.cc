@@ -68,7 +68,7 @@ void Exporter::Offer(run::RunRecord record) {
   const size_t bytes = record.Bytes();
   bool full = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (closing_) return;
     if (queue_.bytes + bytes > options_.queue_bytes_max) {
       ++dropped_;
@@ -84,7 +84,7 @@ void Exporter::Offer(run::RunRecord record) {
 void Exporter::Close(runtime::Runtime& runtime, std::chrono::milliseconds patience) {
   const Deadline close_by = DeadlineAfter(patience);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     closing_ = true;
     close_by_ = close_by;
   }
@@ -100,12 +100,12 @@ void Exporter::Close(runtime::Runtime& runtime, std::chrono::milliseconds patien
 // false after Close.
 bool Exporter::WaitForWork() {
   wake_.Wait(nullptr, DeadlineAfter(std::chrono::milliseconds(options_.interval_ms)));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return !closing_;
 }
 
 Exporter::Batch Exporter::TakeBatch() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Batch batch;
   while (!queue_.records.empty() && batch.bytes < kBatchBytes) {
     const size_t bytes = queue_.records.front().Bytes();
@@ -148,11 +148,11 @@ void Exporter::Send(const Batch& batch, runtime::Runtime& runtime) {
     tries_left -= std::max(state.sends, 1);
     bool closing;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       closing = closing_;
     }
     if (!state.again || closing || tries_left <= 0) {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       dropped_ += batch.records.size();
       if (warn_ && MonotonicClock::now() >= next_warning_) {
         warn_("traces cannot be exported: " + sent.ToString());
@@ -173,7 +173,7 @@ Status Exporter::Post(const std::string& body, Try& state) {
   request.connect_timeout = request.first_byte_timeout = request.idle_timeout = timeout;
   request.deadline = DeadlineAfter(timeout);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     request.deadline = std::min(request.deadline, close_by_);
   }
   request.reply_bytes_max = kReplyBytesMax;
@@ -198,7 +198,7 @@ Status Exporter::Post(const std::string& body, Try& state) {
 
 void Exporter::ReportDropped() {
   const Deadline now = MonotonicClock::now();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (dropped_ == 0 || now < next_warning_) return;
   if (warn_) warn_(std::to_string(dropped_) + " runs were left out of the export of traces");
   dropped_ = 0;

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "net/http_client.h"
 #include "run/run_record.h"
 #include "runtime/cancellation.h"
@@ -69,14 +69,14 @@ class Exporter {
   const LogFunction warn_;
   const runtime::Cancellation cancellation_;  // of requests, if closing takes too long
 
-  std::mutex mutex_;
-  Batch queue_;                      // guarded by mutex_
-  bool closing_ = false;             // guarded by mutex_
-  Deadline close_by_ = kNoDeadline;  // guarded by mutex_
-  uint64_t dropped_ = 0;             // guarded by mutex_; runs since the last warning
-  Deadline next_warning_ = {};       // used by the fiber only
-  runtime::Signal wake_;             // there is work
-  runtime::Signal ended_;            // the fiber has ended
+  Mutex mutex_;
+  Batch queue_ AG_GUARDED_BY(mutex_);
+  bool closing_ AG_GUARDED_BY(mutex_) = false;
+  Deadline close_by_ AG_GUARDED_BY(mutex_) = kNoDeadline;
+  uint64_t dropped_ AG_GUARDED_BY(mutex_) = 0;  // since the last warning
+  Deadline next_warning_ = {};                  // of the fiber
+  runtime::Signal wake_;                        // there is something to do
+  runtime::Signal ended_;                       // the fiber has done its last
 };
 
 }  // namespace agent_graph::telemetry
