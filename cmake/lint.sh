@@ -1,5 +1,6 @@
 #!/bin/sh
-# lint.sh [FILE...]   Checks the format of all sources and runs clang-tidy over them (or over FILEs).
+# lint.sh [FILE...]   Checks the format and the locking of all sources and runs clang-tidy over them (or
+# over FILEs).
 set -eu
 cd "$(dirname "$0")/.."
 jobs=${JOBS:-$(nproc)}
@@ -16,7 +17,9 @@ xargs -0 clang-format-19 --dry-run -Werror <"$scratch/sources"
 
 for script in .ci/run cmake/*.sh conf/*.sh; do bash -n "$script"; done
 
-# Some of the compiler's flags are unknown to clang and are ignored; warnings are checked with g++.
+JOBS=$jobs cmake/check-thread-safety.sh
+
+# The compiler's own flags are not all clang's; those are ignored, its warnings are g++'s business.
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release >/dev/null
 if [ $# -gt 0 ]; then
   printf '%s\0' "$@" >"$scratch/checked"
