@@ -306,8 +306,13 @@ std::shared_ptr<NearestIndex> MemoryIndex::MakeNearest(Entry& entry, Partition& 
     }
   }
   if (nearest == nullptr) {
+    size_t vectors = 0;
+    {
+      ReaderLock lock(entry.mutex);  // searches take changes in meanwhile
+      vectors = partition.vectors();
+    }
     try {
-      nearest = std::make_shared<NearestIndex>(partition.dimensions(), 2 * partition.vectors());
+      nearest = std::make_shared<NearestIndex>(partition.dimensions(), 2 * vectors);
     } catch (const std::exception&) {
       return nullptr;  // no memory: vectors go on being compared one by one
     }
