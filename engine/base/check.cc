@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -13,8 +14,8 @@ void CheckFailed(const char* file, int line, const char* condition,
   const int length = std::snprintf(text, sizeof text, "%s:%d: check failed: %s: %s\n", file, line,
                                    condition, explanation);
   if (length > 0) {
-    const size_t size =
-        static_cast<size_t>(length) < sizeof text ? static_cast<size_t>(length) : sizeof text - 1;
+    const size_t size = std::min(static_cast<size_t>(length), sizeof text - 1);
+    text[size - 1] = '\n';  // also of a line that was cut
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, size);
   }
   std::abort();
