@@ -2,6 +2,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "run/context_window.h"
@@ -157,6 +158,7 @@ Status RunLoop::Record(const Ending& ending) {
   if (StaysPaused(ending)) meta_ = paused_before_;
   const std::string status = EndingName(ending.kind);
   log_.Add("run_finished", FinishedJson(environment_->run_id, status, ending.reason));
+  AG_CHECK(!fenced_ || ending.kind == Ending::Kind::kError, "a run that lost its lease has failed");
   // A lease that was lost is not ours to release, and its thread not ours to write.
   if (fenced_) return ending.error;
   state::FinishRun finish = thread_.Finish(meta_);

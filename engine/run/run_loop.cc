@@ -9,6 +9,7 @@
 
 #include "agent_graph/json.h"
 #include "base/allocation_account.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "run/agent_node.h"
@@ -97,6 +98,7 @@ RunOutcome RunLoop::Execute(state::ThreadState loaded, InitialState initial) {
 }
 
 RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, InitialState&& initial) {
+  AG_CHECK(next_.empty() && meta_.step == 0, "a run is driven once");
   // A client that has gone already has cancelled the run; that is looked at below.
   (void)emitter_.Start(start_);
   if (Status status = Prepare(std::move(loaded), std::exchange(initial, {})); !status.ok()) {
@@ -239,6 +241,8 @@ Status RunLoop::Arrive() {
 }
 
 Status RunLoop::Step() {
+  AG_CHECK(!paused_ && next_ != END, "a run that paused or reached the end takes no step");
+  AG_CHECK(!fenced_, "a run that lost its lease executes no node");
   const graph::Node* node = graph_.FindNode(next_);
   if (node == nullptr) {
     return Status(StatusCode::kGraph, "the graph has no node \"" + next_ + "\"");
@@ -361,6 +365,7 @@ void RunLoop::CheckInterruptAfter(const std::string& node,
 }
 
 RunLoop::Ending RunLoop::Pause(ExecutionMeta::Phase phase, std::string reason) {
+  AG_CHECK(!paused_, "a run pauses once");
   meta_.phase = phase;
   meta_.interrupted_node = next_;
   meta_.interrupt_reason = std::move(reason);
@@ -402,6 +407,7 @@ RunLoop::Ending RunLoop::EndCancelled() {
 }
 
 RunLoop::Ending RunLoop::Fail(Status status) {
+  AG_CHECK(!status.ok(), "a run that failed has a reason");
   if (status.code() == StatusCode::kFenced) fenced_ = true;
   environment_->Log(LogLevel::kError, meta_.current_node, status.ToString());
   return {Ending::Kind::kError, std::move(status), {}};
