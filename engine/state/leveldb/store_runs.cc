@@ -1,6 +1,7 @@
 // Store: runs and the leases that keep one thread to one run at a time.
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/process.h"
 #include "state/leveldb/store.h"
@@ -126,6 +127,7 @@ void Store::Start(const Waiter& begin) {
 
 Result<ReplyRow> Store::Grant(const Waiter& begin) {
   const BeginRun& run = begin.run;
+  AG_CHECK(!leases_.contains(run.thread_id), "a thread has one lease at a time");
   auto client = clients_.find(begin.from.client);
   if (client == clients_.end()) return Status(StatusCode::kUnavailable, "the client has gone");
   if (run.new_thread_only) {
@@ -286,6 +288,7 @@ Result<ReplyRow> Store::RequestStop(const StopRequest& stop) {
 void Store::EndLease(const std::string& thread_id) {
   auto found = leases_.find(thread_id);
   if (found == leases_.end()) return;
+  AG_CHECK(waiters_ >= found->second.waiters.size(), "every waiting run is counted");
   transaction_.Delete(keys::Lease(found->second.thread));
   if (found->second.outside) transaction_.Delete(keys::OutsideChange(found->second.thread));
   waiters_ -= found->second.waiters.size();

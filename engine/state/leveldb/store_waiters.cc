@@ -1,6 +1,7 @@
 // Store: runs that wait for a thread's lease.
 #include <algorithm>
 
+#include "base/check.h"
 #include "state/leveldb/store.h"
 
 namespace agent_graph::state {
@@ -35,6 +36,7 @@ void Store::AdmitWaiters() {
 }
 
 void Store::CancelWaiters(Lease& lease, const Status& reason, const std::string& run_id) {
+  AG_CHECK(waiters_ >= lease.waiters.size(), "every waiting run is counted");
   waiters_ -= std::erase_if(lease.waiters, [&](const Waiter& waiter) {
     if (!run_id.empty() && waiter.run.run_id != run_id) return false;
     Refuse(waiter.from, reason);

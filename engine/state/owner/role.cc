@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/check.h"
 #include "runtime/thread.h"
 #include "state/leveldb/disk/folder_watch.h"
 #include "state/leveldb/transaction.h"
@@ -107,6 +108,7 @@ void Role::Run() {
     Pause(kYieldPause);
   }
   MutexLock lock(mutex_);
+  AG_CHECK(!owning_, "a role ends after its reign");
   ended_ = true;
   changed_.NotifyAll();
 }
@@ -180,6 +182,7 @@ Result<uint64_t> Role::NextEpoch(Database& database) const {
 }
 
 Status Role::Reign() {
+  AG_CHECK(lock_, "only the holder of the lock opens the database");
   AG_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, OpenDatabase());
   AG_ASSIGN_OR_RETURN(uint64_t epoch, NextEpoch(*database));
   AG_ASSIGN_OR_RETURN(FileDescriptor listener, directory_.Listen(epoch));
@@ -218,6 +221,7 @@ Status Role::Reign() {
   Log(OwnerOptions::LogLevel::kNotice,
       "owns the state of " + directory_.path() + ", epoch " + std::to_string(epoch));
   MutexLock lock(mutex_);
+  AG_CHECK(!owning_ && !ended_, "one reign at a time");
   owning_ = true;
   changed_.NotifyAll();
   DatabaseWatch watch;
@@ -279,6 +283,7 @@ void Role::KeepSocket(uint64_t epoch, Session& session) {
 }
 
 void Role::ServeFailure() {
+  AG_CHECK(lock_, "only the holder of the lock answers in the owner's place");
   RefusingEvents events([this](uint64_t generation) { OnYield(generation); });
   Result<FileDescriptor> listener = directory_.Listen(0);
   if (listener.ok()) {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/check.h"
 #include "runtime/thread.h"
 
 namespace agent_graph::state {
@@ -82,6 +83,7 @@ void Connection::Enqueued(size_t bytes) {
 
 void Connection::Executed(size_t bytes) {
   MutexLock lock(mutex_);
+  AG_CHECK(queued_bytes_ >= bytes, "a request is executed once");
   queued_bytes_ -= bytes;
   UpdateInterest();
 }
