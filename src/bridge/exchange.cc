@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/check.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::bridge {
@@ -76,6 +77,7 @@ void Exchange::ReturnCredit(uint64_t bytes) {
   const auto returned = static_cast<int64_t>(bytes);
   const auto low = static_cast<int64_t>(credit_limits_.low);
   const int64_t before = queued_bytes_.fetch_sub(returned);
+  AG_CHECK(before >= returned, "credit comes back once");
   outbox_.memory().CountBuffered(-returned);
   if (before <= low || before - returned > low) return;
   credit_signal_.Notify();
@@ -329,6 +331,7 @@ void Exchange::End(std::string outcome) {
 }
 
 void Exchange::AcceptSocket(ReplyHead head, std::unique_ptr<SocketState> state) {
+  AG_CHECK(socket_state_ == nullptr && !head_sent_, "a handshake is accepted once");
   socket_state_ = std::move(state);
   SendHead(std::move(head));
 }
@@ -359,6 +362,7 @@ std::optional<SocketMessage> Exchange::NextMessage() {
   std::optional<SocketMessage> message;
   {
     MutexLock lock(mutex_);
+    AG_CHECK(turn_running_, "only a running turn takes messages");
     ForgetTakenMessage();
     if (mailbox_.empty() || cancellation_.cancelled()) {
       turn_running_ = false;
@@ -385,6 +389,7 @@ SocketMessage Exchange::PopMessage() {
   SocketMessage message = std::move(mailbox_.front());
   mailbox_.pop_front();
   taken_bytes_ = static_cast<int64_t>(message.mailbox_bytes());
+  AG_CHECK(mailbox_bytes_ >= taken_bytes_, "every message of the mailbox is counted");
   mailbox_bytes_ -= taken_bytes_;
   ++messages_taken_;
   return message;

@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/check.h"
+
 namespace agent_graph::bridge {
 
 // Holds an exchange while it is in the engine. Its destructor runs however the fiber ends, and also
@@ -15,6 +17,8 @@ class Inbox::Admission {
     if (exchange_->socket_state() == nullptr) exchange_->End("error");
     {
       MutexLock lock(inbox_.mutex_);
+      AG_CHECK(inbox_.admitted_ > 0 && inbox_.begun_ <= inbox_.admitted_,
+               "an exchange is at work from its admission to its end");
       --inbox_.admitted_;
       if (begun_) --inbox_.begun_;
     }
