@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/block_pool.h"
+#include "base/check.h"
 #include "base/letter_case.h"
 
 namespace agent_graph::nginx {
@@ -98,8 +99,19 @@ void ReplyWriter::SetHead(bridge::ReplyHead head) {
   head_ = std::move(head);
 }
 
+void ReplyWriter::CheckOpen() const {
+  AG_CHECK(has_head(), "a body follows its head");
+  AG_CHECK(!sealed_, "nothing follows the end of a body");
+}
+
+void ReplyWriter::Finish() {
+  AG_CHECK(has_head(), "a reply that ends has a head");
+  finished_ = sealed_ = true;
+}
+
 void ReplyWriter::Append(std::string bytes) {
-  if (bytes.empty()) return;  // nginx treats an empty buffer as an error
+  if (bytes.empty()) return;  // nginx treats an empty buffer as a fault
+  CheckOpen();
   appended_ += static_cast<int64_t>(bytes.size());
   if (request_->header_only) {
     released_ += bytes.size();
@@ -135,6 +147,7 @@ void ReplyWriter::Join(std::string_view bytes) {
 
 void ReplyWriter::AppendLasting(std::string_view bytes) {
   if (bytes.empty()) return;
+  CheckOpen();
   appended_ += static_cast<int64_t>(bytes.size());
   if (request_->header_only) return;
   auto* piece = new Piece;
@@ -143,6 +156,7 @@ void ReplyWriter::AppendLasting(std::string_view bytes) {
 }
 
 void ReplyWriter::AppendFile(bridge::SendFile part) {
+  CheckOpen();
   appended_ += static_cast<int64_t>(part.length);
   if (request_->header_only) return;
   auto piece = std::make_unique<Piece>();
@@ -231,6 +245,7 @@ uint64_t ReplyWriter::unsent_bytes() const {
 }
 
 ngx_int_t ReplyWriter::SendHead() {
+  AG_CHECK(head_ && !head_sent_, "a reply has one head");
   const bridge::ReplyHead& head = *head_;
   head_sent_ = true;
   if (head.content_length < 0 && DisableNagle(request_) != NGX_OK) return NGX_ERROR;
@@ -271,6 +286,7 @@ bool ReplyWriter::NginxWaits() const {
 // so that nginx does not wait for more.
 ngx_chain_t* ReplyWriter::NextChain() {
   if (!head_sent_ || pending_.first == nullptr || (!sealed_ && NginxWaits())) return nullptr;
+  AG_CHECK(!last_sent_, "nginx gets nothing behind the last buffer");
   ngx_chain_t* const chain = &pending_.first->link;
   uint64_t bytes = 0;
   int pieces = 0;

@@ -34,9 +34,9 @@ class ReplyWriter {
   void AppendLasting(std::string_view bytes);
   // Appends a part of a file; takes over its descriptor.
   void AppendFile(bridge::SendFile part);
-  // Marks the body as complete.
-  void Finish() { finished_ = sealed_ = true; }
-  // No more bytes will come, although the head announced more.
+  // The body is complete.
+  void Finish();
+  // No more bytes come, though the head announced more.
   void Seal() { sealed_ = true; }
 
   // Passes to nginx what it can send now. After Finish or Seal, passes everything, because nginx
@@ -90,6 +90,7 @@ class ReplyWriter {
     void Clear();
   };
 
+  void CheckOpen() const;  // a body may be appended to
   ngx_int_t SendHead();
   ngx_int_t SetField(const std::string& name, const std::string& value);
   void Join(std::string_view bytes);
