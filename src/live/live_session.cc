@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/check.h"
 #include "base/json.h"
 #include "live/agent_config.h"
 #include "live/downstream.h"
@@ -193,6 +194,7 @@ class LiveSession final : public SessionPorts {
   // Sends the items that are still queued, then closes the socket. Call it after the session has
   // ended.
   void CloseSocket() {
+    AG_CHECK(session_.phase() == Session::Phase::kClosed, "a session ends before its socket");
     for (auto item = downstream_.Take({}); item; item = downstream_.Take({})) SendItem(*item);
     exchange_.CloseSocket(close_.code, close_.reason, close_.outcome);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "live/events.h"
 #include "websocket/protocol.h"
 
@@ -30,6 +31,11 @@ void Session::Start(Deadline now) {
   Open(now);
 }
 
+void Session::Enter(Phase phase) {
+  AG_CHECK(phase > phase_, "a session runs, drains and closes, and never goes back");
+  phase_ = phase;
+}
+
 void Session::OnFrame(UpstreamFrame frame, Deadline now) {
   if (phase_ != Phase::kRunning) return;
   if (frame.kind == UpstreamFrame::Kind::kClose) {
@@ -49,7 +55,7 @@ void Session::OnLeave(Deadline now) {
 
 void Session::Drain(Deadline now, uint16_t code, std::string reason) {
   if (phase_ != Phase::kRunning) return;
-  phase_ = Phase::kDraining;
+  Enter(Phase::kDraining);
   drain_until_ = now + times_.drain_max;
   rotate_at_ = kNoDeadline;
   if (!leaving()) DropNext();
@@ -68,6 +74,7 @@ bool Session::Drained(Deadline now) {
     return !connecting || !something_left;
   }
   if (!upstream_.empty()) return false;
+  AG_CHECK(ports_.link() != nullptr, "a session that is ready has a link");
   if (!std::exchange(audio_ended_, true) && (sound_sent_ || activity_)) {
     quiet_until_ = now + times_.drain_quiet;
     ports_.link()->EndAudio();

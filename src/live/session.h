@@ -183,6 +183,7 @@ class Session {
   // State of the link that follows the current one.
   enum class Next : uint8_t { kNone, kConnecting, kPrepared };
 
+  void Enter(Phase phase);
   void Open(Deadline now);
   void TellLink(realtime::LinkConfig& config);
   size_t Unanswered() const;

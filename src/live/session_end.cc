@@ -42,6 +42,7 @@ void Session::Advance(Deadline now) {
     realtime::Event late{.kind = realtime::Event::Kind::kClosed,
                          .text = "the provider did not accept the session in time"};
     OnClosed(late, now);
+    if (phase_ == Phase::kClosed) return;
   }
   if (now >= reconnect_at_) Open(now);
   if (moving_ && !input_expected_) Move(now);
@@ -182,7 +183,7 @@ void Session::EndTranscripts() {
 }
 
 void Session::Finish(uint16_t code, std::string reason, std::string outcome) {
-  phase_ = Phase::kClosed;
+  Enter(Phase::kClosed);
   EndTranscripts();
   StoreUnheard(std::nullopt);
   StoreAnswer({output_.Take(), turn_audio_ > milliseconds(0), /*interrupted=*/true});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "live/events.h"
 #include "live/session.h"
 #include "websocket/protocol.h"
@@ -13,7 +14,8 @@ using std::chrono::milliseconds;
 
 // Opens a link: the prepared one if there is one.
 void Session::Open(Deadline now) {
-  FinishInput();  // a new link does not send these transcripts
+  AG_CHECK(phase_ != Phase::kClosed, "a session that has ended opens no link");
+  FinishInput();  // another link does not tell these words
   ready_ = moving_ = announces_ = false;
   reconnect_at_ = rotate_at_ = leave_until_ = proven_at_ = kNoDeadline;
   ready_until_ = now + times_.ready_max;
@@ -93,6 +95,7 @@ void Session::OnGoAway(milliseconds time_left, Deadline now) {
 }
 
 void Session::Prepare() {
+  AG_CHECK(phase_ != Phase::kClosed, "a session that has ended prepares no link");
   next_ = Next::kConnecting;
   ports_.PrepareNextLink(ports_.Configure(agent_));
 }
@@ -126,6 +129,7 @@ void Session::Rotate(Deadline now) {
   ++counters_.reconnects;
   if (!ports_.OneLinkAtATime()) return Replace(now);
   leave_until_ = now + times_.leave_max;
+  AG_CHECK(ports_.link() != nullptr, "a session that is ready has a link");
   ports_.link()->Leave();
 }
 
