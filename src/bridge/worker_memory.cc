@@ -57,7 +57,7 @@ Status WorkerMemory::AwaitRoom(uint64_t bytes, const runtime::Cancellation& canc
   const auto wanted = static_cast<int64_t>(std::min(bytes, kUnlimited));
   std::list<Waiter>::iterator waiter;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if ((waiters_.empty() || IsSmall(wanted)) && Fits(wanted)) {
       held_ += wanted;
       Changed(wanted);
@@ -71,7 +71,7 @@ Status WorkerMemory::AwaitRoom(uint64_t bytes, const runtime::Cancellation& canc
   runtime::WakeReason reason = runtime::WakeReason::kNotified;
   for (;;) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (waiter->admitted || reason != runtime::WakeReason::kNotified) {
         const bool admitted = waiter->admitted;
         waiters_.erase(waiter);
@@ -88,7 +88,7 @@ Status WorkerMemory::AwaitRoom(uint64_t bytes, const runtime::Cancellation& canc
 
 void WorkerMemory::AdmitWaiters() {
   if (waiting_ == 0) return;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   bool passed_over = false;
   for (Waiter& waiter : waiters_) {
     if (waiter.admitted) continue;

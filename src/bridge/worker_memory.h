@@ -12,9 +12,9 @@
 #include <cstdint>
 #include <limits>
 #include <list>
-#include <mutex>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "runtime/cancellation.h"
 #include "runtime/signal.h"
@@ -70,8 +70,8 @@ class WorkerMemory {
   std::atomic<int64_t> peak_{0};
   std::atomic<size_t> waiting_{0};
 
-  std::mutex mutex_;
-  std::list<Waiter> waiters_;  // guarded by mutex_
+  Mutex mutex_;
+  std::list<Waiter> waiters_ AG_GUARDED_BY(mutex_);
 };
 
 }  // namespace agent_graph::bridge

@@ -327,7 +327,7 @@ bool Link::OnFrame(std::string_view payload) {
     case wire::FrameType::kThreadDeleted:
       return OnThreadDeleted(unpacker);
     case wire::FrameType::kPing: {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (ready_) Write(wire::MakeFrame(wire::FrameType::kPong));
       return unpacker.ok();
     }

@@ -91,6 +91,7 @@ SyncedMarks::SyncedMarks(std::string folder, FileDescriptor file)
 
 void SyncedMarks::Read() {
   static_assert(sizeof(Copy) <= kCopyBytes);
+  MutexLock lock(mutex_);
   bool same_boot = false;
   for (off_t offset : {off_t{0}, kCopyBytes}) {
     Copy copy{};
@@ -114,7 +115,7 @@ void SyncedMarks::Read() {
 }
 
 void SyncedMarks::Begin() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   // A mark must not outlive its file: numbers begin again in a folder that was emptied by hand.
   const auto is_gone = [this](const std::string& name) {
     return access((folder_ + "/" + name).c_str(), F_OK) != 0;
@@ -127,12 +128,12 @@ void SyncedMarks::Begin() {
 }
 
 void SyncedMarks::Written(const FileName& file, uint64_t bytes) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   SetLocked(file, bytes, /*synced=*/false);
 }
 
 void SyncedMarks::Synced(const FileName& file, uint64_t bytes) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   SetLocked(file, bytes, /*synced=*/true);
 }
 
@@ -149,7 +150,7 @@ void SyncedMarks::SetLocked(const FileName& file, uint64_t bytes, bool synced) {
 
 void SyncedMarks::Flush() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (std::exchange(flushed_, true)) return;
   }
   (void)fdatasync(file_.get());

@@ -14,11 +14,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "state/leveldb/files/names.h"
 
@@ -60,19 +60,18 @@ class SyncedMarks {
 
   SyncedMarks(std::string folder, FileDescriptor file);
   void Read();
-  void SetLocked(const FileName& file, uint64_t bytes, bool synced);
-  void WriteLocked();
+  void SetLocked(const FileName& file, uint64_t bytes, bool synced) AG_REQUIRES(mutex_);
+  void WriteLocked() AG_REQUIRES(mutex_);
 
   const std::string folder_;
   const FileDescriptor file_;
   const std::string boot_id_;
   Marks found_;
-  std::mutex mutex_;
-  // Guarded by mutex_.
-  MarkMap logs_;
-  MarkMap manifests_;
-  uint64_t generation_ = 0;
-  bool flushed_ = true;
+  Mutex mutex_;
+  MarkMap logs_ AG_GUARDED_BY(mutex_);
+  MarkMap manifests_ AG_GUARDED_BY(mutex_);
+  uint64_t generation_ AG_GUARDED_BY(mutex_) = 0;
+  bool flushed_ AG_GUARDED_BY(mutex_) = true;
 };
 
 }  // namespace agent_graph::state

@@ -62,7 +62,7 @@ void SessionCall::Listen(const std::shared_ptr<runtime::Signal>& opened) {
 
 void SessionCall::WaitForPlace(const Patience& patience) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!last_event_id_.empty()) return;
   }
   (void)placed_.Wait(&patience.cancellation, DeadlineAfter(kPlaceTimeout));
@@ -71,7 +71,7 @@ void SessionCall::WaitForPlace(const Patience& patience) {
 bool SessionCall::TakeQuestion(const json& request, const Patience& patience) {
   json answer;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (questions_ == nullptr || questions_->paused()) {
       answer = MakeAnswer(request);
     } else {
@@ -95,7 +95,7 @@ StreamHandlers SessionCall::Handlers(const Patience& patience) {
     return true;
   };
   handlers.on_place = [this](const StreamPlace& place) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     last_event_id_ = place.last_event_id;
     placed_.Notify();
   };
@@ -109,7 +109,7 @@ Result<HttpReply> SessionCall::WhileWaiting(const Patience& patience, Read read)
   const Patience own{stop_, patience.deadline};
   Result<HttpReply> reply = read(own);
   ended_.Cancel(runtime::CancelReason::kStopped);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const bool paused = std::exchange(questions_, nullptr)->paused();
   if (paused) return HttpReply{.status = 200, .session_id = {}, .rpc = {.stopped = true}};
   return reply;

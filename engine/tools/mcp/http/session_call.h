@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "agent_graph/json_fwd.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "runtime/cancellation.h"
 #include "runtime/signal.h"
@@ -55,9 +55,9 @@ class SessionCall : public std::enable_shared_from_this<SessionCall> {
   const runtime::Cancellation ended_;  // ends Listen
   runtime::Signal placed_;
 
-  std::mutex mutex_;             // guards what follows
-  SessionQuestions* questions_;  // null: the call has ended
-  std::string last_event_id_;    // in the call's stream
+  Mutex mutex_;
+  SessionQuestions* questions_ AG_GUARDED_BY(mutex_);  // null: the call has ended
+  std::string last_event_id_ AG_GUARDED_BY(mutex_);    // in the call's stream
 };
 
 }  // namespace agent_graph::tools::mcp
