@@ -95,8 +95,8 @@ Result<BeginRunReply> Client::Begin(const BeginRun& run,
       link_->Unhold(run.thread_id, run.run_id);
       break;
     default:
-      // The owner may have granted it, or may do so yet; perhaps what the thread holds could not be
-      // read after that.
+      // The state server may already have granted the lease, or may still grant it. It can also
+      // fail to read the thread after the grant.
       link_->Release(run.thread_id, run.run_id);
   }
   return reply;
@@ -115,7 +115,7 @@ Status Client::Finish(const FinishRun& finish) {
   if (status.ok() || status.code() == StatusCode::kFenced) {
     link_->Unhold(finish.append.thread_id, finish.append.run_id);
   } else {
-    // The caller is done with the run either way: the thread must not stay locked.
+    // The caller will not use the run again in any case, so the thread must not stay locked.
     link_->Release(finish.append.thread_id, finish.append.run_id);
   }
   return status;

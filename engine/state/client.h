@@ -1,10 +1,11 @@
-// state::Service and state::Memories over the owner's socket: what every worker uses.
+// Client implementation of state::Service and state::Memories: a connection to the state server's
+// Unix socket. Every worker has one.
 //
-// One thread per client keeps the connection. Calls are written to the socket by the calling thread
-// and suspend its fiber until the answer, across any change of owner: operations that were not
-// answered are sent again, and the owner answers an operation that it had already executed from
-// what it kept. An operation older than `operation_timeout` fails with kUnavailable; only a
-// Begin that the owner has queued for a busy thread may wait longer.
+// Each client has one thread that maintains the connection. The calling thread writes its request
+// to the socket; its fiber is suspended until the reply arrives. Calls survive a change of server:
+// the client resends unanswered operations to the new server, which returns the stored reply for an
+// operation that was already executed. An operation fails with kUnavailable after
+// `operation_timeout`. Only a Begin that the server has queued for a busy thread may take longer.
 #pragma once
 
 #include <chrono>
@@ -28,16 +29,17 @@ struct UnembeddedPage;
 struct VerifyReport;
 
 struct ClientOptions {
-  std::string directory;                            // the state directory
-  uid_t root_serves = StateDirectory::kNobodyElse;  // whose it may be when we are root
-  std::string type_name = "leveldb";                // what TypeName tells
+  std::string directory;  // path of the state directory
+  // also accepted as the directory's owner when this process is root
+  uid_t root_serves = StateDirectory::kNobodyElse;
+  std::string type_name = "leveldb";  // returned by TypeName
   std::chrono::milliseconds operation_timeout{10'000};
-  // After this long without an owner `on_owner_missing` is called, once per outage, on the client's
-  // thread: the moment for a worker to start a candidate of generation 0.
+  // Called on the client's thread, once per outage, after `owner_wait` without a state server. A
+  // worker then starts a fallback candidate (generation 0).
   std::chrono::milliseconds owner_wait{3'000};
   std::function<void()> on_owner_missing;
-  // A thread was deleted, by whichever client; what happens while the connection is down is missed.
-  // On the client's thread.
+  // Called on the client's thread when any client has deleted a thread. Deletions that happen while
+  // the connection is down are not reported.
   std::function<void(const std::string& thread_id)> on_thread_deleted;
 };
 
@@ -48,9 +50,9 @@ class Client : public Service, public Memories {
 
   const ClientCounters& counters() const;
 
-  // Starts the thread; the owner may come later. Call after fork.
+  // Starts the client's thread. The state server may start later. Call after fork.
   Status Start();
-  // Says goodbye: the owner frees what this client still holds. Calls fail from then on.
+  // Disconnects; the server releases all leases of this client. Later calls fail.
   void Stop();
 
   Result<BeginRunReply> Begin(const BeginRun& run,
@@ -92,14 +94,14 @@ class Client : public Service, public Memories {
   Result<RemovedMemories> Remove(const RemoveMemories& remove) override;
   Result<MemoryHits> Search(const SearchMemories& search) override;
 
-  // For administrators, who are patient: options.operation_timeout bounds these, too.
+  // Maintenance operations for administrators. options.operation_timeout applies to them too.
   Result<VerifyReport> Verify();
   Result<BackupReport> Backup(const std::string& name);
   Result<UnembeddedPage> List(const ListUnembedded& list);
-  // How many were put.
+  // Returns the number of vectors that were stored.
   Result<uint64_t> Put(const PutVectors& put);
 
-  // Cuts the connection as a network fault would; the client comes back by itself.
+  // Closes the connection as a network fault would; the client reconnects by itself.
   void DropConnectionForTest();
 
  private:

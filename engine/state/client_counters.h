@@ -1,4 +1,4 @@
-// What a client of the state counts.
+// Counters of a state client.
 #pragma once
 
 #include <atomic>
@@ -6,8 +6,8 @@
 
 namespace agent_graph::state {
 
-// Operations that the owner answered, and how long that took in all; those it had queued for a busy
-// thread are left out. Only grows. Thread-safe.
+// Number of answered operations and their total latency in microseconds, without those that the
+// server had queued for a busy thread. The counters only grow. Thread-safe.
 struct ClientCounters {
   std::atomic<uint64_t> answers{0};
   std::atomic<uint64_t> micros{0};

@@ -1,9 +1,10 @@
-// state::Memories: the memory records of the state service and the search through them.
+// state::Memories: stores memory records and searches them.
 //
-// A memory belongs to a row owner, like everything else; its id is unique over all owners. Vectors
-// are made by the caller and only compared here. Calls suspend the calling fiber (a plain thread
-// blocks); what is acknowledged is durable as `sync` promises; failures are those of
-// state::Service. Implementations are thread-safe.
+// A memory belongs to an owner, like every other row; its id is unique across all owners. The
+// caller computes the vectors; this service only compares them. Implementations are thread-safe.
+// Calls suspend the calling fiber (a plain thread blocks). Acknowledged changes are as durable as
+// the `sync` level promises. Errors are those of state::Service: kNotFound, kUnavailable,
+// kResourceExhausted.
 #pragma once
 
 #include <cstdint>
@@ -16,51 +17,52 @@
 
 namespace agent_graph::state {
 
-// A vector and the name of the space it is in. Vectors of different spaces are never compared.
+// A vector and the name of its embedding space. Vectors of different spaces are never compared.
 struct Embedding {
   std::string space;
-  std::string values;  // float32, in the byte order of this machine; empty: no vector
+  std::string values;  // float32 values in this machine's byte order; empty: no vector
 };
 
 struct MemoryRecord {
   std::string id;
   std::string owner;      // user id; empty: no owner
   std::string agent_id;   // may be empty
-  std::string thread_id;  // where it was learnt; may be empty
+  std::string thread_id;  // the thread that it comes from; may be empty
   std::string memory_type;
   std::string category;
   std::string content;  // text
   std::string metadata_json = "{}";
   int64_t created_micros = 0;
   int64_t updated_micros = 0;
-  // The message that was stored, as the message codec writes it; `content` is its text, which may
-  // be empty. Empty: the memory is plain text.
+  // The stored message, as the message codec writes it; `content` is then its text, which may be
+  // empty. Empty: the memory is plain text.
   std::string message_json;
 };
 
-// A field of the record (memory_type, category, agent_id, thread_id, user_id, content) or else a
-// key of the metadata, and the value it must have.
+// Requires that a field has this value. The key names a field of the record (memory_type, category,
+// agent_id, thread_id, user_id, content) or else a key of the metadata.
 struct FieldEquals {
   std::string key;
-  std::string json;  // compact text of a string, a boolean or a number
+  std::string json;  // a string, boolean or number as compact JSON text
 };
 
-// All of it must match. Empty: everything.
+// A memory must match every condition. Empty: every memory matches.
 struct MemoryFilter {
   std::vector<FieldEquals> equals;
 };
 
 struct StoreMemory {
   Scope scope;
-  MemoryRecord record;  // with the id it shall have; times are set by the store
+  MemoryRecord record;  // record.id is set by the caller, the times by the store
   Embedding embedding;
 };
 
-// The owner of `scope` and, when given, the agent decide which memory `id` may name.
+// Names one memory. It is found only if it belongs to the owner of `scope` and, if given, to the
+// agent.
 struct MemoryName {
   Scope scope;
   std::string id;
-  std::string agent_id;  // empty: of any agent
+  std::string agent_id;  // empty: any agent
 };
 
 struct UpdateMemory {
@@ -68,7 +70,7 @@ struct UpdateMemory {
   std::string content;
   std::optional<std::string> category;
   std::string metadata_json = "{}";
-  bool replace_metadata = false;  // else merged: null removes a key
+  bool replace_metadata = false;  // false: merged, where null removes a key
   Embedding embedding;
   std::string message_json;  // as in MemoryRecord
 };
@@ -77,7 +79,7 @@ struct ListMemories {
   Scope scope;
   MemoryFilter filter;
   uint64_t limit = 100;
-  std::string cursor;  // from an earlier page
+  std::string cursor;  // from the previous page
 };
 
 struct MemoryPage {
@@ -85,7 +87,7 @@ struct MemoryPage {
   std::string next_cursor;             // empty: no more
 };
 
-// Of `ids`, deletes what matches the filter; others are passed over.
+// Deletes those of `ids` that match the filter; the others are skipped.
 struct RemoveMemories {
   Scope scope;
   MemoryFilter filter;
@@ -98,7 +100,7 @@ struct RemovedMemories {
 
 enum class Metric : uint8_t { kCosine, kDotProduct, kEuclidean, kManhattan };
 
-// What a search goes by. kHybrid: places in the orders of kVector and kWords, fused.
+// How a search ranks. kHybrid: reciprocal rank fusion of kVector and kWords.
 enum class Ranking : uint8_t { kVector, kWords, kHybrid, kNewest };
 
 struct SearchMemories {
@@ -112,29 +114,31 @@ struct SearchMemories {
   std::optional<double> score_min;
 };
 
-// `score` grows with likeness: the cosine, the dot product, 1 / (1 + distance), for kWords BM25
-// mapped to 0…1, for kHybrid the fused places with 1 for the first of both.
+// A higher `score` is more similar. It is the cosine, the dot product, 1 / (1 + distance), for
+// kWords BM25 mapped to 0…1, for kHybrid the fused rank, where 1 means first in both rankings.
 struct MemoryHit {
   MemoryRecord memory;
   double score = 0;
 };
 
 struct MemoryHits {
-  std::vector<MemoryHit> hits;  // best first; for kNewest newest first
+  std::vector<MemoryHit> hits;  // best first; newest first for kNewest
 };
 
 class Memories {
  public:
   virtual ~Memories() = default;
 
-  // kConflict when the id is taken.
+  // Returns kConflict if the id exists.
   virtual Status Store(const StoreMemory& store) = 0;
+  // Returns kNotFound if no memory has this name, as Update and DeleteMemory do.
   virtual Result<MemoryRecord> GetMemory(const MemoryName& name) = 0;
   virtual Status Update(const UpdateMemory& update) = 0;
   virtual Status DeleteMemory(const MemoryName& name) = 0;
+  // Returns one page of the matching memories, newest first.
   virtual Result<MemoryPage> List(const ListMemories& list) = 0;
   virtual Result<RemovedMemories> Remove(const RemoveMemories& remove) = 0;
-  // kResourceExhausted when there are more memories in the scope than the index may hold.
+  // Returns kResourceExhausted if the scope has more memories than the index may hold.
   virtual Result<MemoryHits> Search(const SearchMemories& search) = 0;
 };
 

@@ -1,10 +1,11 @@
-// The state owner: the one process of a machine that has the database open and serves it.
+// The state server: the one process on a machine that has the database open and serves it.
 //
-// It is a role, not a process. A candidate waits for owner.lock in the state directory; who gets it
-// opens the database, raises the owner epoch and serves the socket. It hands over when a candidate
-// of a newer generation asks for it, or when it finishes; when it is killed the kernel releases the
-// lock and the next candidate takes over where the database stands. Clients notice by their
-// connection, come back to the new owner and send again what was not answered.
+// It is a role, not a process. Candidates wait for the lock on owner.lock in the state directory.
+// The one that gets it opens the database, increments the server epoch and serves the socket. It
+// hands over when a candidate of a newer generation asks for it, or when Finish is called. If it is
+// killed, the kernel releases the lock and the next candidate continues with the same database.
+// Clients notice that their connection has closed, connect to the new server and resend unanswered
+// operations.
 #pragma once
 
 #include <chrono>
@@ -24,40 +25,41 @@ struct OwnerOptions {
   enum class Type : uint8_t { kLevelDb, kMemory };
   enum class LogLevel : uint8_t { kNotice, kAlert };
 
-  std::string directory;                            // mode 0700, ours; created when missing
-  uid_t root_serves = StateDirectory::kNobodyElse;  // whose it may be when we are root
+  std::string directory;  // mode 0700, owned by our user; created if missing
+  // also accepted as the directory's owner when this process is root
+  uid_t root_serves = StateDirectory::kNobodyElse;
   Type type = Type::kLevelDb;
   SyncLevel sync = SyncLevel::kRun;
-  // Threads that nothing has happened on for so long are deleted; zero: none are.
+  // Threads that were idle for this long are deleted; zero: never.
   std::chrono::seconds thread_ttl{0};
-  // Memory that search through memories may take; see MemoryIndex.
+  // Memory limit, in bytes, of the search index for memories; see MemoryIndex.
   size_t memory_index_bytes_max = size_t{1} << 30;
-  // An owner yields to a candidate of a higher generation. kNewest: the time of start, so that a
-  // reloaded nginx wins; 0 for a worker that only stands in.
+  // A server hands over to a candidate of a higher generation. kNewest uses the start time, so that
+  // a reloaded nginx wins; a worker's fallback candidate has 0.
   static constexpr uint64_t kNewest = ~uint64_t{0};
   uint64_t generation = kNewest;
-  // Makes the directory and the database when they are missing. A candidate that only stands in must
-  // not: what was there has been lost.
+  // Create the directory and the database if they are missing. A fallback candidate must not:
+  // missing files mean that data was lost.
   bool creates = true;
-  // Called from the owner's threads; may be empty.
+  // Called from the server's threads; may be empty.
   std::function<void(LogLevel, const std::string&)> log;
 };
 
-// Thread-safe.
+// A candidate for the state server's role, and the server while it holds the lock. Thread-safe.
 class Owner {
  public:
   // Checks the directory and starts a candidate thread; returns at once.
   static Result<std::unique_ptr<Owner>> Start(OwnerOptions options);
-  // Gives the role up at once, without a word to the clients.
+  // Releases the role at once; clients get no notice.
   ~Owner();
   Owner(const Owner&) = delete;
   Owner& operator=(const Owner&) = delete;
 
-  // Goes on serving until no client is connected any more or the deadline passes, then gives the
-  // role up. A candidate that is not the owner gives up at once.
+  // Continues to serve until no client is connected or the deadline has passed, then releases the
+  // role. A candidate that does not hold the role ends at once.
   void Finish(Deadline deadline);
 
-  // Waits until this candidate owns the state and serves it. False at the deadline.
+  // Waits until this candidate holds the role and serves. Returns false at the deadline.
   bool WaitUntilOwning(Deadline deadline);
 
   struct Implementation;

@@ -1,5 +1,5 @@
-// What an administrator asks of the memories after a change of the embedding: those whose vectors
-// are of another space, or of another length, and new vectors for them.
+// Administrative operations to re-embed memories after the embedding has changed: list the memories
+// whose vectors have another space or length, and store new vectors for them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct ListUnembedded {
   std::string space;
   uint64_t dimensions = 0;
   uint64_t limit = 100;
-  std::string cursor;  // from an earlier page
+  std::string cursor;  // from the previous page
 };
 
 struct UnembeddedMemory {
@@ -25,15 +25,14 @@ struct UnembeddedMemory {
 };
 
 struct UnembeddedPage {
-  std::vector<UnembeddedMemory> memories;  // newest first; may be empty before the end
+  std::vector<UnembeddedMemory> memories;  // newest first; may be empty before the last page
   uint64_t looked_at = 0;
   std::string next_cursor;  // empty: no more
 };
 
 struct NewVector {
   std::string id;
-  std::string
-      content;  // that it was made of: a memory that says something else by now is passed over
+  std::string content;  // the text that was embedded; a memory whose text has changed is skipped
   Embedding embedding;
 };
 

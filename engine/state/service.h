@@ -1,9 +1,10 @@
 // state::Service: everything durable, one round trip per call.
 //
-// Calls suspend the calling fiber (a plain thread blocks). A mutating call that returns Ok is
-// durable as the configured `sync` level promises. Common failures: kNotFound (no such row in the
-// scope), kUnavailable (the owner did not answer in time), kBusy, kFenced. Implementations are
-// thread-safe and held to one conformance suite.
+// Implementations are thread-safe. Calls suspend the calling fiber (a plain thread blocks). A
+// mutating call that returns Ok is durable as the configured `sync` level promises. Common errors:
+// kNotFound (no such row in the scope), kUnavailable (the state server did not answer in time),
+// kBusy (a run is in flight), kFenced (the run has lost its lease). All implementations must pass
+// one conformance suite.
 #pragma once
 
 #include <string>
@@ -22,17 +23,23 @@ class Service {
   virtual ~Service() = default;
 
   // --- runs ---
-  // kPermissionDenied for a thread outside the scope. Cancellation ends the wait for a busy thread.
+  //
+  // Takes the thread's lease and loads its state; see BeginRun. Returns kPermissionDenied for a
+  // thread outside the scope. `cancellation`, which may be null, ends the wait for a busy thread.
   virtual Result<BeginRunReply> Begin(const BeginRun& run,
                                       const runtime::Cancellation* cancellation) = 0;
+  // Appends entries and messages to a run that holds its lease; kFenced otherwise.
   virtual Result<AppendRunReply> Append(const AppendRun& append) = 0;
+  // Appends the last entries, stores the snapshot and releases the lease. kFenced as for Append.
   virtual Status Finish(const FinishRun& finish) = 0;
-  // No live lease, or none of the run that is named: running = false and nothing is stored. A run
-  // that is still queued ends with kCancelled. With `cancel` the cancellation the run's
-  // Begin was given is cancelled with kStopped, in whichever process that was.
+  // Asks the thread's run to stop. If the thread has no live lease, or its run is not the one
+  // named, `running` is false and nothing is stored. A run that is still queued ends with
+  // kCancelled. With `cancel`, the cancellation passed to the run's Begin is cancelled with
+  // kStopped, in whichever process it runs.
   virtual Result<StopReply> RequestStop(const StopRequest& stop) = 0;
 
-  // kNotFound unless exactly one thread of the scope waits for the results of all these calls.
+  // Returns kNotFound unless exactly one thread of the scope waits for the results of all these
+  // calls.
   virtual Result<WaitingThread> FindWaitingThread(const WaitingThreadQuery& query) = 0;
 
   // --- threads ---
@@ -40,9 +47,10 @@ class Service {
   virtual Result<ThreadPage> ListThreads(const Scope& scope, const PageRequest& page) = 0;
   virtual Status DeleteThread(const Scope& scope, const std::string& thread_id) = 0;
   virtual Result<ThreadState> GetState(const Scope& scope, const std::string& thread_id) = 0;
-  // Returns the merged state. kPermissionDenied for a thread outside the scope.
+  // Merges into the state and returns the result. kPermissionDenied for a thread outside the scope.
   virtual Result<ThreadState> Put(const PutState& put) = 0;
-  // Clears window, summary, custom fields and a pending interrupt; keeps record and history.
+  // Clears window, summary, custom fields and a pending interrupt; keeps the record and the
+  // history.
   virtual Status ClearState(const Scope& scope, const std::string& thread_id) = 0;
 
   // --- messages ---
@@ -52,21 +60,23 @@ class Service {
                                            const std::string& message_id) = 0;
   virtual Status DeleteMessage(const Scope& scope, const std::string& thread_id,
                                const std::string& message_id) = 0;
-  // Creates the thread when there is none. kPermissionDenied for a thread outside the scope.
+  // Creates the thread if it does not exist. kPermissionDenied for a thread outside the scope.
   virtual Status Append(const AppendMessages& append) = 0;
+  // Removes messages, all or none; kBusy if the thread has changed or runs, see RemoveMessages.
   virtual Status Remove(const RemoveMessages& remove) = 0;
 
-  // The run log of a thread, oldest first, from entry `first` on; for traces and tests.
+  // Returns up to `limit` entries of the thread's run log from number `first` on, oldest first. For
+  // traces and tests.
   virtual Result<std::vector<LogEntry>> ReadLog(const Scope& scope, const std::string& thread_id,
                                                 uint64_t first, uint64_t limit) = 0;
-  // The ids of its latest runs and what one of them left in the log.
+  // Returns the ids of the thread's latest runs and the log entries of one of them.
   virtual Result<RunTraces> Read(const ReadRuns& read) = 0;
 
   // --- remote tools ---
   virtual Status Set(const SetRemoteTools& set) = 0;
   virtual Result<RemoteTools> GetRemoteTools() = 0;
 
-  // "leveldb", "memory", ...: shown by GET /v1/graph.
+  // Backend name as shown by GET /v1/graph: "leveldb", "memory", ...
   virtual std::string TypeName() const = 0;
 };
 

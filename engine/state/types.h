@@ -1,4 +1,4 @@
-// The shapes the state service stores and returns. Plain data.
+// Structs that the state service stores and returns. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace agent_graph::state {
 
-// Whose rows a call may touch. Given by the guard with every call, never chosen by a handler, so
-// that a handler cannot express a foreign read.
+// Which rows a call may access. The guard sets it for every call, never a handler, so that a
+// handler cannot read rows of other users.
 struct Scope {
   enum class Kind : uint8_t { kOwner, kAll };
   Kind kind = Kind::kAll;
@@ -22,21 +22,21 @@ struct Scope {
   static Scope Owner(std::string user) { return {Kind::kOwner, std::move(user)}; }
 };
 
-// A message as stored: the fields the store itself needs, and the wire JSON it never looks into.
+// A stored message: the fields that the store needs, and its JSON, which the store never parses.
 struct StoredMessage {
   std::string id;
-  uint64_t sequence = 0;  // position in the thread, assigned by the store, never reused
-  std::string json;       // compact text by message::ToJsonText
+  uint64_t sequence = 0;  // position in the thread; assigned by the store, never reused
+  std::string json;       // compact JSON by message::ToJsonText
 };
 
-// In a thread's metadata: what a realtime provider knows the conversation by. It goes when the
-// state is cleared, lest the provider go on with what was to be forgotten.
+// Key in a thread's metadata: the handle with which a realtime provider resumes the conversation.
+// It is removed when the state is cleared, so that the provider forgets the conversation too.
 inline constexpr std::string_view kResumptionHandle = "resumption_handle";
 
 struct ThreadRecord {
   std::string thread_id;
   std::string owner;        // user id; empty: no owner
-  std::string creation_id;  // differs when an id is deleted and created again
+  std::string creation_id;  // changes when an id is deleted and created again
   std::string name;
   std::string metadata_json = "{}";
   std::string last_run_id;
@@ -44,31 +44,32 @@ struct ThreadRecord {
   int64_t updated_micros = 0;
 };
 
-// The part of a thread's state that is not messages. Written whole at the end of a run, small.
+// The part of a thread's state other than messages. Small; written completely when a run ends.
 struct Snapshot {
   std::string fields_json = "{}";      // custom state fields
   std::optional<std::string> summary;  // context_summary
-  std::string execution_json = "{}";   // execution_meta as of the last durable step: node, step,
-                                       // interrupt, status, error; never the running flags
+  // execution_meta as of the last durable step: node, step, interrupt, status, error; without the
+  // running flags
+  std::string execution_json = "{}";
   std::string graph_name;
   std::string graph_hash;
 };
 
-// What the lease row says about a run in flight.
+// The run in flight, as its lease row describes it.
 struct RunInFlight {
   std::string run_id;
   std::string current_node;
   int64_t step = 0;
   bool stop_requested = false;
-  std::vector<std::string> queued_runs = {};  // that wait for it to end, in the order of turns
+  std::vector<std::string> queued_runs = {};  // runs that wait for it, in queue order
 };
 
-// A thread's state as GET …/state and a new run see it.
+// A thread's state as returned by GET …/state and loaded by a new run.
 struct ThreadState {
   ThreadRecord record;
   Snapshot snapshot;
   std::vector<StoredMessage> window;     // working window, oldest first
-  std::optional<RunInFlight> in_flight;  // set while a live lease exists
+  std::optional<RunInFlight> in_flight;  // set while the thread has a live lease
 };
 
 struct MessagePage {
@@ -76,7 +77,7 @@ struct MessagePage {
   std::string next_cursor;              // empty: no more
 };
 
-// The cursor of the page that begins at a message; `skip` more that are found are passed over.
+// Returns the cursor of the page that starts at a message; `skip` matches are skipped first.
 std::string CursorOfMessage(uint64_t sequence, uint64_t skip = 0);
 
 struct ThreadPage {
@@ -85,13 +86,13 @@ struct ThreadPage {
 };
 
 struct PageRequest {
-  std::string search;  // empty: everything
+  std::string search;  // empty: all rows
   uint64_t offset = 0;
   uint64_t limit = 100;
-  std::string cursor;  // from an earlier page; offset is then counted from there
+  std::string cursor;  // from the previous page; offset counts from there
 };
 
-// One entry of a thread's run log, append-only.
+// One entry of a thread's run log, which is append-only.
 struct LogEntry {
   std::string kind;  // run_started, node_started, message, state_update, tool_intent, tool_started,
                      // tool_finished, interrupted, run_finished, ...
@@ -101,24 +102,25 @@ struct LogEntry {
 
 // --- operations ----------------------------------------------------------------------------
 
-// Takes the thread's lease and loads what a run needs, in one round trip. kConflict while another
-// run of that id is in flight on the thread or waits for it.
+// Takes the thread's lease and loads what a run needs, in one round trip. Returns kConflict if a
+// run with the same id is in flight or queued on the thread.
 struct BeginRun {
   Scope scope;
   std::string thread_id;
-  std::string user_id;      // owner if the thread is created
+  std::string user_id;      // becomes the owner if the thread is created
   std::string creation_id;  // used if the thread is created
   std::string thread_name;  // used if the thread is created
   std::string run_id;
   std::string graph_name;
   std::string graph_hash;
-  std::optional<uint64_t> window_max = 100;  // messages; nullopt: all, bounded at 10,000
-  bool enqueue_if_busy = true;               // false: kBusy at once
-  int64_t wait_ms_max = 60'000;              // in the thread queue; then kBusy
-  uint32_t queue_max = 16;                   // runs waiting for this thread; beyond: kBusy
-  bool new_thread_only = false;              // kConflict when the thread exists, whoever owns it
-  // The longest the run may take, from now on; 0: no bound. Somebody else ends it in time: this is
-  // when the thread of a process that does not answer any more is given to the next run.
+  std::optional<uint64_t> window_max = 100;  // number of messages; nullopt: all, up to 10,000
+  bool enqueue_if_busy = true;               // false: return kBusy at once
+  int64_t wait_ms_max = 60'000;              // maximum wait in the queue of the thread; then kBusy
+  uint32_t queue_max = 16;       // maximum number of runs waiting for the thread; above it: kBusy
+  bool new_thread_only = false;  // kConflict if the thread exists, whoever owns it
+  // Maximum duration of the run from now on, in milliseconds; 0: no limit. The worker ends the run
+  // in time; if its process no longer responds, the lease expires then and the next run gets the
+  // thread.
   int64_t run_ms_max = 0;
 };
 
@@ -126,64 +128,66 @@ struct BeginRunReply {
   bool created = false;
   uint64_t lease_epoch = 0;
   ThreadState state;
-  uint64_t remote_tools_version = 0;  // of RemoteTools as of the grant
+  uint64_t remote_tools_version = 0;  // RemoteTools::version at the time of the grant
 };
 
-// A fenced append: refused with kFenced once the lease is not ours any more.
+// An append fenced by the lease: refused with kFenced if the run no longer holds it.
 struct AppendRun {
   std::string thread_id;
   std::string run_id;
   uint64_t lease_epoch = 0;
   std::vector<LogEntry> entries;
-  std::vector<StoredMessage> messages;  // new ones (sequence ignored), appended to history +
-                                        // window; an id that exists already is left as it is
+  // new messages (sequence ignored), appended to history and window; an id that already exists is
+  // left unchanged
+  std::vector<StoredMessage> messages;
   std::string current_node;
   int64_t step = 0;
-  bool durable = false;  // fsync before the reply (a tool that is not idempotent comes next)
-  // The place of entries[0] among all of the run's: what an append had written whose reply was lost
-  // is not written again. Empty (another build, a second writer): all are new.
+  bool durable = false;  // fsync before the reply (used before a tool call that is not idempotent)
+  // Position of entries[0] among all entries of the run. It makes a repeated append idempotent:
+  // entries that an unanswered append already wrote are not written again. Empty (another build, a
+  // second writer): all entries are new.
   std::optional<uint64_t> first_entry = {};
-  std::string metadata_json = {};  // merged into the thread's metadata; empty: nothing
+  std::string metadata_json = {};  // merged into the thread's metadata; empty: no change
 };
 
 struct AppendRunReply {
   bool stop_requested = false;
 };
 
-// What a run takes out of the window; history keeps it.
+// Messages that a run removes from the window; the history keeps them.
 struct ForgottenMessages {
-  uint64_t through = 0;          // those it has loaded, up to this sequence number
-  std::vector<std::string> ids;  // and of its own
+  uint64_t through = 0;          // loaded messages, up to this sequence number
+  std::vector<std::string> ids;  // messages of the run itself
 };
 
-// A tool call that a paused thread has no result of, and the messages that carry it.
+// A tool call of a paused thread that still has no result, and the messages that contain it.
 struct OpenCall {
   std::string id;
-  bool remote = false;  // handed to the client, which brings the result
+  bool remote = false;  // the client executes it and sends the result
   std::vector<std::string> message_ids;
 };
 
-// The last append of a run: snapshot and release. Where somebody else has changed the state during
-// the run, the later change of each field wins, by its place in the log; what the run has not
-// changed is not written back.
+// The last append of a run: stores the snapshot and releases the lease. If the state was also
+// changed by others during the run, the later change of each field wins, by its position in the
+// log. Fields that the run has not changed are not written back.
 struct FinishRun {
   AppendRun append;
   Snapshot snapshot;
   std::string status;               // done | error | stopped | interrupted
-  std::string thread_name;          // for a thread that has no name yet; empty: leaves it so
-  std::optional<uint64_t> retired;  // a place in the frame: workers of another build fill it
-  std::vector<std::string> changed_fields;  // of snapshot.fields_json
+  std::string thread_name;          // name for a thread that has none yet; empty: no change
+  std::optional<uint64_t> retired;  // unused place in the frame; workers of another build fill it
+  std::vector<std::string> changed_fields;  // keys of snapshot.fields_json
   bool summary_changed = false;
-  bool state_unread = false;  // the run could not read the state: the snapshot stays as it is
+  bool state_unread = false;  // the run could not read the state: keep the stored snapshot
   ForgottenMessages forgotten;
-  // The place, among all entries of the run, of the last change of each of changed_fields, and of
+  // Positions, among all entries of the run, of the last change of each of changed_fields and of
   // the summary. Empty (another build): later than any other change.
   std::vector<uint64_t> changed_at = {};
   uint64_t summary_changed_at = 0;
   std::vector<OpenCall> open_calls = {};  // of a thread that stays paused
 };
 
-// The thread that is paused until its client brings the results of these calls.
+// Finds the thread that is paused until its client sends the results of these calls.
 struct WaitingThreadQuery {
   Scope scope;
   std::vector<std::string> call_ids;
@@ -196,8 +200,9 @@ struct WaitingThread {
 struct StopRequest {
   Scope scope;
   std::string thread_id;
-  bool cancel = false;      // do not wait for the node in progress either
-  std::string run_id = {};  // only this run, in flight or queued; empty: all of the thread
+  bool cancel = false;  // also cancel the node in progress
+  // stop only this run, in flight or queued; empty: every run of the thread
+  std::string run_id = {};
 };
 
 struct StopReply {
@@ -205,8 +210,8 @@ struct StopReply {
   std::string run_id;
 };
 
-// PUT …/state. Objects merge deeply, scalars and lists replace, null clears, `context` messages are
-// merged by id. Creates the thread when there is none.
+// PUT …/state. Objects are merged recursively, scalars and lists are replaced, null clears,
+// messages in `context` are merged by id. Creates the thread if it does not exist.
 struct PutState {
   Scope scope;
   std::string thread_id;
@@ -214,7 +219,7 @@ struct PutState {
   std::string creation_id;
   std::string fields_json = "{}";
   bool summary_present = false;
-  std::optional<std::string> summary;  // with summary_present: nullopt clears it
+  std::optional<std::string> summary;  // used with summary_present; nullopt clears it
   std::vector<StoredMessage> messages;
   bool context_cleared = false;  // `context: null`
 };
@@ -228,8 +233,8 @@ struct AppendMessages {
   std::string metadata_json = "{}";  // merged into the thread's metadata
 };
 
-// Removes messages, all or none, from a thread that is as the caller has read it: kBusy while a run
-// is in flight or when the record has a newer time.
+// Removes messages, all or none. Returns kBusy while a run is in flight or if the record has
+// changed since the caller read it (updated_micros is newer).
 struct RemoveMessages {
   Scope scope;
   std::string thread_id;
@@ -242,7 +247,7 @@ struct RemoveMessages {
 struct ReadRuns {
   Scope scope;
   std::string thread_id;
-  std::string run_id;  // the run whose entries are wanted; empty: the latest
+  std::string run_id;  // the run whose entries to return; empty: the latest
   uint32_t runs_max = 20;
   uint32_t entries_max = 2000;
 };
@@ -250,14 +255,14 @@ struct ReadRuns {
 // The latest runs of a thread.
 struct RunTraces {
   std::vector<std::string> run_ids;  // oldest first
-  std::string run_id;                // of `entries`; empty: there is no such run
-  std::vector<LogEntry> entries;     // oldest first; of a longer run run_started and the newest
-  bool in_flight = false;            // the run still holds its lease
+  std::string run_id;                // the run of `entries`; empty: no such run
+  std::vector<LogEntry> entries;  // oldest first; for long runs, run_started and the newest entries
+  bool in_flight = false;         // the run still holds its lease
 };
 
 // --- remote tools ---------------------------------------------------------------------------
 
-// A tool that clients run, added to a tool node while the service is up.
+// A tool that clients execute, added to a tool node while the service is running.
 struct RemoteTool {
   std::string node;
   std::string name;
@@ -266,19 +271,19 @@ struct RemoteTool {
 };
 
 struct RemoteTools {
-  uint64_t version = 0;    // grows with each change
-  std::string generation;  // of the nginx they were registered with; they end with it
+  uint64_t version = 0;  // incremented by each change
+  // nginx generation that registered them; they become invalid when it ends
+  std::string generation;
   std::vector<RemoteTool> tools;
 };
 
-// Replaces all remote tools of the nodes that `tools` names; those of another generation are
-// forgotten.
+// Replaces all remote tools of the nodes that `tools` names and deletes those of other generations.
 struct SetRemoteTools {
   std::string generation;
   std::vector<RemoteTool> tools;
 };
 
-// A stored row that cannot be decoded.
+// The error for a stored row that cannot be decoded.
 inline Status DamagedState() {
   return {StatusCode::kDataLoss, "stored state cannot be read back"};
 }

@@ -110,8 +110,8 @@ Result<std::string> Link::Call(std::string frame, const runtime::Cancellation* c
   return NoAnswer();
 }
 
-// An owner that has been silent for a whole operation would make the next one wait as long. It is
-// believed again when it has answered a new Hello.
+// A server that left an operation unanswered for the whole timeout would delay the next one as
+// long, so calls fail at once until a server has answered a new Hello.
 void Link::GiveUpOnOwner() {
   outage_ = true;
   if (socket_) shutdown(socket_.get(), SHUT_RDWR);
@@ -124,7 +124,7 @@ Status Link::Hold(const std::string& thread_id, const std::string& run_id,
   MutexLock lock(mutex_);
   const auto [held, is_new] = held_runs_.try_emplace({thread_id, run_id}, std::move(holding));
   if (is_new) return Status::Ok();
-  // Two runs under one name could not be told apart when one of them is released.
+  // Release names a run by its id: it could not tell two runs with the same id apart.
   if (held->second.released) {
     return Status(StatusCode::kUnavailable, "a run of that id has failed and is not cleared yet");
   }
@@ -165,7 +165,8 @@ uint64_t Link::Number(std::string& frame) {
   return next_sequence_++;
 }
 
-// It never goes back, so each operation that holds nothing back is passed over once.
+// The result never decreases, so each operation whose reply the server does not keep is skipped
+// only once.
 uint64_t Link::AcknowledgedBelow() {
   auto oldest = pending_.lower_bound(acknowledged_below_);
   while (oldest != pending_.end() && !oldest->second.answer_kept) ++oldest;
@@ -189,7 +190,7 @@ void Link::Write(std::string_view frame) {
 
 void Link::FlushNow() {
   Flush();
-  if (!unsent_.empty()) Wake();  // the thread waits until the socket takes more
+  if (!unsent_.empty()) Wake();  // the thread polls until the socket accepts more
 }
 
 void Link::Flush() {
@@ -197,7 +198,7 @@ void Link::Flush() {
     const ssize_t sent = send(socket_.get(), unsent_.data() + unsent_start_,
                               unsent_.size() - unsent_start_, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return;  // full, or broken: then the thread sees it as well
+    if (sent <= 0) return;  // buffer full, or an error that the client's thread will see as well
     unsent_start_ += static_cast<size_t>(sent);
   }
   if (unsent_.capacity() > kUnsentKeptBytes) std::string().swap(unsent_);
@@ -275,7 +276,7 @@ bool Link::Serve(FileDescriptor socket) {
       if (!unsent_.empty()) events[1].events |= POLLOUT;
       if (!welcomed_) timeout = PollTimeout(welcome_deadline);
     }
-    if (poll(events, 2, timeout) == 0) break;  // accepted by a process that does nothing
+    if (poll(events, 2, timeout) == 0) break;  // accepted, but the server process does not respond
     if (events[0].revents != 0) {
       uint64_t count;
       [[maybe_unused]] ssize_t drained = read(wake_.get(), &count, sizeof count);
@@ -387,7 +388,7 @@ void Link::OnReply(pack::Unpacker& unpacker, std::string_view payload) {
   {
     MutexLock lock(mutex_);
     auto found = pending_.find(header.sequence);
-    if (found == pending_.end()) return;  // its caller gave up
+    if (found == pending_.end()) return;  // the caller no longer waits
     if (found->second.released) Forget(*found->second.released);
     if (!found->second.queued) {
       const auto took = MonotonicClock::now() - found->second.started;

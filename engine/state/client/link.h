@@ -1,5 +1,5 @@
-// The client's connection: numbers operations, keeps them until answered, sends them again to the
-// next owner.
+// The client's connection to the state server. It numbers operations, keeps them until they are
+// answered and resends them to the next server.
 #pragma once
 
 #include <atomic>
@@ -26,17 +26,18 @@ namespace agent_graph::state {
 struct LinkOptions {
   std::string directory;
   uid_t root_serves = StateDirectory::kNobodyElse;
-  // The longest an operation waits for an owner that answers.
+  // Maximum time that an operation waits for a connected server.
   std::chrono::milliseconds operation_timeout{10'000};
   std::chrono::milliseconds owner_wait{3'000};
   std::function<void()> on_owner_missing;
   std::function<void(const std::string&)> on_thread_deleted;
 };
 
-// Thread-safe.
+// Thread-safe. Call blocks the calling thread or suspends its fiber; the other functions do not
+// wait for the server.
 class Link : public std::enable_shared_from_this<Link> {
  public:
-  // Requests that wait for an answer, in bytes; beyond it calls fail with kResourceExhausted.
+  // Limit on unanswered requests, in bytes; above it calls fail with kResourceExhausted.
   static constexpr size_t kPendingBytesMax = 256 * 1024 * 1024;
 
   explicit Link(LinkOptions options);
@@ -45,22 +46,23 @@ class Link : public std::enable_shared_from_this<Link> {
   Status Start();
   void Stop();
 
-  // Sends a request made by wire::MakeRequest and waits for its answer; the packed reply body.
-  // Fails after operation_timeout; what the owner has queued until then may take `queued_wait`
-  // longer. `taken`, which may be null, becomes false when it failed before any owner could have
-  // seen it, else true.
+  // Sends a request made by wire::MakeRequest, waits for the reply and returns its packed body.
+  // Fails with kUnavailable after operation_timeout. A request that the server has queued by then
+  // may take `queued_wait` longer. `taken` may be null; it is set to false if the call failed
+  // before any server could have received the request, otherwise to true.
   Result<std::string> Call(std::string frame, const runtime::Cancellation* cancellation,
                            std::chrono::milliseconds queued_wait = {}, bool* taken = nullptr);
 
-  // Runs this client holds or is asking for; told to a new owner, which frees all others.
-  // `cancellation`, which may be null, is cancelled when the owner says that the run is to end.
-  // kConflict when it holds a run of that id on that thread already, kUnavailable when it is still
-  // giving one up.
+  // Registers a run that this client holds or requests. A new server receives the list in Hello and
+  // releases all other runs of the client. `cancellation` may be null; it is cancelled when the
+  // server sends CancelRun. Returns kConflict if the client already holds a run with that id on
+  // that thread, kUnavailable if it is still releasing one.
   Status Hold(const std::string& thread_id, const std::string& run_id,
               const runtime::Cancellation* cancellation);
   void Unhold(const std::string& thread_id, const std::string& run_id);
-  // Gives up a run nobody waits for, as soon as an owner listens; needs no waiter. When very many
-  // operations are waiting it is left to the next owner, which frees what Hello does not name.
+  // Releases a run without waiting for the reply; it is sent as soon as a server is connected. If
+  // too many operations are waiting it is not sent: the next server frees every run that Hello does
+  // not list.
   void Release(const std::string& thread_id, const std::string& run_id);
 
   void DropConnection();
@@ -80,19 +82,19 @@ class Link : public std::enable_shared_from_this<Link> {
   };
   struct Holding {
     std::optional<runtime::Cancellation> cancellation;
-    bool released = false;  // a Release is on its way
+    bool released = false;  // a Release is in flight
   };
   struct Pending {
     std::string frame;
     runtime::Promise<Reply> answer;
-    std::optional<HeldRun> released;  // of a Release, which never fails
+    std::optional<HeldRun> released;  // set for a Release, which never fails
     MonotonicClock::time_point started;
-    bool answer_kept = false;  // by the owner, until it is acknowledged
-    bool queued = false;       // the owner knows it and answers when its thread is free
+    bool answer_kept = false;  // the server keeps the reply until it is acknowledged
+    bool queued = false;       // the server has queued it and replies when its thread is free
   };
 
   void Run();
-  // Serves one connection until it ends. False when the owner never said Welcome.
+  // Serves one connection until it ends. Returns false if the server never sent Welcome.
   bool Serve(FileDescriptor socket);
   bool Receive(int socket, wire::FrameReader& reader);
   bool OnFrame(std::string_view payload);

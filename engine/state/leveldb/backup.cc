@@ -1,4 +1,4 @@
-// Copies of a database that is in use.
+// Backups of a database that is in use.
 #include <leveldb/write_batch.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kBatchBytes = 4 * 1024 * 1024;
 
-// A folder that goes unless it was kept: on a disk that is full it would be what fills it.
+// A draft folder, removed unless the backup is complete: an unfinished one could fill the disk.
 class Draft {
  public:
   explicit Draft(std::string path) : path_(std::move(path)) { Remove(); }
@@ -82,7 +82,7 @@ Result<BackupReport> Backup(const Database& database, const std::string& directo
       written = CheckStopping(stopping);
       if (!written.ok()) return false;
       if (batch.ApproximateSize() < kBatchBytes) return true;
-      // Those who write to the same disk must not feel a backup that does not fit.
+      // Stop before the disk is full, so that other writers on the same disk are not affected.
       written = CheckDiskRoom(draft.path());
       if (written.ok()) written = copy->Write(batch, false);
       batch.Clear();

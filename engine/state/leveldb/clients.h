@@ -1,4 +1,5 @@
-// The clients the owner knows: who is connected, who may come back, and what was answered them.
+// The clients that the state server knows: connected clients, those that may reconnect, and the
+// replies that are kept for them.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +13,14 @@
 
 namespace agent_graph::state {
 
-// What a mutating operation was answered with; a large part is read again instead of kept.
+// Reply to a mutating operation. Large parts are not stored: they are read again when it is resent.
 struct ReplyRow {
   enum class Load : uint8_t { kNothing, kBeginRun, kThreadState };
 
   std::string body;  // packed reply body
   Load load = Load::kNothing;
-  // For kBeginRun and kThreadState. Until it is read, another thread may have got the id.
+  // For kBeginRun and kThreadState. The number shows whether the id belongs to another thread by
+  // then.
   std::string thread_id;
   uint64_t thread_number = 0;
   // For kBeginRun.
@@ -35,25 +37,27 @@ auto Fields(T& row) {
 
 struct ClientEntry {
   int64_t process = 0;
-  uint64_t process_start = 0;  // 0: not known
+  uint64_t process_start = 0;  // 0: unknown
   uint64_t connection = 0;     // 0: not connected
   MonotonicClock::time_point disconnected;
   bool answers_pings = false;
   unsigned pings_unanswered = 0;
-  // Its process exists but does not answer, or has stayed away: it may be stopped, or swapped out.
+  // True if the process exists but does not respond, or has not reconnected. It may be stopped or
+  // swapped out.
   bool silent = false;
   MonotonicClock::time_point silent_since;
-  // By operation sequence number, not yet acknowledged. Only what wire::IsAnswerKept names holds
-  // the acknowledgement back, and nobody waits for that longer than the client's operation_timeout:
-  // what gathers here is what one client does in that time.
+  // Unacknowledged replies by operation sequence number. Only operations of wire::IsAnswerKept hold
+  // the acknowledgement back, and their callers wait no longer than the client's operation_timeout.
+  // This limits the map to the operations of one client in that time.
   std::map<uint64_t, ReplyRow> replies;
   uint64_t acknowledged_below = 0;
 
-  // The process is known to have ended.
+  // True if the process is known to have ended.
   bool ProcessGone() const;
 };
 
-// Uses the monotonic clock, which all processes of the machine share.
+// Converts a time of the monotonic clock, which all processes of the machine share, to
+// microseconds.
 int64_t MonotonicMicros(MonotonicClock::time_point time);
 
 using ClientTable = std::unordered_map<std::string, ClientEntry>;

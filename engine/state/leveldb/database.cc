@@ -25,14 +25,15 @@ constexpr size_t kBlockCacheBytes = 64 * 1024 * 1024;
 constexpr size_t kWriteBufferBytesMax = 16 * 1024 * 1024;
 constexpr size_t kWriteBufferBytesMin = 1024 * 1024;
 constexpr size_t kTableBytesMax = 2 * 1024 * 1024;
-// A compaction writes all before it removes anything. Four or five tables of level 0, each as large
-// as the write buffer, and level 1 must fit into what the reserve has for tables; so must one table
-// of a deeper level with a dozen that it overlaps.
+// A compaction writes all of its output before it removes its input. The reserve's share for tables
+// must hold four or five level-0 tables, each as large as the write buffer, together with level 1.
+// It must also hold one table of a deeper level with the dozen tables that it overlaps.
 constexpr size_t kLevel1Bytes = 10 * 1024 * 1024;
 constexpr size_t kWriteBuffersInReserve = 5;
 constexpr size_t kTablesInReserve = 64;
 constexpr int kBloomBitsPerKey = 10;
-constexpr int kOpenFilesMax = 256;  // nginx's helper process keeps the soft descriptor limit
+// nginx's helper process does not raise its soft descriptor limit
+constexpr int kOpenFilesMax = 256;
 
 Status FromLevelDb(const leveldb::Status& status) {
   if (status.ok()) return Status::Ok();
@@ -49,7 +50,7 @@ leveldb::ReadOptions ReadOptionsFor(const leveldb::Snapshot* snapshot) {
   return options;
 }
 
-// `disk_bytes`: what compactions find on a full disk.
+// `disk_bytes` is the space that compactions can use on a full disk.
 void ChooseSizes(uint64_t disk_bytes, leveldb::Options& options) {
   const auto bytes = static_cast<size_t>(disk_bytes);
   options.max_file_size = std::min(bytes / kTablesInReserve, kTableBytesMax);
@@ -75,7 +76,8 @@ Database::~Database() {
 Result<std::unique_ptr<Database>> Database::OpenDirectory(const std::string& directory,
                                                           DatabaseOptions options) {
   std::unique_ptr<Database> database(new Database);
-  // LevelDB would let everybody in. A failure shows with the next file.
+  // LevelDB would create the folder with access for everybody. If mkdir fails, opening the first
+  // file in it fails as well.
   if (options.creates) (void)mkdir(directory.c_str(), 0700);
   if (options.keeps_reserve) {
     AG_ASSIGN_OR_RETURN(database->reserve_, ReserveFile::Open(directory));
@@ -118,7 +120,7 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Databa
   leveldb::DB* db = nullptr;
   leveldb::Status status = leveldb::DB::Open(options, path, &db);
   if (!status.ok()) {
-    // LevelDB tells a lock held by another process only by its text.
+    // LevelDB reports a lock held by another process only in the error text.
     if (status.IsIOError() && status.ToString().find("lock ") != std::string::npos) {
       return Status(StatusCode::kBusy, "the state database is still open in another process")
           .WithDetail(status.ToString());
@@ -202,7 +204,7 @@ Status Database::MergeTables() {
   if (db_->GetProperty("leveldb.num-files-at-level0", &unmerged) && unmerged == "0") {
     return Status::Ok();
   }
-  // CompactRange does not say why it gave up, but no write goes through after that.
+  // CompactRange returns no error; after a failed compaction, however, every write fails.
   leveldb::WriteBatch nothing;
   AG_RETURN_IF_ERROR(Write(nothing, /*sync=*/true));
   return Status(StatusCode::kUnavailable, "the state database's tables cannot be merged")

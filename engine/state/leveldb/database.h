@@ -1,4 +1,4 @@
-// LevelDB as the state service uses it: on disk, or in memory for checkpointer "memory".
+// Wrapper of LevelDB for the state service: on disk, or in memory for checkpointer "memory".
 #pragma once
 
 #include <functional>
@@ -28,15 +28,16 @@ class SyncedMarks;
 
 struct DatabaseOptions {
   bool keeps_reserve = false;  // see ReserveFile
-  bool creates = true;         // when there is none
+  bool creates = true;         // create a missing database
 };
 
-// Thread-safe. All iterators and views must be gone before it is destroyed.
+// An open database. Thread-safe; calls may block on the disk. Destroy all snapshots and cursors
+// first.
 class Database {
  public:
-  // Opens or creates the database. Call from a thread with signals blocked: LevelDB starts a
-  // background thread that inherits the mask. kBusy while another process still has it open,
-  // kDataLoss when something that was written is missing or damaged.
+  // Opens the database, or creates it. Call from a thread with signals blocked: LevelDB starts a
+  // background thread that inherits the signal mask. Returns kBusy if another process still has it
+  // open, kDataLoss if data that was written is missing or damaged.
   static Result<std::unique_ptr<Database>> OpenDirectory(const std::string& directory,
                                                          DatabaseOptions options = {});
   static Result<std::unique_ptr<Database>> OpenMemory();
@@ -44,37 +45,38 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // nullopt: no such row. `snapshot` null: the newest state.
+  // Returns nullopt if the row does not exist. `snapshot` null: the newest state.
   Result<std::optional<std::string>> Get(const std::string& key,
                                          const leveldb::Snapshot* snapshot) const;
-  // Calls `row(key, value)` for each key in [begin, end), in order, until it returns false.
+  // Calls `row(key, value)` for each key in [begin, end), in ascending order, until it returns
+  // false.
   Status Scan(const std::string& begin, const std::string& end, const leveldb::Snapshot* snapshot,
               const std::function<bool(std::string_view key, std::string_view value)>& row) const;
-  // The same from the last key down to the first.
+  // Like Scan, in descending order.
   Status ScanBackwards(
       const std::string& begin, const std::string& end, const leveldb::Snapshot* snapshot,
       const std::function<bool(std::string_view key, std::string_view value)>& row) const;
-  // Once this has failed every later write fails too, until the database is opened again. Reads go
-  // on. Fails as well when the files are no longer where they were; see FolderWatch.
+  // After a failure every later write fails too, until the database is reopened; reads still work.
+  // Also fails if the files have been moved or removed; see FolderWatch.
   Status Write(leveldb::WriteBatch& batch, bool sync);
 
-  // Null in memory.
+  // Null for a database in memory.
   const std::shared_ptr<const FolderWatch>& files() const { return files_; }
-  // The disk is full: only writes that free space should follow.
+  // True if the disk is full: then only make writes that free space.
   bool low_on_space() const;
-  // Looks for space again, and brings the marks of what was synced to the disk. To be called about
-  // once a second, on a thread that may wait for the disk.
+  // Checks for free space again and syncs the marks of synced bytes. Call about once a second, on a
+  // thread that may block on the disk.
   void Tend();
-  // A compaction that waits for space fails, and with it all writes.
+  // Makes a compaction that waits for space fail; all later writes fail with it.
   void StopWaiting();
-  // The disk takes writes, as far as can be seen without LevelDB.
+  // Checks, without LevelDB, that the disk accepts writes.
   Status CheckWritable() const;
-  // Rewrites the tables between two keys, both included, without their deleted rows. Blocks.
+  // Rewrites the tables between two keys, both inclusive, to drop deleted rows. Blocks.
   void Compact(const std::string& first, const std::string& last);
-  // What a database needs after LevelDB's repair, before it is used. That leaves all tables at
-  // level 0, where Get believes the one with the highest number; one that a compaction wrote of old
-  // rows may have a higher number than one with newer rows. Merged, the newest row of each key is
-  // left.
+  // Must be called after LevelDB's repair, before the database is used. The repair leaves all
+  // tables at level 0, where Get prefers the table with the highest number. A compaction may have
+  // given old rows a table with a higher number than that of newer rows. Merging keeps the newest
+  // version of each key.
   Status MergeTables();
 
  private:
@@ -85,7 +87,7 @@ class Database {
                                                 std::unique_ptr<Database> database);
 
   std::shared_ptr<const FolderWatch> files_;
-  std::shared_ptr<ReserveFile> reserve_;  // null: none
+  std::shared_ptr<ReserveFile> reserve_;  // null: no reserve
   std::shared_ptr<SyncedMarks> marks_;    // null in memory
   std::unique_ptr<DiskEnv> disk_;         // null in memory
   std::unique_ptr<leveldb::Env> env_;
@@ -94,7 +96,7 @@ class Database {
   std::unique_ptr<leveldb::DB> db_;
 };
 
-// A consistent view for the length of one read.
+// A consistent view of the database for one read.
 class DatabaseSnapshot {
  public:
   explicit DatabaseSnapshot(const Database& database);
@@ -121,8 +123,8 @@ class DatabaseSnapshot {
   const leveldb::Snapshot* snapshot_;
 };
 
-// Goes through the keys in [begin, end) of a snapshot, in order, for who reads several ranges
-// together.
+// Iterates over the keys in [begin, end) of a snapshot, in ascending order; for callers that read
+// several ranges in parallel.
 class DatabaseCursor {
  public:
   DatabaseCursor(const DatabaseSnapshot& snapshot, const std::string& begin, std::string end);
@@ -134,7 +136,7 @@ class DatabaseCursor {
   std::string_view key() const;
   std::string_view value() const;
   void Next();
-  // Why it is not valid any more.
+  // The error that made the cursor invalid; Ok at the end of the range.
   Status status() const;
 
  private:

@@ -35,7 +35,7 @@ class RecordFaults {
   explicit RecordFaults(Examination& examination) : examination_(examination) {}
 
   void Run() {
-    // What only leads to records: where it leads wrong it goes before the right row comes.
+    // Index rows first: a wrong one must be removed before the correct one is added.
     ForTables([](Table table) { return IsIndex(table); });
     ForTables([](Table table) { return !IsIndex(table) && !IsBelowThread(table); });
     FindThreadFaults(examination_);
@@ -94,7 +94,8 @@ class RecordFaults {
       examination_.Read<uint64_t>(key, value, parser);
   }
 
-  // A thread is deleted together with its record, so a record that is back has no say.
+  // True if the thread is marked as deleted. The deletion removed its record in the same batch, so
+  // a record that exists again (after LevelDB's repair) does not count.
   bool IsDeleted(const ThreadRow& thread) {
     return examination_.Exists(keys::Deleted(thread.key()));
   }
@@ -151,7 +152,7 @@ class RecordFaults {
     if (!right) examination_.Wrong(key, "a listing names a thread that is not so");
   }
 
-  // Leads to a memory of that id.
+  // True if it points to a memory with that id.
   bool IsPlaceOf(const keys::MemoryKey& place, const std::string& id) {
     const auto record = examination_.Find<MemoryRecord>(keys::Memory(place));
     return record && record->id == id;

@@ -1,6 +1,6 @@
-// What is wrong with a database: rows that cannot be read, and rows that others contradict. What
-// follows from other rows is told together with what it must be, so that who looks for faults and
-// who mends them cannot be of two minds.
+// Finds the faults of a database: rows that cannot be read, and rows that contradict others. If the
+// correct value follows from other rows, the fault contains it, so that Verify and Repair always
+// agree.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ namespace agent_graph::state {
 struct Fault {
   std::string_view key;
   const char* what;
-  std::optional<std::string> right;  // what the row must be; nullopt: it must not be there
+  std::optional<std::string> right;  // correct value of the row; nullopt: the row must be deleted
 };
 using FaultUse = std::function<void(const Fault&)>;
 
@@ -33,7 +33,7 @@ struct RowsSeen {
   uint64_t memories = 0;
 };
 
-// One look through a snapshot.
+// State of one pass over a snapshot.
 class Examination {
  public:
   static constexpr char kBadKey[] = "the key cannot be read";
@@ -42,7 +42,7 @@ class Examination {
   Examination(const DatabaseSnapshot& snapshot, const std::atomic<bool>* stopping, FaultUse use)
       : snapshot_(snapshot), stopping_(stopping), use_(std::move(use)) {}
 
-  // Each row of the database. False: the look is over.
+  // Call for each row of the database. Returns false to end the pass.
   bool See(std::string_view key, std::string_view value) {
     ++seen.rows;
     numbers.Add(key, value);
@@ -57,7 +57,7 @@ class Examination {
     return status_.ok();
   }
 
-  // A row that cannot be read is none.
+  // Returns nullopt also for a row that cannot be read.
   template <typename Row>
   std::optional<Row> Find(const std::string& key) {
     Result<std::optional<std::string>> bytes = snapshot_.Get(key);
@@ -65,7 +65,7 @@ class Examination {
     if (!Note(bytes.status()) || !*bytes || !pack::FromBytes(**bytes, row)) return std::nullopt;
     return row;
   }
-  // The row of a key that has been taken apart; what cannot be read is a fault.
+  // Decodes the row of a parsed key; reports a fault if key or row cannot be read.
   template <typename Row>
   std::optional<Row> Read(std::string_view key, std::string_view value,
                           const keys::Parser& parser) {
@@ -89,7 +89,7 @@ class Examination {
 
   RowsSeen seen;
   NumbersInUse numbers;
-  NumberSet threads;  // those that have a record
+  NumberSet threads;  // threads that have a record
 
  private:
   const DatabaseSnapshot& snapshot_;
@@ -98,12 +98,12 @@ class Examination {
   Status status_;
 };
 
-// Looks at every row. When `use` mends, it must do so in the order in which it is told: what leads
-// nowhere goes first, what is missing comes behind. kUnavailable once `stopping` is set.
+// Examines every row. A `use` that repairs must do so in the order of the calls: invalid references
+// are reported before missing rows. Returns kUnavailable once `stopping` is set.
 Result<RowsSeen> FindFaults(const DatabaseSnapshot& snapshot, const std::atomic<bool>* stopping,
                             const FaultUse& use);
 
-// Only those of the counters that numbers of threads and memories come from.
+// Like FindFaults, but only for the counters that assign the numbers of threads and memories.
 Status FindNumberFaults(const DatabaseSnapshot& snapshot, const FaultUse& use);
 
 }  // namespace agent_graph::state

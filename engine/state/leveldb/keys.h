@@ -1,13 +1,14 @@
-// Keys of all rows, built and parsed here and nowhere else.
+// Keys of all rows; they are built and parsed only here.
 //
-// A key is a tuple: the first byte is the table, the fields follow. Text is escaped and
-// terminated (0x00 → 0x00 0xff, end → 0x00 0x01), integers are big-endian, so that keys sort as
-// their tuples do and no key prefix made of whole fields is a prefix of other fields: the rows of
-// owner "a" are never inside the range of owner "a\0b" or "".
+// A key is a tuple: the first byte is the table, the fields follow. Text is escaped and terminated
+// (0x00 → 0x00 0xff, end → 0x00 0x01), integers are big-endian. Keys therefore sort like their
+// tuples, and a prefix of whole fields never matches other fields: the rows of owner "a" are never
+// inside the range of owner "a\0b" or "".
 //
-// The conversation thread's id leads to its record; the record's number, never reused, leads to
-// everything else, always below the row owner. Deleting a thread is therefore one small batch and
-// its rows can be swept later. A memory has a number, too.
+// The id of a conversation thread leads to its record. The record contains the thread's number,
+// which is never reused and leads, below the owner, to all other rows of the thread. Deleting a
+// thread is therefore one small batch, and its rows can be swept later. A memory has such a number,
+// too.
 #pragma once
 
 #include <cstdint>
@@ -28,19 +29,19 @@ enum class Table : uint8_t {
   kLease = 0x17,           // owner, number
   kListingByOwner = 0x18,  // owner, newest first, thread id
   kListing = 0x19,         // newest first, thread id
-  kDeleted = 0x1a,         // owner, number: rows that wait to be swept
+  kDeleted = 0x1a,         // owner, number: rows to be swept
   kReply = 0x1b,           // client, operation sequence number → reply
-  kLogCut = 0x1c,          // owner, number: log entries that wait to be swept
-  kPause = 0x1d,           // owner, number: what a paused thread waits for
+  kLogCut = 0x1c,          // owner, number: log entries to be swept
+  kPause = 0x1d,           // owner, number: open calls of a paused thread
   kWaitingCall = 0x1e,     // call id, owner, thread id → number
-  kOutsideChange = 0x1f,   // owner, number: what others changed during the run in flight
+  kOutsideChange = 0x1f,   // owner, number: changes by others during the run in flight
   kMemoryPlace = 0x30,     // memory id → owner, number
   kMemory = 0x31,          // owner, number
   kMemoryVector = 0x32,    // owner, number
   kMemoryListing = 0x33,   // number → owner
 };
 
-// The row owner and the number of a conversation thread: the head of most keys.
+// Owner and number of a conversation thread: the first fields of most keys.
 struct ThreadKey {
   std::string owner;
   uint64_t number = 0;
@@ -64,7 +65,7 @@ std::string Pause(const ThreadKey& thread);
 std::string OutsideChange(const ThreadKey& thread);
 std::string WaitingCall(std::string_view call_id, std::string_view owner,
                         std::string_view thread_id);
-// All rows of one call: of one owner, of all.
+// Prefix of all rows of one call id: of one owner, or of all owners.
 std::string WaitingCallPrefix(std::string_view call_id, std::string_view owner);
 std::string WaitingCallPrefix(std::string_view call_id);
 std::string ListingByOwner(std::string_view owner, int64_t updated_micros,
@@ -74,7 +75,7 @@ std::string Listing(int64_t updated_micros, std::string_view thread_id);
 std::string Reply(std::string_view client, uint64_t sequence);
 std::string ReplyPrefix(std::string_view client);
 
-// The row owner and the number of a memory, never reused: the later the memory, the larger.
+// Owner and number of a memory. Numbers are never reused; a later memory has a larger one.
 struct MemoryKey {
   std::string owner;
   uint64_t number = 0;
@@ -86,16 +87,17 @@ std::string MemoryPlace(std::string_view memory_id);
 std::string Memory(const MemoryKey& memory);
 std::string MemoryVector(const MemoryKey& memory);
 std::string MemoryListing(uint64_t number);
-// All memories of one row owner in kMemory or kMemoryVector.
+// Prefix of one owner's memories in kMemory or kMemoryVector.
 std::string MemoryPrefix(Table table, std::string_view owner);
 
-// All rows of one thread in a table keyed by ThreadKey.
+// Prefix of one thread's rows in a table keyed by ThreadKey.
 std::string ThreadPrefix(Table table, const ThreadKey& thread);
 
-// Smallest key above every key with this prefix; empty when there is none.
+// Returns the smallest key above all keys with this prefix; empty if there is none.
 std::string PrefixEnd(std::string_view prefix);
 
-// Takes a key apart in the order it was built. The first mismatch makes ok() false for good.
+// Parses a key, field by field, in the order in which it was built. After the first mismatch ok()
+// stays false.
 class Parser {
  public:
   // `key` must start with the table's byte.

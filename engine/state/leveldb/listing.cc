@@ -11,11 +11,12 @@
 namespace agent_graph::state {
 namespace {
 
-// A place in a listing. As text, a cursor: it names no owner, so it opens nobody else's listing.
+// A position in a listing. Encoded as text it is a cursor. It names no owner, so it cannot open
+// another owner's listing.
 struct Place {
   int64_t updated_micros = 0;
   std::string thread_id;
-  uint64_t skip = 0;  // what is left of an offset
+  uint64_t skip = 0;  // rest of an offset
 };
 
 template <pack::SameAs<Place> T>
@@ -65,7 +66,7 @@ class Listing {
 
   std::string begin() const { return prefix_; }
   std::string end() const { return keys::PrefixEnd(prefix_); }
-  // The first key behind a place.
+  // Returns the first key behind a position.
   std::string After(const Place& place) const {
     std::string key =
         table_ == keys::Table::kListingByOwner
@@ -105,7 +106,7 @@ Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
   const PageRequest& request = body.page;
   ThreadPage page;
   const uint64_t limit = std::min(request.limit, kPageItemsMax);
-  // Nobody is the owner of an ownerless thread.
+  // A thread without an owner belongs to no user.
   if (limit == 0 || (body.scope.kind == Scope::Kind::kOwner && body.scope.user_id.empty())) {
     return page;
   }

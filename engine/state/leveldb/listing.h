@@ -1,4 +1,4 @@
-// Pages of threads, newest first, of one row owner or of all.
+// Pages of threads, newest first, of one owner or of all.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace agent_graph::state {
 
-// Cost: the rows of the page, plus those that offset and search pass over. A search that passed
-// over too many returns what it has and a cursor. kInvalidArgument for a cursor that is not ours.
+// Cost: the rows of the page plus those that offset and search skip. A search that skips too many
+// rows returns what it has found and a cursor. Returns kInvalidArgument for a malformed cursor.
 Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
                                   const wire::ListThreadsBody& body);
 
-// How many threads a page passes over before it begins: its offset, and what its cursor has left.
+// Returns the number of threads to skip before the page: its offset, or the rest in its cursor.
 uint64_t ThreadsToSkip(const PageRequest& page);
-// The cursor of the page behind a thread.
+// Returns the cursor of the page that follows a thread.
 std::string CursorBehind(const ThreadRecord& thread);
 
 }  // namespace agent_graph::state

@@ -8,7 +8,7 @@
 namespace agent_graph::state {
 namespace {
 
-constexpr size_t kNodeBytes = 384;  // of a map's node and the heads of its strings
+constexpr size_t kNodeBytes = 384;  // a map node and the heads of its strings
 
 size_t BytesOf(const ThreadRecord& record) {
   return kNodeBytes + 2 * record.thread_id.size() + record.owner.size() +
@@ -33,7 +33,7 @@ Result<ThreadPage> ListingHeads::Read(const wire::ListThreadsBody& body) {
     auto head = Find(owner);
     if (head != heads_.end() && head->phase == Head::Phase::kServing) {
       if (auto page = PageOf(*head, body.page.offset, body.page.limit)) return *std::move(page);
-      // Threads have been deleted from it.
+      // Deletions have left too few rows: read the head again.
       if (!head->large) Drop(std::exchange(head, heads_.end()));
     }
     if (head == heads_.end()) reading = StartReading(owner)->reading;
@@ -65,7 +65,7 @@ Result<ThreadPage> ListingHeads::Read(const wire::ListThreadsBody& body) {
 
 std::optional<ThreadPage> ListingHeads::PageOf(const Head& head, uint64_t offset,
                                                uint64_t limit) const {
-  // One row more tells that there is another page.
+  // One extra row shows whether there is another page.
   if (!head.whole && head.rows.size() <= offset + limit) return std::nullopt;
   ThreadPage page;
   auto row = head.rows.begin();
@@ -107,7 +107,8 @@ void ListingHeads::Install(Heads::iterator head, const ThreadPage& rows, uint64_
     head->bytes += bytes;
     bytes_ += bytes;
   }
-  // A commit in progress since before the snapshot may be in it: its changes say so when it ends.
+  // The snapshot may contain a commit that began before it and is still in progress. That commit
+  // reports its changes when it ends.
   if (committing_ && commits_ <= commits_seen) {
     head->phase = Head::Phase::kAwaitingCommit;
   } else {
@@ -115,8 +116,8 @@ void ListingHeads::Install(Heads::iterator head, const ThreadPage& rows, uint64_
   }
 }
 
-// What was missed is done in order; what the snapshot holds already is done again, which leaves the
-// same rows once the last of it is done.
+// Applies the missed changes in order. Those that the snapshot already contains are applied again,
+// which gives the same rows in the end.
 void ListingHeads::Serve(Head& head) {
   head.phase = Head::Phase::kServing;
   for (const ThreadChange& change : std::exchange(head.missed, {})) {
@@ -165,7 +166,7 @@ bool ListingHeads::Change(Heads::iterator head, const ThreadChange& change) {
 }
 
 void ListingHeads::Insert(Head& head, Place place, const ThreadRecord& record) {
-  // What lies between the last row and a place behind it is not known.
+  // Rows behind the last one are not in memory, so a row there cannot be inserted.
   if (!head.whole && (head.rows.empty() || head.rows.rbegin()->first < place)) return;
   Erase(head, place);
   const size_t bytes = BytesOf(record);

@@ -1,5 +1,5 @@
-// The first rows of listings in memory: in a large database the newest threads of a listing lie
-// scattered, and a page of them would cost as many reads from cold files as it has rows.
+// Cache of the first rows of listings. In a large database the newest threads of a listing are
+// scattered, so a page would cost one cold read per row.
 #pragma once
 
 #include <cstdint>
@@ -19,24 +19,24 @@
 
 namespace agent_graph::state {
 
-// Thread-safe. A head is read from the database when it is first asked for, and changed by each
-// commit from then on; those that were not asked for the longest are forgotten first.
+// Thread-safe. A head is read from the database on first use and then updated by each commit. The
+// least recently used heads are evicted.
 class ListingHeads {
  public:
-  static constexpr uint64_t kReach = 100;                // rows of the longest page held
-  static constexpr uint64_t kRowsMax = 128;              // of one head
-  static constexpr size_t kHeadBytesMax = 1024 * 1024;   // of one head
-  static constexpr size_t kBytesMax = 32 * 1024 * 1024;  // of all
-  static constexpr size_t kMissedChangesMax = 4096;      // while a head is being read
+  static constexpr uint64_t kReach = 100;               // longest page, in rows, served from a head
+  static constexpr uint64_t kRowsMax = 128;             // per head
+  static constexpr size_t kHeadBytesMax = 1024 * 1024;  // per head
+  static constexpr size_t kBytesMax = 32 * 1024 * 1024;  // all heads together
+  static constexpr size_t kMissedChangesMax = 4096;      // recorded while a head is being read
 
   explicit ListingHeads(const Database& database) : database_(database) {}
 
-  // Whether a page may lie in the head of its listing.
+  // True if the page may lie within the head of its listing.
   static bool MayHold(const wire::ListThreadsBody& body);
-  // The page, as ReadThreadPage would read it.
+  // Returns the same page as ReadThreadPage.
   Result<ThreadPage> Read(const wire::ListThreadsBody& body);
 
-  // Around each commit: a snapshot that is taken meanwhile may hold it or not.
+  // Call before and after each commit: a snapshot taken in between may or may not contain it.
   void CommitBegins();
   void CommitEnds(const std::vector<ThreadChange>& changes);
 
@@ -45,7 +45,7 @@ class ListingHeads {
     int64_t updated_micros = 0;
     std::string thread_id;
 
-    // As the keys of a listing are ordered.
+    // The order of the keys in a listing.
     friend bool operator<(const Place& a, const Place& b) {
       return a.updated_micros != b.updated_micros ? a.updated_micros > b.updated_micros
                                                   : a.thread_id < b.thread_id;
@@ -54,16 +54,16 @@ class ListingHeads {
   struct Head {
     enum class Phase : uint8_t { kReading, kAwaitingCommit, kServing };
 
-    std::string owner;  // empty: the listing of everybody's threads
+    std::string owner;  // empty: the listing of all threads
     uint64_t reading = 0;
     Phase phase = Phase::kReading;
     std::map<Place, ThreadRecord> rows;
     size_t bytes = 0;
-    bool whole = false;  // there are no rows behind these
-    bool large = false;  // rows were left out because of their size
+    bool whole = false;  // the listing has no further rows
+    bool large = false;  // rows were dropped because of their size
     std::vector<ThreadChange> missed;
   };
-  using Heads = std::list<Head>;  // the latest asked for first
+  using Heads = std::list<Head>;  // most recently used first
 
   std::optional<ThreadPage> PageOf(const Head& head, uint64_t offset, uint64_t limit) const
       AG_REQUIRES(mutex_);

@@ -1,4 +1,4 @@
-// What an administrator does with a database: look whether it is whole, copy it, mend it.
+// Maintenance operations for administrators: verify, back up and repair a database. They block.
 #pragma once
 
 #include <atomic>
@@ -21,10 +21,10 @@ struct VerifyReport {
   uint64_t threads = 0;
   uint64_t memories = 0;
   uint64_t problem_count = 0;
-  std::vector<std::string> problems;  // the first of them
+  std::vector<std::string> problems;  // the first ones; problem_count is the total
 };
 
-// Letters, digits, '-', '_' and '.', not first; at most 64.
+// True for 1 to 64 characters out of letters, digits, '-', '_' and '.', without a leading '.'.
 bool IsBackupName(std::string_view name);
 
 struct BackupReport {
@@ -42,19 +42,20 @@ auto Fields(T& report) {
   return std::tie(report.rows, report.bytes);
 }
 
-// Reads every row of one snapshot, with its checksum: keys and values must be readable, and what
-// rows say of each other must be true. kDataLoss when LevelDB itself cannot read on. Like Backup
-// ends with kUnavailable once `stopping`, which may be null, is set.
+// Reads every row of one snapshot with its checksum. Keys and values must be readable and rows must
+// be consistent with each other. Returns kDataLoss if LevelDB itself cannot continue to read. Like
+// Backup, ends with kUnavailable once `stopping` (may be null) is set.
 Result<VerifyReport> Verify(const Database& database, const std::atomic<bool>* stopping = nullptr);
 
-// Writes one snapshot as a database of its own into `directory`, which must not exist yet; it is
-// there whole or not at all. Writers go on meanwhile. kResourceExhausted: the disk is nearly full.
+// Writes one snapshot as a new database into `directory`, which must not exist yet; it is created
+// atomically. Writes to the database continue meanwhile. Returns kResourceExhausted if the disk is
+// nearly full.
 Result<BackupReport> Backup(const Database& database, const std::string& directory,
                             const std::atomic<bool>* stopping = nullptr);
 
-// Of a closed database: saves what LevelDB can still read and makes what Verify would complain of
-// as the other rows say. What could not be read is gone; LevelDB keeps the damaged files under
-// lost/.
+// Repairs a closed database: keeps what LevelDB can read and corrects, from the other rows, every
+// fault that Verify would report. What could not be read is lost; LevelDB keeps the damaged files
+// under lost/.
 Status Repair(const std::string& database_directory);
 
 }  // namespace agent_graph::state

@@ -10,7 +10,7 @@
 namespace agent_graph::state {
 namespace {
 
-// A cursor is the number of the last memory that was looked at: it opens nobody else's rows.
+// A cursor is the number of the last memory examined. It cannot open rows of other owners.
 Result<uint64_t> NumberFromCursor(const std::string& cursor) {
   uint64_t number = 0;
   const char* end = cursor.data() + cursor.size();
@@ -21,7 +21,7 @@ Result<uint64_t> NumberFromCursor(const std::string& cursor) {
   return number;
 }
 
-// One order of memories, newest first: of an owner or of all.
+// A listing of memories, newest first: of one owner or of all.
 class MemoryListing {
  public:
   MemoryListing(const DatabaseSnapshot& snapshot, const Scope& scope)
@@ -33,7 +33,7 @@ class MemoryListing {
 
   std::string begin() const { return prefix_; }
   std::string end() const { return keys::PrefixEnd(prefix_); }
-  // The first key behind a place, going down.
+  // Returns the first key behind a position, in descending order.
   std::string Before(uint64_t number) const {
     return by_owner_ ? keys::Memory({owner_, number}) : keys::MemoryListing(number);
   }
@@ -89,7 +89,7 @@ Result<MemoryRecord> ReadMemory(const DatabaseSnapshot& snapshot, const MemoryNa
 Result<MemoryPage> ReadMemoryPage(const DatabaseSnapshot& snapshot, const ListMemories& list) {
   MemoryPage page;
   const uint64_t limit = std::min(list.limit, kPageItemsMax);
-  // Nobody is the owner of an ownerless memory.
+  // A memory without an owner belongs to no user.
   if (limit == 0 || (list.scope.kind == Scope::Kind::kOwner && list.scope.user_id.empty())) {
     return page;
   }

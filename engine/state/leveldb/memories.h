@@ -1,4 +1,4 @@
-// The rows of memories as they are read. The write thread's side is store_memories.cc.
+// Reads of memory rows. The write side is store_memories.cc.
 #pragma once
 
 #include "state/leveldb/database.h"
@@ -21,20 +21,20 @@ auto Fields(T& key) {
 
 namespace agent_graph::state {
 
-// True when a call with this scope and agent may touch the record.
+// True if a call with this scope and agent may access the record.
 bool MayTouch(const Scope& scope, const std::string& agent_id, const MemoryRecord& record);
 
-// What the record's texts take in an answer.
+// Bytes that the record's texts take in a reply.
 size_t TextBytes(const MemoryRecord& record);
 
-// kNotFound when there is none that may be touched.
+// Returns kNotFound if there is no such memory that the caller may access.
 Result<MemoryRecord> ReadMemory(const DatabaseSnapshot& snapshot, const MemoryName& name);
 
-// Cost: the rows of the page and those that the filter passes over. A page that passed over too
-// many ends early, with a cursor.
+// Cost: the rows of the page plus those that the filter skips. A page that skips too many rows ends
+// early, with a cursor.
 Result<MemoryPage> ReadMemoryPage(const DatabaseSnapshot& snapshot, const ListMemories& list);
 
-// Cost: that of a page of all memories, and reading their vectors.
+// Cost: like a page of all memories, plus reading their vectors.
 Result<UnembeddedPage> ReadUnembedded(const DatabaseSnapshot& snapshot, const ListUnembedded& list);
 
 }  // namespace agent_graph::state

@@ -10,7 +10,7 @@
 namespace agent_graph::state {
 namespace {
 
-// 0 where there is none.
+// Returns 0 if the row has no thread number.
 uint64_t ThreadNumberOf(keys::Table table, std::string_view key, std::string_view value) {
   using keys::Table;
   switch (table) {

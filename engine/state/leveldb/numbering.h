@@ -1,5 +1,5 @@
-// Threads and memories get numbers from counters. A number that is given twice would make two of
-// them one, so a counter must be above every number that a row bears.
+// Threads and memories are numbered by counters. Using a number twice would mix two of them up, so
+// a counter must be above every number that appears in a row.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace agent_graph::state {
 
-// Names of the Meta rows that hold the counters: the next number to be given.
+// Names of the Meta rows that hold the counters: the next number to assign.
 inline constexpr char kNextThreadName[] = "next_thread_number";
 inline constexpr char kNextMemoryName[] = "next_memory_number";
 
-// The largest numbers among the rows that were shown; 0: none.
+// Tracks the largest numbers among the added rows; 0: none.
 class NumbersInUse {
  public:
   void Add(std::string_view key, std::string_view value);
@@ -25,7 +25,7 @@ class NumbersInUse {
   uint64_t largest_memory_ = 0;
 };
 
-// Numbers, at about a bit for each: they are given one after the other.
+// A set of numbers that needs about one bit per number, because numbers are consecutive.
 class NumberSet {
  public:
   void Add(uint64_t number);

@@ -12,7 +12,7 @@
 namespace agent_graph::state {
 namespace {
 
-// Offsets up to here are as good as a first page.
+// Offsets up to this are as cheap as a first page.
 constexpr uint64_t kShallowOffsetMax = 1000;
 
 Reader::Cost CostOfPage(const PageRequest& page, uint64_t skip) {
@@ -69,7 +69,7 @@ Result<RemoteTools> GetRemoteTools(const DatabaseSnapshot& snapshot, const wire:
   return std::move(tools).value_or(RemoteTools());
 }
 
-// Decodes the body as the function wants it, runs it, packs what it returns.
+// Decodes the function's request body, calls it and packs its result.
 template <typename Body, typename Reply>
 Result<std::string> Run(Result<Reply> (*read)(const DatabaseSnapshot&, const Body&),
                         const DatabaseSnapshot& snapshot, pack::Unpacker& unpacker) {
@@ -146,9 +146,10 @@ Result<std::string> Reader::Load(const ReplyRow& reply) const {
   DatabaseSnapshot snapshot(database_);
   const bool begins = reply.load == ReplyRow::Load::kBeginRun;
   Result<ThreadRow> thread = ReadThread(snapshot, Scope::All(), reply.thread_id);
-  // Since it was answered the thread may have been deleted, and the id be that of somebody else's.
-  const bool is_another = thread.ok() && reply.thread_number != 0 &&  // 0: of an older program
-                          thread->number != reply.thread_number;
+  // Since the reply was made the thread may have been deleted and its id reused by another owner.
+  // 0: stored by an older program
+  const bool is_another =
+      thread.ok() && reply.thread_number != 0 && thread->number != reply.thread_number;
   if (is_another) thread = Status(StatusCode::kNotFound, "thread not found");
   if (begins && thread.status().code() == StatusCode::kNotFound) return Fenced();
   AG_RETURN_IF_ERROR(thread.status());

@@ -1,4 +1,4 @@
-// Executes the reading operations, each on its own snapshot of the database.
+// Executes read operations, each on its own snapshot of the database.
 #pragma once
 
 #include <atomic>
@@ -17,17 +17,17 @@
 
 namespace agent_graph::state {
 
-// Bounds of one answer. A page that reaches the byte bound ends there, with at least one item.
+// Limits of one reply. A page that reaches the byte limit ends there, with at least one item.
 inline constexpr uint64_t kPageItemsMax = 1000;
 inline constexpr size_t kPageBytesMax = 8 * 1024 * 1024;
 inline constexpr size_t kWindowBytesMax = 32 * 1024 * 1024;
-// Rows a page may pass over (offset, search); a cursor goes on from there.
+// Maximum number of rows that a page skips (offset, search); its cursor continues from there.
 inline constexpr uint64_t kRowsPassedMax = 100'000;
 
-// Thread-safe; for the read pool.
+// Thread-safe. Calls block; they are made on the session's read threads.
 class Reader {
  public:
-  // Backups are written below `backup_directory`; empty: none.
+  // Backups are written below `backup_directory`; empty: backups are not available.
   Reader(const Database& database, ListingHeads& heads, MemoryIndex& memories,
          std::string backup_directory)
       : database_(database),
@@ -35,16 +35,16 @@ class Reader {
         memories_(memories),
         backup_directory_(std::move(backup_directory)) {}
 
-  // The packed reply body of a reading operation whose body stands at `unpacker`.
+  // Executes the read operation whose body is at `unpacker`; returns the packed reply body.
   Result<std::string> Execute(wire::Operation operation, pack::Unpacker& unpacker) const;
-  // The packed reply body of a mutating operation that answers with a thread's state.
+  // Reads the thread state for the reply to a mutating operation; returns the packed reply body.
   Result<std::string> Load(const ReplyRow& reply) const;
 
-  // Ends what reads everything.
+  // Interrupts operations that read everything.
   void Stop() { stopping_ = true; }
 
-  // How an operation may delay others: hardly, by passing over many rows, by comparing vectors,
-  // by reading everything.
+  // How much an operation may delay others: hardly, by skipping many rows, by comparing vectors, or
+  // by reading the whole database.
   enum class Cost { kSmall, kRows, kVectors, kEverything };
   static Cost CostOf(wire::Operation operation, pack::Unpacker unpacker);
 

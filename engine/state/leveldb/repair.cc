@@ -1,4 +1,4 @@
-// Mends a database as far as it can be read.
+// Repairs a database as far as it can be read.
 #include <leveldb/db.h>
 #include <leveldb/options.h>
 #include <leveldb/write_batch.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kBatchBytes = 4 * 1024 * 1024;
 
-// Makes rows what they must be.
+// Writes the correct value of each row, or deletes the row.
 class Mender {
  public:
   explicit Mender(Database& database) : database_(database) {}
@@ -46,9 +46,9 @@ class Mender {
   Status written_;
 };
 
-// LevelDB's repair takes all logs and tables that it finds, also old ones that were only waiting
-// for their removal: deleted rows would be back. Opening the database removes them. With a MANIFEST
-// that is not whole it would remove tables that are needed, so then it is left alone.
+// LevelDB's repair uses every log and table that it finds, also obsolete ones that only wait for
+// removal, which would restore deleted rows. Opening the database removes these files. If the
+// MANIFEST is damaged, opening would also remove tables that are needed; then this step is skipped.
 void RemoveOldFiles(const std::string& database_directory, const Marks& marks) {
   if (!CheckManifest(database_directory, marks).ok()) return;
   leveldb::Options options;
@@ -65,11 +65,11 @@ Status Repair(const std::string& database_directory) {
                         SyncedMarks::Open(database_directory));
     AG_RETURN_IF_ERROR(SalvageLogs(database_directory));
     RemoveOldFiles(database_directory, marks->found());
-    // They are true of files that are no longer there.
+    // The marks describe files that no longer exist.
     (void)unlink((database_directory + "/" + SyncedMarks::kName).c_str());
   }
   leveldb::Options options;
-  options.paranoid_checks = true;  // else blocks are believed without a look at their checksums
+  options.paranoid_checks = true;  // otherwise blocks are used without a check of their checksums
   const leveldb::Status repaired = leveldb::RepairDB(database_directory, options);
   if (!repaired.ok()) {
     return Status(StatusCode::kDataLoss, "LevelDB cannot repair the database")
@@ -80,7 +80,7 @@ Status Repair(const std::string& database_directory) {
   AG_RETURN_IF_ERROR(database->MergeTables());
   Mender mender(*database);
   const FaultUse mend = [&](const Fault& fault) { mender.Mend(fault); };
-  // First, while what cannot be read still tells its number.
+  // First, while rows that cannot be read still show their number.
   AG_RETURN_IF_ERROR(FindNumberFaults(DatabaseSnapshot(*database), mend));
   AG_RETURN_IF_ERROR(mender.Finish());
   AG_RETURN_IF_ERROR(FindFaults(DatabaseSnapshot(*database), nullptr, mend).status());

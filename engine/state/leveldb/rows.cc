@@ -7,7 +7,7 @@
 namespace agent_graph::state {
 namespace {
 
-// Calls of one thread that lead back to it; of more, the others do not.
+// Maximum number of calls per thread that can be looked up by their id; further ones cannot.
 constexpr size_t kWaitingCallsMax = 128;
 
 }  // namespace

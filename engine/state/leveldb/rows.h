@@ -1,4 +1,4 @@
-// What the values of the tables hold. See keys.h for the tables.
+// The values of the tables in keys.h.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,13 @@ struct ThreadRow {
   ThreadRecord Record(const std::string& thread_id) const;
 };
 
-// Written by every append, so kept apart from the larger record.
+// Every append writes this row, so it is separate from the larger record.
 struct CountersRow {
   uint64_t next_sequence = 1;
   uint64_t next_log_index = 0;
-  uint64_t messages = 0;  // stored ones; equal to next_sequence - 1 until one is deleted
-  // Where in the log every kRunsPerMark-th run began, oldest first, and the runs since the newest.
+  uint64_t messages = 0;  // number of stored messages; next_sequence - 1 until one is deleted
+  // Log indexes where every kRunsPerMark-th run began, oldest first, and the number of runs since
+  // the newest mark.
   std::vector<uint64_t> log_marks;
   uint64_t runs_since_mark = 0;
   bool log_is_cut = false;
@@ -46,7 +47,7 @@ struct CountersRow {
 inline constexpr uint64_t kRunsKept = 32;
 inline constexpr uint64_t kRunsPerMark = kRunsKept / 2;
 
-// Entries from `from` up to, without, `to` are to be deleted.
+// The log entries in [from, to) are to be deleted.
 struct LogCutRow {
   uint64_t from = 0;
   uint64_t to = 0;
@@ -57,7 +58,7 @@ struct MessageRow {
   std::string json;
 };
 
-// The working window: never message bodies. Each item is sequence << 1 | from_user.
+// The working window, without message bodies. Each item is sequence << 1 | from_user.
 struct WindowRow {
   std::vector<uint64_t> items;
 
@@ -66,7 +67,7 @@ struct WindowRow {
   static bool FromUser(uint64_t item) { return (item & 1) != 0; }
 };
 
-// A run in flight. Everything a new owner needs to go on enforcing it.
+// A run in flight: everything that a new state server needs to continue enforcing the lease.
 struct LeaseRow {
   std::string thread_id;
   std::string client;
@@ -78,42 +79,44 @@ struct LeaseRow {
   bool stop_requested = false;
   std::string current_node;
   int64_t step = 0;
-  uint64_t last_append = 0;  // its client's sequence number: up to here nothing is done again
+  // the client's sequence number of the last append; earlier ones are not executed again
+  uint64_t last_append = 0;
   bool cancel_requested = false;
-  bool state_changed = false;  // by somebody else, since the run has loaded it
+  bool state_changed = false;  // by others, after the run has loaded the state
   std::vector<std::string> queued_runs;
-  uint64_t entries_logged = 0;  // of the run's entries, counted by its client
-  // Microseconds of the machine's monotonic clock, which all processes share until it is booted
-  // again: by then the process is gone, too. 0: none.
+  uint64_t entries_logged = 0;  // number of the run's entries in the log, as counted by its client
+  // Deadline in microseconds of the machine's monotonic clock, which all processes share. A reboot
+  // restarts the clock, but ends the process too. 0: none.
   int64_t deadline_micros = 0;
 };
 
-// The tool calls a paused thread waits for. No row: it waits for none.
+// The tool calls that a paused thread waits for. No row: none.
 struct PauseRow {
   std::vector<OpenCall> calls;
 };
 
-// A change of a field by others, after `behind` entries of the run in flight.
+// A change of a field by others, after the first `behind` entries of the run in flight.
 struct OutsideFieldChange {
   std::string name;
   uint64_t behind = 0;
 };
 
-// Changes by others during a run, which the run's end must not undo. Valid only for the lease of
-// this epoch.
+// Changes by others during a run, which the end of the run must not undo. Valid only for the lease
+// with this epoch.
 struct OutsideChangeRow {
   uint64_t lease_epoch = 0;
   std::vector<OutsideFieldChange> fields;
   std::optional<uint64_t> summary_behind;
   std::optional<uint64_t> all_behind;  // the state was cleared: every field and the summary
-  // The context was cleared. What the run still adds belongs to the one that is gone, until it adds
-  // a message of the user (a live session does, at its next turn): a new one begins with that.
+  // The context was cleared. Messages that the run adds belong to the old context, until it adds a
+  // user message (a live session does so at its next turn), which starts a new context.
   bool context_cleared = false;
   bool context_restarted = false;
-  std::vector<std::string> open_calls;  // of the messages in the new context, without a result yet
+  // calls in the new context's messages that have no result yet
+  std::vector<std::string> open_calls;
 };
 
-// The entries of one append, under the index of the last of them.
+// The entries of one append, keyed by the index of the last of them.
 struct LogRow {
   std::vector<LogEntry> entries;
 };
@@ -165,25 +168,26 @@ auto Fields(T& row) {
   return std::tie(row.entries);
 }
 
-// The kind of a run's first log entry.
+// Kind of the first log entry of a run.
 inline constexpr char kRunStarted[] = "run_started";
 
 // Name of the Meta row that holds RemoteTools.
 inline constexpr char kRemoteToolsName[] = "remote_tools";
 
 std::vector<std::string> IdsOf(const std::vector<OpenCall>& calls);
-// Ids of the calls that lead back to their thread: those that its client was handed, each once.
+// Returns the ids of the calls that can be looked up, each once: those that were handed to the
+// client.
 std::vector<std::string> WaitingCallIds(const std::vector<OpenCall>& calls);
 
-// True when rows of `owner` are within the scope. Nobody is the owner of an ownerless row.
+// True if rows of `owner` are within the scope. A row without an owner belongs to no user.
 bool InScope(const Scope& scope, const std::string& owner);
 
-// Drops the oldest items so that the window starts at a user message: at the first one of the last
-// `items_max`, else at the last one before them, so that a single long turn stays whole. Without
-// any user message, or past kWindowItemsMax, the count alone decides.
+// Drops the oldest items so that the window starts at a user message: at the first one among the
+// last `items_max` items, else at the last one before them, so that a single long turn stays
+// complete. Without any user message, or above kWindowItemsMax, only the count decides.
 void TrimWindow(WindowRow& window, uint64_t items_max);
 
-// A window never grows beyond this, whatever is configured.
+// Upper limit of a window, whatever is configured.
 inline constexpr uint64_t kWindowItemsMax = 10'000;
 
 }  // namespace agent_graph::state

@@ -1,4 +1,4 @@
-// What takes long looks at a flag that is set when its owner leaves.
+// Long operations check a flag that is set when the session stops.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace agent_graph::state {
 
-// kUnavailable once the flag, which may be null, is set.
+// Returns kUnavailable once the flag, which may be null, is set.
 inline Status CheckStopping(const std::atomic<bool>* stopping) {
   if (stopping == nullptr || !*stopping) return Status::Ok();
   return Status(StatusCode::kUnavailable, "the state owner is leaving");

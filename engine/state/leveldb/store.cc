@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kSweepRows = 256;
 
-// On a full disk only what frees space, or ends what has begun, is executed.
+// On a full disk only operations that free space, or that end what has begun, are executed.
 bool NeedsSpace(wire::Operation operation) {
   using wire::Operation;
   switch (operation) {
@@ -66,7 +66,7 @@ Status Store::LoadLeases() {
           return false;
         }
         if (!lease.row.queued_runs.empty()) {
-          lease.row.queued_runs.clear();  // whoever waits asks again
+          lease.row.queued_runs.clear();  // waiting clients resend their Begin
           transaction_.PutRow(std::string(key), lease.row);
         }
         ClientEntry& client = clients_[lease.row.client];
@@ -116,7 +116,7 @@ void Store::Connect(const wire::Hello& hello, uint64_t connection) {
   SetHeard(entry);
   DropWaitersOf(hello.client);
   LoseLeasesOf(hello.client, hello.runs);
-  // What was sent on the connection before this one may have been lost with it.
+  // Messages sent on the previous connection may have been lost.
   for (const auto& [thread_id, lease] : leases_) {
     if (lease.row.client == hello.client && lease.row.cancel_requested) NoticeCancel(lease.row);
   }
@@ -257,7 +257,7 @@ void Store::Tick(MonotonicClock::time_point now) {
 void Store::Sweep() {
   Result<bool> more = SweepDeletedThread(database_, transaction_, kSweepRows, sweep_);
   if (more.ok() && !*more) more = SweepCutLog(database_, transaction_, kSweepRows);
-  // What is not committed yet was not seen: there may be something to sweep in it.
+  // The sweep does not see changes that are not committed yet: there may be more to delete.
   wants_sweep_ = more.ok() && (*more || !transaction_.empty());
   if (more.ok()) {
     transaction_.Accept(false);
@@ -286,7 +286,7 @@ std::vector<ReplyAddress> Store::Abandon() {
 
 void Store::Accept(const ReplyAddress& to, wire::Operation operation, ReplyRow reply, bool sync) {
   const bool wants_sync = sync_ == SyncLevel::kAlways || (sync_ == SyncLevel::kRun && sync);
-  // What changed nothing may be executed again, so its answer need not be kept.
+  // The reply to an operation that changed nothing need not be kept: it can be executed again.
   if (auto client = clients_.find(to.client);
       client != clients_.end() && wire::IsAnswerKept(operation) && transaction_.has_staged()) {
     transaction_.PutUnread(keys::Reply(to.client, to.sequence), pack::ToBytes(reply));

@@ -1,9 +1,9 @@
 // Executes the mutating operations: threads, runs and their leases, exactly once per client.
 //
-// Used by the owner's write thread only. Operations are applied one after the other to a shared
-// transaction; Commit writes what has gathered and only then hands out the replies, so nothing is
-// answered that is not written. Leases, waiting runs and clients are kept in memory and in rows;
-// Load rebuilds memory from the rows after a takeover.
+// Used only by the session's write thread. Operations are applied one after the other to a shared
+// transaction. Commit writes the batch and returns the replies only afterwards, so nothing is
+// acknowledged before it is written. Leases, waiting runs and clients are kept in memory and in
+// rows; Load rebuilds the memory from the rows after a takeover.
 #pragma once
 
 #include <algorithm>
@@ -28,11 +28,11 @@
 
 namespace agent_graph::state {
 
-// When an acknowledged write has to have reached the disk, not only the kernel.
+// When an acknowledged write must be on the disk, and not only in the kernel.
 enum class SyncLevel : uint8_t {
-  kRun,     // ends of runs, direct writes, and appends that ask for it
+  kRun,     // ends of runs, direct writes, and appends that request it
   kAlways,  // every write
-  kNone,    // never: survives the death of the process, not of the machine
+  kNone,    // never: survives the end of the process, but not a crash of the machine
 };
 
 // The request a reply belongs to.
@@ -46,62 +46,63 @@ struct StoreReply {
   ReplyAddress to;
   Status status;
   ReplyRow reply;
-  bool queued = false;  // only tells that the reply comes when the thread is free
+  // only reports that the run is queued; the reply follows when the thread is free
+  bool queued = false;
 };
 
 class Store {
  public:
-  // Clients that hold or await leases are asked so often whether they are there. One is silent that
-  // has left so many pings unanswered, or has stayed away without a connection for so long; it
-  // keeps each lease until the deadline of its run. A pause of our own counts as one ping.
+  // Clients that hold or await leases are pinged at this interval. A client is silent if it has
+  // left this many pings unanswered, or has been disconnected for longer than the grace period. It
+  // then keeps each lease until the deadline of the run. A pause of our own process counts as one
+  // ping.
   static constexpr std::chrono::seconds kPingInterval{1};
   static constexpr unsigned kPingsUnansweredMax = 10;
   static constexpr std::chrono::seconds kReconnectGrace{10};
-  // How long it keeps the lease of a run without a deadline.
+  // How long a silent client keeps the lease of a run without a deadline.
   static constexpr std::chrono::minutes kSilenceMax{10};
-  // How long its answers are kept for it.
+  // How long replies are kept for a disconnected client.
   static constexpr std::chrono::seconds kReplyRetention{100};
-  // Runs that wait for a busy thread, over all threads.
+  // Maximum number of runs that wait for busy threads, over all threads.
   static constexpr size_t kWaitersMax = 65'536;
 
-  // Threads that were last changed `thread_ttl` ago are deleted; zero: none are.
+  // Threads that have not changed for `thread_ttl` are deleted; zero: never.
   Store(Database& database, SyncLevel sync, std::chrono::seconds thread_ttl);
 
   Status Load();
 
-  // A client said Hello on a connection; frees its leases of runs it does not hold any more.
+  // A client has sent Hello on a connection. Releases its leases of runs that it no longer holds.
   void Connect(const wire::Hello& hello, uint64_t connection);
-  // Its connection is gone.
+  // The client's connection has closed.
   void Disconnect(const std::string& client, uint64_t connection);
-  // It leaves for good: its runs end, its answers are not wanted.
+  // The client disconnects for good: its runs end and its replies are dropped.
   void Leave(const std::string& client);
-  // It answered a ping.
+  // The client has answered a ping.
   void Hear(const std::string& client);
 
-  // Executes one mutating request; the reply comes out of Commit, now or (Begin on a busy thread)
-  // later. `body` stands at the operation's body.
+  // Executes one mutating request. Commit returns the reply, now or (Begin on a busy thread) later.
+  // `body` is positioned at the operation's body.
   void Apply(const ReplyAddress& from, const wire::RequestHeader& header, pack::Unpacker& body);
 
-  // Ends waits that are over, frees leases of lost processes, forgets clients.
+  // Ends expired waits, releases leases of lost processes, removes old clients.
   void Tick(MonotonicClock::time_point now);
-  // When Tick has something to do next.
+  // Time of the next call of Tick.
   Deadline next_tick() const {
     return std::min({next_waiter_, next_client_check_, next_expiry_, next_ping_});
   }
-  // Deletes a portion of the rows of deleted threads and of the logs that were cut.
+  // Deletes a portion of the rows of deleted threads and of cut logs.
   void Sweep();
   bool wants_sweep() const { return wants_sweep_; }
 
-  // Size of what Commit would write.
+  // Bytes that Commit would write.
   size_t batch_bytes() const { return transaction_.bytes(); }
-  // What is to be sent on a client's connection without having been asked for, after the next
-  // Commit.
+  // An unsolicited frame to send on a client's connection after the next Commit.
   struct Notice {
     uint64_t connection = 0;
     std::string frame;
   };
   std::vector<Notice> TakeNotices() { return std::exchange(notices_, {}); }
-  // Lines for the operator's log.
+  // A line for the operator's log.
   struct Report {
     bool alert = false;
     std::string text;
@@ -117,11 +118,11 @@ class Store {
   std::vector<std::pair<std::string, std::string>> TakeDeletedRanges() {
     return transaction_.TakeDeletedRanges();
   }
-  // Writes everything applied since the last Commit. When that fails nothing was done and the store
-  // must be abandoned: what it holds in memory is ahead of the database.
+  // Writes everything applied since the last Commit. After a failure nothing was written and the
+  // store must be abandoned, because its memory is ahead of the database.
   Result<std::vector<StoreReply>> Commit();
-  // After a Commit that failed: the requests that will have no answer from here. Nothing else may
-  // be called afterwards.
+  // Call after a failed Commit: returns the requests that this store will not answer. No other
+  // function may be called afterwards.
   std::vector<ReplyAddress> Abandon();
 
  private:
@@ -136,11 +137,11 @@ class Store {
     LeaseRow row;
     keys::ThreadKey thread;
     std::deque<Waiter> waiters;
-    // Of the run's Begin; after a takeover not known, and the next Begin trims instead.
+    // From the run's Begin. Unknown after a takeover; then the next Begin trims the window.
     uint64_t window_max = kWindowItemsMax;
     std::optional<OutsideChangeRow> outside;
   };
-  // Parts of a thread's state that a change from outside of a run sets.
+  // The parts of a thread's state that a change from outside of a run sets.
   struct OutsideChange {
     std::vector<std::string> fields;
     bool summary = false;
@@ -152,8 +153,8 @@ class Store {
   Status LoadReplies();
   Status LoadRemoteTools();
 
-  // Each stages one operation's changes and returns the reply, or a failure that undoes them.
-  // `sync` becomes false when the changes need not have reached the disk before the answer.
+  // Each function stages one operation's changes and returns the reply, or an error that undoes
+  // them. `sync` becomes false if the changes need not be on the disk before the reply.
   Result<ReplyRow> Execute(const ReplyAddress& from, const wire::RequestHeader& header,
                            pack::Unpacker& body, bool& sync);
   Result<ReplyRow> Append(const ReplyAddress& from, const AppendRun& append, int64_t micros);
@@ -192,8 +193,9 @@ class Store {
   Status AddRunMessages(Lease& lease, ThreadEditor& editor,
                         const std::vector<StoredMessage>& messages);
 
-  // Changes from outside (store_outside.cc). The end of a run in flight must not undo what others
-  // have changed behind it. Last of an operation: what it does is not undone when that fails.
+  // Changes from outside (store_outside.cc): the end of a run in flight must not undo what others
+  // have changed meanwhile. Call it as the last step of an operation: its effect in memory is not
+  // undone if the operation fails later.
   Status NoteOutsideChange(const std::string& thread_id, const OutsideChange& change);
   Status LoadOutsideChange(Lease& lease) const;
   Status WriteBack(const Lease& lease, const ThreadRow& thread, ThreadEditor& editor,
@@ -202,20 +204,20 @@ class Store {
   // Calls that paused threads wait for (store_pause.cc).
   Status ReplacePause(const std::string& thread_id, const keys::ThreadKey& thread,
                       std::vector<OpenCall> calls);
-  // Messages that were just added or replaced from outside.
+  // Messages that were added or replaced from outside of a run.
   struct AddedMessages {
     const std::vector<StoredMessage>& messages;
-    uint64_t first_new;  // the place of the first one that was not there before
+    uint64_t first_new;  // sequence number of the first message that did not exist before
     ThreadEditor::Existing existing;
   };
-  // Messages of a thread were added, replaced or removed: open calls that nobody can answer any
-  // more leave its pause.
+  // Call after messages of a thread were added, replaced or removed: drops open calls from its
+  // pause that can no longer be answered.
   Status SettlePause(const std::string& thread_id, const ThreadRow& thread, ThreadEditor& editor,
                      const AddedMessages* added = nullptr);
   bool IsQueued(const Lease& lease, const std::string& run_id) const;
-  // Stages the ids of the waiting runs, for those who read the thread's state.
+  // Stages the ids of the waiting runs, for readers of the thread's state.
   void SaveQueue(Lease& lease);
-  // Forgets the lease; the next waiter gets its turn once the operation is accepted.
+  // Removes the lease; the next waiter is admitted when the operation is accepted.
   void EndLease(const std::string& thread_id);
   void LoseLease(const std::string& thread_id);
   Status StageLostRun(const Lease& lease, const char* reason);
@@ -224,12 +226,12 @@ class Store {
   void NoticeDeleted(const std::string& thread_id);  // to every client
   void LoseLeasesOf(const std::string& client, const std::vector<std::string>& except_runs);
   void AdmitWaiters();
-  // Those of `run_id`; empty: all.
+  // Cancels the waiters of `run_id`; empty: all.
   void CancelWaiters(Lease& lease, const Status& reason, const std::string& run_id = {});
   void DropWaitersOf(const std::string& client);
   void RefuseWaitersOf(const std::string& client, const Status& reason);
 
-  // Clients that do not answer (store_clients.cc).
+  // Unresponsive clients (store_clients.cc).
   void PingHolders(MonotonicClock::time_point now);
   void SetSilent(const std::string& client, ClientEntry& entry, size_t leases,
                  MonotonicClock::time_point now);
@@ -237,12 +239,12 @@ class Store {
   void EndOverdueLeases(MonotonicClock::time_point now);
   void ExpireWaiters(MonotonicClock::time_point now);
   void CheckClients(MonotonicClock::time_point now);
-  // Deletes a portion of the threads that have outlived the time they may have (store_threads.cc).
+  // Deletes a portion of the threads whose retention time has passed (store_threads.cc).
   void ExpireThreads(MonotonicClock::time_point now);
 
-  // Existing thread in the scope; kNotFound otherwise.
+  // Returns an existing thread in the scope; kNotFound otherwise.
   Result<ThreadRow> ReadableThread(const Scope& scope, const std::string& thread_id) const;
-  // Existing or new thread; kPermissionDenied when it is somebody else's.
+  // Returns an existing or new thread; kPermissionDenied if it belongs to another owner.
   Result<ThreadRow> WritableThread(const Scope& scope, const NewThread& thread, bool& created);
 
   void Accept(const ReplyAddress& to, wire::Operation operation, ReplyRow reply, bool sync);
@@ -257,17 +259,17 @@ class Store {
   Transaction transaction_;
   std::unordered_map<std::string, Lease> leases_;  // by thread id
   size_t waiters_ = 0;
-  Deadline next_waiter_ = kNoDeadline;  // no wait ends earlier
+  Deadline next_waiter_ = kNoDeadline;  // earliest possible end of a wait
   Deadline next_client_check_ = kNoDeadline;
   Deadline next_expiry_ = kNoDeadline;
   Deadline next_ping_ = kNoDeadline;
-  std::string expired_until_;  // key of a listing: what lies behind it has had its turn
+  std::string expired_until_;  // key of a listing; everything behind it has been examined
   std::vector<std::deque<Waiter>> admissions_;  // waiters of leases that ended
   ClientTable clients_;
   std::vector<StoreReply> replies_;
   std::vector<Notice> notices_;
   std::vector<Report> reports_;
-  std::vector<keys::MemoryKey> staged_memories_;  // by the operation in progress
+  std::vector<keys::MemoryKey> staged_memories_;  // changed by the current operation
   std::vector<keys::MemoryKey> changed_memories_;
   uint64_t remote_tools_version_ = 0;
   bool wants_sweep_ = false;

@@ -1,4 +1,4 @@
-// Store: clients that have gone, and clients that do not answer.
+// Store: clients that have disconnected or do not respond.
 #include <algorithm>
 
 #include "state/leveldb/store.h"
@@ -6,7 +6,7 @@
 namespace agent_graph::state {
 namespace {
 
-// How soon a lost process is noticed when its connection ended before the process did.
+// Check interval for clients whose connection ended before their process did.
 constexpr std::chrono::milliseconds kOrphanCheckInterval{20};
 constexpr std::chrono::seconds kClientCheckInterval{1};
 
@@ -82,7 +82,7 @@ void Store::PingHolders(MonotonicClock::time_point now) {
   EndOverdueLeases(now);
 }
 
-// A run that it waits for cannot be granted to it: nobody would run it.
+// Also refuses the runs that the client waits for: it would not execute them.
 void Store::SetSilent(const std::string& client, ClientEntry& entry, size_t leases,
                       MonotonicClock::time_point now) {
   if (std::exchange(entry.silent, true)) return;

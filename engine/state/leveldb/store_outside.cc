@@ -1,5 +1,5 @@
-// Store: changes of a thread's state from outside while a run is in flight. Each change has its
-// place in the order of the run's entries; of two changes of a field the later one counts.
+// Store: changes of a thread's state from outside while a run is in flight. Each change has a
+// position among the run's entries; the later of two changes of a field wins.
 #include <algorithm>
 
 #include "state/leveldb/store.h"
@@ -19,7 +19,7 @@ void NoteField(const std::string& name, uint64_t behind, OutsideChangeRow& row) 
   row.fields.push_back({name, behind});
 }
 
-// The run's last change of it, entry `at`, came before a change from outside.
+// True if the run's last change of the field, at entry `at`, precedes a change from outside.
 bool IsLost(const OutsideChangeRow& outside, const std::string& name, uint64_t at) {
   if (outside.all_behind && at < *outside.all_behind) return true;
   return std::any_of(
@@ -32,7 +32,7 @@ bool IsSummaryLost(const OutsideChangeRow& outside, uint64_t at) {
          (outside.summary_behind && at < *outside.summary_behind);
 }
 
-// A worker of another build does not say when it changed what.
+// True if the run reports the positions of its changes; a worker of another build does not.
 bool SaysWhen(const FinishRun& finish) {
   return finish.changed_at.size() == finish.changed_fields.size();
 }
@@ -47,7 +47,8 @@ std::vector<std::string> FieldsThatStand(const FinishRun& finish, const OutsideC
   return stand;
 }
 
-// True if a message of the run belongs to the context that was cleared during the run.
+// The context was cleared during the run: returns true if a message of the run belongs to the new
+// context, and then updates `outside`.
 bool JoinsNewContext(const StoredMessage& message, OutsideChangeRow& outside) {
   if (!outside.context_restarted && !IsFromUser(message.json)) return false;
   const CallsInMessage calls = CallsIn(message.json);
@@ -69,7 +70,7 @@ Status Store::LoadOutsideChange(Lease& lease) const {
   if (!lease.row.state_changed) return Status::Ok();
   AG_ASSIGN_OR_RETURN(lease.outside,
                       transaction_.GetRow<OutsideChangeRow>(keys::OutsideChange(lease.thread)));
-  // An owner of another build may have left it behind.
+  // The row may be left over from a state server of another build.
   if (lease.outside && lease.outside->lease_epoch != lease.row.epoch) lease.outside.reset();
   return Status::Ok();
 }
@@ -132,7 +133,7 @@ Status Store::WriteBack(const Lease& lease, const ThreadRow& thread, ThreadEdito
                                            FieldsThatStand(finish, outside)));
     const bool summary_lost = SaysWhen(finish) && IsSummaryLost(outside, finish.summary_changed_at);
     if (!finish.summary_changed || summary_lost) snapshot.summary = stored.summary;
-    // A pause belongs to the context it was made in.
+    // A pause belongs to the context in which it was made.
     const bool context_gone = outside.context_cleared && !outside.context_restarted;
     if (context_gone && IsPaused(snapshot.execution_json)) {
       snapshot.execution_json = NarrowPause(snapshot.execution_json, {});

@@ -1,5 +1,5 @@
-// Store: what paused threads wait for. A pause with tool calls that have no result yet is void once
-// these are gone, and its client is led back to the thread by the ids of the calls it was handed.
+// Store: the open calls of paused threads. A pause becomes void when its open calls are gone. The
+// ids of calls that were handed to a client lead it back to the thread.
 #include <algorithm>
 
 #include "state/leveldb/store.h"
@@ -12,10 +12,10 @@ bool Contains(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-// Without the calls that this message, as it is now, leaves unanswerable or answers.
+// Removes the calls that this message answers, or that can no longer be answered because of it.
 void TakeInto(const StoredMessage& message, bool is_new, std::vector<OpenCall>& open) {
   const CallsInMessage calls = CallsIn(message.json);
-  // Only the newest message of the assistant has calls that can be answered.
+  // Only calls in the newest assistant message can be answered.
   if (is_new && calls.from_assistant) return open.clear();
   std::erase_if(open, [&](const OpenCall& call) {
     return Contains(calls.answered, call.id) ||

@@ -1,4 +1,4 @@
-// Store: runs and the leases that keep one thread to one run at a time.
+// Store: runs, and the leases that allow one run at a time on a thread.
 #include <algorithm>
 
 #include "base/check.h"
@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kWaitMsMax = 3'600'000;
 constexpr int64_t kRunMsMax = int64_t{1000} * 3'600'000;
 constexpr char kStartNode[] = "START";
-// Why a run has no end of its own.
+// Reasons logged for a run that did not end normally.
 constexpr char kWorkerLost[] = "worker_lost";
 constexpr char kEndNotStored[] = "end_not_stored";
 
@@ -30,7 +30,7 @@ bool Holds(const LeaseRow& row, const std::string& client, const std::string& ru
   return row.client == client && row.run_id == run_id;
 }
 
-// A lease writes the thread's record when it ends, not when it begins.
+// A lease updates the thread's record when it ends, not when it begins.
 void RememberLease(const LeaseRow& lease, ThreadRow& thread) {
   thread.lease_epoch = lease.epoch;
   thread.last_run_id = lease.run_id;
@@ -48,7 +48,7 @@ ReplyRow AnswerOf(const LeaseRow& lease, const keys::ThreadKey& thread,
   return reply;
 }
 
-// A thread that was just created holds nothing that would have to be read.
+// Builds the reply for a thread that was just created, without reading any rows.
 ReplyRow AnswerOfCreated(const LeaseRow& lease, const ThreadRow& thread,
                          uint64_t remote_tools_version) {
   BeginRunReply answer;
@@ -62,7 +62,7 @@ ReplyRow AnswerOfCreated(const LeaseRow& lease, const ThreadRow& thread,
   return reply;
 }
 
-// The entries that no earlier append of the run has brought.
+// Returns the entries that no earlier append of the run has written.
 std::vector<LogEntry> NewEntries(const LeaseRow& lease, const AppendRun& append) {
   const uint64_t first = append.first_entry.value_or(lease.entries_logged);
   const uint64_t known = lease.entries_logged - std::min(lease.entries_logged, first);
@@ -188,7 +188,7 @@ Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRun& a
 
 Result<ReplyRow> Store::Append(const ReplyAddress& from, const AppendRun& append, int64_t micros) {
   AG_ASSIGN_OR_RETURN(Lease * lease, FencedLease(from, append));
-  // Several appends of a run may be under way; they come, and come again, in their order.
+  // Several appends of a run may be in flight; they arrive, and are resent, in order.
   if (from.sequence <= lease->row.last_append) return AnswerOfAppend(lease->row);
   ThreadEditor editor(transaction_, lease->thread);
   AG_RETURN_IF_ERROR(ApplyAppend(*lease, editor, append, micros));
@@ -230,7 +230,7 @@ Result<ReplyRow> Store::Release(const ReplyAddress& from, const wire::ReleaseBod
   auto found = leases_.find(release.thread_id);
   if (found == leases_.end()) return ReplyRow{};
   if (Holds(found->second.row, from.client, release.run_id)) {
-    // A thread whose rows cannot be read must not stay locked on top of that.
+    // The thread must not stay locked if its rows cannot be read.
     if (!StageReleased(found->second).ok()) transaction_.Reject();
     EndLease(release.thread_id);
     return ReplyRow{};
@@ -243,8 +243,8 @@ Result<ReplyRow> Store::Release(const ReplyAddress& from, const wire::ReleaseBod
   return ReplyRow{};
 }
 
-// What a run has done is not to be taken for undone because its end could not be stored: the next
-// one would go on where the stored state still says, and do it again.
+// If the end of a run cannot be stored, the run must not appear as not executed: the next run would
+// continue from the stored state and repeat its work.
 Status Store::StageReleased(const Lease& lease) {
   if (lease.row.last_append > 0) return StageLostRun(lease, kEndNotStored);
   AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread,
@@ -276,7 +276,7 @@ Result<ReplyRow> Store::RequestStop(const StopRequest& stop) {
     } else if (IsQueued(lease, stop.run_id)) {
       answer = {true, stop.run_id};
     }
-    // Whom no run is named stops them all.
+    // An empty run_id cancels every waiting run.
     CancelWaiters(lease, Status(StatusCode::kCancelled, "the run was asked to stop"), stop.run_id);
     SaveQueue(lease);
   }
@@ -301,7 +301,7 @@ Status Store::StageLostRun(const Lease& lease, const char* reason) {
   ThreadEditor editor(transaction_, lease.thread);
   AG_RETURN_IF_ERROR(
       editor.AppendLog({{"run_finished", LostRunEntry(lease.row.run_id, reason), micros}}, micros));
-  // What has written nothing has done nothing: a thread that was paused stays so.
+  // A run without appends has done nothing: a paused thread stays paused.
   if (lease.row.last_append > 0) {
     AG_ASSIGN_OR_RETURN(Snapshot snapshot, editor.ReadSnapshot());
     snapshot.execution_json = LostRunExecution(lease.row.current_node, lease.row.step, reason);
@@ -320,7 +320,7 @@ Status Store::StageLostRun(const Lease& lease, const char* reason) {
 void Store::LoseLease(const std::string& thread_id) {
   auto found = leases_.find(thread_id);
   if (found == leases_.end()) return;
-  // A thread whose rows cannot be read must not stay locked on top of that.
+  // The thread must not stay locked if its rows cannot be read.
   if (!StageLostRun(found->second, kWorkerLost).ok()) transaction_.Reject();
   EndLease(thread_id);
   transaction_.Accept(sync_ != SyncLevel::kNone);

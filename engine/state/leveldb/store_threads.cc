@@ -8,8 +8,8 @@
 namespace agent_graph::state {
 namespace {
 
-// Threads that are looked at together because of their age, and the time others have between two
-// such portions.
+// Number of threads whose age is checked at once, and the pause before the next portion, in which
+// other operations run.
 constexpr size_t kExpiredAtOnce = 100;
 constexpr std::chrono::milliseconds kExpiryBreath{50};
 constexpr std::chrono::seconds kExpiryInterval{60};
@@ -44,7 +44,7 @@ Result<ThreadRow> Store::WritableThread(const Scope& scope, const NewThread& thr
 
 namespace {
 
-// What a realtime provider remembers is part of the context.
+// The data that a realtime provider remembers is part of the context.
 Status ForgetProvider(ThreadRow& thread) {
   if (thread.metadata_json.find(kResumptionHandle) == std::string::npos) return Status::Ok();
   const std::string removed = "{\"" + std::string(kResumptionHandle) + "\":null}";
@@ -155,8 +155,8 @@ void Store::ExpireThreads(MonotonicClock::time_point now) {
   std::vector<std::string> expired;
   bool more = false;
   const std::string listing = keys::TablePrefix(keys::Table::kListing);
-  // The oldest are at the end. A portion goes on where the one before stopped: threads that are
-  // kept would fill each again.
+  // The oldest threads are at the end. Each portion continues where the previous one stopped, so
+  // that threads that are kept are not examined again.
   const std::string end = expired_until_.empty() ? keys::PrefixEnd(listing) : expired_until_;
   const Status scanned =
       database_.ScanBackwards(listing, end, nullptr, [&](std::string_view key, std::string_view) {
@@ -170,7 +170,7 @@ void Store::ExpireThreads(MonotonicClock::time_point now) {
       });
   for (const std::string& thread_id : expired) {
     Result<std::optional<ThreadRow>> thread = FindThread(transaction_, thread_id);
-    // A run keeps its thread; changes that wait for the commit do, too.
+    // Keep threads with a run in flight or with uncommitted changes.
     const bool keeps = !thread.ok() || !*thread || (*thread)->updated_micros > cutoff ||
                        leases_.contains(thread_id);
     if (keeps) continue;

@@ -9,13 +9,13 @@
 namespace agent_graph::state {
 namespace {
 
-// Index just past the string literal that starts at `position`, or npos.
+// Returns the index behind the string literal that starts at `position`, or npos.
 size_t SkipString(std::string_view text, size_t position) {
   for (++position; position < text.size(); ++position) {
     position = text.find_first_of("\"\\", position);
     if (position == std::string_view::npos) return position;
     if (text[position] == '"') return position + 1;
-    ++position;  // the escaped byte
+    ++position;  // the escaped character
   }
   return std::string_view::npos;
 }

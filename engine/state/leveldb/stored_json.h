@@ -9,30 +9,31 @@
 
 namespace agent_graph::state {
 
-// A thread's own JSON (fields, metadata) is kept below this, however often it is merged into.
+// Maximum size of a thread's own JSON (fields, metadata) after a merge.
 inline constexpr size_t kThreadJsonBytesMax = 4 * 1024 * 1024;
 
-// Merges `patch` into `base`, both objects: objects deeply, other values by replacement, null
-// removes. kInvalidArgument names `what` when the patch is no object or the result is too large.
+// Merges `patch` into `base`, both objects: objects recursively, other values by replacement, null
+// removes. Returns kInvalidArgument, naming `what`, if the patch is not an object or the result is
+// too large.
 Result<std::string> MergeJsonObjects(const std::string& base, const std::string& patch,
                                      const char* what);
 
-// `base` with the members `names` as they are in `changed`, or without those that it lacks. A base
-// that cannot be read is kDataLoss.
+// Returns `base` with the members `names` copied from `changed`, or removed if `changed` lacks
+// them. Returns kDataLoss if `base` cannot be parsed.
 Result<std::string> OverlayJsonMembers(const std::string& base, const std::string& changed,
                                        const std::vector<std::string>& names);
 
-// The names of its members; kInvalidArgument names `what` when it is no object.
+// Returns the member names; kInvalidArgument, naming `what`, if the text is not an object.
 Result<std::vector<std::string>> MemberNames(const std::string& object, const char* what);
 
-// The execution meta of a paused thread of whose open calls only `open` are left: only they are
-// named in what its client is to run. Without any, the thread is not paused any more.
+// Reduces the execution meta of a paused thread to the open calls in `open`: only these are still
+// listed for its client. If `open` is empty, the thread is no longer paused.
 std::string NarrowPause(const std::string& execution, const std::vector<std::string>& open);
 
 // True for the execution meta of a thread that the next run resumes.
 bool IsPaused(const std::string& execution);
 
-// The tool calls that a message makes, and those whose results it holds.
+// The ids of the tool calls in a message, and of the calls whose results it contains.
 struct CallsInMessage {
   bool from_assistant = false;
   std::vector<std::string> made;
@@ -40,13 +41,13 @@ struct CallsInMessage {
 };
 CallsInMessage CallsIn(std::string_view message_json);
 
-// The execution meta of a run that did not tell its own end: an error with this reason.
+// Builds the execution meta of a run that did not report its end: an error with this reason.
 std::string LostRunExecution(const std::string& current_node, int64_t step,
                              const std::string& reason);
-// The log entry that ends such a run.
+// Builds the log entry that ends such a run.
 std::string LostRunEntry(const std::string& run_id, const std::string& reason);
 
-// `run_id` of a log entry; empty when there is none.
+// Returns `run_id` of a log entry; empty if there is none.
 std::string RunIdOf(const std::string& entry_json);
 
 // True for a message with "role": "user". Scans the text without parsing it.

@@ -9,7 +9,7 @@ class SyncedFile final : public leveldb::WritableFile {
  public:
   SyncedFile(std::unique_ptr<leveldb::WritableFile> file, std::shared_ptr<std::atomic<bool>> lost)
       : file_(std::move(file)), lost_(std::move(lost)) {}
-  // LevelDB ends its logs by destroying them.
+  // LevelDB closes its logs by destroying them.
   ~SyncedFile() override { SyncRest(); }
 
   leveldb::Status Append(const leveldb::Slice& data) override {

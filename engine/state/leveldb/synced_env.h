@@ -1,8 +1,8 @@
-// An environment for LevelDB in which no bytes are lost between two files.
+// A LevelDB environment that syncs each file before it is closed.
 //
-// LevelDB starts a new log when its memtable is full and closes the old one as it is. A later write
-// with `sync` brings only the new log to the disk: what earlier writes, already answered, had put
-// into the old one could still be lost with the power, although writes that build on it were not.
+// LevelDB starts a new log when its memtable is full, and closes the old log without a sync. A
+// later write with `sync` then syncs only the new log. Earlier acknowledged writes in the old log
+// could be lost in a power cut although later writes that build on them survive.
 #pragma once
 
 #include <leveldb/env.h>
@@ -13,18 +13,18 @@
 
 namespace agent_graph::state {
 
-// Files are synced before they are closed. When that fails, each later Sync fails too: what it
-// would acknowledge may build on what was lost.
+// Syncs files before they are closed. After a failed sync every later Sync fails too, because the
+// data that it acknowledges may build on lost data.
 class SyncedEnv final : public leveldb::EnvWrapper {
  public:
-  // `base` is used, not owned.
+  // Does not own `base`.
   explicit SyncedEnv(leveldb::Env* base);
 
   leveldb::Status NewWritableFile(const std::string& path, leveldb::WritableFile** file) override;
   leveldb::Status NewAppendableFile(const std::string& path, leveldb::WritableFile** file) override;
 
  private:
-  // Shared with files, which LevelDB may close after us.
+  // Shared with the files, which LevelDB may close after this object is destroyed.
   std::shared_ptr<std::atomic<bool>> lost_;
 };
 

@@ -15,13 +15,14 @@ namespace {
 
 using keys::Table;
 
-// What says that a thread is deleted comes first, what is counted before what follows from it.
+// The order of checks: the mark of a deleted thread first, and counters before the rows that depend
+// on them.
 constexpr std::array kTables = {Table::kDeleted, Table::kCounters,     Table::kSnapshot,
                                 Table::kWindow,  Table::kLease,        Table::kLogCut,
                                 Table::kLog,     Table::kMessageId,    Table::kMessage,
                                 Table::kPause,   Table::kOutsideChange};
 
-// One thread that has a record, row by row.
+// Checks one thread that has a record, row by row.
 class ThreadFaults {
  public:
   ThreadFaults(Examination& examination, keys::ThreadKey thread)
@@ -62,7 +63,7 @@ class ThreadFaults {
     }
   }
 
-  // After the last row.
+  // Call after the last row.
   void Finish() {
     FinishWindow();
     FinishCounters();
@@ -109,7 +110,7 @@ class ThreadFaults {
     ++messages_;
     const std::string id_key = keys::MessageId(thread_, row->id);
     const auto named = examination_.Find<uint64_t>(id_key);
-    // Of two messages with one id, which loss of such a row allows, either may be found by it.
+    // If such a row was lost, two messages may have one id; then the row may point to either.
     if (!named || (*named != sequence && !IsMessageOf(*named, row->id))) {
       examination_.Wrong(id_key, "the message is not found by its id", pack::ToBytes(sequence));
     }
@@ -118,7 +119,7 @@ class ThreadFaults {
     if (latest_.size() > kWindowItemsMax) latest_.pop_front();
   }
 
-  // Messages come in the order of their places in the window.
+  // Messages arrive in the order of their positions in the window.
   void KeepInWindow(uint64_t sequence) {
     const std::vector<uint64_t>& items = window_->items;
     while (next_item_ < items.size() && WindowRow::Sequence(items[next_item_]) < sequence) {
@@ -131,7 +132,8 @@ class ThreadFaults {
   void FinishWindow() {
     const std::string key = keys::Window(thread_);
     if (!window_) {
-      // It is written with the first message. What was taken out of it is not known any more.
+      // A window is written with the first message. Which messages had been removed from it is
+      // unknown.
       if (messages_ == 0) return;
       const WindowRow latest{{latest_.begin(), latest_.end()}};
       return examination_.Wrong(key, "the thread has no window", pack::ToBytes(latest));
@@ -146,7 +148,7 @@ class ThreadFaults {
 
   void FinishCounters() {
     const CountersRow stored = counters_.value_or(CountersRow());
-    // What is cut off up to there is swept, whatever gets such an index.
+    // The sweep deletes everything up to this index, so new entries must get higher ones.
     if (log_cut_) next_log_index_ = std::max(next_log_index_, log_cut_->to);
     CountersRow right = stored;
     right.messages = messages_;
@@ -174,7 +176,7 @@ class ThreadFaults {
            (marks.empty() || marks.back() < counters.next_log_index);
   }
 
-  // What lies before the oldest mark of a log that was cut is to be swept.
+  // Entries before the oldest mark of a cut log are to be swept.
   void CheckCut(const CountersRow& counters) {
     if (!counters.log_is_cut || counters.log_marks.empty() || !oldest_log_row_) return;
     const uint64_t oldest_kept = counters.log_marks.front();
@@ -194,11 +196,11 @@ class ThreadFaults {
   uint64_t next_log_index_ = 0;
   std::optional<uint64_t> oldest_log_row_;
   size_t next_item_ = 0;
-  WindowRow kept_;               // of the window, what is there
-  std::deque<uint64_t> latest_;  // messages, where there is no window
+  WindowRow kept_;               // the window's items that exist
+  std::deque<uint64_t> latest_;  // latest messages, used if there is no window
 };
 
-// The tables side by side, each at the first of its rows that has not been looked at.
+// Iterates over the tables in parallel; each cursor is at its first unexamined row.
 class ThreadWalk {
  public:
   explicit ThreadWalk(Examination& examination) : examination_(examination) {
@@ -233,7 +235,7 @@ class ThreadWalk {
     return next;
   }
 
-  // Passes over what is of no thread.
+  // Skips rows whose keys contain no thread.
   std::optional<keys::ThreadKey> ThreadOf(Rows& rows) {
     for (; rows.cursor.Valid(); rows.cursor.Next()) {
       keys::Parser parser(rows.cursor.key(), rows.table);
@@ -263,7 +265,7 @@ class ThreadWalk {
       }
     }
     if (recorded) return faults.Finish();
-    // Nobody gets at its rows any more; they are swept like those of a thread that was deleted.
+    // These rows are unreachable; they are swept like those of a deleted thread.
     if (!deleted) {
       examination_.Wrong(keys::Deleted(thread), "the thread has rows but no record", "");
     }

@@ -8,7 +8,7 @@ namespace agent_graph::state {
 
 bool IsBelowThread(keys::Table table);
 
-// Goes through all tables of that kind together, thread by thread. `examination.threads` is known.
+// Examines all such tables together, thread by thread. `examination.threads` must be complete.
 void FindThreadFaults(Examination& examination);
 
 }  // namespace agent_graph::state

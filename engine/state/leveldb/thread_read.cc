@@ -15,20 +15,20 @@
 namespace agent_graph::state {
 namespace {
 
-// A thread's state fits into a reply: the window, the fields that a run left together with what was
-// put meanwhile, the thread's metadata, the summary, and what an interrupt tells with all the rest.
+// Checks that a thread's state fits into one reply: the window, the run's fields together with
+// those set meanwhile, the metadata, the summary, the interrupt and a rest.
 constexpr size_t kRestBytesMax = 2 * kInterruptBytesMax + 2 * 1024 * 1024;
 static_assert(kWindowBytesMax + kFieldsBytesMax + 2 * kThreadJsonBytesMax + kSummaryBytesMax +
                   kRestBytesMax <=
               wire::kFrameBytesMax);
 
-// A window with more holes than this per message is read row by row.
+// A window with more gaps per message than this is read row by row.
 constexpr uint64_t kScanSpanPerItem = 4;
 
-// Bounds of a trace, whatever the caller asks for. Of older runs the log may be cut off.
+// Limits of a trace, whatever the caller requests. The log may be cut off before older runs.
 constexpr size_t kTracedRunsMax = kRunsKept;
 constexpr size_t kTracedEntriesMax = 10'000;
-constexpr size_t kTracedBytesMax = 32 * 1024 * 1024;  // of the log passed over
+constexpr size_t kTracedBytesMax = 32 * 1024 * 1024;  // of skipped log entries
 
 Result<StoredMessage> ToMessage(std::string_view value, uint64_t sequence) {
   MessageRow row;
@@ -36,7 +36,7 @@ Result<StoredMessage> ToMessage(std::string_view value, uint64_t sequence) {
   return StoredMessage{std::move(row.id), sequence, std::move(row.json)};
 }
 
-// Calls `row(sequence, value)` from `first` on until it returns false.
+// Calls `row(sequence, value)` for messages from `first` on until it returns false.
 template <typename Row>
 Status ScanMessages(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread, uint64_t first,
                     Row row) {
@@ -92,7 +92,7 @@ Result<std::vector<StoredMessage>> ReadWindow(const DatabaseSnapshot& snapshot,
   AG_RETURN_IF_ERROR(span <= items.size() * kScanSpanPerItem
                          ? ReadWindowByScan(snapshot, thread, items, messages)
                          : ReadWindowByRow(snapshot, thread, items, messages));
-  // The newest messages that fit; a window of huge messages loses its oldest.
+  // Keep the newest messages that fit; a window of huge messages loses its oldest.
   size_t bytes = 0;
   auto kept = messages.end();
   while (kept != messages.begin() && bytes + std::prev(kept)->json.size() <= kWindowBytesMax) {
@@ -103,7 +103,7 @@ Result<std::vector<StoredMessage>> ReadWindow(const DatabaseSnapshot& snapshot,
   return messages;
 }
 
-// Where a page of messages begins.
+// The position where a page of messages begins.
 struct MessagePlace {
   uint64_t sequence = 1;
   uint64_t skip = 0;
@@ -129,7 +129,7 @@ bool Matches(const StoredMessage& message, const std::string& search) {
   return search.empty() || ContainsIgnoringCase(message::SearchText(message.json), search);
 }
 
-// Cuts a thread's log, read from its end, into runs.
+// Splits a thread's log, read from its end, into runs.
 class TraceCollector {
  public:
   explicit TraceCollector(const ReadRuns& read)
@@ -137,7 +137,7 @@ class TraceCollector {
         runs_max_(std::clamp<size_t>(read.runs_max, 1, kTracedRunsMax)),
         entries_max_(std::clamp<size_t>(read.entries_max, 1, kTracedEntriesMax)) {}
 
-  // False when nothing older is wanted.
+  // Returns false if no older entries are needed.
   bool Take(LogEntry entry) {
     if (entry.kind != kRunStarted) {
       if (newest_first_.size() < entries_max_) newest_first_.push_back(std::move(entry));
@@ -164,7 +164,7 @@ class TraceCollector {
   const std::string wanted_;
   const size_t runs_max_;
   const size_t entries_max_;
-  std::vector<LogEntry> newest_first_;  // of the run whose start has not been met yet
+  std::vector<LogEntry> newest_first_;  // entries of the run whose start has not been reached yet
   RunTraces traces_;
 };
 
@@ -234,7 +234,7 @@ Result<MessagePage> ReadMessages(const DatabaseSnapshot& snapshot, const keys::T
   const uint64_t limit = std::min(page.limit, kPageItemsMax);
   uint64_t skip = place.skip;
   if (skip >= counters->messages || limit == 0) return result;
-  // Without holes a position is a sequence number.
+  // Without gaps, positions are sequence numbers.
   if (page.search.empty() && counters->messages + 1 == counters->next_sequence) {
     place.sequence += std::min(std::exchange(skip, 0), ~place.sequence);
   }
@@ -284,7 +284,7 @@ Result<std::vector<LogEntry>> ReadLogEntries(const DatabaseSnapshot& snapshot,
   Status damage;
   const uint64_t entries_max = std::min<uint64_t>(limit, pack::kItemsMax);
   const std::string prefix = keys::ThreadPrefix(keys::Table::kLog, thread);
-  // A row is found under its last entry, so the first row at or behind `first` holds it.
+  // A row's key is the index of its last entry, so the first row at or behind `first` contains it.
   AG_RETURN_IF_ERROR(snapshot.Scan(keys::LogEntry(thread, first), keys::PrefixEnd(prefix),
                                    [&](std::string_view key, std::string_view value) {
                                      keys::Parser parser(key, keys::Table::kLog);

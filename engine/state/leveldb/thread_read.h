@@ -22,10 +22,10 @@ Result<std::optional<Row>> ReadRow(const DatabaseSnapshot& snapshot, const std::
   return std::optional<Row>(std::move(row));
 }
 
-// For a run whose thread has been deleted, or is another run's.
+// The error for a run whose thread was deleted or is leased to another run.
 Status Fenced();
 
-// kNotFound when there is none in the scope.
+// Returns kNotFound if the scope has no such thread.
 Result<ThreadRow> ReadThread(const DatabaseSnapshot& snapshot, const Scope& scope,
                              const std::string& thread_id);
 Result<ThreadState> ReadState(const DatabaseSnapshot& snapshot, const std::string& thread_id,
@@ -34,7 +34,7 @@ Result<StoredMessage> ReadMessage(const DatabaseSnapshot& snapshot, const keys::
                                   const std::string& message_id);
 Result<MessagePage> ReadMessages(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
                                  const PageRequest& page);
-// How many messages a page passes over before it begins: its offset, and what its cursor has left.
+// Returns the number of messages to skip before the page: its offset, or the rest in its cursor.
 uint64_t MessagesToSkip(const PageRequest& page);
 Result<std::vector<LogEntry>> ReadLogEntries(const DatabaseSnapshot& snapshot,
                                              const keys::ThreadKey& thread, uint64_t first,

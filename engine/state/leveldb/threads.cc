@@ -16,7 +16,7 @@ constexpr keys::Table kSweptTables[] = {
     keys::Table::kCounters, keys::Table::kSnapshot, keys::Table::kWindow,
     keys::Table::kLogCut,   keys::Table::kPause,    keys::Table::kOutsideChange};
 
-// The thread of the first row of a table that is keyed by thread; nullopt when the table is empty.
+// Returns the thread of the first row of a table keyed by thread; nullopt if the table is empty.
 Result<std::optional<keys::ThreadKey>> FirstThreadOf(const Database& database, keys::Table table) {
   std::optional<keys::ThreadKey> thread;
   bool readable = true;
@@ -32,7 +32,7 @@ Result<std::optional<keys::ThreadKey>> FirstThreadOf(const Database& database, k
   return thread;
 }
 
-// Nobody asks for the listing of no owner, so there is none.
+// There is no per-owner listing of threads without an owner.
 void Unlist(Transaction& transaction, const std::string& thread_id, const ThreadRow& row) {
   transaction.Delete(keys::Listing(row.updated_micros, thread_id));
   if (!row.owner.empty()) {
@@ -70,7 +70,7 @@ void TouchThread(Transaction& transaction, const std::string& thread_id, ThreadR
   const int64_t listed_micros = row.updated_micros;
   micros = std::max(micros, row.updated_micros);
   if (micros != row.updated_micros) {
-    // A new thread has not been listed before.
+    // A new thread is not in a listing yet.
     if (row.updated_micros != 0) Unlist(transaction, thread_id, row);
     row.updated_micros = micros;
     transaction.PutUnread(keys::Listing(micros, thread_id), {});
@@ -83,7 +83,8 @@ void TouchThread(Transaction& transaction, const std::string& thread_id, ThreadR
 }
 
 void DeleteThread(Transaction& transaction, const std::string& thread_id, const ThreadRow& row) {
-  // At once: nobody is led to a thread that is gone. A row that cannot be read names no calls.
+  // Remove the lookup rows now: they must not lead to a deleted thread. A row that cannot be read
+  // names no calls.
   if (auto pause = transaction.GetRow<PauseRow>(keys::Pause(row.key())); pause.ok() && *pause) {
     for (const std::string& call_id : WaitingCallIds((*pause)->calls)) {
       transaction.Delete(keys::WaitingCall(call_id, row.owner, thread_id));
@@ -126,7 +127,7 @@ Result<bool> SweepCutLog(const Database& database, Transaction& transaction, siz
                       FirstThreadOf(database, keys::Table::kLogCut));
   if (!thread) return false;
   const std::string marker = keys::LogCut(*thread);
-  // As the changes that are not committed yet leave it.
+  // Includes changes that are not committed yet.
   AG_ASSIGN_OR_RETURN(std::optional<LogCutRow> cut, transaction.GetRow<LogCutRow>(marker));
   if (!cut) return true;
   size_t rows = 0;
@@ -181,7 +182,7 @@ Status ThreadEditor::AppendLog(const std::vector<LogEntry>& entries, int64_t mic
   return Status::Ok();
 }
 
-// `index`: of the first entry in the row that says that a run began.
+// `index` is the log index of the row's first entry that starts a run.
 Status ThreadEditor::MarkRun(uint64_t index) {
   std::vector<uint64_t>& marks = counters_->log_marks;
   if (!marks.empty() && ++counters_->runs_since_mark < kRunsPerMark) return Status::Ok();
@@ -190,8 +191,8 @@ Status ThreadEditor::MarkRun(uint64_t index) {
   if (marks.size() <= 1 + kRunsKept / kRunsPerMark) return Status::Ok();
   const uint64_t oldest = marks.front();
   marks.erase(marks.begin());
-  // What an earlier cut has left is added to this one. The first also takes what an owner of
-  // before, which set no marks, has written.
+  // Extends an earlier cut that has not been swept. The first cut also covers entries of older
+  // builds, which set no marks.
   const std::string key = keys::LogCut(thread_);
   AG_ASSIGN_OR_RETURN(std::optional<LogCutRow> cut, transaction_.GetRow<LogCutRow>(key));
   if (!cut) cut = LogCutRow{counters_->log_is_cut ? oldest : 0, 0};
@@ -208,7 +209,7 @@ Result<std::optional<uint64_t>> ThreadEditor::StoreMessage(const StoredMessage& 
   AG_RETURN_IF_ERROR(LoadCounters());
   const std::string id_key = keys::MessageId(thread_, message.id);
   std::optional<uint64_t> known;
-  // A thread that had no messages has no row that would have to be read.
+  // A thread that had no messages has no such row, so the read can be skipped.
   if (had_messages_ || transaction_.Stages(id_key)) {
     AG_ASSIGN_OR_RETURN(known, transaction_.GetRow<uint64_t>(id_key));
   }

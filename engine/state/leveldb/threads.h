@@ -1,4 +1,4 @@
-// The rows of conversation threads as the write thread changes them, staged in a Transaction.
+// Changes of conversation threads, staged in a Transaction by the write thread.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace agent_graph::state {
 
-// The record of a thread whoever owns it; nullopt when there is none.
+// Returns a thread's record, whoever owns it; nullopt if there is none.
 Result<std::optional<ThreadRow>> FindThread(const Transaction& transaction,
                                             const std::string& thread_id);
 
@@ -25,61 +25,61 @@ struct NewThread {
 };
 Result<ThreadRow> CreateThread(Transaction& transaction, const NewThread& thread);
 
-// Writes the record; the listings keep the thread where it is.
+// Writes the record; the thread keeps its position in the listings.
 void SaveThread(Transaction& transaction, const std::string& thread_id, const ThreadRow& row);
 
-// Writes the record and moves the thread to the head of the listings.
+// Writes the record and moves the thread to the front of the listings.
 void TouchThread(Transaction& transaction, const std::string& thread_id, ThreadRow& row,
                  int64_t micros);
 
-// Forgets the record; everything below its number is left for SweepDeletedThread.
+// Deletes the record; SweepDeletedThread deletes the rows below its number later.
 void DeleteThread(Transaction& transaction, const std::string& thread_id, const ThreadRow& row);
 
-// How far the rows of a deleted thread have been swept: what is deleted already would otherwise be
-// passed over again by each portion.
+// How far the rows of a deleted thread have been swept, so that the next portion does not scan
+// deleted rows again.
 struct SweepPosition {
   keys::ThreadKey thread;
   size_t table = 0;
   std::string from;  // empty: the first row of the table
 };
 
-// Deletes up to `rows_max` rows of one deleted thread. False when no deleted thread is left. When
-// it fails `position` must be forgotten.
+// Deletes up to `rows_max` rows of one deleted thread. Returns false if no deleted thread is left.
+// After an error `position` must be reset.
 Result<bool> SweepDeletedThread(const Database& database, Transaction& transaction, size_t rows_max,
                                 SweepPosition& position);
 
-// Deletes up to `rows_max` log rows that were cut off. False when there is nothing left to cut.
+// Deletes up to `rows_max` log rows that were cut off. Returns false if none are left.
 Result<bool> SweepCutLog(const Database& database, Transaction& transaction, size_t rows_max);
 
-// Changes the log, messages, window and snapshot of one thread. Save stages what has changed.
+// Changes the log, messages, window and snapshot of one thread. Save stages the changes.
 class ThreadEditor {
  public:
   ThreadEditor(Transaction& transaction, keys::ThreadKey thread);
 
   // Entries without a time get `micros`.
   Status AppendLog(const std::vector<LogEntry>& entries, int64_t micros);
-  // It left entries for SweepCutLog.
+  // True if entries were left for SweepCutLog.
   bool has_cut_log() const { return has_cut_log_; }
   enum class Existing { kKeep, kReplace };
-  // Appends to history and window. A message whose id exists stays where it is and is left alone,
-  // or gets the new content and a place in the window.
+  // Appends to history and window. A message whose id exists keeps its position; it is left
+  // unchanged (kKeep), or gets the new content and is put in the window (kReplace).
   Status AddMessages(const std::vector<StoredMessage>& messages, Existing existing);
-  // To history only. One whose id exists is left alone.
+  // Adds to the history only. A message whose id exists is left unchanged.
   Status AddToHistory(const StoredMessage& message);
-  // The place that the next new message gets.
+  // The sequence number of the next new message.
   Result<uint64_t> NextSequence();
-  // Its place; nullopt for a message that is not in the window.
+  // Returns the message's sequence number; nullopt if it is not in the window.
   Result<std::optional<uint64_t>> SequenceInWindow(const std::string& message_id);
-  // Leaves out the calls of which a message is not in the window.
+  // Removes calls that have a message outside of the window.
   Status KeepCallsInWindow(std::vector<OpenCall>& calls);
-  // False when there is no such message.
+  // Returns false if there is no such message.
   Result<bool> DeleteMessage(const std::string& message_id);
   void ClearWindow() {
     window_.emplace();
     window_changed_ = true;
   }
   Status TrimWindowTo(uint64_t items_max);
-  // Takes messages out of the window only.
+  // Removes messages from the window only.
   Status Forget(const ForgottenMessages& forgotten);
 
   Result<Snapshot> ReadSnapshot() const;
@@ -91,7 +91,7 @@ class ThreadEditor {
   Status LoadCounters();
   Status LoadWindow();
   Status MarkRun(uint64_t index);
-  // Its place; nullopt when it was there already and stays as it was.
+  // Returns the sequence number; nullopt if the message already existed and was left unchanged.
   Result<std::optional<uint64_t>> StoreMessage(const StoredMessage& message, Existing existing);
   void PutInWindow(uint64_t sequence, bool from_user);
 
@@ -100,7 +100,7 @@ class ThreadEditor {
   std::optional<CountersRow> counters_;
   std::optional<WindowRow> window_;
   bool window_changed_ = false;
-  bool had_messages_ = false;  // before this editor
+  bool had_messages_ = false;  // before this editor's changes
   bool has_cut_log_ = false;
 };
 

@@ -9,7 +9,8 @@
 namespace agent_graph::state {
 namespace {
 
-// Two generations of this size are kept; between two commits there may be more.
+// Size of one generation of the row cache. Two generations are kept; between two commits there may
+// be more.
 constexpr size_t kRowsKept = 8192;
 constexpr size_t kRowBytesKept = 4 * 1024 * 1024;
 
@@ -55,7 +56,7 @@ void Transaction::Accept(bool sync) {
       if (low_on_space) NoteDeleted(key);
     }
   }
-  // Nodes move over; a newer change of the same row replaces the older one.
+  // Moves the nodes; a newer change of the same row replaces the older one.
   for (auto it = staged_.begin(); it != staged_.end();) {
     auto node = staged_.extract(it++);
     accepted_bytes_ += node.key().size() + (node.mapped() ? node.mapped()->size() : 0);

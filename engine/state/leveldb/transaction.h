@@ -1,4 +1,4 @@
-// The write thread's batch: what the operations of one group commit have changed so far.
+// The write thread's batch: the changes of one group commit so far.
 #pragma once
 
 #include <map>
@@ -16,30 +16,30 @@
 
 namespace agent_graph::state {
 
-// A thread's record was written, or deleted: what follows from it is kept elsewhere, too.
+// A thread's record was written or deleted; used to update caches after the commit.
 struct ThreadChange {
   std::string thread_id;
   std::string owner;
-  int64_t listed_micros = 0;  // where the listings had it before; 0: nowhere
+  int64_t listed_micros = 0;  // previous position in the listings; 0: none
   std::optional<ThreadRecord> record;
 };
 
-// Single-threaded. Changes of an operation are staged; Accept keeps them, Reject forgets them, so
-// that an operation that fails halfway leaves nothing. Commit writes all accepted ones at once.
+// For one thread only. An operation stages its changes; Accept keeps them and Reject drops them, so
+// that a failed operation leaves nothing behind. Commit writes all accepted changes at once.
 class Transaction {
  public:
   explicit Transaction(Database& database);
   ~Transaction();
 
-  // The row as this batch will leave it. Rows that were written lately are not read from the
-  // database: nobody else writes there.
+  // Returns the row with this batch's changes. Recently written rows come from a cache, because no
+  // other thread writes them.
   Result<std::optional<std::string>> Get(const std::string& key) const;
   void Put(const std::string& key, std::string value);
   void Delete(const std::string& key);
-  // For rows that the write thread never reads (bodies of messages, log entries, listings, kept
-  // answers); written before what else the operation does.
+  // For rows that the write thread never reads (message bodies, log entries, listings, kept
+  // replies). They are written before the operation's other changes.
   void PutUnread(std::string key, std::string value);
-  // To be known after the commit.
+  // Records a change that others must learn of after the commit.
   void Note(ThreadChange change) { staged_threads_.push_back(std::move(change)); }
   std::vector<ThreadChange> TakeNoted() { return std::exchange(accepted_threads_, {}); }
 
@@ -58,19 +58,19 @@ class Transaction {
     Put(key, pack::ToBytes(row));
   }
 
-  // `sync`: the operation asks for an fsync before its reply.
+  // `sync`: the operation needs an fsync before its reply.
   void Accept(bool sync);
   void Reject();
 
-  // The operation in progress has put or deleted this row.
+  // True if the current operation has put or deleted this row.
   bool Stages(const std::string& key) const { return staged_.contains(key); }
   bool has_staged() const { return !(staged_.empty() && staged_unread_.empty()); }
   bool empty() const { return committed_changes_ == 0; }
   size_t bytes() const;
-  // Ranges of keys in which rows were deleted while the disk was full, one for each table of rows;
-  // each has its first and last key.
+  // Returns the key ranges in which rows were deleted while the disk was full: first and last key,
+  // one range per table.
   std::vector<std::pair<std::string, std::string>> TakeDeletedRanges();
-  // Nothing is kept whatever the outcome.
+  // Writes the accepted changes. The batch is empty afterwards, also on failure.
   Status Commit();
 
  private:
@@ -85,9 +85,9 @@ class Transaction {
   std::vector<std::pair<std::string, std::string>> staged_unread_;
   std::vector<ThreadChange> staged_threads_;
   std::vector<ThreadChange> accepted_threads_;
-  Changes accepted_;  // by this batch and by the latest before it
+  Changes accepted_;  // changed by this batch and by those before it
   size_t accepted_bytes_ = 0;
-  Changes older_;  // committed, and not changed since
+  Changes older_;  // rows of the older cache generation
   std::unique_ptr<Batch> batch_;
   std::map<char, std::pair<std::string, std::string>> deleted_ranges_;  // by first byte
   size_t committed_changes_ = 0;

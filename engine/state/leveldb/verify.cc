@@ -1,4 +1,4 @@
-// A look whether a database is whole.
+// Checks a database for faults.
 #include "base/hex.h"
 #include "state/leveldb/faults.h"
 #include "state/leveldb/maintenance.h"

@@ -14,13 +14,13 @@ namespace agent_graph::state {
 namespace {
 
 constexpr size_t kCallsMax = 128;
-// Threads that wait for calls of one id. Of more, which models that number their calls may cause,
-// the id identifies none.
+// Maximum number of threads that wait for one call id. Models that number their calls may cause
+// more; then the id identifies no thread.
 constexpr size_t kThreadsMax = 64;
 
 using Threads = std::set<std::string>;
 
-// nullopt when there are too many.
+// Returns nullopt if there are too many.
 Result<std::optional<Threads>> ThreadsWaitingFor(const DatabaseSnapshot& snapshot,
                                                  const Scope& scope, const std::string& call_id) {
   const std::string prefix = scope.kind == Scope::Kind::kOwner
@@ -51,7 +51,7 @@ Threads InBoth(const Threads& one, const Threads& other) {
 Result<WaitingThread> FindWaitingThread(const DatabaseSnapshot& snapshot,
                                         const WaitingThreadQuery& query) {
   const Status none(StatusCode::kNotFound, "no thread waits for these results alone");
-  // Nobody is the owner of a thread without an owner.
+  // A thread without an owner belongs to no user.
   if (query.scope.kind == Scope::Kind::kOwner && query.scope.user_id.empty()) return none;
   if (query.call_ids.size() > kCallsMax) return none;
   std::optional<Threads> threads;

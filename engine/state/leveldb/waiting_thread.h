@@ -1,4 +1,4 @@
-// The way back from a call that was handed to a client to the thread that waits for its result.
+// Finds the thread that waits for the result of a call that was handed to a client.
 #pragma once
 
 #include "base/status.h"
@@ -7,7 +7,7 @@
 
 namespace agent_graph::state {
 
-// kNotFound unless exactly one thread of the scope waits for all of the calls.
+// Returns kNotFound unless exactly one thread of the scope waits for all of the calls.
 Result<WaitingThread> FindWaitingThread(const DatabaseSnapshot& snapshot,
                                         const WaitingThreadQuery& query);
 

@@ -51,7 +51,7 @@ Status CheckAccess(const std::string& path, int fd, uid_t root_serves) {
                 "state directory " + path + " must be private (mode 0700): " + found);
 }
 
-// An unconnected socket and the address of `path`.
+// Creates an unconnected socket and sets `address` to `path`.
 Result<FileDescriptor> MakeSocket(const std::string& path, sockaddr_un& address) {
   address = {};
   address.sun_family = AF_UNIX;
@@ -162,7 +162,7 @@ void StateDirectory::RemoveSocket(uint64_t epoch) const {
 Result<FileDescriptor> StateDirectory::Connect() const {
   sockaddr_un address;
   AG_ASSIGN_OR_RETURN(FileDescriptor socket, MakeSocket(EntryPath(kSocketName), address));
-  // A Unix socket connects at once or not at all (EAGAIN: the owner's backlog is full).
+  // connect on a Unix socket succeeds at once or fails (EAGAIN: the server's backlog is full).
   if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return SystemError(StatusCode::kUnavailable, "state owner of " + path_);
   }

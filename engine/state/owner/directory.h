@@ -1,11 +1,11 @@
-// The state directory: who may use it, the lock that makes an owner, the socket's names.
+// The state directory: permission check, the lock that selects the state server, socket names.
 //
-//   owner.lock          locked by the state owner (an open file description lock: it goes with the
-//                       process, and a second open of the file does not release it)
-//   owner.<epoch>.sock  the owner's socket; owner.sock is a symlink to the newest
+//   owner.lock          locked by the state server (an open file description lock: released when
+//                       the process ends, but not when it closes another descriptor of the file)
+//   owner.<epoch>.sock  the server's socket; owner.sock is a symlink to the newest
 //   db/                 LevelDB
-//   backups/            copies of db/ made on demand
-//   index/              search indexes that save the time of building them; made from db/
+//   backups/            copies of db/, made on request
+//   index/              search indexes derived from db/, kept to save the time to rebuild them
 #pragma once
 
 #include <sys/types.h>
@@ -22,14 +22,14 @@ class StateDirectory {
  public:
   static constexpr uid_t kNobodyElse = static_cast<uid_t>(-1);
 
-  // kPermissionDenied when group or others may enter the directory, or another user owns it; a
-  // process of root also takes one of `root_serves`.
+  // Opens the directory. Returns kPermissionDenied if group or others have access to it, or if
+  // another user owns it; a root process also accepts the owner `root_serves`.
   static Result<StateDirectory> Open(const std::string& path, uid_t root_serves = kNobodyElse);
-  // The same, created with mode 0700 when it is missing.
+  // Like Open, but creates a missing directory with mode 0700.
   static Result<StateDirectory> Create(const std::string& path, uid_t root_serves = kNobodyElse);
-  // A folder that holds a database and that no owner has ever locked: a backup.
+  // True for a folder with a database that no state server has ever locked: a backup.
   static bool IsBackup(const std::string& path);
-  // Without the check of who may use it: nobody connects to a backup.
+  // Like Open, but without the permission check: clients never connect to a backup.
   static Result<StateDirectory> OpenBackup(const std::string& path);
 
   const std::string& path() const { return path_; }
@@ -37,25 +37,25 @@ class StateDirectory {
   std::string index_path() const { return path_ + "/index"; }
   std::string backup_path() const { return path_ + "/backups"; }
 
-  // Takes owner.lock, without waiting. kBusy: another process is the owner.
+  // Takes owner.lock without waiting. Returns kBusy if another process is the state server.
   Result<FileDescriptor> TryLock() const;
 
-  // Another process, or another open file of ours, has the lock.
+  // True if another process, or another open file of this process, has the lock.
   bool IsOwned() const;
 
-  // A listening socket under the epoch's name, made current. Only under the lock: sockets of
-  // earlier owners are removed.
+  // Creates a listening socket with the epoch's name and points owner.sock to it. Call with the
+  // lock held: it removes the sockets of earlier servers.
   Result<FileDescriptor> Listen(uint64_t epoch) const;
-  // The epoch's socket is there and current: nobody has removed it.
+  // True if the epoch's socket file exists and owner.sock points to it.
   bool HasSocket(uint64_t epoch) const;
   void RemoveSocket(uint64_t epoch) const;
-  // A connection to the current owner, non-blocking; kUnavailable when there is none.
+  // Opens a non-blocking connection to the current state server; kUnavailable if there is none.
   Result<FileDescriptor> Connect() const;
 
  private:
   StateDirectory(std::string path, FileDescriptor fd)
       : path_(std::move(path)), fd_(std::move(fd)) {}
-  // A path to an entry that fits in sun_path however long the directory's own path is.
+  // Returns a path to an entry that fits in sun_path, however long the directory's own path is.
   std::string EntryPath(const std::string& name) const;
   void RemoveStaleSockets() const;
 

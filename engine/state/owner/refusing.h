@@ -1,4 +1,4 @@
-// The owner's answer while its database cannot be used: every operation is unavailable.
+// The state server's replies while its database cannot be opened: kUnavailable to everything.
 #pragma once
 
 #include <cstdint>

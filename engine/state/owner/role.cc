@@ -18,8 +18,9 @@
 namespace agent_graph::state {
 namespace {
 
-// A candidate sees the owner's end by its connection; the lock may follow a moment later, and an
-// owner that is still opening its database has no socket yet.
+// Poll intervals of a waiting candidate. When it is connected, it notices the end of the server by
+// its connection; the lock may be released a moment later. A server that is still opening its
+// database has no socket yet.
 constexpr int kConnectedPollMs = 200;
 constexpr int kUnconnectedPollMs = 5;
 constexpr std::chrono::milliseconds kBusyBackoffMin{20};
@@ -28,7 +29,7 @@ constexpr std::chrono::milliseconds kRetryInterval{5000};
 constexpr std::chrono::milliseconds kYieldPause{500};
 constexpr std::chrono::milliseconds kCheckInterval{1000};
 
-// Asks the owner to hand over, if our generation is newer.
+// Asks the current server to hand over if our generation is newer.
 FileDescriptor AskToYield(const StateDirectory& directory, uint64_t generation) {
   Result<FileDescriptor> owner = directory.Connect();
   if (!owner.ok()) return {};
@@ -104,7 +105,7 @@ void Role::Run() {
       MutexLock lock(mutex_);
       yielded_ = false;
     }
-    // Who asked for the role gets it first; after that we stand by again.
+    // The candidate that asked for the role gets it first; then this one waits as standby again.
     Pause(kYieldPause);
   }
   MutexLock lock(mutex_);
@@ -169,7 +170,7 @@ Result<std::unique_ptr<Database>> Role::OpenDatabase() {
 }
 
 Result<uint64_t> Role::NextEpoch(Database& database) const {
-  // An in-memory database starts from nothing each time; time keeps its epochs rising.
+  // An in-memory database starts empty each time; the clock makes its epochs increase.
   if (options_.type == OwnerOptions::Type::kMemory) return static_cast<uint64_t>(UnixMicros());
   Transaction transaction(database);
   const std::string key = keys::Meta("owner_epoch");
@@ -276,7 +277,7 @@ bool Role::TendDatabase(Database& database, const Status& failure, DatabaseWatch
 void Role::KeepSocket(uint64_t epoch, Session& session) {
   if (directory_.HasSocket(epoch)) return;
   Result<FileDescriptor> listener = directory_.Listen(epoch);
-  if (!listener.ok()) return;  // there may be room, or the folder, the next time
+  if (!listener.ok()) return;  // tried again at the next check, for example after the disk was full
   session.ListenOn(std::move(*listener));
   Log(OwnerOptions::LogLevel::kNotice,
       "the socket of " + directory_.path() + " was removed and is there again");

@@ -1,13 +1,13 @@
-// The life of one owner candidate, from waiting for the lock to giving it back.
+// The life cycle of one candidate for the state server's role.
 //
 //   candidate ─lock─► opening ─► serving ─finish─► ended
 //       ▲                │          │ └─► yield ─┐
 //       │                └─ failed ◄┘            │
 //       └────────────────────────────────────────┘
 //
-// "failed" holds the lock, answers "unavailable" and tries again. A database whose writes fail is
-// still read while it serves, and opened again when the disk takes writes. A candidate that yielded
-// stands by again, so that there is somebody when the newer one ends.
+// "failed" holds the lock, replies "unavailable" and retries. If only writes fail, the server
+// continues to answer reads and reopens the database when the disk accepts writes. A candidate that
+// yielded waits as standby, to take over when the newer one ends.
 #pragma once
 
 #include <cstdint>
@@ -35,18 +35,19 @@ class Role {
   void Run();
   bool WaitForLock();
   void ReignUntilLeaving();
-  // Serves until told to leave, or until a database that has failed may be opened again; a failed
-  // Status says why it could not be opened.
+  // Serves until it must leave, or until a failed database can be reopened. A failed Status is the
+  // reason why the database could not be opened, or why its files are lost.
   Status Reign();
-  // Fails when the files of the database are no longer where they were.
+  // Fails if the files of the database have been moved or removed.
   Status CheckFiles(const Database& database);
   struct DatabaseWatch {
-    bool low_on_space = false;        // logged
-    Deadline next_try = kNoDeadline;  // of opening it again, once writes have failed
+    bool low_on_space = false;        // already logged
+    Deadline next_try = kNoDeadline;  // next attempt to reopen the database after a failed write
   };
-  // `failure`: of the database's writes. True: it should be opened again.
+  // `failure` is the error of the database's writes. Returns true if the database should be
+  // reopened.
   bool TendDatabase(Database& database, const Status& failure, DatabaseWatch& watch) const;
-  // Makes the socket anew that somebody has removed.
+  // Recreates the socket file if it was deleted.
   void KeepSocket(uint64_t epoch, Session& session);
   void ServeFailure();
   Result<std::unique_ptr<Database>> OpenDatabase();
@@ -61,7 +62,7 @@ class Role {
   const OwnerOptions options_;
   const uint64_t generation_;
   const StateDirectory directory_;
-  FileDescriptor wake_;  // ends a candidate's wait
+  FileDescriptor wake_;  // ends the wait of a candidate
   FileDescriptor lock_;
 
   Mutex mutex_;

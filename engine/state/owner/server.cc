@@ -19,7 +19,7 @@ constexpr uint64_t kListenerId = 0;
 constexpr uint64_t kWakeId = 1;
 constexpr int kEventsPerWait = 64;
 constexpr size_t kReceiveBytes = 64 * 1024;
-// Portions read from one connection before the others get their turn.
+// Maximum number of reads from one connection before the other connections are served.
 constexpr int kReceivesPerEvent = 16;
 constexpr size_t kUnsentKeptBytes = 1024 * 1024;
 
@@ -161,7 +161,7 @@ void Server::OnWake() {
   [[maybe_unused]] ssize_t drained = read(wake_.get(), &count, sizeof count);
   MutexLock lock(mutex_);
   if (!next_listener_) return;
-  listener_ = std::move(next_listener_);  // the old one leaves the epoll set by being closed
+  listener_ = std::move(next_listener_);  // closing the old listener removes it from the epoll set
   Watch(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), kListenerId, EPOLLIN);
 }
 
@@ -183,7 +183,7 @@ void Server::AcceptAll() {
 }
 
 void Server::RefuseOne() {
-  // Left in the backlog it would wake us up without end.
+  // A connection that stays in the backlog would wake this thread in a busy loop.
   spare_.Reset();
   FileDescriptor refused(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   refused.Reset();

@@ -1,4 +1,4 @@
-// The owner's socket: accepts clients, cuts their bytes into frames, sends replies.
+// The state server's socket: accepts clients, splits their bytes into frames, sends replies.
 #pragma once
 
 #include <atomic>
@@ -16,14 +16,15 @@
 namespace agent_graph::state {
 
 inline constexpr size_t kConnectionsMax = 1024;
-// Requests of one connection that wait to be executed; beyond this its socket is not read.
+// Limit on queued requests of one connection, in bytes; above it the socket is not read.
 inline constexpr size_t kQueuedBytesMax = 16 * 1024 * 1024;
-// Replies of one connection that it has not read; beyond this its socket is not read, and beyond
-// the second bound it is closed.
+// Limits on unsent replies of one connection, in bytes: above the first its socket is not read,
+// above the second it is closed.
 inline constexpr size_t kUnsentBytesPause = 64 * 1024 * 1024;
 inline constexpr size_t kUnsentBytesMax = 256 * 1024 * 1024;
 
-// Thread-safe. Shared by the socket thread and by operations that will answer on it.
+// One client connection. Thread-safe. Shared by the socket thread and by operations that reply
+// later.
 class Connection {
  public:
   Connection(uint64_t id, FileDescriptor socket, int epoll, int64_t process);
@@ -31,12 +32,12 @@ class Connection {
   uint64_t id() const { return id_; }
   int64_t process() const { return process_; }
 
-  // Sends at once what the socket takes; the socket thread sends the rest. Nothing once closed.
+  // Sends what the socket accepts now; the socket thread sends the rest. Does nothing once closed.
   void Send(std::string frame);
-  // A request of this size waits; it waits no more.
+  // Account for a request of this size when it is queued, and again when it has been executed.
   void Enqueued(size_t bytes);
   void Executed(size_t bytes);
-  // Ends the connection; the socket thread notices.
+  // Shuts the socket down; the socket thread then closes the connection.
   void ShutDown();
 
  private:
@@ -58,15 +59,17 @@ class Connection {
   wire::FrameReader reader_;  // socket thread only
 };
 
-// What the server tells, all on the socket thread; must not block.
+// Callbacks of Server. They run on the socket thread and must not block.
 class ServerEvents {
  public:
   virtual ~ServerEvents() = default;
-  // False: not understood, the connection is closed.
+  // Returns false if the frame is malformed: the connection is then closed.
   virtual bool OnFrame(const std::shared_ptr<Connection>& connection, std::string payload) = 0;
   virtual void OnClosed(const std::shared_ptr<Connection>& connection) = 0;
 };
 
+// Accepts and serves connections on one thread of its own, which owns the epoll set. Start,
+// ListenOn and Stop may be called from any other thread.
 class Server {
  public:
   Server(FileDescriptor listener, ServerEvents& events);
@@ -75,9 +78,9 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   Status Start();
-  // Accepts on this socket instead; those who are connected stay so.
+  // Switches to another listening socket; existing connections stay open.
   void ListenOn(FileDescriptor listener);
-  // Sends `farewell` (may be empty) on every connection, closes all, joins the thread.
+  // Sends `farewell` (may be empty) on every connection, closes all of them and joins the thread.
   void Stop(const std::string& farewell);
 
  private:
@@ -95,12 +98,13 @@ class Server {
   FileDescriptor next_listener_ AG_GUARDED_BY(mutex_);  // until the socket thread takes it
   FileDescriptor epoll_;
   FileDescriptor wake_;
-  FileDescriptor spare_;  // given up to accept, and refuse, when there is no other descriptor left
+  // reserve descriptor, closed to accept and refuse a client when no descriptors are left
+  FileDescriptor spare_;
   ServerEvents& events_;
-  std::unique_ptr<char[]> buffer_;  // bytes just received; socket thread only
+  std::unique_ptr<char[]> buffer_;  // receive buffer; socket thread only
   std::thread thread_;
   std::atomic<bool> stopping_{false};
-  uint64_t next_id_ = 2;  // 0 and 1 are the listener and the wake-up
+  uint64_t next_id_ = 2;  // ids 0 and 1 are the listener and the wake-up
   std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections_;  // socket thread
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kBatchOperationsMax = 512;
 constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;
-// However much there is to write, what is to be swept gets its turn that often.
+// Maximum time between two background sweeps, even if writes never pause.
 constexpr std::chrono::milliseconds kSweepInterval{50};
 constexpr int kReadThreads = 2;
 constexpr int kMemoryThreads = 2;
@@ -49,7 +49,7 @@ Status Session::Start(FileDescriptor listener) {
   }
   AG_RETURN_IF_ERROR(AddThread("state-reclaim", [this] { Reclaim(); }));
   AG_RETURN_IF_ERROR(AddThread("state-index", [this] {
-    // Whatever else is to be done comes first.
+    // Low priority: all other work comes first.
     setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kIndexNiceness);
     memories_.KeepIndexes();
   }));
@@ -256,7 +256,7 @@ bool Session::Commit() {
   heads_.CommitBegins();
   Result<std::vector<StoreReply>> replies = store_.Commit();
   if (replies.ok()) {
-    // First, so that who was answered finds what it stored.
+    // Before the replies are sent, so that a client that received one finds what it stored.
     heads_.CommitEnds(store_.TakeChangedThreads());
     memories_.Changed(store_.TakeChangedMemories());
     for (const Store::Report& report : store_.TakeReports()) {
@@ -303,7 +303,7 @@ void Session::Execute(WriteItem& item) {
 }
 
 void Session::SendReplies(std::vector<StoreReply> replies) {
-  // One send, and one wake-up of the client, for all that a commit has to say to it.
+  // Combine all replies of a commit to one client: one send, and one wake-up of the client.
   std::unordered_map<uint64_t, std::string> frames;
   for (StoreReply& reply : replies) {
     auto connection = connections_.find(reply.to.connection);
@@ -343,7 +343,7 @@ void Session::ExecuteRead(ReadItem& item) {
   } catch (const std::exception& failure) {
     body = Status(StatusCode::kInternal, "the state owner failed").WithDetail(failure.what());
   }
-  // What was interrupted is not answered: the client asks the next owner.
+  // Interrupted reads get no reply: the client repeats them at the next server.
   if (!body.ok() && stopping_) return;
   item.connection->Send(body.ok() ? wire::MakeReply(sequence, Status::Ok(), *body)
                                   : wire::MakeReply(sequence, body.status(), {}));

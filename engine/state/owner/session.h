@@ -1,10 +1,11 @@
-// One reign of the state owner: a database, an epoch, a socket, and the threads between them.
+// One serving period of the state server: a database, an epoch, a socket and the threads between
+// them.
 //
-// The socket thread only sorts requests: mutating ones to the write thread, which executes all that
-// have gathered and commits them as one batch (one fsync when any of them needs it); reads to two
-// read threads; searches and deep offsets to a thread of their own, and searches through memories
-// to two others, so that they delay nobody; what reads everything, for an administrator, has one,
-// too.
+// The socket thread only dispatches requests. Mutating requests go to the write thread, which
+// executes all that are queued and commits them as one batch (group commit: one fsync if any of
+// them needs it). Reads go to two read threads. Slow work has threads of its own so that it does
+// not delay other requests: one for searches and large offsets, two for searches through memories,
+// one for maintenance operations that read the whole database.
 #pragma once
 
 #include <atomic>
@@ -28,7 +29,7 @@
 
 namespace agent_graph::state {
 
-// Work for the threads of a session, first in, first out.
+// FIFO work queue between the threads of a session. Thread-safe.
 template <typename Item>
 class WorkQueue {
  public:
@@ -40,7 +41,7 @@ class WorkQueue {
     ready_.NotifyOne();
   }
 
-  // Up to `count` items; empty at the deadline or once stopped.
+  // Returns up to `count` items; empty at the deadline or after Stop.
   std::vector<Item> Take(size_t count, Deadline deadline) {
     MutexLock lock(mutex_);
     while (!stopped_ && items_.empty() && ready_.WaitUntil(mutex_, deadline)) continue;
@@ -72,9 +73,9 @@ class WorkQueue {
   bool stopped_ AG_GUARDED_BY(mutex_) = false;
 };
 
-// Calls arrive on the session's threads and must not block.
+// Callbacks of Session. They run on the session's threads and must not block.
 struct SessionEvents {
-  // The database takes no more writes. The session refuses them from now on and goes on reading.
+  // A write to the database failed. From now on the session refuses writes; reads continue.
   std::function<void(const Status&)> on_failed;
   std::function<void(uint64_t generation)> on_yield;
   std::function<void(size_t clients)> on_clients_changed;
@@ -90,18 +91,18 @@ struct SessionOptions {
   std::string backup_directory;  // see Reader
 };
 
+// Owned by Role, which calls Start, ListenOn and Stop from its thread.
 class Session : private ServerEvents {
  public:
   Session(std::unique_ptr<Database> database, SessionOptions options, SessionEvents events);
   ~Session() override;
 
   Status Start(FileDescriptor listener);
-  // After Start. Accepts clients on this socket instead.
+  // Call after Start. Switches to another listening socket.
   void ListenOn(FileDescriptor listener) { server_->ListenOn(std::move(listener)); }
   Database& database() { return *database_; }
   enum class Farewell { kNone, kGoAway };
-  // Finishes the batch in progress and interrupts long reads; what waits unanswered is sent again
-  // by the clients.
+  // Finishes the current batch and interrupts long reads. Clients resend what was not answered.
   void Stop(Farewell farewell);
 
  private:
@@ -110,14 +111,14 @@ class Session : private ServerEvents {
     Kind kind = Kind::kRequest;
     std::shared_ptr<Connection> connection;
     std::string client;
-    std::string payload;  // kRequest
-    wire::Hello hello;    // kConnect
+    std::string payload;  // for kRequest
+    wire::Hello hello;    // for kConnect
   };
   struct ReadItem {
     std::shared_ptr<Connection> connection;
-    std::string payload;    // a request, or
-    uint64_t sequence = 0;  // the request that is answered
-    ReplyRow load;          // with what this says
+    std::string payload;    // a packed request; if empty, the next two fields apply
+    uint64_t sequence = 0;  // the request to answer
+    ReplyRow load;          // what to read for the reply
   };
 
   bool OnFrame(const std::shared_ptr<Connection>& connection, std::string payload) override;
@@ -127,7 +128,8 @@ class Session : private ServerEvents {
 
   Status AddThread(const std::string& name, std::function<void()> body);
   void Write();
-  // After a Commit that failed. `items`: the latest requests, of which the first `executed` were.
+  // Called after a Commit that failed. `items` are the latest requests, of which the first
+  // `executed` have been executed.
   void RefuseWrites(std::vector<WriteItem> items, size_t executed);
   void Welcome(const WriteItem& item);
   void Reclaim();
@@ -141,14 +143,15 @@ class Session : private ServerEvents {
   const std::unique_ptr<Database> database_;
   const SessionOptions options_;
   const SessionEvents events_;
-  Store store_;  // write thread, after Start
+  Store store_;  // write thread only, after Start
   ListingHeads heads_;
   MemoryIndex memories_;
   Reader reader_;  // thread-safe
-  // Connections by id, for replies; a Begin is answered long after its request. Write thread.
+  // Connections by id, to send replies; a Begin can be answered long after its request. Write
+  // thread only.
   std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections_;
 
-  // Socket thread.
+  // Socket thread only.
   std::unordered_map<uint64_t, std::string> client_of_connection_;
   std::unordered_map<std::string, std::shared_ptr<Connection>> connection_of_client_;
 
@@ -158,7 +161,7 @@ class Session : private ServerEvents {
   WorkQueue<ReadItem> searches_;
   WorkQueue<ReadItem> memory_searches_;
   WorkQueue<ReadItem> maintenance_;
-  WorkQueue<std::pair<std::string, std::string>> deleted_ranges_;  // to be compacted
+  WorkQueue<std::pair<std::string, std::string>> deleted_ranges_;  // key ranges to compact
   std::unique_ptr<Server> server_;
   std::vector<std::thread> threads_;
 };

@@ -1,6 +1,8 @@
 // Packs and unpacks structs from one list of their fields, so that writing and reading cannot
-// disagree. A struct takes part by a function found by argument-dependent lookup or declared
-// before use:  template <SameAs<Scope> T> auto Fields(T& s) { return std::tie(s.kind, s.user_id); }
+// differ. A struct takes part through a function Fields, found by argument-dependent lookup or
+// declared before its use:
+//
+//   template <SameAs<Scope> T> auto Fields(T& s) { return std::tie(s.kind, s.user_id); }
 #pragma once
 
 #include <concepts>
@@ -22,7 +24,7 @@ void Pack(Packer& packer, const T& value);
 template <typename T>
 void Unpack(Unpacker& unpacker, T& value);
 
-// Longest list in one value; a longer one is taken for garbage.
+// Maximum number of items in one list; longer lists are treated as malformed.
 inline constexpr size_t kItemsMax = 131'072;
 
 template <typename T>
@@ -86,7 +88,7 @@ void Unpack(Unpacker& unpacker, T& value) {
     value.clear();
     size_t count = unpacker.Array();
     if (count > kItemsMax) unpacker.Fail();
-    // Grown as items arrive: an item may take more memory than its bytes do.
+    // Not reserved in advance: an item may need much more memory than its bytes.
     for (size_t i = 0; i < count && unpacker.ok(); ++i) Unpack(unpacker, value.emplace_back());
   } else {
     size_t count = unpacker.Array();
@@ -103,13 +105,13 @@ void Unpack(Unpacker& unpacker, T& value) {
 template <typename T>
 std::string ToBytes(const T& value) {
   std::string bytes;
-  bytes.reserve(sizeof(T));  // about as much as most rows take
+  bytes.reserve(sizeof(T));  // enough for most rows
   Packer packer(bytes);
   Pack(packer, value);
   return bytes;
 }
 
-// False when the bytes are not one whole value.
+// Returns false if the bytes are not exactly one value.
 template <typename T>
 [[nodiscard]] bool FromBytes(std::string_view bytes, T& value) {
   Unpacker unpacker(bytes);

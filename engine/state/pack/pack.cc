@@ -199,7 +199,7 @@ size_t Unpacker::Array() {
 }
 
 void Unpacker::Skip() {
-  // `pending` items are still to be passed over; arrays add theirs instead of recursing.
+  // `pending` is the number of items left to skip; arrays add their items, which avoids recursion.
   for (size_t pending = 1; pending > 0 && ok_; --pending) {
     const uint8_t marker =
         remaining() > 0 ? static_cast<uint8_t>(bytes_[position_]) : uint8_t{kNil};

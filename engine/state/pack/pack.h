@@ -1,9 +1,8 @@
-// MessagePack, the part of it that rows and frames use: nil, bool, integers,
-// floats, text, arrays.
+// The subset of MessagePack that rows and frames use: nil, bool, integers, floats, text, arrays.
 //
-// Values of our own structs are arrays of their fields in order. A reader takes missing trailing
-// fields as their defaults and skips surplus ones, so that two generations of the program can talk
-// to each other and read each other's rows.
+// Our structs are packed as arrays of their fields in order. A reader sets missing trailing fields
+// to their defaults and skips extra ones, so that two versions of the program can exchange frames
+// and read each other's rows.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@
 
 namespace agent_graph::state::pack {
 
-// Appends to a string it does not own.
+// Appends packed values to a string that the caller owns. Not thread-safe.
 class Packer {
  public:
   explicit Packer(std::string& out) : out_(out) {}
@@ -21,7 +20,7 @@ class Packer {
   void Nil() { out_.push_back(static_cast<char>(0xc0)); }
   void Bool(bool value) { out_.push_back(static_cast<char>(value ? 0xc3 : 0xc2)); }
   void Unsigned(uint64_t value);
-  // Always nine bytes, so that the value can be patched in later.
+  // Always nine bytes, so that PatchFixedUnsigned can replace the value later.
   void FixedUnsigned(uint64_t value);
   void Signed(int64_t value);
   void Float(double value);
@@ -34,11 +33,12 @@ class Packer {
   std::string& out_;
 };
 
-// Overwrites the value of a FixedUnsigned that starts at `position`.
+// Overwrites a value written by FixedUnsigned at `position`.
 void PatchFixedUnsigned(std::string& bytes, size_t position, uint64_t value);
 
-// Reads from bytes it does not own. The first malformed item makes the reader fail for good: every
-// further call returns a zero value and ok() is false, so callers check once, at the end.
+// Reads packed values from bytes that the caller owns. The first malformed item makes the reader
+// fail permanently: every further call returns a zero value and ok() is false. Callers therefore
+// check once, at the end. Not thread-safe.
 class Unpacker {
  public:
   explicit Unpacker(std::string_view bytes) : bytes_(bytes) {}
@@ -48,14 +48,14 @@ class Unpacker {
   size_t remaining() const { return bytes_.size() - position_; }
   void Fail() { ok_ = false; }
 
-  // True, and consumed, when the next item is nil.
+  // True if the next item is nil, which is then consumed.
   bool TakeNil();
   bool Bool();
   uint64_t Unsigned();
   int64_t Signed();
   double Float();
   std::string_view Text();
-  // Number of items that follow; never more than there are bytes left.
+  // Returns the number of items that follow; never more than the bytes that are left.
   size_t Array();
   void Skip();
 

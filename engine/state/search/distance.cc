@@ -5,7 +5,7 @@
 namespace agent_graph::state {
 namespace {
 
-// Sums that do not wait for each other: two registers of AVX, or four of SSE.
+// Independent partial sums, to allow SIMD: two AVX registers or four SSE registers.
 constexpr size_t kLanes = 16;
 
 struct Product {

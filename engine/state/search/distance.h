@@ -1,5 +1,5 @@
-// How near two vectors are; `count` floats each. The loops are written so that compilers make
-// SIMD code of them, on x86 in a version for AVX2 that is taken where the processor has it.
+// Distances between two vectors of `count` floats. The loops are written so that compilers
+// vectorise them; on x86 an AVX2 version is selected at run time if the processor supports it.
 #pragma once
 
 #include <cstddef>

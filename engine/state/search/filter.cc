@@ -11,7 +11,7 @@
 namespace agent_graph::state {
 namespace {
 
-// Doubles hold integers exactly up to here.
+// Largest integer up to which doubles represent all integers exactly (2^53).
 constexpr double kExactMax = 9007199254740992.0;
 
 struct RecordField {
@@ -80,7 +80,7 @@ std::vector<uint64_t> FieldHashes(const MemoryRecord& record) {
   for (const RecordField& field : kRecordFields) {
     hashes.push_back(HashOf(field.name, ComparableText(record.*(field.value))));
   }
-  if (record.metadata_json.size() <= 2) return hashes;  // {}
+  if (record.metadata_json.size() <= 2) return hashes;  // "{}": no metadata
   Result<json> metadata = ParseJson(record.metadata_json, kOwnJsonLimits);
   if (!metadata.ok() || !metadata->is_object()) return hashes;
   for (const auto& [key, value] : metadata->items()) {

@@ -1,4 +1,5 @@
-// Which memories a filter means: exactly, by their records, and roughly, by hashes kept in memory.
+// Decides which memories match a filter: exactly, from their records, or approximately, from field
+// hashes kept in memory.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,9 @@
 
 namespace agent_graph::state {
 
-// Values are compared as texts: 1 and 1.0 are the same, "1" is another. Empty for what is no
-// string, boolean or number: nothing equals that.
+// Converts a JSON value to text, so that values can be compared as texts: 1 and 1.0 are equal, "1"
+// is different. Returns an empty text, which equals nothing, for other types than string, boolean
+// and number.
 std::string ComparableText(const json& value);
 
 class FilterMatcher {
@@ -21,15 +23,16 @@ class FilterMatcher {
 
   bool Matches(const MemoryRecord& record) const;
 
-  // A record that matches has all of these among its FieldHashes.
+  // A matching record has all of these hashes in its FieldHashes.
   const std::vector<uint64_t>& hashes() const { return hashes_; }
 
  private:
-  std::vector<std::pair<std::string, std::string>> equals_;  // field, comparable text
+  std::vector<std::pair<std::string, std::string>> equals_;  // field and comparable text
   std::vector<uint64_t> hashes_;
 };
 
-// A hash of each field that a filter can ask for and its value. Good in this process only.
+// Returns one hash per field that a filter can name, over its name and value. The hashes are valid
+// in this process only.
 std::vector<uint64_t> FieldHashes(const MemoryRecord& record);
 
 }  // namespace agent_graph::state

@@ -14,12 +14,12 @@
 namespace agent_graph::state {
 namespace {
 
-// What an entry takes besides its partition.
+// Estimated bytes of an entry without its partition.
 constexpr size_t kEntryBytes = 1024;
 
-// Vectors that get into an index between two looks at what else is to do.
+// Vectors added to an approximate index before other entries are checked.
 constexpr size_t kWorkPortion = 32;
-// Changes after which a file is written again: so many, and this part of the whole.
+// An index file is rewritten after this many changes, and this fraction (1/10) of all vectors.
 constexpr size_t kUnsavedMin = 2'000;
 constexpr size_t kUnsavedShare = 10;
 
@@ -27,7 +27,7 @@ size_t DimensionsOf(const Embedding& embedding) {
   return embedding.values.size() / sizeof(float);
 }
 
-// Vectors of the same space and length are compared with each other, no others.
+// Only vectors of the same space and length can be compared.
 bool Serves(const Partition& partition, const Embedding& wanted) {
   return wanted.values.empty() ||
          (wanted.space == partition.space() && DimensionsOf(wanted) == partition.dimensions());
@@ -38,7 +38,7 @@ std::string Prefix(keys::Table table, const Scope& scope) {
                                            : keys::TablePrefix(table);
 }
 
-// Calls `row` for each row of the scope in one of the tables kMemory and kMemoryVector.
+// Calls `use` for each row of the scope in the table kMemory or kMemoryVector.
 template <typename Row, typename Use>
 Status ForEachRow(const DatabaseSnapshot& snapshot, keys::Table table, const Scope& scope,
                   const Use& use) {
@@ -80,7 +80,8 @@ std::shared_ptr<MemoryIndex::Entry> MemoryIndex::Find(const Scope& scope) {
   MutexLock lock(mutex_);
   std::shared_ptr<Entry>& entry =
       scope.kind == Scope::Kind::kOwner ? by_owner_[scope.user_id] : all_;
-  // From here on changes are noted: what the snapshot of Build does not hold is among them.
+  // From here on changes are recorded, so those that Build's snapshot does not contain are not
+  // lost.
   if (entry == nullptr) {
     entry = std::make_shared<Entry>();
     entry->name = scope.kind == Scope::Kind::kOwner ? "owner " + scope.user_id : "all";
@@ -114,7 +115,7 @@ Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const Embedding& w
   Status status = build ? Build(entry, scope, wanted) : TakeChanges(*entry.partition, changes);
   size_t bytes = status.ok() ? entry.partition->bytes() + kEntryBytes : 0;
   if (bytes > bytes_max_ && entry.partition->nearest() != nullptr) {
-    // It only makes searches faster.
+    // Optional: it only makes searches faster.
     entry.partition->DropNearest();
     bytes = entry.partition->bytes() + kEntryBytes;
   }
@@ -245,7 +246,7 @@ std::shared_ptr<MemoryIndex::Entry> MemoryIndex::NextToIndex() {
     for (const auto& [owner, entry] : by_owner_) {
       if (entry->wants_work) next = entry;
     }
-    // Taken off here, so that a wish that comes while it is worked on is not lost.
+    // Cleared here, so that a request for work that arrives during the work is not lost.
     if (next != nullptr) next->wants_work = false;
     if (next != nullptr) return next;
     work_to_do_.Wait(mutex_);
@@ -287,7 +288,8 @@ bool MemoryIndex::IndexSome(Entry& entry) {
     if (WantsNearest(*partition)) return true;
     live = partition->live();
   }
-  // Without the lock: nobody else changes the index, and a search after a change is not to wait.
+  // Without the lock: only this thread changes the index, and a search that follows a change must
+  // not wait for the file.
   SaveIfDue(entry, partition->space(), live, *nearest);
   return false;
 }
@@ -314,7 +316,7 @@ std::shared_ptr<NearestIndex> MemoryIndex::MakeNearest(Entry& entry, Partition& 
     try {
       nearest = std::make_shared<NearestIndex>(partition.dimensions(), 2 * vectors);
     } catch (const std::exception&) {
-      return nullptr;  // no memory: vectors go on being compared one by one
+      return nullptr;  // out of memory: exact search continues
     }
   }
   WriterLock lock(entry.mutex);
@@ -327,13 +329,14 @@ void MemoryIndex::SaveIfDue(Entry& entry, const std::string& space, size_t live,
   if (directory_.empty() || entry.unsaved < std::max(kUnsavedMin, live / kUnsavedShare)) return;
   entry.unsaved = 0;
   mkdir(directory_.c_str(), 0700);
-  // Without the file the index is built again, that is all.
+  // Ignored: without the file the index is only built again.
   [[maybe_unused]] const Status saved =
       nearest.Save(FileOf(entry.name), entry.name + " " + space, &stopping_);
 }
 
 std::string MemoryIndex::FileOf(const std::string& name) const {
-  // Names are told apart by what the file says of itself; two that meet here replace each other.
+  // The hash may collide: the name stored in the file is compared on loading, and colliding files
+  // overwrite each other.
   uint64_t hash = 0xcbf29ce484222325u;
   for (char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
   char text[17];
@@ -351,13 +354,13 @@ Result<std::vector<Candidate>> MemoryIndex::SearchPartition(Entry& entry,
   }
   WriterLock lock(entry.mutex);
   AG_RETURN_IF_ERROR(Refresh(entry, search.scope, search.embedding));
-  // Under the same lock: an unending stream of changes must not keep a search from its turn.
+  // Under the same lock: a constant stream of changes must not starve searches.
   return entry.partition->Search(search, filter, limit);
 }
 
 Result<MemoryHits> MemoryIndex::Search(const SearchMemories& search) {
   const uint64_t limit = std::min(search.limit, kPageItemsMax);
-  // Nobody is the owner of an ownerless memory.
+  // A memory without an owner belongs to no user.
   const bool nobody = search.scope.kind == Scope::Kind::kOwner && search.scope.user_id.empty();
   if (nobody || limit == 0) return MemoryHits();
   const std::shared_ptr<Entry> entry = Find(search.scope);

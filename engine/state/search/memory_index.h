@@ -1,8 +1,9 @@
-// Search through memories, in the owner's process.
+// Search through memories, in the state server's process.
 //
-// A scope that is searched gets a partition in memory, built from its rows the first time and kept
-// while there is room; changes are noted by the write thread and taken over before the next search.
-// The database stays the only truth: a partition may be dropped at any time.
+// Each searched scope gets a partition in memory. It is built from the scope's rows on the first
+// search and kept until it is evicted for lack of room. The write thread records changes, which are
+// applied before the next search. The database remains the source of truth: a partition can be
+// dropped at any time.
 #pragma once
 
 #include <atomic>
@@ -22,15 +23,15 @@
 
 namespace agent_graph::state {
 
-// Thread-safe.
+// Thread-safe. Search and KeepIndexes block; Changed does not.
 class MemoryIndex {
  public:
-  // Changes noted for one partition; with more it is built anew.
+  // Maximum number of changes recorded for one partition; above it the partition is rebuilt.
   static constexpr size_t kChangesMax = 65'536;
 
-  // `bytes_max` bounds all partitions together; a single one that needs more is not searched.
-  // Approximate indexes of large partitions are kept in `directory`; empty: in memory only.
-  // `nearest_min`: see Partition.
+  // `bytes_max` limits all partitions together; a scope whose partition needs more is not
+  // searchable. Approximate indexes of large partitions are saved in `directory` (empty: kept in
+  // memory only). `nearest_min`: see Partition.
   MemoryIndex(const Database& database, std::string directory, size_t bytes_max,
               size_t nearest_min = Partition::kNearestMin)
       : database_(database),
@@ -38,13 +39,13 @@ class MemoryIndex {
         bytes_max_(bytes_max),
         nearest_min_(nearest_min) {}
 
-  // These were committed. Short; never waits for a search.
+  // Reports committed changes. Returns quickly and never waits for a search.
   void Changed(const std::vector<keys::MemoryKey>& memories);
 
   Result<MemoryHits> Search(const SearchMemories& search);
 
-  // The work of a thread of its own, until Stop, which also ends the building of partitions: gets
-  // the vectors of large partitions into their approximate indexes, and those into files.
+  // Runs on a dedicated thread until Stop: adds the vectors of large partitions to their
+  // approximate indexes and saves these to files. Stop also interrupts the building of partitions.
   void KeepIndexes();
   void Stop();
 
@@ -55,10 +56,11 @@ class MemoryIndex {
     // Null: to be built.
     std::shared_ptr<Partition> partition AG_GUARDED_BY(mutex);
     size_t unsaved =
-        0;  // changes of the index since its file was written; of the thread that keeps it
-    // Guarded by the index's mutex.
+        // changes of the index since its file was written; used only by the thread of KeepIndexes
+        0;
+    // Guarded by MemoryIndex::mutex_.
     std::vector<keys::MemoryKey> changes;
-    bool stale = false;  // changes were lost
+    bool stale = false;  // some changes were not recorded: rebuild
     uint64_t last_used = 0;
     size_t bytes = 0;
     bool wants_work = false;
@@ -81,15 +83,15 @@ class MemoryIndex {
   // Waits for an entry with work to do; null once stopped.
   std::shared_ptr<Entry> NextToIndex();
   bool WantsNearest(const Partition& partition) const;
-  // A portion of the work. False when none is left.
+  // Does one portion of the work. Returns false when none is left.
   bool IndexSome(Entry& entry);
   std::shared_ptr<NearestIndex> MakeNearest(Entry& entry, Partition& partition);
   void SaveIfDue(Entry& entry, const std::string& space, size_t live, const NearestIndex& nearest);
   std::string FileOf(const std::string& name) const;
   Result<std::vector<Candidate>> SearchPartition(Entry& entry, const SearchMemories& search,
                                                  const FilterMatcher& filter, size_t limit);
-  // The records of the candidates, as far as they exist and match; `full`: one answer holds no
-  // more.
+  // Reads the records of the candidates; skips those that no longer exist or do not match. Sets
+  // `full` when the reply reaches its size limit.
   Result<MemoryHits> ReadHits(const std::vector<Candidate>& candidates, const FilterMatcher& filter,
                               const SearchMemories& search, size_t limit, bool& full) const;
 

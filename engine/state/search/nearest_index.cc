@@ -1,7 +1,7 @@
 #include "state/search/nearest_index.h"
 
-// Its prefetching reads a neighbour behind the last one of a list, beyond what was allocated; the
-// distance is ours anyway.
+// Disables hnswlib's manual SIMD: its prefetch reads one neighbour past the end of a list, beyond
+// the allocation. The distance function is our own in any case.
 #define NO_MANUAL_VECTORIZATION
 #include <fcntl.h>
 #include <hnswlib/hnswlib.h>
@@ -23,7 +23,7 @@
 namespace agent_graph::state {
 namespace {
 
-// Neighbours kept of each vector, and how thoroughly they are looked for when it is added.
+// HNSW parameters M (links per vector) and efConstruction (search effort when a vector is added).
 constexpr size_t kLinks = 16;
 constexpr size_t kBuildEffort = 120;
 constexpr size_t kPieceBytes = 1 << 20;
@@ -33,7 +33,7 @@ float CosineDistance(const void* a, const void* b, const void* dimensions) {
                         *static_cast<const size_t*>(dimensions));
 }
 
-// Of vectors of length 1.
+// Cosine distance for vectors of length 1.
 class CosineSpace : public hnswlib::SpaceInterface<float> {
  public:
   explicit CosineSpace(size_t dimensions) : dimensions_(dimensions) {}
@@ -54,8 +54,8 @@ std::vector<float> Direction(const float* vector, size_t dimensions) {
   return direction;
 }
 
-// What lies beside the file and tells whether it is whole: the file is only looked into when it is,
-// for hnswlib trusts what it reads.
+// Stored beside the index file to verify it. The file is read only if length and checksum match,
+// because hnswlib does not validate what it reads.
 struct Seal {
   std::string space;
   uint64_t dimensions = 0;
@@ -82,7 +82,7 @@ Status Interrupted() {
   return Status(StatusCode::kCancelled, "the search index is given up");
 }
 
-// Length and checksum of a file.
+// Computes the length and checksum of a file.
 Status Measure(const std::string& file, const std::atomic<bool>* stopping, Seal& seal) {
   const FileDescriptor fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return Status(StatusCode::kNotFound, "no such index");
@@ -102,7 +102,7 @@ Status Measure(const std::string& file, const std::atomic<bool>* stopping, Seal&
   return Status::Ok();
 }
 
-// A file that is written in pieces and measured on the way.
+// Writes a file in pieces and computes its length and checksum.
 class IndexFile {
  public:
   IndexFile(const std::string& path, const std::atomic<bool>* stopping)
@@ -126,7 +126,7 @@ class IndexFile {
     Write(&value, sizeof value);
   }
 
-  // All of it is on the disk.
+  // Flushes and syncs the file to disk, and sets the length and checksum of `seal`.
   Status End(Seal& seal) {
     Flush();
     if (status_.ok() && fsync(fd_.get()) != 0) status_ = Unwritable(path_);
@@ -158,8 +158,8 @@ class IndexFile {
   uLong checksum_ = crc32(0, nullptr, 0);
 };
 
-// What hnswlib's saveIndex writes and its loadIndex reads; saveIndex itself neither tells when the
-// disk is full nor can be interrupted.
+// Writes the format of hnswlib's saveIndex, which loadIndex reads. saveIndex itself does not report
+// a full disk and cannot be interrupted.
 void WriteGraph(const hnswlib::HierarchicalNSW<float>& graph, IndexFile& file) {
   file.Write(graph.offsetLevel0_);
   file.Write(graph.max_elements_);
@@ -268,9 +268,9 @@ size_t NearestIndex::bytes() const {
 }
 
 size_t NearestIndex::BytesOf(size_t dimensions, size_t vectors) {
-  // A vector with its label and its neighbours, of which the lowest layer has twice as many.
+  // Bytes of a vector with its label and links; the lowest layer has twice as many links.
   constexpr size_t kLinkBytes = (2 * kLinks + 1) * sizeof(hnswlib::tableint);
-  constexpr size_t kLabelBytes = 48;  // of the map from labels
+  constexpr size_t kLabelBytes = 48;  // entry of the label map
   const size_t element = kLinkBytes + dimensions * sizeof(float) + sizeof(hnswlib::labeltype);
   return vectors * (element + kLabelBytes + kLinks);
 }
@@ -288,8 +288,8 @@ Status NearestIndex::Save(const std::string& file, const std::string& space,
     unlink(draft.c_str());
     return written;
   }
-  // The old seal goes first: a file and a seal that do not belong together are never both there
-  // with a matching checksum, and without a seal there is no index.
+  // The old seal is removed first, so that a seal never stands beside a file it does not describe.
+  // An index without a seal counts as missing.
   unlink(SealOf(file).c_str());
   if (rename(draft.c_str(), file.c_str()) != 0) return Unwritable(file);
   const std::string bytes = pack::ToBytes(seal);
@@ -321,7 +321,7 @@ Result<std::shared_ptr<NearestIndex>> NearestIndex::Load(const std::string& file
     const WriterLock lock(implementation->mutex);
     implementation->graph =
         std::make_unique<hnswlib::HierarchicalNSW<float>>(&implementation->space, file);
-    // Loading counts these on top of whatever was there before.
+    // loadIndex adds to this counter instead of setting it.
     auto& graph = *implementation->graph;
     graph.num_deleted_ = 0;
     for (size_t i = 0; i < graph.cur_element_count; ++i) {

@@ -1,5 +1,5 @@
-// Vectors in an order that finds the nearest ones without looking at all: hnswlib's graph, by
-// direction (cosine). Approximate; whoever needs certainty compares all vectors.
+// Approximate nearest-neighbour index by cosine, based on hnswlib's graph. It finds neighbours
+// without comparing all vectors; callers that need exact results compare all vectors themselves.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ class NearestIndex {
   NearestIndex(const NearestIndex&) = delete;
   NearestIndex& operator=(const NearestIndex&) = delete;
 
-  // A label that is known gets the new vector. About a millisecond.
+  // Adds a vector, or replaces that of an existing label. Takes about a millisecond.
   Status Add(uint64_t label, const float* vector);
   void Remove(uint64_t label);
 
@@ -29,22 +29,22 @@ class NearestIndex {
     uint64_t label = 0;
     float cosine = 0;
   };
-  // Nearest first; a larger `effort` (at least `count`) finds more of the true ones.
+  // Returns neighbours, nearest first. A higher `effort` (at least `count`) gives better recall.
   std::vector<Neighbour> Nearest(const float* vector, size_t count, size_t effort) const;
 
   std::vector<uint64_t> Labels() const;
-  // The label is there with a vector of this direction.
+  // True if the label has a vector with this direction.
   bool Holds(uint64_t label, const float* vector) const;
   size_t bytes() const;
-  // What so many vectors will take.
+  // Estimated bytes of an index with this many vectors.
   static size_t BytesOf(size_t dimensions, size_t vectors);
 
-  // A file that is whole or absent, whenever the process dies. `space` names what is in it.
-  // Searches go on meanwhile. Like Load it ends with kCancelled soon after `stopping`, which may be
-  // null, is set.
+  // Writes the index atomically: after a crash the file is complete or absent. `space` identifies
+  // the contents. Searches continue meanwhile. Like Load, it ends with kCancelled soon after
+  // `stopping` (may be null) is set.
   Status Save(const std::string& file, const std::string& space,
               const std::atomic<bool>* stopping = nullptr) const;
-  // kNotFound when there is none of this space; kDataLoss when it is damaged.
+  // Returns kNotFound if there is no file for this space, kDataLoss if it is damaged.
   static Result<std::shared_ptr<NearestIndex>> Load(const std::string& file,
                                                     const std::string& space, size_t dimensions,
                                                     const std::atomic<bool>* stopping = nullptr);

@@ -10,23 +10,24 @@
 namespace agent_graph::state {
 namespace {
 
-// Reciprocal rank fusion: 1 / (kRankOffset + place) of each order, summed.
+// Reciprocal rank fusion: the sum of 1 / (kRankOffset + rank) over both rankings.
 constexpr double kRankOffset = 60;
-// Places of each order that count.
+// Number of ranks of each ranking that are fused: a minimum, and per wanted hit.
 constexpr size_t kFusedMin = 100;
 constexpr size_t kFusedPerHit = 5;
-// A word score is unbounded; half of what may be shown is reached here.
+// BM25 scores are unbounded; this one is mapped to half of the maximum.
 constexpr float kWordScoreHalf = 4.0f;
 
-// The approximate index is asked for more than is wanted: filters take some away, and its order is
-// only nearly right. It serves while no more than this part of the vectors waits to get into it.
+// The approximate index is asked for more results than wanted, because filters remove some and its
+// order is only approximate. It is used only while at most this fraction of the vectors is not in
+// it yet.
 constexpr size_t kNearestCountMax = 500;
 constexpr size_t kNearestAskedMin = 200;
 constexpr size_t kNearestAskedPerHit = 2;
 constexpr size_t kUnindexedShare = 8;
 
 constexpr size_t kWornSlotsMin = 1024;
-// A node of an unordered_map with two small members.
+// Estimated bytes of an unordered_map node with two small members.
 constexpr size_t kMapEntryBytes = 48;
 
 bool ContainsAll(const uint64_t* hashes, size_t count, const std::vector<uint64_t>& wanted) {
@@ -119,7 +120,7 @@ bool Partition::wants_nearest(size_t bytes_max) const {
 Partition::Work Partition::NextWork(size_t count) const {
   Work work;
   work.removals = removed_;
-  // The latest first: of two with the same number the later one counts.
+  // Latest first: if a number occurs twice, the later vector is valid.
   for (size_t i = unindexed_.size(); i-- > 0 && work.additions.size() < count;) {
     const Slot& slot = slots_[unindexed_[i]];
     if (!slot.live) continue;
@@ -130,7 +131,7 @@ Partition::Work Partition::NextWork(size_t count) const {
 }
 
 void Partition::FinishWork(const Work& work) {
-  // What was added to the lists meanwhile stands behind what the work was made of.
+  // Entries added to the lists during the work are behind those that the work was made from.
   removed_.erase(removed_.begin(), removed_.begin() + static_cast<ptrdiff_t>(work.removals.size()));
   for (const Work::Addition& addition : work.additions) {
     Slot& slot = slots_[addition.slot];
@@ -240,7 +241,7 @@ Partition::Ranked Partition::ScoreWords(const std::string& query,
 }
 
 void Partition::KeepBest(Ranked& ranked, size_t limit) const {
-  // Of two that are equally good the newer one is better.
+  // Ties: newer first.
   auto better = [this](const Scored& a, const Scored& b) {
     return a.score != b.score ? a.score > b.score : slots_[a.slot].number > slots_[b.slot].number;
   };
@@ -264,7 +265,7 @@ bool Partition::ScoreNearest(const SearchMemories& search, const FilterMatcher& 
     if (place == slot_of_.end() || !slots_[place->second].indexed) continue;
     if (Matches(slots_[place->second], filter)) ranked.push_back({place->second, cosine});
   }
-  // The filter has left too few: it decides what is to be compared.
+  // The filter removed too many: compare exactly what matches the filter.
   if (ranked.size() < count) return false;
   const float length = std::sqrt(DotProduct(query.data(), query.data(), query.size()));
   for (uint32_t index : unindexed_) {

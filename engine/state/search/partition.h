@@ -1,4 +1,5 @@
-// The memories of one scope as a search needs them: vectors, words and fields, without contents.
+// The in-memory search data of one scope's memories: vectors, words and field hashes, without the
+// contents.
 #pragma once
 
 #include <cstdint>
@@ -21,29 +22,29 @@ struct Candidate {
   double score = 0;
 };
 
-// Reads may be concurrent with each other, not with changes.
+// Not thread-safe for changes: concurrent reads are allowed, but not during a change.
 class Partition {
  public:
-  // With fewer vectors exact search is the faster one.
+  // Below this number of vectors exact search is faster.
   static constexpr size_t kNearestMin = 20'000;
 
-  // Vectors of another space or another length are passed over. From `nearest_min` on an
-  // approximate index is wanted.
+  // Vectors of another space or length are ignored. With `nearest_min` vectors or more an
+  // approximate index is used.
   Partition(std::string space, size_t dimensions, size_t nearest_min = kNearestMin)
       : space_(std::move(space)), dimensions_(dimensions), nearest_min_(nearest_min) {}
 
-  // A new or changed memory, to be followed by its vector.
+  // Adds a new or changed memory; PutVector follows with its vector.
   void Put(const keys::MemoryKey& key, const MemoryRecord& record);
   void PutVector(const keys::MemoryKey& key, const Embedding& embedding);
   void Remove(uint64_t number);
 
-  // The best `limit`, best first. Fields are compared by hashes: a hit may have to be passed over
-  // once its record is there.
+  // Returns the best `limit` candidates, best first. Fields are compared by hash only, so the
+  // caller must check each record against the filter.
   std::vector<Candidate> Search(const SearchMemories& search, const FilterMatcher& filter,
                                 size_t limit) const;
 
-  // The approximate index is kept beside, by one thread that takes portions of work: what is not in
-  // it yet is compared one by one, and without enough vectors so is everything.
+  // The approximate index is maintained by one thread, in portions of work. Vectors that are not in
+  // it yet are compared exactly; with too few vectors, all are.
   struct Work {
     struct Addition {
       uint32_t slot = 0;
@@ -54,12 +55,12 @@ class Partition {
     std::vector<uint64_t> removals;
     bool empty() const { return additions.empty() && removals.empty(); }
   };
-  // Not where the index would bring all of it beyond `bytes_max`.
+  // False if the index would exceed `bytes_max` in total.
   bool wants_nearest(size_t bytes_max) const;
   Work NextWork(size_t count) const;
   void FinishWork(const Work& work);
   const std::shared_ptr<NearestIndex>& nearest() const { return nearest_; }
-  // An index that may hold some of the vectors already, and those that it does.
+  // SlotsIn returns the slots whose vectors `nearest` already contains; Adopt takes the index over.
   std::vector<uint32_t> SlotsIn(const NearestIndex& nearest) const;
   void Adopt(std::shared_ptr<NearestIndex> nearest, const std::vector<uint32_t>& slots);
   void DropNearest();
@@ -69,12 +70,12 @@ class Partition {
   const std::string& space() const { return space_; }
   size_t live() const { return slot_of_.size(); }
   size_t bytes() const;
-  // Most of it is what changes and removals have left behind.
+  // True if most of the data is left over from changes and removals.
   bool worn() const;
 
  private:
   static constexpr uint32_t kNone = ~0u;
-  // Vectors that are given room together: as many again as there are, within these bounds.
+  // Vectors are allocated in chunks: each chunk doubles the capacity, within these limits.
   static constexpr size_t kChunkVectorsMin = 8;
   static constexpr size_t kChunkVectorsMax = 1024;
 
@@ -85,9 +86,9 @@ class Partition {
     uint32_t hashes_start = 0;
     uint32_t hashes_count = 0;
     bool live = false;
-    bool indexed = false;  // nearest_ holds this very vector
+    bool indexed = false;  // nearest_ contains this vector
   };
-  // The scores of one ranking, by slot, and the slots worth showing.
+  // A slot and its score in one ranking.
   struct Scored {
     uint32_t slot = 0;
     float score = 0;
@@ -100,9 +101,9 @@ class Partition {
   std::vector<uint32_t> Matching(const FilterMatcher& filter) const;
   float Likeness(const std::vector<float>& query, float query_length, Metric metric,
                  const Slot& slot) const;
-  // What fits the filter and has a vector, with its likeness; unordered.
+  // Scores all slots that match the filter and have a vector; unordered.
   Ranked ScoreVectors(const SearchMemories& search, const std::vector<uint32_t>& slots) const;
-  // By the approximate index: at least `count` of the nearest. False when it cannot tell.
+  // Finds at least `count` of the nearest with the approximate index. Returns false if it cannot.
   bool ScoreNearest(const SearchMemories& search, const FilterMatcher& filter, size_t count,
                     Ranked& ranked) const;
   Ranked RankByVector(const SearchMemories& search, const FilterMatcher& filter,
@@ -116,22 +117,22 @@ class Partition {
   const std::string space_;
   const size_t dimensions_;
   const size_t nearest_min_;
-  std::vector<Slot> slots_;  // in order of change
+  std::vector<Slot> slots_;  // in the order of changes
   std::unordered_map<uint64_t, uint32_t> slot_of_;
   std::vector<uint64_t> hashes_;
   std::vector<std::string> owners_;
   std::unordered_map<std::string, uint32_t> owner_index_;
   size_t owner_bytes_ = 0;
-  // Vectors, where they are and how long.
+  // The vectors' memory, their addresses and their lengths (norms).
   std::vector<std::unique_ptr<float[]>> chunks_;
-  size_t chunk_left_ = 0;  // vectors that the last chunk has room for
+  size_t chunk_left_ = 0;  // free places in the last chunk
   size_t chunk_bytes_ = 0;
   std::vector<float*> vectors_;
   std::vector<float> lengths_;
-  TextIndex words_;  // a text's number is its slot
+  TextIndex words_;  // texts are numbered by slot
   std::shared_ptr<NearestIndex> nearest_;
   std::vector<uint32_t> unindexed_;  // slots with a vector that is not in nearest_
-  std::vector<uint64_t> removed_;    // numbers that nearest_ still holds
+  std::vector<uint64_t> removed_;    // numbers to remove from nearest_
 };
 
 }  // namespace agent_graph::state

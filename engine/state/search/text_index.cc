@@ -13,12 +13,12 @@ constexpr float kSaturation = 1.2f;
 constexpr float kLengthWeight = 0.75f;
 
 constexpr size_t kQueryWordsMax = 64;
-// Of one text, about a megabyte's worth; the rest is not searched.
+// Words indexed per text, about a megabyte; the rest cannot be found.
 constexpr uint32_t kTextWordsMax = 200'000;
-// A node of the map with its vector.
+// Estimated bytes of a map node with its vector.
 constexpr size_t kWordBytes = 64;
 
-// Words with their number of occurrences.
+// Returns the hashes of the words and how often each occurs.
 std::unordered_map<uint64_t, uint32_t> CountWords(std::string_view text, uint32_t words_max) {
   std::unordered_map<uint64_t, uint32_t> counts;
   uint32_t words = 0;

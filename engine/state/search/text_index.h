@@ -1,4 +1,4 @@
-// Which texts hold which words, and how well a text answers a query of words (BM25).
+// Full-text index with BM25 scores.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,15 @@
 
 namespace agent_graph::state {
 
-// Texts are numbered from 0 in the order they are added. Not thread-safe for changes.
+// Texts are numbered from 0 in the order in which they are added. Concurrent reads are allowed, but
+// not during a change.
 class TextIndex {
  public:
   void Add(std::string_view text);
-  // It is found no more; its postings stay until the index is built anew.
+  // Removes a text from the results; its postings stay until the index is rebuilt.
   void Remove(uint32_t text);
 
-  // By text, above 0 where a word of the query occurs.
+  // Returns the score of each text; above 0 if it contains a word of the query.
   std::vector<float> Scores(std::string_view query) const;
   size_t bytes() const { return bytes_; }
 

@@ -1,5 +1,6 @@
-// Field lists of the shapes in types.h, for rows and frames. New fields go to the end, and no field
-// changes its type: workers of two builds share an owner while the binary is replaced.
+// Field lists of the structs in types.h, for rows and frames. Append new fields at the end and
+// never change a field's type: workers of two builds share one state server while the binary is
+// replaced.
 #pragma once
 
 #include <tuple>

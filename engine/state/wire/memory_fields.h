@@ -1,4 +1,4 @@
-// Field lists of the shapes in memories.h, for rows and frames. New fields go to the end.
+// Field lists of the structs in memories.h, for rows and frames. Append new fields at the end.
 #pragma once
 
 #include <tuple>

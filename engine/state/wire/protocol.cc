@@ -3,14 +3,14 @@
 namespace agent_graph::state::wire {
 namespace {
 
-// Array marker and type precede the two patched numbers.
+// The array marker and the type precede the two numbers that are patched.
 constexpr size_t kSequencePosition = kFrameHeaderBytes + 2;
 constexpr size_t kFixedUnsignedBytes = 9;
 constexpr size_t kAcknowledgedPosition = kSequencePosition + kFixedUnsignedBytes;
 
 constexpr size_t kFrameBytesUsual = 1024;
 
-// A reader that saw one large frame does not keep its memory.
+// Larger buffers are freed after use.
 constexpr size_t kBufferKeptBytes = 1024 * 1024;
 
 uint32_t ReadLength(std::string_view bytes) {
@@ -112,7 +112,7 @@ bool FrameReader::Next(std::string& payload) {
     return false;
   }
   if (rest.size() - kFrameHeaderBytes < length) {
-    // Room for the whole frame at once, and the consumed part given back.
+    // Frees the consumed part and reserves room for the whole frame.
     buffer_.erase(0, consumed_);
     consumed_ = 0;
     buffer_.reserve(kFrameHeaderBytes + length);

@@ -1,28 +1,29 @@
-// What goes over the owner's Unix socket.
+// Protocol on the state server's Unix socket.
 //
 // A frame is a four-byte little-endian length and one MessagePack array whose first item is the
 // frame type:
 //
-//   client → owner   Hello    client id, process, protocol range, runs it still holds
-//                    Request  sequence number, acknowledged-below, operation, time, body
-//                    Bye      the client leaves for good
-//                    Pong     answers a Ping
-//   candidate → owner Yield   its generation: an owner of an older one hands over
-//   owner → client   Welcome  protocol, owner epoch
-//                    Refused  why there will be no Welcome
-//                    Reply    sequence number, status, body
-//                    Queued   sequence number of a Begin that waits for its busy thread
-//                    GoAway   hand-over: reconnect and send again what was not answered
-//                    CancelRun  thread and run: a run of this client is to end at once
-//                    ThreadDeleted  thread: whatever was remembered of it is no longer true
-//                    Ping     asks a client that holds leases whether its process still runs
+//   client → server     Hello    client id, process, protocol range, runs that it holds
+//                       Request  sequence number, acknowledged-below, operation, time, body
+//                       Bye      the client disconnects for good
+//                       Pong     answers a Ping
+//   candidate → server  Yield    its generation: a server of an older one hands over
+//   server → client     Welcome  protocol, server epoch
+//                       Refused  the reason why no Welcome follows
+//                       Reply    sequence number, status, body
+//                       Queued   sequence number of a Begin that waits for its busy thread
+//                       GoAway   hand-over: reconnect and resend what was not answered
+//                       CancelRun  thread and run: end this run of the client at once
+//                       ThreadDeleted  thread: drop everything cached for it
+//                       Ping     asks a client that holds leases whether its process still runs
 //
-// Every request carries a sequence number of its client. The owner stores, in the same batch as the
-// effect of a mutating operation, what it answered, until a later request says by
-// acknowledged-below that the answer arrived: an operation sent again to the next owner is
-// answered, not applied twice. Acknowledged-below is the oldest operation that may be sent again
-// and whose answer is kept (IsAnswerKept); a Begin that waits for an hour, or a read, holds nothing
-// back. Frames of unknown type are skipped.
+// Every request carries a sequence number of its client. The server stores its reply to a mutating
+// operation in the same batch as the operation's effect. It keeps the reply until
+// acknowledged-below in a later request shows that the client has received it. An operation that is
+// resent to the next server is therefore answered from the stored reply and not applied twice.
+// Acknowledged-below is the oldest operation that may be resent and whose reply is kept
+// (IsAnswerKept); a Begin that waits for an hour, or a read, does not hold it back. Frames of
+// unknown type are skipped.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,7 @@ inline constexpr uint32_t kProtocolMin = 1;
 inline constexpr uint32_t kProtocolMax = 1;
 inline constexpr size_t kFrameBytesMax = 64 * 1024 * 1024;
 inline constexpr size_t kFrameHeaderBytes = 4;
-// Operations a client may have unanswered; the owner treats more as a broken peer.
+// Maximum number of unanswered operations of a client; the server closes the connection above it.
 inline constexpr size_t kOperationsInFlightMax = 32'768;
 
 enum class FrameType : uint8_t {
@@ -61,7 +62,7 @@ enum class FrameType : uint8_t {
 };
 
 enum class Operation : uint8_t {
-  // Mutating, executed in order by the write thread.
+  // Mutating operations, executed in order by the write thread.
   kBegin = 1,
   kAppend = 2,
   kFinish = 3,
@@ -79,7 +80,7 @@ enum class Operation : uint8_t {
   kDeleteMemory = 18,
   kRemoveMemories = 19,
   kPutVectors = 20,
-  // Reading, executed on a snapshot.
+  // Reads, executed on a snapshot.
   kGetThread = 32,
   kListThreads = 33,
   kGetState = 34,
@@ -92,7 +93,7 @@ enum class Operation : uint8_t {
   kGetMemory = 48,
   kListMemories = 49,
   kSearchMemories = 50,
-  // Of an administrator.
+  // Maintenance, for administrators.
   kVerify = 60,
   kBackup = 61,
   kListUnembedded = 62,
@@ -102,7 +103,8 @@ inline bool IsMutating(Operation operation) {
   return operation < Operation::kGetThread;
 }
 
-// A Begin and an Append that are sent again are known by the lease, and a read is done again.
+// True if the server keeps the reply until it is acknowledged. A resent Begin or Append is
+// recognised by the lease; a resent read is executed again.
 inline bool IsAnswerKept(Operation operation) {
   return IsMutating(operation) && operation != Operation::kBegin && operation != Operation::kAppend;
 }
@@ -114,13 +116,13 @@ struct Hello {
   std::string client;
   int64_t process = 0;
   uint64_t process_start = 0;
-  std::vector<std::string> runs;  // held, or asked for by a Begin that is sent again
-  bool answers_pings = false;     // an older client passes them over
+  std::vector<std::string> runs;  // runs held, or requested by a Begin that is resent
+  bool answers_pings = false;     // older clients ignore Ping
 };
 
 struct Welcome {
   uint32_t protocol = 0;
-  uint64_t epoch = 0;  // 0: an owner that cannot serve and refuses everything
+  uint64_t epoch = 0;  // 0: a server that cannot serve and refuses every operation
 };
 
 struct Refused {
@@ -140,7 +142,8 @@ struct RequestHeader {
   uint64_t sequence = 0;
   uint64_t acknowledged_below = 0;
   Operation operation = Operation::kGetThread;
-  int64_t micros = 0;  // the client's time: rows carry it, so that a second application agrees
+  // the client's clock; stored in rows, so that a repeated execution gives the same result
+  int64_t micros = 0;
 };
 
 struct ReplyHeader {
@@ -188,13 +191,13 @@ struct ReadLogBody {
 struct LogBody {
   std::vector<LogEntry> entries;
 };
-// Gives up a run whose Begin nobody waits for any more, leased or still queued.
+// Releases a run, leased or queued, whose caller no longer waits for Begin.
 struct ReleaseBody {
   std::string thread_id;
   std::string run_id;
 };
 
-// Writes a copy of the database under this name; see IsBackupName.
+// Copies the database to a backup of this name; see IsBackupName.
 struct BackupBody {
   std::string name;
 };
@@ -267,12 +270,13 @@ auto Fields(T& s) {
 
 inline constexpr std::string_view kMagic = "agent-graph-state";
 
-// Begins a frame: room for the length, then the array and the type. Finish with EndFrame.
+// Starts a frame: reserves the length, writes the array marker and the type. Complete with
+// EndFrame.
 std::string BeginFrame(FrameType type, size_t items_after_type);
-// Writes the length. False when the frame is larger than kFrameBytesMax.
+// Writes the length. Returns false if the frame exceeds kFrameBytesMax.
 [[nodiscard]] bool EndFrame(std::string& frame);
 
-// A frame that carries nothing but one struct, or nothing at all.
+// Makes a frame with one struct as body, or without a body.
 template <typename Body>
 std::string MakeFrame(FrameType type, const Body& body) {
   std::string frame = BeginFrame(type, 1);
@@ -282,8 +286,8 @@ std::string MakeFrame(FrameType type, const Body& body) {
 }
 std::string MakeFrame(FrameType type);
 
-// A whole request; sequence and acknowledged-below are set later by NumberRequest, because they are
-// only known under the client's lock. Empty when the frame is too large.
+// Makes a complete request except for sequence and acknowledged-below, which are known only under
+// the client's lock; NumberRequest sets them. Returns an empty string if the frame is too large.
 template <typename Body>
 std::string MakeRequest(Operation operation, int64_t micros, const Body& body) {
   std::string frame = BeginFrame(FrameType::kRequest, 5);
@@ -296,16 +300,16 @@ std::string MakeRequest(Operation operation, int64_t micros, const Body& body) {
   return EndFrame(frame) ? frame : std::string();
 }
 void NumberRequest(std::string& frame, uint64_t sequence, uint64_t acknowledged_below);
-// Of a frame that MakeRequest made.
+// Returns the operation of a frame that MakeRequest made.
 Operation OperationOf(std::string_view frame);
 
-// `body` is an already packed value, or empty for none. A reply that would be too large becomes
+// `body` is a packed value; empty: no body. A reply that would exceed kFrameBytesMax becomes
 // kResourceExhausted.
 std::string MakeReply(uint64_t sequence, const Status& status, std::string_view body);
 
-// The type of a frame's payload (length removed), leaving `unpacker` at the next item.
+// Returns the type of a frame's payload (without the length); `unpacker` is left at the next item.
 FrameType ReadFrameType(pack::Unpacker& unpacker);
-// After ReadFrameType; the body follows.
+// Call after ReadFrameType; the body follows.
 RequestHeader ReadRequestHeader(pack::Unpacker& unpacker);
 ReplyHeader ReadReplyHeader(pack::Unpacker& unpacker);
 
@@ -315,14 +319,14 @@ template <typename Body>
   return unpacker.ok();
 }
 
-// Cuts a byte stream into frame payloads.
+// Splits a byte stream into frame payloads.
 class FrameReader {
  public:
   // Appends received bytes.
   void Add(std::string_view bytes);
-  // True and the payload of the next whole frame; false when more bytes are needed or broken().
+  // Returns true and the next payload; false if more bytes are needed or the stream is broken().
   [[nodiscard]] bool Next(std::string& payload);
-  // A length beyond kFrameBytesMax was announced: the peer is not one of ours.
+  // True if a length above kFrameBytesMax was received: the peer does not use this protocol.
   bool broken() const { return broken_; }
 
  private:

@@ -18,7 +18,7 @@ namespace agent_graph::state {
 namespace {
 
 constexpr size_t kBufferBytes = 64 * 1024;
-constexpr mode_t kFileMode = 0644;  // the folder is private
+constexpr mode_t kFileMode = 0644;  // the folder itself is private
 constexpr std::chrono::milliseconds kWaitInterval{100};
 
 leveldb::Status Failure(const std::string& path) {
@@ -33,12 +33,12 @@ bool IsTable(std::string_view path) {
 
 }  // namespace
 
-// Finds space for those who write.
+// Gets more space for writes on a full disk.
 class DiskEnv::Space {
  public:
   explicit Space(std::shared_ptr<ReserveFile> reserve) : reserve_(std::move(reserve)) {}
 
-  // Calls `attempt`, which sets errno, until it succeeds or more space cannot be had.
+  // Calls `attempt`, which sets errno, until it succeeds or no more space can be found.
   template <typename Attempt>
   bool Try(const std::string& path, const Attempt& attempt) {
     const auto use = IsTable(path) ? ReserveFile::Use::kTable : ReserveFile::Use::kLog;
@@ -70,7 +70,7 @@ class DiskEnv::Space {
     MutexLock lock(mutex_);
     return phase_ == Phase::kOpening;
   }
-  // False: it is not worth waiting.
+  // Waits for an interval. Returns false if the write must not wait.
   bool Wait() {
     MutexLock lock(mutex_);
     if (phase_ != Phase::kOpen) return false;
@@ -96,7 +96,7 @@ class DiskEnv::File final : public leveldb::WritableFile {
         marks_(std::move(marks)) {
     const off_t end = lseek(file_.get(), 0, SEEK_END);
     if (end > 0) bytes_ = static_cast<uint64_t>(end);
-    marks_->Written(name_, bytes_);  // LevelDB may use a number again after its process was killed
+    marks_->Written(name_, bytes_);  // LevelDB may reuse a file number after its process was killed
   }
   ~File() override { WriteBuffer(); }
 
@@ -121,7 +121,7 @@ class DiskEnv::File final : public leveldb::WritableFile {
     leveldb::Status written = WriteBuffer();
     if (!written.ok()) return written;
     if (name_.kind == FileKind::kManifest) {
-      // The names of the files that it lists come first.
+      // Sync the directory first, so that the files that the MANIFEST lists have durable names.
       const Status synced = SyncPath(path_.substr(0, path_.rfind('/')));
       if (!synced.ok()) return Fail(leveldb::Status::IOError(path_, synced.message()));
     }
@@ -166,7 +166,7 @@ class DiskEnv::File final : public leveldb::WritableFile {
   FileDescriptor file_;
   const std::shared_ptr<Space> space_;
   const std::shared_ptr<SyncedMarks> marks_;
-  uint64_t bytes_ = 0;  // written
+  uint64_t bytes_ = 0;  // bytes written so far
   std::string buffer_;
   leveldb::Status failure_;
 };

@@ -1,9 +1,9 @@
-// The file system as LevelDB uses it, for a disk that may become full.
+// LevelDB's file system environment, extended to survive a full disk.
 //
-// A write that finds no space is repeated after a part of the reserve was given up. When there is
-// nothing left for tables, a compaction waits for space: were it to fail, LevelDB would take no
-// writes any more, and so no deletions. A file whose write has failed takes no more: bytes behind a
-// gap would be read as something else.
+// A write that finds no space is repeated after a part of the reserve has been released. When
+// nothing is left for tables, a compaction waits for space: if it failed, LevelDB would refuse all
+// writes from then on, deletions included. After a failed write a file accepts no more data,
+// because bytes behind a gap would be misread.
 #pragma once
 
 #include <leveldb/env.h>
@@ -21,17 +21,18 @@
 
 namespace agent_graph::state {
 
-// Compactions run on a thread of its own: one that waits must not keep another database waiting.
+// Thread-safe. Each object runs its compactions on a thread of its own, so that one that waits does
+// not block another database.
 class DiskEnv final : public leveldb::EnvWrapper {
  public:
-  // `reserve` may be null: nothing waits then. Nothing is opened, made or removed once the folder
-  // of `files` is no longer there: what lies at its path would be another database.
-  // `marks` learns what is written.
+  // `reserve` may be null: then nothing waits. Once the folder of `files` is gone, no file is
+  // opened, created or removed, because the path could lead to another database. `marks` is updated
+  // with each write.
   DiskEnv(std::shared_ptr<ReserveFile> reserve, std::shared_ptr<FolderWatch> files,
           std::shared_ptr<SyncedMarks> marks);
   ~DiskEnv() override;
 
-  // Tables wait for space between these two calls.
+  // Between these two calls, writes of tables wait for space.
   void LetTablesWait();
   void StopWaiting();
 

@@ -1,8 +1,8 @@
-// Notices that the files of an open database were deleted, moved or replaced.
+// Detects that the files of an open database were deleted, moved or replaced.
 //
-// LevelDB goes on with the files that it has open, wherever they are now: writes would be
-// acknowledged and be nowhere after a restart. The folder, CURRENT and the log in use must stay
-// what they were when they were opened.
+// LevelDB continues to write to the files that it has open, wherever they are: writes would be
+// acknowledged but lost after a restart. The folder, CURRENT and the current log must therefore
+// remain the same files as when they were opened.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@
 
 namespace agent_graph::state {
 
-// A file, whatever its name.
+// Identifies a file independently of its name.
 struct FileIdentity {
   dev_t device = 0;
   ino_t number = 0;
@@ -23,23 +23,23 @@ struct FileIdentity {
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
-// Identity of the file at this path, or of an open one; nullopt: there is none.
+// Returns the identity of the file at this path, or of an open file; nullopt if there is none.
 std::optional<FileIdentity> IdentityOf(const std::string& path);
 std::optional<FileIdentity> IdentityOf(int descriptor);
 
-// Thread-safe. Calls are a few stat(2).
+// Thread-safe. Each call makes a few stat(2) calls.
 class FolderWatch {
  public:
-  // The folder exists.
+  // The folder must exist.
   explicit FolderWatch(std::string folder);
 
-  // A log is in use from now on.
+  // Sets the log that is in use from now on.
   void UseLog(const std::string& path, int descriptor);
-  // The database is open: CURRENT is there, and must stay.
+  // Call when the database is open: from then on CURRENT must stay in place.
   void Begin();
-  // The folder is where it was.
+  // True if the folder is still at its path.
   bool HasFolder() const;
-  // kUnavailable when one of them has gone. Before Begin always Ok.
+  // Returns kUnavailable if one of the files is gone. Before Begin always Ok.
   Status Check() const;
 
  private:

@@ -18,8 +18,8 @@ namespace {
 constexpr uint64_t kSizeMax = uint64_t{128} * 1024 * 1024;
 constexpr uint64_t kShareOfDisk = 4;
 constexpr uint64_t kStep = uint64_t{1024} * 1024;
-// Free space beyond the reserve without which writes stay refused; else each of them would use up a
-// part of the reserve again.
+// Minimum free space beside a complete reserve before writes are accepted again. Without it each
+// write would use up a part of the reserve.
 constexpr uint64_t kFreeMin = uint64_t{4} * 1024 * 1024;
 
 Status ReserveFailure(const std::string& folder) {
@@ -42,7 +42,7 @@ Result<std::unique_ptr<ReserveFile>> ReserveFile::Open(const std::string& folder
   struct stat info{};
   if (!file || fstat(file.get(), &info) != 0) return ReserveFailure(folder);
   const uint64_t wanted = SizeFor(folder);
-  // Bytes without blocks, as a copy of the folder may have them, are no reserve.
+  // Unallocated bytes, for example in a sparse copy of the folder, are not a reserve.
   constexpr uint64_t kStatBlockBytes = 512;
   const uint64_t allocated = std::min(static_cast<uint64_t>(info.st_size),
                                       static_cast<uint64_t>(info.st_blocks) * kStatBlockBytes);
@@ -64,7 +64,8 @@ bool ReserveFile::GiveUp(Use use) {
   const uint64_t kept = use == Use::kTable ? size_wanted_ / kShareForLogs : 0;
   if (size_ < kept + kStep) return false;
   size_ -= kStep;
-  // Synced: a journaling file system hands out freed blocks only after its next commit.
+  // fsync, because a journaling file system makes freed blocks available only after its next
+  // commit.
   return ftruncate(file_.get(), static_cast<off_t>(size_)) == 0 && fsync(file_.get()) == 0;
 }
 
@@ -78,10 +79,10 @@ void ReserveFile::Refill() {
 
 bool ReserveFile::FillLocked() {
   while (size_ < size_wanted_) {
-    // From the beginning: somebody else may have cut the file.
+    // From offset 0, in case another process has truncated the file.
     if (fallocate(file_.get(), 0, 0, static_cast<off_t>(size_ + kStep)) != 0) {
       const bool impossible = errno == EOPNOTSUPP || errno == ENOSYS;
-      (void)ftruncate(file_.get(), static_cast<off_t>(size_));  // it may have a part of the step
+      (void)ftruncate(file_.get(), static_cast<off_t>(size_));  // drop a partially allocated step
       return impossible;
     }
     size_ += kStep;

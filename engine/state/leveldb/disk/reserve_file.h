@@ -1,7 +1,7 @@
-// Disk space that the database keeps in reserve for a full disk: the file RESERVE in its folder.
+// Disk space reserved for the case of a full disk: the file RESERVE in the database's folder.
 //
-// The file holds allocated blocks and no data. When a write finds no space, part of the file is
-// given up, so that LevelDB never sees a full disk and deletions, compactions and restarts still
+// The file has allocated blocks and no data. When a write finds no space, part of the file is
+// released, so that LevelDB never sees a full disk and deletions, compactions and restarts still
 // work. low() is true from then on: writes that need more space must be refused until the file has
 // its full size again.
 #pragma once
@@ -17,29 +17,30 @@
 
 namespace agent_graph::state {
 
-// Thread-safe. Calls block for the time of a file system operation.
+// Thread-safe. Calls block for a file system operation.
 class ReserveFile {
  public:
   static constexpr char kName[] = "RESERVE";
 
-  // Creates the file and allocates as much of it as there is space for: 128 MiB, or a quarter of a
-  // small file system; nothing on a file system that cannot allocate ahead.
+  // Creates the file and allocates it as far as there is space: 128 MiB, or a quarter of a small
+  // file system; nothing if the file system cannot preallocate.
   static Result<std::unique_ptr<ReserveFile>> Open(const std::string& folder);
 
-  // Gives up a part. False: there is nothing left for this use.
+  // Releases a part. Returns false if nothing is left for this use.
   enum class Use : uint8_t {
-    kLog,    // what a deletion and the opening of the database need
-    kTable,  // a compaction: leaves a quarter for logs
+    kLog,    // logs: needed by deletions and to open the database
+    kTable,  // tables, written by a compaction; a quarter stays reserved for logs
   };
   bool GiveUp(Use use);
   bool low() const { return low_; }
-  // Size of the file when the disk is not full.
+  // Size of the complete file in bytes.
   uint64_t size_wanted() const { return size_wanted_; }
   uint64_t bytes_for_tables() const { return size_wanted_ - size_wanted_ / kShareForLogs; }
-  // Allocates what was given up. low() ends when the file is complete and the disk has space beyond
-  // it.
+  // Allocates the released part again. low() becomes false when the file is complete and the disk
+  // has free space beside it.
   void Refill();
-  // The disk takes writes: there is half of the file, and a block of it was written and synced.
+  // Checks that the disk accepts writes: at least half of the file exists, and one block of it can
+  // be written and synced.
   Status CheckWritable();
 
  private:

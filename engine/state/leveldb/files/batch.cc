@@ -5,7 +5,7 @@
 namespace agent_graph::state {
 namespace {
 
-constexpr uint64_t kValue = 1;  // a deletion has 0
+constexpr uint64_t kValue = 1;  // type of a written row; 0 is a deletion
 
 }  // namespace
 

@@ -1,8 +1,9 @@
-// The batches in LevelDB's log: each record is one batch of rows.
+// The format of batches in LevelDB's log. Each log record is one batch of rows:
 //
-//   sequence  8 bytes, of the first row; each row takes one
+//   sequence  8 bytes: number of the first row; each row takes one
 //   count     4 bytes
-//   rows      a type byte, the key and, unless the row is deleted, the value; each with its length
+//   rows      a type byte, the key and, unless the row is deleted, the value; key and value are
+//             preceded by their lengths
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,10 @@ struct BatchHead {
   uint32_t count = 0;
 };
 
-// nullopt: too short for a batch.
+// Returns nullopt if the record is too short for a batch.
 std::optional<BatchHead> ReadBatchHead(std::string_view record);
 
-// It has as many rows as its head says, and nothing else.
+// True if the record has exactly the number of rows that its head states.
 bool IsWholeBatch(std::string_view record);
 
 }  // namespace agent_graph::state

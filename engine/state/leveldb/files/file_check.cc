@@ -81,13 +81,13 @@ std::set<uint64_t> LogsIn(const std::string& folder) {
   return logs;
 }
 
-// nullopt: there is no database yet.
+// Returns nullopt if there is no database yet.
 Result<std::optional<uint64_t>> CurrentManifest(const std::string& folder) {
   const std::string path = folder + "/" + kCurrent;
   if (access(path.c_str(), F_OK) != 0 && errno == ENOENT) {
     for (const std::string& name : NamesIn(folder)) {
-      // LevelDB would make an empty database and remove what does not belong to it. A MANIFEST
-      // alone is left when the making of a database is interrupted.
+      // LevelDB would create an empty database and delete all other files. A MANIFEST alone is
+      // allowed: it is left when the creation of a database is interrupted.
       const FileKind kind = ParseFileName(name).kind;
       if (kind == FileKind::kLog || kind == FileKind::kTable) return Damaged(path + " is missing");
     }
@@ -99,7 +99,7 @@ Result<std::optional<uint64_t>> CurrentManifest(const std::string& folder) {
   return std::optional<uint64_t>(file.number);
 }
 
-// The records of the MANIFEST, and where the whole ones end.
+// Log numbers read from the MANIFEST, and the end of its intact records.
 struct ManifestReport {
   uint64_t log_number = 0;
   uint64_t previous_log_number = 0;
@@ -132,14 +132,14 @@ Result<ManifestReport> ReadManifest(const std::string& path, uint64_t mark) {
   return report;
 }
 
-// One log that LevelDB will read.
+// Checks one log that LevelDB will read.
 class LogCheck {
  public:
   LogCheck(std::string path, uint64_t mark) : path_(std::move(path)), mark_(mark) {}
 
   bool has_records() const { return has_records_; }
 
-  // `later_records`: a later log has some.
+  // `later_records`: a later log contains records.
   Status Run(bool later_records) {
     AG_ASSIGN_OR_RETURN(const std::string bytes, ReadWholeFile(path_));
     LogReader reader(bytes);
@@ -210,7 +210,7 @@ Status CheckLogs(const std::string& folder, const Marks& marks, const ManifestRe
   return Status::Ok();
 }
 
-// All batches of a log that can be read, as a log. nullopt: it is whole as it is.
+// Returns a new log with all readable batches; nullopt if the log is intact.
 std::optional<std::string> Salvaged(std::string_view bytes) {
   std::string log;
   LogReader reader(bytes);

@@ -1,4 +1,4 @@
-// Checks of LevelDB's files that LevelDB does not make when it opens them.
+// Checks of LevelDB's files that LevelDB itself does not make when it opens them.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace agent_graph::state {
 
-// Checks that everything that was written is there: kDataLoss when a log or MANIFEST is missing or
-// damaged before its mark, or when whole records lie behind the damage. LevelDB takes some of these
-// for the end of the file. Damage behind the mark is left to LevelDB.
+// Checks that all acknowledged data is present. Returns kDataLoss if a log or MANIFEST is missing
+// or damaged before its mark, or if intact records follow the damage. LevelDB treats some of these
+// cases as the end of the file. Damage behind the mark is left to LevelDB.
 //
-// Call it while no one has the database open. A folder without a database is fine.
+// Call while no process has the database open. A folder without a database is valid.
 Status CheckFiles(const std::string& folder, const Marks& marks);
 
-// The same of the MANIFEST alone: LevelDB removes all tables that a MANIFEST does not name.
+// Like CheckFiles, for the MANIFEST only: LevelDB deletes all tables that it does not list.
 Status CheckManifest(const std::string& folder, const Marks& marks);
 
-// Makes logs whole: all records that can be read, also those behind damage, are kept, and the
-// damaged file is moved into lost/.
+// Repairs logs: keeps all readable records, also those behind damage, and moves the damaged file to
+// lost/.
 Status SalvageLogs(const std::string& folder);
 
 }  // namespace agent_graph::state

@@ -13,7 +13,7 @@ static_assert(std::endian::native == std::endian::little);
 
 enum FragmentType : uint8_t { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 
-// LevelDB stores checksums rotated and shifted, because its files may hold checksums as payload.
+// LevelDB stores checksums rotated and offset, because its files may contain checksums as payload.
 uint32_t Masked(uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
 }
@@ -22,7 +22,7 @@ size_t RoomInBlock(size_t at) {
   return kLogBlockBytes - at % kLogBlockBytes;
 }
 
-// A head never crosses the end of a block; what is left there is filled up.
+// Skips the end of a block if it is too short for a head, which never crosses a block boundary.
 size_t PastBlockTrailer(size_t at) {
   return RoomInBlock(at) < kLogHeadBytes ? at + RoomInBlock(at) : at;
 }
@@ -74,9 +74,9 @@ bool LogReader::Next(std::string_view& payload) {
     const std::optional<Fragment> fragment = FragmentAt(at_);
     if (!fragment) return false;
     const bool begins = fragment->type == kFull || fragment->type == kFirst;
-    if (begins && joining) return false;  // the end of the record before is missing
+    if (begins && joining) return false;  // the previous record is incomplete
     at_ = fragment->end;
-    if (!begins && !joining) return false;  // the beginning is missing
+    if (!begins && !joining) return false;  // the start of this record is missing
     if (fragment->type == kFull) {
       payload = fragment->payload;
     } else if (fragment->type == kFirst) {

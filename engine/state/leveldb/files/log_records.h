@@ -1,12 +1,12 @@
-// LevelDB's log format, read and written without LevelDB (its doc/log_format.md).
+// Reader and writer of LevelDB's log format, independent of LevelDB (see its doc/log_format.md).
 //
-// A log is a sequence of blocks of 32 KiB. A record is cut into fragments that fit into blocks,
-// each with a head of 7 bytes: masked CRC-32C of type and payload, length, type. Logs of batches
+// A log is a sequence of 32 KiB blocks. A record is split into fragments that fit into blocks. Each
+// fragment has a head of 7 bytes: masked CRC-32C of type and payload, length, type. Logs of batches
 // and MANIFEST files have this format.
 //
-// LevelDB's own reader is lenient in two places: a length that points behind the end of the file
-// and a head of zeros end the reading of a block without a complaint, whatever follows. This one
-// says where the whole records end, and finds those behind.
+// LevelDB's own reader is lenient in two cases: a length that points past the end of the file, and
+// a head of zeros, end the reading of a block without an error, whatever follows. This reader
+// reports where the intact records end, and finds those behind the damage.
 #pragma once
 
 #include <cstddef>
@@ -28,16 +28,16 @@ class LogReader {
   // `log` is the whole file; it must outlive the reader.
   explicit LogReader(std::string_view log) : log_(log) {}
 
-  // The next whole record; the view is valid until the next call. False where the file ends, or
-  // where it is damaged.
+  // Reads the next intact record; the view is valid until the next call. Returns false at the end
+  // of the file or at damage.
   bool Next(std::string_view& payload);
-  // Behind the last record that Next returned.
+  // Offset behind the last record that Next returned.
   size_t whole_end() const { return whole_end_; }
-  // Next returned false, and the file has no bytes behind whole_end().
+  // True if Next returned false and no bytes follow whole_end().
   bool AtEnd() const { return whole_end_ == log_.size(); }
-  // After Next returned false: goes to the next place behind the damage from which all fragments
-  // are whole up to the end of their block. One whole fragment proves little: a payload may hold
-  // the bytes of a record, put there by a user. False when there is none.
+  // Call after Next returned false: continues at the next offset from which all fragments up to the
+  // end of their block are intact. A single intact fragment is not sufficient, because a user's
+  // payload may contain the bytes of a record. Returns false if there is no such offset.
   bool SkipDamage();
 
  private:
@@ -48,13 +48,13 @@ class LogReader {
   };
 
   std::optional<Fragment> FragmentAt(size_t at) const;
-  // The fragments from `at` on are whole up to the end of the block.
+  // True if all fragments from `at` to the end of the block are intact.
   bool IsWholeToBlockEnd(size_t at) const;
 
   const std::string_view log_;
   size_t at_ = 0;
   size_t whole_end_ = 0;
-  std::string joined_;  // of the record in several fragments
+  std::string joined_;  // payload of a record in several fragments
 };
 
 }  // namespace agent_graph::state

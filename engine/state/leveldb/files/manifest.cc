@@ -5,7 +5,7 @@
 namespace agent_graph::state {
 namespace {
 
-// The tags of VersionEdit.
+// Tags of LevelDB's VersionEdit.
 enum Tag : uint64_t {
   kComparator = 1,
   kLogNumber = 2,

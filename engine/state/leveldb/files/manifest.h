@@ -1,4 +1,4 @@
-// The numbers of logs in a MANIFEST file of LevelDB.
+// Reads the log numbers from LevelDB's MANIFEST file.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 namespace agent_graph::state {
 
 struct ManifestEdit {
-  // Logs with smaller numbers are not needed any more; nullopt: not changed by this edit.
+  // Logs with smaller numbers are no longer needed; nullopt: not changed by this edit.
   std::optional<uint64_t> log_number;
   std::optional<uint64_t> previous_log_number;
 };
 
-// One record of the file; nullopt when it is not one.
+// Decodes one record of the file; returns nullopt if it is malformed.
 std::optional<ManifestEdit> ReadManifestEdit(std::string_view record);
 
 }  // namespace agent_graph::state

@@ -15,12 +15,12 @@ struct FileName {
   uint64_t number = 0;
 };
 
-// `path` may have folders in front of the name.
+// `path` may include directories.
 FileName ParseFileName(std::string_view path);
 std::string LogName(uint64_t number);
 std::string ManifestName(uint64_t number);
 
-// Names in a folder; empty when it cannot be read.
+// Returns the names in a folder; empty if it cannot be read.
 std::vector<std::string> NamesIn(const std::string& folder);
 
 }  // namespace agent_graph::state

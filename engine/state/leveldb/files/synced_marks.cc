@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kLogsKept = 4;
 constexpr size_t kManifestsKept = 2;
-constexpr off_t kCopyBytes = 512;  // a sector: it is written as a whole
+constexpr off_t kCopyBytes = 512;  // one disk sector, which is written atomically
 constexpr char kMagic[8] = {'A', 'G', 'S', 'Y', 'N', 'C', '0', '1'};
 
 std::string ReadBootId() {
@@ -35,7 +35,7 @@ Status Failure(const std::string& folder) {
 
 }  // namespace
 
-// As it lies in the file.
+// The layout in the file.
 struct SyncedMarks::Copy {
   struct Place {
     uint64_t number;
@@ -49,7 +49,7 @@ struct SyncedMarks::Copy {
   Place logs[kLogsKept];
   Place manifests[kManifestsKept];
   uint32_t unused;
-  uint32_t checksum;  // of all before it
+  uint32_t checksum;  // over all fields before it
 
   uint32_t ComputeChecksum() const {
     return Crc32c({reinterpret_cast<const char*>(this), offsetof(Copy, checksum)});
@@ -72,7 +72,7 @@ Result<std::unique_ptr<SyncedMarks>> SyncedMarks::Open(const std::string& folder
   FileDescriptor file(
       open((folder + "/" + kName).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) return Failure(folder);
-  // A lock of the open file, not of the process: the object excludes others of this process, too.
+  // An open file description lock, so that two objects in one process exclude each other too.
   struct flock lock{};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
@@ -105,7 +105,7 @@ void SyncedMarks::Read() {
   }
   const auto take = [&](MarkMap& marks, std::map<uint64_t, uint64_t>& found) {
     for (auto& [number, mark] : marks) {
-      // The power may have taken what was only written.
+      // A power cut may have lost bytes that were written but not synced.
       if (!same_boot) mark.written = mark.synced;
       found[number] = std::max(mark.synced, mark.written);
     }
@@ -122,7 +122,7 @@ void SyncedMarks::Begin() {
   };
   std::erase_if(logs_, [&](const auto& mark) { return is_gone(LogName(mark.first)); });
   std::erase_if(manifests_, [&](const auto& mark) { return is_gone(ManifestName(mark.first)); });
-  // Both copies: an older one must not count again.
+  // Replace both copies, so that the older one cannot become valid again.
   WriteLocked();
   WriteLocked();
 }
@@ -156,7 +156,7 @@ void SyncedMarks::Flush() {
   (void)fdatasync(file_.get());
 }
 
-// Where this fails the marks say less than they could.
+// If this fails the marks only cover fewer bytes, which is safe.
 void SyncedMarks::WriteLocked() {
   Copy copy{};
   std::ranges::copy(kMagic, copy.magic);

@@ -1,14 +1,14 @@
-// How far LevelDB's logs and MANIFESTs were written and synced: the file SYNCED in the database's
-// folder.
+// Records how many bytes of LevelDB's logs and MANIFESTs were written and synced: the file SYNCED
+// in the database's folder.
 //
-// The end of a log alone does not show whether its last record was torn by a power cut, before it
-// was acknowledged, or whether acknowledged records were damaged or cut off. Everything before
-// a mark must be whole.
+// The end of a log alone does not show whether its last record was torn by a power cut before it
+// was acknowledged, or whether acknowledged records were damaged or cut off. Everything before a
+// mark must be intact.
 //
-// The marks are written after each write and not synced, which would double the cost of a commit.
-// They survive the death of the process. After a power cut they may be a second old; then only
-// those of synced bytes count, and they say less than they could, never too much. Two copies are
-// written in turns, each with a checksum.
+// The marks are written after each write but not synced, because that would double the cost of a
+// commit. They survive the end of the process. After a power cut they may be a second old; then
+// only the marks of synced bytes are used. They may cover too few bytes, never too many. Two copies
+// are written alternately, each with a checksum.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@
 namespace agent_graph::state {
 
 struct Marks {
-  std::map<uint64_t, uint64_t> logs;       // number → bytes that must be whole
+  std::map<uint64_t, uint64_t> logs;       // file number → bytes that must be intact
   std::map<uint64_t, uint64_t> manifests;  // the same
 };
 
@@ -34,20 +34,19 @@ class SyncedMarks {
  public:
   static constexpr char kName[] = "SYNCED";
 
-  // Creates the file if it is missing, and locks it. kBusy: another process, or another object, has
-  // the database open.
+  // Creates the file if it is missing, and locks it. Returns kBusy if another process, or another
+  // object, has the database open.
   static Result<std::unique_ptr<SyncedMarks>> Open(const std::string& folder);
 
-  // As found by Open.
+  // The marks that Open found.
   const Marks& found() const { return found_; }
-  // The database was checked: from here on the file says what this process writes.
+  // Call when the database has been checked: from then on the file records this process's writes.
   void Begin();
-  // The kernel has all bytes of the file up to `bytes`. Files other than logs and MANIFESTs do not
-  // count.
+  // The kernel has received the file's bytes up to `bytes`. Only logs and MANIFESTs are recorded.
   void Written(const FileName& file, uint64_t bytes);
-  // The same, and they are on the disk.
+  // Like Written, and the bytes are on the disk.
   void Synced(const FileName& file, uint64_t bytes);
-  // Brings the marks to the disk; blocks.
+  // Syncs the marks to the disk; blocks.
   void Flush();
 
  private:
@@ -55,7 +54,7 @@ class SyncedMarks {
     uint64_t synced = 0;
     uint64_t written = 0;
   };
-  using MarkMap = std::map<uint64_t, Mark>;  // by number of the file
+  using MarkMap = std::map<uint64_t, Mark>;  // by file number
   struct Copy;
 
   SyncedMarks(std::string folder, FileDescriptor file);

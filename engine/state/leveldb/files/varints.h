@@ -1,4 +1,4 @@
-// Integers and texts as LevelDB's files hold them.
+// Reads integers and texts in the encoding of LevelDB's files.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace agent_graph::state {
 
-// Takes values from the front of `bytes`; the first that is not there makes ok() false for good.
+// Takes values from the front of `bytes`. After the first value that is missing or malformed, ok()
+// stays false. Not thread-safe.
 class VarintParser {
  public:
   explicit VarintParser(std::string_view bytes) : rest_(bytes) {}
@@ -33,7 +34,7 @@ class VarintParser {
     rest_.remove_prefix(length);
     return text;
   }
-  // A little-endian integer of `size` bytes.
+  // Takes a little-endian integer of `size` bytes.
   uint64_t Take(size_t size) {
     if (size > rest_.size()) ok_ = false;
     if (!ok_) return 0;
