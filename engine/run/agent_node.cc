@@ -34,8 +34,8 @@ std::string SystemPrompt(const Agent& agent, const State& state) {
   return prompt;
 }
 
-// Results are matched to calls by id, so that no id may appear twice in a thread's window. Some
-// providers leave ids out or count from zero in each reply.
+// Tool results are matched to calls by id, so an id must not occur twice in a thread's window. Some
+// providers omit ids or count from zero in each reply.
 void MakeCallIdsUnique(Message& reply, const State& state) {
   std::unordered_set<std::string> taken;
   for (const Message& message : state.messages()) {

@@ -1,4 +1,4 @@
-// Executes an Agent: one streamed call of a model.
+// Executes an Agent node: one streamed model call.
 #pragma once
 
 #include "agent_graph/node.h"
@@ -9,7 +9,8 @@
 
 namespace agent_graph::run {
 
-// The reply, as the one message of the result. Its pieces go to the emitter as they arrive.
+// Returns the reply as the only message of the result. Its deltas are emitted as they arrive. Call
+// on the run's fiber, which is suspended during the model call.
 Result<NodeResult> RunAgentNode(const RunEnvironment& environment, const std::string& name,
                                 const Agent& agent, const State& state, Emitter& emitter,
                                 RunLog& log);

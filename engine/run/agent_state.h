@@ -1,4 +1,4 @@
-// The AgentState object, written straight from its stored parts.
+// Builds the AgentState object as JSON text directly from its stored parts.
 #pragma once
 
 #include <optional>
@@ -21,8 +21,8 @@ struct AgentStateParts {
 
 std::string WriteAgentState(const AgentStateParts& parts);
 
-// `context`, `context_summary` and `execution_meta` belong to the engine: no custom field may use
-// these names.
+// True for `context`, `context_summary` and `execution_meta`, which are reserved: custom fields
+// must not use these names.
 bool IsReservedField(std::string_view name);
 
 }  // namespace agent_graph::run

@@ -45,7 +45,7 @@ bool IsPlainResult(const Message& message) {
          message.ToolCalls().empty();
 }
 
-// Makes the text of `message` the result of the only open call.
+// Assigns the text of `message`, as a result, to the only open call.
 Status NameCall(size_t index, std::vector<std::string> open, const OpenInputs& inputs,
                 Message& message) {
   std::erase_if(open, [&](const std::string& id) { return inputs.Find(id) != nullptr; });

@@ -1,4 +1,4 @@
-// Results of tool calls that a client brings: those of remote tools, which it was asked to run.
+// Tool results that a client sends: those of remote tools, which the client executes.
 #pragma once
 
 #include <vector>
@@ -10,17 +10,17 @@
 
 namespace agent_graph::run {
 
-// Whether some of a request's messages are results.
+// True if some of a request's messages contain tool results.
 bool BringResults(const std::vector<Message>& messages);
 
-// Gives each result of `messages` its call: one of the calls without a result, in the thread's
-// window or earlier in `messages`. A tool message of plain text answers the only such call that the
-// user is not asked anything for. Answers to questions are moved into `inputs`.
-// kInvalidArgument, with nothing changed for good, when a result answers none.
+// Assigns each result in `messages` to a call without a result, in the thread's window or earlier
+// in `messages`. A tool message of plain text answers the only open call that does not ask the
+// user. Answers to questions are moved to `inputs`. Returns kInvalidArgument if a result matches no
+// call; then discard `messages` and `inputs`.
 Status MatchResults(const std::vector<state::StoredMessage>& window, std::vector<Message>& messages,
                     OpenInputs& inputs);
 
-// True if the thread has them all: a request that is sent again, whose results nobody waits for any
+// True if the thread already has all these results: a repeated request, for which no call waits any
 // more.
 bool IsRepeated(const state::ThreadState& thread, const std::vector<Message>& messages);
 

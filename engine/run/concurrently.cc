@@ -12,7 +12,7 @@
 namespace agent_graph::run {
 namespace {
 
-// A helper that starts late finds nothing left to claim and never calls the body.
+// Shared with the helper fibers: one that starts late finds no work left and never calls the body.
 struct Work {
   Mutex mutex;
   size_t claimed AG_GUARDED_BY(mutex) = 0;

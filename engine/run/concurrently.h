@@ -1,4 +1,4 @@
-// Several waits of one run at the same time.
+// Runs several suspending calls of one run concurrently.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ class Runtime;
 namespace agent_graph::run {
 
 // Calls body(0) … body(count - 1), at most `width` at once, and returns when all have returned. The
-// calling fiber takes part and other fibers only help, so that it ends even when the runtime has no
-// fiber to spare. `body` must not throw.
+// calling fiber works too and other fibers only help, so the function completes even if the runtime
+// has no spare fiber. `body` must not throw.
 void ForEachConcurrently(runtime::Runtime& runtime, size_t count, size_t width,
                          std::function<void(size_t)> body);
 

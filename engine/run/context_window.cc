@@ -63,7 +63,7 @@ std::string Transcript(const std::string& before, const std::vector<Message>& me
   if (!before.empty()) text = "Summary of what came before:\n" + before + "\n\n";
   text += "Conversation:\n";
   for (const Message& message : messages) AppendTranscript(text, message);
-  // Of a very long stretch the newest part says most.
+  // Keep the end of a very long transcript: it is the most relevant part.
   if (text.size() > kTranscriptBytesMax) text.erase(0, text.size() - kTranscriptBytesMax);
   return text;
 }

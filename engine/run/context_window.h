@@ -1,4 +1,4 @@
-// What of a conversation the models see, by the graph's context policy.
+// Selects the part of a conversation that models see, by the graph's context policy.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,21 @@
 
 namespace agent_graph::run {
 
-// About four bytes each, and a flat count for what is not text. Meant for budgets, not for bills.
+// Estimates about one token per four bytes, and a fixed number for media. Use it for limits, not
+// for billing.
 size_t EstimateTokens(const Message& message);
 
-// Index of the first message that a policy leaves in: a message of the user, so that no tool result
-// is cut off from its call. All of the newest turn stays, whatever its size.
+// Returns the index of the first message to send. It is a user message, so that no tool result is
+// separated from its call. The newest turn is always complete, whatever its size.
 size_t FirstInContext(const std::vector<Message>& messages, const ContextPolicy& policy);
 
-// The same for what leaves the thread's working window, which is done in larger steps, so that a
-// summary is seldom made: 0 while the policy leaves everything in, then about half of it stays.
+// Like FirstInContext, but for messages that leave the thread's working window. This is done in
+// larger steps, so that summaries are rare: returns 0 while the policy's limit is not exceeded,
+// otherwise about half of the limit remains.
 size_t FirstToKeep(const std::vector<Message>& messages, const ContextPolicy& policy);
 
-// The summary of `messages` and of what was summarized before, which may be empty. On a fiber.
+// Summarizes `messages` together with the previous summary `before`, which may be empty. Call on a
+// fiber: it is suspended during the model call.
 Result<std::string> Summarize(const RunEnvironment& environment, const ContextPolicy& policy,
                               const std::string& before, const std::vector<Message>& messages);
 

@@ -12,7 +12,7 @@ namespace {
 
 using Positions = std::unordered_map<std::string, size_t>;
 
-// Where each call is answered for the last time.
+// Returns the position of the last result of each call.
 Positions LastResults(const std::vector<Message>& messages) {
   Positions results;
   for (size_t i = 0; i < messages.size(); ++i) {
@@ -21,7 +21,7 @@ Positions LastResults(const std::vector<Message>& messages) {
   return results;
 }
 
-// A call that was handed to the client stands in two messages; its result answers both.
+// A call that was handed to the client appears in two messages; one result answers both.
 bool AllAnswered(const Message& message, size_t position, const Positions& results) {
   const auto calls = message.ToolCalls();
   return std::all_of(calls.begin(), calls.end(), [&](const ToolCallBlock* call) {
@@ -43,7 +43,7 @@ bool OnlyResultsWithout(const std::unordered_set<std::string>& calls, const Mess
 std::vector<std::string> DanglingMessages(const std::vector<Message>& messages) {
   const Positions results = LastResults(messages);
   std::vector<std::string> dangling;
-  std::unordered_set<std::string> calls;  // of the messages that stay, so far
+  std::unordered_set<std::string> calls;  // calls of the messages kept so far
   for (size_t i = 0; i < messages.size(); ++i) {
     const Message& message = messages[i];
     if (!AllAnswered(message, i, results) || OnlyResultsWithout(calls, message)) {

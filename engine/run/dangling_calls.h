@@ -1,4 +1,4 @@
-// Tool calls without a result and results without a call.
+// Finds tool calls without a result and results without a call.
 #pragma once
 
 #include <string>
@@ -10,11 +10,12 @@
 
 namespace agent_graph::run {
 
-// The ids of the messages that make the conversation invalid: those with a call that no later
-// message answers, and those that hold nothing but results whose call is missing or goes, too.
+// Returns the ids of the messages that make the conversation invalid: messages with a call that no
+// later message answers, and messages that contain only results whose calls are missing or are in
+// such a message.
 std::vector<std::string> DanglingMessages(const std::vector<Message>& messages);
 
-// The same for a stored window; kDataLoss when a message cannot be read.
+// Like the function above, for a stored window; returns kDataLoss if a message cannot be read.
 Result<std::vector<std::string>> DanglingMessages(const std::vector<state::StoredMessage>& window);
 
 }  // namespace agent_graph::run

@@ -5,7 +5,7 @@
 namespace agent_graph::run {
 namespace {
 
-// Pieces are often a few bytes: the size of a reply in progress is reported in steps.
+// Deltas are often only a few bytes, so the size of a reply in progress is reported in steps.
 constexpr uint64_t kReportedReplyStep = 16 * 1024;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// From a run to its sink.
+// Passes the events of a run to its sink.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@
 
 namespace agent_graph::run {
 
-// Used by the run's fiber. A sink that fails cancels the run: nobody is listening.
+// Not thread-safe: used by the run's fiber, which may be suspended by backpressure. An error of the
+// sink means that the client is gone, and cancels the run.
 class Emitter {
  public:
   Emitter(RunSink& sink, const runtime::Cancellation& cancellation)
@@ -25,16 +26,18 @@ class Emitter {
   bool wants_deltas() const { return sink_.wants_deltas(); }
   bool wants_states() const { return sink_.wants_states(); }
   bool wants_final_state() const { return sink_.wants_final_state(); }
-  // The node in progress has shown text that cannot be taken back.
+  // True if the current node has emitted text, which cannot be taken back: such a node is not
+  // retried.
   bool has_shown_pieces() const { return has_shown_pieces_; }
 
-  // The run's thread has this size as JSON. A reply in progress has become part of it.
+  // Reports the size of the run's thread as JSON, in bytes. The reply in progress is included from
+  // now on.
   void HoldThread(uint64_t bytes);
-  // A piece of a reply that is not emitted.
+  // Counts a piece of a reply, in bytes, without emitting it.
   void HoldPiece(uint64_t bytes);
   Status Start(const RunStart& start);
   Status Emit(const RunEvent& event);
-  // A piece of `message_id`; only counted when the sink wants no deltas.
+  // Emits a delta of message `message_id`; only counts it if the sink wants no deltas.
   Status EmitPiece(std::string_view message_id, std::string_view text, std::string_view reasoning);
 
  private:
@@ -46,18 +49,18 @@ class Emitter {
   int step_ = 0;
   bool has_shown_pieces_ = false;
   uint64_t thread_bytes_ = 0;
-  uint64_t reply_bytes_ = 0;  // of replies that are not part of the thread yet
+  uint64_t reply_bytes_ = 0;  // bytes of replies that are not part of the thread yet
   uint64_t reported_reply_bytes_ = 0;
 };
 
-// The emitter as a user function on another thread may use it: only until the run stops waiting for
-// that function.
+// Gives a user function on another thread access to the emitter until the run stops waiting for
+// that function. Thread-safe.
 class UserEmission {
  public:
   explicit UserEmission(Emitter& emitter) : emitter_(&emitter) {}
 
   Status EmitPiece(std::string_view message_id, std::string_view text, std::string_view reasoning);
-  // By the run's fiber: from now on nothing is emitted. Waits for an emission in progress.
+  // Called by the run's fiber: later calls of EmitPiece fail. Waits for one in progress.
   void Close();
 
  private:

@@ -1,4 +1,4 @@
-// The events of a run, in the form the sink gets them.
+// Builds the events of a run as the sink receives them.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace agent_graph::run {
 
 RunEvent MessageEvent(std::string message_json, std::string node, int step);
 RunEvent DeltaEvent(const RunDelta& delta);
-// A node has run: `updates` with the state after it.
+// `updates` event after a node, with the state.
 RunEvent NodeEvent(std::string state_json, std::string node, int step, int steps_max);
-// The failure that ends the run.
+// The error that ends the run.
 RunEvent ErrorEvent(const Status& error, std::string node, int step);
 
-// {"code":"MODEL","reason":"…","node":…,"step":…}: the log's entry.
+// The error's log entry: {"code":"MODEL","reason":"…","node":…,"step":…}.
 std::string ErrorJson(const Status& error, std::string_view node, int64_t step);
 
 }  // namespace agent_graph::run

@@ -92,7 +92,7 @@ ExecutionMeta ExecutionMeta::FromJson(std::string_view text) {
   }
   if (meta.phase == Phase::kError) {
     meta.error = TextAt(object, "error");
-    // A run whose worker died is closed by the state owner, which knows only why.
+    // If the worker died, the state server ended the run; its entry has only a reason.
     if (meta.error.empty()) meta.error = TextAt(object, "reason");
   }
   return meta;

@@ -1,4 +1,4 @@
-// Where a thread's graph stands: what `execution_meta` of its state shows, and where to resume.
+// The execution state of a thread's graph: shown as `execution_meta`, and where to resume.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace agent_graph::run {
 
-// `current_node` of a thread after a run that reached its end.
+// `current_node` of a thread whose last run reached the end.
 inline constexpr char kEndNode[] = "END";
 
-// The durable part, kept in the snapshot. That a run is in flight is the lease's to say, never
-// this.
+// The durable part, stored in the snapshot. Whether a run is in flight is known from the lease
+// only.
 struct ExecutionMeta {
   enum class Phase : uint8_t { kCompleted, kInterruptedBefore, kInterruptedAfter, kError };
 
@@ -23,30 +23,30 @@ struct ExecutionMeta {
   std::string interrupt_reason;
   std::string interrupt_data_json = "null";
   std::string inputs_json;  // OpenInputs: calls that wait for the user; never sent to clients
-  std::string resume_node;  // where the next run of a paused thread goes on
-  bool stopped = false;     // the last run ended at somebody's request
-  std::string error;        // text of the failure when phase is kError
+  std::string resume_node;  // node where the next run of a paused thread resumes
+  bool stopped = false;     // the last run was stopped on request
+  std::string error;        // error text if phase is kError
 
   bool interrupted() const {
     return phase == Phase::kInterruptedBefore || phase == Phase::kInterruptedAfter;
   }
 
   std::string ToJson() const;
-  // Unknown keys are ignored and unreadable text gives the initial value: a snapshot written by
-  // another version must never keep a thread from running.
+  // Ignores unknown keys and returns the initial value for malformed text: a snapshot written by
+  // another version must not prevent the thread from running.
   static ExecutionMeta FromJson(std::string_view json);
 };
 
 const char* PhaseName(ExecutionMeta::Phase phase);  // "completed", "interrupted_before", ...
 
-// Whether a run is in flight, and what was asked of it.
+// The transient part: the run in flight and the requests to it.
 struct LiveFlags {
   bool running = false;
   bool stop_requested = false;
-  std::vector<std::string> queued_runs = {};  // ids, in the order of their turns
+  std::vector<std::string> queued_runs = {};  // run ids in queue order
 };
 
-// Appends the `execution_meta` object as clients read it.
+// Appends the `execution_meta` object as clients receive it.
 void AppendExecutionMeta(std::string& out, const ExecutionMeta& meta, const LiveFlags& flags,
                          std::string_view thread_id);
 

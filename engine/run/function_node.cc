@@ -8,15 +8,15 @@
 namespace agent_graph::run {
 namespace {
 
-// Everything the function touches, so that it may outlive the run that gave it up.
+// Everything that the function accesses. Shared, so that an abandoned function may outlive its run.
 struct FunctionCall {
-  RunEnvironmentPtr environment;  // keeps the graph, and with it the function
+  RunEnvironmentPtr environment;  // keeps the graph alive, and with it the function
   std::shared_ptr<const State> state;
   std::shared_ptr<FunctionContext> context;
   NodeResult result;
 };
 
-// The pieces a function streamed belong to the first assistant message it returns without an id.
+// Assigns the id of the streamed deltas to the function's first assistant message without an id.
 void NameEmittedMessage(NodeResult& result, const std::string& message_id) {
   if (message_id.empty()) return;
   for (Message& message : result.messages) {

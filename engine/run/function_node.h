@@ -1,4 +1,4 @@
-// Executes a function node: a user's function on the user pool or, when it never blocks, here.
+// Executes a function node: on the user pool, or on the run's fiber if the function never blocks.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace agent_graph::run {
 
-// After a failure the function may still be reading `state`: it must not be changed any more.
+// After an error the function may still be reading `state`, which must not change any more.
 Result<NodeResult> RunFunctionNode(const RunEnvironmentPtr& environment, const std::string& name,
                                    const graph::FunctionNode& node,
                                    std::shared_ptr<const State> state, Emitter& emitter);

@@ -1,4 +1,4 @@
-// The calls of remote tools that a thread has handed to its client, answered or not.
+// The remote tool calls that a thread has handed to its client, answered or not.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace agent_graph::run {
 
-// Their ids, of those made since the newest assistant message.
+// Returns the ids of those made since the newest assistant message.
 std::unordered_set<std::string> HandedOutCalls(const State& state);
 
 }  // namespace agent_graph::run

@@ -1,5 +1,5 @@
-// `initial_state` of a request: what a client sets in a thread's state before a run. Its `context`
-// is messages and goes its own way (RunRequest::initial_context).
+// `initial_state` of a request: the values that a client sets in a thread's state before a run. Its
+// `context` is a list of messages and is passed separately (RunRequest::initial_context).
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@
 namespace agent_graph::run {
 
 struct InitialState {
-  std::shared_ptr<const json> fields;  // an object; null: none given
+  std::shared_ptr<const json> fields;  // an object; null: not given
   bool summary_present = false;
-  std::optional<std::string> summary;  // with summary_present: nullopt clears it
+  std::optional<std::string> summary;  // used with summary_present; nullopt clears it
 };
 
-// kInvalidArgument names the key. `context` and `execution_meta` are ignored.
+// Returns kInvalidArgument that names the key. `context` and `execution_meta` are ignored.
 Result<InitialState> ParseInitialState(const std::optional<std::string>& json);
 
 }  // namespace agent_graph::run

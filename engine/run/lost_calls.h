@@ -1,4 +1,4 @@
-// What became of the tool calls of a run that ended in the middle of them.
+// Results for the tool calls of a run that ended while they were in progress.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace agent_graph::run {
 
 class LostCalls {
  public:
-  // `entries`: the run's log, as far as it was written.
+  // `entries`: the run's log as far as it was written.
   explicit LostCalls(const std::vector<state::LogEntry>& entries);
 
-  // The call's result, if it ended. Otherwise a failed one, which says so when nobody
-  // knows whether it took effect.
+  // Returns the call's result if the call had finished. Otherwise returns a failed result, which
+  // states if it is unknown whether the call took effect.
   Message ResultOf(const std::string& call_id) const;
 
  private:

@@ -59,7 +59,7 @@ memory::MemoryStore& RunMemories::store() const {
 memory::Access RunMemories::AccessOf(const std::string& agent_id) const {
   memory::Access access;
   access.user_id = environment_->user_id;
-  // What a user's runs remember is that user's, also where users may see each other's rows.
+  // Memories of a user's run belong to that user, even if users may access each other's rows.
   access.scope = access.user_id.empty() ? environment_->scope : state::Scope::Owner(access.user_id);
   access.agent_id = agent_id;
   return access;

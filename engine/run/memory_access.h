@@ -1,4 +1,4 @@
-// What user code may ask of the memory store: the SDK's MemoryAccess.
+// Access of user code to the memory store: implements the SDK's MemoryAccess.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace agent_graph::run {
 
-// For one call of a user function or tool, which ends at `deadline`.
+// Valid for one call of a user function or tool, which ends at `deadline`.
 class RunMemories : public MemoryAccess {
  public:
   RunMemories(RunEnvironmentPtr environment, Deadline deadline)

@@ -1,4 +1,4 @@
-// What the log says of a message: enough for a trace, never its text.
+// The log entry of a message: enough for a trace, but never the message's text.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace agent_graph::run {
 
-// {"message_id","node","role","blocks":[types],"tools":[names],"usage":{…},"model"}; the last three
-// only where there is something to say. `node` is empty for the request's messages.
+// Returns {"message_id","node","role","blocks":[types],"tools":[names],"usage":{…},"model"}. The
+// last three members are omitted if empty. `node` is empty for messages of the request.
 std::string MessageEntryJson(const Message& message, std::string_view node);
 
 }  // namespace agent_graph::run

@@ -8,7 +8,7 @@ namespace agent_graph::run {
 
 namespace {
 
-// True if a path can name it: the message is read and deleted by its id.
+// True if a URL path can contain the id: messages are read and deleted by their ids.
 bool IsUsable(const std::string& id) {
   return !IsBlank(id) && id.size() <= state::kIdBytesMax && id.find('\0') == std::string::npos &&
          !HasDotComponent(id);

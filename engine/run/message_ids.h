@@ -1,4 +1,4 @@
-// Ids of the messages that enter a thread.
+// Assigns ids to the messages that enter a thread.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,13 @@
 
 namespace agent_graph::run {
 
-// Keeps ids unique within a thread, so that no message is lost to another's id: one without an id,
-// or with an id that is taken, too long or that no path can name, gets a fresh one. Sets a missing
-// timestamp, too.
+// Keeps message ids unique within a thread, so that no message replaces another. A message gets a
+// new id if it has none, or one that is taken, too long or not usable in a URL path. Also sets a
+// missing timestamp. Not thread-safe.
 class MessageIds {
  public:
-  // Asked about an id a client chose that is not in the working window: is it in the history?
+  // Returns true if the history has the id. Called for ids that a client chose and that are not in
+  // the working window.
   using Lookup = std::function<bool(const std::string& id)>;
 
   explicit MessageIds(const IdGenerator& generator, Lookup in_history = {})

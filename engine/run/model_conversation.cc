@@ -10,7 +10,7 @@ namespace {
 constexpr char kNoResultJson[] = R"({"error":"this call has no result"})";
 
 struct PlacedResult {
-  size_t position;  // of its message in the window
+  size_t position;  // position of its message in the window
   const ToolResultBlock* result;
 };
 
@@ -26,7 +26,7 @@ ResultsById CollectResults(const std::vector<Message>& window) {
   return results;
 }
 
-// The first result of `call_id` after `position`; weak providers use the same id again and again.
+// Returns the first result of `call_id` after `position`; some providers reuse ids.
 const ToolResultBlock* FindResult(const ResultsById& results, const std::string& call_id,
                                   size_t position) {
   const PlacedResult* found = nullptr;
@@ -49,7 +49,7 @@ bool HasOtherContent(const Message& message) {
   return false;
 }
 
-// A message that is not the assistant's, without the results and calls it may carry.
+// Appends a message of another role than assistant, without its tool results and calls.
 void AppendPlain(std::vector<Message>& out, const Message& message) {
   if (message.role == Role::kTool) return;
   if (message.ToolResults().empty()) {

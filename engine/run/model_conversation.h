@@ -1,4 +1,4 @@
-// The working window in the order model providers insist on.
+// Orders the working window as model providers require it.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace agent_graph::run {
 
-// Each tool call is followed directly by its one result, in the order of the calls; a call without
-// a result gets a failed one; results without a call, which appear where the window was cut, are
-// left out.
+// Each tool call is followed directly by exactly one result, in the order of the calls. A call
+// without a result gets a failed one. Results without a call, which occur where the window was cut,
+// are omitted.
 std::vector<Message> ModelConversation(const std::vector<Message>& window);
 
 }  // namespace agent_graph::run

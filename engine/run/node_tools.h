@@ -1,4 +1,4 @@
-// What a tool node offers at the moment: its own tools, those of its catalog, and remote ones.
+// The tools that a tool node currently offers: its own, those of its catalog, and remote tools.
 #pragma once
 
 #include <memory>
@@ -17,22 +17,22 @@ namespace agent_graph::run {
 struct OfferedTool {
   std::shared_ptr<const Tool> tool;
   tools::ToolOrigin origin = tools::ToolOrigin::kLocal;
-  tools::JsonSchemaPtr schema = nullptr;  // of its arguments; null: they are not checked
+  tools::JsonSchemaPtr schema = nullptr;  // schema of the arguments; null: not checked
 };
 
 using OfferedTools = std::vector<OfferedTool>;
 
-// On a fiber; may wait as Catalog::ToolsOf does. No name twice. Nothing when `node` is no tool
-// node. `catalog` and `remote_tools` may be null.
+// Call on a fiber: it may be suspended like Catalog::ToolsOf. Names are unique. Returns an empty
+// list if `node` is not a tool node. `catalog` and `remote_tools` may be null.
 OfferedTools ToolsOf(const std::shared_ptr<const graph::CompiledGraph>& graph,
                      std::string_view node, tools::Catalog* catalog,
                      const RemoteToolSet* remote_tools, const runtime::Cancellation& cancellation,
                      Deadline deadline);
 
-// Those with one of `tags`; all when there are none.
+// Returns the tools with one of `tags`; all tools if `tags` is empty.
 OfferedTools WithTags(OfferedTools tools, const std::vector<std::string>& tags);
 
-// Null: there is no tool of that name.
+// Returns null if no tool has that name.
 const OfferedTool* FindTool(const OfferedTools& tools, std::string_view name);
 
 }  // namespace agent_graph::run

@@ -1,4 +1,4 @@
-// Tool calls that wait for answers of the user, as a paused thread stores them.
+// Tool calls that wait for answers of the user, as stored with a paused thread.
 #pragma once
 
 #include <string>
@@ -12,43 +12,45 @@
 
 namespace agent_graph::run {
 
-inline constexpr size_t kOpenInputBytesMax = 512 * 1024;  // all calls of a thread, as JSON
+inline constexpr size_t kOpenInputBytesMax = 512 * 1024;  // all calls of a thread together, as JSON
 
 // A call that waits for answers.
 struct OpenInput {
   std::string call_id;
   std::string tool;
-  int rounds = 0;  // how often it has paused
+  int rounds = 0;  // number of pauses so far
   tools::CallPause pause;
-  std::vector<json> answers;  // one for each question, in order; null: not yet
+  std::vector<json> answers;  // one per question, in order; null: not answered yet
 
-  bool answered() const;  // every question
+  bool answered() const;  // true if every question is answered
   size_t bytes() const;
-  // The id by which the client answers a question.
+  // Returns the id with which the client answers a question.
   std::string IdOf(size_t question) const;
 };
 
+// The waiting calls of one thread. Not thread-safe.
 class OpenInputs {
  public:
-  // Reads ExecutionMeta::inputs_json; entries that cannot be read are left out.
+  // Parses ExecutionMeta::inputs_json; skips entries that cannot be read.
   static OpenInputs FromJson(std::string_view text);
-  std::string ToJson() const;  // empty: there are none
+  std::string ToJson() const;  // empty if there are no calls
 
   const std::vector<OpenInput>& calls() const { return calls_; }
   bool empty() const { return calls_.empty(); }
   const OpenInput* Find(std::string_view call_id) const;
-  // Replaces the entry of its call. kResourceExhausted: all entries together would be too large.
+  // Adds the entry of a call or replaces it. Returns kResourceExhausted if all entries together
+  // would be too large.
   Status Keep(OpenInput input);
   void Forget(std::string_view call_id);
-  // Forgets all calls but these: somebody may have removed one from the thread.
+  // Removes all calls but these: others may have been removed from the thread.
   void KeepOnly(const std::vector<std::string>& call_ids);
 
-  // Takes results that are answers out of `messages`, and the messages that are empty then.
-  // kInvalidArgument, with the number of the message, when one does not fit its question.
+  // Moves answers out of `messages` and removes the messages that are then empty. Returns
+  // kInvalidArgument, with the message's index, if an answer does not fit its question.
   Status TakeAnswers(std::vector<Message>& messages);
   bool has_new_answers() const { return has_new_answers_; }
 
-  // The open questions as the client sees them: a list in the interrupt's data.
+  // The open questions as clients receive them: a list in the interrupt's data.
   std::string ElicitationsJson() const;
 
  private:

@@ -9,7 +9,7 @@
 namespace agent_graph::run {
 namespace {
 
-constexpr size_t kToolNameBytesMax = 64;  // the bound of model providers
+constexpr size_t kToolNameBytesMax = 64;  // limit of model providers
 
 bool IsToolName(std::string_view name) {
   return !name.empty() && name.size() <= kToolNameBytesMax &&
@@ -120,7 +120,7 @@ Result<RemoteToolSetPtr> RemoteTools::Newest() {
 Result<RemoteToolSetPtr> RemoteTools::Read() {
   AG_ASSIGN_OR_RETURN(const state::RemoteTools stored, state_->GetRemoteTools());
   std::vector<state::RemoteTool> remote_tools;
-  // What is left of another nginx is over.
+  // Tools registered with an earlier nginx instance are no longer valid.
   if (stored.generation == generation_) remote_tools = stored.tools;
   std::set<std::string_view> set_up;
   for (const state::RemoteTool& tool : remote_tools) set_up.insert(tool.node);

@@ -1,5 +1,5 @@
-// The tools that clients run: those a graph and its service declare, and those that were set up
-// since nginx was started, which stand in for the declared ones of their node.
+// Remote tools, which clients execute: those that the graph and the service declare, and those
+// registered since nginx started. Registered tools replace the declared ones of their node.
 #pragma once
 
 #include <map>
@@ -25,12 +25,12 @@ namespace agent_graph::run {
 inline constexpr size_t kRemoteToolDescriptionBytesMax = 4096;
 inline constexpr size_t kRemoteToolSchemaBytesMax = 64 * 1024;
 
-// By tool node, as of one moment; immutable.
+// The remote tools of all tool nodes at one time. Immutable.
 class RemoteToolSet {
  public:
   explicit RemoteToolSet(const std::vector<state::RemoteTool>& tools);
 
-  // Without functions; empty for a node that has none.
+  // Returns the node's tools, which have no functions; empty if the node has none.
   const tools::ToolList& Of(std::string_view node) const;
 
  private:
@@ -39,10 +39,11 @@ class RemoteToolSet {
 
 using RemoteToolSetPtr = std::shared_ptr<const RemoteToolSet>;
 
-// Those that the graph's tool nodes declare.
+// Returns the remote tools that the graph's tool nodes declare.
 std::vector<state::RemoteTool> DeclaredRemoteTools(const graph::CompiledGraph& graph);
 
-// What is wrong with a tool for this graph: "node", "name", "description" or "parameters", and why.
+// Why a tool is invalid for this graph: the field ("node", "name", "description" or "parameters")
+// and a text.
 struct RemoteToolProblem {
   std::string field;
   std::string text;
@@ -50,20 +51,21 @@ struct RemoteToolProblem {
 std::optional<RemoteToolProblem> FindProblem(const graph::CompiledGraph& graph,
                                              const state::RemoteTool& tool);
 
-// One per worker; thread-safe.
+// The worker's cache of remote tools; one per worker. Thread-safe. AsOf, Newest and SetUp suspend
+// the calling fiber while they call the state service.
 class RemoteTools {
  public:
-  // `declared` have no problems. `generation` names this nginx from start to end. Without `state`
-  // there are the declared tools only.
+  // `declared` must be valid. `generation` identifies this nginx instance from start to end.
+  // Without `state` only the declared tools exist.
   RemoteTools(std::vector<state::RemoteTool> declared, state::Service* state,
               std::string generation, LogFunction log);
 
-  // Those of a run that began when the state was at `version`. Asks the state only for a version it
-  // has not seen; when it does not answer, what is known has to do.
+  // Returns the tools for a run that began when the state had `version`. Calls the state service
+  // only for a version that is not cached; if the call fails, the cached tools are used.
   RemoteToolSetPtr AsOf(uint64_t version);
-  // As of now.
+  // Returns the current tools.
   Result<RemoteToolSetPtr> Newest();
-  // Replaces the remote tools of the nodes that `tools` names, in all workers.
+  // Replaces the remote tools of the nodes that `tools` names, for all workers.
   Status SetUp(std::vector<state::RemoteTool> tools);
 
  private:

@@ -9,14 +9,14 @@
 namespace agent_graph::run {
 namespace {
 
-// Role and content as text to compare, without what the service adds.
+// Returns role and content as text for comparison, without what the service adds.
 std::string SaidIn(const Message& message) {
   Message said;
   said.role = message.role;
   said.content = message.content;
   for (ContentBlock& block : said.content) {
     auto* media = std::get_if<MediaBlock>(&block);
-    // A file that came within the message is stored anew each time, under another id.
+    // A file sent within the message is stored again each time, with another id.
     if (media != nullptr && media->media.size_bytes) media->media.file_id.clear();
   }
   return message::ToJsonText(said);
@@ -35,7 +35,7 @@ std::optional<size_t> FindById(const std::vector<Message>& window, const Message
   return std::nullopt;
 }
 
-// Only behind the newest message of the assistant: an older call may have had the same id.
+// Searches only behind the newest assistant message, because an older call may have the same id.
 std::optional<size_t> FindResult(const std::vector<Message>& window, const Message& message) {
   const std::string said = SaidIn(message);
   for (size_t i = window.size(); i > 0 && window[i - 1].role != Role::kAssistant; --i) {

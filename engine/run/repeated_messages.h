@@ -1,4 +1,4 @@
-// Requests that are sent again because their answer was lost, with a worker or on the way.
+// Detects requests that a client repeats because the response was lost.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,20 @@
 
 namespace agent_graph::run {
 
-// The messages of a request that the thread has already.
+// Which messages of a request the thread already has.
 struct Repetition {
-  std::vector<bool> known;  // of each message of the request
-  // All of them, and nobody has said anything since: it is the request of the latest turn.
+  std::vector<bool> known;  // per message of the request
+  // All messages are known and nothing was added since: the request is that of the latest turn.
   bool is_latest_turn = false;
-  size_t answer_begins = 0;  // with is_latest_turn: where in the window what followed begins
+  // with is_latest_turn: index in the window of the first message of the answer
+  size_t answer_begins = 0;
 
   bool Knows(size_t index) const { return index < known.size() && known[index]; }
 };
 
-// A message of the request is known when the window has one of its id, with the same role and
-// content. With `results_by_call` a tool result without an id is, too, when the window has that
-// result of a call that waits for none any more.
+// A message of the request is known if the window has a message with the same id, role and content.
+// With `results_by_call`, a tool result without an id is also known if the window has the same
+// result of a call that no longer waits for one.
 Repetition FindRepetition(const std::vector<Message>& window, const std::vector<Message>& request,
                           bool results_by_call);
 

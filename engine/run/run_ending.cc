@@ -1,4 +1,4 @@
-// RunLoop: how a run ends, whatever ended it.
+// RunLoop: the end of a run, for every reason.
 #include <exception>
 #include <utility>
 
@@ -27,7 +27,7 @@ std::string FinishedJson(const std::string& run_id, const std::string& status,
   return out;
 }
 
-// The run is over whatever happens to its summary.
+// An exception must not escape here: the run ends in any case.
 Result<std::string> TrySummarize(const RunEnvironment& environment, const ContextPolicy& policy,
                                  const std::string& before, const std::vector<Message>& messages) {
   try {
@@ -50,7 +50,8 @@ std::string InterruptedJson(const ExecutionMeta& meta) {
 
 }  // namespace
 
-// Nothing here waits on the run's cancellation: a cancelled run is written down and released, too.
+// Nothing here waits on the run's cancellation, because a cancelled run must also be stored and
+// release its lease.
 RunOutcome RunLoop::Conclude(Ending ending) {
   if (ending.kind == Ending::Kind::kDone && !IsAnswered()) ShortenWindow();
   NameThread();
@@ -111,14 +112,14 @@ void RunLoop::ShortenWindow() {
   const size_t count = FirstToKeep(messages, policy);
   if (count == 0) return;
   if (policy.summarize) {
-    // The answer is complete: the client may see it while the summary is made.
+    // The answer is complete, so the client receives it before the summary is made.
     if (!log_.Flush(meta_.current_node, meta_.step).ok()) return;
     EmitQueued();
     Result<std::string> summary =
         TrySummarize(*environment_, policy, thread_.state().summary().value_or(""),
                      {messages.begin(), messages.begin() + static_cast<ptrdiff_t>(count)});
     if (!summary.ok()) {
-      // Nothing is lost: the models see less, and the next run tries again.
+      // No data is lost: models see only a part of the window, and the next run tries again.
       environment_->Log(LogLevel::kWarning, "", "no summary: " + summary.status().ToString());
       return;
     }
@@ -167,7 +168,7 @@ Status RunLoop::Record(const Ending& ending) {
   return log_.Finish(std::move(finish), meta_.current_node, meta_.step);
 }
 
-// What a node did reaches the client after it has reached the log.
+// Events are emitted only after the node's changes are in the log.
 void RunLoop::EmitQueued() {
   std::vector<RunEvent> events = std::move(queued_);
   queued_.clear();

@@ -1,4 +1,4 @@
-// What stays the same during a run and everything that executes a node needs.
+// The part of a run that does not change and that all node executors need.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace agent_graph::run {
 
 class RemoteToolSet;
 
-// Immutable and shared, so that a user function that was written off never outlives what it uses.
+// Immutable and shared, so that an abandoned user function never outlives what it uses.
 struct RunEnvironment {
   std::shared_ptr<const graph::CompiledGraph> graph;
   runtime::Runtime* runtime = nullptr;
@@ -28,24 +28,24 @@ struct RunEnvironment {
   LogFunction log;
   bool show_exception_text = true;
   size_t run_bytes_max = kRunBytesMax;
-  std::shared_ptr<const IdGenerator> ids;  // of threads and messages
+  std::shared_ptr<const IdGenerator> ids;  // generates ids of threads and messages
   ThreadNamer name_thread;                 // may be empty
   RunListener on_finished;                 // may be empty
 
-  memory::MemoryStore* memories = nullptr;  // null: there is none
+  memory::MemoryStore* memories = nullptr;  // null: no memory store
 
   std::string thread_id;
   std::string run_id;
   state::Scope scope;
-  std::string user_id;                 // empty: nobody
+  std::string user_id;                 // empty: no user
   std::shared_ptr<const json> user;    // an object
-  std::shared_ptr<const json> config;  // an object, `user` included
+  std::shared_ptr<const json> config;  // an object, including `user`
   runtime::Cancellation cancellation;
   Deadline deadline = kNoDeadline;
 
-  // The earlier of `timeout` from now and the run's deadline.
+  // Returns the earlier of now + `timeout` and the run's deadline.
   Deadline DeadlineOf(std::chrono::milliseconds timeout) const;
-  // A line for the operator, marked with run and node.
+  // Logs a line for the operator, with the ids of run and node. Thread-safe if `log` is.
   void Log(LogLevel level, std::string_view node, std::string_view text) const;
 };
 

@@ -11,7 +11,7 @@
 namespace agent_graph::run {
 namespace {
 
-// Of one append, but for its last item.
+// Size limit of one append; only its last item may exceed it.
 constexpr size_t kAppendBytesMax = 16 * 1024 * 1024;
 
 template <typename Item>
@@ -43,7 +43,7 @@ void RunLog::Add(std::string kind, std::string json) {
 }
 
 void RunLog::AddMessage(const Message& message, std::string message_json, std::string_view node) {
-  if (state_ == nullptr) return;  // exporters have no use for messages
+  if (state_ == nullptr) return;  // trace exporters do not need messages
   Add("message", MessageEntryJson(message, node));
   state::StoredMessage stored;
   stored.id = message.id;
@@ -62,7 +62,7 @@ Status RunLog::Flush(std::string_view current_node, int64_t step, bool durable) 
   Place(current_node, step, durable);
   for (bool more = true; more;) {
     state::AppendRun append = Take();
-    // What is added while this waits comes with the next one.
+    // Entries added during this call are appended by the next iteration.
     more = HasPending();
     Result<state::AppendRunReply> reply = state_->Append(append);
     if (!reply.ok()) {
@@ -94,7 +94,7 @@ state::AppendRun RunLog::Take() {
   size_t bytes = 0;
   std::vector<state::StoredMessage> messages = TakePortion(pending_.messages, bytes);
   std::vector<state::LogEntry> entries = TakePortion(pending_.entries, bytes);
-  // The rest is not copied.
+  // Move the rest out first, so that it is not copied.
   std::vector<state::StoredMessage> messages_left = std::exchange(pending_.messages, {});
   std::vector<state::LogEntry> entries_left = std::exchange(pending_.entries, {});
   state::AppendRun append = pending_;
@@ -126,8 +126,8 @@ void RunLog::PutBack(state::AppendRun append) {
 
 Status RunLog::Finish(state::FinishRun finish, std::string_view current_node, int64_t step) {
   if (state_ == nullptr) return Status::Ok();
-  // So that the last portion and the snapshot fit together. What is wrong when that fails is said
-  // by what follows, which releases the lease in any case.
+  // Flush first so that the last portion and the snapshot fit into one frame. An error here is
+  // ignored: the Finish below reports it, and releases the lease in any case.
   Place(current_node, step, false);
   while (PendingBytes() > kAppendBytesMax) {
     state::AppendRun append = Take();

@@ -25,7 +25,7 @@
 namespace agent_graph::run {
 namespace {
 
-// Nodes that a run executes before other fibers of its thread have their turn.
+// Number of nodes that a run executes before it yields to other fibers of its thread.
 constexpr int64_t kStepsPerTurn = 8;
 
 MessageIds::Lookup HistoryLookup(state::Service* state, const state::Scope& scope,
@@ -42,7 +42,7 @@ bool IsInstant(const graph::Node& node) {
   return function != nullptr && function->execution == Execution::kNonBlocking;
 }
 
-// Before the attempt that follows attempt number `attempt`.
+// Returns the delay after attempt number `attempt`, before the next one.
 std::chrono::milliseconds DelayBefore(const RetryPolicy& retry, int attempt) {
   const double delay =
       static_cast<double>(retry.delay.count()) * std::pow(retry.factor, attempt - 1);
@@ -106,8 +106,8 @@ RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, InitialState&& initi
   }
   if (IsAnswered()) return AnswerAgain();
   for (;;) {
-    // What is cancelled has not ended normally, whatever its last node returned: a function that
-    // was cut short returns like any other.
+    // A cancelled run has not ended normally, whatever its last node returned: a function that was
+    // interrupted returns like any other.
     if (IsCutShort()) return EndCancelled();
     if (paused_) return {Ending::Kind::kInterrupted, {}, {}};
     if (next_ == END) return {};
@@ -126,7 +126,7 @@ RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, InitialState&& initi
       return Fail(Status(StatusCode::kDeadlineExceeded, "the run took longer than it may"));
     }
     Status status = Step();
-    // Nodes that need not wait for anything would keep all others from this thread.
+    // Nodes that never wait would otherwise block all other fibers of this thread.
     if (meta_.step % kStepsPerTurn == 0) runtime::Yield();
     if (status.ok()) continue;
     if (environment_->cancellation.cancelled()) return EndCancelled();
@@ -178,8 +178,8 @@ RunLoop::Ending RunLoop::AnswerAgain() {
   return {paused ? Ending::Kind::kInterrupted : Ending::Kind::kDone, {}, {}};
 }
 
-// After a worker died in the middle of a tool node: what is known of its calls is in the log of the
-// newest run, since this one has written nothing yet.
+// For a worker that died during a tool node: the log of the newest run shows what is known of its
+// calls, because the current run has not written anything yet.
 Status RunLoop::CloseOpenCalls() {
   if (!thread_.HasOpenCalls(request_.messages)) return Status::Ok();
   std::vector<state::LogEntry> entries;
@@ -194,8 +194,8 @@ Status RunLoop::CloseOpenCalls() {
   return thread_.CloseOpenCalls(request_.messages, entries);
 }
 
-// What the user says is not echoed. Results that a client brings for calls it was asked to run are
-// shown like those of any other tool.
+// The user's messages are not echoed. Results that a client sends for remote calls are shown like
+// those of any other tool.
 Status RunLoop::AppendRequest() {
   std::unordered_set<std::string> open;
   for (const ToolCallBlock* call : thread_.state().PendingToolCalls()) open.insert(call->id);
@@ -230,8 +230,8 @@ Status RunLoop::ChooseFirstNode() {
 }
 
 Status RunLoop::Arrive() {
-  // What takes no time is appended together with what comes next. After a node that took some, a
-  // stop may have been asked for, and what it did is worth keeping.
+  // Instant nodes are appended together with the next node. After a node that took time, append:
+  // its result is worth keeping, and the reply shows whether a stop was requested.
   const graph::Node* node = graph_.FindNode(next_);
   if (node != nullptr && IsInstant(*node) && !took_time_) return Status::Ok();
   took_time_ = false;
@@ -333,7 +333,7 @@ Status RunLoop::TakeIn(const std::string& node, NodeResult result) {
     return Status(StatusCode::kGraph, "node \"" + node + "\" interrupted the run with more than " +
                                           std::to_string(state::kInterruptBytesMax) + " bytes");
   }
-  // Bounds the reducers and predicates that are called below, not the engine's part.
+  // Limits the memory of the reducers and predicates called below, but not that of the engine.
   const AllocationScope user_code(environment_->runtime->function_bytes_max());
   const TolerateAllocations tolerated;
   AG_ASSIGN_OR_RETURN(std::vector<std::string> texts, thread_.TakeIn(result, node));
@@ -374,21 +374,21 @@ RunLoop::Ending RunLoop::Pause(ExecutionMeta::Phase phase, std::string reason) {
   return {Ending::Kind::kInterrupted, {}, {}};
 }
 
-// A client that leaves while the run pauses finds it paused when it comes back.
+// If the client disconnects while the run pauses, the thread must be paused when it returns.
 bool RunLoop::IsCutShort() const {
   const runtime::CancelReason reason = environment_->cancellation.reason();
   if (paused_ && reason == runtime::CancelReason::kClientGone) return false;
   return reason != runtime::CancelReason::kNone;
 }
 
-// A pause at a node that the graph no longer has is one that nobody could end.
+// A pause at a node that the graph no longer has could never be resumed.
 bool RunLoop::StaysPaused(const Ending& ending) const {
   return resumed_ && !resume_node_gone_ &&
          (ending.kind == Ending::Kind::kStopped || ending.kind == Ending::Kind::kError);
 }
 
 RunLoop::Ending RunLoop::EndCancelled() {
-  // Asked once: the reason that is recorded is the one that decided.
+  // Read once: the recorded reason must be the one that is used for the decision.
   const runtime::CancelReason reason = environment_->cancellation.reason();
   meta_.phase = ExecutionMeta::Phase::kCompleted;
   Ending ending{Ending::Kind::kStopped, {}, reason};

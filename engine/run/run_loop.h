@@ -1,4 +1,4 @@
-// The loop over a graph's nodes, from a loaded thread to its snapshot.
+// Executes a graph's nodes, from the loaded thread to its snapshot.
 #pragma once
 
 #include <string>
@@ -21,16 +21,16 @@ namespace agent_graph::run {
 
 inline constexpr size_t kMessagesPerNodeMax = 1000;
 
-// One run, on one fiber. What a node did is appended to the log together with the place where the
-// run goes next, and is emitted only after that.
+// One run, on one fiber. The result of a node is appended to the log together with the next node's
+// name, and emitted only after that.
 class RunLoop {
  public:
-  // `state` may be null. `request` outlives the loop, which takes its messages;
-  // `inputs` are the calls that wait for the user, with the answers that the request brings.
+  // `state` may be null. `request` must outlive the loop, which moves its messages out; `inputs`
+  // are the calls that wait for the user, with the answers in the request.
   RunLoop(RunEnvironmentPtr environment, RunRequest& request, state::Service* state,
           const state::BeginRunReply& begun, OpenInputs inputs, RunSink& sink);
 
-  // Never fails and lets no exception out before the lease is released.
+  // Never fails. No exception escapes before the lease is released.
   RunOutcome Execute(state::ThreadState loaded, InitialState initial);
 
  private:
@@ -39,25 +39,25 @@ class RunLoop {
     enum class Kind { kDone, kError, kStopped, kInterrupted };
     Kind kind = Kind::kDone;
     Status error;
-    // Of the cancellation that ended it; what is cancelled later ended nothing.
+    // Reason of the cancellation that ended the run; later cancellations have no effect.
     runtime::CancelReason reason = runtime::CancelReason::kNone;
   };
 
   Ending Drive(state::ThreadState&& loaded, InitialState&& initial);
-  // Consumes both: a run may be long, and what it works on is kept once.
+  // Consumes both arguments, so that a long run keeps only one copy of its data.
   Status Prepare(state::ThreadState loaded, const InitialState& initial);
-  // The request was answered before: its answer was lost, or its client asks twice.
+  // True if the request was answered before: the response was lost, or the client repeats it.
   bool IsAnswered() const;
-  // Gives that answer again. What paused the thread pauses it still.
+  // Emits that answer again. If it paused the thread, the thread stays paused.
   Ending AnswerAgain();
   Status CloseOpenCalls();
   Status AppendRequest();
   Status ChooseFirstNode();
-  // Appends what is buffered and says that `next_` comes now.
+  // Appends what is buffered, with `next_` as the next node.
   Status Arrive();
-  // Executes `next_`, takes its result in and chooses the node after it.
+  // Executes `next_`, applies its result and selects the next node.
   Status Step();
-  // Again and again as the node's retry policy has it.
+  // Executes a node, repeatedly if its retry policy allows it.
   Result<NodeResult> ExecuteNode(const graph::Node& node);
   Result<NodeResult> Attempt(const graph::Node& node);
   bool MayRepeat(const graph::Node& node, const Status& failure, int attempt) const;
@@ -65,20 +65,20 @@ class RunLoop {
   void CheckInterruptAfter(const std::string& node, const std::optional<Interrupt>& interrupt);
   Ending Pause(ExecutionMeta::Phase phase, std::string reason);
   bool IsCutShort() const;
-  // It ended before it did anything: the thread stays as paused as it was.
+  // True if the run ended before it did anything: the thread then stays paused as before.
   bool StaysPaused(const Ending& ending) const;
   Ending EndCancelled();
   Ending Fail(Status status);
 
   static const char* EndingName(Ending::Kind kind);  // "done", "error", ...
   RunOutcome Conclude(Ending ending);
-  // What the graph's context policy leaves out leaves the working window.
+  // Removes from the working window what the graph's context policy leaves out.
   void ShortenWindow();
-  // A new thread is called something once its first run is over.
+  // Gives a new thread a name at the end of its first run.
   void NameThread();
   Status Record(const Ending& ending);
   void EmitQueued();
-  // Tells the listener, if there is one, what the run did.
+  // Passes the run's record to the listener, if there is one.
   void Report(const RunOutcome& outcome);
 
   const RunEnvironmentPtr environment_;
@@ -91,17 +91,17 @@ class RunLoop {
   WorkingThread thread_;
   Emitter emitter_;
 
-  OpenInputs inputs_;  // calls that ask the user
+  OpenInputs inputs_;  // calls with questions for the user
   ExecutionMeta meta_;
-  ExecutionMeta paused_before_;  // as the thread was found; when resumed_
-  std::string next_;             // node that comes next
-  bool resumed_ = false;         // next_ is where a paused thread goes on
-  Repetition repetition_;        // of what the request brings
+  ExecutionMeta paused_before_;  // the loaded value; used if resumed_
+  std::string next_;             // the node to execute next
+  bool resumed_ = false;         // next_ is the node at which a paused thread resumes
+  Repetition repetition_;        // which messages of the request are repeated
   bool resume_node_gone_ = false;
   bool took_time_ = false;        // a node since the last append was not instant
   bool paused_ = false;           // meta_ holds an interrupt after the last node
-  bool fenced_ = false;           // the lease is somebody else's
-  std::vector<RunEvent> queued_;  // what the log does not hold yet
+  bool fenced_ = false;           // the lease is lost
+  std::vector<RunEvent> queued_;  // events whose changes are not in the log yet
 };
 
 }  // namespace agent_graph::run

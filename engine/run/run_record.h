@@ -1,4 +1,4 @@
-// What a run did, handed over at its end to whoever wants to know (exporters of traces).
+// Record of a finished run, passed to listeners such as trace exporters.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct RunRecord {
   std::string status;        // done | error | stopped | interrupted
   int64_t started_micros = 0;
   int64_t finished_micros = 0;
-  // The run's log; of one that is longer than kRecordEntriesMax the beginning.
+  // The run's log; only its beginning if it has more than kRecordEntriesMax entries.
   std::vector<state::LogEntry> entries;
 
   size_t Bytes() const;
 };
 
-// Called once for each run that started, on its fiber: it must neither wait nor throw.
+// Called once for each run that started, on its fiber. It must neither block nor throw.
 using RunListener = std::function<void(RunRecord record)>;
 
 }  // namespace agent_graph::run

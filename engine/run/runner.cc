@@ -53,7 +53,7 @@ state::BeginRun BeginOf(const RunRequest& request, const RunEnvironment& environ
   return begin;
 }
 
-// Without a checkpointer each run has a thread of its own, which nobody will see again.
+// Without a checkpointer each run has a new thread, which no later run can use.
 state::BeginRunReply BeginUnstored(const RunEnvironment& environment) {
   state::BeginRunReply reply;
   reply.created = true;
@@ -61,14 +61,14 @@ state::BeginRunReply BeginUnstored(const RunEnvironment& environment) {
   return reply;
 }
 
-// The questions of a paused thread.
+// Returns the open questions of a paused thread.
 OpenInputs InputsOf(const state::ThreadState& state) {
   const std::string& text = state.snapshot.execution_json;
   if (text.find("\"inputs\"") == std::string::npos) return {};
   return OpenInputs::FromJson(ExecutionMeta::FromJson(text).inputs_json);
 }
 
-// Gives the thread back as it was found.
+// Releases the thread unchanged.
 void Abandon(const RunEnvironment& environment, uint64_t lease_epoch, state::Service* state) {
   if (state == nullptr) return;
   state::FinishRun finish;
@@ -90,7 +90,7 @@ Runner::Runner(std::shared_ptr<const graph::CompiledGraph> graph, state::Service
   if (options_.ids == nullptr) options_.ids = std::make_shared<const IdGenerator>();
 }
 
-// An id that we made may have been taken by a client or by another machine.
+// Retries with a new id: a generated id may already be used by a client or another machine.
 Result<state::BeginRunReply> Runner::Lease(const RunRequest& request, RunEnvironment& environment,
                                            const runtime::Cancellation& cancellation) {
   Status taken;
@@ -100,7 +100,7 @@ Result<state::BeginRunReply> Runner::Lease(const RunRequest& request, RunEnviron
     Result<state::BeginRunReply> begun =
         state_->Begin(BeginOf(request, environment, options_), &cancellation);
     if (begun.ok() || begun.status().code() != StatusCode::kConflict) return begun;
-    if (!request.thread_id.empty()) return begun;  // a run of that id is in flight on the thread
+    if (!request.thread_id.empty()) return begun;  // a run with that id is in flight on the thread
     taken = begun.status();
   }
   return taken;
@@ -135,7 +135,7 @@ Result<std::shared_ptr<RunEnvironment>> Runner::MakeEnvironment(
   return environment;
 }
 
-// Whatever goes wrong once the thread is leased, it is given back.
+// Runs `work` with the thread leased; whatever fails, the lease is released.
 template <typename Work>
 auto Runner::WhileLeased(const BegunRun& begun, Work work) -> decltype(work()) {
   Status failure(StatusCode::kInternal, "the run failed");
@@ -146,7 +146,7 @@ auto Runner::WhileLeased(const BegunRun& begun, Work work) -> decltype(work()) {
   } catch (...) {
     failure.WithDetail("an exception of another kind");
   }
-  // Not in the handler: a fiber that waits there keeps the exception.
+  // Outside of the exception handler: a fiber that is suspended there would keep the exception.
   begun.environment->Log(LogLevel::kError, "", failure.ToString());
   Abandon(*begun.environment, begun.reply.lease_epoch, state_);
   return failure;
@@ -171,10 +171,10 @@ Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
 struct Runner::Opening {
   InitialState initial;
   BegunRun begun;
-  OpenInputs inputs;  // questions of the thread, and new answers
+  OpenInputs inputs;  // the thread's questions, and new answers
 };
 
-// Not inlined: its frame is gone while the run executes.
+// Not inlined, so that its stack frame is gone while the run executes.
 [[gnu::noinline]] Result<std::unique_ptr<Runner::Opening>> Runner::Open(
     RunRequest& request, const runtime::Cancellation& cancellation) {
   if (request.messages.empty()) {
@@ -203,11 +203,11 @@ struct Runner::Opening {
 
 Result<RunOutcome> Runner::Execute(RunRequest request, const runtime::Cancellation& cancellation,
                                    RunSink& sink) {
-  // On the heap: a fiber keeps every page of its stack that it once touched, and most of a run's
+  // On the heap: a fiber keeps every page of its stack that it has touched, and most of a run's
   // time is spent waiting for a model.
   AG_ASSIGN_OR_RETURN(const std::unique_ptr<Opening> opening, Open(request, cancellation));
   BegunRun& begun = opening->begun;
-  // From here on the thread's lease is ours, and the loop releases it.
+  // From here on this run holds the thread's lease, and the loop releases it.
   return WhileLeased(begun, [&]() -> Result<RunOutcome> {
     const auto loop = std::make_unique<RunLoop>(begun.environment, request, state_, begun.reply,
                                                 std::move(opening->inputs), sink);
@@ -215,7 +215,7 @@ Result<RunOutcome> Runner::Execute(RunRequest request, const runtime::Cancellati
   });
 }
 
-// Before a thread is made for it: where there is none, no call waits for a result.
+// Called before a thread is created: in a new thread no call waits for a result.
 Status Runner::CheckResults(const RunRequest& request) const {
   if (!BringResults(request.messages)) return Status::Ok();
   if (state_ != nullptr && !request.thread_id.empty()) {

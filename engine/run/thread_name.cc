@@ -48,7 +48,7 @@ std::vector<std::string> Texts(const std::vector<Message>& messages) {
   return texts;
 }
 
-// Shared with the thread that makes the name, which may take longer than it is given.
+// Shared with the thread that runs the generator, which may exceed its time limit.
 struct Naming {
   ThreadNamer make;
   std::vector<std::string> texts;

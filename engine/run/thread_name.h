@@ -12,14 +12,15 @@ namespace agent_graph::run {
 
 inline constexpr size_t kThreadNameBytesMax = 200;
 
-// "quiet-amber-otter": says nothing, but can be told from others.
+// Returns a random name such as "quiet-amber-otter".
 std::string RandomThreadName();
 
-// What the service's generator calls the thread of these messages; empty when it has no answer in
-// time. The run's cancellation does not end the wait: a stopped run has a name, too.
+// Returns the name that the service's generator gives the thread of these messages; empty if it
+// returns none in time. The run's cancellation does not end the wait, because the thread of a
+// stopped run needs a name, too.
 std::string NameThread(const RunEnvironment& environment, const std::vector<Message>& messages);
 
-// One line without blanks around it, cut at a whole character.
+// Returns one line without surrounding blanks, truncated at a character boundary.
 std::string CleanThreadName(std::string_view name);
 
 }  // namespace agent_graph::run

@@ -44,7 +44,7 @@ std::string FinishedJson(const std::string& node_name, const PendingCall& call, 
   if (call.started_micros > 0) {
     out += ",\"micros\":" + std::to_string(call.finished_micros);
     out += ",\"duration_micros\":" + std::to_string(call.finished_micros - call.started_micros);
-    // Until the message with it is written, too.
+    // Recovery needs the output until the message that contains it is written.
     if (with_output) out += ",\"output\":" + call.result.json;
   }
   out.push_back('}');

@@ -15,21 +15,21 @@
 
 namespace agent_graph::run {
 
-// Everything the call touches, so that a tool that was given up may outlive its run.
+// Everything that the call accesses. Shared, so that an abandoned tool may outlive its run.
 struct PendingCall {
   RunEnvironmentPtr environment;
-  std::shared_ptr<const Tool> tool;  // null: refused, `result` says why
-  bool remote = false;               // run by the client; there is no result yet
+  std::shared_ptr<const Tool> tool;  // null: refused; `result` has the reason
+  bool remote = false;               // executed by the client; there is no result yet
   bool handed_out = false;           // the client has received it
   ToolCallBlock block;
   std::string idempotency_key;
   json arguments;
   std::unique_ptr<CallContext> context;
-  ToolOutput output;  // the tool's, valid once it has returned
+  ToolOutput output;  // output of the tool; valid once it has returned
 
-  std::optional<tools::CallInput> input;  // nullopt: it has nobody to ask
-  int rounds = 0;                         // how often it has asked before
-  // Questions of the call; then there is no result yet.
+  std::optional<tools::CallInput> input;  // nullopt: the call cannot ask the user
+  int rounds = 0;                         // number of earlier pauses of this call
+  // The call's questions; if set there is no result yet.
   std::optional<OpenInput> asks;
 
   ToolOutput result;  // sent to the model; written by the run's fibers only
@@ -39,17 +39,17 @@ struct PendingCall {
 
 using PendingCallPtr = std::shared_ptr<PendingCall>;
 
-// A failed result for the model.
+// Returns a failed result for the model.
 ToolOutput Failure(const std::string& text);
 
-// Fields of log entries about a call of node `node`.
+// JSON fields of the log entries for a call of node `node`.
 std::string IntentJson(const std::string& node, const PendingCall& call);
 std::string StartedJson(const std::string& node, const PendingCall& call);
 std::string FinishedJson(const std::string& node, const PendingCall& call, bool with_output);
 std::string PausedJson(const std::string& node, const PendingCall& call);
 
 Message ResultMessage(const PendingCall& call);
-// Hands the call to the client, which runs it.
+// Returns the message that hands the call to the client, which executes it.
 Message RemoteCallMessage(const PendingCall& call);
 
 }  // namespace agent_graph::run

@@ -21,14 +21,14 @@ namespace {
 
 constexpr size_t kIdempotencyKeyDigits = 32;
 
-// For the model, which may try again.
+// Returns an error text for the model, which may correct its call.
 std::string Describe(const std::string& tool, const std::vector<std::string>& problems) {
   std::string text = "the arguments of \"" + tool + "\" do not fit its schema";
   for (size_t i = 0; i < problems.size(); ++i) text += (i == 0 ? ": " : "; ") + problems[i];
   return text;
 }
 
-// Finds the tool and reads the arguments; on failure the call has its result already.
+// Finds the tool and parses the arguments; on failure sets the call's result.
 void Resolve(PendingCall& call, const OfferedTools& tools) {
   const OfferedTool* offered = FindTool(tools, call.block.name);
   if (offered == nullptr) {
@@ -52,9 +52,9 @@ void Resolve(PendingCall& call, const OfferedTools& tools) {
   call.remote = offered->origin == tools::ToolOrigin::kRemote;
 }
 
-// The key is that of a place in the thread: the same call made again after a crash has it, too. A
-// digest, because clients choose ids: a key goes into headers, and one thread must not have the key
-// of another one.
+// The key identifies a position in the thread, so the same call has it again after a crash. It is a
+// digest, because clients choose ids: keys are sent in headers, and no thread must be able to
+// produce the key of another.
 std::string IdempotencyKey(const std::string& thread_id, const std::string& message_id,
                            size_t index) {
   const std::string place = thread_id + '\0' + message_id + '\0' + std::to_string(index);
@@ -68,7 +68,8 @@ const Message* NewestCallingMessage(const State& state) {
   return nullptr;
 }
 
-// Prepares a call that may ask the user, or has asked. False: it still waits for answers.
+// Prepares a call that may ask the user, or has done so. Returns false if it still waits for
+// answers.
 bool TakeAnswers(const OpenInputs& inputs, PendingCall& call) {
   const OpenInput* const open = inputs.Find(call.block.id);
   if (open != nullptr && !open->answered()) {
@@ -99,7 +100,7 @@ std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
       ToolsOf(environment->graph, node, environment->catalog, environment->remote_tools.get(),
               environment->cancellation, environment->deadline);
   for (const ToolCallBlock* block : pending) {
-    if (block->remote) continue;  // the client's to run
+    if (block->remote) continue;  // the client executes it
     auto call = std::make_shared<PendingCall>();
     call->environment = environment;
     call->block = *block;
@@ -107,7 +108,7 @@ std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
     call->idempotency_key = IdempotencyKey(environment->thread_id, message->id, index);
     call->handed_out = handed_out.contains(block->id);
     if (inputs != nullptr && !TakeAnswers(*inputs, *call)) {
-      // Its tool is looked up when it is called again.
+      // The tool is looked up when the call is executed again.
     } else if (calls.size() < kToolCallsMax) {
       Resolve(*call, tools);
     } else {
@@ -118,7 +119,7 @@ std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
   return calls;
 }
 
-// What the tool answered, if it may be stored and shown.
+// Returns the tool's output, or a failure if it must not be stored and shown.
 ToolOutput CheckedOutput(const ToolOutput& output, const std::string& name) {
   if (output.json.size() > kToolOutputBytesMax) {
     return Failure("the output of \"" + name + "\" is larger than " +
@@ -145,7 +146,7 @@ ToolOutput Explain(const Status& failure, const PendingCall& call) {
   }
 }
 
-// The tool wants answers before it goes on.
+// Handles a tool that needs answers of the user before it can continue.
 void Ask(PendingCall& call) {
   tools::CallPause& pause = *call.input->pause;
   if (call.rounds == tools::kQuestionRoundsMax) {
@@ -197,7 +198,7 @@ void AppendRemoteCalls(std::string& out, const std::vector<PendingCallPtr>& call
   out.push_back(']');
 }
 
-// The run goes on with this node when the client has brought results or answers.
+// Pauses the run; it resumes at this node when the client has sent results or answers.
 void PauseForClient(const std::vector<PendingCallPtr>& remote, const OpenInputs& inputs,
                     const std::string& node, NodeResult& result) {
   Interrupt interrupt{"", "{"};
@@ -212,11 +213,11 @@ void PauseForClient(const std::vector<PendingCallPtr>& remote, const OpenInputs&
   }
   interrupt.data_json.push_back('}');
   result.interrupt = std::move(interrupt);
-  // A jump stays within the graph that has the node.
+  // A jump is relative to the graph that contains the node.
   result.go_to = node.substr(graph::ScopeOf(node).size());
 }
 
-// Replaces the questions that were asked before by those of the calls that ask now.
+// Replaces the earlier questions by those of the calls that ask now.
 void KeepQuestions(const std::vector<PendingCallPtr>& calls, OpenInputs& inputs) {
   inputs = OpenInputs();
   for (const PendingCallPtr& call : calls) {
@@ -228,7 +229,7 @@ void KeepQuestions(const std::vector<PendingCallPtr>& calls, OpenInputs& inputs)
   }
 }
 
-// Intents go into the log first; they are on disk before a tool that must not run twice starts.
+// Logs the intents. They are durable before a tool starts that must not run twice.
 Status LogIntents(const std::vector<PendingCallPtr>& calls, const std::string& name, int64_t step,
                   RunLog& log) {
   bool durable = false;
@@ -239,8 +240,8 @@ Status LogIntents(const std::vector<PendingCallPtr>& calls, const std::string& n
   return durable ? log.Flush(name, step, /*durable=*/true) : Status::Ok();
 }
 
-// Tells the log how each call ended while others still run, so that a worker's death costs only
-// those. The calls' fibers are on one thread: whoever finds nobody flushing does it for all.
+// Logs the end of each call while others are running, so that only those are lost if the worker
+// dies. All calls' fibers are on one thread. If no flush is in progress, the fiber flushes for all.
 class EndLog {
  public:
   EndLog(const std::string& node, int64_t step, size_t calls, RunLog& log)
@@ -257,7 +258,7 @@ class EndLog {
     dirty_ = true;
     if (flushing_) return;
     flushing_ = true;
-    // The last one's end goes out with the node's.
+    // The end of the last call is appended together with the end of the node.
     while (dirty_ && running_ > 0 && status_.ok()) {
       dirty_ = false;
       status_ = log_.Flush(node_, step_);

@@ -36,7 +36,7 @@ std::string Joined(const json& object, const char* key) {
   return text;
 }
 
-// Follows one run through its entries.
+// Builds the trace of one run from its entries.
 class RunTrace {
  public:
   RunTrace(std::string thread_id, std::string run_id, int64_t started_micros)
@@ -46,7 +46,7 @@ class RunTrace {
     Result<json> parsed = ParseJson(entry.json, kOwnJsonLimits);
     if (!parsed.ok() || !parsed->is_object()) return;
     const json& fields = *parsed;
-    // The end of another run, which had died before it said anything.
+    // The end of an earlier run, which died before it wrote an entry.
     if (entry.kind == "run_finished" && TextAt(fields, "run_id") != run_id_) return;
     last_ = std::max(last_, Offset(entry.micros));
     const std::string node = TextAt(fields, "node");
@@ -69,7 +69,7 @@ class RunTrace {
   }
 
   json Finish(bool in_flight) && {
-    // A run that neither ended nor holds its thread was given up.
+    // A run that neither ended nor holds its lease is lost.
     if (status_.empty()) status_ = in_flight ? "running" : "error";
     std::reverse(events_.begin(), events_.end());
     json run;
@@ -101,7 +101,7 @@ class RunTrace {
     size_t parent = kRoot;
     double start_ms = 0;
     double end_ms = 0;
-    std::string model;  // of llm spans, with the counts
+    std::string model;  // for llm spans, with the token counts
     int64_t input_tokens = 0;
     int64_t output_tokens = 0;
   };
@@ -111,15 +111,15 @@ class RunTrace {
     return static_cast<double>(offset) / kMicrosPerMillisecond;
   }
 
-  // An interrupt may name a node that has not begun, and an error one that never did: they open no
-  // span, but a node that fails lasts until then.
+  // An interrupt may name a node that has not started, and an error one that never did. They open
+  // no span, but a failed node's span lasts until the error.
   size_t SpanOf(const std::string& kind, const std::string& node) {
     if (node.empty() || kind == "interrupted") return kRoot;
     if (kind == "error" && !nodes_.contains(node)) return kRoot;
     return NodeSpan(node);
   }
 
-  // One span for all visits of a node: it begins with the first and ends with the last.
+  // One span for all visits of a node, from the start of the first to the end of the last.
   size_t NodeSpan(const std::string& node) {
     auto [found, added] = nodes_.emplace(node, spans_.size());
     if (added) spans_.push_back({"node: " + node, "node", kRoot, last_, last_, {}, 0, 0});
@@ -156,7 +156,7 @@ class RunTrace {
     AddEvent("message", node, summary);
   }
 
-  // Intent, start and end of a call are one span.
+  // Intent, start and end of a call form one span.
   void TakeTool(const json& fields, size_t parent) {
     const std::string call_id = TextAt(fields, "call_id");
     if (!calls_.insert({call_id, spans_.size()}).second) return;
@@ -166,7 +166,7 @@ class RunTrace {
 
   void TakeEnd(const json& fields, int64_t micros) {
     const std::string status = TextAt(fields, "status");
-    // A paused run has done what it could.
+    // A paused run counts as done.
     status_ = status == "error" || status == "stopped" ? status : "done";
     finished_ = micros;
     AddEvent("result", "", status);

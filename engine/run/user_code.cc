@@ -10,10 +10,10 @@
 namespace agent_graph::run {
 namespace {
 
-// Shared with the thread that runs the work, which may outlive the wait for it.
+// Shared with the thread that runs the work, which may outlive the wait.
 struct GuardedWork {
   std::function<void()> work;
-  std::optional<UserFailure> failure;  // read only after the work has returned, like the rest
+  std::optional<UserFailure> failure;  // read only after the work has returned, like `returned`
   MonotonicClock::time_point returned;
 
   void Run() {
@@ -44,7 +44,7 @@ Status CallUserCode(const RunEnvironment& environment, Execution execution,
     const AllocationScope scope(environment.runtime->function_bytes_max());
     guarded->Run();
   }
-  // Whoever looks first, the one who waits or the one who returns: late is late.
+  // Compared with the time of return, so that the result does not depend on which thread is first.
   if (guarded->returned >= deadline) {
     return Status(StatusCode::kDeadlineExceeded, "the deadline passed");
   }

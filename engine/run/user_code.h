@@ -1,4 +1,4 @@
-// The wall around user code: its exceptions end here.
+// Isolates user code: its exceptions do not propagate beyond this call.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,11 @@
 
 namespace agent_graph::run {
 
-// Calls `work` as `execution` says: on a thread of the user pool, where `deadline` and cancellation
-// end the wait at once and leave the thread behind (so `work` must own all it touches), or right
-// here. kDeadlineExceeded when it returned after the deadline, even if that was not waited for;
-// kGraph when it throws: "failed", with the exception's text where clients may see that, or with
-// the bound of ours that the function met.
+// Calls `work` as `execution` requires. kBlocking: on a thread of the user pool; `deadline` and
+// cancellation end the wait at once and abandon that thread, so `work` must own everything that it
+// accesses. Otherwise: on the calling fiber. Returns kDeadlineExceeded if the work returned after
+// the deadline, even on the calling fiber. Returns kGraph if it threw: "failed", with the
+// exception's text if clients may see it, or with the limit that the function exceeded.
 Status CallUserCode(const RunEnvironment& environment, Execution execution,
                     std::function<void()> work, const std::string& name, Deadline deadline);
 

@@ -16,8 +16,9 @@ namespace {
 
 constexpr std::chrono::hours kSleepMax{24 * 365};
 
-// Sleeps no longer than the function has time; false when it was cut short. It never returns false
-// before the deadline, so that who returns after that is known to be late.
+// Sleeps until `duration` or the deadline has passed; returns false if interrupted. It never
+// returns false before the deadline, so that a function that returns afterwards is known to be
+// late.
 bool SleepUntilDeadline(std::chrono::milliseconds duration, const RunEnvironment& environment,
                         Deadline deadline) {
   const TolerateAllocations tolerated;
@@ -59,7 +60,7 @@ Message FunctionContext::CallModel(const ModelCall& call) {
   const std::string message_id = environment_->ids->Next();
   Result<models::ModelReply> reply = [&] {
     if (runtime::OnFiber()) return Generate(*provider, call, message_id);
-    // Providers wait on fibers; this thread waits for one of those.
+    // Providers wait on fibers, so this thread spawns a fiber and waits for it.
     runtime::Promise<std::shared_ptr<Result<models::ModelReply>>> promise;
     environment_->runtime->Spawn([self = shared_from_this(), provider, call, message_id, promise] {
       promise.Set(std::make_shared<Result<models::ModelReply>>(

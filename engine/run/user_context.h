@@ -1,4 +1,4 @@
-// What user code may ask of its run: the SDK's RunContext and ToolContext.
+// Access of user code to its run: implements the SDK's RunContext and ToolContext.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ class FunctionContext : public RunContext, public std::enable_shared_from_this<F
   void Log(LogLevel level, std::string_view text) override;
   MemoryAccess& memories() override { return memories_; }
 
-  // Id of the message that EmitText's pieces belong to; empty when nothing was emitted.
+  // Id of the message that EmitText's deltas belong to; empty if nothing was emitted.
   const std::string& emitted_message_id() const { return emitted_message_id_; }
 
  private:

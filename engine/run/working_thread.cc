@@ -78,7 +78,8 @@ Status WorkingThread::Admit(size_t bytes) {
                                         " bytes of messages and state (limits.run_bytes_max)");
 }
 
-// Values that replace others are counted beside them until that matters.
+// Replaced values are counted in addition until the limit is reached; then the exact size is
+// computed.
 Status WorkingThread::AdmitCounted(size_t bytes) {
   if (!Admit(bytes).ok()) fields_bytes_ = DumpJson(state_->fields()).size();
   return Admit(bytes);
@@ -88,7 +89,7 @@ Status WorkingThread::ChangeFields(size_t bytes, const std::function<Status(Stat
   AG_RETURN_IF_ERROR(AdmitCounted(bytes));
   fields_bytes_ += bytes;
   if (fields_bytes_ <= state::kFieldsBytesMax) return change(*state_);
-  // Perhaps only because what is replaced is counted, too.
+  // The estimate may be too high, because replaced values are counted in addition.
   json before = state_->fields();
   AG_RETURN_IF_ERROR(change(*state_));
   fields_bytes_ = DumpJson(state_->fields()).size();
@@ -98,7 +99,7 @@ Status WorkingThread::ChangeFields(size_t bytes, const std::function<Status(Stat
 }
 
 Status WorkingThread::Load(state::ThreadState loaded) {
-  // A turn mostly adds what the user says and one answer.
+  // A turn mostly adds the user's message and one answer.
   stored_.reserve(loaded.window.size() + 2);
   state_->mutable_messages().reserve(loaded.window.size() + 2);
   for (state::StoredMessage& stored : loaded.window) {
@@ -136,7 +137,7 @@ Status WorkingThread::Apply(const InitialState& initial, std::vector<Message> co
     summary_changed_ = log_.next_entry();
   }
   for (Message& message : context) {
-    // A client may send back what it has read before.
+    // A client may send messages back that it has read before.
     if (!message.id.empty() && ids_.IsTaken(message.id)) continue;
     AG_RETURN_IF_ERROR(Append(std::move(message), "").status());
   }
@@ -207,7 +208,7 @@ Status WorkingThread::CloseAbandonedCalls(const std::vector<Message>& answers,
 void WorkingThread::Forget(size_t count) {
   auto& messages = state_->mutable_messages();
   for (size_t i = 0; i < count; ++i) {
-    // Not by their number: somebody else may have added messages during the run.
+    // Not by their count, because others may have added messages during the run.
     if (stored_[i].sequence > 0) {
       forgotten_.through = std::max(forgotten_.through, stored_[i].sequence);
     } else {
@@ -276,7 +277,7 @@ std::vector<state::OpenCall> WorkingThread::OpenCalls() const {
   std::vector<state::OpenCall> open;
   for (const ToolCallBlock* call : state_->PendingToolCalls()) {
     state::OpenCall waiting{call->id, handed_out.contains(call->id), {}};
-    // A call that was handed out stands in two messages.
+    // A call that was handed out appears in two messages.
     for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
       const std::vector<const ToolCallBlock*> calls = message->ToolCalls();
       const bool carries = std::any_of(calls.begin(), calls.end(), [&](const ToolCallBlock* one) {

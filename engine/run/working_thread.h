@@ -1,4 +1,4 @@
-// The conversation thread as a run works on it: loaded, extended, written back as a snapshot.
+// The conversation thread during a run: loaded, extended, and stored as a snapshot.
 #pragma once
 
 #include <functional>
@@ -22,58 +22,60 @@ namespace agent_graph::run {
 
 class WorkingThread {
  public:
-  // Holds no more than `bytes_max`: what would go beyond is kGraph and is not taken.
+  // Holds at most `bytes_max` bytes. An addition beyond that fails with kGraph and is not applied.
   WorkingThread(const graph::CompiledGraph& graph, std::string thread_id, size_t bytes_max,
                 RunLog& log, MessageIds ids);
 
-  // Takes over what was loaded. kDataLoss when it cannot be read; then Finish leaves it as it is.
+  // Takes over the loaded state. Returns kDataLoss if it cannot be read; Finish then leaves the
+  // stored state unchanged.
   Status Load(state::ThreadState loaded);
   Status Apply(const InitialState& initial, std::vector<Message> context);
 
   const State& state() const { return *state_; }
-  // As JSON, about.
+  // Approximate size as JSON.
   size_t bytes() const { return message_bytes_ + fields_bytes_; }
-  // For a user function, which may hold on to it: see Detach.
+  // For a user function, which may keep it; see Detach.
   std::shared_ptr<const State> shared_state() const { return state_; }
-  // Goes on with a copy of the state, because somebody may still be reading the present one.
+  // Continues with a copy of the state, because a user function may still be reading the current
+  // one.
   void Detach();
 
-  // Appends a message to the window and the log; `node` is empty for the request's. Returns its
-  // JSON text, which stays until the next call.
+  // Appends a message to the window and the log; `node` is empty for messages of the request.
+  // Returns its JSON text, which is valid until the next call.
   Result<std::string_view> Append(Message message, std::string_view node);
-  // Whether there are calls without a result that `answers` does not answer either.
+  // True if there are calls without a result that `answers` does not answer either.
   bool HasOpenCalls(const std::vector<Message>& answers) const;
-  // Gives each of them what `entries`, the log of the run that made it, says of it.
+  // Gives each of them the result that `entries`, the log of the run that made it, implies.
   Status CloseOpenCalls(const std::vector<Message>& answers,
                         const std::vector<state::LogEntry>& entries);
-  // Takes the oldest messages out of the window; history keeps them.
+  // Removes the oldest messages from the window; the history keeps them.
   void Forget(size_t count);
-  // The same for calls that were handed to the client, and for those that ask the user, when
-  // neither `answers` nor `inputs` holds a new result or answer: the client goes on without them.
+  // Like CloseOpenCalls, for calls that were handed to the client and calls that ask the user, if
+  // neither `answers` nor `inputs` has a new result or answer: the client continues without them.
   Status CloseAbandonedCalls(const std::vector<Message>& answers, const OpenInputs& inputs);
-  // Takes over a node's field updates and summary, then its messages, and logs them; nothing of
-  // them when it fails. Returns the messages' JSON texts and takes them out of `result`.
+  // Applies a node's field updates and summary, then its messages, and logs them. On an error
+  // nothing is applied. Returns the messages' JSON texts and moves the messages out of `result`.
   Result<std::vector<std::string>> TakeIn(NodeResult& result, std::string_view node);
 
-  // What the run leaves behind, with what it has changed of it.
+  // Returns what the run stores at its end, with the list of what it has changed.
   state::FinishRun Finish(const ExecutionMeta& meta) const;
   std::string AgentState(const ExecutionMeta& meta, const LiveFlags& flags) const;
-  // The calls without a result, with the messages of the window that carry them.
+  // The calls without a result, with the messages of the window that contain them.
   std::vector<state::OpenCall> OpenCalls() const;
-  // The window as invoke returns it, from a place on: without remote calls that have their result,
-  // which a client would run again.
+  // The window as invoke returns it, from index `first` on: without remote calls that already have
+  // their result, which a client would otherwise execute again.
   std::vector<std::string> VisibleMessages(size_t first = 0) const;
 
  private:
   Status AppendAll(std::vector<Message> messages);
   void Add(Message message, std::string text, std::string_view node);
-  // `beside`: bytes that are to have room, too.
+  // `beside`: additional bytes that must also fit.
   Status Update(const NodeResult& result, size_t beside, std::string_view node);
-  // Whether there is room for that much more.
+  // Checks that this many more bytes fit.
   Status Admit(size_t bytes);
-  // The same, after the fields were counted anew where that may help.
+  // Like Admit, but computes the exact size of the fields if the estimate does not fit.
   Status AdmitCounted(size_t bytes);
-  // Makes a change of the fields that adds `bytes` at most, unless too much would be stored.
+  // Applies a change of the fields that adds at most `bytes`, unless the fields would be too large.
   Status ChangeFields(size_t bytes, const std::function<Status(State&)>& change);
 
   const graph::CompiledGraph& graph_;
@@ -84,14 +86,14 @@ class WorkingThread {
   std::shared_ptr<State> state_ = std::make_shared<State>();
   struct Stored {
     std::string text;       // JSON
-    uint64_t sequence = 0;  // 0: the run's own
+    uint64_t sequence = 0;  // 0: added by this run
   };
 
-  std::vector<Stored> stored_;  // of state_->messages(), one each
+  std::vector<Stored> stored_;  // one per message in state_->messages()
   size_t message_bytes_ = 0;
-  size_t fields_bytes_ = 0;  // at most so many
+  size_t fields_bytes_ = 0;  // upper bound
   bool loaded_ = false;
-  // The place in the run's log of the last change of each.
+  // Position in the run's log of the last change of each field.
   std::map<std::string, uint64_t> changed_fields_;
   std::optional<uint64_t> summary_changed_;
   state::ForgottenMessages forgotten_;
