@@ -1,13 +1,13 @@
-// Tools that come with the product, for graphs in the declarative form.
+// Built-in tools, for graphs in the declarative form.
 //
 //   calculator    {"expression": "2 * (3 + 4)"} → 14
 //   current_time  {"utc_offset_minutes": 120}   → {"time": "2026-06-16T14:00:00",
 //                                                  "utc_offset_minutes": 120}
 //   remember      {"content": "likes tea", "category": "taste"} → {"memory_id": "…"}
 //   recall        {"query": "which tea?", "limit": 3} → {"memories": [{"content": …, "category": …,
-//                                                        "score": …, "timestamp": …}]}
+//                                                  "score": …, "timestamp": …}]}
 //
-// The last two need a memory store; what they keep belongs to the user of the run.
+// The last two need a memory store; the memories belong to the user of the run.
 #pragma once
 
 #include <string>
@@ -19,10 +19,11 @@
 
 namespace agent_graph::tools {
 
-const Tool* FindBuiltin(std::string_view name);  // null: there is none
+const Tool* FindBuiltin(std::string_view name);  // null if there is no such tool
 std::vector<std::string> BuiltinNames();
 
-// Numbers, + - * / % ^ (power, binds to the right), unary minus, parentheses.
+// Supports numbers, + - * / % ^ (power, right-associative), unary minus and parentheses. Returns
+// kInvalidArgument that describes the error.
 Result<double> Calculate(std::string_view expression);
 
 }  // namespace agent_graph::tools

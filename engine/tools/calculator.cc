@@ -9,7 +9,7 @@ namespace {
 constexpr int kNestingMax = 100;
 constexpr size_t kExpressionBytesMax = 4096;
 
-// Recursive descent; the first mistake is kept and ends everything.
+// Recursive descent parser; the first error is kept and ends the parsing.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}

@@ -13,7 +13,7 @@ std::string TextAt(const json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// Forms are flat: an absent member gets the default of its property.
+// Forms are flat, so only the top-level properties have defaults to fill in.
 void FillIn(const json& schema, json& content) {
   const auto properties = schema.find("properties");
   if (properties == schema.end() || !properties->is_object()) return;
@@ -27,7 +27,7 @@ void FillIn(const json& schema, json& content) {
 
 Status CheckContent(const json& schema, const json& content) {
   const Result<JsonSchemaPtr> compiled = JsonSchema::Compile(DumpJson(schema));
-  if (!compiled.ok()) return Status::Ok();  // the tool checks it itself
+  if (!compiled.ok()) return Status::Ok();  // the tool itself checks the content
   std::string text;
   for (const std::string& problem : (*compiled)->Check(content)) {
     text += (text.empty() ? "content: " : "; ") + problem;

@@ -21,7 +21,8 @@ Status Explain(const std::string& node, const std::string& what, const Status& s
                 "node \"" + node + "\", " + what + ": " + status.message());
 }
 
-// What every program expects to find; the rest of our environment is nobody's business.
+// Variables that every program expects. No others are passed on, because our environment may
+// contain secrets.
 constexpr std::string_view kPassedOn[] = {"PATH", "HOME",   "USER",   "LOGNAME", "LANG",
                                           "TZ",   "TMPDIR", "LC_ALL", "SHELL"};
 constexpr char kDefaultPath[] = "/usr/local/bin:/usr/bin:/bin";

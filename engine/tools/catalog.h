@@ -1,5 +1,5 @@
-// The tools of a graph's tool nodes that are no C++ functions: HTTP tools, and what MCP servers
-// offer at the moment.
+// The tools of a graph's tool nodes that are not C++ functions: HTTP tools, and the tools that MCP
+// servers currently offer.
 #pragma once
 
 #include <functional>
@@ -30,35 +30,36 @@ namespace mcp {
 class Source;
 }
 
-// What one tool node of a graph declares.
+// The tool sources that one tool node of a graph declares.
 struct NodeSources {
   std::string node;
   std::vector<HttpTool> http_tools;
   std::vector<McpServer> mcp_servers;
 };
 
-// One per worker; thread-safe. Connects to nothing before the first call of ToolsOf.
+// One per worker; thread-safe. Connects to servers only in ToolsOf.
 class Catalog {
  public:
   using LogFunction = std::function<void(LogLevel level, const std::string& line)>;
 
-  // kInvalidArgument names node and tool or server: a variable is not set, or a URL is not usable.
-  // `launcher` starts the programs of servers; null when nothing will be asked.
+  // Returns kInvalidArgument, with the names of node and tool or server, if a variable is not set
+  // or a URL is invalid. `launcher` starts the programs of servers; it may be null if ToolsOf is
+  // never called.
   static Result<std::unique_ptr<Catalog>> Create(
       const std::vector<NodeSources>& nodes, const Environment& environment,
       std::shared_ptr<const process::Launcher> launcher = nullptr);
   ~Catalog();
 
-  // Before the first call of ToolsOf. `log` is called on engine threads.
+  // Call before the first call of ToolsOf. `log` is called on engine threads.
   void LogTo(LogFunction log);
 
-  // On a fiber. The HTTP tools of the node, then those of its servers, no name twice. Waits for
-  // servers whose tools are not known yet; one that fails contributes none. Tools need an
-  // EngineToolContext when they are called.
+  // Returns the HTTP tools of the node, then the tools of its servers; names are unique. Call on a
+  // fiber: it is suspended while the tools of a server are not known yet. A server that fails
+  // contributes no tools. The tools must be called with an EngineToolContext.
   ToolList ToolsOf(std::string_view node, const runtime::Cancellation& cancellation,
                    Deadline deadline);
 
-  // Ends what runs in the background, on fibers of `runtime`. No call of ToolsOf waits afterwards.
+  // Ends background work, on fibers of `runtime`. Later calls of ToolsOf do not wait.
   void Close(runtime::Runtime& runtime);
 
  private:
@@ -70,7 +71,7 @@ class Catalog {
   Catalog() = default;
 
   const std::shared_ptr<LogFunction> log_ = std::make_shared<LogFunction>();
-  std::map<std::string, NodeTools, std::less<>> nodes_;  // only those with tools here
+  std::map<std::string, NodeTools, std::less<>> nodes_;  // only nodes with tools in this catalog
 };
 
 }  // namespace agent_graph::tools

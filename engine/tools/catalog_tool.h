@@ -12,13 +12,13 @@ namespace agent_graph::tools {
 enum class ToolOrigin : uint8_t {
   kLocal,   // declared in the graph
   kMcp,     // discovered from a server
-  kRemote,  // the client runs it; has no function
+  kRemote,  // executed by the client; has no function
 };
 
 struct CatalogTool {
   Tool tool;
   ToolOrigin origin = ToolOrigin::kLocal;
-  JsonSchemaPtr schema = nullptr;  // of its arguments; null: they are not checked
+  JsonSchemaPtr schema = nullptr;  // schema of the arguments; null: not checked
 };
 
 using CatalogToolPtr = std::shared_ptr<const CatalogTool>;

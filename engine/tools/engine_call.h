@@ -1,4 +1,4 @@
-// What the engine's own tools know of a call beyond the SDK's ToolContext.
+// Call context for the engine's own tools, with more than the SDK's ToolContext offers.
 #pragma once
 
 #include "agent_graph/tool.h"
@@ -9,12 +9,13 @@ namespace agent_graph::tools {
 
 struct CallInput;
 
-// Every context that the engine gives to a tool is one of these.
+// Every context that the engine passes to a tool has this type.
 class EngineToolContext : public ToolContext {
  public:
   virtual const runtime::Cancellation& cancellation() const = 0;
-  virtual Deadline deadline() const = 0;  // the tool's timeout and the run's deadline
-  // Null: the call cannot pause its run, so that it cannot ask the user.
+  // the earlier of the tool's timeout and the run's deadline
+  virtual Deadline deadline() const = 0;
+  // Null: the call cannot pause its run, so it cannot ask the user.
   virtual CallInput* input() { return nullptr; }
 };
 

@@ -20,7 +20,8 @@ constexpr char kIdempotencyHeader[] = "Idempotency-Key";
 constexpr std::chrono::milliseconds kConnectTimeout{10'000};
 constexpr std::chrono::milliseconds kRefusalPatience{5'000};
 constexpr size_t kUrlBytesMax = 64 * 1024;
-constexpr size_t kRefusalBytesMax = 2000;  // of an error page, for the model
+// maximum part of an error page that is passed to the model
+constexpr size_t kRefusalBytesMax = 2000;
 
 bool IsHeaderName(std::string_view name) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
@@ -36,7 +37,7 @@ bool IsHeaderValue(std::string_view value) {
   });
 }
 
-// The names under "properties" of the arguments' schema.
+// Returns the names under "properties" in the arguments' schema.
 Result<std::vector<std::string>> DeclaredNames(const std::string& parameters_json) {
   AG_ASSIGN_OR_RETURN(const json schema, ParseJson(parameters_json));
   std::vector<std::string> names;
@@ -60,7 +61,7 @@ bool IsIdempotent(const HttpTool& tool) {
   return tool.idempotent || tool.method == "GET";
 }
 
-// One tool with everything it needs; shared by its calls, immutable.
+// One tool with everything that its calls need. Immutable, shared by its calls.
 class Endpoint {
  public:
   static Result<std::shared_ptr<const Endpoint>> Create(
@@ -149,7 +150,7 @@ class Endpoint {
     request.body = DumpJson(body);
   }
 
-  // A failure is one of the transport; what the service refuses is an output.
+  // Fails only for transport errors; an error response of the service is an output.
   Result<ToolOutput> Send(net::HttpRequest request,
                           const runtime::Cancellation& cancellation) const {
     AG_ASSIGN_OR_RETURN(const std::unique_ptr<net::HttpCall> call,
@@ -220,7 +221,7 @@ class Endpoint {
   HttpTool tool_;
   UrlTemplate url_;
   net::HttpHeaders headers_;
-  std::vector<std::string> remaining_;  // declared arguments that the URL does not take
+  std::vector<std::string> remaining_;  // declared arguments that are not part of the URL
   std::vector<std::string> secrets_;
   std::shared_ptr<const net::HttpClient> client_;
 };
@@ -257,7 +258,7 @@ Status CheckHttpTool(const HttpTool& tool) {
   }
   const Result<std::vector<std::string>> names = DeclaredNames(tool.parameters_json);
   if (!names.ok()) return InvalidArgument("parameters: " + names.status().message());
-  // Which arguments the URL takes does not depend on the environment.
+  // The arguments in the URL do not depend on the environment.
   for (size_t at = tool.url.find('{'); at != std::string::npos; at = tool.url.find('{', at + 1)) {
     if (at > 0 && tool.url[at - 1] == '$') continue;
     const std::string name = tool.url.substr(at + 1, tool.url.find('}', at) - at - 1);

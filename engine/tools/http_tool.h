@@ -1,4 +1,4 @@
-// Calls of an HTTP service as tools.
+// Tools that call HTTP services.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,18 @@
 
 namespace agent_graph::tools {
 
-// What is wrong with `tool`, whatever the environment: begins with the member's name. Ok: nothing.
+// Checks everything about `tool` that does not depend on the environment. The error text starts
+// with the member's name.
 Status CheckHttpTool(const HttpTool& tool);
 
-// A tool that runs on the calling fiber and needs an EngineToolContext. kInvalidArgument when a
-// variable is missing or the URL with its variables is not usable; the text holds no secret.
+// Makes a tool that runs on the calling fiber, suspends it, and needs an EngineToolContext. Returns
+// kInvalidArgument if a variable is missing or the expanded URL is invalid; the text contains no
+// secrets.
 Result<Tool> MakeHttpTool(const HttpTool& tool, const Environment& environment,
                           std::shared_ptr<const net::HttpClient> client);
 
-// Expands ${NAME} in the values of headers. A failure names the header.
+// Expands ${NAME} in the values of headers and appends the expanded values to `secrets`. An error
+// names the header.
 Result<net::HttpHeaders> ExpandHeaders(const net::HttpHeaders& headers,
                                        const Environment& environment,
                                        std::vector<std::string>& secrets);

@@ -29,7 +29,7 @@ std::vector<std::string> Split(std::string_view text, char separator) {
   }
 }
 
-// Expands ${NAME} and puts a mark where each {argument} stands.
+// Expands ${NAME} and replaces each {argument} by a mark.
 Result<std::string> Mark(std::string_view text, const Environment& environment,
                          std::vector<std::string>& secrets, std::vector<std::string>& arguments) {
   std::string marked;
@@ -70,13 +70,13 @@ Result<std::string> Mark(std::string_view text, const Environment& environment,
   return marked;
 }
 
-// Null when there is no such argument, or when it is null.
+// Returns null if the argument is missing or null.
 const json* Find(const json& arguments, const std::string& name) {
   const auto found = arguments.find(name);
   return found == arguments.end() || found->is_null() ? nullptr : &*found;
 }
 
-// A server in C would read the text as far as there.
+// A server written in C would read the text only up to the NUL.
 Status HoldsNul(const std::string& name) {
   return InvalidArgument("the argument \"" + name + "\" must not hold a NUL character");
 }
@@ -140,7 +140,7 @@ Result<std::string> UrlTemplate::FillSegment(std::string_view segment, const jso
     out += PercentEncode(*text);
     filled = true;
   }
-  // Arguments and what stands around them may be harmless alone: ".{name}".
+  // The argument and the text around it may be valid separately, but not together: ".{name}".
   if (filled && HoldsDotComponent(PercentDecodeLeniently(out))) {
     return InvalidArgument("the argument \"" + arguments_[next - 1] +
                            "\" must not make \".\" or \"..\" a component of the path");
@@ -153,7 +153,7 @@ Status UrlTemplate::AppendParameter(std::string_view parameter, const json& argu
   const size_t places = static_cast<size_t>(std::count(parameter.begin(), parameter.end(), kPlace));
   const size_t first = next;
   next += places;
-  // An array repeats the part; two arrays in one part would have no obvious meaning.
+  // An array repeats the parameter; two arrays in one parameter would be ambiguous.
   size_t count = 1;
   for (size_t i = first; i < next; ++i) {
     const json* value = Find(arguments, arguments_[i]);

@@ -11,23 +11,23 @@
 
 namespace agent_graph::tools {
 
-// What an argument is within a URL: a text as it is, a number or boolean as JSON writes it. Empty
-// optional semantics are the caller's: null and structures give kInvalidArgument.
+// Converts an argument to URL text: a string unchanged, a number or boolean as in JSON. Returns
+// kInvalidArgument for null, objects and arrays, which callers handle themselves.
 Result<std::string> UrlText(const json& value);
 
-// Immutable.
+// A parsed URL template. Immutable and thread-safe.
 class UrlTemplate {
  public:
-  // Expands ${NAME}; kInvalidArgument says what is wrong without quoting a value of the
-  // environment, which is also appended to `secrets`.
+  // Expands ${NAME} and appends the values to `secrets`. Returns kInvalidArgument that quotes no
+  // value of the environment.
   static Result<UrlTemplate> Parse(std::string_view text, const Environment& environment,
                                    std::vector<std::string>& secrets);
 
   const std::vector<std::string>& arguments() const { return arguments_; }
 
-  // The URL for these arguments, an object. An argument of the path must be there and not empty,
-  // and must not lead a server to another path (see PathTextFault). A part of the query with an
-  // absent (or null) argument is left out; one with an array is repeated for each element.
+  // Returns the URL for these arguments, an object. An argument in the path must be present and not
+  // empty, and must not lead to another path (see PathTextFault). A query parameter with a missing
+  // or null argument is omitted; one with an array is repeated for each element.
   Result<std::string> Fill(const json& arguments) const;
 
  private:
@@ -37,14 +37,14 @@ class UrlTemplate {
                          std::string& url) const;
 
   std::string origin_;  // scheme and host
-  // An argument's place is marked by a control character, which cannot occur otherwise.
+  // Arguments are marked by a control character, which cannot occur otherwise.
   std::vector<std::string> segments_;
-  std::vector<std::string> parameters_;  // of the query
-  std::vector<std::string> arguments_;   // in the order of their places
+  std::vector<std::string> parameters_;  // query parameters
+  std::vector<std::string> arguments_;   // in the order of their marks
 };
 
-// Adds "?name=value" or "&name=value"; an array is repeated, null is left out, an object is JSON.
-// kInvalidArgument: the value holds a NUL.
+// Appends "?name=value" or "&name=value". An array is repeated, null is omitted, an object is
+// written as JSON. Returns kInvalidArgument if the value contains a NUL.
 Status AppendQuery(const std::string& name, const json& value, std::string& url);
 
 }  // namespace agent_graph::tools

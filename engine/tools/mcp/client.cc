@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds kFreshMax = std::chrono::hours(24);
 constexpr int kStateRoundsMax = 8;
 constexpr std::chrono::milliseconds kStatePauseMin{100};
 
-// The shortest time that a page gives, 0 when one gives none.
+// Keeps the shortest time that the pages state; 0 if no page states one.
 void TakeFreshness(const json& result, bool first_page, std::chrono::milliseconds& fresh) {
   const json told = result.value("ttlMs", json());
   const int64_t milliseconds =
@@ -23,7 +23,7 @@ void TakeFreshness(const json& result, bool first_page, std::chrono::millisecond
   fresh = first_page ? page : std::min(fresh, page);
 }
 
-// The answers to questions that the server will ask again in a repeated call.
+// Returns the answers to questions that the server will ask again in a repeated call.
 std::vector<Continuation::Known> KnownAnswers(const Continuation& before,
                                               const std::vector<Answered>& answers) {
   std::vector<Continuation::Known> known = before.known;
@@ -38,7 +38,7 @@ bool AllAccepted(const std::vector<Answered>& answers) {
   });
 }
 
-// Adds the answers and the server's state to a call that is made again.
+// Adds the answers and the server's state to a repeated call.
 void AddAnswers(const Continuation& before, const std::vector<Answered>& answers, json& params) {
   params.erase("inputResponses");
   params.erase("requestState");
@@ -149,7 +149,7 @@ Result<ToolReply> Client::CallUntilComplete(Outgoing outgoing, const Continuatio
         return Unavailable("the server asks for input that was not offered");
       return Paused(next, std::move(required.questions), *call.input);
     }
-    // The server asks for nothing but the same call again.
+    // The server requests only that the call is repeated.
     AddAnswers(next, {}, outgoing.params);
     AG_RETURN_IF_ERROR(runtime::SleepFor(pause, &patience.cancellation));
     pause *= 2;

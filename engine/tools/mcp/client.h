@@ -1,4 +1,4 @@
-// A connection to an MCP server, whatever carries it.
+// Interface of a connection to an MCP server, independent of the transport.
 #pragma once
 
 #include <chrono>
@@ -19,32 +19,32 @@ namespace agent_graph::tools::mcp {
 
 inline constexpr size_t kListPagesMax = 32;
 inline constexpr size_t kListedToolsMax = 4096;
-inline constexpr size_t kListBytesMax = 8 * 1024 * 1024;  // of all pages as JSON
+inline constexpr size_t kListBytesMax = 8 * 1024 * 1024;  // all pages together, as JSON
 
-// How long the caller of a request waits.
+// Limits how long a caller waits for a request.
 struct Patience {
   const runtime::Cancellation& cancellation;
   Deadline deadline = kNoDeadline;
 };
 
-// A request, or what of it does not depend on the connection.
+// A request, without the parts that depend on the connection.
 struct Outgoing {
   const char* method = "";
   json params = json::object();
-  std::string name = {};          // of the tool that is called
-  net::HttpHeaders headers = {};  // arguments of the tool that are headers, too, over HTTP
-  // Answers the server's questions during the request; null: they are refused.
+  std::string name = {};          // the called tool
+  net::HttpHeaders headers = {};  // arguments that are also sent as headers (HTTP only)
+  // Answers the server's questions during the request; null: questions are refused.
   SessionQuestions* questions = nullptr;
-  bool may_pause = false;  // the server may answer with questions
+  bool may_pause = false;  // the server may reply with questions
 };
 
 // One call of a tool.
 struct ToolCall {
-  std::string name;  // as the server knows it
+  std::string name;  // the server's name for the tool
   json arguments;
   net::HttpHeaders headers = {};
-  CallInput* input = nullptr;  // null: the user cannot be asked
-  bool may_repeat = false;     // calling it twice does no harm
+  CallInput* input = nullptr;  // null: the call cannot ask the user
+  bool may_repeat = false;     // the call is idempotent
 };
 
 struct ToolReply {
@@ -53,40 +53,41 @@ struct ToolReply {
 };
 
 struct ListedTools {
-  std::vector<json> tools;             // objects with name, description, inputSchema
-  std::chrono::milliseconds fresh{0};  // how long the server says that they stay so; 0: it does not
-  bool marks_headers = false;          // "x-mcp-header" in their schemas has a meaning
+  std::vector<json> tools;  // objects with name, description, inputSchema
+  // how long the list stays valid, as stated by the server; 0: not stated
+  std::chrono::milliseconds fresh{0};
+  bool marks_headers = false;  // "x-mcp-header" in the schemas is significant
 };
 
-// Used by fibers of several engine threads at once. The connection begins with the first request
-// and begins anew when it was lost.
+// Thread-safe: used by fibers of several engine threads at once. Calls suspend the calling fiber.
+// The connection is opened by the first request, and reopened after it was lost.
 //
-// Failures: kCancelled, kDeadlineExceeded, kUnavailable (no connection, a broken stream, a program
-// that ended), kResourceExhausted (a reply past its bound), kInvalidArgument (the server refused;
-// the text is its own).
+// Errors: kCancelled, kDeadlineExceeded, kUnavailable (no connection, a broken stream, a program
+// that ended), kResourceExhausted (a reply above its size limit), kInvalidArgument (the server
+// refused; the text is the server's).
 class Client {
  public:
   virtual ~Client() = default;
 
-  // Every page of tools/list.
+  // Returns the tools of all pages of tools/list.
   Result<ListedTools> ListTools(const Patience& patience);
-  // The result of tools/call. A call that pauses sets `pause` of its input. When the caller gives
-  // up, the server gets a notification.
+  // Returns the result of tools/call. A call that pauses sets `pause` in its input. If the caller
+  // cancels or times out, the server gets a notification.
   Result<ToolReply> CallTool(ToolCall call, const Patience& patience);
 
-  // The server announces changes of its tools.
+  // True if the server announces changes of its tools.
   virtual bool announces_changes() const = 0;
-  // It announces them, or asks the user, on a stream that the client has to open.
+  // True if the server announces them, or asks the user, on a stream that the client must open.
   virtual bool wants_listener() const = 0;
-  // Reads what the server sends by itself until its stream ends. Ok: the stream may be opened again
-  // after so long; kNotFound: there is none, and the client wants no listener any more.
+  // Reads unsolicited messages of the server until the stream ends. Ok: reopen the stream after the
+  // returned time. kNotFound: there is no such stream; wants_listener is false from then on.
   virtual Result<std::chrono::milliseconds> Listen(const Patience& patience) = 0;
-  // Ends the session at the server, if there is one.
+  // Ends the server's session, if there is one.
   virtual void End(const Patience& patience) = 0;
 
  protected:
   virtual Result<RpcReply> Request(const Outgoing& outgoing, const Patience& patience) = 0;
-  // Continues a call whose stream was left (Continuation::Kind::kStream).
+  // Continues a call whose stream was closed when it paused (Continuation::Kind::kStream).
   virtual Result<RpcReply> GoOn(const Continuation& place, const json& answer,
                                 const Outgoing& outgoing, const Patience& patience);
   virtual bool marks_headers() const { return false; }

@@ -21,7 +21,7 @@ std::string TextAt(const json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// A person opens it: only web pages are allowed.
+// A person opens the URL, so only web pages are allowed.
 bool IsPage(std::string_view url) {
   return url.size() <= kUrlBytesMax &&
          (StartsWithIgnoringCase(url, "https://") || StartsWithIgnoringCase(url, "http://")) &&
@@ -154,7 +154,7 @@ std::string DigestOf(const Question& question) {
   return Sha256Hex(DumpJson(unnamed.ToJson()));
 }
 
-// A question that is asked twice gets both answers, in their order.
+// A question that is asked twice gets the two answers in order.
 const json* SessionQuestions::TakeKnown(const std::string& digest) {
   used_.resize(options_.known.size());
   for (size_t i = 0; i < options_.known.size(); ++i) {

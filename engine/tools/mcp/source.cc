@@ -17,7 +17,7 @@ namespace {
 constexpr std::chrono::milliseconds kRetryDelayMin{1'000};
 constexpr std::chrono::milliseconds kRetryDelayMax{60'000};
 constexpr std::chrono::milliseconds kRefreshMin{1'000};
-// A stream that lasted for less is opened again after longer and longer pauses.
+// If a stream ends sooner than this, the delay before the next one increases.
 constexpr std::chrono::milliseconds kShortStream{5'000};
 constexpr std::chrono::milliseconds kListenPauseMax{60'000};
 constexpr std::chrono::milliseconds kEndTimeout{1'000};
@@ -37,7 +37,7 @@ ToolOutput Explain(const Status& failure, const McpServer& server) {
   }
 }
 
-// A tool as the server knows it.
+// A tool under the server's name.
 struct ServersTool {
   std::string name;
   ParameterHeaders headers;
@@ -113,7 +113,7 @@ bool Source::IsDue(Deadline now) const {
   return !discovering_ && !closing_.cancelled() && (changes_ != changes_known_ || now >= due_);
 }
 
-// What was known once is good enough while it is asked for again, unless it is known to be wrong.
+// The cached tools are used during a refresh, unless they are known to be outdated.
 bool Source::MustWait() const {
   return discovering_ && !closing_.cancelled() && (!known_ || changes_ != changes_known_);
 }
@@ -213,7 +213,7 @@ void Source::Accept(const Result<ListedTools>& listed, uint64_t changes) {
   if (start_listening) ListenInBackground(listen_delay);
 }
 
-// The server may say that its list is good for less time than the graph says.
+// The server may state a shorter validity than the graph's refresh interval.
 std::chrono::milliseconds Source::RefreshOf(const ListedTools& listed) const {
   if (listed.fresh.count() == 0) return server_.refresh;
   return std::min(server_.refresh, std::max(listed.fresh, kRefreshMin));
@@ -238,7 +238,7 @@ CatalogToolPtr Source::MakeTool(const json& described, bool marks_headers,
     problem = "tool " + tool->name + " is left out: " + headers.status().message();
     return nullptr;
   }
-  tool->execution = Execution::kNonBlocking;  // it waits as a fiber does
+  tool->execution = Execution::kNonBlocking;  // it suspends the fiber while it waits
   tool->timeout = server_.timeout;
   tool->tags = server_.tags;
   ServersTool own{.name = name,
@@ -249,7 +249,7 @@ CatalogToolPtr Source::MakeTool(const json& described, bool marks_headers,
     return Call(*client, server, own, arguments, context);
   };
   auto result = std::make_shared<CatalogTool>();
-  // A schema that cannot be understood is the server's own to check.
+  // If the schema cannot be compiled, only the server checks the arguments.
   if (auto schema = JsonSchema::Compile(tool->parameters_json); schema.ok()) {
     result->schema = *std::move(schema);
   }
@@ -258,20 +258,20 @@ CatalogToolPtr Source::MakeTool(const json& described, bool marks_headers,
   return result;
 }
 
-// One fiber for as long as the server lets us listen; discovery starts it again.
+// One fiber, which ends when the server stops offering a stream; discovery starts it again.
 void Source::ListenInBackground(std::chrono::milliseconds delay) {
   runtime::Runtime::Current()->Spawn(
       [self = shared_from_this(), delay] {
         if (delay.count() > 0) {
           if (!runtime::SleepFor(delay, &self->closing_).ok()) return;
-          // They may have changed since they were listed.
+          // The tools may have changed since they were listed.
           if (self->client_->announces_changes()) self->MarkChanged();
         }
         bool was_heard = false;
         const Status status = self->ListenOn(was_heard);
         MutexLock lock(self->mutex_);
         self->listening_ = false;
-        // A session without such a stream is not asked for it again. Of any other, what changed may
+        // If the server has no such stream, it is not opened again. In all other cases changes may
         // have been missed.
         if (status.code() == StatusCode::kNotFound && !self->client_->wants_listener()) return;
         self->listen_delay_ = was_heard ? kRetryDelayMin : LongerDelay(self->listen_delay_);

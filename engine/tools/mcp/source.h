@@ -1,5 +1,4 @@
-// The tools of one MCP server as a worker knows them: asked for when first needed, kept, and asked
-// for again when they changed.
+// A worker's cache of one MCP server's tools: loaded on first use, and again after changes.
 #pragma once
 
 #include <chrono>
@@ -25,15 +24,15 @@ class Runtime;
 
 namespace agent_graph::tools::mcp {
 
-inline constexpr size_t kToolsMax = 256;  // of one server; what comes after is left out
+inline constexpr size_t kToolsMax = 256;  // per server; further tools are ignored
 
 using LogFunction = std::function<void(LogLevel level, const std::string& line)>;
 
-// Thread-safe. Discovery runs on a fiber of its own, so that a run that is cancelled does not end
-// it for the others.
+// Thread-safe. Discovery runs on a separate fiber, so that a cancelled run does not stop it for
+// other runs.
 class Source : public std::enable_shared_from_this<Source> {
  public:
-  // `options` has what connects to the server, expanded.
+  // `options` contains everything needed to connect, with variables expanded.
   static std::shared_ptr<Source> Create(McpServer server, StreamableClient::Options options,
                                         std::shared_ptr<const net::HttpClient> http,
                                         std::shared_ptr<const LogFunction> log);
@@ -41,13 +40,13 @@ class Source : public std::enable_shared_from_this<Source> {
                                         std::shared_ptr<const process::Launcher> launcher,
                                         std::shared_ptr<const LogFunction> log);
 
-  // On a fiber. Starts discovery when it is due and comes back at once; Tools then waits for it.
+  // Starts discovery if it is due and returns at once; Tools then waits for it. Call on a fiber.
   void Prepare();
-  // Empty while the server fails. Waits while the tools are not known or known to have changed, at
-  // most the server's discovery timeout and until `deadline`.
+  // Returns the server's tools; empty if the server fails. Suspends the fiber while the tools are
+  // unknown or known to be outdated, at most for the discovery timeout and until `deadline`.
   ToolList Tools(const runtime::Cancellation& cancellation, Deadline deadline);
 
-  // Any thread. What runs in the background ends soon, and so does the session.
+  // Ends background work and the session soon. Call on any thread.
   void Close(runtime::Runtime& runtime);
 
  private:
@@ -60,7 +59,7 @@ class Source : public std::enable_shared_from_this<Source> {
   void Accept(const Result<ListedTools>& listed, uint64_t changes);
   CatalogToolPtr MakeTool(const json& described, bool marks_headers, std::string& problem) const;
   std::chrono::milliseconds RefreshOf(const ListedTools& listed) const;
-  // Listens again and again, until it fails.
+  // Listens repeatedly until it fails.
   Status ListenOn(bool& was_heard);
   void ListenInBackground(std::chrono::milliseconds delay);
   void MarkChanged();

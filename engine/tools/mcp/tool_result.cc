@@ -19,7 +19,7 @@ bool IsTrue(const json& object, const char* key) {
   return found != object.end() && *found == true;
 }
 
-// Hints come from the server, which whoever attached it trusts.
+// The hints come from the server, which the graph's author trusts.
 bool IsIdempotent(const json& described) {
   const auto annotations = described.find("annotations");
   if (annotations == described.end() || !annotations->is_object()) return false;

@@ -1,4 +1,4 @@
-// SchemaChecker: keywords about objects and arrays.
+// SchemaChecker: keywords for objects and arrays.
 #include <algorithm>
 
 #include "agent_graph/json.h"
@@ -158,7 +158,7 @@ bool SchemaChecker::MaxItems(const json&, const json& keyword, const json& value
 
 bool SchemaChecker::UniqueItems(const json&, const json& keyword, const json& value) {
   if (!value.is_array() || keyword == false) return true;
-  // Sorting looks at each item some times.
+  // Sorting compares each item several times.
   if (!Spend(value.size() + 4 * StepsToCompare(value))) return false;
   std::vector<const json*> items;
   items.reserve(value.size());

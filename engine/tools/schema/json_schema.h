@@ -1,6 +1,6 @@
-// JSON Schema as tools use it to describe their arguments: draft 4 to 2020-12 without what needs
-// other documents ($ref beyond the schema itself, $dynamicRef, unevaluated…). What is not
-// understood is not checked; `format` is an annotation.
+// JSON Schema for the arguments of tools: draft 4 to 2020-12, without everything that needs other
+// documents ($ref beyond the schema itself, $dynamicRef, unevaluated…). Unknown keywords are not
+// checked; `format` is an annotation.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace agent_graph::tools {
 
-inline constexpr size_t kSchemaProblemsMax = 8;  // told of one value
+inline constexpr size_t kSchemaProblemsMax = 8;  // reported per value
 
 class JsonSchema;
 using JsonSchemaPtr = std::shared_ptr<const JsonSchema>;
@@ -23,12 +23,12 @@ using JsonSchemaPtr = std::shared_ptr<const JsonSchema>;
 // Immutable and thread-safe.
 class JsonSchema {
  public:
-  // kInvalidArgument names the place: "properties.city.type: must be …".
+  // Compiles a schema. Returns kInvalidArgument with the place: "properties.city.type: must be …".
   static Result<JsonSchemaPtr> Compile(std::string_view text);
   ~JsonSchema();
 
-  // What is wrong with `value`, each as "city: must be a string"; empty when it is valid. Takes a
-  // bounded time: a value that cannot be judged within it is not valid.
+  // Returns the problems of `value`, each as "city: must be a string"; empty if it is valid. Takes
+  // a bounded time: a value that cannot be checked within it counts as invalid.
   std::vector<std::string> Check(const json& value) const;
 
  private:

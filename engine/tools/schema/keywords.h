@@ -1,4 +1,4 @@
-// The keywords of JSON Schema that are understood, and what their values have to be.
+// The supported keywords of JSON Schema, and the form of their values.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace agent_graph::tools {
 
-// Of a keyword's value.
+// Form of a keyword's value.
 enum class KeywordForm : uint8_t {
   kAny,
-  kTypes,         // a type's name, or several
+  kTypes,         // name of a type, or several
   kList,          // any values
   kNumber,        //
-  kNumberOrFlag,  // exclusiveMinimum and its kind are flags in draft 4
-  kCount,         // an integer from 0
+  kNumberOrFlag,  // exclusiveMinimum and exclusiveMaximum are flags in draft 4
+  kCount,         // an integer >= 0
   kFlag,
   kText,
   kPattern,
@@ -22,9 +22,9 @@ enum class KeywordForm : uint8_t {
   kNameLists,     // an object of lists of strings
   kSchema,        // an object, true or false
   kSchemaOrList,  // `items`
-  kSchemas,       // a list that is not empty
+  kSchemas,       // a list with at least one item
   kSchemaMap,     // an object of schemas
-  kPatternMap,    // the same; its keys are patterns
+  kPatternMap,    // like kSchemaMap; the keys are patterns
   kDependencies,  // an object of schemas or lists of strings
   kReference,
 };

@@ -6,11 +6,12 @@
 namespace agent_graph::tools {
 namespace {
 
-constexpr uint32_t kMatchStepsMax = 10'000;  // a step is some 10 ns
-constexpr uint32_t kHeapKibMax = 1024;       // of one match
-constexpr uint32_t kNestedGroupsMax = 32;    // compiling recurses, on a fiber's stack
+constexpr uint32_t kMatchStepsMax = 10'000;  // a step takes about 10 ns
+constexpr uint32_t kHeapKibMax = 1024;       // per match
+constexpr uint32_t kNestedGroupsMax = 32;    // compiling recurses on a fiber's stack
 
-// Of the whole process; never freed. Compiling needs one for its bound, and matching for its own.
+// One per process; never freed. It holds the limit for compiling; a match context holds that for
+// matching.
 pcre2_compile_context* CompileContext() {
   static pcre2_compile_context* const kContext = [] {
     pcre2_compile_context* context = pcre2_compile_context_create(nullptr);

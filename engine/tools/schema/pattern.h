@@ -1,5 +1,5 @@
-// Regular expressions of JSON Schema (ECMA-262 as far as PCRE2 reads it), matched within a bound: a
-// pattern that backtracks without end must not hold an engine thread.
+// Regular expressions of JSON Schema (ECMA-262 as far as PCRE2 supports it). Matching is bounded,
+// so that a pattern with catastrophic backtracking does not block an engine thread.
 #pragma once
 
 #include <memory>
@@ -16,13 +16,13 @@ inline constexpr size_t kPatternBytesMax = 4096;
 // Immutable and thread-safe.
 class Pattern {
  public:
-  // Null: not a pattern that can be read.
+  // Returns null if the pattern cannot be compiled.
   static std::unique_ptr<const Pattern> Compile(const std::string& text);
   ~Pattern();
   Pattern(const Pattern&) = delete;
   Pattern& operator=(const Pattern&) = delete;
 
-  // Whether it matches anywhere in `text`; nothing when finding out takes too long.
+  // True if the pattern matches anywhere in `text`; nullopt if matching takes too long.
   std::optional<bool> Matches(std::string_view text) const;
 
   size_t compiled_bytes() const;

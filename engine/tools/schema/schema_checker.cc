@@ -10,7 +10,7 @@
 namespace agent_graph::tools {
 namespace {
 
-constexpr size_t kShownPathBytesMax = 200;  // of the path of a value in a problem
+constexpr size_t kShownPathBytesMax = 200;  // of a value's path in a problem text
 constexpr size_t kShownBytesMax = 200;
 constexpr size_t kTextBytesPerStep = 1024;
 constexpr size_t kComparedValuesPerStep = 8;
@@ -163,7 +163,7 @@ std::string SchemaChecker::Shown(const json& value) const {
   return std::string(CutAtCharacter(text, kShownBytesMax)) + "…";
 }
 
-// --- the keywords that combine schemas --------------------------------------------------------
+// --- keywords that combine schemas ------------------------------------------------------------
 
 bool SchemaChecker::Reference(const json&, const json& keyword, const json& value) {
   const auto found = schema_.references_.find(keyword.get_ref<const std::string&>());

@@ -1,4 +1,4 @@
-// Walks a value along its schema.
+// Checks a value against its schema.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace agent_graph::tools {
 
-// Schemas within schemas that are looked into: each is some frames of a fiber's stack.
+// Maximum nesting of schemas; each level takes several frames of a fiber's stack.
 inline constexpr int kSchemaDepthMax = 48;
-// Schemas and keywords that are looked at for one value, so that neither a large value nor a schema
-// that refers to itself holds an engine thread.
+// Maximum number of schemas and keywords that are evaluated for one value. Neither a large value
+// nor a recursive schema can block an engine thread.
 inline constexpr size_t kSchemaStepsMax = 50'000;
 
 class SchemaChecker {
@@ -27,17 +27,18 @@ class SchemaChecker {
   struct Rule;
   static const Rule* FindRule(std::string_view keyword);
 
-  // Each is whether the value fits; when it does not and nobody hushed it, a problem is noted.
+  // Each function returns true if the value is valid; otherwise it records a problem unless hushed_
+  // is set.
   bool Check(const json& schema, const json& value);
   bool CheckKeywords(const json& schema, const json& value);
-  bool Fits(const json& schema, const json& value);  // hushed
+  bool Fits(const json& schema, const json& value);  // without recording problems
   bool CheckAt(const std::string& step, const json& schema, const json& value);
   bool Fail(std::string_view problem);
   bool Spend(size_t steps);
-  bool SpendOn(const std::string& text);  // what reading it once costs
-  // The steps of comparing it with something, at most kSchemaStepsMax.
+  bool SpendOn(const std::string& text);  // the cost of reading it once
+  // Returns the steps to compare it with another value, at most kSchemaStepsMax.
   static size_t StepsToCompare(const json& value);
-  // For a problem; empty when none would be noted.
+  // Returns the value as text for a problem; empty if no problem would be recorded.
   std::string Shown(const json& value) const;
 
   bool Reference(const json& schema, const json& keyword, const json& value);
@@ -73,7 +74,7 @@ class SchemaChecker {
   bool Not(const json& schema, const json& keyword, const json& value);
   bool If(const json& schema, const json& keyword, const json& value);
 
-  // Nothing matches a pattern of another dialect.
+  // kUnknown: the pattern is of another dialect.
   enum class Match { kYes, kNo, kUnknown };
   Match MatchText(const std::string& pattern, const std::string& text);
   bool CheckItemsFrom(size_t first, const json& schema, const json& value);

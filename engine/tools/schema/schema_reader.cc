@@ -8,9 +8,9 @@
 namespace agent_graph::tools {
 namespace {
 
-constexpr size_t kRoot = static_cast<size_t>(-1);  // the parent of what stands in nothing
+constexpr size_t kRoot = static_cast<size_t>(-1);  // parent of the root schema
 constexpr size_t kPatternsMax = 256;
-constexpr size_t kPatternBytesInAllMax = 256 * 1024;  // compiled
+constexpr size_t kPatternBytesInAllMax = 256 * 1024;  // after compilation
 constexpr size_t kPlaceBytesMax = 200;
 
 bool IsTextList(const json& value) {
@@ -27,7 +27,7 @@ bool IsTypeName(const json& value) {
 const json* Resolve(const json& root, const std::string& reference) {
   if (reference == "#") return &root;
   try {
-    // The pointer is a URI's fragment.
+    // The reference is a URI fragment, so its pointer is percent-encoded.
     const json::json_pointer pointer(PercentDecodeLeniently(std::string_view(reference).substr(1)));
     return root.contains(pointer) ? &root.at(pointer) : nullptr;
   } catch (const json::exception&) {
@@ -47,7 +47,7 @@ Status SchemaReader::Read() {
   return Status::Ok();
 }
 
-// What two references name is read once, and what names itself ends.
+// Each schema is read once, so shared and recursive references end.
 void SchemaReader::Enqueue(const json& schema, const Place& place) {
   if (!schema.is_boolean() && known_.insert(&schema).second) {
     unread_.push_back({&schema, Keep(place)});
@@ -173,7 +173,7 @@ Status SchemaReader::ReadSchemaMap(KeywordForm form, const json& map, const Plac
 Status SchemaReader::ReadReference(const json& value, const Place& place) {
   if (!value.is_string()) return Refuse(place, "must be a string");
   const auto& reference = value.get_ref<const std::string&>();
-  // Other documents, and names within this one, are not looked up.
+  // References to other documents, and to anchors in this one, are not resolved.
   if (reference != "#" && !reference.starts_with("#/")) return Status::Ok();
   if (schema_.references_.contains(reference)) return Status::Ok();
   const json* target = Resolve(*schema_.root_, reference);
@@ -183,7 +183,7 @@ Status SchemaReader::ReadReference(const json& value, const Place& place) {
   return Status::Ok();
 }
 
-// A pattern of another dialect is not checked.
+// Patterns of another dialect are not checked.
 Status SchemaReader::AddPattern(const std::string& text, const Place& place) {
   if (schema_.patterns_.contains(text)) return Status::Ok();
   if (++patterns_ > kPatternsMax) {

@@ -1,7 +1,7 @@
-// Checks that a schema is one, and collects its patterns and references.
+// Validates a schema, and collects its patterns and references.
 //
-// Schemas come from servers and clients, and are read on a fiber's small stack: nothing here
-// recurses, since a chain of references is as long as its writer likes.
+// Schemas come from servers and clients and are read on a fiber's small stack. Nothing here is
+// recursive, because their authors choose how long a chain of references is.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,12 @@ class SchemaReader {
   Status Read();
 
  private:
-  // Where a schema stands: a member or an element of another place. Spelled out only in a refusal,
-  // because keys may be long and places many.
+  // Location of a schema: a member or an element of another place. It is converted to text only for
+  // an error, because keys may be long and places many.
   struct Place {
     size_t parent;
     std::string_view member;
-    size_t element = 0;  // of a list, which has no member's name
+    size_t element = 0;  // index in a list, whose elements have no member name
   };
   struct Unread {
     const json* schema;

@@ -1,4 +1,4 @@
-// SchemaChecker: keywords about single values.
+// SchemaChecker: keywords for single values.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@ namespace agent_graph::tools {
 namespace {
 
 constexpr size_t kPatternBytesPerStep = 64;
-constexpr size_t kStepsOfMatch = 8;  // most take less; a hostile one, as long as it may
+constexpr size_t kStepsOfMatch = 8;  // charged per match; most cost less
 constexpr size_t kStepsOfHardMatch = 200;
 
 bool IsInteger(const json& value) {

@@ -12,7 +12,7 @@ namespace agent_graph::tools::mcp {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryDefault{1'000};
-// A server that says less is asked no more often than this.
+// Minimum delay before reconnecting, even if the server states a shorter one.
 constexpr std::chrono::milliseconds kRetryMin{100};
 constexpr std::chrono::milliseconds kBarrenRetryMax{30'000};
 constexpr int kConnectionsMax = 1'000;
@@ -30,7 +30,7 @@ void TakePlace(const net::SseParser& parser, const StreamHandlers& handlers, Str
   if (handlers.on_place) handlers.on_place(place);
 }
 
-// Takes the events that are complete. At the end of the stream one that is no JSON was cut.
+// Processes complete events. At the end of the stream, an event that is not JSON was truncated.
 Result<EventsRead> TakeEvents(net::SseParser& parser, bool at_end, std::optional<int64_t> id,
                               const StreamHandlers& handlers, StreamPlace& place) {
   net::SseEvent event;

@@ -1,4 +1,4 @@
-// Messages of a server that come as server-sent events, over one connection or several.
+// Reads a server's messages that arrive as server-sent events, over one or several connections.
 #pragma once
 
 #include <chrono>
@@ -13,21 +13,22 @@
 
 namespace agent_graph::tools::mcp {
 
-// How long the rest of a body may take, so that its connection can be used again.
+// Maximum time to read the rest of a body, so that its connection can be reused.
 inline constexpr std::chrono::milliseconds kDrainTime{100};
 
 bool IsEventStream(const net::HttpHead& head);
 
-// Where a stream goes on after its connection has ended.
+// Where to resume a stream after its connection has ended.
 struct StreamPlace {
   std::string last_event_id;  // empty: it cannot be resumed
   std::optional<std::chrono::milliseconds> retry;
-  Status failure;  // of the last connection; Ok: the server ended it
+  Status failure;  // error of the last connection; Ok: the server closed it
 };
 
-// Called for a stream's events, on the fiber that reads it.
+// Callbacks for a stream's events, called on the fiber that reads it.
 struct StreamHandlers {
-  // A request or a notification of the server; `place` is behind it. False: stop reading.
+  // A request or a notification of the server; `place` is the position behind it. Return false to
+  // stop reading.
   std::function<bool(const json& message, const StreamPlace& place)> on_message;
   // An event with a new id has arrived.
   std::function<void(const StreamPlace& place)> on_place = {};
@@ -36,30 +37,30 @@ struct StreamHandlers {
 struct EventsRead {
   enum class End {
     kReply,    // the reply has arrived
-    kStopped,  // on_message returned false
+    kStopped,  // on_message has returned false
     kEnded,    // the server or a network fault ended the stream
   };
   End end = End::kEnded;
   json reply = nullptr;
 };
 
-// Reads `call` until the reply to request `id` or the end of the connection, and keeps `place` up
-// to date. Fails where going on makes no sense: cancelled, out of time, too large, no JSON.
+// Reads `call` until the reply to request `id` or the end of the connection, and updates `place`.
+// Suspends the fiber. Fails only if resuming is useless: cancelled, timed out, too large, not JSON.
 Result<EventsRead> ReadEvents(net::HttpCall& call, std::optional<int64_t> id,
                               const StreamHandlers& handlers, StreamPlace& place);
 
-// When and how often a reply that was cut is asked for again. Bounded by the deadline of the call,
-// by a number of connections, and by a smaller one of those that bring nothing.
+// Decides when to reconnect for the rest of an interrupted reply. Limited by the call's deadline, a
+// number of connections, and a smaller number of connections without events.
 class ResumePolicy {
  public:
-  // How long to wait before the next connection; nullopt: enough was tried. `place` is where the
-  // last connection ended.
+  // Returns the delay before the next connection; nullopt to give up. `place` is where the last
+  // connection ended.
   std::optional<std::chrono::milliseconds> Next(const StreamPlace& place);
 
  private:
-  std::string last_event_id_;  // of the connection before
+  std::string last_event_id_;  // of the previous connection
   int connections_ = 0;
-  int barren_ = 0;  // connections in a row that brought no event
+  int barren_ = 0;  // consecutive connections without an event
 };
 
 }  // namespace agent_graph::tools::mcp

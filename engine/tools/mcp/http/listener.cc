@@ -1,4 +1,4 @@
-// StreamableClient: what a server sends by itself.
+// StreamableClient: unsolicited messages of a server.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +12,8 @@ namespace {
 constexpr std::chrono::milliseconds kListenAgainMin{500};
 constexpr char kAcknowledged[] = "notifications/subscriptions/acknowledged";
 
-// Whether the server lets us hear of what was asked for. No such list: it does not say.
+// True if the server's acknowledgement excludes changes of tools. Without a list it excludes
+// nothing.
 bool Refuses(const json& acknowledgement) {
   const json::json_pointer granted("/params/notifications");
   if (!acknowledgement.contains(granted)) return false;
@@ -32,8 +33,9 @@ bool StreamableClient::announces_changes() const {
   return connection_ != nullptr && connection_->facts.announces_changes;
 }
 
-// Servers may ask the user on the stream of a call or on the session's own. On the latter a
-// question does not name its call: it is cancelled, so that the server does not wait for an answer.
+// Servers may ask the user on the stream of a call or on the session's own stream. A question on
+// the latter does not name its call. It is cancelled, so that the server does not wait for an
+// answer.
 bool StreamableClient::wants_listener() const {
   MutexLock lock(mutex_);
   if (connection_ == nullptr || connection_ == silent_) return false;
@@ -75,7 +77,8 @@ Result<std::chrono::milliseconds> StreamableClient::Listen(const Patience& patie
   Transport::Stream stream = *std::move(opened);
   if (stream.head->status != 200) {
     if (place.last_event_id.empty()) return RefusedListener(stream, connection);
-    KeepPlace(connection, {});  // perhaps only because that event is forgotten
+    // the server may only have forgotten that event, so retry from the start
+    KeepPlace(connection, {});
     return kListenAgainMin;
   }
   if (!IsEventStream(*stream.head)) {
@@ -95,7 +98,7 @@ Result<std::chrono::milliseconds> StreamableClient::Listen(const Patience& patie
     Silence(connection);
     return Status(StatusCode::kNotFound, "the server does not tell of changes");
   }
-  // Perhaps they did: the stream was not heard to its end, or nothing of it will be repeated.
+  // The tools may have changed: the stream was not read to its end, or it cannot be resumed.
   const bool heard = read.ok() && place.failure.ok() && !place.last_event_id.empty();
   if (!heard && connection->facts.announces_changes) options_.on_tools_changed();
   KeepPlace(connection, place);

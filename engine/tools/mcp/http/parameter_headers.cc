@@ -16,7 +16,7 @@ constexpr char kHeaderPrefix[] = "Mcp-Param-";
 constexpr std::string_view kEncodedBegin = "=?base64?";
 constexpr std::string_view kEncodedEnd = "?=";
 constexpr std::string_view kTokenSigns = "!#$%&'*+-.^_`|~";
-// Integers beyond these are not exact everywhere.
+// Larger integers are not exact in every JSON implementation.
 constexpr int64_t kIntegerMax = (int64_t{1} << 53) - 1;
 constexpr size_t kSchemaDepthMax = 64;
 constexpr size_t kProblemBytesMax = 100;
@@ -34,7 +34,7 @@ bool IsPlain(std::string_view value) {
   return std::all_of(value.begin(), value.end(), [](char c) { return c >= 32 && c < 127; });
 }
 
-// Null: there is nothing at the path.
+// Returns null if there is no value at the path.
 const json* ValueAt(const json& arguments, const std::vector<std::string>& path) {
   const json* value = &arguments;
   for (const std::string& name : path) {
@@ -54,7 +54,7 @@ Result<std::string> TextOf(const json& value) {
                          : value.is_number_integer() && value.get<int64_t>() >= -kIntegerMax &&
                                value.get<int64_t>() <= kIntegerMax;
   if (exact) return value.dump();
-  // JSON has no integers of its own: 42.0 is one, too.
+  // JSON does not distinguish integers: 42.0 is one, too.
   if (value.is_number_float()) {
     const double number = value.get<double>();
     if (number >= static_cast<double>(-kIntegerMax) && number <= static_cast<double>(kIntegerMax) &&
@@ -73,8 +73,8 @@ Result<ParameterHeaders> ParameterHeaders::Read(const json& schema) {
   return headers;
 }
 
-// Marks count on properties that a chain of "properties" leads to; anywhere else they are mistakes,
-// which are looked for wherever a schema may stand.
+// Marks are valid only on properties that a chain of "properties" leads to. Anywhere else they are
+// errors, so every place that may hold a schema is searched.
 Status ParameterHeaders::Visit(const json& schema, bool reachable, size_t depth) {
   if (depth > kSchemaDepthMax) return InvalidArgument("its schema is too deep");
   if (schema.is_array()) {

@@ -1,5 +1,5 @@
-// Arguments of a tool that go into HTTP headers, too: a server marks them in the tool's schema with
-// "x-mcp-header", so that what stands between client and server can route by them.
+// Tool arguments that are also sent as HTTP headers. A server marks them with "x-mcp-header" in the
+// tool's schema, so that proxies between client and server can route by them.
 #pragma once
 
 #include <string>
@@ -12,33 +12,35 @@
 
 namespace agent_graph::tools::mcp {
 
-inline constexpr size_t kParameterHeadersMax = 32;            // of one tool
-inline constexpr size_t kParameterHeaderBytesMax = 8 * 1024;  // of one value
+inline constexpr size_t kParameterHeadersMax = 32;            // per tool
+inline constexpr size_t kParameterHeaderBytesMax = 8 * 1024;  // per value
 
 class ParameterHeaders {
  public:
-  // Those of a tool's input schema. kInvalidArgument says why the tool must not be offered: a mark
-  // that is no header name, that is there twice, or at a place or type where none may be.
+  // Reads the marks of a tool's input schema. Returns kInvalidArgument, with the reason, if the
+  // tool must not be offered: a mark is not a header name, occurs twice, or is at a place or type
+  // where marks are not allowed.
   static Result<ParameterHeaders> Read(const json& schema);
 
-  // "Mcp-Param-…" for each marked argument that is there and is not null. kInvalidArgument: a value
-  // does not fit into a header.
+  // Returns "Mcp-Param-…" headers for the marked arguments that are present and not null. Returns
+  // kInvalidArgument if a value cannot be sent in a header.
   Result<net::HttpHeaders> Of(const json& arguments) const;
 
  private:
   struct Marked {
-    std::string header;             // its whole name
-    std::vector<std::string> path;  // names of properties from the arguments on
+    std::string header;             // complete header name
+    std::vector<std::string> path;  // property names, from the arguments down
   };
 
   Status Visit(const json& schema, bool reachable, size_t depth);
   Status Add(const json& property, bool reachable);
 
   std::vector<Marked> marked_;
-  std::vector<std::string> path_;  // while the schema is read
+  std::vector<std::string> path_;  // current path while the schema is read
 };
 
-// `value` as the text of a header: itself, or "=?base64?…?=" when HTTP would change or refuse it.
+// Returns `value` as header text: unchanged, or as "=?base64?…?=" if HTTP would change or refuse
+// it.
 std::string HeaderText(std::string_view value);
 
 }  // namespace agent_graph::tools::mcp

@@ -80,7 +80,7 @@ bool SessionCall::TakeQuestion(const json& request, const Patience& patience) {
     }
   }
   if (answer.is_null()) return false;
-  // If it does not arrive, the server has to time out.
+  // If the answer does not arrive, the server must time out.
   (void)transport_->Send(
       *connection_, answer,
       {patience.cancellation, std::min(patience.deadline, DeadlineAfter(kAnswerTimeout))});

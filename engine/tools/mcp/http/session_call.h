@@ -1,4 +1,4 @@
-// One call of a tool in a session, with the questions that the server asks the user meanwhile.
+// One tool call in a session, with the questions that the server asks the user during it.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@
 
 namespace agent_graph::tools::mcp {
 
-// Made and used by one fiber; ListenBeside adds a second one.
+// Created and used by one fiber; ListenBeside starts a second one.
 class SessionCall : public std::enable_shared_from_this<SessionCall> {
  public:
   using ConnectionPtr = std::shared_ptr<const Connection>;
-  // Receives the server's other messages, on the fiber that read them.
+  // Receives the server's other messages, on the fiber that has read them.
   using OtherMessage = std::function<void(const json& message, const Patience& patience)>;
 
   // `questions` is used until Make or GoOn returns.
   SessionCall(std::shared_ptr<const Transport> transport, ConnectionPtr connection, int64_t id,
               SessionQuestions& questions, OtherMessage on_other);
 
-  // Accepts questions on the session's own stream, too: the session has no other call, ever. Call
-  // it before Make or GoOn; it returns when the stream is open, or there is none.
+  // Also accepts questions on the session's own stream; requires that the session is used for this
+  // call only. Call before Make or GoOn. Returns when the stream is open or does not exist.
   void ListenBeside(const Patience& patience);
 
-  // Makes the call. If the reply is `stopped`, the call pauses.
+  // Makes the call. If the reply has `stopped`, the call pauses.
   Result<HttpReply> Make(const Outgoing& outgoing, const Patience& patience);
   // Sends the answer and resumes the call's stream behind the question.
   Result<HttpReply> GoOn(const Continuation& place, const json& answer, const Patience& patience);
@@ -41,17 +41,18 @@ class SessionCall : public std::enable_shared_from_this<SessionCall> {
   template <typename Read>
   Result<HttpReply> WhileWaiting(const Patience& patience, Read read);
   StreamHandlers Handlers(const Patience& patience);
-  // False: the call pauses.
+  // Returns false if the call pauses.
   bool TakeQuestion(const json& request, const Patience& patience);
   void Listen(const std::shared_ptr<runtime::Signal>& opened);
-  // A question beside the call's stream may arrive before that stream's first event id.
+  // Waits for the call stream's first event id: a question on the session's stream may arrive
+  // earlier.
   void WaitForPlace(const Patience& patience);
 
   const std::shared_ptr<const Transport> transport_;
   const ConnectionPtr connection_;
   const int64_t id_;
   const OtherMessage on_other_;
-  const runtime::Cancellation stop_;   // the call pauses, or its caller gave up
+  const runtime::Cancellation stop_;   // cancelled when the call pauses or its caller cancels
   const runtime::Cancellation ended_;  // ends Listen
   runtime::Signal placed_;
 

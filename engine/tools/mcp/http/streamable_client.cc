@@ -12,17 +12,17 @@ namespace {
 
 constexpr std::chrono::milliseconds kStreamAnswerTimeout{5'000};
 
-// Whether a server that knows no "server/discover" may answer so. What stands before it, and what
-// asks for credentials, says nothing about its era.
+// True if a server that does not support "server/discover" may reply with this status. Replies of
+// proxies and requests for credentials do not show the server's era.
 bool SuggestsSessions(int status) {
   return status != 401 && status != 403 && status != 407 && status != 429 &&
          (status <= 501 || status > 504);
 }
 
-// Whether the server refused a request unread, because it does not know the connection.
+// True if the server rejected a request unread because it does not know the connection.
 bool IsLost(const Connection& connection, const HttpReply& reply) {
   if (connection.facts.era == Era::kSession) {
-    // 404 is what the protocol asks for; many servers answer 400 to a session they do not know.
+    // The protocol requires 404; many servers reply 400 to an unknown session.
     return !connection.session_id.empty() && (reply.status == 404 || reply.status == 400);
   }
   if (reply.status != 400 && reply.status != 404 && reply.status != 405) return false;
@@ -31,7 +31,7 @@ bool IsLost(const Connection& connection, const HttpReply& reply) {
          code != kInvalidParams;
 }
 
-// True if nobody waits for the reply to a request any more.
+// True if the caller no longer waits for the reply.
 bool GaveUp(const Status& status) {
   return status.code() == StatusCode::kCancelled || status.code() == StatusCode::kDeadlineExceeded;
 }
@@ -71,7 +71,7 @@ void StreamableClient::Forget(const ConnectionPtr& connection) {
   options_.on_tools_changed();
 }
 
-// A server stays of its era; one that answered "initialize" before is not asked for another.
+// A server keeps its era: one that has answered "initialize" before is not probed again.
 Result<StreamableClient::ConnectionPtr> StreamableClient::Introduce(const Patience& patience) {
   bool discover = options_.eras.stateless;
   if (options_.eras.session) {
@@ -105,7 +105,7 @@ Result<std::optional<ServerFacts>> StreamableClient::Discover(const Patience& pa
       const std::optional<Era> era = ChooseEra(SupportedRevisions(*reply->rpc.error));
       if (!era) return Unavailable("the server speaks another version of the protocol");
       if (*era == Era::kSession || again) return std::optional<ServerFacts>();
-      continue;  // it does speak ours, whatever it disliked
+      continue;  // it supports this revision, whatever it rejected
     }
     if (reply->status != 200) {
       if (SuggestsSessions(reply->status)) return std::optional<ServerFacts>();
@@ -147,7 +147,7 @@ Result<RpcReply> StreamableClient::Request(const Outgoing& outgoing, const Patie
     if (again || !reply.ok() || reply->status == 200 || !IsLost(*connection, *reply)) {
       return ReadReply(std::move(reply));
     }
-    // The server did not accept the request, so that making it again repeats nothing.
+    // The server did not accept the request, so it can be sent again safely.
     Forget(connection);
   }
 }
@@ -169,7 +169,7 @@ Result<HttpReply> StreamableClient::RequestIn(const ConnectionPtr& connection, i
     return true;
   };
   Result<HttpReply> reply = transport_->Request(connection.get(), id, outgoing, handlers, patience);
-  // Without sessions the end of the connection says so.
+  // Without sessions, closing the connection cancels the request.
   if (connection->facts.era == Era::kSession && GaveUp(reply.status())) {
     TellCancelled(connection, id);
   }
@@ -203,7 +203,7 @@ Result<HttpReply> StreamableClient::CallInOwnSession(const Outgoing& outgoing,
   const bool gave_up = GaveUp(reply.status()) || outgoing.questions->gave_up();
   const bool paused = reply.ok() && reply->rpc.stopped;
   if (gave_up) TellCancelled(own, id);
-  // A paused call continues in its session, unless it will be made again.
+  // A paused call needs its session later, unless the call will be repeated.
   if (!paused || gave_up) EndInBackground(own);
   return reply;
 }
@@ -240,14 +240,14 @@ void StreamableClient::Receive(const json& message, const Connection& connection
     if (message["method"] == kToolsChanged) options_.on_tools_changed();
     return;
   }
-  if (connection.facts.era == Era::kStateless) return;  // servers ask nothing there
-  // The server's to worry about when it does not arrive.
+  if (connection.facts.era == Era::kStateless) return;  // in this era servers send no requests
+  // Errors are ignored: the server must handle a missing answer.
   (void)transport_->Send(
       connection, MakeAnswer(message),
       {patience.cancellation, std::min(patience.deadline, DeadlineAfter(kStreamAnswerTimeout))});
 }
 
-// The caller is gone already: a fiber of its own says so.
+// On a fiber of its own, because the caller no longer waits.
 void StreamableClient::TellCancelled(const ConnectionPtr& connection, int64_t id) {
   runtime::Runtime* const runtime = runtime::Runtime::Current();
   if (runtime == nullptr) return;

@@ -1,4 +1,4 @@
-// The client of a server that is reached over streamable HTTP, in whichever era the server is.
+// Client of an MCP server over streamable HTTP, for both protocol eras.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,8 @@ class StreamableClient : public Client, public std::enable_shared_from_this<Stre
     Eras eras;
     bool elicitation = true;        // the server may ask the user
     bool session_per_call = false;  // each call that may pause opens its own session
-    // The server says that its tools are others now, or a new connection has begun. On any fiber.
+    // Called when the server announces that its tools have changed, or when a new connection was
+    // opened. On any fiber.
     std::function<void()> on_tools_changed;
   };
 
@@ -42,34 +43,34 @@ class StreamableClient : public Client, public std::enable_shared_from_this<Stre
   Result<RpcReply> GoOn(const Continuation& place, const json& answer, const Outgoing& outgoing,
                         const Patience& patience) override;
   bool marks_headers() const override;
-  // The server's introduction: by "server/discover", or by "initialize" where it does not know
-  // that.
+  // Gets the server's description with "server/discover", or with "initialize" if the server does
+  // not support that.
   Result<ConnectionPtr> Connect(const Patience& patience);
   Result<ConnectionPtr> Introduce(const Patience& patience);
-  // nullopt: the server is of the era of sessions.
+  // Returns nullopt if the server is of the session era.
   Result<std::optional<ServerFacts>> Discover(const Patience& patience);
   Result<ConnectionPtr> Initialize(const Patience& patience);
   void Forget(const ConnectionPtr& connection);
 
-  // Each returns the reply to a request in `connection`; CallInSession for calls that may pause.
+  // Both return the reply to a request in `connection`; CallInSession is for calls that may pause.
   Result<HttpReply> RequestIn(const ConnectionPtr& connection, int64_t id, const Outgoing& outgoing,
                               const Patience& patience);
   Result<HttpReply> CallInSession(const ConnectionPtr& connection, int64_t id,
                                   const Outgoing& outgoing, const Patience& patience);
-  // The same in a session for this call only.
+  // Like CallInSession, in a session that is used for this call only.
   Result<HttpReply> CallInOwnSession(const Outgoing& outgoing, const Patience& patience);
   std::shared_ptr<SessionCall> MakeCall(const ConnectionPtr& connection, int64_t id,
                                         SessionQuestions& questions);
   void EndInBackground(const ConnectionPtr& connection);
   Result<RpcReply> ReadReply(Result<HttpReply> reply) const;
-  // A request or notification of the server's.
+  // Handles a request or notification of the server.
   void Receive(const json& message, const Connection& connection, const Patience& patience);
   void TellCancelled(const ConnectionPtr& connection, int64_t id);
 
   Result<Transport::Stream> OpenListener(const Connection& connection, const StreamPlace& place,
                                          const Patience& patience);
   Status RefusedListener(Transport::Stream& stream, const ConnectionPtr& connection);
-  // Where the listener of `connection` is to go on, and where it has ended.
+  // The position at which the listener of `connection` resumes; KeepPlace stores it.
   StreamPlace PlaceOf(const ConnectionPtr& connection) const;
   void KeepPlace(const ConnectionPtr& connection, StreamPlace place);
   void Silence(const ConnectionPtr& connection);

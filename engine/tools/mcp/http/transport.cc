@@ -12,14 +12,14 @@ namespace agent_graph::tools::mcp {
 namespace {
 
 constexpr std::chrono::milliseconds kConnectTimeout{5'000};
-constexpr std::chrono::hours kNoTimeout{24};  // the deadline alone counts
+constexpr std::chrono::hours kNoTimeout{24};  // effectively none: only the deadline applies
 constexpr std::chrono::milliseconds kRefusalTimeout{5'000};
 constexpr size_t kRefusalBytesMax = 16 * 1024;
 constexpr size_t kSessionIdBytesMax = 1024;
-constexpr int kTokensMax = 3;  // that are tried for one request: none, one, one with more scopes
+constexpr int kTokensMax = 3;  // tokens tried per request: none, one, one with more scopes
 
 // True if the same GET may succeed later. 409: the server has not noticed yet that the stream's
-// earlier connection has ended.
+// previous connection has ended.
 bool IsPassing(int status) {
   return status == 409 || status == 429 || status >= 500;
 }
@@ -66,7 +66,7 @@ Result<Transport::Stream> Transport::Start(net::HttpRequest request,
   return stream;
 }
 
-// A server that refuses a token has not done what it was asked to.
+// Requests are repeated with another token: a server that refuses a token has not executed them.
 Result<Transport::Stream> Transport::StartAuthorized(const net::HttpRequest& request,
                                                      const Patience& patience) const {
   AG_ASSIGN_OR_RETURN(oauth::TokenPtr token, options_.authorizer->Current(patience));
@@ -142,7 +142,7 @@ Result<RpcReply> Transport::ReadPlain(net::HttpCall& call, int64_t id) const {
   if (!message.ok() || !message->is_object()) {
     return Unavailable("the server's reply is not valid");
   }
-  // A refusal may not have understood which request it was.
+  // An error reply may have no id, if the server could not read the request's id.
   const json replied = message->value("id", json());
   if (replied != id && !(replied.is_null() && message->contains("error"))) {
     return Unavailable("the server's reply is one to another request");
@@ -155,8 +155,8 @@ Result<RpcReply> Transport::Resume(const Connection& connection, int64_t id, Str
   return ReadStreamed({}, std::move(place), &connection, id, handlers, patience);
 }
 
-// A session's stream that ended behind an event with an id goes on where it was. Only the reply
-// that is missing is asked for: the request itself is never made again.
+// Resumes a session's stream that ended behind an event with an id. Only the missing reply is
+// requested; the request itself is never repeated.
 Result<RpcReply> Transport::ReadStreamed(Stream stream, StreamPlace place,
                                          const Connection* connection, int64_t id,
                                          const StreamHandlers& handlers,
@@ -221,7 +221,7 @@ Status Transport::Send(const Connection& connection, const json& message,
 void Transport::EndSession(const Connection& connection, const Patience& patience) const {
   net::HttpRequest request = MakeRequest(&connection, patience);
   request.method = "DELETE";
-  // A server that does not hear of it ends the session by itself one day.
+  // Errors are ignored: the server's session will expire.
   (void)Start(std::move(request), patience);
 }
 

@@ -1,5 +1,5 @@
-// JSON-RPC over streamable HTTP: each message is a POST, and the reply to a request comes as JSON
-// or as a stream of server-sent events, which goes on over a new connection where it broke.
+// JSON-RPC over streamable HTTP. Each message is a POST. The reply to a request is JSON or a stream
+// of server-sent events, which is resumed over a new connection if it is interrupted.
 #pragma once
 
 #include <atomic>
@@ -19,60 +19,62 @@
 
 namespace agent_graph::tools::mcp {
 
-// A server as one client knows it from one introduction on; immutable.
+// Connection state after one handshake with a server. Immutable.
 struct Connection {
   ServerFacts facts;
-  std::string session_id = {};  // empty: the server keeps none, or there are none in its era
+  std::string session_id = {};  // empty: the server has no session, or its era has none
 };
 
 // The server's answer to one request.
 struct HttpReply {
   int status = 0;
-  std::string session_id;  // that begins
-  RpcReply rpc;            // of a status other than 200: the error in its body, if there is one
+  std::string session_id;  // id of a new session
+  RpcReply rpc;            // if status is not 200: the error in the body, if any
 };
 
-// Immutable; used by fibers of several engine threads at once.
+// Immutable and thread-safe: used by fibers of several engine threads. Calls suspend the calling
+// fiber.
 class Transport {
  public:
   struct Options {
     std::string url;
     net::HttpHeaders headers;
-    std::vector<std::string> secrets;               // never in a failure's text
-    std::shared_ptr<oauth::Authorizer> authorizer;  // null: the headers are all there is
+    std::vector<std::string> secrets;               // removed from the texts of errors
+    std::shared_ptr<oauth::Authorizer> authorizer;  // null: authorization by `headers` only
   };
 
   Transport(Options options, std::shared_ptr<const net::HttpClient> http);
 
-  // The reply to request `id`. `connection` null: "initialize". Messages of the server's that come
-  // before it go to `handlers`, on this fiber. Fails only when there is no reply.
+  // Returns the reply to request `id`. `connection` is null for "initialize". Messages of the
+  // server that arrive before the reply are passed to `handlers`, on this fiber. Fails only if
+  // there is no reply.
   Result<HttpReply> Request(const Connection* connection, int64_t id, const Outgoing& outgoing,
                             const StreamHandlers& handlers, const Patience& patience) const;
-  // Reads on for the reply to request `id`, whose stream was left at `place`.
+  // Continues to read for the reply to request `id` from position `place` of its stream.
   Result<RpcReply> Resume(const Connection& connection, int64_t id, StreamPlace place,
                           const StreamHandlers& handlers, const Patience& patience) const;
-  // A message that has no reply.
+  // Sends a message that has no reply.
   Status Send(const Connection& connection, const json& message, const Patience& patience) const;
 
-  // A reply of which the head was read, whatever its status.
+  // A response whose head was read, with any status.
   struct Stream {
     std::unique_ptr<net::HttpCall> call;
     const net::HttpHead* head = nullptr;
   };
-  // Makes a request; the caller reads the reply.
+  // Makes a request; the caller reads the response.
   Result<Stream> Post(const Connection* connection, int64_t id, const Outgoing& outgoing,
                       const Patience& patience) const;
-  // Opens a session's stream: of what the server sends by itself, or, behind the event with this
-  // id, the one that brought the event.
+  // Opens a stream of the session: the one for unsolicited messages, or, if `last_event_id` is set,
+  // the stream of that event, behind it.
   Result<Stream> Get(const Connection& connection, const std::string& last_event_id,
                      const Patience& patience) const;
   void EndSession(const Connection& connection, const Patience& patience) const;
 
-  // Why a request with this status failed, with what its body says.
+  // Returns the error for a request with this status, including the text in its body.
   Status Refusal(int status, const RpcReply& rpc) const;
-  // The same for a call of which the head was read.
+  // Like the function above, for a call whose head was read.
   Status Refusal(net::HttpCall& call, int status) const;
-  // `text` without secrets.
+  // Returns `text` without secrets.
   std::string Cleaned(std::string text) const;
 
  private:
@@ -82,7 +84,7 @@ class Transport {
   Result<Stream> Start(net::HttpRequest request, const Patience& patience) const;
   Result<Stream> StartAuthorized(const net::HttpRequest& request, const Patience& patience) const;
   Result<RpcReply> ReadPlain(net::HttpCall& call, int64_t id) const;
-  // If `stream` has no call, a new one starts at `place` at once.
+  // If `stream` has no call, a new connection is opened at `place`.
   Result<RpcReply> ReadStreamed(Stream stream, StreamPlace place, const Connection* connection,
                                 int64_t id, const StreamHandlers& handlers,
                                 const Patience& patience) const;

@@ -13,8 +13,8 @@
 namespace agent_graph::tools::mcp::oauth {
 namespace {
 
-constexpr std::chrono::milliseconds kFetchTimeout{20'000};  // all of it
-constexpr std::chrono::milliseconds kCallTimeout{10'000};   // of one call
+constexpr std::chrono::milliseconds kFetchTimeout{20'000};  // for all calls of a fetch
+constexpr std::chrono::milliseconds kCallTimeout{10'000};   // per call
 constexpr std::chrono::milliseconds kConnectTimeout{5'000};
 constexpr size_t kDocumentBytesMax = 64 * 1024;
 constexpr std::chrono::milliseconds kPauseMin{1'000};
@@ -43,7 +43,7 @@ Result<Document> Call(const net::HttpClient& http, net::HttpRequest request,
   return document;
 }
 
-// kNotFound: there is no such document at `url`.
+// Returns kNotFound if there is no such document at `url`.
 Result<json> GetDocument(const net::HttpClient& http, const std::string& url,
                          const Patience& patience) {
   net::HttpRequest request;
@@ -59,7 +59,7 @@ Result<json> GetDocument(const net::HttpClient& http, const std::string& url,
                        std::to_string(document.status));
   }
   Result<json> parsed = ParseJson(document.body);
-  // A page that is shown for every path is no document either.
+  // Not JSON: the server returns the same page for every path.
   if (!parsed.ok()) return Status(StatusCode::kNotFound, "there is no such document");
   return parsed;
 }
@@ -86,7 +86,7 @@ Authorizer::Authorizer(Options options, std::shared_ptr<const net::HttpClient> h
       http_(std::move(http)),
       issuer_(options_.issuer),
       refresh_token_(options_.credentials.refresh_token),
-      // Where to ask is known: no request need fail first.
+      // The endpoint is known, so a token is fetched before the first request.
       needed_(!options_.token_endpoint.empty() || !options_.issuer.empty()) {}
 
 void Authorizer::Close() {
@@ -116,7 +116,7 @@ Result<TokenPtr> Authorizer::Current(const Patience& patience) {
     is_good = old != nullptr && now < old->expires_at;
   }
   Result<TokenPtr> renewed = Wait(old, patience);
-  // One that could not be renewed in time is good until it expires.
+  // If the renewal fails, the old token is used until it expires.
   if (is_good && renewed.status().code() == StatusCode::kUnavailable) return old;
   return renewed;
 }
@@ -141,7 +141,7 @@ Result<TokenPtr> Authorizer::Another(const TokenPtr& refused, const Challenge& c
     }
     AddScopes(challenge.scopes, demanded_);
     if (!more_scopes && refused != nullptr && refused == token_ && !refused->accepted) {
-      // It was never good, and the next one would hardly be better.
+      // The server has never accepted this token and would not accept a new one.
       token_ = nullptr;
       Postpone(Unavailable("the server refuses the token that was issued for it"));
       return failure_;
@@ -217,7 +217,7 @@ Result<TokenPtr> Authorizer::Fetch() {
   Result<TokenReply> reply =
       refresh_token_.empty() ? Ask(wish, patience) : AskWithRefreshToken(std::move(wish), patience);
   if (!reply.ok()) {
-    server_.reset();  // perhaps it is somewhere else now
+    server_.reset();  // look it up again: it may have moved
     return reply.status();
   }
   token->text = std::move(reply->access_token);
@@ -234,7 +234,8 @@ Result<TokenPtr> Authorizer::Fetch() {
   return TokenPtr(std::move(token));
 }
 
-// What a server asks for counts before what it supports. A refresh token is for scopes of its own.
+// Scopes that the server requires precede those that it supports. A refresh token implies its
+// scopes.
 std::vector<std::string> Authorizer::WantedScopes() {
   if (!options_.scopes.empty()) return options_.scopes;
   MutexLock lock(mutex_);
@@ -274,7 +275,7 @@ Status Authorizer::FindServer(const Patience& patience) {
 
 Result<std::string> Authorizer::ChooseIssuer(bool server_names_some) const {
   if (!server_names_some) {
-    // As servers were before they had such metadata.
+    // Default of servers that are older than this metadata.
     return issuer_.empty() ? OriginOf(options_.url) : issuer_;
   }
   const std::vector<std::string>& named = resource_->issuers;
@@ -300,13 +301,13 @@ Result<AuthorizationServer> Authorizer::FindIssuer(const std::string& issuer,
 Result<TokenReply> Authorizer::Ask(const TokenWish& wish, const Patience& patience) const {
   AG_ASSIGN_OR_RETURN(net::HttpRequest request,
                       MakeTokenRequest(*server_, options_.credentials, wish));
-  request.once = true;  // a refresh token that is used twice may be worth nothing
+  request.once = true;  // a refresh token must not be sent twice: it may be valid only once
   AG_ASSIGN_OR_RETURN(const Document document, Call(*http_, std::move(request), patience));
   return ReadTokenReply(document.status, document.body);
 }
 
-// Servers may issue another refresh token with each access token. The configured one is tried again
-// when the newest one is refused.
+// Servers may issue a new refresh token with each access token. If the newest one is refused, the
+// configured one is tried again.
 Result<TokenReply> Authorizer::AskWithRefreshToken(TokenWish wish, const Patience& patience) {
   wish.refresh_token = refresh_token_;
   Result<TokenReply> reply = Ask(wish, patience);

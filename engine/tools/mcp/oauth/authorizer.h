@@ -1,5 +1,5 @@
-// The access token with which an MCP server is called: obtained when the server asks for one, kept,
-// and renewed before it expires or when the server refuses it.
+// Access tokens for an MCP server: fetched when the server requires one, cached, and renewed before
+// they expire or when the server refuses them.
 #pragma once
 
 #include <atomic>
@@ -22,45 +22,46 @@
 
 namespace agent_graph::tools::mcp::oauth {
 
-// Immutable, but for what the server thinks of it.
+// Immutable, except for `accepted`.
 struct Token {
   std::string text;
-  std::vector<std::string> scopes;  // that were asked for
-  Deadline renew_at = kNoDeadline;  // before it expires
+  std::vector<std::string> scopes;  // the requested scopes
+  Deadline renew_at = kNoDeadline;  // earlier than expires_at
   Deadline expires_at = kNoDeadline;
-  mutable std::atomic<bool> accepted{false};  // by the server, once at least
+  mutable std::atomic<bool> accepted{false};  // the server has accepted the token at least once
 };
 using TokenPtr = std::shared_ptr<const Token>;
 
-// Thread-safe. Tokens are fetched on fibers of their own, one at a time, so that a caller that
-// gives up takes nothing from the others. After a failure the next attempt waits, up to a minute.
+// Thread-safe. Functions that return a token suspend the calling fiber. Tokens are fetched on
+// separate fibers, one at a time, so a caller that cancels does not affect the others. After a
+// failure the next attempt is delayed, by up to a minute.
 //
-// The credentials go to one authorization server only: the configured one, or the first one that
-// the MCP server has named since the worker began.
+// Credentials are sent to one authorization server only: the configured one, or the first one that
+// the MCP server has named since the worker started.
 class Authorizer : public std::enable_shared_from_this<Authorizer> {
  public:
   struct Options {
     std::string url;  // of the MCP server
     Credentials credentials;
-    std::vector<std::string> scopes;  // empty: those that the server asks for
+    std::vector<std::string> scopes;  // empty: those that the server requires
     std::string issuer;               // empty: the one that the server names
-    std::string token_endpoint;       // empty: the issuer's metadata says it
+    std::string token_endpoint;       // empty: from the issuer's metadata
   };
 
   Authorizer(Options options, std::shared_ptr<const net::HttpClient> http);
 
-  // The token for a request; null while the server has not asked for one. Waits for a token that is
-  // being fetched. Failures: kCancelled, kDeadlineExceeded, kUnavailable.
+  // Returns the token for a request; null if the server has not required one yet. Waits for a token
+  // that is being fetched. Errors: kCancelled, kDeadlineExceeded, kUnavailable.
   Result<TokenPtr> Current(const Patience& patience);
-  // Another token than `refused` (null: the request had none), with which the server has answered
-  // `challenge`. kUnavailable when another one would be refused, too.
+  // Returns a new token after the server has refused `refused` (null: the request had none) with
+  // `challenge`. Returns kUnavailable if a new one would be refused, too.
   Result<TokenPtr> Another(const TokenPtr& refused, const Challenge& challenge,
                            const Patience& patience);
-  // The server has accepted `token`.
+  // Reports that the server has accepted `token`.
   void Accept(const TokenPtr& token);
-  // Puts "***" for tokens and credentials that a server has put into `text`.
+  // Replaces tokens and credentials in a server's `text` by "***".
   void BlotOut(std::string& text) const;
-  // What runs in the background ends soon.
+  // Ends background work soon.
   void Close();
 
  private:
@@ -81,10 +82,10 @@ class Authorizer : public std::enable_shared_from_this<Authorizer> {
   const std::shared_ptr<const net::HttpClient> http_;
   const runtime::Cancellation closing_;
 
-  // Of the fetching fiber; there is one at a time.
+  // Used by the fetching fiber only; there is one at a time.
   std::optional<AuthorizationServer> server_;
   std::optional<Resource> resource_;
-  std::string issuer_;         // that the credentials have gone to
+  std::string issuer_;         // the one that has received the credentials
   std::string refresh_token_;  // the newest one
 
   mutable Mutex mutex_;

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kScopesMax = 64;
 constexpr size_t kHeaderBytesMax = 8 * 1024;
 
-// Reads a header of challenges from left to right.
+// Parses a header with challenges from left to right.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text.substr(0, kHeaderBytesMax)) {}
@@ -24,10 +24,10 @@ class Scanner {
     const size_t end = std::min(text_.find_first_of("=, \t\""), text_.size());
     return Take(end);
   }
-  // Whether a value follows; then it is next.
+  // True if a value follows; it is then the next token.
   bool HasValue() {
     Skip(" \t");
-    // A scheme may be followed by "token68" text, which ends with '='.
+    // A scheme may be followed by a "token68" value, which ends with '='.
     if (!text_.starts_with('=')) return false;
     Take(1);
     Skip(" \t");
@@ -81,7 +81,7 @@ Challenge ReadChallenge(std::string_view header) {
       std::string value = scanner.Value();
       if (is_bearer) TakeParameter(word, std::move(value), challenge);
     } else if (word.empty()) {
-      scanner.Drop();  // a quote where none belongs
+      scanner.Drop();  // a misplaced quote
     } else {
       is_bearer = EqualsIgnoringCase(word, "Bearer");
     }

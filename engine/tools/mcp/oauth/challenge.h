@@ -1,4 +1,4 @@
-// What a server says when it refuses a request for want of a token (RFC 6750, RFC 9728).
+// The challenge of a server that refuses a request without a valid token (RFC 6750, RFC 9728).
 #pragma once
 
 #include <string>
@@ -15,16 +15,16 @@ struct Challenge {
   std::vector<std::string> scopes;
 };
 
-// Of the "Bearer" challenge among those of a WWW-Authenticate header; an empty one when there is
-// none, or it cannot be read.
+// Reads the "Bearer" challenge of a WWW-Authenticate header; returns an empty one if there is none
+// or it is malformed.
 Challenge ReadChallenge(std::string_view header);
-// The same of all WWW-Authenticate headers of a reply.
+// Like ReadChallenge, for all WWW-Authenticate headers of a response.
 Challenge ChallengeOf(const net::HttpHead& head);
 
-// Words between blanks, at most 64 of them.
+// Splits at spaces; returns at most 64 scopes.
 std::vector<std::string> SplitScopes(std::string_view text);
 std::string JoinScopes(const std::vector<std::string>& scopes);
-// Adds those of `more` that are not there yet.
+// Appends those of `more` that `scopes` does not contain.
 void AddScopes(const std::vector<std::string>& more, std::vector<std::string>& scopes);
 
 }  // namespace agent_graph::tools::mcp::oauth

@@ -28,7 +28,7 @@ std::vector<std::string> TextsAt(const json& object, const char* key) {
   return texts;
 }
 
-// Without the query, and without a '/' at its end.
+// Returns the path without the query and without a '/' at the end.
 std::string PathOf(const net::Url& url) {
   std::string path = url.path.substr(0, url.path.find('?'));
   while (path.ends_with('/')) path.pop_back();
@@ -45,7 +45,7 @@ bool IsLoopback(const net::Url& url) {
           url.host.find_first_not_of("0123456789.") == std::string::npos);
 }
 
-// Whether a token for `resource` is one for the server at `url`: the same place, or one above it.
+// True if a token for `resource` is valid for the server at `url`: the same URL, or one above it.
 bool Covers(const net::Url& resource, const net::Url& url) {
   if (OriginOf(resource) != OriginOf(url)) return false;
   const std::string above = PathOf(resource);

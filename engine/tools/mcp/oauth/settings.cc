@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kMethods = {kSecretBasic, kSecretPost, kPrivateKeyJwt,
                                                       kNoAuthentication};
 
-// Blanks divide scopes; nothing else may stand in one (RFC 6749).
+// Scopes are separated by spaces and may contain only these characters (RFC 6749).
 bool IsScope(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return c > 32 && c < 127 && c != '"' && c != '\\';
@@ -46,7 +46,8 @@ bool IsHttpUrl(const std::string& text) {
   return url && (url->scheme == "https" || url->scheme == "http") && url->userinfo.empty();
 }
 
-// Expands one value; what is secret by its nature is so wherever it comes from.
+// Expands one value. Values that are secret by nature are treated as secrets wherever they come
+// from.
 class Expander {
  public:
   Expander(const Environment& environment, std::vector<std::string>& secrets)

@@ -1,4 +1,4 @@
-// The "oauth" of an MCP server in a graph.
+// The "oauth" setting of an MCP server in a graph.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,13 @@
 
 namespace agent_graph::tools::mcp::oauth {
 
-// kInvalidArgument, "<key>: <problem>", for what is wrong whatever the environment holds.
+// Checks everything that does not depend on the environment. Returns kInvalidArgument with the text
+// "<key>: <problem>".
 Status CheckOAuth(const McpServer& server);
 
-// For a server with `oauth` at `url`, which is expanded. Values of the environment and credentials
-// are appended to `secrets`. kInvalidArgument, "oauth.<key>: <problem>".
+// Makes the authorizer of a server with `oauth`; `url` is already expanded. Appends values of the
+// environment and credentials to `secrets`. Returns kInvalidArgument with the text "oauth.<key>:
+// <problem>".
 Result<std::shared_ptr<Authorizer>> MakeAuthorizer(const McpServer& server, const std::string& url,
                                                    const Environment& environment,
                                                    std::shared_ptr<const net::HttpClient> http,

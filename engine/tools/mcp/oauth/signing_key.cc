@@ -33,7 +33,7 @@ const unsigned char* Bytes(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-// Without this OpenSSL asks for a passphrase on the terminal.
+// Without this callback OpenSSL asks for a passphrase on the terminal.
 int NoPassphrase(char*, int, int, void*) {
   return -1;
 }
@@ -65,7 +65,7 @@ std::vector<std::string> AlgorithmsOf(EVP_PKEY* key) {
   return {};
 }
 
-// What OpenSSL makes (DER) as tokens have it: both numbers in a fixed length.
+// Converts OpenSSL's signature (DER) to the format of tokens: both numbers with fixed length.
 std::string ToRaw(const std::string& der, int coordinate_bytes) {
   const unsigned char* bytes = Bytes(der);
   const Owned<ECDSA_SIG> signature(d2i_ECDSA_SIG(nullptr, &bytes, static_cast<long>(der.size())));
@@ -137,7 +137,7 @@ std::string SigningKey::Sign(std::string_view algorithm, std::string_view text) 
   const EVP_MD* const digest = algorithm == "EdDSA"   ? nullptr
                                : algorithm == "ES384" ? EVP_sha384()
                                                       : EVP_sha256();
-  EVP_PKEY_CTX* parameters = nullptr;  // the context's
+  EVP_PKEY_CTX* parameters = nullptr;  // owned by the context
   size_t length = 0;
   std::string signature;
   bool ok = context != nullptr &&

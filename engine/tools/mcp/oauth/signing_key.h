@@ -1,4 +1,4 @@
-// The private key with which a client proves who it is (private_key_jwt, RFC 7523).
+// The private key with which a client authenticates (private_key_jwt, RFC 7523).
 #pragma once
 
 #include <memory>
@@ -16,14 +16,15 @@ class SigningKey {
  public:
   ~SigningKey();
 
-  // `pem` may have "\n" as two characters for its line ends. kInvalidArgument: no RSA key of 2048
-  // bits or more, no key on P-256 or P-384, no Ed25519 key, or one with a passphrase.
+  // Reads a key in PEM format; line ends may be written as "\n" (two characters). Accepts RSA from
+  // 2048 bits, P-256, P-384 and Ed25519, all without a passphrase; otherwise returns
+  // kInvalidArgument.
   static Result<std::shared_ptr<const SigningKey>> FromPem(std::string_view pem);
 
-  // The first of the key's algorithms ("RS256", "PS256"; "ES256"; …) that is in `accepted`; the
-  // key's first one when that is empty. Empty: there is none.
+  // Returns the first of the key's algorithms ("RS256", "PS256"; "ES256"; …) that `accepted`
+  // contains, or the key's first one if `accepted` is empty. Returns an empty text if none matches.
   std::string AlgorithmFor(const std::vector<std::string>& accepted) const;
-  // A signed JSON Web Token. Empty when OpenSSL fails.
+  // Returns a signed JSON Web Token; empty if OpenSSL fails.
   std::string SignedToken(const std::string& algorithm, const std::string& key_id,
                           const json& claims) const;
 

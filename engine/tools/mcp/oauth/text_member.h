@@ -1,4 +1,4 @@
-// Texts in documents of authorization servers.
+// Reads texts from documents of authorization servers.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace agent_graph::tools::mcp::oauth {
 
-inline constexpr size_t kShownBytesMax = 200;  // of a server's text in an error
+inline constexpr size_t kShownBytesMax = 200;  // maximum part of a server's text in an error
 
-// The member `key` of an object; empty when it is missing or no string.
+// Returns the member `key` of an object; empty if it is missing or not a string.
 inline std::string TextAt(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();

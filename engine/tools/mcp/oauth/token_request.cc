@@ -33,8 +33,8 @@ bool Has(const std::vector<std::string>& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-// What is configured, else the first of ours that the server supports. A server that names none
-// supports client_secret_basic (RFC 8414).
+// Returns the configured method, otherwise the first of ours that the server supports. A server
+// that lists none supports client_secret_basic (RFC 8414).
 std::string ChooseMethod(const AuthorizationServer& server, const Credentials& credentials) {
   if (!credentials.method.empty()) return credentials.method;
   if (credentials.private_key != nullptr) return kPrivateKeyJwt;
@@ -61,13 +61,13 @@ Result<std::string> MakeAssertion(const AuthorizationServer& server,
   return token;
 }
 
-// Visible ASCII: anything else does not belong into a header.
+// Visible ASCII only, because the token is sent in a header.
 bool IsTokenText(std::string_view text) {
   return !text.empty() && text.size() <= kTokenBytesMax &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > 32 && c < 127; });
 }
 
-// Some servers write the number as a string.
+// Some servers send the number as a string.
 std::optional<std::chrono::seconds> LifetimeOf(const json& reply) {
   json value = reply.value("expires_in", json());
   if (value.is_string()) {

@@ -1,4 +1,4 @@
-// Requests for tokens (RFC 6749), by a client that is its own user.
+// Token requests (RFC 6749) of a client that acts for itself.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace agent_graph::tools::mcp::oauth {
 
 inline constexpr size_t kTokenBytesMax = 16 * 1024;
 
-// How a client authenticates to a token endpoint, by the names of RFC 7591.
+// Methods of client authentication at a token endpoint, as named by RFC 7591.
 inline constexpr char kSecretBasic[] = "client_secret_basic";
 inline constexpr char kSecretPost[] = "client_secret_post";
 inline constexpr char kPrivateKeyJwt[] = "private_key_jwt";
@@ -27,8 +27,8 @@ struct Credentials {
   std::string client_secret;  // empty: none
   SigningKeyPtr private_key;  // null: none
   std::string key_id;
-  std::string method;         // one of those above; empty: what the server supports
-  std::string refresh_token;  // empty: the client asks for tokens of its own
+  std::string method;         // one of the above; empty: chosen by what the server supports
+  std::string refresh_token;  // empty: use the grant "client_credentials"
 };
 
 struct TokenWish {
@@ -40,16 +40,16 @@ struct TokenWish {
 struct TokenReply {
   std::string access_token;
   std::string refresh_token;                       // a new one; empty: none
-  std::optional<std::chrono::seconds> lifetime;    // nullopt: not said
-  std::optional<std::vector<std::string>> scopes;  // nullopt: those that were asked for
+  std::optional<std::chrono::seconds> lifetime;    // nullopt: not stated
+  std::optional<std::vector<std::string>> scopes;  // nullopt: as requested
 };
 
-// kUnavailable: the server supports no way for this client to authenticate.
+// Returns kUnavailable if the server and the client support no common authentication method.
 Result<net::HttpRequest> MakeTokenRequest(const AuthorizationServer& server,
                                           const Credentials& credentials, const TokenWish& wish);
 
-// Of a reply with this status. kInvalidArgument: the server refuses with an error of its own, which
-// is the detail; kUnavailable: everything else.
+// Reads the token endpoint's response with this HTTP status. Returns kInvalidArgument if the server
+// refuses with an OAuth error, which is the detail; kUnavailable for every other failure.
 Result<TokenReply> ReadTokenReply(int status, std::string_view body);
 
 }  // namespace agent_graph::tools::mcp::oauth

@@ -1,7 +1,8 @@
-// The revisions of the protocol, and how a client and a server agree on one.
+// The protocol's revisions, and how client and server agree on one.
 //
-// Two eras: up to 2025-11-25 a session begins with "initialize", which settles the revision. From
-// 2026-07-28 on there are no sessions: every request says its revision and what the client can do.
+// There are two eras. Up to 2025-11-25 a session starts with "initialize", which selects the
+// revision. From 2026-07-28 on there are no sessions: every request states its revision and the
+// client's capabilities.
 #pragma once
 
 #include <cstdint>
@@ -25,34 +26,35 @@ inline constexpr char kListen[] = "subscriptions/listen";
 
 enum class Era : uint8_t { kSession, kStateless };
 
-// The eras that are tried: both, or the only one that a graph allows.
+// The eras to try: both, or the only one that the graph allows.
 struct Eras {
   bool session = true;
   bool stateless = true;
 };
-// Of the setting "protocol": "auto" or a revision; nullopt: neither.
+// Reads the setting "protocol": "auto" or a revision; returns nullopt for other texts.
 std::optional<Eras> ErasOf(std::string_view setting);
 
-// A server as it has introduced itself.
+// The server's description from the handshake.
 struct ServerFacts {
   Era era = Era::kSession;
   std::string revision;
-  bool announces_changes = false;  // of its tools
+  bool announces_changes = false;  // it announces changes of its tools
 };
 
-// `capabilities` are the client's.
+// Returns the params of "initialize"; `capabilities` are the client's.
 json InitializeParams(const json& capabilities);
-// Gives the params of a request what each one carries in the stateless era.
+// Adds the members to `params` that every request has in the stateless era.
 void AddRequestMeta(json& params, const json& capabilities = json::object());
 
-// kUnavailable when the server speaks no revision of ours.
+// Returns kUnavailable if the server supports none of our revisions.
 Result<ServerFacts> ReadInitializeResult(const json& result);
-// What the server speaks instead, of an error with the code kUnsupportedRevision.
+// Returns the supported revisions from an error with code kUnsupportedRevision.
 json SupportedRevisions(const RpcError& error);
-// The era that fits `supported`, a server's list of revisions; nullopt: none of ours, or no list.
+// Returns the era for `supported`, a server's list of revisions; nullopt if it is not a list or has
+// none of ours.
 std::optional<Era> ChooseEra(const json& supported);
-// Of the result of server/discover; kUnavailable when it is not valid. Era kSession: the server
-// names only revisions that begin with "initialize".
+// Reads the result of server/discover; kUnavailable if it is invalid. Era kSession: the server
+// lists only revisions that need "initialize".
 Result<ServerFacts> ReadDiscoverResult(const json& result);
 
 }  // namespace agent_graph::tools::mcp

@@ -24,7 +24,7 @@ void LineLog::Feed(std::string_view bytes) {
     partial_.clear();
     bytes.remove_prefix(end + 1);
   }
-  // What is behind a line's bound is never shown.
+  // Bytes above the line limit are never logged.
   const size_t room = kLogLineBytesMax + 1 - std::min(partial_.size(), kLogLineBytesMax + 1);
   partial_.append(bytes.substr(0, room));
 }

@@ -1,4 +1,4 @@
-// What a program says to whoever runs it, line by line, as much of it as fits into a log.
+// Logs text output of a program line by line, within limits.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,9 @@
 namespace agent_graph::tools::mcp {
 
 inline constexpr size_t kLogLineBytesMax = 500;
-inline constexpr int kLogLinesMax = 20;  // in ten seconds; the others are counted
+inline constexpr int kLogLinesMax = 20;  // per ten seconds; further lines are only counted
 
-// Used by one fiber.
+// Not thread-safe: used by one fiber.
 class LineLog {
  public:
   using Write = std::function<void(const std::string& line)>;
@@ -21,7 +21,7 @@ class LineLog {
 
   void Feed(std::string_view bytes);
   void Line(std::string_view line);
-  // Of the latest lines, for telling why a program ended.
+  // The latest lines, to explain why a program ended.
   const std::string& last() const { return last_; }
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPauseMin{1'000};
 constexpr std::chrono::milliseconds kPauseMax{60'000};
-// A program that ran for so long is started again at once.
+// A program that ran for this long is restarted without delay.
 constexpr std::chrono::seconds kLongLife{60};
 constexpr std::chrono::milliseconds kSubscribeAgain{1'000};
 
@@ -45,7 +45,7 @@ Result<RpcReply> StdioClient::Request(const Outgoing& outgoing, const Patience& 
   return Status(reply.status().code(), std::move(text));
 }
 
-// The start itself goes on without the caller, who may give up.
+// The start runs on a separate fiber and continues if the caller cancels.
 Result<StdioClient::SessionPtr> StdioClient::Connect(const Patience& patience) {
   for (;;) {
     const auto started = std::make_shared<runtime::Signal>();
@@ -83,7 +83,7 @@ Result<StdioClient::SessionPtr> StdioClient::StartSession() {
   AG_ASSIGN_OR_RETURN(SessionPtr session, StartProgram(patience));
   Status status = Introduce(*session, discover, patience);
   if (!status.ok() && session->ended() && discover && options_.eras.session) {
-    // Some programs end at any request that comes before "initialize".
+    // Some programs exit on any request before "initialize".
     AG_ASSIGN_OR_RETURN(session, StartProgram(patience));
     status = Introduce(*session, /*discover=*/false, patience);
   }
@@ -118,8 +118,9 @@ Result<StdioClient::SessionPtr> StdioClient::StartProgram(const Patience& patien
   return session;
 }
 
-// A program of the era of sessions may leave "server/discover" unanswered: half of the time is kept
-// for "initialize". One that needed longer to start refuses that, and is asked once more.
+// A program of the session era may leave "server/discover" unanswered, so half of the time is
+// reserved for "initialize". A program that was slow to start rejects that request, and is asked
+// again.
 Status StdioClient::Introduce(StdioSession& session, bool discover, const Patience& patience) {
   if (!discover) return Initialize(session, patience);
   if (!options_.eras.session) {
@@ -152,7 +153,7 @@ Result<bool> StdioClient::Discover(StdioSession& session, const Patience& patien
                       "the server speaks another version of the protocol");
       }
       if (*era == Era::kSession || again) return false;
-      continue;  // it does speak ours, whatever it disliked
+      continue;  // it supports this revision, whatever it rejected
     }
     if (reply.error) return false;
     const Result<ServerFacts> facts = ReadDiscoverResult(reply.result);
@@ -163,7 +164,8 @@ Result<bool> StdioClient::Discover(StdioSession& session, const Patience& patien
 }
 
 Status StdioClient::Initialize(StdioSession& session, const Patience& patience) {
-  // All calls share the program, and its questions do not say which call they belong to.
+  // No elicitation capability: all calls share the program, and its questions do not name their
+  // call.
   AG_ASSIGN_OR_RETURN(const RpcReply reply,
                       session.Request(kInitialize, InitializeParams(json::object()), patience));
   if (reply.error) return reply.error->ToStatus();
@@ -179,7 +181,7 @@ void StdioClient::Subscribe(const SessionPtr& session) {
     const Result<RpcReply> ended = session->Request(kListen, params, {ending_, kNoDeadline});
     if (!ended.ok() || ended->error) return;
     if (!runtime::SleepFor(kSubscribeAgain, &ending_).ok()) return;
-    options_.on_tools_changed();  // perhaps, meanwhile
+    options_.on_tools_changed();  // tools may have changed meanwhile
   }
 }
 

@@ -1,6 +1,5 @@
-// A session with a program that speaks the protocol over its standard input and output, one
-// JSON-RPC message a line. Started when it is first needed, and again, with pauses, when it has
-// ended.
+// Client of an MCP server that is a program with one JSON-RPC message per line on standard input
+// and output. The program is started on first use, and restarted, with delays, when it has ended.
 #pragma once
 
 #include <functional>
@@ -27,9 +26,10 @@ class StdioClient : public Client, public std::enable_shared_from_this<StdioClie
   struct Options {
     process::ProcessOptions program;
     Eras eras;
-    std::vector<std::string> secrets;  // never in a failure's text or a line of the log
-    std::chrono::milliseconds start_timeout{5'000};  // until it has introduced itself
-    // The server says that its tools are others now, or it has ended. On any fiber.
+    std::vector<std::string> secrets;  // removed from the texts of errors and from log lines
+    std::chrono::milliseconds start_timeout{5'000};  // until the handshake is complete
+    // Called when the server announces that its tools have changed, or when it has ended. On any
+    // fiber.
     std::function<void()> on_tools_changed;
     std::function<void(LogLevel level, const std::string& text)> log;
   };
@@ -50,12 +50,12 @@ class StdioClient : public Client, public std::enable_shared_from_this<StdioClie
   void StartInBackground();
   Result<SessionPtr> StartSession();
   Result<SessionPtr> StartProgram(const Patience& patience);
-  // Settles the revision that the program and we speak.
+  // Agrees with the program on a protocol revision.
   Status Introduce(StdioSession& session, bool discover, const Patience& patience);
-  // Whether the program is of the stateless era.
+  // Returns true if the program is of the stateless era.
   Result<bool> Discover(StdioSession& session, const Patience& patience);
   Status Initialize(StdioSession& session, const Patience& patience);
-  // Hears of changes for as long as the program lets us.
+  // Receives announcements of changes for as long as the program sends them.
   void Subscribe(const SessionPtr& session);
   void Started(Result<SessionPtr> session);
   void SessionEnded(const SessionPtr& session, const std::string& how);

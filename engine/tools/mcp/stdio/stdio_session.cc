@@ -11,10 +11,12 @@
 namespace agent_graph::tools::mcp {
 namespace {
 
-constexpr size_t kFloodBytes = 32 * 1024;  // read at once
+constexpr size_t kFloodBytes = 32 * 1024;  // a read of this size is followed by a pause
 constexpr std::chrono::milliseconds kFloodPause{20};
-constexpr std::chrono::seconds kEndPatience{3};     // for the news that the program has ended
-constexpr std::chrono::seconds kWritePatience{60};  // a program that reads nothing for so long
+// maximum wait for the program's exit to be reported
+constexpr std::chrono::seconds kEndPatience{3};
+// maximum time for which the program may read nothing
+constexpr std::chrono::seconds kWritePatience{60};
 
 }  // namespace
 
@@ -117,7 +119,7 @@ void StdioSession::ReadErrors() {
     Result<std::string> bytes = program_->ReadErrors(ending_, kNoDeadline);
     if (!bytes.ok() || bytes->empty()) return;
     errors_.Feed(*bytes);
-    // One that writes without end waits for us rather than the engine thread for it.
+    // Slow down a program that writes without end, so that it does not occupy the engine thread.
     if (bytes->size() < kFloodBytes) continue;
     if (!runtime::SleepFor(kFloodPause, &ending_).ok()) return;
   }
@@ -158,7 +160,7 @@ void StdioSession::TakeLine(std::string_view line) {
   if (!message.ok() || !message->is_object()) return noise_.Line(line);
   if (const auto method = message->find("method"); method != message->end()) {
     if (message->contains("id")) {
-      // Without sessions a program asks nothing, and gets no answers.
+      // Without sessions, programs send no requests and get no responses.
       if (facts().era == Era::kSession) (void)Send(MakeAnswer(*message));
     } else if (*method == kToolsChanged) {
       events_.on_tools_changed();

@@ -1,4 +1,4 @@
-// One run of an MCP server's program: what goes in, what comes out, and who waits for it.
+// One execution of an MCP server's program: its input, its output and the pending requests.
 #pragma once
 
 #include <atomic>
@@ -19,15 +19,17 @@
 
 namespace agent_graph::tools::mcp {
 
-inline constexpr size_t kOutgoingBytesMax = 8 * 1024 * 1024;  // that the program has not read yet
+// written but not read by the program yet
+inline constexpr size_t kOutgoingBytesMax = 8 * 1024 * 1024;
 inline constexpr size_t kPendingRequestsMax = 1024;
 
-// Fibers of the engine thread that made it read and write; requests come from any fiber.
+// Thread-safe. Fibers of the engine thread that created it read and write; requests come from any
+// fiber, which is suspended until the reply arrives.
 class StdioSession : public std::enable_shared_from_this<StdioSession> {
  public:
   struct Events {
     std::function<void()> on_tools_changed;
-    // Once; `how` is for the log.
+    // Called once; `how` is a text for the log.
     std::function<void(const std::shared_ptr<StdioSession>&, const std::string& how)> on_end;
     std::function<void(LogLevel level, const std::string& text)> log;
   };
@@ -35,16 +37,16 @@ class StdioSession : public std::enable_shared_from_this<StdioSession> {
   StdioSession(std::unique_ptr<process::Process> program, Events events);
   ~StdioSession();
 
-  // On the engine thread of `program`.
+  // Starts the fibers. Call on the engine thread of `program`.
   void Run();
-  // kUnavailable when the program has ended or ends meanwhile.
+  // Returns kUnavailable if the program has ended or ends during the request.
   Result<RpcReply> Request(const char* method, const json& params, const Patience& patience);
   Status Notify(const char* method, const json& params);
-  // How the program has introduced itself; set once, before anybody else has the session.
+  // Stores the program's description from the handshake; called once, before the session is shared.
   void SetFacts(ServerFacts facts);
   ServerFacts facts() const;
   bool ended() const;
-  // The program ends soon, and with it all who wait.
+  // Ends the program soon, and with it all pending requests.
   void End();
 
  private:
