@@ -1,5 +1,5 @@
-"""A worker that is stopped (SIGSTOP) in the middle of a run: its thread is somebody else's after the
-deadline of the run, and nothing that it writes when it goes on gets in."""
+"""A worker is stopped (SIGSTOP) in the middle of a run. Its lease expires at the run's deadline,
+and all that it writes after it continues (SIGCONT) is fenced off."""
 
 import json
 import os
@@ -24,7 +24,7 @@ _GRAPH = {
         "fields": {"by": {}},
     }
 }
-_RUN_TIMEOUT = 13  # longer than it takes to notice a process that does not answer
+_RUN_TIMEOUT = 13  # longer than it takes to detect an unresponsive process
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def service(start_service, gated_provider):
 
 
 def _inode_of_peer(local_port, remote_port):
-    """Of the server's end of a connection on this machine."""
+    """Returns the inode of the server's socket of a local connection."""
     with open("/proc/net/tcp", encoding="ascii") as table:
         for line in list(table)[1:]:
             fields = line.split()
@@ -90,7 +90,7 @@ def _messages(service):
 
 
 class _Waiting(threading.Thread):
-    """A run that waits for the thread."""
+    """A run that waits for the busy thread."""
 
     def __init__(self, service, **config):
         super().__init__()
@@ -121,7 +121,7 @@ def test_its_thread_is_free_after_the_deadline_and_it_is_fenced(service, gated_p
         wait_until(
             lambda: _state(service)["execution_meta"]["queued_runs"] == ["second"], "the run is queued"
         )
-        # A stop is answered and recorded, though nobody is there to carry it out.
+        # A stop request is answered and recorded although the worker cannot execute it.
         stopped = service.post("/v1/graph/stop", {"thread_id": "t", "run_id": "first"})
         assert stopped.status == 200 and stopped.json()["data"]["running"] is True
         assert _state(service)["execution_meta"]["is_stopped_requested"] is True
@@ -136,7 +136,7 @@ def test_its_thread_is_free_after_the_deadline_and_it_is_fenced(service, gated_p
     finally:
         os.kill(worker, signal.SIGCONT)
 
-    # What it has for its client is an error, and nothing of it is stored.
+    # Its client receives an error, and its result is not stored.
     reply = connection.read_reply()
     if route == "invoke":
         assert reply.status >= 400, reply.text
@@ -151,7 +151,7 @@ def test_its_thread_is_free_after_the_deadline_and_it_is_fenced(service, gated_p
 
 
 def test_its_death_frees_the_thread_at_once(service, gated_provider):
-    """Long before the deadline, which nobody here waits for."""
+    """The lease is released at once, long before the run's deadline."""
     connection = service.connect()
     body = {"messages": [{"role": "user", "content": "first"}], "config": _THREAD}
     connection.request("POST", "/unhurried/v1/graph/invoke", [], body)

@@ -1,4 +1,4 @@
-"""Requests that are sent again after their worker died: what they bring is stored once."""
+"""Requests that are repeated after their worker died: their messages are stored once."""
 
 import json
 
@@ -34,7 +34,7 @@ def _messages(service):
 
 
 def _lose_a_run(service, gated_provider, body):
-    """Its worker is killed while the model speaks."""
+    """Sends a request and kills its worker during the model call."""
     with service.connect() as connection:
         connection.request("POST", "/v1/graph/invoke", [], body)
         gated_provider.wait_for_waiting(1)

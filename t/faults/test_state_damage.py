@@ -22,7 +22,7 @@ _SETTINGS = behaviour("echo", store="leveldb", embedding="hash")
 _WRITERS = 4
 _THREAD, _MESSAGE, _MESSAGE_ID, _MEMORY = 0x10, 0x15, 0x16, 0x31  # first bytes of the keys
 
-_WHOLE_RECORD = 1  # type of a record of a log that lies in one block
+_WHOLE_RECORD = 1  # type of a log record that is contained in one block
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -168,7 +168,7 @@ def test_leftovers_of_killed_owners_are_in_nobodys_way(start_service):
 
 
 def test_a_reload_to_another_folder_and_back(start_service):
-    """Each message is in the folder of the workers that acknowledged it, and in no other."""
+    """Each message is only in the state directory of the workers that acknowledged it."""
     service = start_service(_SETTINGS, workers=2)
     shipped = service.configuration
 
@@ -232,7 +232,7 @@ def test_a_run_ends_in_the_folder_where_it_began(start_service, gated_provider, 
 
 @pytest.mark.parametrize("damage", ["length", "zeros", "cut"])
 def test_a_damaged_record_in_the_last_block_of_the_log_is_no_end(start_service, damage):
-    """LevelDB itself takes it for a write that was torn, and drops all that follows."""
+    """LevelDB itself would treat it as a torn write and drop everything behind it."""
     service = start_service(_SETTINGS, workers=2)
     before = run_writers(service, _WRITERS, _enough)
     service.kill_all()

@@ -48,7 +48,7 @@ class Storm:
         self._service.start()
 
     def _kill_one(self, processes):
-        # There is none while it is being replaced.
+        # The list is empty while the process is being replaced.
         if processes:
             self._kill(self._chance.choice(processes).pid)
 
