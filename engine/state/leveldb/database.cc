@@ -172,6 +172,7 @@ Status Database::Write(leveldb::WriteBatch& batch, bool sync) {
   leveldb::WriteOptions options;
   options.sync = sync;
   AG_RETURN_IF_ERROR(FromLevelDb(db_->Write(options, &batch)));
+  if (marks_ != nullptr) marks_->Publish();
   return files_ != nullptr ? files_->Check() : Status::Ok();
 }
 

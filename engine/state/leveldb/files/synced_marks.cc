@@ -145,12 +145,18 @@ void SyncedMarks::SetLocked(const FileName& file, uint64_t bytes, bool synced) {
   mark.written = bytes;
   mark.synced = synced ? bytes : std::min(mark.synced, bytes);
   if (marks.size() > (is_log ? kLogsKept : kManifestsKept)) marks.erase(marks.begin());
-  WriteLocked();
+  published_ = false;
+}
+
+void SyncedMarks::Publish() {
+  MutexLock lock(mutex_);
+  if (!std::exchange(published_, true)) WriteLocked();
 }
 
 void SyncedMarks::Flush() {
   {
     MutexLock lock(mutex_);
+    if (!std::exchange(published_, true)) WriteLocked();
     if (std::exchange(flushed_, true)) return;
   }
   (void)fdatasync(file_.get());

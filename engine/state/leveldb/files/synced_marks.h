@@ -5,10 +5,10 @@
 // was acknowledged, or whether acknowledged records were damaged or cut off. Everything before a
 // mark must be intact.
 //
-// The marks are written after each write but not synced, because that would double the cost of a
-// commit. They survive the end of the process. After a power cut they may be a second old; then
-// only the marks of synced bytes are used. They may cover too few bytes, never too many. Two copies
-// are written alternately, each with a checksum.
+// The marks are written once after each commit but not synced, because that would double the cost
+// of a commit. They survive the end of the process. After a power cut they may be a second old;
+// then only the marks of synced bytes are used. They may cover too few bytes, never too many. Two
+// copies are written alternately, each with a checksum.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +46,8 @@ class SyncedMarks {
   void Written(const FileName& file, uint64_t bytes);
   // Like Written, and the bytes are on the disk.
   void Synced(const FileName& file, uint64_t bytes);
+  // Writes the marks if they have changed; call before a write is acknowledged.
+  void Publish();
   // Syncs the marks to the disk; blocks.
   void Flush();
 
@@ -70,6 +72,7 @@ class SyncedMarks {
   MarkMap logs_ AG_GUARDED_BY(mutex_);
   MarkMap manifests_ AG_GUARDED_BY(mutex_);
   uint64_t generation_ AG_GUARDED_BY(mutex_) = 0;
+  bool published_ AG_GUARDED_BY(mutex_) = true;
   bool flushed_ AG_GUARDED_BY(mutex_) = true;
 };
 
