@@ -43,6 +43,7 @@ struct ClientOptions {
   std::function<void(const std::string& thread_id)> on_thread_deleted;
 };
 
+// Thread-safe. Calls suspend the calling fiber; outside of a fiber they block the thread.
 class Client : public Service, public Memories {
  public:
   explicit Client(ClientOptions options);

@@ -23,6 +23,7 @@ struct Embedding {
   std::string values;  // float32 values in this machine's byte order; empty: no vector
 };
 
+// A stored memory, without its vector. Times are in microseconds since the Unix epoch.
 struct MemoryRecord {
   std::string id;
   std::string owner;      // user id; empty: no owner
@@ -51,6 +52,7 @@ struct MemoryFilter {
   std::vector<FieldEquals> equals;
 };
 
+// Stores a new memory.
 struct StoreMemory {
   Scope scope;
   MemoryRecord record;  // record.id is set by the caller, the times by the store
@@ -65,6 +67,8 @@ struct MemoryName {
   std::string agent_id;  // empty: any agent
 };
 
+// Replaces the contents and the vector of an existing memory; without `category` the category is
+// kept.
 struct UpdateMemory {
   MemoryName name;
   std::string content;
@@ -125,6 +129,7 @@ struct MemoryHits {
   std::vector<MemoryHit> hits;  // best first; newest first for kNewest
 };
 
+// Interface of the memory service; implemented by Client (state/client.h).
 class Memories {
  public:
   virtual ~Memories() = default;
@@ -133,10 +138,13 @@ class Memories {
   virtual Status Store(const StoreMemory& store) = 0;
   // Returns kNotFound if no memory has this name, as Update and DeleteMemory do.
   virtual Result<MemoryRecord> GetMemory(const MemoryName& name) = 0;
+  // Changes an existing memory; see UpdateMemory.
   virtual Status Update(const UpdateMemory& update) = 0;
+  // Deletes one memory.
   virtual Status DeleteMemory(const MemoryName& name) = 0;
   // Returns one page of the matching memories, newest first.
   virtual Result<MemoryPage> List(const ListMemories& list) = 0;
+  // Deletes several memories; returns how many.
   virtual Result<RemovedMemories> Remove(const RemoveMemories& remove) = 0;
   // Returns kResourceExhausted if the scope has more memories than the index may hold.
   virtual Result<MemoryHits> Search(const SearchMemories& search) = 0;

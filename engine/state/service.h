@@ -18,6 +18,7 @@ class Cancellation;
 
 namespace agent_graph::state {
 
+// Interface of the state service; implemented by Client (state/client.h).
 class Service {
  public:
   virtual ~Service() = default;
@@ -43,9 +44,14 @@ class Service {
   virtual Result<WaitingThread> FindWaitingThread(const WaitingThreadQuery& query) = 0;
 
   // --- threads ---
+  // Returns the thread's record.
   virtual Result<ThreadRecord> GetThread(const Scope& scope, const std::string& thread_id) = 0;
+  // Returns one page of the scope's threads, newest first.
   virtual Result<ThreadPage> ListThreads(const Scope& scope, const PageRequest& page) = 0;
+  // Deletes the thread with all its rows. Its run in flight gets kFenced from the next append on;
+  // queued runs end with kCancelled.
   virtual Status DeleteThread(const Scope& scope, const std::string& thread_id) = 0;
+  // Returns record, snapshot and working window, and the run in flight if there is one.
   virtual Result<ThreadState> GetState(const Scope& scope, const std::string& thread_id) = 0;
   // Merges into the state and returns the result. kPermissionDenied for a thread outside the scope.
   virtual Result<ThreadState> Put(const PutState& put) = 0;
@@ -54,10 +60,13 @@ class Service {
   virtual Status ClearState(const Scope& scope, const std::string& thread_id) = 0;
 
   // --- messages ---
+  // Returns one page of the thread's history in ascending order.
   virtual Result<MessagePage> ListMessages(const Scope& scope, const std::string& thread_id,
                                            const PageRequest& page) = 0;
+  // Returns one message of the thread's history.
   virtual Result<StoredMessage> GetMessage(const Scope& scope, const std::string& thread_id,
                                            const std::string& message_id) = 0;
+  // Deletes one message from history and window.
   virtual Status DeleteMessage(const Scope& scope, const std::string& thread_id,
                                const std::string& message_id) = 0;
   // Creates the thread if it does not exist. kPermissionDenied for a thread outside the scope.
@@ -73,7 +82,9 @@ class Service {
   virtual Result<RunTraces> Read(const ReadRuns& read) = 0;
 
   // --- remote tools ---
+  // Replaces remote tools; see SetRemoteTools.
   virtual Status Set(const SetRemoteTools& set) = 0;
+  // Returns the registered remote tools of all nodes, and their version.
   virtual Result<RemoteTools> GetRemoteTools() = 0;
 
   // Backend name as shown by GET /v1/graph: "leveldb", "memory", ...

@@ -33,6 +33,7 @@ struct StoredMessage {
 // It is removed when the state is cleared, so that the provider forgets the conversation too.
 inline constexpr std::string_view kResumptionHandle = "resumption_handle";
 
+// A thread without its state. Times are in microseconds since the Unix epoch.
 struct ThreadRecord {
   std::string thread_id;
   std::string owner;        // user id; empty: no owner
@@ -85,6 +86,7 @@ struct ThreadPage {
   std::string next_cursor;            // empty: no more
 };
 
+// Selects one page of a listing: rows that match `search`, after `offset` of them are skipped.
 struct PageRequest {
   std::string search;  // empty: all rows
   uint64_t offset = 0;
@@ -197,6 +199,7 @@ struct WaitingThread {
   std::string thread_id;
 };
 
+// Asks runs of a thread to stop.
 struct StopRequest {
   Scope scope;
   std::string thread_id;
@@ -224,6 +227,8 @@ struct PutState {
   bool context_cleared = false;  // `context: null`
 };
 
+// Appends messages outside of a run. The thread is created if it does not exist; user_id and
+// creation_id are used then.
 struct AppendMessages {
   Scope scope;
   std::string thread_id;
@@ -244,6 +249,7 @@ struct RemoveMessages {
 
 // --- traces ---------------------------------------------------------------------------------
 
+// Reads the latest runs of a thread, at most `runs_max` ids and `entries_max` entries.
 struct ReadRuns {
   Scope scope;
   std::string thread_id;

@@ -20,6 +20,8 @@
 
 namespace agent_graph::state {
 
+// A row that is wrong. `key` and `what` are valid during the call only; `what` is a text for the
+// report.
 struct Fault {
   std::string_view key;
   const char* what;

@@ -49,6 +49,7 @@ struct ThreadKey {
   friend bool operator==(const ThreadKey&, const ThreadKey&) = default;
 };
 
+// Builders. Each returns the key of one row, or, if named …Prefix, the prefix of a range of rows.
 std::string TablePrefix(Table table);
 std::string Meta(std::string_view name);
 std::string Thread(std::string_view thread_id);

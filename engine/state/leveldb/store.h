@@ -50,6 +50,7 @@ struct StoreReply {
   bool queued = false;
 };
 
+// Not thread-safe; see above. Calls may block on the disk.
 class Store {
  public:
   // Clients that hold or await leases are pinged at this interval. A client is silent if it has

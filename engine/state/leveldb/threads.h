@@ -23,6 +23,7 @@ struct NewThread {
   std::string name;
   int64_t micros = 0;
 };
+// Assigns the next number and returns the record of a new thread; TouchThread saves it.
 Result<ThreadRow> CreateThread(Transaction& transaction, const NewThread& thread);
 
 // Writes the record; the thread keeps its position in the listings.

@@ -18,6 +18,8 @@
 
 namespace agent_graph::state {
 
+// An opened state directory. Functions may block for file system operations. Thread-safe: immutable
+// after it was opened.
 class StateDirectory {
  public:
   static constexpr uid_t kNobodyElse = static_cast<uid_t>(-1);

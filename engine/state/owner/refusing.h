@@ -10,6 +10,8 @@
 
 namespace agent_graph::state {
 
+// Events of a Server without a database. Yield frames are still passed to `on_yield`, so that the
+// lock can be handed over.
 class RefusingEvents : public ServerEvents {
  public:
   explicit RefusingEvents(std::function<void(uint64_t generation)> on_yield)

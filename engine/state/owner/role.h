@@ -22,6 +22,7 @@
 
 namespace agent_graph::state {
 
+// Thread-safe. Runs on a thread of its own, which opens and serves the database; Finish joins it.
 class Role {
  public:
   Role(OwnerOptions options, StateDirectory directory);

@@ -17,6 +17,7 @@ namespace agent_graph::state {
 // and number.
 std::string ComparableText(const json& value);
 
+// A filter prepared for many comparisons. Immutable and thread-safe.
 class FilterMatcher {
  public:
   explicit FilterMatcher(const MemoryFilter& filter);

@@ -23,6 +23,7 @@ inline constexpr size_t kLogHeadBytes = 7;
 // Appends a record to the bytes of a log.
 void AppendLogRecord(std::string_view payload, std::string& log);
 
+// Reads the records of one log in memory. Not thread-safe.
 class LogReader {
  public:
   // `log` is the whole file; it must outlive the reader.
