@@ -10,6 +10,7 @@
 
 namespace agent_graph::run {
 
+// Built from the log of the lost run. Immutable.
 class LostCalls {
  public:
   // `entries`: the run's log as far as it was written.

@@ -12,6 +12,7 @@ namespace agent_graph::run {
 
 inline constexpr size_t kRecordEntriesMax = 2000;
 
+// Times are in microseconds since the Unix epoch.
 struct RunRecord {
   std::string thread_id;
   std::string run_id;

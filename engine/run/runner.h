@@ -46,6 +46,7 @@ struct RunEnvironment;
 // Limit on what a run may hold of its thread, in bytes of JSON: window, state and what nodes add.
 inline constexpr size_t kRunBytesMax = 64 * 1024 * 1024;
 
+// The parameters of one run.
 struct RunRequest {
   state::Scope scope;
   std::string user_id;
@@ -115,6 +116,7 @@ class RunSink {
   virtual bool wants_final_state() const { return true; }
 };
 
+// The result of a run that has started.
 struct RunOutcome {
   RunStart start;
   std::string status;                      // done | error | stopped | interrupted

@@ -15,6 +15,9 @@
 
 namespace agent_graph::run {
 
+// Context of one call of a user function. Used by the thread or fiber that runs the function, and
+// shared, so that an abandoned function may outlive its run. CallModel and SleepFor block that
+// thread (or suspend the fiber).
 class FunctionContext : public RunContext, public std::enable_shared_from_this<FunctionContext> {
  public:
   FunctionContext(RunEnvironmentPtr environment, std::string node, Deadline deadline,
@@ -47,6 +50,8 @@ class FunctionContext : public RunContext, public std::enable_shared_from_this<F
   std::string emitted_message_id_;
 };
 
+// Context of one call of a tool, owned by its PendingCall. Used by the thread or fiber that runs
+// the tool.
 class CallContext : public tools::EngineToolContext {
  public:
   // `input` null: the call cannot ask the user.

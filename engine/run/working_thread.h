@@ -20,6 +20,7 @@
 
 namespace agent_graph::run {
 
+// Not thread-safe: used by the run's fiber.
 class WorkingThread {
  public:
   // Holds at most `bytes_max` bytes. An addition beyond that fails with kGraph and is not applied.
