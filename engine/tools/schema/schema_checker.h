@@ -17,6 +17,7 @@ inline constexpr int kSchemaDepthMax = 48;
 // nor a recursive schema can block an engine thread.
 inline constexpr size_t kSchemaStepsMax = 50'000;
 
+// Checks one value; created for each call of JsonSchema::Check. Not thread-safe.
 class SchemaChecker {
  public:
   explicit SchemaChecker(const JsonSchema& schema) : schema_(schema) {}

@@ -19,6 +19,7 @@ namespace agent_graph::tools {
 inline constexpr std::string_view kTypeNames[] = {"array",  "boolean", "integer", "null",
                                                   "number", "object",  "string"};
 
+// Reads one schema; created for each call of JsonSchema::Compile. Not thread-safe.
 class SchemaReader {
  public:
   explicit SchemaReader(JsonSchema& schema) : schema_(schema) {}

@@ -15,6 +15,7 @@ namespace agent_graph::tools::mcp {
 inline constexpr size_t kParameterHeadersMax = 32;            // per tool
 inline constexpr size_t kParameterHeaderBytesMax = 8 * 1024;  // per value
 
+// The marked arguments of one tool. Immutable and thread-safe.
 class ParameterHeaders {
  public:
   // Reads the marks of a tool's input schema. Returns kInvalidArgument, with the reason, if the

@@ -17,6 +17,7 @@
 
 namespace agent_graph::tools::mcp {
 
+// Thread-safe, like every Client. The connection is shared by all fibers.
 class StreamableClient : public Client, public std::enable_shared_from_this<StreamableClient> {
  public:
   struct Options {

@@ -21,6 +21,7 @@ namespace agent_graph::tools::mcp {
 
 class StdioSession;
 
+// Thread-safe, like every Client. All callers share one execution of the program.
 class StdioClient : public Client, public std::enable_shared_from_this<StdioClient> {
  public:
   struct Options {
