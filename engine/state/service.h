@@ -24,7 +24,7 @@ class Service {
   virtual ~Service() = default;
 
   // --- runs ---
-  //
+
   // Takes the thread's lease and loads its state; see BeginRun. Returns kPermissionDenied for a
   // thread outside the scope. `cancellation`, which may be null, ends the wait for a busy thread.
   virtual Result<BeginRunReply> Begin(const BeginRun& run,
@@ -44,6 +44,7 @@ class Service {
   virtual Result<WaitingThread> FindWaitingThread(const WaitingThreadQuery& query) = 0;
 
   // --- threads ---
+
   // Returns the thread's record.
   virtual Result<ThreadRecord> GetThread(const Scope& scope, const std::string& thread_id) = 0;
   // Returns one page of the scope's threads, newest first.
@@ -60,6 +61,7 @@ class Service {
   virtual Status ClearState(const Scope& scope, const std::string& thread_id) = 0;
 
   // --- messages ---
+
   // Returns one page of the thread's history in ascending order.
   virtual Result<MessagePage> ListMessages(const Scope& scope, const std::string& thread_id,
                                            const PageRequest& page) = 0;
@@ -82,6 +84,7 @@ class Service {
   virtual Result<RunTraces> Read(const ReadRuns& read) = 0;
 
   // --- remote tools ---
+
   // Replaces remote tools; see SetRemoteTools.
   virtual Status Set(const SetRemoteTools& set) = 0;
   // Returns the registered remote tools of all nodes, and their version.

@@ -20,8 +20,7 @@
 
 namespace agent_graph::state {
 
-// A row that is wrong. `key` and `what` are valid during the call only; `what` is a text for the
-// report.
+// A row that is wrong. `key` is valid during the call only; `what` is a text for the report.
 struct Fault {
   std::string_view key;
   const char* what;
