@@ -13,8 +13,9 @@
 
 namespace agent_graph::run {
 
-// Not thread-safe: used by the run's fiber, which may be suspended by backpressure. An error of the
-// sink means that the client is gone, and cancels the run.
+// Not thread-safe: used by the run's fiber, or through UserEmission while that fiber waits. Calls
+// may suspend, by backpressure. An error of the sink means that the client is gone, and cancels the
+// run.
 class Emitter {
  public:
   Emitter(RunSink& sink, const runtime::Cancellation& cancellation)
