@@ -22,7 +22,8 @@ struct Scope {
   static Scope Owner(std::string user) { return {Kind::kOwner, std::move(user)}; }
 };
 
-// A stored message: the fields that the store needs, and its JSON, which the store never parses.
+// A stored message: the fields that the store needs, and its JSON, which the store reads only for
+// the role and the tool calls (stored_json.h).
 struct StoredMessage {
   std::string id;
   uint64_t sequence = 0;  // position in the thread; assigned by the store, never reused
