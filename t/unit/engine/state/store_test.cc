@@ -217,7 +217,7 @@ TEST_F(StoreTest, ARunThatCannotStoreItsEndLeavesNoPauseBehindWhatItDid) {
   Apply(5, wire::Operation::kRelease, wire::ReleaseBody{"t", "run"});
   Commit();
   EXPECT_EQ(Execution(),
-            R"({"current_node":"NODE","reason":"end_not_stored","status":"error","step":1})");
+            R"({"current_node":"NODE","step":1,"status":"error","reason":"end_not_stored"})");
   EXPECT_EQ(LogKinds(), (std::vector<std::string>{"run_finished", "tool_intent", "run_finished"}));
 }
 
@@ -245,7 +245,7 @@ TEST_F(StoreTest, AWorkerThatIsLostAfterItsRunDidSomethingLeavesNone) {
   store_->Leave("client");
   Commit();
   EXPECT_EQ(Execution(),
-            R"({"current_node":"NODE","reason":"worker_lost","status":"error","step":1})");
+            R"({"current_node":"NODE","step":1,"status":"error","reason":"worker_lost"})");
 }
 
 TEST_F(StoreTest, DeletedThreadsAreSweptToTheLastRow) {

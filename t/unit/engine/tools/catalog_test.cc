@@ -247,7 +247,7 @@ TEST(McpToolResultTest, Outputs) {
   EXPECT_EQ(output(R"({"content":[{"type":"text","text":"a"}],"structuredContent":{"x":1}})").json,
             R"({"x":1})");
   EXPECT_EQ(output(R"({"content":[{"type":"image","data":"AA=="}]})").json,
-            R"([{"data":"AA==","type":"image"}])");
+            R"([{"type":"image","data":"AA=="}])");
   EXPECT_TRUE(output(R"({"content":[],"isError":true})").is_error);
   EXPECT_EQ(output("{}").json, "null");
 }

@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{R"("authorization": {"type": "ownership"})",
                   "authorization.type: \"ownership\" is not one of rbac, role_based, roles"},
         ErrorCase{R"("authorization": {"type": "rbac", "backend": "rbac"})",
-                  "authorization.type: backend and type are two names of one key"},
+                  "authorization.backend: backend and type are two names of one key"},
         ErrorCase{R"("authorization": {"type": "rbac", "roles": {"a": 5}})",
                   "authorization.roles.a: must be an array of strings"},
         ErrorCase{R"("redis": {"prefix": "x"})", "redis: needs a url"},

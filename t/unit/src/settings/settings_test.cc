@@ -200,9 +200,9 @@ TEST(Load, ExpandsVariablesInsideOfParameters) {
                 "parameters": {"type": "object", "description": "of ${WHO}"}}])"),
       {{"WHO", "me"}});
   ASSERT_TRUE(settings.ok()) << settings.status().ToString();
-  EXPECT_EQ(settings->models[0].parameters_json, R"({"stop":["a","b"],"top_p":0.5,"user":"me"})");
+  EXPECT_EQ(settings->models[0].parameters_json, R"({"user":"me","stop":["a","b"],"top_p":0.5})");
   EXPECT_EQ(settings->remote_tools[0].parameters_json,
-            R"({"description":"of me","type":"object"})");
+            R"({"type":"object","description":"of me"})");
 }
 
 struct AgentCase {
@@ -347,7 +347,7 @@ TEST(Load, AcceptsForeignKeysWithAWarning) {
   Result<Settings> settings = LoadText(With(R"("injectq": "a:b", "test": {}, "ag_ui": true)"));
   ASSERT_TRUE(settings.ok());
   EXPECT_EQ(settings->warnings.size(), 3u);
-  EXPECT_EQ(settings->warnings[0], "ag_ui: has no effect in this service");
+  EXPECT_EQ(settings->warnings[0], "injectq: has no effect in this service");
 }
 
 TEST(Load, ChecksTheMode) {

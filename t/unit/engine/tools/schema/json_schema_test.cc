@@ -40,7 +40,7 @@ TEST(JsonSchemaTest, ProblemsNameThePlace) {
       ElementsAre("extra: is not allowed", "city: must be a string", "days: must be at most 7",
                   R"(units: must be one of ["celsius","kelvin"])"));
   EXPECT_THAT(Check(schema, R"({"days":1.0,"places":[{"lat":0},{}]})"),
-              ElementsAre("places.1.lat: is missing", "city: is missing"));
+              ElementsAre("city: is missing", "places.1.lat: is missing"));
   EXPECT_THAT(Check(schema, R"([1])"), ElementsAre("the whole: must be an object"));
 }
 
