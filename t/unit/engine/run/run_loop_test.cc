@@ -120,7 +120,20 @@ TEST_F(RunLoopTest, ALimitOfOneRunsOneNode) {
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
   RunRequest request = Ask("hi");
   request.recursion_limit = 1;
-  EXPECT_EQ(RunOk(request).status, "done");
+  RunOutcome outcome = RunOk(request);
+  EXPECT_EQ(outcome.status, "done");
+  EXPECT_TRUE(outcome.error.ok());
+  EXPECT_EQ(sink_.Of(RunEvent::Kind::kMessage).size(), 1u);
+}
+
+TEST_F(RunLoopTest, ALimitOfOneRunsNoSecondNode) {
+  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B");
+  RunRequest request = Ask("hi");
+  request.recursion_limit = 1;
+  RunOutcome outcome = RunOk(request);
+  EXPECT_EQ(outcome.error.code(), StatusCode::kRecursionLimit);
+  EXPECT_EQ(sink_.Of(RunEvent::Kind::kMessage).size(), 1u);
 }
 
 TEST_F(RunLoopTest, AStopLetsTheNodeFinishAndStartsNoOther) {
