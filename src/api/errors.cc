@@ -1,5 +1,6 @@
 #include "api/errors.h"
 
+#include <array>
 #include <utility>
 
 namespace agent_graph::api {
@@ -29,111 +30,113 @@ ApiError ErrorOf(auth::Refusal::Kind kind) {
   return ApiError::kInternal;
 }
 
+struct ErrorRow {
+  ApiError error;
+  ErrorKind kind;
+};
+
+// One row per error, in the order of the enum.
+constexpr std::array kErrors = {
+    ErrorRow{ApiError::kBadRequest,
+             {.status = 400, .code = "BAD_REQUEST", .message = "bad request"}},
+    ErrorRow{ApiError::kValidation,
+             {.status = 422, .code = "VALIDATION_ERROR", .message = "the request is not valid"}},
+    ErrorRow{ApiError::kUnauthenticated,
+             {.status = 403, .code = "AUTHENTICATION_FAILED", .message = "unauthorized"}},
+    ErrorRow{ApiError::kNoCredential,
+             {.status = 403,
+              .code = "REVOKED_TOKEN",
+              .message = "unauthorized: no credential was presented"}},
+    ErrorRow{
+        ApiError::kExpiredToken,
+        {.status = 403, .code = "EXPIRED_TOKEN", .message = "unauthorized: the token has expired"}},
+    ErrorRow{ApiError::kInvalidToken,
+             {.status = 403,
+              .code = "INVALID_TOKEN",
+              .message = "unauthorized: the token is not valid"}},
+    ErrorRow{ApiError::kUnusableKey,
+             {.status = 403,
+              .code = "JWT_SETTINGS_NOT_CONFIGURED",
+              .message = "unauthorized: token verification is not configured"}},
+    ErrorRow{ApiError::kPermissionDenied,
+             {.status = 403, .code = "PERMISSION_ERROR", .message = "permission denied"}},
+    ErrorRow{ApiError::kNotFound,
+             {.status = 404, .code = "RESOURCE_NOT_FOUND", .message = "not found"}},
+    ErrorRow{ApiError::kMethodNotAllowed,
+             {.status = 405, .code = "METHOD_NOT_ALLOWED", .message = "method not allowed"}},
+    ErrorRow{ApiError::kUnsupportedMediaType,
+             {.status = 415,
+              .code = "UNSUPPORTED_MEDIA_TYPE",
+              .message = "the type of the file is not accepted"}},
+    ErrorRow{ApiError::kRangeNotSatisfiable,
+             {.status = 416,
+              .code = "RANGE_NOT_SATISFIABLE",
+              .message = "the range is outside of the file"}},
+    ErrorRow{ApiError::kRequestTimeout,
+             {.status = 408,
+              .code = "REQUEST_TIMEOUT",
+              .message = "the request did not arrive in time"}},
+    ErrorRow{
+        ApiError::kBusy,
+        {.status = 409, .code = "THREAD_BUSY", .message = "the thread is busy with another run"}},
+    ErrorRow{
+        ApiError::kConflict,
+        {.status = 409, .code = "CONFLICT", .message = "the request conflicts with its object"}},
+    ErrorRow{
+        ApiError::kStaleRun,
+        {.status = 409, .code = "STALE_RUN", .message = "another run has taken over this thread"}},
+    ErrorRow{
+        ApiError::kRequestTooLarge,
+        {.status = 413, .code = "REQUEST_TOO_LARGE", .message = "the request body is too large"}},
+    ErrorRow{ApiError::kRateLimited,
+             {.status = 429, .code = "RATE_LIMIT_EXCEEDED", .message = "rate limit exceeded"}},
+    ErrorRow{ApiError::kOverloaded,
+             {.status = 503,
+              .code = "OVERLOADED",
+              .message = "the service is overloaded",
+              .retry_after_seconds = 1}},
+    ErrorRow{ApiError::kShuttingDown,
+             {.status = 503,
+              .code = "SHUTTING_DOWN",
+              .message = "the service is shutting down",
+              .retry_after_seconds = 1}},
+    ErrorRow{ApiError::kUnavailable,
+             {.status = 503,
+              .code = "SERVICE_UNAVAILABLE",
+              .message = "a component is temporarily unavailable",
+              .retry_after_seconds = 1}},
+    ErrorRow{ApiError::kNotConfigured,
+             {.status = 503, .code = "NOT_CONFIGURED", .message = "not configured"}},
+    ErrorRow{ApiError::kTimeout,
+             {.status = 504, .code = "TIMEOUT", .message = "the request took too long"}},
+    ErrorRow{ApiError::kCancelled,
+             {.status = 503, .code = "CANCELLED", .message = "the run was cancelled"}},
+    ErrorRow{ApiError::kRecursionLimit,
+             {.status = 500,
+              .code = "GRAPH_RECURSION_ERROR",
+              .message = "the recursion limit was reached"}},
+    ErrorRow{ApiError::kGraph,
+             {.status = 500, .code = "GRAPH_ERROR", .message = "the graph failed"}},
+    ErrorRow{ApiError::kModel,
+             {.status = 500, .code = "MODEL_ERROR", .message = "the model provider failed"}},
+    ErrorRow{ApiError::kStorage,
+             {.status = 500, .code = "STORAGE_ERROR", .message = "stored data cannot be read"}},
+    ErrorRow{ApiError::kInternal,
+             {.status = 500, .code = "INTERNAL_SERVER_ERROR", .message = "internal server error"}},
+};
+
+constexpr bool AreInOrder() {
+  for (size_t i = 0; i < kErrors.size(); ++i) {
+    if (kErrors[i].error != static_cast<ApiError>(i)) return false;
+  }
+  return kErrors.size() == static_cast<size_t>(ApiError::kInternal) + 1;
+}
+static_assert(AreInOrder(), "an error has no row, or a row is in another place than in the enum");
+
 }  // namespace
 
 const ErrorKind& Describe(ApiError error) {
-  static constexpr ErrorKind kBadRequest{400, "BAD_REQUEST", "bad request", 0};
-  static constexpr ErrorKind kValidation{422, "VALIDATION_ERROR", "the request is not valid", 0};
-  static constexpr ErrorKind kUnauthenticated{403, "AUTHENTICATION_FAILED", "unauthorized", 0};
-  static constexpr ErrorKind kNoCredential{403, "REVOKED_TOKEN",
-                                           "unauthorized: no credential was presented", 0};
-  static constexpr ErrorKind kExpiredToken{403, "EXPIRED_TOKEN",
-                                           "unauthorized: the token has expired", 0};
-  static constexpr ErrorKind kInvalidToken{403, "INVALID_TOKEN",
-                                           "unauthorized: the token is not valid", 0};
-  static constexpr ErrorKind kUnusableKey{403, "JWT_SETTINGS_NOT_CONFIGURED",
-                                          "unauthorized: token verification is not configured", 0};
-  static constexpr ErrorKind kPermissionDenied{403, "PERMISSION_ERROR", "permission denied", 0};
-  static constexpr ErrorKind kNotFound{404, "RESOURCE_NOT_FOUND", "not found", 0};
-  static constexpr ErrorKind kMethodNotAllowed{405, "METHOD_NOT_ALLOWED", "method not allowed", 0};
-  static constexpr ErrorKind kRequestTimeout{408, "REQUEST_TIMEOUT",
-                                             "the request did not arrive in time", 0};
-  static constexpr ErrorKind kBusy{409, "THREAD_BUSY", "the thread is busy with another run", 0};
-  static constexpr ErrorKind kConflict{409, "CONFLICT", "the request conflicts with its object", 0};
-  static constexpr ErrorKind kStaleRun{409, "STALE_RUN", "another run has taken over this thread",
-                                       0};
-  static constexpr ErrorKind kRequestTooLarge{413, "REQUEST_TOO_LARGE",
-                                              "the request body is too large", 0};
-  static constexpr ErrorKind kUnsupportedMediaType{415, "UNSUPPORTED_MEDIA_TYPE",
-                                                   "the type of the file is not accepted", 0};
-  static constexpr ErrorKind kRangeNotSatisfiable{416, "RANGE_NOT_SATISFIABLE",
-                                                  "the range is outside of the file", 0};
-  static constexpr ErrorKind kRateLimited{429, "RATE_LIMIT_EXCEEDED", "rate limit exceeded", 0};
-  static constexpr ErrorKind kOverloaded{503, "OVERLOADED", "the service is overloaded", 1};
-  static constexpr ErrorKind kShuttingDown{503, "SHUTTING_DOWN", "the service is shutting down", 1};
-  static constexpr ErrorKind kUnavailable{503, "SERVICE_UNAVAILABLE",
-                                          "a component is temporarily unavailable", 1};
-  static constexpr ErrorKind kNotConfigured{503, "NOT_CONFIGURED", "not configured", 0};
-  static constexpr ErrorKind kTimeout{504, "TIMEOUT", "the request took too long", 0};
-  static constexpr ErrorKind kCancelled{503, "CANCELLED", "the run was cancelled", 0};
-  static constexpr ErrorKind kRecursionLimit{500, "GRAPH_RECURSION_ERROR",
-                                             "the recursion limit was reached", 0};
-  static constexpr ErrorKind kGraph{500, "GRAPH_ERROR", "the graph failed", 0};
-  static constexpr ErrorKind kModel{500, "MODEL_ERROR", "the model provider failed", 0};
-  static constexpr ErrorKind kStorage{500, "STORAGE_ERROR", "stored data cannot be read", 0};
-  static constexpr ErrorKind kInternal{500, "INTERNAL_SERVER_ERROR", "internal server error", 0};
-
-  switch (error) {
-    case ApiError::kBadRequest:
-      return kBadRequest;
-    case ApiError::kValidation:
-      return kValidation;
-    case ApiError::kUnauthenticated:
-      return kUnauthenticated;
-    case ApiError::kNoCredential:
-      return kNoCredential;
-    case ApiError::kExpiredToken:
-      return kExpiredToken;
-    case ApiError::kInvalidToken:
-      return kInvalidToken;
-    case ApiError::kUnusableKey:
-      return kUnusableKey;
-    case ApiError::kPermissionDenied:
-      return kPermissionDenied;
-    case ApiError::kNotFound:
-      return kNotFound;
-    case ApiError::kMethodNotAllowed:
-      return kMethodNotAllowed;
-    case ApiError::kUnsupportedMediaType:
-      return kUnsupportedMediaType;
-    case ApiError::kRangeNotSatisfiable:
-      return kRangeNotSatisfiable;
-    case ApiError::kRequestTimeout:
-      return kRequestTimeout;
-    case ApiError::kBusy:
-      return kBusy;
-    case ApiError::kConflict:
-      return kConflict;
-    case ApiError::kStaleRun:
-      return kStaleRun;
-    case ApiError::kRequestTooLarge:
-      return kRequestTooLarge;
-    case ApiError::kRateLimited:
-      return kRateLimited;
-    case ApiError::kOverloaded:
-      return kOverloaded;
-    case ApiError::kShuttingDown:
-      return kShuttingDown;
-    case ApiError::kUnavailable:
-      return kUnavailable;
-    case ApiError::kNotConfigured:
-      return kNotConfigured;
-    case ApiError::kTimeout:
-      return kTimeout;
-    case ApiError::kCancelled:
-      return kCancelled;
-    case ApiError::kRecursionLimit:
-      return kRecursionLimit;
-    case ApiError::kGraph:
-      return kGraph;
-    case ApiError::kModel:
-      return kModel;
-    case ApiError::kStorage:
-      return kStorage;
-    case ApiError::kInternal:
-      return kInternal;
-  }
-  return kInternal;
+  return kErrors[static_cast<size_t>(error)].kind;
 }
 
 ApiError ErrorOf(StatusCode code) {

@@ -52,8 +52,8 @@ enum class ApiError : uint8_t {
 struct ErrorKind {
   int status;
   std::string_view code;
-  std::string_view message;  // default text
-  int retry_after_seconds;   // 0: no Retry-After header
+  std::string_view message;     // default text
+  int retry_after_seconds = 0;  // 0: no Retry-After header
 };
 
 // Returns the row of an error. Thread-safe, like all functions here.

@@ -42,12 +42,12 @@ enum class Transport : uint8_t {
 struct Route {
   Method method;
   std::string_view pattern;  // "/v1/threads/{thread_id}/state"
-  Access access;
-  std::string_view resource;  // "checkpointer"
-  std::string_view action;    // "read"
-  BodyKind body;
-  bool native;                       // answered in the event loop
-  void (*handler)(HandlerContext&);  // runs on a fiber; null for native routes
+  Access access = Access::kGuarded;
+  std::string_view resource = {};  // of guarded routes: "checkpointer"
+  std::string_view action = {};    // "read"
+  BodyKind body = BodyKind::kNone;
+  bool native = false;                         // answered in the event loop
+  void (*handler)(HandlerContext&) = nullptr;  // runs on a fiber; null for native routes
   std::string_view summary;
   RouteShape shape = {};
   Transport transport = Transport::kHttp;
