@@ -137,7 +137,7 @@ class DispatchTest : public testing::Test {
     return Take();
   }
   Answer Send(const std::string& method, const std::string& target, const std::string& body = "") {
-    return Send(method, target, bridge::Body{.bytes = body});
+    return Send(method, target, bridge::Body{.bytes = body, .file = {}});
   }
 
   Answer Take() {
