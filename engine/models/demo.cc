@@ -7,6 +7,7 @@
 
 #include "agent_graph/json.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "message/texts.h"
 #include "models/parameters.h"
@@ -64,7 +65,15 @@ std::optional<ToolCallBlock> ParseCall(const ModelRequest& request, std::string_
   return call;
 }
 
+// What the ids of the calls begin with. Results without a thread are matched by these ids, so two
+// conversations must not share one.
+std::string CallIdPrefix(const ModelRequest& request) {
+  const std::string& message = request.messages.back().id;
+  return message.empty() ? "call_" : "call_" + Sha256Hex(message).substr(0, 16) + "_";
+}
+
 std::vector<ToolCallBlock> ParseCalls(const ModelRequest& request, std::string_view text) {
+  const std::string prefix = CallIdPrefix(request);
   size_t earlier = 0;
   for (const Message& message : request.messages) earlier += message.ToolCalls().size();
   std::vector<ToolCallBlock> calls;
@@ -72,7 +81,7 @@ std::vector<ToolCallBlock> ParseCalls(const ModelRequest& request, std::string_v
     const size_t end = text.find('\n');
     std::optional<ToolCallBlock> call = ParseCall(request, text.substr(0, end));
     if (!call) break;
-    call->id = "call_" + std::to_string(earlier + calls.size() + 1);
+    call->id = prefix + std::to_string(earlier + calls.size() + 1);
     calls.push_back(*std::move(call));
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);

@@ -6,7 +6,8 @@
 //     after "Error: " if the tool failed.
 //   - a user text whose first lines are `call NAME` or `call NAME {json object}`, NAME being a
 //     tool in the request: it calls those tools, one call per line, up to the first other line.
-//     Ids are call_1, call_2, …, counted over the conversation.
+//     Ids are call_D_1, call_D_2, …, counted over the conversation; D is a digest of the message's
+//     id.
 //   - any other user text T: it replies "You said: T".
 //
 // The text is streamed word by word, each word with the white space before it. Usage counts words:

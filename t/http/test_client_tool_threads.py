@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from harness.agents import DEMO
 from harness.messages import texts, user
 from harness.stream import is_done
 from harness.tokens import JWT_ENVIRONMENT, bearer
@@ -139,6 +140,17 @@ def test_one_of_several_is_not_guessed(serve):
     assert texts(_data(service.post(_INVOKE, named))["messages"])[-1] == "done"
     data = _data(service.post(_INVOKE, {"messages": [_result("call_one_0")]}))
     assert data["meta"]["thread_id"] == threads[1], "the only one that is left"
+
+
+def test_chats_with_the_demo_model_are_told_apart(start_service):
+    service = start_service(DEMO | {"agent": "graphs/remote.json:app"})
+    abandoned = _ask(service, "call get_location")[0]
+    chats = [_ask(service, "call get_location") for _ in range(3)]
+    for thread, (call,) in chats:
+        data = _data(service.post(_INVOKE, {"messages": [_result(call)], "config": {}}))
+        assert data["meta"]["thread_id"] == thread
+        assert texts(data["messages"])[-1] == "sunny"
+    assert _meta(service, abandoned)["is_interrupted"]
 
 
 def test_nobody_answers_for_another(serve):

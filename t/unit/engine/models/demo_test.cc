@@ -82,6 +82,18 @@ TEST(DemoModel, CallsSeveralToolsWithIdsThatGoOn) {
   EXPECT_EQ(calls[1]->id, "call_3");
 }
 
+TEST(DemoModel, CallsOfTwoConversationsHaveDifferentIds) {
+  DemoModel model;
+  const auto id_after = [&](const std::string& message_id) {
+    ModelRequest request = AskWithTools("call add");
+    request.messages.back().id = message_id;
+    const Collected got = Collect(model, request);
+    return got.reply->message.ToolCalls().at(0)->id;
+  };
+  EXPECT_EQ(id_after("a"), id_after("a"));
+  EXPECT_NE(id_after("a"), id_after("b"));
+}
+
 TEST(DemoModel, EchoesWhatIsNoCall) {
   DemoModel model;
   for (const char* text : {"call", "call unknown {}", "call add {broken", "call add [1]", "calladd",
