@@ -5,18 +5,14 @@
 #include "base/hex.h"
 
 namespace agent_graph {
-namespace {
 
-bool HoldsEscape(std::string_view text) {
+size_t CountEscapes(std::string_view text) {
+  size_t count = 0;
   for (size_t at = text.find('%'); at != text.npos; at = text.find('%', at + 1)) {
-    if (at + 2 < text.size() && HexValue(text[at + 1]) >= 0 && HexValue(text[at + 2]) >= 0) {
-      return true;
-    }
+    if (at + 2 < text.size() && HexValue(text[at + 1]) >= 0 && HexValue(text[at + 2]) >= 0) ++count;
   }
-  return false;
+  return count;
 }
-
-}  // namespace
 
 bool HoldsDotComponent(std::string_view path) {
   for (;;) {
@@ -35,7 +31,7 @@ const char* PathTextFault(std::string_view text) {
   });
   if (control) return "must not hold control characters";
   if (text.find('\\') != text.npos) return "must not hold a backslash";
-  if (HoldsEscape(text)) return "must not be percent-encoded: that is done when it is sent";
+  if (CountEscapes(text) > 0) return "must not be percent-encoded: that is done when it is sent";
   if (HoldsDotComponent(text)) return "must not hold \".\" or \"..\" as a component of a path";
   return nullptr;
 }

@@ -1,6 +1,7 @@
 // Checks text from outside that becomes part of a URL's path.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace agent_graph {
@@ -13,5 +14,8 @@ const char* PathTextFault(std::string_view text);
 
 // True if a component of `path` is "." or "..", with or without a suffix after a semicolon.
 bool HoldsDotComponent(std::string_view path);
+
+// Counts what a decoder would replace: "%" followed by two hexadecimal digits.
+size_t CountEscapes(std::string_view text);
 
 }  // namespace agent_graph

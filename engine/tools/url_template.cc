@@ -140,10 +140,17 @@ Result<std::string> UrlTemplate::FillSegment(std::string_view segment, const jso
     out += PercentEncode(*text);
     filled = true;
   }
-  // The argument and the text around it may be valid separately, but not together: ".{name}".
-  if (filled && HoldsDotComponent(PercentDecodeLeniently(out))) {
-    return InvalidArgument("the argument \"" + arguments_[next - 1] +
-                           "\" must not make \".\" or \"..\" a component of the path");
+  if (!filled) return out;
+  // The argument and the text around it may be valid separately, but not together: ".{name}", or
+  // "%" and "2e".
+  const std::string decoded = PercentDecodeLeniently(out);
+  const auto refused = [&](const char* problem) {
+    return InvalidArgument("the argument \"" + arguments_[next - 1] + "\" must not make " +
+                           problem);
+  };
+  if (HoldsDotComponent(decoded)) return refused("\".\" or \"..\" a component of the path");
+  if (CountEscapes(decoded) > CountEscapes(PercentDecodeLeniently(segment))) {
+    return refused("a part of the path percent-encoded twice");
   }
   return out;
 }

@@ -86,6 +86,12 @@ TEST(UrlTemplateTest, ArgumentsDoNotLeadToAnotherPath) {
   EXPECT_EQ(Problem("http://h/v%2F{a}{b}", {{"a", ";"}, {"b", "/y"}}), "");
   EXPECT_EQ(Problem("http://h/v%2F.{b}", {{"b", ";/y"}}), together);
   EXPECT_EQ(Problem("http://h/%2{b}", {{"b", "e"}}), together);
+  const std::string twice =
+      "the argument \"b\" must not make a part of the path percent-encoded twice";
+  EXPECT_EQ(Problem("http://h/{a}{b}", {{"a", "%"}, {"b", "2e"}}), twice);
+  EXPECT_EQ(Problem("http://h/{a}{b}", {{"a", "x%2"}, {"b", "f.."}}), twice);
+  EXPECT_EQ(Problem("http://h/%25{b}", {{"b", "2fadmin"}}), twice);
+  EXPECT_EQ(*Fill("http://h/a%252Fb{b}", {{"b", "100%"}}), "http://h/a%252Fb100%25");
 }
 
 TEST(UrlTemplateTest, AQueryTakesPathsButNoNul) {
