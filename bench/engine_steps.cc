@@ -13,7 +13,7 @@
 #include "agent_graph/json.h"
 #include "graph/compiled_graph.h"
 #include "models/model.h"
-#include "run/runner.h"
+#include "run/loop/runner.h"
 #include "runtime/runtime.h"
 #include "state/client.h"
 #include "state/owner.h"

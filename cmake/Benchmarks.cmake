@@ -17,5 +17,5 @@ agent_graph_benchmark(state_at_scale FOLDERS engine/state)
 # Cost of each step of a run; `make bench` installs the library that it needs.
 find_package(benchmark QUIET)
 if(benchmark_FOUND)
-  agent_graph_benchmark(engine_steps FOLDERS engine/run LIBRARIES benchmark::benchmark)
+  agent_graph_benchmark(engine_steps FOLDERS engine/run/loop LIBRARIES benchmark::benchmark)
 endif()

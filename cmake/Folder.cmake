@@ -5,7 +5,8 @@
 # ctest, fails if an include has no edge here, if an edge is not used, and if there is a cycle.
 # LINKS lists folders that are only linked, because they implement functions declared in the SDK's
 # headers. If t/unit/<folder> exists, one test program is built from it and added to the target
-# `unit_tests`.
+# `unit_tests`. TESTED_BY names a folder further below in CMakeLists.txt whose test program takes
+# these tests as well, because they need that folder.
 #
 # agent_graph_link(target folder...) links a program with folders and everything they depend on.
 if(AGENT_GRAPH_TESTS)
@@ -22,7 +23,7 @@ set(AGENT_GRAPH_INCLUDES ${CMAKE_SOURCE_DIR}/engine ${CMAKE_SOURCE_DIR}/engine/i
     ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
 
 function(agent_graph_folder folder)
-  cmake_parse_arguments(ARG "WITH_SUBFOLDERS" "" "DEPENDS;LINKS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "WITH_SUBFOLDERS" "TESTED_BY" "DEPENDS;LINKS;LIBRARIES" ${ARGN})
   string(REPLACE "/" "_" target ${folder})
   set(glob GLOB)
   if(ARG_WITH_SUBFOLDERS)
@@ -63,6 +64,12 @@ function(agent_graph_folder folder)
   set_property(GLOBAL PROPERTY AGENT_GRAPH_LIBRARIES_${folder} ${libraries})
 
   file(${glob} tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/t/unit/${folder}/*_test.cc)
+  if(ARG_TESTED_BY)
+    set_property(GLOBAL APPEND PROPERTY AGENT_GRAPH_TESTS_${ARG_TESTED_BY} ${tests})
+    return()
+  endif()
+  get_property(more GLOBAL PROPERTY AGENT_GRAPH_TESTS_${folder})
+  list(APPEND tests ${more})
   if(AGENT_GRAPH_TESTS AND tests)
     agent_graph_unit_test(test_${target} FOLDERS ${folder} SOURCES ${tests})
   endif()

@@ -5,8 +5,8 @@
 #include "api/context.h"
 #include "api/handlers.h"
 #include "base/json.h"
-#include "run/dangling_calls.h"
-#include "run/runner.h"
+#include "run/context/agent_state.h"
+#include "run/context/dangling_calls.h"
 
 namespace agent_graph::api {
 namespace {

@@ -7,7 +7,7 @@
 #include "api/context.h"
 #include "api/handlers.h"
 #include "base/json.h"
-#include "run/remote_tools.h"
+#include "run/nodes/remote_tools.h"
 
 namespace agent_graph::api {
 namespace {

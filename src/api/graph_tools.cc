@@ -6,8 +6,8 @@
 #include "api/context.h"
 #include "api/handlers.h"
 #include "base/json.h"
-#include "run/concurrently.h"
-#include "run/node_tools.h"
+#include "run/nodes/concurrently.h"
+#include "run/nodes/node_tools.h"
 
 namespace agent_graph::api {
 namespace {

@@ -2,7 +2,7 @@
 #include "api/context.h"
 #include "api/handlers.h"
 #include "api/query.h"
-#include "run/trace.h"
+#include "run/log/trace.h"
 
 namespace agent_graph::api {
 namespace {

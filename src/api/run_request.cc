@@ -11,6 +11,7 @@
 #include "api/request_shapes.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "run/loop/runner.h"
 
 namespace agent_graph::api {
 namespace {

@@ -5,7 +5,8 @@
 #include <optional>
 
 #include "api/context.h"
-#include "run/runner.h"
+#include "run/run_request.h"
+#include "run/run_sink.h"
 
 namespace agent_graph::api {
 

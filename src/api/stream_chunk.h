@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "run/runner.h"
+#include "run/run_sink.h"
 
 namespace agent_graph::api {
 

@@ -7,7 +7,7 @@
 
 #include "api/run_request.h"
 #include "api/stream_chunk.h"
-#include "run/runner.h"
+#include "run/run_sink.h"
 
 namespace agent_graph::api {
 

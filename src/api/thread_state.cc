@@ -7,7 +7,7 @@
 #include "api/stored_message.h"
 #include "base/ids.h"
 #include "base/json.h"
-#include "run/runner.h"
+#include "run/context/agent_state.h"
 
 namespace agent_graph::api {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "api/context.h"
-#include "run/runner.h"
+#include "run/run_request.h"
 
 namespace agent_graph::api {
 

@@ -8,7 +8,7 @@
 #include "graph/compiled_graph.h"
 #include "live/init_frame.h"
 #include "realtime/link.h"
-#include "run/node_tools.h"
+#include "run/nodes/node_tools.h"
 
 namespace agent_graph::live {
 

@@ -7,9 +7,9 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "message/codec.h"
-#include "run/execution_meta.h"
-#include "run/run_record.h"
-#include "run/thread_name.h"
+#include "run/context/execution_meta.h"
+#include "run/log/run_record.h"
+#include "run/loop/thread_name.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
 

@@ -14,9 +14,9 @@
 #include "agent_graph/message.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "run/log/run_log.h"
 #include "run/run_environment.h"
-#include "run/run_log.h"
-#include "run/runner.h"
+#include "run/run_request.h"
 #include "runtime/signal.h"
 #include "state/service.h"
 

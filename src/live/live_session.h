@@ -8,7 +8,8 @@
 #include "bridge/exchange.h"
 #include "live/counters.h"
 #include "live/init_frame.h"
-#include "run/runner.h"
+#include "run/loop/runner.h"
+#include "run/run_request.h"
 
 namespace agent_graph::graph {
 class CompiledGraph;

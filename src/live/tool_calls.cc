@@ -5,7 +5,7 @@
 #include "agent_graph/state.h"
 #include "base/ids.h"
 #include "base/json.h"
-#include "run/tool_node.h"
+#include "run/nodes/tool_node.h"
 #include "runtime/runtime.h"
 
 namespace agent_graph::live {

@@ -11,7 +11,7 @@
 #include "agent_graph/message.h"
 #include "live/journal.h"
 #include "realtime/link.h"
-#include "run/node_tools.h"
+#include "run/nodes/node_tools.h"
 #include "runtime/signal.h"
 
 namespace agent_graph::live {

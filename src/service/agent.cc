@@ -8,8 +8,8 @@
 #include "embedding/embedding.h"
 #include "graph/load.h"
 #include "graph/thread_names.h"
-#include "run/remote_tools.h"
-#include "run/thread_name.h"
+#include "run/loop/thread_name.h"
+#include "run/nodes/remote_tools.h"
 
 namespace agent_graph::service {
 namespace {

@@ -11,7 +11,7 @@
 #include "models/registry.h"
 #include "process/process.h"
 #include "realtime/registry.h"
-#include "run/runner.h"
+#include "run/run_environment.h"
 #include "settings/settings.h"
 #include "state/types.h"
 #include "tools/catalog.h"

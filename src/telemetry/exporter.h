@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "net/http_client.h"
-#include "run/run_record.h"
+#include "run/log/run_record.h"
 #include "runtime/cancellation.h"
 #include "runtime/signal.h"
 #include "settings/settings.h"

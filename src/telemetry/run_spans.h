@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "run/run_record.h"
+#include "run/log/run_record.h"
 #include "telemetry/span.h"
 
 namespace agent_graph::telemetry {

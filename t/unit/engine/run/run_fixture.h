@@ -17,8 +17,8 @@
 #include "fake_state.h"
 #include "graph/compiled_graph.h"
 #include "models/model.h"
-#include "run/remote_tools.h"
-#include "run/runner.h"
+#include "run/loop/runner.h"
+#include "run/nodes/remote_tools.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
 

@@ -9,7 +9,7 @@
 #include "agent_graph/json.h"
 #include "api/dispatch.h"
 #include "graph/compiled_graph.h"
-#include "run/runner.h"
+#include "run/loop/runner.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
 

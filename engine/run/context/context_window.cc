@@ -1,0 +1,124 @@
+#include "run/context/context_window.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <variant>
+
+#include "models/model.h"
+
+namespace agent_graph::run {
+namespace {
+
+constexpr size_t kBytesPerToken = 4;
+constexpr size_t kTokensPerMessage = 4;
+constexpr size_t kTokensPerMedia = 1000;
+constexpr std::chrono::seconds kSummaryTimeMax{60};
+constexpr size_t kTranscriptBytesMax = 512 * 1024;
+constexpr size_t kSummaryBytesMax = 64 * 1024;
+
+constexpr std::string_view kSummaryPrompt =
+    "You condense conversations. Write a summary of the conversation you are given that lets an "
+    "assistant go on with it: facts, names, numbers, decisions, open questions and what the user "
+    "wants. A summary of what came before may be included; keep what still matters of it. Answer "
+    "with the summary only.";
+
+size_t BlockTokens(const ContentBlock& block) {
+  struct Count {
+    size_t operator()(const TextBlock& text) { return text.text.size() / kBytesPerToken; }
+    size_t operator()(const MediaBlock&) { return kTokensPerMedia; }
+    size_t operator()(const ToolCallBlock& call) {
+      return (call.name.size() + call.arguments_json.size()) / kBytesPerToken;
+    }
+    size_t operator()(const ToolResultBlock& result) {
+      return result.output_json.size() / kBytesPerToken;
+    }
+    size_t operator()(const ReasoningBlock& reasoning) {
+      return reasoning.summary.size() / kBytesPerToken;
+    }
+    size_t operator()(const OtherBlock& other) { return other.json.size() / kBytesPerToken; }
+  };
+  return std::visit(Count(), block);
+}
+
+void AppendTranscript(std::string& out, const Message& message) {
+  const std::string_view role = RoleName(message.role);
+  for (const ContentBlock& block : message.content) {
+    if (const auto* text = std::get_if<TextBlock>(&block)) {
+      out.append(role).append(": ").append(text->text).append("\n");
+    } else if (const auto* call = std::get_if<ToolCallBlock>(&block)) {
+      out.append(role)
+          .append(" calls ")
+          .append(call->name)
+          .append(call->arguments_json)
+          .append("\n");
+    } else if (const auto* result = std::get_if<ToolResultBlock>(&block)) {
+      out.append("result: ").append(result->output_json).append("\n");
+    }
+  }
+}
+
+std::string Transcript(const std::string& before, const std::vector<Message>& messages) {
+  std::string text;
+  if (!before.empty()) text = "Summary of what came before:\n" + before + "\n\n";
+  text += "Conversation:\n";
+  for (const Message& message : messages) AppendTranscript(text, message);
+  // Keep the end of a very long transcript: it is the most relevant part.
+  if (text.size() > kTranscriptBytesMax) text.erase(0, text.size() - kTranscriptBytesMax);
+  return text;
+}
+
+}  // namespace
+
+size_t EstimateTokens(const Message& message) {
+  size_t tokens = kTokensPerMessage;
+  for (const ContentBlock& block : message.content) tokens += BlockTokens(block);
+  return tokens;
+}
+
+size_t FirstInContext(const std::vector<Message>& messages, const ContextPolicy& policy) {
+  size_t first = messages.size();
+  size_t tokens = 0;
+  for (size_t i = messages.size(); i-- > 0;) {
+    tokens += EstimateTokens(messages[i]);
+    const bool fits = (policy.messages_max == 0 || messages.size() - i <= policy.messages_max) &&
+                      (policy.tokens_max == 0 || tokens <= policy.tokens_max);
+    if (!fits && first < messages.size()) break;
+    if (messages[i].role == Role::kUser) first = i;
+    if (i == 0 && fits) first = 0;
+  }
+  return first == messages.size() ? 0 : first;
+}
+
+size_t FirstToKeep(const std::vector<Message>& messages, const ContextPolicy& policy) {
+  if (FirstInContext(messages, policy) == 0) return 0;
+  ContextPolicy half = policy;
+  half.messages_max = (policy.messages_max + 1) / 2;
+  half.tokens_max = (policy.tokens_max + 1) / 2;
+  return FirstInContext(messages, half);
+}
+
+Result<std::string> Summarize(const RunEnvironment& environment, const ContextPolicy& policy,
+                              const std::string& before, const std::vector<Message>& messages) {
+  models::ModelProvider* provider =
+      environment.find_model ? environment.find_model(policy.summary_model) : nullptr;
+  if (provider == nullptr) {
+    return Status(StatusCode::kModel, "model \"" + policy.summary_model + "\" is not configured");
+  }
+  models::ModelRequest request;
+  request.system_prompt =
+      policy.summary_prompt.empty() ? std::string(kSummaryPrompt) : policy.summary_prompt;
+  request.messages = {Message::User(Transcript(before, messages))};
+  request.deadline = environment.DeadlineOf(kSummaryTimeMax);
+  Result<models::ModelReply> reply = provider->Generate(
+      request, environment.cancellation, [](const models::ModelDelta&) { return Status::Ok(); });
+  if (!reply.ok()) return reply.status();
+  std::string summary = reply->message.Text();
+  if (summary.empty()) return Status(StatusCode::kModel, "the model wrote no summary");
+  if (summary.size() > kSummaryBytesMax) {
+    return Status(StatusCode::kModel, "the model's summary is too long");
+  }
+  return summary;
+}
+
+}  // namespace agent_graph::run

@@ -1,0 +1,28 @@
+#include "run/context/message_ids.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "state/limits.h"
+
+namespace agent_graph::run {
+
+namespace {
+
+// True if a URL path can contain the id: messages are read and deleted by their ids.
+bool IsUsable(const std::string& id) {
+  return !IsBlank(id) && id.size() <= state::kIdBytesMax && id.find('\0') == std::string::npos &&
+         !HasDotComponent(id);
+}
+
+}  // namespace
+
+void MessageIds::Assign(Message& message) {
+  if (!IsUsable(message.id) || taken_.contains(message.id) ||
+      (in_history_ && in_history_(message.id))) {
+    message.id = generator_.Next();
+  }
+  taken_.insert(message.id);
+  if (message.timestamp == 0) message.timestamp = UnixSeconds();
+}
+
+}  // namespace agent_graph::run

@@ -1,0 +1,185 @@
+#include "run/context/open_inputs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent_graph/json.h"
+#include "base/json.h"
+#include "base/own_json.h"
+
+namespace agent_graph::run {
+namespace {
+
+json ToJson(const OpenInput& input) {
+  json questions = json::array();
+  for (const tools::Question& question : input.pause.questions) {
+    questions.push_back(question.ToJson());
+  }
+  return {{"call_id", input.call_id},
+          {"tool", input.tool},
+          {"rounds", input.rounds},
+          {"asker", input.pause.asker},
+          {"questions", std::move(questions)},
+          {"continuation", input.pause.continuation},
+          {"answers", input.answers}};
+}
+
+std::string TextAt(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::optional<OpenInput> ReadInput(const json& value) {
+  if (!value.is_object()) return std::nullopt;
+  OpenInput input;
+  input.call_id = TextAt(value, "call_id");
+  input.tool = TextAt(value, "tool");
+  input.pause.asker = TextAt(value, "asker");
+  input.pause.continuation = value.value("continuation", json());
+  const json rounds = value.value("rounds", json());
+  input.rounds = rounds.is_number_integer() ? rounds.get<int>() : 0;
+  for (const json& each : value.value("questions", json::array())) {
+    std::optional<tools::Question> question = tools::Question::FromJson(each);
+    if (!question) return std::nullopt;
+    input.pause.questions.push_back(*std::move(question));
+  }
+  const json answers = value.value("answers", json::array());
+  for (size_t i = 0; i < input.pause.questions.size(); ++i) {
+    input.answers.push_back(answers.is_array() && i < answers.size() ? answers[i] : json());
+  }
+  if (input.call_id.empty() || input.pause.questions.empty()) return std::nullopt;
+  return input;
+}
+
+}  // namespace
+
+bool OpenInput::answered() const {
+  return std::none_of(answers.begin(), answers.end(),
+                      [](const json& answer) { return answer.is_null(); });
+}
+
+size_t OpenInput::bytes() const {
+  return DumpJson(run::ToJson(*this)).size();
+}
+
+std::string OpenInput::IdOf(size_t question) const {
+  return call_id + "/" + std::to_string(question + 1);
+}
+
+OpenInputs OpenInputs::FromJson(std::string_view text) {
+  OpenInputs inputs;
+  const Result<json> parsed = ParseJson(text, kOwnJsonLimits);
+  if (!parsed.ok() || !parsed->is_array()) return inputs;
+  for (const json& value : *parsed) {
+    if (std::optional<OpenInput> input = ReadInput(value)) {
+      inputs.calls_.push_back(*std::move(input));
+    }
+  }
+  return inputs;
+}
+
+std::string OpenInputs::ToJson() const {
+  if (calls_.empty()) return "";
+  json list = json::array();
+  for (const OpenInput& call : calls_) list.push_back(run::ToJson(call));
+  return DumpJson(list);
+}
+
+const OpenInput* OpenInputs::Find(std::string_view call_id) const {
+  const auto found = std::find_if(calls_.begin(), calls_.end(),
+                                  [&](const OpenInput& call) { return call.call_id == call_id; });
+  return found == calls_.end() ? nullptr : &*found;
+}
+
+Status OpenInputs::Keep(OpenInput input) {
+  Forget(input.call_id);
+  size_t bytes = input.bytes();
+  for (const OpenInput& call : calls_) bytes += call.bytes();
+  if (bytes > kOpenInputBytesMax) {
+    return Status(StatusCode::kResourceExhausted,
+                  "the questions are larger than " + std::to_string(kOpenInputBytesMax) + " bytes");
+  }
+  calls_.push_back(std::move(input));
+  return Status::Ok();
+}
+
+void OpenInputs::Forget(std::string_view call_id) {
+  std::erase_if(calls_, [&](const OpenInput& call) { return call.call_id == call_id; });
+}
+
+void OpenInputs::KeepOnly(const std::vector<std::string>& call_ids) {
+  std::erase_if(calls_, [&](const OpenInput& call) {
+    return std::find(call_ids.begin(), call_ids.end(), call.call_id) == call_ids.end();
+  });
+}
+
+OpenInputs::Place OpenInputs::FindQuestion(std::string_view id) {
+  for (OpenInput& call : calls_) {
+    for (size_t i = 0; i < call.pause.questions.size(); ++i) {
+      if (call.IdOf(i) == id) return {&call, i};
+    }
+  }
+  return {};
+}
+
+Status OpenInputs::TakeAnswer(const ToolResultBlock& result, const Place& place) {
+  const tools::Question& question = place.call->pause.questions[place.question];
+  const Result<json> output = ParseJson(result.output_json, kOwnJsonLimits);
+  const Result<json> answer = result.is_error
+                                  ? tools::ReadAnswer(question, {{"action", "cancel"}})
+                                  : tools::ReadAnswer(question, output.ok() ? *output : json());
+  if (!answer.ok()) return answer.status();
+  place.call->answers[place.question] = *answer;
+  has_new_answers_ = true;
+  return Status::Ok();
+}
+
+Status OpenInputs::TakeAnswers(std::vector<Message>& messages) {
+  std::vector<Message> rest;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    std::vector<ContentBlock>& content = messages[i].content;
+    const size_t blocks = content.size();
+    for (size_t block = 0; block < content.size();) {
+      const auto* result = std::get_if<ToolResultBlock>(&content[block]);
+      const Place place = result != nullptr ? FindQuestion(result->call_id) : Place();
+      if (place.call == nullptr) {
+        ++block;
+        continue;
+      }
+      if (Status status = TakeAnswer(*result, place); !status.ok()) {
+        return Status(StatusCode::kInvalidArgument, "message " + std::to_string(i) +
+                                                        ": the answer to \"" + result->call_id +
+                                                        "\": " + status.message());
+      }
+      content.erase(content.begin() + static_cast<ptrdiff_t>(block));
+    }
+    if (!content.empty() || blocks == 0) rest.push_back(std::move(messages[i]));
+  }
+  messages = std::move(rest);
+  return Status::Ok();
+}
+
+std::string OpenInputs::ElicitationsJson() const {
+  json list = json::array();
+  for (const OpenInput& call : calls_) {
+    for (size_t i = 0; i < call.pause.questions.size(); ++i) {
+      if (!call.answers[i].is_null()) continue;
+      const tools::Question& question = call.pause.questions[i];
+      json shown = {{"id", call.IdOf(i)},
+                    {"call_id", call.call_id},
+                    {"tool", call.tool},
+                    {"server", call.pause.asker},
+                    {"mode", question.schema.is_null() ? "url" : "form"},
+                    {"message", question.message}};
+      if (question.schema.is_null()) {
+        shown["url"] = question.url;
+      } else {
+        shown["requested_schema"] = question.schema;
+      }
+      list.push_back(std::move(shown));
+    }
+  }
+  return DumpJson(list);
+}
+
+}  // namespace agent_graph::run

@@ -1,0 +1,327 @@
+#include "run/context/working_thread.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "agent_graph/json.h"
+#include "base/own_json.h"
+#include "message/codec.h"
+#include "run/context/agent_state.h"
+#include "run/context/handed_out_calls.h"
+#include "run/context/lost_calls.h"
+#include "state/limits.h"
+
+namespace agent_graph::run {
+namespace {
+
+constexpr char kAbandonedCallJson[] = R"({"error":"the client went on without making this call"})";
+
+constexpr char kUnansweredCallJson[] =
+    R"({"error":"the user went on without answering what the tool asked"})";
+
+std::unordered_set<std::string> AnsweredCalls(const std::vector<Message>& messages) {
+  std::unordered_set<std::string> ids;
+  for (const Message& message : messages) {
+    for (const ToolResultBlock* result : message.ToolResults()) ids.insert(result->call_id);
+  }
+  return ids;
+}
+
+bool IsAnsweredRemoteCall(const ContentBlock& block,
+                          const std::unordered_set<std::string>& answered) {
+  const auto* call = std::get_if<ToolCallBlock>(&block);
+  return call != nullptr && call->remote && answered.contains(call->id);
+}
+
+std::string UpdateJson(const NodeResult& result, std::string_view node) {
+  std::string out = "{\"node\":";
+  AppendJsonString(out, node);
+  out += ",\"updates\":[";
+  for (size_t i = 0; i < result.updates.size(); ++i) {
+    out += i > 0 ? ",{\"field\":" : "{\"field\":";
+    AppendJsonString(out, result.updates[i].name);
+    out += ",\"value\":" + result.updates[i].value_json + "}";
+  }
+  out.push_back(']');
+  if (result.summary) {
+    out += ",\"summary\":";
+    AppendJsonString(out, *result.summary);
+  }
+  out.push_back('}');
+  return out;
+}
+
+Status TooLarge(const std::string& what, size_t bytes_max) {
+  return Status(StatusCode::kGraph,
+                what + " would be larger than " + std::to_string(bytes_max) + " bytes");
+}
+
+Status CheckSummary(const std::optional<std::string>& summary) {
+  if (!summary || summary->size() <= state::kSummaryBytesMax) return Status::Ok();
+  return TooLarge("the thread's summary", state::kSummaryBytesMax);
+}
+
+}  // namespace
+
+WorkingThread::WorkingThread(const graph::CompiledGraph& graph, std::string thread_id,
+                             size_t bytes_max, RunLog& log, MessageIds ids)
+    : graph_(graph),
+      thread_id_(std::move(thread_id)),
+      bytes_max_(bytes_max),
+      log_(log),
+      ids_(std::move(ids)) {}
+
+Status WorkingThread::Admit(size_t bytes) {
+  if (message_bytes_ + fields_bytes_ + bytes <= bytes_max_) return Status::Ok();
+  return Status(StatusCode::kGraph, "the run would hold more than " + std::to_string(bytes_max_) +
+                                        " bytes of messages and state (limits.run_bytes_max)");
+}
+
+// Replaced values are counted in addition until the limit is reached; then the exact size is
+// computed.
+Status WorkingThread::AdmitCounted(size_t bytes) {
+  if (!Admit(bytes).ok()) fields_bytes_ = DumpJson(state_->fields()).size();
+  return Admit(bytes);
+}
+
+Status WorkingThread::ChangeFields(size_t bytes, const std::function<Status(State&)>& change) {
+  AG_RETURN_IF_ERROR(AdmitCounted(bytes));
+  fields_bytes_ += bytes;
+  if (fields_bytes_ <= state::kFieldsBytesMax) return change(*state_);
+  // The estimate may be too high, because replaced values are counted in addition.
+  json before = state_->fields();
+  AG_RETURN_IF_ERROR(change(*state_));
+  fields_bytes_ = DumpJson(state_->fields()).size();
+  if (fields_bytes_ <= state::kFieldsBytesMax) return Status::Ok();
+  state_->mutable_fields() = std::move(before);
+  return TooLarge("the thread's fields", state::kFieldsBytesMax);
+}
+
+Status WorkingThread::Load(state::ThreadState loaded) {
+  // A turn mostly adds the user's message and one answer.
+  stored_.reserve(loaded.window.size() + 2);
+  state_->mutable_messages().reserve(loaded.window.size() + 2);
+  for (state::StoredMessage& stored : loaded.window) {
+    AG_ASSIGN_OR_RETURN(Message message, message::FromJsonText(stored.json));
+    ids_.Reserve(message.id);
+    state_->mutable_messages().push_back(std::move(message));
+    message_bytes_ += stored.json.size();
+    stored_.push_back({std::move(stored.json), stored.sequence});
+  }
+  fields_bytes_ = loaded.snapshot.fields_json.size();
+  AG_RETURN_IF_ERROR(Admit(0));
+  state_->set_summary(loaded.snapshot.summary);
+  Result<json> fields = ParseJson(loaded.snapshot.fields_json, kOwnJsonLimits);
+  if (!fields.ok() || !fields->is_object()) {
+    return Status(StatusCode::kDataLoss, "the thread's stored state cannot be read");
+  }
+  state_->mutable_fields() = std::move(*fields);
+  graph_.AddMissingFields(*state_);
+  loaded_ = true;
+  return Status::Ok();
+}
+
+Status WorkingThread::Apply(const InitialState& initial, std::vector<Message> context) {
+  if (initial.fields) {
+    AG_RETURN_IF_ERROR(ChangeFields(DumpJson(*initial.fields).size(), [&](State& state) {
+      return graph_.SetFields(*initial.fields, state);
+    }));
+    for (const auto& [name, value] : initial.fields->items()) {
+      changed_fields_[name] = log_.next_entry();
+    }
+  }
+  if (initial.summary_present) {
+    AG_RETURN_IF_ERROR(CheckSummary(initial.summary));
+    state_->set_summary(initial.summary);
+    summary_changed_ = log_.next_entry();
+  }
+  for (Message& message : context) {
+    // A client may send messages back that it has read before.
+    if (!message.id.empty() && ids_.IsTaken(message.id)) continue;
+    AG_RETURN_IF_ERROR(Append(std::move(message), "").status());
+  }
+  return Status::Ok();
+}
+
+void WorkingThread::Detach() {
+  state_ = std::make_shared<State>(*state_);
+}
+
+Result<std::string_view> WorkingThread::Append(Message message, std::string_view node) {
+  ids_.Assign(message);
+  std::string text = message::ToJsonText(message);
+  AG_RETURN_IF_ERROR(Admit(text.size()));
+  Add(std::move(message), std::move(text), node);
+  return std::string_view(stored_.back().text);
+}
+
+void WorkingThread::Add(Message message, std::string text, std::string_view node) {
+  message_bytes_ += text.size();
+  stored_.push_back({std::move(text), 0});
+  log_.AddMessage(message, stored_.back().text, node);
+  state_->mutable_messages().push_back(std::move(message));
+}
+
+Status WorkingThread::AppendAll(std::vector<Message> messages) {
+  for (Message& message : messages) {
+    AG_RETURN_IF_ERROR(Append(std::move(message), "").status());
+  }
+  return Status::Ok();
+}
+
+bool WorkingThread::HasOpenCalls(const std::vector<Message>& answers) const {
+  const std::unordered_set<std::string> answered = AnsweredCalls(answers);
+  const std::vector<const ToolCallBlock*> pending = state_->PendingToolCalls();
+  return std::any_of(pending.begin(), pending.end(),
+                     [&](const ToolCallBlock* call) { return !answered.contains(call->id); });
+}
+
+Status WorkingThread::CloseOpenCalls(const std::vector<Message>& answers,
+                                     const std::vector<state::LogEntry>& entries) {
+  const std::unordered_set<std::string> answered = AnsweredCalls(answers);
+  const LostCalls lost(entries);
+  std::vector<Message> results;
+  for (const ToolCallBlock* call : state_->PendingToolCalls()) {
+    if (!answered.contains(call->id)) results.push_back(lost.ResultOf(call->id));
+  }
+  return AppendAll(std::move(results));
+}
+
+Status WorkingThread::CloseAbandonedCalls(const std::vector<Message>& answers,
+                                          const OpenInputs& inputs) {
+  if (inputs.has_new_answers()) return Status::Ok();
+  const std::unordered_set<std::string> answered = AnsweredCalls(answers);
+  const std::unordered_set<std::string> handed_out = HandedOutCalls(*state_);
+  std::vector<Message> results;
+  for (const ToolCallBlock* call : state_->PendingToolCalls()) {
+    if (answered.contains(call->id)) return Status::Ok();
+    if (inputs.Find(call->id) != nullptr) {
+      results.push_back(Message::ToolResult(call->id, kUnansweredCallJson, true));
+    } else if (handed_out.contains(call->id)) {
+      results.push_back(Message::ToolResult(call->id, kAbandonedCallJson, true));
+    }
+  }
+  return AppendAll(std::move(results));
+}
+
+void WorkingThread::Forget(size_t count) {
+  auto& messages = state_->mutable_messages();
+  for (size_t i = 0; i < count; ++i) {
+    // Not by their count, because others may have added messages during the run.
+    if (stored_[i].sequence > 0) {
+      forgotten_.through = std::max(forgotten_.through, stored_[i].sequence);
+    } else {
+      forgotten_.ids.push_back(messages[i].id);
+    }
+    message_bytes_ -= stored_[i].text.size();
+  }
+  messages.erase(messages.begin(), messages.begin() + static_cast<ptrdiff_t>(count));
+  stored_.erase(stored_.begin(), stored_.begin() + static_cast<ptrdiff_t>(count));
+}
+
+Result<std::vector<std::string>> WorkingThread::TakeIn(NodeResult& result, std::string_view node) {
+  std::vector<std::string> texts;
+  texts.reserve(result.messages.size());
+  size_t bytes = 0;
+  for (Message& message : result.messages) {
+    ids_.Assign(message);
+    texts.push_back(message::ToJsonText(message));
+    bytes += texts.back().size();
+  }
+  AG_RETURN_IF_ERROR(Update(result, bytes, node));
+  for (size_t i = 0; i < texts.size(); ++i) Add(std::move(result.messages[i]), texts[i], node);
+  return texts;
+}
+
+Status WorkingThread::Update(const NodeResult& result, size_t beside, std::string_view node) {
+  if (result.updates.empty() && !result.summary) return AdmitCounted(beside);
+  size_t bytes = 0;
+  for (const auto& update : result.updates) bytes += update.name.size() + update.value_json.size();
+  AG_RETURN_IF_ERROR(CheckSummary(result.summary));
+  AG_RETURN_IF_ERROR(AdmitCounted(bytes + beside));
+  AG_RETURN_IF_ERROR(ChangeFields(
+      bytes, [&](State& state) { return graph_.ApplyUpdates(result.updates, state); }));
+  for (const auto& update : result.updates) changed_fields_[update.name] = log_.next_entry();
+  if (result.summary) {
+    state_->set_summary(result.summary);
+    summary_changed_ = log_.next_entry();
+  }
+  log_.Add("state_update", UpdateJson(result, node));
+  return Status::Ok();
+}
+
+state::FinishRun WorkingThread::Finish(const ExecutionMeta& meta) const {
+  state::FinishRun finish;
+  for (const auto& [name, entry] : changed_fields_) {
+    finish.changed_fields.push_back(name);
+    finish.changed_at.push_back(entry);
+  }
+  finish.summary_changed = summary_changed_.has_value();
+  finish.summary_changed_at = summary_changed_.value_or(0);
+  if (meta.interrupted()) finish.open_calls = OpenCalls();
+  finish.state_unread = !loaded_;
+  finish.forgotten = forgotten_;
+  state::Snapshot& snapshot = finish.snapshot;
+  snapshot.fields_json = DumpJson(state_->fields());
+  snapshot.summary = state_->summary();
+  snapshot.execution_json = meta.ToJson();
+  snapshot.graph_name = graph_.name();
+  snapshot.graph_hash = graph_.hash();
+  return finish;
+}
+
+std::vector<state::OpenCall> WorkingThread::OpenCalls() const {
+  const std::unordered_set<std::string> handed_out = HandedOutCalls(*state_);
+  const std::vector<Message>& messages = state_->messages();
+  std::vector<state::OpenCall> open;
+  for (const ToolCallBlock* call : state_->PendingToolCalls()) {
+    state::OpenCall waiting{call->id, handed_out.contains(call->id), {}};
+    // A call that was handed out appears in two messages.
+    for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
+      const std::vector<const ToolCallBlock*> calls = message->ToolCalls();
+      const bool carries = std::any_of(calls.begin(), calls.end(), [&](const ToolCallBlock* one) {
+        return one->id == waiting.id;
+      });
+      if (carries) waiting.message_ids.push_back(message->id);
+      if (message->role == Role::kAssistant) break;
+    }
+    open.push_back(std::move(waiting));
+  }
+  return open;
+}
+
+std::string WorkingThread::AgentState(const ExecutionMeta& meta, const LiveFlags& flags) const {
+  AgentStateParts parts;
+  parts.thread_id = thread_id_;
+  parts.messages.reserve(stored_.size());
+  for (const Stored& stored : stored_) parts.messages.emplace_back(stored.text);
+  parts.summary = &state_->summary();
+  const std::string fields = DumpJson(state_->fields());
+  parts.fields_json = fields;
+  parts.execution = &meta;
+  parts.flags = flags;
+  return WriteAgentState(parts);
+}
+
+std::vector<std::string> WorkingThread::VisibleMessages(size_t first) const {
+  const std::unordered_set<std::string> answered = AnsweredCalls(state_->messages());
+  std::vector<std::string> out;
+  out.reserve(stored_.size());
+  for (size_t i = first; i < stored_.size(); ++i) {
+    const Message& message = state_->messages()[i];
+    auto is_answered = [&](const ContentBlock& block) {
+      return IsAnsweredRemoteCall(block, answered);
+    };
+    if (std::none_of(message.content.begin(), message.content.end(), is_answered)) {
+      out.push_back(stored_[i].text);
+      continue;
+    }
+    Message rest = message;
+    std::erase_if(rest.content, is_answered);
+    if (!rest.content.empty()) out.push_back(message::ToJsonText(rest));
+  }
+  return out;
+}
+
+}  // namespace agent_graph::run

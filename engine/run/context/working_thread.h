@@ -1,0 +1,103 @@
+// The conversation thread during a run: loaded, extended, and stored as a snapshot.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent_graph/state.h"
+#include "base/status.h"
+#include "graph/compiled_graph.h"
+#include "run/context/execution_meta.h"
+#include "run/context/initial_state.h"
+#include "run/context/message_ids.h"
+#include "run/context/open_inputs.h"
+#include "run/log/run_log.h"
+#include "state/types.h"
+
+namespace agent_graph::run {
+
+// Not thread-safe: used by the run's fiber.
+class WorkingThread {
+ public:
+  // Holds at most `bytes_max` bytes. An addition beyond that fails with kGraph and is not applied.
+  WorkingThread(const graph::CompiledGraph& graph, std::string thread_id, size_t bytes_max,
+                RunLog& log, MessageIds ids);
+
+  // Takes over the loaded state. Returns kDataLoss if it cannot be read; Finish then leaves the
+  // stored state unchanged.
+  Status Load(state::ThreadState loaded);
+  Status Apply(const InitialState& initial, std::vector<Message> context);
+
+  const State& state() const { return *state_; }
+  // Approximate size as JSON.
+  size_t bytes() const { return message_bytes_ + fields_bytes_; }
+  // For a user function, which may keep it; see Detach.
+  std::shared_ptr<const State> shared_state() const { return state_; }
+  // Continues with a copy of the state, because a user function may still be reading the current
+  // one.
+  void Detach();
+
+  // Appends a message to the window and the log; `node` is empty for messages of the request.
+  // Returns its JSON text, which is valid until the next call.
+  Result<std::string_view> Append(Message message, std::string_view node);
+  // True if there are calls without a result that `answers` does not answer either.
+  bool HasOpenCalls(const std::vector<Message>& answers) const;
+  // Gives each of them the result that `entries`, the log of the run that made it, implies.
+  Status CloseOpenCalls(const std::vector<Message>& answers,
+                        const std::vector<state::LogEntry>& entries);
+  // Removes the oldest messages from the window; the history keeps them.
+  void Forget(size_t count);
+  // Like CloseOpenCalls, for calls that were handed to the client and calls that ask the user, if
+  // neither `answers` nor `inputs` has a new result or answer: the client continues without them.
+  Status CloseAbandonedCalls(const std::vector<Message>& answers, const OpenInputs& inputs);
+  // Applies a node's field updates and summary, then its messages, and logs them. On an error
+  // nothing is applied. Returns the messages' JSON texts and moves the messages out of `result`.
+  Result<std::vector<std::string>> TakeIn(NodeResult& result, std::string_view node);
+
+  // Returns what the run stores at its end, with the list of what it has changed.
+  state::FinishRun Finish(const ExecutionMeta& meta) const;
+  std::string AgentState(const ExecutionMeta& meta, const LiveFlags& flags) const;
+  // The calls without a result, with the messages of the window that contain them.
+  std::vector<state::OpenCall> OpenCalls() const;
+  // The window as invoke returns it, from index `first` on: without remote calls that already have
+  // their result, which a client would otherwise execute again.
+  std::vector<std::string> VisibleMessages(size_t first = 0) const;
+
+ private:
+  Status AppendAll(std::vector<Message> messages);
+  void Add(Message message, std::string text, std::string_view node);
+  // `beside`: additional bytes that must also fit.
+  Status Update(const NodeResult& result, size_t beside, std::string_view node);
+  // Checks that this many more bytes fit.
+  Status Admit(size_t bytes);
+  // Like Admit, but computes the exact size of the fields if the estimate does not fit.
+  Status AdmitCounted(size_t bytes);
+  // Applies a change of the fields that adds at most `bytes`, unless the fields would be too large.
+  Status ChangeFields(size_t bytes, const std::function<Status(State&)>& change);
+
+  const graph::CompiledGraph& graph_;
+  const std::string thread_id_;
+  const size_t bytes_max_;
+  RunLog& log_;
+  MessageIds ids_;
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+  struct Stored {
+    std::string text;       // JSON
+    uint64_t sequence = 0;  // 0: added by this run
+  };
+
+  std::vector<Stored> stored_;  // one per message in state_->messages()
+  size_t message_bytes_ = 0;
+  size_t fields_bytes_ = 0;  // upper bound
+  bool loaded_ = false;
+  // Position in the run's log of the last change of each field.
+  std::map<std::string, uint64_t> changed_fields_;
+  std::optional<uint64_t> summary_changed_;
+  state::ForgottenMessages forgotten_;
+};
+
+}  // namespace agent_graph::run

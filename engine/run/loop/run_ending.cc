@@ -1,0 +1,185 @@
+// RunLoop: the end of a run, for every reason.
+#include <exception>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "run/context/context_window.h"
+#include "run/log/run_record.h"
+#include "run/loop/run_loop.h"
+#include "run/loop/thread_name.h"
+#include "run/run_events.h"
+
+namespace agent_graph::run {
+namespace {
+
+std::string FinishedJson(const std::string& run_id, const std::string& status,
+                         runtime::CancelReason reason) {
+  std::string out = "{\"run_id\":";
+  AppendJsonString(out, run_id);
+  out += ",\"status\":";
+  AppendJsonString(out, status);
+  if (reason != runtime::CancelReason::kNone) {
+    out += ",\"reason\":";
+    AppendJsonString(out, runtime::CancelReasonName(reason));
+  }
+  out.push_back('}');
+  return out;
+}
+
+// An exception must not escape here: the run ends in any case.
+Result<std::string> TrySummarize(const RunEnvironment& environment, const ContextPolicy& policy,
+                                 const std::string& before, const std::vector<Message>& messages) {
+  try {
+    return Summarize(environment, policy, before, messages);
+  } catch (const std::exception& failure) {
+    return Status(StatusCode::kModel, "the model call failed").WithDetail(failure.what());
+  }
+}
+
+std::string InterruptedJson(const ExecutionMeta& meta) {
+  std::string out = "{\"node\":";
+  AppendJsonString(out, meta.interrupted_node);
+  out += ",\"status\":\"";
+  out += PhaseName(meta.phase);
+  out += "\",\"reason\":";
+  AppendJsonString(out, meta.interrupt_reason);
+  out += ",\"data\":" + meta.interrupt_data_json + "}";
+  return out;
+}
+
+}  // namespace
+
+// Nothing here waits on the run's cancellation, because a cancelled run must also be stored and
+// release its lease.
+RunOutcome RunLoop::Conclude(Ending ending) {
+  if (ending.kind == Ending::Kind::kDone && !IsAnswered()) ShortenWindow();
+  NameThread();
+  Status recorded = Record(ending);
+  if (!recorded.ok() && ending.kind != Ending::Kind::kError) ending = Fail(recorded);
+  if (recorded.ok()) EmitQueued();
+  if (ending.kind == Ending::Kind::kError) {
+    if (!StaysPaused(ending)) {
+      meta_.phase = ExecutionMeta::Phase::kError;
+      meta_.error = ending.error.message();
+    }
+    (void)emitter_.Emit(ErrorEvent(ending.error, emitter_.node(), emitter_.step()));
+  }
+
+  RunOutcome outcome;
+  outcome.start = std::move(start_);
+  outcome.status = EndingName(ending.kind);
+  outcome.error = std::move(ending.error);
+  outcome.messages_json = thread_.VisibleMessages();
+  if (emitter_.wants_final_state()) outcome.state_json = thread_.AgentState(meta_, {});
+  outcome.summary = thread_.state().summary();
+  Report(outcome);
+  return outcome;
+}
+
+void RunLoop::Report(const RunOutcome& outcome) {
+  if (!environment_->on_finished) return;
+  RunRecord record;
+  record.thread_id = environment_->thread_id;
+  record.run_id = environment_->run_id;
+  record.graph_name = graph_.name();
+  record.trace_parent = request_.trace_parent;
+  record.status = outcome.status;
+  record.started_micros = started_micros_;
+  record.finished_micros = UnixMicros();
+  record.entries = log_.TakeRecord();
+  environment_->on_finished(std::move(record));
+}
+
+const char* RunLoop::EndingName(Ending::Kind kind) {
+  switch (kind) {
+    case Ending::Kind::kDone:
+      return "done";
+    case Ending::Kind::kError:
+      return "error";
+    case Ending::Kind::kStopped:
+      return "stopped";
+    case Ending::Kind::kInterrupted:
+      return "interrupted";
+  }
+  return "error";
+}
+
+void RunLoop::ShortenWindow() {
+  if (!graph_.context()) return;
+  const ContextPolicy& policy = *graph_.context();
+  const std::vector<Message>& messages = thread_.state().messages();
+  const size_t count = FirstToKeep(messages, policy);
+  if (count == 0) return;
+  if (policy.summarize) {
+    // The answer is complete, so the client receives it before the summary is made.
+    if (!log_.Flush(meta_.current_node, meta_.step).ok()) return;
+    EmitQueued();
+    Result<std::string> summary =
+        TrySummarize(*environment_, policy, thread_.state().summary().value_or(""),
+                     {messages.begin(), messages.begin() + static_cast<ptrdiff_t>(count)});
+    if (!summary.ok()) {
+      // No data is lost: models see only a part of the window, and the next run tries again.
+      environment_->Log(LogLevel::kWarning, "", "no summary: " + summary.status().ToString());
+      return;
+    }
+    NodeResult result;
+    result.summary = *std::move(summary);
+    if (Status status = thread_.TakeIn(result, "").status(); !status.ok()) {
+      environment_->Log(LogLevel::kWarning, "", "no summary: " + status.ToString());
+      return;
+    }
+  }
+  thread_.Forget(count);
+  log_.Add("context_trimmed", "{\"messages\":" + std::to_string(count) + "}");
+}
+
+void RunLoop::NameThread() {
+  if (!start_.is_new_thread || fenced_ || !start_.thread_name.empty()) return;
+  start_.thread_name = run::NameThread(*environment_, thread_.state().messages());
+}
+
+Status RunLoop::Record(const Ending& ending) {
+  switch (ending.kind) {
+    case Ending::Kind::kDone:
+      meta_.current_node = kEndNode;
+      break;
+    case Ending::Kind::kError:
+      meta_.phase = ExecutionMeta::Phase::kError;
+      meta_.error = ending.error.message();
+      log_.Add("error", ErrorJson(ending.error, emitter_.node(), meta_.step));
+      break;
+    case Ending::Kind::kStopped:
+      meta_.stopped = true;
+      break;
+    case Ending::Kind::kInterrupted:
+      log_.Add("interrupted", InterruptedJson(meta_));
+      break;
+  }
+  if (StaysPaused(ending)) meta_ = paused_before_;
+  const std::string status = EndingName(ending.kind);
+  log_.Add("run_finished", FinishedJson(environment_->run_id, status, ending.reason));
+  AG_CHECK(!fenced_ || ending.kind == Ending::Kind::kError, "a run that lost its lease has failed");
+  // A lease that was lost is not ours to release, and its thread not ours to write.
+  if (fenced_) return ending.error;
+  state::FinishRun finish = thread_.Finish(meta_);
+  finish.status = status;
+  finish.thread_name = start_.thread_name;
+  return log_.Finish(std::move(finish), meta_.current_node, meta_.step);
+}
+
+// Events are emitted only after the node's changes are in the log.
+void RunLoop::EmitQueued() {
+  std::vector<RunEvent> events = std::move(queued_);
+  queued_.clear();
+  for (RunEvent& event : events) {
+    if (!emitter_.Emit(event).ok()) return;
+    if (event.kind != RunEvent::Kind::kUpdate) continue;
+    event.kind = RunEvent::Kind::kState;
+    event.data_json.clear();
+    if (!emitter_.Emit(event).ok()) return;
+  }
+}
+
+}  // namespace agent_graph::run

@@ -1,0 +1,108 @@
+// Executes a graph's nodes, from the loaded thread to its snapshot.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "run/context/execution_meta.h"
+#include "run/context/initial_state.h"
+#include "run/context/open_inputs.h"
+#include "run/context/repeated_messages.h"
+#include "run/context/working_thread.h"
+#include "run/log/run_log.h"
+#include "run/nodes/emitter.h"
+#include "run/run_environment.h"
+#include "run/run_request.h"
+#include "run/run_sink.h"
+#include "runtime/cancellation.h"
+#include "state/types.h"
+
+namespace agent_graph::run {
+
+inline constexpr size_t kMessagesPerNodeMax = 1000;
+
+// One run, on one fiber. The result of a node is appended to the log together with the next node's
+// name, and emitted only after that.
+class RunLoop {
+ public:
+  // `state` may be null. `request` must outlive the loop, which moves its messages out; `inputs`
+  // are the calls that wait for the user, with the answers in the request.
+  RunLoop(RunEnvironmentPtr environment, RunRequest& request, state::Service* state,
+          const state::BeginRunReply& begun, OpenInputs inputs, RunSink& sink);
+
+  // Never fails. No exception escapes before the lease is released.
+  RunOutcome Execute(state::ThreadState loaded, InitialState initial);
+
+ private:
+  // How a run ends.
+  struct Ending {
+    enum class Kind { kDone, kError, kStopped, kInterrupted };
+    Kind kind = Kind::kDone;
+    Status error;
+    // Reason of the cancellation that ended the run; later cancellations have no effect.
+    runtime::CancelReason reason = runtime::CancelReason::kNone;
+  };
+
+  Ending Drive(state::ThreadState&& loaded, InitialState&& initial);
+  // Consumes both arguments, so that a long run keeps only one copy of its data.
+  Status Prepare(state::ThreadState loaded, const InitialState& initial);
+  // True if the request was answered before: the response was lost, or the client repeats it.
+  bool IsAnswered() const;
+  // Emits that answer again. If it paused the thread, the thread stays paused.
+  Ending AnswerAgain();
+  Status CloseOpenCalls();
+  Status AppendRequest();
+  Status ChooseFirstNode();
+  // Appends what is buffered, with `next_` as the next node.
+  Status Arrive();
+  // Executes `next_`, applies its result and selects the next node.
+  Status Step();
+  // Executes a node, repeatedly if its retry policy allows it.
+  Result<NodeResult> ExecuteNode(const graph::Node& node);
+  Result<NodeResult> Attempt(const graph::Node& node);
+  bool MayRepeat(const graph::Node& node, const Status& failure, int attempt) const;
+  Status TakeIn(const std::string& node, NodeResult result);
+  void CheckInterruptAfter(const std::string& node, const std::optional<Interrupt>& interrupt);
+  Ending Pause(ExecutionMeta::Phase phase, std::string reason);
+  bool IsCutShort() const;
+  // True if the run ended before it did anything: the thread then stays paused as before.
+  bool StaysPaused(const Ending& ending) const;
+  Ending EndCancelled();
+  Ending Fail(Status status);
+
+  static const char* EndingName(Ending::Kind kind);  // "done", "error", ...
+  RunOutcome Conclude(Ending ending);
+  // Removes from the working window what the graph's context policy leaves out.
+  void ShortenWindow();
+  // Gives a new thread a name at the end of its first run.
+  void NameThread();
+  Status Record(const Ending& ending);
+  void EmitQueued();
+  // Passes the run's record to the listener, if there is one.
+  void Report(const RunOutcome& outcome);
+
+  const RunEnvironmentPtr environment_;
+  const graph::CompiledGraph& graph_;
+  RunRequest& request_;
+  state::Service* const state_;
+  RunStart start_;
+  const int64_t started_micros_;
+  RunLog log_;
+  WorkingThread thread_;
+  Emitter emitter_;
+
+  OpenInputs inputs_;  // calls with questions for the user
+  ExecutionMeta meta_;
+  ExecutionMeta paused_before_;  // the loaded value; used if resumed_
+  std::string next_;             // the node to execute next
+  bool resumed_ = false;         // next_ is the node at which a paused thread resumes
+  Repetition repetition_;        // which messages of the request are repeated
+  bool resume_node_gone_ = false;
+  bool took_time_ = false;        // a node since the last append was not instant
+  bool paused_ = false;           // meta_ holds an interrupt after the last node
+  bool fenced_ = false;           // the lease is lost
+  std::vector<RunEvent> queued_;  // events whose changes are not in the log yet
+};
+
+}  // namespace agent_graph::run

@@ -1,0 +1,234 @@
+#include "run/loop/runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent_graph/json.h"
+#include "base/ids.h"
+#include "base/json.h"
+#include "run/context/client_results.h"
+#include "run/context/execution_meta.h"
+#include "run/context/initial_state.h"
+#include "run/context/open_inputs.h"
+#include "run/loop/run_loop.h"
+#include "run/nodes/remote_tools.h"
+#include "run/run_environment.h"
+#include "state/service.h"
+
+namespace agent_graph::run {
+namespace {
+
+constexpr int kThreadIdAttemptsMax = 8;
+
+Result<json> ParseObject(const std::string& text, const std::string& name) {
+  AG_ASSIGN_OR_RETURN(json value, ParseJson(text));
+  if (!value.is_object()) {
+    return Status(StatusCode::kInvalidArgument, name + ": must be an object");
+  }
+  return value;
+}
+
+state::BeginRun BeginOf(const RunRequest& request, const RunEnvironment& environment,
+                        const Runner::Options& options) {
+  state::BeginRun begin;
+  begin.scope = request.scope;
+  begin.thread_id = environment.thread_id;
+  begin.user_id = request.user_id;
+  begin.creation_id = NewHexId();
+  begin.run_id = environment.run_id;
+  begin.graph_name = environment.graph->name();
+  begin.graph_hash = environment.graph->hash();
+  begin.window_max = options.window_max;
+  begin.new_thread_only = request.thread_id.empty();
+  begin.enqueue_if_busy = options.enqueue_if_busy;
+  begin.queue_max = options.queue_max;
+  auto wait_max = options.busy_wait_max;
+  if (request.deadline != kNoDeadline) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(request.deadline -
+                                                                      MonotonicClock::now());
+    wait_max = std::clamp(left, std::chrono::milliseconds(0), wait_max);
+  }
+  begin.wait_ms_max = wait_max.count();
+  begin.run_ms_max = request.cancelled_after.count();
+  return begin;
+}
+
+// Without a checkpointer each run has a new thread, which no later run can use.
+state::BeginRunReply BeginUnstored(const RunEnvironment& environment) {
+  state::BeginRunReply reply;
+  reply.created = true;
+  reply.state.record.thread_id = environment.thread_id;
+  return reply;
+}
+
+// Returns the open questions of a paused thread.
+OpenInputs InputsOf(const state::ThreadState& state) {
+  const std::string& text = state.snapshot.execution_json;
+  if (text.find("\"inputs\"") == std::string::npos) return {};
+  return OpenInputs::FromJson(ExecutionMeta::FromJson(text).inputs_json);
+}
+
+// Releases the thread unchanged.
+void Abandon(const RunEnvironment& environment, uint64_t lease_epoch, state::Service* state) {
+  if (state == nullptr) return;
+  state::FinishRun finish;
+  finish.append.thread_id = environment.thread_id;
+  finish.append.run_id = environment.run_id;
+  finish.append.lease_epoch = lease_epoch;
+  finish.status = "error";
+  finish.state_unread = true;
+  if (Status status = state->Finish(finish); !status.ok()) {
+    environment.Log(LogLevel::kWarning, "", status.ToString());
+  }
+}
+
+}  // namespace
+
+Runner::Runner(std::shared_ptr<const graph::CompiledGraph> graph, state::Service* state,
+               runtime::Runtime& runtime, Options options)
+    : graph_(std::move(graph)), state_(state), runtime_(runtime), options_(std::move(options)) {
+  if (options_.ids == nullptr) options_.ids = std::make_shared<const IdGenerator>();
+}
+
+// Retries with a new id: a generated id may already be used by a client or another machine.
+Result<state::BeginRunReply> Runner::Lease(const RunRequest& request, RunEnvironment& environment,
+                                           const runtime::Cancellation& cancellation) {
+  Status taken;
+  for (int attempt = 0; attempt < kThreadIdAttemptsMax; ++attempt) {
+    environment.thread_id = request.thread_id.empty() ? environment.ids->Next() : request.thread_id;
+    if (state_ == nullptr) return BeginUnstored(environment);
+    Result<state::BeginRunReply> begun =
+        state_->Begin(BeginOf(request, environment, options_), &cancellation);
+    if (begun.ok() || begun.status().code() != StatusCode::kConflict) return begun;
+    if (!request.thread_id.empty()) return begun;  // a run with that id is in flight on the thread
+    taken = begun.status();
+  }
+  return taken;
+}
+
+Result<std::shared_ptr<RunEnvironment>> Runner::MakeEnvironment(
+    const RunRequest& request, const runtime::Cancellation& cancellation) const {
+  AG_ASSIGN_OR_RETURN(json user, ParseObject(request.user_json, "config.user"));
+  AG_ASSIGN_OR_RETURN(json config, ParseObject(request.config_json, "config"));
+  config["user"] = user;
+
+  auto environment = std::make_shared<RunEnvironment>();
+  environment->graph = graph_;
+  environment->runtime = &runtime_;
+  environment->find_model = options_.find_model;
+  environment->catalog = options_.catalog;
+  environment->show_files = options_.show_files;
+  environment->log = options_.log;
+  environment->show_exception_text = options_.show_exception_text;
+  environment->run_bytes_max = options_.run_bytes_max;
+  environment->ids = options_.ids;
+  environment->name_thread = options_.name_thread;
+  environment->on_finished = options_.on_finished;
+  environment->memories = options_.memories;
+  environment->scope = request.scope;
+  environment->user_id = request.user_id;
+  environment->run_id = request.run_id.empty() ? NewUuid() : request.run_id;
+  environment->user = std::make_shared<const json>(std::move(user));
+  environment->config = std::make_shared<const json>(std::move(config));
+  environment->cancellation = cancellation;
+  environment->deadline = request.deadline;
+  return environment;
+}
+
+// Runs `work` with the thread leased; whatever fails, the lease is released.
+template <typename Work>
+auto Runner::WhileLeased(const BegunRun& begun, Work work) -> decltype(work()) {
+  Status failure(StatusCode::kInternal, "the run failed");
+  try {
+    return work();
+  } catch (const std::exception& exception) {
+    failure.WithDetail(exception.what());
+  } catch (...) {
+    failure.WithDetail("an exception of another kind");
+  }
+  // Outside of the exception handler: a fiber that is suspended there would keep the exception.
+  begun.environment->Log(LogLevel::kError, "", failure.ToString());
+  Abandon(*begun.environment, begun.reply.lease_epoch, state_);
+  return failure;
+}
+
+Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
+                                       const runtime::Cancellation& cancellation) {
+  AG_ASSIGN_OR_RETURN(std::shared_ptr<RunEnvironment> environment,
+                      MakeEnvironment(request, cancellation));
+  BegunRun begun;
+  AG_ASSIGN_OR_RETURN(begun.reply, Lease(request, *environment, cancellation));
+  begun.environment = environment;
+  if (options_.remote_tools == nullptr) return begun;
+  const auto find_tools = [&]() -> Status {
+    environment->remote_tools = options_.remote_tools->AsOf(begun.reply.remote_tools_version);
+    return Status::Ok();
+  };
+  AG_RETURN_IF_ERROR(WhileLeased(begun, find_tools));
+  return begun;
+}
+
+struct Runner::Opening {
+  InitialState initial;
+  BegunRun begun;
+  OpenInputs inputs;  // the thread's questions, and new answers
+};
+
+// Not inlined, so that its stack frame is gone while the run executes.
+[[gnu::noinline]] Result<std::unique_ptr<Runner::Opening>> Runner::Open(
+    RunRequest& request, const runtime::Cancellation& cancellation) {
+  if (request.messages.empty()) {
+    return Status(StatusCode::kInvalidArgument, "messages: must not be empty");
+  }
+  if (graph_->live_root() != nullptr) {
+    return Status(StatusCode::kInvalidArgument, "the graph is live: use /v1/graph/live");
+  }
+  auto opening = std::make_unique<Opening>();
+  AG_ASSIGN_OR_RETURN(opening->initial, ParseInitialState(request.initial_state_json));
+  AG_RETURN_IF_ERROR(CheckResults(request));
+  AG_ASSIGN_OR_RETURN(opening->begun, Begin(request, cancellation));
+  BegunRun& begun = opening->begun;
+  const bool brings_results = BringResults(request.messages);
+  const auto match = [&]() -> Status {
+    opening->inputs = InputsOf(begun.reply.state);
+    if (!brings_results) return Status::Ok();
+    if (IsRepeated(begun.reply.state, request.messages)) return Status::Ok();
+    Status status = MatchResults(begun.reply.state.window, request.messages, opening->inputs);
+    if (!status.ok()) Abandon(*begun.environment, begun.reply.lease_epoch, state_);
+    return status;
+  };
+  AG_RETURN_IF_ERROR(WhileLeased(begun, match));
+  return opening;
+}
+
+Result<RunOutcome> Runner::Execute(RunRequest request, const runtime::Cancellation& cancellation,
+                                   RunSink& sink) {
+  // On the heap: a fiber keeps every page of its stack that it has touched, and most of a run's
+  // time is spent waiting for a model.
+  AG_ASSIGN_OR_RETURN(const std::unique_ptr<Opening> opening, Open(request, cancellation));
+  BegunRun& begun = opening->begun;
+  // From here on this run holds the thread's lease, and the loop releases it.
+  return WhileLeased(begun, [&]() -> Result<RunOutcome> {
+    const auto loop = std::make_unique<RunLoop>(begun.environment, request, state_, begun.reply,
+                                                std::move(opening->inputs), sink);
+    return loop->Execute(std::move(begun.reply.state), std::move(opening->initial));
+  });
+}
+
+// Called before a thread is created: in a new thread no call waits for a result.
+Status Runner::CheckResults(const RunRequest& request) const {
+  if (!BringResults(request.messages)) return Status::Ok();
+  if (state_ != nullptr && !request.thread_id.empty()) {
+    const Status found = state_->GetThread(request.scope, request.thread_id).status();
+    if (found.code() != StatusCode::kNotFound) return Status::Ok();
+  }
+  std::vector<Message> messages = request.messages;
+  OpenInputs none;
+  Status matched = MatchResults({}, messages, none);
+  if (matched.ok() || !request.thread_id.empty()) return matched;
+  return Status(
+      matched.code(),
+      "config.thread_id: must name the thread that waits for the result; " + matched.message());
+}
+
+}  // namespace agent_graph::run

@@ -1,0 +1,92 @@
+// One run: lease → load → loop over nodes → append to the log → snapshot → release.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/id_generator.h"
+#include "base/status.h"
+#include "run/run_environment.h"
+#include "run/run_request.h"
+#include "run/run_sink.h"
+#include "runtime/cancellation.h"
+#include "state/types.h"
+
+namespace agent_graph::graph {
+class CompiledGraph;
+}
+namespace agent_graph::state {
+class Service;
+}
+
+namespace agent_graph::run {
+
+class RemoteTools;
+
+// Thread-safe: one instance serves all fibers of a worker. Execute and Begin suspend the calling
+// fiber.
+class Runner {
+ public:
+  struct Options {
+    std::optional<uint64_t> window_max = 100;
+    bool enqueue_if_busy = true;
+    uint32_t queue_max = 16;
+    std::chrono::milliseconds busy_wait_max{60'000};
+    ModelLookup find_model;                   // required by graphs that call a model
+    memory::MemoryStore* memories = nullptr;  // for functions and tools; null: none
+    tools::Catalog* catalog = nullptr;  // the graph's HTTP tools and MCP servers; must outlive runs
+    RemoteTools* remote_tools = nullptr;  // must outlive runs
+    FileShower show_files;  // may be empty: models then receive only the names of files
+    LogFunction log;        // may be empty
+    std::shared_ptr<const IdGenerator> ids;  // null: UUIDs
+    ThreadNamer name_thread;                 // may be empty: threads then have no names
+    RunListener on_finished;                 // may be empty
+    // Send the texts of user code's exceptions to the client, and not only to the log.
+    bool show_exception_text = true;
+    size_t run_bytes_max = kRunBytesMax;
+  };
+
+  // `state` may be null: without a checkpointer each run starts empty and stores nothing.
+  Runner(std::shared_ptr<const graph::CompiledGraph> graph, state::Service* state,
+         runtime::Runtime& runtime, Options options);
+
+  // Executes a run to its end on the calling fiber. Moves the messages out of `request`, so that
+  // there is only one copy. A failed Result means that the run never started and nothing was
+  // written: invalid request, a tool result for which no call waits, no permission, thread busy.
+  // Errors after OnStart are in the outcome.
+  Result<RunOutcome> Execute(RunRequest request, const runtime::Cancellation& cancellation,
+                             RunSink& sink);
+
+  // Begins a run that does not execute the graph, such as a live session. Takes the thread's lease
+  // and returns the thread's state and the environment for its tools. The caller writes the log and
+  // finishes the run.
+  struct BegunRun {
+    std::shared_ptr<const RunEnvironment> environment;
+    state::BeginRunReply reply;
+  };
+  Result<BegunRun> Begin(const RunRequest& request, const runtime::Cancellation& cancellation);
+
+ private:
+  struct Opening;
+
+  Result<std::unique_ptr<Opening>> Open(RunRequest& request,
+                                        const runtime::Cancellation& cancellation);
+  Status CheckResults(const RunRequest& request) const;
+  template <typename Work>
+  auto WhileLeased(const BegunRun& begun, Work work) -> decltype(work());
+  Result<std::shared_ptr<RunEnvironment>> MakeEnvironment(
+      const RunRequest& request, const runtime::Cancellation& cancellation) const;
+  Result<state::BeginRunReply> Lease(const RunRequest& request, RunEnvironment& environment,
+                                     const runtime::Cancellation& cancellation);
+
+  std::shared_ptr<const graph::CompiledGraph> graph_;
+  state::Service* state_;
+  runtime::Runtime& runtime_;
+  Options options_;
+};
+
+}  // namespace agent_graph::run

@@ -1,0 +1,74 @@
+// Passes the events of a run to its sink.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/mutex.h"
+#include "base/status.h"
+#include "run/run_sink.h"
+#include "runtime/cancellation.h"
+#include "runtime/signal.h"
+
+namespace agent_graph::run {
+
+// Not thread-safe: used by the run's fiber, or through UserEmission while that fiber waits. Calls
+// may suspend, by backpressure. An error of the sink means that the client is gone, and cancels the
+// run.
+class Emitter {
+ public:
+  Emitter(RunSink& sink, const runtime::Cancellation& cancellation)
+      : sink_(sink), cancellation_(cancellation) {}
+
+  void SetNode(std::string node, int step);
+  const std::string& node() const { return node_; }
+  int step() const { return step_; }
+  bool wants_deltas() const { return sink_.wants_deltas(); }
+  bool wants_states() const { return sink_.wants_states(); }
+  bool wants_final_state() const { return sink_.wants_final_state(); }
+  // True if the current node has emitted text, which cannot be taken back: such a node is not
+  // retried.
+  bool has_shown_pieces() const { return has_shown_pieces_; }
+
+  // Reports the size of the run's thread as JSON, in bytes. The reply in progress is included from
+  // now on.
+  void HoldThread(uint64_t bytes);
+  // Counts a piece of a reply, in bytes, without emitting it.
+  void HoldPiece(uint64_t bytes);
+  Status Start(const RunStart& start);
+  Status Emit(const RunEvent& event);
+  // Emits a delta of message `message_id`; only counts it if the sink wants no deltas.
+  Status EmitPiece(std::string_view message_id, std::string_view text, std::string_view reasoning);
+
+ private:
+  Status Check(Status status);
+
+  RunSink& sink_;
+  const runtime::Cancellation& cancellation_;
+  std::string node_;
+  int step_ = 0;
+  bool has_shown_pieces_ = false;
+  uint64_t thread_bytes_ = 0;
+  uint64_t reply_bytes_ = 0;  // bytes of replies that are not part of the thread yet
+  uint64_t reported_reply_bytes_ = 0;
+};
+
+// Gives a user function on another thread access to the emitter until the run stops waiting for
+// that function. Thread-safe.
+class UserEmission {
+ public:
+  explicit UserEmission(Emitter& emitter) : emitter_(&emitter) {}
+
+  Status EmitPiece(std::string_view message_id, std::string_view text, std::string_view reasoning);
+  // Called by the run's fiber: later calls of EmitPiece fail. Waits for one in progress.
+  void Close();
+
+ private:
+  Mutex mutex_;
+  Emitter* emitter_ AG_GUARDED_BY(mutex_);  // null once closed
+  bool busy_ AG_GUARDED_BY(mutex_) = false;
+  runtime::Signal idle_;
+};
+
+}  // namespace agent_graph::run

@@ -1,0 +1,63 @@
+#include "run/nodes/function_node.h"
+
+#include <utility>
+
+#include "run/nodes/user_code.h"
+#include "run/nodes/user_context.h"
+
+namespace agent_graph::run {
+namespace {
+
+// Everything that the function accesses. Shared, so that an abandoned function may outlive its run.
+struct FunctionCall {
+  RunEnvironmentPtr environment;  // keeps the graph alive, and with it the function
+  std::shared_ptr<const State> state;
+  std::shared_ptr<FunctionContext> context;
+  NodeResult result;
+};
+
+// Assigns the id of the streamed deltas to the function's first assistant message without an id.
+void NameEmittedMessage(NodeResult& result, const std::string& message_id) {
+  if (message_id.empty()) return;
+  for (Message& message : result.messages) {
+    if (message.role != Role::kAssistant || !message.id.empty()) continue;
+    message.id = message_id;
+    return;
+  }
+}
+
+Status Describe(const Status& failure, const std::string& name, const graph::FunctionNode& node) {
+  const std::string label = "node \"" + name + "\"";
+  switch (failure.code()) {
+    case StatusCode::kDeadlineExceeded:
+      return Status(failure.code(), label + " did not finish within " +
+                                        std::to_string(node.timeout.count()) + " ms");
+    case StatusCode::kGraph:
+      return Status(failure.code(), label + " " + failure.message()).WithDetail(failure.detail());
+    default:
+      return Status(failure.code(), label + ": " + failure.message()).WithDetail(failure.detail());
+  }
+}
+
+}  // namespace
+
+Result<NodeResult> RunFunctionNode(const RunEnvironmentPtr& environment, const std::string& name,
+                                   const graph::FunctionNode& node,
+                                   std::shared_ptr<const State> state, Emitter& emitter) {
+  const Deadline deadline = environment->DeadlineOf(node.timeout);
+  auto emission = std::make_shared<UserEmission>(emitter);
+  auto call = std::make_shared<FunctionCall>();
+  call->environment = environment;
+  call->state = std::move(state);
+  call->context = std::make_shared<FunctionContext>(environment, name, deadline, emission);
+  auto work = [call, function = &node.function] {
+    call->result = (*function)(*call->state, *call->context);
+  };
+  Status status = CallUserCode(*environment, node.execution, work, name, deadline);
+  emission->Close();
+  if (!status.ok()) return Describe(status, name, node);
+  NameEmittedMessage(call->result, call->context->emitted_message_id());
+  return std::move(call->result);
+}
+
+}  // namespace agent_graph::run

@@ -1,0 +1,318 @@
+#include "run/nodes/tool_node.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "agent_graph/json.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/sha256.h"
+#include "graph/flatten.h"
+#include "run/context/handed_out_calls.h"
+#include "run/nodes/concurrently.h"
+#include "run/nodes/node_tools.h"
+#include "run/nodes/tool_call.h"
+#include "run/nodes/user_code.h"
+
+namespace agent_graph::run {
+namespace {
+
+constexpr size_t kIdempotencyKeyDigits = 32;
+
+// Returns an error text for the model, which may correct its call.
+std::string Describe(const std::string& tool, const std::vector<std::string>& problems) {
+  std::string text = "the arguments of \"" + tool + "\" do not fit its schema";
+  for (size_t i = 0; i < problems.size(); ++i) text += (i == 0 ? ": " : "; ") + problems[i];
+  return text;
+}
+
+// Finds the tool and parses the arguments; on failure sets the call's result.
+void Resolve(PendingCall& call, const OfferedTools& tools) {
+  const OfferedTool* offered = FindTool(tools, call.block.name);
+  if (offered == nullptr) {
+    call.result = Failure("there is no tool named \"" + call.block.name + "\"");
+    return;
+  }
+  Result<json> arguments = ParseJson(call.block.arguments_json);
+  if (!arguments.ok() || !arguments->is_object()) {
+    call.result = Failure("the arguments of \"" + call.block.name + "\" are not a JSON object");
+    return;
+  }
+  if (offered->schema != nullptr) {
+    const std::vector<std::string> problems = offered->schema->Check(*arguments);
+    if (!problems.empty()) {
+      call.result = Failure(Describe(call.block.name, problems));
+      return;
+    }
+  }
+  call.arguments = std::move(*arguments);
+  call.tool = offered->tool;
+  call.remote = offered->origin == tools::ToolOrigin::kRemote;
+}
+
+// The key identifies a position in the thread, so the same call has it again after a crash. It is a
+// digest, because clients choose ids: keys are sent in headers, and no thread must be able to
+// produce the key of another.
+std::string IdempotencyKey(const std::string& thread_id, const std::string& message_id,
+                           size_t index) {
+  const std::string place = thread_id + '\0' + message_id + '\0' + std::to_string(index);
+  return Sha256Hex(place).substr(0, kIdempotencyKeyDigits);
+}
+
+const Message* NewestCallingMessage(const State& state) {
+  for (auto at = state.messages().rbegin(); at != state.messages().rend(); ++at) {
+    if (at->role == Role::kAssistant && !at->ToolCalls().empty()) return &*at;
+  }
+  return nullptr;
+}
+
+// Prepares a call that may ask the user, or has done so. Returns false if it still waits for
+// answers.
+bool TakeAnswers(const OpenInputs& inputs, PendingCall& call) {
+  const OpenInput* const open = inputs.Find(call.block.id);
+  if (open != nullptr && !open->answered()) {
+    call.asks = *open;
+    return false;
+  }
+  call.input.emplace();
+  if (open == nullptr) return true;
+  call.rounds = open->rounds;
+  call.input->continuation = open->pause.continuation;
+  for (size_t i = 0; i < open->answers.size(); ++i) {
+    call.input->answers.push_back({open->pause.questions[i], open->answers[i]});
+  }
+  return true;
+}
+
+std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
+                                         const std::string& node, const State& state,
+                                         const OpenInputs* inputs) {
+  std::vector<PendingCallPtr> calls;
+  const std::vector<const ToolCallBlock*> pending = state.PendingToolCalls();
+  const Message* message = NewestCallingMessage(state);
+  if (message == nullptr) return calls;
+  const std::vector<const ToolCallBlock*> all = message->ToolCalls();
+  if (pending.empty()) return calls;
+  const std::unordered_set<std::string> handed_out = HandedOutCalls(state);
+  const OfferedTools tools =
+      ToolsOf(environment->graph, node, environment->catalog, environment->remote_tools.get(),
+              environment->cancellation, environment->deadline);
+  for (const ToolCallBlock* block : pending) {
+    if (block->remote) continue;  // the client executes it
+    auto call = std::make_shared<PendingCall>();
+    call->environment = environment;
+    call->block = *block;
+    size_t index = static_cast<size_t>(std::find(all.begin(), all.end(), block) - all.begin());
+    call->idempotency_key = IdempotencyKey(environment->thread_id, message->id, index);
+    call->handed_out = handed_out.contains(block->id);
+    if (inputs != nullptr && !TakeAnswers(*inputs, *call)) {
+      // The tool is looked up when the call is executed again.
+    } else if (calls.size() < kToolCallsMax) {
+      Resolve(*call, tools);
+    } else {
+      call->result = Failure("more than " + std::to_string(kToolCallsMax) + " calls at once");
+    }
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
+// Returns the tool's output, or a failure if it must not be stored and shown.
+ToolOutput CheckedOutput(const ToolOutput& output, const std::string& name) {
+  if (output.json.size() > kToolOutputBytesMax) {
+    return Failure("the output of \"" + name + "\" is larger than " +
+                   std::to_string(kToolOutputBytesMax) + " bytes");
+  }
+  if (!ParseJson(output.json).ok()) {
+    return Failure("the output of \"" + name + "\" is not valid JSON");
+  }
+  return output;
+}
+
+ToolOutput Explain(const Status& failure, const PendingCall& call) {
+  const std::string label = "\"" + call.block.name + "\"";
+  switch (failure.code()) {
+    case StatusCode::kDeadlineExceeded:
+      return Failure(label + " did not finish within " +
+                     std::to_string(call.tool->timeout.count()) + " ms");
+    case StatusCode::kCancelled:
+      return Failure(label + " was cancelled");
+    case StatusCode::kGraph:
+      return Failure(label + " " + failure.message());
+    default:
+      return Failure(label + " failed: " + failure.message());
+  }
+}
+
+// Handles a tool that needs answers of the user before it can continue.
+void Ask(PendingCall& call) {
+  tools::CallPause& pause = *call.input->pause;
+  if (call.rounds == tools::kQuestionRoundsMax) {
+    call.result = Failure("\"" + call.block.name + "\" asks the user again and again");
+    return;
+  }
+  std::vector<json> answers(pause.questions.size());
+  call.asks = OpenInput{call.block.id, call.block.name, call.rounds + 1, std::move(pause),
+                        std::move(answers)};
+}
+
+void Execute(const PendingCallPtr& call, const std::string& node_name) {
+  const RunEnvironment& environment = *call->environment;
+  call->started_micros = UnixMicros();
+  if (environment.cancellation.cancelled()) {
+    call->result = Failure("\"" + call->block.name + "\" was cancelled before it started");
+  } else {
+    const Deadline deadline = environment.DeadlineOf(call->tool->timeout);
+    call->context = std::make_unique<CallContext>(call->environment, node_name, call->block.id,
+                                                  call->idempotency_key, deadline,
+                                                  call->input ? &*call->input : nullptr);
+    auto work = [call] { call->output = call->tool->function(call->arguments, *call->context); };
+    Status status = CallUserCode(environment, call->tool->execution, work,
+                                 node_name + "/" + call->block.name, deadline);
+    if (!status.ok()) {
+      environment.Log(LogLevel::kWarning, node_name,
+                      "tool " + call->block.name + ": " + status.ToString());
+    }
+    if (!status.ok()) {
+      call->result = Explain(status, *call);
+    } else if (call->input && call->input->pause) {
+      Ask(*call);
+    } else {
+      call->result = CheckedOutput(call->output, call->block.name);
+    }
+  }
+  call->finished_micros = UnixMicros();
+}
+
+void AppendRemoteCalls(std::string& out, const std::vector<PendingCallPtr>& calls) {
+  out += "\"remote_tool_calls\":[";
+  for (const PendingCallPtr& call : calls) {
+    out += call == calls.front() ? "{\"id\":" : ",{\"id\":";
+    AppendJsonString(out, call->block.id);
+    out += ",\"name\":";
+    AppendJsonString(out, call->block.name);
+    out.push_back('}');
+  }
+  out.push_back(']');
+}
+
+// Pauses the run; it resumes at this node when the client has sent results or answers.
+void PauseForClient(const std::vector<PendingCallPtr>& remote, const OpenInputs& inputs,
+                    const std::string& node, NodeResult& result) {
+  Interrupt interrupt{"", "{"};
+  if (!remote.empty()) {
+    interrupt.reason = "the client has tools to run";
+    AppendRemoteCalls(interrupt.data_json, remote);
+  }
+  if (!inputs.empty()) {
+    interrupt.reason += remote.empty() ? "a tool asks the user" : ", and a tool asks the user";
+    interrupt.data_json += remote.empty() ? "" : ",";
+    interrupt.data_json += "\"elicitations\":" + inputs.ElicitationsJson();
+  }
+  interrupt.data_json.push_back('}');
+  result.interrupt = std::move(interrupt);
+  // A jump is relative to the graph that contains the node.
+  result.go_to = node.substr(graph::ScopeOf(node).size());
+}
+
+// Replaces the earlier questions by those of the calls that ask now.
+void KeepQuestions(const std::vector<PendingCallPtr>& calls, OpenInputs& inputs) {
+  inputs = OpenInputs();
+  for (const PendingCallPtr& call : calls) {
+    if (!call->asks) continue;
+    const Status kept = inputs.Keep(*call->asks);
+    if (kept.ok()) continue;
+    call->asks.reset();
+    call->result = Failure("\"" + call->block.name + "\" cannot ask: " + kept.message());
+  }
+}
+
+// Logs the intents. They are durable before a tool starts that must not run twice.
+Status LogIntents(const std::vector<PendingCallPtr>& calls, const std::string& name, int64_t step,
+                  RunLog& log) {
+  bool durable = false;
+  for (const PendingCallPtr& call : calls) {
+    log.Add("tool_intent", IntentJson(name, *call));
+    durable = durable || !call->tool->idempotent;
+  }
+  return durable ? log.Flush(name, step, /*durable=*/true) : Status::Ok();
+}
+
+// Logs the end of each call while others are running, so that only those are lost if the worker
+// dies. All calls' fibers are on one thread. If no flush is in progress, the fiber flushes for all.
+class EndLog {
+ public:
+  EndLog(const std::string& node, int64_t step, size_t calls, RunLog& log)
+      : node_(node), step_(step), running_(calls), log_(log) {}
+
+  void Ended(const PendingCall& call) {
+    log_.Add("tool_started", StartedJson(node_, call));
+    --running_;
+    if (call.asks) {
+      log_.Add("tool_paused", PausedJson(node_, call));
+    } else {
+      log_.Add("tool_finished", FinishedJson(node_, call, running_ > 0));
+    }
+    dirty_ = true;
+    if (flushing_) return;
+    flushing_ = true;
+    // The end of the last call is appended together with the end of the node.
+    while (dirty_ && running_ > 0 && status_.ok()) {
+      dirty_ = false;
+      status_ = log_.Flush(node_, step_);
+    }
+    flushing_ = false;
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  const std::string& node_;
+  const int64_t step_;
+  size_t running_;
+  RunLog& log_;
+  bool dirty_ = false;
+  bool flushing_ = false;
+  Status status_;
+};
+
+}  // namespace
+
+Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::string& name,
+                               const State& state, int64_t step, RunLog& log, OpenInputs* inputs) {
+  const std::vector<PendingCallPtr> calls = CollectCalls(environment, name, state, inputs);
+  std::vector<PendingCallPtr> runnable;
+  std::vector<PendingCallPtr> remote;
+  for (const PendingCallPtr& call : calls) {
+    if (call->tool != nullptr) (call->remote ? remote : runnable).push_back(call);
+  }
+  AG_RETURN_IF_ERROR(LogIntents(runnable, name, step, log));
+  EndLog ends(name, step, runnable.size(), log);
+  ForEachConcurrently(*environment->runtime, runnable.size(), kToolCallsAtOnce, [&](size_t index) {
+    Execute(runnable[index], name);
+    ends.Ended(*runnable[index]);
+  });
+  AG_RETURN_IF_ERROR(ends.status());
+  if (inputs != nullptr) KeepQuestions(calls, *inputs);
+
+  NodeResult result;
+  for (const PendingCallPtr& call : calls) {
+    if (call->asks) continue;
+    if (call->remote) {
+      if (call->handed_out) continue;
+      log.Add("tool_intent", IntentJson(name, *call));
+      result.messages.push_back(RemoteCallMessage(*call));
+      continue;
+    }
+    if (call->tool == nullptr) log.Add("tool_finished", FinishedJson(name, *call, false));
+    result.messages.push_back(ResultMessage(*call));
+  }
+  const bool asks = inputs != nullptr && !inputs->empty();
+  if (!remote.empty() || asks) {
+    PauseForClient(remote, asks ? *inputs : OpenInputs(), name, result);
+  }
+  return result;
+}
+
+}  // namespace agent_graph::run

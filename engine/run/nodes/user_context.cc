@@ -1,0 +1,125 @@
+#include "run/nodes/user_context.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "base/allocation_account.h"
+#include "base/clock.h"
+#include "base/ids.h"
+#include "run/context/model_conversation.h"
+#include "runtime/runtime.h"
+#include "runtime/signal.h"
+
+namespace agent_graph::run {
+namespace {
+
+constexpr std::chrono::hours kSleepMax{24 * 365};
+
+// Sleeps until `duration` or the deadline has passed; returns false if interrupted. It never
+// returns false before the deadline, so that a function that returns afterwards is known to be
+// late.
+bool SleepUntilDeadline(std::chrono::milliseconds duration, const RunEnvironment& environment,
+                        Deadline deadline) {
+  const TolerateAllocations tolerated;
+  const Deadline end = DeadlineAfter(std::min<std::chrono::milliseconds>(duration, kSleepMax));
+  return runtime::SleepUntil(std::min(end, deadline), &environment.cancellation).ok() &&
+         end <= deadline;
+}
+
+[[noreturn]] void ThrowModelFailure(const Status& status) {
+  if (status.code() == StatusCode::kCancelled) throw RunCancelled(status.message());
+  throw ModelError(status.message());
+}
+
+}  // namespace
+
+FunctionContext::FunctionContext(RunEnvironmentPtr environment, std::string node, Deadline deadline,
+                                 std::shared_ptr<UserEmission> emission)
+    : environment_(std::move(environment)),
+      node_(std::move(node)),
+      deadline_(deadline),
+      emission_(std::move(emission)),
+      memories_(environment_, deadline_) {}
+
+bool FunctionContext::SleepFor(std::chrono::milliseconds duration) {
+  return SleepUntilDeadline(duration, *environment_, deadline_);
+}
+
+bool FunctionContext::EmitText(std::string_view piece) {
+  const TolerateAllocations tolerated;
+  if (emitted_message_id_.empty()) emitted_message_id_ = environment_->ids->Next();
+  return emission_->EmitPiece(emitted_message_id_, piece, "").ok();
+}
+
+Message FunctionContext::CallModel(const ModelCall& call) {
+  const TolerateAllocations tolerated;
+  models::ModelProvider* provider =
+      environment_->find_model ? environment_->find_model(call.model) : nullptr;
+  if (provider == nullptr) throw ModelError("model \"" + call.model + "\" is not configured");
+  const std::string message_id = environment_->ids->Next();
+  Result<models::ModelReply> reply = [&] {
+    if (runtime::OnFiber()) return Generate(*provider, call, message_id);
+    // Providers wait on fibers, so this thread spawns a fiber and waits for it.
+    runtime::Promise<std::shared_ptr<Result<models::ModelReply>>> promise;
+    environment_->runtime->Spawn([self = shared_from_this(), provider, call, message_id, promise] {
+      promise.Set(std::make_shared<Result<models::ModelReply>>(
+          self->Generate(*provider, call, message_id)));
+    });
+    auto waited = promise.Wait(&environment_->cancellation, deadline_);
+    return waited.ok() ? std::move(**waited) : Result<models::ModelReply>(waited.status());
+  }();
+  if (!reply.ok()) ThrowModelFailure(reply.status());
+  reply->message.id = message_id;
+  reply->message.role = Role::kAssistant;
+  return std::move(reply->message);
+}
+
+Result<models::ModelReply> FunctionContext::Generate(models::ModelProvider& provider,
+                                                     const ModelCall& call,
+                                                     const std::string& message_id) {
+  models::ModelRequest request;
+  request.system_prompt = call.system_prompt;
+  request.messages = ModelConversation(call.messages);
+  std::shared_ptr<void> shown;
+  if (environment_->show_files) {
+    AG_ASSIGN_OR_RETURN(shown, environment_->show_files(*environment_, request.messages));
+  }
+  request.parameters_json = call.parameters_json;
+  request.deadline = deadline_;
+  auto on_delta = [&](const models::ModelDelta& delta) {
+    if (!call.stream) return Status::Ok();
+    return emission_->EmitPiece(message_id, delta.text, delta.reasoning);
+  };
+  try {
+    return provider.Generate(request, environment_->cancellation, on_delta);
+  } catch (const std::exception& failure) {
+    return Status(StatusCode::kModel, "the model call failed").WithDetail(failure.what());
+  }
+}
+
+void FunctionContext::Log(LogLevel level, std::string_view text) {
+  const TolerateAllocations tolerated;
+  environment_->Log(level, node_, text);
+}
+
+CallContext::CallContext(RunEnvironmentPtr environment, std::string node, std::string call_id,
+                         std::string idempotency_key, Deadline deadline, tools::CallInput* input)
+    : environment_(std::move(environment)),
+      node_(std::move(node)),
+      call_id_(std::move(call_id)),
+      idempotency_key_(std::move(idempotency_key)),
+      deadline_(deadline),
+      input_(input),
+      memories_(environment_, deadline_) {}
+
+bool CallContext::SleepFor(std::chrono::milliseconds duration) {
+  return SleepUntilDeadline(duration, *environment_, deadline_);
+}
+
+void CallContext::Log(LogLevel level, std::string_view text) {
+  const TolerateAllocations tolerated;
+  environment_->Log(level, node_, text);
+}
+
+}  // namespace agent_graph::run

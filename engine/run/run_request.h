@@ -1,0 +1,33 @@
+// The parameters of a run.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent_graph/message.h"
+#include "base/clock.h"
+#include "state/types.h"
+
+namespace agent_graph::run {
+
+struct RunRequest {
+  state::Scope scope;
+  std::string user_id;
+  std::string user_json = "{}";    // config.user: every claim, with the stamped authz
+  std::string thread_id;           // empty: generated
+  std::string run_id;              // empty: generated
+  std::vector<Message> messages;   // all appended, the last one is the input
+  std::string config_json = "{}";  // the client's config without reserved keys
+  // inserted before `messages`, except for those that the thread already has
+  std::vector<Message> initial_context;
+  std::optional<std::string> initial_state_json;  // sets fields and the summary
+  int recursion_limit = 25;
+  Deadline deadline = kNoDeadline;
+  // After this time the caller cancels the run; zero: it does not.
+  std::chrono::milliseconds cancelled_after{0};
+  std::string trace_parent;  // W3C traceparent of the request, for exported traces; may be empty
+};
+
+}  // namespace agent_graph::run

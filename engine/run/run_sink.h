@@ -1,0 +1,75 @@
+// What a run emits while it executes, and its outcome.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace agent_graph::run {
+
+// An event of a run. Parts that go on the wire are JSON already. The sink decides what each
+// granularity shows; the log does not depend on it.
+struct RunEvent {
+  enum class Kind { kMessageDelta, kMessage, kUpdate, kState, kError };
+  Kind kind = Kind::kMessage;
+  std::string message_json;  // kMessageDelta, kMessage: the message object
+  std::string state_json;    // kUpdate, kState: the AgentState after a node
+  std::string data_json;     // kUpdate: the data object ("" = null)
+  Status error;              // kError: the error that ends the run; its text is sent to the client
+  std::string node;          // the node that caused it; may be empty
+  int step = 0;
+};
+
+// A piece of a message as the model produces it. The views are valid during the call only.
+struct RunDelta {
+  std::string_view message_id;
+  std::string_view text;
+  std::string_view reasoning;
+  std::string_view node;  // the node that called the model
+  int step = 0;
+};
+
+// Known before the first node is executed.
+struct RunStart {
+  std::string thread_id;
+  std::string run_id;
+  bool is_new_thread = false;
+  std::string thread_name;
+};
+
+// Receives a run's events. Calls never overlap. They are made on the run's fiber, with one
+// exception: what a user function streams arrives on the function's thread, or on the fiber of a
+// model call that it makes, while the run's fiber waits. Each call may suspend. A failed Status
+// cancels the run.
+class RunSink {
+ public:
+  virtual ~RunSink() = default;
+  virtual Status OnStart(const RunStart& start) = 0;  // after this call, errors are sent as events
+  virtual Status OnEvent(const RunEvent& event) = 0;
+  // By far the most frequent call. The default implementation converts it to an event.
+  virtual Status OnDelta(const RunDelta& delta);
+  // Reports how many bytes of JSON the run holds of its thread, and of a reply that a model is
+  // still sending. Called whenever the numbers change.
+  virtual void OnHeld(uint64_t /*thread_bytes*/, uint64_t /*reply_bytes*/) {}
+  // False: deltas and state snapshots are not needed (invoke).
+  virtual bool wants_deltas() const = 0;
+  virtual bool wants_states() const = 0;
+  // False: RunOutcome::state_json is not needed and is left empty.
+  virtual bool wants_final_state() const { return true; }
+};
+
+// The result of a run that has started.
+struct RunOutcome {
+  RunStart start;
+  std::string status;                      // done | error | stopped | interrupted
+  Status error;                            // set if status is error; also sent as a kError event
+  std::vector<std::string> messages_json;  // the working window after the run, oldest first
+  std::string state_json;                  // AgentState
+  std::optional<std::string> summary;
+};
+
+}  // namespace agent_graph::run

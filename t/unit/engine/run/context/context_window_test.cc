@@ -1,0 +1,121 @@
+// The part of a long conversation that models receive, and the handling of the rest.
+#include "run/context/context_window.h"
+
+#include "../run_fixture.h"
+
+namespace agent_graph::run {
+namespace {
+
+// "u": user message, "a": assistant message, "c": assistant message with a call, "t": tool result.
+std::vector<Message> Conversation(const std::string& roles) {
+  std::vector<Message> messages;
+  for (char role : roles) {
+    if (role == 'u') messages.push_back(Message::User("question"));
+    if (role == 'a') messages.push_back(Message::Assistant("answer"));
+    if (role == 't') messages.push_back(Message::ToolResult("c1", "1"));
+    if (role != 'c') continue;
+    messages.push_back(Message::Assistant(""));
+    messages.back().content.emplace_back(ToolCallBlock{"c1", "add", "{}"});
+  }
+  return messages;
+}
+
+TEST(FirstInContextTest, IsCutAtAMessageOfTheUser) {
+  const ContextPolicy policy{.messages_max = 4};
+  EXPECT_EQ(FirstInContext(Conversation("uaua"), policy), 0u);
+  EXPECT_EQ(FirstInContext(Conversation("uauaua"), policy), 2u);
+  EXPECT_EQ(FirstInContext(Conversation("uauctaua"), policy), 6u);
+  EXPECT_EQ(FirstInContext(Conversation(""), policy), 0u);
+}
+
+TEST(FirstInContextTest, TheNewestTurnIsNeverCut) {
+  const ContextPolicy policy{.messages_max = 2};
+  EXPECT_EQ(FirstInContext(Conversation("uauctctcta"), policy), 2u);
+  EXPECT_EQ(FirstInContext(Conversation("aaaa"), policy), 0u);
+}
+
+TEST(FirstInContextTest, CountsTokens) {
+  std::vector<Message> messages = Conversation("uaua");
+  messages[0] = Message::User(std::string(4000, 'x'));
+  EXPECT_GT(EstimateTokens(messages[0]), 1000u);
+  EXPECT_LT(EstimateTokens(messages[1]), 10u);
+  EXPECT_EQ(FirstInContext(messages, {.tokens_max = 500}), 2u);
+  EXPECT_EQ(FirstInContext(messages, {.tokens_max = 2000}), 0u);
+}
+
+TEST(FirstToKeepTest, LeavesHalfOnceTheLimitIsPassed) {
+  const ContextPolicy policy{.messages_max = 8};
+  EXPECT_EQ(FirstToKeep(Conversation("uauauaua"), policy), 0u);
+  EXPECT_EQ(FirstToKeep(Conversation("uauauauaua"), policy), 6u);
+}
+
+class ContextPolicyTest : public RunTest {
+ protected:
+  void SetUp() override {
+    RunTest::SetUp();
+    builder_.AddAgent("A", {.system_prompt = "Be kind."}).AddEdge(START, "A");
+  }
+  void Turn(const std::string& text) {
+    model_.script.push_back({.pieces = {"to " + text}});
+    EXPECT_EQ(RunOk(Ask(text)).status, "done");
+  }
+  size_t Window() { return state_.At("t1").state.window.size(); }
+};
+
+TEST_F(ContextPolicyTest, ModelsSeeTheNewestMessagesOnly) {
+  builder_.SetContext({.messages_max = 3});
+  for (const char* text : {"one", "two", "three"}) Turn(text);
+  const auto& seen = model_.requests.back().messages;
+  ASSERT_EQ(seen.size(), 3u);
+  EXPECT_EQ(seen[0].Text(), "two");
+  EXPECT_EQ(seen[2].Text(), "three");
+  EXPECT_EQ(Window(), 2u);
+}
+
+TEST_F(ContextPolicyTest, WhatLeavesIsSummarized) {
+  builder_.SetContext({.messages_max = 4, .summarize = true});
+  Turn("one");
+  Turn("two");
+  model_.script.push_back({.pieces = {"to three"}});
+  model_.script.push_back({.pieces = {"they counted"}});
+  const RunOutcome outcome = RunOk(Ask("three"));
+  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.summary, "they counted");
+  EXPECT_EQ(outcome.messages_json.size(), 2u);
+  EXPECT_EQ(Window(), 2u);
+  const std::string told = model_.requests.back().messages.at(0).Text();
+  EXPECT_NE(told.find("user: one\nassistant: to one\nuser: two\n"), std::string::npos) << told;
+  EXPECT_EQ(told.find("three"), std::string::npos);
+
+  Turn("four");
+  EXPECT_NE(model_.requests.back().system_prompt.find("they counted"), std::string::npos);
+  EXPECT_EQ(model_.requests.back().messages.size(), 3u);
+}
+
+TEST_F(ContextPolicyTest, TheSummaryBeforeIsPartOfTheNext) {
+  builder_.SetContext({.messages_max = 2, .summarize = true, .summary_prompt = "In verse."});
+  Turn("one");
+  for (const char* summary : {"first", "second"}) {
+    model_.script.push_back({.pieces = {"yes"}});
+    model_.script.push_back({.pieces = {summary}});
+    EXPECT_EQ(RunOk(Ask("more")).summary, summary);
+  }
+  EXPECT_EQ(model_.requests.back().system_prompt, "In verse.");
+  const std::string told = model_.requests.back().messages.at(0).Text();
+  EXPECT_NE(told.find("first"), std::string::npos) << told;
+}
+
+TEST_F(ContextPolicyTest, WithoutASummaryNothingLeaves) {
+  builder_.SetContext({.messages_max = 2, .summarize = true});
+  Turn("one");
+  model_.script.push_back({.pieces = {"yes"}});
+  model_.script.push_back({.failure = Status(StatusCode::kModel, "overloaded")});
+  const RunOutcome outcome = RunOk(Ask("two"));
+  EXPECT_EQ(outcome.status, "done");
+  EXPECT_FALSE(outcome.summary.has_value());
+  EXPECT_EQ(Window(), 4u);
+  EXPECT_EQ(sink_.Of(RunEvent::Kind::kError).size(), 0u);
+}
+
+}  // namespace
+}  // namespace agent_graph::run

@@ -1,0 +1,144 @@
+// Requests that are sent again because their answer was lost: what they bring is not stored twice.
+#include <gmock/gmock.h>
+
+#include "../run_fixture.h"
+#include "message/codec.h"
+#include "run/context/repeated_messages.h"
+
+namespace agent_graph::run {
+namespace {
+
+using testing::ElementsAre;
+
+Message Named(Message message, const std::string& id) {
+  message.id = id;
+  return message;
+}
+
+class RepeatedTest : public RunTest {
+ protected:
+  void SetUp() override {
+    RunTest::SetUp();
+    builder_.AddFunction("A", [this](const State& state, RunContext&) -> NodeResult {
+      ++calls_;
+      if (fail_) throw std::runtime_error("boom");
+      return Message::Assistant("re: " + state.LastUserText());
+    });
+    builder_.AddEdge(START, "A");
+  }
+  RunRequest AskAs(const std::string& id, const std::string& text) {
+    RunRequest request = Ask(text);
+    request.messages[0].id = id;
+    return request;
+  }
+  static std::vector<std::string> Texts(const RunOutcome& outcome) {
+    std::vector<std::string> texts;
+    for (const std::string& text : outcome.messages_json)
+      texts.push_back(TextOf(json::parse(text)));
+    return texts;
+  }
+
+  int calls_ = 0;
+  bool fail_ = false;
+};
+
+TEST_F(RepeatedTest, AMessageOfAFailedRunIsStoredOnce) {
+  fail_ = true;
+  EXPECT_EQ(RunOk(AskAs("m1", "hi")).status, "error");
+  fail_ = false;
+  EXPECT_THAT(Texts(RunOk(AskAs("m1", "hi"))), ElementsAre("hi", "re: hi"));
+  EXPECT_EQ(calls_, 2);
+}
+
+TEST_F(RepeatedTest, AnAnsweredRequestIsAnsweredAgain) {
+  RunOk(AskAs("m1", "hi"));
+  sink_.events.clear();
+  const RunOutcome again = RunOk(AskAs("m1", "hi"));
+  EXPECT_EQ(again.status, "done");
+  EXPECT_THAT(Texts(again), ElementsAre("hi", "re: hi"));
+  EXPECT_EQ(calls_, 1);
+  const auto emitted = sink_.Of(RunEvent::Kind::kMessage);
+  ASSERT_EQ(emitted.size(), 1u);
+  EXPECT_EQ(TextOf(emitted[0]), "re: hi");
+  EXPECT_EQ(json::parse(again.state_json).at("execution_meta").at("current_node"), "END");
+}
+
+TEST_F(RepeatedTest, AnotherMessageOfThatIdIsAnotherMessage) {
+  RunOk(AskAs("m1", "hi"));
+  EXPECT_THAT(Texts(RunOk(AskAs("m1", "ho"))), ElementsAre("hi", "re: hi", "ho", "re: ho"));
+}
+
+TEST_F(RepeatedTest, AMessageWithoutAnIdIsNewEachTime) {
+  RunOk(Ask("hi"));
+  EXPECT_EQ(RunOk(Ask("hi")).messages_json.size(), 4u);
+}
+
+TEST_F(RepeatedTest, WhatIsNewBesidesIsTheInput) {
+  RunOk(AskAs("m1", "hi"));
+  RunRequest whole = AskAs("m1", "hi");
+  whole.messages.push_back(Named(Message::User("ho"), "m2"));
+  EXPECT_THAT(Texts(RunOk(whole)), ElementsAre("hi", "re: hi", "ho", "re: ho"));
+}
+
+TEST_F(RepeatedTest, AfterAnotherTurnItIsAskedAndNotStored) {
+  RunOk(AskAs("m1", "hi"));
+  RunOk(AskAs("m2", "ho"));
+  EXPECT_THAT(Texts(RunOk(AskAs("m1", "hi"))),
+              ElementsAre("hi", "re: hi", "ho", "re: ho", "re: ho"));
+}
+
+TEST_F(RepeatedTest, ARequestForWhichOnlyItsMessageIsThereIsRun) {
+  state_.At("t1").state.window = {
+      {"m1", 1, message::ToJsonText(Named(Message::User("posted"), "m1"))}};
+  EXPECT_THAT(Texts(RunOk(AskAs("m1", "posted"))), ElementsAre("posted", "re: posted"));
+}
+
+TEST_F(RepeatedTest, AStoppedRequestIsRunAgain) {
+  state_.stop_requested = true;
+  EXPECT_EQ(RunOk(AskAs("m1", "hi")).status, "stopped");
+  state_.stop_requested = false;
+  EXPECT_THAT(Texts(RunOk(AskAs("m1", "hi"))), ElementsAre("hi", "re: hi"));
+}
+
+TEST_F(RepeatedTest, ARepetitionDoesNotEndAPause) {
+  builder_.InterruptBefore({"A"});
+  EXPECT_EQ(RunOk(AskAs("m1", "hi")).status, "interrupted");
+  EXPECT_EQ(RunOk(AskAs("m1", "hi")).status, "interrupted");
+  EXPECT_EQ(calls_, 0);
+  EXPECT_THAT(Texts(RunOk(AskAs("m2", "yes"))), ElementsAre("hi", "yes", "re: yes"));
+}
+
+TEST_F(RepeatedTest, AResultIsTakenOnceThoughItsRunFailed) {
+  Message calling = Named(Message::Assistant(""), "m1");
+  calling.content = {ToolCallBlock{"c1", "show_map", "{}", false}};
+  state_.At("t1").state.window = {{"m1", 1, message::ToJsonText(calling)}};
+  RunRequest request = Ask("");
+  request.messages = {Message::ToolResult("c1", "\"shown\"")};
+  fail_ = true;
+  EXPECT_EQ(RunOk(request).status, "error");
+  fail_ = false;
+  const RunOutcome outcome = RunOk(request);
+  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.messages_json.size(), 3u);
+  // It has been answered now.
+  EXPECT_EQ(Run(request).status().code(), StatusCode::kInvalidArgument);
+  request.messages = {Message::ToolResult("c1", "\"other\"")};
+  EXPECT_EQ(Run(request).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(Repetition, AFileThatIsStoredAnewIsTheSame) {
+  const auto image = [](const std::string& file_id, int64_t size) {
+    Message message = Named(Message::User("look"), "m1");
+    MediaBlock block;
+    block.media.kind = MediaReference::Kind::kFileId;
+    block.media.file_id = file_id;
+    block.media.size_bytes = size;
+    message.content.emplace_back(block);
+    return message;
+  };
+  EXPECT_TRUE(FindRepetition({image("f1", 5)}, {image("f2", 5)}, false).Knows(0));
+  EXPECT_FALSE(FindRepetition({image("f1", 5)}, {image("f2", 6)}, false).Knows(0));
+}
+
+}  // namespace
+}  // namespace agent_graph::run

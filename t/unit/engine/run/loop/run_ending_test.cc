@@ -1,0 +1,138 @@
+// The causes of a run's end: its last node, or a cancellation.
+#include "../run_fixture.h"
+
+namespace agent_graph::run {
+namespace {
+
+class RunEndingTest : public RunTest {
+ protected:
+  // Holds whether the function returns first or its deadline passes first.
+  void ExpectThatACutShortFunctionFails(Execution execution) {
+    builder_.AddFunction(
+        "A",
+        [](const State&, RunContext& context) -> NodeResult {
+          EXPECT_FALSE(context.SleepFor(std::chrono::hours(1)));
+          return Message::Assistant("half");
+        },
+        execution, std::chrono::milliseconds(1));
+    builder_.AddEdge(START, "A");
+    const RunOutcome outcome = RunOk(Ask("hi"));
+    EXPECT_EQ(outcome.error.code(), StatusCode::kDeadlineExceeded);
+    EXPECT_EQ(outcome.messages_json.size(), 1u);
+  }
+};
+
+TEST_F(RunEndingTest, ACancelledLastNodeIsNoNormalEnd) {
+  runtime::CancelReason reason = runtime::CancelReason::kNone;
+  builder_.AddFunction(
+      "A",
+      [&](const State&, RunContext& context) -> NodeResult {
+        cancellation_.Cancel(reason);
+        EXPECT_FALSE(context.SleepFor(std::chrono::hours(1)));
+        return Message::Assistant("half");
+      },
+      Execution::kNonBlocking);
+  builder_.AddEdge(START, "A");
+  struct Case {
+    runtime::CancelReason reason;
+    StatusCode code;
+    std::string status;
+  };
+  for (const Case& expected :
+       {Case{runtime::CancelReason::kDeadline, StatusCode::kDeadlineExceeded, "error"},
+        Case{runtime::CancelReason::kShutdown, StatusCode::kUnavailable, "error"},
+        Case{runtime::CancelReason::kStopped, StatusCode::kOk, "stopped"},
+        Case{runtime::CancelReason::kClientGone, StatusCode::kOk, "stopped"}}) {
+    SCOPED_TRACE(CancelReasonName(expected.reason));
+    reason = expected.reason;
+    cancellation_ = runtime::Cancellation();
+    const RunOutcome outcome = RunOk(Ask("hi"));
+    EXPECT_EQ(outcome.error.code(), expected.code);
+    EXPECT_EQ(outcome.status, expected.status);
+    EXPECT_EQ(state_.At("t1").last_status, expected.status);
+    const json finished = json::parse(state_.At("t1").log.back().json);
+    EXPECT_EQ(finished.at("status"), expected.status);
+    EXPECT_EQ(finished.at("reason"), CancelReasonName(expected.reason));
+  }
+}
+
+TEST_F(RunEndingTest, ACancelledPauseIsNoPauseUnlessTheClientLeft) {
+  runtime::CancelReason reason = runtime::CancelReason::kNone;
+  builder_.AddFunction(
+      "A",
+      [&](const State&, RunContext&) -> NodeResult {
+        cancellation_.Cancel(reason);
+        return NodeResult().Pause("asked");
+      },
+      Execution::kNonBlocking);
+  builder_.AddFunction("B", Say("two")).AddEdge(START, "A").AddEdge("A", "B");
+  reason = runtime::CancelReason::kStopped;
+  RunOutcome outcome = RunOk(Ask("hi"));
+  EXPECT_EQ(outcome.status, "stopped");
+  EXPECT_EQ(json::parse(outcome.state_json).at("execution_meta").at("is_interrupted"), false);
+  reason = runtime::CancelReason::kClientGone;
+  cancellation_ = runtime::Cancellation();
+  outcome = RunOk(Ask("hi"));
+  EXPECT_EQ(outcome.status, "interrupted");
+  EXPECT_EQ(json::parse(outcome.state_json).at("execution_meta").at("is_interrupted"), true);
+}
+
+TEST_F(RunEndingTest, AResumedRunThatIsCancelledAtOnceStaysPaused) {
+  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B").InterruptBefore({"B"});
+  EXPECT_EQ(RunOk(Ask("hi")).status, "interrupted");
+  for (runtime::CancelReason reason :
+       {runtime::CancelReason::kClientGone, runtime::CancelReason::kDeadline}) {
+    cancellation_ = runtime::Cancellation();
+    cancellation_.Cancel(reason);
+    const RunOutcome outcome = RunOk(Ask("on"));
+    EXPECT_NE(outcome.status, "done");
+    EXPECT_EQ(json::parse(outcome.state_json).at("execution_meta").at("interrupted_node"), "B");
+  }
+  cancellation_ = runtime::Cancellation();
+  const RunOutcome outcome = RunOk(Ask("on"));
+  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "two");
+}
+
+TEST_F(RunEndingTest, AnExceptionAfterTheLastNodeStillReleasesTheLease) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  state_.before_finish = [armed = true](const state::FinishRun&) mutable {
+    if (std::exchange(armed, false)) throw std::runtime_error("bug");
+    return Status::Ok();
+  };
+  EXPECT_EQ(Run(Ask("hi")).status().code(), StatusCode::kInternal);
+  EXPECT_FALSE(state_.AnyLease());
+}
+
+TEST_F(RunEndingTest, AnExceptionBeforeTheFirstNodeReleasesTheLease) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  state_.remote_tools.version = 1;
+  state_.on_remote_tools_read = [armed = true]() mutable {
+    if (std::exchange(armed, false)) throw std::bad_alloc();
+  };
+  EXPECT_EQ(Run(Ask("hi")).status().code(), StatusCode::kInternal);
+  EXPECT_FALSE(state_.AnyLease());
+  EXPECT_EQ(RunOk(Ask("hi")).status, "done");
+}
+
+TEST_F(RunEndingTest, WhatCancelsAfterTheEndIsNotItsReason) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  state_.before_finish = [this](const state::FinishRun&) {
+    cancellation_.Cancel(runtime::CancelReason::kDeadline);
+    return Status::Ok();
+  };
+  EXPECT_EQ(RunOk(Ask("hi")).status, "done");
+  EXPECT_FALSE(json::parse(state_.At("t1").log.back().json).contains("reason"));
+}
+
+TEST_F(RunEndingTest, AFunctionThatWasCutShortHasNotFinished) {
+  ExpectThatACutShortFunctionFails(Execution::kBlocking);
+}
+
+TEST_F(RunEndingTest, NorHasOneThatRanOnTheFiber) {
+  ExpectThatACutShortFunctionFails(Execution::kNonBlocking);
+}
+
+}  // namespace
+}  // namespace agent_graph::run

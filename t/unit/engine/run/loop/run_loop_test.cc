@@ -1,0 +1,396 @@
+#include <atomic>
+
+#include "../run_fixture.h"
+
+namespace agent_graph::run {
+namespace {
+
+using ::testing::Test;
+using Kinds = std::vector<std::string>;
+
+class RunLoopTest : public RunTest {};
+
+TEST_F(RunLoopTest, RunsNodesInOrderAndLogsBeforeItEmits) {
+  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B").AddEdge("B", END);
+  std::vector<size_t> stored_when_emitted;
+  sink_.on_event = [&](const RunEvent&) {
+    stored_when_emitted.push_back(state_.At("t1").state.window.size());
+    return Status::Ok();
+  };
+  RunOutcome outcome = RunOk(Ask("hi"));
+  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(state_.Kinds("t1"),
+            (Kinds{"run_started", "message", "node_started", "message", "node_finished",
+                   "node_started", "message", "node_finished", "run_finished"}));
+  EXPECT_EQ(state_.At("t1").places, (Kinds{"A", "B", "END"}));
+  EXPECT_EQ(stored_when_emitted, (std::vector<size_t>{2, 3}));
+  ASSERT_EQ(outcome.messages_json.size(), 3u);
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json[2])), "two");
+  EXPECT_EQ(sink_.events[0].node, "A");
+  EXPECT_EQ(sink_.events[1].step, 2);
+  ASSERT_EQ(sink_.starts.size(), 1u);
+  EXPECT_TRUE(sink_.starts[0].is_new_thread);
+}
+
+TEST_F(RunLoopTest, TheUsersMessageIsNotEchoed) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  RunOk(Ask("hi"));
+  for (const json& message : sink_.Of(RunEvent::Kind::kMessage)) {
+    EXPECT_NE(message.at("role"), "user");
+  }
+}
+
+TEST_F(RunLoopTest, ASecondRunSeesTheFirst) {
+  builder_.AddFunction("A", [](const State& state, RunContext&) -> NodeResult {
+    return Message::Assistant(std::to_string(state.messages().size()));
+  });
+  builder_.AddEdge(START, "A");
+  RunOk(Ask("hi"));
+  RunOutcome second = RunOk(Ask("again"));
+  ASSERT_EQ(second.messages_json.size(), 4u);
+  EXPECT_EQ(TextOf(json::parse(second.messages_json[3])), "3");
+  EXPECT_FALSE(second.start.is_new_thread);
+}
+
+TEST_F(RunLoopTest, WorksWithoutAStateService) {
+  stored_ = false;
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  RunOutcome outcome = RunOk(Ask("hi", ""));
+  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.messages_json.size(), 2u);
+  EXPECT_FALSE(outcome.start.thread_id.empty());
+  EXPECT_TRUE(outcome.start.is_new_thread);
+}
+
+TEST_F(RunLoopTest, AThrowingNodeEndsTheRunByName) {
+  builder_.AddFunction(
+      "A", [](const State&, RunContext&) -> NodeResult { throw std::runtime_error("boom"); });
+  builder_.AddEdge(START, "A");
+  RunOutcome outcome = RunOk(Ask("hi"));
+  EXPECT_EQ(outcome.status, "error");
+  EXPECT_EQ(outcome.error.code(), StatusCode::kGraph);
+  EXPECT_EQ(outcome.error.message(), "node \"A\" failed: boom");
+  auto errors = sink_.Of(RunEvent::Kind::kError);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].at("reason"), outcome.error.message());
+  EXPECT_EQ(state_.At("t1").last_status, "error");
+  json meta = json::parse(outcome.state_json).at("execution_meta");
+  EXPECT_EQ(meta.at("is_running"), false);
+  EXPECT_EQ(meta.at("status"), "error");
+  EXPECT_EQ(meta.at("internal_data").at("error"), outcome.error.message());
+}
+
+TEST_F(RunLoopTest, ANonBlockingNodeThatThrowsEndsTheRunToo) {
+  builder_.AddFunction(
+      "A", [](const State&, RunContext&) -> NodeResult { throw 42; }, Execution::kNonBlocking);
+  builder_.AddEdge(START, "A");
+  EXPECT_EQ(RunOk(Ask("hi")).error.code(), StatusCode::kGraph);
+}
+
+TEST_F(RunLoopTest, ANodePastItsTimeoutIsLeftBehind) {
+  auto release = std::make_shared<std::promise<void>>();
+  std::shared_future<void> released = release->get_future();
+  builder_.AddFunction(
+      "A",
+      [released](const State& state, RunContext& context) -> NodeResult {
+        released.wait();
+        EXPECT_FALSE(context.EmitText("too late"));
+        return Message::Assistant(state.LastUserText());
+      },
+      Execution::kBlocking, std::chrono::milliseconds(20));
+  builder_.AddEdge(START, "A");
+  RunOutcome outcome = RunOk(Ask("hi"));
+  EXPECT_EQ(outcome.error.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(sink_.Of(RunEvent::Kind::kMessageDelta).empty());
+  release->set_value();
+}
+
+TEST_F(RunLoopTest, TheRecursionLimitIsAnErrorOfItsOwn) {
+  builder_.AddFunction("A", Say("again")).AddEdge(START, "A").AddEdge("A", "A");
+  RunRequest request = Ask("hi");
+  request.recursion_limit = 3;
+  RunOutcome outcome = RunOk(request);
+  EXPECT_EQ(outcome.error.code(), StatusCode::kRecursionLimit);
+  EXPECT_EQ(outcome.messages_json.size(), 4u);
+  EXPECT_EQ(sink_.Of(RunEvent::Kind::kMessage).size(), 3u);
+}
+
+TEST_F(RunLoopTest, ALimitOfOneRunsOneNode) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  RunRequest request = Ask("hi");
+  request.recursion_limit = 1;
+  RunOutcome outcome = RunOk(request);
+  EXPECT_EQ(outcome.status, "done");
+  EXPECT_TRUE(outcome.error.ok());
+  EXPECT_EQ(sink_.Of(RunEvent::Kind::kMessage).size(), 1u);
+}
+
+TEST_F(RunLoopTest, ALimitOfOneRunsNoSecondNode) {
+  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B");
+  RunRequest request = Ask("hi");
+  request.recursion_limit = 1;
+  RunOutcome outcome = RunOk(request);
+  EXPECT_EQ(outcome.error.code(), StatusCode::kRecursionLimit);
+  EXPECT_EQ(sink_.Of(RunEvent::Kind::kMessage).size(), 1u);
+}
+
+TEST_F(RunLoopTest, AStopLetsTheNodeFinishAndStartsNoOther) {
+  builder_.AddFunction("A", [this](const State&, RunContext&) -> NodeResult {
+    state_.stop_requested = true;
+    return Message::Assistant("one");
+  });
+  builder_.AddFunction("B", Say("two"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B");
+  RunOutcome outcome = RunOk(Ask("hi"));
+  EXPECT_EQ(outcome.status, "stopped");
+  EXPECT_TRUE(outcome.error.ok());
+  EXPECT_EQ(sink_.Of(RunEvent::Kind::kMessage).size(), 1u);
+  Kinds kinds = state_.Kinds("t1");
+  EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "node_started"), 1);
+  state_.stop_requested = false;
+  EXPECT_EQ(RunOk(Ask("again")).status, "stopped");  // the node interrupts again
+}
+
+TEST_F(RunLoopTest, ASinkThatFailsStopsTheRun) {
+  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B");
+  sink_.on_event = [](const RunEvent&) { return Status(StatusCode::kCancelled, "gone"); };
+  RunOutcome outcome = RunOk(Ask("hi"));
+  EXPECT_EQ(outcome.status, "stopped");
+  EXPECT_EQ(cancellation_.reason(), runtime::CancelReason::kClientGone);
+  EXPECT_EQ(state_.At("t1").state.window.size(), 2u);
+}
+
+TEST_F(RunLoopTest, AThrowingSinkStillReleasesTheLease) {
+  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B");
+  bool thrown = false;
+  sink_.on_event = [&](const RunEvent&) -> Status {
+    if (std::exchange(thrown, true)) return Status::Ok();
+    throw std::runtime_error("bug");
+  };
+  EXPECT_EQ(RunOk(Ask("hi")).error.code(), StatusCode::kInternal);
+}
+
+TEST_F(RunLoopTest, ALostLeaseEndsTheRunAndWritesNothingMore) {
+  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B");
+  state_.before_append = [this](const state::AppendRun& append) {
+    if (append.current_node == "B") ++state_.At("t1").epoch;  // another run has taken over
+    return Status::Ok();
+  };
+  bool finished = false;
+  state_.before_finish = [&](const state::FinishRun&) {
+    finished = true;
+    return Status::Ok();
+  };
+  RunOutcome outcome = RunOk(Ask("hi"));
+  EXPECT_EQ(outcome.error.code(), StatusCode::kFenced);
+  EXPECT_FALSE(finished);
+  EXPECT_EQ(state_.At("t1").state.window.size(), 1u);
+  EXPECT_TRUE(sink_.Of(RunEvent::Kind::kMessage).empty());
+  state_.At("t1").leased = false;
+}
+
+TEST_F(RunLoopTest, AnUnavailableStateEndsTheRunAndItTriesToRelease) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  state_.before_append = [](const state::AppendRun&) {
+    return Status(StatusCode::kUnavailable, "the state owner does not answer");
+  };
+  RunOutcome outcome = RunOk(Ask("hi"));
+  EXPECT_EQ(outcome.error.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(state_.At("t1").last_status, "error");
+}
+
+TEST_F(RunLoopTest, AFinishThatFailsIsTheRunsError) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  state_.before_finish = [](const state::FinishRun&) {
+    return Status(StatusCode::kUnavailable, "the state owner does not answer");
+  };
+  RunOutcome outcome = RunOk(Ask("hi"));
+  EXPECT_EQ(outcome.status, "error");
+  EXPECT_TRUE(sink_.Of(RunEvent::Kind::kMessage).empty());
+  EXPECT_EQ(sink_.Of(RunEvent::Kind::kError).size(), 1u);
+  state_.At("t1").leased = false;
+}
+
+TEST_F(RunLoopTest, TheDeadlineEndsTheRunAsAnError) {
+  auto release = std::make_shared<std::promise<void>>();
+  std::shared_future<void> released = release->get_future();
+  builder_.AddFunction("A", [released](const State&, RunContext& context) -> NodeResult {
+    EXPECT_FALSE(context.SleepFor(std::chrono::hours(1)));
+    released.wait();
+    return {};
+  });
+  builder_.AddEdge(START, "A");
+  RunRequest request = Ask("hi");
+  request.deadline = DeadlineAfter(std::chrono::milliseconds(30));
+  EXPECT_EQ(RunOk(request).error.code(), StatusCode::kDeadlineExceeded);
+  release->set_value();
+}
+
+TEST_F(RunLoopTest, ShutdownIsAnError) {
+  builder_.AddFunction("A", [this](const State&, RunContext& context) -> NodeResult {
+    cancellation_.Cancel(runtime::CancelReason::kShutdown);
+    EXPECT_TRUE(context.cancelled());
+    return {};
+  });
+  builder_.AddFunction("B", Say("two")).AddEdge(START, "A").AddEdge("A", "B");
+  EXPECT_EQ(RunOk(Ask("hi")).error.code(), StatusCode::kUnavailable);
+}
+
+TEST_F(RunLoopTest, ALoopThatNeverWaitsLetsOthersRun) {
+  bool other_ran = false;
+  bool spawned = false;
+  builder_.AddFunction(
+      "A",
+      [&](const State&, RunContext&) -> NodeResult {
+        if (!std::exchange(spawned, true)) runtime_.Spawn([&] { other_ran = true; });
+        return other_ran ? NodeResult().GoTo(END) : NodeResult();
+      },
+      Execution::kNonBlocking);
+  builder_.AddEdge(START, "A").AddEdge("A", "A");
+  RunRequest request = Ask("hi");
+  request.recursion_limit = 100;
+  EXPECT_EQ(RunOk(request).status, "done");
+}
+
+TEST_F(RunLoopTest, GoToJumpsAndMayEnd) {
+  builder_.AddFunction("A", [](const State&, RunContext&) -> NodeResult {
+    return NodeResult(Message::Assistant("one")).GoTo("C");
+  });
+  builder_.AddFunction("B", Say("two")).AddFunction("C", [](const State&, RunContext&) {
+    return NodeResult().GoTo(END);
+  });
+  builder_.AddEdge(START, "A").AddEdge("A", "B").AddEdge("B", "C").AddEdge("C", "A");
+  EXPECT_EQ(RunOk(Ask("hi")).messages_json.size(), 2u);
+}
+
+TEST_F(RunLoopTest, FieldsAreReducedAndSurviveTheRun) {
+  builder_.AddField({.name = "notes", .reducer = Reducer::kAppend});
+  builder_.AddFunction("A", [](const State& state, RunContext&) -> NodeResult {
+    return NodeResult().Set("notes", "n" + std::to_string(state.Field("notes").size()));
+  });
+  builder_.AddEdge(START, "A");
+  RunOk(Ask("hi"));
+  RunOutcome second = RunOk(Ask("again"));
+  EXPECT_EQ(json::parse(second.state_json).at("notes"), json({"n0", "n1"}));
+  Kinds kinds = state_.Kinds("t1");
+  EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "state_update"), 2);
+}
+
+TEST_F(RunLoopTest, InitialStateSetsFieldsAndContextButNotExecution) {
+  builder_.AddField({.name = "city"});
+  builder_.AddFunction("A", [](const State& state, RunContext&) -> NodeResult {
+    return Message::Assistant(state.Field("city").get<std::string>() + " " +
+                              std::to_string(state.messages().size()));
+  });
+  builder_.AddEdge(START, "A");
+  RunRequest request = Ask("hi");
+  request.initial_state_json =
+      R"({"city":"Rome","execution_meta":{"current_node":"B"},"context_summary":"short"})";
+  request.initial_context = {Message::User("before")};
+  RunOutcome outcome = RunOk(request);
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "Rome 2");
+  EXPECT_EQ(outcome.summary, "short");
+}
+
+TEST_F(RunLoopTest, BadInputFailsBeforeAnythingIsWritten) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  RunRequest request = Ask("hi");
+  request.initial_state_json = R"({"context_summary":5})";
+  Result<RunOutcome> outcome = Run(request);
+  EXPECT_EQ(outcome.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(outcome.status().message().find("initial_state.context_summary"), std::string::npos);
+  EXPECT_TRUE(sink_.starts.empty());
+  EXPECT_EQ(state_.At("t1").epoch, 0u);
+}
+
+TEST_F(RunLoopTest, ABusyThreadNeverStarts) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  state_.At("t1").leased = true;
+  EXPECT_EQ(Run(Ask("hi")).status().code(), StatusCode::kBusy);
+  EXPECT_TRUE(sink_.starts.empty());
+  state_.At("t1").leased = false;
+}
+
+TEST_F(RunLoopTest, StatesAreEmittedAfterEachNodeWhenWanted) {
+  sink_.states = true;
+  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B");
+  RunOk(Ask("hi"));
+  auto updates = sink_.Of(RunEvent::Kind::kUpdate);
+  auto states = sink_.Of(RunEvent::Kind::kState);
+  ASSERT_EQ(updates.size(), 2u);
+  EXPECT_EQ(updates, states);
+  EXPECT_EQ(states[0].at("execution_meta").at("current_node"), "A");
+  EXPECT_EQ(states[0].at("execution_meta").at("step"), 1);
+  EXPECT_EQ(states[0].at("execution_meta").at("is_running"), true);
+  EXPECT_EQ(states[0].at("context").size(), 2u);
+}
+
+TEST_F(RunLoopTest, ANodeSeesUserAndConfig) {
+  builder_.AddFunction("A", [](const State&, RunContext& context) -> NodeResult {
+    EXPECT_EQ(context.user().at("user_id"), "u1");
+    EXPECT_EQ(context.config().at("tone"), "dry");
+    EXPECT_EQ(context.config().at("user").at("user_id"), "u1");
+    EXPECT_EQ(context.node(), "A");
+    EXPECT_EQ(context.thread_id(), "t1");
+    EXPECT_EQ(context.run_id(), "r1");
+    return {};
+  });
+  builder_.AddEdge(START, "A");
+  RunRequest request = Ask("hi");
+  request.run_id = "r1";
+  request.user_json = R"({"user_id":"u1"})";
+  request.config_json = R"({"tone":"dry","user":{"user_id":"forged"}})";
+  EXPECT_EQ(RunOk(request).status, "done");
+}
+
+TEST_F(RunLoopTest, TextThatANodeStreamsHasTheIdOfItsMessage) {
+  builder_.AddFunction("A", [](const State&, RunContext& context) -> NodeResult {
+    EXPECT_TRUE(context.EmitText("Hel"));
+    EXPECT_TRUE(context.EmitText("lo"));
+    return Message::Assistant("Hello");
+  });
+  builder_.AddEdge(START, "A");
+  RunOk(Ask("hi"));
+  auto deltas = sink_.Of(RunEvent::Kind::kMessageDelta);
+  auto messages = sink_.Of(RunEvent::Kind::kMessage);
+  ASSERT_EQ(deltas.size(), 2u);
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_EQ(deltas[0].at("message_id"), messages[0].at("message_id"));
+  EXPECT_EQ(TextOf(deltas[0]) + TextOf(deltas[1]), TextOf(messages[0]));
+}
+
+TEST_F(RunLoopTest, ANodeMayAskAModelFromItsThread) {
+  model_.script = {{.pieces = {"four", "teen"}, .calls = {}, .failure = {}}};
+  builder_.AddFunction("A", [](const State& state, RunContext& context) -> NodeResult {
+    return context.CallModel({.system_prompt = "Count.", .messages = state.messages()});
+  });
+  builder_.AddEdge(START, "A");
+  RunOutcome outcome = RunOk(Ask("hi"));
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "fourteen");
+  auto deltas = sink_.Of(RunEvent::Kind::kMessageDelta);
+  ASSERT_EQ(deltas.size(), 2u);
+  EXPECT_EQ(deltas[0].at("message_id"), json::parse(outcome.messages_json.back()).at("message_id"));
+  EXPECT_EQ(model_.requests.at(0).system_prompt, "Count.");
+}
+
+TEST_F(RunLoopTest, AModelFailureReachesTheNodeAsAnException) {
+  model_.script = {{.pieces = {}, .calls = {}, .failure = Status(StatusCode::kModel, "no quota")}};
+  builder_.AddFunction("A", [](const State&, RunContext& context) -> NodeResult {
+    try {
+      return context.CallModel({});
+    } catch (const ModelError& failure) {
+      return Message::Assistant(failure.what());
+    }
+  });
+  builder_.AddEdge(START, "A");
+  EXPECT_EQ(TextOf(json::parse(RunOk(Ask("hi")).messages_json.back())), "no quota");
+}
+
+}  // namespace
+}  // namespace agent_graph::run

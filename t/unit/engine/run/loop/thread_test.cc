@@ -1,0 +1,213 @@
+// How a run handles an existing thread: ids, interrupts, open calls.
+#include <set>
+
+#include "../run_fixture.h"
+#include "message/codec.h"
+#include "state/limits.h"
+
+namespace agent_graph::run {
+namespace {
+
+class ThreadTest : public RunTest {
+ protected:
+  static std::vector<std::string> Ids(const RunOutcome& outcome) {
+    std::vector<std::string> ids;
+    for (const std::string& text : outcome.messages_json) {
+      ids.push_back(json::parse(text).at("message_id"));
+    }
+    return ids;
+  }
+  static json Meta(const RunOutcome& outcome) {
+    return json::parse(outcome.state_json).at("execution_meta");
+  }
+  void AddThreeNodes() {
+    builder_.AddFunction("A", Say("one"));
+    builder_.AddFunction("B", Say("two"));
+    builder_.AddFunction("C", Say("three"));
+    builder_.AddEdge(START, "A").AddEdge("A", "B").AddEdge("B", "C");
+  }
+};
+
+TEST_F(ThreadTest, EveryMessageOfARequestIsKeptUnderItsOwnId) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  RunRequest request = Ask("one");
+  request.messages = {Message::User("a"), Message::User("b"), Message::User("c")};
+  request.messages[1].id = "mine";
+  request.messages[2].id = "mine";
+  RunOutcome outcome = RunOk(request);
+  std::vector<std::string> ids = Ids(outcome);
+  EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 4u);
+  EXPECT_EQ(ids[1], "mine");
+  EXPECT_FALSE(ids[0].empty());
+}
+
+TEST_F(ThreadTest, AnIdThatTheThreadHasAlreadyIsReplaced) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  RunRequest request = Ask("first");
+  request.messages[0].id = "mine";
+  RunOk(request);
+  state_.hidden_id = "old";
+  request.messages = {Message::User("second"), Message::User("third")};
+  request.messages[0].id = "mine";
+  request.messages[1].id = "old";
+  RunOutcome outcome = RunOk(request);
+  std::vector<std::string> ids = Ids(outcome);
+  ASSERT_EQ(ids.size(), 5u);
+  EXPECT_EQ(ids[0], "mine");
+  EXPECT_NE(ids[2], "mine");
+  EXPECT_NE(ids[3], "old");
+}
+
+TEST_F(ThreadTest, AnIdThatIsLongerThanOneMayBeIsReplaced) {
+  const std::string longest(state::kIdBytesMax, 'x');
+  builder_.AddFunction("A", [&](const State&, RunContext&) -> NodeResult {
+    Message answer = Message::Assistant("one");
+    answer.id = longest + "y";
+    return answer;
+  });
+  builder_.AddEdge(START, "A");
+  RunRequest request = Ask("hi");
+  request.messages[0].id = longest;
+  const std::vector<std::string> ids = Ids(RunOk(request));
+  ASSERT_EQ(ids.size(), 2u);
+  EXPECT_EQ(ids[0], longest);
+  EXPECT_LT(ids[1].size(), longest.size());
+  EXPECT_FALSE(ids[1].empty());
+}
+
+TEST_F(ThreadTest, PausesBeforeANodeAndGoesOnThere) {
+  AddThreeNodes();
+  builder_.InterruptBefore({"B"});
+  RunOutcome paused = RunOk(Ask("hi"));
+  EXPECT_EQ(paused.status, "interrupted");
+  EXPECT_EQ(paused.messages_json.size(), 2u);
+  json meta = Meta(paused);
+  EXPECT_EQ(meta.at("is_interrupted"), true);
+  EXPECT_EQ(meta.at("is_running"), false);
+  EXPECT_EQ(meta.at("interrupt").at("node"), "B");
+  EXPECT_EQ(meta.at("interrupt").at("status"), "interrupted_before");
+  EXPECT_EQ(state_.Kinds("t1").end()[-2], "interrupted");
+
+  RunOutcome resumed = RunOk(Ask("go on"));
+  EXPECT_EQ(resumed.status, "done");
+  ASSERT_EQ(resumed.messages_json.size(), 5u);
+  EXPECT_EQ(TextOf(json::parse(resumed.messages_json[3])), "two");
+  EXPECT_FALSE(Meta(resumed).contains("interrupt"));
+  EXPECT_EQ(Meta(resumed).at("current_node"), "END");
+}
+
+TEST_F(ThreadTest, PausesAfterANodeAndGoesOnBehindIt) {
+  AddThreeNodes();
+  builder_.InterruptAfter({"A"});
+  RunOutcome paused = RunOk(Ask("hi"));
+  EXPECT_EQ(paused.status, "interrupted");
+  EXPECT_EQ(Meta(paused).at("interrupted_node"), "A");
+  EXPECT_EQ(sink_.Of(RunEvent::Kind::kMessage).size(), 1u);
+  EXPECT_EQ(RunOk(Ask("go on")).messages_json.size(), 5u);
+}
+
+TEST_F(ThreadTest, APauseBehindTheLastNodeIsFollowedByAFreshStart) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  builder_.InterruptAfter({"A"});
+  EXPECT_EQ(RunOk(Ask("hi")).status, "interrupted");
+  RunOutcome second = RunOk(Ask("again"));
+  EXPECT_EQ(second.messages_json.size(), 4u);
+}
+
+TEST_F(ThreadTest, ANodeMayPauseTheRunWithData) {
+  builder_.AddFunction("A", [](const State&, RunContext&) -> NodeResult {
+    NodeResult result;
+    result.interrupt = Interrupt{"approve?", R"({"amount":3})"};
+    return result;
+  });
+  builder_.AddFunction("B", Say("two"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B");
+  json meta = Meta(RunOk(Ask("hi")));
+  EXPECT_EQ(meta.at("interrupt").at("reason"), "approve?");
+  EXPECT_EQ(meta.at("interrupt").at("data"), json({{"amount", 3}}));
+  EXPECT_EQ(RunOk(Ask("yes")).status, "done");
+}
+
+TEST_F(ThreadTest, AGraphThatLostTheNodeEndsTheRunAndTheInterrupt) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  state_.At("t1").state.snapshot.execution_json =
+      R"({"status":"interrupted_before","interrupted_node":"GONE","resume_node":"GONE"})";
+  RunOutcome outcome = RunOk(Ask("hi"));
+  EXPECT_EQ(outcome.status, "error");
+  EXPECT_EQ(outcome.error.message().rfind("GRAPH_CHANGED", 0), 0u);
+  EXPECT_EQ(Meta(outcome).at("is_interrupted"), false);
+  EXPECT_EQ(RunOk(Ask("again")).status, "done");
+}
+
+TEST_F(ThreadTest, CallsThatACrashLeftOpenAreClosed) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  Message calling = Message::Assistant("");
+  calling.id = "m1";
+  calling.content.emplace_back(ToolCallBlock{"c1", "charge", "{}", false});
+  state_.At("t1").state.window.push_back({"m1", 1, message::ToJsonText(calling)});
+  RunOutcome outcome = RunOk(Ask("hi"));
+  ASSERT_EQ(outcome.messages_json.size(), 4u);
+  json closed = json::parse(outcome.messages_json[1]);
+  EXPECT_EQ(closed.at("content").at(0).at("call_id"), "c1");
+  EXPECT_EQ(closed.at("content").at(0).at("is_error"), true);
+  EXPECT_EQ(json::parse(outcome.messages_json[2]).at("role"), "user");
+}
+
+TEST_F(ThreadTest, ACallThatTheRequestAnswersIsNotClosedAndShownOnce) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  Message calling = Message::Assistant("");
+  calling.id = "m1";
+  calling.content.emplace_back(ToolCallBlock{"c1", "show_map", "{}", false});
+  state_.At("t1").state.window.push_back({"m1", 1, message::ToJsonText(calling)});
+  RunRequest request = Ask("");
+  request.messages = {Message::ToolResult("c1", "\"shown\""), Message::User("look")};
+  EXPECT_EQ(RunOk(request).messages_json.size(), 4u);
+  auto emitted = sink_.Of(RunEvent::Kind::kMessage);
+  ASSERT_EQ(emitted.size(), 2u);  // the result (once) and the node's message
+  EXPECT_EQ(emitted[0].at("role"), "tool");
+  EXPECT_EQ(emitted[1].at("role"), "assistant");
+}
+
+TEST_F(ThreadTest, AnAnsweredRemoteCallIsNotReturnedAgain) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  Message calling = Message::Assistant("");
+  calling.id = "m1";
+  calling.content.emplace_back(ToolCallBlock{"c1", "show_map", "{}", false});
+  Message remote;
+  remote.id = "m2";
+  remote.role = Role::kTool;
+  remote.content.emplace_back(ToolCallBlock{"c1", "show_map", "{}", true});
+  state_.At("t1").state.window = {{"m1", 1, message::ToJsonText(calling)},
+                                  {"m2", 2, message::ToJsonText(remote)}};
+  RunRequest request = Ask("");
+  request.messages = {Message::ToolResult("c1", "\"shown\"")};
+  RunOutcome outcome = RunOk(request);
+  for (const std::string& text : outcome.messages_json) {
+    EXPECT_EQ(text.find("remote_tool_call"), std::string::npos);
+  }
+  EXPECT_EQ(outcome.messages_json.size(), 3u);
+}
+
+TEST_F(ThreadTest, UnreadableStoredStateIsAClearError) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  state_.At("t1").state.window.push_back({"m1", 1, "{broken"});
+  EXPECT_EQ(RunOk(Ask("hi")).error.code(), StatusCode::kDataLoss);
+}
+
+TEST_F(ThreadTest, AFinishedRunLeavesNoTraceOfAnEarlierError) {
+  bool fail = true;
+  builder_.AddFunction("A", [&fail](const State&, RunContext&) -> NodeResult {
+    if (fail) throw std::runtime_error("boom");
+    return {};
+  });
+  builder_.AddEdge(START, "A");
+  EXPECT_EQ(Meta(RunOk(Ask("hi"))).at("status"), "error");
+  fail = false;
+  json meta = Meta(RunOk(Ask("again")));
+  EXPECT_EQ(meta.at("status"), "completed");
+  EXPECT_FALSE(meta.at("internal_data").contains("error"));
+  EXPECT_EQ(meta.at("step"), 1);
+}
+
+}  // namespace
+}  // namespace agent_graph::run

@@ -1,0 +1,173 @@
+#include "run/nodes/remote_tools.h"
+
+#include "../run_fixture.h"
+
+namespace agent_graph::run {
+namespace {
+
+class RemoteToolsTest : public RunTest {
+ protected:
+  void SetUp() override {
+    RunTest::SetUp();
+    Tool add;
+    add.name = "add";
+    add.idempotent = true;
+    add.function = [](const json& arguments, ToolContext&) -> ToolOutput {
+      return json(arguments.at("a").get<int>() + 1);
+    };
+    AddAgentWithTools({add});
+    builder_.AddRemoteTool(
+        "TOOLS",
+        {.name = "locate",
+         .description = "Where the client is.",
+         .parameters_json = R"({"type":"object","properties":{"fine":{"type":"boolean"}}})"});
+  }
+
+  static ToolCallBlock Call(std::string id, std::string name, std::string arguments = "{}") {
+    return {std::move(id), std::move(name), std::move(arguments), false};
+  }
+  void Script(std::vector<ToolCallBlock> calls) {
+    model_.script = {{.pieces = {}, .calls = std::move(calls), .failure = {}},
+                     {.pieces = {"Done."}, .calls = {}, .failure = {}}};
+  }
+  static RunRequest Resume(std::vector<Message> messages) {
+    RunRequest request;
+    request.thread_id = "t1";
+    request.messages = std::move(messages);
+    return request;
+  }
+  static Message Plain(const std::string& text) {
+    Message message;
+    message.role = Role::kTool;
+    message.content.emplace_back(TextBlock{text});
+    return message;
+  }
+  static std::vector<json> Blocks(const std::vector<std::string>& messages, const char* type) {
+    std::vector<json> blocks;
+    for (const std::string& text : messages) {
+      const json message = json::parse(text);
+      for (const json& block : message.at("content")) {
+        if (block.at("type") == type) blocks.push_back(block);
+      }
+    }
+    return blocks;
+  }
+};
+
+TEST_F(RemoteToolsTest, TheRunPausesAfterTheLocalCallsAndResumes) {
+  Script({Call("c1", "locate", R"({"fine":true})"), Call("c2", "add", R"({"a":1})")});
+  RunOutcome outcome = RunOk(Ask("hi"));
+  EXPECT_EQ(outcome.status, "interrupted");
+  const auto calls = Blocks(outcome.messages_json, "remote_tool_call");
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(calls[0].at("id"), "c1");
+  EXPECT_EQ(calls[0].at("args").at("fine"), true);
+  EXPECT_EQ(Blocks(outcome.messages_json, "tool_result").at(0).at("output"), 2);
+  EXPECT_EQ(model_.requests.at(0).tools.at(1).name, "locate");
+
+  outcome = RunOk(Resume({Message::ToolResult("c1", R"("Rome")")}));
+  EXPECT_EQ(outcome.status, "done");
+  EXPECT_TRUE(Blocks(outcome.messages_json, "remote_tool_call").empty());
+  EXPECT_EQ(model_.requests.size(), 2u);
+}
+
+TEST_F(RemoteToolsTest, ItWaitsForEveryResultAndAnnouncesEachCallOnce) {
+  Script({Call("c1", "locate"), Call("c2", "locate")});
+  RunOk(Ask("hi"));
+  RunOutcome outcome = RunOk(Resume({Message::ToolResult("c2", "2")}));
+  EXPECT_EQ(outcome.status, "interrupted");
+  const auto calls = Blocks(outcome.messages_json, "remote_tool_call");
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(calls[0].at("id"), "c1");
+  outcome = RunOk(Resume({Plain("here")}));
+  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(Blocks(outcome.messages_json, "tool_result").back().at("output"), "here");
+}
+
+TEST_F(RemoteToolsTest, ResultsWithoutACallAreRefusedAndChangeNothing) {
+  Script({Call("c1", "locate"), Call("c2", "locate")});
+  RunOk(Ask("hi"));
+  const auto before = state_.At("t1").state.window.size();
+  for (const std::vector<Message>& wrong :
+       {std::vector{Message::ToolResult("c9", "1")}, std::vector{Plain("which?")},
+        std::vector{Message::ToolResult("c1", "1"), Message::ToolResult("c1", "2")}}) {
+    EXPECT_EQ(Run(Resume(wrong)).status().code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(state_.At("t1").state.window.size(), before);
+    EXPECT_FALSE(state_.AnyLease());
+  }
+  EXPECT_EQ(RunOk(Resume({Message::ToolResult("c1", "1"), Message::ToolResult("c2", "2")})).status,
+            "done");
+}
+
+TEST_F(RemoteToolsTest, ResultsForAThreadThatIsNotThereMakeNone) {
+  RunRequest request = Resume({Message::ToolResult("c1", "1")});
+  EXPECT_EQ(Run(request).status().code(), StatusCode::kInvalidArgument);
+  request.thread_id.clear();
+  EXPECT_EQ(Run(request).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(state_.GetThread(state::Scope::All(), "t1").status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(RemoteToolsTest, AClientThatBringsItsOwnCallsAndResults) {
+  Message calling = Message::Assistant("");
+  calling.content = {Call("x1", "add", R"({"a":1})")};
+  model_.script = {{.pieces = {"Hello."}, .calls = {}, .failure = {}}};
+  EXPECT_EQ(RunOk(Resume({Message::User("a"), calling, Message::ToolResult("x1", "2"),
+                          Message::User("b")}))
+                .status,
+            "done");
+}
+
+TEST_F(RemoteToolsTest, AClientThatGoesOnWithoutAnswering) {
+  Script({Call("c1", "locate")});
+  RunOk(Ask("hi"));
+  const RunOutcome outcome = RunOk(Ask("never mind"));
+  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(Blocks(outcome.messages_json, "tool_result").at(0).at("is_error"), true);
+}
+
+TEST_F(RemoteToolsTest, ArgumentsAreCheckedHere) {
+  Script({Call("c1", "locate", R"({"fine":"yes"})")});
+  const RunOutcome outcome = RunOk(Ask("hi"));
+  EXPECT_EQ(outcome.status, "done");
+  EXPECT_TRUE(Blocks(outcome.messages_json, "remote_tool_call").empty());
+}
+
+TEST_F(RemoteToolsTest, WhatIsSetUpReplacesTheToolsOfTheNode) {
+  const auto graph = graph::CompiledGraph::Compile(builder_, "test").value();
+  RemoteTools remote_tools(DeclaredRemoteTools(*graph), &state_, "nginx-1", {});
+  const auto names = [](const RemoteToolSetPtr& set) {
+    std::vector<std::string> found;
+    for (const auto& entry : set->Of("TOOLS")) found.push_back(entry->tool.name);
+    return found;
+  };
+  EXPECT_EQ(names(remote_tools.AsOf(0)), std::vector<std::string>{"locate"});
+  EXPECT_EQ(state_.remote_tools_reads, 0);
+  ASSERT_TRUE(remote_tools.SetUp({{"TOOLS", "a", "", "{}"}, {"TOOLS", "b", "", "{}"}}).ok());
+  EXPECT_EQ(names(remote_tools.AsOf(1)), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(names(remote_tools.AsOf(1)), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(state_.remote_tools_reads, 1) << "asked once for each version";
+  EXPECT_TRUE(remote_tools.Newest().value()->Of("MAIN").empty());
+
+  RemoteTools after_restart(DeclaredRemoteTools(*graph), &state_, "nginx-2", {});
+  EXPECT_EQ(names(after_restart.AsOf(1)), std::vector<std::string>{"locate"});
+  RemoteTools unstored({}, nullptr, "nginx-1", {});
+  EXPECT_EQ(unstored.SetUp({}).code(), StatusCode::kNotConfigured);
+}
+
+TEST_F(RemoteToolsTest, Problems) {
+  const auto graph = graph::CompiledGraph::Compile(builder_, "test").value();
+  const auto field = [&](const state::RemoteTool& tool) {
+    const auto problem = FindProblem(*graph, tool);
+    return problem ? problem->field : "";
+  };
+  EXPECT_EQ(field({"TOOLS", "fine", "", "{}"}), "");
+  EXPECT_EQ(field({"NOBODY", "x", "", "{}"}), "node");
+  EXPECT_EQ(field({"MAIN", "x", "", "{}"}), "node");
+  EXPECT_EQ(field({"TOOLS", "a b", "", "{}"}), "name");
+  EXPECT_EQ(field({"TOOLS", "add", "", "{}"}), "name");
+  EXPECT_EQ(field({"TOOLS", "x", std::string(5000, 'x'), "{}"}), "description");
+  EXPECT_EQ(field({"TOOLS", "x", "", R"({"type":"x"})"}), "parameters");
+}
+
+}  // namespace
+}  // namespace agent_graph::run

@@ -1,0 +1,242 @@
+#include <atomic>
+#include <set>
+
+#include "../run_fixture.h"
+#include "run/nodes/tool_node.h"
+
+namespace agent_graph::run {
+namespace {
+
+class ToolNodeTest : public RunTest {
+ protected:
+  static Tool MakeTool(std::string name, ToolFunction function) {
+    Tool tool;
+    tool.name = std::move(name);
+    tool.function = std::move(function);
+    tool.idempotent = true;
+    return tool;
+  }
+  static ToolCallBlock Call(std::string id, std::string name, std::string arguments = "{}") {
+    return {std::move(id), std::move(name), std::move(arguments), false};
+  }
+
+  static std::string CallId(int number) {
+    std::string id = std::to_string(number);
+    id.insert(id.begin(), 'c');
+    return id;
+  }
+
+  // Runs a model reply with `calls` and then a final reply; returns the tool results in between.
+  std::vector<json> Results(std::vector<Tool> tools, std::vector<ToolCallBlock> calls) {
+    AddAgentWithTools(std::move(tools));
+    model_.script = {{.pieces = {}, .calls = std::move(calls), .failure = {}},
+                     {.pieces = {"Done."}, .calls = {}, .failure = {}}};
+    outcome_ = RunOk(Ask("hi"));
+    std::vector<json> results;
+    for (const std::string& text : outcome_.messages_json) {
+      json message = json::parse(text);
+      if (message.at("role") == "tool") results.push_back(message.at("content").at(0));
+    }
+    return results;
+  }
+  RunOutcome outcome_;
+};
+
+TEST_F(ToolNodeTest, CallsRunTogetherAndResultsKeepTheirOrder) {
+  // The first call ends only after the second one: in sequence they would never end.
+  auto second_done = std::make_shared<std::promise<void>>();
+  std::shared_future<void> wait = second_done->get_future();
+  auto results = Results({MakeTool("first",
+                                   [wait](const json&, ToolContext&) -> ToolOutput {
+                                     wait.wait();
+                                     return "1";
+                                   }),
+                          MakeTool("second",
+                                   [second_done](const json&, ToolContext&) -> ToolOutput {
+                                     second_done->set_value();
+                                     return "2";
+                                   })},
+                         {Call("c1", "first"), Call("c2", "second")});
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].at("call_id"), "c1");
+  EXPECT_EQ(results[0].at("output"), "1");
+  EXPECT_EQ(results[1].at("output"), "2");
+  EXPECT_EQ(outcome_.status, "done");
+}
+
+TEST_F(ToolNodeTest, AFailingToolIsAFailedResultNotAFailedRun) {
+  auto results = Results({MakeTool("bad",
+                                   [](const json&, ToolContext&) -> ToolOutput {
+                                     throw std::runtime_error("no network");
+                                   })},
+                         {Call("c1", "bad")});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0].at("is_error"), true);
+  EXPECT_EQ(results[0].at("output").at("error"), "\"bad\" failed: no network");
+  EXPECT_EQ(outcome_.status, "done");
+  EXPECT_TRUE(sink_.Of(RunEvent::Kind::kError).empty());
+}
+
+TEST_F(ToolNodeTest, BadCallsGetFailedResults) {
+  Tool tool = MakeTool("echo", [](const json& a, ToolContext&) -> ToolOutput { return a; });
+  Tool broken = MakeTool(
+      "broken", [](const json&, ToolContext&) { return ToolOutput::FromJsonText("{not json"); });
+  Tool huge = MakeTool("huge", [](const json&, ToolContext&) -> ToolOutput {
+    return std::string((1 << 20) + 1, 'x');
+  });
+  auto results = Results({tool, broken, huge},
+                         {Call("c1", "echo", "[1]"), Call("c2", "nobody"), Call("c3", "broken"),
+                          Call("c4", "huge"), Call("c5", "echo", R"({"x":1})")});
+  ASSERT_EQ(results.size(), 5u);
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(results[i].at("is_error"), true) << i;
+  EXPECT_EQ(results[4].at("is_error"), false);
+  EXPECT_EQ(results[4].at("output").at("x"), 1);
+}
+
+TEST_F(ToolNodeTest, ArgumentsThatDoNotFitTheSchemaNeverReachTheTool) {
+  auto called = std::make_shared<std::atomic<int>>(0);
+  Tool tool = MakeTool("book", [called](const json&, ToolContext&) -> ToolOutput {
+    ++*called;
+    return "booked";
+  });
+  tool.parameters_json =
+      R"({"type":"object","properties":{"seats":{"type":"integer","minimum":1}},)"
+      R"("required":["seats"]})";
+  auto results = Results({tool}, {Call("c1", "book", R"({"seats":"two"})"), Call("c2", "book"),
+                                  Call("c3", "book", R"({"seats":2})")});
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(results[0].at("is_error"), true);
+  EXPECT_EQ(results[0].at("output").at("error"),
+            "the arguments of \"book\" do not fit its schema: seats: must be an integer");
+  EXPECT_EQ(results[1].at("output").at("error"),
+            "the arguments of \"book\" do not fit its schema: seats: is missing");
+  EXPECT_EQ(results[2].at("output"), "booked");
+  EXPECT_EQ(*called, 1);
+}
+
+TEST_F(ToolNodeTest, AToolPastItsTimeoutIsLeftBehind) {
+  auto release = std::make_shared<std::promise<void>>();
+  std::shared_future<void> released = release->get_future();
+  Tool slow = MakeTool("slow", [released](const json&, ToolContext&) -> ToolOutput {
+    released.wait();
+    return "late";
+  });
+  slow.timeout = std::chrono::milliseconds(20);
+  auto results = Results({slow}, {Call("c1", "slow")});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0].at("output").at("error"), "\"slow\" did not finish within 20 ms");
+  EXPECT_EQ(outcome_.status, "done");
+  release->set_value();
+}
+
+// If a worker dies at this point, only the second call is lost.
+TEST_F(ToolNodeTest, EachEndIsWrittenWhileOthersRun) {
+  auto written = std::make_shared<std::promise<void>>();
+  std::shared_future<void> first_is_written = written->get_future();
+  state_.before_append = [&](const state::AppendRun& append) {
+    for (const auto& entry : append.entries) {
+      if (entry.kind != "tool_finished") continue;
+      const json fields = json::parse(entry.json);
+      if (fields.at("call_id") != "c1") continue;
+      EXPECT_EQ(fields.at("output"), "1");
+      written->set_value();
+    }
+    return Status::Ok();
+  };
+  auto results =
+      Results({MakeTool("first", [](const json&, ToolContext&) -> ToolOutput { return "1"; }),
+               MakeTool("second",
+                        [first_is_written](const json&, ToolContext&) -> ToolOutput {
+                          first_is_written.wait();
+                          return "2";
+                        })},
+              {Call("c1", "first"), Call("c2", "second")});
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].at("output"), "1");
+  EXPECT_EQ(results[1].at("output"), "2");
+  const auto kinds = state_.Kinds("t1");
+  EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "tool_started"), 2);
+  EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "tool_finished"), 2);
+}
+
+TEST_F(ToolNodeTest, ANonBlockingToolRunsOnTheEngineThread) {
+  Tool quick = MakeTool(
+      "quick", [](const json&, ToolContext&) -> ToolOutput { return json(runtime::OnFiber()); });
+  quick.execution = Execution::kNonBlocking;
+  EXPECT_EQ(Results({quick}, {Call("c1", "quick")}).at(0).at("output"), true);
+}
+
+TEST_F(ToolNodeTest, IntentsAreOnDiskBeforeAToolThatMustNotRunTwice) {
+  bool durable_intent = false;
+  state_.before_append = [&](const state::AppendRun& append) {
+    for (const auto& entry : append.entries) {
+      if (entry.kind == "tool_intent" && append.durable) durable_intent = true;
+    }
+    return Status::Ok();
+  };
+  Tool charge = MakeTool("charge", [&](const json&, ToolContext& context) -> ToolOutput {
+    EXPECT_TRUE(durable_intent);
+    EXPECT_EQ(context.call_id(), "c1");
+    return context.idempotency_key();
+  });
+  charge.idempotent = false;
+  auto results = Results({charge}, {Call("c1", "charge")});
+  EXPECT_FALSE(results.at(0).at("output").get<std::string>().empty());
+  auto kinds = state_.Kinds("t1");
+  auto position = [&](const char* kind) { return std::find(kinds.begin(), kinds.end(), kind); };
+  EXPECT_LT(position("tool_intent"), position("tool_started"));
+  EXPECT_LT(position("tool_started"), position("tool_finished"));
+  EXPECT_NE(position("tool_finished"), kinds.end());
+}
+
+TEST_F(ToolNodeTest, TheIdempotencyKeyIsThatOfTheCallAndDiffersBetweenCalls) {
+  Tool key = MakeTool("key", [](const json&, ToolContext& context) -> ToolOutput {
+    return context.idempotency_key();
+  });
+  auto results = Results({key}, {Call("c1", "key"), Call("c2", "key")});
+  for (const json& result : results) {
+    const auto text = result.at("output").get<std::string>();
+    EXPECT_EQ(text.size(), 32u);
+    EXPECT_EQ(text.find_first_not_of("0123456789abcdef"), std::string::npos) << text;
+  }
+  EXPECT_NE(results.at(0).at("output"), results.at(1).at("output"));
+}
+
+TEST_F(ToolNodeTest, MoreCallsThanRunAtOnceAllEnd) {
+  auto running = std::make_shared<std::atomic<int>>(0);
+  std::vector<ToolCallBlock> calls;
+  for (int i = 0; i < 100; ++i) calls.push_back(Call(CallId(i), "echo"));
+  auto results = Results({MakeTool("echo",
+                                   [running](const json&, ToolContext&) -> ToolOutput {
+                                     EXPECT_LE(++*running, static_cast<int>(kToolCallsAtOnce));
+                                     --*running;
+                                     return "ok";
+                                   })},
+                         calls);
+  ASSERT_EQ(results.size(), 100u);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(results[static_cast<size_t>(i)].at("call_id"), CallId(i));
+  }
+}
+
+TEST_F(ToolNodeTest, ACancelledRunLeavesNoCallOpen) {
+  auto release = std::make_shared<std::promise<void>>();
+  std::shared_future<void> released = release->get_future();
+  auto results = Results({MakeTool("wait",
+                                   [this, released](const json&, ToolContext& context) {
+                                     cancellation_.Cancel(runtime::CancelReason::kStopped);
+                                     EXPECT_FALSE(context.SleepFor(std::chrono::hours(1)));
+                                     released.wait();
+                                     return ToolOutput("never told");
+                                   })},
+                         {Call("c1", "wait")});
+  release->set_value();
+  EXPECT_EQ(outcome_.status, "stopped");
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0].at("is_error"), true);
+  EXPECT_EQ(state_.At("t1").state.window.size(), 3u);
+  EXPECT_EQ(state_.At("t1").last_status, "stopped");
+}
+
+}  // namespace
+}  // namespace agent_graph::run
