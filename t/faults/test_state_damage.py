@@ -339,8 +339,13 @@ def _whole_or_refused(service, writer):
 
 
 def _enough(writers):
-    """Waits for enough rows that each kind has its own block."""
-    wait_until(lambda: all(len(writer.messages) >= 60 for writer in writers), "there are rows", 60)
+    """Waits for enough rows that each kind has its own block: one block has some 40 memories or 17
+    messages, and the first and the last block of a kind may be shared with another kind."""
+
+    def enough(writer):
+        return len(writer.messages) >= 60 and len(writer.memories) >= 40
+
+    wait_until(lambda: all(enough(writer) for writer in writers), "there are rows", 60)
 
 
 @pytest.mark.parametrize(
