@@ -96,21 +96,21 @@ StoredMessage UserMessage(const std::string& id) {
 }
 
 void Turn(Client& client, const std::string& thread_id, const std::string& user) {
-  BeginRun run;
+  BeginRunRequest run;
   run.scope = Scope::Owner(user);
   run.thread_id = thread_id;
   run.user_id = user;
   run.run_id = NewUuid();
-  auto begun = client.Begin(run, nullptr);
+  auto begun = client.BeginRun(run, nullptr);
   if (!begun.ok()) Give("begin", begun.status());
-  FinishRun finish;
+  FinishRunRequest finish;
   finish.append.thread_id = thread_id;
   finish.append.run_id = run.run_id;
   finish.append.lease_epoch = begun->lease_epoch;
   finish.append.messages = {UserMessage(NewUuid())};
   finish.append.entries = {{"run_finished", "{}", 0}};
   finish.status = "done";
-  Check("finish", client.Finish(finish));
+  Check("finish", client.FinishRun(finish));
 }
 
 double PageTime(Client& client, const Scope& scope, const std::string& cursor) {
@@ -280,13 +280,13 @@ Searched SearchAll(Client& client, const Scope& scope,
                    const std::vector<std::vector<float>>& queries, Metric metric) {
   Searched searched;
   for (const auto& query : queries) {
-    SearchMemories search;
+    SearchMemoriesRequest search;
     search.scope = scope;
     search.embedding = ToEmbedding(query);
     search.metric = metric;
     std::set<std::string> ids;
     searched.times.push_back(Microseconds([&] {
-      auto hits = client.Search(search);
+      auto hits = client.SearchMemories(search);
       if (!hits.ok()) Give("search", hits.status());
       for (const MemoryHit& hit : hits->hits) ids.insert(hit.memory.id);
     }));
@@ -316,12 +316,13 @@ size_t Seals(const std::string& directory) {
 // Runs the first search of a scope and returns when the index that it triggers has been saved.
 void BuildIndex(Client& client, const std::string& directory, const char* whose, const Scope& scope,
                 const std::vector<float>& query) {
-  SearchMemories first;
+  SearchMemoriesRequest first;
   first.scope = scope;
   first.embedding = ToEmbedding(query);
   const size_t seals = Seals(directory);
   const auto start = Clock::now();
-  const double built = Microseconds([&] { Check("search", client.Search(first).status()); });
+  const double built =
+      Microseconds([&] { Check("search", client.SearchMemories(first).status()); });
   while (Seals(directory) == seals && Clock::now() - start < kPatience) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
@@ -355,12 +356,12 @@ int MeasureMemories(const std::string& directory, size_t count, size_t dimension
   for (auto& query : queries) query = vectors.Next();
   Turn(client, "thread", "user");
   InParallel(count, [&](size_t i) {
-    StoreMemory store;
+    StoreMemoryRequest store;
     store.scope = Scope::Owner("user");
     store.record.id = "m" + std::to_string(i);
     store.record.content = "memory number " + std::to_string(i);
     store.embedding = ToEmbedding(stored[i]);
-    Check("store", client.Store(store));
+    Check("store", client.StoreMemory(store));
   });
   std::printf("%zu memories of %zu dimensions:\n", count, dimensions);
   const std::string index = directory + "/index";

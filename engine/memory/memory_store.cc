@@ -106,7 +106,7 @@ Result<state::Embedding> MemoryStore::Embed(const std::string& text, const Patie
 
 Result<std::string> MemoryStore::Store(const Access& access, const NewMemory& memory,
                                        Patience patience) {
-  state::StoreMemory store;
+  state::StoreMemoryRequest store;
   AG_ASSIGN_OR_RETURN(store.embedding, Embed(memory.content, patience));
   store.scope = access.scope;
   store.record.id = NewHexId();
@@ -118,7 +118,7 @@ Result<std::string> MemoryStore::Store(const Access& access, const NewMemory& me
   store.record.content = memory.content;
   store.record.message_json = memory.message_json;
   store.record.metadata_json = memory.metadata_json;
-  AG_RETURN_IF_ERROR(memories_.Store(store));
+  AG_RETURN_IF_ERROR(memories_.StoreMemory(store));
   return std::move(store.record.id);
 }
 
@@ -128,7 +128,7 @@ Result<state::MemoryRecord> MemoryStore::Get(const Access& access, const std::st
 
 Status MemoryStore::Update(const Access& access, const std::string& id, const MemoryChange& change,
                            Patience patience) {
-  state::UpdateMemory update;
+  state::UpdateMemoryRequest update;
   AG_ASSIGN_OR_RETURN(update.embedding, Embed(change.content, patience));
   update.name = {access.scope, id, access.agent_id};
   update.content = change.content;
@@ -136,7 +136,7 @@ Status MemoryStore::Update(const Access& access, const std::string& id, const Me
   update.category = change.category;
   update.metadata_json = change.metadata_json;
   update.replace_metadata = change.replace_metadata;
-  return memories_.Update(update);
+  return memories_.UpdateMemory(update);
 }
 
 Status MemoryStore::Delete(const Access& access, const std::string& id) {
@@ -145,7 +145,8 @@ Status MemoryStore::Delete(const Access& access, const std::string& id) {
 
 Result<state::MemoryPage> MemoryStore::List(const Access& access, state::MemoryFilter filter,
                                             uint64_t limit, const std::string& cursor) {
-  return memories_.List({access.scope, WithAgent(std::move(filter), access), limit, cursor});
+  return memories_.ListMemories(
+      {access.scope, WithAgent(std::move(filter), access), limit, cursor});
 }
 
 Result<uint64_t> MemoryStore::Forget(const Access& access, state::MemoryFilter filter,
@@ -158,12 +159,12 @@ Result<uint64_t> MemoryStore::Forget(const Access& access, state::MemoryFilter f
       return Status(StatusCode::kCancelled, "the request was cancelled");
     }
     AG_ASSIGN_OR_RETURN(const state::MemoryPage page,
-                        memories_.List({access.scope, filter, kForgetPage, cursor}));
+                        memories_.ListMemories({access.scope, filter, kForgetPage, cursor}));
     cursor = page.next_cursor;
-    state::RemoveMemories remove{access.scope, filter, {}};
+    state::RemoveMemoriesRequest remove{access.scope, filter, {}};
     for (const state::MemoryRecord& memory : page.memories) remove.ids.push_back(memory.id);
     if (remove.ids.empty()) continue;
-    AG_ASSIGN_OR_RETURN(const state::RemovedMemories removed, memories_.Remove(remove));
+    AG_ASSIGN_OR_RETURN(const state::RemovedMemories removed, memories_.RemoveMemories(remove));
     count += removed.count;
   } while (!cursor.empty());
   return count;
@@ -172,7 +173,7 @@ Result<uint64_t> MemoryStore::Forget(const Access& access, state::MemoryFilter f
 Result<std::vector<state::MemoryHit>> MemoryStore::Search(const Access& access,
                                                           const MemoryQuery& query,
                                                           Patience patience) {
-  state::SearchMemories search;
+  state::SearchMemoriesRequest search;
   search.scope = access.scope;
   search.filter = WithAgent(query.filter, access);
   search.query = query.text;
@@ -183,7 +184,7 @@ Result<std::vector<state::MemoryHit>> MemoryStore::Search(const Access& access,
   if (search.ranking != state::Ranking::kWords) {
     AG_ASSIGN_OR_RETURN(search.embedding, Embed(query.text, patience));
   }
-  AG_ASSIGN_OR_RETURN(state::MemoryHits found, memories_.Search(search));
+  AG_ASSIGN_OR_RETURN(state::MemoryHits found, memories_.SearchMemories(search));
   if (query.strategy == Strategy::kGraphTraversal) {
     AG_RETURN_IF_ERROR(AddRelated(access, query, found.hits));
   }

@@ -72,8 +72,8 @@ void Client::DropConnectionForTest() {
   link_->DropConnection();
 }
 
-Result<BeginRunReply> Client::Begin(const BeginRun& run,
-                                    const runtime::Cancellation* cancellation) {
+Result<BeginRunReply> Client::BeginRun(const BeginRunRequest& run,
+                                       const runtime::Cancellation* cancellation) {
   AG_RETURN_IF_ERROR(CheckId(run.thread_id, "thread_id"));
   AG_RETURN_IF_ERROR(CheckId(run.run_id, "run_id"));
   AG_RETURN_IF_ERROR(CheckUser(run.user_id));
@@ -81,7 +81,7 @@ Result<BeginRunReply> Client::Begin(const BeginRun& run,
   const auto busy_wait = std::chrono::milliseconds(std::max<int64_t>(run.wait_ms_max, 0));
   bool taken = false;
   Result<std::string> body =
-      link_->Call(Request(Operation::kBegin, run), cancellation, busy_wait, &taken);
+      link_->Call(Request(Operation::kBeginRun, run), cancellation, busy_wait, &taken);
   Result<BeginRunReply> reply = Decode<BeginRunReply>(std::move(body));
   if (reply.ok()) return reply;
   if (!taken) {
@@ -102,16 +102,16 @@ Result<BeginRunReply> Client::Begin(const BeginRun& run,
   return reply;
 }
 
-Result<AppendRunReply> Client::Append(const AppendRun& append) {
+Result<AppendRunReply> Client::AppendRun(const AppendRunRequest& append) {
   AG_RETURN_IF_ERROR(CheckIds(append.thread_id, append.messages));
-  Result<std::string> body = link_->Call(Request(Operation::kAppend, append), nullptr);
+  Result<std::string> body = link_->Call(Request(Operation::kAppendRun, append), nullptr);
   if (body.status().code() == StatusCode::kFenced) link_->Unhold(append.thread_id, append.run_id);
   return Decode<AppendRunReply>(std::move(body));
 }
 
-Status Client::Finish(const FinishRun& finish) {
+Status Client::FinishRun(const FinishRunRequest& finish) {
   Status status = CheckIds(finish.append.thread_id, finish.append.messages);
-  if (status.ok()) status = link_->Call(Request(Operation::kFinish, finish), nullptr).status();
+  if (status.ok()) status = link_->Call(Request(Operation::kFinishRun, finish), nullptr).status();
   if (status.ok() || status.code() == StatusCode::kFenced) {
     link_->Unhold(finish.append.thread_id, finish.append.run_id);
   } else {
@@ -153,10 +153,10 @@ Result<ThreadState> Client::GetState(const Scope& scope, const std::string& thre
       link_->Call(Request(Operation::kGetState, wire::ThreadBody{scope, thread_id}), nullptr));
 }
 
-Result<ThreadState> Client::Put(const PutState& put) {
+Result<ThreadState> Client::PutState(const PutStateRequest& put) {
   AG_RETURN_IF_ERROR(CheckIds(put.thread_id, put.messages));
   AG_RETURN_IF_ERROR(CheckUser(put.user_id));
-  return Decode<ThreadState>(link_->Call(Request(Operation::kPut, put), nullptr));
+  return Decode<ThreadState>(link_->Call(Request(Operation::kPutState, put), nullptr));
 }
 
 Status Client::ClearState(const Scope& scope, const std::string& thread_id) {
@@ -190,24 +190,24 @@ Status Client::DeleteMessage(const Scope& scope, const std::string& thread_id,
       .status();
 }
 
-Status Client::Append(const AppendMessages& append) {
+Status Client::AppendMessages(const AppendMessagesRequest& append) {
   AG_RETURN_IF_ERROR(CheckIds(append.thread_id, append.messages));
   AG_RETURN_IF_ERROR(CheckUser(append.user_id));
   return link_->Call(Request(Operation::kAppendMessages, append), nullptr).status();
 }
 
-Status Client::Remove(const RemoveMessages& remove) {
+Status Client::RemoveMessages(const RemoveMessagesRequest& remove) {
   AG_RETURN_IF_ERROR(CheckId(remove.thread_id, "thread_id"));
   return link_->Call(Request(Operation::kRemoveMessages, remove), nullptr).status();
 }
 
-Result<RunTraces> Client::Read(const ReadRuns& read) {
+Result<RunTraces> Client::ReadRuns(const ReadRunsRequest& read) {
   AG_RETURN_IF_ERROR(CheckId(read.thread_id, "thread_id"));
   return Decode<RunTraces>(link_->Call(Request(Operation::kReadRuns, read), nullptr));
 }
 
-Status Client::Set(const SetRemoteTools& set) {
-  return link_->Call(Request(Operation::kSetRemoteTools, set), nullptr).status();
+Status Client::ReplaceRemoteTools(const ReplaceRemoteToolsRequest& set) {
+  return link_->Call(Request(Operation::kReplaceRemoteTools, set), nullptr).status();
 }
 
 Result<RemoteTools> Client::GetRemoteTools() {
@@ -224,7 +224,7 @@ Result<BackupReport> Client::Backup(const std::string& name) {
       link_->Call(Request(Operation::kBackup, wire::BackupBody{name}), nullptr));
 }
 
-Status Client::Store(const StoreMemory& store) {
+Status Client::StoreMemory(const StoreMemoryRequest& store) {
   AG_RETURN_IF_ERROR(CheckId(store.record.id, "memory_id"));
   AG_RETURN_IF_ERROR(CheckUser(store.record.owner));
   return link_->Call(Request(Operation::kStoreMemory, store), nullptr).status();
@@ -235,7 +235,7 @@ Result<MemoryRecord> Client::GetMemory(const MemoryName& name) {
   return Decode<MemoryRecord>(link_->Call(Request(Operation::kGetMemory, name), nullptr));
 }
 
-Status Client::Update(const UpdateMemory& update) {
+Status Client::UpdateMemory(const UpdateMemoryRequest& update) {
   AG_RETURN_IF_ERROR(CheckId(update.name.id, "memory_id"));
   return link_->Call(Request(Operation::kUpdateMemory, update), nullptr).status();
 }
@@ -245,25 +245,26 @@ Status Client::DeleteMemory(const MemoryName& name) {
   return link_->Call(Request(Operation::kDeleteMemory, name), nullptr).status();
 }
 
-Result<MemoryPage> Client::List(const ListMemories& list) {
+Result<MemoryPage> Client::ListMemories(const ListMemoriesRequest& list) {
   return Decode<MemoryPage>(link_->Call(Request(Operation::kListMemories, list), nullptr));
 }
 
-Result<RemovedMemories> Client::Remove(const RemoveMemories& remove) {
+Result<RemovedMemories> Client::RemoveMemories(const RemoveMemoriesRequest& remove) {
   return Decode<RemovedMemories>(link_->Call(Request(Operation::kRemoveMemories, remove), nullptr));
 }
 
-Result<UnembeddedPage> Client::List(const ListUnembedded& list) {
+Result<UnembeddedPage> Client::ListUnembedded(const ListUnembeddedRequest& list) {
   return Decode<UnembeddedPage>(link_->Call(Request(Operation::kListUnembedded, list), nullptr));
 }
 
-Result<uint64_t> Client::Put(const PutVectors& put) {
-  AG_ASSIGN_OR_RETURN(const VectorsPut done, Decode<VectorsPut>(link_->Call(
-                                                 Request(Operation::kPutVectors, put), nullptr)));
+Result<uint64_t> Client::ReplaceVectors(const ReplaceVectorsRequest& put) {
+  AG_ASSIGN_OR_RETURN(
+      const ReplacedVectors done,
+      Decode<ReplacedVectors>(link_->Call(Request(Operation::kReplaceVectors, put), nullptr)));
   return done.count;
 }
 
-Result<MemoryHits> Client::Search(const SearchMemories& search) {
+Result<MemoryHits> Client::SearchMemories(const SearchMemoriesRequest& search) {
   return Decode<MemoryHits>(link_->Call(Request(Operation::kSearchMemories, search), nullptr));
 }
 

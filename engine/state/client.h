@@ -23,8 +23,8 @@ namespace agent_graph::state {
 
 class Link;
 struct BackupReport;
-struct ListUnembedded;
-struct PutVectors;
+struct ListUnembeddedRequest;
+struct ReplaceVectorsRequest;
 struct UnembeddedPage;
 struct VerifyReport;
 
@@ -56,10 +56,10 @@ class Client : public Service, public Memories {
   // Disconnects; the server releases all leases of this client. Later calls fail.
   void Stop();
 
-  Result<BeginRunReply> Begin(const BeginRun& run,
-                              const runtime::Cancellation* cancellation) override;
-  Result<AppendRunReply> Append(const AppendRun& append) override;
-  Status Finish(const FinishRun& finish) override;
+  Result<BeginRunReply> BeginRun(const BeginRunRequest& run,
+                                 const runtime::Cancellation* cancellation) override;
+  Result<AppendRunReply> AppendRun(const AppendRunRequest& append) override;
+  Status FinishRun(const FinishRunRequest& finish) override;
   Result<StopReply> RequestStop(const StopRequest& stop) override;
   Result<WaitingThread> FindWaitingThread(const WaitingThreadQuery& query) override;
 
@@ -67,7 +67,7 @@ class Client : public Service, public Memories {
   Result<ThreadPage> ListThreads(const Scope& scope, const PageRequest& page) override;
   Status DeleteThread(const Scope& scope, const std::string& thread_id) override;
   Result<ThreadState> GetState(const Scope& scope, const std::string& thread_id) override;
-  Result<ThreadState> Put(const PutState& put) override;
+  Result<ThreadState> PutState(const PutStateRequest& put) override;
   Status ClearState(const Scope& scope, const std::string& thread_id) override;
 
   Result<MessagePage> ListMessages(const Scope& scope, const std::string& thread_id,
@@ -76,31 +76,31 @@ class Client : public Service, public Memories {
                                    const std::string& message_id) override;
   Status DeleteMessage(const Scope& scope, const std::string& thread_id,
                        const std::string& message_id) override;
-  Status Append(const AppendMessages& append) override;
-  Status Remove(const RemoveMessages& remove) override;
+  Status AppendMessages(const AppendMessagesRequest& append) override;
+  Status RemoveMessages(const RemoveMessagesRequest& remove) override;
 
   Result<std::vector<LogEntry>> ReadLog(const Scope& scope, const std::string& thread_id,
                                         uint64_t first, uint64_t limit) override;
-  Result<RunTraces> Read(const ReadRuns& read) override;
+  Result<RunTraces> ReadRuns(const ReadRunsRequest& read) override;
 
-  Status Set(const SetRemoteTools& set) override;
+  Status ReplaceRemoteTools(const ReplaceRemoteToolsRequest& set) override;
   Result<RemoteTools> GetRemoteTools() override;
   std::string TypeName() const override { return options_.type_name; }
 
-  Status Store(const StoreMemory& store) override;
+  Status StoreMemory(const StoreMemoryRequest& store) override;
   Result<MemoryRecord> GetMemory(const MemoryName& name) override;
-  Status Update(const UpdateMemory& update) override;
+  Status UpdateMemory(const UpdateMemoryRequest& update) override;
   Status DeleteMemory(const MemoryName& name) override;
-  Result<MemoryPage> List(const ListMemories& list) override;
-  Result<RemovedMemories> Remove(const RemoveMemories& remove) override;
-  Result<MemoryHits> Search(const SearchMemories& search) override;
+  Result<MemoryPage> ListMemories(const ListMemoriesRequest& list) override;
+  Result<RemovedMemories> RemoveMemories(const RemoveMemoriesRequest& remove) override;
+  Result<MemoryHits> SearchMemories(const SearchMemoriesRequest& search) override;
 
   // Maintenance operations for administrators. options.operation_timeout applies to them too.
   Result<VerifyReport> Verify();
   Result<BackupReport> Backup(const std::string& name);
-  Result<UnembeddedPage> List(const ListUnembedded& list);
+  Result<UnembeddedPage> ListUnembedded(const ListUnembeddedRequest& list);
   // Returns the number of vectors that were stored.
-  Result<uint64_t> Put(const PutVectors& put);
+  Result<uint64_t> ReplaceVectors(const ReplaceVectorsRequest& put);
 
   // Closes the connection as a network fault would; the client reconnects by itself.
   void DropConnectionForTest();

@@ -53,7 +53,7 @@ struct MemoryFilter {
 };
 
 // Stores a new memory.
-struct StoreMemory {
+struct StoreMemoryRequest {
   Scope scope;
   MemoryRecord record;  // record.id is set by the caller, the times by the store
   Embedding embedding;
@@ -69,7 +69,7 @@ struct MemoryName {
 
 // Replaces the contents and the vector of an existing memory; without `category` the category is
 // kept.
-struct UpdateMemory {
+struct UpdateMemoryRequest {
   MemoryName name;
   std::string content;
   std::optional<std::string> category;
@@ -79,7 +79,7 @@ struct UpdateMemory {
   std::string message_json;  // as in MemoryRecord
 };
 
-struct ListMemories {
+struct ListMemoriesRequest {
   Scope scope;
   MemoryFilter filter;
   uint64_t limit = 100;
@@ -92,7 +92,7 @@ struct MemoryPage {
 };
 
 // Deletes those of `ids` that match the filter; the others are skipped.
-struct RemoveMemories {
+struct RemoveMemoriesRequest {
   Scope scope;
   MemoryFilter filter;
   std::vector<std::string> ids;
@@ -107,7 +107,7 @@ enum class Metric : uint8_t { kCosine, kDotProduct, kEuclidean, kManhattan };
 // How a search ranks. kHybrid: reciprocal rank fusion of kVector and kWords.
 enum class Ranking : uint8_t { kVector, kWords, kHybrid, kNewest };
 
-struct SearchMemories {
+struct SearchMemoriesRequest {
   Scope scope;
   MemoryFilter filter;
   std::string query;
@@ -135,19 +135,19 @@ class Memories {
   virtual ~Memories() = default;
 
   // Returns kConflict if the id exists.
-  virtual Status Store(const StoreMemory& store) = 0;
+  virtual Status StoreMemory(const StoreMemoryRequest& store) = 0;
   // Returns kNotFound if no memory has this name, as Update and DeleteMemory do.
   virtual Result<MemoryRecord> GetMemory(const MemoryName& name) = 0;
-  // Changes an existing memory; see UpdateMemory.
-  virtual Status Update(const UpdateMemory& update) = 0;
+  // Changes an existing memory; see UpdateMemoryRequest.
+  virtual Status UpdateMemory(const UpdateMemoryRequest& update) = 0;
   // Deletes one memory.
   virtual Status DeleteMemory(const MemoryName& name) = 0;
   // Returns one page of the matching memories, newest first.
-  virtual Result<MemoryPage> List(const ListMemories& list) = 0;
+  virtual Result<MemoryPage> ListMemories(const ListMemoriesRequest& list) = 0;
   // Deletes several memories; returns how many.
-  virtual Result<RemovedMemories> Remove(const RemoveMemories& remove) = 0;
+  virtual Result<RemovedMemories> RemoveMemories(const RemoveMemoriesRequest& remove) = 0;
   // Returns kResourceExhausted if the scope has more memories than the index may hold.
-  virtual Result<MemoryHits> Search(const SearchMemories& search) = 0;
+  virtual Result<MemoryHits> SearchMemories(const SearchMemoriesRequest& search) = 0;
 };
 
 }  // namespace agent_graph::state

@@ -12,7 +12,7 @@
 
 namespace agent_graph::state {
 
-struct ListUnembedded {
+struct ListUnembeddedRequest {
   std::string space;
   uint64_t dimensions = 0;
   uint64_t limit = 100;
@@ -36,15 +36,15 @@ struct NewVector {
   Embedding embedding;
 };
 
-struct PutVectors {
+struct ReplaceVectorsRequest {
   std::vector<NewVector> vectors;
 };
 
-struct VectorsPut {
+struct ReplacedVectors {
   uint64_t count = 0;
 };
 
-template <pack::SameAs<ListUnembedded> T>
+template <pack::SameAs<ListUnembeddedRequest> T>
 auto Fields(T& s) {
   return std::tie(s.space, s.dimensions, s.limit, s.cursor);
 }
@@ -60,11 +60,11 @@ template <pack::SameAs<NewVector> T>
 auto Fields(T& s) {
   return std::tie(s.id, s.content, s.embedding);
 }
-template <pack::SameAs<PutVectors> T>
+template <pack::SameAs<ReplaceVectorsRequest> T>
 auto Fields(T& s) {
   return std::tie(s.vectors);
 }
-template <pack::SameAs<VectorsPut> T>
+template <pack::SameAs<ReplacedVectors> T>
 auto Fields(T& s) {
   return std::tie(s.count);
 }

@@ -25,14 +25,15 @@ class Service {
 
   // --- runs ---
 
-  // Takes the thread's lease and loads its state; see BeginRun. Returns kPermissionDenied for a
-  // thread outside the scope. `cancellation`, which may be null, ends the wait for a busy thread.
-  virtual Result<BeginRunReply> Begin(const BeginRun& run,
-                                      const runtime::Cancellation* cancellation) = 0;
+  // Takes the thread's lease and loads its state; see BeginRunRequest. Returns kPermissionDenied
+  // for a thread outside the scope. `cancellation`, which may be null, ends the wait for a busy
+  // thread.
+  virtual Result<BeginRunReply> BeginRun(const BeginRunRequest& run,
+                                         const runtime::Cancellation* cancellation) = 0;
   // Appends entries and messages to a run that holds its lease; kFenced otherwise.
-  virtual Result<AppendRunReply> Append(const AppendRun& append) = 0;
+  virtual Result<AppendRunReply> AppendRun(const AppendRunRequest& append) = 0;
   // Appends the last entries, stores the snapshot and releases the lease. kFenced as for Append.
-  virtual Status Finish(const FinishRun& finish) = 0;
+  virtual Status FinishRun(const FinishRunRequest& finish) = 0;
   // Asks the thread's run to stop. If the thread has no live lease, or its run is not the one
   // named, `running` is false and nothing is stored. A run that is still queued ends with
   // kCancelled. With `cancel`, the cancellation passed to the run's Begin is cancelled with
@@ -55,7 +56,7 @@ class Service {
   // Returns record, snapshot and working window, and the run in flight if there is one.
   virtual Result<ThreadState> GetState(const Scope& scope, const std::string& thread_id) = 0;
   // Merges into the state and returns the result. kPermissionDenied for a thread outside the scope.
-  virtual Result<ThreadState> Put(const PutState& put) = 0;
+  virtual Result<ThreadState> PutState(const PutStateRequest& put) = 0;
   // Clears window, summary, custom fields and a pending interrupt; keeps the record and the
   // history.
   virtual Status ClearState(const Scope& scope, const std::string& thread_id) = 0;
@@ -72,21 +73,22 @@ class Service {
   virtual Status DeleteMessage(const Scope& scope, const std::string& thread_id,
                                const std::string& message_id) = 0;
   // Creates the thread if it does not exist. kPermissionDenied for a thread outside the scope.
-  virtual Status Append(const AppendMessages& append) = 0;
-  // Removes messages, all or none; kBusy if the thread has changed or runs, see RemoveMessages.
-  virtual Status Remove(const RemoveMessages& remove) = 0;
+  virtual Status AppendMessages(const AppendMessagesRequest& append) = 0;
+  // Removes messages, all or none; kBusy if the thread has changed or runs, see
+  // RemoveMessagesRequest.
+  virtual Status RemoveMessages(const RemoveMessagesRequest& remove) = 0;
 
   // Returns up to `limit` entries of the thread's run log from number `first` on, oldest first. For
   // traces and tests.
   virtual Result<std::vector<LogEntry>> ReadLog(const Scope& scope, const std::string& thread_id,
                                                 uint64_t first, uint64_t limit) = 0;
   // Returns the ids of the thread's latest runs and the log entries of one of them.
-  virtual Result<RunTraces> Read(const ReadRuns& read) = 0;
+  virtual Result<RunTraces> ReadRuns(const ReadRunsRequest& read) = 0;
 
   // --- remote tools ---
 
-  // Replaces remote tools; see SetRemoteTools.
-  virtual Status Set(const SetRemoteTools& set) = 0;
+  // Replaces remote tools; see ReplaceRemoteToolsRequest.
+  virtual Status ReplaceRemoteTools(const ReplaceRemoteToolsRequest& set) = 0;
   // Returns the registered remote tools of all nodes, and their version.
   virtual Result<RemoteTools> GetRemoteTools() = 0;
 

@@ -107,7 +107,7 @@ struct LogEntry {
 
 // Takes the thread's lease and loads what a run needs, in one round trip. Returns kConflict if a
 // run with the same id is in flight or queued on the thread.
-struct BeginRun {
+struct BeginRunRequest {
   Scope scope;
   std::string thread_id;
   std::string user_id;      // becomes the owner if the thread is created
@@ -135,7 +135,7 @@ struct BeginRunReply {
 };
 
 // An append fenced by the lease: refused with kFenced if the run no longer holds it.
-struct AppendRun {
+struct AppendRunRequest {
   std::string thread_id;
   std::string run_id;
   uint64_t lease_epoch = 0;
@@ -173,8 +173,8 @@ struct OpenCall {
 // The last append of a run: stores the snapshot and releases the lease. If the state was also
 // changed by others during the run, the later change of each field wins, by its position in the
 // log. Fields that the run has not changed are not written back.
-struct FinishRun {
-  AppendRun append;
+struct FinishRunRequest {
+  AppendRunRequest append;
   Snapshot snapshot;
   std::string status;               // done | error | stopped | interrupted
   std::string thread_name;          // name for a thread that has none yet; empty: no change
@@ -216,7 +216,7 @@ struct StopReply {
 
 // PUT …/state. Objects are merged recursively, scalars and lists are replaced, null clears,
 // messages in `context` are merged by id. Creates the thread if it does not exist.
-struct PutState {
+struct PutStateRequest {
   Scope scope;
   std::string thread_id;
   std::string user_id;
@@ -230,7 +230,7 @@ struct PutState {
 
 // Appends messages outside of a run. The thread is created if it does not exist; user_id and
 // creation_id are used then.
-struct AppendMessages {
+struct AppendMessagesRequest {
   Scope scope;
   std::string thread_id;
   std::string user_id;
@@ -241,7 +241,7 @@ struct AppendMessages {
 
 // Removes messages, all or none. Returns kBusy while a run is in flight or if the record has
 // changed since the caller read it (updated_micros is newer).
-struct RemoveMessages {
+struct RemoveMessagesRequest {
   Scope scope;
   std::string thread_id;
   int64_t updated_micros = 0;
@@ -251,7 +251,7 @@ struct RemoveMessages {
 // --- traces ---------------------------------------------------------------------------------
 
 // Reads the latest runs of a thread, at most `runs_max` ids and `entries_max` entries.
-struct ReadRuns {
+struct ReadRunsRequest {
   Scope scope;
   std::string thread_id;
   std::string run_id;  // the run whose entries to return; empty: the latest
@@ -285,7 +285,7 @@ struct RemoteTools {
 };
 
 // Replaces all remote tools of the nodes that `tools` names and deletes those of other generations.
-struct SetRemoteTools {
+struct ReplaceRemoteToolsRequest {
   std::string generation;
   std::vector<RemoteTool> tools;
 };

@@ -26,13 +26,13 @@ class Reembedder {
       : client_(client), embedder_(embedder), runtime_(runtime) {}
 
   Result<Reembedded> Run() {
-    state::ListUnembedded list;
+    state::ListUnembeddedRequest list;
     list.space = embedder_.space();
     list.limit = kPage;
     AG_ASSIGN_OR_RETURN(const std::vector<float> probe, Begin("tea").Wait());
     list.dimensions = probe.size();
     do {
-      AG_ASSIGN_OR_RETURN(const state::UnembeddedPage page, client_.List(list));
+      AG_ASSIGN_OR_RETURN(const state::UnembeddedPage page, client_.ListUnembedded(list));
       done_.looked_at += page.looked_at;
       AG_RETURN_IF_ERROR(Take(page.memories));
       list.cursor = page.next_cursor;
@@ -66,7 +66,7 @@ class Reembedder {
     std::vector<Vector> vectors;
     vectors.reserve(memories.size());
     for (const Pending& one : pending) vectors.push_back(one.Wait());
-    state::PutVectors put;
+    state::ReplaceVectorsRequest put;
     for (size_t i = 0; i < memories.size(); ++i) {
       if (!vectors[i].ok()) vectors[i] = Begin(memories[i].content).Wait();
       if (!vectors[i].ok()) {
@@ -78,7 +78,7 @@ class Reembedder {
       put.vectors.push_back({memories[i].id, memories[i].content, EmbeddingOf(*vectors[i])});
     }
     if (put.vectors.empty()) return Status::Ok();
-    AG_ASSIGN_OR_RETURN(const uint64_t count, client_.Put(put));
+    AG_ASSIGN_OR_RETURN(const uint64_t count, client_.ReplaceVectors(put));
     done_.embedded += count;
     done_.changed += put.vectors.size() - count;
     return Status::Ok();

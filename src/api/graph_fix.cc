@@ -34,8 +34,9 @@ Result<size_t> Fix(HandlerContext& context, const state::ThreadState& state) {
   AG_ASSIGN_OR_RETURN(std::vector<std::string> dangling, run::DanglingMessages(state.window));
   if (dangling.empty()) return size_t{0};
   const size_t removed = dangling.size();
-  AG_RETURN_IF_ERROR(context.state().Remove({context.caller().scope, state.record.thread_id,
-                                             state.record.updated_micros, std::move(dangling)}));
+  AG_RETURN_IF_ERROR(
+      context.state().RemoveMessages({context.caller().scope, state.record.thread_id,
+                                      state.record.updated_micros, std::move(dangling)}));
   return removed;
 }
 

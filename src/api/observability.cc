@@ -19,13 +19,13 @@ void GetTrace(HandlerContext& context) {
   const bool traced = context.api().state != nullptr &&
                       context.api().settings->mode == settings::Mode::kDevelopment;
   if (!traced) return context.Succeed(run::TraceJson(thread_id, {}));
-  state::ReadRuns read;
+  state::ReadRunsRequest read;
   read.scope = context.caller().scope;
   read.thread_id = thread_id;
   read.run_id = Query(context.head().query).Find("run_id").value_or("");
   read.runs_max = kTracedRunsMax;
   read.entries_max = kTracedEntriesMax;
-  Result<state::RunTraces> traces = context.state().Read(read);
+  Result<state::RunTraces> traces = context.state().ReadRuns(read);
   if (traces.status().code() == StatusCode::kNotFound) traces = state::RunTraces();
   if (!traces.ok()) return context.Fail(traces.status());
   context.Succeed(run::TraceJson(thread_id, *traces));

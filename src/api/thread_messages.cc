@@ -57,7 +57,7 @@ void ListMessages(HandlerContext& context) {
 
 void AddMessages(HandlerContext& context) {
   Problems problems;
-  state::AppendMessages append;
+  state::AppendMessagesRequest append;
   append.scope = context.caller().scope;
   append.user_id = context.caller().user_id;
   append.thread_id = context.ThreadId(problems);
@@ -72,7 +72,7 @@ void AddMessages(HandlerContext& context) {
     return context.Fail(*error);
   }
   append.messages = ToStored(std::move(messages), *context.api().ids);
-  Status appended = context.state().Append(append);
+  Status appended = context.state().AppendMessages(append);
   if (!appended.ok()) return context.Fail(appended);
   context.Succeed(R"({"success":true,"message":"messages added","data":true})");
 }

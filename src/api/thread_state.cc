@@ -14,7 +14,7 @@ namespace {
 
 // Distributes the fields of `state` among the parts that the store merges by different rules.
 // Ignores `execution_meta`, which only runs may set.
-void ReadState(const json& fields, const HandlerContext& context, state::PutState& put,
+void ReadState(const json& fields, const HandlerContext& context, state::PutStateRequest& put,
                std::vector<Message>& messages, Problems& problems) {
   json custom = json::object();
   for (const auto& [key, value] : fields.items()) {
@@ -47,7 +47,7 @@ void GetThreadState(HandlerContext& context) {
 
 void PutThreadState(HandlerContext& context) {
   Problems problems;
-  state::PutState put;
+  state::PutStateRequest put;
   put.scope = context.caller().scope;
   put.user_id = context.caller().user_id;
   put.thread_id = context.ThreadId(problems);
@@ -59,7 +59,7 @@ void PutThreadState(HandlerContext& context) {
     return context.Fail(*error);
   }
   put.messages = ToStored(std::move(messages), *context.api().ids);
-  Result<state::ThreadState> state = context.state().Put(put);
+  Result<state::ThreadState> state = context.state().PutState(put);
   if (!state.ok()) return context.Fail(state.status());
   context.Succeed("{\"updated\":true,\"state\":" + run::AgentStateJson(*state) + "}");
 }

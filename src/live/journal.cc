@@ -191,7 +191,7 @@ void Journal::Finish(const std::string& status) {
 void Journal::Release(const std::string& status) {
   log_.Add("node_finished", NodeJson(options_.node));
   log_.Add("run_finished", FinishedJson(*options_.environment, status));
-  state::FinishRun finish;  // a session changes no state fields
+  state::FinishRunRequest finish;  // a session changes no state fields
   finish.status = status;
   state::Snapshot& snapshot = finish.snapshot;
   snapshot = options_.begun.state.snapshot;

@@ -57,7 +57,7 @@ class Journal : public std::enable_shared_from_this<Journal> {
 
   // Writes the remaining entries, names a new thread, releases the lease, and passes the run's
   // record to exporters. Suspends for Options::finish_max at most; a writer that takes longer
-  // continues and releases the lease itself. `status` as in state::FinishRun.
+  // continues and releases the lease itself. `status` as in state::FinishRunRequest.
   void Finish(const std::string& status);
 
   // A log for tools, which write between the messages. Pass it to TakeBack when they have finished.

@@ -35,22 +35,22 @@ void TryStructs(std::string_view bytes) {
   Try<wire::ThreadDeleted>(bytes);
   Try<wire::ListMessagesBody>(bytes);
   Try<wire::LogBody>(bytes);
-  Try<BeginRun>(bytes);
-  Try<AppendRun>(bytes);
-  Try<FinishRun>(bytes);
-  Try<PutState>(bytes);
-  Try<AppendMessages>(bytes);
+  Try<BeginRunRequest>(bytes);
+  Try<AppendRunRequest>(bytes);
+  Try<FinishRunRequest>(bytes);
+  Try<PutStateRequest>(bytes);
+  Try<AppendMessagesRequest>(bytes);
   Try<BeginRunReply>(bytes);
   Try<ThreadState>(bytes);
   Try<ThreadPage>(bytes);
-  Try<StoreMemory>(bytes);
-  Try<UpdateMemory>(bytes);
-  Try<RemoveMemories>(bytes);
-  Try<SearchMemories>(bytes);
+  Try<StoreMemoryRequest>(bytes);
+  Try<UpdateMemoryRequest>(bytes);
+  Try<RemoveMemoriesRequest>(bytes);
+  Try<SearchMemoriesRequest>(bytes);
   Try<MemoryPage>(bytes);
   Try<MemoryHits>(bytes);
-  Try<ListUnembedded>(bytes);
-  Try<PutVectors>(bytes);
+  Try<ListUnembeddedRequest>(bytes);
+  Try<ReplaceVectorsRequest>(bytes);
 }
 
 std::vector<std::string> Payloads(std::string_view bytes, size_t piece) {

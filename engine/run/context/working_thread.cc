@@ -251,8 +251,8 @@ Status WorkingThread::Update(const NodeResult& result, size_t beside, std::strin
   return Status::Ok();
 }
 
-state::FinishRun WorkingThread::Finish(const ExecutionMeta& meta) const {
-  state::FinishRun finish;
+state::FinishRunRequest WorkingThread::Finish(const ExecutionMeta& meta) const {
+  state::FinishRunRequest finish;
   for (const auto& [name, entry] : changed_fields_) {
     finish.changed_fields.push_back(name);
     finish.changed_at.push_back(entry);

@@ -59,7 +59,7 @@ class WorkingThread {
   Result<std::vector<std::string>> TakeIn(NodeResult& result, std::string_view node);
 
   // Returns what the run stores at its end, with the list of what it has changed.
-  state::FinishRun Finish(const ExecutionMeta& meta) const;
+  state::FinishRunRequest Finish(const ExecutionMeta& meta) const;
   std::string AgentState(const ExecutionMeta& meta, const LiveFlags& flags) const;
   // The calls without a result, with the messages of the window that contain them.
   std::vector<state::OpenCall> OpenCalls() const;

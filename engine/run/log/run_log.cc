@@ -61,10 +61,10 @@ Status RunLog::Flush(std::string_view current_node, int64_t step, bool durable) 
   if (state_ == nullptr) return Status::Ok();
   Place(current_node, step, durable);
   for (bool more = true; more;) {
-    state::AppendRun append = Take();
+    state::AppendRunRequest append = Take();
     // Entries added during this call are appended by the next iteration.
     more = HasPending();
-    Result<state::AppendRunReply> reply = state_->Append(append);
+    Result<state::AppendRunReply> reply = state_->AppendRun(append);
     if (!reply.ok()) {
       PutBack(std::move(append));
       return reply.status();
@@ -77,7 +77,7 @@ Status RunLog::Flush(std::string_view current_node, int64_t step, bool durable) 
 Status RunLog::MergeMetadata(std::string metadata_json, std::string_view current_node,
                              int64_t step) {
   if (state_ == nullptr) return Status::Ok();
-  state::AppendRun append;
+  state::AppendRunRequest append;
   append.thread_id = pending_.thread_id;
   append.run_id = pending_.run_id;
   append.lease_epoch = pending_.lease_epoch;
@@ -85,19 +85,19 @@ Status RunLog::MergeMetadata(std::string metadata_json, std::string_view current
   append.step = step;
   append.durable = true;
   append.metadata_json = std::move(metadata_json);
-  AG_ASSIGN_OR_RETURN(const state::AppendRunReply reply, state_->Append(append));
+  AG_ASSIGN_OR_RETURN(const state::AppendRunReply reply, state_->AppendRun(append));
   stop_requested_ = reply.stop_requested;
   return Status::Ok();
 }
 
-state::AppendRun RunLog::Take() {
+state::AppendRunRequest RunLog::Take() {
   size_t bytes = 0;
   std::vector<state::StoredMessage> messages = TakePortion(pending_.messages, bytes);
   std::vector<state::LogEntry> entries = TakePortion(pending_.entries, bytes);
   // Move the rest out first, so that it is not copied.
   std::vector<state::StoredMessage> messages_left = std::exchange(pending_.messages, {});
   std::vector<state::LogEntry> entries_left = std::exchange(pending_.entries, {});
-  state::AppendRun append = pending_;
+  state::AppendRunRequest append = pending_;
   if (append.first_entry) pending_.first_entry = *append.first_entry + entries.size();
   append.entries = std::move(entries);
   append.messages = std::move(messages);
@@ -113,7 +113,7 @@ size_t RunLog::PendingBytes() const {
   return bytes;
 }
 
-void RunLog::PutBack(state::AppendRun append) {
+void RunLog::PutBack(state::AppendRunRequest append) {
   const auto prepend = [](auto& before, auto& list) {
     before.insert(before.end(), std::make_move_iterator(list.begin()),
                   std::make_move_iterator(list.end()));
@@ -124,20 +124,20 @@ void RunLog::PutBack(state::AppendRun append) {
   prepend(append.messages, pending_.messages);
 }
 
-Status RunLog::Finish(state::FinishRun finish, std::string_view current_node, int64_t step) {
+Status RunLog::Finish(state::FinishRunRequest finish, std::string_view current_node, int64_t step) {
   if (state_ == nullptr) return Status::Ok();
   // Flush first so that the last portion and the snapshot fit into one frame. An error here is
   // ignored: the Finish below reports it, and releases the lease in any case.
   Place(current_node, step, false);
   while (PendingBytes() > kAppendBytesMax) {
-    state::AppendRun append = Take();
-    if (state_->Append(append).ok()) continue;
+    state::AppendRunRequest append = Take();
+    if (state_->AppendRun(append).ok()) continue;
     PutBack(std::move(append));
     break;
   }
   Place(current_node, step, true);
   finish.append = std::move(pending_);
-  Status result = state_->Finish(finish);
+  Status result = state_->FinishRun(finish);
   pending_ = std::move(finish.append);
   pending_.entries.clear();
   pending_.messages.clear();

@@ -51,18 +51,18 @@ class RunLog {
 
   // Appends what is buffered together with `finish` and releases the lease. The caller fills in
   // everything in `finish` except for the log.
-  Status Finish(state::FinishRun finish, std::string_view current_node, int64_t step);
+  Status Finish(state::FinishRunRequest finish, std::string_view current_node, int64_t step);
 
  private:
   // Takes the buffered items, or a first portion of them; messages before entries.
-  state::AppendRun Take();
+  state::AppendRunRequest Take();
   bool HasPending() const { return !pending_.entries.empty() || !pending_.messages.empty(); }
   size_t PendingBytes() const;
-  void PutBack(state::AppendRun append);
+  void PutBack(state::AppendRunRequest append);
   void Place(std::string_view current_node, int64_t step, bool durable);
 
   state::Service* state_;
-  state::AppendRun pending_;  // thread, run and epoch stay set; the rest is the buffer
+  state::AppendRunRequest pending_;  // thread, run and epoch stay set; the rest is the buffer
   bool stop_requested_ = false;
   const bool recording_;
   std::vector<state::LogEntry> record_;

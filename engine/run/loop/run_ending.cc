@@ -163,7 +163,7 @@ Status RunLoop::Record(const Ending& ending) {
   AG_CHECK(!fenced_ || ending.kind == Ending::Kind::kError, "a run that lost its lease has failed");
   // A lease that was lost is not ours to release, and its thread not ours to write.
   if (fenced_) return ending.error;
-  state::FinishRun finish = thread_.Finish(meta_);
+  state::FinishRunRequest finish = thread_.Finish(meta_);
   finish.status = status;
   finish.thread_name = start_.thread_name;
   return log_.Finish(std::move(finish), meta_.current_node, meta_.step);

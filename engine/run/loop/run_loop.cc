@@ -185,11 +185,11 @@ Status RunLoop::CloseOpenCalls() {
   if (!thread_.HasOpenCalls(request_.messages)) return Status::Ok();
   std::vector<state::LogEntry> entries;
   if (state_ != nullptr) {
-    state::ReadRuns read;
+    state::ReadRunsRequest read;
     read.scope = request_.scope;
     read.thread_id = environment_->thread_id;
     read.runs_max = 1;
-    Result<state::RunTraces> traces = state_->Read(read);
+    Result<state::RunTraces> traces = state_->ReadRuns(read);
     if (traces.ok()) entries = std::move(traces->entries);
   }
   return thread_.CloseOpenCalls(request_.messages, entries);

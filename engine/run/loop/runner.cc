@@ -28,9 +28,9 @@ Result<json> ParseObject(const std::string& text, const std::string& name) {
   return value;
 }
 
-state::BeginRun BeginOf(const RunRequest& request, const RunEnvironment& environment,
-                        const Runner::Options& options) {
-  state::BeginRun begin;
+state::BeginRunRequest BeginOf(const RunRequest& request, const RunEnvironment& environment,
+                               const Runner::Options& options) {
+  state::BeginRunRequest begin;
   begin.scope = request.scope;
   begin.thread_id = environment.thread_id;
   begin.user_id = request.user_id;
@@ -71,13 +71,13 @@ OpenInputs InputsOf(const state::ThreadState& state) {
 // Releases the thread unchanged.
 void Abandon(const RunEnvironment& environment, uint64_t lease_epoch, state::Service* state) {
   if (state == nullptr) return;
-  state::FinishRun finish;
+  state::FinishRunRequest finish;
   finish.append.thread_id = environment.thread_id;
   finish.append.run_id = environment.run_id;
   finish.append.lease_epoch = lease_epoch;
   finish.status = "error";
   finish.state_unread = true;
-  if (Status status = state->Finish(finish); !status.ok()) {
+  if (Status status = state->FinishRun(finish); !status.ok()) {
     environment.Log(LogLevel::kWarning, "", status.ToString());
   }
 }
@@ -98,7 +98,7 @@ Result<state::BeginRunReply> Runner::Lease(const RunRequest& request, RunEnviron
     environment.thread_id = request.thread_id.empty() ? environment.ids->Next() : request.thread_id;
     if (state_ == nullptr) return BeginUnstored(environment);
     Result<state::BeginRunReply> begun =
-        state_->Begin(BeginOf(request, environment, options_), &cancellation);
+        state_->BeginRun(BeginOf(request, environment, options_), &cancellation);
     if (begun.ok() || begun.status().code() != StatusCode::kConflict) return begun;
     if (!request.thread_id.empty()) return begun;  // a run with that id is in flight on the thread
     taken = begun.status();

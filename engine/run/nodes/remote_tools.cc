@@ -142,7 +142,7 @@ Status RemoteTools::SetUp(std::vector<state::RemoteTool> tools) {
     return Status(StatusCode::kNotConfigured,
                   "checkpointer not configured: calls of remote tools are kept there");
   }
-  return state_->Set({generation_, std::move(tools)});
+  return state_->ReplaceRemoteTools({generation_, std::move(tools)});
 }
 
 }  // namespace agent_graph::run

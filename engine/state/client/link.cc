@@ -141,7 +141,7 @@ void Link::Forget(const HeldRun& run) {
 }
 
 void Link::Release(const std::string& thread_id, const std::string& run_id) {
-  std::string frame = wire::MakeRequest(wire::Operation::kRelease, UnixMicros(),
+  std::string frame = wire::MakeRequest(wire::Operation::kReleaseRun, UnixMicros(),
                                         wire::ReleaseBody{thread_id, run_id});
   MutexLock lock(mutex_);
   if (stopping_) return;
@@ -156,7 +156,7 @@ void Link::Release(const std::string& thread_id, const std::string& run_id) {
     held->second.released = true;
   }
   Pending release{std::move(frame), {}, HeldRun{thread_id, run_id}, MonotonicClock::now()};
-  release.answer_kept = wire::IsAnswerKept(wire::Operation::kRelease);
+  release.answer_kept = wire::IsAnswerKept(wire::Operation::kReleaseRun);
   pending_.emplace(sequence, std::move(release));
 }
 

@@ -86,7 +86,8 @@ Result<MemoryRecord> ReadMemory(const DatabaseSnapshot& snapshot, const MemoryNa
   return *std::move(record);
 }
 
-Result<MemoryPage> ReadMemoryPage(const DatabaseSnapshot& snapshot, const ListMemories& list) {
+Result<MemoryPage> ReadMemoryPage(const DatabaseSnapshot& snapshot,
+                                  const ListMemoriesRequest& list) {
   MemoryPage page;
   const uint64_t limit = std::min(list.limit, kPageItemsMax);
   // A memory without an owner belongs to no user.
@@ -126,7 +127,7 @@ Result<MemoryPage> ReadMemoryPage(const DatabaseSnapshot& snapshot, const ListMe
 }
 
 Result<UnembeddedPage> ReadUnembedded(const DatabaseSnapshot& snapshot,
-                                      const ListUnembedded& list) {
+                                      const ListUnembeddedRequest& list) {
   AG_ASSIGN_OR_RETURN(MemoryPage memories,
                       ReadMemoryPage(snapshot, {Scope::All(), {}, list.limit, list.cursor}));
   UnembeddedPage page;

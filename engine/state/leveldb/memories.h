@@ -32,9 +32,11 @@ Result<MemoryRecord> ReadMemory(const DatabaseSnapshot& snapshot, const MemoryNa
 
 // Cost: the rows of the page plus those that the filter skips. A page that skips too many rows ends
 // early, with a cursor.
-Result<MemoryPage> ReadMemoryPage(const DatabaseSnapshot& snapshot, const ListMemories& list);
+Result<MemoryPage> ReadMemoryPage(const DatabaseSnapshot& snapshot,
+                                  const ListMemoriesRequest& list);
 
 // Cost: like a page of all memories, plus reading their vectors.
-Result<UnembeddedPage> ReadUnembedded(const DatabaseSnapshot& snapshot, const ListUnembedded& list);
+Result<UnembeddedPage> ReadUnembedded(const DatabaseSnapshot& snapshot,
+                                      const ListUnembeddedRequest& list);
 
 }  // namespace agent_graph::state

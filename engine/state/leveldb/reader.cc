@@ -58,7 +58,7 @@ Result<wire::LogBody> ReadLog(const DatabaseSnapshot& snapshot, const wire::Read
   return log;
 }
 
-Result<RunTraces> ReadTraces(const DatabaseSnapshot& snapshot, const ReadRuns& read) {
+Result<RunTraces> ReadTraces(const DatabaseSnapshot& snapshot, const ReadRunsRequest& read) {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadThread(snapshot, read.scope, read.thread_id));
   return ReadRunTraces(snapshot, thread.key(), read);
 }
@@ -82,7 +82,7 @@ Result<std::string> Run(Result<Reply> (*read)(const DatabaseSnapshot&, const Bod
 
 Result<std::string> Reader::Execute(wire::Operation operation, pack::Unpacker& unpacker) const {
   if (operation == wire::Operation::kSearchMemories) {
-    SearchMemories search;
+    SearchMemoriesRequest search;
     if (!wire::ReadBody(unpacker, search)) return Malformed();
     return Packed(memories_.Search(search));
   }
@@ -170,7 +170,7 @@ Reader::Cost Reader::CostOf(wire::Operation operation, pack::Unpacker unpacker) 
     case wire::Operation::kSearchMemories:
       return Cost::kVectors;
     case wire::Operation::kListMemories: {
-      ListMemories list;
+      ListMemoriesRequest list;
       pack::Unpack(unpacker, list);
       return list.filter.equals.empty() ? Cost::kSmall : Cost::kRows;
     }

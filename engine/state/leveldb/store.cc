@@ -11,8 +11,8 @@ constexpr size_t kSweepRows = 256;
 bool NeedsSpace(wire::Operation operation) {
   using wire::Operation;
   switch (operation) {
-    case Operation::kFinish:
-    case Operation::kRelease:
+    case Operation::kFinishRun:
+    case Operation::kReleaseRun:
     case Operation::kRequestStop:
     case Operation::kClearState:
     case Operation::kDeleteThread:
@@ -152,11 +152,11 @@ void Store::Apply(const ReplyAddress& from, const wire::RequestHeader& header,
   if (database_.low_on_space() && NeedsSpace(header.operation)) {
     return Refuse(from, Status(StatusCode::kUnavailable, "the disk of the state is full"));
   }
-  if (header.operation == wire::Operation::kBegin) {
-    Result<BeginRun> run = Decode<BeginRun>(body);
+  if (header.operation == wire::Operation::kBeginRun) {
+    Result<BeginRunRequest> run = Decode<BeginRunRequest>(body);
     if (!run.ok()) return Refuse(from, run.status());
     const uint32_t queue_max = run->queue_max;
-    return Begin({std::move(*run), from, header.micros, kNoDeadline, 0}, queue_max);
+    return BeginRun({std::move(*run), from, header.micros, kNoDeadline, 0}, queue_max);
   }
   bool sync = true;
   Result<ReplyRow> reply = Execute(from, header, body, sync);
@@ -174,63 +174,64 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const wire::RequestHea
                                 pack::Unpacker& unpacker, bool& sync) {
   using wire::Operation;
   switch (header.operation) {
-    case Operation::kAppend: {
-      AG_ASSIGN_OR_RETURN(AppendRun append, Decode<AppendRun>(unpacker));
+    case Operation::kAppendRun: {
+      AG_ASSIGN_OR_RETURN(AppendRunRequest append, Decode<AppendRunRequest>(unpacker));
       sync = append.durable;
-      return Append(from, append, header.micros);
+      return AppendRun(from, append, header.micros);
     }
-    case Operation::kFinish: {
-      AG_ASSIGN_OR_RETURN(FinishRun finish, Decode<FinishRun>(unpacker));
-      return Finish(from, finish, header.micros);
+    case Operation::kFinishRun: {
+      AG_ASSIGN_OR_RETURN(FinishRunRequest finish, Decode<FinishRunRequest>(unpacker));
+      return FinishRun(from, finish, header.micros);
     }
-    case Operation::kRelease: {
+    case Operation::kReleaseRun: {
       AG_ASSIGN_OR_RETURN(wire::ReleaseBody release, Decode<wire::ReleaseBody>(unpacker));
       sync = false;
-      return Release(from, release);
+      return ReleaseRun(from, release);
     }
     case Operation::kRequestStop: {
       AG_ASSIGN_OR_RETURN(StopRequest stop, Decode<StopRequest>(unpacker));
       sync = false;
       return RequestStop(stop);
     }
-    case Operation::kPut: {
-      AG_ASSIGN_OR_RETURN(PutState put, Decode<PutState>(unpacker));
-      return Put(put, header.micros);
+    case Operation::kPutState: {
+      AG_ASSIGN_OR_RETURN(PutStateRequest put, Decode<PutStateRequest>(unpacker));
+      return PutState(put, header.micros);
     }
     case Operation::kAppendMessages: {
-      AG_ASSIGN_OR_RETURN(AppendMessages append, Decode<AppendMessages>(unpacker));
-      return AddMessages(append, header.micros);
+      AG_ASSIGN_OR_RETURN(AppendMessagesRequest append, Decode<AppendMessagesRequest>(unpacker));
+      return AppendMessages(append, header.micros);
     }
     case Operation::kClearState: {
       AG_ASSIGN_OR_RETURN(wire::ThreadBody clear, Decode<wire::ThreadBody>(unpacker));
-      return Clear(clear, header.micros);
+      return ClearState(clear, header.micros);
     }
     case Operation::kDeleteThread: {
       AG_ASSIGN_OR_RETURN(wire::ThreadBody thread, Decode<wire::ThreadBody>(unpacker));
-      return Delete(thread);
+      return DeleteThread(thread);
     }
     case Operation::kDeleteMessage: {
       AG_ASSIGN_OR_RETURN(wire::MessageBody message, Decode<wire::MessageBody>(unpacker));
-      return DeleteOneMessage(message);
+      return DeleteMessage(message);
     }
     case Operation::kRemoveMessages: {
-      AG_ASSIGN_OR_RETURN(RemoveMessages remove, Decode<RemoveMessages>(unpacker));
-      return RemoveAll(remove, header.micros);
+      AG_ASSIGN_OR_RETURN(RemoveMessagesRequest remove, Decode<RemoveMessagesRequest>(unpacker));
+      return RemoveMessages(remove, header.micros);
     }
-    case Operation::kSetRemoteTools: {
-      AG_ASSIGN_OR_RETURN(SetRemoteTools set, Decode<SetRemoteTools>(unpacker));
+    case Operation::kReplaceRemoteTools: {
+      AG_ASSIGN_OR_RETURN(ReplaceRemoteToolsRequest set,
+                          Decode<ReplaceRemoteToolsRequest>(unpacker));
       return ReplaceRemoteTools(set);
     }
     case Operation::kStoreMemory: {
-      AG_ASSIGN_OR_RETURN(StoreMemory store, Decode<StoreMemory>(unpacker));
-      return AddMemory(store, header.micros);
+      AG_ASSIGN_OR_RETURN(StoreMemoryRequest store, Decode<StoreMemoryRequest>(unpacker));
+      return StoreMemory(store, header.micros);
     }
     case Operation::kUpdateMemory: {
-      AG_ASSIGN_OR_RETURN(UpdateMemory update, Decode<UpdateMemory>(unpacker));
-      return ChangeMemory(update, header.micros);
+      AG_ASSIGN_OR_RETURN(UpdateMemoryRequest update, Decode<UpdateMemoryRequest>(unpacker));
+      return UpdateMemory(update, header.micros);
     }
-    case Operation::kPutVectors: {
-      AG_ASSIGN_OR_RETURN(PutVectors put, Decode<PutVectors>(unpacker));
+    case Operation::kReplaceVectors: {
+      AG_ASSIGN_OR_RETURN(ReplaceVectorsRequest put, Decode<ReplaceVectorsRequest>(unpacker));
       return ReplaceVectors(put);
     }
     case Operation::kDeleteMemory: {
@@ -238,8 +239,8 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const wire::RequestHea
       return DeleteMemory(name);
     }
     case Operation::kRemoveMemories: {
-      AG_ASSIGN_OR_RETURN(RemoveMemories remove, Decode<RemoveMemories>(unpacker));
-      return DeleteMemories(remove);
+      AG_ASSIGN_OR_RETURN(RemoveMemoriesRequest remove, Decode<RemoveMemoriesRequest>(unpacker));
+      return RemoveMemories(remove);
     }
     default:
       return Status(StatusCode::kInvalidArgument, "unknown state operation");

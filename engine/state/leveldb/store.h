@@ -128,7 +128,7 @@ class Store {
 
  private:
   struct Waiter {
-    BeginRun run;
+    BeginRunRequest run;
     ReplyAddress from;
     int64_t micros = 0;
     Deadline deadline;
@@ -158,22 +158,24 @@ class Store {
   // them. `sync` becomes false if the changes need not be on the disk before the reply.
   Result<ReplyRow> Execute(const ReplyAddress& from, const wire::RequestHeader& header,
                            pack::Unpacker& body, bool& sync);
-  Result<ReplyRow> Append(const ReplyAddress& from, const AppendRun& append, int64_t micros);
-  Result<ReplyRow> Finish(const ReplyAddress& from, const FinishRun& finish, int64_t micros);
-  Result<ReplyRow> Release(const ReplyAddress& from, const wire::ReleaseBody& release);
+  Result<ReplyRow> AppendRun(const ReplyAddress& from, const AppendRunRequest& append,
+                             int64_t micros);
+  Result<ReplyRow> FinishRun(const ReplyAddress& from, const FinishRunRequest& finish,
+                             int64_t micros);
+  Result<ReplyRow> ReleaseRun(const ReplyAddress& from, const wire::ReleaseBody& release);
   Result<ReplyRow> RequestStop(const StopRequest& stop);
-  Result<ReplyRow> Put(const PutState& put, int64_t micros);
-  Result<ReplyRow> AddMessages(const AppendMessages& append, int64_t micros);
-  Result<ReplyRow> Clear(const wire::ThreadBody& clear, int64_t micros);
-  Result<ReplyRow> Delete(const wire::ThreadBody& thread);
-  Result<ReplyRow> DeleteOneMessage(const wire::MessageBody& message);
-  Result<ReplyRow> RemoveAll(const RemoveMessages& remove, int64_t micros);
-  Result<ReplyRow> ReplaceRemoteTools(const SetRemoteTools& set);
-  Result<ReplyRow> AddMemory(const StoreMemory& store, int64_t micros);
-  Result<ReplyRow> ChangeMemory(const UpdateMemory& update, int64_t micros);
+  Result<ReplyRow> PutState(const PutStateRequest& put, int64_t micros);
+  Result<ReplyRow> AppendMessages(const AppendMessagesRequest& append, int64_t micros);
+  Result<ReplyRow> ClearState(const wire::ThreadBody& clear, int64_t micros);
+  Result<ReplyRow> DeleteThread(const wire::ThreadBody& thread);
+  Result<ReplyRow> DeleteMessage(const wire::MessageBody& message);
+  Result<ReplyRow> RemoveMessages(const RemoveMessagesRequest& remove, int64_t micros);
+  Result<ReplyRow> ReplaceRemoteTools(const ReplaceRemoteToolsRequest& set);
+  Result<ReplyRow> StoreMemory(const StoreMemoryRequest& store, int64_t micros);
+  Result<ReplyRow> UpdateMemory(const UpdateMemoryRequest& update, int64_t micros);
   Result<ReplyRow> DeleteMemory(const MemoryName& name);
-  Result<ReplyRow> DeleteMemories(const RemoveMemories& remove);
-  Result<ReplyRow> ReplaceVectors(const PutVectors& put);
+  Result<ReplyRow> RemoveMemories(const RemoveMemoriesRequest& remove);
+  Result<ReplyRow> ReplaceVectors(const ReplaceVectorsRequest& put);
 
   // Memories (store_memories.cc).
   struct Memory {
@@ -186,11 +188,12 @@ class Store {
   void DropMemory(const Memory& memory);
 
   // Leases (store_runs.cc).
-  void Begin(Waiter begin, uint32_t queue_max);
+  void BeginRun(Waiter begin, uint32_t queue_max);
   void Start(const Waiter& begin);
   Result<ReplyRow> Grant(const Waiter& begin);
-  Result<Lease*> FencedLease(const ReplyAddress& from, const AppendRun& append);
-  Status ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRun& append, int64_t micros);
+  Result<Lease*> FencedLease(const ReplyAddress& from, const AppendRunRequest& append);
+  Status ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRunRequest& append,
+                     int64_t micros);
   Status AddRunMessages(Lease& lease, ThreadEditor& editor,
                         const std::vector<StoredMessage>& messages);
 
@@ -200,7 +203,7 @@ class Store {
   Status NoteOutsideChange(const std::string& thread_id, const OutsideChange& change);
   Status LoadOutsideChange(Lease& lease) const;
   Status WriteBack(const Lease& lease, const ThreadRow& thread, ThreadEditor& editor,
-                   const FinishRun& finish);
+                   const FinishRunRequest& finish);
 
   // Calls that paused threads wait for (store_pause.cc).
   Status ReplacePause(const std::string& thread_id, const keys::ThreadKey& thread,

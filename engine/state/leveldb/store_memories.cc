@@ -47,7 +47,7 @@ void Store::DropMemory(const Memory& memory) {
   staged_memories_.push_back(memory.key);
 }
 
-Result<ReplyRow> Store::AddMemory(const StoreMemory& store, int64_t micros) {
+Result<ReplyRow> Store::StoreMemory(const StoreMemoryRequest& store, int64_t micros) {
   const std::string place = keys::MemoryPlace(store.record.id);
   AG_ASSIGN_OR_RETURN(std::optional<keys::MemoryKey> taken,
                       transaction_.GetRow<keys::MemoryKey>(place));
@@ -67,7 +67,7 @@ Result<ReplyRow> Store::AddMemory(const StoreMemory& store, int64_t micros) {
   return ReplyRow{};
 }
 
-Result<ReplyRow> Store::ChangeMemory(const UpdateMemory& update, int64_t micros) {
+Result<ReplyRow> Store::UpdateMemory(const UpdateMemoryRequest& update, int64_t micros) {
   AG_ASSIGN_OR_RETURN(std::optional<Memory> memory,
                       FindMemory(update.name.scope, update.name.agent_id, update.name.id));
   if (!memory) return NoSuchMemory();
@@ -84,11 +84,11 @@ Result<ReplyRow> Store::ChangeMemory(const UpdateMemory& update, int64_t micros)
   return ReplyRow{};
 }
 
-Result<ReplyRow> Store::ReplaceVectors(const PutVectors& put) {
+Result<ReplyRow> Store::ReplaceVectors(const ReplaceVectorsRequest& put) {
   if (put.vectors.size() > kPageItemsMax) {
     return Status(StatusCode::kInvalidArgument, "too many memories at once");
   }
-  VectorsPut done;
+  ReplacedVectors done;
   for (const NewVector& vector : put.vectors) {
     AG_ASSIGN_OR_RETURN(std::optional<Memory> memory, FindMemory(Scope::All(), "", vector.id));
     if (!memory || memory->record.content != vector.content) continue;
@@ -107,7 +107,7 @@ Result<ReplyRow> Store::DeleteMemory(const MemoryName& name) {
   return ReplyRow{};
 }
 
-Result<ReplyRow> Store::DeleteMemories(const RemoveMemories& remove) {
+Result<ReplyRow> Store::RemoveMemories(const RemoveMemoriesRequest& remove) {
   if (remove.ids.size() > kPageItemsMax) {
     return Status(StatusCode::kInvalidArgument, "too many memories at once");
   }

@@ -33,11 +33,12 @@ bool IsSummaryLost(const OutsideChangeRow& outside, uint64_t at) {
 }
 
 // True if the run reports the positions of its changes; a worker of another build does not.
-bool SaysWhen(const FinishRun& finish) {
+bool SaysWhen(const FinishRunRequest& finish) {
   return finish.changed_at.size() == finish.changed_fields.size();
 }
 
-std::vector<std::string> FieldsThatStand(const FinishRun& finish, const OutsideChangeRow& outside) {
+std::vector<std::string> FieldsThatStand(const FinishRunRequest& finish,
+                                         const OutsideChangeRow& outside) {
   if (!SaysWhen(finish)) return finish.changed_fields;
   std::vector<std::string> stand;
   for (size_t i = 0; i < finish.changed_fields.size(); ++i) {
@@ -121,7 +122,7 @@ Status Store::AddRunMessages(Lease& lease, ThreadEditor& editor,
 }
 
 Status Store::WriteBack(const Lease& lease, const ThreadRow& thread, ThreadEditor& editor,
-                        const FinishRun& finish) {
+                        const FinishRunRequest& finish) {
   if (finish.state_unread) return Status::Ok();
   Snapshot snapshot = finish.snapshot;
   std::vector<OpenCall> open = finish.open_calls;

@@ -63,7 +63,7 @@ ReplyRow AnswerOfCreated(const LeaseRow& lease, const ThreadRow& thread,
 }
 
 // Returns the entries that no earlier append of the run has written.
-std::vector<LogEntry> NewEntries(const LeaseRow& lease, const AppendRun& append) {
+std::vector<LogEntry> NewEntries(const LeaseRow& lease, const AppendRunRequest& append) {
   const uint64_t first = append.first_entry.value_or(lease.entries_logged);
   const uint64_t known = lease.entries_logged - std::min(lease.entries_logged, first);
   const auto skipped = static_cast<ptrdiff_t>(std::min<uint64_t>(known, append.entries.size()));
@@ -78,7 +78,7 @@ ReplyRow AnswerOfAppend(const LeaseRow& lease) {
 
 }  // namespace
 
-void Store::Begin(Waiter begin, uint32_t queue_max) {
+void Store::BeginRun(Waiter begin, uint32_t queue_max) {
   if (begin.run.run_ms_max > 0) {
     begin.run_deadline_micros =
         MonotonicMicros(MonotonicClock::now()) + std::min(begin.run.run_ms_max, kRunMsMax) * 1000;
@@ -87,7 +87,7 @@ void Store::Begin(Waiter begin, uint32_t queue_max) {
   if (found == leases_.end()) return Start(begin);
   Lease& lease = found->second;
   if (Holds(lease.row, begin.from.client, begin.run.run_id)) {
-    return Accept(begin.from, wire::Operation::kBegin,
+    return Accept(begin.from, wire::Operation::kBeginRun,
                   AnswerOf(lease.row, lease.thread, remote_tools_version_),
                   /*sync=*/false);
   }
@@ -119,14 +119,14 @@ void Store::Begin(Waiter begin, uint32_t queue_max) {
 void Store::Start(const Waiter& begin) {
   Result<ReplyRow> reply = Grant(begin);
   if (reply.ok()) {
-    return Accept(begin.from, wire::Operation::kBegin, std::move(*reply), /*sync=*/false);
+    return Accept(begin.from, wire::Operation::kBeginRun, std::move(*reply), /*sync=*/false);
   }
   transaction_.Reject();
   Refuse(begin.from, reply.status());
 }
 
 Result<ReplyRow> Store::Grant(const Waiter& begin) {
-  const BeginRun& run = begin.run;
+  const BeginRunRequest& run = begin.run;
   AG_CHECK(!leases_.contains(run.thread_id), "a thread has one lease at a time");
   auto client = clients_.find(begin.from.client);
   if (client == clients_.end()) return Status(StatusCode::kUnavailable, "the client has gone");
@@ -167,7 +167,7 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
   return reply;
 }
 
-Result<Store::Lease*> Store::FencedLease(const ReplyAddress& from, const AppendRun& append) {
+Result<Store::Lease*> Store::FencedLease(const ReplyAddress& from, const AppendRunRequest& append) {
   auto found = leases_.find(append.thread_id);
   if (found == leases_.end() || !Holds(found->second.row, from.client, append.run_id) ||
       found->second.row.epoch != append.lease_epoch) {
@@ -176,7 +176,7 @@ Result<Store::Lease*> Store::FencedLease(const ReplyAddress& from, const AppendR
   return &found->second;
 }
 
-Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRun& append,
+Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRunRequest& append,
                           int64_t micros) {
   AG_RETURN_IF_ERROR(editor.AppendLog(NewEntries(lease.row, append), micros));
   wants_sweep_ = wants_sweep_ || editor.has_cut_log();
@@ -186,7 +186,8 @@ Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRun& a
   return Status::Ok();
 }
 
-Result<ReplyRow> Store::Append(const ReplyAddress& from, const AppendRun& append, int64_t micros) {
+Result<ReplyRow> Store::AppendRun(const ReplyAddress& from, const AppendRunRequest& append,
+                                  int64_t micros) {
   AG_ASSIGN_OR_RETURN(Lease * lease, FencedLease(from, append));
   // Several appends of a run may be in flight; they arrive, and are resent, in order.
   if (from.sequence <= lease->row.last_append) return AnswerOfAppend(lease->row);
@@ -208,7 +209,8 @@ Result<ReplyRow> Store::Append(const ReplyAddress& from, const AppendRun& append
   return AnswerOfAppend(lease->row);
 }
 
-Result<ReplyRow> Store::Finish(const ReplyAddress& from, const FinishRun& finish, int64_t micros) {
+Result<ReplyRow> Store::FinishRun(const ReplyAddress& from, const FinishRunRequest& finish,
+                                  int64_t micros) {
   AG_ASSIGN_OR_RETURN(Lease * lease, FencedLease(from, finish.append));
   const std::string thread_id = finish.append.thread_id;
   AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> thread, FindThread(transaction_, thread_id));
@@ -226,7 +228,7 @@ Result<ReplyRow> Store::Finish(const ReplyAddress& from, const FinishRun& finish
   return ReplyRow{};
 }
 
-Result<ReplyRow> Store::Release(const ReplyAddress& from, const wire::ReleaseBody& release) {
+Result<ReplyRow> Store::ReleaseRun(const ReplyAddress& from, const wire::ReleaseBody& release) {
   auto found = leases_.find(release.thread_id);
   if (found == leases_.end()) return ReplyRow{};
   if (Holds(found->second.row, from.client, release.run_id)) {

@@ -55,7 +55,7 @@ Status ForgetProvider(ThreadRow& thread) {
 
 }  // namespace
 
-Result<ReplyRow> Store::Put(const PutState& put, int64_t micros) {
+Result<ReplyRow> Store::PutState(const PutStateRequest& put, int64_t micros) {
   bool created = false;
   AG_ASSIGN_OR_RETURN(
       ThreadRow thread,
@@ -95,7 +95,7 @@ Result<ReplyRow> Store::Put(const PutState& put, int64_t micros) {
   return reply;
 }
 
-Result<ReplyRow> Store::AddMessages(const AppendMessages& append, int64_t micros) {
+Result<ReplyRow> Store::AppendMessages(const AppendMessagesRequest& append, int64_t micros) {
   bool created = false;
   AG_ASSIGN_OR_RETURN(
       ThreadRow thread,
@@ -113,7 +113,7 @@ Result<ReplyRow> Store::AddMessages(const AppendMessages& append, int64_t micros
   return ReplyRow{};
 }
 
-Result<ReplyRow> Store::Clear(const wire::ThreadBody& clear, int64_t micros) {
+Result<ReplyRow> Store::ClearState(const wire::ThreadBody& clear, int64_t micros) {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadableThread(clear.scope, clear.thread_id));
   ThreadEditor editor(transaction_, thread.key());
   editor.ClearWindow();
@@ -129,13 +129,13 @@ Result<ReplyRow> Store::Clear(const wire::ThreadBody& clear, int64_t micros) {
   return ReplyRow{};
 }
 
-Result<ReplyRow> Store::Delete(const wire::ThreadBody& body) {
+Result<ReplyRow> Store::DeleteThread(const wire::ThreadBody& body) {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadableThread(body.scope, body.thread_id));
   if (auto lease = leases_.find(body.thread_id); lease != leases_.end()) {
     CancelWaiters(lease->second, Status(StatusCode::kCancelled, "the thread was deleted"));
     EndLease(body.thread_id);
   }
-  DeleteThread(transaction_, body.thread_id, thread);
+  DeleteThreadRows(transaction_, body.thread_id, thread);
   wants_sweep_ = true;
   NoticeDeleted(body.thread_id);
   return ReplyRow{};
@@ -174,7 +174,7 @@ void Store::ExpireThreads(MonotonicClock::time_point now) {
     const bool keeps = !thread.ok() || !*thread || (*thread)->updated_micros > cutoff ||
                        leases_.contains(thread_id);
     if (keeps) continue;
-    DeleteThread(transaction_, thread_id, **thread);
+    DeleteThreadRows(transaction_, thread_id, **thread);
     transaction_.Accept(false);
     NoticeDeleted(thread_id);
     wants_sweep_ = true;
@@ -186,7 +186,7 @@ void Store::ExpireThreads(MonotonicClock::time_point now) {
   next_expiry_ = more ? now + kExpiryBreath : now + pause;
 }
 
-Result<ReplyRow> Store::DeleteOneMessage(const wire::MessageBody& body) {
+Result<ReplyRow> Store::DeleteMessage(const wire::MessageBody& body) {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadableThread(body.scope, body.thread_id));
   ThreadEditor editor(transaction_, thread.key());
   AG_ASSIGN_OR_RETURN(bool found, editor.DeleteMessage(body.message_id));
@@ -196,7 +196,7 @@ Result<ReplyRow> Store::DeleteOneMessage(const wire::MessageBody& body) {
   return ReplyRow{};
 }
 
-Result<ReplyRow> Store::RemoveAll(const RemoveMessages& remove, int64_t micros) {
+Result<ReplyRow> Store::RemoveMessages(const RemoveMessagesRequest& remove, int64_t micros) {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadableThread(remove.scope, remove.thread_id));
   if (leases_.contains(remove.thread_id)) {
     return Status(StatusCode::kBusy, "the thread has a run in flight");
@@ -214,7 +214,7 @@ Result<ReplyRow> Store::RemoveAll(const RemoveMessages& remove, int64_t micros) 
   return ReplyRow{};
 }
 
-Result<ReplyRow> Store::ReplaceRemoteTools(const SetRemoteTools& set) {
+Result<ReplyRow> Store::ReplaceRemoteTools(const ReplaceRemoteToolsRequest& set) {
   const std::string key = keys::Meta(kRemoteToolsName);
   AG_ASSIGN_OR_RETURN(std::optional<RemoteTools> stored, transaction_.GetRow<RemoteTools>(key));
   RemoteTools tools = std::move(stored).value_or(RemoteTools());

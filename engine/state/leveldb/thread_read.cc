@@ -132,7 +132,7 @@ bool Matches(const StoredMessage& message, const std::string& search) {
 // Splits a thread's log, read from its end, into runs.
 class TraceCollector {
  public:
-  explicit TraceCollector(const ReadRuns& read)
+  explicit TraceCollector(const ReadRunsRequest& read)
       : wanted_(read.run_id),
         runs_max_(std::clamp<size_t>(read.runs_max, 1, kTracedRunsMax)),
         entries_max_(std::clamp<size_t>(read.entries_max, 1, kTracedEntriesMax)) {}
@@ -311,7 +311,7 @@ Result<std::vector<LogEntry>> ReadLogEntries(const DatabaseSnapshot& snapshot,
 }
 
 Result<RunTraces> ReadRunTraces(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
-                                const ReadRuns& read) {
+                                const ReadRunsRequest& read) {
   TraceCollector collector(read);
   size_t bytes = 0;
   Status damage;

@@ -40,6 +40,6 @@ Result<std::vector<LogEntry>> ReadLogEntries(const DatabaseSnapshot& snapshot,
                                              const keys::ThreadKey& thread, uint64_t first,
                                              uint64_t limit);
 Result<RunTraces> ReadRunTraces(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,
-                                const ReadRuns& read);
+                                const ReadRunsRequest& read);
 
 }  // namespace agent_graph::state

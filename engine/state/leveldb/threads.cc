@@ -82,7 +82,8 @@ void TouchThread(Transaction& transaction, const std::string& thread_id, ThreadR
   transaction.Note({thread_id, row.owner, listed_micros, row.Record(thread_id)});
 }
 
-void DeleteThread(Transaction& transaction, const std::string& thread_id, const ThreadRow& row) {
+void DeleteThreadRows(Transaction& transaction, const std::string& thread_id,
+                      const ThreadRow& row) {
   // Remove the lookup rows now: they must not lead to a deleted thread. A row that cannot be read
   // names no calls.
   if (auto pause = transaction.GetRow<PauseRow>(keys::Pause(row.key())); pause.ok() && *pause) {

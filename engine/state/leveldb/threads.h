@@ -34,7 +34,7 @@ void TouchThread(Transaction& transaction, const std::string& thread_id, ThreadR
                  int64_t micros);
 
 // Deletes the record; SweepDeletedThread deletes the rows below its number later.
-void DeleteThread(Transaction& transaction, const std::string& thread_id, const ThreadRow& row);
+void DeleteThreadRows(Transaction& transaction, const std::string& thread_id, const ThreadRow& row);
 
 // How far the rows of a deleted thread have been swept, so that the next portion does not scan
 // deleted rows again.

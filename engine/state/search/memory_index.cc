@@ -345,7 +345,7 @@ std::string MemoryIndex::FileOf(const std::string& name) const {
 }
 
 Result<std::vector<Candidate>> MemoryIndex::SearchPartition(Entry& entry,
-                                                            const SearchMemories& search,
+                                                            const SearchMemoriesRequest& search,
                                                             const FilterMatcher& filter,
                                                             size_t limit) {
   {
@@ -358,7 +358,7 @@ Result<std::vector<Candidate>> MemoryIndex::SearchPartition(Entry& entry,
   return entry.partition->Search(search, filter, limit);
 }
 
-Result<MemoryHits> MemoryIndex::Search(const SearchMemories& search) {
+Result<MemoryHits> MemoryIndex::Search(const SearchMemoriesRequest& search) {
   const uint64_t limit = std::min(search.limit, kPageItemsMax);
   // A memory without an owner belongs to no user.
   const bool nobody = search.scope.kind == Scope::Kind::kOwner && search.scope.user_id.empty();
@@ -375,8 +375,9 @@ Result<MemoryHits> MemoryIndex::Search(const SearchMemories& search) {
 }
 
 Result<MemoryHits> MemoryIndex::ReadHits(const std::vector<Candidate>& candidates,
-                                         const FilterMatcher& filter, const SearchMemories& search,
-                                         size_t limit, bool& full) const {
+                                         const FilterMatcher& filter,
+                                         const SearchMemoriesRequest& search, size_t limit,
+                                         bool& full) const {
   const DatabaseSnapshot snapshot(database_);
   MemoryHits hits;
   size_t bytes = 0;

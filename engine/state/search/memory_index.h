@@ -42,7 +42,7 @@ class MemoryIndex {
   // Reports committed changes. Returns quickly and never waits for a search.
   void Changed(const std::vector<keys::MemoryKey>& memories);
 
-  Result<MemoryHits> Search(const SearchMemories& search);
+  Result<MemoryHits> Search(const SearchMemoriesRequest& search);
 
   // Runs on a dedicated thread until Stop: adds the vectors of large partitions to their
   // approximate indexes and saves these to files. Stop also interrupts the building of partitions.
@@ -88,12 +88,12 @@ class MemoryIndex {
   std::shared_ptr<NearestIndex> MakeNearest(Entry& entry, Partition& partition);
   void SaveIfDue(Entry& entry, const std::string& space, size_t live, const NearestIndex& nearest);
   std::string FileOf(const std::string& name) const;
-  Result<std::vector<Candidate>> SearchPartition(Entry& entry, const SearchMemories& search,
+  Result<std::vector<Candidate>> SearchPartition(Entry& entry, const SearchMemoriesRequest& search,
                                                  const FilterMatcher& filter, size_t limit);
   // Reads the records of the candidates; skips those that no longer exist or do not match. Sets
   // `full` when the reply reaches its size limit.
   Result<MemoryHits> ReadHits(const std::vector<Candidate>& candidates, const FilterMatcher& filter,
-                              const SearchMemories& search, size_t limit, bool& full) const;
+                              const SearchMemoriesRequest& search, size_t limit, bool& full) const;
 
   const Database& database_;
   const std::string directory_;

@@ -215,7 +215,7 @@ float Partition::Likeness(const std::vector<float>& query, float query_length, M
   return 0;
 }
 
-Partition::Ranked Partition::ScoreVectors(const SearchMemories& search,
+Partition::Ranked Partition::ScoreVectors(const SearchMemoriesRequest& search,
                                           const std::vector<uint32_t>& slots) const {
   Ranked ranked;
   const std::vector<float> query = QueryVector(search.embedding);
@@ -251,7 +251,7 @@ void Partition::KeepBest(Ranked& ranked, size_t limit) const {
   ranked.resize(kept);
 }
 
-bool Partition::ScoreNearest(const SearchMemories& search, const FilterMatcher& filter,
+bool Partition::ScoreNearest(const SearchMemoriesRequest& search, const FilterMatcher& filter,
                              size_t count, Ranked& ranked) const {
   if (nearest_ == nullptr || search.metric != Metric::kCosine || count > kNearestCountMax ||
       unindexed_.size() > slot_of_.size() / kUnindexedShare) {
@@ -275,8 +275,8 @@ bool Partition::ScoreNearest(const SearchMemories& search, const FilterMatcher& 
   return true;
 }
 
-Partition::Ranked Partition::RankByVector(const SearchMemories& search, const FilterMatcher& filter,
-                                          size_t count) const {
+Partition::Ranked Partition::RankByVector(const SearchMemoriesRequest& search,
+                                          const FilterMatcher& filter, size_t count) const {
   Ranked ranked;
   if (!ScoreNearest(search, filter, count, ranked)) {
     ranked = ScoreVectors(search, Matching(filter));
@@ -285,8 +285,8 @@ Partition::Ranked Partition::RankByVector(const SearchMemories& search, const Fi
   return ranked;
 }
 
-Partition::Ranked Partition::RankByAge(const SearchMemories& search, const FilterMatcher& filter,
-                                       size_t limit) const {
+Partition::Ranked Partition::RankByAge(const SearchMemoriesRequest& search,
+                                       const FilterMatcher& filter, size_t limit) const {
   std::vector<uint32_t> slots = Matching(filter);
   std::ranges::sort(slots,
                     [this](uint32_t a, uint32_t b) { return slots_[a].number > slots_[b].number; });
@@ -316,8 +316,8 @@ Partition::Ranked Partition::Fuse(const Ranked& by_vector, const Ranked& by_word
   return fused;
 }
 
-std::vector<Candidate> Partition::Search(const SearchMemories& search, const FilterMatcher& filter,
-                                         size_t limit) const {
+std::vector<Candidate> Partition::Search(const SearchMemoriesRequest& search,
+                                         const FilterMatcher& filter, size_t limit) const {
   Ranked ranked;
   switch (search.ranking) {
     case Ranking::kVector:

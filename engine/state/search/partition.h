@@ -40,7 +40,7 @@ class Partition {
 
   // Returns the best `limit` candidates, best first. Fields are compared by hash only, so the
   // caller must check each record against the filter.
-  std::vector<Candidate> Search(const SearchMemories& search, const FilterMatcher& filter,
+  std::vector<Candidate> Search(const SearchMemoriesRequest& search, const FilterMatcher& filter,
                                 size_t limit) const;
 
   // The approximate index is maintained by one thread, in portions of work. Vectors that are not in
@@ -102,13 +102,15 @@ class Partition {
   float Likeness(const std::vector<float>& query, float query_length, Metric metric,
                  const Slot& slot) const;
   // Scores all slots that match the filter and have a vector; unordered.
-  Ranked ScoreVectors(const SearchMemories& search, const std::vector<uint32_t>& slots) const;
+  Ranked ScoreVectors(const SearchMemoriesRequest& search,
+                      const std::vector<uint32_t>& slots) const;
   // Finds at least `count` of the nearest with the approximate index. Returns false if it cannot.
-  bool ScoreNearest(const SearchMemories& search, const FilterMatcher& filter, size_t count,
+  bool ScoreNearest(const SearchMemoriesRequest& search, const FilterMatcher& filter, size_t count,
                     Ranked& ranked) const;
-  Ranked RankByVector(const SearchMemories& search, const FilterMatcher& filter,
+  Ranked RankByVector(const SearchMemoriesRequest& search, const FilterMatcher& filter,
                       size_t count) const;
-  Ranked RankByAge(const SearchMemories& search, const FilterMatcher& filter, size_t limit) const;
+  Ranked RankByAge(const SearchMemoriesRequest& search, const FilterMatcher& filter,
+                   size_t limit) const;
   Ranked ScoreWords(const std::string& query, const std::vector<uint32_t>& slots) const;
   Ranked Fuse(const Ranked& by_vector, const Ranked& by_words) const;
   void KeepBest(Ranked& ranked, size_t limit) const;

@@ -51,7 +51,7 @@ template <pack::SameAs<LogEntry> T>
 auto Fields(T& s) {
   return std::tie(s.kind, s.json, s.micros);
 }
-template <pack::SameAs<BeginRun> T>
+template <pack::SameAs<BeginRunRequest> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.thread_id, s.user_id, s.creation_id, s.thread_name, s.run_id,
                   s.graph_name, s.graph_hash, s.window_max, s.enqueue_if_busy, s.wait_ms_max,
@@ -61,7 +61,7 @@ template <pack::SameAs<BeginRunReply> T>
 auto Fields(T& s) {
   return std::tie(s.created, s.lease_epoch, s.state, s.remote_tools_version);
 }
-template <pack::SameAs<AppendRun> T>
+template <pack::SameAs<AppendRunRequest> T>
 auto Fields(T& s) {
   return std::tie(s.thread_id, s.run_id, s.lease_epoch, s.entries, s.messages, s.current_node,
                   s.step, s.durable, s.first_entry, s.metadata_json);
@@ -78,7 +78,7 @@ template <pack::SameAs<OpenCall> T>
 auto Fields(T& s) {
   return std::tie(s.id, s.remote, s.message_ids);
 }
-template <pack::SameAs<FinishRun> T>
+template <pack::SameAs<FinishRunRequest> T>
 auto Fields(T& s) {
   return std::tie(s.append, s.snapshot, s.status, s.thread_name, s.retired, s.changed_fields,
                   s.summary_changed, s.state_unread, s.forgotten, s.changed_at,
@@ -100,20 +100,20 @@ template <pack::SameAs<StopReply> T>
 auto Fields(T& s) {
   return std::tie(s.running, s.run_id);
 }
-template <pack::SameAs<PutState> T>
+template <pack::SameAs<PutStateRequest> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.thread_id, s.user_id, s.creation_id, s.fields_json, s.summary_present,
                   s.summary, s.messages, s.context_cleared);
 }
-template <pack::SameAs<AppendMessages> T>
+template <pack::SameAs<AppendMessagesRequest> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.thread_id, s.user_id, s.creation_id, s.messages, s.metadata_json);
 }
-template <pack::SameAs<RemoveMessages> T>
+template <pack::SameAs<RemoveMessagesRequest> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.thread_id, s.updated_micros, s.message_ids);
 }
-template <pack::SameAs<ReadRuns> T>
+template <pack::SameAs<ReadRunsRequest> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.thread_id, s.run_id, s.runs_max, s.entries_max);
 }
@@ -129,7 +129,7 @@ template <pack::SameAs<RemoteTools> T>
 auto Fields(T& s) {
   return std::tie(s.version, s.generation, s.tools);
 }
-template <pack::SameAs<SetRemoteTools> T>
+template <pack::SameAs<ReplaceRemoteToolsRequest> T>
 auto Fields(T& s) {
   return std::tie(s.generation, s.tools);
 }

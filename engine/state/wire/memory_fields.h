@@ -25,7 +25,7 @@ template <pack::SameAs<MemoryFilter> T>
 auto Fields(T& s) {
   return std::tie(s.equals);
 }
-template <pack::SameAs<StoreMemory> T>
+template <pack::SameAs<StoreMemoryRequest> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.record, s.embedding);
 }
@@ -33,12 +33,12 @@ template <pack::SameAs<MemoryName> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.id, s.agent_id);
 }
-template <pack::SameAs<UpdateMemory> T>
+template <pack::SameAs<UpdateMemoryRequest> T>
 auto Fields(T& s) {
   return std::tie(s.name, s.content, s.category, s.metadata_json, s.replace_metadata, s.embedding,
                   s.message_json);
 }
-template <pack::SameAs<ListMemories> T>
+template <pack::SameAs<ListMemoriesRequest> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.filter, s.limit, s.cursor);
 }
@@ -46,7 +46,7 @@ template <pack::SameAs<MemoryPage> T>
 auto Fields(T& s) {
   return std::tie(s.memories, s.next_cursor);
 }
-template <pack::SameAs<RemoveMemories> T>
+template <pack::SameAs<RemoveMemoriesRequest> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.filter, s.ids);
 }
@@ -54,7 +54,7 @@ template <pack::SameAs<RemovedMemories> T>
 auto Fields(T& s) {
   return std::tie(s.count);
 }
-template <pack::SameAs<SearchMemories> T>
+template <pack::SameAs<SearchMemoriesRequest> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.filter, s.query, s.embedding, s.ranking, s.metric, s.limit,
                   s.score_min);

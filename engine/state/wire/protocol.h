@@ -63,23 +63,23 @@ enum class FrameType : uint8_t {
 
 enum class Operation : uint8_t {
   // Mutating operations, executed in order by the write thread.
-  kBegin = 1,
-  kAppend = 2,
-  kFinish = 3,
-  kRelease = 4,
+  kBeginRun = 1,
+  kAppendRun = 2,
+  kFinishRun = 3,
+  kReleaseRun = 4,
   kRequestStop = 5,
-  kPut = 6,
+  kPutState = 6,
   kClearState = 7,
   kDeleteThread = 8,
   kDeleteMessage = 9,
   kAppendMessages = 10,
   kRemoveMessages = 11,
-  kSetRemoteTools = 12,
+  kReplaceRemoteTools = 12,
   kStoreMemory = 16,
   kUpdateMemory = 17,
   kDeleteMemory = 18,
   kRemoveMemories = 19,
-  kPutVectors = 20,
+  kReplaceVectors = 20,
   // Reads, executed on a snapshot.
   kGetThread = 32,
   kListThreads = 33,
@@ -106,7 +106,8 @@ inline bool IsMutating(Operation operation) {
 // True if the server keeps the reply until it is acknowledged. A resent Begin or Append is
 // recognised by the lease; a resent read is executed again.
 inline bool IsAnswerKept(Operation operation) {
-  return IsMutating(operation) && operation != Operation::kBegin && operation != Operation::kAppend;
+  return IsMutating(operation) && operation != Operation::kBeginRun &&
+         operation != Operation::kAppendRun;
 }
 
 struct Hello {

@@ -16,22 +16,24 @@ using testing::ElementsAre;
 // Finds the memories in `found` and reads those in `kept`.
 class FoundMemories final : public state::Memories {
  public:
-  Status Store(const state::StoreMemory& store) override {
+  Status StoreMemory(const state::StoreMemoryRequest& store) override {
     stored = store.embedding;
     return Status::Ok();
   }
-  Status Update(const state::UpdateMemory& update) override {
+  Status UpdateMemory(const state::UpdateMemoryRequest& update) override {
     stored = update.embedding;
     return Status::Ok();
   }
   Status DeleteMemory(const state::MemoryName&) override { return Status::Ok(); }
-  Result<state::MemoryPage> List(const state::ListMemories&) override {
+  Result<state::MemoryPage> ListMemories(const state::ListMemoriesRequest&) override {
     return state::MemoryPage();
   }
-  Result<state::RemovedMemories> Remove(const state::RemoveMemories&) override {
+  Result<state::RemovedMemories> RemoveMemories(const state::RemoveMemoriesRequest&) override {
     return state::RemovedMemories();
   }
-  Result<state::MemoryHits> Search(const state::SearchMemories&) override { return found; }
+  Result<state::MemoryHits> SearchMemories(const state::SearchMemoriesRequest&) override {
+    return found;
+  }
   Result<state::MemoryRecord> GetMemory(const state::MemoryName& name) override {
     const auto record = kept.find(name.id);
     if (record == kept.end()) return Status(StatusCode::kNotFound, "memory not found");

@@ -25,8 +25,8 @@ class FakeState : public state::Service {
   };
 
   // Called before each Append and Finish, outside the lock. A failed Status is returned instead.
-  std::function<Status(const state::AppendRun&)> before_append;
-  std::function<Status(const state::FinishRun&)> before_finish;
+  std::function<Status(const state::AppendRunRequest&)> before_append;
+  std::function<Status(const state::FinishRunRequest&)> before_finish;
   bool stop_requested = false;
 
   Thread& At(const std::string& thread_id) { return threads_[thread_id]; }
@@ -42,8 +42,8 @@ class FakeState : public state::Service {
     return false;
   }
 
-  Result<state::BeginRunReply> Begin(const state::BeginRun& run,
-                                     const runtime::Cancellation*) override {
+  Result<state::BeginRunReply> BeginRun(const state::BeginRunRequest& run,
+                                        const runtime::Cancellation*) override {
     std::lock_guard lock(mutex_);
     state::BeginRunReply reply;
     reply.created = !threads_.contains(run.thread_id);
@@ -58,14 +58,14 @@ class FakeState : public state::Service {
     return reply;
   }
 
-  Result<state::AppendRunReply> Append(const state::AppendRun& append) override {
+  Result<state::AppendRunReply> AppendRun(const state::AppendRunRequest& append) override {
     if (before_append) AG_RETURN_IF_ERROR(before_append(append));
     std::lock_guard lock(mutex_);
     AG_RETURN_IF_ERROR(Apply(append));
     return state::AppendRunReply{stop_requested};
   }
 
-  Status Finish(const state::FinishRun& finish) override {
+  Status FinishRun(const state::FinishRunRequest& finish) override {
     if (before_finish) AG_RETURN_IF_ERROR(before_finish(finish));
     std::lock_guard lock(mutex_);
     AG_RETURN_IF_ERROR(Apply(finish.append));
@@ -110,7 +110,7 @@ class FakeState : public state::Service {
     return found->second.state.record;
   }
 
-  Status Set(const state::SetRemoteTools& set) override {
+  Status ReplaceRemoteTools(const state::ReplaceRemoteToolsRequest& set) override {
     ++remote_tools.version;
     remote_tools.generation = set.generation;
     remote_tools.tools = set.tools;
@@ -129,7 +129,7 @@ class FakeState : public state::Service {
   Result<state::ThreadState> GetState(const state::Scope&, const std::string&) override {
     return Unused();
   }
-  Result<state::ThreadState> Put(const state::PutState&) override { return Unused(); }
+  Result<state::ThreadState> PutState(const state::PutStateRequest&) override { return Unused(); }
   Status ClearState(const state::Scope&, const std::string&) override { return Unused(); }
   Result<state::MessagePage> ListMessages(const state::Scope&, const std::string&,
                                           const state::PageRequest&) override {
@@ -138,9 +138,9 @@ class FakeState : public state::Service {
   Status DeleteMessage(const state::Scope&, const std::string&, const std::string&) override {
     return Unused();
   }
-  Status Append(const state::AppendMessages&) override { return Unused(); }
-  Status Remove(const state::RemoveMessages&) override { return Unused(); }
-  Result<state::RunTraces> Read(const state::ReadRuns&) override { return Unused(); }
+  Status AppendMessages(const state::AppendMessagesRequest&) override { return Unused(); }
+  Status RemoveMessages(const state::RemoveMessagesRequest&) override { return Unused(); }
+  Result<state::RunTraces> ReadRuns(const state::ReadRunsRequest&) override { return Unused(); }
   Result<std::vector<state::LogEntry>> ReadLog(const state::Scope&, const std::string&, uint64_t,
                                                uint64_t) override {
     return Unused();
@@ -150,7 +150,7 @@ class FakeState : public state::Service {
  private:
   static Status Unused() { return Status(StatusCode::kInternal, "not part of a run"); }
 
-  Status Apply(const state::AppendRun& append) {
+  Status Apply(const state::AppendRunRequest& append) {
     Thread& thread = threads_[append.thread_id];
     if (!thread.leased || append.lease_epoch != thread.epoch) {
       return Status(StatusCode::kFenced, "the run lost its thread");

@@ -114,7 +114,7 @@ class FileCheckTest : public Maintenance {
       while (messages_ < kMessagesMin || LogBytes() % kLogBlockBytes < kLogBlockBytes / 2) {
         const StoredMessage message =
             UserMessage(Numbered("m", messages_++), std::string(2000, 'x'));
-        ASSERT_TRUE(client.Append(MessagesOn("t", "alice", {message})).ok());
+        ASSERT_TRUE(client.AppendMessages(MessagesOn("t", "alice", {message})).ok());
       }
     });
     for (const std::string& name : NamesIn(database_path())) {

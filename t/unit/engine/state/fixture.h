@@ -80,9 +80,9 @@ inline std::vector<std::string> Ids(const std::vector<StoredMessage>& messages) 
   return ids;
 }
 
-inline BeginRun RunOn(const std::string& thread_id, const std::string& user = "",
-                      const std::string& run_id = NewUuid()) {
-  BeginRun run;
+inline BeginRunRequest RunOn(const std::string& thread_id, const std::string& user = "",
+                             const std::string& run_id = NewUuid()) {
+  BeginRunRequest run;
   run.scope = user.empty() ? Scope::All() : Scope::Owner(user);
   run.thread_id = thread_id;
   run.user_id = user;
@@ -91,9 +91,9 @@ inline BeginRun RunOn(const std::string& thread_id, const std::string& user = ""
   return run;
 }
 
-inline AppendRun AppendOf(const BeginRun& run, const BeginRunReply& begun,
-                          std::vector<StoredMessage> messages = {}) {
-  AppendRun append;
+inline AppendRunRequest AppendOf(const BeginRunRequest& run, const BeginRunReply& begun,
+                                 std::vector<StoredMessage> messages = {}) {
+  AppendRunRequest append;
   append.thread_id = run.thread_id;
   append.run_id = run.run_id;
   append.lease_epoch = begun.lease_epoch;
@@ -103,9 +103,9 @@ inline AppendRun AppendOf(const BeginRun& run, const BeginRunReply& begun,
   return append;
 }
 
-inline FinishRun FinishOf(const BeginRun& run, const BeginRunReply& begun,
-                          std::vector<StoredMessage> messages = {}) {
-  FinishRun finish;
+inline FinishRunRequest FinishOf(const BeginRunRequest& run, const BeginRunReply& begun,
+                                 std::vector<StoredMessage> messages = {}) {
+  FinishRunRequest finish;
   finish.append = AppendOf(run, begun, std::move(messages));
   finish.append.entries.push_back({"run_finished", "{}", 0});
   finish.snapshot.execution_json = R"({"current_node":"END","step":1,"status":"completed"})";
@@ -117,17 +117,17 @@ inline Scope ScopeOf(const std::string& user) {
   return user.empty() ? Scope::All() : Scope::Owner(user);
 }
 
-inline PutState PutOn(const std::string& thread_id, const std::string& user) {
-  PutState put;
+inline PutStateRequest PutOn(const std::string& thread_id, const std::string& user) {
+  PutStateRequest put;
   put.scope = ScopeOf(user);
   put.thread_id = thread_id;
   put.user_id = user;
   return put;
 }
 
-inline AppendMessages MessagesOn(const std::string& thread_id, const std::string& user,
-                                 std::vector<StoredMessage> messages) {
-  AppendMessages append;
+inline AppendMessagesRequest MessagesOn(const std::string& thread_id, const std::string& user,
+                                        std::vector<StoredMessage> messages) {
+  AppendMessagesRequest append;
   append.scope = ScopeOf(user);
   append.thread_id = thread_id;
   append.user_id = user;
@@ -146,10 +146,10 @@ inline PageRequest Page(uint64_t offset, uint64_t limit = 100, const std::string
 // A complete run that stores these messages.
 inline void RunTurn(Service& service, const std::string& thread_id, const std::string& user,
                     std::vector<StoredMessage> messages) {
-  BeginRun run = RunOn(thread_id, user);
-  Result<BeginRunReply> begun = service.Begin(run, nullptr);
+  BeginRunRequest run = RunOn(thread_id, user);
+  Result<BeginRunReply> begun = service.BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok()) << begun.status().ToString();
-  Status finished = service.Finish(FinishOf(run, *begun, std::move(messages)));
+  Status finished = service.FinishRun(FinishOf(run, *begun, std::move(messages)));
   ASSERT_TRUE(finished.ok()) << finished.ToString();
 }
 

@@ -39,16 +39,16 @@ class KeptRepliesTest : public testing::Test {
   std::unique_ptr<Owner> owner = StartOwner(directory.path());
   std::unique_ptr<Client> holder = StartClient(directory.path());
   std::unique_ptr<Client> client = StartClient(directory.path());
-  const BeginRun held = RunOn("busy");
-  const Result<BeginRunReply> begun = holder->Begin(held, nullptr);
+  const BeginRunRequest held = RunOn("busy");
+  const Result<BeginRunReply> begun = holder->BeginRun(held, nullptr);
 };
 
 TEST_F(KeptRepliesTest, AWaitingRunHoldsNoAnswersBack) {
-  const BeginRun waiting = RunOn("busy");
+  const BeginRunRequest waiting = RunOn("busy");
   std::thread waiter([&] {
-    Result<BeginRunReply> granted = client->Begin(waiting, nullptr);
+    Result<BeginRunReply> granted = client->BeginRun(waiting, nullptr);
     ASSERT_TRUE(granted.ok()) << granted.status().ToString();
-    EXPECT_TRUE(client->Finish(FinishOf(waiting, *granted)).ok());
+    EXPECT_TRUE(client->FinishRun(FinishOf(waiting, *granted)).ok());
   });
   for (bool queued = false; !queued; std::this_thread::yield()) {
     Result<ThreadState> state = holder->GetState(Scope::All(), "busy");
@@ -59,13 +59,13 @@ TEST_F(KeptRepliesTest, AWaitingRunHoldsNoAnswersBack) {
   EXPECT_LE(KeptReplies(directory.path()), 1u);
   // The client sends the request again, and it waits as before.
   owner = StartOwner(directory.path());
-  EXPECT_TRUE(holder->Finish(FinishOf(held, *begun)).ok());
+  EXPECT_TRUE(holder->FinishRun(FinishOf(held, *begun)).ok());
   waiter.join();
   EXPECT_EQ(client->GetThread(Scope::All(), "busy")->last_run_id, waiting.run_id);
 }
 
 TEST_F(KeptRepliesTest, NothingIsDoneTwiceWhileARunWaits) {
-  std::thread waiter([&] { EXPECT_TRUE(client->Begin(RunOn("busy"), nullptr).ok()); });
+  std::thread waiter([&] { EXPECT_TRUE(client->BeginRun(RunOn("busy"), nullptr).ok()); });
   std::atomic<bool> end{false};
   std::atomic<int> count{0};
   std::vector<std::thread> writers;
@@ -73,7 +73,7 @@ TEST_F(KeptRepliesTest, NothingIsDoneTwiceWhileARunWaits) {
     writers.emplace_back([&, writer] {
       for (int i = 0; !end; ++i) {
         const std::string id = std::to_string(writer) + "-" + std::to_string(i);
-        EXPECT_TRUE(client->Append(MessagesOn("t", "", {UserMessage(id)})).ok());
+        EXPECT_TRUE(client->AppendMessages(MessagesOn("t", "", {UserMessage(id)})).ok());
         // If it were executed twice, the message would not be found the second time.
         const Status deleted = client->DeleteMessage(Scope::All(), "t", id);
         EXPECT_TRUE(deleted.ok()) << deleted.ToString();
@@ -87,7 +87,7 @@ TEST_F(KeptRepliesTest, NothingIsDoneTwiceWhileARunWaits) {
   }
   end = true;
   for (std::thread& writer : writers) writer.join();
-  EXPECT_TRUE(holder->Finish(FinishOf(held, *begun)).ok());
+  EXPECT_TRUE(holder->FinishRun(FinishOf(held, *begun)).ok());
   waiter.join();
 }
 

@@ -60,12 +60,12 @@ class ListingHeadsTest : public testing::Test {
         return Apply(wire::Operation::kClearState, micros,
                      wire::ThreadBody{Scope::Owner(user), thread});
       case 3: {
-        const BeginRun run = RunOn(thread, user, Numbered("run", Random(1'000'000)));
-        Apply(wire::Operation::kBegin, micros, run);
-        return Apply(wire::Operation::kRelease, micros, wire::ReleaseBody{thread, run.run_id});
+        const BeginRunRequest run = RunOn(thread, user, Numbered("run", Random(1'000'000)));
+        Apply(wire::Operation::kBeginRun, micros, run);
+        return Apply(wire::Operation::kReleaseRun, micros, wire::ReleaseBody{thread, run.run_id});
       }
       default: {
-        AppendMessages append = MessagesOn(thread, user, {});
+        AppendMessagesRequest append = MessagesOn(thread, user, {});
         append.metadata_json = R"({"number":)" + std::to_string(Random(1000)) + "}";
         return Apply(wire::Operation::kAppendMessages, micros, append);
       }
@@ -138,7 +138,7 @@ TEST_F(ListingHeadsTest, EqualTheTableAfterReadsAmidCommits) {
 
 TEST_F(ListingHeadsTest, RowsTooLargeToKeepAreReadFromTheTable) {
   for (int i = 0; i < 20; ++i) {
-    AppendMessages append = MessagesOn(Numbered("thread", i), "user0", {});
+    AppendMessagesRequest append = MessagesOn(Numbered("thread", i), "user0", {});
     append.metadata_json = R"({"large":")" + std::string(200'000, 'x') + R"("})";
     Apply(wire::Operation::kAppendMessages, 1'000'000 + i, append);
   }
@@ -150,7 +150,7 @@ TEST_F(ListingHeadsTest, RowsTooLargeToKeepAreReadFromTheTable) {
 }
 
 TEST_F(ListingHeadsTest, ManyOwnersWithoutThreadsStayWithinTheBound) {
-  AppendMessages append = MessagesOn("thread", "user0", {});
+  AppendMessagesRequest append = MessagesOn("thread", "user0", {});
   Apply(wire::Operation::kAppendMessages, 1'000'000, append);
   Commit();
   for (int i = 0; i < 100'000; ++i) {

@@ -23,13 +23,13 @@ using testing::UnorderedElementsAre;
 // A run that is in its thread's log.
 void LogRun(Client& client, const std::string& thread_id, const std::string& run_id,
             std::vector<StoredMessage> messages) {
-  const BeginRun run = RunOn(thread_id, "alice", run_id);
-  Result<BeginRunReply> begun = client.Begin(run, nullptr);
+  const BeginRunRequest run = RunOn(thread_id, "alice", run_id);
+  Result<BeginRunReply> begun = client.BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
-  FinishRun finish = FinishOf(run, *begun, std::move(messages));
+  FinishRunRequest finish = FinishOf(run, *begun, std::move(messages));
   finish.append.entries.insert(finish.append.entries.begin(),
                                {kRunStarted, R"({"run_id":")" + run_id + "\"}", 0});
-  ASSERT_TRUE(client.Finish(finish).ok());
+  ASSERT_TRUE(client.FinishRun(finish).ok());
 }
 
 // One thread with two messages and a run. Tests remove some of its rows.
@@ -41,7 +41,7 @@ class LostRows : public Maintenance {
   void SetUp() override {
     Serve([](Client& client) {
       LogRun(client, kThread, "first", {UserMessage("m1"), AssistantMessage("m2")});
-      ASSERT_TRUE(client.Store(MemoryOf("tea", "drinks tea")).ok());
+      ASSERT_TRUE(client.StoreMemory(MemoryOf("tea", "drinks tea")).ok());
     });
     ASSERT_THAT(Problems(), IsEmpty());
   }
@@ -94,7 +94,7 @@ class LostRows : public Maintenance {
       Result<StoredMessage> third = client.GetMessage(Scope::All(), kThread, "m3");
       ASSERT_TRUE(third.ok());
       EXPECT_EQ(third->sequence, 3u);
-      Result<RunTraces> traces = client.Read({Scope::All(), kThread, "first"});
+      Result<RunTraces> traces = client.ReadRuns({Scope::All(), kThread, "first"});
       ASSERT_TRUE(traces.ok());
       EXPECT_THAT(traces->run_ids, ElementsAre("first", "second"));
       EXPECT_THAT(traces->entries, SizeIs(2));
@@ -143,7 +143,7 @@ TEST_F(LostRows, CountersOfALogThatIsBeingCut) {
   ExpectMended("numbers that are in use");
   Serve([](Client& client) {
     LogRun(client, kThread, "second", {});
-    Result<RunTraces> traces = client.Read({Scope::All(), kThread, "second"});
+    Result<RunTraces> traces = client.ReadRuns({Scope::All(), kThread, "second"});
     ASSERT_TRUE(traces.ok());
     EXPECT_THAT(traces->entries, SizeIs(2));
   });
@@ -154,7 +154,7 @@ TEST_F(LostRows, IdsOfMessages) {
   ExpectMended("the message is not found by its id");
   Serve([](Client& client) {
     EXPECT_TRUE(client.GetMessage(Scope::All(), kThread, "m1").ok());
-    ASSERT_TRUE(client.Append(MessagesOn(kThread, "alice", {UserMessage("m1")})).ok());
+    ASSERT_TRUE(client.AppendMessages(MessagesOn(kThread, "alice", {UserMessage("m1")})).ok());
     EXPECT_THAT(Messages(client), ElementsAre("m1", "m2"));
     EXPECT_TRUE(client.DeleteMessage(Scope::All(), kThread, "m1").ok());
     EXPECT_THAT(Messages(client), ElementsAre("m2"));
@@ -165,7 +165,7 @@ TEST_F(LostRows, IdsOfMessages) {
 TEST_F(LostRows, IdsOfMessagesThatWereSentAgain) {
   Lose(keys::MessageId(key_, "m2"));
   Serve([](Client& client) {
-    ASSERT_TRUE(client.Append(MessagesOn(kThread, "alice", {AssistantMessage("m2")})).ok());
+    ASSERT_TRUE(client.AppendMessages(MessagesOn(kThread, "alice", {AssistantMessage("m2")})).ok());
   });
   EXPECT_THAT(Problems(), IsEmpty());
   Lose(keys::MessageId(key_, "m2"));
@@ -185,7 +185,7 @@ TEST_F(LostRows, Messages) {
     EXPECT_EQ(client.GetMessage(Scope::All(), kThread, "m1").status().code(),
               StatusCode::kNotFound);
     // It can be sent again.
-    ASSERT_TRUE(client.Append(MessagesOn(kThread, "alice", {UserMessage("m1")})).ok());
+    ASSERT_TRUE(client.AppendMessages(MessagesOn(kThread, "alice", {UserMessage("m1")})).ok());
     EXPECT_THAT(Messages(client), ElementsAre("m2", "m1"));
   });
 }
@@ -261,7 +261,7 @@ TEST_F(LostRows, OfMemories) {
   ASSERT_TRUE(Repair(database_path()).ok());
   EXPECT_THAT(Problems(), IsEmpty());
   Serve([](Client& client) {
-    Result<MemoryPage> page = client.List(ListMemories{Scope::All(), {}, 100, ""});
+    Result<MemoryPage> page = client.ListMemories(ListMemoriesRequest{Scope::All(), {}, 100, ""});
     ASSERT_TRUE(page.ok());
     EXPECT_THAT(page->memories, IsEmpty());
   });

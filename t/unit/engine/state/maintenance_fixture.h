@@ -37,8 +37,8 @@ class Maintenance : public testing::Test {
     return problems;
   }
 
-  static StoreMemory MemoryOf(const std::string& id, const std::string& content) {
-    StoreMemory store;
+  static StoreMemoryRequest MemoryOf(const std::string& id, const std::string& content) {
+    StoreMemoryRequest store;
     store.scope = Scope::Owner("alice");
     store.record.id = id;
     store.record.owner = "alice";

@@ -24,7 +24,7 @@ TEST_F(Maintenance, ARepairGivesNoNumberTwice) {
   Serve([](Client& client) {
     RunTurn(client, "one", "alice", {UserMessage("m1", "secret")});
     RunTurn(client, "two", "bob", {UserMessage("m2")});
-    ASSERT_TRUE(client.Store(MemoryOf("tea", "drinks tea")).ok());
+    ASSERT_TRUE(client.StoreMemory(MemoryOf("tea", "drinks tea")).ok());
   });
   EXPECT_THAT(Problems(), IsEmpty());
   Open([](Database& database) {
@@ -39,7 +39,7 @@ TEST_F(Maintenance, ARepairGivesNoNumberTwice) {
   EXPECT_THAT(Problems(), IsEmpty());
   Serve([](Client& client) {
     RunTurn(client, "three", "alice", {UserMessage("m3")});
-    ASSERT_TRUE(client.Store(MemoryOf("coffee", "drinks coffee")).ok());
+    ASSERT_TRUE(client.StoreMemory(MemoryOf("coffee", "drinks coffee")).ok());
     auto ids = [&](const std::string& thread_id) {
       Result<MessagePage> page = client.ListMessages(Scope::All(), thread_id, Page(0));
       EXPECT_TRUE(page.ok());
@@ -49,7 +49,8 @@ TEST_F(Maintenance, ARepairGivesNoNumberTwice) {
     ASSERT_TRUE(client.DeleteThread(Scope::All(), "three").ok());
     EXPECT_THAT(ids("one"), ElementsAre("m1"));
     EXPECT_THAT(ids("two"), ElementsAre("m2"));
-    Result<MemoryPage> memories = client.List(ListMemories{Scope::Owner("alice"), {}, 100, ""});
+    Result<MemoryPage> memories =
+        client.ListMemories(ListMemoriesRequest{Scope::Owner("alice"), {}, 100, ""});
     ASSERT_TRUE(memories.ok());
     EXPECT_THAT(memories->memories, SizeIs(2));
   });

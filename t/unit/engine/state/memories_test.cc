@@ -35,9 +35,9 @@ class MemoriesTest : public testing::TestWithParam<OwnerOptions::Type> {
 
   Memories& memories() { return *client_; }
 
-  static StoreMemory NewOf(const std::string& id, const std::string& user,
-                           const std::string& content, std::vector<float> vector) {
-    StoreMemory store;
+  static StoreMemoryRequest NewOf(const std::string& id, const std::string& user,
+                                  const std::string& content, std::vector<float> vector) {
+    StoreMemoryRequest store;
     store.scope = ScopeOf(user);
     store.record.id = id;
     store.record.owner = user;
@@ -47,8 +47,8 @@ class MemoriesTest : public testing::TestWithParam<OwnerOptions::Type> {
     store.embedding = VectorOf(std::move(vector));
     return store;
   }
-  void Add(const StoreMemory& store) {
-    Status status = memories().Store(store);
+  void Add(const StoreMemoryRequest& store) {
+    Status status = memories().StoreMemory(store);
     ASSERT_TRUE(status.ok()) << status.ToString();
   }
   void Add(const std::string& id, const std::string& user, const std::string& content,
@@ -56,25 +56,25 @@ class MemoriesTest : public testing::TestWithParam<OwnerOptions::Type> {
     Add(NewOf(id, user, content, std::move(vector)));
   }
 
-  static SearchMemories QueryOf(const std::string& user, std::vector<float> vector) {
-    SearchMemories search;
+  static SearchMemoriesRequest QueryOf(const std::string& user, std::vector<float> vector) {
+    SearchMemoriesRequest search;
     search.scope = ScopeOf(user);
     search.embedding = VectorOf(std::move(vector));
     return search;
   }
-  std::vector<MemoryHit> Hits(const SearchMemories& search) {
-    Result<MemoryHits> hits = memories().Search(search);
+  std::vector<MemoryHit> Hits(const SearchMemoriesRequest& search) {
+    Result<MemoryHits> hits = memories().SearchMemories(search);
     EXPECT_TRUE(hits.ok()) << hits.status().ToString();
     return hits.ok() ? hits->hits : std::vector<MemoryHit>();
   }
-  std::vector<std::string> Found(const SearchMemories& search) {
+  std::vector<std::string> Found(const SearchMemoriesRequest& search) {
     std::vector<std::string> ids;
     for (const MemoryHit& hit : Hits(search)) ids.push_back(hit.memory.id);
     return ids;
   }
   std::vector<std::string> Listed(const std::string& user, MemoryFilter filter = {}) {
     std::vector<std::string> ids;
-    Result<MemoryPage> page = memories().List({ScopeOf(user), std::move(filter), 100, ""});
+    Result<MemoryPage> page = memories().ListMemories({ScopeOf(user), std::move(filter), 100, ""});
     EXPECT_TRUE(page.ok()) << page.status().ToString();
     for (const MemoryRecord& memory : page->memories) ids.push_back(memory.id);
     return ids;
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(All, MemoriesTest,
                          });
 
 TEST_P(MemoriesTest, KeepWhatWasStored) {
-  StoreMemory store = NewOf("m", "alice", "likes tea", {1, 0});
+  StoreMemoryRequest store = NewOf("m", "alice", "likes tea", {1, 0});
   store.record.agent_id = "helper";
   store.record.thread_id = "t";
   store.record.memory_type = "semantic";
@@ -114,15 +114,15 @@ TEST_P(MemoriesTest, KeepWhatWasStored) {
   EXPECT_EQ(memory->metadata_json, R"({"source":"chat"})");
   EXPECT_GT(memory->created_micros, 0);
   EXPECT_EQ(memory->created_micros, memory->updated_micros);
-  EXPECT_EQ(memories().Store(store).code(), StatusCode::kConflict);
+  EXPECT_EQ(memories().StoreMemory(store).code(), StatusCode::kConflict);
 }
 
 TEST_P(MemoriesTest, KeepTheMessageThatWasStored) {
   const std::string message = R"({"role":"assistant","content":[{"type":"text","text":"tea"}]})";
-  StoreMemory store = NewOf("m", "alice", "tea", {1, 0});
+  StoreMemoryRequest store = NewOf("m", "alice", "tea", {1, 0});
   store.record.message_json = message;
   Add(store);
-  StoreMemory image = NewOf("image", "alice", "", {});
+  StoreMemoryRequest image = NewOf("image", "alice", "", {});
   image.record.message_json = R"({"role":"user","content":[{"type":"image"}]})";
   Add(image);
   const auto kept = [&](const std::string& id) {
@@ -133,15 +133,16 @@ TEST_P(MemoriesTest, KeepTheMessageThatWasStored) {
   EXPECT_THAT(Found(QueryOf("alice", {1, 0})), ElementsAre("m"));
   EXPECT_THAT(Listed("alice"), ElementsAre("image", "m"));
   // It has no text to embed.
-  EXPECT_THAT(client_->List(ListUnembedded{"test", 2, 100, {}})->memories, IsEmpty());
-  UpdateMemory update;
+  EXPECT_THAT(client_->ListUnembedded(ListUnembeddedRequest{"test", 2, 100, {}})->memories,
+              IsEmpty());
+  UpdateMemoryRequest update;
   update.name = {ScopeOf("alice"), "image", ""};
   update.message_json = message;
-  ASSERT_TRUE(memories().Update(update).ok());
+  ASSERT_TRUE(memories().UpdateMemory(update).ok());
   EXPECT_EQ(kept("image"), message);
   update.message_json.clear();
   update.content = "text";
-  ASSERT_TRUE(memories().Update(update).ok());
+  ASSERT_TRUE(memories().UpdateMemory(update).ok());
   EXPECT_EQ(kept("image"), "");
 }
 
@@ -168,11 +169,12 @@ TEST_P(MemoriesTest, BelongToTheirOwner) {
   Add("n", "", "nobody's", {1, 0});
   EXPECT_EQ(GetCode("bob", "a"), StatusCode::kNotFound);
   EXPECT_EQ(memories().DeleteMemory({Scope::Owner("bob"), "a", ""}).code(), StatusCode::kNotFound);
-  UpdateMemory update;
+  UpdateMemoryRequest update;
   update.name = {Scope::Owner("bob"), "a", ""};
   update.content = "taken over";
-  EXPECT_EQ(memories().Update(update).code(), StatusCode::kNotFound);
-  Result<RemovedMemories> removed = memories().Remove({Scope::Owner("bob"), {}, {"a", "b", "n"}});
+  EXPECT_EQ(memories().UpdateMemory(update).code(), StatusCode::kNotFound);
+  Result<RemovedMemories> removed =
+      memories().RemoveMemories({Scope::Owner("bob"), {}, {"a", "b", "n"}});
   ASSERT_TRUE(removed.ok());
   EXPECT_EQ(removed->count, 1u);
   EXPECT_THAT(Listed("alice"), ElementsAre("a"));
@@ -183,7 +185,7 @@ TEST_P(MemoriesTest, BelongToTheirOwner) {
   // A scope with an empty user sees nothing, not even rows without an owner.
   EXPECT_EQ(memories().GetMemory({Scope::Owner(""), "n", ""}).status().code(),
             StatusCode::kNotFound);
-  SearchMemories nobody = QueryOf("", {1, 0});
+  SearchMemoriesRequest nobody = QueryOf("", {1, 0});
   nobody.scope = Scope::Owner("");
   EXPECT_THAT(Found(nobody), IsEmpty());
 }
@@ -201,7 +203,7 @@ TEST_P(MemoriesTest, SearchOrdersByTheMetric) {
   Add("same", "", "x", {1, 0});
   Add("long", "", "x", {3, 0.3f});
   Add("across", "", "x", {0, 1});
-  SearchMemories search = QueryOf("", {1, 0});
+  SearchMemoriesRequest search = QueryOf("", {1, 0});
   std::vector<MemoryHit> hits = Hits(search);
   ASSERT_THAT(hits, SizeIs(3));
   EXPECT_EQ(hits[0].memory.id, "same");
@@ -230,11 +232,11 @@ TEST_P(MemoriesTest, SearchFollowsEveryChange) {
   EXPECT_THAT(Found(QueryOf("", {1, 0})), ElementsAre("a"));
   Add("b", "alice", "coffee", {0, 1});
   EXPECT_THAT(Found(QueryOf("alice", {0, 1})), ElementsAre("b", "a"));
-  UpdateMemory update;
+  UpdateMemoryRequest update;
   update.name = {Scope::Owner("alice"), "a", ""};
   update.content = "coffee, too";
   update.embedding = VectorOf({0, 2});
-  ASSERT_TRUE(memories().Update(update).ok());
+  ASSERT_TRUE(memories().UpdateMemory(update).ok());
   EXPECT_NEAR(Hits(QueryOf("alice", {0, 1}))[1].score, 1, 1e-6);
   EXPECT_EQ(Hits(QueryOf("", {0, 1}))[1].memory.content, "coffee, too");
   ASSERT_TRUE(memories().DeleteMemory({Scope::Owner("alice"), "a", ""}).ok());
@@ -245,14 +247,14 @@ TEST_P(MemoriesTest, SearchFollowsEveryChange) {
 
 TEST_P(MemoriesTest, FiltersMatchFieldsAndMetadata) {
   for (int i = 0; i < 50; ++i) {
-    StoreMemory store = NewOf(Numbered("m", i), "", "x", {1, static_cast<float>(i)});
+    StoreMemoryRequest store = NewOf(Numbered("m", i), "", "x", {1, static_cast<float>(i)});
     store.record.category = i % 2 == 0 ? "even" : "odd";
     store.record.agent_id = i % 5 == 0 ? "five" : "other";
     store.record.metadata_json =
         R"({"third":)" + std::to_string(i % 3) + R"(,"flag":)" + (i < 10 ? "true" : "false") + "}";
     Add(store);
   }
-  SearchMemories search = QueryOf("", {1, 0});
+  SearchMemoriesRequest search = QueryOf("", {1, 0});
   search.filter.equals = {{"category", "\"even\""}, {"third", "1"}, {"flag", "true"}};
   EXPECT_THAT(Found(search), ElementsAre("m4"));
   EXPECT_THAT(Listed("", search.filter), ElementsAre("m4"));
@@ -268,8 +270,8 @@ TEST_P(MemoriesTest, FiltersMatchFieldsAndMetadata) {
   search.filter.equals = {{"content", "\"x\""}, {"category", "\"odd\""}};
   search.limit = 1;
   EXPECT_THAT(Found(search), ElementsAre("m1"));
-  Result<RemovedMemories> removed =
-      memories().Remove({Scope::All(), {{{"category", "\"odd\""}}}, {"m1", "m2", "m3", "none"}});
+  Result<RemovedMemories> removed = memories().RemoveMemories(
+      {Scope::All(), {{{"category", "\"odd\""}}}, {"m1", "m2", "m3", "none"}});
   ASSERT_TRUE(removed.ok());
   EXPECT_EQ(removed->count, 2u);
   EXPECT_EQ(GetCode("", "m2"), StatusCode::kOk);
@@ -283,23 +285,23 @@ TEST_P(MemoriesTest, FiltersMatchMetadataThatManyUpdatesMade) {
     }
     return text + "}";
   };
-  StoreMemory store = NewOf("m", "", "x", {1, 0});
+  StoreMemoryRequest store = NewOf("m", "", "x", {1, 0});
   store.record.metadata_json = keys("a");
   Add(store);
-  UpdateMemory update;
+  UpdateMemoryRequest update;
   update.name = {Scope::All(), "m", ""};
   update.content = "x";
   update.metadata_json = keys("b");
   update.embedding = VectorOf({1, 0});
-  ASSERT_TRUE(memories().Update(update).ok());
-  SearchMemories search = QueryOf("", {1, 0});
+  ASSERT_TRUE(memories().UpdateMemory(update).ok());
+  SearchMemoriesRequest search = QueryOf("", {1, 0});
   search.filter.equals = {{"a1", "1"}, {"b1", "1"}};
   EXPECT_THAT(Found(search), ElementsAre("m"));
   EXPECT_THAT(Listed("", search.filter), ElementsAre("m"));
 }
 
 TEST_P(MemoriesTest, AgentsAreAskedForByName) {
-  StoreMemory store = NewOf("m", "alice", "x", {1, 0});
+  StoreMemoryRequest store = NewOf("m", "alice", "x", {1, 0});
   store.record.agent_id = "one";
   Add(store);
   EXPECT_TRUE(memories().GetMemory({Scope::Owner("alice"), "m", "one"}).ok());
@@ -310,15 +312,15 @@ TEST_P(MemoriesTest, AgentsAreAskedForByName) {
 }
 
 TEST_P(MemoriesTest, UpdatesMergeMetadataOrReplaceIt) {
-  StoreMemory store = NewOf("m", "", "x", {1, 0});
+  StoreMemoryRequest store = NewOf("m", "", "x", {1, 0});
   store.record.metadata_json = R"({"a":1,"b":{"c":2}})";
   Add(store);
-  UpdateMemory update;
+  UpdateMemoryRequest update;
   update.name = {Scope::All(), "m", ""};
   update.content = "y";
   update.category = "other";
   update.metadata_json = R"({"a":null,"b":{"d":3}})";
-  ASSERT_TRUE(memories().Update(update).ok());
+  ASSERT_TRUE(memories().UpdateMemory(update).ok());
   Result<MemoryRecord> memory = memories().GetMemory({Scope::All(), "m", ""});
   ASSERT_TRUE(memory.ok());
   EXPECT_EQ(memory->metadata_json, R"({"b":{"c":2,"d":3}})");
@@ -326,7 +328,7 @@ TEST_P(MemoriesTest, UpdatesMergeMetadataOrReplaceIt) {
   EXPECT_GE(memory->updated_micros, memory->created_micros);
   update.replace_metadata = true;
   update.metadata_json = R"({"e":4})";
-  ASSERT_TRUE(memories().Update(update).ok());
+  ASSERT_TRUE(memories().UpdateMemory(update).ok());
   EXPECT_EQ(memories().GetMemory({Scope::All(), "m", ""})->metadata_json, R"({"e":4})");
 }
 
@@ -335,7 +337,7 @@ TEST_P(MemoriesTest, WordsFindWhatVectorsMissAndHybridHasBoth) {
   Add("by word", "", "the serial number is KX-4711", {0, 1});
   Add("by both", "", "a drink called KX-4711", {0.9f, 0.1f});
   Add("by nothing", "", "weather", {0, 1});
-  SearchMemories search = QueryOf("", {1, 0});
+  SearchMemoriesRequest search = QueryOf("", {1, 0});
   search.query = "kx 4711";
   search.ranking = Ranking::kWords;
   EXPECT_THAT(Found(search), UnorderedElementsAre("by word", "by both"));
@@ -352,7 +354,7 @@ TEST_P(MemoriesTest, WordsFindWhatVectorsMissAndHybridHasBoth) {
 
 TEST_P(MemoriesTest, NewestShowsTheLatestFirst) {
   for (int i = 0; i < 5; ++i) Add(Numbered("m", i), "", "x", {1, static_cast<float>(i)});
-  SearchMemories search = QueryOf("", {1, 0});
+  SearchMemoriesRequest search = QueryOf("", {1, 0});
   search.ranking = Ranking::kNewest;
   search.limit = 3;
   EXPECT_THAT(Found(search), ElementsAre("m4", "m3", "m2"));
@@ -361,11 +363,11 @@ TEST_P(MemoriesTest, NewestShowsTheLatestFirst) {
 
 TEST_P(MemoriesTest, VectorsOfAnotherSpaceAreNotCompared) {
   Add("old", "", "tea", {1, 0});
-  StoreMemory other = NewOf("new", "", "tea", {});
+  StoreMemoryRequest other = NewOf("new", "", "tea", {});
   other.embedding = VectorOf({1, 0, 0}, "another");
   Add(other);
   EXPECT_THAT(Found(QueryOf("", {1, 0})), ElementsAre("old"));
-  SearchMemories search = QueryOf("", {});
+  SearchMemoriesRequest search = QueryOf("", {});
   search.embedding = VectorOf({1, 0, 0}, "another");
   EXPECT_THAT(Found(search), ElementsAre("new"));
   search.query = "tea";
@@ -396,9 +398,9 @@ TEST_P(MemoriesTest, AreEmbeddedAnew) {
   Add("d", "alice", "water", {1, 0, 0});
   const auto unembedded = [&](uint64_t limit) {
     std::vector<std::string> ids;
-    ListUnembedded list{"test", 3, limit, {}};
+    ListUnembeddedRequest list{"test", 3, limit, {}};
     do {
-      const Result<UnembeddedPage> page = client_->List(list);
+      const Result<UnembeddedPage> page = client_->ListUnembedded(list);
       EXPECT_TRUE(page.ok()) << page.status().ToString();
       if (!page.ok()) break;
       for (const UnembeddedMemory& memory : page->memories) ids.push_back(memory.id);
@@ -410,11 +412,11 @@ TEST_P(MemoriesTest, AreEmbeddedAnew) {
   EXPECT_THAT(unembedded(1), ElementsAre("c", "b", "a"));
   EXPECT_THAT(Found(QueryOf("alice", {1, 0, 0})), ElementsAre("d"));
 
-  PutVectors put;
+  ReplaceVectorsRequest put;
   put.vectors = {{"a", "tea", VectorOf({1, 0, 0})},
                  {"b", "what it said before", VectorOf({0, 1, 0})},
                  {"gone", "x", VectorOf({0, 1, 0})}};
-  EXPECT_EQ(client_->Put(put).value(), 1u);
+  EXPECT_EQ(client_->ReplaceVectors(put).value(), 1u);
   EXPECT_THAT(unembedded(100), ElementsAre("c", "b"));
   EXPECT_THAT(Found(QueryOf("alice", {1, 0, 0})), UnorderedElementsAre("a", "d"));
   EXPECT_THAT(Found(QueryOf("alice", {1, 0})), IsEmpty());
@@ -430,7 +432,7 @@ TEST_P(MemoriesTest, PagesGoOnWhereTheyEndedWhateverIsWrittenMeanwhile) {
     std::vector<std::string> seen;
     std::string cursor;
     do {
-      Result<MemoryPage> page = memories().List({ScopeOf(user), {}, 4, cursor});
+      Result<MemoryPage> page = memories().ListMemories({ScopeOf(user), {}, 4, cursor});
       ASSERT_TRUE(page.ok());
       for (const MemoryRecord& memory : page->memories) seen.push_back(memory.id);
       cursor = page->next_cursor;
@@ -440,7 +442,7 @@ TEST_P(MemoriesTest, PagesGoOnWhereTheyEndedWhateverIsWrittenMeanwhile) {
     EXPECT_THAT(std::vector(first, seen.end()),
                 ElementsAre("m9", "m8", "m7", "m6", "m5", "m4", "m3", "m2", "m1", "m0"));
   }
-  EXPECT_EQ(memories().List({Scope::All(), {}, 4, "x"}).status().code(),
+  EXPECT_EQ(memories().ListMemories({Scope::All(), {}, 4, "x"}).status().code(),
             StatusCode::kInvalidArgument);
 }
 
@@ -448,14 +450,14 @@ TEST_P(MemoriesTest, PagesGoOnWhereTheyEndedWhateverIsWrittenMeanwhile) {
 TEST_P(MemoriesTest, AnswersAreBounded) {
   constexpr int kCount = 8;
   for (int i = 0; i < kCount; ++i) {
-    StoreMemory store = NewOf(Numbered("m", i), "alice", "x", {1, 0});
+    StoreMemoryRequest store = NewOf(Numbered("m", i), "alice", "x", {1, 0});
     store.record.category = std::string(9 * 1024 * 1024, 'c');
     Add(store);
   }
   std::vector<std::string> seen;
   std::string cursor;
   do {
-    Result<MemoryPage> page = memories().List({ScopeOf("alice"), {}, 100, cursor});
+    Result<MemoryPage> page = memories().ListMemories({ScopeOf("alice"), {}, 100, cursor});
     ASSERT_TRUE(page.ok()) << page.status().ToString();
     for (const MemoryRecord& memory : page->memories) seen.push_back(memory.id);
     cursor = page->next_cursor;
@@ -465,8 +467,8 @@ TEST_P(MemoriesTest, AnswersAreBounded) {
 }
 
 TEST_P(MemoriesTest, IdsAreBounded) {
-  EXPECT_EQ(memories().Store(NewOf("", "", "x", {1})).code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(memories().Store(NewOf(std::string(1025, 'x'), "", "x", {1})).code(),
+  EXPECT_EQ(memories().StoreMemory(NewOf("", "", "x", {1})).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(memories().StoreMemory(NewOf(std::string(1025, 'x'), "", "x", {1})).code(),
             StatusCode::kInvalidArgument);
 }
 
@@ -474,15 +476,15 @@ TEST(MemoriesTakeover, TheNextOwnerFindsThemAndAppliesNothingTwice) {
   TemporaryDirectory directory;
   auto owner = StartOwner(directory.path());
   auto client = StartClient(directory.path());
-  StoreMemory store;
+  StoreMemoryRequest store;
   store.record.id = "m";
   store.record.content = "tea";
   store.embedding = VectorOf({1, 0});
-  ASSERT_TRUE(client->Store(store).ok());
+  ASSERT_TRUE(client->StoreMemory(store).ok());
   owner = StartOwner(directory.path());
-  SearchMemories search;
+  SearchMemoriesRequest search;
   search.embedding = VectorOf({1, 0});
-  Result<MemoryHits> hits = client->Search(search);
+  Result<MemoryHits> hits = client->SearchMemories(search);
   ASSERT_TRUE(hits.ok()) << hits.status().ToString();
   EXPECT_THAT(hits->hits, SizeIs(1));
   client->Stop();

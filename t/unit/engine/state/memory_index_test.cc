@@ -95,15 +95,15 @@ class MemoryIndexTest : public testing::Test {
     ASSERT_TRUE(transaction_.Commit().ok());
   }
 
-  static SearchMemories Query(const std::string& owner, const std::vector<float>& vector,
-                              Metric metric = Metric::kCosine) {
-    SearchMemories search;
+  static SearchMemoriesRequest Query(const std::string& owner, const std::vector<float>& vector,
+                                     Metric metric = Metric::kCosine) {
+    SearchMemoriesRequest search;
     search.scope = Scope::Owner(owner);
     search.embedding = {"test", Bytes(vector)};
     search.metric = metric;
     return search;
   }
-  static std::set<std::string> Found(MemoryIndex& index, const SearchMemories& search) {
+  static std::set<std::string> Found(MemoryIndex& index, const SearchMemoriesRequest& search) {
     Result<MemoryHits> hits = index.Search(search);
     EXPECT_TRUE(hits.ok()) << hits.status().ToString();
     std::set<std::string> ids;
@@ -178,7 +178,7 @@ TEST_F(MemoryIndexTest, ManyVectorsAreFoundByTheApproximateIndexToo) {
     AwaitSeal(files);
     EXPECT_GE(Recall(index), 0.95);
     // Filters and changes are still respected.
-    SearchMemories filtered = Query("alice", known);
+    SearchMemoriesRequest filtered = Query("alice", known);
     filtered.filter.equals = {{"content", "\"rare\""}};
     EXPECT_THAT(Found(index, filtered), SizeIs(0));
     index.Changed({Put("alice", kMany + 1, known, "rare")});

@@ -13,8 +13,8 @@ class NewThreadTest : public testing::Test {
     owner_ = StartOwner(directory_.path(), OwnerOptions::Type::kMemory);
     client_ = StartClient(directory_.path());
   }
-  static BeginRun NewRunOn(const std::string& thread_id, const std::string& user) {
-    BeginRun run = RunOn(thread_id, user);
+  static BeginRunRequest NewRunOn(const std::string& thread_id, const std::string& user) {
+    BeginRunRequest run = RunOn(thread_id, user);
     run.new_thread_only = true;
     return run;
   }
@@ -25,27 +25,29 @@ class NewThreadTest : public testing::Test {
 };
 
 TEST_F(NewThreadTest, AnIdThatMustBeNewIsNeverShared) {
-  BeginRun first = NewRunOn("t", "alice");
-  Result<BeginRunReply> begun = client_->Begin(first, nullptr);
+  BeginRunRequest first = NewRunOn("t", "alice");
+  Result<BeginRunReply> begun = client_->BeginRun(first, nullptr);
   ASSERT_TRUE(begun.ok()) << begun.status().ToString();
   // Refused while it runs and afterwards, for any user.
   for (const char* user : {"alice", "bob"}) {
-    EXPECT_EQ(client_->Begin(NewRunOn("t", user), nullptr).status().code(), StatusCode::kConflict);
+    EXPECT_EQ(client_->BeginRun(NewRunOn("t", user), nullptr).status().code(),
+              StatusCode::kConflict);
   }
-  ASSERT_TRUE(client_->Finish(FinishOf(first, *begun)).ok());
+  ASSERT_TRUE(client_->FinishRun(FinishOf(first, *begun)).ok());
   for (const char* user : {"alice", "bob"}) {
-    EXPECT_EQ(client_->Begin(NewRunOn("t", user), nullptr).status().code(), StatusCode::kConflict);
+    EXPECT_EQ(client_->BeginRun(NewRunOn("t", user), nullptr).status().code(),
+              StatusCode::kConflict);
   }
 }
 
 TEST_F(NewThreadTest, AThreadIsNamedByTheEndOfARunOnce) {
   for (const char* name : {"", "first", "second"}) {
-    BeginRun run = RunOn("t");
-    Result<BeginRunReply> begun = client_->Begin(run, nullptr);
+    BeginRunRequest run = RunOn("t");
+    Result<BeginRunReply> begun = client_->BeginRun(run, nullptr);
     ASSERT_TRUE(begun.ok());
-    FinishRun finish = FinishOf(run, *begun);
+    FinishRunRequest finish = FinishOf(run, *begun);
     finish.thread_name = name;
-    ASSERT_TRUE(client_->Finish(finish).ok());
+    ASSERT_TRUE(client_->FinishRun(finish).ok());
   }
   EXPECT_EQ(client_->GetThread(Scope::All(), "t")->name, "first");
 }

@@ -37,21 +37,21 @@ class OutsideChangeTest : public testing::Test {
   }
   void Begin() {
     run_ = RunOn("t");
-    Result<BeginRunReply> begun = client_->Begin(run_, nullptr);
+    Result<BeginRunReply> begun = client_->BeginRun(run_, nullptr);
     ASSERT_TRUE(begun.ok()) << begun.status().ToString();
     begun_ = *begun;
   }
   // `count` further entries of the run, with these messages.
   void Append(size_t count, std::vector<StoredMessage> messages = {}) {
-    AppendRun append = AppendOf(run_, begun_, std::move(messages));
+    AppendRunRequest append = AppendOf(run_, begun_, std::move(messages));
     append.first_entry = entries_;
     append.entries.resize(count, {"state_update", "{}", 0});
     entries_ += count;
-    ASSERT_TRUE(client_->Append(append).ok());
+    ASSERT_TRUE(client_->AppendRun(append).ok());
   }
   // The run has changed early (its entry 0), both (0, then 2), late (2) and the summary (1).
   void Finish(std::vector<StoredMessage> messages = {}) {
-    FinishRun finish = FinishOf(run_, begun_, std::move(messages));
+    FinishRunRequest finish = FinishOf(run_, begun_, std::move(messages));
     finish.append.first_entry = entries_;
     finish.snapshot.fields_json = kRunsOwn;
     finish.snapshot.summary = "run";
@@ -61,14 +61,14 @@ class OutsideChangeTest : public testing::Test {
     finish.summary_changed_at = 1;
     finish.snapshot.execution_json = execution_;
     finish.open_calls = open_calls_;
-    ASSERT_TRUE(client_->Finish(finish).ok());
+    ASSERT_TRUE(client_->FinishRun(finish).ok());
   }
   void Put(const std::string& fields_json) {
-    PutState put = PutOn("t", "");
+    PutStateRequest put = PutOn("t", "");
     put.fields_json = fields_json;
     put.summary_present = true;
     put.summary = "put";
-    ASSERT_TRUE(other_->Put(put).ok());
+    ASSERT_TRUE(other_->PutState(put).ok());
   }
   ThreadState State() {
     Result<ThreadState> state = other_->GetState(Scope::All(), "t");
@@ -84,7 +84,7 @@ class OutsideChangeTest : public testing::Test {
   std::unique_ptr<Owner> owner_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<Client> other_;
-  BeginRun run_;
+  BeginRunRequest run_;
   BeginRunReply begun_;
   uint64_t entries_ = 0;
   std::string execution_ = R"({"current_node":"END","step":1,"status":"completed"})";
@@ -131,10 +131,10 @@ TEST_F(OutsideChangeTest, AWorkerOfAnotherBuildOverwrites) {
   Begin();
   Append(3);
   Put(R"({"early":"put","own":"put"})");
-  FinishRun finish = FinishOf(run_, begun_);
+  FinishRunRequest finish = FinishOf(run_, begun_);
   finish.snapshot.fields_json = kRunsOwn;
   finish.changed_fields = {"early"};
-  ASSERT_TRUE(client_->Finish(finish).ok());
+  ASSERT_TRUE(client_->FinishRun(finish).ok());
   EXPECT_EQ(Fields(), json::parse(R"({"early":"run","own":"put"})"));
 }
 
@@ -183,11 +183,11 @@ TEST_F(OutsideChangeTest, AClearedContextStaysWithoutAnswersAndResults) {
 TEST_F(OutsideChangeTest, SoDoesOneThatIsPutToNull) {
   Begin();
   Append(1, {UserMessage("question")});
-  PutState put = PutOn("t", "");
+  PutStateRequest put = PutOn("t", "");
   put.context_cleared = true;
   put.messages = {UserMessage("put")};
-  ASSERT_TRUE(other_->Put(put).ok());
-  ASSERT_TRUE(other_->Append(MessagesOn("t", "", {UserMessage("posted")})).ok());
+  ASSERT_TRUE(other_->PutState(put).ok());
+  ASSERT_TRUE(other_->AppendMessages(MessagesOn("t", "", {UserMessage("posted")})).ok());
   Finish({AssistantMessage("answer")});
   EXPECT_THAT(Ids(State().window), ElementsAre("put", "posted"));
 }

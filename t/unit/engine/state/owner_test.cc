@@ -35,10 +35,10 @@ TEST(Child, DISABLED_Owns) {
 TEST(Child, DISABLED_HoldsALease) {
   ASSERT_NE(ChildDirectory(), "");
   auto client = StartClient(ChildDirectory());
-  BeginRun run = RunOn("held", "", "run-of-the-child");
-  Result<BeginRunReply> begun = client->Begin(run, nullptr);
+  BeginRunRequest run = RunOn("held", "", "run-of-the-child");
+  Result<BeginRunReply> begun = client->BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
-  ASSERT_TRUE(client->Append(AppendOf(run, *begun, {UserMessage("m1")})).ok());
+  ASSERT_TRUE(client->AppendRun(AppendOf(run, *begun, {UserMessage("m1")})).ok());
   for (;;) pause();
 }
 
@@ -104,8 +104,8 @@ TEST(Owner, WhatWasAcknowledgedIsThereAfterARestart) {
   RunTurn(*client, "t", "alice", {UserMessage("m1")});
   owner.reset();
   owner = StartOwner(directory.path());
-  BeginRun run = RunOn("t", "alice");
-  Result<BeginRunReply> begun = client->Begin(run, nullptr);
+  BeginRunRequest run = RunOn("t", "alice");
+  Result<BeginRunReply> begun = client->BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok()) << begun.status().ToString();
   EXPECT_FALSE(begun->created);
   EXPECT_THAT(Ids(begun->state.window), ElementsAre("m1"));
@@ -126,28 +126,28 @@ TEST(Owner, ALeaseOutlivesItsOwner) {
   auto owner = StartOwner(directory.path());
   auto client = StartClient(directory.path());
   auto other = StartClient(directory.path());
-  BeginRun run = RunOn("t");
-  Result<BeginRunReply> begun = client->Begin(run, nullptr);
+  BeginRunRequest run = RunOn("t");
+  Result<BeginRunReply> begun = client->BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
   owner.reset();
   owner = StartOwner(directory.path());
-  BeginRun refused = RunOn("t");
+  BeginRunRequest refused = RunOn("t");
   refused.enqueue_if_busy = false;
-  EXPECT_EQ(other->Begin(refused, nullptr).status().code(), StatusCode::kBusy);
-  EXPECT_TRUE(client->Finish(FinishOf(run, *begun)).ok());
-  EXPECT_TRUE(other->Begin(refused, nullptr).ok());
+  EXPECT_EQ(other->BeginRun(refused, nullptr).status().code(), StatusCode::kBusy);
+  EXPECT_TRUE(client->FinishRun(FinishOf(run, *begun)).ok());
+  EXPECT_TRUE(other->BeginRun(refused, nullptr).ok());
 }
 
 // Appends numbered log entries in one run until `end` is set; counts the acknowledged ones.
 void AppendUntil(Service& service, const std::string& thread_id, const std::atomic<bool>& end,
                  std::atomic<int>& count) {
-  BeginRun run = RunOn(thread_id);
-  Result<BeginRunReply> begun = service.Begin(run, nullptr);
+  BeginRunRequest run = RunOn(thread_id);
+  Result<BeginRunReply> begun = service.BeginRun(run, nullptr);
   EXPECT_TRUE(begun.ok()) << begun.status().ToString();
   while (!end) {
-    AppendRun append = AppendOf(run, *begun);
+    AppendRunRequest append = AppendOf(run, *begun);
     append.entries = {{"step", std::to_string(count), 0}};
-    Status status = service.Append(append).status();
+    Status status = service.AppendRun(append).status();
     EXPECT_TRUE(status.ok()) << status.ToString();
     if (!status.ok()) break;
     ++count;
@@ -211,7 +211,7 @@ TEST(Owner, RunOfAKilledWorkerEndsAsLostAndTheNextOneGetsTheThread) {
   ChildProcess worker("Child.DISABLED_HoldsALease", directory.path());
   AwaitChildsRun(*client);
   worker.Kill();
-  Result<BeginRunReply> begun = client->Begin(RunOn("held"), nullptr);
+  Result<BeginRunReply> begun = client->BeginRun(RunOn("held"), nullptr);
   ASSERT_TRUE(begun.ok()) << begun.status().ToString();
   EXPECT_EQ(begun->lease_epoch, 2u);
   ExpectChildsRunLost(*client);
@@ -226,7 +226,7 @@ TEST(Owner, RunOfAWorkerKilledWithItsOwnerIsFreedByTheNextOwner) {
   owner->Kill();
   worker.Kill();
   auto next = StartOwner(directory.path());
-  ASSERT_TRUE(client->Begin(RunOn("held"), nullptr).ok());
+  ASSERT_TRUE(client->BeginRun(RunOn("held"), nullptr).ok());
   ExpectChildsRunLost(*client);
 }
 
@@ -235,10 +235,10 @@ TEST(Owner, ClientThatLeavesFreesItsRuns) {
   auto owner = StartOwner(directory.path());
   auto client = StartClient(directory.path());
   auto other = StartClient(directory.path());
-  ASSERT_TRUE(client->Begin(RunOn("t"), nullptr).ok());
+  ASSERT_TRUE(client->BeginRun(RunOn("t"), nullptr).ok());
   client->Stop();
   EXPECT_EQ(client->GetThread(Scope::All(), "t").status().code(), StatusCode::kUnavailable);
-  EXPECT_TRUE(other->Begin(RunOn("t"), nullptr).ok());
+  EXPECT_TRUE(other->BeginRun(RunOn("t"), nullptr).ok());
 }
 
 TEST(Owner, YieldsToANewerGenerationOnly) {
@@ -283,11 +283,11 @@ TEST(Owner, WhatItInterruptsWhenItLeavesIsAskedOfTheNext) {
   std::atomic<bool> done{false};
   std::atomic<int> found{0};
   auto search = [&] {
-    SearchMemories query;
+    SearchMemoriesRequest query;
     query.scope = Scope::Owner("alice");
     query.embedding = {"test", std::string(64 * sizeof(float), '\1')};
     while (!done) {
-      Result<MemoryHits> hits = client->Search(query);
+      Result<MemoryHits> hits = client->SearchMemories(query);
       EXPECT_TRUE(hits.ok()) << hits.status().ToString();
       ++found;
     }
@@ -378,7 +378,7 @@ TEST(Owner, UnusableDatabaseAnswersUnavailable) {
   EXPECT_THAT(*text, HasSubstr("not available"));
   auto client = StartClient(directory.path());
   EXPECT_EQ(client->GetThread(Scope::All(), "t").status().code(), StatusCode::kUnavailable);
-  EXPECT_EQ(client->Begin(RunOn("t"), nullptr).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(client->BeginRun(RunOn("t"), nullptr).status().code(), StatusCode::kUnavailable);
 }
 
 // What was there has been lost: an empty database would look as if nothing had been stored.
@@ -429,9 +429,9 @@ TEST(Client, FailsInTimeAgainstAnOwnerThatHangs) {
   options.operation_timeout = std::chrono::milliseconds(100);
   Client client(options);
   ASSERT_TRUE(client.Start().ok());
-  BeginRun run = RunOn("t");
+  BeginRunRequest run = RunOn("t");
   run.wait_ms_max = 3'600'000;  // counts only after the server has queued it
-  EXPECT_EQ(client.Begin(run, nullptr).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(client.BeginRun(run, nullptr).status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(client.GetThread(Scope::All(), "t").status().code(), StatusCode::kUnavailable);
 }
 
@@ -459,7 +459,7 @@ TEST(Client, QueuedRunMayWaitLongerThanOtherOperations) {
   TemporaryDirectory directory;
   auto owner = StartOwner(directory.path());
   auto holder = StartClient(directory.path());
-  ASSERT_TRUE(holder->Begin(RunOn("t"), nullptr).ok());
+  ASSERT_TRUE(holder->BeginRun(RunOn("t"), nullptr).ok());
   ClientOptions options;
   options.directory = directory.path();
   options.operation_timeout = std::chrono::milliseconds(1000);
@@ -469,9 +469,9 @@ TEST(Client, QueuedRunMayWaitLongerThanOtherOperations) {
   // delays the server, the client tries again.
   StatusCode code = StatusCode::kUnavailable;
   while (code == StatusCode::kUnavailable) {
-    BeginRun run = RunOn("t");
+    BeginRunRequest run = RunOn("t");
     run.wait_ms_max = 1300;
-    code = client.Begin(run, nullptr).status().code();
+    code = client.BeginRun(run, nullptr).status().code();
   }
   EXPECT_EQ(code, StatusCode::kBusy);
 }
@@ -483,18 +483,18 @@ TEST(Client, RunThatNobodyWaitsForIsReleased) {
   options.operation_timeout = std::chrono::milliseconds(10);
   Client client(options);
   ASSERT_TRUE(client.Start().ok());
-  BeginRun run = RunOn("t");
+  BeginRunRequest run = RunOn("t");
   run.wait_ms_max = 0;
-  EXPECT_EQ(client.Begin(run, nullptr).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(client.BeginRun(run, nullptr).status().code(), StatusCode::kUnavailable);
   auto owner = StartOwner(directory.path());
   auto other = StartClient(directory.path());
-  EXPECT_TRUE(other->Begin(RunOn("t"), nullptr).ok());
+  EXPECT_TRUE(other->BeginRun(RunOn("t"), nullptr).ok());
 }
 
 // Retries like a client that was asked to try later.
-void ExpectThatItBegins(Client& client, const BeginRun& run) {
+void ExpectThatItBegins(Client& client, const BeginRunRequest& run) {
   for (;;) {
-    const Status status = client.Begin(run, nullptr).status();
+    const Status status = client.BeginRun(run, nullptr).status();
     if (status.ok()) return;
     ASSERT_EQ(status.code(), StatusCode::kUnavailable) << status.ToString();
     std::this_thread::yield();
@@ -508,11 +508,11 @@ TEST(Client, RunThatFailedForWantOfAnOwnerMayBeAskedForAgain) {
   options.operation_timeout = std::chrono::milliseconds(1000);
   Client client(options);
   ASSERT_TRUE(client.Start().ok());
-  const BeginRun waited = RunOn("waited");
-  const BeginRun refused = RunOn("refused");  // at once: there was no server for too long
+  const BeginRunRequest waited = RunOn("waited");
+  const BeginRunRequest refused = RunOn("refused");  // at once: there was no server for too long
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(client.Begin(waited, nullptr).status().code(), StatusCode::kUnavailable);
-    EXPECT_EQ(client.Begin(refused, nullptr).status().code(), StatusCode::kUnavailable);
+    EXPECT_EQ(client.BeginRun(waited, nullptr).status().code(), StatusCode::kUnavailable);
+    EXPECT_EQ(client.BeginRun(refused, nullptr).status().code(), StatusCode::kUnavailable);
   }
   auto owner = StartOwner(directory.path());
   ExpectThatItBegins(client, waited);
@@ -528,12 +528,12 @@ TEST(Client, RunWhoseEndWasNotAnsweredMayBeAskedForAgain) {
   options.operation_timeout = std::chrono::milliseconds(1000);
   Client client(options);
   ASSERT_TRUE(client.Start().ok());
-  const BeginRun run = RunOn("t");
-  Result<BeginRunReply> begun = client.Begin(run, nullptr);
-  while (!begun.ok()) begun = client.Begin(run, nullptr);
+  const BeginRunRequest run = RunOn("t");
+  Result<BeginRunReply> begun = client.BeginRun(run, nullptr);
+  while (!begun.ok()) begun = client.BeginRun(run, nullptr);
   owner.Freeze();
-  EXPECT_EQ(client.Finish(FinishOf(run, *begun)).code(), StatusCode::kUnavailable);
-  EXPECT_EQ(client.Begin(run, nullptr).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(client.FinishRun(FinishOf(run, *begun)).code(), StatusCode::kUnavailable);
+  EXPECT_EQ(client.BeginRun(run, nullptr).status().code(), StatusCode::kUnavailable);
   owner.Thaw();
   ExpectThatItBegins(client, run);
 }
@@ -546,8 +546,8 @@ TEST(Owner, DeletesThreadsThatNothingHappensOn) {
   auto owner = Owner::Start(options);
   ASSERT_TRUE(owner.ok());
   auto client = StartClient(directory.path());
-  BeginRun held = RunOn("held", "alice");
-  auto begun = client->Begin(held, nullptr);
+  BeginRunRequest held = RunOn("held", "alice");
+  auto begun = client->BeginRun(held, nullptr);
   ASSERT_TRUE(begun.ok());
   for (int i = 0; i < 150; ++i) {
     RunTurn(*client, Numbered("t", i), "alice", {UserMessage("m")});
@@ -561,7 +561,7 @@ TEST(Owner, DeletesThreadsThatNothingHappensOn) {
   // A run keeps its thread; all other threads are deleted.
   EXPECT_TRUE(client->GetThread(Scope::All(), "held").ok());
   EXPECT_EQ(client->GetState(Scope::All(), "t0").status().code(), StatusCode::kNotFound);
-  EXPECT_TRUE(client->Finish(FinishOf(held, *begun, {UserMessage("m")})).ok());
+  EXPECT_TRUE(client->FinishRun(FinishOf(held, *begun, {UserMessage("m")})).ok());
   client->Stop();
 }
 

@@ -49,12 +49,12 @@ class PausedThreadTest : public testing::Test {
   }
 
   // A run that asks for `calls`, hands them to its client and waits.
-  FinishRun Pausing(const std::string& thread_id, const std::string& user,
-                    const std::vector<std::string>& calls) {
-    const BeginRun run = RunOn(thread_id, user);
-    Result<BeginRunReply> begun = client_->Begin(run, nullptr);
+  FinishRunRequest Pausing(const std::string& thread_id, const std::string& user,
+                           const std::vector<std::string>& calls) {
+    const BeginRunRequest run = RunOn(thread_id, user);
+    Result<BeginRunReply> begun = client_->BeginRun(run, nullptr);
     EXPECT_TRUE(begun.ok()) << begun.status().ToString();
-    FinishRun finish =
+    FinishRunRequest finish =
         FinishOf(run, begun.ok() ? *begun : BeginRunReply(),
                  {UserMessage("u"), Stored(Calling(Role::kAssistant, calls, false), "a"),
                   Stored(Calling(Role::kTool, calls, true), "asked")});
@@ -65,7 +65,7 @@ class PausedThreadTest : public testing::Test {
   }
   void Pause(const std::string& thread_id, const std::string& user,
              const std::vector<std::string>& calls) {
-    ASSERT_TRUE(client_->Finish(Pausing(thread_id, user, calls)).ok());
+    ASSERT_TRUE(client_->FinishRun(Pausing(thread_id, user, calls)).ok());
   }
 
   std::string Waiting(const std::vector<std::string>& calls, const Scope& scope = Scope::All()) {
@@ -131,14 +131,15 @@ TEST_F(PausedThreadTest, IsFoundByThoseWhoMaySeeItOnly) {
 
 TEST_F(PausedThreadTest, AnAnsweredCallLeadsNowhere) {
   Pause("t", "", {"c1", "c2"});
-  BeginRun run = RunOn("t");
-  Result<BeginRunReply> begun = client_->Begin(run, nullptr);
+  BeginRunRequest run = RunOn("t");
+  Result<BeginRunReply> begun = client_->BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
-  FinishRun partly = FinishOf(run, *begun, {Stored(Message::ToolResult("c1", "1"), "result")});
+  FinishRunRequest partly =
+      FinishOf(run, *begun, {Stored(Message::ToolResult("c1", "1"), "result")});
   partly.status = "interrupted";
   partly.snapshot.execution_json = PausedFor({"c2"});
   partly.open_calls = {{"c2", true, {"a", "asked"}}};
-  ASSERT_TRUE(client_->Finish(partly).ok());
+  ASSERT_TRUE(client_->FinishRun(partly).ok());
   EXPECT_EQ(Waiting({"c1"}), "none");
   EXPECT_EQ(Waiting({"c2"}), "t");
   RunTurn(*client_, "t", "", {Stored(Message::ToolResult("c2", "2"), "second")});
@@ -147,14 +148,14 @@ TEST_F(PausedThreadTest, AnAnsweredCallLeadsNowhere) {
 
 TEST_F(PausedThreadTest, ARunThatWasLostLeavesNoPause) {
   Pause("t", "", {"c1"});
-  BeginRun run = RunOn("t");
+  BeginRunRequest run = RunOn("t");
   auto other = StartClient(directory_.path());
-  Result<BeginRunReply> begun = other->Begin(run, nullptr);
+  Result<BeginRunReply> begun = other->BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
-  ASSERT_TRUE(other->Append(AppendOf(run, *begun)).ok());
+  ASSERT_TRUE(other->AppendRun(AppendOf(run, *begun)).ok());
   EXPECT_EQ(Waiting({"c1"}), "t");
   other->Stop();
-  ASSERT_TRUE(client_->Begin(RunOn("t"), nullptr).ok());
+  ASSERT_TRUE(client_->BeginRun(RunOn("t"), nullptr).ok());
   EXPECT_EQ(Waiting({"c1"}), "none");
 }
 
@@ -171,7 +172,7 @@ TEST_F(PausedThreadTest, OutlivesTheRemovalOfOtherMessages) {
   Pause("t", "", {"c1"});
   ASSERT_TRUE(client_->DeleteMessage(Scope::All(), "t", "u").ok());
   EXPECT_THAT(Asked(), ElementsAre("c1"));
-  ASSERT_TRUE(client_->Append(MessagesOn("t", "", {UserMessage("later")})).ok());
+  ASSERT_TRUE(client_->AppendMessages(MessagesOn("t", "", {UserMessage("later")})).ok());
   EXPECT_THAT(Asked(), ElementsAre("c1"));
   EXPECT_EQ(Waiting({"c1"}), "t");
 }
@@ -179,7 +180,7 @@ TEST_F(PausedThreadTest, OutlivesTheRemovalOfOtherMessages) {
 TEST_F(PausedThreadTest, EndsWithItsMessagesRemovedTogether) {
   Pause("t", "", {"c1"});
   const int64_t updated = client_->GetThread(Scope::All(), "t")->updated_micros;
-  ASSERT_TRUE(client_->Remove({Scope::All(), "t", updated, {"a", "asked"}}).ok());
+  ASSERT_TRUE(client_->RemoveMessages({Scope::All(), "t", updated, {"a", "asked"}}).ok());
   ExpectNotPaused();
 }
 
@@ -189,9 +190,9 @@ TEST_F(PausedThreadTest, EndsWithItsContext) {
   EXPECT_EQ(Execution(), json::object());
   EXPECT_EQ(Waiting({"c1"}), "none");
   Pause("put", "", {"c1"});
-  PutState put = PutOn("put", "");
+  PutStateRequest put = PutOn("put", "");
   put.context_cleared = true;
-  ASSERT_TRUE(client_->Put(put).ok());
+  ASSERT_TRUE(client_->PutState(put).ok());
   EXPECT_EQ(Execution("put")["status"], "completed");
   EXPECT_EQ(Waiting({"c1"}), "none");
 }
@@ -199,9 +200,9 @@ TEST_F(PausedThreadTest, EndsWithItsContext) {
 TEST_F(PausedThreadTest, EndsWhenAMessageTakesThePlaceOfItsCall) {
   const auto replaced = [&](const StoredMessage& message) {
     Pause("t", "", {"c1", "c2"});
-    PutState put = PutOn("t", "");
+    PutStateRequest put = PutOn("t", "");
     put.messages = {message};
-    EXPECT_TRUE(client_->Put(put).ok());
+    EXPECT_TRUE(client_->PutState(put).ok());
     std::vector<std::string> left = Asked();
     EXPECT_TRUE(client_->DeleteThread(Scope::All(), "t").ok());
     return left;
@@ -216,36 +217,36 @@ TEST_F(PausedThreadTest, EndsWhenAMessageTakesThePlaceOfItsCall) {
 TEST_F(PausedThreadTest, EndsWhenMessagesAreAddedThatAnswerIt) {
   Pause("t", "", {"c1", "c2"});
   // It is there already and stays as it is.
-  ASSERT_TRUE(client_->Append(MessagesOn("t", "", {AssistantMessage("a")})).ok());
+  ASSERT_TRUE(client_->AppendMessages(MessagesOn("t", "", {AssistantMessage("a")})).ok());
   EXPECT_THAT(Asked(), ElementsAre("c1", "c2"));
   const StoredMessage result = Stored(Message::ToolResult("c1", "1"), "result");
-  ASSERT_TRUE(client_->Append(MessagesOn("t", "", {result})).ok());
+  ASSERT_TRUE(client_->AppendMessages(MessagesOn("t", "", {result})).ok());
   EXPECT_THAT(Asked(), ElementsAre("c2"));
   EXPECT_EQ(Waiting({"c1"}), "none");
   EXPECT_EQ(Waiting({"c2"}), "t");
-  ASSERT_TRUE(client_->Append(MessagesOn("t", "", {AssistantMessage("b")})).ok());
+  ASSERT_TRUE(client_->AppendMessages(MessagesOn("t", "", {AssistantMessage("b")})).ok());
   ExpectNotPaused();
 }
 
 TEST_F(PausedThreadTest, IsNotMadeOfACallThatWasTakenAwayDuringTheRun) {
-  FinishRun finish = Pausing("t", "", {"c1"});
-  AppendRun append = finish.append;
+  FinishRunRequest finish = Pausing("t", "", {"c1"});
+  AppendRunRequest append = finish.append;
   append.entries.clear();
-  ASSERT_TRUE(client_->Append(append).ok());
+  ASSERT_TRUE(client_->AppendRun(append).ok());
   ASSERT_TRUE(client_->DeleteMessage(Scope::All(), "t", "a").ok());
   finish.append.messages.clear();
-  ASSERT_TRUE(client_->Finish(finish).ok());
+  ASSERT_TRUE(client_->FinishRun(finish).ok());
   ExpectNotPaused();
 }
 
 TEST_F(PausedThreadTest, APauseWithoutCallsStays) {
-  const BeginRun run = RunOn("t");
-  Result<BeginRunReply> begun = client_->Begin(run, nullptr);
+  const BeginRunRequest run = RunOn("t");
+  Result<BeginRunReply> begun = client_->BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
-  FinishRun finish = FinishOf(run, *begun, {UserMessage("u"), AssistantMessage("a")});
+  FinishRunRequest finish = FinishOf(run, *begun, {UserMessage("u"), AssistantMessage("a")});
   finish.status = "interrupted";
   finish.snapshot.execution_json = R"({"status":"interrupted_before","resume_node":"PAY"})";
-  ASSERT_TRUE(client_->Finish(finish).ok());
+  ASSERT_TRUE(client_->FinishRun(finish).ok());
   ASSERT_TRUE(client_->DeleteMessage(Scope::All(), "t", "a").ok());
   EXPECT_EQ(Execution()["resume_node"], "PAY");
 }
@@ -255,12 +256,12 @@ TEST_F(PausedThreadTest, IsFoundAfterARestartAndMakesNoFaults) {
   Pause("t", "alice", {"c1"});
   Pause("gone", "alice", {"c2"});
   ASSERT_TRUE(client_->DeleteThread(Scope::All(), "gone").ok());
-  const FinishRun finish = Pausing("t", "alice", {"c1"});
+  const FinishRunRequest finish = Pausing("t", "alice", {"c1"});
   ASSERT_TRUE(client_->ClearState(Scope::All(), "t").ok());
   Result<VerifyReport> verified = client_->Verify();
   ASSERT_TRUE(verified.ok()) << verified.status().ToString();
   EXPECT_THAT(verified->problems, ElementsAre());
-  ASSERT_TRUE(client_->Finish(finish).ok());
+  ASSERT_TRUE(client_->FinishRun(finish).ok());
   Pause("t2", "alice", {"c1"});
   owner_.reset();
   owner_ = StartOwner(lasting_directory_.path());

@@ -37,13 +37,13 @@ TEST(Pack, TextsAndListsOfEverySizeRoundTrip) {
 }
 
 TEST(Pack, StructsRoundTrip) {
-  BeginRun run;
+  BeginRunRequest run;
   run.scope = Scope::Owner("alice");
   run.thread_id = std::string("t\0", 2);
   run.window_max = std::nullopt;
   run.enqueue_if_busy = false;
   run.wait_ms_max = -1;
-  BeginRun back;
+  BeginRunRequest back;
   ASSERT_TRUE(pack::FromBytes(pack::ToBytes(run), back));
   EXPECT_EQ(back.scope.kind, Scope::Kind::kOwner);
   EXPECT_EQ(back.scope.user_id, "alice");
@@ -81,7 +81,7 @@ TEST(Pack, AFinishOfAnotherBuildIsRead) {
     std::string bytes;
     pack::Packer packer(bytes);
     packer.Array(5);
-    AppendRun append;
+    AppendRunRequest append;
     append.run_id = "r";
     pack::Pack(packer, append);
     Snapshot snapshot;
@@ -90,7 +90,7 @@ TEST(Pack, AFinishOfAnotherBuildIsRead) {
     packer.Text("done");
     packer.Text("name");
     pack::Pack(packer, trims ? std::optional<uint64_t>(20) : std::nullopt);  // its window_max
-    FinishRun finish;
+    FinishRunRequest finish;
     ASSERT_TRUE(pack::FromBytes(bytes, finish));
     EXPECT_EQ(finish.append.run_id, "r");
     EXPECT_EQ(finish.snapshot.fields_json, snapshot.fields_json);
@@ -103,7 +103,7 @@ TEST(Pack, AFinishOfAnotherBuildIsRead) {
 // The other build expects a number or nil for fields that this build does not have, and skips the
 // rest.
 TEST(Pack, AnotherBuildReadsAFinish) {
-  FinishRun finish;
+  FinishRunRequest finish;
   finish.status = "done";
   finish.changed_fields = {"a", "b"};
   finish.forgotten = {7, {"m"}};
@@ -173,7 +173,7 @@ TEST(Protocol, ReplyCarriesStatusAndBody) {
 }
 
 TEST(Protocol, TooLargeRequestIsNotMadeAndTooLargeReplySaysSo) {
-  EXPECT_TRUE(MakeRequest(Operation::kPut, 0, std::string(kFrameBytesMax, 'x')).empty());
+  EXPECT_TRUE(MakeRequest(Operation::kPutState, 0, std::string(kFrameBytesMax, 'x')).empty());
   const std::string payload = Payload(MakeReply(1, Status::Ok(), std::string(kFrameBytesMax, 'x')));
   pack::Unpacker unpacker(payload);
   ReadFrameType(unpacker);

@@ -21,15 +21,15 @@ std::string RunId(int run) {
 // A run with three entries and two messages. The client sends it again if the state server dies
 // meanwhile.
 void LogRun(Service& service, int number, const std::string& thread_id = "t") {
-  const BeginRun run = RunOn(thread_id, "", RunId(number));
-  Result<BeginRunReply> begun = service.Begin(run, nullptr);
+  const BeginRunRequest run = RunOn(thread_id, "", RunId(number));
+  Result<BeginRunReply> begun = service.BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok()) << begun.status().ToString();
-  AppendRun append = AppendOf(run, *begun, {UserMessage(Numbered("question", number))});
+  AppendRunRequest append = AppendOf(run, *begun, {UserMessage(Numbered("question", number))});
   append.entries = {{"run_started", R"({"run_id":")" + run.run_id + "\"}", 0},
                     {"step", std::to_string(number), 0}};
-  ASSERT_TRUE(service.Append(append).ok());
-  FinishRun finish = FinishOf(run, *begun, {AssistantMessage(Numbered("answer", number))});
-  ASSERT_TRUE(service.Finish(finish).ok());
+  ASSERT_TRUE(service.AppendRun(append).ok());
+  FinishRunRequest finish = FinishOf(run, *begun, {AssistantMessage(Numbered("answer", number))});
+  ASSERT_TRUE(service.FinishRun(finish).ok());
 }
 
 std::vector<LogEntry> LogOf(Service& service) {
@@ -63,7 +63,7 @@ void ExpectAnswersOf(Service& service, int runs) {
   std::vector<std::string> run_ids;
   for (int run = oldest; run <= runs; ++run) run_ids.push_back(RunId(run));
   for (int run = oldest; run <= runs; ++run) {
-    Result<RunTraces> traces = service.Read({Scope::All(), "t", RunId(run), kTracedRuns, 2000});
+    Result<RunTraces> traces = service.ReadRuns({Scope::All(), "t", RunId(run), kTracedRuns, 2000});
     ASSERT_TRUE(traces.ok());
     EXPECT_EQ(traces->run_ids, run_ids);
     EXPECT_EQ(traces->run_id, RunId(run));
@@ -105,15 +105,15 @@ TEST(RunLog, ARunInFlightKeepsItsEntries) {
   auto owner = StartOwner(directory.path());
   auto client = StartClient(directory.path());
   for (int run = 1; run <= 200; ++run) LogRun(*client, run);
-  const BeginRun run = RunOn("t", "", RunId(201));
-  Result<BeginRunReply> begun = client->Begin(run, nullptr);
+  const BeginRunRequest run = RunOn("t", "", RunId(201));
+  Result<BeginRunReply> begun = client->BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
-  AppendRun append = AppendOf(run, *begun);
+  AppendRunRequest append = AppendOf(run, *begun);
   append.entries = {{"run_started", R"({"run_id":")" + run.run_id + "\"}", 0}, {"step", "201", 0}};
-  ASSERT_TRUE(client->Append(append).ok());
+  ASSERT_TRUE(client->AppendRun(append).ok());
   AwaitCut(*client);
-  ASSERT_TRUE(client->Append(AppendOf(run, *begun, {UserMessage("question201")})).ok());
-  ASSERT_TRUE(client->Finish(FinishOf(run, *begun, {AssistantMessage("answer201")})).ok());
+  ASSERT_TRUE(client->AppendRun(AppendOf(run, *begun, {UserMessage("question201")})).ok());
+  ASSERT_TRUE(client->FinishRun(FinishOf(run, *begun, {AssistantMessage("answer201")})).ok());
   ExpectAnswersOf(*client, 201);
 }
 

@@ -19,10 +19,10 @@ class ServiceRunsTest : public ServiceTest {};
 INSTANTIATE_TEST_SUITE_P(All, ServiceRunsTest, kOwnerTypes, OwnerTypeName);
 
 TEST_P(ServiceRunsTest, FirstRunCreatesTheThreadAndTheSecondFindsIt) {
-  BeginRun run = RunOn("t", "alice");
+  BeginRunRequest run = RunOn("t", "alice");
   run.thread_name = "First words";
   run.creation_id = "c1";
-  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  Result<BeginRunReply> begun = service().BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok()) << begun.status().ToString();
   EXPECT_TRUE(begun->created);
   EXPECT_EQ(begun->lease_epoch, 1u);
@@ -32,14 +32,14 @@ TEST_P(ServiceRunsTest, FirstRunCreatesTheThreadAndTheSecondFindsIt) {
   EXPECT_EQ(begun->state.record.last_run_id, run.run_id);
   EXPECT_GT(begun->state.record.created_micros, 0);
   EXPECT_THAT(begun->state.window, IsEmpty());
-  FinishRun finish = FinishOf(run, *begun, {UserMessage("m1"), AssistantMessage("m2")});
+  FinishRunRequest finish = FinishOf(run, *begun, {UserMessage("m1"), AssistantMessage("m2")});
   finish.snapshot.fields_json = R"({"count":1})";
   finish.snapshot.summary = "short";
   finish.snapshot.graph_hash = "hash";
-  ASSERT_TRUE(service().Finish(finish).ok());
+  ASSERT_TRUE(service().FinishRun(finish).ok());
 
-  BeginRun second = RunOn("t", "alice");
-  begun = service().Begin(second, nullptr);
+  BeginRunRequest second = RunOn("t", "alice");
+  begun = service().BeginRun(second, nullptr);
   ASSERT_TRUE(begun.ok());
   EXPECT_FALSE(begun->created);
   EXPECT_EQ(begun->lease_epoch, 2u);
@@ -49,49 +49,49 @@ TEST_P(ServiceRunsTest, FirstRunCreatesTheThreadAndTheSecondFindsIt) {
   EXPECT_EQ(begun->state.snapshot.fields_json, R"({"count":1})");
   EXPECT_EQ(begun->state.snapshot.summary, "short");
   EXPECT_EQ(begun->state.snapshot.graph_hash, "hash");
-  EXPECT_TRUE(service().Finish(FinishOf(second, *begun)).ok());
+  EXPECT_TRUE(service().FinishRun(FinishOf(second, *begun)).ok());
 }
 
 TEST_P(ServiceRunsTest, StateShowsTheRunInFlightAndNotAfterwards) {
-  BeginRun run = RunOn("t");
-  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  BeginRunRequest run = RunOn("t");
+  Result<BeginRunReply> begun = service().BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
   std::optional<RunInFlight> in_flight = StateOf("t").in_flight;
   ASSERT_TRUE(in_flight);
   EXPECT_EQ(in_flight->run_id, run.run_id);
   EXPECT_EQ(in_flight->current_node, "START");
   EXPECT_FALSE(in_flight->stop_requested);
-  ASSERT_TRUE(service().Append(AppendOf(run, *begun)).ok());
+  ASSERT_TRUE(service().AppendRun(AppendOf(run, *begun)).ok());
   in_flight = StateOf("t").in_flight;
   ASSERT_TRUE(in_flight);
   EXPECT_EQ(in_flight->current_node, "NODE");
   EXPECT_EQ(in_flight->step, 1);
-  ASSERT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+  ASSERT_TRUE(service().FinishRun(FinishOf(run, *begun)).ok());
   EXPECT_FALSE(StateOf("t").in_flight);
 }
 
 TEST_P(ServiceRunsTest, AppendsAreFencedByTheLease) {
-  BeginRun run = RunOn("t");
-  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  BeginRunRequest run = RunOn("t");
+  Result<BeginRunReply> begun = service().BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
-  AppendRun stale = AppendOf(run, *begun, {UserMessage("stale")});
+  AppendRunRequest stale = AppendOf(run, *begun, {UserMessage("stale")});
   stale.lease_epoch += 1;
-  EXPECT_EQ(service().Append(stale).status().code(), StatusCode::kFenced);
-  AppendRun foreign = AppendOf(run, *begun, {UserMessage("foreign")});
+  EXPECT_EQ(service().AppendRun(stale).status().code(), StatusCode::kFenced);
+  AppendRunRequest foreign = AppendOf(run, *begun, {UserMessage("foreign")});
   foreign.run_id = "another";
-  EXPECT_EQ(service().Append(foreign).status().code(), StatusCode::kFenced);
-  ASSERT_TRUE(service().Finish(FinishOf(run, *begun, {UserMessage("m")})).ok());
-  EXPECT_EQ(service().Append(AppendOf(run, *begun)).status().code(), StatusCode::kFenced);
-  EXPECT_EQ(service().Finish(FinishOf(run, *begun)).code(), StatusCode::kFenced);
+  EXPECT_EQ(service().AppendRun(foreign).status().code(), StatusCode::kFenced);
+  ASSERT_TRUE(service().FinishRun(FinishOf(run, *begun, {UserMessage("m")})).ok());
+  EXPECT_EQ(service().AppendRun(AppendOf(run, *begun)).status().code(), StatusCode::kFenced);
+  EXPECT_EQ(service().FinishRun(FinishOf(run, *begun)).code(), StatusCode::kFenced);
   EXPECT_THAT(Ids(StateOf("t").window), ElementsAre("m"));
 }
 
 TEST_P(ServiceRunsTest, AnotherClientsLeaseIsNotOurs) {
   auto other = StartClient(directory_.path());
-  BeginRun run = RunOn("t");
-  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  BeginRunRequest run = RunOn("t");
+  Result<BeginRunReply> begun = service().BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
-  EXPECT_EQ(other->Append(AppendOf(run, *begun)).status().code(), StatusCode::kFenced);
+  EXPECT_EQ(other->AppendRun(AppendOf(run, *begun)).status().code(), StatusCode::kFenced);
 }
 
 TEST_P(ServiceRunsTest, MessageIdThatExistsIsLeftAsItIs) {
@@ -103,45 +103,45 @@ TEST_P(ServiceRunsTest, MessageIdThatExistsIsLeftAsItIs) {
 }
 
 TEST_P(ServiceRunsTest, BusyThreadQueuesInOrderOrRefuses) {
-  BeginRun first = RunOn("t");
-  Result<BeginRunReply> begun = service().Begin(first, nullptr);
+  BeginRunRequest first = RunOn("t");
+  Result<BeginRunReply> begun = service().BeginRun(first, nullptr);
   ASSERT_TRUE(begun.ok());
-  BeginRun refused = RunOn("t");
+  BeginRunRequest refused = RunOn("t");
   refused.enqueue_if_busy = false;
-  EXPECT_EQ(service().Begin(refused, nullptr).status().code(), StatusCode::kBusy);
-  BeginRun late = RunOn("t");
+  EXPECT_EQ(service().BeginRun(refused, nullptr).status().code(), StatusCode::kBusy);
+  BeginRunRequest late = RunOn("t");
   late.wait_ms_max = 1;
-  EXPECT_EQ(service().Begin(late, nullptr).status().code(), StatusCode::kBusy);
+  EXPECT_EQ(service().BeginRun(late, nullptr).status().code(), StatusCode::kBusy);
 
-  BeginRun crowded = RunOn("t");
+  BeginRunRequest crowded = RunOn("t");
   crowded.queue_max = 0;
-  EXPECT_EQ(service().Begin(crowded, nullptr).status().code(), StatusCode::kBusy);
+  EXPECT_EQ(service().BeginRun(crowded, nullptr).status().code(), StatusCode::kBusy);
 
-  BeginRun second = RunOn("t");
+  BeginRunRequest second = RunOn("t");
   std::thread waiting([&] {
-    Result<BeginRunReply> granted = service().Begin(second, nullptr);
+    Result<BeginRunReply> granted = service().BeginRun(second, nullptr);
     ASSERT_TRUE(granted.ok()) << granted.status().ToString();
     EXPECT_THAT(Ids(granted->state.window), ElementsAre("m1"));
-    EXPECT_TRUE(service().Finish(FinishOf(second, *granted)).ok());
+    EXPECT_TRUE(service().FinishRun(FinishOf(second, *granted)).ok());
   });
-  EXPECT_TRUE(service().Finish(FinishOf(first, *begun, {UserMessage("m1")})).ok());
+  EXPECT_TRUE(service().FinishRun(FinishOf(first, *begun, {UserMessage("m1")})).ok());
   waiting.join();
 }
 
 TEST_P(ServiceRunsTest, CancellationEndsTheWaitAndLeavesNoLease) {
-  BeginRun first = RunOn("t");
-  Result<BeginRunReply> begun = service().Begin(first, nullptr);
+  BeginRunRequest first = RunOn("t");
+  Result<BeginRunReply> begun = service().BeginRun(first, nullptr);
   ASSERT_TRUE(begun.ok());
   runtime::Cancellation cancellation;
-  BeginRun second = RunOn("t");
+  BeginRunRequest second = RunOn("t");
   std::thread waiting([&] {
-    EXPECT_EQ(service().Begin(second, &cancellation).status().code(), StatusCode::kCancelled);
+    EXPECT_EQ(service().BeginRun(second, &cancellation).status().code(), StatusCode::kCancelled);
   });
   cancellation.Cancel(runtime::CancelReason::kClientGone);
   waiting.join();
-  EXPECT_TRUE(service().Finish(FinishOf(first, *begun)).ok());
-  BeginRun third = RunOn("t");
-  begun = service().Begin(third, nullptr);
+  EXPECT_TRUE(service().FinishRun(FinishOf(first, *begun)).ok());
+  BeginRunRequest third = RunOn("t");
+  begun = service().BeginRun(third, nullptr);
   ASSERT_TRUE(begun.ok());
   EXPECT_EQ(StateOf("t").in_flight->run_id, third.run_id);
 }
@@ -152,35 +152,35 @@ TEST_P(ServiceRunsTest, StopReachesTheRunAndCancelsTheQueue) {
   EXPECT_FALSE(stop->running);
   EXPECT_EQ(StateCode("t"), StatusCode::kNotFound);
 
-  BeginRun run = RunOn("t", "alice");
-  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  BeginRunRequest run = RunOn("t", "alice");
+  Result<BeginRunReply> begun = service().BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
-  EXPECT_FALSE(service().Append(AppendOf(run, *begun))->stop_requested);
+  EXPECT_FALSE(service().AppendRun(AppendOf(run, *begun))->stop_requested);
   stop = service().RequestStop({Scope::Owner("bob"), "t"});
   EXPECT_FALSE(stop->running);
   stop = service().RequestStop({Scope::Owner("alice"), "t"});
   ASSERT_TRUE(stop.ok());
   EXPECT_TRUE(stop->running);
   EXPECT_EQ(stop->run_id, run.run_id);
-  EXPECT_TRUE(service().Append(AppendOf(run, *begun))->stop_requested);
+  EXPECT_TRUE(service().AppendRun(AppendOf(run, *begun))->stop_requested);
   EXPECT_TRUE(StateOf("t").in_flight->stop_requested);
-  EXPECT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+  EXPECT_TRUE(service().FinishRun(FinishOf(run, *begun)).ok());
   EXPECT_FALSE(service().RequestStop({Scope::All(), "t"})->running);
 
   run = RunOn("t", "alice");
-  begun = service().Begin(run, nullptr);
+  begun = service().BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
-  EXPECT_FALSE(service().Append(AppendOf(run, *begun))->stop_requested);
+  EXPECT_FALSE(service().AppendRun(AppendOf(run, *begun))->stop_requested);
 }
 
 TEST_P(ServiceRunsTest, RunLogIsOrderedAndReadFromAnyEntry) {
-  BeginRun run = RunOn("t");
-  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  BeginRunRequest run = RunOn("t");
+  Result<BeginRunReply> begun = service().BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
-  AppendRun append = AppendOf(run, *begun);
+  AppendRunRequest append = AppendOf(run, *begun);
   append.entries = {{"run_started", R"({"n":0})", 1}, {"node_started", R"({"n":1})", 2}};
-  ASSERT_TRUE(service().Append(append).ok());
-  ASSERT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+  ASSERT_TRUE(service().AppendRun(append).ok());
+  ASSERT_TRUE(service().FinishRun(FinishOf(run, *begun)).ok());
   Result<std::vector<LogEntry>> log = service().ReadLog(Scope::All(), "t", 0, 100);
   ASSERT_TRUE(log.ok());
   ASSERT_EQ(log->size(), 3u);
@@ -195,13 +195,13 @@ TEST_P(ServiceRunsTest, RunLogIsOrderedAndReadFromAnyEntry) {
 }
 
 TEST_P(ServiceRunsTest, ARunWhoseEndIsRefusedFreesItsThread) {
-  BeginRun run = RunOn("t");
-  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  BeginRunRequest run = RunOn("t");
+  Result<BeginRunReply> begun = service().BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
   const std::string long_id(kIdBytesMax + 1, 'x');
-  EXPECT_EQ(service().Finish(FinishOf(run, *begun, {UserMessage(long_id)})).code(),
+  EXPECT_EQ(service().FinishRun(FinishOf(run, *begun, {UserMessage(long_id)})).code(),
             StatusCode::kInvalidArgument);
-  EXPECT_TRUE(service().Begin(RunOn("t"), nullptr).ok());
+  EXPECT_TRUE(service().BeginRun(RunOn("t"), nullptr).ok());
 }
 
 TEST_P(ServiceRunsTest, ManyThreadsInParallel) {
@@ -220,7 +220,7 @@ TEST_P(ServiceRunsTest, ManyThreadsInParallel) {
   Result<MessagePage> page = service().ListMessages(Scope::All(), "shared", Page(0, 1000));
   ASSERT_TRUE(page.ok());
   EXPECT_EQ(page->messages.size(), static_cast<size_t>(kWorkers * kTurns));
-  EXPECT_EQ(service().Begin(RunOn("shared"), nullptr)->lease_epoch,
+  EXPECT_EQ(service().BeginRun(RunOn("shared"), nullptr)->lease_epoch,
             static_cast<uint64_t>(kWorkers * kTurns + 1));
 }
 
@@ -230,17 +230,17 @@ TEST_P(ServiceRunsTest, StopWithCancelCancelsTheRunWhereverItIs) {
   runtime::Cancellation cancellation;
   runtime::Signal cancelled;
   auto registration = cancellation.OnCancel([&] { cancelled.Notify(); });
-  BeginRun run = RunOn("t");
-  Result<BeginRunReply> begun = service().Begin(run, &cancellation);
+  BeginRunRequest run = RunOn("t");
+  Result<BeginRunReply> begun = service().BeginRun(run, &cancellation);
   ASSERT_TRUE(begun.ok());
   std::unique_ptr<Client> other = StartClient(directory_.path());
   ASSERT_TRUE(other->RequestStop({Scope::All(), "t"})->running);
-  EXPECT_TRUE(service().Append(AppendOf(run, *begun))->stop_requested);
+  EXPECT_TRUE(service().AppendRun(AppendOf(run, *begun))->stop_requested);
   EXPECT_FALSE(cancellation.cancelled()) << "a plain stop waits for the node";
   ASSERT_TRUE(other->RequestStop({Scope::All(), "t", true})->running);
   EXPECT_EQ(cancelled.Wait(nullptr, DeadlineAfter(kPatience)), runtime::WakeReason::kNotified);
   EXPECT_EQ(cancellation.reason(), runtime::CancelReason::kStopped);
-  EXPECT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+  EXPECT_TRUE(service().FinishRun(FinishOf(run, *begun)).ok());
   EXPECT_FALSE(other->RequestStop({Scope::All(), "t", true})->running);
 }
 
@@ -248,35 +248,35 @@ TEST_P(ServiceRunsTest, ACancelThatWasLostWithAConnectionIsToldAgain) {
   runtime::Cancellation cancellation;
   runtime::Signal cancelled;
   auto registration = cancellation.OnCancel([&] { cancelled.Notify(); });
-  BeginRun run = RunOn("t");
-  Result<BeginRunReply> begun = service().Begin(run, &cancellation);
+  BeginRunRequest run = RunOn("t");
+  Result<BeginRunReply> begun = service().BeginRun(run, &cancellation);
   ASSERT_TRUE(begun.ok());
   std::unique_ptr<Client> other = StartClient(directory_.path());
   client_->DropConnectionForTest();
   ASSERT_TRUE(other->RequestStop({Scope::All(), "t", true})->running);
   EXPECT_EQ(cancelled.Wait(nullptr, DeadlineAfter(kPatience)), runtime::WakeReason::kNotified);
-  EXPECT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+  EXPECT_TRUE(service().FinishRun(FinishOf(run, *begun)).ok());
 }
 
 // --- traces ------------------------------------------------------------------------------------
 
 // A run with this id and `steps` entries between its first and last ones.
 void LogRun(Service& service, const std::string& run_id, int steps) {
-  BeginRun run = RunOn("t");
+  BeginRunRequest run = RunOn("t");
   run.run_id = run_id;
-  Result<BeginRunReply> begun = service.Begin(run, nullptr);
+  Result<BeginRunReply> begun = service.BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
-  AppendRun append = AppendOf(run, *begun);
+  AppendRunRequest append = AppendOf(run, *begun);
   append.entries = {{"run_started", R"({"run_id":")" + run_id + "\"}", 0}};
   for (int i = 0; i < steps; ++i) append.entries.push_back({"step", Numbered("", i), 0});
-  ASSERT_TRUE(service.Append(append).ok());
-  ASSERT_TRUE(service.Finish(FinishOf(run, *begun)).ok());
+  ASSERT_TRUE(service.AppendRun(append).ok());
+  ASSERT_TRUE(service.FinishRun(FinishOf(run, *begun)).ok());
 }
 
 TEST_P(ServiceRunsTest, ReadsTheTracesOfTheLatestRuns) {
-  EXPECT_EQ(service().Read({Scope::All(), "t", ""}).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(service().ReadRuns({Scope::All(), "t", ""}).status().code(), StatusCode::kNotFound);
   for (int i = 1; i <= 5; ++i) LogRun(service(), Numbered("r", i), i);
-  Result<RunTraces> traces = service().Read({Scope::All(), "t", "", 3});
+  Result<RunTraces> traces = service().ReadRuns({Scope::All(), "t", "", 3});
   ASSERT_TRUE(traces.ok());
   EXPECT_EQ(traces->run_ids, (std::vector<std::string>{"r3", "r4", "r5"}));
   EXPECT_EQ(traces->run_id, "r5");
@@ -285,38 +285,39 @@ TEST_P(ServiceRunsTest, ReadsTheTracesOfTheLatestRuns) {
   EXPECT_EQ(traces->entries.back().kind, "run_finished");
   EXPECT_FALSE(traces->in_flight);
 
-  traces = service().Read({Scope::All(), "t", "r4", 20, 2});
+  traces = service().ReadRuns({Scope::All(), "t", "r4", 20, 2});
   EXPECT_EQ(traces->run_ids.size(), 5u);
   ASSERT_EQ(traces->entries.size(), 3u) << "the start and the newest";
   EXPECT_EQ(traces->entries[1].json, "3");
-  EXPECT_EQ(service().Read({Scope::All(), "t", "r9"})->run_id, "");
-  EXPECT_EQ(service().Read({Scope::All(), "t", "r1", 3})->run_id, "");
+  EXPECT_EQ(service().ReadRuns({Scope::All(), "t", "r9"})->run_id, "");
+  EXPECT_EQ(service().ReadRuns({Scope::All(), "t", "r1", 3})->run_id, "");
 }
 
 TEST_P(ServiceRunsTest, ATraceTellsThatItsRunIsInFlight) {
-  BeginRun run = RunOn("t");
-  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  BeginRunRequest run = RunOn("t");
+  Result<BeginRunReply> begun = service().BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
-  AppendRun append = AppendOf(run, *begun);
+  AppendRunRequest append = AppendOf(run, *begun);
   append.entries = {{"run_started", R"({"run_id":")" + run.run_id + "\"}", 0}};
-  ASSERT_TRUE(service().Append(append).ok());
-  EXPECT_TRUE(service().Read({Scope::All(), "t", ""})->in_flight);
-  EXPECT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
-  EXPECT_FALSE(service().Read({Scope::All(), "t", ""})->in_flight);
+  ASSERT_TRUE(service().AppendRun(append).ok());
+  EXPECT_TRUE(service().ReadRuns({Scope::All(), "t", ""})->in_flight);
+  EXPECT_TRUE(service().FinishRun(FinishOf(run, *begun)).ok());
+  EXPECT_FALSE(service().ReadRuns({Scope::All(), "t", ""})->in_flight);
 }
 
 // --- remote tools --------------------------------------------------------------------------------
 
 TEST_P(ServiceRunsTest, RemoteToolsAreReplacedByNodeAndEndWithTheirGeneration) {
   EXPECT_TRUE(service().GetRemoteTools()->tools.empty());
-  BeginRun run = RunOn("t");
-  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  BeginRunRequest run = RunOn("t");
+  Result<BeginRunReply> begun = service().BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
   const uint64_t before = begun->remote_tools_version;
-  ASSERT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+  ASSERT_TRUE(service().FinishRun(FinishOf(run, *begun)).ok());
 
-  ASSERT_TRUE(service().Set({"g1", {{"A", "x", "", "{}"}, {"B", "y", "", "{}"}}}).ok());
-  ASSERT_TRUE(service().Set({"g1", {{"A", "z", "new", "{}"}}}).ok());
+  ASSERT_TRUE(
+      service().ReplaceRemoteTools({"g1", {{"A", "x", "", "{}"}, {"B", "y", "", "{}"}}}).ok());
+  ASSERT_TRUE(service().ReplaceRemoteTools({"g1", {{"A", "z", "new", "{}"}}}).ok());
   Result<RemoteTools> tools = service().GetRemoteTools();
   ASSERT_TRUE(tools.ok());
   EXPECT_EQ(tools->generation, "g1");
@@ -325,18 +326,18 @@ TEST_P(ServiceRunsTest, RemoteToolsAreReplacedByNodeAndEndWithTheirGeneration) {
   EXPECT_EQ(tools->tools[1].name, "z");
 
   run = RunOn("t");
-  begun = service().Begin(run, nullptr);
+  begun = service().BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
   EXPECT_GT(tools->version, before);
   EXPECT_EQ(begun->remote_tools_version, tools->version) << "of a thread that exists";
-  ASSERT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+  ASSERT_TRUE(service().FinishRun(FinishOf(run, *begun)).ok());
   run = RunOn("fresh");
-  begun = service().Begin(run, nullptr);
+  begun = service().BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
   EXPECT_EQ(begun->remote_tools_version, tools->version) << "of a new thread";
-  ASSERT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+  ASSERT_TRUE(service().FinishRun(FinishOf(run, *begun)).ok());
 
-  ASSERT_TRUE(service().Set({"g2", {{"C", "w", "", "{}"}}}).ok());
+  ASSERT_TRUE(service().ReplaceRemoteTools({"g2", {{"C", "w", "", "{}"}}}).ok());
   tools = service().GetRemoteTools();
   ASSERT_EQ(tools->tools.size(), 1u);
   EXPECT_EQ(tools->tools[0].node, "C");

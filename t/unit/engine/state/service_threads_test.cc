@@ -28,12 +28,12 @@ TEST_P(ServiceThreadsTest, OwnerScopeFindsOnlyItsOwn) {
   EXPECT_EQ(service().DeleteMessage(bob, "a", "m").code(), StatusCode::kNotFound);
   EXPECT_EQ(service().ListMessages(bob, "a", {}).status().code(), StatusCode::kNotFound);
   EXPECT_EQ(service().ReadLog(bob, "a", 0, 10).status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(service().Begin(RunOn("a", "bob"), nullptr).status().code(),
+  EXPECT_EQ(service().BeginRun(RunOn("a", "bob"), nullptr).status().code(),
             StatusCode::kPermissionDenied);
-  PutState put = PutOn("a", "bob");
-  EXPECT_EQ(service().Put(put).status().code(), StatusCode::kPermissionDenied);
-  AppendMessages append = MessagesOn("a", "bob", {UserMessage("x")});
-  EXPECT_EQ(service().Append(append).code(), StatusCode::kPermissionDenied);
+  PutStateRequest put = PutOn("a", "bob");
+  EXPECT_EQ(service().PutState(put).status().code(), StatusCode::kPermissionDenied);
+  AppendMessagesRequest append = MessagesOn("a", "bob", {UserMessage("x")});
+  EXPECT_EQ(service().AppendMessages(append).code(), StatusCode::kPermissionDenied);
   EXPECT_EQ(StateCode("nobody", bob), StatusCode::kNotFound);
   EXPECT_EQ(StateCode("nobody", Scope::Owner("")), StatusCode::kNotFound);
   EXPECT_EQ(StateCode("nobody"), StatusCode::kOk);
@@ -45,12 +45,12 @@ TEST_P(ServiceThreadsTest, WindowIsCutAtAUserMessage) {
     const std::string id = std::to_string(turn);
     RunTurn(service(), "t", "", {UserMessage("u" + id), AssistantMessage("a" + id)});
   }
-  BeginRun run = RunOn("t");
+  BeginRunRequest run = RunOn("t");
   run.window_max = 3;
-  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  Result<BeginRunReply> begun = service().BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
   EXPECT_THAT(Ids(begun->state.window), ElementsAre("u3", "a3"));
-  ASSERT_TRUE(service().Finish(FinishOf(run, *begun, {UserMessage("u4")})).ok());
+  ASSERT_TRUE(service().FinishRun(FinishOf(run, *begun, {UserMessage("u4")})).ok());
   EXPECT_THAT(Ids(StateOf("t").window), ElementsAre("u3", "a3", "u4"));
   EXPECT_EQ(service().ListMessages(Scope::All(), "t", {})->messages.size(), 9u);
 }
@@ -60,20 +60,20 @@ TEST_P(ServiceThreadsTest, WindowKeepsOneLongTurnWhole) {
   std::vector<StoredMessage> turn = {UserMessage("u1")};
   for (int i = 0; i < 8; ++i) turn.push_back(AssistantMessage(Numbered("a1.", i)));
   RunTurn(service(), "t", "", turn);
-  BeginRun run = RunOn("t");
+  BeginRunRequest run = RunOn("t");
   run.window_max = 3;
-  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  Result<BeginRunReply> begun = service().BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
   EXPECT_EQ(Ids(begun->state.window), Ids(turn));
 }
 
 TEST_P(ServiceThreadsTest, PutMergesAsTheContractSays) {
-  PutState put = PutOn("t", "alice");
+  PutStateRequest put = PutOn("t", "alice");
   put.fields_json = R"({"a":{"x":1,"y":2},"list":[1,2],"gone":true})";
   put.summary_present = true;
   put.summary = "so far";
   put.messages = {UserMessage("m1", "one"), AssistantMessage("m2")};
-  Result<ThreadState> state = service().Put(put);
+  Result<ThreadState> state = service().PutState(put);
   ASSERT_TRUE(state.ok()) << state.status().ToString();
   EXPECT_EQ(state->record.owner, "alice");
   EXPECT_EQ(state->snapshot.summary, "so far");
@@ -82,7 +82,7 @@ TEST_P(ServiceThreadsTest, PutMergesAsTheContractSays) {
   put = PutOn("t", "alice");
   put.fields_json = R"({"a":{"y":3},"list":[9],"gone":null})";
   put.messages = {UserMessage("m1", "changed"), UserMessage("m3")};
-  state = service().Put(put);
+  state = service().PutState(put);
   ASSERT_TRUE(state.ok());
   EXPECT_EQ(state->snapshot.fields_json, R"({"a":{"x":1,"y":3},"list":[9]})");
   EXPECT_EQ(state->snapshot.summary, "so far");
@@ -92,29 +92,29 @@ TEST_P(ServiceThreadsTest, PutMergesAsTheContractSays) {
   put = PutOn("t", "alice");
   put.summary_present = true;
   put.context_cleared = true;
-  state = service().Put(put);
+  state = service().PutState(put);
   ASSERT_TRUE(state.ok());
   EXPECT_EQ(state->snapshot.summary, std::nullopt);
   EXPECT_THAT(state->window, IsEmpty());
   EXPECT_EQ(service().ListMessages(Scope::All(), "t", {})->messages.size(), 3u);
 
   put.fields_json = "[]";
-  EXPECT_EQ(service().Put(put).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(service().PutState(put).status().code(), StatusCode::kInvalidArgument);
 }
 
 // The realtime provider's resumption handle is context, too.
 TEST_P(ServiceThreadsTest, ClearedContextTakesTheProvidersMemoryAlong) {
-  AppendMessages append = MessagesOn("t", "alice", {});
+  AppendMessagesRequest append = MessagesOn("t", "alice", {});
   append.metadata_json = R"({"resumption_handle":"h","kept":1})";
-  ASSERT_TRUE(service().Append(append).ok());
+  ASSERT_TRUE(service().AppendMessages(append).ok());
   ASSERT_TRUE(service().ClearState(Scope::Owner("alice"), "t").ok());
   EXPECT_EQ(StateOf("t").record.metadata_json, R"({"kept":1})");
-  ASSERT_TRUE(service().Append(append).ok());
-  PutState put = PutOn("t", "alice");
-  ASSERT_TRUE(service().Put(put).ok());
+  ASSERT_TRUE(service().AppendMessages(append).ok());
+  PutStateRequest put = PutOn("t", "alice");
+  ASSERT_TRUE(service().PutState(put).ok());
   EXPECT_NE(StateOf("t").record.metadata_json, R"({"kept":1})");
   put.context_cleared = true;
-  ASSERT_TRUE(service().Put(put).ok());
+  ASSERT_TRUE(service().PutState(put).ok());
   EXPECT_EQ(StateOf("t").record.metadata_json, R"({"kept":1})");
 }
 
@@ -149,11 +149,11 @@ TEST_P(ServiceThreadsTest, DeletedThreadIsGoneAndItsIdIsFree) {
 }
 
 TEST_P(ServiceThreadsTest, DeletingARunningThreadFencesTheRun) {
-  BeginRun run = RunOn("t");
-  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  BeginRunRequest run = RunOn("t");
+  Result<BeginRunReply> begun = service().BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
   ASSERT_TRUE(service().DeleteThread(Scope::All(), "t").ok());
-  EXPECT_EQ(service().Append(AppendOf(run, *begun)).status().code(), StatusCode::kFenced);
+  EXPECT_EQ(service().AppendRun(AppendOf(run, *begun)).status().code(), StatusCode::kFenced);
   EXPECT_EQ(StateCode("t"), StatusCode::kNotFound);
 }
 
@@ -170,13 +170,14 @@ TEST_P(ServiceThreadsTest, DeletedMessageLeavesHistoryAndWindow) {
 }
 
 TEST_P(ServiceThreadsTest, AppendedMessagesAreInHistoryAndWindow) {
-  AppendMessages append = MessagesOn("t", "alice", {UserMessage("m1"), AssistantMessage("m2")});
+  AppendMessagesRequest append =
+      MessagesOn("t", "alice", {UserMessage("m1"), AssistantMessage("m2")});
   append.creation_id = "c";
   append.metadata_json = R"({"a":1})";
-  ASSERT_TRUE(service().Append(append).ok());
+  ASSERT_TRUE(service().AppendMessages(append).ok());
   append.messages = {UserMessage("m1", "again"), UserMessage("m3")};
   append.metadata_json = R"({"b":2})";
-  ASSERT_TRUE(service().Append(append).ok());
+  ASSERT_TRUE(service().AppendMessages(append).ok());
   ThreadState state = StateOf("t");
   EXPECT_EQ(state.record.owner, "alice");
   EXPECT_EQ(state.record.creation_id, "c");
@@ -300,12 +301,12 @@ TEST_P(ServiceThreadsTest, ThreadPagesGoOnFromTheCursor) {
 }
 
 TEST_P(ServiceThreadsTest, ThreadSearchLooksAtIdNameAndMetadata) {
-  AppendMessages append = MessagesOn("with-metadata", "", {UserMessage("m")});
+  AppendMessagesRequest append = MessagesOn("with-metadata", "", {UserMessage("m")});
   append.metadata_json = R"({"topic":"Blue Whales"})";
-  ASSERT_TRUE(service().Append(append).ok());
-  BeginRun run = RunOn("named");
+  ASSERT_TRUE(service().AppendMessages(append).ok());
+  BeginRunRequest run = RunOn("named");
   run.thread_name = "Blue Sky";
-  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  Result<BeginRunReply> begun = service().BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
   auto count = [&](const std::string& search) {
     return service().ListThreads(Scope::All(), Page(0, 100, search))->threads.size();
@@ -325,7 +326,7 @@ TEST_P(ServiceThreadsTest, IdsAreBytesOfAnyKind) {
     EXPECT_EQ(StateOf(id, Scope::Owner(user)).record.thread_id, id);
   }
   EXPECT_EQ(service().ListThreads(Scope::Owner(user), {})->threads.size(), 4u);
-  EXPECT_EQ(service().Begin(RunOn(std::string(kIdBytesMax + 1, 'x')), nullptr).status().code(),
+  EXPECT_EQ(service().BeginRun(RunOn(std::string(kIdBytesMax + 1, 'x')), nullptr).status().code(),
             StatusCode::kInvalidArgument);
   EXPECT_EQ(service().GetThread(Scope::All(), "").status().code(), StatusCode::kInvalidArgument);
 }
@@ -334,20 +335,21 @@ TEST_P(ServiceThreadsTest, RemovesMessagesOnlyFromTheThreadThatWasRead) {
   RunTurn(service(), "t", "alice", {UserMessage("a"), AssistantMessage("b"), UserMessage("c")});
   const Scope alice = Scope::Owner("alice");
   const int64_t read = StateOf("t", alice).record.updated_micros;
-  EXPECT_EQ(service().Remove({Scope::Owner("bob"), "t", read, {"a"}}).code(),
+  EXPECT_EQ(service().RemoveMessages({Scope::Owner("bob"), "t", read, {"a"}}).code(),
             StatusCode::kNotFound);
-  EXPECT_EQ(service().Remove({alice, "t", read - 1, {"a"}}).code(), StatusCode::kBusy);
-  EXPECT_EQ(service().Remove({alice, "t", read, {"a", "unknown"}}).code(), StatusCode::kBusy);
+  EXPECT_EQ(service().RemoveMessages({alice, "t", read - 1, {"a"}}).code(), StatusCode::kBusy);
+  EXPECT_EQ(service().RemoveMessages({alice, "t", read, {"a", "unknown"}}).code(),
+            StatusCode::kBusy);
   EXPECT_EQ(Ids(StateOf("t", alice).window), (std::vector<std::string>{"a", "b", "c"}));
 
-  BeginRun run = RunOn("t", "alice");
-  Result<BeginRunReply> begun = service().Begin(run, nullptr);
+  BeginRunRequest run = RunOn("t", "alice");
+  Result<BeginRunReply> begun = service().BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
-  EXPECT_EQ(service().Remove({alice, "t", read, {"a"}}).code(), StatusCode::kBusy);
-  ASSERT_TRUE(service().Finish(FinishOf(run, *begun)).ok());
+  EXPECT_EQ(service().RemoveMessages({alice, "t", read, {"a"}}).code(), StatusCode::kBusy);
+  ASSERT_TRUE(service().FinishRun(FinishOf(run, *begun)).ok());
 
   const int64_t now = StateOf("t", alice).record.updated_micros;
-  ASSERT_TRUE(service().Remove({alice, "t", now, {"a", "b"}}).ok());
+  ASSERT_TRUE(service().RemoveMessages({alice, "t", now, {"a", "b"}}).ok());
   EXPECT_EQ(Ids(StateOf("t", alice).window), (std::vector<std::string>{"c"}));
   EXPECT_EQ(service().GetMessage(alice, "t", "a").status().code(), StatusCode::kNotFound);
 }

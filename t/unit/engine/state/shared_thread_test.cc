@@ -26,8 +26,8 @@ class SharedThreadTest : public testing::Test {
     other_ = StartClient(directory_.path());
   }
 
-  BeginRunReply Begin(const BeginRun& run) {
-    Result<BeginRunReply> begun = client_->Begin(run, nullptr);
+  BeginRunReply BeginRun(const BeginRunRequest& run) {
+    Result<BeginRunReply> begun = client_->BeginRun(run, nullptr);
     EXPECT_TRUE(begun.ok()) << begun.status().ToString();
     return begun.ok() ? *begun : BeginRunReply();
   }
@@ -38,11 +38,11 @@ class SharedThreadTest : public testing::Test {
   }
   json Fields() { return json::parse(StateOf("t").snapshot.fields_json); }
   void Put(const std::string& fields_json, const std::optional<std::string>& summary = {}) {
-    PutState put = PutOn("t", "");
+    PutStateRequest put = PutOn("t", "");
     put.fields_json = fields_json;
     put.summary_present = summary.has_value();
     put.summary = summary;
-    ASSERT_TRUE(other_->Put(put).ok());
+    ASSERT_TRUE(other_->PutState(put).ok());
   }
   void AwaitQueue(const std::vector<std::string>& run_ids) {
     const Deadline deadline = DeadlineAfter(kPatience);
@@ -65,13 +65,13 @@ class SharedThreadTest : public testing::Test {
 
 TEST_F(SharedThreadTest, WhatOthersPutDuringARunOutlivesIt) {
   Put(R"({"a":1,"b":1,"gone":1})", "before");
-  BeginRun run = RunOn("t");
-  FinishRun finish = FinishOf(run, Begin(run));
+  BeginRunRequest run = RunOn("t");
+  FinishRunRequest finish = FinishOf(run, BeginRun(run));
   Put(R"({"a":2,"c":{"d":3},"gone":null})", "meanwhile");
   finish.snapshot.fields_json = R"({"a":1,"b":5,"gone":1,"own":[]})";
   finish.snapshot.summary = "before";
   finish.changed_fields = {"b", "own"};
-  ASSERT_TRUE(client_->Finish(finish).ok());
+  ASSERT_TRUE(client_->FinishRun(finish).ok());
   EXPECT_EQ(Fields(), json::parse(R"({"a":2,"b":5,"c":{"d":3},"own":[]})"));
   EXPECT_EQ(StateOf("t").snapshot.summary, "meanwhile");
   EXPECT_EQ(StateOf("t").snapshot.execution_json, finish.snapshot.execution_json);
@@ -79,27 +79,27 @@ TEST_F(SharedThreadTest, WhatOthersPutDuringARunOutlivesIt) {
 
 TEST_F(SharedThreadTest, WhatTheRunChangedIsWrittenOverIt) {
   Put(R"({"a":1})");
-  BeginRun run = RunOn("t");
-  FinishRun finish = FinishOf(run, Begin(run));
+  BeginRunRequest run = RunOn("t");
+  FinishRunRequest finish = FinishOf(run, BeginRun(run));
   Put(R"({"a":2})", "meanwhile");
   finish.snapshot.fields_json = R"({"a":3})";
   finish.snapshot.summary = "the run's";
   finish.changed_fields = {"a"};
   finish.summary_changed = true;
-  ASSERT_TRUE(client_->Finish(finish).ok());
+  ASSERT_TRUE(client_->FinishRun(finish).ok());
   EXPECT_EQ(Fields(), json::parse(R"({"a":3})"));
   EXPECT_EQ(StateOf("t").snapshot.summary, "the run's");
 }
 
 TEST_F(SharedThreadTest, AStateClearedDuringARunStaysCleared) {
   Put(R"({"a":1,"b":1})", "before");
-  BeginRun run = RunOn("t");
-  FinishRun finish = FinishOf(run, Begin(run));
+  BeginRunRequest run = RunOn("t");
+  FinishRunRequest finish = FinishOf(run, BeginRun(run));
   ASSERT_TRUE(other_->ClearState(Scope::All(), "t").ok());
   finish.snapshot.fields_json = R"({"a":1,"b":2})";
   finish.snapshot.summary = "before";
   finish.changed_fields = {"b"};
-  ASSERT_TRUE(client_->Finish(finish).ok());
+  ASSERT_TRUE(client_->FinishRun(finish).ok());
   EXPECT_EQ(Fields(), json::parse(R"({"b":2})"));
   EXPECT_FALSE(StateOf("t").snapshot.summary);
 }
@@ -110,23 +110,23 @@ TEST_F(SharedThreadTest, ANewOwnerKnowsThatTheStateWasChanged) {
   client_ = StartClient(lasting_directory_.path());
   other_ = StartClient(lasting_directory_.path());
   Put(R"({"a":1})");
-  BeginRun run = RunOn("t");
-  FinishRun finish = FinishOf(run, Begin(run));
+  BeginRunRequest run = RunOn("t");
+  FinishRunRequest finish = FinishOf(run, BeginRun(run));
   Put(R"({"a":2})");
   owner_.reset();
   owner_ = StartOwner(lasting_directory_.path());
   finish.snapshot.fields_json = R"({"a":1})";
-  ASSERT_TRUE(client_->Finish(finish).ok());
+  ASSERT_TRUE(client_->FinishRun(finish).ok());
   EXPECT_EQ(Fields(), json::parse(R"({"a":2})"));
 }
 
 TEST_F(SharedThreadTest, ARunThatCouldNotReadTheStateLeavesItAsItIs) {
   Put(R"({"a":1})", "before");
   const Snapshot before = StateOf("t").snapshot;
-  BeginRun run = RunOn("t");
-  FinishRun finish = FinishOf(run, Begin(run));
+  BeginRunRequest run = RunOn("t");
+  FinishRunRequest finish = FinishOf(run, BeginRun(run));
   finish.state_unread = true;
-  ASSERT_TRUE(client_->Finish(finish).ok());
+  ASSERT_TRUE(client_->FinishRun(finish).ok());
   EXPECT_EQ(StateOf("t").snapshot.fields_json, before.fields_json);
   EXPECT_EQ(StateOf("t").snapshot.summary, "before");
   EXPECT_FALSE(StateOf("t").in_flight);
@@ -134,60 +134,60 @@ TEST_F(SharedThreadTest, ARunThatCouldNotReadTheStateLeavesItAsItIs) {
 
 TEST_F(SharedThreadTest, OnlyWhatTheRunHasSeenLeavesTheWindow) {
   RunTurn(*client_, "t", "", {UserMessage("u1"), AssistantMessage("a1"), UserMessage("u2")});
-  BeginRun run = RunOn("t");
-  const BeginRunReply begun = Begin(run);
-  ASSERT_TRUE(other_->Append(MessagesOn("t", "", {UserMessage("posted")})).ok());
-  ASSERT_TRUE(client_->Append(AppendOf(run, begun, {AssistantMessage("own")})).ok());
+  BeginRunRequest run = RunOn("t");
+  const BeginRunReply begun = BeginRun(run);
+  ASSERT_TRUE(other_->AppendMessages(MessagesOn("t", "", {UserMessage("posted")})).ok());
+  ASSERT_TRUE(client_->AppendRun(AppendOf(run, begun, {AssistantMessage("own")})).ok());
   ASSERT_TRUE(other_->DeleteMessage(Scope::All(), "t", "u2").ok());
-  FinishRun finish = FinishOf(run, begun, {AssistantMessage("last")});
+  FinishRunRequest finish = FinishOf(run, begun, {AssistantMessage("last")});
   finish.forgotten = {begun.state.window[1].sequence, {"own"}};
-  ASSERT_TRUE(client_->Finish(finish).ok());
+  ASSERT_TRUE(client_->FinishRun(finish).ok());
   EXPECT_THAT(Ids(StateOf("t").window), ElementsAre("posted", "last"));
   EXPECT_EQ(client_->ListMessages(Scope::All(), "t", {})->messages.size(), 5u);
 }
 
 TEST_F(SharedThreadTest, ARunIdIsTakenWhileItsRunIsInFlight) {
-  BeginRun run = RunOn("t");
-  const BeginRunReply begun = Begin(run);
-  EXPECT_EQ(client_->Begin(run, nullptr).status().code(), StatusCode::kConflict);
-  EXPECT_EQ(other_->Begin(run, nullptr).status().code(), StatusCode::kConflict);
+  BeginRunRequest run = RunOn("t");
+  const BeginRunReply begun = BeginRun(run);
+  EXPECT_EQ(client_->BeginRun(run, nullptr).status().code(), StatusCode::kConflict);
+  EXPECT_EQ(other_->BeginRun(run, nullptr).status().code(), StatusCode::kConflict);
   // The run that already has the id is not affected.
   client_->DropConnectionForTest();
-  EXPECT_TRUE(client_->Append(AppendOf(run, begun)).ok());
-  BeginRun elsewhere = run;
+  EXPECT_TRUE(client_->AppendRun(AppendOf(run, begun)).ok());
+  BeginRunRequest elsewhere = run;
   elsewhere.thread_id = "another thread";
-  EXPECT_TRUE(client_->Finish(FinishOf(elsewhere, Begin(elsewhere))).ok());
-  ASSERT_TRUE(client_->Finish(FinishOf(run, begun)).ok());
-  EXPECT_EQ(Begin(run).lease_epoch, begun.lease_epoch + 1);
+  EXPECT_TRUE(client_->FinishRun(FinishOf(elsewhere, BeginRun(elsewhere))).ok());
+  ASSERT_TRUE(client_->FinishRun(FinishOf(run, begun)).ok());
+  EXPECT_EQ(BeginRun(run).lease_epoch, begun.lease_epoch + 1);
 }
 
 TEST_F(SharedThreadTest, ARunIdIsTakenWhileItsRunIsQueued) {
-  BeginRun first = RunOn("t");
-  FinishRun finish = FinishOf(first, Begin(first));
-  BeginRun queued = RunOn("t");
-  std::thread waiting([&] { EXPECT_TRUE(client_->Begin(queued, nullptr).ok()); });
+  BeginRunRequest first = RunOn("t");
+  FinishRunRequest finish = FinishOf(first, BeginRun(first));
+  BeginRunRequest queued = RunOn("t");
+  std::thread waiting([&] { EXPECT_TRUE(client_->BeginRun(queued, nullptr).ok()); });
   AwaitQueue({queued.run_id});
-  EXPECT_EQ(client_->Begin(queued, nullptr).status().code(), StatusCode::kConflict);
-  EXPECT_EQ(other_->Begin(queued, nullptr).status().code(), StatusCode::kConflict);
-  EXPECT_TRUE(client_->Finish(finish).ok());
+  EXPECT_EQ(client_->BeginRun(queued, nullptr).status().code(), StatusCode::kConflict);
+  EXPECT_EQ(other_->BeginRun(queued, nullptr).status().code(), StatusCode::kConflict);
+  EXPECT_TRUE(client_->FinishRun(finish).ok());
   waiting.join();
 }
 
 TEST_F(SharedThreadTest, QueuedRunsAreShownAndStoppedOneByOne) {
-  BeginRun first = RunOn("t");
-  FinishRun finish = FinishOf(first, Begin(first));
-  std::vector<BeginRun> queued;
+  BeginRunRequest first = RunOn("t");
+  FinishRunRequest finish = FinishOf(first, BeginRun(first));
+  std::vector<BeginRunRequest> queued;
   std::vector<std::thread> waiting;
   std::vector<std::string> ids;
   std::vector<StatusCode> ends(3, StatusCode::kInternal);
   for (size_t i = 0; i < ends.size(); ++i) {
-    const BeginRun run = RunOn("t");
+    const BeginRunRequest run = RunOn("t");
     ids.push_back(run.run_id);
     waiting.emplace_back([this, run, &end = ends[i]] {
-      Result<BeginRunReply> begun = client_->Begin(run, nullptr);
+      Result<BeginRunReply> begun = client_->BeginRun(run, nullptr);
       end = begun.status().code();
       if (!begun.ok()) return;
-      EXPECT_TRUE(client_->Finish(FinishOf(run, *begun)).ok());
+      EXPECT_TRUE(client_->FinishRun(FinishOf(run, *begun)).ok());
     });
     AwaitQueue(ids);
   }
@@ -207,7 +207,7 @@ TEST_F(SharedThreadTest, QueuedRunsAreShownAndStoppedOneByOne) {
   EXPECT_TRUE(StateOf("t").in_flight->stop_requested);
   AwaitQueue({ids[0], ids[2]});
 
-  EXPECT_TRUE(client_->Finish(finish).ok());
+  EXPECT_TRUE(client_->FinishRun(finish).ok());
   waiting[0].join();
   waiting[2].join();
   EXPECT_THAT(ends, ElementsAre(StatusCode::kOk, StatusCode::kCancelled, StatusCode::kOk));
@@ -215,22 +215,22 @@ TEST_F(SharedThreadTest, QueuedRunsAreShownAndStoppedOneByOne) {
 }
 
 TEST_F(SharedThreadTest, ARunAddsToTheMetadataOfOthers) {
-  AppendMessages others = MessagesOn("t", "", {});
+  AppendMessagesRequest others = MessagesOn("t", "", {});
   others.metadata_json = R"({"kept":1,"handle":"old"})";
-  ASSERT_TRUE(other_->Append(others).ok());
-  const BeginRun run = RunOn("t");
-  AppendRun append = AppendOf(run, Begin(run));
+  ASSERT_TRUE(other_->AppendMessages(others).ok());
+  const BeginRunRequest run = RunOn("t");
+  AppendRunRequest append = AppendOf(run, BeginRun(run));
   append.metadata_json = R"({"handle":"new"})";
-  ASSERT_TRUE(client_->Append(append).ok());
+  ASSERT_TRUE(client_->AppendRun(append).ok());
   EXPECT_EQ(json::parse(StateOf("t").record.metadata_json), json({{"kept", 1}, {"handle", "new"}}));
 }
 
 TEST_F(SharedThreadTest, MetadataOfARunBringsNoDeletedThreadBack) {
-  const BeginRun run = RunOn("t");
-  AppendRun append = AppendOf(run, Begin(run));
+  const BeginRunRequest run = RunOn("t");
+  AppendRunRequest append = AppendOf(run, BeginRun(run));
   append.metadata_json = R"({"handle":"h"})";
   ASSERT_TRUE(other_->DeleteThread(Scope::All(), "t").ok());
-  EXPECT_EQ(client_->Append(append).status().code(), StatusCode::kFenced);
+  EXPECT_EQ(client_->AppendRun(append).status().code(), StatusCode::kFenced);
   EXPECT_EQ(client_->GetThread(Scope::All(), "t").status().code(), StatusCode::kNotFound);
 }
 
@@ -238,38 +238,38 @@ TEST_F(SharedThreadTest, AThreadAtItsBoundsIsLoaded) {
   const auto object_of = [](size_t bytes) {
     return R"({"x":")" + std::string(bytes - 8, 'x') + R"("})";
   };
-  BeginRun run = RunOn("t");
-  FinishRun finish = FinishOf(run, Begin(run));
+  BeginRunRequest run = RunOn("t");
+  FinishRunRequest finish = FinishOf(run, BeginRun(run));
   // State that others set during the run, in addition to the maximum that the run itself may store.
-  PutState put = PutOn("t", "");
+  PutStateRequest put = PutOn("t", "");
   put.fields_json = object_of(kThreadJsonBytesMax);
-  ASSERT_TRUE(other_->Put(put).ok());
+  ASSERT_TRUE(other_->PutState(put).ok());
   finish.snapshot.fields_json = R"({"own":")" + std::string(kFieldsBytesMax - 10, 'x') + R"("})";
   finish.snapshot.summary = std::string(kSummaryBytesMax, 's');
   finish.snapshot.execution_json = object_of(kInterruptBytesMax);
   finish.changed_fields = {"own"};
   finish.summary_changed = true;
-  ASSERT_TRUE(client_->Finish(finish).ok());
-  AppendMessages append;
+  ASSERT_TRUE(client_->FinishRun(finish).ok());
+  AppendMessagesRequest append;
   append.thread_id = "t";
   append.messages = {UserMessage("big0", std::string(kWindowBytesMax / 4 - 200, 'x'))};
   append.metadata_json = object_of(kThreadJsonBytesMax);
   for (int i = 0; i < 4; ++i) {
     append.messages.front().id = Numbered("big", i);
-    ASSERT_TRUE(other_->Append(append).ok());
+    ASSERT_TRUE(other_->AppendMessages(append).ok());
   }
   EXPECT_EQ(StateOf("t").window.size(), 4u);
   run = RunOn("t");
-  const BeginRunReply begun = Begin(run);
+  const BeginRunReply begun = BeginRun(run);
   EXPECT_EQ(begun.state.snapshot.fields_json.size(), kFieldsBytesMax + kThreadJsonBytesMax - 1);
-  ASSERT_TRUE(client_->Finish(FinishOf(run, begun)).ok());
+  ASSERT_TRUE(client_->FinishRun(FinishOf(run, begun)).ok());
 }
 
 TEST_F(SharedThreadTest, ALongerSummaryIsNotTaken) {
-  PutState put = PutOn("t", "");
+  PutStateRequest put = PutOn("t", "");
   put.summary_present = true;
   put.summary = std::string(kSummaryBytesMax + 1, 's');
-  const Status refused = other_->Put(put).status();
+  const Status refused = other_->PutState(put).status();
   EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
   EXPECT_TRUE(refused.message().starts_with("context_summary: ")) << refused.message();
 }

@@ -45,13 +45,13 @@ class SilentClientTest : public testing::Test {
   }
   void Begin(const std::string& client, const std::string& thread_id, const std::string& run_id,
              milliseconds run_max) {
-    BeginRun run = RunOn(thread_id, "", run_id);
+    BeginRunRequest run = RunOn(thread_id, "", run_id);
     run.run_ms_max = run_max.count();
     run.wait_ms_max = 3'600'000;
     const std::string bytes = pack::ToBytes(run);
     pack::Unpacker unpacker(bytes);
     store_->Apply({client, client == "held" ? 1u : 2u, ++sequence_},
-                  {sequence_, 0, wire::Operation::kBegin, 1'000'000}, unpacker);
+                  {sequence_, 0, wire::Operation::kBeginRun, 1'000'000}, unpacker);
     Commit();
   }
   void Commit() {
@@ -212,20 +212,22 @@ TEST_F(SilentClientTest, IsGrantedNothing) {
 TEST(Child, DISABLED_WritesWhenItIsThawed) {
   ASSERT_NE(ChildDirectory(), "");
   auto client = StartClient(ChildDirectory());
-  BeginRun run = RunOn("held", "", "run-of-the-child");
+  BeginRunRequest run = RunOn("held", "", "run-of-the-child");
   run.run_ms_max = 1000;
-  Result<BeginRunReply> begun = client->Begin(run, nullptr);
+  Result<BeginRunReply> begun = client->BeginRun(run, nullptr);
   ASSERT_TRUE(begun.ok());
-  ASSERT_TRUE(client->Append(AppendOf(run, *begun, {UserMessage("m1")})).ok());
+  ASSERT_TRUE(client->AppendRun(AppendOf(run, *begun, {UserMessage("m1")})).ok());
   // Until the lease is somebody else's.
   for (Status written; written.code() != StatusCode::kFenced;) {
-    written = client->Append(AppendOf(run, *begun)).status();
+    written = client->AppendRun(AppendOf(run, *begun)).status();
     std::this_thread::sleep_for(milliseconds(1));
   }
-  const Status ended = client->Finish(FinishOf(run, *begun, {AssistantMessage("late")}));
+  const Status ended = client->FinishRun(FinishOf(run, *begun, {AssistantMessage("late")}));
   const bool refused = ended.code() == StatusCode::kFenced;
   ASSERT_TRUE(
-      client->Append(MessagesOn("witness", "", {UserMessage(refused ? "refused" : "taken")})).ok());
+      client
+          ->AppendMessages(MessagesOn("witness", "", {UserMessage(refused ? "refused" : "taken")}))
+          .ok());
   for (;;) pause();
 }
 
@@ -252,9 +254,9 @@ TEST(FrozenProcess, LosesItsLeaseAtTheDeadlineAndIsFenced) {
   EXPECT_TRUE(stop->running);
   EXPECT_TRUE(client->GetState(Scope::All(), "held")->in_flight->stop_requested);
 
-  BeginRun next = RunOn("held");
+  BeginRunRequest next = RunOn("held");
   next.wait_ms_max = 60'000;
-  Result<BeginRunReply> begun = client->Begin(next, nullptr);
+  Result<BeginRunReply> begun = client->BeginRun(next, nullptr);
   ASSERT_TRUE(begun.ok()) << begun.status().ToString();
   EXPECT_EQ(begun->lease_epoch, 2u);
   {
@@ -266,7 +268,7 @@ TEST(FrozenProcess, LosesItsLeaseAtTheDeadlineAndIsFenced) {
   EXPECT_TRUE(client->GetMessage(Scope::All(), "witness", "refused").ok());
   EXPECT_EQ(client->GetMessage(Scope::All(), "held", "late").status().code(),
             StatusCode::kNotFound);
-  EXPECT_TRUE(client->Finish(FinishOf(next, *begun, {UserMessage("m2")})).ok());
+  EXPECT_TRUE(client->FinishRun(FinishOf(next, *begun, {UserMessage("m2")})).ok());
   client->Stop();
 }
 

@@ -54,25 +54,25 @@ class StoreTest : public testing::Test {
 
   // A run leaves the thread paused before TOOLS.
   void Pause() {
-    const BeginRun run = RunOn("t", "", "pausing");
-    Apply(1, wire::Operation::kBegin, run);
+    const BeginRunRequest run = RunOn("t", "", "pausing");
+    Apply(1, wire::Operation::kBeginRun, run);
     BeginRunReply begun;
     begun.lease_epoch = 1;
-    FinishRun finish = FinishOf(run, begun);
+    FinishRunRequest finish = FinishOf(run, begun);
     finish.snapshot.execution_json = kPaused;
-    Apply(2, wire::Operation::kFinish, finish);
+    Apply(2, wire::Operation::kFinishRun, finish);
     for (const StoreReply& reply : Commit()) EXPECT_TRUE(reply.status.ok());
   }
   // A run that continues from there; with `intent`, it has logged that it executes a tool.
   void Resume(bool intent) {
-    const BeginRun run = RunOn("t", "", "run");
-    Apply(3, wire::Operation::kBegin, run);
+    const BeginRunRequest run = RunOn("t", "", "run");
+    Apply(3, wire::Operation::kBeginRun, run);
     if (intent) {
       BeginRunReply begun;
       begun.lease_epoch = 2;
-      AppendRun append = AppendOf(run, begun);
+      AppendRunRequest append = AppendOf(run, begun);
       append.entries = {{"tool_intent", R"({"call_id":"call"})", 0}};
-      Apply(4, wire::Operation::kAppend, append);
+      Apply(4, wire::Operation::kAppendRun, append);
     }
     for (const StoreReply& reply : Commit()) EXPECT_TRUE(reply.status.ok());
   }
@@ -105,15 +105,15 @@ class StoreTest : public testing::Test {
 };
 
 TEST_F(StoreTest, AppendsThatWereUnderWayTogetherAreDoneOnce) {
-  const BeginRun run = RunOn("t", "", "run");
-  Apply(1, wire::Operation::kBegin, run);
+  const BeginRunRequest run = RunOn("t", "", "run");
+  Apply(1, wire::Operation::kBeginRun, run);
   ASSERT_TRUE(Commit().at(0).status.ok());
   BeginRunReply begun;
   begun.lease_epoch = 1;
   auto append = [&](uint64_t sequence) {
-    AppendRun step = AppendOf(run, begun);
+    AppendRunRequest step = AppendOf(run, begun);
     step.entries = {{"step", std::to_string(sequence), 0}};
-    Apply(sequence, wire::Operation::kAppend, step);
+    Apply(sequence, wire::Operation::kAppendRun, step);
   };
   append(2);
   append(3);
@@ -136,8 +136,8 @@ TEST_F(StoreTest, AppendsThatWereUnderWayTogetherAreDoneOnce) {
 }
 
 TEST_F(StoreTest, RunsThatWaitedForTheOwnerBeforeAreNotShown) {
-  Apply(1, wire::Operation::kBegin, RunOn("t", "", "run"));
-  Apply(2, wire::Operation::kBegin, RunOn("t", "", "waiting"));
+  Apply(1, wire::Operation::kBeginRun, RunOn("t", "", "run"));
+  Apply(2, wire::Operation::kBeginRun, RunOn("t", "", "waiting"));
   Commit();
   auto queued_runs = [this] {
     const DatabaseSnapshot snapshot(*database_);
@@ -157,14 +157,14 @@ TEST_F(StoreTest, RunsThatWaitedForTheOwnerBeforeAreNotShown) {
 // The thread in a reply is read after the commit, and again when the reply is repeated.
 TEST_F(StoreTest, ARunIsNotGivenTheThreadOfSomebodyElse) {
   Apply(1, wire::Operation::kAppendMessages, MessagesOn("t", "alice", {UserMessage("hers")}));
-  Apply(2, wire::Operation::kBegin, RunOn("t", "alice", "run"));
+  Apply(2, wire::Operation::kBeginRun, RunOn("t", "alice", "run"));
   const ReplyRow begun = Commit().back().reply;
-  PutState put;
+  PutStateRequest put;
   put.scope = Scope::Owner("alice");
   put.user_id = "alice";
   put.thread_id = "t";
   put.creation_id = "unused";
-  Apply(3, wire::Operation::kPut, put);
+  Apply(3, wire::Operation::kPutState, put);
   const ReplyRow written = Commit().back().reply;
   ListingHeads heads(*database_);
   MemoryIndex memories(*database_, "", 0);
@@ -191,7 +191,8 @@ TEST_F(StoreTest, ThreadsExpireBehindAnyNumberThatRunsKeep) {
   constexpr int kTurns = kHeld / 100 + 1 + 1;  // the last portion, and a ping to who holds them
   uint64_t sequence = 0;
   for (int i = 0; i < kHeld; ++i) {
-    Apply(++sequence, wire::Operation::kBegin, RunOn(Numbered("held", i), "", Numbered("run", i)));
+    Apply(++sequence, wire::Operation::kBeginRun,
+          RunOn(Numbered("held", i), "", Numbered("run", i)));
   }
   now_micros_ += 1'000'000;
   for (const char* thread_id : {"idle", "idle too"}) {
@@ -204,7 +205,7 @@ TEST_F(StoreTest, ThreadsExpireBehindAnyNumberThatRunsKeep) {
   EXPECT_FALSE(HasThread("idle too"));
   EXPECT_TRUE(HasThread("held0"));
   // After its run has ended it is the oldest one, and the next pass deletes it.
-  Apply(++sequence, wire::Operation::kRelease, wire::ReleaseBody{"held0", "run0"});
+  Apply(++sequence, wire::Operation::kReleaseRun, wire::ReleaseBody{"held0", "run0"});
   for (int turn = 0; turn < kTurns; ++turn) TickNext();
   EXPECT_FALSE(HasThread("held0"));
   EXPECT_TRUE(HasThread("held1"));
@@ -214,7 +215,7 @@ TEST_F(StoreTest, ThreadsExpireBehindAnyNumberThatRunsKeep) {
 TEST_F(StoreTest, ARunThatCannotStoreItsEndLeavesNoPauseBehindWhatItDid) {
   Pause();
   Resume(/*intent=*/true);
-  Apply(5, wire::Operation::kRelease, wire::ReleaseBody{"t", "run"});
+  Apply(5, wire::Operation::kReleaseRun, wire::ReleaseBody{"t", "run"});
   Commit();
   EXPECT_EQ(Execution(),
             R"({"current_node":"NODE","step":1,"status":"error","reason":"end_not_stored"})");
@@ -224,7 +225,7 @@ TEST_F(StoreTest, ARunThatCannotStoreItsEndLeavesNoPauseBehindWhatItDid) {
 TEST_F(StoreTest, ARunThatIsReleasedBeforeItDidAnythingLeavesThePause) {
   Pause();
   Resume(/*intent=*/false);
-  Apply(5, wire::Operation::kRelease, wire::ReleaseBody{"t", "run"});
+  Apply(5, wire::Operation::kReleaseRun, wire::ReleaseBody{"t", "run"});
   Commit();
   EXPECT_EQ(Execution(), kPaused);
   EXPECT_EQ(LogKinds(), std::vector<std::string>{"run_finished"});

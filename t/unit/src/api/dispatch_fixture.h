@@ -23,10 +23,11 @@ using testing::SaveArg;
 
 class FakeState : public state::Service {
  public:
-  MOCK_METHOD(Result<state::BeginRunReply>, Begin,
-              (const state::BeginRun&, const runtime::Cancellation*), (override));
-  MOCK_METHOD(Result<state::AppendRunReply>, Append, (const state::AppendRun&), (override));
-  MOCK_METHOD(Status, Finish, (const state::FinishRun&), (override));
+  MOCK_METHOD(Result<state::BeginRunReply>, BeginRun,
+              (const state::BeginRunRequest&, const runtime::Cancellation*), (override));
+  MOCK_METHOD(Result<state::AppendRunReply>, AppendRun, (const state::AppendRunRequest&),
+              (override));
+  MOCK_METHOD(Status, FinishRun, (const state::FinishRunRequest&), (override));
   MOCK_METHOD(Result<state::StopReply>, RequestStop, (const state::StopRequest&), (override));
   MOCK_METHOD(Result<state::WaitingThread>, FindWaitingThread, (const state::WaitingThreadQuery&),
               (override));
@@ -37,7 +38,7 @@ class FakeState : public state::Service {
   MOCK_METHOD(Status, DeleteThread, (const state::Scope&, const std::string&), (override));
   MOCK_METHOD(Result<state::ThreadState>, GetState, (const state::Scope&, const std::string&),
               (override));
-  MOCK_METHOD(Result<state::ThreadState>, Put, (const state::PutState&), (override));
+  MOCK_METHOD(Result<state::ThreadState>, PutState, (const state::PutStateRequest&), (override));
   MOCK_METHOD(Status, ClearState, (const state::Scope&, const std::string&), (override));
   MOCK_METHOD(Result<state::MessagePage>, ListMessages,
               (const state::Scope&, const std::string&, const state::PageRequest&), (override));
@@ -45,12 +46,12 @@ class FakeState : public state::Service {
               (const state::Scope&, const std::string&, const std::string&), (override));
   MOCK_METHOD(Status, DeleteMessage, (const state::Scope&, const std::string&, const std::string&),
               (override));
-  MOCK_METHOD(Status, Append, (const state::AppendMessages&), (override));
+  MOCK_METHOD(Status, AppendMessages, (const state::AppendMessagesRequest&), (override));
   MOCK_METHOD(Result<std::vector<state::LogEntry>>, ReadLog,
               (const state::Scope&, const std::string&, uint64_t, uint64_t), (override));
-  MOCK_METHOD(Status, Remove, (const state::RemoveMessages&), (override));
-  MOCK_METHOD(Result<state::RunTraces>, Read, (const state::ReadRuns&), (override));
-  MOCK_METHOD(Status, Set, (const state::SetRemoteTools&), (override));
+  MOCK_METHOD(Status, RemoveMessages, (const state::RemoveMessagesRequest&), (override));
+  MOCK_METHOD(Result<state::RunTraces>, ReadRuns, (const state::ReadRunsRequest&), (override));
+  MOCK_METHOD(Status, ReplaceRemoteTools, (const state::ReplaceRemoteToolsRequest&), (override));
   MOCK_METHOD(Result<state::RemoteTools>, GetRemoteTools, (), (override));
   std::string TypeName() const override { return "fake"; }
 };

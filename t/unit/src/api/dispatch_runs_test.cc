@@ -202,9 +202,10 @@ TEST_F(DispatchTest, FixRemovesWhatDanglesFromTheThreadItRead) {
       Stored("a", "assistant", R"([{"type":"tool_call","id":"c","name":"n","args":{}}])")};
   state::ThreadState fixed = broken;
   fixed.window.pop_back();
-  state::RemoveMessages removed;
+  state::RemoveMessagesRequest removed;
   EXPECT_CALL(state_, GetState(_, "t")).WillOnce(Return(broken)).WillOnce(Return(fixed));
-  EXPECT_CALL(state_, Remove(_)).WillOnce(DoAll(SaveArg<0>(&removed), Return(Status::Ok())));
+  EXPECT_CALL(state_, RemoveMessages(_))
+      .WillOnce(DoAll(SaveArg<0>(&removed), Return(Status::Ok())));
   Answer answer = Send("POST", "/v1/graph/fix", R"({"thread_id":"t"})");
   EXPECT_EQ(answer.status, 200) << answer.body;
   EXPECT_EQ(removed.message_ids, std::vector<std::string>{"a"});
@@ -225,7 +226,7 @@ TEST_F(DispatchTest, FixOfAValidAnUnknownAndABusyThread) {
       .WillOnce(Return(valid))
       .WillOnce(Return(Status(StatusCode::kNotFound, "thread not found")))
       .WillOnce(Return(busy));
-  EXPECT_CALL(state_, Remove(_)).Times(0);
+  EXPECT_CALL(state_, RemoveMessages(_)).Times(0);
   json data = Send("POST", "/v1/graph/fix", R"({"thread_id":"t"})").Data();
   EXPECT_EQ(data["success"], true);
   EXPECT_EQ(data["removed_count"], 0);
@@ -238,8 +239,8 @@ TEST_F(DispatchTest, FixOfAValidAnUnknownAndABusyThread) {
 }
 
 TEST_F(DispatchTest, TracesAreEmptyForUnknownThreadsAndInProduction) {
-  state::ReadRuns read;
-  EXPECT_CALL(state_, Read(_))
+  state::ReadRunsRequest read;
+  EXPECT_CALL(state_, ReadRuns(_))
       .WillOnce(DoAll(SaveArg<0>(&read), Return(Status(StatusCode::kNotFound, "none"))));
   Answer answer = Send("GET", "/v1/observability/t?run_id=r7");
   EXPECT_EQ(answer.status, 200);

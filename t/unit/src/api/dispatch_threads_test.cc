@@ -102,8 +102,8 @@ TEST_F(DispatchTest, ReadsAndClearsState) {
 }
 
 TEST_F(DispatchTest, PutsState) {
-  state::PutState put;
-  EXPECT_CALL(state_, Put(_))
+  state::PutStateRequest put;
+  EXPECT_CALL(state_, PutState(_))
       .WillRepeatedly(testing::DoAll(SaveArg<0>(&put), Return(state::ThreadState{})));
   json data = Send("PUT", "/v1/threads/a/state",
                    R"({"config":{"thread_id":"other"},"state":{"mood":{"x":null},"execution_meta":
@@ -134,8 +134,8 @@ TEST_F(DispatchTest, PutsState) {
 }
 
 TEST_F(DispatchTest, AddsMessages) {
-  state::AppendMessages append;
-  EXPECT_CALL(state_, Append(testing::Matcher<const state::AppendMessages&>(_)))
+  state::AppendMessagesRequest append;
+  EXPECT_CALL(state_, AppendMessages(_))
       .WillOnce(testing::DoAll(SaveArg<0>(&append), Return(Status::Ok())));
   json data = Send("POST", "/v1/threads/a/messages",
                    R"({"config":{},"metadata":{"k":1},"messages":[

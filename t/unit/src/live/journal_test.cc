@@ -29,10 +29,10 @@ class JournalTest : public testing::Test {
     environment->runtime = &runtime_;
     environment->thread_id = "t";
     environment->run_id = "run";
-    state::BeginRun run;
+    state::BeginRunRequest run;
     run.thread_id = "t";
     run.run_id = "run";
-    auto begun = state_.Begin(run, nullptr);
+    auto begun = state_.BeginRun(run, nullptr);
     EXPECT_TRUE(begun.ok());
     Journal::Options options;
     options.state = &state_;
@@ -92,7 +92,7 @@ TEST_F(JournalTest, AHandleIsNotKeptInTheThreadOfAnother) {
 
 TEST_F(JournalTest, AHandleThatCouldNotBeStoredIsNotAnnounced) {
   Journal::Options options = Begin();
-  state_.before_append = [](const state::AppendRun& append) {
+  state_.before_append = [](const state::AppendRunRequest& append) {
     return append.metadata_json.empty() ? Status::Ok() : Unavailable("no answer");
   };
   bool lost = false;

@@ -30,8 +30,8 @@ TEST_F(KeptStateTest, ARunSaysWhatItHasChanged) {
   builder_.AddFunction(
       "A", [](const State&, RunContext&) -> NodeResult { return NodeResult().Set("notes", "n"); });
   builder_.AddEdge(START, "A");
-  state::FinishRun finished;
-  state_.before_finish = [&](const state::FinishRun& finish) {
+  state::FinishRunRequest finished;
+  state_.before_finish = [&](const state::FinishRunRequest& finish) {
     finished = finish;
     return Status::Ok();
   };
@@ -160,14 +160,16 @@ TEST_F(KeptStateTest, MuchIsAppendedInPortions) {
       },
       Execution::kNonBlocking);
   builder_.AddEdge(START, "A");
-  const auto check = [&](const state::AppendRun& append) {
+  const auto check = [&](const state::AppendRunRequest& append) {
     size_t bytes = 0;
     for (const auto& message : append.messages) bytes += message.json.size();
     EXPECT_LT(bytes, 20 * mebibyte);
     return Status::Ok();
   };
   state_.before_append = check;
-  state_.before_finish = [&](const state::FinishRun& finish) { return check(finish.append); };
+  state_.before_finish = [&](const state::FinishRunRequest& finish) {
+    return check(finish.append);
+  };
   EXPECT_EQ(RunOk(Ask("hi")).status, "done");
   EXPECT_EQ(state_.At("t1").state.window.size(), 21u);
   const std::vector<std::string> kinds = state_.Kinds("t1");

@@ -97,7 +97,7 @@ TEST_F(RunEndingTest, AResumedRunThatIsCancelledAtOnceStaysPaused) {
 
 TEST_F(RunEndingTest, AnExceptionAfterTheLastNodeStillReleasesTheLease) {
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
-  state_.before_finish = [armed = true](const state::FinishRun&) mutable {
+  state_.before_finish = [armed = true](const state::FinishRunRequest&) mutable {
     if (std::exchange(armed, false)) throw std::runtime_error("bug");
     return Status::Ok();
   };
@@ -118,7 +118,7 @@ TEST_F(RunEndingTest, AnExceptionBeforeTheFirstNodeReleasesTheLease) {
 
 TEST_F(RunEndingTest, WhatCancelsAfterTheEndIsNotItsReason) {
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
-  state_.before_finish = [this](const state::FinishRun&) {
+  state_.before_finish = [this](const state::FinishRunRequest&) {
     cancellation_.Cancel(runtime::CancelReason::kDeadline);
     return Status::Ok();
   };

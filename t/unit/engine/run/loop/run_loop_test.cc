@@ -177,12 +177,12 @@ TEST_F(RunLoopTest, AThrowingSinkStillReleasesTheLease) {
 TEST_F(RunLoopTest, ALostLeaseEndsTheRunAndWritesNothingMore) {
   builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
   builder_.AddEdge(START, "A").AddEdge("A", "B");
-  state_.before_append = [this](const state::AppendRun& append) {
+  state_.before_append = [this](const state::AppendRunRequest& append) {
     if (append.current_node == "B") ++state_.At("t1").epoch;  // another run has taken over
     return Status::Ok();
   };
   bool finished = false;
-  state_.before_finish = [&](const state::FinishRun&) {
+  state_.before_finish = [&](const state::FinishRunRequest&) {
     finished = true;
     return Status::Ok();
   };
@@ -196,7 +196,7 @@ TEST_F(RunLoopTest, ALostLeaseEndsTheRunAndWritesNothingMore) {
 
 TEST_F(RunLoopTest, AnUnavailableStateEndsTheRunAndItTriesToRelease) {
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
-  state_.before_append = [](const state::AppendRun&) {
+  state_.before_append = [](const state::AppendRunRequest&) {
     return Status(StatusCode::kUnavailable, "the state owner does not answer");
   };
   RunOutcome outcome = RunOk(Ask("hi"));
@@ -206,7 +206,7 @@ TEST_F(RunLoopTest, AnUnavailableStateEndsTheRunAndItTriesToRelease) {
 
 TEST_F(RunLoopTest, AFinishThatFailsIsTheRunsError) {
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
-  state_.before_finish = [](const state::FinishRun&) {
+  state_.before_finish = [](const state::FinishRunRequest&) {
     return Status(StatusCode::kUnavailable, "the state owner does not answer");
   };
   RunOutcome outcome = RunOk(Ask("hi"));

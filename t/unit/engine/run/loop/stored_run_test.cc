@@ -15,11 +15,10 @@ namespace {
 // A client that does not receive the reply to a successful append.
 class ForgetfulClient : public state::Client {
  public:
-  using state::Client::Append;
   using state::Client::Client;
 
-  Result<state::AppendRunReply> Append(const state::AppendRun& append) override {
-    Result<state::AppendRunReply> reply = state::Client::Append(append);
+  Result<state::AppendRunReply> AppendRun(const state::AppendRunRequest& append) override {
+    Result<state::AppendRunReply> reply = state::Client::AppendRun(append);
     if (!std::exchange(loses_reply, false)) return reply;
     return Status(StatusCode::kUnavailable, "the state did not answer in time");
   }
@@ -170,11 +169,11 @@ TEST_F(StoredRunTest, RunsOfOneThreadFollowEachOther) {
 }
 
 TEST_F(StoredRunTest, AnAppendWhoseReplyWasLostIsLoggedOnce) {
-  state::BeginRun begin;
+  state::BeginRunRequest begin;
   begin.scope = state::Scope::All();
   begin.thread_id = "t1";
   begin.run_id = "run";
-  Result<state::BeginRunReply> begun = client_->Begin(begin, nullptr);
+  Result<state::BeginRunReply> begun = client_->BeginRun(begin, nullptr);
   ASSERT_TRUE(begun.ok()) << begun.status().ToString();
   RunLog log(client_.get(), "t1", "run", begun->lease_epoch, /*record=*/false);
 

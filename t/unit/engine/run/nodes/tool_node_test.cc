@@ -133,7 +133,7 @@ TEST_F(ToolNodeTest, AToolPastItsTimeoutIsLeftBehind) {
 TEST_F(ToolNodeTest, EachEndIsWrittenWhileOthersRun) {
   auto written = std::make_shared<std::promise<void>>();
   std::shared_future<void> first_is_written = written->get_future();
-  state_.before_append = [&](const state::AppendRun& append) {
+  state_.before_append = [&](const state::AppendRunRequest& append) {
     for (const auto& entry : append.entries) {
       if (entry.kind != "tool_finished") continue;
       const json fields = json::parse(entry.json);
@@ -168,7 +168,7 @@ TEST_F(ToolNodeTest, ANonBlockingToolRunsOnTheEngineThread) {
 
 TEST_F(ToolNodeTest, IntentsAreOnDiskBeforeAToolThatMustNotRunTwice) {
   bool durable_intent = false;
-  state_.before_append = [&](const state::AppendRun& append) {
+  state_.before_append = [&](const state::AppendRunRequest& append) {
     for (const auto& entry : append.entries) {
       if (entry.kind == "tool_intent" && append.durable) durable_intent = true;
     }
