@@ -4,8 +4,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "api/headers.h"
-#include "api/openapi.h"
+#include "api/http/headers.h"
+#include "api/openapi/document.h"
 #include "callback.h"
 
 namespace agent_graph::nginx {

@@ -3,7 +3,7 @@
 //
 // This is a separate module: in an nginx that contains the module statically, content handlers are
 // initialized before the filters that they would have to precede.
-#include "api/headers.h"
+#include "api/http/headers.h"
 #include "callback.h"
 #include "config.h"
 #include "rate_limit.h"

@@ -2,8 +2,8 @@
 // submits it.
 #include <utility>
 
-#include "api/headers.h"
-#include "api/ping.h"
+#include "api/http/headers.h"
+#include "api/resources/ping.h"
 #include "api/routes.h"
 #include "body_reader.h"
 #include "callback.h"

@@ -6,7 +6,7 @@
 #include <new>
 #include <vector>
 
-#include "api/rate_limit.h"
+#include "api/http/rate_limit.h"
 #include "api/routes.h"
 #include "base/ids.h"
 #include "base/letter_case.h"

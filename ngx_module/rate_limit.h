@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "api/envelope.h"
+#include "api/http/envelope.h"
 #include "config.h"
 #include "limits/rate_table.h"
 #include "ngx.h"

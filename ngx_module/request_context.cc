@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "api/headers.h"
+#include "api/http/headers.h"
 #include "base/clock.h"
 #include "base/ids.h"
 #include "status_rows.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "api/envelope.h"
+#include "api/http/envelope.h"
 #include "api/routes.h"
 #include "bridge/exchange.h"
 #include "bridge/outbox.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/rate_limit.h"
+#include "api/http/rate_limit.h"
 #include "base/process.h"
 #include "callback.h"
 #include "rate_limit.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "embedding/embedding.h"
+#include "memory/embedder.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
 #include "state/reembedding.h"
@@ -107,7 +107,7 @@ Result<Reembedded> Reembed(StateAccess& state, const settings::Settings& setting
     return Status(StatusCode::kNotConfigured, "the service keeps no memories in this directory");
   }
   AG_ASSIGN_OR_RETURN(const std::unique_ptr<memory::Embedder> embedder,
-                      embedding::MakeEmbedder(settings));
+                      memory::MakeEmbedder(settings.embedding, settings.environment));
   runtime::RuntimeOptions options;
   options.name = "reembed";
   runtime::Runtime runtime(options);

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <optional>
 
-#include "api/handlers.h"
-#include "api/memory_shapes.h"
-#include "api/request_shapes.h"
+#include "api/resources/handlers.h"
+#include "api/resources/memory_shapes.h"
+#include "api/resources/request_shapes.h"
 #include "base/percent_encoding.h"
 #include "base/text.h"
 

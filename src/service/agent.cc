@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "embedding/embedding.h"
 #include "graph/load.h"
 #include "graph/thread_names.h"
 #include "run/loop/thread_name.h"
@@ -133,7 +132,8 @@ Result<Agent> BuildAgent(const settings::Settings& settings,
   }
   agent.catalog = *std::move(catalog);
   if (settings.store.type != settings::StoreSettings::Type::kNone) {
-    AG_ASSIGN_OR_RETURN(agent.embedder, embedding::MakeEmbedder(settings));
+    AG_ASSIGN_OR_RETURN(agent.embedder,
+                        memory::MakeEmbedder(settings.embedding, settings.environment));
   }
   AG_ASSIGN_OR_RETURN(agent.name_thread, ThreadNames(settings.thread_names));
   AG_ASSIGN_OR_RETURN(agent.remote_tools, CollectRemoteTools(settings, *agent.graph));

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/dispatch.h"
+#include "api/http/dispatch.h"
+#include "api/routes.h"
 #include "auth/guard.h"
 #include "base/allocation_account.h"
 #include "base/allocator.h"
@@ -89,6 +90,7 @@ struct Service::Implementation {
         runner(agent.graph, checkpointer(), runtime, MakeRunnerOptions()),
         inbox(runtime, {settings->limits.runs_max, options.queue},
               [this](const bridge::ExchangePtr& exchange) { api::Dispatch(exchange, context); }) {
+    context.routes = api::Routes();
     context.settings = settings.get();
     context.runner = &runner;
     context.state = checkpointer();

@@ -14,6 +14,7 @@
 #include "base/sealed_copy.h"
 #include "base/status.h"
 #include "limits/options.h"
+#include "memory/embedder.h"
 #include "settings/media_urls.h"
 
 namespace agent_graph::settings {
@@ -53,19 +54,6 @@ struct StoreSettings {
   enum class Type : uint8_t { kNone, kLevelDb, kMemory };
   Type type = Type::kNone;
   uint64_t index_bytes_max = uint64_t{1} << 30;
-};
-
-// How memories are embedded as vectors.
-struct EmbeddingSettings {
-  std::string provider = "hash";  // hash | openai
-  std::string model;
-  std::string base_url;
-  std::string api_key;  // expanded; never logged
-  std::map<std::string, std::string> headers;
-  uint32_t dimensions = 0;  // 0: the default of the provider
-  int64_t timeout_ms = 30'000;
-  int retries_max = 2;
-  uint32_t batch_max = 64;
 };
 
 // Origins whose pages may call the service.
@@ -212,7 +200,7 @@ struct Settings {
   Mode mode = Mode::kDevelopment;
   CheckpointerSettings checkpointer;
   StoreSettings store;
-  EmbeddingSettings embedding;
+  memory::EmbeddingOptions embedding;  // how memories become vectors
   std::vector<ModelSettings> models;
   CorsSettings cors;
   bool security_headers = true;

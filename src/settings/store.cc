@@ -32,7 +32,7 @@ constexpr Key<StoreSettings> kStoreKeys[] = {
      }},
 };
 
-Status ReadProvider(const Value& value, EmbeddingSettings& embedding) {
+Status ReadProvider(const Value& value, memory::EmbeddingOptions& embedding) {
   static constexpr std::array<std::string_view, 2> kNames = {"hash", "openai"};
   size_t index = 0;
   AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
@@ -40,23 +40,28 @@ Status ReadProvider(const Value& value, EmbeddingSettings& embedding) {
   return Status::Ok();
 }
 
-constexpr Key<EmbeddingSettings> kEmbeddingKeys[] = {
+constexpr Key<memory::EmbeddingOptions> kEmbeddingKeys[] = {
     {"provider", ReadProvider},
-    {"model", [](const Value& v, EmbeddingSettings& e) { return v.ReadString(e.model); }},
-    {"base_url", [](const Value& v, EmbeddingSettings& e) { return v.ReadBaseUrl(e.base_url); }},
-    {"api_key", [](const Value& v, EmbeddingSettings& e) { return v.ReadSecret(e.api_key); }},
-    {"headers", [](const Value& v, EmbeddingSettings& e) { return v.ReadHeaders(e.headers); }},
+    {"model", [](const Value& v, memory::EmbeddingOptions& e) { return v.ReadString(e.model); }},
+    {"base_url",
+     [](const Value& v, memory::EmbeddingOptions& e) { return v.ReadBaseUrl(e.base_url); }},
+    {"api_key",
+     [](const Value& v, memory::EmbeddingOptions& e) { return v.ReadSecret(e.api_key); }},
+    {"headers",
+     [](const Value& v, memory::EmbeddingOptions& e) { return v.ReadHeaders(e.headers); }},
     {"dimensions",
-     [](const Value& v, EmbeddingSettings& e) { return v.Read(8, kDimensionsMax, e.dimensions); }},
+     [](const Value& v, memory::EmbeddingOptions& e) {
+       return v.Read(8, kDimensionsMax, e.dimensions);
+     }},
     {"timeout_ms",
-     [](const Value& v, EmbeddingSettings& e) { return v.Read(1, kTimeoutMax, e.timeout_ms); }},
+     [](const Value& v, memory::EmbeddingOptions& e) { return v.Read(1, kTimeoutMax, e.timeout); }},
     {"retries_max",
-     [](const Value& v, EmbeddingSettings& e) { return v.Read(0, 10, e.retries_max); }},
+     [](const Value& v, memory::EmbeddingOptions& e) { return v.Read(0, 10, e.retries_max); }},
     {"batch_max",
-     [](const Value& v, EmbeddingSettings& e) { return v.Read(1, kBatchMax, e.batch_max); }},
+     [](const Value& v, memory::EmbeddingOptions& e) { return v.Read(1, kBatchMax, e.batch_max); }},
 };
 
-Status CompleteEmbedding(const Value& value, EmbeddingSettings& embedding) {
+Status CompleteEmbedding(const Value& value, memory::EmbeddingOptions& embedding) {
   if (embedding.provider == "hash") return Status::Ok();
   if (embedding.model.empty()) return value.Error("needs the name of a model in \"model\"");
   if (!embedding.base_url.empty()) return Status::Ok();

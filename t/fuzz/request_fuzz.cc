@@ -6,10 +6,11 @@
 #include <string_view>
 
 #include "agent_graph/json.h"
-#include "api/body_thread.h"
-#include "api/envelope.h"
-#include "api/query.h"
-#include "api/request_shapes.h"
+#include "api/http/body_config.h"
+#include "api/http/envelope.h"
+#include "api/http/query.h"
+#include "api/resources/message_input.h"
+#include "api/resources/request_shapes.h"
 #include "api/routes.h"
 #include "base/json.h"
 #include "settings/media_urls.h"

@@ -7,7 +7,8 @@
 #include <sstream>
 
 #include "agent_graph/json.h"
-#include "api/dispatch.h"
+#include "api/http/dispatch.h"
+#include "api/routes.h"
 #include "graph/compiled_graph.h"
 #include "run/loop/runner.h"
 #include "runtime/runtime.h"
@@ -98,6 +99,7 @@ class DispatchTest : public testing::Test {
  protected:
   DispatchTest() : runtime_({}), runner_(EchoGraph(), nullptr, runtime_, {}), graph_(EchoGraph()) {
     EXPECT_TRUE(runtime_.Start().ok());
+    api_.routes = Routes();
     api_.settings = &settings_;
     api_.runner = &runner_;
     api_.state = &state_;

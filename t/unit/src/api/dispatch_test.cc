@@ -1,4 +1,4 @@
-#include "api/dispatch.h"
+#include "api/http/dispatch.h"
 
 #include <unistd.h>
 

@@ -7,7 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "api/dispatch.h"
+#include "api/http/dispatch.h"
+#include "api/routes.h"
 #include "graph/compiled_graph.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
@@ -33,6 +34,7 @@ class SocketTurnsTest : public testing::Test {
   SocketTurnsTest() : runtime_({.threads = 1}), graph_(SmallGraph()) {
     EXPECT_TRUE(runtime_.Start().ok());
     guard_ = auth::Guard::Create(settings_, {}).value();
+    api_.routes = Routes();
     api_.settings = &settings_;
     api_.graph = graph_;
     api_.runtime = &runtime_;

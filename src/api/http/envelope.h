@@ -1,0 +1,47 @@
+// The two envelopes of JSON responses, and complete replies with them. Text is written directly,
+// without a JSON tree. Thread-safe; the nginx thread calls these functions, too.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/http/errors.h"
+#include "bridge/request.h"
+
+namespace agent_graph::api {
+
+// {"success":true,"data":…,"message":…,"timestamp":…,
+//  "metadata":{"request_id":…,"timestamp":…,"message":…}}
+// `data_json` is JSON text and is copied unchanged.
+std::string SuccessEnvelope(std::string_view data_json, std::string_view message,
+                            std::string_view request_id);
+// The same in three parts, of which `data_json` is the middle one: large data is not copied.
+std::vector<std::string> SuccessEnvelopeAround(std::string data_json, std::string_view message,
+                                               std::string_view request_id);
+
+// {"detail":…,"error":{"code":…,"message":…,"details":[…]},
+//  "metadata":{"request_id":…,"timestamp":…,"message":…}}
+// Authentication failures also carry "error_code".
+std::string ErrorEnvelope(const ErrorInfo& error, std::string_view request_id);
+
+// A complete response. `headers` are those of this response only (Content-Type, Allow,
+// Retry-After); AppendStandardHeaders adds the headers of every response.
+struct Reply {
+  int status = 200;
+  bridge::HeaderList headers;
+  std::string body;
+};
+
+// Complete replies with these envelopes. ErrorReply takes the status from the error.
+Reply SuccessReply(std::string_view data_json, std::string_view message,
+                   std::string_view request_id);
+Reply ErrorReply(const ErrorInfo& error, std::string_view request_id);
+Reply ErrorReply(ApiError error, std::string_view request_id);
+// Refuses a WebSocket handshake. A WebSocket that is not accepted has no close code, so a header
+// contains the code.
+Reply HandshakeRefusal(const ErrorInfo& error, std::string_view request_id);
+// 405 with an Allow header. `allow` as in RouteMatch.
+Reply MethodNotAllowedReply(std::string_view allow, std::string_view request_id);
+
+}  // namespace agent_graph::api

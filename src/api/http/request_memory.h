@@ -1,0 +1,39 @@
+// How much memory handling a request takes: estimates for what cannot be measured as it grows.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "api/http/errors.h"
+
+namespace agent_graph::bridge {
+class Exchange;
+}
+
+namespace agent_graph::api {
+
+// A body while it is read: its text, the parsed tree, the messages made of it, and what of these is
+// written for the state or a reply.
+inline constexpr uint64_t kBodyCopies = 5;
+// A run: its thread as messages and as JSON text, and a model's request, which is built from one
+// copy, kept as another and sent from a third. Not more than for a body, which has become part of
+// the thread then. A reply that a model is sending is one text with room to grow.
+inline constexpr uint64_t kThreadCopies = 5;
+inline constexpr uint64_t kReplyCopies = 2;
+
+// Smaller bodies are not counted: a request takes that much without one.
+inline constexpr uint64_t kUncountedBodyBytes = 4 * 1024;
+
+// How long a request waits for others to free memory.
+inline constexpr std::chrono::seconds kMemoryWaitMax{30};
+
+// What a run holds: see run::RunSink::OnHeld.
+constexpr uint64_t RunMemory(uint64_t thread_bytes, uint64_t reply_bytes) {
+  return kThreadCopies * thread_bytes + kReplyCopies * reply_bytes;
+}
+
+// Waits until the worker has room for a body of `bytes`, and holds it. The error to answer with.
+std::optional<ErrorInfo> AwaitBodyMemory(bridge::Exchange& exchange, uint64_t bytes);
+
+}  // namespace agent_graph::api

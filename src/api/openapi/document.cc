@@ -1,0 +1,225 @@
+#include "api/openapi/document.h"
+
+#include <array>
+
+#include "agent_graph/json.h"
+#include "api/http/fields.h"
+#include "api/openapi/components.h"
+#include "api/resources/request_shapes.h"
+#include "api/routes.h"
+#include "base/version.h"
+
+namespace agent_graph::api {
+namespace {
+
+constexpr std::string_view kSchemas = "#/components/schemas/";
+
+std::string MethodKey(Method method) {
+  switch (method) {
+    case Method::kGet:
+      return "get";
+    case Method::kPost:
+      return "post";
+    case Method::kPut:
+      return "put";
+    case Method::kDelete:
+      return "delete";
+  }
+  return "";
+}
+
+json Reference(std::string_view component) {
+  return {{"$ref", std::string(kSchemas) + std::string(component)}};
+}
+
+// Returns an id such as "get_v1_threads_thread_id". It is unique, because the pair of method and
+// path is.
+std::string OperationId(const Route& route) {
+  std::string id = MethodKey(route.method);
+  for (char c : route.pattern) {
+    bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (word || c == '_') {
+      id += c;
+    } else if (id.back() != '_') {
+      id += '_';
+    }
+  }
+  while (id.back() == '_') id.pop_back();
+  return id;
+}
+
+// Returns the schema of a path parameter by its name. Parameters with unknown names are any text.
+json PathParameterSchema(std::string_view name) {
+  static constexpr Field kThread{
+      .name = "thread_id", .type = FieldType::kThreadId, .required = true, .not_blank = true};
+  static constexpr Field kOther{.name = {},
+                                .type = FieldType::kText,
+                                .required = true,
+                                .not_blank = true,
+                                .maximum = static_cast<int64_t>(kIdBytesMax)};
+  json schema = SchemaOf(name == "thread_id" ? kThread : kOther);
+  schema["type"] = "string";
+  schema.erase("minimum");
+  schema.erase("maximum");
+  return schema;
+}
+
+void AppendPathParameters(json& parameters, std::string_view pattern) {
+  for (size_t at = pattern.find('{'); at != std::string_view::npos; at = pattern.find('{', at)) {
+    size_t end = pattern.find('}', at);
+    std::string_view name = pattern.substr(at + 1, end - at - 1);
+    parameters.push_back({{"name", name},
+                          {"in", "path"},
+                          {"required", true},
+                          {"schema", PathParameterSchema(name)}});
+    at = end;
+  }
+}
+
+json Parameters(const Route& route) {
+  json parameters = json::array();
+  AppendPathParameters(parameters, route.pattern);
+  if (route.shape.query != nullptr) {
+    for (Field field : route.shape.query->fields) {
+      json parameter = {{"name", field.name}, {"in", "query"}, {"required", field.required}};
+      if (!field.description.empty()) parameter["description"] = field.description;
+      field.description = {};
+      field.required = true;  // a query cannot contain null
+      parameter["schema"] = SchemaOf(field);
+      parameters.push_back(std::move(parameter));
+    }
+  }
+  return parameters;
+}
+
+json RequestBody(const Route& route) {
+  if (route.body == BodyKind::kStream) {
+    json schema = {
+        {"type", "object"},
+        {"properties", {{"file", {{"type", "string"}, {"format", "binary"}, {"minLength", 1}}}}},
+        {"required", {"file"}}};
+    return {{"required", true},
+            {"content", {{"multipart/form-data", {{"schema", std::move(schema)}}}}}};
+  }
+  json schema =
+      route.shape.body != nullptr ? Reference(route.shape.body->name) : json{{"type", "object"}};
+  const bool required = route.body == BodyKind::kJson;
+  if (!required) schema = {{"anyOf", {std::move(schema), {{"type", "null"}}}}};
+  return {{"required", required},
+          {"content", {{"application/json", {{"schema", std::move(schema)}}}}}};
+}
+
+// Returns the schema of the envelope of successful responses.
+json Envelope(std::string_view component) {
+  json data = component.empty() ? json::object() : Reference(component);
+  return {{"type", "object"},
+          {"properties",
+           {{"success", {{"const", true}}},
+            {"data", std::move(data)},
+            {"message", {{"type", "string"}}},
+            {"timestamp", {{"type", "string"}}},
+            {"metadata", Reference("Metadata")}}},
+          {"required", {"success", "data", "metadata"}}};
+}
+
+json StreamContent() {
+  json lines = {{"schema", Reference("StreamChunk")}};
+  return {{"text/event-stream", lines}, {"application/x-ndjson", lines}};
+}
+
+json Success(const Route& route) {
+  if (route.transport != Transport::kHttp)
+    return {{"description", "The connection is a WebSocket"}};
+  if (route.shape.data == kStreamAnswer) {
+    return {{"description", "One JSON object a line, each sent as it is produced"},
+            {"content", StreamContent()}};
+  }
+  if (route.shape.data == kBytesAnswer) {
+    json bytes = {{"schema", {{"type", "string"}, {"format", "binary"}}}};
+    return {{"description", "The bytes, under the type they were stored with"},
+            {"content", {{"*/*", std::move(bytes)}}}};
+  }
+  return {{"description", "Success"},
+          {"content", {{"application/json", {{"schema", Envelope(route.shape.data)}}}}}};
+}
+
+json Responses(const Route& route) {
+  json error = {{"$ref", "#/components/responses/Error"}};
+  return {{route.transport == Transport::kHttp ? "200" : "101", Success(route)},
+          {"4XX", error},
+          {"5XX", error}};
+}
+
+json Operation(const Route& route, bool guarded) {
+  json operation = {{"operationId", OperationId(route)}, {"summary", route.summary}};
+  operation["tags"] = {route.resource.empty() ? "public" : std::string(route.resource)};
+  if (json parameters = Parameters(route); !parameters.empty()) {
+    operation["parameters"] = std::move(parameters);
+  }
+  if (route.body != BodyKind::kNone) operation["requestBody"] = RequestBody(route);
+  operation["responses"] = Responses(route);
+  if (route.transport != Transport::kHttp) {
+    json socket = {{"liveAudio", route.transport == Transport::kLiveSocket}};
+    if (route.shape.body != nullptr) socket["clientFrame"] = Reference(route.shape.body->name);
+    if (!route.shape.data.empty()) socket["serverFrame"] = Reference(route.shape.data);
+    operation["x-websocket"] = std::move(socket);
+  }
+  if (route.access == Access::kGuarded) {
+    operation["x-permission"] = std::string(route.resource) + ":" + std::string(route.action);
+  } else if (guarded) {
+    operation["security"] = json::array();
+  }
+  return operation;
+}
+
+json Paths(bool guarded) {
+  json paths = json::object();
+  for (const Route& route : Routes()) {
+    if (route.access == Access::kDocumentation) continue;
+    paths[std::string(route.pattern)][MethodKey(route.method)] = Operation(route, guarded);
+  }
+  return paths;
+}
+
+json Schemas() {
+  json schemas = json::object();
+  for (const Route& route : Routes()) {
+    const FieldTable* body = route.shape.body;
+    if (body != nullptr) schemas[std::string(body->name)] = SchemaOf(body->fields);
+  }
+  for (std::string_view text : {kMessageSchemas, kAnswerSchemas, kFileSchemas})
+    schemas.update(json::parse(text));
+  return schemas;
+}
+
+json SecuritySchemes() {
+  return {{"bearer",
+           {{"type", "http"},
+            {"scheme", "bearer"},
+            {"description",
+             "WebSockets also take the token as the second of two sub-protocols, "
+             "behind `service-bearer`, or as the parameter `token`."}}}};
+}
+
+}  // namespace
+
+std::string OpenApiDocument(const settings::Settings& settings, std::string_view base_path) {
+  const bool guarded =
+      settings.authentication.method != settings::AuthenticationSettings::Method::kNone;
+  json document = {{"openapi", "3.1.0"},
+                   {"info", {{"title", "Agent Graph"}, {"version", kVersion}}},
+                   {"servers", {{{"url", base_path.empty() ? "/" : base_path}}}},
+                   {"paths", Paths(guarded)}};
+  json& components = document["components"];
+  components["schemas"] = Schemas();
+  components["responses"]["Error"] = {
+      {"description", "The request failed"},
+      {"content", {{"application/json", {{"schema", Reference("Error")}}}}}};
+  if (guarded) {
+    components["securitySchemes"] = SecuritySchemes();
+    document["security"] = {{{"bearer", json::array()}}};
+  }
+  return document.dump();
+}
+
+}  // namespace agent_graph::api

@@ -1,0 +1,169 @@
+// WS /v1/graph/ws: one run per frame. Each run is streamed like POST /v1/graph/stream, one chunk
+// per message. Errors in a frame are reported in an error chunk; the socket stays open.
+#include <optional>
+
+#include "agent_graph/json.h"
+#include "api/http/body_config.h"
+#include "api/http/request_memory.h"
+#include "api/http/socket.h"
+#include "api/resources/handlers.h"
+#include "api/resources/request_shapes.h"
+#include "api/resources/run_request.h"
+#include "api/resources/waiting_thread.h"
+#include "api/stream/sink.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "graph/compiled_graph.h"
+#include "runtime/runtime.h"
+#include "websocket/protocol.h"
+
+namespace agent_graph::api {
+namespace {
+
+std::string Frame(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  std::string frame;
+  frame.reserve(line.size() + 10);
+  websocket::AppendFrame(frame, websocket::Opcode::kText, line);
+  return frame;
+}
+
+class SocketStream : public StreamSink {
+ public:
+  SocketStream(bridge::Exchange& exchange, Granularity granularity)
+      : StreamSink(granularity), exchange_(exchange) {}
+
+ private:
+  void Begin(const run::RunStart& start) override {
+    exchange_.Annotate(start.thread_id, start.run_id);
+  }
+  Status Send(std::string_view line) override {
+    return exchange_.Send(Frame(line), bridge::kSendWaitMax);
+  }
+  void SendLast(std::string_view line) override { exchange_.SendLast(Frame(line)); }
+  void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
+    exchange_.Hold(RunMemory(thread_bytes, reply_bytes));
+  }
+
+  bridge::Exchange& exchange_;
+};
+
+// Reports a run that did not start.
+class Refusal {
+ public:
+  Refusal(HandlerContext& context, std::string thread_id)
+      : context_(context), writer_({std::move(thread_id), "", false, ""}) {}
+
+  // Sends an error chunk. Used for a frame that is not a request.
+  void Tell(const ErrorInfo& error) {
+    json data = {{"reason", error.message.empty() ? Describe(error.error).message : error.message},
+                 {"code", CodeOf(error)}};
+    for (const ErrorDetail& detail : error.details) {
+      data["details"].push_back(
+          {{"loc", detail.location}, {"msg", detail.message}, {"type", detail.type}});
+    }
+    run::RunEvent event;
+    event.kind = run::RunEvent::Kind::kError;
+    event.data_json = DumpJson(data);
+    event.step = -1;
+    context_.exchange().SendLast(Frame(writer_.Line(event, UnixSeconds())));
+  }
+
+  // Sends an error chunk and the final chunk, because a client waits for the end of each request.
+  void Answer(const ErrorInfo& error) {
+    Tell(error);
+    context_.exchange().SendLast(Frame(writer_.DoneLine("", "", UnixSeconds())));
+  }
+
+ private:
+  HandlerContext& context_;
+  const StreamChunkWriter writer_;
+};
+
+// Reads the frame's JSON object into the context. Returns the error if there is one.
+std::optional<ErrorInfo> ReadFrame(HandlerContext& context, const bridge::SocketMessage& message) {
+  const settings::LimitSettings& limits = context.api().settings->limits;
+  if (message.binary) {
+    return ErrorInfo{ApiError::kValidation, "a frame must be text, a JSON object", {}};
+  }
+  if (auto error = AwaitBodyMemory(context.exchange(), message.payload.size())) return error;
+  Result<json> parsed = json();
+  auto parse = [&] {
+    parsed = ParseJson(message.payload, {limits.json_depth_max, limits.json_values_max});
+  };
+  if (message.payload.size() > limits.json_io_pool_bytes) {
+    context.api().runtime->RunOnIoPool(parse);
+  } else {
+    parse();
+  }
+  if (!parsed.ok()) {
+    return ErrorInfo{
+        ApiError::kValidation, "the frame is not JSON: " + parsed.status().message(), {}};
+  }
+  if (!parsed->is_object()) {
+    return ErrorInfo{ApiError::kValidation, "the frame must be a JSON object", {}};
+  }
+  context.SetBody(*std::move(parsed), message.payload.size());
+  return std::nullopt;
+}
+
+GraphRequest ReadRequest(HandlerContext& context, Problems& problems) {
+  CheckFields(context.body(), kRunFrame.fields, {"body"}, problems);
+  if (!problems.empty()) return {};
+  bool resume = ChoiceOf(context.body(), kInvokeType) == 1;
+  GraphRequest request = ReadGraphRequest(context, problems, resume ? "tool_result" : "messages");
+  if (problems.empty()) FindThreadOfResults(context, request.run);
+  if (resume && problems.empty() && request.run.thread_id.empty()) {
+    problems.Add({"body", "config", "thread_id"}, "a resume must name its thread", "missing");
+  }
+  return request;
+}
+
+// Returns the thread id for the chunks of a refused request.
+std::string NamedThread(const json& body) {
+  Problems ignored;
+  return BodyThreadId(body, ignored);
+}
+
+void Run(HandlerContext& context) {
+  Refusal refusal(context, NamedThread(context.body()));
+  bridge::Exchange& exchange = context.exchange();
+  const Route& route = context.route();
+  if (std::optional<ErrorInfo> error = context.CheckBodyThread(route)) {
+    return refusal.Answer(*error);
+  }
+  Problems problems;
+  GraphRequest request = ReadRequest(context, problems);
+  if (!problems.empty()) return refusal.Answer(std::move(problems).Error());
+  if (auto error = ResolveFiles(context, request)) return refusal.Answer(*error);
+  SocketStream sink(exchange, request.granularity);
+  Result<run::RunOutcome> outcome =
+      RunGraph(context, std::move(request.run), exchange.message_cancellation(), sink);
+  if (sink.started()) {
+    sink.Finish(outcome.ok() ? *outcome : run::RunOutcome{});
+  } else {
+    refusal.Answer(context.Explain(outcome.status()));
+  }
+}
+
+}  // namespace
+
+void OpenGraphSocket(HandlerContext& context) {
+  if (context.api().graph->live_root() == nullptr) return;
+  Refusal(context, "").Tell({ApiError::kValidation, "this graph is live, use /v1/graph/live", {}});
+  context.exchange().CloseSocket(websocket::close_code::kPolicy, "the graph is live", "rejected");
+}
+
+void RunGraphFrame(HandlerContext& context, bridge::SocketMessage& message) {
+  if (std::optional<ErrorInfo> error = ReadFrame(context, message)) {
+    context.exchange().Hold(0);
+    Refusal(context, "").Tell(*error);
+    return;
+  }
+  message.payload = {};  // free the frame, because the run may take long
+  Run(context);
+  context.SetBody(json::object(), 0);
+  context.exchange().Hold(0);
+}
+
+}  // namespace agent_graph::api

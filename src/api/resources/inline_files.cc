@@ -1,0 +1,76 @@
+#include "api/resources/inline_files.h"
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "api/resources/file_record.h"
+#include "api/resources/message_input.h"
+#include "media/mime.h"
+#include "media/storage.h"
+#include "message/codec.h"
+#include "models/media.h"
+#include "runtime/runtime.h"
+
+namespace agent_graph::api {
+namespace {
+
+ErrorInfo Invalid(std::string problem) {
+  return {ApiError::kValidation, problem, {{{"body"}, problem, "value_error"}}};
+}
+
+Status Keep(HandlerContext& context, std::string_view bytes, media::FileRecord& record) {
+  media::Storage& files = *context.api().files;
+  AG_ASSIGN_OR_RETURN(media::Spool spool, files.Receive());
+  Status written;
+  context.api().runtime->RunOnIoPool([&] { written = spool.Write(bytes); });
+  AG_RETURN_IF_ERROR(written);
+  record.active = record.active || media::LooksActive(spool.first_bytes());
+  return files.Keep(spool, record, std::nullopt);
+}
+
+std::optional<ErrorInfo> Store(HandlerContext& context, MediaReference& reference,
+                               const models::InlineData& data) {
+  const settings::MediaSettings& settings = context.api().settings->media;
+  std::optional<std::string> bytes = models::DecodeBase64(data.base64);
+  if (!bytes || bytes->empty()) {
+    return Invalid("a file in a message is not base64");
+  }
+  if (bytes->size() > settings.file_bytes_max()) return FileTooLarge(settings);
+  media::FileRecord record = NewFileRecord(context, data.mime_type, reference.filename);
+  if (!media::IsAllowed(record.mime_type, settings.allowed_types)) return TypeRefused(record);
+  if (Status kept = Keep(context, *bytes, record); !kept.ok()) return context.Explain(kept);
+  reference.kind = MediaReference::Kind::kFileId;
+  reference.file_id = record.file_id;
+  reference.mime_type = record.mime_type;
+  reference.size_bytes = static_cast<int64_t>(record.size_bytes);
+  reference.data_base64.clear();
+  reference.url.clear();
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ErrorInfo> StoreInlineFiles(HandlerContext& context, std::vector<Message>& messages,
+                                          bool texts_added) {
+  const MessageLimits limits = MessageLimitsOf(context);
+  if (!texts_added && limits.body_bytes <= limits.message_bytes_max) return std::nullopt;
+  for (Message& message : messages) {
+    if (message::ToJsonText(message).size() <= limits.message_bytes_max) continue;
+    // The caller could not read the file after it is stored.
+    if (!media::MayRead(ReaderOf(context), NewFileRecord(context, "", ""))) {
+      return Invalid("a message must have at most " + std::to_string(limits.message_bytes_max) +
+                     " bytes");
+    }
+    for (ContentBlock& block : message.content) {
+      auto* media = std::get_if<MediaBlock>(&block);
+      if (media == nullptr) continue;
+      std::optional<models::InlineData> data = models::InlineDataOf(*media);
+      if (!data) continue;
+      if (auto error = Store(context, media->media, *data)) return error;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace agent_graph::api

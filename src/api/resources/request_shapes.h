@@ -1,0 +1,51 @@
+// Tables of the bodies and query parameters of all routes. The route table refers to them, dispatch
+// checks requests against them, and the OpenAPI document describes them.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "api/http/fields.h"
+
+namespace agent_graph::api {
+
+inline constexpr std::array<std::string_view, 3> kGranularities = {"low", "partial", "full"};
+inline constexpr std::array<std::string_view, 2> kInvokeTypes = {"fresh", "resume"};
+
+inline constexpr Field kRecursionLimit{.name = "recursion_limit",
+                                       .type = FieldType::kInteger,
+                                       .description = "Nodes that the run may execute",
+                                       .minimum = 1,
+                                       .maximum = 100,
+                                       .fallback = 25,
+                                       .has_fallback = true};
+inline constexpr Field kResponseGranularity{
+    .name = "response_granularity",
+    .type = FieldType::kChoice,
+    .description =
+        "low: messages; partial: the state, too; full: its summary and snapshots as well",
+    .fallback = 0,
+    .has_fallback = true,
+    .choices = kGranularities};
+inline constexpr Field kInvokeType{
+    .name = "invoke_type",
+    .type = FieldType::kChoice,
+    .description = "resume: answers the remote tool calls of a thread",
+    .fallback = 0,
+    .has_fallback = true,
+    .choices = kInvokeTypes};
+
+extern const FieldTable kRunBody;   // invoke and stream
+extern const FieldTable kRunFrame;  // a frame of /v1/graph/ws
+extern const FieldTable kStopBody;
+extern const FieldTable kFixBody;
+extern const FieldTable kSetupBody;
+extern const FieldTable kConfigBody;  // only a config
+extern const FieldTable kStateBody;
+extern const FieldTable kMessagesBody;
+
+// Query of a list; ReadPage reads it.
+extern const FieldTable kPageQuery;
+extern const FieldTable kTraceQuery;
+
+}  // namespace agent_graph::api

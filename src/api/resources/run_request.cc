@@ -1,0 +1,141 @@
+#include "api/resources/run_request.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "agent_graph/json.h"
+#include "api/http/body_config.h"
+#include "api/http/errors.h"
+#include "api/http/request_memory.h"
+#include "api/resources/file_references.h"
+#include "api/resources/message_input.h"
+#include "api/resources/request_shapes.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "run/loop/runner.h"
+
+namespace agent_graph::api {
+namespace {
+
+constexpr size_t kRunIdBytesMax = 128;
+constexpr std::string_view kAnonymousUser = "anonymous";
+
+// Returns the thread id; empty if it is absent or blank: the run then creates a thread.
+std::string ThreadIdOf(const json& config) {
+  const json* member = FindMember(config, "thread_id");
+  std::string thread_id = member != nullptr ? ThreadIdText(*member).value_or("") : "";
+  return IsBlank(thread_id) ? "" : thread_id;
+}
+
+// Reads the run id that a client may choose. An id that would not be safe in logs and paths is
+// ignored.
+std::string ReadRunId(const json& config) {
+  const json* member = FindMember(config, "run_id");
+  if (member == nullptr || !member->is_string()) return "";
+  const std::string& run_id = member->get_ref<const std::string&>();
+  bool safe = run_id.size() <= kRunIdBytesMax && !HasDotComponent(run_id) &&
+              std::ranges::all_of(run_id, [](char c) {
+                return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.' || c == ':';
+              });
+  return safe ? run_id : "";
+}
+
+std::vector<std::string> InitialContextPath() {
+  return {"body", "initial_state", "context"};
+}
+
+void ReadInitialState(const json& initial, const MessageLimits& limits, run::RunRequest& run,
+                      Problems& problems) {
+  json fields = json::object();
+  for (const auto& [key, value] : initial.items()) {
+    if (key != "context") {
+      fields[key] = value;
+    } else if (!value.is_null()) {
+      run.initial_context = ReadMessageArray(value, InitialContextPath(), limits, problems);
+    }
+  }
+  run.initial_state_json = DumpJson(fields);
+}
+
+// Returns the outcome for the run counters. A stopped run has no error, so it counts as cancelled;
+// a run that has begun never counts as rejected.
+std::string CountedAs(const run::RunOutcome& outcome, runtime::CancelReason reason) {
+  if (outcome.status != "error" && outcome.status != "stopped") return "ok";
+  const ErrorInfo error =
+      outcome.status == "error" ? ErrorOf(outcome.error) : ErrorInfo{ApiError::kCancelled, "", {}};
+  std::string name = OutcomeOf(error, reason);
+  return name == "rejected" ? "error" : name;
+}
+
+}  // namespace
+
+std::string GraphConfig(const json* config, const Caller& caller) {
+  json seen = ClientConfig(config);
+  seen["user_id"] = caller.user_id.empty() ? std::string(kAnonymousUser) : caller.user_id;
+  Result<json> user = ParseJson(caller.user_json);
+  seen["user"] = user.ok() ? *std::move(user) : json::object();
+  return DumpJson(seen);
+}
+
+GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
+                              const std::string& messages_key) {
+  const json& body = context.body();
+  GraphRequest request;
+  run::RunRequest& run = request.run;
+  run.scope = context.caller().scope;
+  run.user_id = context.caller().user_id;
+  run.user_json = context.caller().user_json;
+  run.trace_parent = context.head().Header("traceparent");
+  run.cancelled_after = std::chrono::milliseconds(context.head().run_timeout_ms);
+  run.messages = ReadMessages(body, messages_key, MessageLimitsOf(context), problems);
+  const json* config = FindMember(body, "config");
+  if (config != nullptr) {
+    run.thread_id = ThreadIdOf(*config);
+    run.run_id = ReadRunId(*config);
+  }
+  run.config_json = GraphConfig(config, context.caller());
+  if (const json* initial = FindMember(body, "initial_state")) {
+    ReadInitialState(*initial, MessageLimitsOf(context), run, problems);
+  }
+  run.recursion_limit = static_cast<int>(IntegerOf(body, kRecursionLimit));
+  request.granularity = static_cast<Granularity>(ChoiceOf(body, kResponseGranularity));
+  return request;
+}
+
+std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, GraphRequest& request) {
+  run::RunRequest& run = request.run;
+  // The messages of a run are new, even if the thread has messages with the same ids.
+  if (auto error = ResolveFiles(context, {"body", "messages"}, "", run.messages)) return error;
+  return ResolveFiles(context, InitialContextPath(), run.thread_id, run.initial_context);
+}
+
+Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest request,
+                                 const runtime::Cancellation& cancellation, run::RunSink& sink) {
+  context.exchange().Hold(RunMemory(context.body_bytes(), 0));
+  // It was read, and a run may be long.
+  context.SetBody(json::object(), 0);
+  Result<run::RunOutcome> outcome =
+      context.api().runner->Execute(std::move(request), cancellation, sink);
+  if (outcome.ok()) context.exchange().CountRun(CountedAs(*outcome, cancellation.reason()));
+  return outcome;
+}
+
+std::string RunMetaJson(const run::RunStart& start) {
+  std::string out = "{\"is_new_thread\":";
+  out += start.is_new_thread ? "true" : "false";
+  out += ",\"thread_id\":";
+  AppendJsonString(out, start.thread_id);
+  out += ",\"thread_name\":";
+  if (start.thread_name.empty()) {
+    out += "null";
+  } else {
+    AppendJsonString(out, start.thread_name);
+  }
+  out += ",\"run_id\":";
+  AppendJsonString(out, start.run_id);
+  out += '}';
+  return out;
+}
+
+}  // namespace agent_graph::api

@@ -1,0 +1,41 @@
+// The request body of invoke, stream and ws.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "api/http/context.h"
+#include "api/stream/granularity.h"
+#include "run/run_request.h"
+#include "run/run_sink.h"
+
+namespace agent_graph::api {
+
+// A run, and the form of its response.
+struct GraphRequest {
+  run::RunRequest run;
+  Granularity granularity = Granularity::kLow;
+};
+
+// Reads a body whose fields were checked. `messages_key` is the member with the messages. Problems
+// of the messages and of `initial_state.context` are added to `problems`.
+GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
+                              const std::string& messages_key = "messages");
+
+// Looks up the files that the messages refer to. Returns the error to answer with, if there is one.
+std::optional<ErrorInfo> ResolveFiles(HandlerContext& context, GraphRequest& request);
+
+// Runs the graph on the calling fiber, frees the request's body first, and has a run that began
+// counted, whatever has become of its request by then.
+Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest request,
+                                 const runtime::Cancellation& cancellation, run::RunSink& sink);
+
+// Returns the config that the graph gets: the client's config, which may be null, without the
+// server's keys, and with the caller.
+std::string GraphConfig(const json* config, const Caller& caller);
+
+// Returns `meta` of an invoke response:
+// {"is_new_thread":…,"thread_id":…,"thread_name":…,"run_id":…}.
+std::string RunMetaJson(const run::RunStart& start);
+
+}  // namespace agent_graph::api

@@ -1,0 +1,131 @@
+#include "api/stream/chunk.h"
+
+#include <charconv>
+
+#include "base/json.h"
+#include "base/seconds.h"
+#include "message/codec.h"
+
+namespace agent_graph::api {
+namespace {
+
+constexpr size_t kChunkBytes = 160;  // approximate size of a line without its parts
+
+std::string_view EventName(run::RunEvent::Kind kind) {
+  switch (kind) {
+    case run::RunEvent::Kind::kMessageDelta:
+    case run::RunEvent::Kind::kMessage:
+      return "message";
+    case run::RunEvent::Kind::kUpdate:
+      return "updates";
+    case run::RunEvent::Kind::kState:
+      return "state";
+    case run::RunEvent::Kind::kError:
+      return "error";
+  }
+  return "error";
+}
+
+void AppendMember(std::string& out, std::string_view key, std::string_view json) {
+  out += ",\"";
+  out += key;
+  out += "\":";
+  out += json.empty() ? "null" : json;
+}
+
+// A run that never started may have no id.
+void AppendId(std::string& out, std::string_view id) {
+  if (id.empty()) {
+    out += "null";
+  } else {
+    AppendJsonString(out, id);
+  }
+}
+
+void AppendTimestamp(std::string& out, double timestamp) {
+  char text[32];
+  auto [end, error] =
+      std::to_chars(text, text + sizeof text, timestamp, std::chars_format::fixed, 6);
+  out.append(text, error == std::errc() ? end : text);
+}
+
+}  // namespace
+
+StreamChunkWriter::StreamChunkWriter(const run::RunStart& start) {
+  identity_ += ",\"thread_id\":";
+  AppendId(identity_, start.thread_id);
+  identity_ += ",\"run_id\":";
+  AppendId(identity_, start.run_id);
+  identity_ += ",\"metadata\":{\"is_new_thread\":";
+  identity_ += start.is_new_thread ? "true" : "false";
+  identity_ += ",\"thread_id\":";
+  AppendId(identity_, start.thread_id);
+}
+
+std::string StreamChunkWriter::Line(const run::RunEvent& event, double timestamp) const {
+  Chunk chunk;
+  chunk.event = EventName(event.kind);
+  chunk.message = event.message_json;
+  chunk.state = event.state_json;
+  chunk.data = event.data_json;
+  chunk.node = event.node;
+  chunk.step = event.step;
+  return Write(chunk, timestamp);
+}
+
+void StreamChunkWriter::AppendLine(std::string& out, const run::RunDelta& delta,
+                                   int64_t unix_micros) const {
+  out += R"({"event":"message","message":)";
+  message::AppendDeltaJson(out, delta.message_id, delta.text, delta.reasoning, unix_micros);
+  out += R"(,"state":null,"data":null)";
+  AppendMetadata(out, delta.node, delta.step);
+  out += R"(},"timestamp":)";
+  AppendSeconds(out, unix_micros);
+  out += "}\n";
+}
+
+std::string StreamChunkWriter::DoneLine(std::string_view state_json, std::string_view thread_name,
+                                        double timestamp) const {
+  Chunk chunk;
+  chunk.event = "updates";
+  chunk.state = state_json;
+  chunk.data = "{\"status\":\"done\"}";
+  chunk.thread_name = thread_name;
+  return Write(chunk, timestamp);
+}
+
+std::string StreamChunkWriter::Write(const Chunk& chunk, double timestamp) const {
+  std::string out;
+  out.reserve(chunk.message.size() + chunk.state.size() + chunk.data.size() + identity_.size() +
+              kChunkBytes);
+  out += "{\"event\":\"";
+  out += chunk.event;
+  out += '"';
+  AppendMember(out, "message", chunk.message);
+  AppendMember(out, "state", chunk.state);
+  AppendMember(out, "data", chunk.data);
+  AppendMetadata(out, chunk.node, chunk.step);
+  if (!chunk.thread_name.empty()) {
+    out += ",\"thread_name\":";
+    AppendJsonString(out, chunk.thread_name);
+  }
+  out += "},\"timestamp\":";
+  AppendTimestamp(out, timestamp);
+  out += "}\n";
+  return out;
+}
+
+void StreamChunkWriter::AppendMetadata(std::string& out, std::string_view node, int step) const {
+  out += identity_;
+  if (!node.empty()) {
+    out += ",\"node\":";
+    AppendJsonString(out, node);
+  }
+  if (step >= 0) {
+    char text[16];
+    out += ",\"step\":";
+    out.append(text, std::to_chars(text, text + sizeof text, step).ptr);
+  }
+}
+
+}  // namespace agent_graph::api

@@ -1,0 +1,79 @@
+#include "api/stream/sink.h"
+
+#include "api/http/context.h"
+#include "api/http/errors.h"
+#include "base/clock.h"
+#include "base/json.h"
+
+namespace agent_graph::api {
+namespace {
+
+constexpr size_t kLineBytesKept = 16 * 1024;
+
+// Returns the data of an error chunk, with the same code as the error response of a request that is
+// not streamed.
+std::string ErrorData(const run::RunEvent& event) {
+  const ErrorInfo error = ErrorOf(event.error);
+  std::string data = R"({"status":"error","code":)";
+  AppendJsonString(data, CodeOf(error));
+  data += R"(,"reason":)";
+  AppendJsonString(data, error.message.empty() ? Describe(error.error).message : error.message);
+  data += R"(,"node":)";
+  AppendJsonString(data, event.node);
+  data += ",\"step\":" + std::to_string(event.step) + '}';
+  return data;
+}
+
+}  // namespace
+
+Status StreamSink::OnStart(const run::RunStart& start) {
+  writer_.emplace(start);
+  Begin(start);
+  return Status::Ok();
+}
+
+Status StreamSink::OnEvent(const run::RunEvent& event) {
+  if (!Shows(event.kind)) return Status::Ok();
+  if (event.kind != run::RunEvent::Kind::kError) return Send(writer_->Line(event, UnixSeconds()));
+  run::RunEvent told = event;
+  told.data_json = ErrorData(event);
+  SendLast(writer_->Line(told, UnixSeconds()));
+  return Status::Ok();
+}
+
+Status StreamSink::OnDelta(const run::RunDelta& delta) {
+  // One buffer for all streams of the engine thread: Send copies the line before it suspends.
+  thread_local std::string line;
+  line.clear();
+  writer_->AppendLine(line, delta, UnixMicros());
+  Status status = Send(line);
+  if (line.capacity() > kLineBytesKept) std::string().swap(line);
+  return status;
+}
+
+void StreamSink::Finish(const run::RunOutcome& outcome) {
+  std::string_view state = outcome.state_json;
+  if (granularity_ == Granularity::kLow) state = {};
+  SendLast(writer_->DoneLine(state, outcome.start.thread_name, UnixSeconds()));
+}
+
+bool StreamSink::Shows(run::RunEvent::Kind kind) const {
+  switch (kind) {
+    case run::RunEvent::Kind::kMessageDelta:
+    case run::RunEvent::Kind::kMessage:
+    case run::RunEvent::Kind::kError:
+      return true;
+    case run::RunEvent::Kind::kUpdate:
+      return granularity_ != Granularity::kLow;
+    case run::RunEvent::Kind::kState:
+      return granularity_ == Granularity::kFull;
+  }
+  return false;
+}
+
+std::string StreamOutcome(const run::RunOutcome& outcome, runtime::CancelReason reason) {
+  if (outcome.status == "error") return OutcomeOf(ErrorOf(outcome.error), reason);
+  return "ok";
+}
+
+}  // namespace agent_graph::api

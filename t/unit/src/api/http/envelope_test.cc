@@ -1,0 +1,172 @@
+#include "api/http/envelope.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "agent_graph/json.h"
+#include "api/http/headers.h"
+
+namespace agent_graph::api {
+namespace {
+
+std::multimap<std::string, std::string> AsMap(const bridge::HeaderList& headers) {
+  return {headers.begin(), headers.end()};
+}
+
+std::string Only(const bridge::HeaderList& headers, const std::string& name) {
+  std::string found;
+  for (const auto& [key, value] : headers) {
+    if (key != name) continue;
+    EXPECT_EQ(found, "") << name << " appears twice";
+    found = value;
+  }
+  return found;
+}
+
+TEST(SuccessEnvelope, HasBothShapes) {
+  json body = json::parse(SuccessEnvelope(R"({"a":[1]})", "it \"worked\"", "r-1"));
+  EXPECT_EQ(body["success"], true);
+  EXPECT_EQ(body["data"], json::parse(R"({"a":[1]})"));
+  EXPECT_EQ(body["message"], "it \"worked\"");
+  EXPECT_EQ(body["metadata"]["message"], body["message"]);
+  EXPECT_EQ(body["metadata"]["request_id"], "r-1");
+  EXPECT_EQ(body["metadata"]["timestamp"], body["timestamp"]);
+  EXPECT_EQ(body.size(), 5u);
+}
+
+TEST(SuccessEnvelope, IsTheSameInParts) {
+  const std::vector<std::string> parts = SuccessEnvelopeAround(R"({"a":[1]})", "OK", "r-1");
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_EQ(parts[1], R"({"a":[1]})");
+  const json body = json::parse(parts[0] + parts[1] + parts[2]);
+  json whole = json::parse(SuccessEnvelope(R"({"a":[1]})", "OK", "r-1"));
+  whole["timestamp"] = whole["metadata"]["timestamp"] = body["timestamp"];
+  EXPECT_EQ(body, whole);
+}
+
+TEST(ErrorEnvelope, HasBothShapes) {
+  ErrorInfo error{ApiError::kValidation, "bad \xff thing", {{{"body", "messages", "0"}, "m", "t"}}};
+  json body = json::parse(ErrorEnvelope(error, "r-1"));
+  EXPECT_EQ(body["detail"], "bad \xef\xbf\xbd thing");
+  EXPECT_EQ(body["error"]["code"], "VALIDATION_ERROR");
+  EXPECT_EQ(body["error"]["message"], body["detail"]);
+  EXPECT_EQ(body["error"]["details"],
+            json::parse(R"([{"loc":["body","messages","0"],"msg":"m","type":"t"}])"));
+  EXPECT_EQ(body["metadata"]["request_id"], "r-1");
+  EXPECT_EQ(body["metadata"]["message"], body["detail"]);
+  EXPECT_FALSE(body.contains("error_code"));
+}
+
+TEST(ErrorEnvelope, NamesTheCodeOfAnAuthenticationFailureTwice) {
+  json body = json::parse(ErrorEnvelope({ApiError::kUnauthenticated, "", {}}, "r"));
+  EXPECT_EQ(body["error_code"], body["error"]["code"]);
+}
+
+TEST(Errors, MapEveryStatusCode) {
+  const std::map<StatusCode, std::pair<int, std::string>> expected = {
+      {StatusCode::kInvalidArgument, {422, "VALIDATION_ERROR"}},
+      {StatusCode::kUnauthenticated, {403, "AUTHENTICATION_FAILED"}},
+      {StatusCode::kPermissionDenied, {403, "PERMISSION_ERROR"}},
+      {StatusCode::kNotFound, {404, "RESOURCE_NOT_FOUND"}},
+      {StatusCode::kBusy, {409, "THREAD_BUSY"}},
+      {StatusCode::kConflict, {409, "CONFLICT"}},
+      {StatusCode::kFenced, {409, "STALE_RUN"}},
+      {StatusCode::kResourceExhausted, {503, "OVERLOADED"}},
+      {StatusCode::kUnavailable, {503, "SERVICE_UNAVAILABLE"}},
+      {StatusCode::kNotConfigured, {503, "NOT_CONFIGURED"}},
+      {StatusCode::kCancelled, {503, "CANCELLED"}},
+      {StatusCode::kDeadlineExceeded, {504, "TIMEOUT"}},
+      {StatusCode::kRecursionLimit, {500, "GRAPH_RECURSION_ERROR"}},
+      {StatusCode::kGraph, {500, "GRAPH_ERROR"}},
+      {StatusCode::kModel, {500, "MODEL_ERROR"}},
+      {StatusCode::kDataLoss, {500, "STORAGE_ERROR"}},
+      {StatusCode::kInternal, {500, "INTERNAL_SERVER_ERROR"}},
+  };
+  for (const auto& [code, answer] : expected) {
+    const ErrorKind& kind = Describe(ErrorOf(code));
+    EXPECT_EQ(kind.status, answer.first) << StatusCodeName(code);
+    EXPECT_EQ(kind.code, answer.second);
+  }
+}
+
+// Clients treat codes with these prefixes as errors of status 500, whatever the answer's status is.
+TEST(Errors, KeepPrefixesOfClientsForServerErrors) {
+  for (int i = 0; i <= static_cast<int>(ApiError::kInternal); ++i) {
+    const ErrorKind& kind = Describe(static_cast<ApiError>(i));
+    EXPECT_FALSE(kind.message.empty());
+    for (std::string_view prefix : {"GRAPH", "NODE", "STORAGE", "METRICS", "SERIALIZATION"}) {
+      if (kind.code.starts_with(prefix)) {
+        EXPECT_EQ(kind.status, 500) << kind.code;
+      }
+    }
+  }
+}
+
+TEST(Replies, CarryTheirOwnHeaders) {
+  Reply busy = ErrorReply(ApiError::kOverloaded, "r");
+  EXPECT_EQ(busy.status, 503);
+  EXPECT_EQ(Only(busy.headers, "Retry-After"), "1");
+  EXPECT_EQ(Only(busy.headers, "Content-Type"), "application/json");
+  Reply method = MethodNotAllowedReply("GET, OPTIONS", "r");
+  EXPECT_EQ(method.status, 405);
+  EXPECT_EQ(Only(method.headers, "Allow"), "GET, OPTIONS");
+}
+
+TEST(StandardHeaders, AreOnEveryAnswer) {
+  settings::Settings settings;
+  bridge::HeaderList headers;
+  AppendStandardHeaders(headers, settings, "https://a.example", "r-1", false);
+  EXPECT_EQ(Only(headers, "X-Request-ID"), "r-1");
+  EXPECT_NE(Only(headers, "X-Timestamp"), "");
+  EXPECT_EQ(Only(headers, "Access-Control-Allow-Origin"), "*");
+  EXPECT_NE(Only(headers, "Access-Control-Expose-Headers").find("X-Request-ID"), std::string::npos);
+  EXPECT_EQ(Only(headers, "X-Content-Type-Options"), "nosniff");
+  EXPECT_EQ(Only(headers, "X-Frame-Options"), "DENY");
+  EXPECT_EQ(AsMap(headers).count("Strict-Transport-Security"), 0u);
+  EXPECT_EQ(AsMap(headers).count("Access-Control-Allow-Credentials"), 0u);
+
+  settings.security_headers = false;
+  headers.clear();
+  AppendStandardHeaders(headers, settings, "", "r-1", true);
+  EXPECT_EQ(AsMap(headers).count("X-Frame-Options"), 0u);
+  EXPECT_EQ(AsMap(headers).count("Strict-Transport-Security"), 0u);
+  settings.security_headers = true;
+  headers.clear();
+  AppendStandardHeaders(headers, settings, "", "r-1", true);
+  EXPECT_NE(Only(headers, "Strict-Transport-Security"), "");
+}
+
+TEST(StandardHeaders, ReflectListedOriginsOnly) {
+  settings::Settings settings;
+  settings.cors.origins = {"https://a.example"};
+  settings.cors.credentials = true;
+  bridge::HeaderList headers;
+  AppendStandardHeaders(headers, settings, "https://a.example", "r", false);
+  EXPECT_EQ(Only(headers, "Access-Control-Allow-Origin"), "https://a.example");
+  EXPECT_EQ(Only(headers, "Access-Control-Allow-Credentials"), "true");
+  EXPECT_EQ(Only(headers, "Vary"), "Origin");
+  headers.clear();
+  AppendStandardHeaders(headers, settings, "https://evil.example", "r", false);
+  EXPECT_EQ(AsMap(headers).count("Access-Control-Allow-Origin"), 0u);
+  EXPECT_EQ(Only(headers, "Vary"), "Origin");
+}
+
+TEST(PreflightHeaders, EchoWhatIsAskedFor) {
+  settings::Settings settings;
+  bridge::HeaderList headers;
+  AppendPreflightHeaders(headers, settings, "https://a.example", "content-type, x-team");
+  EXPECT_EQ(Only(headers, "Access-Control-Allow-Headers"), "content-type, x-team");
+  EXPECT_NE(Only(headers, "Access-Control-Allow-Methods").find("DELETE"), std::string::npos);
+  EXPECT_NE(Only(headers, "Access-Control-Max-Age"), "");
+  headers.clear();
+  AppendPreflightHeaders(headers, settings, "https://a.example", "x\r\nSet-Cookie: a=b");
+  EXPECT_EQ(Only(headers, "Access-Control-Allow-Headers").find('\r'), std::string::npos);
+  headers.clear();
+  settings.cors.origins = {"https://b.example"};
+  AppendPreflightHeaders(headers, settings, "https://a.example", "x");
+  EXPECT_TRUE(headers.empty());
+}
+
+}  // namespace
+}  // namespace agent_graph::api

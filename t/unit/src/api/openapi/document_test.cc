@@ -1,0 +1,97 @@
+#include "api/openapi/document.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "agent_graph/json.h"
+#include "api/routes.h"
+
+namespace agent_graph::api {
+namespace {
+
+json Document(bool guarded, std::string_view base_path = "") {
+  settings::Settings settings;
+  if (guarded) {
+    settings.authentication.method = settings::AuthenticationSettings::Method::kJwt;
+  }
+  return json::parse(OpenApiDocument(settings, base_path));
+}
+
+void CollectReferences(const json& node, std::set<std::string>& references) {
+  if (node.is_object() && node.contains("$ref")) references.insert(node["$ref"]);
+  for (const json& child : node) {
+    if (child.is_structured()) CollectReferences(child, references);
+  }
+}
+
+TEST(OpenApiDocument, HoldsEveryRouteButThePagesThatShowIt) {
+  json paths = Document(true)["paths"];
+  size_t operations = 0;
+  for (const json& path : paths) operations += path.size();
+  size_t expected = 0;
+  for (const Route& route : Routes()) {
+    if (route.access == Access::kDocumentation) continue;
+    ++expected;
+    ASSERT_TRUE(paths.contains(route.pattern)) << route.pattern;
+  }
+  EXPECT_EQ(operations, expected);
+  EXPECT_FALSE(paths.contains("/docs"));
+}
+
+TEST(OpenApiDocument, HasEverythingItRefersTo) {
+  json document = Document(true);
+  std::set<std::string> references;
+  CollectReferences(document, references);
+  EXPECT_GT(references.size(), 20u);
+  for (const std::string& reference : references) {
+    EXPECT_TRUE(document.contains(json::json_pointer(reference.substr(1)))) << reference;
+  }
+}
+
+TEST(OpenApiDocument, NamesPermissionsParametersAndBodies) {
+  json paths = Document(true)["paths"];
+  const json& invoke = paths["/v1/graph/invoke"]["post"];
+  EXPECT_EQ(invoke["x-permission"], "graph:invoke");
+  EXPECT_EQ(invoke["requestBody"]["required"], true);
+  EXPECT_EQ(invoke["requestBody"]["content"]["application/json"]["schema"]["$ref"],
+            "#/components/schemas/RunRequest");
+  const json& message = paths["/v1/threads/{thread_id}/messages/{message_id}"]["delete"];
+  EXPECT_EQ(message["parameters"][0]["name"], "thread_id");
+  EXPECT_EQ(message["parameters"][1]["name"], "message_id");
+  EXPECT_EQ(message["requestBody"]["required"], false);
+  const json& list = paths["/v1/threads"]["get"]["parameters"];
+  EXPECT_EQ(list[2]["name"], "limit");
+  EXPECT_EQ(list[2]["schema"]["default"], 100);
+  EXPECT_EQ(paths["/v1/graph/ws"]["get"]["x-websocket"]["clientFrame"]["$ref"],
+            "#/components/schemas/RunFrame");
+}
+
+TEST(OpenApiDocument, AsksForATokenWhereTheServiceDoes) {
+  json guarded = Document(true);
+  EXPECT_TRUE(guarded.contains("security"));
+  EXPECT_EQ(guarded["paths"]["/ping"]["get"]["security"], json::array());
+  EXPECT_FALSE(guarded["paths"]["/v1/graph"]["get"].contains("security"));
+  json open = Document(false);
+  EXPECT_FALSE(open.contains("security"));
+  EXPECT_FALSE(open["components"].contains("securitySchemes"));
+}
+
+TEST(OpenApiDocument, KnowsWhereItIsServed) {
+  EXPECT_EQ(Document(false)["servers"][0]["url"], "/");
+  EXPECT_EQ(Document(false, "/support")["servers"][0]["url"], "/support");
+}
+
+TEST(OpenApiDocument, TellsOperationsApart) {
+  std::set<std::string> ids;
+  json paths = Document(false)["paths"];
+  for (const json& path : paths) {
+    for (const json& operation : path) {
+      EXPECT_TRUE(ids.insert(operation["operationId"]).second) << operation["operationId"];
+    }
+  }
+  EXPECT_TRUE(ids.contains("get_v1_threads_thread_id"));
+}
+
+}  // namespace
+}  // namespace agent_graph::api
