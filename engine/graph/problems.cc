@@ -9,7 +9,7 @@
 #include "graph/flatten.h"
 #include "graph/live_problems.h"
 #include "graph/reducers.h"
-#include "tools/http_tool.h"
+#include "tools/http/http_tool.h"
 #include "tools/mcp/oauth/settings.h"
 #include "tools/mcp/protocol/revisions.h"
 

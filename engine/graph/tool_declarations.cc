@@ -1,8 +1,8 @@
 #include "graph/tool_declarations.h"
 
 #include "agent_graph/json.h"
-#include "tools/builtin.h"
-#include "tools/http_tool.h"
+#include "tools/http/http_tool.h"
+#include "tools/local/builtin.h"
 #include "tools/mcp/oauth/settings.h"
 #include "tools/mcp/protocol/revisions.h"
 

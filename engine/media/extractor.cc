@@ -17,10 +17,10 @@ namespace agent_graph::media {
 namespace {
 
 // The program's own time limit is shorter.
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kExtractTimeout{20};
 // Slow documents must not make others wait without a limit.
 constexpr std::chrono::seconds kTurnMax{30};
-constexpr std::chrono::seconds kStartPatience{10};
+constexpr std::chrono::seconds kStartTimeout{10};
 constexpr std::chrono::milliseconds kStartInterval{100};
 // Limits of the program itself; the child in which it reads a document has stricter limits of CPU
 // time and memory.
@@ -107,7 +107,7 @@ Result<std::unique_ptr<process::Process>> Extractor::StartProgram(int file, std:
   options.limits.cpu_seconds = kProcessorSecondsMax;
   options.limits.descriptors = kDescriptorsMax;
   options.input = file;
-  const Deadline give_up = DeadlineAfter(kStartPatience);
+  const Deadline give_up = DeadlineAfter(kStartTimeout);
   for (;;) {
     auto process = launcher_->Start(options, never_, deadline);
     if (process.status().code() == StatusCode::kInvalidArgument && !told_.exchange(true)) {
@@ -126,7 +126,7 @@ Result<std::string> Extractor::RunProgram(int file, std::string_view format) {
   const std::string path = "/proc/self/fd/" + std::to_string(file);
   const FileDescriptor input(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!input) return FileError("opening a document");
-  const Deadline deadline = DeadlineAfter(kPatience);
+  const Deadline deadline = DeadlineAfter(kExtractTimeout);
   AG_ASSIGN_OR_RETURN(const std::unique_ptr<process::Process> process,
                       StartProgram(input.get(), format, deadline));
   std::string output;

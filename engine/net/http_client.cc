@@ -80,8 +80,8 @@ void HttpCall::LimitDeadline(Deadline deadline) {
   transfer_->LimitDeadline(deadline);
 }
 
-void HttpCall::Drain(std::chrono::milliseconds patience) {
-  LimitDeadline(DeadlineAfter(patience));
+void HttpCall::Drain(std::chrono::milliseconds timeout) {
+  LimitDeadline(DeadlineAfter(timeout));
   for (;;) {
     const Result<std::string> piece = Read();
     if (!piece.ok() || piece->empty()) return;

@@ -82,9 +82,9 @@ class HttpCall {
   int sends() const;
   // Sets an earlier deadline for the call. Has no effect if its own is earlier.
   void LimitDeadline(Deadline deadline);
-  // Reads and drops the rest of the body, for at most `patience`, so that the connection can be
+  // Reads and drops the rest of the body, for at most `timeout`, so that the connection can be
   // reused.
-  void Drain(std::chrono::milliseconds patience);
+  void Drain(std::chrono::milliseconds timeout);
 
   class Transfer;
 

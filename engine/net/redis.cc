@@ -155,12 +155,12 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  Status Connect(const std::vector<StreamEndpoint>& endpoints, std::chrono::milliseconds patience) {
+  Status Connect(const std::vector<StreamEndpoint>& endpoints, std::chrono::milliseconds timeout) {
     Status status = NoRedis("no address");
     for (const StreamEndpoint& endpoint : endpoints) {
       error_code ignored;
       socket_.close(ignored);
-      status = Wait(POLLOUT, DeadlineAfter(patience), [&](auto done) {
+      status = Wait(POLLOUT, DeadlineAfter(timeout), [&](auto done) {
                  socket_.async_connect(endpoint, [done](error_code error) { done(error, 0); });
                }).status();
       if (status.ok() || status.code() == StatusCode::kDeadlineExceeded) return status;
@@ -170,13 +170,13 @@ class RedisClient::Connection : public std::enable_shared_from_this<RedisClient:
 
   // The server's time limit starts again when the command has been sent.
   Result<RedisReply> Call(const std::vector<std::string>& arguments,
-                          std::chrono::milliseconds patience) {
+                          std::chrono::milliseconds timeout) {
     command_ = Encode(arguments);
     if (command_.empty()) return NoRedis("the command cannot be encoded");
-    AG_RETURN_IF_ERROR(Wait(POLLOUT, DeadlineAfter(patience), [&](auto done) {
+    AG_RETURN_IF_ERROR(Wait(POLLOUT, DeadlineAfter(timeout), [&](auto done) {
                          boost::asio::async_write(socket_, boost::asio::buffer(command_), done);
                        }).status());
-    return ReadReply(DeadlineAfter(patience));
+    return ReadReply(DeadlineAfter(timeout));
   }
 
   // False if the server has closed the connection or sent unexpected data.
@@ -317,20 +317,20 @@ RedisClient::RedisClient(RedisEndpoint endpoint)
 RedisClient::~RedisClient() = default;
 
 Result<RedisReply> RedisClient::Call(const std::vector<std::string>& arguments,
-                                     RedisPatience patience) {
+                                     RedisTimeouts timeouts) {
   boost::asio::io_context* loop = runtime::Runtime::CurrentLoop();
   if (loop == nullptr) return NoRedis("asked outside of an engine thread");
   AG_ASSIGN_OR_RETURN(std::shared_ptr<Connection> connection,
-                      pool_->Take(loop, DeadlineAfter(patience.connection)));
+                      pool_->Take(loop, DeadlineAfter(timeouts.connection)));
   if (connection == nullptr) {
-    auto opened = Open(patience.server);
+    auto opened = Open(timeouts.server);
     if (!opened.ok()) {
       pool_->Drop(loop, opened.status());
       return opened.status();
     }
     connection = *std::move(opened);
   }
-  Result<RedisReply> reply = connection->Call(arguments, patience.server);
+  Result<RedisReply> reply = connection->Call(arguments, timeouts.server);
   if (reply.ok()) {
     pool_->GiveBack(loop, std::move(connection));
   } else {
@@ -340,17 +340,17 @@ Result<RedisReply> RedisClient::Call(const std::vector<std::string>& arguments,
 }
 
 Result<std::shared_ptr<RedisClient::Connection>> RedisClient::Open(
-    std::chrono::milliseconds patience) {
+    std::chrono::milliseconds timeout) {
   AG_ASSIGN_OR_RETURN(std::vector<StreamEndpoint> endpoints, Addresses(endpoint_));
   auto connection = std::make_shared<Connection>(*runtime::Runtime::CurrentLoop());
-  AG_RETURN_IF_ERROR(connection->Connect(endpoints, patience));
-  AG_RETURN_IF_ERROR(Greet(*connection, patience));
+  AG_RETURN_IF_ERROR(connection->Connect(endpoints, timeout));
+  AG_RETURN_IF_ERROR(Greet(*connection, timeout));
   return connection;
 }
 
-Status RedisClient::Greet(Connection& connection, std::chrono::milliseconds patience) const {
+Status RedisClient::Greet(Connection& connection, std::chrono::milliseconds timeout) const {
   auto call = [&](const std::vector<std::string>& arguments) -> Status {
-    AG_ASSIGN_OR_RETURN(RedisReply reply, connection.Call(arguments, patience));
+    AG_ASSIGN_OR_RETURN(RedisReply reply, connection.Call(arguments, timeout));
     if (reply.type == RedisReply::Type::kText) return Status::Ok();
     return NoRedis(arguments[0] + " was refused: " + reply.text);
   };

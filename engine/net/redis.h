@@ -44,7 +44,7 @@ inline constexpr size_t kRedisConnectionsMax = 16;  // per engine thread
 
 // How long a call waits: for a free connection, and then for each step of the server. The two are
 // separate because waiting for a connection is not the server's fault.
-struct RedisPatience {
+struct RedisTimeouts {
   std::chrono::milliseconds connection{0};
   std::chrono::milliseconds server{0};
 };
@@ -63,14 +63,14 @@ class RedisClient {
   // connection became free. kDataLoss: not the Redis protocol, or the reply is too large. An error
   // reply of the server is Ok, with type kError. If the server makes a call fail, the calls that
   // wait for a connection fail with it.
-  Result<RedisReply> Call(const std::vector<std::string>& arguments, RedisPatience patience);
+  Result<RedisReply> Call(const std::vector<std::string>& arguments, RedisTimeouts timeouts);
 
  private:
   class Connection;
   class Pool;
 
-  Result<std::shared_ptr<Connection>> Open(std::chrono::milliseconds patience);
-  Status Greet(Connection& connection, std::chrono::milliseconds patience) const;
+  Result<std::shared_ptr<Connection>> Open(std::chrono::milliseconds timeout);
+  Status Greet(Connection& connection, std::chrono::milliseconds timeout) const;
 
   const RedisEndpoint endpoint_;
   const std::unique_ptr<Pool> pool_;

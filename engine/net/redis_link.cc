@@ -11,9 +11,9 @@ RedisLink::RedisLink(RedisEndpoint endpoint, std::string name, std::string meanw
       warn_(std::move(warn)) {}
 
 Result<RedisReply> RedisLink::Call(const std::vector<std::string>& arguments,
-                                   std::optional<std::chrono::milliseconds> crowd_patience) {
+                                   std::optional<std::chrono::milliseconds> queue_timeout) {
   if (paused()) return Status(StatusCode::kUnavailable, name_ + " has failed lately");
-  Result<RedisReply> reply = client_.Call(arguments, {crowd_patience.value_or(timeout_), timeout_});
+  Result<RedisReply> reply = client_.Call(arguments, {queue_timeout.value_or(timeout_), timeout_});
   if (reply.status().code() == StatusCode::kResourceExhausted) return reply;
   if (reply.ok() && reply->type == RedisReply::Type::kError) {
     reply = Status(StatusCode::kUnavailable, reply->text);

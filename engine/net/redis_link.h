@@ -25,11 +25,11 @@ class RedisLink {
   // Warnings begin with `name`; `meanwhile` describes what the service does without the server.
   RedisLink(RedisEndpoint endpoint, std::string name, std::string meanwhile, Warn warn);
 
-  // kResourceExhausted: no connection became free within `crowd_patience` (default: the server's
+  // kResourceExhausted: no connection became free within `queue_timeout` (default: the server's
   // timeout), which is not the server's fault. Any other failure: the server failed now, or
   // recently and is paused. An error reply also counts as a failure (kUnavailable).
   Result<RedisReply> Call(const std::vector<std::string>& arguments,
-                          std::optional<std::chrono::milliseconds> crowd_patience = std::nullopt);
+                          std::optional<std::chrono::milliseconds> queue_timeout = std::nullopt);
   bool paused() const { return MonotonicClock::now().time_since_epoch().count() < paused_until_; }
 
  private:

@@ -6,12 +6,12 @@
 #include "base/environment.h"
 #include "net/http_client.h"
 #include "process/process.h"
-#include "tools/http_tool.h"
+#include "tools/http/http_tool.h"
+#include "tools/http/url_template.h"
 #include "tools/mcp/http/streamable_client.h"
 #include "tools/mcp/oauth/settings.h"
 #include "tools/mcp/source.h"
 #include "tools/mcp/stdio/stdio_client.h"
-#include "tools/url_template.h"
 
 namespace agent_graph::tools {
 namespace {

@@ -15,7 +15,7 @@
 #include "base/environment.h"
 #include "base/status.h"
 #include "runtime/cancellation.h"
-#include "tools/catalog_tool.h"
+#include "tools/call/catalog_tool.h"
 
 namespace agent_graph::process {
 class Launcher;

@@ -28,7 +28,7 @@ constexpr char kDraft[] = ".unfinished";
 constexpr char kLock[] = ".lock";
 constexpr char kDatabase[] = "/db";
 constexpr char kUploads[] = "/uploads";
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kLockTimeout{10};
 
 Status Failed(const std::string& what, const std::error_code& error) {
   return Status(StatusCode::kUnavailable, what + ": " + error.message());
@@ -66,7 +66,8 @@ Result<FileDescriptor> LockBackups(const std::string& folder) {
   }
   const FileDescriptor open_folder(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!open_folder) return Failed(folder, std::error_code(errno, std::generic_category()));
-  Result<FileDescriptor> lock = media::LockFile(open_folder.get(), kLock, DeadlineAfter(kPatience));
+  Result<FileDescriptor> lock =
+      media::LockFile(open_folder.get(), kLock, DeadlineAfter(kLockTimeout));
   if (lock.status().code() != StatusCode::kBusy) return lock;
   return Status(StatusCode::kBusy, "another backup is being made");
 }

@@ -40,7 +40,7 @@ class StateAccess {
   auto Ask(const Use& use) -> decltype(use(std::declval<state::Client&>())) {
     state::ClientOptions options;
     options.directory = directory_.path();
-    options.operation_timeout = kPatience;
+    options.operation_timeout = kOperationTimeout;
     state::Client client(options);
     AG_RETURN_IF_ERROR(client.Start());
     OwnerWatch watch(directory_, [&client] { client.Stop(); });
@@ -64,7 +64,7 @@ class StateAccess {
   }
 
  private:
-  static constexpr std::chrono::hours kPatience{24};
+  static constexpr std::chrono::hours kOperationTimeout{24};
 
   StateAccess(state::StateDirectory directory, FileDescriptor lock, bool is_backup)
       : directory_(std::move(directory)), lock_(std::move(lock)), is_backup_(is_backup) {}

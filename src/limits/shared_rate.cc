@@ -28,7 +28,7 @@ return {1, limit - count - 1, 0}
 
 // Maximum wait for Redis when many requests arrive at once and are counted one by one. A client
 // that would wait longer gets 429 and retries.
-constexpr std::chrono::milliseconds kCrowdPatience{2'000};
+constexpr std::chrono::milliseconds kQueueTimeout{2'000};
 
 constexpr int64_t kMicrosPerSecond = 1'000'000;
 
@@ -75,7 +75,7 @@ std::optional<RateDecision> SharedRate::Ask(const std::string& key) {
   Result<net::RedisReply> reply = link_.Call(
       {"EVAL", std::string(kScript), "1", options_.redis_prefix + ":" + key,
        std::to_string(options_.requests), std::to_string(options_.window_seconds), NewUuid()},
-      kCrowdPatience);
+      kQueueTimeout);
   RateDecision decision;
   if (reply.status().code() == StatusCode::kResourceExhausted) {
     decision.admitted = false;

@@ -256,7 +256,7 @@ def test_what_the_program_says_is_bounded(serve):
     began = time.monotonic()
     service = serve(_server("chatty"))
     assert _results(service, "echo") == [({"a": 1}, False)]
-    service.wait_for_log("wrote what is no message: this is no message")
+    service.wait_for_log("wrote a line that is not a message: this is no message")
     said = _said_at_most(service, began, "line")
     assert said and max(len(line) for line in said) < 1000
 

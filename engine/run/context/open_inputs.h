@@ -8,7 +8,7 @@
 #include "agent_graph/json_fwd.h"
 #include "agent_graph/message.h"
 #include "base/status.h"
-#include "tools/call_input.h"
+#include "tools/call/call_input.h"
 
 namespace agent_graph::run {
 

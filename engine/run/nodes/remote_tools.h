@@ -14,7 +14,7 @@
 #include "graph/compiled_graph.h"
 #include "run/run_environment.h"
 #include "state/types.h"
-#include "tools/catalog_tool.h"
+#include "tools/call/catalog_tool.h"
 
 namespace agent_graph::state {
 class Service;

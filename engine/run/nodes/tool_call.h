@@ -11,7 +11,7 @@
 #include "run/context/open_inputs.h"
 #include "run/nodes/user_context.h"
 #include "run/run_environment.h"
-#include "tools/call_input.h"
+#include "tools/call/call_input.h"
 
 namespace agent_graph::run {
 

@@ -11,7 +11,7 @@
 #include "run/nodes/emitter.h"
 #include "run/nodes/memory_access.h"
 #include "run/run_environment.h"
-#include "tools/engine_call.h"
+#include "tools/call/engine_tool_context.h"
 
 namespace agent_graph::run {
 

@@ -7,7 +7,7 @@
 #include "agent_graph/json.h"
 #include "base/allocation_account.h"
 #include "runtime/runtime.h"
-#include "tools/engine_call.h"
+#include "tools/call/engine_tool_context.h"
 #include "tools/mcp/http/parameter_headers.h"
 #include "tools/mcp/tool_result.h"
 
@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kRefreshMin{1'000};
 constexpr std::chrono::milliseconds kShortStream{5'000};
 constexpr std::chrono::milliseconds kListenPauseMax{60'000};
 constexpr std::chrono::milliseconds kEndTimeout{1'000};
-constexpr size_t kProblemsTold = 8;
+constexpr size_t kProblemsLogged = 8;
 
 ToolOutput Explain(const Status& failure, const McpServer& server) {
   switch (failure.code()) {
@@ -150,8 +150,8 @@ void Source::Discover() {
     MutexLock lock(mutex_);
     changes = changes_;
   }
-  const Patience patience{closing_, DeadlineAfter(server_.discovery_timeout)};
-  Accept(client_->ListTools(patience), changes);
+  const WaitOptions wait{closing_, DeadlineAfter(server_.discovery_timeout)};
+  Accept(client_->ListTools(wait), changes);
 }
 
 void Source::Accept(const Result<ListedTools>& listed, uint64_t changes) {
@@ -177,14 +177,14 @@ void Source::Accept(const Result<ListedTools>& listed, uint64_t changes) {
   }
   const bool listen = listed.ok() && client_->wants_listener();
   bool tell_failure = false;
-  bool tell_recovery = false;
+  bool log_recovery = false;
   bool start_listening = false;
   std::chrono::milliseconds listen_delay{0};
   std::vector<std::shared_ptr<runtime::Signal>> waiting;
   {
     MutexLock lock(mutex_);
     tell_failure = !listed.ok() && !failing_;
-    tell_recovery = listed.ok() && failing_;
+    log_recovery = listed.ok() && failing_;
     failing_ = !listed.ok();
     retry_delay_ = listed.ok() ? std::chrono::milliseconds(0) : LongerDelay(retry_delay_);
     due_ = DeadlineAfter(listed.ok() ? RefreshOf(*listed) : retry_delay_);
@@ -202,13 +202,13 @@ void Source::Accept(const Result<ListedTools>& listed, uint64_t changes) {
   if (tell_failure) {
     Log(LogLevel::kWarning, "contributes no tools: " + listed.status().ToString());
   }
-  if (tell_recovery) Log(LogLevel::kInfo, "contributes its tools again");
-  for (size_t i = 0; i < std::min(problems.size(), kProblemsTold); ++i) {
+  if (log_recovery) Log(LogLevel::kInfo, "contributes its tools again");
+  for (size_t i = 0; i < std::min(problems.size(), kProblemsLogged); ++i) {
     Log(LogLevel::kWarning, problems[i]);
   }
-  if (problems.size() > kProblemsTold) {
+  if (problems.size() > kProblemsLogged) {
     Log(LogLevel::kWarning,
-        "and " + std::to_string(problems.size() - kProblemsTold) + " more such problems");
+        "and " + std::to_string(problems.size() - kProblemsLogged) + " more such problems");
   }
   if (start_listening) ListenInBackground(listen_delay);
 }

@@ -13,9 +13,9 @@
 #include "base/mutex.h"
 #include "runtime/cancellation.h"
 #include "runtime/signal.h"
-#include "tools/catalog_tool.h"
-#include "tools/mcp/client.h"
+#include "tools/call/catalog_tool.h"
 #include "tools/mcp/http/streamable_client.h"
+#include "tools/mcp/protocol/client.h"
 #include "tools/mcp/stdio/stdio_client.h"
 
 namespace agent_graph::runtime {
@@ -72,10 +72,10 @@ class Source : public std::enable_shared_from_this<Source> {
 
   Mutex mutex_;
   ToolList tools_ AG_GUARDED_BY(mutex_);
-  // tools_ are what the server said, or nothing because it failed.
+  // tools_ is the server's list, or empty because the server failed.
   bool known_ AG_GUARDED_BY(mutex_) = false;
-  uint64_t changes_ AG_GUARDED_BY(mutex_) = 0;        // that the server told of, or may have
-  uint64_t changes_known_ AG_GUARDED_BY(mutex_) = 0;  // of them those that tools_ has
+  uint64_t changes_ AG_GUARDED_BY(mutex_) = 0;        // announced by the server, or possible
+  uint64_t changes_known_ AG_GUARDED_BY(mutex_) = 0;  // included in tools_
   bool discovering_ AG_GUARDED_BY(mutex_) = false;
   bool listening_ AG_GUARDED_BY(mutex_) = false;
   bool failing_ AG_GUARDED_BY(mutex_) = false;

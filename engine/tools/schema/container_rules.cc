@@ -167,7 +167,7 @@ bool SchemaChecker::UniqueItems(const json&, const json& keyword, const json& va
   const bool repeated =
       std::adjacent_find(items.begin(), items.end(),
                          [](const json* a, const json* b) { return *a == *b; }) != items.end();
-  return !repeated || Fail("must not have an item twice");
+  return !repeated || Fail("must not contain duplicate items");
 }
 
 bool SchemaChecker::Contains(const json& schema, const json& keyword, const json& value) {

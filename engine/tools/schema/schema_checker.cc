@@ -71,7 +71,7 @@ std::vector<std::string> SchemaChecker::Run(const json& value) {
     problems_.resize(std::min(problems_.size(), kSchemaProblemsMax - 1));
     problems_.emplace_back("too large, or too deeply nested, to be checked");
   }
-  if (!fits && problems_.empty()) problems_.emplace_back("does not fit the schema");
+  if (!fits && problems_.empty()) problems_.emplace_back("does not match the schema");
   return std::move(problems_);
 }
 
@@ -181,20 +181,21 @@ bool SchemaChecker::AnyOf(const json&, const json& keyword, const json& value) {
   for (const json& schema : keyword) {
     if (Fits(schema, value)) return true;
   }
-  return Fail("fits none of the forms that are allowed");
+  return Fail("matches none of the allowed schemas");
 }
 
 bool SchemaChecker::OneOf(const json&, const json& keyword, const json& value) {
   size_t fitting = 0;
   for (const json& schema : keyword) fitting += Fits(schema, value) ? 1 : 0;
   if (fitting == 1) return true;
-  return Fail(fitting == 0 ? "fits none of the forms that are allowed"
-                           : "fits more than one of the forms of which one is allowed");
+  return Fail(fitting == 0
+                  ? "matches none of the allowed schemas"
+                  : "matches more than one of the schemas of which exactly one must match");
 }
 
 bool SchemaChecker::Not(const json&, const json& keyword, const json& value) {
   if (!Fits(keyword, value)) return !gave_up_;
-  return Fail("has a form that is not allowed");
+  return Fail("matches a schema that is not allowed");
 }
 
 bool SchemaChecker::If(const json& schema, const json& keyword, const json& value) {

@@ -55,6 +55,10 @@ Result<EventsRead> TakeEvents(net::SseParser& parser, bool at_end, std::optional
 
 }  // namespace
 
+std::chrono::milliseconds ReopenDelay(const StreamPlace& place) {
+  return std::max(place.retry.value_or(kReopenDelayMin), kReopenDelayMin);
+}
+
 bool IsEventStream(const net::HttpHead& head) {
   return ContainsIgnoringCase(head.Header("content-type"), "text/event-stream");
 }

@@ -25,6 +25,11 @@ struct StreamPlace {
   Status failure;  // error of the last connection; Ok: the server closed it
 };
 
+// Returns the delay before a stream that has ended is opened again: as the server asks, but never
+// less than kReopenDelayMin.
+inline constexpr std::chrono::milliseconds kReopenDelayMin{500};
+std::chrono::milliseconds ReopenDelay(const StreamPlace& place);
+
 // Callbacks for a stream's events, called on the fiber that reads it.
 struct StreamHandlers {
   // A request or a notification of the server; `place` is the position behind it. Return false to

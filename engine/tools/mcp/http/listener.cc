@@ -1,5 +1,4 @@
 // StreamableClient: unsolicited messages of a server.
-#include <algorithm>
 #include <utility>
 
 #include "agent_graph/json.h"
@@ -9,7 +8,6 @@
 namespace agent_graph::tools::mcp {
 namespace {
 
-constexpr std::chrono::milliseconds kListenAgainMin{500};
 constexpr char kAcknowledged[] = "notifications/subscriptions/acknowledged";
 
 // True if the server's acknowledgement excludes changes of tools. Without a list it excludes
@@ -60,26 +58,26 @@ void StreamableClient::Silence(const ConnectionPtr& connection) {
 
 Result<Transport::Stream> StreamableClient::OpenListener(const Connection& connection,
                                                          const StreamPlace& place,
-                                                         const Patience& patience) {
+                                                         const WaitOptions& wait) {
   if (connection.facts.era == Era::kSession) {
-    return transport_->Get(connection, place.last_event_id, patience);
+    return transport_->Get(connection, place.last_event_id, wait);
   }
   const Outgoing outgoing{.method = kListen,
                           .params = {{"notifications", {{"toolsListChanged", true}}}}};
-  return transport_->Post(&connection, next_id_++, outgoing, patience);
+  return transport_->Post(&connection, next_id_++, outgoing, wait);
 }
 
-Result<std::chrono::milliseconds> StreamableClient::Listen(const Patience& patience) {
-  AG_ASSIGN_OR_RETURN(const ConnectionPtr connection, Connect(patience));
+Result<std::chrono::milliseconds> StreamableClient::Listen(const WaitOptions& wait) {
+  AG_ASSIGN_OR_RETURN(const ConnectionPtr connection, Connect(wait));
   StreamPlace place = PlaceOf(connection);
-  Result<Transport::Stream> opened = OpenListener(*connection, place, patience);
+  Result<Transport::Stream> opened = OpenListener(*connection, place, wait);
   if (!opened.ok()) return opened.status();
   Transport::Stream stream = *std::move(opened);
   if (stream.head->status != 200) {
     if (place.last_event_id.empty()) return RefusedListener(stream, connection);
     // the server may only have forgotten that event, so retry from the start
     KeepPlace(connection, {});
-    return kListenAgainMin;
+    return kReopenDelayMin;
   }
   if (!IsEventStream(*stream.head)) {
     Silence(connection);
@@ -89,20 +87,20 @@ Result<std::chrono::milliseconds> StreamableClient::Listen(const Patience& patie
   StreamHandlers handlers;
   handlers.on_message = [&](const json& message, const StreamPlace&) {
     if (message["method"] == kAcknowledged) refused = refused || Refuses(message);
-    Receive(message, *connection, patience);
+    Receive(message, *connection, wait);
     return true;
   };
   const Result<EventsRead> read = ReadEvents(*stream.call, std::nullopt, handlers, place);
   if (read.status().code() == StatusCode::kCancelled) return read.status();
   if (refused) {
     Silence(connection);
-    return Status(StatusCode::kNotFound, "the server does not tell of changes");
+    return Status(StatusCode::kNotFound, "the server does not announce changes");
   }
   // The tools may have changed: the stream was not read to its end, or it cannot be resumed.
   const bool heard = read.ok() && place.failure.ok() && !place.last_event_id.empty();
   if (!heard && connection->facts.announces_changes) options_.on_tools_changed();
   KeepPlace(connection, place);
-  return std::max(place.retry.value_or(kListenAgainMin), kListenAgainMin);
+  return ReopenDelay(place);
 }
 
 Status StreamableClient::RefusedListener(Transport::Stream& stream,

@@ -12,7 +12,6 @@ namespace {
 constexpr std::chrono::milliseconds kAnswerTimeout{5'000};
 constexpr std::chrono::milliseconds kOpenTimeout{2'000};
 constexpr std::chrono::milliseconds kPlaceTimeout{1'000};
-constexpr std::chrono::milliseconds kListenAgainMin{500};
 
 bool IsQuestion(const json& message) {
   return message["method"] == kElicit && message.contains("id");
@@ -28,47 +27,45 @@ SessionCall::SessionCall(std::shared_ptr<const Transport> transport, ConnectionP
       on_other_(std::move(on_other)),
       questions_(&questions) {}
 
-void SessionCall::ListenBeside(const Patience& patience) {
+void SessionCall::ListenBeside(const WaitOptions& wait) {
   const auto opened = std::make_shared<runtime::Signal>();
   runtime::Runtime::Current()->Spawn([self = shared_from_this(), opened] { self->Listen(opened); },
                                      /*here=*/true);
-  (void)opened->Wait(&patience.cancellation,
-                     std::min(patience.deadline, DeadlineAfter(kOpenTimeout)));
+  (void)opened->Wait(&wait.cancellation, std::min(wait.deadline, DeadlineAfter(kOpenTimeout)));
 }
 
 void SessionCall::Listen(const std::shared_ptr<runtime::Signal>& opened) {
-  const Patience patience{ended_, kNoDeadline};
+  const WaitOptions wait{ended_, kNoDeadline};
   StreamHandlers handlers;
   handlers.on_message = [&](const json& message, const StreamPlace&) {
     if (!IsQuestion(message)) {
-      on_other_(message, patience);
+      on_other_(message, wait);
       return true;
     }
-    WaitForPlace(patience);
-    if (!TakeQuestion(message, patience)) stop_.Cancel(runtime::CancelReason::kStopped);
+    WaitForPlace(wait);
+    if (!TakeQuestion(message, wait)) stop_.Cancel(runtime::CancelReason::kStopped);
     return true;
   };
   StreamPlace place;
   for (;;) {
-    Result<Transport::Stream> stream = transport_->Get(*connection_, place.last_event_id, patience);
+    Result<Transport::Stream> stream = transport_->Get(*connection_, place.last_event_id, wait);
     opened->Notify();
     if (!stream.ok() || stream->head->status != 200 || !IsEventStream(*stream->head)) return;
     if (!ReadEvents(*stream->call, std::nullopt, handlers, place).ok()) return;
     stream->call = nullptr;
-    const auto pause = std::max(place.retry.value_or(kListenAgainMin), kListenAgainMin);
-    if (!runtime::SleepFor(pause, &ended_).ok()) return;
+    if (!runtime::SleepFor(ReopenDelay(place), &ended_).ok()) return;
   }
 }
 
-void SessionCall::WaitForPlace(const Patience& patience) {
+void SessionCall::WaitForPlace(const WaitOptions& wait) {
   {
     MutexLock lock(mutex_);
     if (!last_event_id_.empty()) return;
   }
-  (void)placed_.Wait(&patience.cancellation, DeadlineAfter(kPlaceTimeout));
+  (void)placed_.Wait(&wait.cancellation, DeadlineAfter(kPlaceTimeout));
 }
 
-bool SessionCall::TakeQuestion(const json& request, const Patience& patience) {
+bool SessionCall::TakeQuestion(const json& request, const WaitOptions& wait) {
   json answer;
   {
     MutexLock lock(mutex_);
@@ -83,15 +80,15 @@ bool SessionCall::TakeQuestion(const json& request, const Patience& patience) {
   // If the answer does not arrive, the server must time out.
   (void)transport_->Send(
       *connection_, answer,
-      {patience.cancellation, std::min(patience.deadline, DeadlineAfter(kAnswerTimeout))});
+      {wait.cancellation, std::min(wait.deadline, DeadlineAfter(kAnswerTimeout))});
   return true;
 }
 
-StreamHandlers SessionCall::Handlers(const Patience& patience) {
+StreamHandlers SessionCall::Handlers(const WaitOptions& wait) {
   StreamHandlers handlers;
-  handlers.on_message = [this, &patience](const json& message, const StreamPlace&) {
-    if (IsQuestion(message)) return TakeQuestion(message, patience);
-    on_other_(message, patience);
+  handlers.on_message = [this, &wait](const json& message, const StreamPlace&) {
+    if (IsQuestion(message)) return TakeQuestion(message, wait);
+    on_other_(message, wait);
     return true;
   };
   handlers.on_place = [this](const StreamPlace& place) {
@@ -103,10 +100,10 @@ StreamHandlers SessionCall::Handlers(const Patience& patience) {
 }
 
 template <typename Read>
-Result<HttpReply> SessionCall::WhileWaiting(const Patience& patience, Read read) {
-  const auto link = patience.cancellation.OnCancel(
-      [stop = stop_, caller = patience.cancellation] { stop.Cancel(caller.reason()); });
-  const Patience own{stop_, patience.deadline};
+Result<HttpReply> SessionCall::WhileWaiting(const WaitOptions& wait, Read read) {
+  const auto link = wait.cancellation.OnCancel(
+      [stop = stop_, caller = wait.cancellation] { stop.Cancel(caller.reason()); });
+  const WaitOptions own{stop_, wait.deadline};
   Result<HttpReply> reply = read(own);
   ended_.Cancel(runtime::CancelReason::kStopped);
   MutexLock lock(mutex_);
@@ -115,15 +112,15 @@ Result<HttpReply> SessionCall::WhileWaiting(const Patience& patience, Read read)
   return reply;
 }
 
-Result<HttpReply> SessionCall::Make(const Outgoing& outgoing, const Patience& patience) {
-  return WhileWaiting(patience, [&](const Patience& own) {
+Result<HttpReply> SessionCall::Make(const Outgoing& outgoing, const WaitOptions& wait) {
+  return WhileWaiting(wait, [&](const WaitOptions& own) {
     return transport_->Request(connection_.get(), id_, outgoing, Handlers(own), own);
   });
 }
 
-Result<HttpReply> SessionCall::GoOn(const Continuation& place, const json& answer,
-                                    const Patience& patience) {
-  return WhileWaiting(patience, [&](const Patience& own) -> Result<HttpReply> {
+Result<HttpReply> SessionCall::ContinueCall(const Continuation& place, const json& answer,
+                                            const WaitOptions& wait) {
+  return WhileWaiting(wait, [&](const WaitOptions& own) -> Result<HttpReply> {
     const json message = {{"jsonrpc", "2.0"}, {"id", place.question_id}, {"result", answer}};
     if (Status sent = transport_->Send(*connection_, message, own); !sent.ok()) {
       if (sent.code() != StatusCode::kUnavailable) return sent;

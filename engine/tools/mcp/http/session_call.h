@@ -11,9 +11,9 @@
 #include "base/status.h"
 #include "runtime/cancellation.h"
 #include "runtime/signal.h"
-#include "tools/mcp/client.h"
-#include "tools/mcp/elicitation.h"
 #include "tools/mcp/http/transport.h"
+#include "tools/mcp/protocol/client.h"
+#include "tools/mcp/protocol/elicitation.h"
 
 namespace agent_graph::tools::mcp {
 
@@ -22,7 +22,7 @@ class SessionCall : public std::enable_shared_from_this<SessionCall> {
  public:
   using ConnectionPtr = std::shared_ptr<const Connection>;
   // Receives the server's other messages, on the fiber that has read them.
-  using OtherMessage = std::function<void(const json& message, const Patience& patience)>;
+  using OtherMessage = std::function<void(const json& message, const WaitOptions& wait)>;
 
   // `questions` is used until Make or GoOn returns.
   SessionCall(std::shared_ptr<const Transport> transport, ConnectionPtr connection, int64_t id,
@@ -30,23 +30,24 @@ class SessionCall : public std::enable_shared_from_this<SessionCall> {
 
   // Also accepts questions on the session's own stream; requires that the session is used for this
   // call only. Call before Make or GoOn. Returns when the stream is open or does not exist.
-  void ListenBeside(const Patience& patience);
+  void ListenBeside(const WaitOptions& wait);
 
   // Makes the call. If the reply has `stopped`, the call pauses.
-  Result<HttpReply> Make(const Outgoing& outgoing, const Patience& patience);
+  Result<HttpReply> Make(const Outgoing& outgoing, const WaitOptions& wait);
   // Sends the answer and resumes the call's stream behind the question.
-  Result<HttpReply> GoOn(const Continuation& place, const json& answer, const Patience& patience);
+  Result<HttpReply> ContinueCall(const Continuation& place, const json& answer,
+                                 const WaitOptions& wait);
 
  private:
   template <typename Read>
-  Result<HttpReply> WhileWaiting(const Patience& patience, Read read);
-  StreamHandlers Handlers(const Patience& patience);
+  Result<HttpReply> WhileWaiting(const WaitOptions& wait, Read read);
+  StreamHandlers Handlers(const WaitOptions& wait);
   // Returns false if the call pauses.
-  bool TakeQuestion(const json& request, const Patience& patience);
+  bool TakeQuestion(const json& request, const WaitOptions& wait);
   void Listen(const std::shared_ptr<runtime::Signal>& opened);
   // Waits for the call stream's first event id: a question on the session's stream may arrive
   // earlier.
-  void WaitForPlace(const Patience& patience);
+  void WaitForPlace(const WaitOptions& wait);
 
   const std::shared_ptr<const Transport> transport_;
   const ConnectionPtr connection_;

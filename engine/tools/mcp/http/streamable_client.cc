@@ -47,12 +47,12 @@ bool StreamableClient::marks_headers() const {
   return connection_ != nullptr && connection_->facts.era == Era::kStateless;
 }
 
-Result<StreamableClient::ConnectionPtr> StreamableClient::Connect(const Patience& patience) {
+Result<StreamableClient::ConnectionPtr> StreamableClient::Connect(const WaitOptions& wait) {
   {
     MutexLock lock(mutex_);
     if (connection_ != nullptr) return connection_;
   }
-  AG_ASSIGN_OR_RETURN(ConnectionPtr connection, Introduce(patience));
+  AG_ASSIGN_OR_RETURN(ConnectionPtr connection, Introduce(wait));
   {
     MutexLock lock(mutex_);
     if (connection_ != nullptr) return connection_;  // another fiber was faster
@@ -72,20 +72,20 @@ void StreamableClient::Forget(const ConnectionPtr& connection) {
 }
 
 // A server keeps its era: one that has answered "initialize" before is not probed again.
-Result<StreamableClient::ConnectionPtr> StreamableClient::Introduce(const Patience& patience) {
+Result<StreamableClient::ConnectionPtr> StreamableClient::Introduce(const WaitOptions& wait) {
   bool discover = options_.eras.stateless;
   if (options_.eras.session) {
     MutexLock lock(mutex_);
     discover = discover && !knows_sessions_;
   }
   if (discover) {
-    AG_ASSIGN_OR_RETURN(const std::optional<ServerFacts> facts, Discover(patience));
+    AG_ASSIGN_OR_RETURN(const std::optional<ServerFacts> facts, Discover(wait));
     if (facts) return std::make_shared<const Connection>(Connection{.facts = *facts});
     if (!options_.eras.session) {
       return Unavailable("the server does not speak " + std::string(kStatelessRevision));
     }
   }
-  Result<ConnectionPtr> connection = Initialize(patience);
+  Result<ConnectionPtr> connection = Initialize(wait);
   if (!connection.ok()) {
     MutexLock lock(mutex_);
     knows_sessions_ = false;
@@ -93,13 +93,12 @@ Result<StreamableClient::ConnectionPtr> StreamableClient::Introduce(const Patien
   return connection;
 }
 
-Result<std::optional<ServerFacts>> StreamableClient::Discover(const Patience& patience) {
+Result<std::optional<ServerFacts>> StreamableClient::Discover(const WaitOptions& wait) {
   const Connection probe{.facts = {.era = Era::kStateless, .revision = kStatelessRevision}};
   const Outgoing outgoing{.method = kDiscover};
   const StreamHandlers ignore{[](const json&, const StreamPlace&) { return true; }};
   for (bool again = false;; again = true) {
-    const Result<HttpReply> reply =
-        transport_->Request(&probe, next_id_++, outgoing, ignore, patience);
+    const Result<HttpReply> reply = transport_->Request(&probe, next_id_++, outgoing, ignore, wait);
     if (!reply.ok()) return reply.status();
     if (reply->rpc.error && reply->rpc.error->code == kUnsupportedRevision) {
       const std::optional<Era> era = ChooseEra(SupportedRevisions(*reply->rpc.error));
@@ -118,32 +117,31 @@ Result<std::optional<ServerFacts>> StreamableClient::Discover(const Patience& pa
   }
 }
 
-Result<StreamableClient::ConnectionPtr> StreamableClient::Initialize(const Patience& patience) {
+Result<StreamableClient::ConnectionPtr> StreamableClient::Initialize(const WaitOptions& wait) {
   const json capabilities = options_.elicitation ? ElicitationCapability() : json::object();
   const Outgoing outgoing{.method = kInitialize, .params = InitializeParams(capabilities)};
   const StreamHandlers ignore{[](const json&, const StreamPlace&) { return true; }};
   AG_ASSIGN_OR_RETURN(const HttpReply reply,
-                      transport_->Request(nullptr, next_id_++, outgoing, ignore, patience));
+                      transport_->Request(nullptr, next_id_++, outgoing, ignore, wait));
   if (reply.status != 200) return transport_->Refusal(reply.status, reply.rpc);
   if (reply.rpc.error) return reply.rpc.error->ToStatus();
   auto connection = std::make_shared<Connection>();
   connection->session_id = reply.session_id;
   AG_ASSIGN_OR_RETURN(connection->facts, ReadInitializeResult(reply.rpc.result));
-  AG_RETURN_IF_ERROR(
-      transport_->Send(*connection, MakeNotification(kInitialized, nullptr), patience));
+  AG_RETURN_IF_ERROR(transport_->Send(*connection, MakeNotification(kInitialized, nullptr), wait));
   return ConnectionPtr(std::move(connection));
 }
 
-Result<RpcReply> StreamableClient::Request(const Outgoing& outgoing, const Patience& patience) {
+Result<RpcReply> StreamableClient::Request(const Outgoing& outgoing, const WaitOptions& wait) {
   for (bool again = false;; again = true) {
-    AG_ASSIGN_OR_RETURN(const ConnectionPtr connection, Connect(patience));
+    AG_ASSIGN_OR_RETURN(const ConnectionPtr connection, Connect(wait));
     const bool may_pause = outgoing.questions != nullptr && connection->facts.era == Era::kSession;
     if (may_pause && outgoing.may_pause && options_.session_per_call) {
-      return ReadReply(CallInOwnSession(outgoing, patience));
+      return ReadReply(CallInOwnSession(outgoing, wait));
     }
     const int64_t id = next_id_++;
-    Result<HttpReply> reply = may_pause ? CallInSession(connection, id, outgoing, patience)
-                                        : RequestIn(connection, id, outgoing, patience);
+    Result<HttpReply> reply = may_pause ? CallInSession(connection, id, outgoing, wait)
+                                        : RequestIn(connection, id, outgoing, wait);
     if (again || !reply.ok() || reply->status == 200 || !IsLost(*connection, *reply)) {
       return ReadReply(std::move(reply));
     }
@@ -162,13 +160,13 @@ Result<RpcReply> StreamableClient::ReadReply(Result<HttpReply> reply) const {
 }
 
 Result<HttpReply> StreamableClient::RequestIn(const ConnectionPtr& connection, int64_t id,
-                                              const Outgoing& outgoing, const Patience& patience) {
+                                              const Outgoing& outgoing, const WaitOptions& wait) {
   StreamHandlers handlers;
   handlers.on_message = [&](const json& message, const StreamPlace&) {
-    Receive(message, *connection, patience);
+    Receive(message, *connection, wait);
     return true;
   };
-  Result<HttpReply> reply = transport_->Request(connection.get(), id, outgoing, handlers, patience);
+  Result<HttpReply> reply = transport_->Request(connection.get(), id, outgoing, handlers, wait);
   // Without sessions, closing the connection cancels the request.
   if (connection->facts.era == Era::kSession && GaveUp(reply.status())) {
     TellCancelled(connection, id);
@@ -180,26 +178,26 @@ std::shared_ptr<SessionCall> StreamableClient::MakeCall(const ConnectionPtr& con
                                                         SessionQuestions& questions) {
   return std::make_shared<SessionCall>(
       transport_, connection, id, questions,
-      [self = shared_from_this(), connection](const json& message, const Patience& patience) {
-        self->Receive(message, *connection, patience);
+      [self = shared_from_this(), connection](const json& message, const WaitOptions& wait) {
+        self->Receive(message, *connection, wait);
       });
 }
 
 Result<HttpReply> StreamableClient::CallInSession(const ConnectionPtr& connection, int64_t id,
                                                   const Outgoing& outgoing,
-                                                  const Patience& patience) {
-  Result<HttpReply> reply = MakeCall(connection, id, *outgoing.questions)->Make(outgoing, patience);
+                                                  const WaitOptions& wait) {
+  Result<HttpReply> reply = MakeCall(connection, id, *outgoing.questions)->Make(outgoing, wait);
   if (GaveUp(reply.status()) || outgoing.questions->gave_up()) TellCancelled(connection, id);
   return reply;
 }
 
 Result<HttpReply> StreamableClient::CallInOwnSession(const Outgoing& outgoing,
-                                                     const Patience& patience) {
-  AG_ASSIGN_OR_RETURN(const ConnectionPtr own, Initialize(patience));
+                                                     const WaitOptions& wait) {
+  AG_ASSIGN_OR_RETURN(const ConnectionPtr own, Initialize(wait));
   const int64_t id = next_id_++;
   const auto call = MakeCall(own, id, *outgoing.questions);
-  call->ListenBeside(patience);
-  Result<HttpReply> reply = call->Make(outgoing, patience);
+  call->ListenBeside(wait);
+  Result<HttpReply> reply = call->Make(outgoing, wait);
   const bool gave_up = GaveUp(reply.status()) || outgoing.questions->gave_up();
   const bool paused = reply.ok() && reply->rpc.stopped;
   if (gave_up) TellCancelled(own, id);
@@ -208,15 +206,15 @@ Result<HttpReply> StreamableClient::CallInOwnSession(const Outgoing& outgoing,
   return reply;
 }
 
-Result<RpcReply> StreamableClient::GoOn(const Continuation& place, const json& answer,
-                                        const Outgoing& outgoing, const Patience& patience) {
+Result<RpcReply> StreamableClient::ContinueCall(const Continuation& place, const json& answer,
+                                                const Outgoing& outgoing, const WaitOptions& wait) {
   const auto connection = std::make_shared<Connection>();
   connection->facts.era = Era::kSession;
   connection->facts.revision = place.revision;
   connection->session_id = place.session_id;
   const auto call = MakeCall(connection, place.call_id, *outgoing.questions);
-  if (options_.session_per_call) call->ListenBeside(patience);
-  Result<HttpReply> reply = call->GoOn(place, answer, patience);
+  if (options_.session_per_call) call->ListenBeside(wait);
+  Result<HttpReply> reply = call->ContinueCall(place, answer, wait);
   const bool gave_up = GaveUp(reply.status()) || outgoing.questions->gave_up();
   const bool paused = reply.ok() && reply->rpc.stopped;
   if (gave_up) TellCancelled(connection, place.call_id);
@@ -235,7 +233,7 @@ void StreamableClient::EndInBackground(const ConnectionPtr& connection) {
 }
 
 void StreamableClient::Receive(const json& message, const Connection& connection,
-                               const Patience& patience) {
+                               const WaitOptions& wait) {
   if (!message.contains("id")) {
     if (message["method"] == kToolsChanged) options_.on_tools_changed();
     return;
@@ -244,7 +242,7 @@ void StreamableClient::Receive(const json& message, const Connection& connection
   // Errors are ignored: the server must handle a missing answer.
   (void)transport_->Send(
       connection, MakeAnswer(message),
-      {patience.cancellation, std::min(patience.deadline, DeadlineAfter(kStreamAnswerTimeout))});
+      {wait.cancellation, std::min(wait.deadline, DeadlineAfter(kStreamAnswerTimeout))});
 }
 
 // On a fiber of its own, because the caller no longer waits.
@@ -264,14 +262,14 @@ void StreamableClient::TellCancelled(const ConnectionPtr& connection, int64_t id
       /*here=*/true);
 }
 
-void StreamableClient::End(const Patience& patience) {
+void StreamableClient::End(const WaitOptions& wait) {
   ConnectionPtr connection;
   {
     MutexLock lock(mutex_);
     connection = std::exchange(connection_, nullptr);
   }
   if (connection != nullptr && !connection->session_id.empty()) {
-    transport_->EndSession(*connection, patience);
+    transport_->EndSession(*connection, wait);
   }
   if (options_.transport.authorizer != nullptr) options_.transport.authorizer->Close();
 }

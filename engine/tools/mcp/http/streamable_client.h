@@ -10,9 +10,9 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "net/http_client.h"
-#include "tools/mcp/client.h"
 #include "tools/mcp/http/session_call.h"
 #include "tools/mcp/http/transport.h"
+#include "tools/mcp/protocol/client.h"
 #include "tools/mcp/protocol/revisions.h"
 
 namespace agent_graph::tools::mcp {
@@ -34,42 +34,42 @@ class StreamableClient : public Client, public std::enable_shared_from_this<Stre
 
   bool announces_changes() const override;
   bool wants_listener() const override;
-  Result<std::chrono::milliseconds> Listen(const Patience& patience) override;
-  void End(const Patience& patience) override;
+  Result<std::chrono::milliseconds> Listen(const WaitOptions& wait) override;
+  void End(const WaitOptions& wait) override;
 
  private:
   using ConnectionPtr = std::shared_ptr<const Connection>;
 
-  Result<RpcReply> Request(const Outgoing& outgoing, const Patience& patience) override;
-  Result<RpcReply> GoOn(const Continuation& place, const json& answer, const Outgoing& outgoing,
-                        const Patience& patience) override;
+  Result<RpcReply> Request(const Outgoing& outgoing, const WaitOptions& wait) override;
+  Result<RpcReply> ContinueCall(const Continuation& place, const json& answer,
+                                const Outgoing& outgoing, const WaitOptions& wait) override;
   bool marks_headers() const override;
   // Gets the server's description with "server/discover", or with "initialize" if the server does
   // not support that.
-  Result<ConnectionPtr> Connect(const Patience& patience);
-  Result<ConnectionPtr> Introduce(const Patience& patience);
+  Result<ConnectionPtr> Connect(const WaitOptions& wait);
+  Result<ConnectionPtr> Introduce(const WaitOptions& wait);
   // Returns nullopt if the server is of the session era.
-  Result<std::optional<ServerFacts>> Discover(const Patience& patience);
-  Result<ConnectionPtr> Initialize(const Patience& patience);
+  Result<std::optional<ServerFacts>> Discover(const WaitOptions& wait);
+  Result<ConnectionPtr> Initialize(const WaitOptions& wait);
   void Forget(const ConnectionPtr& connection);
 
   // Both return the reply to a request in `connection`; CallInSession is for calls that may pause.
   Result<HttpReply> RequestIn(const ConnectionPtr& connection, int64_t id, const Outgoing& outgoing,
-                              const Patience& patience);
+                              const WaitOptions& wait);
   Result<HttpReply> CallInSession(const ConnectionPtr& connection, int64_t id,
-                                  const Outgoing& outgoing, const Patience& patience);
+                                  const Outgoing& outgoing, const WaitOptions& wait);
   // Like CallInSession, in a session that is used for this call only.
-  Result<HttpReply> CallInOwnSession(const Outgoing& outgoing, const Patience& patience);
+  Result<HttpReply> CallInOwnSession(const Outgoing& outgoing, const WaitOptions& wait);
   std::shared_ptr<SessionCall> MakeCall(const ConnectionPtr& connection, int64_t id,
                                         SessionQuestions& questions);
   void EndInBackground(const ConnectionPtr& connection);
   Result<RpcReply> ReadReply(Result<HttpReply> reply) const;
   // Handles a request or notification of the server.
-  void Receive(const json& message, const Connection& connection, const Patience& patience);
+  void Receive(const json& message, const Connection& connection, const WaitOptions& wait);
   void TellCancelled(const ConnectionPtr& connection, int64_t id);
 
   Result<Transport::Stream> OpenListener(const Connection& connection, const StreamPlace& place,
-                                         const Patience& patience);
+                                         const WaitOptions& wait);
   Status RefusedListener(Transport::Stream& stream, const ConnectionPtr& connection);
   // The position at which the listener of `connection` resumes; KeepPlace stores it.
   StreamPlace PlaceOf(const ConnectionPtr& connection) const;

@@ -30,7 +30,7 @@ Transport::Transport(Options options, std::shared_ptr<const net::HttpClient> htt
     : options_(std::move(options)), http_(std::move(http)) {}
 
 net::HttpRequest Transport::MakeRequest(const Connection* connection,
-                                        const Patience& patience) const {
+                                        const WaitOptions& wait) const {
   net::HttpRequest request;
   request.url = options_.url;
   request.headers = options_.headers;
@@ -44,37 +44,37 @@ net::HttpRequest Transport::MakeRequest(const Connection* connection,
   request.connect_timeout = kConnectTimeout;
   request.first_byte_timeout = kNoTimeout;
   request.idle_timeout = kNoTimeout;
-  request.deadline = patience.deadline;
+  request.deadline = wait.deadline;
   request.reply_bytes_max = kReplyBytesMax;
   return request;
 }
 
 net::HttpRequest Transport::MakePost(const Connection* connection, const json& message,
-                                     const Patience& patience) const {
-  net::HttpRequest request = MakeRequest(connection, patience);
+                                     const WaitOptions& wait) const {
+  net::HttpRequest request = MakeRequest(connection, wait);
   request.headers.emplace_back("Content-Type", "application/json");
   request.body = DumpJson(message);
   return request;
 }
 
 Result<Transport::Stream> Transport::Start(net::HttpRequest request,
-                                           const Patience& patience) const {
-  if (options_.authorizer != nullptr) return StartAuthorized(request, patience);
+                                           const WaitOptions& wait) const {
+  if (options_.authorizer != nullptr) return StartAuthorized(request, wait);
   Stream stream;
-  AG_ASSIGN_OR_RETURN(stream.call, http_->Start(std::move(request), patience.cancellation));
+  AG_ASSIGN_OR_RETURN(stream.call, http_->Start(std::move(request), wait.cancellation));
   AG_ASSIGN_OR_RETURN(stream.head, stream.call->ReadHead());
   return stream;
 }
 
 // Requests are repeated with another token: a server that refuses a token has not executed them.
 Result<Transport::Stream> Transport::StartAuthorized(const net::HttpRequest& request,
-                                                     const Patience& patience) const {
-  AG_ASSIGN_OR_RETURN(oauth::TokenPtr token, options_.authorizer->Current(patience));
+                                                     const WaitOptions& wait) const {
+  AG_ASSIGN_OR_RETURN(oauth::TokenPtr token, options_.authorizer->Current(wait));
   for (int tokens = 1;; ++tokens) {
     net::HttpRequest authorized = request;
     if (token != nullptr) authorized.headers.emplace_back("Authorization", "Bearer " + token->text);
     Stream stream;
-    AG_ASSIGN_OR_RETURN(stream.call, http_->Start(std::move(authorized), patience.cancellation));
+    AG_ASSIGN_OR_RETURN(stream.call, http_->Start(std::move(authorized), wait.cancellation));
     AG_ASSIGN_OR_RETURN(stream.head, stream.call->ReadHead());
     const oauth::Challenge challenge = oauth::ChallengeOf(*stream.head);
     const int status = stream.head->status;
@@ -83,20 +83,19 @@ Result<Transport::Stream> Transport::StartAuthorized(const net::HttpRequest& req
     if (token != nullptr && status != 401) options_.authorizer->Accept(token);
     if (!wants_another || tokens == kTokensMax) return stream;
     stream = {};
-    AG_ASSIGN_OR_RETURN(token, options_.authorizer->Another(token, challenge, patience));
+    AG_ASSIGN_OR_RETURN(token, options_.authorizer->Another(token, challenge, wait));
   }
 }
 
 Result<Transport::Stream> Transport::Post(const Connection* connection, int64_t id,
-                                          const Outgoing& outgoing,
-                                          const Patience& patience) const {
+                                          const Outgoing& outgoing, const WaitOptions& wait) const {
   const bool stateless = connection != nullptr && connection->facts.era == Era::kStateless;
   json params = outgoing.params;
   if (stateless) {
     AddRequestMeta(params, outgoing.may_pause ? ElicitationCapability() : json::object());
   }
   net::HttpRequest request =
-      MakePost(connection, mcp::MakeRequest(id, outgoing.method, params), patience);
+      MakePost(connection, mcp::MakeRequest(id, outgoing.method, params), wait);
   if (stateless) {
     request.headers.emplace_back("Mcp-Method", outgoing.method);
     if (!outgoing.name.empty()) {
@@ -105,13 +104,13 @@ Result<Transport::Stream> Transport::Post(const Connection* connection, int64_t 
     request.headers.insert(request.headers.end(), outgoing.headers.begin(), outgoing.headers.end());
   }
   request.once = std::string_view(outgoing.method) == kCallTool;
-  return Start(std::move(request), patience);
+  return Start(std::move(request), wait);
 }
 
 Result<HttpReply> Transport::Request(const Connection* connection, int64_t id,
                                      const Outgoing& outgoing, const StreamHandlers& handlers,
-                                     const Patience& patience) const {
-  AG_ASSIGN_OR_RETURN(Stream stream, Post(connection, id, outgoing, patience));
+                                     const WaitOptions& wait) const {
+  AG_ASSIGN_OR_RETURN(Stream stream, Post(connection, id, outgoing, wait));
   HttpReply reply;
   reply.status = stream.head->status;
   reply.session_id = stream.head->Header("mcp-session-id");
@@ -124,7 +123,7 @@ Result<HttpReply> Transport::Request(const Connection* connection, int64_t id,
   }
   if (IsEventStream(*stream.head)) {
     AG_ASSIGN_OR_RETURN(reply.rpc,
-                        ReadStreamed(std::move(stream), {}, connection, id, handlers, patience));
+                        ReadStreamed(std::move(stream), {}, connection, id, handlers, wait));
   } else {
     AG_ASSIGN_OR_RETURN(reply.rpc, ReadPlain(*stream.call, id));
   }
@@ -145,14 +144,14 @@ Result<RpcReply> Transport::ReadPlain(net::HttpCall& call, int64_t id) const {
   // An error reply may have no id, if the server could not read the request's id.
   const json replied = message->value("id", json());
   if (replied != id && !(replied.is_null() && message->contains("error"))) {
-    return Unavailable("the server's reply is one to another request");
+    return Unavailable("the server's reply answers another request");
   }
   return ReadReply(*std::move(message));
 }
 
 Result<RpcReply> Transport::Resume(const Connection& connection, int64_t id, StreamPlace place,
-                                   const StreamHandlers& handlers, const Patience& patience) const {
-  return ReadStreamed({}, std::move(place), &connection, id, handlers, patience);
+                                   const StreamHandlers& handlers, const WaitOptions& wait) const {
+  return ReadStreamed({}, std::move(place), &connection, id, handlers, wait);
 }
 
 // Resumes a session's stream that ended behind an event with an id. Only the missing reply is
@@ -160,7 +159,7 @@ Result<RpcReply> Transport::Resume(const Connection& connection, int64_t id, Str
 Result<RpcReply> Transport::ReadStreamed(Stream stream, StreamPlace place,
                                          const Connection* connection, int64_t id,
                                          const StreamHandlers& handlers,
-                                         const Patience& patience) const {
+                                         const WaitOptions& wait) const {
   const bool may_resume = connection != nullptr && connection->facts.era == Era::kSession;
   bool at_once = stream.call == nullptr;
   ResumePolicy policy;
@@ -171,20 +170,20 @@ Result<RpcReply> Transport::ReadStreamed(Stream stream, StreamPlace place,
       if (read.end == EventsRead::End::kStopped) return RpcReply{.stopped = true};
       stream = {};
     }
-    const auto wait = may_resume ? policy.Next(place) : std::nullopt;
-    if (!wait) {
+    const auto delay = may_resume ? policy.Next(place) : std::nullopt;
+    if (!delay) {
       return place.failure.ok() ? Unavailable("the server's stream ended without a reply")
                                 : place.failure;
     }
     if (!std::exchange(at_once, false)) {
-      if (DeadlineAfter(*wait) >= patience.deadline) {
+      if (DeadlineAfter(*delay) >= wait.deadline) {
         return Unavailable(
-            "the server's stream ended without a reply, and is to be asked for "
-            "again after the time of the call");
+            "the server's stream ended without a reply, and may be resumed only "
+            "after the call's deadline");
       }
-      AG_RETURN_IF_ERROR(runtime::SleepFor(*wait, &patience.cancellation));
+      AG_RETURN_IF_ERROR(runtime::SleepFor(*delay, &wait.cancellation));
     }
-    Result<Stream> again = Get(*connection, place.last_event_id, patience);
+    Result<Stream> again = Get(*connection, place.last_event_id, wait);
     if (!again.ok()) {
       if (again.status().code() != StatusCode::kUnavailable) return again.status();
       place.failure = again.status();
@@ -202,27 +201,27 @@ Result<RpcReply> Transport::ReadStreamed(Stream stream, StreamPlace place,
 
 Result<Transport::Stream> Transport::Get(const Connection& connection,
                                          const std::string& last_event_id,
-                                         const Patience& patience) const {
-  net::HttpRequest request = MakeRequest(&connection, patience);
+                                         const WaitOptions& wait) const {
+  net::HttpRequest request = MakeRequest(&connection, wait);
   request.method = "GET";
   if (!last_event_id.empty()) request.headers.emplace_back("Last-Event-ID", last_event_id);
-  return Start(std::move(request), patience);
+  return Start(std::move(request), wait);
 }
 
 Status Transport::Send(const Connection& connection, const json& message,
-                       const Patience& patience) const {
-  AG_ASSIGN_OR_RETURN(Stream stream, Start(MakePost(&connection, message, patience), patience));
+                       const WaitOptions& wait) const {
+  AG_ASSIGN_OR_RETURN(Stream stream, Start(MakePost(&connection, message, wait), wait));
   const int status = stream.head->status;
   if (status < 200 || status > 299) return Refusal(*stream.call, status);
   stream.call->Drain(kDrainTime);
   return Status::Ok();
 }
 
-void Transport::EndSession(const Connection& connection, const Patience& patience) const {
-  net::HttpRequest request = MakeRequest(&connection, patience);
+void Transport::EndSession(const Connection& connection, const WaitOptions& wait) const {
+  net::HttpRequest request = MakeRequest(&connection, wait);
   request.method = "DELETE";
   // Errors are ignored: the server's session will expire.
-  (void)Start(std::move(request), patience);
+  (void)Start(std::move(request), wait);
 }
 
 RpcReply Transport::ReadRefusal(net::HttpCall& call) const {

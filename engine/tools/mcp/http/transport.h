@@ -11,9 +11,9 @@
 #include "agent_graph/json.h"
 #include "base/status.h"
 #include "net/http_client.h"
-#include "tools/mcp/client.h"
 #include "tools/mcp/http/event_stream.h"
 #include "tools/mcp/oauth/authorizer.h"
+#include "tools/mcp/protocol/client.h"
 #include "tools/mcp/protocol/json_rpc.h"
 #include "tools/mcp/protocol/revisions.h"
 
@@ -49,12 +49,12 @@ class Transport {
   // server that arrive before the reply are passed to `handlers`, on this fiber. Fails only if
   // there is no reply.
   Result<HttpReply> Request(const Connection* connection, int64_t id, const Outgoing& outgoing,
-                            const StreamHandlers& handlers, const Patience& patience) const;
+                            const StreamHandlers& handlers, const WaitOptions& wait) const;
   // Continues to read for the reply to request `id` from position `place` of its stream.
   Result<RpcReply> Resume(const Connection& connection, int64_t id, StreamPlace place,
-                          const StreamHandlers& handlers, const Patience& patience) const;
+                          const StreamHandlers& handlers, const WaitOptions& wait) const;
   // Sends a message that has no reply.
-  Status Send(const Connection& connection, const json& message, const Patience& patience) const;
+  Status Send(const Connection& connection, const json& message, const WaitOptions& wait) const;
 
   // A response whose head was read, with any status.
   struct Stream {
@@ -63,12 +63,12 @@ class Transport {
   };
   // Makes a request; the caller reads the response.
   Result<Stream> Post(const Connection* connection, int64_t id, const Outgoing& outgoing,
-                      const Patience& patience) const;
+                      const WaitOptions& wait) const;
   // Opens a stream of the session: the one for unsolicited messages, or, if `last_event_id` is set,
   // the stream of that event, behind it.
   Result<Stream> Get(const Connection& connection, const std::string& last_event_id,
-                     const Patience& patience) const;
-  void EndSession(const Connection& connection, const Patience& patience) const;
+                     const WaitOptions& wait) const;
+  void EndSession(const Connection& connection, const WaitOptions& wait) const;
 
   // Returns the error for a request with this status, including the text in its body.
   Status Refusal(int status, const RpcReply& rpc) const;
@@ -78,16 +78,16 @@ class Transport {
   std::string Cleaned(std::string text) const;
 
  private:
-  net::HttpRequest MakeRequest(const Connection* connection, const Patience& patience) const;
+  net::HttpRequest MakeRequest(const Connection* connection, const WaitOptions& wait) const;
   net::HttpRequest MakePost(const Connection* connection, const json& message,
-                            const Patience& patience) const;
-  Result<Stream> Start(net::HttpRequest request, const Patience& patience) const;
-  Result<Stream> StartAuthorized(const net::HttpRequest& request, const Patience& patience) const;
+                            const WaitOptions& wait) const;
+  Result<Stream> Start(net::HttpRequest request, const WaitOptions& wait) const;
+  Result<Stream> StartAuthorized(const net::HttpRequest& request, const WaitOptions& wait) const;
   Result<RpcReply> ReadPlain(net::HttpCall& call, int64_t id) const;
   // If `stream` has no call, a new connection is opened at `place`.
   Result<RpcReply> ReadStreamed(Stream stream, StreamPlace place, const Connection* connection,
                                 int64_t id, const StreamHandlers& handlers,
-                                const Patience& patience) const;
+                                const WaitOptions& wait) const;
   RpcReply ReadRefusal(net::HttpCall& call) const;
 
   const Options options_;

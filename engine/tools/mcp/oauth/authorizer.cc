@@ -28,14 +28,14 @@ struct Document {
 };
 
 Result<Document> Call(const net::HttpClient& http, net::HttpRequest request,
-                      const Patience& patience) {
+                      const WaitOptions& wait) {
   request.connect_timeout = kConnectTimeout;
   request.first_byte_timeout = kCallTimeout;
   request.idle_timeout = kCallTimeout;
-  request.deadline = std::min(patience.deadline, DeadlineAfter(kCallTimeout));
+  request.deadline = std::min(wait.deadline, DeadlineAfter(kCallTimeout));
   request.reply_bytes_max = kDocumentBytesMax;
   AG_ASSIGN_OR_RETURN(const std::unique_ptr<net::HttpCall> call,
-                      http.Start(std::move(request), patience.cancellation));
+                      http.Start(std::move(request), wait.cancellation));
   Document document;
   AG_ASSIGN_OR_RETURN(const net::HttpHead* head, call->ReadHead());
   document.status = head->status;
@@ -45,12 +45,12 @@ Result<Document> Call(const net::HttpClient& http, net::HttpRequest request,
 
 // Returns kNotFound if there is no such document at `url`.
 Result<json> GetDocument(const net::HttpClient& http, const std::string& url,
-                         const Patience& patience) {
+                         const WaitOptions& wait) {
   net::HttpRequest request;
   request.method = "GET";
   request.url = url;
   request.headers = {{"Accept", "application/json"}};
-  AG_ASSIGN_OR_RETURN(const Document document, Call(http, std::move(request), patience));
+  AG_ASSIGN_OR_RETURN(const Document document, Call(http, std::move(request), wait));
   if (document.status >= 400 && document.status < 500) {
     return Status(StatusCode::kNotFound, "there is no such document");
   }
@@ -65,9 +65,9 @@ Result<json> GetDocument(const net::HttpClient& http, const std::string& url,
 }
 
 Result<json> GetFirst(const net::HttpClient& http, const std::vector<std::string>& urls,
-                      const Patience& patience) {
+                      const WaitOptions& wait) {
   for (const std::string& url : urls) {
-    Result<json> document = GetDocument(http, url, patience);
+    Result<json> document = GetDocument(http, url, wait);
     if (document.ok() || document.status().code() != StatusCode::kNotFound) return document;
   }
   return Status(StatusCode::kNotFound, "there is no such document");
@@ -104,7 +104,7 @@ void Authorizer::BlotOut(std::string& text) const {
   agent_graph::BlotOut(secrets, text);
 }
 
-Result<TokenPtr> Authorizer::Current(const Patience& patience) {
+Result<TokenPtr> Authorizer::Current(const WaitOptions& wait) {
   TokenPtr old;
   bool is_good = false;
   {
@@ -115,21 +115,21 @@ Result<TokenPtr> Authorizer::Current(const Patience& patience) {
     old = token_;
     is_good = old != nullptr && now < old->expires_at;
   }
-  Result<TokenPtr> renewed = Wait(old, patience);
+  Result<TokenPtr> renewed = Wait(old, wait);
   // If the renewal fails, the old token is used until it expires.
   if (is_good && renewed.status().code() == StatusCode::kUnavailable) return old;
   return renewed;
 }
 
 Result<TokenPtr> Authorizer::Another(const TokenPtr& refused, const Challenge& challenge,
-                                     const Patience& patience) {
+                                     const WaitOptions& wait) {
   const bool more_scopes = challenge.error == "insufficient_scope";
   {
     MutexLock lock(mutex_);
     needed_ = true;
-    if (!challenge.resource_metadata.empty() && challenge.resource_metadata != told_) {
-      told_ = challenge.resource_metadata;
-      moved_ = true;
+    if (!challenge.resource_metadata.empty() && challenge.resource_metadata != metadata_url_) {
+      metadata_url_ = challenge.resource_metadata;
+      metadata_url_changed_ = true;
     }
     if (more_scopes && !options_.scopes.empty()) {
       return Unavailable("the server wants a token for " +
@@ -147,7 +147,7 @@ Result<TokenPtr> Authorizer::Another(const TokenPtr& refused, const Challenge& c
       return failure_;
     }
   }
-  return Wait(refused, patience);
+  return Wait(refused, wait);
 }
 
 void Authorizer::Accept(const TokenPtr& token) {
@@ -162,7 +162,7 @@ void Authorizer::Postpone(Status failure) {
   not_before_ = DeadlineAfter(pause_);
 }
 
-Result<TokenPtr> Authorizer::Wait(const TokenPtr& unwanted, const Patience& patience) {
+Result<TokenPtr> Authorizer::Wait(const TokenPtr& unwanted, const WaitOptions& wait) {
   for (;;) {
     const auto fetched = std::make_shared<runtime::Signal>();
     {
@@ -172,10 +172,10 @@ Result<TokenPtr> Authorizer::Wait(const TokenPtr& unwanted, const Patience& pati
       waiting_.push_back(fetched);
       if (!std::exchange(fetching_, true)) FetchInBackground();
     }
-    const runtime::WakeReason reason = fetched->Wait(&patience.cancellation, patience.deadline);
+    const runtime::WakeReason reason = fetched->Wait(&wait.cancellation, wait.deadline);
     MutexLock lock(mutex_);
     std::erase(waiting_, fetched);
-    AG_RETURN_IF_ERROR(runtime::WakeStatus(reason, &patience.cancellation));
+    AG_RETURN_IF_ERROR(runtime::WakeStatus(reason, &wait.cancellation));
     if (!failure_.ok()) return failure_;
   }
 }
@@ -208,14 +208,14 @@ void Authorizer::Fetched(Result<TokenPtr> token) {
 }
 
 Result<TokenPtr> Authorizer::Fetch() {
-  const Patience patience{closing_, DeadlineAfter(kFetchTimeout)};
-  AG_RETURN_IF_ERROR(FindServer(patience));
+  const WaitOptions wait{closing_, DeadlineAfter(kFetchTimeout)};
+  AG_RETURN_IF_ERROR(FindServer(wait));
   auto token = std::make_shared<Token>();
   const Deadline obtained = MonotonicClock::now();
   token->scopes = WantedScopes();
   TokenWish wish{.resource = resource_->id, .scopes = token->scopes, .refresh_token = {}};
   Result<TokenReply> reply =
-      refresh_token_.empty() ? Ask(wish, patience) : AskWithRefreshToken(std::move(wish), patience);
+      refresh_token_.empty() ? Ask(wish, wait) : AskWithRefreshToken(std::move(wish), wait);
   if (!reply.ok()) {
     server_.reset();  // look it up again: it may have moved
     return reply.status();
@@ -243,12 +243,12 @@ std::vector<std::string> Authorizer::WantedScopes() {
   return resource_->scopes;
 }
 
-Status Authorizer::FindServer(const Patience& patience) {
-  std::string told;
+Status Authorizer::FindServer(const WaitOptions& wait) {
+  std::string metadata_url;
   {
     MutexLock lock(mutex_);
-    told = told_;
-    if (std::exchange(moved_, false)) server_.reset();
+    metadata_url = metadata_url_;
+    if (std::exchange(metadata_url_changed_, false)) server_.reset();
   }
   if (server_) return Status::Ok();
   if (!options_.token_endpoint.empty()) {
@@ -259,7 +259,7 @@ Status Authorizer::FindServer(const Patience& patience) {
     resource_ = Resource{.id = ResourceId(options_.url), .issuers = {}, .scopes = {}};
     return Status::Ok();
   }
-  Result<json> document = GetFirst(*http_, ResourceDocuments(options_.url, told), patience);
+  Result<json> document = GetFirst(*http_, ResourceDocuments(options_.url, metadata_url), wait);
   if (document.ok()) {
     AG_ASSIGN_OR_RETURN(resource_, ReadResource(*document, options_.url));
   } else if (document.status().code() == StatusCode::kNotFound) {
@@ -268,7 +268,7 @@ Status Authorizer::FindServer(const Patience& patience) {
     return document.status();
   }
   AG_ASSIGN_OR_RETURN(const std::string issuer, ChooseIssuer(document.ok()));
-  AG_ASSIGN_OR_RETURN(server_, FindIssuer(issuer, patience));
+  AG_ASSIGN_OR_RETURN(server_, FindIssuer(issuer, wait));
   issuer_ = issuer;
   return Status::Ok();
 }
@@ -291,30 +291,30 @@ Result<std::string> Authorizer::ChooseIssuer(bool server_names_some) const {
 }
 
 Result<AuthorizationServer> Authorizer::FindIssuer(const std::string& issuer,
-                                                   const Patience& patience) const {
-  const Result<json> document = GetFirst(*http_, IssuerDocuments(issuer), patience);
+                                                   const WaitOptions& wait) const {
+  const Result<json> document = GetFirst(*http_, IssuerDocuments(issuer), wait);
   if (document.ok()) return ReadIssuer(*document, issuer);
   if (document.status().code() != StatusCode::kNotFound) return document.status();
   return Unavailable("the authorization server has no metadata");
 }
 
-Result<TokenReply> Authorizer::Ask(const TokenWish& wish, const Patience& patience) const {
+Result<TokenReply> Authorizer::Ask(const TokenWish& wish, const WaitOptions& wait) const {
   AG_ASSIGN_OR_RETURN(net::HttpRequest request,
                       MakeTokenRequest(*server_, options_.credentials, wish));
   request.once = true;  // a refresh token must not be sent twice: it may be valid only once
-  AG_ASSIGN_OR_RETURN(const Document document, Call(*http_, std::move(request), patience));
+  AG_ASSIGN_OR_RETURN(const Document document, Call(*http_, std::move(request), wait));
   return ReadTokenReply(document.status, document.body);
 }
 
 // Servers may issue a new refresh token with each access token. If the newest one is refused, the
 // configured one is tried again.
-Result<TokenReply> Authorizer::AskWithRefreshToken(TokenWish wish, const Patience& patience) {
+Result<TokenReply> Authorizer::AskWithRefreshToken(TokenWish wish, const WaitOptions& wait) {
   wish.refresh_token = refresh_token_;
-  Result<TokenReply> reply = Ask(wish, patience);
+  Result<TokenReply> reply = Ask(wish, wait);
   const std::string& configured = options_.credentials.refresh_token;
   if (reply.status().detail() == "invalid_grant" && refresh_token_ != configured) {
     wish.refresh_token = refresh_token_ = configured;
-    reply = Ask(wish, patience);
+    reply = Ask(wish, wait);
   }
   if (reply.ok() && !reply->refresh_token.empty()) refresh_token_ = reply->refresh_token;
   return reply;

@@ -15,10 +15,10 @@
 #include "base/status.h"
 #include "net/http_client.h"
 #include "runtime/signal.h"
-#include "tools/mcp/client.h"
 #include "tools/mcp/oauth/challenge.h"
 #include "tools/mcp/oauth/metadata.h"
 #include "tools/mcp/oauth/token_request.h"
+#include "tools/mcp/protocol/client.h"
 
 namespace agent_graph::tools::mcp::oauth {
 
@@ -52,11 +52,11 @@ class Authorizer : public std::enable_shared_from_this<Authorizer> {
 
   // Returns the token for a request; null if the server has not required one yet. Waits for a token
   // that is being fetched. Errors: kCancelled, kDeadlineExceeded, kUnavailable.
-  Result<TokenPtr> Current(const Patience& patience);
+  Result<TokenPtr> Current(const WaitOptions& wait);
   // Returns a new token after the server has refused `refused` (null: the request had none) with
   // `challenge`. Returns kUnavailable if a new one would be refused, too.
   Result<TokenPtr> Another(const TokenPtr& refused, const Challenge& challenge,
-                           const Patience& patience);
+                           const WaitOptions& wait);
   // Reports that the server has accepted `token`.
   void Accept(const TokenPtr& token);
   // Replaces tokens and credentials in a server's `text` by "***".
@@ -65,17 +65,17 @@ class Authorizer : public std::enable_shared_from_this<Authorizer> {
   void Close();
 
  private:
-  Result<TokenPtr> Wait(const TokenPtr& unwanted, const Patience& patience);
+  Result<TokenPtr> Wait(const TokenPtr& unwanted, const WaitOptions& wait);
   void Postpone(Status failure) AG_REQUIRES(mutex_);
   void FetchInBackground();
   Result<TokenPtr> Fetch();
   void Fetched(Result<TokenPtr> token);
 
-  Status FindServer(const Patience& patience);
+  Status FindServer(const WaitOptions& wait);
   Result<std::string> ChooseIssuer(bool server_names_some) const;
-  Result<AuthorizationServer> FindIssuer(const std::string& issuer, const Patience& patience) const;
-  Result<TokenReply> Ask(const TokenWish& wish, const Patience& patience) const;
-  Result<TokenReply> AskWithRefreshToken(TokenWish wish, const Patience& patience);
+  Result<AuthorizationServer> FindIssuer(const std::string& issuer, const WaitOptions& wait) const;
+  Result<TokenReply> Ask(const TokenWish& wish, const WaitOptions& wait) const;
+  Result<TokenReply> AskWithRefreshToken(TokenWish wish, const WaitOptions& wait);
   std::vector<std::string> WantedScopes();
 
   const Options options_;
@@ -93,8 +93,8 @@ class Authorizer : public std::enable_shared_from_this<Authorizer> {
   TokenPtr token_ AG_GUARDED_BY(mutex_);
   std::vector<std::string> secrets_ AG_GUARDED_BY(mutex_);   // tokens that were in use lately
   std::vector<std::string> demanded_ AG_GUARDED_BY(mutex_);  // scopes, by the server's challenges
-  std::string told_ AG_GUARDED_BY(mutex_);    // where the server says that its metadata is
-  bool moved_ AG_GUARDED_BY(mutex_) = false;  // told_ is news
+  std::string metadata_url_ AG_GUARDED_BY(mutex_);           // stated by the server
+  bool metadata_url_changed_ AG_GUARDED_BY(mutex_) = false;  // since the metadata was read
   bool fetching_ AG_GUARDED_BY(mutex_) = false;
   Status failure_ AG_GUARDED_BY(mutex_);  // of the last fetch, or of its token
   std::chrono::milliseconds pause_ AG_GUARDED_BY(mutex_){0};

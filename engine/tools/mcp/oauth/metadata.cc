@@ -68,10 +68,10 @@ bool SameOrigin(std::string_view a, std::string_view b) {
          OriginOf(*first) == OriginOf(*second);
 }
 
-std::vector<std::string> ResourceDocuments(std::string_view url, std::string_view told) {
-  if (!told.empty()) {
-    return SameOrigin(url, told) ? std::vector<std::string>{std::string(told)}
-                                 : std::vector<std::string>();
+std::vector<std::string> ResourceDocuments(std::string_view url, std::string_view metadata_url) {
+  if (!metadata_url.empty()) {
+    return SameOrigin(url, metadata_url) ? std::vector<std::string>{std::string(metadata_url)}
+                                         : std::vector<std::string>();
   }
   const std::optional<net::Url> parts = net::ParseUrl(url);
   if (!parts) return {};

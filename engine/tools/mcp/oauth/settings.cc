@@ -94,7 +94,7 @@ Status CheckOAuth(const McpServer& server) {
     }
   }
   for (const std::string& scope : oauth.scopes) {
-    if (!IsScope(scope)) return InvalidArgument("scopes: \"" + scope + "\" is no scope");
+    if (!IsScope(scope)) return InvalidArgument("scopes: \"" + scope + "\" is not a valid scope");
   }
   return CheckMethod(oauth);
 }

@@ -25,17 +25,17 @@ StdioClient::StdioClient(Options options, std::shared_ptr<const process::Launche
 
 StdioClient::~StdioClient() = default;
 
-Result<std::chrono::milliseconds> StdioClient::Listen(const Patience&) {
-  return Status(StatusCode::kNotFound, "the session hears of changes by itself");
+Result<std::chrono::milliseconds> StdioClient::Listen(const WaitOptions&) {
+  return Status(StatusCode::kNotFound, "the session reports changes by itself");
 }
 
-Result<RpcReply> StdioClient::Request(const Outgoing& outgoing, const Patience& patience) {
-  AG_ASSIGN_OR_RETURN(const SessionPtr session, Connect(patience));
+Result<RpcReply> StdioClient::Request(const Outgoing& outgoing, const WaitOptions& wait) {
+  AG_ASSIGN_OR_RETURN(const SessionPtr session, Connect(wait));
   json params = outgoing.params;
   if (session->facts().era == Era::kStateless) {
     AddRequestMeta(params, outgoing.may_pause ? ElicitationCapability() : json::object());
   }
-  Result<RpcReply> reply = session->Request(outgoing.method, params, patience);
+  Result<RpcReply> reply = session->Request(outgoing.method, params, wait);
   if (reply.ok()) {
     if (reply->error) BlotOut(options_.secrets, reply->error->message);
     return reply;
@@ -46,13 +46,14 @@ Result<RpcReply> StdioClient::Request(const Outgoing& outgoing, const Patience& 
 }
 
 // The start runs on a separate fiber and continues if the caller cancels.
-Result<StdioClient::SessionPtr> StdioClient::Connect(const Patience& patience) {
+Result<StdioClient::SessionPtr> StdioClient::Connect(const WaitOptions& wait) {
   for (;;) {
     const auto started = std::make_shared<runtime::Signal>();
     {
       MutexLock lock(mutex_);
       if (session_ != nullptr) return session_;
-      if (ending_.cancelled()) return Status(StatusCode::kUnavailable, "the service is leaving");
+      if (ending_.cancelled())
+        return Status(StatusCode::kUnavailable, "the service is shutting down");
       if (!starting_ && MonotonicClock::now() < not_before_) {
         return failure_.ok() ? Status(StatusCode::kUnavailable, "the server's program has ended")
                              : failure_;
@@ -60,10 +61,10 @@ Result<StdioClient::SessionPtr> StdioClient::Connect(const Patience& patience) {
       waiting_.push_back(started);
       if (!std::exchange(starting_, true)) StartInBackground();
     }
-    const runtime::WakeReason reason = started->Wait(&patience.cancellation, patience.deadline);
+    const runtime::WakeReason reason = started->Wait(&wait.cancellation, wait.deadline);
     MutexLock lock(mutex_);
     std::erase(waiting_, started);
-    AG_RETURN_IF_ERROR(runtime::WakeStatus(reason, &patience.cancellation));
+    AG_RETURN_IF_ERROR(runtime::WakeStatus(reason, &wait.cancellation));
     if (session_ == nullptr && !failure_.ok()) return failure_;
   }
 }
@@ -74,18 +75,18 @@ void StdioClient::StartInBackground() {
 }
 
 Result<StdioClient::SessionPtr> StdioClient::StartSession() {
-  const Patience patience{ending_, DeadlineAfter(options_.start_timeout)};
+  const WaitOptions wait{ending_, DeadlineAfter(options_.start_timeout)};
   bool discover = options_.eras.stateless;
   if (options_.eras.session) {
     MutexLock lock(mutex_);
     discover = discover && !knows_sessions_;
   }
-  AG_ASSIGN_OR_RETURN(SessionPtr session, StartProgram(patience));
-  Status status = Introduce(*session, discover, patience);
+  AG_ASSIGN_OR_RETURN(SessionPtr session, StartProgram(wait));
+  Status status = Introduce(*session, discover, wait);
   if (!status.ok() && session->ended() && discover && options_.eras.session) {
     // Some programs exit on any request before "initialize".
-    AG_ASSIGN_OR_RETURN(session, StartProgram(patience));
-    status = Introduce(*session, /*discover=*/false, patience);
+    AG_ASSIGN_OR_RETURN(session, StartProgram(wait));
+    status = Introduce(*session, /*discover=*/false, wait);
   }
   {
     MutexLock lock(mutex_);
@@ -102,9 +103,9 @@ Result<StdioClient::SessionPtr> StdioClient::StartSession() {
   return session;
 }
 
-Result<StdioClient::SessionPtr> StdioClient::StartProgram(const Patience& patience) {
+Result<StdioClient::SessionPtr> StdioClient::StartProgram(const WaitOptions& wait) {
   AG_ASSIGN_OR_RETURN(std::unique_ptr<process::Process> program,
-                      launcher_->Start(options_.program, patience.cancellation, patience.deadline));
+                      launcher_->Start(options_.program, wait.cancellation, wait.deadline));
   StdioSession::Events events;
   events.on_tools_changed = options_.on_tools_changed;
   events.log = [self = shared_from_this()](LogLevel level, const std::string& text) {
@@ -121,31 +122,31 @@ Result<StdioClient::SessionPtr> StdioClient::StartProgram(const Patience& patien
 // A program of the session era may leave "server/discover" unanswered, so half of the time is
 // reserved for "initialize". A program that was slow to start rejects that request, and is asked
 // again.
-Status StdioClient::Introduce(StdioSession& session, bool discover, const Patience& patience) {
-  if (!discover) return Initialize(session, patience);
+Status StdioClient::Introduce(StdioSession& session, bool discover, const WaitOptions& wait) {
+  if (!discover) return Initialize(session, wait);
   if (!options_.eras.session) {
-    AG_ASSIGN_OR_RETURN(const bool stateless, Discover(session, patience));
+    AG_ASSIGN_OR_RETURN(const bool stateless, Discover(session, wait));
     if (stateless) return Status::Ok();
     return Status(StatusCode::kUnavailable,
                   "the server does not speak " + std::string(kStatelessRevision));
   }
   const Deadline now = MonotonicClock::now();
   const Result<bool> stateless =
-      Discover(session, {patience.cancellation, now + (patience.deadline - now) / 2});
+      Discover(session, {wait.cancellation, now + (wait.deadline - now) / 2});
   if (stateless.ok() && *stateless) return Status::Ok();
   const bool silent = stateless.status().code() == StatusCode::kDeadlineExceeded;
   if (!stateless.ok() && !silent) return stateless.status();
-  Status status = Initialize(session, patience);
+  Status status = Initialize(session, wait);
   if (!silent || status.code() != StatusCode::kInvalidArgument) return status;
-  const Result<bool> late = Discover(session, patience);
+  const Result<bool> late = Discover(session, wait);
   return late.ok() && *late ? Status::Ok() : status;
 }
 
-Result<bool> StdioClient::Discover(StdioSession& session, const Patience& patience) {
+Result<bool> StdioClient::Discover(StdioSession& session, const WaitOptions& wait) {
   for (bool again = false;; again = true) {
     json params = json::object();
     AddRequestMeta(params);
-    AG_ASSIGN_OR_RETURN(const RpcReply reply, session.Request(kDiscover, params, patience));
+    AG_ASSIGN_OR_RETURN(const RpcReply reply, session.Request(kDiscover, params, wait));
     if (reply.error && reply.error->code == kUnsupportedRevision) {
       const std::optional<Era> era = ChooseEra(SupportedRevisions(*reply.error));
       if (!era) {
@@ -163,11 +164,11 @@ Result<bool> StdioClient::Discover(StdioSession& session, const Patience& patien
   }
 }
 
-Status StdioClient::Initialize(StdioSession& session, const Patience& patience) {
+Status StdioClient::Initialize(StdioSession& session, const WaitOptions& wait) {
   // No elicitation capability: all calls share the program, and its questions do not name their
   // call.
   AG_ASSIGN_OR_RETURN(const RpcReply reply,
-                      session.Request(kInitialize, InitializeParams(json::object()), patience));
+                      session.Request(kInitialize, InitializeParams(json::object()), wait));
   if (reply.error) return reply.error->ToStatus();
   AG_ASSIGN_OR_RETURN(const ServerFacts facts, ReadInitializeResult(reply.result));
   session.SetFacts(facts);
@@ -218,7 +219,7 @@ void StdioClient::SessionEnded(const SessionPtr& session, const std::string& how
   options_.on_tools_changed();
 }
 
-void StdioClient::End(const Patience&) {
+void StdioClient::End(const WaitOptions&) {
   ending_.Cancel(runtime::CancelReason::kShutdown);
   SessionPtr session;
   {

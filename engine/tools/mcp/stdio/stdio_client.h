@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "process/process.h"
 #include "runtime/signal.h"
-#include "tools/mcp/client.h"
+#include "tools/mcp/protocol/client.h"
 #include "tools/mcp/protocol/revisions.h"
 
 namespace agent_graph::tools::mcp {
@@ -40,22 +40,22 @@ class StdioClient : public Client, public std::enable_shared_from_this<StdioClie
 
   bool announces_changes() const override { return true; }
   bool wants_listener() const override { return false; }
-  Result<std::chrono::milliseconds> Listen(const Patience& patience) override;
-  void End(const Patience& patience) override;
+  Result<std::chrono::milliseconds> Listen(const WaitOptions& wait) override;
+  void End(const WaitOptions& wait) override;
 
  private:
   using SessionPtr = std::shared_ptr<StdioSession>;
 
-  Result<RpcReply> Request(const Outgoing& outgoing, const Patience& patience) override;
-  Result<SessionPtr> Connect(const Patience& patience);
+  Result<RpcReply> Request(const Outgoing& outgoing, const WaitOptions& wait) override;
+  Result<SessionPtr> Connect(const WaitOptions& wait);
   void StartInBackground();
   Result<SessionPtr> StartSession();
-  Result<SessionPtr> StartProgram(const Patience& patience);
+  Result<SessionPtr> StartProgram(const WaitOptions& wait);
   // Agrees with the program on a protocol revision.
-  Status Introduce(StdioSession& session, bool discover, const Patience& patience);
+  Status Introduce(StdioSession& session, bool discover, const WaitOptions& wait);
   // Returns true if the program is of the stateless era.
-  Result<bool> Discover(StdioSession& session, const Patience& patience);
-  Status Initialize(StdioSession& session, const Patience& patience);
+  Result<bool> Discover(StdioSession& session, const WaitOptions& wait);
+  Status Initialize(StdioSession& session, const WaitOptions& wait);
   // Receives announcements of changes for as long as the program sends them.
   void Subscribe(const SessionPtr& session);
   void Started(Result<SessionPtr> session);

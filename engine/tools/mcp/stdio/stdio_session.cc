@@ -14,9 +14,9 @@ namespace {
 constexpr size_t kFloodBytes = 32 * 1024;  // a read of this size is followed by a pause
 constexpr std::chrono::milliseconds kFloodPause{20};
 // maximum wait for the program's exit to be reported
-constexpr std::chrono::seconds kEndPatience{3};
+constexpr std::chrono::seconds kExitTimeout{3};
 // maximum time for which the program may read nothing
-constexpr std::chrono::seconds kWritePatience{60};
+constexpr std::chrono::seconds kWriteTimeout{60};
 
 }  // namespace
 
@@ -25,7 +25,7 @@ StdioSession::StdioSession(std::unique_ptr<process::Process> program, Events eve
       events_(std::move(events)),
       errors_([this](const std::string& line) { events_.log(LogLevel::kInfo, "says: " + line); }),
       noise_([this](const std::string& line) {
-        events_.log(LogLevel::kWarning, "wrote what is no message: " + line);
+        events_.log(LogLevel::kWarning, "wrote a line that is not a message: " + line);
       }) {}
 
 StdioSession::~StdioSession() = default;
@@ -38,7 +38,7 @@ void StdioSession::Run() {
 }
 
 Result<RpcReply> StdioSession::Request(const char* method, const json& params,
-                                       const Patience& patience) {
+                                       const WaitOptions& wait) {
   runtime::Promise<json> promise;
   int64_t id = 0;
   {
@@ -51,8 +51,8 @@ Result<RpcReply> StdioSession::Request(const char* method, const json& params,
     pending_.emplace(id, promise);
   }
   Status sent = Send(MakeRequest(id, method, params));
-  Result<json> reply = sent.ok() ? promise.Wait(&patience.cancellation, patience.deadline)
-                                 : Result<json>(std::move(sent));
+  Result<json> reply =
+      sent.ok() ? promise.Wait(&wait.cancellation, wait.deadline) : Result<json>(std::move(sent));
   {
     MutexLock lock(mutex_);
     pending_.erase(id);
@@ -92,7 +92,7 @@ Status StdioSession::Send(const json& message) {
   MutexLock lock(mutex_);
   if (closed_) return Ended();
   if (outgoing_.size() + text.size() > kOutgoingBytesMax) {
-    return Status(StatusCode::kUnavailable, "the server does not read what it is sent");
+    return Status(StatusCode::kUnavailable, "the server does not read its input");
   }
   outgoing_.append(text).push_back('\n');
   has_outgoing_.Notify();
@@ -108,7 +108,7 @@ void StdioSession::WriteInput() {
       bytes.swap(outgoing_);
     }
     if (bytes.empty()) continue;
-    if (!program_->Write(bytes, ending_, DeadlineAfter(kWritePatience)).ok()) break;
+    if (!program_->Write(bytes, ending_, DeadlineAfter(kWriteTimeout)).ok()) break;
   }
   program_->CloseInput();
   End();
@@ -148,7 +148,7 @@ void StdioSession::ReadOutput() {
   }
   const runtime::Cancellation never;
   if (how.empty()) {
-    const Result<process::ProcessEnd> end = program_->Wait(never, DeadlineAfter(kEndPatience));
+    const Result<process::ProcessEnd> end = program_->Wait(never, DeadlineAfter(kExitTimeout));
     how = end.ok() ? end->ToString() : "ended";
   }
   Close(how);

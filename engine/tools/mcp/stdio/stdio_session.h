@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "process/process.h"
 #include "runtime/signal.h"
-#include "tools/mcp/client.h"
+#include "tools/mcp/protocol/client.h"
 #include "tools/mcp/protocol/revisions.h"
 #include "tools/mcp/stdio/line_log.h"
 
@@ -40,7 +40,7 @@ class StdioSession : public std::enable_shared_from_this<StdioSession> {
   // Starts the fibers. Call on the engine thread of `program`.
   void Run();
   // Returns kUnavailable if the program has ended or ends during the request.
-  Result<RpcReply> Request(const char* method, const json& params, const Patience& patience);
+  Result<RpcReply> Request(const char* method, const json& params, const WaitOptions& wait);
   Status Notify(const char* method, const json& params);
   // Stores the program's description from the handshake; called once, before the session is shared.
   void SetFacts(ServerFacts facts);

@@ -10,7 +10,7 @@
 
 #include "agent_graph/json.h"
 #include "graph/shared_object.h"
-#include "tools/builtin.h"
+#include "tools/local/builtin.h"
 
 namespace agent_graph::graph {
 namespace {

@@ -85,15 +85,15 @@ TEST(RedisUrl, RefusesWhatItDoesNotKnow) {
 }
 
 // Limits of a call that does not wait for a connection.
-constexpr RedisPatience kAtOnce{.server = std::chrono::minutes(2)};
-constexpr RedisPatience kInTurn{.connection = std::chrono::minutes(2),
+constexpr RedisTimeouts kAtOnce{.server = std::chrono::minutes(2)};
+constexpr RedisTimeouts kInTurn{.connection = std::chrono::minutes(2),
                                 .server = std::chrono::minutes(2)};
 
 class RedisTest : public testing::OnFiber {
  protected:
   Result<RedisReply> Call(RedisClient& client, const std::vector<std::string>& arguments,
-                          RedisPatience patience = kAtOnce) {
-    return Run([&] { return client.Call(arguments, patience); });
+                          RedisTimeouts timeouts = kAtOnce) {
+    return Run([&] { return client.Call(arguments, timeouts); });
   }
   static RedisEndpoint Endpoint(const std::string& url) { return ParseRedisUrl(url).value(); }
   static RedisEndpoint Endpoint(const ScriptedServer& server) {
@@ -168,7 +168,7 @@ TEST_F(RedisTest, AServerThatHangsCostsOneDeadline) {
   RedisClient client(Endpoint(server.Url()));
   EXPECT_TRUE(Call(client, {"PING"}).ok());
   server.Hang();
-  const RedisPatience brief{.server = std::chrono::milliseconds(20)};
+  const RedisTimeouts brief{.server = std::chrono::milliseconds(20)};
   EXPECT_EQ(Call(client, {"PING"}, brief).status().code(), StatusCode::kDeadlineExceeded);
   server.GoOn();
   EXPECT_TRUE(Call(client, {"PING"}).ok()) << "the late answer belongs to nobody";
@@ -197,7 +197,7 @@ TEST_F(RedisTest, AServerThatFailsOneFailsThoseWhoWait) {
   RedisServer server;
   RedisClient client(Endpoint(server.Url()));
   server.Hang();
-  const RedisPatience brief{.server = std::chrono::milliseconds(20)};
+  const RedisTimeouts brief{.server = std::chrono::milliseconds(20)};
   Status waited = Run([&] {
     for (size_t i = 0; i < kRedisConnectionsMax; ++i) {
       runtime_.Spawn([&] { (void)client.Call({"PING"}, brief); }, true);

@@ -10,7 +10,7 @@
 
 #include "../net/on_fiber.h"
 #include "agent_graph/json.h"
-#include "call_context.h"
+#include "call/call_context.h"
 #include "tools/catalog.h"
 
 namespace agent_graph::tools {

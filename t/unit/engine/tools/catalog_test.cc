@@ -8,8 +8,8 @@
 
 #include "agent_graph/json.h"
 #include "catalog_fixture.h"
-#include "mcp/scripted_server.h"
-#include "tools/mcp/client.h"
+#include "scripted_mcp_server.h"
+#include "tools/mcp/protocol/client.h"
 #include "tools/mcp/source.h"
 #include "tools/mcp/tool_result.h"
 
@@ -206,8 +206,8 @@ TEST_F(CatalogTest, TheServerIsToldWhenTheCallerGivesUp) {
   const ToolList list = List();
   ASSERT_EQ(list.size(), 1u);
   // The deadline must not pass before the request has reached the server.
-  for (std::chrono::milliseconds patience{50};; patience *= 2) {
-    TestContext late({}, DeadlineAfter(patience));
+  for (std::chrono::milliseconds wait{50};; wait *= 2) {
+    TestContext late({}, DeadlineAfter(wait));
     const ToolOutput output = Run([&] { return list[0]->tool.function(json::object(), late); });
     EXPECT_EQ(output.json, R"("the tool did not answer within 60000 ms")");
     const std::vector<std::string> methods = server.methods();

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "../run_fixture.h"
-#include "tools/engine_call.h"
+#include "tools/call/engine_tool_context.h"
 
 namespace agent_graph::run {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "agent_graph/json.h"
-#include "tools/engine_call.h"
+#include "tools/call/engine_tool_context.h"
 
 namespace agent_graph::tools {
 

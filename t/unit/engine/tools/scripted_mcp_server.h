@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "../../net/scripted_server.h"
+#include "../net/scripted_server.h"
 #include "agent_graph/json.h"
 
 namespace agent_graph::tools {

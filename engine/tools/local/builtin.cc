@@ -1,4 +1,4 @@
-#include "tools/builtin.h"
+#include "tools/local/builtin.h"
 
 #include <cmath>
 #include <ctime>

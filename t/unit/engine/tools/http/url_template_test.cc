@@ -1,4 +1,4 @@
-#include "tools/url_template.h"
+#include "tools/http/url_template.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Servers without sessions that ask the user during a call.
-#include "tools/mcp/elicitation.h"
+#include "tools/mcp/protocol/elicitation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -17,7 +17,7 @@
 
 #include "agent_graph/json.h"
 #include "base/status.h"
-#include "tools/call_input.h"
+#include "tools/call/call_input.h"
 #include "tools/mcp/protocol/json_rpc.h"
 
 namespace agent_graph::tools::mcp {

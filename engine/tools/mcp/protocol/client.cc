@@ -1,4 +1,4 @@
-#include "tools/mcp/client.h"
+#include "tools/mcp/protocol/client.h"
 
 #include <algorithm>
 #include <utility>
@@ -16,9 +16,10 @@ constexpr std::chrono::milliseconds kStatePauseMin{100};
 
 // Keeps the shortest time that the pages state; 0 if no page states one.
 void TakeFreshness(const json& result, bool first_page, std::chrono::milliseconds& fresh) {
-  const json told = result.value("ttlMs", json());
+  const json stated = result.value("ttlMs", json());
   const int64_t milliseconds =
-      told.is_number_integer() ? std::clamp<int64_t>(told.get<int64_t>(), 0, kFreshMax.count()) : 0;
+      stated.is_number_integer() ? std::clamp<int64_t>(stated.get<int64_t>(), 0, kFreshMax.count())
+                                 : 0;
   const std::chrono::milliseconds page(milliseconds);
   fresh = first_page ? page : std::min(fresh, page);
 }
@@ -56,12 +57,12 @@ ToolReply Paused(const Continuation& continuation, std::vector<Question> questio
 
 }  // namespace
 
-Result<ListedTools> Client::ListTools(const Patience& patience) {
+Result<ListedTools> Client::ListTools(const WaitOptions& wait) {
   ListedTools listed;
   Outgoing outgoing{.method = "tools/list"};
   size_t bytes = 0;
   for (size_t page = 0; page < kListPagesMax; ++page) {
-    AG_ASSIGN_OR_RETURN(RpcReply reply, Request(outgoing, patience));
+    AG_ASSIGN_OR_RETURN(RpcReply reply, Request(outgoing, wait));
     if (reply.error) return reply.error->ToStatus();
     const auto list = reply.result.find("tools");
     if (list == reply.result.end() || !list->is_array()) {
@@ -84,11 +85,12 @@ Result<ListedTools> Client::ListTools(const Patience& patience) {
                 "the list of tools has more than " + std::to_string(kListPagesMax) + " pages");
 }
 
-Result<RpcReply> Client::GoOn(const Continuation&, const json&, const Outgoing&, const Patience&) {
+Result<RpcReply> Client::ContinueCall(const Continuation&, const json&, const Outgoing&,
+                                      const WaitOptions&) {
   return Unavailable("a call that was paused cannot go on here");
 }
 
-Result<ToolReply> Client::CallTool(ToolCall call, const Patience& patience) {
+Result<ToolReply> Client::CallTool(ToolCall call, const WaitOptions& wait) {
   static const std::vector<Answered> kNone;
   const std::vector<Answered>& answers = call.input != nullptr ? call.input->answers : kNone;
   const Continuation before =
@@ -107,21 +109,21 @@ Result<ToolReply> Client::CallTool(ToolCall call, const Patience& patience) {
                     .questions = &questions,
                     .may_pause = call.input != nullptr};
   if (before.kind == Continuation::Kind::kState) AddAnswers(before, answers, outgoing.params);
-  AG_ASSIGN_OR_RETURN(ToolReply reply,
-                      CallUntilComplete(std::move(outgoing), before, call, patience));
+  AG_ASSIGN_OR_RETURN(ToolReply reply, CallUntilComplete(std::move(outgoing), before, call, wait));
   reply.cancelled = questions.cancelled();
   return reply;
 }
 
 Result<ToolReply> Client::CallUntilComplete(Outgoing outgoing, const Continuation& before,
-                                            const ToolCall& call, const Patience& patience) {
+                                            const ToolCall& call, const WaitOptions& wait) {
   const bool goes_on = before.kind == Continuation::Kind::kStream && !call.input->answers.empty();
   std::chrono::milliseconds pause = kStatePauseMin;
   for (int round = 0; round < kStateRoundsMax; ++round) {
-    AG_ASSIGN_OR_RETURN(RpcReply reply,
-                        goes_on && round == 0
-                            ? GoOn(before, call.input->answers.front().answer, outgoing, patience)
-                            : Request(outgoing, patience));
+    AG_ASSIGN_OR_RETURN(
+        RpcReply reply,
+        goes_on && round == 0
+            ? ContinueCall(before, call.input->answers.front().answer, outgoing, wait)
+            : Request(outgoing, wait));
     if (reply.stopped)
       return Paused(outgoing.questions->continuation(), {outgoing.questions->question()},
                     *call.input);
@@ -151,7 +153,7 @@ Result<ToolReply> Client::CallUntilComplete(Outgoing outgoing, const Continuatio
     }
     // The server requests only that the call is repeated.
     AddAnswers(next, {}, outgoing.params);
-    AG_RETURN_IF_ERROR(runtime::SleepFor(pause, &patience.cancellation));
+    AG_RETURN_IF_ERROR(runtime::SleepFor(pause, &wait.cancellation));
     pause *= 2;
   }
   return Unavailable("the server wants to be asked again and again");

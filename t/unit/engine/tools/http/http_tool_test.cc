@@ -1,11 +1,11 @@
-#include "tools/http_tool.h"
+#include "tools/http/http_tool.h"
 
 #include <gtest/gtest.h>
 
-#include "../net/on_fiber.h"
-#include "../net/scripted_server.h"
+#include "../../net/on_fiber.h"
+#include "../../net/scripted_server.h"
+#include "../call/call_context.h"
 #include "agent_graph/json.h"
-#include "call_context.h"
 
 namespace agent_graph::tools {
 namespace {
@@ -101,7 +101,7 @@ TEST_F(HttpToolTest, Refusals) {
   EXPECT_EQ(Call({}, {{"id", "1"}}, Reply("302 Found\r\nLocation: /x", "text/html", "")).json,
             R"("the service answered HTTP 302")");
   EXPECT_EQ(Call({}, {{"id", "1"}}, Reply("200 OK", "image/png", "x")).json,
-            R"("the service answered with image/png, which is no text")");
+            R"("the service answered with image/png, which is not text")");
   EXPECT_EQ(Call({}, {{"id", "1"}}, Reply("200 OK", "application/json", "{")).json,
             R"("the service's answer is not valid JSON")");
 }
@@ -160,7 +160,7 @@ TEST(ExpandHeadersTest, Mistakes) {
   std::vector<std::string> secrets;
   const Environment environment = {{"BAD", "a\r\nb"}};
   EXPECT_EQ(ExpandHeaders({{"a b", ""}}, environment, secrets).status().message(),
-            "headers: \"a b\" is no name of a header");
+            "headers: \"a b\" is not a valid header name");
   EXPECT_EQ(ExpandHeaders({{"X", "${BAD}"}}, environment, secrets).status().message(),
             "headers.X: holds control characters");
   EXPECT_EQ(ExpandHeaders({{"X", "${NO}"}}, environment, secrets).status().message(),

@@ -9,7 +9,7 @@
 
 #include "elicitation_fixture.h"
 #include "request_script.h"
-#include "tools/mcp/elicitation.h"
+#include "tools/mcp/protocol/elicitation.h"
 
 namespace agent_graph::tools {
 namespace {

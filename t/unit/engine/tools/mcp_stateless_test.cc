@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "../catalog_fixture.h"
+#include "catalog_fixture.h"
 #include "request_script.h"
 #include "tools/mcp/source.h"
 
@@ -118,9 +118,8 @@ TEST_F(McpStatelessTest, ACallIsCancelledByItsConnection) {
   const ToolList list = List();
   ASSERT_EQ(list.size(), 1u);
   // The deadline must not pass before the request has reached the server.
-  for (std::chrono::milliseconds patience{50}; server.requests("tools/call").empty();
-       patience *= 2) {
-    TestContext late({}, DeadlineAfter(patience));
+  for (std::chrono::milliseconds wait{50}; server.requests("tools/call").empty(); wait *= 2) {
+    TestContext late({}, DeadlineAfter(wait));
     EXPECT_TRUE(Run([&] { return list[0]->tool.function(json::object(), late); }).is_error);
   }
   while (!closed) std::this_thread::yield();

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "../catalog_fixture.h"
+#include "catalog_fixture.h"
 #include "request_script.h"
 #include "tools/mcp/http/event_stream.h"
 

@@ -1,4 +1,4 @@
-#include "tools/http_tool.h"
+#include "tools/http/http_tool.h"
 
 #include <algorithm>
 #include <set>
@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "base/letter_case.h"
 #include "base/text.h"
-#include "tools/engine_call.h"
-#include "tools/url_template.h"
+#include "tools/call/engine_tool_context.h"
+#include "tools/http/url_template.h"
 
 namespace agent_graph::tools {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kMethods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
 constexpr char kIdempotencyHeader[] = "Idempotency-Key";
 constexpr std::chrono::milliseconds kConnectTimeout{10'000};
-constexpr std::chrono::milliseconds kRefusalPatience{5'000};
+constexpr std::chrono::milliseconds kRefusalTimeout{5'000};
 constexpr size_t kUrlBytesMax = 64 * 1024;
 // maximum part of an error page that is passed to the model
 constexpr size_t kRefusalBytesMax = 2000;
@@ -168,7 +168,7 @@ class Endpoint {
 
   ToolOutput Refusal(net::HttpCall& call, const net::HttpHead& head) const {
     std::string text = "the service answered HTTP " + std::to_string(head.status);
-    call.LimitDeadline(DeadlineAfter(kRefusalPatience));
+    call.LimitDeadline(DeadlineAfter(kRefusalTimeout));
     Result<std::string> body = call.ReadRest(kRefusalBytesMax);
     const std::string_view type = head.Header("content-type");
     if (body.ok() && !body->empty() && (IsText(type) || type.find("json") != type.npos)) {
@@ -185,7 +185,7 @@ class Endpoint {
     if (type.find("json") != std::string_view::npos) return ReadJson(body);
     if (!IsText(type)) {
       return ToolOutput::Error("the service answered with " + std::string(type) +
-                               ", which is no text");
+                               ", which is not text");
     }
     if (!tool_.result_pointer.empty()) {
       return ToolOutput::Error("the service's answer is not JSON");
@@ -234,7 +234,7 @@ Result<net::HttpHeaders> ExpandHeaders(const net::HttpHeaders& headers,
   net::HttpHeaders expanded;
   for (const auto& [name, value] : headers) {
     if (!IsHeaderName(name))
-      return InvalidArgument("headers: \"" + name + "\" is no name of a header");
+      return InvalidArgument("headers: \"" + name + "\" is not a valid header name");
     Result<std::string> text = ExpandVariables(value, environment, &secrets);
     if (!text.ok()) return InvalidArgument("headers." + name + ": " + text.status().message());
     if (!IsHeaderValue(*text))

@@ -1,7 +1,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "tools/builtin.h"
+#include "tools/local/builtin.h"
 
 namespace agent_graph::tools {
 namespace {

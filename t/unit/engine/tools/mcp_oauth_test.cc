@@ -6,8 +6,8 @@
 #include <future>
 #include <optional>
 
-#include "../catalog_fixture.h"
 #include "base/base64.h"
+#include "catalog_fixture.h"
 #include "request_script.h"
 
 namespace agent_graph::tools {

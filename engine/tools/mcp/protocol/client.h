@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "net/http_client.h"
-#include "runtime/cancellation.h"
-#include "tools/call_input.h"
-#include "tools/mcp/elicitation.h"
+#include "runtime/wait_options.h"
+#include "tools/call/call_input.h"
+#include "tools/mcp/protocol/elicitation.h"
 #include "tools/mcp/protocol/json_rpc.h"
 
 namespace agent_graph::tools::mcp {
@@ -21,11 +21,7 @@ inline constexpr size_t kListPagesMax = 32;
 inline constexpr size_t kListedToolsMax = 4096;
 inline constexpr size_t kListBytesMax = 8 * 1024 * 1024;  // all pages together, as JSON
 
-// Limits how long a caller waits for a request.
-struct Patience {
-  const runtime::Cancellation& cancellation;
-  Deadline deadline = kNoDeadline;
-};
+using runtime::WaitOptions;
 
 // A request, without the parts that depend on the connection.
 struct Outgoing {
@@ -70,10 +66,10 @@ class Client {
   virtual ~Client() = default;
 
   // Returns the tools of all pages of tools/list.
-  Result<ListedTools> ListTools(const Patience& patience);
+  Result<ListedTools> ListTools(const WaitOptions& wait);
   // Returns the result of tools/call. A call that pauses sets `pause` in its input. If the caller
   // cancels or times out, the server gets a notification.
-  Result<ToolReply> CallTool(ToolCall call, const Patience& patience);
+  Result<ToolReply> CallTool(ToolCall call, const WaitOptions& wait);
 
   // True if the server announces changes of its tools.
   virtual bool announces_changes() const = 0;
@@ -81,20 +77,20 @@ class Client {
   virtual bool wants_listener() const = 0;
   // Reads unsolicited messages of the server until the stream ends. Ok: reopen the stream after the
   // returned time. kNotFound: there is no such stream; wants_listener is false from then on.
-  virtual Result<std::chrono::milliseconds> Listen(const Patience& patience) = 0;
+  virtual Result<std::chrono::milliseconds> Listen(const WaitOptions& wait) = 0;
   // Ends the server's session, if there is one.
-  virtual void End(const Patience& patience) = 0;
+  virtual void End(const WaitOptions& wait) = 0;
 
  protected:
-  virtual Result<RpcReply> Request(const Outgoing& outgoing, const Patience& patience) = 0;
+  virtual Result<RpcReply> Request(const Outgoing& outgoing, const WaitOptions& wait) = 0;
   // Continues a call whose stream was closed when it paused (Continuation::Kind::kStream).
-  virtual Result<RpcReply> GoOn(const Continuation& place, const json& answer,
-                                const Outgoing& outgoing, const Patience& patience);
+  virtual Result<RpcReply> ContinueCall(const Continuation& place, const json& answer,
+                                        const Outgoing& outgoing, const WaitOptions& wait);
   virtual bool marks_headers() const { return false; }
 
  private:
   Result<ToolReply> CallUntilComplete(Outgoing outgoing, const Continuation& before,
-                                      const ToolCall& call, const Patience& patience);
+                                      const ToolCall& call, const WaitOptions& wait);
 };
 
 }  // namespace agent_graph::tools::mcp

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "../catalog_fixture.h"
 #include "agent_graph/json.h"
-#include "tools/call_input.h"
+#include "catalog_fixture.h"
+#include "tools/call/call_input.h"
 
 namespace agent_graph::tools {
 

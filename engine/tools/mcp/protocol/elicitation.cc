@@ -1,4 +1,4 @@
-#include "tools/mcp/elicitation.h"
+#include "tools/mcp/protocol/elicitation.h"
 
 #include <algorithm>
 #include <utility>

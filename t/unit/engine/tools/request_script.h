@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "../../net/scripted_server.h"
+#include "../net/scripted_server.h"
 #include "agent_graph/json.h"
 #include "base/letter_case.h"
 

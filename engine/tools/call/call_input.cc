@@ -1,4 +1,4 @@
-#include "tools/call_input.h"
+#include "tools/call/call_input.h"
 
 #include <utility>
 
