@@ -182,7 +182,7 @@ TEST_F(McpResumeTest, NotBeyondTheTimeOfTheCall) {
       },
       DeadlineAfter(std::chrono::seconds(60)));
   EXPECT_TRUE(output.is_error);
-  EXPECT_THAT(output.json, HasSubstr("after the time of the call"));
+  EXPECT_THAT(output.json, HasSubstr("only after the call's deadline"));
   EXPECT_TRUE(server_->requests("GET").empty());
 }
 
