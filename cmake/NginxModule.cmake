@@ -46,17 +46,35 @@ foreach(directory core event event/modules event/quic os/unix http http/modules 
   endif()
 endforeach()
 
-file(GLOB module_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ngx_module/*.cc)
-set(module_tables ${CMAKE_SOURCE_DIR}/ngx_module/modules.cc)
+# One target, because all of it needs nginx's headers. The folders' edges are declared for the check
+# of includes all the same; see Folder.cmake.
+file(APPEND ${AGENT_GRAPH_EDGES} "\
+ngx_module: engine/base src/settings
+ngx_module/websocket: ngx_module src/websocket
+ngx_module/status: engine/base ngx_module src/limits
+ngx_module/request: engine/base ngx_module ngx_module/status src/api src/api/http src/bridge src/limits
+ngx_module/worker: engine/base ngx_module ngx_module/request ngx_module/status ngx_module/websocket \
+src/api/http src/bridge src/live src/service
+ngx_module/process: engine/base engine/process ngx_module ngx_module/request ngx_module/status \
+ngx_module/worker src/auth src/service
+ngx_module/handlers: engine/base ngx_module ngx_module/process ngx_module/request ngx_module/status \
+ngx_module/worker src/api src/api/http src/api/openapi src/api/resources src/settings src/websocket
+ngx_module/config: engine/base ngx_module ngx_module/handlers ngx_module/request ngx_module/status \
+src/service
+ngx_module/module: engine/base ngx_module ngx_module/handlers ngx_module/process ngx_module/request
+")
+file(GLOB module_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ngx_module/*.cc
+     ${CMAKE_SOURCE_DIR}/ngx_module/*/*.cc)
+set(module_tables ${CMAKE_SOURCE_DIR}/ngx_module/module/modules.cc)
 list(REMOVE_ITEM module_sources ${module_tables})
 # Sanitizers bring their own operators new and delete.
-set(module_operators ${CMAKE_SOURCE_DIR}/ngx_module/operator_new.cc)
+set(module_operators ${CMAKE_SOURCE_DIR}/ngx_module/module/operator_new.cc)
 if(AGENT_GRAPH_SANITIZER)
   list(REMOVE_ITEM module_sources ${module_operators})
 endif()
 add_library(ngx_module OBJECT ${module_sources})
 target_link_libraries(ngx_module PRIVATE agent_graph_flags)
-target_include_directories(ngx_module PRIVATE ${CMAKE_SOURCE_DIR}/ngx_module ${CMAKE_SOURCE_DIR}/src
+target_include_directories(ngx_module PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/src
                            ${CMAKE_SOURCE_DIR}/engine ${CMAKE_SOURCE_DIR}/engine/include
                            ${CMAKE_BINARY_DIR}/generated)
 target_include_directories(ngx_module SYSTEM PRIVATE ${nginx_include_dirs})
@@ -70,10 +88,11 @@ endforeach()
 
 # nodelete: nginx unmaps modules at exit, but a background thread of a library may still run in
 # them.
-set(module_exports ${CMAKE_SOURCE_DIR}/ngx_module/exports.map)
+set(module_exports ${CMAKE_SOURCE_DIR}/ngx_module/module/exports.map)
 set(module_link_options -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro)
 
 add_library(ngx_http_agent_graph_module MODULE ${module_tables} ${module_objects})
+target_include_directories(ngx_http_agent_graph_module PRIVATE ${CMAKE_SOURCE_DIR})
 target_include_directories(ngx_http_agent_graph_module SYSTEM PRIVATE ${nginx_include_dirs})
 target_link_libraries(ngx_http_agent_graph_module PRIVATE agent_graph_flags ${module_libraries})
 target_link_options(ngx_http_agent_graph_module PRIVATE ${module_link_options}
@@ -85,19 +104,21 @@ set_target_properties(ngx_http_agent_graph_module PROPERTIES PREFIX "" LINKER_LA
 if(AGENT_GRAPH_TESTS)
   if(NOT AGENT_GRAPH_SANITIZER)
     agent_graph_unit_test(test_operator_new
-      SOURCES ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/operator_new_test.cc ${module_operators}
+      SOURCES ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/module/operator_new_test.cc ${module_operators}
               ${CMAKE_SOURCE_DIR}/engine/base/allocation_account.cc)
     # Not with a sanitizer: it replaces functions of the C library, which this test does not allow.
     add_test(NAME module_symbols
-             COMMAND ${CMAKE_SOURCE_DIR}/ngx_module/check-symbols.sh
+             COMMAND ${CMAKE_SOURCE_DIR}/ngx_module/module/check-symbols.sh
                      $<TARGET_FILE:ngx_http_agent_graph_module>)
   endif()
   # Unit tests of the parts of the module that do not need nginx.
   agent_graph_unit_test(test_ngx_module
-    SOURCES ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/base_path_test.cc
-            ${CMAKE_SOURCE_DIR}/ngx_module/base_path.cc
+    SOURCES ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/request/base_path_test.cc
+            ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/request/late_body_test.cc
+            ${CMAKE_SOURCE_DIR}/ngx_module/request/base_path.cc
+            ${CMAKE_SOURCE_DIR}/engine/base/check.cc
             ${CMAKE_SOURCE_DIR}/engine/base/percent_encoding.cc)
-  target_include_directories(test_ngx_module PRIVATE ${CMAKE_SOURCE_DIR}/ngx_module)
+  target_include_directories(test_ngx_module PRIVATE ${CMAKE_SOURCE_DIR})
 endif()
 
 # Files for nginx's own build, which links with the C driver: all code in one object, libraries as

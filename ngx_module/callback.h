@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "ngx.h"
+#include "ngx_module/ngx.h"
 
 namespace agent_graph::nginx {
 

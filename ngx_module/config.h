@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/sealed_copy.h"
-#include "ngx.h"
+#include "ngx_module/ngx.h"
 #include "settings/settings.h"
 
 namespace agent_graph::nginx {
@@ -79,18 +79,26 @@ char* MergeLocationConfig(ngx_conf_t* cf, void* parent, void* child) noexcept;
 // Rejects a state directory that belongs to another user or is accessible to group or others.
 ngx_int_t CheckStateDirectories(ngx_conf_t* cf) noexcept;
 
-// Handler of the directive agent_graph_service (service_directive.cc).
+// Handler of the directive agent_graph_service (config/service_directive.cc).
 char* ServiceDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
-// Manager callback of the state directory (state_owner.cc). Runs in nginx's cache manager process.
+// Manager callback of the state directory (process/state_server.cc). Runs in nginx's cache manager
+// process.
 ngx_msec_t RunStateOwner(void* service_config) noexcept;
-// Zone callback (validation.cc): the last step of reading a configuration. Runs in the master.
+// Zone callback (config/validation.cc): the last step of reading a configuration. Runs in the
+// master.
 ngx_int_t ValidateService(ngx_shm_zone_t* zone, void* previous) noexcept;
 
-// Content handler of "agent_graph NAME" (handler.cc).
+// Content handler of "agent_graph NAME" (handlers/handler.cc).
 ngx_int_t HandleRequest(ngx_http_request_t* request) noexcept;
 
 // The limit of a request body in bytes: the location's own, otherwise that of service.json.
 uint64_t BodyBytesMax(const LocationConfig& location);
+
+// Null if there is no http block.
+MainConfig* FindMainConfig(const ngx_cycle_t& cycle);
+
+// agent_graph_shutdown_jitter of this process, in milliseconds.
+ngx_msec_t ShutdownJitter();
 
 // Null if there is no service of that name.
 ServiceConfig* FindService(ServiceList& services, std::string_view name);

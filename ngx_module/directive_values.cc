@@ -1,8 +1,8 @@
-#include "directive_values.h"
+#include "ngx_module/directive_values.h"
 
 #include <string>
 
-#include "callback.h"
+#include "ngx_module/callback.h"
 
 namespace agent_graph::nginx {
 namespace {

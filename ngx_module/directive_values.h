@@ -2,7 +2,7 @@
 // messages name the directive, the value as written and the allowed values.
 #pragma once
 
-#include "ngx.h"
+#include "ngx_module/ngx.h"
 
 namespace agent_graph::nginx {
 

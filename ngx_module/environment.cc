@@ -1,10 +1,10 @@
-#include "environment.h"
+#include "ngx_module/environment.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 
-#include "process.h"
+#include "ngx_module/config.h"
 
 extern "C" char** environ;
 

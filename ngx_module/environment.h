@@ -1,7 +1,7 @@
 // The environment from which services are configured, preserved over reloads and binary upgrades.
 #pragma once
 
-#include "config.h"
+#include "ngx_module/config.h"
 
 namespace agent_graph::nginx {
 

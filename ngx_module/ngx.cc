@@ -1,4 +1,4 @@
-#include "ngx.h"
+#include "ngx_module/ngx.h"
 
 #include "base/text.h"
 

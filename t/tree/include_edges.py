@@ -10,9 +10,8 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-INCLUDE_ROOTS = ("engine", "src", "ngx_module", "engine/include")
-# Folders outside the table: ngx_module is the top floor and extractor a program of its own.
-CHECKED = ("engine", "src")
+INCLUDE_ROOTS = ("engine", "src", ".", "engine/include")
+CHECKED = ("engine", "src", "ngx_module")
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 

@@ -1,0 +1,88 @@
+// Checks of the services' state directories in "nginx -t": the state owner, which runs as the
+// workers' user, must be able to write there.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "base/errno_text.h"
+#include "ngx_module/callback.h"
+#include "ngx_module/config.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+bool OwnedByWorkers(const struct stat& status, const ngx_core_conf_t* core) {
+  if (geteuid() != 0) return status.st_uid == geteuid();
+  // Without a master process the one process stays root, and leaves files of root behind.
+  if (core->master == 0 && status.st_uid == 0) return true;
+  return core->user == static_cast<ngx_uid_t>(NGX_CONF_UNSET_UINT) || status.st_uid == core->user;
+}
+
+// The reason why the workers' user cannot write to `path`; empty if it can. `mode`: the permission
+// bits that the user needs. access() alone is not enough, because root may write in spite of the
+// mode.
+std::string WriteFault(const std::string& path, const struct stat& status, mode_t mode) {
+  if ((status.st_mode & mode) != mode) return "is not writable (chmod u+rwX)";
+  if (faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0) return {};
+  return "is not writable: " + ErrnoText(errno);
+}
+
+std::string FolderFault(const std::string& path, const struct stat& status) {
+  if (!S_ISDIR(status.st_mode)) return "is not a directory";
+  return WriteFault(path, status, S_IRWXU);
+}
+
+std::string StateFault(const std::string& path, const struct stat& status,
+                       const ngx_core_conf_t* core) {
+  if (!S_ISDIR(status.st_mode)) return "is not a directory";
+  // nginx changes the owner of a directory of root to the workers' user.
+  if (status.st_uid != geteuid() && !OwnedByWorkers(status, core)) return "belongs to another user";
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return "is open to group or others (chmod 700)";
+  }
+  return FolderFault(path, status);
+}
+
+// Checks entries that the state server opens for writing. A command that was run as root may have
+// left files of root there.
+std::string EntryFault(const std::string& path, const ngx_core_conf_t* core) {
+  for (const char* name : {"/db", "/owner.lock", "/db/LOCK", "/db/CURRENT"}) {
+    struct stat status;
+    const std::string entry = path + name;
+    if (stat(entry.c_str(), &status) != 0) continue;
+    std::string fault = OwnedByWorkers(status, core) ? std::string() : "belongs to another user";
+    if (fault.empty() && S_ISDIR(status.st_mode)) fault = FolderFault(entry, status);
+    if (fault.empty()) fault = WriteFault(entry, status, S_IRUSR | S_IWUSR);
+    if (!fault.empty()) return "cannot be used: " + entry + " " + fault;
+  }
+  return {};
+}
+
+}  // namespace
+
+ngx_int_t CheckStateDirectories(ngx_conf_t* cf) noexcept {
+  if (ngx_process == NGX_PROCESS_SIGNALLER) return NGX_OK;
+  auto* main =
+      static_cast<MainConfig*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_agent_graph_module));
+  auto* core =
+      reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(cf->cycle->conf_ctx, ngx_core_module));
+  return Guarded<ngx_int_t>(cf->log, NGX_ERROR, [&]() -> ngx_int_t {
+    for (const auto& service : *main->services) {
+      struct stat status;
+      // nginx creates a missing directory with mode 0700.
+      if (stat(service->state_directory.c_str(), &status) != 0) continue;
+      std::string fault = StateFault(service->state_directory, status, core);
+      if (fault.empty()) fault = EntryFault(service->state_directory, core);
+      if (fault.empty()) continue;
+      ngx_log_error(NGX_LOG_EMERG, cf->log, 0, "agent_graph_service \"%s\": state directory %s %s",
+                    service->name.c_str(), service->state_directory.c_str(), fault.c_str());
+      return NGX_ERROR;
+    }
+    return NGX_OK;
+  });
+}
+
+}  // namespace agent_graph::nginx

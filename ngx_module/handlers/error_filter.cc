@@ -1,0 +1,177 @@
+// Gives errors that nginx itself generates in our locations, such as 413 for client_max_body_size
+// or 503 of its own limits, the headers and the body of the service's errors.
+//
+// This is a separate module: in an nginx that contains the module statically, content handlers are
+// initialized before the filters that they would have to precede.
+#include "api/http/headers.h"
+#include "ngx_module/callback.h"
+#include "ngx_module/config.h"
+#include "ngx_module/request/rate_limit.h"
+#include "ngx_module/request/request_context.h"
+#include "ngx_module/request/status_line.h"
+#include "ngx_module/worker/worker_service.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+ngx_http_output_header_filter_pt next_header_filter;
+ngx_http_output_body_filter_pt next_body_filter;
+
+// Values that the modules limit_req and limit_conn store in a rejected request, independent of the
+// status they return.
+constexpr ngx_uint_t kLimitReqRejected = 3;
+constexpr ngx_uint_t kLimitConnRejected = 2;
+
+bool IsLimited(const ngx_http_request_t* request) {
+  return request->main->limit_req_status == kLimitReqRejected ||
+         request->main->limit_conn_status == kLimitConnRejected;
+}
+
+api::ApiError ErrorOfStatus(ngx_uint_t status) {
+  switch (status) {
+    case NGX_HTTP_UNAUTHORIZED:
+      return api::ApiError::kUnauthenticated;
+    case NGX_HTTP_FORBIDDEN:
+      return api::ApiError::kPermissionDenied;
+    case NGX_HTTP_NOT_FOUND:
+      return api::ApiError::kNotFound;
+    case NGX_HTTP_NOT_ALLOWED:
+      return api::ApiError::kMethodNotAllowed;
+    case NGX_HTTP_REQUEST_TIME_OUT:
+      return api::ApiError::kRequestTimeout;
+    case NGX_HTTP_REQUEST_ENTITY_TOO_LARGE:
+      return api::ApiError::kRequestTooLarge;
+    case NGX_HTTP_TOO_MANY_REQUESTS:
+      return api::ApiError::kRateLimited;
+    case NGX_HTTP_SERVICE_UNAVAILABLE:
+      return api::ApiError::kOverloaded;
+    case NGX_HTTP_BAD_GATEWAY:
+      return api::ApiError::kUnavailable;
+    case NGX_HTTP_GATEWAY_TIME_OUT:
+      return api::ApiError::kTimeout;
+    default:
+      return status < NGX_HTTP_INTERNAL_SERVER_ERROR ? api::ApiError::kBadRequest
+                                                     : api::ApiError::kInternal;
+  }
+}
+
+api::Reply ReplyOf(const RequestContext& context) {
+  const ngx_http_request_t* request = context.request;
+  const ngx_uint_t status = request->headers_out.status;
+  api::ErrorInfo error{ErrorOfStatus(status), "", {}, static_cast<int>(status)};
+  if (status == NGX_HTTP_SERVICE_UNAVAILABLE && IsLimited(request)) {
+    error.error = api::ApiError::kRateLimited;
+  }
+  api::Reply reply = IsHandshake(request) ? api::HandshakeRefusal(error, context.request_id)
+                                          : api::ErrorReply(error, context.request_id);
+  // nginx does not report when there will be room, so the value is a guess of 1 second.
+  if (error.error == api::ApiError::kRateLimited) reply.headers.emplace_back("Retry-After", "1");
+  return reply;
+}
+
+const LocationConfig& LocationOf(ngx_http_request_t* request) {
+  return *static_cast<LocationConfig*>(
+      ngx_http_get_module_loc_conf(request, ngx_http_agent_graph_module));
+}
+
+// The context of a request whose error page is to be replaced, or null. Texts of "return"
+// directives belong to the configuration and are not replaced.
+RequestContext* ContextOfErrorPage(ngx_http_request_t* request) {
+  const LocationConfig& location = LocationOf(request);
+  if (location.enabled != 1 || request != request->main) return nullptr;
+  if (request->err_status < NGX_HTTP_BAD_REQUEST) return nullptr;
+  RequestContext* context = FindContext(request);
+  if (context == nullptr) return OpenContext(request, location);
+  return context->writer.has_head() ? nullptr : context;
+}
+
+ngx_int_t ReplaceHead(RequestContext& context) {
+  ngx_http_request_t* request = context.request;
+  if (context.worker != nullptr) context.worker->RequestGone(context);
+  api::Reply reply = ReplyOf(context);
+  api::AppendStandardHeaders(reply.headers, *context.location.service->settings, context.origin,
+                             context.request_id, context.https);
+  context.error_headers = std::move(reply.headers);
+  context.error_body = std::move(reply.body);
+  context.outcome = "rejected";
+  context.ended = MonotonicMicros();
+
+  auto& head = request->headers_out;
+  ngx_http_clear_content_length(request);
+  head.content_length_n = static_cast<off_t>(context.error_body.size());
+  for (const auto& [name, value] : context.error_headers) {
+    if (name == "Content-Type") {
+      head.content_type = Reference(value);
+      head.content_type_len = value.size();
+      head.content_type_lowcase = nullptr;
+    } else if (AddResponseHeader(request, name, value) == nullptr) {
+      return NGX_ERROR;
+    }
+  }
+  return NGX_OK;
+}
+
+size_t CountHeaders(const ngx_http_request_t* request) {
+  size_t count = 0;
+  const ngx_list_part_t* part = &request->headers_out.headers.part;
+  for (; part != nullptr; part = part->next) count += part->nelts;
+  return count;
+}
+
+ngx_int_t FilterHead(ngx_http_request_t* request) noexcept {
+  ngx_int_t replaced = Guarded<ngx_int_t>(request->connection->log, NGX_ERROR, [&]() -> ngx_int_t {
+    RequestContext* context = ContextOfErrorPage(request);
+    if (context != nullptr && ReplaceHead(*context) != NGX_OK) return NGX_ERROR;
+    context = FindContext(request);
+    if (context != nullptr) context->own_headers = CountHeaders(request);
+    return NGX_OK;
+  });
+  if (replaced != NGX_OK) return NGX_ERROR;
+  if (LocationOf(request).enabled == 1) SetStatusLine(request);
+  return next_header_filter(request);
+}
+
+ngx_int_t FilterBody(ngx_http_request_t* request, ngx_chain_t* in) noexcept {
+  RequestContext* context = FindContext(request);
+  if (in == nullptr || context == nullptr || context->error_body.empty()) {
+    return next_body_filter(request, in);
+  }
+  if (context->error_sent) return NGX_OK;
+  context->error_sent = true;
+  auto* buffer = static_cast<ngx_buf_t*>(ngx_calloc_buf(request->pool));
+  if (buffer == nullptr) return NGX_ERROR;
+  buffer->start = buffer->pos = reinterpret_cast<u_char*>(context->error_body.data());
+  buffer->end = buffer->last = buffer->pos + context->error_body.size();
+  buffer->memory = 1;
+  buffer->last_buf = 1;
+  buffer->last_in_chain = 1;
+  ngx_chain_t out{buffer, nullptr};
+  return next_body_filter(request, &out);
+}
+
+ngx_int_t InstallFilters(ngx_conf_t*) noexcept {
+  next_header_filter = ngx_http_top_header_filter;
+  ngx_http_top_header_filter = FilterHead;
+  next_body_filter = ngx_http_top_body_filter;
+  ngx_http_top_body_filter = FilterBody;
+  return NGX_OK;
+}
+
+ngx_http_module_t filter_context = {
+    nullptr, InstallFilters, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+};
+
+}  // namespace
+}  // namespace agent_graph::nginx
+
+extern "C" {
+
+ngx_module_t ngx_http_agent_graph_filter_module = {
+    NGX_MODULE_V1, &agent_graph::nginx::filter_context,
+    nullptr,       NGX_HTTP_MODULE,
+    nullptr,       nullptr,
+    nullptr,       nullptr,
+    nullptr,       nullptr,
+    nullptr,       NGX_MODULE_V1_PADDING,
+};
+}

@@ -1,0 +1,260 @@
+// The content handler: routes a request, answers it here if no engine is needed, and otherwise
+// submits it.
+#include <utility>
+
+#include "api/http/headers.h"
+#include "api/resources/ping.h"
+#include "api/routes.h"
+#include "ngx_module/callback.h"
+#include "ngx_module/handlers/documentation.h"
+#include "ngx_module/process/process.h"
+#include "ngx_module/request/body_reader.h"
+#include "ngx_module/request/rate_limit.h"
+#include "ngx_module/request/request_context.h"
+#include "ngx_module/request/request_target.h"
+#include "ngx_module/worker/worker_service.h"
+#include "websocket/handshake.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+bridge::HeaderList CopyHeaders(const ngx_http_request_t* request) {
+  bridge::HeaderList headers;
+  const ngx_list_part_t* part = &request->headers_in.headers.part;
+  for (; part != nullptr; part = part->next) {
+    auto* fields = static_cast<const ngx_table_elt_t*>(part->elts);
+    for (ngx_uint_t i = 0; i < part->nelts; ++i) {
+      std::string_view name(reinterpret_cast<const char*>(fields[i].lowcase_key),
+                            fields[i].key.len);
+      headers.emplace_back(name, View(fields[i].value));
+    }
+  }
+  return headers;
+}
+
+api::ErrorInfo NoRoom() {
+  return {api::ApiError::kOverloaded, "this worker buffers as much as it may", {}};
+}
+
+// Requests that are refused before authentication count against the rate limit, too.
+ngx_int_t Refuse(RequestContext& context, api::Reply reply) {
+  std::optional<api::Reply> limited = CountRefusal(context);
+  return SendNativeReply(context, limited ? *std::move(limited) : std::move(reply), "rejected");
+}
+
+ngx_int_t Refuse(RequestContext& context, const api::ErrorInfo& error) {
+  return Refuse(context, api::ErrorReply(error, context.request_id));
+}
+
+// Called by nginx when the body is complete.
+void OnBody(ngx_http_request_t* request) noexcept {
+  ngx_int_t rc = Guarded<ngx_int_t>(
+      request->connection->log, NGX_HTTP_INTERNAL_SERVER_ERROR, [&]() -> ngx_int_t {
+        RequestContext* context = FindContext(request);
+        Result<bridge::Body> body = TakeBody(request, BodyBytesMax(context->location));
+        if (body.ok() && context->worker->HasRoomFor(body->size())) {
+          return context->worker->Submit(*context, std::move(body).value());
+        }
+        if (body.ok()) return Refuse(*context, NoRoom());
+        api::ErrorInfo error = api::ErrorOf(body.status());
+        if (body.status().code() == StatusCode::kResourceExhausted) {
+          error.error = api::ApiError::kRequestTooLarge;
+        }
+        return Refuse(*context, error);
+      });
+  // NGX_DONE: the request was submitted and now ends when its exchange ends.
+  if (rc != NGX_DONE) ngx_http_finalize_request(request, rc);
+}
+
+// True if the body is to be read only after the engine has authenticated the caller. A body that
+// has arrived already is passed on at once.
+bool WaitsForCredentials(const RequestContext& context) {
+  const ngx_http_request_t* request = context.request;
+  const settings::Settings& settings = *context.location.service->settings;
+  if (settings.authentication.method == settings::AuthenticationSettings::Method::kNone) {
+    return false;
+  }
+  if (request->headers_in.chunked) return true;
+  off_t length = request->headers_in.content_length_n;
+  if (length <= 0) return false;
+  bool here = request->http_version < NGX_HTTP_VERSION_20 &&
+              length <= request->header_in->last - request->header_in->pos;
+  return !here;
+}
+
+ngx_int_t SubmitWithoutBody(RequestContext& context) {
+  ngx_http_request_t* request = context.request;
+  ++request->main->count;  // for the exchange, as reading a body would have added one
+  ngx_int_t rc = context.worker->Submit(context, std::nullopt);
+  if (rc != NGX_DONE) --request->main->count;
+  return rc;
+}
+
+ngx_int_t ReadBodyAndSubmit(RequestContext& context) {
+  ngx_http_request_t* request = context.request;
+  context.worker = FindWorkerService(*context.location.service);
+  if (context.worker == nullptr || !context.worker->running()) {
+    return Refuse(context, {api::ApiError::kUnavailable, "the service did not start", {}});
+  }
+  if (context.late_body.streamed()) {
+    if (!context.worker->HasRoomFor(bridge::kBodyWindowBytes)) return Refuse(context, NoRoom());
+    return SubmitWithoutBody(context);
+  }
+  uint64_t bytes_max = BodyBytesMax(context.location);
+  if (request->headers_in.content_length_n > static_cast<off_t>(bytes_max)) {
+    return Refuse(context,
+                  {api::ApiError::kRequestTooLarge,
+                   "the request body is larger than " + std::to_string(bytes_max) + " bytes",
+                   {}});
+  }
+  if (!context.worker->HasRoomFor(std::max<off_t>(request->headers_in.content_length_n, 0))) {
+    return Refuse(context, NoRoom());
+  }
+  request->request_body_file_log_level = 0;  // temporary files are normal here, no warning
+  if (WaitsForCredentials(context)) return SubmitWithoutBody(context);
+  ngx_int_t rc = ngx_http_read_client_request_body(request, OnBody);
+  if (rc == NGX_HTTP_REQUEST_ENTITY_TOO_LARGE) {
+    return Refuse(context, {api::ApiError::kRequestTooLarge, "", {}});
+  }
+  return rc >= NGX_HTTP_SPECIAL_RESPONSE ? rc : NGX_DONE;
+}
+
+// Answers a request that is not a valid handshake because of its protocol or headers.
+ngx_int_t RefuseUpgrade(RequestContext& context, const websocket::HandshakeFault& fault) {
+  api::ErrorInfo error{api::ApiError::kBadRequest, std::string(fault.text), {}};
+  if (fault.status != NGX_HTTP_BAD_REQUEST) {
+    error.status = fault.status;
+    error.code = "UPGRADE_REQUIRED";
+  }
+  api::Reply reply = api::ErrorReply(error, context.request_id);
+  if (fault.status != NGX_HTTP_BAD_REQUEST) {
+    reply.headers.emplace_back("Upgrade", "websocket");
+    reply.headers.emplace_back("Sec-WebSocket-Version", "13");
+  }
+  return Refuse(context, std::move(reply));
+}
+
+ngx_int_t RefuseSocket(RequestContext& context, const api::ErrorInfo& error) {
+  return Refuse(context, api::HandshakeRefusal(error, context.request_id));
+}
+
+// Checks of a handshake that need no authentication.
+ngx_int_t OpenSocket(RequestContext& context) {
+  ngx_http_request_t* request = context.request;
+  const settings::Settings& settings = *context.location.service->settings;
+  if (request->method != NGX_HTTP_GET) {
+    return Refuse(context, api::MethodNotAllowedReply("GET, OPTIONS", context.request_id));
+  }
+  if (request->http_version != NGX_HTTP_VERSION_11) {
+    return RefuseUpgrade(context, {NGX_HTTP_BAD_REQUEST, "a WebSocket begins with HTTP/1.1"});
+  }
+  if (request->headers_in.content_length_n > 0 || request->headers_in.chunked) {
+    return RefuseUpgrade(context, {NGX_HTTP_BAD_REQUEST, "a handshake has no body"});
+  }
+  if (auto fault = websocket::CheckHandshake(context.head.headers)) {
+    return RefuseUpgrade(context, *fault);
+  }
+  if (!context.origin.empty() && !api::OriginAllowed(settings.cors, context.origin)) {
+    return RefuseSocket(context,
+                        {api::ApiError::kPermissionDenied, "the origin is not allowed", {}});
+  }
+  context.worker = FindWorkerService(*context.location.service);
+  if (context.worker != nullptr && !context.worker->OpenWebSocket(context)) {
+    return RefuseSocket(context,
+                        {api::ApiError::kOverloaded, "too many WebSocket connections", {}});
+  }
+  return ReadBodyAndSubmit(context);
+}
+
+ngx_int_t AnswerPreflight(RequestContext& context, const api::RouteMatch& match) {
+  api::Reply reply;
+  reply.status = NGX_HTTP_NO_CONTENT;
+  if (!match.allow.empty()) reply.headers.emplace_back("Allow", match.allow);
+  api::AppendPreflightHeaders(reply.headers, *context.location.service->settings, context.origin,
+                              FindRequestHeader(context.request, "access-control-request-headers"));
+  return SendNativeReply(context, std::move(reply), "ok");
+}
+
+// The pages use relative paths, which a trailing slash would change.
+ngx_int_t RedirectToPage(RequestContext& context, std::string_view path) {
+  path.remove_suffix(1);
+  api::Reply reply;
+  reply.status = NGX_HTTP_PERMANENT_REDIRECT;
+  reply.headers.emplace_back("Location", "../" + std::string(path.substr(path.rfind('/') + 1)));
+  return SendNativeReply(context, std::move(reply), "ok");
+}
+
+ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
+  ngx_http_request_t* request = context.request;
+  std::string_view method = View(request->method_name);
+  api::RouteMatch match = api::MatchRoute(method, target.path);
+  if (match.kind == api::RouteMatch::Kind::kNotFound) {
+    return Refuse(context, {api::ApiError::kNotFound, "", {}});
+  }
+  if (match.kind == api::RouteMatch::Kind::kMethodNotAllowed) {
+    if (request->method == NGX_HTTP_OPTIONS) return AnswerPreflight(context, match);
+    return Refuse(context, api::MethodNotAllowedReply(match.allow, context.request_id));
+  }
+  const api::Route& route = api::Routes()[match.route];
+  context.route = route.pattern;
+  if (route.native && route.access == api::Access::kDocumentation) {
+    if (match.trailing_slash && context.location.documentation != nullptr) {
+      return RedirectToPage(context, target.path);
+    }
+    return SendDocumentation(context, match.path_parameters.empty()
+                                          ? std::string(route.pattern)
+                                          : "/docs/" + match.path_parameters[0]);
+  }
+  if (route.native) return SendNativeReply(context, api::PingReply(context.request_id), "ok");
+
+  bridge::RequestHead& head = context.head;
+  head.route = match.route;
+  head.path_parameters = std::move(match.path_parameters);
+  head.method = method;
+  head.base_path = View(context.location.url_prefix);
+  head.path = std::move(target.path);
+  head.query = std::move(target.query);
+  head.headers = CopyHeaders(request);
+  head.peer_address = View(request->connection->addr_text);
+  head.request_id = context.request_id;
+  head.received_micros = context.received;
+  head.run_timeout_ms = context.location.run_timeout;
+  head.https = context.https;
+  head.websocket = route.transport != api::Transport::kHttp;
+  context.transport = route.transport;
+  if (route.body == api::BodyKind::kStream) context.late_body.SetStreamed();
+  return head.websocket ? OpenSocket(context) : ReadBodyAndSubmit(context);
+}
+
+// The configuration that causes subrequests causes one with each request, so the warning is logged
+// once.
+ngx_int_t RefuseSubrequest(ngx_http_request_t* request) {
+  static bool warned = false;
+  if (!std::exchange(warned, true)) {
+    ngx_log_error(NGX_LOG_WARN, request->connection->log, 0,
+                  "agent_graph: subrequests (auth_request, mirror, ...) are not served, this and "
+                  "further ones are refused");
+  }
+  return NGX_HTTP_FORBIDDEN;
+}
+
+ngx_int_t Handle(ngx_http_request_t* request) {
+  const auto& location = *static_cast<LocationConfig*>(
+      ngx_http_get_module_loc_conf(request, ngx_http_agent_graph_module));
+  if (location.enabled != 1) return NGX_DECLINED;
+  if (request != request->main) return RefuseSubrequest(request);
+  RequestContext* context = OpenContext(request, location);
+  if (context == nullptr) return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  std::optional<RequestTarget> target = LocateTarget(request, location.base_path);
+  if (!target) return Refuse(*context, {api::ApiError::kNotFound, "", {}});
+  return Dispatch(*context, std::move(*target));
+}
+
+}  // namespace
+
+ngx_int_t HandleRequest(ngx_http_request_t* request) noexcept {
+  return Guarded<ngx_int_t>(request->connection->log, NGX_HTTP_INTERNAL_SERVER_ERROR,
+                            [&] { return Handle(request); });
+}
+
+}  // namespace agent_graph::nginx

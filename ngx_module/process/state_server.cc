@@ -1,0 +1,94 @@
+// The state server in nginx's cache manager: one process beside the workers that the master
+// restarts if it dies, and that runs no user code.
+#include <stdlib.h>
+
+#include <memory>
+#include <vector>
+
+#include "base/allocator.h"
+#include "ngx_module/callback.h"
+#include "ngx_module/config.h"
+#include "ngx_module/process/process.h"
+#include "ngx_module/process/spawners.h"
+#include "ngx_module/worker/port.h"
+#include "service/service.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+constexpr ngx_msec_t kManagerInterval = 10'000;
+// When nginx quits, the workers may be busy with their last requests for as long as those may take.
+constexpr std::chrono::hours kFinishTimeoutOnQuit{1};
+constexpr std::chrono::milliseconds kFinishTimeoutOnTerminate{500};
+
+// The state server of one service, and its log lines.
+struct Owner final : PortReceiver {
+  explicit Owner(const ServiceConfig& service_config) : config(service_config), port(log, *this) {}
+
+  void OnItem(bridge::OutboxItem& item) override {
+    if (auto* line = std::get_if<bridge::WriteLog>(&item.payload)) LogItem(ngx_cycle->log, *line);
+  }
+  void OnBatchEnd() override {}
+  void OnShutdown() override {}
+
+  const ServiceConfig& config;
+  bridge::Outbox log;
+  Port port;
+  std::unique_ptr<service::StateOwner> role;
+};
+
+// State servers of this process. Never freed, because nginx ends the process with exit() while
+// their threads may run.
+std::vector<Owner*>* owners = nullptr;
+
+// nginx ends the manager with exit() as soon as it quits, before the workers have finished their
+// requests in flight. This function keeps serving their state until the last of them has exited.
+void FinishOwners() noexcept {
+  Guarded(ngx_cycle->log, [] {
+    std::chrono::milliseconds timeout = kFinishTimeoutOnTerminate;
+    if (!ngx_terminate) {
+      auto* core =
+          reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(ngx_cycle->conf_ctx, ngx_core_module));
+      timeout = kFinishTimeoutOnQuit;
+      if (core->shutdown_timeout > 0) {
+        timeout = std::chrono::milliseconds(core->shutdown_timeout) + kFinishTimeoutOnTerminate;
+      }
+    }
+    Deadline deadline = DeadlineAfter(timeout);
+    for (Owner* owner : *owners) {
+      if (owner->role != nullptr) owner->role->Finish(deadline);
+      owner->port.DrainAll();
+    }
+  });
+}
+
+void StartOwner(const ServiceConfig& config) {
+  if (owners == nullptr) {
+    ForkSpawners(*config.cycle);  // this process still has only one thread
+    owners = new std::vector<Owner*>;
+    if (atexit(FinishOwners) != 0) {
+      Log(ngx_cycle->log, NGX_LOG_ALERT, "atexit failed, the state owner may end early");
+    }
+  }
+  for (Owner* owner : *owners) {
+    if (&owner->config == &config) return;
+  }
+  auto* owner = new Owner(config);
+  owners->push_back(owner);
+  if (!owner->port.Open(const_cast<ngx_cycle_t*>(ngx_cycle))) return;
+  EngineThreadScope scope;
+  owner->role = service::StateOwner::Start(*config.settings, config.state_directory, &owner->log);
+}
+
+}  // namespace
+
+ngx_msec_t RunStateOwner(void* service_config) noexcept {
+  Guarded(ngx_cycle->log, [&] {
+    StartOwner(*static_cast<ServiceConfig*>(service_config));
+    // This loop serves no clients.
+    ReturnFreeMemory();
+  });
+  return kManagerInterval;
+}
+
+}  // namespace agent_graph::nginx

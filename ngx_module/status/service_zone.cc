@@ -1,0 +1,135 @@
+#include "ngx_module/status/service_zone.h"
+
+#include <algorithm>
+#include <new>
+
+#include "base/ids.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+using limits::RateLimitOptions;
+using limits::RateTable;
+
+// The rows' share of the zone, 1/8: enough for the processes that a few reloads leave running.
+constexpr size_t kRowsShare = 8;
+constexpr size_t kRowsMax = 256;
+constexpr size_t kAlignment = 64;
+
+size_t Aligned(size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// The limit that is counted in the zone; null if there is none.
+const RateLimitOptions* SharedLimit(const ServiceConfig& service) {
+  if (service.settings == nullptr || !service.settings->rate_limit) return nullptr;
+  const RateLimitOptions& options = *service.settings->rate_limit;
+  bool here = options.scope == RateLimitOptions::Scope::kNginx &&
+              options.backend == RateLimitOptions::Backend::kMemory;
+  return here ? &options : nullptr;
+}
+
+ngx_slab_pool_t* PoolOf(const ngx_shm_zone_t* zone) {
+  return reinterpret_cast<ngx_slab_pool_t*>(zone->shm.addr);
+}
+
+ServiceZone* ZoneIn(const ngx_shm_zone_t* zone) {
+  return zone->shm.addr == nullptr ? nullptr : static_cast<ServiceZone*>(PoolOf(zone)->data);
+}
+
+// The zone of the same name in the running nginx; null if there is none.
+ngx_shm_zone_t* FindOldZone(ngx_cycle_t* cycle, const ngx_shm_zone_t* zone) {
+  ngx_cycle_t* old = cycle->old_cycle;
+  if (old == nullptr) return nullptr;
+  for (ngx_list_part_t* part = &old->shared_memory.part; part != nullptr; part = part->next) {
+    auto* zones = static_cast<ngx_shm_zone_t*>(part->elts);
+    for (ngx_uint_t i = 0; i < part->nelts; ++i) {
+      if (zones[i].tag == zone->tag && View(zones[i].shm.name) == View(zone->shm.name)) {
+        return &zones[i];
+      }
+    }
+  }
+  return nullptr;
+}
+
+ngx_uint_t WorkerCount(const ServiceConfig& service) {
+  auto* core =
+      reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(service.cycle->conf_ctx, ngx_core_module));
+  return std::max<ngx_int_t>(1, core->worker_processes);
+}
+
+bool RefuseSize(ngx_shm_zone_t* zone, const ServiceConfig& service, size_t missing) {
+  ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
+                "agent_graph_service \"%s\": zone \"%V\" is too small for the configuration, it "
+                "needs at least %uzk",
+                service.name.c_str(), &zone->shm.name, (zone->shm.size + missing + 1023) / 1024);
+  return false;
+}
+
+}  // namespace
+
+ServiceZone* FindZone(const ServiceConfig& service) {
+  return service.zone == nullptr ? nullptr : ZoneIn(service.zone);
+}
+
+void ChooseZoneMemory(ngx_conf_t* cf, ngx_shm_zone_t* zone, const ServiceConfig& service) {
+  const RateLimitOptions* limit = SharedLimit(service);
+  const ngx_shm_zone_t* old = FindOldZone(cf->cycle, zone);
+  if (limit == nullptr || old == nullptr) return;
+  const ServiceZone* content = ZoneIn(old);
+  bool fits = content != nullptr && content->rate_table != nullptr &&
+              RateTable::Fits(content->rate_table, *limit);
+  if (!fits) zone->noreuse = 1;
+}
+
+void ReplaceZone(ngx_cycle_t* cycle, ngx_shm_zone_t* zone) {
+  if (!zone->noreuse) return;
+  // Cleared, or the next reload would make nginx unmap this zone, which is then still in use.
+  zone->noreuse = 0;
+  // A single process (no master) keeps using the old configuration and its memory.
+  if (ngx_process == NGX_PROCESS_SINGLE) return;
+  if (ngx_shm_zone_t* old = FindOldZone(cycle, zone)) old->noreuse = 1;
+}
+
+bool PrepareZone(ngx_shm_zone_t* zone, const ServiceConfig& service) {
+  ngx_slab_pool_t* pool = PoolOf(zone);
+  const size_t rows = std::min(zone->shm.size / kRowsShare / sizeof(StatusRow), kRowsMax);
+  // During a reload, old and new workers need rows at the same time.
+  const size_t rows_min = 2 * WorkerCount(service);
+  if (rows < rows_min) {
+    return RefuseSize(zone, service, (rows_min - rows) * sizeof(StatusRow) * kRowsShare);
+  }
+  if (pool->data != nullptr) return true;  // memory of the running nginx, already initialized
+
+  const RateLimitOptions* limit = SharedLimit(service);
+  const size_t head = Aligned(sizeof(ServiceZone)) + Aligned(rows * sizeof(StatusRow));
+  const size_t table_min = limit == nullptr ? 0 : RateTable::BytesMin(*limit);
+  const size_t table_max = limit == nullptr ? 0 : RateTable::BytesMax(*limit);
+  const size_t available = pool->pfree * ngx_pagesize;
+  if (available < head + table_min) {
+    return RefuseSize(zone, service, head + table_min - available);
+  }
+  const size_t bytes = std::min(available, head + table_max);
+  auto* memory = static_cast<std::byte*>(ngx_slab_alloc(pool, bytes));
+  if (memory == nullptr) return RefuseSize(zone, service, bytes);
+  ngx_memzero(memory, head);
+  auto* content = new (memory) ServiceZone{};
+  content->row_count = static_cast<uint32_t>(rows);
+  content->rows = new (memory + Aligned(sizeof(ServiceZone))) StatusRow[rows];
+  if (limit != nullptr) {
+    content->rate_table = memory + head;
+    RateTable::Format(memory + head, bytes - head, *limit, {RandomUint64(), RandomUint64()});
+  }
+  pool->data = content;
+  return true;
+}
+
+ZoneLock::ZoneLock(const ServiceConfig& service) : pool_(PoolOf(service.zone)) {
+  ngx_shmtx_lock(&pool_->mutex);
+}
+
+ZoneLock::~ZoneLock() {
+  ngx_shmtx_unlock(&pool_->mutex);
+}
+
+}  // namespace agent_graph::nginx

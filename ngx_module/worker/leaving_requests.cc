@@ -1,0 +1,98 @@
+// WorkerService: requests that leave their exchange before it has ended, because the client
+// disconnects, nginx ends the request, or nginx uses it for something else.
+#include "ngx_module/callback.h"
+#include "ngx_module/request/reply_deadline.h"
+#include "ngx_module/worker/body_source.h"
+#include "ngx_module/worker/websocket_connection.h"
+#include "ngx_module/worker/worker_service.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+bool IsLeaving(const ngx_connection_t* connection) {
+  return ngx_terminate || (ngx_exiting && connection->close);
+}
+
+}  // namespace
+
+// Detects a client that disconnects. nginx then ends the request, possibly after a post_action.
+void WorkerService::OnClientReadable(ngx_http_request_t* request) noexcept {
+  Guarded(request->connection->log, [&] {
+    RequestContext* context = FindContext(request);
+    if (context == nullptr || !context->address) return ngx_http_test_reading(request);
+    WorkerService& worker = *context->worker;
+    const bridge::ExchangeAddress address = *context->address;
+    ngx_http_test_reading(request);  // the request may have been destroyed
+    if (ExchangeSlot* slot = worker.exchanges_.Find(address)) worker.LeaveIfTaken(*slot);
+  });
+}
+
+bool WorkerService::LeaveIfTaken(ExchangeSlot& slot) {
+  if (slot.context != nullptr && IsTaken(*slot.context)) RequestGone(*slot.context);
+  return slot.exchange != nullptr;
+}
+
+void WorkerService::Abandon(RequestContext& context, ngx_int_t rc) {
+  // Not left to the cleanup handler, because a post_action runs before that.
+  RequestGone(context);
+  ngx_http_finalize_request(context.request, rc);
+}
+
+// Called once, when nginx ends the request for any reason.
+void WorkerService::OnRequestGone(void* data) noexcept {
+  auto* context = static_cast<RequestContext*>(data);
+  Guarded(ngx_cycle->log, [&] {
+    context->worker->RequestGone(*context);
+    ClearReplyDeadline(*context);
+    if (context->websocket != nullptr) context->websocket->OnRequestGone();
+  });
+}
+
+void WorkerService::RequestGone(RequestContext& context) {
+  if (!context.address) return;
+  ExchangeSlot* slot = exchanges_.Find(*context.address);
+  context.ended = MonotonicMicros();
+  ngx_connection_t* connection = context.request->connection;
+  if (slot == nullptr) {
+    context.address.reset();
+    return;
+  }
+  AbandonLateBody(context, *slot);
+  auto reason = runtime::CancelReason::kClientGone;
+  context.outcome = "client_abort";
+  if (IsLeaving(connection)) {
+    reason = runtime::CancelReason::kShutdown;
+    context.outcome = "shutdown";
+  } else if (slot->overdue) {
+    reason = runtime::CancelReason::kDeadline;
+    context.outcome = "timeout";
+  } else if (connection->timedout) {
+    context.outcome = "timeout";
+  }
+  LeaveExchange(context, *slot, reason);
+}
+
+// Detaches the request from its exchange, which continues without it or is cancelled.
+void WorkerService::LeaveExchange(RequestContext& context, ExchangeSlot& slot,
+                                  runtime::CancelReason reason) {
+  context.address.reset();
+  // A live session has to complete a turn of which the user has heard a part.
+  bool may_go_on = context.location.on_abort == static_cast<ngx_uint_t>(OnAbort::kContinue) ||
+                   context.transport == api::Transport::kLiveSocket;
+  bool goes_on = may_go_on && reason == runtime::CancelReason::kClientGone;
+  const bool is_socket = IsSocket(context);
+  bool idle = is_socket && WebSocketConnection::IsIdle(slot);
+  if (goes_on && !slot.ended && !idle) {
+    slot.context = nullptr;
+    // Unsent bytes count as sent, otherwise the run would wait for credit forever.
+    slot.exchange->ReturnCredit(is_socket ? context.websocket->DiscardUnsent()
+                                          : context.writer.DiscardUnsent());
+    if (is_socket) slot.exchange->CloseMailbox();
+    return;
+  }
+  bridge::ExchangePtr exchange = slot.exchange;
+  exchanges_.Release(slot);
+  exchange->Cancel(reason);
+}
+
+}  // namespace agent_graph::nginx

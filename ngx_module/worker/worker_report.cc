@@ -1,0 +1,68 @@
+// WorkerService: writes its values to the status row.
+#include "ngx_module/worker/worker_service.h"
+
+namespace agent_graph::nginx {
+namespace {
+
+// Free memory that a burst leaves behind below this is used again soon.
+constexpr uint64_t kBurstBytesMin = 8 * 1024 * 1024;
+constexpr ngx_msec_t kMemoryReturnInterval = 2000;
+
+}  // namespace
+
+void WorkerService::ReturnMemoryAfterBurst() {
+  if (service_ == nullptr || ngx_exiting) return;
+  bridge::WorkerMemory& memory = service_->outbox().memory();
+  const uint64_t now = memory.in_memory();
+  // Twice: what is not counted any more is freed a moment later.
+  if (memory.TakePeak() >= now + kBurstBytesMin) memory_returns_due_ = 2;
+  if (memory_returns_due_ == 0) return;
+  if (ngx_current_msec - memory_returned_ < kMemoryReturnInterval) return;
+  memory_returned_ = ngx_current_msec;
+  --memory_returns_due_;
+  service_->ReturnMemory();
+}
+
+void WorkerService::Report(StatusRow& row) const {
+  if (service_ == nullptr) return;
+  const bridge::Outbox& outbox = service_->outbox();
+  const bridge::Inbox& inbox = service_->inbox();
+  row.draining = ngx_exiting != 0;
+  row.Set(StatusGauge::kInFlight, exchanges_.in_flight());
+  row.Set(StatusGauge::kQueueWaiting, inbox.waiting());
+  row.Set(StatusGauge::kQueueRunning, inbox.running());
+  row.Set(StatusGauge::kOutboxItems, outbox.queued());
+  row.Set(StatusGauge::kBufferedBytes, outbox.memory().buffered());
+  row.Set(StatusGauge::kMemoryBytes, outbox.memory().in_memory());
+  row.Set(StatusGauge::kMemoryWaiting, outbox.memory().waiting());
+  row.counters.Set(StatusCounter::kCreditStalls, outbox.credit_stalls());
+  row.counters.Set(StatusCounter::kDoorbells, outbox.doorbells());
+  const models::ModelCounters& models = service_->models();
+  row.counters.Set(StatusCounter::kModelReplies, models.replies);
+  row.counters.Set(StatusCounter::kModelFailures, models.failures);
+  row.counters.Set(StatusCounter::kModelMicros, models.micros);
+  row.counters.Set(StatusCounter::kModelInputTokens, models.input_tokens);
+  row.counters.Set(StatusCounter::kModelOutputTokens, models.output_tokens);
+  if (const state::ClientCounters* state = service_->state()) {
+    row.counters.Set(StatusCounter::kStateAnswers, state->answers);
+    row.counters.Set(StatusCounter::kStateMicros, state->micros);
+  }
+  if (const limits::SharedRateCounters* rate = service_->shared_rate()) {
+    row.counters.Set(StatusCounter::kRateAdmitted, rate->admitted);
+    row.counters.Set(StatusCounter::kRateRefused, rate->refused);
+    row.counters.Set(StatusCounter::kRateUnchecked, rate->unchecked);
+  }
+  const live::LiveCounters& live = service_->live();
+  row.Set(StatusGauge::kLiveOpen, live.sessions);
+  row.counters.Set(StatusCounter::kLiveSessions, live.sessions_total);
+  row.counters.Set(StatusCounter::kLiveRefused, live.sessions_refused);
+  row.counters.Set(StatusCounter::kLiveReconnects, live.reconnects);
+  row.counters.Set(StatusCounter::kLiveFramesForwarded, live.frames_forwarded);
+  row.counters.Set(StatusCounter::kLiveForwardMicros, live.forward_micros);
+  row.counters.Set(StatusCounter::kLiveSoundForwarded, live.sound_forwarded);
+  row.counters.Set(StatusCounter::kLiveSoundMicros, live.sound_micros);
+  row.counters.Set(StatusCounter::kLiveFramesDropped, live.upstream_dropped + live_frames_lost_);
+  row.counters.Set(StatusCounter::kLiveSoundDropped, live.downstream_dropped);
+}
+
+}  // namespace agent_graph::nginx
