@@ -24,18 +24,20 @@ def _calls_of_a_download(service, trace, record, data):
     """Returns (bytes that the worker sent with sendfile, bytes that it read from the file)."""
     (worker,) = service.workers()
     calls = "trace=sendfile,read,readv,pread64,preadv,mmap"
-    command = ["strace", "-f", "-y", "-s", "0", "-e", calls, "-o", trace, "-p", str(worker.pid)]
-    with open(trace.with_suffix(".told"), "w+") as told:
-        strace = subprocess.Popen(command, stderr=told)
+    # A file per thread: in a common one, calls of two threads at once are cut into two lines each.
+    command = ["strace", "-ff", "-y", "-s", "0", "-e", calls, "-o", trace, "-p", str(worker.pid)]
+    with open(trace.parent / "messages_of_strace", "w+") as messages:
+        strace = subprocess.Popen(command, stderr=messages)
         try:
-            wait_until(lambda: told.seek(0) or "attached" in told.read(), "strace is attached")
+            wait_until(lambda: messages.seek(0) or "attached" in messages.read(), "strace attaches")
             assert service.get(record["url"]).body == data
         finally:
             strace.send_signal(signal.SIGINT)
             strace.wait(environment.PATIENCE)
     file_of = rf"<[^>]*/{record['file_id']}>"
     sent = copied = 0
-    for line in trace.read_text().splitlines():
+    lines = [line for file in trace.parent.glob("trace.*") for line in file.read_text().splitlines()]
+    for line in lines:
         if found := re.search(rf"sendfile\(\d+<[^>]*>, \d+{file_of}.*\) = (\d+)", line):
             sent += int(found[1])
         elif found := re.search(rf"p?read\w*\(\d+{file_of}.*\) = (\d+)", line):
