@@ -1,7 +1,7 @@
 #include "live/agent_config.h"
 
 #include "base/json.h"
-#include "live/session.h"
+#include "live/transfer_tool.h"
 
 namespace agent_graph::live {
 namespace {

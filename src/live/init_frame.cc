@@ -5,7 +5,7 @@
 #include "agent_graph/json.h"
 #include "base/json.h"
 #include "base/letter_case.h"
-#include "live/session.h"
+#include "live/thread_memory.h"
 
 namespace agent_graph::live {
 namespace {

@@ -6,8 +6,8 @@
 namespace agent_graph::live {
 
 void Links::Open(const realtime::LinkConfig& config) {
-  present_.reset();  // some providers allow only one connection per session
-  present_ = provider_->Open(config, wake_);
+  current_.reset();  // some providers allow only one connection per session
+  current_ = provider_->Open(config, wake_);
 }
 
 void Links::PrepareNext(const realtime::LinkConfig& config) {
@@ -16,13 +16,13 @@ void Links::PrepareNext(const realtime::LinkConfig& config) {
 }
 
 void Links::BeginNext(const realtime::LinkConfig& config) {
-  gone_ = std::exchange(present_, std::move(next_));
-  present_->Begin(config);
+  gone_ = std::exchange(current_, std::move(next_));
+  current_->Begin(config);
 }
 
 std::optional<realtime::Event> Links::TakeEvent() {
   gone_.reset();
-  return present_ != nullptr ? present_->Next() : std::nullopt;
+  return current_ != nullptr ? current_->Next() : std::nullopt;
 }
 
 std::optional<realtime::Event> Links::TakeEventOfNext() {
@@ -32,7 +32,7 @@ std::optional<realtime::Event> Links::TakeEventOfNext() {
 
 Deadline Links::wake_at() const {
   Deadline wake = kNoDeadline;
-  for (const auto* link : {&present_, &next_}) {
+  for (const auto* link : {&current_, &next_}) {
     if (*link != nullptr) wake = std::min(wake, (*link)->wake_at());
   }
   return wake;

@@ -24,8 +24,8 @@ class Links {
 
   // Opens a link as the current one. An open link is closed before.
   void Open(const realtime::LinkConfig& config);
-  void Close() { gone_ = std::move(present_); }
-  realtime::Link* present() { return present_.get(); }
+  void Close() { gone_ = std::move(current_); }
+  realtime::Link* current() { return current_.get(); }
 
   // Prepares the next link. BeginNext makes it the current one.
   void PrepareNext(const realtime::LinkConfig& config);
@@ -40,7 +40,7 @@ class Links {
  private:
   const std::function<void()> wake_;
   realtime::Provider* provider_ = nullptr;
-  std::unique_ptr<realtime::Link> present_;
+  std::unique_ptr<realtime::Link> current_;
   std::unique_ptr<realtime::Link> next_;
   std::unique_ptr<realtime::Link> gone_;
 };

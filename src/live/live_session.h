@@ -1,5 +1,4 @@
-// Runs a live session on its socket. One fiber passes input from client, provider, tools and
-// journal to the state machine (Session), and carries out what it requests.
+// Live sessions for the API: starts a run for a session and drives the session until its end.
 #pragma once
 
 #include <cstdint>

@@ -21,82 +21,55 @@ constexpr size_t kUnsentMax = 64 * 1024;
 Session::Session(SessionPorts& ports, Options options)
     : ports_(ports),
       times_(options.times),
-      agent_(std::move(options.agent)),
-      history_(std::move(options.history)),
-      handle_(std::move(options.resumption_handle)) {
-  TrimHistory();
-}
+      next_link_(ports),
+      reconnects_(times_),
+      handle_(std::move(options.resumption_handle)),
+      conversation_(ports, times_, std::move(options.agent), std::move(options.history)) {}
 
 void Session::Start(Deadline now) {
-  Open(now);
+  OpenLink(now);
 }
 
-void Session::Enter(Phase phase) {
-  AG_CHECK(phase > phase_, "a session runs, drains and closes, and never goes back");
-  phase_ = phase;
+void Session::Advance(Deadline now) {
+  if (lifecycle_.closed()) return;
+  conversation_.Advance(now);
+  AdvanceLink(now);
+  if (lifecycle_.closed()) return;
+  Forward(now);
+  if (lifecycle_.draining() && Drained(now)) return Close(lifecycle_.closing());
+  if (!ToolsRun()) turn_.StartClock(now);
 }
+
+Deadline Session::wake_at() const {
+  const Deadline replace_at = ReplacementAllowed() ? link_.replace_at() : kNoDeadline;
+  return std::min({lifecycle_.wake_at(), link_.deadline(), replace_at, conversation_.wake_at()});
+}
+
+// --- the client -------------------------------------------------------------------------------
 
 void Session::OnFrame(UpstreamFrame frame, Deadline now) {
-  if (phase_ != Phase::kRunning) return;
-  if (frame.kind == UpstreamFrame::Kind::kClose) {
-    return Drain(now, websocket::close_code::kNormal, "closed");
-  }
+  if (!lifecycle_.running()) return;
+  if (frame.kind == UpstreamFrame::Kind::kClose) return OnDisconnect(now);
   frame.arrived = now;
   counters_.frames_dropped += upstream_.Push(std::move(frame), ports_.UpstreamBytesMax());
 }
 
 void Session::OnDisconnect(Deadline now) {
-  Drain(now, websocket::close_code::kNormal, "closed");
+  Drain(now, websocket::close_code::kNormal, "closed", Outcome::kOk);
 }
 
 void Session::OnLeave(Deadline now) {
-  Drain(now, websocket::close_code::kGoingAway, "server reload");
-}
-
-void Session::Drain(Deadline now, uint16_t code, std::string reason) {
-  if (phase_ != Phase::kRunning) return;
-  Enter(Phase::kDraining);
-  drain_until_ = now + times_.drain_max;
-  rotate_at_ = kNoDeadline;
-  if (!leaving()) DropNext();
-  close_code_ = code;
-  close_reason_ = std::move(reason);
-}
-
-// First the frames in the queue are sent, then the remaining answers of the model are received.
-bool Session::Drained(Deadline now) {
-  if (now >= drain_until_) return true;
-  if (now >= quiet_until_) quiet_until_ = kNoDeadline;
-  const bool something_left = !upstream_.empty() || AnswerDue() || sound_sent_;
-  if (!ready_) {
-    const bool connecting =
-        leaving() || ready_until_ != kNoDeadline || reconnect_at_ != kNoDeadline;
-    return !connecting || !something_left;
-  }
-  if (!upstream_.empty()) return false;
-  AG_CHECK(ports_.link() != nullptr, "a session that is ready has a link");
-  if (!std::exchange(audio_ended_, true) && (sound_sent_ || activity_)) {
-    quiet_until_ = now + times_.drain_quiet;
-    ports_.link()->EndAudio();
-    return false;
-  }
-  return !AnswerDue() && !input_expected_ && quiet_until_ == kNoDeadline;
+  Drain(now, websocket::close_code::kGoingAway, "server reload", Outcome::kShutdown);
 }
 
 void Session::Forward(Deadline now) {
-  if (phase_ == Phase::kClosed) return;
-  TellResults();
-  realtime::Link* link = ports_.link();
-  while (ready_ && link != nullptr && !upstream_.empty() && link->unsent_bytes() < kUnsentMax) {
+  SendUnsentResults();
+  while (link_.ready() && !upstream_.empty() && ports_.link()->unsent_bytes() < kUnsentMax) {
     const UpstreamFrame frame = *upstream_.Pop();
     ++counters_.frames_forwarded;
     counters_.forward_micros += static_cast<uint64_t>(
         std::chrono::duration_cast<std::chrono::microseconds>(now - frame.arrived).count());
     Send(frame);
-  }
-  if (phase_ == Phase::kDraining && Drained(now)) {
-    Finish(close_code_, close_reason_,
-           close_code_ == websocket::close_code::kNormal ? "ok" : "shutdown");
   }
 }
 
@@ -104,31 +77,31 @@ void Session::Send(const UpstreamFrame& frame) {
   realtime::Link& link = *ports_.link();
   switch (frame.kind) {
     case UpstreamFrame::Kind::kAudio:
-      sound_sent_ = true;
+      audio_sent_ = true;
       return link.SendAudio(frame.payload);
     case UpstreamFrame::Kind::kText:
-      if (speaking_) OnInterrupted();
-      FinishInput();
-      StoreUnheard(std::nullopt);
-      answer_expected_ = true;
-      Keep({Message::User(frame.payload)});
+      if (turn_.speaking()) OnInterrupted();
+      conversation_.AddUserText(frame.payload);
+      turn_.Expect();
       return link.SendText(frame.payload);
     case UpstreamFrame::Kind::kActivityStart:
-      activity_ = link.SendActivity(true) || activity_;
+      activity_begun_ = link.SendActivity(true) || activity_begun_;
       return;
     case UpstreamFrame::Kind::kActivityEnd:
-      activity_ = false;
-      if (link.SendActivity(false)) answer_expected_ = true;
+      activity_begun_ = false;
+      if (link.SendActivity(false)) turn_.Expect();
       return;
     case UpstreamFrame::Kind::kClose:
       return;
   }
 }
 
+// --- the model --------------------------------------------------------------------------------
+
 void Session::OnLinkEvent(realtime::Event event, Deadline now) {
   using Kind = realtime::Event::Kind;
-  if (phase_ == Phase::kClosed) return;
-  if (leaving()) return OnLeftLinkEvent(event, now);
+  if (lifecycle_.closed()) return;
+  if (link_.departing()) return OnDepartingLinkEvent(event, now);
   switch (event.kind) {
     case Kind::kPrepared:
       return;
@@ -137,18 +110,18 @@ void Session::OnLinkEvent(realtime::Event event, Deadline now) {
     case Kind::kSpeechStarted:
       return OnSpeechStarted();
     case Kind::kNothingAsked:
-      return OnNothingAsked();
+      return turn_.CancelExpected();
     case Kind::kInputExpected:
-      return OnInputExpected(now);
+      conversation_.AnnounceTranscript(now);
+      return turn_.Expect();
     case Kind::kInputTranscript:
       return OnInputTranscript(event, now);
     case Kind::kOutputTranscript:
-      return OnOutputTranscript(event);
-    case Kind::kAudio:
       OnContent();
-      speaking_ = true;
-      turn_audio_ += milliseconds(event.text.size() / 2 * 1000 / realtime::kOutputRate);
-      return ports_.EmitAudio(std::move(event.text));
+      turn_.Speak();
+      return conversation_.AddAnswerText(event);
+    case Kind::kAudio:
+      return OnAudio(std::move(event.text));
     case Kind::kToolCalls:
       return OnToolCalls(std::move(event.calls), now);
     case Kind::kToolsCancelled:
@@ -168,117 +141,51 @@ void Session::OnLinkEvent(realtime::Event event, Deadline now) {
   }
 }
 
-// --- turns ------------------------------------------------------------------------------------
+// --- the end ----------------------------------------------------------------------------------
 
-void Session::OnSpeechStarted() {
-  OnContent();
-  answer_expected_ = true;
-  // The answer was complete, but not fully played.
-  if (!speaking_ && unheard_ && ports_.Unplayed() > milliseconds(0)) {
-    const milliseconds heard = std::max(unheard_->audio - ports_.Unplayed(), milliseconds(0));
-    if (realtime::Link* link = ports_.link()) link->Truncate(heard);
-    ports_.FlushAudio();
-    StoreUnheard(heard);
-    ports_.Emit(InterruptedEvent());
+void Session::Drain(Deadline now, uint16_t code, std::string reason, Outcome outcome) {
+  if (!lifecycle_.running()) return;
+  lifecycle_.Drain(now + times_.drain_max, {code, std::move(reason), outcome});
+  if (!link_.departing()) next_link_.Drop();
+}
+
+// Returns true when the session may end: first the frames in the queue are sent, then the remaining
+// answers of the model are received.
+bool Session::Drained(Deadline now) {
+  if (lifecycle_.expired(now)) return true;
+  lifecycle_.Advance(now);
+  if (!link_.ready()) {
+    const bool something_left = !upstream_.empty() || AnswerDue() || audio_sent_;
+    return link_.phase() == LinkPhase::Phase::kAbsent || !something_left;
   }
-}
-
-void Session::OnNothingAsked() {
-  answer_expected_ = handed_over_ = false;
-  if (!speaking_) asked_at_ = kNoDeadline;
-}
-
-void Session::OnInputExpected(Deadline now) {
-  if (awaited_ == 0) FinishInput();
-  StoreUnheard(std::nullopt);
-  if (awaited_ > 0) Keep({.message = {}, .in_thread = false, .words = true});
-  if (++awaited_ == 1) ExpectInput(now + times_.words_max);
-  announces_ = answer_expected_ = true;
-}
-
-void Session::ExpectInput(Deadline until) {
-  input_.Expect();
-  input_expected_ = true;
-  input_until_ = until;
-}
-
-void Session::OnInputTranscript(const realtime::Event& event, Deadline now) {
-  OnContent();
-  if (awaited_ > event.later + 1) {
-    if (event.finished) FillPlace(awaited_ - 1 - event.later, event.text);
-    return;
+  if (!upstream_.empty()) return false;
+  if (lifecycle_.step() == Lifecycle::Step::kSending) {
+    if (audio_sent_ || activity_begun_) {
+      lifecycle_.Listen(now + times_.drain_quiet);
+      ports_.link()->EndAudio();
+      return false;
+    }
+    lifecycle_.AwaitAnswers();
   }
-  if (!input_expected_ && !input_.open() && !speaking_ && now < asking_until_) ExpectInput(now);
-  if (input_expected_) {
-    input_until_ = std::max(input_until_, now + times_.words_pause);
-  } else if (!speaking_ && !event.finished && !announces_) {
-    answer_expected_ = true;  // other utterances set it when their audio arrived
-  }
-  if (event.finished) {
-    const std::string rest = input_.FinishPart(event.text, milliseconds(0));
-    if (!rest.empty()) ports_.Emit(InputTranscriptEvent(rest, false));
-    return FinishUtterance(now);
-  }
-  const std::string_view piece = input_.Add(event.text, milliseconds(0));
-  if (!piece.empty()) ports_.Emit(InputTranscriptEvent(piece, false));
+  return lifecycle_.step() == Lifecycle::Step::kAnswering && !AnswerDue() &&
+         !conversation_.transcript().expected();
 }
 
-void Session::OnOutputTranscript(const realtime::Event& event) {
-  OnContent();
-  speaking_ = true;
-  std::string rest;
-  std::string_view piece;
-  if (event.finished) {
-    rest = output_.FinishPart(event.text, turn_audio_);
-    piece = rest;
-  } else {
-    piece = output_.Add(event.text, turn_audio_);
-  }
-  if (piece.empty()) return;
-  output_shown_ = true;
-  ports_.Emit(OutputTranscriptEvent(piece, false));
+void Session::Fail(const std::string& code, const std::string& message, uint16_t close_code) {
+  if (lifecycle_.closed()) return;
+  conversation_.EndTranscripts();
+  ports_.Emit(ErrorEvent(code, message, true));  // always the last event
+  Close({close_code, code, OutcomeOfError(close_code)});
 }
 
-void Session::RecordAnswer(std::string_view stop_reason) {
-  if (asked_at_ == kNoDeadline && !speaking_) return;
-  ports_.RecordAnswer(std::exchange(asked_at_, kNoDeadline), stop_reason);
-}
-
-void Session::OnTurnComplete(bool answer_due, Deadline now) {
-  OnContent();
-  // The end of an answer that was interrupted: the user is still speaking.
-  if (answer_due && !speaking_) return ports_.Emit(TurnCompleteEvent());
-  const bool asked = answer_expected_ || input_.open();
-  if (!input_expected_) FinishInput();
-  RecordAnswer("stop");
-  // Some providers send a transcript late and do not announce it.
-  asking_until_ = asked ? Deadline() : now + times_.words_after_answer;
-  speaking_ = sound_sent_ = handed_over_ = false;
-  answer_expected_ = answer_due;
-  if (std::exchange(output_shown_, false)) ports_.Emit(OutputTranscriptEvent("", true));
-  StoreUnheard(std::nullopt);
-  const milliseconds audio = std::exchange(turn_audio_, milliseconds(0));
-  unheard_ = Unheard{std::exchange(output_, {}), audio, now + ports_.Unplayed()};
-  if (unheard_->heard_at <= now) StoreUnheard(std::nullopt);
-  ports_.Emit(TurnCompleteEvent());
-}
-
-void Session::OnInterrupted() {
-  OnContent();
-  if (!speaking_ && turn_audio_ == milliseconds(0) && output_.text().empty()) return;
-  if (!input_expected_) FinishInput();
-  RecordAnswer("interrupted");
-  const milliseconds audio = std::exchange(turn_audio_, milliseconds(0));
-  const milliseconds heard = std::max(audio - ports_.Unplayed(), milliseconds(0));
-  if (realtime::Link* link = ports_.link()) link->Truncate(heard);
-  ports_.FlushAudio();
-  if (std::exchange(output_shown_, false)) ports_.Emit(OutputTranscriptEvent("", true));
-  if (audio > milliseconds(0)) output_.Cut(heard);
-  StoreUnheard(std::nullopt);
-  StoreAnswer({output_.Take(), audio > milliseconds(0), /*interrupted=*/true});
-  ports_.Emit(InterruptedEvent());
-  speaking_ = handed_over_ = false;
-  answer_expected_ = true;
+void Session::Close(const Closing& closing) {
+  const Closing last = closing;  // `closing` may belong to the phase that ends
+  lifecycle_.Close();
+  conversation_.Close();
+  next_link_.Drop();
+  link_.Close();
+  ports_.CloseLink();
+  ports_.Close(last);
 }
 
 }  // namespace agent_graph::live

@@ -10,11 +10,11 @@ namespace agent_graph::live {
 namespace {
 
 // Messages of the thread that a model gets if the provider does not remember them.
-constexpr size_t kHistoryMax = 100;
+constexpr size_t kStoredMessagesMax = 100;
 
 }  // namespace
 
-std::vector<Message> History(const state::ThreadState& thread) {
+std::vector<Message> StoredMessages(const state::ThreadState& thread) {
   std::vector<Message> history;
   for (const state::StoredMessage& stored : thread.window) {
     Result<Message> message = message::FromJsonText(stored.json);
@@ -23,8 +23,8 @@ std::vector<Message> History(const state::ThreadState& thread) {
       history.push_back(*std::move(message));
     }
   }
-  if (history.size() > kHistoryMax) {
-    history.erase(history.begin(), history.end() - static_cast<std::ptrdiff_t>(kHistoryMax));
+  if (history.size() > kStoredMessagesMax) {
+    history.erase(history.begin(), history.end() - static_cast<std::ptrdiff_t>(kStoredMessagesMax));
   }
   return history;
 }

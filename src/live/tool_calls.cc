@@ -60,7 +60,7 @@ void ToolCalls::Call(std::vector<realtime::ToolCall> calls, uint64_t number) {
   if (running_ >= kBatchesMax) {
     FinishedCalls refused;
     refused.number = number;
-    for (const realtime::ToolCall& call : calls) Fail(call, "too many calls at once", refused);
+    for (const realtime::ToolCall& call : calls) Fail(call, "too many tool calls at once", refused);
     return Finish(std::move(refused));
   }
   Batch batch{tool_node_, {}, {}};

@@ -10,7 +10,6 @@ constexpr size_t kTextBytesMax = 512 * 1024;  // per utterance; further text is 
 }  // namespace
 
 std::string_view Utterance::Add(std::string_view piece, std::chrono::milliseconds offset) {
-  open_ = true;
   if (text_.size() + piece.size() > kTextBytesMax) return {};
   text_ += piece;
   pieces_.push_back({text_.size(), offset});
@@ -18,7 +17,6 @@ std::string_view Utterance::Add(std::string_view piece, std::chrono::millisecond
 }
 
 std::string Utterance::FinishPart(std::string_view whole, std::chrono::milliseconds offset) {
-  open_ = true;
   std::string rest;
   const std::string_view part = std::string_view(text_).substr(part_begin_);
   // Some providers correct the transcript at the end, but pieces that were sent cannot be taken
@@ -44,7 +42,6 @@ void Utterance::Cut(std::chrono::milliseconds heard) {
 std::string Utterance::Take() {
   pieces_.clear();
   part_begin_ = 0;
-  open_ = false;
   return std::exchange(text_, {});
 }
 

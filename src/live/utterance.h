@@ -21,9 +21,6 @@ class Utterance {
   std::string Take();
 
   const std::string& text() const { return text_; }
-  bool open() const { return open_; }
-  // Marks the utterance as started: it has to be ended even if no text arrives.
-  void Expect() { open_ = true; }
 
  private:
   struct Piece {
@@ -34,7 +31,6 @@ class Utterance {
   std::string text_;
   size_t part_begin_ = 0;
   std::vector<Piece> pieces_;
-  bool open_ = false;
 };
 
 }  // namespace agent_graph::live

@@ -4,6 +4,8 @@ namespace agent_graph::websocket {
 namespace {
 
 constexpr uint8_t kFinal = 0x80;
+constexpr size_t kHeaderMax = 10;  // of an unmasked frame
+
 void AppendBigEndian(std::string& out, uint64_t value, int bytes) {
   for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) {
     out.push_back(static_cast<char>(value >> shift & 0xFF));
@@ -33,6 +35,13 @@ void AppendFrame(std::string& out, Opcode opcode, std::string_view payload) {
     AppendBigEndian(out, payload.size(), 8);
   }
   out.append(payload);
+}
+
+std::string MakeFrame(Opcode opcode, std::string_view payload) {
+  std::string frame;
+  frame.reserve(payload.size() + kHeaderMax);
+  AppendFrame(frame, opcode, payload);
+  return frame;
 }
 
 void AppendCloseFrame(std::string& out, uint16_t code, std::string_view reason) {

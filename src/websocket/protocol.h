@@ -47,6 +47,8 @@ bool IsSendableCloseCode(uint16_t code);
 
 // Appends a complete, unmasked frame.
 void AppendFrame(std::string& out, Opcode opcode, std::string_view payload);
+// Returns a complete, unmasked frame.
+std::string MakeFrame(Opcode opcode, std::string_view payload);
 // Appends a Close frame. A reason that is too long is cut at a character boundary. kNone sends no
 // code.
 void AppendCloseFrame(std::string& out, uint16_t code, std::string_view reason);

@@ -199,7 +199,7 @@ TEST(UtteranceTest, PartsAreCompletedOnce) {
   EXPECT_EQ(utterance.text(), "Hello again!");
   utterance.Cut(milliseconds(150));
   EXPECT_EQ(utterance.Take(), "Hello");
-  EXPECT_FALSE(utterance.open());
+  EXPECT_EQ(utterance.text(), "");
 }
 
 }  // namespace

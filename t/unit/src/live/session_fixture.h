@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "live/session.h"
+#include "live/transfer_tool.h"
 
 namespace agent_graph::live {
 
@@ -112,9 +113,9 @@ class SessionTest : public testing::Test, public SessionPorts {
   }
   void StoreHandle(std::string handle) override { handles_.push_back(handle); }
   void Warn(const std::string&) override {}
-  void Close(uint16_t code, std::string, std::string outcome) override {
-    close_code_ = code;
-    outcome_ = outcome;
+  void Close(const Closing& closing) override {
+    close_code_ = closing.code;
+    outcome_ = closing.outcome;
   }
 
   Session& Begin(Session::Options options = {}) {
@@ -172,7 +173,7 @@ class SessionTest : public testing::Test, public SessionPorts {
   milliseconds audio_{0}, unplayed_{0};
   uint64_t calls_number_ = 0;
   uint16_t close_code_ = 0;
-  std::string outcome_;
+  std::optional<Outcome> outcome_;
 };
 
 inline constexpr auto kAudio = UpstreamFrame::Kind::kAudio;

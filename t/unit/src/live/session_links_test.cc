@@ -18,7 +18,7 @@ TEST_F(SessionTest, ReconnectsWithGrowingPausesThenGivesUp) {
               ElementsAre(R"({"type":"error","code":"reconnect_failed","message":"the provider )"
                           R"(could not be reached: refused","fatal":true})"));
   EXPECT_EQ(close_code_, 1011);
-  EXPECT_EQ(outcome_, "error");
+  EXPECT_EQ(outcome_, Outcome::kError);
 }
 
 TEST_F(SessionTest, AConnectionThatIsAcceptedAndCutAgainCountsAsFailed) {

@@ -173,7 +173,7 @@ TEST_F(SessionTest, ClosesAtOnceWhenNothingIsDue) {
   BeginReady();
   Client(kClose);
   EXPECT_EQ(close_code_, 1000);
-  EXPECT_EQ(outcome_, "ok");
+  EXPECT_EQ(outcome_, Outcome::kOk);
   EXPECT_EQ(session_->phase(), Session::Phase::kClosed);
 }
 

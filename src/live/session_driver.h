@@ -1,0 +1,107 @@
+// SessionDriver: drives a Session on its socket.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bridge/exchange.h"
+#include "live/closing.h"
+#include "live/downstream.h"
+#include "live/init_frame.h"
+#include "live/journal.h"
+#include "live/links.h"
+#include "live/live_session.h"
+#include "live/session.h"
+#include "live/session_ports.h"
+#include "live/tool_calls.h"
+#include "live/upstream.h"
+#include "runtime/cancellation.h"
+#include "runtime/signal.h"
+
+namespace agent_graph::live {
+
+// Passes input from client, provider, tools and journal to the Session, and carries out what it
+// requests. All calls are made on the session's fiber. Only Run and EndTools suspend. The arguments
+// of the constructor outlive the object.
+class SessionDriver final : public SessionPorts {
+ public:
+  SessionDriver(bridge::Exchange& exchange, const LiveContext& context, const InitFrame& init,
+                const state::ThreadState& thread, std::shared_ptr<Journal> journal);
+  ~SessionDriver() override;
+
+  // Runs the session until it is closed and returns the final status of the run.
+  std::string Run();
+  // Ends the session after an exception.
+  void Break();
+  // Cancels tool calls in progress, because their results are not needed any more. Messages that
+  // they have produced are still stored.
+  void EndTools();
+  // Sends the items that are still queued, then closes the socket. Call it after the session has
+  // ended.
+  void CloseSocket();
+
+  // --- SessionPorts ---
+  void Emit(std::string event) override;
+  void EmitAudio(std::string pcm) override;
+  void FlushAudio() override { downstream_.FlushAudio(); }
+  std::chrono::milliseconds Unplayed() override;
+  realtime::LinkConfig Configure(const std::string& agent) override;
+  std::vector<std::string> HandoverTargets(const std::string& agent) override;
+  void OpenLink(const realtime::LinkConfig& config) override { links_.Open(config); }
+  void CloseLink() override { links_.Close(); }
+  realtime::Link* link() override { return links_.current(); }
+  void PrepareNextLink(const realtime::LinkConfig& config) override { links_.PrepareNext(config); }
+  void BeginNextLink(const realtime::LinkConfig& config) override { links_.BeginNext(config); }
+  void DropNextLink() override { links_.DropNext(); }
+  bool OneLinkAtATime() override { return links_.one_at_a_time(); }
+  bool LinksResume() override { return links_.resume(); }
+  size_t UpstreamBytesMax() override;
+  void CallTools(std::vector<realtime::ToolCall> calls, uint64_t number) override;
+  void Store(Message message) override { journal_->Append(std::move(message)); }
+  void RecordAnswer(Deadline since, std::string_view stop_reason) override;
+  void StoreHandle(std::string handle) override;
+  void Warn(const std::string& line) override;
+  void Close(const Closing& closing) override;
+
+ private:
+  // Wake-up signal of a session. Shared ownership, because callbacks may outlive the session.
+  struct News {
+    runtime::Signal signal;
+    std::vector<std::string> stored_handles;
+  };
+
+  bool TakeFrames();
+  std::optional<UpstreamFrame> Read(bridge::SocketMessage message);
+  bool HasRoom() const;
+  void TakeEvents();
+  void TakeResults();
+  void CheckEnd();
+  void CheckCancellation();
+  void FailStopped();
+  void Write();
+  void SendItem(const Downstream::Item& item);
+  void UpdateCounters();
+
+  bridge::Exchange& exchange_;
+  const LiveContext& context_;
+  const InitFrame& init_;
+  const runtime::Cancellation cancellation_;
+  const std::shared_ptr<Journal> journal_;
+  const std::shared_ptr<News> news_ = std::make_shared<News>();
+  const std::shared_ptr<ToolCalls> tools_;
+  Downstream downstream_;
+  Links links_;
+  bool stopped_ = false;         // POST /v1/graph/stop ended the session
+  bool client_stalled_ = false;  // the queue of events is full
+  Closing closing_;
+  Deadline arrived_{};  // arrival time of the event being handled
+  SessionCounters counted_;
+  int64_t buffered_ = 0;  // bytes counted for the worker
+  Session session_;
+};
+
+}  // namespace agent_graph::live

@@ -1,0 +1,69 @@
+// Session: speech of the user and answers of the model.
+#include <algorithm>
+#include <utility>
+
+#include "live/events.h"
+#include "live/session.h"
+
+namespace agent_graph::live {
+
+using std::chrono::milliseconds;
+
+void Session::OnSpeechStarted() {
+  OnContent();
+  turn_.Expect();
+  // The answer was complete, but not fully played.
+  const Answer* unplayed = conversation_.unplayed();
+  if (!turn_.speaking() && unplayed != nullptr && ports_.Unplayed() > milliseconds(0)) {
+    const milliseconds heard = unplayed->Heard(ports_.Unplayed());
+    if (realtime::Link* link = ports_.link()) link->Truncate(heard);
+    ports_.FlushAudio();
+    conversation_.StoreUnplayed(heard);
+    ports_.Emit(InterruptedEvent());
+  }
+}
+
+void Session::OnInputTranscript(const realtime::Event& event, Deadline now) {
+  OnContent();
+  if (conversation_.AddTranscript(event, turn_.speaking(), now)) turn_.Expect();
+}
+
+void Session::OnAudio(std::string pcm) {
+  OnContent();
+  turn_.Speak();
+  conversation_.AddAnswerAudio(pcm.size());
+  ports_.EmitAudio(std::move(pcm));
+}
+
+void Session::RecordAnswer(std::string_view stop_reason) {
+  if (!turn_.clock_started() && !turn_.speaking()) return;
+  ports_.RecordAnswer(turn_.TakeClock(), stop_reason);
+}
+
+void Session::OnTurnComplete(bool answer_due, Deadline now) {
+  OnContent();
+  // The end of an answer that was interrupted: the user is still speaking.
+  if (answer_due && !turn_.speaking()) return ports_.Emit(TurnCompleteEvent());
+  const bool asked = turn_.expected() || conversation_.transcript().open();
+  conversation_.FinishOpenTranscript();
+  RecordAnswer("stop");
+  turn_.Complete(answer_due);
+  audio_sent_ = false;
+  conversation_.CompleteAnswer(asked, now);
+  ports_.Emit(TurnCompleteEvent());
+}
+
+void Session::OnInterrupted() {
+  OnContent();
+  if (!turn_.speaking() && conversation_.answer().empty()) return;
+  conversation_.FinishOpenTranscript();
+  RecordAnswer("interrupted");
+  const milliseconds heard = conversation_.answer().Heard(ports_.Unplayed());
+  if (realtime::Link* link = ports_.link()) link->Truncate(heard);
+  ports_.FlushAudio();
+  conversation_.InterruptAnswer(heard);
+  ports_.Emit(InterruptedEvent());
+  turn_.Interrupt();
+}
+
+}  // namespace agent_graph::live
