@@ -98,7 +98,7 @@ TEST(UpstreamFrameTest, EverythingElseIsIgnored) {
   EXPECT_FALSE(Frame("", true));
 }
 
-TEST(UpstreamQueueTest, TheOldestSoundGoesFirst) {
+TEST(UpstreamQueueTest, DropsTheOldestAudioFirst) {
   using Kind = UpstreamFrame::Kind;
   UpstreamQueue queue(3);
   constexpr size_t kBytesMax = 1000;
@@ -131,7 +131,7 @@ TEST(UpstreamQueueTest, BytesAreBounded) {
   EXPECT_EQ(queue.Pop()->payload, "123456");
 }
 
-TEST(UpstreamQueueTest, AThousandLargeFramesWait) {
+TEST(UpstreamQueueTest, HoldsAThousandLargeFrames) {
   constexpr size_t kWorker = 256 * 1024 * 1024;
   UpstreamQueue queue;
   const std::string two_seconds(64'000, 'x');
@@ -151,7 +151,7 @@ TEST(UpstreamShareTest, DividesHalfOfTheWorkersBuffer) {
   EXPECT_EQ(UpstreamShare(kMiB, 3), kMiB);
 }
 
-TEST(DownstreamTest, EventsStaySoundMayGo) {
+TEST(DownstreamTest, DropsAudioButNoEvents) {
   Downstream downstream({.audio_bytes_max = 8, .event_bytes_max = 4});
   EXPECT_EQ(downstream.AddAudio("1111", {}), 0u);
   EXPECT_TRUE(downstream.AddEvent("event"));
@@ -166,7 +166,7 @@ TEST(DownstreamTest, EventsStaySoundMayGo) {
   EXPECT_EQ(downstream.bytes(), 0u);
 }
 
-TEST(DownstreamTest, AnEventMayBeAsLargeAsItIs) {
+TEST(DownstreamTest, AcceptsOneEventOfAnySize) {
   Downstream downstream({.audio_bytes_max = 8, .event_bytes_max = 4});
   const Deadline now = MonotonicClock::now();
   EXPECT_TRUE(downstream.AddEvent("a large event"));
@@ -175,7 +175,7 @@ TEST(DownstreamTest, AnEventMayBeAsLargeAsItIs) {
   EXPECT_TRUE(downstream.AddEvent("another"));
 }
 
-TEST(DownstreamTest, KnowsWhatCannotHaveBeenPlayed) {
+TEST(DownstreamTest, ComputesUnplayedAudio) {
   Downstream downstream({});
   const Deadline now = MonotonicClock::now();
   (void)downstream.AddAudio(std::string(48'000, 's'), {});

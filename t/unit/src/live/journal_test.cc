@@ -55,7 +55,7 @@ class JournalTest : public testing::Test {
   }
 
   // Stores a resumption handle; returns true if the journal reported that it was kept.
-  bool KeepHandle(Journal::Options options, bool& lost) {
+  bool StoreHandleOf(Journal::Options options, bool& lost) {
     bool kept = false;
     std::promise<void> ended;
     runtime_.Spawn([&] {
@@ -74,40 +74,40 @@ class JournalTest : public testing::Test {
   run::FakeState state_;
 };
 
-TEST_F(JournalTest, AHandleIsKeptInTheThread) {
+TEST_F(JournalTest, StoresAHandleInTheThread) {
   bool lost = false;
-  EXPECT_TRUE(KeepHandle(Begin(), lost));
+  EXPECT_TRUE(StoreHandleOf(Begin(), lost));
   EXPECT_FALSE(lost);
   EXPECT_EQ(state_.At("t").state.record.metadata_json, R"({"resumption_handle":"h"})");
 }
 
-TEST_F(JournalTest, AHandleIsNotKeptInTheThreadOfAnother) {
+TEST_F(JournalTest, DoesNotStoreAHandleWithoutTheLease) {
   Journal::Options options = Begin();
   state_.At("t").epoch = 7;
   bool lost = false;
-  EXPECT_FALSE(KeepHandle(std::move(options), lost));
+  EXPECT_FALSE(StoreHandleOf(std::move(options), lost));
   EXPECT_TRUE(lost);
   EXPECT_EQ(state_.At("t").state.record.metadata_json, "{}");
 }
 
-TEST_F(JournalTest, AHandleThatCouldNotBeStoredIsNotAnnounced) {
+TEST_F(JournalTest, DoesNotReportAHandleThatCouldNotBeStored) {
   Journal::Options options = Begin();
   state_.before_append = [](const state::AppendRunRequest& append) {
     return append.metadata_json.empty() ? Status::Ok() : Unavailable("no answer");
   };
   bool lost = false;
-  EXPECT_FALSE(KeepHandle(std::move(options), lost));
+  EXPECT_FALSE(StoreHandleOf(std::move(options), lost));
   EXPECT_FALSE(lost);
 }
 
-TEST_F(JournalTest, FinishWritesWhatIsLeftAndReleasesTheLease) {
+TEST_F(JournalTest, FinishWritesTheQueueAndReleasesTheLease) {
   SaySomething(Begin());
   EXPECT_FALSE(state_.AnyLease());
   EXPECT_EQ(state_.At("t").last_status, "done");
   EXPECT_EQ(state_.At("t").state.window.size(), 1u);
 }
 
-TEST_F(JournalTest, AWriteThatOutlastsFinishReleasesTheLease) {
+TEST_F(JournalTest, AWriteThatOutlivesFinishReleasesTheLease) {
   Journal::Options options = Begin();
   options.finish_max = std::chrono::milliseconds(0);
   SaySomething(std::move(options));

@@ -42,7 +42,7 @@ TEST_F(NextLinkTest, IsDroppedOnce) {
   EXPECT_FALSE(link_under_test_.exists());
 }
 
-TEST_F(NextLinkDeathTest, CannotBeTakenWithoutBeingPrepared) {
+TEST_F(NextLinkDeathTest, MakesNoOtherTransitions) {
   EXPECT_DEATH(link_under_test_.OnPrepared(), "check failed");
   EXPECT_DEATH(link_under_test_.Begin({}), "check failed");
   link_under_test_.Prepare({});

@@ -25,7 +25,7 @@ using testing::IsEmpty;
 
 using Kind = Event::Kind;
 
-inline constexpr size_t kSecondOfSound = 48'000;  // bytes of one second of audio for a client
+inline constexpr size_t kSecondOfAudio = 48'000;  // bytes of one second of audio for a client
 
 class FakeLink : public realtime::Link {
  public:
@@ -37,7 +37,7 @@ class FakeLink : public realtime::Link {
   void SendText(const std::string& text) override { sent_.push_back("text " + text); }
   bool SendActivity(bool start) override {
     sent_.push_back(start ? "start" : "end");
-    return hears_activity;
+    return supports_activity;
   }
   void SendToolReplies(const std::vector<realtime::ToolReply>& replies) override {
     for (const auto& reply : replies) sent_.push_back("reply " + reply.id + reply.output_json);
@@ -54,7 +54,7 @@ class FakeLink : public realtime::Link {
   std::optional<Event> Next() override { return std::nullopt; }
 
   bool reconfigurable = true;
-  bool hears_activity = true;
+  bool supports_activity = true;
   size_t unsent = 0;
 
  private:
@@ -65,7 +65,7 @@ class SessionTest : public testing::Test, public SessionPorts {
  protected:
   void Emit(std::string event) override { events_.push_back(std::move(event)); }
   void EmitAudio(std::string pcm) override {
-    audio_ += milliseconds(pcm.size() * 1000 / kSecondOfSound);
+    audio_ += milliseconds(pcm.size() * 1000 / kSecondOfAudio);
   }
   void FlushAudio() override { unplayed_ = milliseconds(0); }
   milliseconds Unplayed() override { return unplayed_; }
@@ -141,9 +141,9 @@ class SessionTest : public testing::Test, public SessionPorts {
   void Hear(const std::string& text, bool finished = false, size_t later = 0) {
     Give({.kind = Kind::kInputTranscript, .text = text, .finished = finished, .later = later});
   }
-  void Sound(milliseconds duration) {
+  void GiveAudio(milliseconds duration) {
     Give({.kind = Kind::kAudio,
-          .text = std::string(static_cast<size_t>(duration.count()) * kSecondOfSound / 1000, 's')});
+          .text = std::string(static_cast<size_t>(duration.count()) * kSecondOfAudio / 1000, 's')});
   }
   // A call that stays pending until AnswerAdd.
   void CallAdd() { Give({.kind = Kind::kToolCalls, .calls = {{"c1", "add", R"({"a":1})"}}}); }

@@ -21,7 +21,7 @@ TEST_F(SessionTest, ReconnectsWithGrowingPausesThenGivesUp) {
   EXPECT_EQ(outcome_, Outcome::kError);
 }
 
-TEST_F(SessionTest, AConnectionThatIsAcceptedAndCutAgainCountsAsFailed) {
+TEST_F(SessionTest, CountsALinkThatIsAcceptedAndCutAsAFailure) {
   Begin();
   for (int i = 0; i < 5; ++i) {
     Give({.kind = Kind::kReady});
@@ -33,7 +33,7 @@ TEST_F(SessionTest, AConnectionThatIsAcceptedAndCutAgainCountsAsFailed) {
   EXPECT_EQ(close_code_, 1011);
 }
 
-TEST_F(SessionTest, AModelThatSpeaksIsForgivenItsFailures) {
+TEST_F(SessionTest, OutputOfTheModelResetsTheFailures) {
   Begin();
   for (int i = 0; i < 10; ++i) {
     Give({.kind = Kind::kReady});
@@ -59,7 +59,7 @@ TEST_F(SessionTest, ResumesWithTheNewestHandle) {
   EXPECT_EQ(configs_[1].resumption_handle, "new");
 }
 
-TEST_F(SessionTest, AResumedConnectionIsToldWhatTheHandleDoesNotCover) {
+TEST_F(SessionTest, AResumedLinkGetsTheMessagesThatTheHandleDoesNotCover) {
   BeginReady({.history = {Message::User("earlier"), Message::Assistant("yes")}});
   Give({.kind = Kind::kResumption, .text = "h"});
   Client(kText, "first");
@@ -82,7 +82,7 @@ TEST_F(SessionTest, AResumedConnectionIsToldWhatTheHandleDoesNotCover) {
   EXPECT_THAT(configs_[2].history, IsEmpty());
 }
 
-TEST_F(SessionTest, AQuestionIsToldAgainThoughAHandleCameBehindIt) {
+TEST_F(SessionTest, SendsAQuestionAgainIfAHandleFollowedIt) {
   one_link_ = true;
   BeginReady({.resumption_handle = "h"});
   Client(kText, "a question");
@@ -98,7 +98,7 @@ TEST_F(SessionTest, AQuestionIsToldAgainThoughAHandleCameBehindIt) {
   ASSERT_EQ(configs_[1].history.size(), 1u);
 }
 
-TEST_F(SessionTest, WhatWasNotUnderstoodIsNotAnsweredOverAnotherConnection) {
+TEST_F(SessionTest, SpeechWithoutATranscriptIsNotAnsweredOverAnotherLink) {
   BeginReady({.history = {Message::User("earlier"), Message::Assistant("yes")}});
   Give({.kind = Kind::kSpeechStarted});
   Give({.kind = Kind::kClosed});
@@ -109,7 +109,7 @@ TEST_F(SessionTest, WhatWasNotUnderstoodIsNotAnsweredOverAnotherConnection) {
   EXPECT_EQ(close_code_, 1000);
 }
 
-TEST_F(SessionTest, AnAgentThatTookOverSpeaksOverAnotherConnectionToo) {
+TEST_F(SessionTest, AnAgentThatTookOverAnswersOverAnotherLink) {
   targets_ = {"EXPERT"};
   BeginReady();
   Give({.kind = Kind::kToolCalls, .calls = {{"c1", kTransferTool, R"({"agent":"EXPERT"})"}}});
@@ -125,14 +125,14 @@ TEST_F(SessionTest, AnAgentThatTookOverSpeaksOverAnotherConnectionToo) {
   EXPECT_FALSE(configs_[2].respond);
 }
 
-TEST_F(SessionTest, AHandleOutlivesAProviderThatCannotBeReached) {
+TEST_F(SessionTest, KeepsTheHandleIfTheProviderCannotBeReached) {
   Begin({.resumption_handle = "h"});
   Give({.kind = Kind::kClosed, .connected = false});
   After(milliseconds(500));
   EXPECT_EQ(configs_[1].resumption_handle, "h");
 }
 
-TEST_F(SessionTest, ARefusedHandleIsReplacedByWhatWasSaid) {
+TEST_F(SessionTest, SendsTheHistoryIfTheHandleIsRefused) {
   Begin({.history = {Message::User("earlier")}, .resumption_handle = "stale"});
   EXPECT_THAT(configs_[0].history, IsEmpty());
   Give({.kind = Kind::kClosed, .text = "invalid handle"});
@@ -141,14 +141,14 @@ TEST_F(SessionTest, ARefusedHandleIsReplacedByWhatWasSaid) {
   ASSERT_EQ(configs_[1].history.size(), 1u);
 }
 
-TEST_F(SessionTest, AHandleOfAnotherProviderHidesNothing) {
+TEST_F(SessionTest, SendsTheHistoryToAProviderWithoutHandles) {
   resumes_ = false;
   BeginReady({.history = {Message::User("earlier")}, .resumption_handle = "h"});
   EXPECT_EQ(configs_[0].resumption_handle, "");
   ASSERT_EQ(configs_[0].history.size(), 1u);
 }
 
-TEST_F(SessionTest, LeavesAConnectionThatWillGoBetweenTwoTurns) {
+TEST_F(SessionTest, ReplacesALinkThatWillCloseBetweenTwoTurns) {
   BeginReady({.resumption_handle = "h"});
   Say("I am");
   Give({.kind = Kind::kGoAway, .time_left = milliseconds(9500)});
@@ -162,7 +162,7 @@ TEST_F(SessionTest, LeavesAConnectionThatWillGoBetweenTwoTurns) {
   EXPECT_FALSE(next_);
 }
 
-TEST_F(SessionTest, TheOldConnectionServesUntilTheNextIsPrepared) {
+TEST_F(SessionTest, TheOldLinkServesUntilTheNextIsPrepared) {
   BeginReady();
   Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
   Client(kAudio, "1");
@@ -176,7 +176,7 @@ TEST_F(SessionTest, TheOldConnectionServesUntilTheNextIsPrepared) {
   EXPECT_THAT(sent_, ElementsAre("audio 1", "audio 2"));
 }
 
-TEST_F(SessionTest, EndsTheOldConnectionFirstWhereOnlyOneIsAllowed) {
+TEST_F(SessionTest, EndsTheOldLinkFirstIfOnlyOneIsAllowed) {
   one_link_ = true;
   BeginReady({.resumption_handle = "old"});
   Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
@@ -192,7 +192,7 @@ TEST_F(SessionTest, EndsTheOldConnectionFirstWhereOnlyOneIsAllowed) {
   EXPECT_THAT(sent_, ElementsAre("leave", "audio 1"));
 }
 
-TEST_F(SessionTest, AConnectionThatDoesNotEndIsNotWaitedForLong) {
+TEST_F(SessionTest, WaitsThreeSecondsForTheEndOfALink) {
   one_link_ = true;
   BeginReady();
   Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
@@ -202,7 +202,7 @@ TEST_F(SessionTest, AConnectionThatDoesNotEndIsNotWaitedForLong) {
   EXPECT_EQ(configs_.size(), 2u);
 }
 
-TEST_F(SessionTest, ClosingWhileTheOldConnectionEndsLosesNothing) {
+TEST_F(SessionTest, ClosingWhileTheOldLinkEndsLosesNoFrames) {
   one_link_ = true;
   BeginReady();
   Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
@@ -215,7 +215,7 @@ TEST_F(SessionTest, ClosingWhileTheOldConnectionEndsLosesNothing) {
   EXPECT_THAT(sent_, ElementsAre("leave", "text a question"));
 }
 
-TEST_F(SessionTest, ANextConnectionThatFailsIsNotNeeded) {
+TEST_F(SessionTest, ContinuesIfTheNextLinkFails) {
   BeginReady();
   Say("I am");
   Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
@@ -227,7 +227,7 @@ TEST_F(SessionTest, ANextConnectionThatFailsIsNotNeeded) {
   EXPECT_EQ(configs_.size(), 2u);
 }
 
-TEST_F(SessionTest, ACutAfterTheWarningIsMendedAtOnce) {
+TEST_F(SessionTest, ReconnectsAtOnceIfTheNextLinkIsPrepared) {
   BeginReady({.resumption_handle = "h"});
   Say("Half of");
   Give({.kind = Kind::kGoAway, .time_left = seconds(60)});
@@ -238,7 +238,7 @@ TEST_F(SessionTest, ACutAfterTheWarningIsMendedAtOnce) {
   EXPECT_THAT(stored_, ElementsAre("assistant: Half of"));
 }
 
-TEST_F(SessionTest, AProviderThatSendsEverybodyAwayAtOnceIsGivenUp) {
+TEST_F(SessionTest, GivesUpAProviderThatClosesEachLinkAtOnce) {
   Begin();
   for (int i = 0; i < 6; ++i) {
     EXPECT_EQ(close_code_, 0);
@@ -250,7 +250,7 @@ TEST_F(SessionTest, AProviderThatSendsEverybodyAwayAtOnceIsGivenUp) {
   EXPECT_EQ(close_code_, 1011);
 }
 
-TEST_F(SessionTest, ALongSilenceIsNoFailure) {
+TEST_F(SessionTest, ALinkThatServedLongResetsTheFailures) {
   Begin();
   for (int i = 0; i < 10; ++i) {
     Give({.kind = Kind::kReady});
@@ -262,7 +262,7 @@ TEST_F(SessionTest, ALongSilenceIsNoFailure) {
   EXPECT_EQ(close_code_, 0);
 }
 
-TEST_F(SessionTest, LeavesAConnectionThatWillGoBeforeItDoes) {
+TEST_F(SessionTest, ReplacesALinkBeforeItCloses) {
   BeginReady();
   Say("A long story");
   Give({.kind = Kind::kGoAway, .time_left = seconds(10)});
@@ -272,7 +272,7 @@ TEST_F(SessionTest, LeavesAConnectionThatWillGoBeforeItDoes) {
   EXPECT_THAT(stored_, ElementsAre("assistant: A long story"));
 }
 
-TEST_F(SessionTest, AProviderThatWillGoBeforeItAcceptsIsLeftOnceItHas) {
+TEST_F(SessionTest, ReplacesALinkThatAnnouncedItsEndBeforeItWasAccepted) {
   Begin();
   Give({.kind = Kind::kGoAway, .time_left = seconds(1)});
   EXPECT_EQ(session_->wake_at(), now_ + seconds(15));
@@ -283,7 +283,7 @@ TEST_F(SessionTest, AProviderThatWillGoBeforeItAcceptsIsLeftOnceItHas) {
   EXPECT_EQ(configs_.size(), 2u);
 }
 
-TEST_F(SessionTest, ASessionThatEndsDoesNotLeaveAConnectionThatWillGo) {
+TEST_F(SessionTest, ADrainingSessionKeepsALinkThatWillClose) {
   BeginReady();
   Say("A long story");
   Give({.kind = Kind::kGoAway, .time_left = seconds(10)});
@@ -293,14 +293,14 @@ TEST_F(SessionTest, ASessionThatEndsDoesNotLeaveAConnectionThatWillGo) {
   EXPECT_EQ(session_->wake_at(), now_ + seconds(21));
 }
 
-TEST_F(SessionTest, ASilentProviderIsLeft) {
+TEST_F(SessionTest, ReconnectsIfTheProviderDoesNotAccept) {
   Begin();
   EXPECT_EQ(session_->wake_at(), now_ + seconds(15));
   After(seconds(15));
   EXPECT_EQ(session_->wake_at(), now_ + milliseconds(500));
 }
 
-TEST_F(SessionTest, ACutInMidAnswerKeepsWhatWasSaid) {
+TEST_F(SessionTest, ALostLinkEndsTheAnswerAndKeepsItsWords) {
   BeginReady();
   Say("Half of");
   TakeEvents();
@@ -314,7 +314,7 @@ TEST_F(SessionTest, ACutInMidAnswerKeepsWhatWasSaid) {
   EXPECT_THAT(sent_, ElementsAre("audio go on"));
 }
 
-TEST_F(SessionTest, ErrorsOfTheProvider) {
+TEST_F(SessionTest, ForwardsErrorsOfTheProvider) {
   BeginReady();
   Give({.kind = Kind::kError, .text = "slow down", .code = "rate_limit"});
   Give({.kind = Kind::kError, .text = "hm"});
@@ -345,12 +345,12 @@ TEST_F(SessionTest, AFatalErrorIsTheLastEvent) {
   EXPECT_THAT(stored_, ElementsAre("user: hello", "assistant: Good"));
 }
 
-TEST_F(SessionTest, ANewConnectionKnowsTheAnswerThatIsStillPlayed) {
+TEST_F(SessionTest, ANewLinkGetsTheUnplayedAnswer) {
   resumes_ = false;
   BeginReady();
   Client(kText, "a question");
   Say("An answer");
-  Sound(seconds(5));
+  GiveAudio(seconds(5));
   unplayed_ = seconds(4);
   Give({.kind = Kind::kTurnComplete});
   Give({.kind = Kind::kClosed});
@@ -363,12 +363,12 @@ TEST_F(SessionTest, ANewConnectionKnowsTheAnswerThatIsStillPlayed) {
   EXPECT_EQ(stored_.size(), 1u);  // it may still be interrupted
 }
 
-TEST_F(SessionTest, AResultIsAnsweredThoughWordsBeforeItAreStillPlayed) {
+TEST_F(SessionTest, AResultIsAnsweredThoughTheAnswerBeforeItIsUnplayed) {
   resumes_ = false;
   BeginReady();
   Hear("a question", true);
   Say("One moment.");
-  Sound(seconds(2));
+  GiveAudio(seconds(2));
   unplayed_ = milliseconds(1500);
   CallAdd();
   Give({.kind = Kind::kClosed});

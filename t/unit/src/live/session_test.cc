@@ -14,7 +14,7 @@ TEST_F(SessionTest, FramesWaitForTheModelAndKeepTheirOrder) {
   EXPECT_THAT(sent_, ElementsAre("audio 1", "start", "text hello"));
 }
 
-TEST_F(SessionTest, ASlowModelTakesWhatItCan) {
+TEST_F(SessionTest, FramesWaitForASlowModel) {
   BeginReady();
   link_->unsent = 1 << 20;
   Client(kAudio, "1");
@@ -25,12 +25,12 @@ TEST_F(SessionTest, ASlowModelTakesWhatItCan) {
   EXPECT_THAT(sent_, ElementsAre("audio 1"));
 }
 
-TEST_F(SessionTest, TranscriptsGiveTheSentenceOnceAndGoIntoTheThread) {
+TEST_F(SessionTest, TranscriptsAreSentOnceAndStored) {
   BeginReady();
   Hear("good ");
   Hear("morning");
   Say("Hello");
-  Sound(milliseconds(100));
+  GiveAudio(milliseconds(100));
   Say(" there");
   Give({.kind = Kind::kOutputTranscript, .text = "Hello there.", .finished = true});
   EXPECT_THAT(TakeEvents(),
@@ -48,14 +48,14 @@ TEST_F(SessionTest, TranscriptsGiveTheSentenceOnceAndGoIntoTheThread) {
               ElementsAre(R"({"modality":"audio"})", R"({"modality":"audio","agent":"VOICE"})"));
 }
 
-TEST_F(SessionTest, AnInterruptionTakesBackWhatWasNotHeard) {
+TEST_F(SessionTest, AnInterruptionRemovesTheUnplayedWords) {
   BeginReady();
   Say("one");
-  Sound(seconds(1));
+  GiveAudio(seconds(1));
   Say(" two");
-  Sound(seconds(1));
+  GiveAudio(seconds(1));
   Say(" three");
-  Sound(seconds(1));
+  GiveAudio(seconds(1));
   unplayed_ = milliseconds(1500);
   TakeEvents();
   Give({.kind = Kind::kInterrupted});
@@ -91,7 +91,7 @@ TEST_F(SessionTest, AnEmptyAnswerToAnInterruptionIsAnAnswer) {
   EXPECT_EQ(close_code_, 1000);
 }
 
-TEST_F(SessionTest, AnEndWaitsForAnAnswerThatFollowsTheTurn) {
+TEST_F(SessionTest, TheEndWaitsForAnAnswerThatFollowsTheTurn) {
   BeginReady();
   Client(kText, "first");
   Client(kText, "second");
@@ -104,12 +104,12 @@ TEST_F(SessionTest, AnEndWaitsForAnAnswerThatFollowsTheTurn) {
   EXPECT_EQ(close_code_, 1000);
 }
 
-TEST_F(SessionTest, SpeechIntoThePlayingEndOfACompleteAnswerInterruptsIt) {
+TEST_F(SessionTest, SpeechInterruptsACompleteAnswerThatIsUnplayed) {
   BeginReady();
   Say("one");
-  Sound(seconds(1));
+  GiveAudio(seconds(1));
   Say(" two");
-  Sound(seconds(1));
+  GiveAudio(seconds(1));
   unplayed_ = milliseconds(1800);
   Give({.kind = Kind::kTurnComplete});
   EXPECT_THAT(stored_, IsEmpty());
@@ -119,10 +119,10 @@ TEST_F(SessionTest, SpeechIntoThePlayingEndOfACompleteAnswerInterruptsIt) {
   EXPECT_THAT(stored_, ElementsAre("assistant: one"));
 }
 
-TEST_F(SessionTest, AnAnswerIsWrittenWhenItWasHeard) {
+TEST_F(SessionTest, AnAnswerIsStoredWhenItWasPlayed) {
   BeginReady();
   Say("one");
-  Sound(seconds(1));
+  GiveAudio(seconds(1));
   unplayed_ = seconds(1);
   Give({.kind = Kind::kTurnComplete});
   EXPECT_EQ(session_->wake_at(), now_ + seconds(1));
@@ -130,9 +130,9 @@ TEST_F(SessionTest, AnAnswerIsWrittenWhenItWasHeard) {
   EXPECT_THAT(stored_, ElementsAre("assistant: one"));
 }
 
-TEST_F(SessionTest, OnlyAProviderThatHearsOfTheEndOfSpeechAnswersIt) {
+TEST_F(SessionTest, TheEndOfSpeechIsAnsweredOnlyIfTheProviderSupportsIt) {
   BeginReady();
-  link_->hears_activity = false;
+  link_->supports_activity = false;
   Client(UpstreamFrame::Kind::kActivityStart);
   Client(UpstreamFrame::Kind::kActivityEnd);
   Client(kClose);
@@ -143,22 +143,22 @@ TEST_F(SessionTest, OnlyAProviderThatHearsOfTheEndOfSpeechAnswersIt) {
   EXPECT_EQ(session_->phase(), Session::Phase::kDraining);
 }
 
-TEST_F(SessionTest, SpeechThatCameToNothingIsNotWaitedFor) {
+TEST_F(SessionTest, TheEndDoesNotWaitForSpeechThatIsNotAnswered) {
   BeginReady();
   Client(UpstreamFrame::Kind::kActivityStart);
   Give({.kind = Kind::kSpeechStarted});
-  link_->hears_activity = false;
+  link_->supports_activity = false;
   Client(UpstreamFrame::Kind::kActivityEnd);
   Give({.kind = Kind::kNothingAsked});
   Client(kClose);
   EXPECT_EQ(close_code_, 1000);
 }
 
-TEST_F(SessionTest, SpeechIsEndedWithTheSession) {
+TEST_F(SessionTest, TheEndOfTheSessionEndsSpeech) {
   BeginReady();
   Client(UpstreamFrame::Kind::kActivityStart);
   Give({.kind = Kind::kSpeechStarted});
-  link_->hears_activity = false;  // the activity has already begun
+  link_->supports_activity = false;  // the activity has already begun
   Client(UpstreamFrame::Kind::kActivityStart);
   Client(kClose);
   EXPECT_THAT(sent_, ElementsAre("start", "start", "end audio"));
@@ -201,7 +201,7 @@ TEST_F(SessionTest, DrainsForThirtySecondsAtMost) {
   EXPECT_EQ(close_code_, 1000);
 }
 
-TEST_F(SessionTest, SoundWithoutAnswerIsEndedAndWaitedForBriefly) {
+TEST_F(SessionTest, TheEndWaitsBrieflyForAnAnswerToAudio) {
   BeginReady();
   Client(kAudio, "1");
   Client(kClose);
@@ -212,7 +212,7 @@ TEST_F(SessionTest, SoundWithoutAnswerIsEndedAndWaitedForBriefly) {
   EXPECT_EQ(close_code_, 1000);
 }
 
-TEST_F(SessionTest, DrainForwardsWhatIsQueued) {
+TEST_F(SessionTest, ADrainForwardsTheQueue) {
   BeginReady();
   link_->unsent = 1 << 20;
   Client(kAudio, "1");
@@ -224,7 +224,7 @@ TEST_F(SessionTest, DrainForwardsWhatIsQueued) {
   EXPECT_THAT(sent_, ElementsAre("audio 1", "text 2", "end audio"));
 }
 
-TEST_F(SessionTest, ALeavingWorkerLetsTheClientComeBack) {
+TEST_F(SessionTest, AnExitingWorkerClosesWithoutAnError) {
   BeginReady();
   session_->OnLeave(now_);
   session_->Advance(now_);
@@ -232,7 +232,7 @@ TEST_F(SessionTest, ALeavingWorkerLetsTheClientComeBack) {
   EXPECT_THAT(TakeEvents(), IsEmpty());  // after a fatal error the client would not reconnect
 }
 
-TEST_F(SessionTest, NothingIsWaitedForWithoutAConnection) {
+TEST_F(SessionTest, ClosesAtOnceWithoutALink) {
   Begin();
   Give({.kind = Kind::kClosed});
   Client(kClose);

@@ -21,7 +21,7 @@ TEST_F(SessionTest, ToolsAreCalledAndAnswered) {
 // The text that a new connection receives about the call below.
 constexpr char kInWords[] = "The tool add, called with {\"a\":1}, returned 3";
 
-TEST_F(SessionTest, AConnectionThatHasNotMadeACallIsToldItsResultInWords) {
+TEST_F(SessionTest, ALinkThatDidNotMakeACallGetsItsResultAsText) {
   BeginReady();
   Client(kText, "a question");
   CallAdd();
@@ -38,7 +38,7 @@ TEST_F(SessionTest, AConnectionThatHasNotMadeACallIsToldItsResultInWords) {
   EXPECT_THAT(stored_, ElementsAre("user: a question", "assistant: call add", "assistant: Three."));
 }
 
-TEST_F(SessionTest, AResultWithoutAConnectionIsInTheHistoryOfTheNext) {
+TEST_F(SessionTest, AResultWithoutALinkIsInTheHistoryOfTheNext) {
   BeginReady();
   CallAdd();
   Give({.kind = Kind::kClosed});
@@ -52,7 +52,7 @@ TEST_F(SessionTest, AResultWithoutAConnectionIsInTheHistoryOfTheNext) {
   EXPECT_THAT(sent_, IsEmpty());
 }
 
-TEST_F(SessionTest, AResumedConnectionIsToldAResult) {
+TEST_F(SessionTest, AResumedLinkGetsAResult) {
   BeginReady({.resumption_handle = "h"});
   CallAdd();
   Give({.kind = Kind::kClosed});
@@ -66,7 +66,7 @@ TEST_F(SessionTest, AResumedConnectionIsToldAResult) {
   EXPECT_THAT(sent_, IsEmpty());
 }
 
-TEST_F(SessionTest, AResultThatTheProviderWasToldBeforeACutIsToldAgain) {
+TEST_F(SessionTest, AResultThatWasSentBeforeALossIsSentAgain) {
   BeginReady({.resumption_handle = "h"});
   Client(kText, "a question");
   CallAdd();
@@ -80,7 +80,7 @@ TEST_F(SessionTest, AResultThatTheProviderWasToldBeforeACutIsToldAgain) {
   EXPECT_EQ(configs_[1].history.back().Text(), kInWords);
 }
 
-TEST_F(SessionTest, AResultDoesNotInterruptWhatIsSaidMeanwhile) {
+TEST_F(SessionTest, AResultDoesNotInterruptTheModel) {
   BeginReady();
   CallAdd();
   Give({.kind = Kind::kClosed});
@@ -93,7 +93,7 @@ TEST_F(SessionTest, AResultDoesNotInterruptWhatIsSaidMeanwhile) {
   EXPECT_THAT(sent_, ElementsAre(std::string("text ") + kInWords));
 }
 
-TEST_F(SessionTest, AResultOutlivesAConnectionThatIsLeftInTime) {
+TEST_F(SessionTest, AResultOutlivesALinkThatIsReplaced) {
   one_link_ = true;
   BeginReady();
   CallAdd();
@@ -110,7 +110,7 @@ TEST_F(SessionTest, AResultOutlivesAConnectionThatIsLeftInTime) {
   EXPECT_EQ(configs_[1].history[0].Text(), kInWords);
 }
 
-TEST_F(SessionTest, HugeResultsLeaveRoomForWhatWasSaid) {
+TEST_F(SessionTest, HugeResultsLeaveRoomForMessages) {
   BeginReady({.history = {Message::User("earlier")}});
   std::vector<realtime::ToolCall> calls;
   std::vector<realtime::ToolReply> replies;
@@ -127,7 +127,7 @@ TEST_F(SessionTest, HugeResultsLeaveRoomForWhatWasSaid) {
   EXPECT_EQ(configs_[1].history[0].Text(), "earlier");
 }
 
-TEST_F(SessionTest, SoDoHugeResultsOfManyRepliesThatNoConnectionWasToldOf) {
+TEST_F(SessionTest, HugeUnsentResultsLeaveRoomForMessages) {
   BeginReady({.history = {Message::User("earlier")}});
   std::vector<realtime::ToolCall> calls;
   std::vector<realtime::ToolReply> replies;
@@ -147,7 +147,7 @@ TEST_F(SessionTest, SoDoHugeResultsOfManyRepliesThatNoConnectionWasToldOf) {
   EXPECT_EQ(configs_[1].history[0].Text(), "earlier");
 }
 
-TEST_F(SessionTest, AnEndWaitsForAResultThatOutlivesItsConnection) {
+TEST_F(SessionTest, TheEndWaitsForAResultThatOutlivesItsLink) {
   BeginReady();
   CallAdd();
   Client(kClose);
@@ -173,7 +173,7 @@ TEST_F(SessionTest, HandsOverInPlace) {
   EXPECT_EQ(session_->agent(), "EXPERT");
 }
 
-TEST_F(SessionTest, HandsOverToANewConnectionThatKnowsWhatWasSaid) {
+TEST_F(SessionTest, HandsOverToANewLinkWithTheHistory) {
   targets_ = {"EXPERT"};
   BeginReady({.resumption_handle = "h"});
   link_->reconfigurable = false;
@@ -187,7 +187,7 @@ TEST_F(SessionTest, HandsOverToANewConnectionThatKnowsWhatWasSaid) {
   EXPECT_EQ(configs_[1].history[0].Text(), "the expert, please");
 }
 
-TEST_F(SessionTest, AnAgentWithAnotherModelGetsAConnectionToThat) {
+TEST_F(SessionTest, AnAgentWithAnotherModelGetsALinkToIt) {
   targets_ = {"EXPERT"};
   entries_ = {{"VOICE", "default"}, {"EXPERT", "clever"}};
   BeginReady();
@@ -212,7 +212,7 @@ TEST_F(SessionTest, HandsOverInPlaceOnceTheOtherToolsAreDone) {
   EXPECT_THAT(sent_, ElementsAre("now EXPERT", "reply c13", R"(reply c2{"result":"ok"})"));
 }
 
-TEST_F(SessionTest, ANewConnectionKnowsTheResultsThatCameBeforeTheHandOver) {
+TEST_F(SessionTest, ANewLinkGetsTheResultsBeforeTheHandover) {
   targets_ = {"EXPERT"};
   BeginReady({.resumption_handle = "h"});
   link_->reconfigurable = false;
@@ -228,7 +228,7 @@ TEST_F(SessionTest, ANewConnectionKnowsTheResultsThatCameBeforeTheHandOver) {
   EXPECT_THAT(sent_, IsEmpty());
 }
 
-TEST_F(SessionTest, AHandOverOutlivesItsConnection) {
+TEST_F(SessionTest, AHandoverOutlivesItsLink) {
   targets_ = {"EXPERT"};
   BeginReady();
   Give({.kind = Kind::kToolCalls, .calls = {kAddCall, kTransferCall}});
@@ -243,7 +243,7 @@ TEST_F(SessionTest, AHandOverOutlivesItsConnection) {
   EXPECT_EQ(configs_[2].history.back().Text(), kInWords);
 }
 
-TEST_F(SessionTest, TheResultOfACancelledCallIsForTheClientOnly) {
+TEST_F(SessionTest, OnlyTheClientGetsTheResultOfACancelledCall) {
   BeginReady();
   CallAdd();
   Give({.kind = Kind::kToolsCancelled, .calls = {{.id = "c1", .name = ""}}});
@@ -260,7 +260,7 @@ TEST_F(SessionTest, TheResultOfACancelledCallIsForTheClientOnly) {
   EXPECT_EQ(close_code_, 1000);
 }
 
-TEST_F(SessionTest, ACancelledCallIsNotWaitedFor) {
+TEST_F(SessionTest, TheEndDoesNotWaitForACancelledCall) {
   BeginReady();
   CallAdd();
   Give({.kind = Kind::kInterrupted});
@@ -271,7 +271,7 @@ TEST_F(SessionTest, ACancelledCallIsNotWaitedFor) {
   EXPECT_EQ(close_code_, 1000);
 }
 
-TEST_F(SessionTest, CallsBesideACancelledOneAreAnswered) {
+TEST_F(SessionTest, OtherCallsThanTheCancelledOneAreAnswered) {
   targets_ = {"EXPERT"};
   BeginReady();
   Give({.kind = Kind::kToolCalls, .calls = {kAddCall, {"c3", "now"}, kTransferCall}});
@@ -283,7 +283,7 @@ TEST_F(SessionTest, CallsBesideACancelledOneAreAnswered) {
   EXPECT_THAT(sent_, ElementsAre("reply c13"));
 }
 
-TEST_F(SessionTest, AHandOverDoesNotWaitForCancelledCalls) {
+TEST_F(SessionTest, AHandoverDoesNotWaitForCancelledCalls) {
   targets_ = {"EXPERT"};
   BeginReady();
   Give({.kind = Kind::kToolCalls, .calls = {kAddCall, kTransferCall}});
@@ -291,7 +291,7 @@ TEST_F(SessionTest, AHandOverDoesNotWaitForCancelledCalls) {
   EXPECT_EQ(session_->agent(), "EXPERT");
 }
 
-TEST_F(SessionTest, NobodyIsHandedOverToAStranger) {
+TEST_F(SessionTest, AHandoverToAnUnknownAgentFails) {
   targets_ = {"EXPERT"};
   BeginReady();
   Give({.kind = Kind::kToolCalls, .calls = {{"c1", kTransferTool, R"({"agent":"MALLORY"})"}}});

@@ -4,7 +4,7 @@
 namespace agent_graph::live {
 namespace {
 
-TEST_F(SessionTest, WordsOfTheUserThatComeLateStandBeforeTheAnswer) {
+TEST_F(SessionTest, ALateTranscriptPrecedesTheAnswer) {
   BeginReady();
   Give({.kind = Kind::kInputExpected});
   Say("Yes.");
@@ -14,7 +14,7 @@ TEST_F(SessionTest, WordsOfTheUserThatComeLateStandBeforeTheAnswer) {
   EXPECT_THAT(stored_, ElementsAre("user: really?", "assistant: Yes."));
 }
 
-TEST_F(SessionTest, EverythingStandsBehindTheWordsThatItFollows) {
+TEST_F(SessionTest, LinesFollowTheTranscriptThatPrecededThem) {
   BeginReady();
   Say("Good morning.");
   Give({.kind = Kind::kTurnComplete});
@@ -30,7 +30,7 @@ TEST_F(SessionTest, EverythingStandsBehindTheWordsThatItFollows) {
                                    "assistant: call add", "tool: result 3", "assistant: Three."));
 }
 
-TEST_F(SessionTest, WordsThatDoNotComeAreNotWaitedForLong) {
+TEST_F(SessionTest, WaitsTenSecondsForATranscript) {
   BeginReady();
   Give({.kind = Kind::kInputExpected});
   Say("Yes.");
@@ -40,10 +40,10 @@ TEST_F(SessionTest, WordsThatDoNotComeAreNotWaitedForLong) {
   EXPECT_THAT(stored_, ElementsAre("assistant: Yes."));
 }
 
-TEST_F(SessionTest, WordsBehindTheirAnswerExpectNoOther) {
+TEST_F(SessionTest, ATranscriptAfterItsAnswerExpectsNoSecondAnswer) {
   BeginReady();
   Say("Yes.");
-  Sound(seconds(1));
+  GiveAudio(seconds(1));
   unplayed_ = seconds(1);
   Give({.kind = Kind::kTurnComplete});
   Hear("real");
@@ -58,7 +58,7 @@ TEST_F(SessionTest, WordsBehindTheirAnswerExpectNoOther) {
   EXPECT_EQ(close_code_, 1000);
 }
 
-TEST_F(SessionTest, WordsAfterAnAnswerThatWasAskedForAreTheNext) {
+TEST_F(SessionTest, ATranscriptAfterAnAnsweredQuestionIsTheNextQuestion) {
   BeginReady();
   Hear("really?");
   Say("Yes.");
@@ -73,7 +73,7 @@ TEST_F(SessionTest, WordsAfterAnAnswerThatWasAskedForAreTheNext) {
               ElementsAre("user: really?", "assistant: Yes.", "user: and", "assistant: And what?"));
 }
 
-TEST_F(SessionTest, WordsLongAfterAnAnswerAreTheNext) {
+TEST_F(SessionTest, ATranscriptLongAfterAnAnswerIsTheNextQuestion) {
   BeginReady();
   Say("Hello.");
   Give({.kind = Kind::kTurnComplete});
@@ -83,7 +83,7 @@ TEST_F(SessionTest, WordsLongAfterAnAnswerAreTheNext) {
   EXPECT_EQ(close_code_, 0);
 }
 
-TEST_F(SessionTest, WordsOfAProviderThatAnnouncesThemExpectNoSecondAnswer) {
+TEST_F(SessionTest, AnAnnouncedTranscriptExpectsNoSecondAnswer) {
   BeginReady();
   Give({.kind = Kind::kInputExpected});
   Say("Yes.");
@@ -93,7 +93,7 @@ TEST_F(SessionTest, WordsOfAProviderThatAnnouncesThemExpectNoSecondAnswer) {
   EXPECT_EQ(close_code_, 1000);
 }
 
-TEST_F(SessionTest, AHandOverTakesAlongTheWordsThatLedToIt) {
+TEST_F(SessionTest, AHandoverWaitsForTheTranscriptThatLedToIt) {
   targets_ = {"EXPERT"};
   BeginReady({.resumption_handle = "h"});
   link_->reconfigurable = false;
@@ -115,7 +115,7 @@ TEST_F(SessionTest, AHandOverTakesAlongTheWordsThatLedToIt) {
   EXPECT_THAT(sent_, ElementsAre("audio and"));
 }
 
-TEST_F(SessionTest, AHandOverTakesAlongWordsThatWereNotAnnounced) {
+TEST_F(SessionTest, AHandoverWaitsForATranscriptThatWasNotAnnounced) {
   targets_ = {"EXPERT"};
   BeginReady();
   link_->reconfigurable = false;
@@ -133,7 +133,7 @@ TEST_F(SessionTest, AHandOverTakesAlongWordsThatWereNotAnnounced) {
   EXPECT_EQ(configs_[1].history[0].Text(), "the expert, please");
 }
 
-TEST_F(SessionTest, AnAgentThatWasToldNothingIsNotWaitedFor) {
+TEST_F(SessionTest, TheEndDoesNotWaitForAnAgentWithoutAQuestion) {
   targets_ = {"EXPERT"};
   BeginReady();
   link_->reconfigurable = false;
@@ -149,7 +149,7 @@ TEST_F(SessionTest, AnAgentThatWasToldNothingIsNotWaitedFor) {
   EXPECT_EQ(close_code_, 1000);
 }
 
-TEST_F(SessionTest, AHandOverDoesNotWaitLongForWords) {
+TEST_F(SessionTest, AHandoverWaitsTwoSecondsForTheTranscript) {
   targets_ = {"EXPERT"};
   for (const bool lost : {false, true}) {
     configs_.clear();
@@ -170,7 +170,7 @@ TEST_F(SessionTest, AHandOverDoesNotWaitLongForWords) {
   }
 }
 
-TEST_F(SessionTest, NothingIsHeldForWordsOfALostConnection) {
+TEST_F(SessionTest, HoldsNoLinesForTheTranscriptOfALostLink) {
   BeginReady();
   Give({.kind = Kind::kInputExpected});
   Give({.kind = Kind::kClosed});
@@ -181,7 +181,7 @@ TEST_F(SessionTest, NothingIsHeldForWordsOfALostConnection) {
   EXPECT_THAT(stored_, ElementsAre("assistant: Hello?"));
 }
 
-TEST_F(SessionTest, AConnectionIsLeftOnceItHasToldTheWords) {
+TEST_F(SessionTest, ALinkIsReplacedAfterItsTranscript) {
   BeginReady();
   Give({.kind = Kind::kInputExpected});
   Say("Yes.");
@@ -194,7 +194,7 @@ TEST_F(SessionTest, AConnectionIsLeftOnceItHasToldTheWords) {
   EXPECT_EQ(configs_[1].history.size(), 2u);
 }
 
-TEST_F(SessionTest, NotMuchIsHeldForWordsThatDoNotCome) {
+TEST_F(SessionTest, TheHeldLinesAreLimited) {
   BeginReady();
   Give({.kind = Kind::kInputExpected});
   CallAdd();
@@ -215,7 +215,7 @@ TEST_F(SessionTest, ResultsAreStoredAfterTheEnd) {
   EXPECT_THAT(stored_, ElementsAre("assistant: call add", "tool: result 3"));
 }
 
-TEST_F(SessionTest, AnEndWaitsForWordsThatWereAnnounced) {
+TEST_F(SessionTest, TheEndWaitsForAnAnnouncedTranscript) {
   BeginReady();
   Give({.kind = Kind::kInputExpected});
   Client(kClose);
@@ -227,7 +227,7 @@ TEST_F(SessionTest, AnEndWaitsForWordsThatWereAnnounced) {
   EXPECT_THAT(stored_, ElementsAre("user: really?", "assistant: Yes."));
 }
 
-TEST_F(SessionTest, WordsOfTwoUtterancesStandBeforeTheAnswerToBoth) {
+TEST_F(SessionTest, TwoTranscriptsPrecedeTheAnswerToBoth) {
   BeginReady();
   Give({.kind = Kind::kInputExpected});
   Give({.kind = Kind::kInputExpected});
@@ -243,7 +243,7 @@ TEST_F(SessionTest, WordsOfTwoUtterancesStandBeforeTheAnswerToBoth) {
   EXPECT_THAT(stored_, ElementsAre("user: one and one", "user: and two?", "assistant: Four."));
 }
 
-TEST_F(SessionTest, WhatWasSaidBetweenTwoUtterancesStandsBetweenTheirWords) {
+TEST_F(SessionTest, LinesBetweenTwoUtterancesStayBetweenTheirTranscripts) {
   BeginReady();
   for (const char* answer : {"One.", "Two."}) {
     Give({.kind = Kind::kInputExpected});
@@ -263,7 +263,7 @@ TEST_F(SessionTest, WhatWasSaidBetweenTwoUtterancesStandsBetweenTheirWords) {
   EXPECT_EQ(stored_.back(), "user: third");
 }
 
-TEST_F(SessionTest, WordsThatComeInAnotherOrderStandInTheirPlaces) {
+TEST_F(SessionTest, TranscriptsInAnotherOrderAreStoredInOrder) {
   BeginReady();
   Give({.kind = Kind::kInputExpected});
   Give({.kind = Kind::kInputExpected});
@@ -280,7 +280,7 @@ TEST_F(SessionTest, WordsThatComeInAnotherOrderStandInTheirPlaces) {
                           R"({"type":"input_transcript","text":"","finished":true})"));
 }
 
-TEST_F(SessionTest, WordsThatNeverComeMoveNoOthers) {
+TEST_F(SessionTest, AMissingTranscriptDoesNotMoveOthers) {
   BeginReady();
   for (const std::string n : {"1", "2", "3"}) {
     Give({.kind = Kind::kInputExpected});
@@ -293,7 +293,7 @@ TEST_F(SessionTest, WordsThatNeverComeMoveNoOthers) {
                                    "user: question 3", "assistant: answer 3"));
 }
 
-TEST_F(SessionTest, AnnouncedWordsThatComeTooLateExpectNoSecondAnswer) {
+TEST_F(SessionTest, AnAnnouncedTranscriptThatIsLateExpectsNoSecondAnswer) {
   BeginReady();
   Give({.kind = Kind::kInputExpected});
   Client(kText, "a question");
@@ -305,11 +305,11 @@ TEST_F(SessionTest, AnnouncedWordsThatComeTooLateExpectNoSecondAnswer) {
   EXPECT_EQ(close_code_, 1000);
 }
 
-TEST_F(SessionTest, WordsAfterAnAnswerWhoseQuestionCameIntoItAreTheNext) {
+TEST_F(SessionTest, ATranscriptAfterAnAnswerWithItsQuestionIsTheNextQuestion) {
   BeginReady();
   Say("Yes.");
   Hear("really?");
-  Sound(seconds(1));
+  GiveAudio(seconds(1));
   unplayed_ = seconds(3);
   Give({.kind = Kind::kTurnComplete});
   Hear("and");
