@@ -1,0 +1,38 @@
+// A copy of what the workers of a service have reported, for the status page.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ngx_module/config.h"
+#include "ngx_module/status/status_rows.h"
+
+namespace agent_graph::nginx {
+
+// A running worker process.
+struct WorkerStatus {
+  int64_t pid;
+  uint64_t generation;  // of the configuration
+  uint32_t number;
+  bool draining;
+  uint64_t gauges[kCountOf<StatusGauge>];
+
+  uint64_t Get(StatusGauge gauge) const { return gauges[static_cast<size_t>(gauge)]; }
+};
+
+struct ServiceStatus {
+  std::string name;
+  // Of all workers, including those that have ended.
+  std::unique_ptr<StatusCounters> counters = std::make_unique<StatusCounters>();
+  std::vector<WorkerStatus> workers;
+
+  uint64_t Sum(StatusGauge gauge) const;
+  uint64_t Max(StatusGauge gauge) const;
+};
+
+// Reads the shared memory under the lock of the service's zone.
+ServiceStatus ReadStatus(const ServiceConfig& service);
+
+}  // namespace agent_graph::nginx
