@@ -32,7 +32,7 @@ ngx_int_t DeliverWhole(RequestContext& context, ExchangeSlot& slot) {
                : NGX_HTTP_INTERNAL_SERVER_ERROR;
   }
   if (!context.worker->HasRoomFor(body->size())) return NGX_HTTP_SERVICE_UNAVAILABLE;
-  slot.exchange->DeliverBody(std::move(body).value());
+  slot.exchange->body().Deliver(std::move(body).value());
   return WorkerService::WatchClient(context.request) ? NGX_DONE : NGX_ERROR;
 }
 
@@ -48,7 +48,7 @@ ngx_int_t DeliverPieces(RequestContext& context, ExchangeSlot& slot) {
     if (!TakeBodyPiece(request, piece)) return NGX_HTTP_INTERNAL_SERVER_ERROR;
     late_body.UseCredit(piece.size());
     bool last = !request->reading_body;
-    if (!piece.empty() || last) slot.exchange->DeliverBodyPiece(std::move(piece), last);
+    if (!piece.empty() || last) slot.exchange->body().DeliverPiece(std::move(piece), last);
     if (last) {
       late_body.End();
       return WorkerService::WatchClient(request) ? NGX_DONE : NGX_ERROR;
@@ -115,7 +115,7 @@ void ResumeLateBody(RequestContext& context) {
 
 void AbandonLateBody(RequestContext& context, ExchangeSlot& slot) {
   if (context.late_body.is_none()) return;
-  slot.exchange->FailBody(Status(StatusCode::kCancelled, "the request body did not arrive"));
+  slot.exchange->body().Fail(Status(StatusCode::kCancelled, "the request body did not arrive"));
 }
 
 }  // namespace agent_graph::nginx

@@ -87,7 +87,7 @@ void WorkerService::LeaveExchange(RequestContext& context, ExchangeSlot& slot,
     // Unsent bytes count as sent, otherwise the run would wait for credit forever.
     slot.exchange->ReturnCredit(is_socket ? context.websocket->DiscardUnsent()
                                           : context.writer.DiscardUnsent());
-    if (is_socket) slot.exchange->CloseMailbox();
+    if (is_socket) slot.exchange->socket().Close();
     return;
   }
   bridge::ExchangePtr exchange = slot.exchange;

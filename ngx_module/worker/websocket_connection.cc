@@ -130,8 +130,8 @@ bool WebSocketConnection::Deliver(ExchangeSlot& slot, bridge::SocketMessage mess
   slot.mailbox_bytes += message.mailbox_bytes();
   // A turn begun by this message did not exist when the exchanges were asked to leave, so it is
   // asked here.
-  if (ngx_exiting) slot.exchange->RequestLeave();
-  if (slot.exchange->DeliverMessage(std::move(message))) {
+  if (ngx_exiting) slot.exchange->socket().RequestLeave();
+  if (slot.exchange->socket().Deliver(std::move(message))) {
     ++slot.turns;
     slot.overdue = false;
     ngx_add_timer(&slot.timer, context_.location.run_timeout);
@@ -327,7 +327,7 @@ void WebSocketConnection::OnSlotTimer(ExchangeSlot& slot) {
   if (!IsIdle(slot) && !slot.overdue) {
     slot.overdue = true;
     ngx_add_timer(&slot.timer, kOverdueGrace);
-    slot.exchange->CancelMessage(slot.messages_taken, runtime::CancelReason::kDeadline);
+    slot.exchange->socket().CancelMessage(slot.messages_taken, runtime::CancelReason::kDeadline);
     return;
   }
   ngx_http_set_log_request(connection->log, context_.request);
@@ -347,7 +347,7 @@ void WebSocketConnection::OnSlotTimer(ExchangeSlot& slot) {
 }
 
 void WebSocketConnection::Leave(ExchangeSlot& slot, ngx_msec_t delay) {
-  IsIdle(slot) ? ngx_add_timer(&slot.timer, delay) : slot.exchange->RequestLeave();
+  IsIdle(slot) ? ngx_add_timer(&slot.timer, delay) : slot.exchange->socket().RequestLeave();
 }
 
 void WebSocketConnection::OnRequestGone() {

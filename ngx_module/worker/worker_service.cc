@@ -103,7 +103,7 @@ ngx_int_t WorkerService::Submit(RequestContext& context, std::optional<bridge::B
   slot.exchange = std::make_shared<bridge::Exchange>(slot.address, std::move(context.head),
                                                      service_->outbox(), credit);
   if (body) {
-    slot.exchange->DeliverBody(*std::move(body));
+    slot.exchange->body().Deliver(*std::move(body));
   } else {
     context.late_body.Expect();
   }

@@ -14,7 +14,7 @@ class Inbox::Admission {
   Admission(ExchangePtr exchange, Inbox& inbox) : exchange_(std::move(exchange)), inbox_(inbox) {}
   ~Admission() {
     // An accepted WebSocket stays open after a turn.
-    if (exchange_->socket_state() == nullptr) exchange_->End("error");
+    if (!exchange_->is_open_socket()) exchange_->End("error");
     {
       MutexLock lock(inbox_.mutex_);
       AG_CHECK(inbox_.admitted_ > 0 && inbox_.begun_ <= inbox_.admitted_,

@@ -17,8 +17,8 @@ using HeaderList = std::vector<std::pair<std::string, std::string>>;
 // A request body as the nginx thread received it: bytes in memory, or an own descriptor of the
 // temporary file to which nginx wrote it (read and closed on the engine's io pool).
 struct Body {
-  std::string bytes;
-  FileDescriptor file;
+  std::string bytes = {};
+  FileDescriptor file = {};
   uint64_t file_length = 0;  // length of `file` from offset 0; 0: the body is in `bytes`
 
   bool in_file() const { return file_length > 0; }

@@ -62,7 +62,7 @@ void RunSession(bridge::Exchange& exchange, const LiveContext& context, run::Run
                   websocket::close_code::kTryAgainLater);
   }
   Result<run::Runner::BegunRun> begun =
-      context.runner->Begin(request, exchange.message_cancellation());
+      context.runner->Begin(request, exchange.active_cancellation());
   if (!begun.ok()) return RefuseBegin(exchange, begun.status());
   exchange.Annotate(begun->environment->thread_id, begun->environment->run_id);
   auto journal = std::make_shared<Journal>(JournalOptions(context, std::move(request), *begun));

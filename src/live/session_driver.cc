@@ -44,19 +44,19 @@ SessionDriver::SessionDriver(bridge::Exchange& exchange, const LiveContext& cont
     : exchange_(exchange),
       context_(context),
       init_(init),
-      cancellation_(exchange.message_cancellation()),
+      cancellation_(exchange.active_cancellation()),
       journal_(std::move(journal)),
       tools_(std::make_shared<ToolCalls>(journal_, [news = news_] { news->signal.Notify(); })),
       downstream_({}),
       links_([news = news_] { news->signal.Notify(); }),
       session_(*this, SessionOptions(context, thread, init)) {
-  exchange_.NotifyArrivals(&news_->signal);
+  exchange_.socket().NotifyArrivals(&news_->signal);
   journal_->OnEnd([news = news_] { news->signal.Notify(); });
 }
 
 SessionDriver::~SessionDriver() {
   tools_->Abandon();
-  exchange_.NotifyArrivals(nullptr);
+  exchange_.socket().NotifyArrivals(nullptr);
   exchange_.CountBuffered(-buffered_);
 }
 
@@ -106,7 +106,7 @@ void SessionDriver::CloseSocket() {
 // first.
 bool SessionDriver::TakeFrames() {
   for (int taken = 0; taken < kFramesInARow; ++taken) {
-    auto message = exchange_.TakeMessage();
+    auto message = exchange_.socket().TakeMessage();
     if (!message) return true;
     std::optional<UpstreamFrame> frame = Read(*std::move(message));
     if (!frame) {
@@ -161,8 +161,8 @@ void SessionDriver::CheckEnd() {
   const Deadline now = MonotonicClock::now();
   // A reply to a write may report a stop before the signal of that stop arrives.
   if (journal_->stop_requested()) FailStopped();
-  if (exchange_.leaving()) session_.OnLeave(now);
-  if (exchange_.mailbox_drained()) session_.OnDisconnect(now);
+  if (exchange_.socket().leaving()) session_.OnLeave(now);
+  if (exchange_.socket().drained()) session_.OnDisconnect(now);
   if (journal_->lost()) {
     session_.Fail("thread_lost", "the thread was deleted or is in use by another run",
                   websocket::close_code::kInternal);

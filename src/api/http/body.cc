@@ -58,7 +58,7 @@ Parsed ReadAndParse(bridge::Body body, const settings::LimitSettings& limits) {
 std::optional<ErrorInfo> ReadBody(HandlerContext& context, BodyKind kind) {
   if (kind == BodyKind::kNone || kind == BodyKind::kStream) return std::nullopt;
   const settings::LimitSettings& limits = context.api().settings->limits;
-  Result<bridge::Body> taken = context.exchange().TakeBody(DeadlineAfter(bridge::kBodyWaitMax));
+  Result<bridge::Body> taken = context.exchange().body().Take(DeadlineAfter(bridge::kBodyWaitMax));
   if (!taken.ok()) return ErrorOf(taken.status());
   bridge::Body body = *std::move(taken);
   const uint64_t bytes = body.size();
@@ -75,7 +75,7 @@ std::optional<ErrorInfo> ReadBody(HandlerContext& context, BodyKind kind) {
   } else {
     parse();
   }
-  context.exchange().FreedBody();
+  context.exchange().body().Freed();
   if (!parsed.file.ok()) return ErrorOf(parsed.file);
   if (!parsed.value.ok()) return BodyProblem(parsed.value.status().message(), "json_invalid");
   if (parsed.value->is_null() && kind == BodyKind::kOptionalJson) return std::nullopt;

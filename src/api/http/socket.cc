@@ -55,11 +55,11 @@ void AwaitReader(bridge::Exchange& exchange) {
 }
 
 void TakeTurn(bridge::Exchange& exchange, const ApiContext& api) {
-  auto* session = static_cast<Session*>(exchange.socket_state());
+  auto* session = static_cast<Session*>(exchange.socket().state());
   if (session == nullptr) session = Open(exchange, api);
   if (session == nullptr) return;
   while (!exchange.ended()) {
-    std::optional<bridge::SocketMessage> message = exchange.NextMessage();
+    std::optional<bridge::SocketMessage> message = exchange.socket().NextMessage();
     if (!message) return;
     session->route.on_message(session->context, *message);
     AwaitReader(exchange);
@@ -77,7 +77,7 @@ void DispatchSocket(bridge::Exchange& exchange, const ApiContext& api) {
       api.log->Log(bridge::LogLevel::kError, "request " + exchange.head().request_id + ": " +
                                                  exchange.head().path + ": " + exception.what());
     }
-    if (exchange.socket_state() != nullptr) {
+    if (exchange.is_open_socket()) {
       exchange.CloseSocket(websocket::close_code::kInternal, "internal error", "error");
     } else {
       HandlerContext(exchange, api).Fail(ErrorInfo{ApiError::kInternal, "", {}});

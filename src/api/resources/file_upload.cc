@@ -73,7 +73,7 @@ std::optional<ErrorInfo> FileUpload::Receive() {
     std::optional<ErrorInfo> error;
     switch (parser.Next()) {
       case multipart::Parser::Event::kNeedMore: {
-        Result<std::string> piece = context_.exchange().TakeBodyPiece(deadline);
+        Result<std::string> piece = context_.exchange().body().TakePiece(deadline);
         if (!piece.ok()) return ErrorOf(piece.status());
         if (piece->empty()) return BadUpload("the multipart body ends too early");
         if (!in_file_) other_bytes_ += piece->size();

@@ -138,7 +138,7 @@ void Run(HandlerContext& context) {
   if (auto error = ResolveFiles(context, request)) return refusal.Answer(*error);
   SocketStream sink(exchange, request.granularity);
   Result<run::RunOutcome> outcome =
-      RunGraph(context, std::move(request.run), exchange.message_cancellation(), sink);
+      RunGraph(context, std::move(request.run), exchange.active_cancellation(), sink);
   if (sink.started()) {
     sink.Finish(outcome.ok() ? *outcome : run::RunOutcome{});
   } else {

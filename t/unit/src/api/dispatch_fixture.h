@@ -130,7 +130,7 @@ class DispatchTest : public testing::Test {
   Answer Send(const std::string& method, const std::string& target, bridge::Body body) {
     auto exchange = std::make_shared<bridge::Exchange>(
         bridge::ExchangeAddress{1, 1}, Head(method, target), outbox_, bridge::CreditLimits{});
-    exchange->DeliverBody(std::move(body));
+    exchange->body().Deliver(std::move(body));
     runtime::Promise<bool> done;
     runtime_.Spawn([=, this] {
       Dispatch(exchange, api_);
@@ -140,7 +140,7 @@ class DispatchTest : public testing::Test {
     return Take();
   }
   Answer Send(const std::string& method, const std::string& target, const std::string& body = "") {
-    return Send(method, target, bridge::Body{.bytes = body, .file = {}});
+    return Send(method, target, bridge::Body{.bytes = body});
   }
 
   Answer Take() {

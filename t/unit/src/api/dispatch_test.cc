@@ -41,7 +41,7 @@ TEST_F(DispatchTest, PassesOnThatABodyCannotBeHad) {
   auto exchange = std::make_shared<bridge::Exchange>(bridge::ExchangeAddress{1, 1},
                                                      Head("POST", "/v1/graph/invoke"), outbox_,
                                                      bridge::CreditLimits{});
-  exchange->FailBody(Status(StatusCode::kInvalidArgument, "cut"));
+  exchange->body().Fail(Status(StatusCode::kInvalidArgument, "cut"));
   Dispatch(exchange, api_);
   EXPECT_EQ(Take().status, 422);
 }

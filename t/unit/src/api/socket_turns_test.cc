@@ -53,7 +53,7 @@ class SocketTurnsTest : public testing::Test {
     head.headers = {{"sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="}};
     auto exchange =
         std::make_shared<bridge::Exchange>(bridge::ExchangeAddress{1, 1}, head, outbox_, credit);
-    for (int i = 0; i < kMessages; ++i) EXPECT_FALSE(exchange->DeliverMessage({false, "[]"}));
+    for (int i = 0; i < kMessages; ++i) EXPECT_FALSE(exchange->socket().Deliver({false, "[]"}));
     return exchange;
   }
 

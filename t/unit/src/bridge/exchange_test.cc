@@ -47,6 +47,13 @@ std::shared_ptr<Exchange> MakeExchange(Outbox& outbox, CreditLimits credit = {},
   return std::make_shared<Exchange>(address, RequestHead{}, outbox, credit);
 }
 
+std::shared_ptr<Exchange> MakeSocket(Outbox& outbox) {
+  RequestHead head;
+  head.websocket = true;
+  return std::make_shared<Exchange>(ExchangeAddress{1, 1}, std::move(head), outbox,
+                                    CreditLimits{.high = 100, .low = 50});
+}
+
 TEST(Outbox, RingsOnlyWhenItWasEmpty) {
   Outbox outbox;
   ASSERT_TRUE(outbox.ok());
@@ -157,7 +164,7 @@ TEST(Exchange, EndsAsErrorAndClosesItsFileWhenDropped) {
   Outbox outbox;
   int file;
   auto exchange = MakeExchange(outbox);
-  exchange->DeliverBody(Body{.file = OpenFile(file), .file_length = 1});
+  exchange->body().Deliver(Body{.file = OpenFile(file), .file_length = 1});
   exchange.reset();
   EXPECT_EQ(fcntl(file, F_GETFD), -1);
   const auto items = Take(outbox);
@@ -169,9 +176,9 @@ TEST(Exchange, LeavesTheFileOfABodyToWhoTakesIt) {
   Outbox outbox;
   int file;
   auto exchange = MakeExchange(outbox);
-  exchange->DeliverBody(Body{.file = OpenFile(file), .file_length = 1});
+  exchange->body().Deliver(Body{.file = OpenFile(file), .file_length = 1});
   {
-    const Result<Body> body = exchange->TakeBody(kNoDeadline);
+    const Result<Body> body = exchange->body().Take(kNoDeadline);
     ASSERT_TRUE(body.ok());
     EXPECT_NE(fcntl(file, F_GETFD), -1);
   }
@@ -182,10 +189,10 @@ TEST(Exchange, ClosesAFileThatWasTakenInPieces) {
   Outbox outbox;
   int file;
   auto exchange = MakeExchange(outbox);
-  exchange->DeliverBody(Body{.file = OpenFile(file), .file_length = 100'000});
+  exchange->body().Deliver(Body{.file = OpenFile(file), .file_length = 100'000});
   size_t bytes = 0;
   for (;;) {
-    const Result<std::string> piece = exchange->TakeBodyPiece(kNoDeadline);
+    const Result<std::string> piece = exchange->body().TakePiece(kNoDeadline);
     ASSERT_TRUE(piece.ok());
     if (piece->empty()) break;
     bytes += piece->size();
@@ -197,13 +204,13 @@ TEST(Exchange, ClosesAFileThatWasTakenInPieces) {
 TEST(Exchange, BodyThatIsThereIsNotAskedFor) {
   Outbox outbox;
   const auto exchange = MakeExchange(outbox);
-  exchange->DeliverBody(Body{.bytes = "body"});
-  exchange->DeliverBody(Body{.bytes = "another"});
-  const Result<Body> body = exchange->TakeBody(kNoDeadline);
+  exchange->body().Deliver(Body{.bytes = "body"});
+  exchange->body().Deliver(Body{.bytes = "another"});
+  const Result<Body> body = exchange->body().Take(kNoDeadline);
   ASSERT_TRUE(body.ok());
   EXPECT_EQ(body->bytes, "body");
   EXPECT_TRUE(Take(outbox).empty());
-  EXPECT_FALSE(exchange->TakeBody(kNoDeadline).ok()) << "once";
+  EXPECT_FALSE(exchange->body().Take(kNoDeadline).ok()) << "once";
 }
 
 class ExchangeOnAFiber : public ::testing::Test {
@@ -225,11 +232,11 @@ class ExchangeOnAFiber : public ::testing::Test {
 TEST_F(ExchangeOnAFiber, AsksForTheBodyAndWaits) {
   const auto exchange = MakeExchange(outbox_);
   const Promise<std::string> taken;
-  runtime_.Spawn([=] { taken.Set(exchange->TakeBody(kNoDeadline).value().bytes); });
+  runtime_.Spawn([=] { taken.Set(exchange->body().Take(kNoDeadline).value().bytes); });
   const auto items = WaitAndTake(outbox_);
   ASSERT_EQ(items.size(), 1u);
   EXPECT_GT(std::get<ReadBody>(items[0].payload).bytes, 0u);
-  exchange->DeliverBody(Body{.bytes = "late"});
+  exchange->body().Deliver(Body{.bytes = "late"});
   EXPECT_EQ(*taken.Wait(nullptr, kNoDeadline), "late");
 }
 
@@ -240,7 +247,7 @@ TEST_F(ExchangeOnAFiber, BodyFailsByTheLoopByCancellationAndByDeadline) {
     StatusCode code;
   };
   for (const Case& test :
-       {Case{[](Exchange& e) { e.FailBody(Status(StatusCode::kInvalidArgument, "too large")); },
+       {Case{[](Exchange& e) { e.body().Fail(Status(StatusCode::kInvalidArgument, "too large")); },
              kNoDeadline, StatusCode::kInvalidArgument},
         Case{[](Exchange& e) { e.Cancel(CancelReason::kClientGone); }, kNoDeadline,
              StatusCode::kCancelled},
@@ -249,7 +256,7 @@ TEST_F(ExchangeOnAFiber, BodyFailsByTheLoopByCancellationAndByDeadline) {
     const auto exchange = MakeExchange(outbox_);
     const Promise<StatusCode> failed;
     runtime_.Spawn([=, deadline = test.deadline] {
-      failed.Set(exchange->TakeBody(deadline).status().code());
+      failed.Set(exchange->body().Take(deadline).status().code());
     });
     test.act(*exchange);
     EXPECT_EQ(*failed.Wait(nullptr, kNoDeadline), test.code);
@@ -262,7 +269,7 @@ TEST_F(ExchangeOnAFiber, TakesABodyInPiecesAndAsksForMoreAsItDoes) {
   runtime_.Spawn([=] {
     std::string body;
     for (;;) {
-      std::string piece = exchange->TakeBodyPiece(kNoDeadline).value();
+      std::string piece = exchange->body().TakePiece(kNoDeadline).value();
       if (piece.empty()) break;
       body += piece;
     }
@@ -272,23 +279,23 @@ TEST_F(ExchangeOnAFiber, TakesABodyInPiecesAndAsksForMoreAsItDoes) {
   ASSERT_EQ(items.size(), 1u);
   EXPECT_EQ(std::get<ReadBody>(items[0].payload).bytes, kBodyWindowBytes);
   const std::string half(kBodyWindowBytes / 2, 'x');
-  exchange->DeliverBodyPiece(half, false);
+  exchange->body().DeliverPiece(half, false);
   items = WaitAndTake(outbox_);
   ASSERT_EQ(items.size(), 1u);
   EXPECT_EQ(std::get<ReadBody>(items[0].payload).bytes, half.size());
-  exchange->DeliverBodyPiece("end", false);
-  exchange->DeliverBodyPiece("", true);
+  exchange->body().DeliverPiece("end", false);
+  exchange->body().DeliverPiece("", true);
   EXPECT_EQ(taken.Wait(nullptr, kNoDeadline).value(), half + "end");
   EXPECT_EQ(outbox_.memory().buffered(), 0u);
 }
 
 TEST_F(ExchangeOnAFiber, PiecesOfABodyFailWithTheBody) {
   auto exchange = MakeExchange(outbox_);
-  exchange->DeliverBodyPiece("never taken", false);
+  exchange->body().DeliverPiece("never taken", false);
   EXPECT_GT(outbox_.memory().buffered(), 0u);
-  exchange->FailBody(Status(StatusCode::kCancelled, "gone"));
+  exchange->body().Fail(Status(StatusCode::kCancelled, "gone"));
   Promise<std::string> taken;
-  runtime_.Spawn([=] { taken.Set(exchange->TakeBodyPiece(kNoDeadline).status().message()); });
+  runtime_.Spawn([=] { taken.Set(exchange->body().TakePiece(kNoDeadline).status().message()); });
   EXPECT_EQ(taken.Wait(nullptr, kNoDeadline).value(), "gone");
   LetFibersRun();
   exchange.reset();
@@ -427,7 +434,7 @@ TEST(Exchange, CountsWhatItBuffers) {
   auto exchange = MakeExchange(outbox);
   Body body;
   body.bytes = "12345";
-  exchange->DeliverBody(std::move(body));
+  exchange->body().Deliver(std::move(body));
   EXPECT_EQ(outbox.memory().buffered(), 5u);
   exchange->SendLast("123");
   EXPECT_EQ(outbox.memory().buffered(), 8u);
@@ -441,12 +448,12 @@ TEST(Exchange, CountsWhatIsInMemory) {
   Outbox outbox;
   const WorkerMemory& memory = outbox.memory();
   auto exchange = MakeExchange(outbox);
-  exchange->DeliverBody(Body{.bytes = "12345"});
+  exchange->body().Deliver(Body{.bytes = "12345"});
   EXPECT_EQ(memory.in_memory(), 5u);
   ASSERT_TRUE(exchange->AwaitMemory(20, kNoDeadline).ok());
   EXPECT_EQ(memory.in_memory(), 25u);
-  ASSERT_TRUE(exchange->TakeBody(kNoDeadline).ok());
-  exchange->FreedBody();
+  ASSERT_TRUE(exchange->body().Take(kNoDeadline).ok());
+  exchange->body().Freed();
   EXPECT_EQ(memory.in_memory(), 20u);
   EXPECT_EQ(memory.buffered(), 5u) << "the request is still at work";
   exchange->Hold(7);
@@ -458,7 +465,7 @@ TEST(Exchange, CountsWhatIsInMemory) {
 
   int file;
   exchange = MakeExchange(outbox);
-  exchange->DeliverBody(Body{.file = OpenFile(file), .file_length = 100});
+  exchange->body().Deliver(Body{.file = OpenFile(file), .file_length = 100});
   EXPECT_EQ(memory.buffered(), 100u);
   EXPECT_EQ(memory.in_memory(), 0u);
   exchange.reset();
@@ -468,67 +475,68 @@ TEST(Exchange, CountsWhatIsInMemory) {
 TEST(Exchange, FreesABodyThatWasTakenInPieces) {
   Outbox outbox;
   auto exchange = MakeExchange(outbox);
-  exchange->DeliverBody(Body{.bytes = std::string(100'000, 'x')});
+  exchange->body().Deliver(Body{.bytes = std::string(100'000, 'x')});
   size_t bytes = 0;
   for (;;) {
-    const Result<std::string> piece = exchange->TakeBodyPiece(kNoDeadline);
+    const Result<std::string> piece = exchange->body().TakePiece(kNoDeadline);
     ASSERT_TRUE(piece.ok());
     if (piece->empty()) break;
     bytes += piece->size();
   }
   EXPECT_EQ(bytes, 100'000u);
   EXPECT_EQ(outbox.memory().in_memory(), 0u);
-  EXPECT_TRUE(exchange->TakeBodyPiece(kNoDeadline)->empty());
+  EXPECT_TRUE(exchange->body().TakePiece(kNoDeadline)->empty());
 }
 
 TEST(Exchange, ATurnMayTakeManyMessagesAsTheyCome) {
   Outbox outbox;
-  auto exchange = MakeExchange(outbox, {.high = 100, .low = 50});
+  auto exchange = MakeSocket(outbox);
   runtime::Signal arrival;
   auto arrived = [&] {
     return arrival.Wait(nullptr, MonotonicClock::now() + std::chrono::milliseconds(1)) ==
            runtime::WakeReason::kNotified;
   };
-  exchange->NotifyArrivals(&arrival);
-  EXPECT_FALSE(exchange->TakeMessage());
-  EXPECT_FALSE(exchange->DeliverMessage({false, "one"}));  // the handshake's turn is still running
+  exchange->socket().NotifyArrivals(&arrival);
+  EXPECT_FALSE(exchange->socket().TakeMessage());
+  EXPECT_FALSE(
+      exchange->socket().Deliver({false, "one"}));  // the handshake's turn is still running
   EXPECT_TRUE(arrived());
-  EXPECT_EQ(exchange->TakeMessage()->payload, "one");
-  EXPECT_FALSE(exchange->TakeMessage());
-  exchange->RequestLeave();
+  EXPECT_EQ(exchange->socket().TakeMessage()->payload, "one");
+  EXPECT_FALSE(exchange->socket().TakeMessage());
+  exchange->socket().RequestLeave();
   EXPECT_TRUE(arrived());
-  EXPECT_TRUE(exchange->leaving());
+  EXPECT_TRUE(exchange->socket().leaving());
   // Messages that arrived before the end are not lost.
-  EXPECT_FALSE(exchange->DeliverMessage({false, "two"}));
-  exchange->CloseMailbox();
+  EXPECT_FALSE(exchange->socket().Deliver({false, "two"}));
+  exchange->socket().Close();
   EXPECT_TRUE(arrived());
-  EXPECT_FALSE(exchange->mailbox_drained());
-  EXPECT_EQ(exchange->TakeMessage()->payload, "two");
-  EXPECT_TRUE(exchange->mailbox_drained());
-  exchange->NotifyArrivals(nullptr);
-  EXPECT_FALSE(exchange->DeliverMessage({false, "three"}));
-  EXPECT_FALSE(exchange->TakeMessage());
+  EXPECT_FALSE(exchange->socket().drained());
+  EXPECT_EQ(exchange->socket().TakeMessage()->payload, "two");
+  EXPECT_TRUE(exchange->socket().drained());
+  exchange->socket().NotifyArrivals(nullptr);
+  EXPECT_FALSE(exchange->socket().Deliver({false, "three"}));
+  EXPECT_FALSE(exchange->socket().TakeMessage());
 }
 
 TEST(Exchange, CountsMessagesUntilTheNextIsTaken) {
   Outbox outbox;
-  auto exchange = MakeExchange(outbox);
+  auto exchange = MakeSocket(outbox);
   const SocketMessage message{false, "12345"};
   const uint64_t size = message.mailbox_bytes();
-  EXPECT_FALSE(exchange->DeliverMessage(message));  // the handshake's turn is not over
-  EXPECT_FALSE(exchange->DeliverMessage(message));
+  EXPECT_FALSE(exchange->socket().Deliver(message));  // the handshake's turn is not over
+  EXPECT_FALSE(exchange->socket().Deliver(message));
   EXPECT_EQ(outbox.memory().buffered(), 2 * size);
-  ASSERT_TRUE(exchange->NextMessage());
+  ASSERT_TRUE(exchange->socket().NextMessage());
   EXPECT_EQ(outbox.memory().buffered(), 2 * size);  // the first is being worked on
-  ASSERT_TRUE(exchange->NextMessage());
+  ASSERT_TRUE(exchange->socket().NextMessage());
   EXPECT_EQ(outbox.memory().buffered(), size);
-  EXPECT_FALSE(exchange->NextMessage());
+  EXPECT_FALSE(exchange->socket().NextMessage());
   EXPECT_EQ(outbox.memory().buffered(), 0u);
 
-  EXPECT_TRUE(exchange->DeliverMessage(message));
-  EXPECT_FALSE(exchange->DeliverMessage(message));
-  ASSERT_TRUE(exchange->NextMessage());
-  exchange->CloseMailbox();
+  EXPECT_TRUE(exchange->socket().Deliver(message));
+  EXPECT_FALSE(exchange->socket().Deliver(message));
+  ASSERT_TRUE(exchange->socket().NextMessage());
+  exchange->socket().Close();
   EXPECT_EQ(outbox.memory().buffered(), size);
   exchange.reset();
   EXPECT_EQ(outbox.memory().buffered(), 0u);

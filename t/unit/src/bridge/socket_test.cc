@@ -26,9 +26,9 @@ class SocketTest : public testing::Test {
   }
 
   // Ends the current turn, which must have no message left.
-  void EndTurn() { EXPECT_FALSE(exchange_->NextMessage().has_value()); }
+  void EndTurn() { EXPECT_FALSE(exchange_->socket().NextMessage().has_value()); }
   std::string NextText() {
-    std::optional<SocketMessage> message = exchange_->NextMessage();
+    std::optional<SocketMessage> message = exchange_->socket().NextMessage();
     return message ? message->payload : "none";
   }
   template <typename Payload>
@@ -45,9 +45,9 @@ class SocketTest : public testing::Test {
 };
 
 TEST_F(SocketTest, TheHandshakeIsATurn) {
-  EXPECT_FALSE(exchange_->DeliverMessage({false, "early"}));
+  EXPECT_FALSE(exchange_->socket().Deliver({false, "early"}));
   exchange_->AcceptSocket({.status = 101}, std::make_unique<Kept>());
-  EXPECT_NE(exchange_->socket_state(), nullptr);
+  EXPECT_NE(exchange_->socket().state(), nullptr);
   EXPECT_EQ(NextText(), "early");
   EndTurn();
   EXPECT_EQ(Count<TurnOver>(), 1);
@@ -55,18 +55,18 @@ TEST_F(SocketTest, TheHandshakeIsATurn) {
 
 TEST_F(SocketTest, AMessageBeginsATurnOnlyBetweenTurns) {
   EndTurn();
-  EXPECT_TRUE(exchange_->DeliverMessage({false, "a"}));
-  EXPECT_FALSE(exchange_->DeliverMessage({true, "b"}));
+  EXPECT_TRUE(exchange_->socket().Deliver({false, "a"}));
+  EXPECT_FALSE(exchange_->socket().Deliver({true, "b"}));
   EXPECT_EQ(NextText(), "a");
-  EXPECT_FALSE(exchange_->DeliverMessage({false, "c"}));
+  EXPECT_FALSE(exchange_->socket().Deliver({false, "c"}));
   EXPECT_EQ(NextText(), "b");
   EXPECT_EQ(NextText(), "c");
   EndTurn();
-  EXPECT_TRUE(exchange_->DeliverMessage({false, "d"}));
+  EXPECT_TRUE(exchange_->socket().Deliver({false, "d"}));
 }
 
 TEST_F(SocketTest, TakingAMessageGivesItsRoomBack) {
-  EXPECT_FALSE(exchange_->DeliverMessage({false, "four"}));
+  EXPECT_FALSE(exchange_->socket().Deliver({false, "four"}));
   EXPECT_EQ(NextText(), "four");
   std::vector<OutboxItem> items;
   outbox_.Swap(items);
@@ -77,33 +77,33 @@ TEST_F(SocketTest, TakingAMessageGivesItsRoomBack) {
 }
 
 TEST_F(SocketTest, CancellingAMessageLeavesTheNextOneAlone) {
-  EXPECT_FALSE(exchange_->DeliverMessage({false, "a"}));
-  EXPECT_FALSE(exchange_->DeliverMessage({false, "b"}));
-  exchange_->CancelMessage(1, CancelReason::kDeadline);  // not taken yet
+  EXPECT_FALSE(exchange_->socket().Deliver({false, "a"}));
+  EXPECT_FALSE(exchange_->socket().Deliver({false, "b"}));
+  exchange_->socket().CancelMessage(1, CancelReason::kDeadline);  // not taken yet
   EXPECT_EQ(NextText(), "a");
-  EXPECT_FALSE(exchange_->message_cancellation().cancelled());
-  exchange_->CancelMessage(1, CancelReason::kDeadline);
-  EXPECT_EQ(exchange_->message_cancellation().reason(), CancelReason::kDeadline);
+  EXPECT_FALSE(exchange_->active_cancellation().cancelled());
+  exchange_->socket().CancelMessage(1, CancelReason::kDeadline);
+  EXPECT_EQ(exchange_->active_cancellation().reason(), CancelReason::kDeadline);
   EXPECT_FALSE(exchange_->cancellation().cancelled());
   EXPECT_EQ(NextText(), "b");
-  exchange_->CancelMessage(1, CancelReason::kDeadline);  // too late
-  EXPECT_FALSE(exchange_->message_cancellation().cancelled());
+  exchange_->socket().CancelMessage(1, CancelReason::kDeadline);  // too late
+  EXPECT_FALSE(exchange_->active_cancellation().cancelled());
 }
 
 TEST_F(SocketTest, CancellingTheExchangeCancelsTheMessageAndEndsTheTurns) {
-  EXPECT_FALSE(exchange_->DeliverMessage({false, "a"}));
-  EXPECT_FALSE(exchange_->DeliverMessage({false, "b"}));
+  EXPECT_FALSE(exchange_->socket().Deliver({false, "a"}));
+  EXPECT_FALSE(exchange_->socket().Deliver({false, "b"}));
   EXPECT_EQ(NextText(), "a");
   exchange_->Cancel(CancelReason::kClientGone);
-  EXPECT_EQ(exchange_->message_cancellation().reason(), CancelReason::kClientGone);
+  EXPECT_EQ(exchange_->active_cancellation().reason(), CancelReason::kClientGone);
   EXPECT_EQ(exchange_->Send("frame", kLong).code(), StatusCode::kCancelled);
   EndTurn();
 }
 
 TEST_F(SocketTest, AMessageThatEndedByItsDeadlineIsStillRead) {
-  EXPECT_FALSE(exchange_->DeliverMessage({false, "a"}));
+  EXPECT_FALSE(exchange_->socket().Deliver({false, "a"}));
   EXPECT_EQ(NextText(), "a");
-  exchange_->CancelMessage(1, CancelReason::kDeadline);
+  exchange_->socket().CancelMessage(1, CancelReason::kDeadline);
   const std::string answer(CreditLimits{}.high, 'x');
   exchange_->SendLast(answer);
   std::thread reader([&] {
@@ -115,7 +115,7 @@ TEST_F(SocketTest, AMessageThatEndedByItsDeadlineIsStillRead) {
 }
 
 TEST_F(SocketTest, NobodyWaitsForAReaderWhoHasGone) {
-  EXPECT_FALSE(exchange_->DeliverMessage({false, "a"}));
+  EXPECT_FALSE(exchange_->socket().Deliver({false, "a"}));
   EXPECT_EQ(NextText(), "a");
   exchange_->SendLast(std::string(CreditLimits{}.high, 'x'));
   exchange_->Cancel(CancelReason::kClientGone);
@@ -123,10 +123,10 @@ TEST_F(SocketTest, NobodyWaitsForAReaderWhoHasGone) {
 }
 
 TEST_F(SocketTest, AClosedMailboxTakesNothing) {
-  EXPECT_FALSE(exchange_->DeliverMessage({false, "a"}));
-  exchange_->CloseMailbox();
+  EXPECT_FALSE(exchange_->socket().Deliver({false, "a"}));
+  exchange_->socket().Close();
   EndTurn();
-  EXPECT_FALSE(exchange_->DeliverMessage({false, "b"}));
+  EXPECT_FALSE(exchange_->socket().Deliver({false, "b"}));
 }
 
 TEST_F(SocketTest, ClosesBeforeItEnds) {

@@ -71,7 +71,7 @@ class Loop {
 
  private:
   static void Serve(Exchange& exchange) {
-    const Result<Body> body = exchange.TakeBody(kNoDeadline);
+    const Result<Body> body = exchange.body().Take(kNoDeadline);
     if (!body.ok()) return exchange.End("cancelled");
     exchange.SendHead(ReplyHead{});
     for (int i = 0; i < kChunks; ++i) {
@@ -100,7 +100,7 @@ class Loop {
     Slot& slot = slots_[number];
     ASSERT_FALSE(slot.ended) << "an item after the end";
     if (std::holds_alternative<ReadBody>(item.payload)) {
-      slot.exchange->DeliverBody(Body{.bytes = std::to_string(number) + ":"});
+      slot.exchange->body().Deliver(Body{.bytes = std::to_string(number) + ":"});
     } else if (std::holds_alternative<SendHead>(item.payload)) {
       slot.head = true;
     } else if (auto* chunk = std::get_if<SendChunk>(&item.payload)) {
