@@ -145,7 +145,7 @@ def test_the_sentinel_is_echoed_and_the_token_never(start_guarded):
         assert socket.reply.header("Sec-WebSocket-Protocol") == sentinel
 
 
-@pytest.mark.parametrize("sentinel", ["service-bearer", "agentflow-bearer"])
+@pytest.mark.parametrize("sentinel", ["service-bearer", "agentflow-bearer", "10xgraph-bearer"])
 def test_the_shipped_settings_take_tokens_of_existing_clients(start_service, sentinel):
     shipped = json.loads((environment.ROOT / "conf" / "service.json").read_text())
     settings = shipped | {"agent": "graphs/support.json:app", "auth": "jwt", "env": "secrets.env"}
