@@ -152,12 +152,23 @@ def test_a_message_keeps_its_role_and_blocks(service):
         assert memory["content"]["content"][1]["media"]["url"] == _IMAGE["media"]["url"]
     # The text was embedded, and filters compare it.
     assert found["score"] > 0.99
-    assert len(_search(service, "x", filters={"content": "green tea is good"})) == 1
+    assert len(_search(service, "x", filters={"content": "green tea\n is good"})) == 1
     # A text replaces a message, and a message replaces a text.
     _data(service.request("PUT", f"{_MEMORIES}/{memory_id}", {"content": "plain"}))
     assert _data(service.post(f"{_MEMORIES}/{memory_id}"))["memory"]["content"] == "plain"
     _data(service.request("PUT", f"{_MEMORIES}/{memory_id}", {"content": message | {"role": "user"}}))
     assert _data(service.post(f"{_MEMORIES}/{memory_id}"))["memory"]["content"]["role"] == "user"
+
+
+def test_text_blocks_of_a_message_are_searched_as_separate_words(service):
+    blocks = [{"type": "text", "text": text} for text in ("green", "tea")]
+    for content in ({"role": "user", "content": blocks}, blocks):
+        memory_id = _store(service, content)
+        assert _search(service, "green tea")[0]["score"] > 0.99
+        _data(service.request("DELETE", f"{_MEMORIES}/{memory_id}", {}))
+    memory_id = _store(service, "coffee")
+    _data(service.request("PUT", f"{_MEMORIES}/{memory_id}", {"content": blocks}))
+    assert _search(service, "green tea")[0]["score"] > 0.99
 
 
 def test_a_message_without_text(service):

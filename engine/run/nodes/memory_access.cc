@@ -7,6 +7,7 @@
 #include "base/allocation_account.h"
 #include "base/json.h"
 #include "message/codec.h"
+#include "message/texts.h"
 #include "state/limits.h"
 
 namespace agent_graph::run {
@@ -69,7 +70,7 @@ std::string RunMemories::Store(const NewMemory& memory) {
   const TolerateAllocations tolerated;
   IndexOf(memory::kMemoryTypes, memory.memory_type, "memory_type");
   memory::NewMemory stored;
-  stored.content = memory.message ? memory.message->Text() : memory.content;
+  stored.content = memory.message ? message::JoinedTexts(*memory.message) : memory.content;
   if (memory.message) stored.message_json = message::ToJsonText(*memory.message);
   if (memory.message ? memory.message->content.empty() : stored.content.empty()) {
     throw MemoryError("a memory must hold text or a message with content");

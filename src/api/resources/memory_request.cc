@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "message/codec.h"
+#include "message/texts.h"
 
 namespace agent_graph::api {
 namespace {
@@ -139,7 +140,7 @@ MemoryContent ReadMemoryContent(const HandlerContext& context, Problems& problem
     return content;
   }
   CheckContentUrls(member, context, problems);
-  content.text = message->Text();
+  content.text = message::JoinedTexts(*message);
   if (IsBlank(content.text) && !HoldsMoreThanText(*message)) {
     problems.Add({"body", "content"}, "must hold text or another block", "too_short");
   }
