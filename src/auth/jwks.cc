@@ -8,7 +8,7 @@
 #include "auth/base64url.h"
 #include "auth/jwt_key.h"
 #include "auth/openssl_owned.h"
-#include "base/json.h"
+#include "base/configuration_json.h"
 
 namespace agent_graph::auth {
 namespace {
@@ -139,8 +139,8 @@ EVP_PKEY* MakePublicKey(const JwtAlgorithm& algorithm, const json& entry) {
 }  // namespace
 
 Result<std::vector<JwtKey>> ReadJwks(const JwtAlgorithm& algorithm, std::string_view text) {
-  Result<json> document = ParseJson(text, {.unique_keys = true});
-  if (!document.ok()) return InvalidArgument("is not a key set: " + document.status().message());
+  Result<json> document = ParseConfigurationJson(text);
+  if (!document.ok()) return document.status();
   auto entries = document->is_object() ? document->find("keys") : document->end();
   if (!document->is_object() || entries == document->end() || !entries->is_array()) {
     return InvalidArgument("is not a key set: it has no array \"keys\"");

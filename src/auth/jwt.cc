@@ -11,6 +11,7 @@
 #include "base/file_content.h"
 #include "base/file_descriptor.h"
 #include "base/json.h"
+#include "base/text_position.h"
 
 namespace agent_graph::auth {
 namespace {
@@ -43,7 +44,9 @@ Result<std::vector<JwtKey>> ReadKeys(const JwtAlgorithm& algorithm, const JwtOpt
     Result<std::string> text = ReadKeyFile(options.jwks_file, options.key_descriptor);
     if (!text.ok()) return InvalidArgument("JWT_JWKS_FILE: " + text.status().message());
     Result<std::vector<JwtKey>> keys = ReadJwks(algorithm, *text);
-    if (!keys.ok()) return InvalidArgument("JWT_JWKS_FILE: " + keys.status().message());
+    if (!keys.ok()) {
+      return InvalidArgument("JWT_JWKS_FILE: " + FileProblem(options.jwks_file, keys.status()));
+    }
     return keys;
   }
   if (!options.public_key_file.empty()) {

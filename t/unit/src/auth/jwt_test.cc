@@ -305,6 +305,19 @@ TEST_F(KeyFiles, AMissingFileIsNamed) {
             "JWT_JWKS_FILE: " + path_ + " cannot be read");
 }
 
+TEST_F(KeyFiles, AProblemInAKeySetIsNamedByFileAndPlace) {
+  const auto problem = [&](const std::string& text) {
+    Write(text);
+    JwtOptions options{"HS256", "unused", "", path_};
+    return JwtVerifier::Create(options).status().message();
+  };
+  EXPECT_EQ(problem("{\"keys\": [\n}"), "JWT_JWKS_FILE: " + path_ + ":2:1: not valid JSON");
+  EXPECT_EQ(problem("{\"keys\": [],\n \"keys\": []}"),
+            "JWT_JWKS_FILE: " + path_ + ":2:2: keys: is there twice");
+  EXPECT_EQ(problem("[]"),
+            "JWT_JWKS_FILE: " + path_ + ": is not a key set: it has no array \"keys\"");
+}
+
 json SetEntry(const char* id, std::string_view secret) {
   return {{"kty", "oct"}, {"kid", id}, {"k", EncodeBase64Url(secret)}};
 }
