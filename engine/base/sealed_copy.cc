@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/elf_libraries.h"
 #include "base/errno_text.h"
 #include "base/file_content.h"
 
@@ -23,6 +24,7 @@ namespace {
 
 constexpr int kFirstDescriptor = 3;    // nginx redirects 0 to 2 when it becomes a daemon
 constexpr size_t kNameBytesMax = 200;  // the kernel allows 249
+constexpr size_t kFilesMax = 128;
 constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
 
 // `name` is what /proc/PID/maps shows: "/memfd:support.so (deleted)".
@@ -53,14 +55,28 @@ std::string ResolvedPath(int fd, const std::string& path) {
   return failed ? path : target.string();
 }
 
-Result<SealedCopy> Copy(const std::string& path, const std::string& content, std::string origin) {
+Result<SealedFile> Copy(const std::string& path, const std::string& content, std::string origin) {
   const std::string name = path.substr(path.rfind('/') + 1).substr(0, kNameBytesMax);
   FileDescriptor memory = CreateMemory(name);
   if (!memory || !WriteAll(memory.get(), content) ||
       fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0) {
     return InvalidArgument(path + ": cannot be copied to memory: " + ErrnoText(errno));
   }
-  return std::make_shared<const SealedFile>(std::move(memory), std::move(origin));
+  return SealedFile{std::move(memory), std::move(origin)};
+}
+
+// Path of the library if it lies beside the code in `folder`. Empty if there is none, or if the
+// dynamic linker finds it elsewhere first.
+std::string FindBeside(const std::string& name, const ElfLibraries& needed,
+                       const std::string& folder) {
+  if (name.find('/') != std::string::npos) return "";
+  std::error_code failed;
+  for (const std::string& place : needed.folders) {
+    const std::string beside = ExpandOrigin(place, folder);
+    const std::string path = (beside.empty() ? place : beside) + "/" + name;
+    if (std::filesystem::exists(path, failed)) return beside.empty() ? "" : path;
+  }
+  return "";
 }
 
 }  // namespace
@@ -78,13 +94,46 @@ Result<SealedCopy> SealedCopies::Of(const std::string& path, int64_t bytes_max) 
   };
   const Version before = version();
   if (auto known = copies_.find(before); known != copies_.end()) return known->second;
+  if (!being_copied_.insert(before).second) return SealedCopy();
+  struct Removal {
+    std::set<Version>& versions;
+    const Version& version;
+    ~Removal() { versions.erase(version); }
+  } removal{being_copied_, before};
   Result<std::string> content = ReadFileContent(file.get(), bytes_max);
   if (!content.ok()) return InvalidArgument(path + ": " + content.status().message());
   // A mix of the old and the new content might pass every check.
   if (version() != before) return InvalidArgument(path + ": is being written; try again");
-  AG_ASSIGN_OR_RETURN(SealedCopy copy, Copy(path, *content, ResolvedPath(file.get(), path)));
+  AG_ASSIGN_OR_RETURN(SealedFile sealed, Copy(path, *content, ResolvedPath(file.get(), path)));
+  AG_ASSIGN_OR_RETURN(sealed.libraries, CopyLibraries(path, *content, bytes_max));
+  auto copy = std::make_shared<const SealedFile>(std::move(sealed));
   copies_.emplace(before, copy);
   return copy;
+}
+
+Result<std::vector<SealedLibrary>> SealedCopies::CopyLibraries(const std::string& path,
+                                                               const std::string& content,
+                                                               int64_t bytes_max) {
+  const ElfLibraries needed = ReadElfLibraries(content);
+  const std::string folder = std::filesystem::path(path).parent_path();
+  std::vector<SealedLibrary> libraries;
+  for (const std::string& name : needed.names) {
+    const std::string library = FindBeside(name, needed, folder.empty() ? "." : folder);
+    if (library.empty()) continue;
+    if (copies_.size() + being_copied_.size() > kFilesMax) {
+      return InvalidArgument(path + ": needs too many libraries beside it: at most " +
+                             std::to_string(kFilesMax) + " files are copied");
+    }
+    AG_ASSIGN_OR_RETURN(SealedCopy copy, Of(library, bytes_max));
+    if (copy != nullptr) libraries.push_back({name, std::move(copy)});
+  }
+  return libraries;
+}
+
+void AppendDescriptors(const SealedCopy& copy, std::vector<int>& descriptors) {
+  if (copy == nullptr) return;
+  descriptors.push_back(DescriptorOf(copy));
+  for (const SealedLibrary& library : copy->libraries) AppendDescriptors(library.copy, descriptors);
 }
 
 }  // namespace agent_graph

@@ -8,21 +8,34 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "base/file_descriptor.h"
 #include "base/status.h"
 
 namespace agent_graph {
 
-struct SealedFile {
-  FileDescriptor content;
-  std::string origin;  // path of the file that was copied, without symbolic links
-};
+struct SealedFile;
 
 // Shared by everything that uses the file. Null: there is no copy and the file itself is used.
 using SealedCopy = std::shared_ptr<const SealedFile>;
+
+// A shared library that lies beside the code that needs it.
+struct SealedLibrary {
+  std::string name;  // by which the code needs it
+  SealedCopy copy;
+};
+
+struct SealedFile {
+  FileDescriptor content;
+  std::string origin;  // path of the file that was copied, without symbolic links
+  // Of shared objects: those of the needed libraries that $ORIGIN leads to. The dynamic linker
+  // cannot find them, because the copy has no folder.
+  std::vector<SealedLibrary> libraries = {};
+};
 
 // The descriptor of the copy; -1 if there is none.
 inline int DescriptorOf(const SealedCopy& copy) {
@@ -33,7 +46,8 @@ inline int DescriptorOf(const SealedCopy& copy) {
 class SealedCopies {
  public:
   // Copies the regular file `path`. The same unchanged file gives the same copy, so code that
-  // several parts of a configuration name is loaded once and shares its variables. Descriptors are
+  // several parts of a configuration name is loaded once and shares its variables. Libraries that a
+  // shared object needs from its own folder are copied, too, with the same bound. Descriptors are
   // above 2, closed by exec, and readable by every user. Failures are kInvalidArgument: one line
   // that begins with the path.
   Result<SealedCopy> Of(const std::string& path, int64_t bytes_max);
@@ -42,7 +56,14 @@ class SealedCopies {
   // Identity and version of a file: device, inode, size, times of modification and change.
   using Version = std::tuple<dev_t, ino_t, off_t, int64_t, int64_t, int64_t, int64_t>;
 
+  Result<std::vector<SealedLibrary>> CopyLibraries(const std::string& path,
+                                                   const std::string& content, int64_t bytes_max);
+
   std::map<Version, SealedCopy> copies_;
+  std::set<Version> being_copied_;  // libraries may need each other
 };
+
+// Appends the descriptors of the copy and of its libraries.
+void AppendDescriptors(const SealedCopy& copy, std::vector<int>& descriptors);
 
 }  // namespace agent_graph

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <exception>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 #include "base/version.h"
 
@@ -57,6 +59,35 @@ void Rename(void* library, const std::string& origin) {
   if (char* name = strdup(origin.c_str())) loaded->l_name = name;
 }
 
+// Loads copies of libraries before the code that needs them. The dynamic linker takes a library
+// that is loaded under the needed name; afterwards each gets the name of its file.
+class Libraries {
+ public:
+  ~Libraries() {
+    for (const auto& [library, origin] : loaded_) Rename(library, origin);
+  }
+
+  Status Load(const SealedFile& code) {
+    for (const SealedLibrary& needed : code.libraries) {
+      AG_RETURN_IF_ERROR(Load(*needed.copy));
+      // A library of the server, or one that the server has loaded, comes first.
+      if (dlopen(needed.name.c_str(), RTLD_LAZY | RTLD_NOLOAD) != nullptr) continue;
+      const std::string path = DescriptorPath(DescriptorOf(needed.copy));
+      void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (library == nullptr) {
+        return GraphFailure("cannot be loaded: " + needed.copy->origin + ": " +
+                            LinkerProblem(path));
+      }
+      Rename(library, needed.name);
+      loaded_.emplace_back(library, needed.copy->origin);
+    }
+    return Status::Ok();
+  }
+
+ private:
+  std::vector<std::pair<void*, std::string>> loaded_;
+};
+
 Status CallBuilder(const GraphDescriptor& descriptor, const std::string& attribute,
                    GraphBuilder& builder) {
   try {
@@ -102,6 +133,8 @@ Status CompareAbi(const AbiRecord& graph, const AbiRecord& server) {
 
 Result<const void*> FindExport(const std::string& path, const SealedCopy& copy,
                                const std::string& symbol) {
+  Libraries libraries;
+  if (copy != nullptr) AG_RETURN_IF_ERROR(libraries.Load(*copy));
   const std::string name = copy == nullptr ? path : DescriptorPath(DescriptorOf(copy));
   // Never closed: threads, static objects and exceptions of the graph may exist longer than we can
   // know.

@@ -55,7 +55,7 @@ Status CopyFiles(settings::Settings& settings, SealedCopies& copies) {
 std::vector<int> CopyDescriptors(const settings::Settings& settings) {
   std::vector<int> descriptors;
   for (const auto& file : FilesOf(settings)) {
-    if (file.copy != nullptr) descriptors.push_back(DescriptorOf(file.copy));
+    AppendDescriptors(file.copy, descriptors);
   }
   std::ranges::sort(descriptors);
   const auto repeated = std::ranges::unique(descriptors);

@@ -3,6 +3,7 @@ later."""
 
 import os
 import shutil
+import subprocess
 
 import pytest
 
@@ -80,6 +81,66 @@ def test_a_shared_object(make_service, content):
     service.error_log.allow(r"\[emerg\]")
     assert len(service.refused_reload()) == 1
     check()
+
+
+_CALLING = """\
+#include <agent_graph/agent_graph.h>
+using namespace agent_graph;
+extern "C" const char* outer();
+static NodeResult Say(const State&, RunContext&) { return Message::Assistant(outer()); }
+static void Build(GraphBuilder& graph) { graph.AddFunction("SAY", Say).AddEdge(START, "SAY"); }
+AGENT_GRAPH_EXPORT(app, Build)
+"""
+
+
+def _compile(folder, name, source, *options):
+    (folder / "source.cc").write_text(source)
+    (folder / name).parent.mkdir(exist_ok=True)
+    include = f"-I{environment.BUILD / 'sdk' / 'include'}"
+    subprocess.run(
+        ["g++", "-std=c++20", "-fPIC", "-shared", include, "source.cc", "-o", name, *options],
+        cwd=folder,
+        check=True,
+    )
+    return folder / name
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="there is no compiler")
+@pytest.mark.parametrize("named", [True, False])
+def test_libraries_beside_the_graph(make_service, named):
+    """$ORIGIN leads to libraries of libraries, too, whether they have a name of their own or not."""
+    service = make_service({"agent": "own/graph.so:app"})
+    folder = service.directory / "conf" / "own"
+    folder.mkdir()
+
+    def options(name):
+        return [f"-Wl,-soname,{name}"] if named else []
+
+    inner = _compile(
+        folder, "lib/inner.so", 'extern "C" const char* inner() { return "inner"; }',
+        *options("inner.so"),
+    )
+    outer = _compile(
+        folder, "lib/outer.so",
+        'extern "C" const char* inner(); extern "C" const char* outer() { return inner(); }',
+        *options("outer.so"), "-Llib", "-l:inner.so", "-Wl,-rpath,${ORIGIN}",
+    )
+    _compile(
+        folder, "graph.so", _CALLING, "-Llib", "-l:outer.so", "-Wl,-rpath,/nowhere:$ORIGIN/lib",
+        "-Wl,--disable-new-dtags", "-Wl,--allow-shlib-undefined",
+    )
+    service.start()
+
+    def check():
+        assert _said(service) == "inner"
+
+    _assert_unmoved(service, inner, b"", check)
+    _assert_unmoved(service, outer, b"no shared object", check)
+    outer.unlink()
+    inner.unlink()
+    _replace_workers(service)
+    check()
+    assert "outer.so" in service.refusal()
 
 
 @pytest.mark.parametrize("content", [b"", b'{"app": 1}', (_REPLY % "other").encode()])
