@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "../state/fake_service.h"
 #include "agent_graph/graph.h"
 #include "agent_graph/json.h"
-#include "fake_state.h"
 #include "graph/compiled_graph.h"
 #include "models/model.h"
 #include "run/loop/runner.h"
@@ -175,7 +175,7 @@ class RunTest : public testing::Test {
 
   runtime::Runtime runtime_;
   runtime::Cancellation cancellation_;
-  FakeState state_;
+  testing::NiceMock<state::FakeService> state_;
   bool stored_ = true;
   ScriptedModel model_;
   RecordingSink sink_;

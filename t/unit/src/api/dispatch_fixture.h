@@ -1,4 +1,4 @@
-// Dispatches requests to an echo graph with a mock of the state service.
+// Dispatches requests to an echo graph with a fake of the state service.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -6,6 +6,7 @@
 
 #include <sstream>
 
+#include "../../engine/state/fake_service.h"
 #include "agent_graph/json.h"
 #include "api/http/dispatch.h"
 #include "api/routes.h"
@@ -21,41 +22,6 @@ using testing::DoAll;
 using testing::NiceMock;
 using testing::Return;
 using testing::SaveArg;
-
-class FakeState : public state::Service {
- public:
-  MOCK_METHOD(Result<state::BeginRunReply>, BeginRun,
-              (const state::BeginRunRequest&, const runtime::Cancellation*), (override));
-  MOCK_METHOD(Result<state::AppendRunReply>, AppendRun, (const state::AppendRunRequest&),
-              (override));
-  MOCK_METHOD(Status, FinishRun, (const state::FinishRunRequest&), (override));
-  MOCK_METHOD(Result<state::StopReply>, RequestStop, (const state::StopRequest&), (override));
-  MOCK_METHOD(Result<state::WaitingThread>, FindWaitingThread, (const state::WaitingThreadQuery&),
-              (override));
-  MOCK_METHOD(Result<state::ThreadRecord>, GetThread, (const state::Scope&, const std::string&),
-              (override));
-  MOCK_METHOD(Result<state::ThreadPage>, ListThreads,
-              (const state::Scope&, const state::PageRequest&), (override));
-  MOCK_METHOD(Status, DeleteThread, (const state::Scope&, const std::string&), (override));
-  MOCK_METHOD(Result<state::ThreadState>, GetState, (const state::Scope&, const std::string&),
-              (override));
-  MOCK_METHOD(Result<state::ThreadState>, PutState, (const state::PutStateRequest&), (override));
-  MOCK_METHOD(Status, ClearState, (const state::Scope&, const std::string&), (override));
-  MOCK_METHOD(Result<state::MessagePage>, ListMessages,
-              (const state::Scope&, const std::string&, const state::PageRequest&), (override));
-  MOCK_METHOD(Result<state::StoredMessage>, GetMessage,
-              (const state::Scope&, const std::string&, const std::string&), (override));
-  MOCK_METHOD(Status, DeleteMessage, (const state::Scope&, const std::string&, const std::string&),
-              (override));
-  MOCK_METHOD(Status, AppendMessages, (const state::AppendMessagesRequest&), (override));
-  MOCK_METHOD(Result<std::vector<state::LogEntry>>, ReadLog,
-              (const state::Scope&, const std::string&, uint64_t, uint64_t), (override));
-  MOCK_METHOD(Status, RemoveMessages, (const state::RemoveMessagesRequest&), (override));
-  MOCK_METHOD(Result<state::RunTraces>, ReadRuns, (const state::ReadRunsRequest&), (override));
-  MOCK_METHOD(Status, ReplaceRemoteTools, (const state::ReplaceRemoteToolsRequest&), (override));
-  MOCK_METHOD(Result<state::RemoteTools>, GetRemoteTools, (), (override));
-  std::string TypeName() const override { return "fake"; }
-};
 
 struct Answer {
   int status = 0;
@@ -179,7 +145,7 @@ class DispatchTest : public testing::Test {
   runtime::Runtime runtime_;
   run::Runner runner_;
   std::shared_ptr<const graph::CompiledGraph> graph_;
-  NiceMock<FakeState> state_;
+  NiceMock<state::FakeService> state_;
   std::unique_ptr<auth::Guard> guard_;
   ApiContext api_;
   std::string accept_ = "*/*";

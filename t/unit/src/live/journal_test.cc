@@ -4,7 +4,7 @@
 
 #include <future>
 
-#include "../../engine/run/fake_state.h"
+#include "../../engine/state/fake_service.h"
 #include "agent_graph/graph.h"
 #include "graph/compiled_graph.h"
 #include "runtime/runtime.h"
@@ -71,7 +71,7 @@ class JournalTest : public testing::Test {
   }
 
   runtime::Runtime runtime_;
-  run::FakeState state_;
+  testing::NiceMock<state::FakeService> state_;
 };
 
 TEST_F(JournalTest, StoresAHandleInTheThread) {
