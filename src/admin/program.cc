@@ -1,18 +1,8 @@
-// agent-graph-admin: maintains a service's state directory.
-//
-//   verify  DIRECTORY                    reads every row; exit status 1 if there are errors
-//   backup  DIRECTORY NAME [UPLOADS]     makes a consistent copy in DIRECTORY/backups/NAME
-//   restore DIRECTORY BACKUP [UPLOADS]   replaces the state by a copy; keeps the previous state
-//   repair  DIRECTORY                    repairs a damaged database as far as it can be read
-//   reembed DIRECTORY SERVICE.JSON       recomputes vectors of memories for another embedding
-//
-// verify, backup and reembed send requests to the state server if one is running, so that nginx
-// need not be stopped. restore and repair require it to be stopped. verify and repair also accept
-// the folder of a backup.
+#include "admin/program.h"
+
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -28,15 +18,8 @@
 #include "settings/settings.h"
 #include "state/leveldb/maintenance.h"
 
+namespace agent_graph::admin {
 namespace {
-
-namespace admin = agent_graph::admin;
-namespace settings = agent_graph::settings;
-namespace state = agent_graph::state;
-using admin::StateAccess;
-using agent_graph::Result;
-using agent_graph::Status;
-using agent_graph::StatusCode;
 
 void PrintUsage(std::FILE* out) {
   std::fputs(
@@ -52,8 +35,8 @@ void PrintUsage(std::FILE* out) {
       out);
 }
 
-int Failed(const Status& status) {
-  std::fprintf(stderr, "agent-graph-admin: %s\n", status.ToString().c_str());
+int Fail(const Output& output, const Status& status) {
+  std::fprintf(output.err, "agent-graph-admin: %s\n", status.ToString().c_str());
   return 1;
 }
 
@@ -61,51 +44,61 @@ unsigned long long Number(uint64_t value) {
   return value;
 }
 
-int RunVerify(StateAccess& state) {
+// A command that was accepted, with the state directory that it names.
+struct Call {
+  const std::vector<std::string>& arguments;  // behind the name of the command
+  const settings::Settings& settings;         // loaded if the command takes them
+  const Output& output;
+  StateAccess& state;
+
+  std::string uploads() const {
+    return arguments.size() > 2 ? arguments[2] : state.directory().path() + "/uploads";
+  }
+};
+
+int RunVerify(const Call& call) {
   Result<state::VerifyReport> report = Status(StatusCode::kInternal, "");
-  if (state.stopped()) {
-    auto database = state::Database::OpenDirectory(state.directory().database_path());
-    if (!database.ok()) return Failed(database.status());
+  if (call.state.stopped()) {
+    auto database = state::Database::OpenDirectory(call.state.directory().database_path());
+    if (!database.ok()) return Fail(call.output, database.status());
     report = state::Verify(**database);
   } else {
-    report = state.Ask([](state::Client& client) { return client.Verify(); });
+    report = call.state.Ask([](state::Client& client) { return client.Verify(); });
   }
-  if (!report.ok()) return Failed(report.status());
-  for (const std::string& problem : report->problems) std::printf("%s\n", problem.c_str());
-  std::printf("%llu rows, %llu threads, %llu memories, %llu problems\n", Number(report->rows),
-              Number(report->threads), Number(report->memories), Number(report->problem_count));
+  if (!report.ok()) return Fail(call.output, report.status());
+  std::FILE* const out = call.output.out;
+  for (const std::string& problem : report->problems) std::fprintf(out, "%s\n", problem.c_str());
+  std::fprintf(out, "%llu rows, %llu threads, %llu memories, %llu problems\n", Number(report->rows),
+               Number(report->threads), Number(report->memories), Number(report->problem_count));
   return report->problem_count == 0 ? 0 : 1;
 }
 
-std::string UploadsOf(const StateAccess& state, const std::vector<std::string>& arguments) {
-  return arguments.size() > 2 ? arguments[2] : state.directory().path() + "/uploads";
-}
-
-int RunBackup(StateAccess& state, const std::vector<std::string>& arguments) {
-  const auto made = admin::MakeBackup(state, arguments[1], UploadsOf(state, arguments));
-  if (!made.ok()) return Failed(made.status());
-  std::printf("%s: %llu rows, %llu bytes; %llu files, %llu bytes\n", made->place.c_str(),
-              Number(made->database.rows), Number(made->database.bytes), Number(made->files.files),
-              Number(made->files.bytes));
+int RunBackup(const Call& call) {
+  const auto made = MakeBackup(call.state, call.arguments[1], call.uploads());
+  if (!made.ok()) return Fail(call.output, made.status());
+  std::fprintf(call.output.out, "%s: %llu rows, %llu bytes; %llu files, %llu bytes\n",
+               made->place.c_str(), Number(made->database.rows), Number(made->database.bytes),
+               Number(made->files.files), Number(made->files.bytes));
   return 0;
 }
 
-int RunRestore(StateAccess& state, const std::vector<std::string>& arguments) {
-  const auto replaced = admin::RestoreBackup(state, arguments[1], UploadsOf(state, arguments));
-  if (!replaced.ok()) return Failed(replaced.status());
-  std::printf("restored, %llu files; what was there before is %s and %s\n",
-              Number(replaced->files.files), replaced->database.c_str(), replaced->uploads.c_str());
+int RunRestore(const Call& call) {
+  const auto replaced = RestoreBackup(call.state, call.arguments[1], call.uploads());
+  if (!replaced.ok()) return Fail(call.output, replaced.status());
+  std::fprintf(call.output.out, "restored, %llu files; what was there before is %s and %s\n",
+               Number(replaced->files.files), replaced->database.c_str(),
+               replaced->uploads.c_str());
   return 0;
 }
 
-int RunRepair(StateAccess& state) {
-  if (!state.stopped()) {
-    return Failed(Status(StatusCode::kBusy, "the state is in use: stop nginx first"));
+int RunRepair(const Call& call) {
+  if (!call.state.stopped()) {
+    return Fail(call.output, Status(StatusCode::kBusy, "the state is in use: stop nginx first"));
   }
-  if (Status repaired = state::Repair(state.directory().database_path()); !repaired.ok()) {
-    return Failed(repaired);
+  if (Status repaired = state::Repair(call.state.directory().database_path()); !repaired.ok()) {
+    return Fail(call.output, repaired);
   }
-  return RunVerify(state);
+  return RunVerify(call);
 }
 
 Result<settings::Settings> LoadSettings(const std::string& file) {
@@ -124,12 +117,12 @@ Result<settings::Settings> LoadSettings(const std::string& file) {
   return Status(loaded.status().code(), FileProblem(file, loaded.status()));
 }
 
-int RunReembed(StateAccess& state, const settings::Settings& settings) {
-  const auto done = admin::Reembed(state, settings);
-  if (!done.ok()) return Failed(done.status());
-  std::printf("%llu memories, %llu embedded anew, %llu changed meanwhile, %llu refused\n",
-              Number(done->looked_at), Number(done->embedded), Number(done->changed),
-              Number(done->failed));
+int RunReembed(const Call& call) {
+  const auto done = Reembed(call.state, call.settings);
+  if (!done.ok()) return Fail(call.output, done.status());
+  std::fprintf(
+      call.output.out, "%llu memories, %llu embedded anew, %llu changed meanwhile, %llu refused\n",
+      Number(done->looked_at), Number(done->embedded), Number(done->changed), Number(done->failed));
   return done->failed == 0 ? 0 : 1;
 }
 
@@ -137,14 +130,28 @@ struct Command {
   std::string_view name;
   size_t arguments_min;
   size_t arguments_max;
-  bool takes_backups = false;  // accepts the folder of a backup as DIRECTORY
+  int (*run)(const Call& call);
+  bool takes_backups = false;   // accepts the folder of a backup as DIRECTORY
+  bool takes_settings = false;  // the second argument is service.json
 };
 constexpr Command kCommands[] = {
-    {.name = "verify", .arguments_min = 1, .arguments_max = 1, .takes_backups = true},
-    {.name = "backup", .arguments_min = 2, .arguments_max = 3},
-    {.name = "restore", .arguments_min = 2, .arguments_max = 3},
-    {.name = "repair", .arguments_min = 1, .arguments_max = 1, .takes_backups = true},
-    {.name = "reembed", .arguments_min = 2, .arguments_max = 2},
+    {.name = "verify",
+     .arguments_min = 1,
+     .arguments_max = 1,
+     .run = RunVerify,
+     .takes_backups = true},
+    {.name = "backup", .arguments_min = 2, .arguments_max = 3, .run = RunBackup},
+    {.name = "restore", .arguments_min = 2, .arguments_max = 3, .run = RunRestore},
+    {.name = "repair",
+     .arguments_min = 1,
+     .arguments_max = 1,
+     .run = RunRepair,
+     .takes_backups = true},
+    {.name = "reembed",
+     .arguments_min = 2,
+     .arguments_max = 2,
+     .run = RunReembed,
+     .takes_settings = true},
 };
 
 // Returns null if there is no such command, or if it takes another number of arguments.
@@ -159,35 +166,34 @@ const Command* FindCommand(std::string_view name, size_t arguments) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const std::string command = argc > 1 ? argv[1] : "";
-  const std::vector<std::string> arguments(argv + std::min(argc, 2), argv + argc);
-  if (command == "--help" || command == "-h") {
-    PrintUsage(stdout);
+int RunProgram(const std::vector<std::string>& arguments, const Output& output) {
+  const std::string name = arguments.empty() ? "" : arguments.front();
+  if (name == "--help" || name == "-h") {
+    PrintUsage(output.out);
     return 0;
   }
-  if (command == "--version") {
-    std::printf("agent-graph-admin %s\n", agent_graph::kVersion);
+  if (name == "--version") {
+    std::fprintf(output.out, "agent-graph-admin %s\n", kVersion);
     return 0;
   }
-  const Command* known = FindCommand(command, arguments.size());
-  if (known == nullptr) {
-    PrintUsage(stderr);
+  const std::vector<std::string> operands(arguments.begin() + (arguments.empty() ? 0 : 1),
+                                          arguments.end());
+  const Command* command = FindCommand(name, operands.size());
+  if (command == nullptr) {
+    PrintUsage(output.err);
     return 2;
   }
   // Read the file before root becomes another user, who may not be allowed to read it.
   Result<settings::Settings> settings = settings::Settings();
-  if (command == "reembed") settings = LoadSettings(arguments[1]);
-  if (!settings.ok()) return Failed(settings.status());
-  Result<StateAccess> state = StateAccess::Open(arguments[0]);
-  if (!state.ok()) return Failed(state.status());
-  if (state->is_backup() && !known->takes_backups) {
-    return Failed(Status(StatusCode::kInvalidArgument,
-                         arguments[0] + ": is a backup, not the state of a service"));
+  if (command->takes_settings) settings = LoadSettings(operands[1]);
+  if (!settings.ok()) return Fail(output, settings.status());
+  Result<StateAccess> state = StateAccess::Open(operands[0]);
+  if (!state.ok()) return Fail(output, state.status());
+  if (state->is_backup() && !command->takes_backups) {
+    return Fail(output, Status(StatusCode::kInvalidArgument,
+                               operands[0] + ": is a backup, not the state of a service"));
   }
-  if (command == "verify") return RunVerify(*state);
-  if (command == "backup") return RunBackup(*state, arguments);
-  if (command == "restore") return RunRestore(*state, arguments);
-  if (command == "reembed") return RunReembed(*state, *settings);
-  return RunRepair(*state);
+  return command->run({operands, *settings, output, *state});
 }
+
+}  // namespace agent_graph::admin

@@ -1,0 +1,119 @@
+// Runs commands of agent-graph-admin on a state directory with one thread and one memory.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "admin/program.h"
+#include "base/clock.h"
+#include "state/client.h"
+#include "state/owner.h"
+
+namespace agent_graph::admin {
+
+struct Ran {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+// A stream whose bytes are kept in memory.
+class Written {
+ public:
+  Written() : file_(open_memstream(&bytes_, &size_)) {}
+  ~Written() {
+    std::fclose(file_);
+    std::free(bytes_);
+  }
+  Written(const Written&) = delete;
+  Written& operator=(const Written&) = delete;
+
+  std::FILE* file() const { return file_; }
+  std::string text() const {
+    std::fflush(file_);
+    return {bytes_, size_};
+  }
+
+ private:
+  char* bytes_ = nullptr;
+  size_t size_ = 0;
+  std::FILE* const file_;
+};
+
+inline Ran Admin(const std::vector<std::string>& arguments) {
+  const Written out;
+  const Written err;
+  Ran ran;
+  ran.code = RunProgram(arguments, {out.file(), err.file()});
+  ran.out = out.text();
+  ran.err = err.text();
+  return ran;
+}
+
+class AdminTest : public testing::Test {
+ protected:
+  AdminTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "admin-XXXXXX").string();
+    directory_ = mkdtemp(pattern.data());
+    state_ = directory_ + "/state";
+  }
+  ~AdminTest() override {
+    StopServer();
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
+
+  void StartServer() {
+    state::OwnerOptions options;
+    options.directory = state_;
+    auto server = state::Owner::Start(std::move(options));
+    ASSERT_TRUE(server.ok()) << server.status().ToString();
+    server_ = std::move(server).value();
+    ASSERT_TRUE(server_->WaitUntilOwning(DeadlineAfter(std::chrono::minutes(2))));
+  }
+  void StopServer() {
+    if (server_ != nullptr) server_->Finish(DeadlineAfter(std::chrono::minutes(2)));
+    server_.reset();
+  }
+
+  // Needs the server. The memory has no vector.
+  void AddThread(const std::string& thread_id) {
+    state::ClientOptions options;
+    options.directory = state_;
+    state::Client client(options);
+    ASSERT_TRUE(client.Start().ok());
+    state::AppendMessagesRequest append;
+    append.thread_id = thread_id;
+    append.messages = {{"m-" + thread_id, 0, R"({"role":"user","content":[]})"}};
+    const Status appended = client.AppendMessages(append);
+    EXPECT_TRUE(appended.ok()) << appended.ToString();
+    client.Stop();
+  }
+  // A state with one thread, and no server.
+  void MakeState() {
+    StartServer();
+    AddThread("first");
+    StopServer();
+  }
+
+  std::string Write(const std::string& name, const std::string& text) {
+    const std::string path = directory_ + "/" + name;
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  std::string directory_;  // a temporary folder
+  std::string state_;      // the state directory in it
+  std::unique_ptr<state::Owner> server_;
+};
+
+}  // namespace agent_graph::admin

@@ -1,0 +1,83 @@
+// Arguments and exit statuses of agent-graph-admin.
+#include "admin_fixture.h"
+#include "base/version.h"
+
+namespace agent_graph::admin {
+namespace {
+
+constexpr const char* kCommandNames[] = {"verify", "backup", "restore", "repair", "reembed"};
+
+TEST(AdminArguments, HelpNamesEveryCommand) {
+  for (const char* option : {"--help", "-h"}) {
+    const Ran ran = Admin({option});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_EQ(ran.err, "");
+    for (const std::string command : kCommandNames) {
+      EXPECT_NE(ran.out.find("agent-graph-admin " + command + " DIRECTORY"), std::string::npos)
+          << command;
+    }
+  }
+}
+
+TEST(AdminArguments, VersionIsThatOfTheProject) {
+  const Ran ran = Admin({"--version"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out, std::string("agent-graph-admin ") + kVersion + "\n");
+  EXPECT_EQ(ran.err, "");
+}
+
+TEST(AdminArguments, WrongOnesGetTheUsageAndStatus2) {
+  const std::string usage = Admin({"--help"}).out;
+  const std::vector<std::vector<std::string>> wrong = {
+      {},
+      {""},
+      {"nonsense", "d"},
+      {"--verify", "d"},
+      {"verify"},
+      {"verify", "d", "more"},
+      {"backup", "d"},
+      {"backup", "d", "name", "uploads", "more"},
+      {"restore", "d"},
+      {"restore", "d", "name", "uploads", "more"},
+      {"repair"},
+      {"repair", "d", "more"},
+      {"reembed", "d"},
+      {"reembed", "d", "service.json", "more"},
+  };
+  for (const auto& arguments : wrong) {
+    const Ran ran = Admin(arguments);
+    EXPECT_EQ(ran.code, 2) << testing::PrintToString(arguments);
+    EXPECT_EQ(ran.err, usage);
+    EXPECT_EQ(ran.out, "");
+  }
+}
+
+class AdminDirectories : public AdminTest {};
+
+TEST_F(AdminDirectories, AMissingOneIsNamed) {
+  const std::string settings = Write("service.json", R"({"agent": "g.json:app"})");
+  const std::vector<std::vector<std::string>> calls = {
+      {"verify", state_}, {"backup", state_, "name"},    {"restore", state_, "name"},
+      {"repair", state_}, {"reembed", state_, settings},
+  };
+  for (const auto& arguments : calls) {
+    const Ran ran = Admin(arguments);
+    EXPECT_EQ(ran.code, 1) << arguments[0];
+    EXPECT_TRUE(ran.err.starts_with("agent-graph-admin: ")) << ran.err;
+    EXPECT_NE(ran.err.find(state_), std::string::npos) << ran.err;
+    EXPECT_EQ(ran.out, "");
+  }
+  EXPECT_FALSE(std::filesystem::exists(state_)) << "no command creates a state";
+}
+
+TEST_F(AdminDirectories, OneThatOthersMayReadIsRefused) {
+  MakeState();
+  std::filesystem::permissions(state_, std::filesystem::perms::others_read,
+                               std::filesystem::perm_options::add);
+  const Ran ran = Admin({"verify", state_});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find(state_), std::string::npos) << ran.err;
+}
+
+}  // namespace
+}  // namespace agent_graph::admin
