@@ -65,8 +65,9 @@ class Service {
   void ReturnMemory();
   // Refuses new work; runs in flight go on.
   void Drain();
-  // Cancels the remaining runs, waits for their fibers and joins the threads. kDeadlineExceeded: a
-  // fiber or a thread has not ended.
+  // Drains, waits for the fibers of all runs and joins the threads. It cancels no run: the caller
+  // has cancelled the exchanges that are left. kDeadlineExceeded: a fiber or a thread has not
+  // ended; the process must then exit without destroying the service.
   Status Stop(Deadline deadline);
 
   struct Implementation;
