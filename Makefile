@@ -11,11 +11,11 @@ FUZZ_SECONDS ?= 60
 BUILD := build/release
 PYTEST := /usr/bin/python3 -m pytest -c t/pytest.ini
 
-.PHONY: deps build docs module run test bench conformance lint asan tsan fuzz clean
+.PHONY: deps build docs module run test check bench conformance lint asan tsan fuzz clean
 
 # All packages that the targets need; each target installs only its own.
 deps:
-	cmake/install-packages.sh build docs test lint fuzz bench sanitizer
+	cmake/install-packages.sh build docs test lint fuzz bench sanitizer check
 
 # Builds build/ngx_http_agent_graph_module.so and the sample graphs in build/graphs/.
 build:
@@ -51,6 +51,10 @@ test: build
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error
 	$(PYTEST) t/http t/faults
 	@echo 'make test: all unit and http tests passed'
+
+# Everything that CI runs; `make check STAGES="format tidy"` runs a part (see cmake/check.sh).
+check:
+	JOBS='$(JOBS)' cmake/check.sh $(STAGES)
 
 bench:
 	cmake/install-packages.sh bench

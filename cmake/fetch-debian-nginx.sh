@@ -1,9 +1,10 @@
 #!/bin/sh
-# fetch-debian-nginx.sh DIR   Downloads Debian's nginx source package, in the version of the
-# installed nginx, and unpacks it into DIR. It uses its own apt source list and does not change the
-# machine's lists.
+# fetch-debian-nginx.sh DIR [SUITE]   Downloads Debian's nginx source package and unpacks it into
+# DIR: the version of the installed nginx, or that of SUITE, for example `sid`. It uses its own apt
+# source list and does not change the machine's lists.
 set -eu
 directory=$1
+suite=${2:-}
 if [ -f "$directory/src/core/nginx.c" ]; then exit 0; fi
 
 rm -rf "$directory" "$directory.fetch"
@@ -16,18 +17,24 @@ apt_source() {
     -o Dir::State::Lists="$PWD/lists" -o Dir::Cache="$PWD" \
     -o APT::Sandbox::User="$(id -un)" "$@" </dev/null
 }
-main='deb-src http://deb.debian.org/debian bookworm main'
-security='deb-src http://deb.debian.org/debian-security bookworm-security main'
-printf '%s\n' "$main" "$security" >sources.list
-apt_source update
-if ! apt_source source --download-only "nginx=$(dpkg-query -W -f='${Version}' nginx)"; then
-  # Fallback if the mirror has no security sources, or not those of the installed version: the same
-  # nginx with a few patches less.
+newest() {
   rm -rf lists nginx_*
   mkdir -p lists/partial
-  echo "$main" >sources.list
+  echo "$1" >sources.list
   apt_source update
   apt_source source --download-only nginx
+}
+main='deb-src http://deb.debian.org/debian bookworm main'
+security='deb-src http://deb.debian.org/debian-security bookworm-security main'
+if [ -n "$suite" ]; then
+  newest "deb-src http://deb.debian.org/debian $suite main"
+else
+  printf '%s\n' "$main" "$security" >sources.list
+  apt_source update
+  # Fallback if the mirror has no security sources, or not those of the installed version: the same
+  # nginx with a few patches less.
+  apt_source source --download-only "nginx=$(dpkg-query -W -f='${Version}' nginx)" ||
+    newest "$main"
 fi
 dpkg-source --no-check --extract ./nginx_*.dsc unpacked
 cd - >/dev/null

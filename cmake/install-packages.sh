@@ -1,6 +1,6 @@
 #!/bin/sh
 # install-packages.sh [--optional] GROUP...   Installs the missing Debian packages of the named
-# groups. Groups: build, docs, test, lint, fuzz, bench, sanitizer. Needs root or sudo only if
+# groups. Groups: build, docs, test, lint, fuzz, bench, sanitizer, check. Needs root or sudo only if
 # something is missing. With --optional it succeeds if packages cannot be installed, and does not
 # ask for a password.
 set -eu
@@ -28,6 +28,7 @@ packages_of() {
     fuzz) echo libclang-rt-19-dev ;;
     bench) echo wrk python3 python3-websockets libbenchmark-dev ;;
     sanitizer) echo dpkg-dev libasan8 libubsan1 libtsan2 ;;
+    check) echo ccache git ;;
     *) echo "install-packages.sh: unknown group $1" >&2; exit 2 ;;
   esac
 }

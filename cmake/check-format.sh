@@ -1,0 +1,13 @@
+#!/bin/sh
+# check-format.sh   Checks the format of all C and C++ files, and the syntax of all shell scripts.
+set -eu
+cd "$(dirname "$0")/.."
+
+# A pipe has the status of its last command, so the list is written to a file first.
+list=$(mktemp)
+trap 'rm -f "$list"' EXIT
+find admin engine extractor src ngx_module conf t bench -type f \
+  \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) -print0 >"$list"
+xargs -0 clang-format-19 --dry-run -Werror <"$list"
+for script in .ci/run $(find cmake conf ngx_module -name '*.sh'); do bash -n "$script"; done
+echo 'check-format: clean'
