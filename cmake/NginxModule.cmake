@@ -111,14 +111,16 @@ if(AGENT_GRAPH_TESTS)
              COMMAND ${CMAKE_SOURCE_DIR}/ngx_module/module/check-symbols.sh
                      $<TARGET_FILE:ngx_http_agent_graph_module>)
   endif()
-  # Unit tests of the parts of the module that do not need nginx.
-  agent_graph_unit_test(test_ngx_module
-    SOURCES ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/request/base_path_test.cc
-            ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/request/late_body_test.cc
+  # Unit tests of the parts of the module that need no nginx, or a few of its functions only.
+  set(module_tests ${CMAKE_SOURCE_DIR}/t/unit/ngx_module/request)
+  agent_graph_unit_test(test_ngx_module FOLDERS engine/base
+    SOURCES ${module_tests}/base_path_test.cc ${module_tests}/fake_nginx.cc
+            ${module_tests}/invariants_test.cc ${module_tests}/late_body_test.cc
+            ${module_tests}/reply_writer_test.cc
             ${CMAKE_SOURCE_DIR}/ngx_module/request/base_path.cc
-            ${CMAKE_SOURCE_DIR}/engine/base/check.cc
-            ${CMAKE_SOURCE_DIR}/engine/base/percent_encoding.cc)
+            ${CMAKE_SOURCE_DIR}/ngx_module/request/reply_writer.cc)
   target_include_directories(test_ngx_module PRIVATE ${CMAKE_SOURCE_DIR})
+  target_include_directories(test_ngx_module SYSTEM PRIVATE ${nginx_include_dirs})
 endif()
 
 # Files for nginx's own build, which links with the C driver: all code in one object, libraries as
