@@ -52,7 +52,7 @@ test: build
 	$(PYTEST) t/http t/faults
 	@echo 'make test: all unit and http tests passed'
 
-# Everything that CI runs; `make check STAGES="format tidy"` runs a part (see cmake/check.sh).
+# Every check of the project; `make check STAGES="format tidy"` runs a part (see cmake/check.sh).
 check:
 	JOBS='$(JOBS)' cmake/check.sh $(STAGES)
 
