@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/check.h"
+
 namespace agent_graph::websocket {
 
 EndpointEvent Endpoint::Next(std::span<char>& input) {
@@ -11,10 +13,10 @@ EndpointEvent Endpoint::Next(std::span<char>& input) {
       case ParserEvent::Kind::kNeedInput:
         return {};
       case ParserEvent::Kind::kMessage:
-        if (close_begun_) break;  // not delivered: the WebSocket is closing
+        if (!open()) break;  // not delivered: the WebSocket is closing
         return {EndpointEvent::Kind::kMessage, event.opcode, std::move(event.payload)};
       case ParserEvent::Kind::kSkipped:
-        if (close_begun_) break;
+        if (!open()) break;
         return {EndpointEvent::Kind::kSkipped, event.opcode};
       case ParserEvent::Kind::kPing:
         TakePing(event);
@@ -32,31 +34,56 @@ EndpointEvent Endpoint::Next(std::span<char>& input) {
 }
 
 void Endpoint::TakePing(const ParserEvent& event) {
-  if (close_begun_) return;
+  if (!open()) return;
   std::string pong;
   AppendFrame(pong, Opcode::kPong, event.payload);
   if (pongs_.size() + pong.size() > kPongsBytesMax) pongs_.clear();
   pongs_ += pong;
 }
 
+void Endpoint::Enter(Phase next) {
+  const bool legal = [&] {
+    switch (phase_) {
+      case Phase::kOpen:
+        return next == Phase::kClosing;
+      case Phase::kClosing:
+        return next == Phase::kReplying || next == Phase::kWaiting;
+      case Phase::kReplying:
+      case Phase::kWaiting:
+        return next == Phase::kFinished;
+      case Phase::kFinished:
+        return false;
+    }
+    return false;
+  }();
+  AG_CHECK(legal, "the closing handshake follows the picture in endpoint.h");
+  phase_ = next;
+}
+
+// Nothing more comes from the peer.
+void Endpoint::EndInput() {
+  Enter(phase_ == Phase::kWaiting ? Phase::kFinished : Phase::kReplying);
+}
+
 void Endpoint::TakeClose(ParserEvent& event) {
-  peer_done_ = true;
-  if (close_begun_) return;  // the reply to our Close
-  closed_by_peer_ = true;
-  // Echo the peer's code. A Close without a code counts as a normal end.
-  Close(event.code == close_code::kNone ? close_code::kNormal : event.code, "");
-  close_code_ = event.code;
+  if (open()) {
+    closed_by_peer_ = true;
+    // Echo the peer's code. A Close without a code counts as a normal end.
+    Close(event.code == close_code::kNone ? close_code::kNormal : event.code, "");
+    close_code_ = event.code;
+  }
+  EndInput();
 }
 
 void Endpoint::Fail(ParserEvent& event) {
-  peer_done_ = true;  // input after an error is ignored
   fault_ = std::move(event.payload);
   Close(event.code, fault_);
+  EndInput();  // input after an error is ignored
 }
 
 void Endpoint::Close(uint16_t code, std::string_view reason) {
-  if (std::exchange(close_begun_, true)) return;
-  close_pending_ = true;
+  if (!open()) return;
+  Enter(Phase::kClosing);
   parser_.DropMessages();
   sent_code_ = code;
   sent_reason_ = reason;
@@ -64,7 +91,7 @@ void Endpoint::Close(uint16_t code, std::string_view reason) {
 }
 
 void Endpoint::Ping(std::string_view payload) {
-  if (!close_begun_) ping_ = payload.substr(0, kControlPayloadMax);
+  if (open()) ping_ = payload.substr(0, kControlPayloadMax);
 }
 
 std::string Endpoint::TakeControlFrames() {
@@ -75,7 +102,9 @@ std::string Endpoint::TakeControlFrames() {
 
 std::string Endpoint::TakeCloseFrame() {
   std::string frame;
-  if (std::exchange(close_pending_, false)) AppendCloseFrame(frame, sent_code_, sent_reason_);
+  if (!has_close_frame()) return frame;
+  AppendCloseFrame(frame, sent_code_, sent_reason_);
+  Enter(phase_ == Phase::kReplying ? Phase::kFinished : Phase::kWaiting);
   return frame;
 }
 

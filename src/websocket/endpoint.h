@@ -31,6 +31,10 @@ struct EndpointEvent {
 // Maximum bytes of pong frames that are kept for a peer that does not read.
 inline constexpr size_t kPongsBytesMax = 2048;
 
+// The closing handshake is a state machine:
+//
+//   open ─► closing ──► waiting ──► finished
+//    └────► replying ─────────────────►┘      (closing ─► replying if the peer closes, too)
 class Endpoint {
  public:
   explicit Endpoint(ParserLimits limits) : parser_(limits) {}
@@ -52,16 +56,16 @@ class Endpoint {
   // Takes the Close frame, once. Write nothing after it.
   std::string TakeCloseFrame();
   bool has_control_frames() const { return !pongs_.empty() || ping_; }
-  bool has_close_frame() const { return close_pending_; }
+  bool has_close_frame() const { return phase_ == Phase::kClosing || phase_ == Phase::kReplying; }
   // The peer expects no more messages: write the Close frame before the messages in the queue.
-  bool close_is_urgent() const { return close_pending_ && peer_done_; }
+  bool close_is_urgent() const { return phase_ == Phase::kReplying; }
 
   // True while messages may be written.
-  bool open() const { return !close_begun_; }
+  bool open() const { return phase_ == Phase::kOpen; }
   // Our Close was taken, and the peer's Close arrived or is not expected: close the transport.
-  bool finished() const { return close_begun_ && !close_pending_ && peer_done_; }
+  bool finished() const { return phase_ == Phase::kFinished; }
   // Our Close was taken, and the peer's Close is still expected.
-  bool waits_for_close() const { return close_begun_ && !close_pending_ && !peer_done_; }
+  bool waits_for_close() const { return phase_ == Phase::kWaiting; }
 
   size_t buffered_bytes() const { return parser_.buffered_bytes(); }
   bool in_message() const { return parser_.in_message(); }
@@ -74,6 +78,16 @@ class Endpoint {
   const std::string& fault() const { return fault_; }
 
  private:
+  enum class Phase : uint8_t {
+    kOpen,      // messages are exchanged
+    kClosing,   // our Close frame was not taken yet
+    kReplying,  // the same, and nothing more comes from the peer
+    kWaiting,   // our Close frame was taken; the peer's is expected
+    kFinished,  // our Close frame was taken, and nothing more comes from the peer
+  };
+
+  void Enter(Phase next);
+  void EndInput();
   void TakePing(const ParserEvent& event);
   void TakeClose(ParserEvent& event);
   void Fail(ParserEvent& event);
@@ -81,10 +95,7 @@ class Endpoint {
   Parser parser_;
   std::string pongs_;  // Pong frames that were not taken
   std::optional<std::string> ping_;
-  bool close_begun_ = false;
-  // The closing handshake has started and the Close frame was not taken.
-  bool close_pending_ = false;
-  bool peer_done_ = false;
+  Phase phase_ = Phase::kOpen;
   bool closed_by_peer_ = false;
   uint16_t sent_code_ = close_code::kNone;
   std::string sent_reason_;

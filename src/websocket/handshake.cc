@@ -69,13 +69,13 @@ bool AsksForWebSocket(const bridge::HeaderList& headers) {
 
 std::optional<HandshakeFault> CheckHandshake(const bridge::HeaderList& headers) {
   if (!AsksForWebSocket(headers)) {
-    return HandshakeFault{426, "this route speaks WebSocket only"};
+    return HandshakeFault{426, "this route accepts only WebSocket connections"};
   }
   if (!HasToken(headers, "connection", "upgrade")) {
-    return HandshakeFault{400, "the Connection header does not name Upgrade"};
+    return HandshakeFault{400, "the Connection header does not contain Upgrade"};
   }
   std::optional<std::string_view> version = SingleField(headers, "sec-websocket-version");
-  if (version != kVersion) return HandshakeFault{426, "only WebSocket version 13 is spoken"};
+  if (version != kVersion) return HandshakeFault{426, "only WebSocket version 13 is supported"};
   std::optional<std::string_view> key = SingleField(headers, "sec-websocket-key");
   if (!key || !IsKey(*key)) {
     return HandshakeFault{400, "Sec-WebSocket-Key is not the base64 form of 16 bytes"};
@@ -94,9 +94,9 @@ std::string AcceptKey(std::string_view key) {
 }
 
 std::string_view ChooseSubprotocol(const bridge::HeaderList& headers,
-                                   const std::vector<std::string>& spoken) {
+                                   const std::vector<std::string>& supported) {
   for (std::string_view offered : HeaderTokens(headers, "sec-websocket-protocol")) {
-    if (std::ranges::find(spoken, offered) != spoken.end()) return offered;
+    if (std::ranges::find(supported, offered) != supported.end()) return offered;
   }
   return {};
 }

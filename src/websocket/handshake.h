@@ -33,6 +33,6 @@ std::string AcceptKey(std::string_view key);
 // Returns the first offered sub-protocol that the service supports, or empty. A client that offered
 // sub-protocols fails the connection unless it gets one of them.
 std::string_view ChooseSubprotocol(const bridge::HeaderList& headers,
-                                   const std::vector<std::string>& spoken);
+                                   const std::vector<std::string>& supported);
 
 }  // namespace agent_graph::websocket

@@ -11,6 +11,7 @@ constexpr uint8_t kReservedBits = 0x70;
 constexpr uint8_t kOpcodeBits = 0x0F;
 constexpr uint8_t kMaskBit = 0x80;
 constexpr uint8_t kLengthBits = 0x7F;
+
 bool IsKnown(uint8_t opcode) {
   return opcode <= 0x2 || (opcode >= 0x8 && opcode <= 0xA);
 }
@@ -62,7 +63,7 @@ bool Parser::TakeHeader(std::span<char>& input) {
 }
 
 void Parser::SkipMessage() {
-  skipping_ = true;
+  if (message_state_ == MessageState::kStoring) message_state_ = MessageState::kSkipping;
   std::string().swap(message_);
 }
 
@@ -89,11 +90,12 @@ bool Parser::CheckFirstBytes(ParserEvent& event) {
     }
     return false;
   }
-  if (opcode_ == Opcode::kContinuation && !in_message_) {
-    return Fail(event, close_code::kProtocolError, "nothing to continue");
+  if (opcode_ == Opcode::kContinuation && message_state_ == MessageState::kNone) {
+    return Fail(event, close_code::kProtocolError,
+                "a continuation frame does not belong to a message");
   }
-  if (opcode_ != Opcode::kContinuation && in_message_) {
-    return Fail(event, close_code::kProtocolError, "the message before is not finished");
+  if (opcode_ != Opcode::kContinuation && message_state_ != MessageState::kNone) {
+    return Fail(event, close_code::kProtocolError, "the previous message is not finished");
   }
   return false;
 }
@@ -126,13 +128,12 @@ bool Parser::BeginFrame(ParserEvent& event) {
 }
 
 bool Parser::BeginDataFrame(ParserEvent& event) {
-  if (!in_message_) {
-    in_message_ = true;
-    skipping_ = dropping_;
+  if (message_state_ == MessageState::kNone) {
+    message_state_ = dropping_ ? MessageState::kSkipping : MessageState::kStoring;
     message_opcode_ = opcode_;
     utf8_.Reset();
   }
-  if (skipping_) return false;
+  if (message_state_ == MessageState::kSkipping) return false;
   // No overflow: message_ is never larger than the limit.
   if (length_ <= limits_.frame_bytes_max && length_ <= limits_.message_bytes_max &&
       message_.size() <= limits_.message_bytes_max - length_) {
@@ -150,7 +151,7 @@ bool Parser::TakePayload(std::span<char>& input, ParserEvent& event) {
   std::span<char> piece = input.first(size);
   input = input.subspan(size);
   bool control = IsControl(opcode_);
-  if (skipping_ && !control) {
+  if (message_state_ == MessageState::kSkipping && !control) {
     taken_ += size;
     return false;
   }
@@ -188,9 +189,7 @@ bool Parser::EndFrame(ParserEvent& event) {
 }
 
 bool Parser::EndMessage(ParserEvent& event) {
-  in_message_ = false;
-  if (skipping_) {
-    skipping_ = false;
+  if (std::exchange(message_state_, MessageState::kNone) == MessageState::kSkipping) {
     event.kind = ParserEvent::Kind::kSkipped;
     event.opcode = message_opcode_;
     return true;
@@ -206,14 +205,14 @@ bool Parser::EndMessage(ParserEvent& event) {
 
 bool Parser::EndClose(ParserEvent& event) {
   if (control_.size() == 1) {
-    return Fail(event, close_code::kProtocolError, "half a close code");
+    return Fail(event, close_code::kProtocolError, "the close code is incomplete");
   }
   uint16_t code = close_code::kNone;
   if (!control_.empty()) {
     code = static_cast<uint16_t>(static_cast<uint8_t>(control_[0]) << 8 |
                                  static_cast<uint8_t>(control_[1]));
     if (!IsSendableCloseCode(code)) {
-      return Fail(event, close_code::kProtocolError, "an impossible close code");
+      return Fail(event, close_code::kProtocolError, "the close code is not valid");
     }
     control_.erase(0, 2);
     if (!IsUtf8(control_)) {

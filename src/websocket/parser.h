@@ -60,13 +60,22 @@ class Parser {
   void DropMessages();
 
   // True if a message or frame is incomplete.
-  bool in_message() const { return in_message_ || state_ != State::kHeader || header_size_ > 0; }
-  bool in_binary_message() const { return in_message_ && message_opcode_ == Opcode::kBinary; }
+  bool in_message() const {
+    return message_state_ != MessageState::kNone || state_ != State::kHeader || header_size_ > 0;
+  }
+  bool in_binary_message() const {
+    return message_state_ != MessageState::kNone && message_opcode_ == Opcode::kBinary;
+  }
   // Bytes of an incomplete message.
   size_t buffered_bytes() const { return message_.size(); }
 
  private:
   enum class State : uint8_t { kHeader, kPayload, kDone };
+  enum class MessageState : uint8_t {
+    kNone,      // the next data frame begins a message
+    kStoring,   // the message is stored
+    kSkipping,  // the rest of the message is discarded
+  };
 
   bool TakeHeader(std::span<char>& input);
   bool TakePayload(std::span<char>& input, ParserEvent& event);
@@ -95,9 +104,8 @@ class Parser {
   std::string control_;
 
   // State of the message that the frame belongs to.
-  bool in_message_ = false;
-  bool skipping_ = false;
-  bool dropping_ = false;  // every message
+  MessageState message_state_ = MessageState::kNone;
+  bool dropping_ = false;  // every message is skipped
   Opcode message_opcode_ = Opcode::kText;
   std::string message_;
   Utf8Validator utf8_;

@@ -110,6 +110,30 @@ TEST_F(EndpointTest, EchoesThePeersClose) {
   EXPECT_EQ(endpoint_.close_code(), 4001);
 }
 
+TEST_F(EndpointTest, APeerThatClosesMakesAPendingCloseUrgent) {
+  endpoint_.Close(close_code::kGoingAway, "server reload");
+  EXPECT_TRUE(endpoint_.has_close_frame());
+  EXPECT_FALSE(endpoint_.close_is_urgent());
+  EXPECT_EQ(Feed(Encode({.opcode = 8, .payload = ClosePayload(4001)})), Kinds{Kind::kEnding});
+  EXPECT_TRUE(endpoint_.close_is_urgent());
+  EXPECT_FALSE(endpoint_.finished());
+  EXPECT_EQ(Taken(), (Frames{{0x88, ClosePayload(1001, "server reload")}}));
+  EXPECT_FALSE(endpoint_.has_close_frame());
+  EXPECT_FALSE(endpoint_.waits_for_close());
+  EXPECT_TRUE(endpoint_.finished());
+  EXPECT_FALSE(endpoint_.closed_by_peer());
+}
+
+TEST_F(EndpointTest, AViolationWhileItWaitsEndsTheHandshake) {
+  endpoint_.Close(close_code::kGoingAway, "");
+  Taken();
+  EXPECT_TRUE(endpoint_.waits_for_close());
+  EXPECT_EQ(Feed(Encode({.opcode = 3})), Kinds{Kind::kEnding});
+  EXPECT_TRUE(endpoint_.finished());
+  EXPECT_FALSE(endpoint_.fault().empty());
+  EXPECT_TRUE(Taken().empty());
+}
+
 TEST_F(EndpointTest, AnswersACloseWithoutCodeWith1000) {
   Feed(Encode({.opcode = 8}));
   EXPECT_EQ(Taken(), (Frames{{0x88, ClosePayload(1000)}}));
@@ -138,7 +162,7 @@ TEST_F(EndpointTest, APongDoesNotOvertakeTheClose) {
   EXPECT_EQ(Taken(), (Frames{{0x8A, "p"}, {0x88, ClosePayload(1000)}}));
 }
 
-TEST_F(EndpointTest, TellsOfASkippedMessage) {
+TEST_F(EndpointTest, ReportsASkippedMessage) {
   Endpoint live{{.frame_bytes_max = 4, .message_bytes_max = 4, .oversize = Oversize::kSkip}};
   std::string bytes = Encode({.opcode = 2, .payload = "12345"}) + Encode({.payload = "1234"});
   std::span<char> input(bytes);
@@ -146,7 +170,7 @@ TEST_F(EndpointTest, TellsOfASkippedMessage) {
   EXPECT_EQ(live.Next(input).payload, "1234");
 }
 
-TEST_F(EndpointTest, PassesAnOpenMessageOverWhenAskedTo) {
+TEST_F(EndpointTest, SkipsTheMessageInProgress) {
   Feed(Encode({.opcode = 2, .payload = "begun", .final = false}));
   EXPECT_TRUE(endpoint_.in_binary_message());
   EXPECT_EQ(endpoint_.buffered_bytes(), 5u);
