@@ -59,8 +59,8 @@ void WorkerService::Report(StatusRow& row) const {
   row.counters.Set(StatusCounter::kLiveReconnects, live.reconnects);
   row.counters.Set(StatusCounter::kLiveFramesForwarded, live.frames_forwarded);
   row.counters.Set(StatusCounter::kLiveForwardMicros, live.forward_micros);
-  row.counters.Set(StatusCounter::kLiveAudioForwarded, live.sound_forwarded);
-  row.counters.Set(StatusCounter::kLiveAudioMicros, live.sound_micros);
+  row.counters.Set(StatusCounter::kLiveAudioForwarded, live.audio_forwarded);
+  row.counters.Set(StatusCounter::kLiveAudioMicros, live.audio_micros);
   row.counters.Set(StatusCounter::kLiveFramesDropped, live.upstream_dropped + live_frames_lost_);
   row.counters.Set(StatusCounter::kLiveAudioDropped, live.downstream_dropped);
 }

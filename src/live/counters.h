@@ -17,8 +17,8 @@ struct LiveCounters {
   std::atomic<uint64_t> forward_micros{0};
   // Audio chunks sent to clients, and the sum of their times from arrival at this worker until
   // then.
-  std::atomic<uint64_t> sound_forwarded{0};
-  std::atomic<uint64_t> sound_micros{0};
+  std::atomic<uint64_t> audio_forwarded{0};
+  std::atomic<uint64_t> audio_micros{0};
   std::atomic<uint64_t> upstream_dropped{0};    // audio frames from clients
   std::atomic<uint64_t> upstream_ignored{0};    // frames that are not valid here
   std::atomic<uint64_t> downstream_dropped{0};  // audio chunks for clients

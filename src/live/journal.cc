@@ -76,7 +76,7 @@ run::RunLog Journal::MakeLog() const {
   return log;
 }
 
-void Journal::TakeBack(run::RunLog& log) {
+void Journal::TakeToolRecord(run::RunLog& log) {
   for (state::LogEntry& entry : log.TakeRecord()) {
     if (tools_recorded_.size() >= run::kRecordEntriesMax) return;
     tools_recorded_.push_back(std::move(entry));
@@ -142,11 +142,11 @@ void Journal::Write() {
       }
       if (!lost_) status = log_.Flush(options_.node, 1);
       if (status.ok()) logged_bytes_ = 0;
-      if (!status.ok()) Lose(status);
+      if (!status.ok()) OnWriteFailed(status);
     } else {
       const Entry entry = Pop();
       status = WriteHandle(entry.handle);
-      if (!status.ok()) Lose(status);
+      if (!status.ok()) OnWriteFailed(status);
       if (status.ok() && !lost_) entry.done();
     }
     if (log_.stop_requested() && !std::exchange(stop_requested_, true) && changed_) changed_();
@@ -159,7 +159,7 @@ void Journal::Write() {
 // Handles a failed write. kFenced: the thread was deleted or belongs to another run. Then nothing
 // more can be stored and the session must end, because it must not go on as if the conversation
 // were stored. After other failures the entries stay in log_ and are written with the next ones.
-void Journal::Lose(const Status& status) {
+void Journal::OnWriteFailed(const Status& status) {
   options_.environment->Log(LogLevel::kError, options_.node, status.ToString());
   if (status.code() != StatusCode::kFenced) return;
   lost_ = true;
@@ -205,7 +205,7 @@ void Journal::Release(const std::string& status) {
   snapshot.graph_hash = options_.environment->graph->hash();
   finish.thread_name = NameThread();
   const Status finished = log_.Finish(std::move(finish), "END", 1);
-  if (!finished.ok()) Lose(finished);
+  if (!finished.ok()) OnWriteFailed(finished);
 }
 
 std::string Journal::NameThread() {

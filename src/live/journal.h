@@ -60,9 +60,10 @@ class Journal : public std::enable_shared_from_this<Journal> {
   // continues and releases the lease itself. `status` as in state::FinishRunRequest.
   void Finish(const std::string& status);
 
-  // A log for tools, which write between the messages. Pass it to TakeBack when they have finished.
+  // A log for tools, which write between the messages. Pass it to TakeToolRecord when they have
+  // finished.
   run::RunLog MakeLog() const;
-  void TakeBack(run::RunLog& log);
+  void TakeToolRecord(run::RunLog& log);
   const run::RunEnvironmentPtr& environment() const { return options_.environment; }
 
  private:
@@ -82,7 +83,7 @@ class Journal : public std::enable_shared_from_this<Journal> {
   void Wake();
   void Write();
   Status WriteHandle(const std::string& handle);
-  void Lose(const Status& status);
+  void OnWriteFailed(const Status& status);
   void Release(const std::string& status);
   std::string NameThread();
   void Report(const std::string& status);

@@ -7,8 +7,8 @@
 #include "live/closing.h"
 #include "live/events.h"
 #include "live/journal.h"
-#include "live/place.h"
 #include "live/session_driver.h"
+#include "live/session_slot.h"
 #include "websocket/protocol.h"
 
 namespace agent_graph::live {
@@ -55,8 +55,8 @@ void Refuse(bridge::Exchange& exchange, const std::string& code, const std::stri
 
 void RunSession(bridge::Exchange& exchange, const LiveContext& context, run::RunRequest request,
                 const InitFrame& init) {
-  const Place place(*context.counters, context.sessions_max);
-  if (!place.taken()) {
+  const SessionSlot slot(*context.counters, context.sessions_max);
+  if (!slot.taken()) {
     return Refuse(exchange, "too_many_sessions",
                   "the worker has reached its limit of live sessions",
                   websocket::close_code::kTryAgainLater);
@@ -73,7 +73,7 @@ void RunSession(bridge::Exchange& exchange, const LiveContext& context, run::Run
     status = session->Run();
   } catch (const std::exception& failure) {
     journal->environment()->Log(LogLevel::kError, "", failure.what());
-    session->Break();
+    session->FailInternally();
   }
   // Release the lease before closing: a client that reconnects at once must find its thread free.
   session->EndTools();

@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
 #include "live/events.h"
 #include "websocket/protocol.h"
 
 namespace agent_graph::live {
-
-using std::chrono::milliseconds;
-
 namespace {
 
 // A link gets more frames only while fewer bytes than this wait for its network.
@@ -64,7 +60,7 @@ void Session::OnLeave(Deadline now) {
 
 void Session::Forward(Deadline now) {
   SendUnsentResults();
-  while (link_.ready() && !upstream_.empty() && ports_.link()->unsent_bytes() < kUnsentMax) {
+  while (link_.ready() && !upstream_.empty() && link().unsent_bytes() < kUnsentMax) {
     const UpstreamFrame frame = *upstream_.Pop();
     ++counters_.frames_forwarded;
     counters_.forward_micros += static_cast<uint64_t>(
@@ -74,22 +70,22 @@ void Session::Forward(Deadline now) {
 }
 
 void Session::Send(const UpstreamFrame& frame) {
-  realtime::Link& link = *ports_.link();
+  realtime::Link& model = link();
   switch (frame.kind) {
     case UpstreamFrame::Kind::kAudio:
       audio_sent_ = true;
-      return link.SendAudio(frame.payload);
+      return model.SendAudio(frame.payload);
     case UpstreamFrame::Kind::kText:
       if (turn_.speaking()) OnInterrupted();
       conversation_.AddUserText(frame.payload);
       turn_.Expect();
-      return link.SendText(frame.payload);
+      return model.SendText(frame.payload);
     case UpstreamFrame::Kind::kActivityStart:
-      activity_begun_ = link.SendActivity(true) || activity_begun_;
+      activity_begun_ = model.SendActivity(true) || activity_begun_;
       return;
     case UpstreamFrame::Kind::kActivityEnd:
       activity_begun_ = false;
-      if (link.SendActivity(false)) turn_.Expect();
+      if (model.SendActivity(false)) turn_.Expect();
       return;
     case UpstreamFrame::Kind::kClose:
       return;
@@ -162,7 +158,7 @@ bool Session::Drained(Deadline now) {
   if (lifecycle_.step() == Lifecycle::Step::kSending) {
     if (audio_sent_ || activity_begun_) {
       lifecycle_.Listen(now + times_.drain_quiet);
-      ports_.link()->EndAudio();
+      link().EndAudio();
       return false;
     }
     lifecycle_.AwaitAnswers();
@@ -178,14 +174,13 @@ void Session::Fail(const std::string& code, const std::string& message, uint16_t
   Close({close_code, code, OutcomeOfError(close_code)});
 }
 
-void Session::Close(const Closing& closing) {
-  const Closing last = closing;  // `closing` may belong to the phase that ends
+void Session::Close(Closing closing) {
   lifecycle_.Close();
   conversation_.Close();
   next_link_.Drop();
   link_.Close();
   ports_.CloseLink();
-  ports_.Close(last);
+  ports_.Close(std::move(closing));
 }
 
 }  // namespace agent_graph::live

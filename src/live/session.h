@@ -91,7 +91,7 @@ class Session {
   bool AnswerDue() const { return !turn_.idle() || !calls_.empty() || !unsent_results_.empty(); }
   void Forward(Deadline now);
   void Send(const UpstreamFrame& frame);
-  void Close(const Closing& closing);
+  void Close(Closing closing);
 
   // --- session_turns.cc: events of the model ---
   void OnContent() { reconnects_.Reset(); }  // the provider works
@@ -103,6 +103,7 @@ class Session {
   void RecordAnswer(std::string_view stop_reason);
 
   // --- session_links.cc: connections to the provider ---
+  realtime::Link& link();  // requires an open link
   void OpenLink(Deadline now);
   realtime::LinkConfig ComposeLink();
   void AdvanceLink(Deadline now);

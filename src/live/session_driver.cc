@@ -46,12 +46,13 @@ SessionDriver::SessionDriver(bridge::Exchange& exchange, const LiveContext& cont
       init_(init),
       cancellation_(exchange.active_cancellation()),
       journal_(std::move(journal)),
-      tools_(std::make_shared<ToolCalls>(journal_, [news = news_] { news->signal.Notify(); })),
+      tools_(
+          std::make_shared<ToolCalls>(journal_, [wakeup = wakeup_] { wakeup->signal.Notify(); })),
       downstream_({}),
-      links_([news = news_] { news->signal.Notify(); }),
+      links_([wakeup = wakeup_] { wakeup->signal.Notify(); }),
       session_(*this, SessionOptions(context, thread, init)) {
-  exchange_.socket().NotifyArrivals(&news_->signal);
-  journal_->OnEnd([news = news_] { news->signal.Notify(); });
+  exchange_.socket().NotifyArrivals(&wakeup_->signal);
+  journal_->OnEnd([wakeup = wakeup_] { wakeup->signal.Notify(); });
 }
 
 SessionDriver::~SessionDriver() {
@@ -78,13 +79,13 @@ std::string SessionDriver::Run() {
       runtime::Yield();
       continue;
     }
-    news_->signal.Wait(&cancellation_, wake);
+    wakeup_->signal.Wait(&cancellation_, wake);
   }
   if (closing_.outcome == Outcome::kError) return "error";
   return stopped_ ? "stopped" : "done";
 }
 
-void SessionDriver::Break() {
+void SessionDriver::FailInternally() {
   session_.Fail("internal", "internal error", websocket::close_code::kInternal);
 }
 
@@ -152,7 +153,7 @@ void SessionDriver::TakeResults() {
     session_.OnToolReplies(std::move(batch->replies), std::move(batch->messages), batch->number,
                            MonotonicClock::now());
   }
-  for (const std::string& handle : std::exchange(news_->stored_handles, {})) {
+  for (const std::string& handle : std::exchange(wakeup_->stored_handles, {})) {
     session_.OnHandleStored(handle);
   }
 }
@@ -219,8 +220,8 @@ void SessionDriver::SendItem(const Downstream::Item& item) {
   if (item.arrived != Deadline()) {
     const auto stay =
         std::chrono::duration_cast<std::chrono::microseconds>(MonotonicClock::now() - item.arrived);
-    ++context_.counters->sound_forwarded;
-    context_.counters->sound_micros += static_cast<uint64_t>(stay.count());
+    ++context_.counters->audio_forwarded;
+    context_.counters->audio_micros += static_cast<uint64_t>(stay.count());
   }
   exchange_.SendLast(websocket::MakeFrame(
       item.audio ? websocket::Opcode::kBinary : websocket::Opcode::kText, item.payload));
@@ -290,9 +291,9 @@ void SessionDriver::RecordAnswer(Deadline since, std::string_view stop_reason) {
 }
 
 void SessionDriver::StoreHandle(std::string handle) {
-  journal_->StoreHandle(handle, [news = news_, handle] {
-    news->stored_handles.push_back(handle);
-    news->signal.Notify();
+  journal_->StoreHandle(handle, [wakeup = wakeup_, handle] {
+    wakeup->stored_handles.push_back(handle);
+    wakeup->signal.Notify();
   });
 }
 
@@ -300,8 +301,8 @@ void SessionDriver::Warn(const std::string& line) {
   journal_->environment()->Log(LogLevel::kWarning, session_.agent(), line);
 }
 
-void SessionDriver::Close(const Closing& closing) {
-  closing_ = closing;
+void SessionDriver::Close(Closing closing) {
+  closing_ = std::move(closing);
 }
 
 }  // namespace agent_graph::live

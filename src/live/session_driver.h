@@ -35,8 +35,8 @@ class SessionDriver final : public SessionPorts {
 
   // Runs the session until it is closed and returns the final status of the run.
   std::string Run();
-  // Ends the session after an exception.
-  void Break();
+  // Ends the session with an internal error, after an exception.
+  void FailInternally();
   // Cancels tool calls in progress, because their results are not needed any more. Messages that
   // they have produced are still stored.
   void EndTools();
@@ -65,11 +65,11 @@ class SessionDriver final : public SessionPorts {
   void RecordAnswer(Deadline since, std::string_view stop_reason) override;
   void StoreHandle(std::string handle) override;
   void Warn(const std::string& line) override;
-  void Close(const Closing& closing) override;
+  void Close(Closing closing) override;
 
  private:
   // Wake-up signal of a session. Shared ownership, because callbacks may outlive the session.
-  struct News {
+  struct Wakeup {
     runtime::Signal signal;
     std::vector<std::string> stored_handles;
   };
@@ -91,7 +91,7 @@ class SessionDriver final : public SessionPorts {
   const InitFrame& init_;
   const runtime::Cancellation cancellation_;
   const std::shared_ptr<Journal> journal_;
-  const std::shared_ptr<News> news_ = std::make_shared<News>();
+  const std::shared_ptr<Wakeup> wakeup_ = std::make_shared<Wakeup>();
   const std::shared_ptr<ToolCalls> tools_;
   Downstream downstream_;
   Links links_;

@@ -13,6 +13,12 @@ namespace agent_graph::live {
 
 using std::chrono::milliseconds;
 
+realtime::Link& Session::link() {
+  realtime::Link* open = ports_.link();
+  AG_CHECK(open != nullptr, "a link that is connecting, ready or departing is open");
+  return *open;
+}
+
 // Opens a link: the prepared one if there is one.
 void Session::OpenLink(Deadline now) {
   AG_CHECK(!lifecycle_.closed(), "a session that has ended opens no link");
@@ -137,7 +143,7 @@ void Session::LeaveLink(Deadline now) {
   ++counters_.reconnects;
   if (!ports_.OneLinkAtATime()) return ReplaceLink(now);
   link_.Leave(now + times_.leave_max);
-  ports_.link()->Leave();
+  link().Leave();
 }
 
 // Handles an event of a link that is being left. Only its handle and its transcripts still matter.

@@ -56,7 +56,7 @@ class SessionPorts {
   // Logs a line for the operator.
   virtual void Warn(const std::string& line) = 0;
   // The last call, except for Store with results of tools.
-  virtual void Close(const Closing& closing) = 0;
+  virtual void Close(Closing closing) = 0;
 };
 
 }  // namespace agent_graph::live

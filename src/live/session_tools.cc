@@ -64,13 +64,13 @@ void Session::TakeResults(const PendingCalls::Batch& batch,
   }
   if (!current) return;
   turn_.ExpectAfterTools();
-  ports_.link()->SendToolReplies(replies);
+  link().SendToolReplies(replies);
 }
 
 // Sends unsent results as text when the model does not speak.
 void Session::SendUnsentResults() {
   if (!link_.ready() || turn_.speaking() || unsent_results_.empty()) return;
-  ports_.link()->SendText(KeepUnsentResults());
+  link().SendText(KeepUnsentResults());
 }
 
 // Puts unsent results into the history at the point where they are sent: after everything that was
@@ -94,10 +94,10 @@ void Session::HandOver(const std::string& target, const PendingCalls::Batch& bat
   ports_.Emit(AgentChangedEvent(target));
   turn_.ExpectFromNewAgent();
   const realtime::LinkConfig config = ports_.Configure(target);
-  if (current && config.entry == entry_ && ports_.link()->Reconfigure(config)) {
+  if (current && config.entry == entry_ && link().Reconfigure(config)) {
     if (next_link_.exists()) next_link_.Prepare(config);
     replies.push_back({batch.transfer->id, batch.transfer->name, R"({"result":"ok"})", false});
-    return ports_.link()->SendToolReplies(replies);
+    return link().SendToolReplies(replies);
   }
   // The provider's session belongs to the previous agent.
   handle_.clear();

@@ -1,5 +1,4 @@
 // Session: speech of the user and answers of the model.
-#include <algorithm>
 #include <utility>
 
 #include "live/events.h"
@@ -16,7 +15,7 @@ void Session::OnSpeechStarted() {
   const Answer* unplayed = conversation_.unplayed();
   if (!turn_.speaking() && unplayed != nullptr && ports_.Unplayed() > milliseconds(0)) {
     const milliseconds heard = unplayed->Heard(ports_.Unplayed());
-    if (realtime::Link* link = ports_.link()) link->Truncate(heard);
+    if (realtime::Link* open = ports_.link()) open->Truncate(heard);
     ports_.FlushAudio();
     conversation_.StoreUnplayed(heard);
     ports_.Emit(InterruptedEvent());
@@ -59,7 +58,7 @@ void Session::OnInterrupted() {
   conversation_.FinishOpenTranscript();
   RecordAnswer("interrupted");
   const milliseconds heard = conversation_.answer().Heard(ports_.Unplayed());
-  if (realtime::Link* link = ports_.link()) link->Truncate(heard);
+  if (realtime::Link* open = ports_.link()) open->Truncate(heard);
   ports_.FlushAudio();
   conversation_.InterruptAnswer(heard);
   ports_.Emit(InterruptedEvent());

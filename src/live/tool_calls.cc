@@ -88,7 +88,7 @@ void ToolCalls::Run(Batch& batch) {
       run::RunToolNode(journal_->environment(), batch.tool_node, StateOf(batch.calls), 1, log);
   if (result.ok()) {
     (void)log.Flush(batch.tool_node, 1);
-    journal_->TakeBack(log);
+    journal_->TakeToolRecord(log);
     for (Message& message : result->messages) {
       for (const ToolResultBlock* block : message.ToolResults()) {
         batch.finished.replies.push_back({block->call_id, NameOf(batch.calls, block->call_id),

@@ -113,7 +113,7 @@ class SessionTest : public testing::Test, public SessionPorts {
   }
   void StoreHandle(std::string handle) override { handles_.push_back(handle); }
   void Warn(const std::string&) override {}
-  void Close(const Closing& closing) override {
+  void Close(Closing closing) override {
     close_code_ = closing.code;
     outcome_ = closing.outcome;
   }

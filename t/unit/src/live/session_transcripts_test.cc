@@ -119,7 +119,7 @@ TEST_F(SessionTest, AHandoverWaitsForATranscriptThatWasNotAnnounced) {
   targets_ = {"EXPERT"};
   BeginReady();
   link_->reconfigurable = false;
-  Client(kAudio, "the sound of them");
+  Client(kAudio, "noise");
   Give({.kind = Kind::kToolCalls, .calls = {{"c1", kTransferTool, R"({"agent":"EXPERT"})"}}});
   EXPECT_EQ(configs_.size(), 1u);
   Hear("the expert, ");
