@@ -38,6 +38,20 @@ bool IsBlank(std::string_view text) {
   return true;
 }
 
+std::string JoinNames(std::span<const std::string_view> names, std::string_view separator,
+                      std::string_view last) {
+  std::string joined;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) joined += i + 1 == names.size() ? last : separator;
+    joined += names[i];
+  }
+  return joined;
+}
+
+std::string JoinNames(std::span<const std::string_view> names, std::string_view separator) {
+  return JoinNames(names, separator, separator);
+}
+
 std::string_view Trim(std::string_view text, std::string_view blanks) {
   const size_t first = text.find_first_not_of(blanks);
   if (first == std::string_view::npos) return {};

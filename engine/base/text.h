@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,11 @@ std::string OneLine(std::string_view text, size_t bytes_max);
 
 // True if `text` is empty or has only Unicode white space.
 bool IsBlank(std::string_view text);
+
+// The names with `separator` between them, but `last` between the last two: "a, b or c".
+std::string JoinNames(std::span<const std::string_view> names, std::string_view separator,
+                      std::string_view last);
+std::string JoinNames(std::span<const std::string_view> names, std::string_view separator);
 
 // Removes `blanks` at both ends.
 std::string_view Trim(std::string_view text, std::string_view blanks = " \t");

@@ -2,15 +2,15 @@
 // other.
 #pragma once
 
-#include <chrono>
-#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/status.h"
+#include "memory/embedding_options.h"
 #include "runtime/cancellation.h"
 
 namespace agent_graph::memory {
@@ -32,19 +32,20 @@ class Embedder {
   virtual void Close() = 0;
 };
 
-struct EmbeddingOptions {
-  std::string provider = "hash";  // hash | openai
-  size_t dimensions = 0;          // 0: the provider's default; 256 for hash
-  // The options below are for `openai`.
-  std::string model;
-  std::string base_url;  // no trailing slash
-  std::string api_key;   // never appears in a message or a log line
-  std::map<std::string, std::string> headers;
-  std::chrono::milliseconds timeout{30'000};  // for one attempt
-  int retries_max = 2;
-  size_t batch_max = 64;              // texts in one request
-  size_t text_bytes_max = 24 * 1024;  // longer texts are cut, because providers refuse them
+// A provider of embeddings. embedder.cc lists them all.
+struct EmbedderKind {
+  std::string_view name;           // `embedding.provider` in service.json
+  std::string_view base_url = {};  // its public address; empty: it runs in process
+  // Environment variable with the API key for `base_url`.
+  std::string_view key_variable = {};
+  std::unique_ptr<Embedder> (*create)(const EmbeddingOptions& options,
+                                      const Environment& environment) = nullptr;
 };
+
+// Null if there is no such provider.
+const EmbedderKind* FindEmbedderKind(std::string_view name);
+// The names of all providers.
+std::vector<std::string_view> EmbedderNames();
 
 // Creates the embedder; does not connect. kInvalidArgument names the option that cannot work.
 Result<std::unique_ptr<Embedder>> MakeEmbedder(const EmbeddingOptions& options,

@@ -95,4 +95,9 @@ Result<std::vector<float>> HashEmbedder::Embed(const std::string& text,
   return vector;
 }
 
+std::unique_ptr<Embedder> CreateHashEmbedder(const EmbeddingOptions& options, const Environment&) {
+  return std::make_unique<HashEmbedder>(options.dimensions > 0 ? options.dimensions
+                                                               : kHashDimensions);
+}
+
 }  // namespace agent_graph::memory

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,5 +31,8 @@ class HashEmbedder : public Embedder {
   const size_t dimensions_;
   const std::string space_;
 };
+
+std::unique_ptr<Embedder> CreateHashEmbedder(const EmbeddingOptions& options,
+                                             const Environment& environment);
 
 }  // namespace agent_graph::memory

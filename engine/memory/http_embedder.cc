@@ -247,4 +247,10 @@ Result<HttpEmbedder::Vectors> HttpEmbedder::ReadVectors(const std::string& body,
   return vectors;
 }
 
+std::unique_ptr<Embedder> CreateHttpEmbedder(const EmbeddingOptions& options,
+                                             const Environment& environment) {
+  return std::make_unique<HttpEmbedder>(options,
+                                        std::make_shared<const net::HttpClient>(environment));
+}
+
 }  // namespace agent_graph::memory

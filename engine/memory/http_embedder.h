@@ -89,4 +89,7 @@ class HttpEmbedder : public Embedder {
   VectorCache cache_ AG_GUARDED_BY(mutex_);
 };
 
+std::unique_ptr<Embedder> CreateHttpEmbedder(const EmbeddingOptions& options,
+                                             const Environment& environment);
+
 }  // namespace agent_graph::memory

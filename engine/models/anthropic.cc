@@ -8,21 +8,29 @@
 namespace agent_graph::models {
 namespace {
 
-constexpr std::string_view kAnthropicBaseUrl = "https://api.anthropic.com/v1";
 constexpr std::string_view kPath = "/messages";
 constexpr char kVersion[] = "2023-06-01";
 
 }  // namespace
 
-Result<std::unique_ptr<AnthropicModel>> AnthropicModel::Create(
-    ProviderOptions options, std::shared_ptr<const net::HttpClient> client) {
+const ProviderKind kAnthropicProvider = {
+    .name = "anthropic",
+    .telemetry_name = "anthropic",
+    .base_url = "https://api.anthropic.com/v1",
+    .key_variable = "ANTHROPIC_API_KEY",
+    .create = &AnthropicModel::Create,
+};
+
+Result<std::unique_ptr<ModelProvider>> AnthropicModel::Create(
+    const ProviderOptions& options, const std::shared_ptr<const net::HttpClient>& client) {
   AG_RETURN_IF_ERROR(CheckOptions(options));
-  return std::unique_ptr<AnthropicModel>(new AnthropicModel(std::move(options), std::move(client)));
+  return std::unique_ptr<ModelProvider>(new AnthropicModel(options, client));
 }
 
 AnthropicModel::AnthropicModel(ProviderOptions options,
                                std::shared_ptr<const net::HttpClient> client)
-    : HttpModel(std::move(options), std::move(client), kAnthropicBaseUrl), url_(Url(kPath)) {
+    : HttpModel(std::move(options), std::move(client), kAnthropicProvider.base_url),
+      url_(Url(kPath)) {
   AddHeader("anthropic-version", kVersion);
   if (!this->options().api_key.empty()) AddHeader("x-api-key", this->options().api_key);
 }

@@ -141,6 +141,16 @@ Result<std::chrono::milliseconds> DelayOf(const json& parameters) {
 
 }  // namespace
 
+const ProviderKind kDemoProvider = {
+    .name = kModelName,
+    .telemetry_name = kModelName,
+    .checked_parameter = IntegerParameter{.name = "delay_ms", .minimum = 0, .maximum = kDelayMsMax},
+    .create = [](const ProviderOptions& options, const std::shared_ptr<const net::HttpClient>&)
+        -> Result<std::unique_ptr<ModelProvider>> {
+      return std::unique_ptr<ModelProvider>(std::make_unique<DemoModel>(options.parameters_json));
+    },
+};
+
 DemoModel::DemoModel(std::string parameters_json) : parameters_json_(std::move(parameters_json)) {}
 
 Result<ModelReply> DemoModel::Generate(const ModelRequest& request,

@@ -18,8 +18,11 @@
 #include <string>
 
 #include "models/model.h"
+#include "models/provider_kind.h"
 
 namespace agent_graph::models {
+
+extern const ProviderKind kDemoProvider;
 
 class DemoModel : public ModelProvider {
  public:

@@ -9,8 +9,6 @@
 namespace agent_graph::models {
 namespace {
 
-constexpr std::string_view kGeminiBaseUrl = "https://generativelanguage.googleapis.com/v1beta";
-
 // A name with a slash ("tunedModels/…") is already a path.
 std::string ModelPath(const std::string& model) {
   const char* folder = model.find('/') == std::string::npos ? "/models/" : "/";
@@ -19,14 +17,22 @@ std::string ModelPath(const std::string& model) {
 
 }  // namespace
 
-Result<std::unique_ptr<GeminiModel>> GeminiModel::Create(
-    ProviderOptions options, std::shared_ptr<const net::HttpClient> client) {
+const ProviderKind kGeminiProvider = {
+    .name = "gemini",
+    .telemetry_name = "gcp.gemini",
+    .base_url = "https://generativelanguage.googleapis.com/v1beta",
+    .key_variable = "GEMINI_API_KEY",
+    .create = &GeminiModel::Create,
+};
+
+Result<std::unique_ptr<ModelProvider>> GeminiModel::Create(
+    const ProviderOptions& options, const std::shared_ptr<const net::HttpClient>& client) {
   AG_RETURN_IF_ERROR(CheckOptions(options));
-  return std::unique_ptr<GeminiModel>(new GeminiModel(std::move(options), std::move(client)));
+  return std::unique_ptr<ModelProvider>(new GeminiModel(options, client));
 }
 
 GeminiModel::GeminiModel(ProviderOptions options, std::shared_ptr<const net::HttpClient> client)
-    : HttpModel(std::move(options), std::move(client), kGeminiBaseUrl) {
+    : HttpModel(std::move(options), std::move(client), kGeminiProvider.base_url) {
   if (!this->options().api_key.empty()) AddHeader("x-goog-api-key", this->options().api_key);
 }
 

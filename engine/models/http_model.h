@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "models/model.h"
-#include "models/registry.h"
+#include "models/provider_options.h"
 #include "models/reply_builder.h"
 #include "net/http_client.h"
 

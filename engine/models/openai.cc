@@ -8,19 +8,26 @@
 namespace agent_graph::models {
 namespace {
 
-constexpr std::string_view kOpenAiBaseUrl = "https://api.openai.com/v1";
 constexpr std::string_view kPath = "/chat/completions";
 
 }  // namespace
 
-Result<std::unique_ptr<OpenAiModel>> OpenAiModel::Create(
-    ProviderOptions options, std::shared_ptr<const net::HttpClient> client) {
+const ProviderKind kOpenAiProvider = {
+    .name = "openai",
+    .telemetry_name = "openai",
+    .base_url = "https://api.openai.com/v1",
+    .key_variable = "OPENAI_API_KEY",
+    .create = &OpenAiModel::Create,
+};
+
+Result<std::unique_ptr<ModelProvider>> OpenAiModel::Create(
+    const ProviderOptions& options, const std::shared_ptr<const net::HttpClient>& client) {
   AG_RETURN_IF_ERROR(CheckOptions(options));
-  return std::unique_ptr<OpenAiModel>(new OpenAiModel(std::move(options), std::move(client)));
+  return std::unique_ptr<ModelProvider>(new OpenAiModel(options, client));
 }
 
 OpenAiModel::OpenAiModel(ProviderOptions options, std::shared_ptr<const net::HttpClient> client)
-    : HttpModel(std::move(options), std::move(client), kOpenAiBaseUrl), url_(Url(kPath)) {
+    : HttpModel(std::move(options), std::move(client), kOpenAiProvider.base_url), url_(Url(kPath)) {
   if (!this->options().api_key.empty()) {
     AddHeader("Authorization", "Bearer " + this->options().api_key);
   }

@@ -3,34 +3,23 @@
 #include <utility>
 
 #include "agent_graph/json.h"
-#include "models/anthropic.h"
+#include "base/text.h"
 #include "models/demo.h"
-#include "models/gemini.h"
-#include "models/openai.h"
 #include "models/parameters.h"
+#include "models/provider_kind.h"
+#include "net/http_client.h"
 
 namespace agent_graph::models {
 namespace {
 
-template <typename Model>
-Result<std::unique_ptr<ModelProvider>> Create(
-    const ProviderOptions& options, const std::shared_ptr<const net::HttpClient>& client) {
-  AG_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, Model::Create(options, client));
-  return std::unique_ptr<ModelProvider>(std::move(model));
-}
-
 Result<std::unique_ptr<ModelProvider>> MakeProvider(
     const ProviderOptions& options, const std::shared_ptr<const net::HttpClient>& client) {
   AG_RETURN_IF_ERROR(MergeParameters(options.parameters_json, "{}").status());
-  if (options.provider == "demo") {
-    return std::unique_ptr<ModelProvider>(std::make_unique<DemoModel>(options.parameters_json));
-  }
-  if (options.provider == "openai") return Create<OpenAiModel>(options, client);
-  if (options.provider == "anthropic") return Create<AnthropicModel>(options, client);
-  if (options.provider == "gemini") return Create<GeminiModel>(options, client);
+  const ProviderKind* kind = FindProviderKind(options.provider);
+  if (kind != nullptr) return kind->create(options, client);
   return Status(
       StatusCode::kInvalidArgument,
-      "provider: \"" + options.provider + "\" is not one of demo, openai, anthropic, gemini");
+      "provider: \"" + options.provider + "\" is not one of " + JoinNames(ProviderNames(), ", "));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/registry.h"
+#include "models/provider_options.h"
 #include "net/websocket_client.h"
 #include "realtime/link.h"
 

@@ -1,5 +1,6 @@
 #include "realtime/registry.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "net/websocket_client.h"
@@ -10,19 +11,50 @@
 
 namespace agent_graph::realtime {
 
+namespace {
+
+using ConnectorPtr = std::shared_ptr<const net::WebSocketConnector>;
+
+// A provider of realtime models.
+struct RealtimeKind {
+  std::string_view name;  // `provider` of a model in service.json
+  std::unique_ptr<Provider> (*create)(const models::ProviderOptions& options,
+                                      const ConnectorPtr& connector);
+};
+
+std::unique_ptr<Provider> CreateDemo(const models::ProviderOptions&, const ConnectorPtr&) {
+  return std::make_unique<DemoProvider>();
+}
+
+template <Dialect (*kDialect)()>
+std::unique_ptr<Provider> CreateRemote(const models::ProviderOptions& options,
+                                       const ConnectorPtr& connector) {
+  return std::make_unique<RemoteProvider>(options, kDialect(), connector);
+}
+
+constexpr RealtimeKind kRealtimeKinds[] = {
+    {.name = "demo", .create = &CreateDemo},
+    {.name = "openai", .create = &CreateRemote<OpenAiDialect>},
+    {.name = "gemini", .create = &CreateRemote<GeminiDialect>},
+};
+
+}  // namespace
+
+std::vector<std::string_view> ProviderNames() {
+  std::vector<std::string_view> names;
+  for (const RealtimeKind& kind : kRealtimeKinds) names.push_back(kind.name);
+  return names;
+}
+
 Result<std::unique_ptr<Registry>> Registry::Create(
-    const std::vector<models::ProviderOptions>& options, const models::Environment& environment) {
+    const std::vector<models::ProviderOptions>& options, const Environment& environment) {
   const auto connector = std::make_shared<const net::WebSocketConnector>(environment);
   auto registry = std::make_unique<Registry>();
   for (const models::ProviderOptions& entry : options) {
+    const auto* kind = std::ranges::find(kRealtimeKinds, entry.provider, &RealtimeKind::name);
+    // Without a realtime API the name is taken, too: it must not mean the demo model below.
     std::unique_ptr<Provider>& provider = registry->models_[entry.name];
-    if (entry.provider == "demo") {
-      provider = std::make_unique<DemoProvider>();
-    } else if (entry.provider == "openai") {
-      provider = std::make_unique<RemoteProvider>(entry, OpenAiDialect(), connector);
-    } else if (entry.provider == "gemini") {
-      provider = std::make_unique<RemoteProvider>(entry, GeminiDialect(), connector);
-    }
+    if (kind != std::end(kRealtimeKinds)) provider = kind->create(entry, connector);
   }
   registry->models_.try_emplace("demo", std::make_unique<DemoProvider>());
   if (options.empty()) registry->models_["default"] = std::make_unique<DemoProvider>();

@@ -1,34 +1,18 @@
 #include "service/agent.h"
 
-#include <chrono>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "graph/load.h"
 #include "graph/thread_names.h"
+#include "memory/embedder.h"
 #include "run/loop/thread_name.h"
 #include "run/nodes/remote_tools.h"
 
 namespace agent_graph::service {
 namespace {
-
-models::ProviderOptions ToProviderOptions(const settings::ModelSettings& model) {
-  models::ProviderOptions options;
-  options.name = model.name;
-  options.provider = model.provider;
-  options.model = model.model;
-  options.base_url = model.base_url;
-  options.api_key = model.api_key;
-  options.headers = model.headers;
-  options.connect_timeout = std::chrono::milliseconds(model.connect_timeout_ms);
-  options.first_byte_timeout = std::chrono::milliseconds(model.first_byte_timeout_ms);
-  options.idle_timeout = std::chrono::milliseconds(model.idle_timeout_ms);
-  options.reply_bytes_max = static_cast<size_t>(model.reply_bytes_max);
-  options.retries_max = model.retries_max;
-  options.parameters_json = model.parameters_json;
-  return options;
-}
 
 std::vector<tools::NodeSources> ToolSources(const graph::CompiledGraph& graph) {
   std::vector<tools::NodeSources> sources;
@@ -44,7 +28,7 @@ std::vector<tools::NodeSources> ToolSources(const graph::CompiledGraph& graph) {
 std::string KnownModels(const settings::Settings& settings) {
   std::set<std::string> names = {"demo"};  // always available
   if (settings.models.empty()) names.insert("default");
-  for (const settings::ModelSettings& model : settings.models) names.insert(model.name);
+  for (const models::ProviderOptions& model : settings.models) names.insert(model.name);
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
@@ -58,11 +42,13 @@ Status CheckModels(const settings::Settings& settings, const Agent& agent) {
   };
   const std::string unknown =
       "which is not configured; `models` of service.json has " + KnownModels(settings);
+  const std::string realtime_providers = JoinNames(realtime::ProviderNames(), ", ", " and ");
   for (const graph::ModelUse& use : agent.graph->ModelUses()) {
     const bool configured = agent.models->Find(use.model) != nullptr;
     if (!configured) return fail(use, unknown);
     if (use.live && agent.realtime->Find(use.model) == nullptr) {
-      return fail(use, "whose provider has no realtime API; those of demo, openai and gemini do");
+      return fail(use,
+                  "whose provider has no realtime API; those of " + realtime_providers + " do");
     }
   }
   return Status::Ok();
@@ -113,14 +99,11 @@ Result<std::vector<state::RemoteTool>> CollectRemoteTools(const settings::Settin
 
 Result<Agent> BuildAgent(const settings::Settings& settings,
                          std::shared_ptr<const process::Launcher> launcher) {
-  std::vector<models::ProviderOptions> providers;
-  providers.reserve(settings.models.size());
-  for (const settings::ModelSettings& model : settings.models) {
-    providers.push_back(ToProviderOptions(model));
-  }
   Agent agent;
-  AG_ASSIGN_OR_RETURN(agent.models, models::Registry::Create(providers, settings.environment));
-  AG_ASSIGN_OR_RETURN(agent.realtime, realtime::Registry::Create(providers, settings.environment));
+  AG_ASSIGN_OR_RETURN(agent.models,
+                      models::Registry::Create(settings.models, settings.environment));
+  AG_ASSIGN_OR_RETURN(agent.realtime,
+                      realtime::Registry::Create(settings.models, settings.environment));
   AG_ASSIGN_OR_RETURN(agent.graph, graph::LoadGraph(settings.agent.module, settings.agent.attribute,
                                                     settings.agent.copy));
   AG_RETURN_IF_ERROR(CheckModels(settings, agent));

@@ -1,83 +1,78 @@
 #include "settings/models.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
+
+#include "base/text.h"
+#include "models/provider_kind.h"
 
 namespace agent_graph::settings {
 namespace {
 
+using models::ProviderOptions;
+
 constexpr int64_t kTimeoutMillisecondsMax = 24 * 60 * 60 * 1000;
 constexpr int64_t kReplyBytesMax = int64_t{64} << 20;
-constexpr int64_t kDemoDelayMax = 60'000;
 constexpr size_t kModelNameBytesMax = 128;
-// A provider with an HTTP API: its public address, and the environment variable that holds its key.
-struct PublicProvider {
-  std::string_view name;
-  std::string_view base_url;
-  std::string_view key_variable;
-};
-constexpr PublicProvider kPublicProviders[] = {
-    {"openai", "https://api.openai.com/v1", "OPENAI_API_KEY"},
-    {"anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"},
-    {"gemini", "https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY"},
-};
 
-Status ReadProvider(const Value& value, ModelSettings& model) {
-  static constexpr std::array<std::string_view, 4> kNames = {"demo", "openai", "anthropic",
-                                                             "gemini"};
+Status ReadProvider(const Value& value, ProviderOptions& model) {
+  const std::vector<std::string_view> names = models::ProviderNames();
   size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  model.provider = kNames[index];
+  AG_RETURN_IF_ERROR(value.ReadChoice(names, index));
+  model.provider = names[index];
   return Status::Ok();
 }
 
-constexpr Key<ModelSettings> kModelKeys[] = {
+constexpr Key<ProviderOptions> kModelKeys[] = {
     {"provider", ReadProvider},
-    {"model", [](const Value& v, ModelSettings& m) { return v.ReadString(m.model); }},
-    {"base_url", [](const Value& v, ModelSettings& m) { return v.ReadBaseUrl(m.base_url); }},
-    {"api_key", [](const Value& v, ModelSettings& m) { return v.ReadSecret(m.api_key); }},
-    {"headers", [](const Value& v, ModelSettings& m) { return v.ReadHeaders(m.headers); }},
+    {"model", [](const Value& v, ProviderOptions& m) { return v.ReadString(m.model); }},
+    {"base_url", [](const Value& v, ProviderOptions& m) { return v.ReadBaseUrl(m.base_url); }},
+    {"api_key", [](const Value& v, ProviderOptions& m) { return v.ReadSecret(m.api_key); }},
+    {"headers", [](const Value& v, ProviderOptions& m) { return v.ReadHeaders(m.headers); }},
     {"connect_timeout_ms",
-     [](const Value& v, ModelSettings& m) {
-       return v.Read(1, kTimeoutMillisecondsMax, m.connect_timeout_ms);
+     [](const Value& v, ProviderOptions& m) {
+       return v.Read(1, kTimeoutMillisecondsMax, m.connect_timeout);
      }},
     {"first_byte_timeout_ms",
-     [](const Value& v, ModelSettings& m) {
-       return v.Read(1, kTimeoutMillisecondsMax, m.first_byte_timeout_ms);
+     [](const Value& v, ProviderOptions& m) {
+       return v.Read(1, kTimeoutMillisecondsMax, m.first_byte_timeout);
      }},
     {"idle_timeout_ms",
-     [](const Value& v, ModelSettings& m) {
-       return v.Read(1, kTimeoutMillisecondsMax, m.idle_timeout_ms);
+     [](const Value& v, ProviderOptions& m) {
+       return v.Read(1, kTimeoutMillisecondsMax, m.idle_timeout);
      }},
     {"reply_bytes_max",
-     [](const Value& v, ModelSettings& m) {
+     [](const Value& v, ProviderOptions& m) {
        return v.Read(1024, kReplyBytesMax, m.reply_bytes_max);
      }},
-    {"retries_max", [](const Value& v, ModelSettings& m) { return v.Read(0, 10, m.retries_max); }},
+    {"retries_max",
+     [](const Value& v, ProviderOptions& m) { return v.Read(0, 10, m.retries_max); }},
     {"parameters",
-     [](const Value& v, ModelSettings& m) { return v.ReadObjectText(m.parameters_json); }},
+     [](const Value& v, ProviderOptions& m) { return v.ReadObjectText(m.parameters_json); }},
 };
 
-// Checks `delay_ms`, the only parameter of the demo provider.
-Status CheckDemoParameters(const Value& model) {
+Status CheckParameter(const Value& model, const models::IntegerParameter& checked) {
   const std::vector<std::string> keys = model.Keys();
   if (std::ranges::count(keys, "parameters") == 0) return Status::Ok();
   const Value parameters = model.Member("parameters");
   const std::vector<std::string> names = parameters.Keys();
-  if (std::ranges::count(names, "delay_ms") == 0) return Status::Ok();
-  int64_t delay = 0;
-  return parameters.Member("delay_ms").ReadInteger(0, kDemoDelayMax, delay);
+  if (std::ranges::count(names, checked.name) == 0) return Status::Ok();
+  int64_t number = 0;
+  return parameters.Member(std::string(checked.name))
+      .ReadInteger(checked.minimum, checked.maximum, number);
 }
 
-Status CompleteModel(const Value& value, ModelSettings& model) {
-  if (model.provider.empty()) {
-    return value.Error("needs a provider: demo, openai, anthropic or gemini");
+Status CompleteModel(const Value& value, ProviderOptions& model) {
+  const models::ProviderKind* provider = models::FindProviderKind(model.provider);
+  if (provider == nullptr) {
+    return value.Error("needs a provider: " + JoinNames(models::ProviderNames(), ", ", " or "));
   }
-  if (model.provider == "demo") return CheckDemoParameters(value);
+  if (provider->checked_parameter) {
+    AG_RETURN_IF_ERROR(CheckParameter(value, *provider->checked_parameter));
+  }
+  if (provider->base_url.empty()) return Status::Ok();
   if (model.model.empty()) return value.Error("needs the name of a model in \"model\"");
   if (!model.base_url.empty()) return Status::Ok();
-  const auto* provider = std::ranges::find(kPublicProviders, model.provider, &PublicProvider::name);
   model.base_url = provider->base_url;
   // The key in the variable belongs to the provider's public address and is never sent to another
   // address unless the configuration says so.
@@ -100,7 +95,7 @@ Status ReadModels(const Value& value, Settings& settings) {
       return value.Error("a model's name has 1 to " + std::to_string(kModelNameBytesMax) +
                          " bytes");
     }
-    ModelSettings model;
+    ProviderOptions model;
     model.name = name;
     AG_RETURN_IF_ERROR(ReadObject(entry, kModelKeys, model));
     AG_RETURN_IF_ERROR(CompleteModel(entry, model));

@@ -14,7 +14,8 @@
 #include "base/sealed_copy.h"
 #include "base/status.h"
 #include "limits/options.h"
-#include "memory/embedder.h"
+#include "memory/embedding_options.h"
+#include "models/provider_options.h"
 #include "settings/media_urls.h"
 
 namespace agent_graph::settings {
@@ -31,22 +32,6 @@ struct CheckpointerSettings {
   Type type = Type::kLevelDb;
   Sync sync = Sync::kRun;
   int64_t ttl_seconds = 0;  // idle threads are deleted after this time; 0: never
-};
-
-// An entry of `models`: a provider under the name by which graphs refer to it.
-struct ModelSettings {
-  std::string name;
-  std::string provider;  // demo | openai
-  std::string model;
-  std::string base_url;
-  std::string api_key;  // expanded; never logged
-  std::map<std::string, std::string> headers;
-  int64_t connect_timeout_ms = 10'000;
-  int64_t first_byte_timeout_ms = 60'000;
-  int64_t idle_timeout_ms = 60'000;  // maximum pause between two pieces of a stream
-  int64_t reply_bytes_max = 4 * 1024 * 1024;
-  int retries_max = 2;
-  std::string parameters_json = "{}";
 };
 
 // The memory store.
@@ -200,8 +185,9 @@ struct Settings {
   Mode mode = Mode::kDevelopment;
   CheckpointerSettings checkpointer;
   StoreSettings store;
-  memory::EmbeddingOptions embedding;  // how memories become vectors
-  std::vector<ModelSettings> models;
+  memory::EmbeddingOptions embedding;
+  std::vector<agent_graph::models::ProviderOptions>
+      models;  // their keys are expanded: never log them
   CorsSettings cors;
   bool security_headers = true;
   BusyThreadSettings busy_thread;

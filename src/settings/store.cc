@@ -2,16 +2,18 @@
 
 #include <array>
 
+#include "memory/embedder.h"
+
 namespace agent_graph::settings {
 namespace {
+
+using memory::EmbeddingOptions;
 
 constexpr int64_t kDimensionsMax = 8192;
 constexpr int64_t kTimeoutMax = 10 * 60 * 1000;
 constexpr int64_t kBatchMax = 2048;
 constexpr int64_t kIndexBytesMin = int64_t{1} << 20;
 constexpr int64_t kIndexBytesMax = int64_t{1} << 40;
-constexpr char kOpenAiUrl[] = "https://api.openai.com/v1";
-constexpr char kOpenAiVariable[] = "OPENAI_API_KEY";
 
 Status ReadStoreType(const Value& value, StoreSettings& store) {
   using Type = StoreSettings::Type;
@@ -32,48 +34,44 @@ constexpr Key<StoreSettings> kStoreKeys[] = {
      }},
 };
 
-Status ReadProvider(const Value& value, memory::EmbeddingOptions& embedding) {
-  static constexpr std::array<std::string_view, 2> kNames = {"hash", "openai"};
+Status ReadProvider(const Value& value, EmbeddingOptions& embedding) {
+  const std::vector<std::string_view> names = memory::EmbedderNames();
   size_t index = 0;
-  AG_RETURN_IF_ERROR(value.ReadChoice(kNames, index));
-  embedding.provider = kNames[index];
+  AG_RETURN_IF_ERROR(value.ReadChoice(names, index));
+  embedding.provider = names[index];
   return Status::Ok();
 }
 
-constexpr Key<memory::EmbeddingOptions> kEmbeddingKeys[] = {
+constexpr Key<EmbeddingOptions> kEmbeddingKeys[] = {
     {"provider", ReadProvider},
-    {"model", [](const Value& v, memory::EmbeddingOptions& e) { return v.ReadString(e.model); }},
-    {"base_url",
-     [](const Value& v, memory::EmbeddingOptions& e) { return v.ReadBaseUrl(e.base_url); }},
-    {"api_key",
-     [](const Value& v, memory::EmbeddingOptions& e) { return v.ReadSecret(e.api_key); }},
-    {"headers",
-     [](const Value& v, memory::EmbeddingOptions& e) { return v.ReadHeaders(e.headers); }},
+    {"model", [](const Value& v, EmbeddingOptions& e) { return v.ReadString(e.model); }},
+    {"base_url", [](const Value& v, EmbeddingOptions& e) { return v.ReadBaseUrl(e.base_url); }},
+    {"api_key", [](const Value& v, EmbeddingOptions& e) { return v.ReadSecret(e.api_key); }},
+    {"headers", [](const Value& v, EmbeddingOptions& e) { return v.ReadHeaders(e.headers); }},
     {"dimensions",
-     [](const Value& v, memory::EmbeddingOptions& e) {
-       return v.Read(8, kDimensionsMax, e.dimensions);
-     }},
+     [](const Value& v, EmbeddingOptions& e) { return v.Read(8, kDimensionsMax, e.dimensions); }},
     {"timeout_ms",
-     [](const Value& v, memory::EmbeddingOptions& e) { return v.Read(1, kTimeoutMax, e.timeout); }},
+     [](const Value& v, EmbeddingOptions& e) { return v.Read(1, kTimeoutMax, e.timeout); }},
     {"retries_max",
-     [](const Value& v, memory::EmbeddingOptions& e) { return v.Read(0, 10, e.retries_max); }},
+     [](const Value& v, EmbeddingOptions& e) { return v.Read(0, 10, e.retries_max); }},
     {"batch_max",
-     [](const Value& v, memory::EmbeddingOptions& e) { return v.Read(1, kBatchMax, e.batch_max); }},
+     [](const Value& v, EmbeddingOptions& e) { return v.Read(1, kBatchMax, e.batch_max); }},
 };
 
-Status CompleteEmbedding(const Value& value, memory::EmbeddingOptions& embedding) {
-  if (embedding.provider == "hash") return Status::Ok();
+Status CompleteEmbedding(const Value& value, EmbeddingOptions& embedding) {
+  const memory::EmbedderKind* provider = memory::FindEmbedderKind(embedding.provider);
+  if (provider == nullptr || provider->base_url.empty()) return Status::Ok();
   if (embedding.model.empty()) return value.Error("needs the name of a model in \"model\"");
   if (!embedding.base_url.empty()) return Status::Ok();
-  embedding.base_url = kOpenAiUrl;
+  embedding.base_url = provider->base_url;
   // The key in the variable belongs to the provider's public address and is never sent to another
   // address unless the configuration says so.
-  auto key = value.environment().find(kOpenAiVariable);
+  auto key = value.environment().find(provider->key_variable);
   if (embedding.api_key.empty() && key != value.environment().end()) {
     embedding.api_key = key->second;
   }
   if (!embedding.api_key.empty()) return Status::Ok();
-  return value.Error("needs an api_key, or " + std::string(kOpenAiVariable) +
+  return value.Error("needs an api_key, or " + std::string(provider->key_variable) +
                      " in the environment");
 }
 

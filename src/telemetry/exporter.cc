@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/ids.h"
+#include "models/provider_kind.h"
 #include "net/retry_after.h"
 #include "runtime/runtime.h"
 #include "telemetry/otlp_json.h"
@@ -23,15 +24,16 @@ constexpr size_t kReplyBytesMax = 64 * 1024;
 constexpr uint64_t kSampleScale = 1'000'000;
 
 std::string ConventionalName(const std::string& provider) {
-  return provider == "gemini" ? "gcp.gemini" : provider;
+  const models::ProviderKind* kind = models::FindProviderKind(provider);
+  return kind != nullptr ? std::string(kind->telemetry_name) : provider;
 }
 
 ModelIdentities Identities(const settings::Settings& settings) {
-  ModelIdentities models;
-  for (const settings::ModelSettings& model : settings.models) {
-    models[model.name] = {ConventionalName(model.provider), model.model};
+  ModelIdentities identities;
+  for (const models::ProviderOptions& model : settings.models) {
+    identities[model.name] = {ConventionalName(model.provider), model.model};
   }
-  return models;
+  return identities;
 }
 
 Attributes Resource(const settings::Settings& settings) {

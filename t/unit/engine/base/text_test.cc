@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
+#include <vector>
+
 namespace agent_graph {
 namespace {
 
@@ -34,6 +37,15 @@ TEST(TextTest, TrimTakesBlanksOffBothEnds) {
   EXPECT_EQ(Trim(""), "");
   EXPECT_EQ(Trim(" a\r"), "a\r");
   EXPECT_EQ(Trim("\ta\r ", " \r"), "\ta");
+}
+
+TEST(TextTest, JoinNamesSeparatesTheLastNameDifferently) {
+  const std::vector<std::string_view> names = {"demo", "openai", "gemini"};
+  EXPECT_EQ(JoinNames(names, ", ", " or "), "demo, openai or gemini");
+  EXPECT_EQ(JoinNames(names, ", "), "demo, openai, gemini");
+  EXPECT_EQ(JoinNames(std::span(names).first(2), ", ", " and "), "demo and openai");
+  EXPECT_EQ(JoinNames(std::span(names).first(1), ", ", " and "), "demo");
+  EXPECT_EQ(JoinNames({}, ", "), "");
 }
 
 TEST(TextTest, DotComponentsStandBetweenSlashes) {

@@ -315,13 +315,13 @@ TEST(Load, ReadsEveryKey) {
   EXPECT_EQ(settings->checkpointer.type, CheckpointerSettings::Type::kMemory);
   EXPECT_EQ(settings->checkpointer.sync, CheckpointerSettings::Sync::kAlways);
   ASSERT_EQ(settings->models.size(), 2u);
-  const ModelSettings& model = settings->models[0];
+  const models::ProviderOptions& model = settings->models[0];
   EXPECT_EQ(model.name, "default");
   EXPECT_EQ(model.base_url, "http://127.0.0.1:9/v1");
   EXPECT_EQ(model.api_key, "sk-1");
   EXPECT_EQ(model.headers.at("X-Team"), "a");
-  EXPECT_EQ(model.connect_timeout_ms, 1);
-  EXPECT_EQ(model.reply_bytes_max, 4096);
+  EXPECT_EQ(model.connect_timeout, std::chrono::milliseconds(1));
+  EXPECT_EQ(model.reply_bytes_max, 4096u);
   EXPECT_EQ(model.retries_max, 0);
   EXPECT_EQ(model.parameters_json, R"({"temperature":0.5})");
   EXPECT_FALSE(settings->window_max.has_value());

@@ -1,0 +1,29 @@
+// The options of a configured model.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <string>
+
+namespace agent_graph::models {
+
+inline constexpr size_t kReplyBytesMax = 4 * 1024 * 1024;
+
+// One model of `models` in service.json.
+struct ProviderOptions {
+  std::string name;      // the name that graphs use
+  std::string provider;  // the name of a ProviderKind
+  std::string model;     // the provider's name of the model
+  std::string base_url;  // empty: the provider's public URL
+  std::string api_key;   // never appears in a message or a log line
+  std::map<std::string, std::string> headers;
+  std::chrono::milliseconds connect_timeout{10'000};
+  std::chrono::milliseconds first_byte_timeout{60'000};  // until the head of the reply has arrived
+  std::chrono::milliseconds idle_timeout{60'000};        // between two pieces of the reply
+  size_t reply_bytes_max = kReplyBytesMax;
+  int retries_max = 2;
+  std::string parameters_json = "{}";
+};
+
+}  // namespace agent_graph::models
