@@ -65,7 +65,7 @@ std::optional<ToolCallBlock> ParseCall(const ModelRequest& request, std::string_
   return call;
 }
 
-// What the ids of the calls begin with. Results without a thread are matched by these ids, so two
+// The beginning of the ids of the calls. Results without a thread are matched by these ids, so two
 // conversations must not share one.
 std::string CallIdPrefix(const ModelRequest& request) {
   const std::string& message = request.messages.back().id;

@@ -8,8 +8,8 @@
 namespace agent_graph::models {
 namespace {
 
-uint64_t Tokens(int64_t told) {
-  return static_cast<uint64_t>(std::max<int64_t>(told, 0));
+uint64_t Tokens(int64_t reported) {
+  return static_cast<uint64_t>(std::max<int64_t>(reported, 0));
 }
 
 class MeteredModel final : public ModelProvider {

@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::string_view kEndOfStream = "[DONE]";
 // The reply normally ends with its last event. Reading to its end makes the connection reusable.
-constexpr std::chrono::milliseconds kDrainPatience{100};
+constexpr std::chrono::milliseconds kDrainTimeMax{100};
 
 constexpr size_t kRefusalBytesMax = 64 * 1024;
-constexpr std::chrono::milliseconds kRefusalPatience{5'000};
+constexpr std::chrono::milliseconds kRefusalTimeMax{5'000};
 constexpr size_t kRefusalTextBytesMax = 300;
 
 // "error.message" in the provider's JSON, which may be inside an array (Gemini); empty if the body
@@ -90,13 +90,13 @@ Result<ModelReply> ModelCall::ReadStream(net::HttpCall& call) {
       }
       if (!*next) break;
       if (event.data == kEndOfStream) {
-        call.Drain(kDrainPatience);
+        call.Drain(kDrainTimeMax);
         return builder_.Finish(true);
       }
       if (IsBlank(event.data)) continue;
       const Status status = Deliver(event.data);
       if (status.ok() && builder_.ended()) {
-        call.Drain(kDrainPatience);
+        call.Drain(kDrainTimeMax);
         return builder_.Finish(true);
       }
       if (status.ok()) continue;
@@ -135,7 +135,7 @@ Status ModelCall::RefusalOf(net::HttpCall& call, const net::HttpHead& head) {
   may_repeat_ = IsRetryable(head.status);
   retry_after_ = net::ParseRetryAfter(head.Header("retry-after"), UnixMicros() / 1'000'000);
   std::string text = "the model provider answered HTTP " + std::to_string(head.status);
-  call.LimitDeadline(DeadlineAfter(kRefusalPatience));
+  call.LimitDeadline(DeadlineAfter(kRefusalTimeMax));
   const Result<std::string> body = call.ReadRest(kRefusalBytesMax);
   if (!body.ok() && body.status().code() == StatusCode::kCancelled) return body.status();
   const std::string reason =

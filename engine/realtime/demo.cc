@@ -30,7 +30,7 @@ size_t BytesOf(milliseconds duration) {
 }
 
 // A tone whose pitch depends on the word, faded in and out, followed by a pause.
-std::string Speak(std::string_view word) {
+std::string ToneOf(std::string_view word) {
   const auto length = std::min(kPerLetter * static_cast<int>(word.size()), kWordMax);
   uint32_t hash = 2166136261U;
   for (char c : word) hash = (hash ^ static_cast<uint8_t>(c)) * 16777619U;
@@ -215,10 +215,10 @@ class DemoLink : public Link {
       events_.push_back(std::move(event));
       return;
     }
-    Say(message.Text());
+    Speak(message.Text());
   }
 
-  void Say(const std::string& text) {
+  void Speak(const std::string& text) {
     due_ = MonotonicClock::now() - kLead;
     for (size_t begin = 0; begin < text.size();) {
       size_t end = text.find(' ', begin + 1);
@@ -226,7 +226,7 @@ class DemoLink : public Link {
       const std::string word = text.substr(begin, end - begin);
       PushPiece(Event::Kind::kOutputTranscript, word);
       if (config_.modality == Modality::kAudio) {
-        const std::string pcm = Speak(word);
+        const std::string pcm = ToneOf(word);
         for (size_t at = 0; at < pcm.size(); at += BytesOf(kPiece)) {
           PushPiece(Event::Kind::kAudio, pcm.substr(at, BytesOf(kPiece)));
         }

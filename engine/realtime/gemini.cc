@@ -148,12 +148,12 @@ class GeminiProtocol final : public Protocol {
   void Begin(const LinkConfig& config) override {
     config_ = config;
     begun_ = true;
-    if (open_) SayFirst();
+    if (open_) SendSetup();
   }
 
   void OnOpen() override {
     open_ = true;
-    if (begun_) return SayFirst();
+    if (begun_) return SendSetup();
     Push({.kind = Kind::kPrepared});
   }
 
@@ -181,8 +181,8 @@ class GeminiProtocol final : public Protocol {
   }
 
   void SendAudio(std::string_view pcm) override {
-    Say(R"({"realtimeInput":{"audio":{"mimeType":"audio/pcm;rate=16000","data":")" +
-        models::EncodeBase64(pcm) + "\"}}}");
+    Send(R"({"realtimeInput":{"audio":{"mimeType":"audio/pcm;rate=16000","data":")" +
+         models::EncodeBase64(pcm) + "\"}}}");
   }
 
   void SendText(const std::string& text) override {
@@ -198,8 +198,8 @@ class GeminiProtocol final : public Protocol {
 
   bool SendActivity(bool start) override {
     if (config_.vad.enabled.value_or(true)) return false;
-    Say(start ? R"({"realtimeInput":{"activityStart":{}}})"
-              : R"({"realtimeInput":{"activityEnd":{}}})");
+    Send(start ? R"({"realtimeInput":{"activityStart":{}}})"
+               : R"({"realtimeInput":{"activityEnd":{}}})");
     return true;
   }
 
@@ -213,12 +213,12 @@ class GeminiProtocol final : public Protocol {
       if (!reply.id.empty()) entry["id"] = reply.id;
       responses.push_back(std::move(entry));
     }
-    Say(DumpJson({{"toolResponse", {{"functionResponses", std::move(responses)}}}}));
+    Send(DumpJson({{"toolResponse", {{"functionResponses", std::move(responses)}}}}));
   }
 
   void EndAudio() override {
     if (SendActivity(false)) return;
-    Say(R"({"realtimeInput":{"audioStreamEnd":true}})");
+    Send(R"({"realtimeInput":{"audioStreamEnd":true}})");
   }
 
   // The provider tracks by itself what it has sent.
@@ -236,7 +236,7 @@ class GeminiProtocol final : public Protocol {
     kInterrupted,  // the provider knows of the interruption; turnComplete follows
   };
 
-  void SayFirst() { Say(DumpJson({{"setup", Setup(options_, config_)}})); }
+  void SendSetup() { Send(DumpJson({{"setup", Setup(options_, config_)}})); }
 
   void TakeReady() {
     if (!begun_ || std::exchange(ready_, true)) return;
@@ -350,7 +350,7 @@ class GeminiProtocol final : public Protocol {
   void SendTurns(const std::vector<Message>& messages, bool complete) {
     json turns = json::array();
     for (const Message& message : messages) turns.push_back(Content(message));
-    Say(DumpJson({{"clientContent", {{"turns", std::move(turns)}, {"turnComplete", complete}}}}));
+    Send(DumpJson({{"clientContent", {{"turns", std::move(turns)}, {"turnComplete", complete}}}}));
   }
 
   const models::ProviderOptions options_;

@@ -9,6 +9,7 @@
 #include "base/percent_encoding.h"
 #include "models/json_fields.h"
 #include "models/media.h"
+#include "realtime/openai_response.h"
 #include "realtime/openai_session.h"
 #include "realtime/resampler.h"
 
@@ -16,7 +17,6 @@ namespace agent_graph::realtime {
 namespace {
 
 using models::ArrayAt;
-using models::JsonItems;
 using models::JsonNode;
 using models::ObjectAt;
 using models::StringAt;
@@ -59,8 +59,8 @@ class OpenAiProtocol final : public Protocol {
   }
 
   void SendAudio(std::string_view pcm) override {
-    Say(R"({"type":"input_audio_buffer.append","audio":")" +
-        models::EncodeBase64(upsampler_.Convert(pcm)) + "\"}");
+    Send(R"({"type":"input_audio_buffer.append","audio":")" +
+         models::EncodeBase64(upsampler_.Convert(pcm)) + "\"}");
     uncommitted_ = true;
   }
 
@@ -75,13 +75,13 @@ class OpenAiProtocol final : public Protocol {
     if (Detects()) return false;
     if (!start) return Commit();
     speech_ = true;
-    const bool unheard = !answering_;
+    const bool unplayed = !answering_;
     if (Cancel()) {
-      owed_ = owed_ || unheard;
+      owed_ = owed_ || unplayed;
       Push({.kind = Kind::kInterrupted});
     }
     Push({.kind = Kind::kSpeechStarted});
-    Say(R"({"type":"input_audio_buffer.clear"})");
+    Send(R"({"type":"input_audio_buffer.clear"})");
     uncommitted_ = false;
     return true;
   }
@@ -107,10 +107,10 @@ class OpenAiProtocol final : public Protocol {
       const milliseconds end = std::min(heard, item.audio);
       heard -= end;
       if (end == item.audio && &item != &spoken.back()) continue;
-      Say(DumpJson({{"type", "conversation.item.truncate"},
-                    {"item_id", item.id},
-                    {"content_index", 0},
-                    {"audio_end_ms", end.count()}}));
+      Send(DumpJson({{"type", "conversation.item.truncate"},
+                     {"item_id", item.id},
+                     {"content_index", 0},
+                     {"audio_end_ms", end.count()}}));
     }
   }
 
@@ -126,7 +126,7 @@ class OpenAiProtocol final : public Protocol {
     json session = {{"type", "realtime"},
                     {"instructions", config.system_prompt},
                     {"tools", OpenAiTools(config.tools)}};
-    Say(DumpJson({{"type", "session.update"}, {"session", std::move(session)}}));
+    Send(DumpJson({{"type", "session.update"}, {"session", std::move(session)}}));
     return true;
   }
 
@@ -143,7 +143,7 @@ class OpenAiProtocol final : public Protocol {
     if (type == "session.created") {
       json session = OpenAiSession(config_, parameters_json_);
       transcribes_ = session.contains(json::json_pointer("/audio/input/transcription"));
-      Say(DumpJson({{"type", "session.update"}, {"session", std::move(session)}}));
+      Send(DumpJson({{"type", "session.update"}, {"session", std::move(session)}}));
     } else if (type == "session.updated") {
       TakeUpdated();
     } else if (type == "error") {
@@ -291,10 +291,10 @@ class OpenAiProtocol final : public Protocol {
       return false;
     }
     const bool failed = status == "failed";
-    if (failed) TakeFailure(response);
+    if (failed) Push(FailureOf(response));
     const JsonNode* output = failed ? nullptr : ArrayAt(response, "output");
     Event calls{.kind = Kind::kToolCalls,
-                .calls = output ? Calls(*output) : std::vector<ToolCall>()};
+                .calls = output ? CallsOf(*output) : std::vector<ToolCall>()};
     if (calls.calls.empty()) {
       turn_over_ = true;
       Push({.kind = Kind::kTurnComplete, .answer_due = again});
@@ -302,33 +302,6 @@ class OpenAiProtocol final : public Protocol {
     }
     Push(std::move(calls));
     return true;
-  }
-
-  static std::vector<ToolCall> Calls(const JsonNode& output) {
-    std::vector<ToolCall> calls;
-    for (const JsonNode& item : JsonItems(output)) {
-      if (!item.is_object() || StringAt(item, "type") != "function_call") continue;
-      ToolCall& call = calls.emplace_back();
-      call.id = StringAt(item, "call_id");
-      call.name = StringAt(item, "name");
-      const std::string_view arguments = StringAt(item, "arguments");
-      const Result<json> parsed = ParseJson(arguments);
-      call.broken = !parsed.ok() || !parsed->is_object();  // an incomplete response truncates them
-      if (!call.broken) call.arguments_json = arguments;
-    }
-    return calls;
-  }
-
-  void TakeFailure(const JsonNode& response) {
-    const JsonNode* details = ObjectAt(response, "status_details");
-    const JsonNode* error = details != nullptr ? ObjectAt(*details, "error") : nullptr;
-    Event event{.kind = Kind::kError, .text = "the model could not answer"};
-    if (error != nullptr) {
-      event.code = StringAt(*error, "code");
-      if (event.code.empty()) event.code = StringAt(*error, "type");
-      if (auto text = StringAt(*error, "message"); !text.empty()) event.text = text;
-    }
-    Push(std::move(event));
   }
 
   void Interrupt() {
@@ -342,7 +315,7 @@ class OpenAiProtocol final : public Protocol {
     if (response_id_.empty()) return false;
     response_id_.clear();
     turn_over_ = true;
-    Say(R"({"type":"response.cancel"})");
+    Send(R"({"type":"response.cancel"})");
     return true;
   }
 
@@ -350,18 +323,18 @@ class OpenAiProtocol final : public Protocol {
   bool Commit() {
     const bool began = std::exchange(speech_, false);
     const bool owed = std::exchange(owed_, false);
-    const bool sound = std::exchange(uncommitted_, false);
-    if (!sound && !owed) {
+    const bool has_audio = std::exchange(uncommitted_, false);
+    if (!has_audio && !owed) {
       if (began && !Detects() && !asked_ && !respond_again_) Push({.kind = Kind::kNothingAsked});
       return false;
     }
-    if (sound) Say(R"({"type":"input_audio_buffer.commit"})");
+    if (has_audio) Send(R"({"type":"input_audio_buffer.commit"})");
     Respond();
     return true;
   }
 
   void CreateItem(json item) {
-    Say(DumpJson({{"type", "conversation.item.create"}, {"item", std::move(item)}}));
+    Send(DumpJson({{"type", "conversation.item.create"}, {"item", std::move(item)}}));
   }
 
   // Requests a response to all input so far, which replaces pending requests.
@@ -369,7 +342,7 @@ class OpenAiProtocol final : public Protocol {
     asked_ = true;
     owed_ = respond_again_ = false;
     std::erase_if(events(), [](const Event& event) { return event.kind == Kind::kNothingAsked; });
-    Say(R"({"type":"response.create"})");
+    Send(R"({"type":"response.create"})");
   }
 
   const std::string parameters_json_;

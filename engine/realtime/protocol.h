@@ -42,7 +42,7 @@ class Protocol {
 
  protected:
   void Push(Event event) { events_.push_back(std::move(event)); }
-  void Say(std::string message) { messages_.push_back(std::move(message)); }
+  void Send(std::string message) { messages_.push_back(std::move(message)); }
   // After a text has cut off the answer: removes its queued events, which are no longer needed.
   void CutAnswer();
 

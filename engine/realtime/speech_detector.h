@@ -9,7 +9,7 @@
 namespace agent_graph::realtime {
 
 struct SpeechDetectorOptions {
-  std::chrono::milliseconds begins_after{60};  // of continuous sound
+  std::chrono::milliseconds begins_after{60};  // of continuous speech
   std::chrono::milliseconds ends_after{600};   // of silence
 };
 
@@ -27,7 +27,7 @@ class SpeechDetector {
   Change Finish();
 
   bool speaking() const { return speaking_; }
-  // Of the current or last utterance, without the silence at its end.
+  // Duration of the current or last utterance, without the silence at its end.
   std::chrono::milliseconds duration() const { return duration_; }
 
  private:

@@ -316,7 +316,7 @@ TEST(StateFieldsTest, UpdatesOfAnotherKind) {
   EXPECT_EQ(state.Field("o"), json::parse(R"({"a":1})"));
 }
 
-TEST(StateFieldsTest, UpdatesAreMadeAllOrNone) {
+TEST(StateFieldsTest, UpdatesAreAtomic) {
   GraphBuilder builder;
   AddAgentAndTools(builder);
   builder.AddField({.name = "all", .reducer = Reducer::kAppend});

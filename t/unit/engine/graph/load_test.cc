@@ -102,7 +102,7 @@ TEST(LoadTest, CodeOfASharedObjectRuns) {
   EXPECT_EQ(state.Field("visits"), json::array({"ECHO"}));
 }
 
-TEST(LoadTest, ExceptionsCrossTheBorder) {
+TEST(LoadTest, ExceptionsCrossTheLibraryBoundary) {
   auto graph = LoadGraph(kTestGraphs + "behaviours.so", "throwing");
   ASSERT_TRUE(graph.ok());
   const auto& node = std::get<FunctionNode>((*graph)->FindNode("BROKEN")->kind);
@@ -129,7 +129,7 @@ SealedCopy CopyOf(const std::string& path) {
 
 // A worker loads the validated copy, whatever file is at the path by then. A reused descriptor
 // number is not mistaken for the earlier file.
-TEST(LoadTest, ACopyBeatsThePath) {
+TEST(LoadTest, ACopyIsUsedInsteadOfThePath) {
   std::string gone = testing::TempDir() + "no-such-graph.so";
   int first_descriptor = -1;
   for (int round = 0; round < 2; ++round) {
@@ -148,7 +148,7 @@ TEST(LoadTest, ACopyBeatsThePath) {
 }
 
 // Code finds files next to it with dladdr, and a debugger finds its symbols.
-TEST(LoadTest, CodeOfACopyGoesByTheNameOfItsFile) {
+TEST(LoadTest, CodeOfACopyIsNamedAfterItsFile) {
   const SealedCopy copy = CopyOf(kTestGraphs + "ordering.so");
   Result<const void*> symbol = FindExport("named.so", copy, "agent_graph_export_app");
   ASSERT_TRUE(symbol.ok()) << symbol.status().ToString();
@@ -406,7 +406,7 @@ TEST(DeclarativeTest, SchemaKnowsTheSameTools) {
             json(tools::BuiltinNames()));
 }
 
-TEST(DeclarativeTest, ExampleOfTheManualLoads) {
+TEST(DeclarativeTest, TheExampleOfTheDocumentationLoads) {
   std::string manual = SourceText("docs/sdk.md");
   size_t begin = manual.find("```json\n{\n  \"app\"");
   ASSERT_NE(begin, std::string::npos);

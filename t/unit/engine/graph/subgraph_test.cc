@@ -58,7 +58,7 @@ class SubgraphTest : public testing::Test {
   GraphBuilder builder_;
 };
 
-TEST_F(SubgraphTest, NodesGoByTheirPath) {
+TEST_F(SubgraphTest, NodesAreNamedByTheirPath) {
   auto graph = Compiled(builder_);
   std::vector<std::string> names;
   for (const Node& node : graph->nodes()) names.push_back(node.name);
@@ -90,7 +90,7 @@ TEST_F(SubgraphTest, JumpsStayInTheirGraphOrEndIt) {
   EXPECT_FALSE(graph->Jump("IN", "W", state).ok());
 }
 
-TEST_F(SubgraphTest, GraphsLieInGraphsInGraphs) {
+TEST_F(SubgraphTest, GraphsNestInSeveralLevels) {
   GraphBuilder outer;
   outer.AddSubgraph("DEEP", builder_).AddEdge(START, "DEEP");
   auto graph = Compiled(outer);
@@ -101,7 +101,7 @@ TEST_F(SubgraphTest, GraphsLieInGraphsInGraphs) {
   EXPECT_EQ(*graph->Next("DEEP/OUT", state), END);
 }
 
-TEST_F(SubgraphTest, TheSameGraphServesTwice) {
+TEST_F(SubgraphTest, TheSameGraphCanBeUsedTwice) {
   GraphBuilder team;
   BuildTeam(team);
   GraphBuilder outer;
@@ -129,7 +129,7 @@ TEST_F(SubgraphTest, AgentsFindTheToolsOfTheirOwnGraph) {
   EXPECT_EQ(*graph->Next("X/A", State()), END);
 }
 
-TEST_F(SubgraphTest, ALoopOfEmptyWaysEndsInAnError) {
+TEST_F(SubgraphTest, ALoopOfSubgraphsWithoutNodesIsAnError) {
   GraphBuilder inner;
   inner.AddFunction("N", Nothing);
   inner.AddConditionalEdge(START, [](const State&) -> std::string { return END; }, {"N", END});
@@ -139,7 +139,7 @@ TEST_F(SubgraphTest, ALoopOfEmptyWaysEndsInAnError) {
   EXPECT_FALSE(Compiled(outer)->Next(START, State()).ok());
 }
 
-TEST(SubgraphProblemsTest, AreToldWithTheNode) {
+TEST(SubgraphProblemsTest, NameTheNode) {
   GraphBuilder broken;
   broken.AddFunction("A", Nothing);
   GraphBuilder outer;

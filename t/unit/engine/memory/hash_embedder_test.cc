@@ -28,7 +28,7 @@ TEST(HashEmbedder, TextsThatShareWordsAreNearer) {
   EXPECT_GT(Cosine("programming", "programmer"), Cosine("programming", "gardening tools"));
 }
 
-TEST(HashEmbedder, ATextWithoutWordsIsNowhere) {
+TEST(HashEmbedder, ATextWithoutWordsIsTheZeroVector) {
   for (float value : HashText("?!", kHashDimensions)) EXPECT_EQ(value, 0);
 }
 

@@ -99,7 +99,7 @@ TEST_F(HttpEmbedderTest, AsksOnceForATextAndRemembersItsVector) {
   EXPECT_EQ(embedder.space(), "openai:small");
 }
 
-TEST_F(HttpEmbedderTest, TextsThatWaitGoOutTogether) {
+TEST_F(HttpEmbedderTest, WaitingTextsAreSentTogether) {
   std::promise<void> all_wait;
   std::shared_future<void> go(all_wait.get_future());
   std::atomic<size_t> largest{0};
@@ -156,7 +156,7 @@ TEST_F(HttpEmbedderTest, ATextThatIsRefusedFailsAlone) {
   }
 }
 
-TEST_F(HttpEmbedderTest, TriesAgainWhatMayPass) {
+TEST_F(HttpEmbedderTest, RetriesTransientErrors) {
   std::atomic<int> requests{0};
   ScriptedServer server([&](Connection& connection) {
     while (auto request = connection.ReadRequest()) {
@@ -172,7 +172,7 @@ TEST_F(HttpEmbedderTest, TriesAgainWhatMayPass) {
   EXPECT_EQ(requests, 2);
 }
 
-TEST_F(HttpEmbedderTest, TellsWhatIsWrong) {
+TEST_F(HttpEmbedderTest, ErrorsNameTheReason) {
   struct Case {
     std::string reply;
     std::string text;
@@ -211,7 +211,7 @@ TEST_F(HttpEmbedderTest, AWaiterMayLeaveAndClosingEndsTheRequest) {
   EXPECT_EQ(Embed(embedder, "b").status().code(), StatusCode::kCancelled);
 }
 
-TEST(VectorCache, ForgetsWhatWasNotUsedForLongest) {
+TEST(VectorCache, EvictsTheLeastRecentlyUsed) {
   VectorCache cache;
   for (size_t i = 0; i < VectorCache::kEntriesMax; ++i) cache.Add(std::to_string(i), {1});
   ASSERT_NE(cache.Find("0"), nullptr);

@@ -132,7 +132,7 @@ TEST_F(MessageMemories, AreEmbeddedByTheirText) {
 }
 
 // Text above the budget is cut at the end; other blocks are kept.
-TEST_F(MessageMemories, AreCutLikeTexts) {
+TEST_F(MessageMemories, AreTruncatedLikeTexts) {
   memories_.found.hits = {{OfMessage("one"), 1}, {OfMessage("two"), 0.5}};
   EXPECT_EQ(Search(6).size(), 2u);
   EXPECT_EQ(Search(6)[0].memory.message_json, OfMessage("one").message_json);

@@ -77,7 +77,7 @@ TEST_F(AnthropicReplyTest, UsageOfStartAndEnd) {
   EXPECT_EQ(usage.reasoning_tokens, 4);
 }
 
-TEST_F(AnthropicReplyTest, UsageToldAgainAtTheEnd) {
+TEST_F(AnthropicReplyTest, UsageRepeatedAtTheEnd) {
   Add(R"({"type":"message_start","message":{"usage":{"input_tokens":10,"output_tokens":1}}})");
   Stop("end_turn", R"({"input_tokens":12,"cache_read_input_tokens":5,"output_tokens":7})");
   EXPECT_EQ(builder_.Finish(true)->message.usage->prompt_tokens, 17);
@@ -127,7 +127,7 @@ TEST_F(AnthropicReplyTest, BlocksAreBounded) {
   EXPECT_EQ(count, kToolCallsMax + 1);
 }
 
-TEST_F(AnthropicReplyTest, WhatCannotBeUsedIsPassedOver) {
+TEST_F(AnthropicReplyTest, UnusablePartsAreSkipped) {
   Start(0, R"({"type":"server_tool_use","id":"s"})");
   Change(0, R"({"type":"input_json_delta","partial_json":"{}"})");
   Change(9, R"({"type":"text_delta","text":"nowhere"})");

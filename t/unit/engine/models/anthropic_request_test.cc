@@ -31,7 +31,7 @@ TEST(AnthropicRequest, AsksForAStream) {
     "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]})"));
 }
 
-TEST(AnthropicRequest, SystemMessagesAreToldBeforehand) {
+TEST(AnthropicRequest, SystemMessagesComeFirst) {
   ModelRequest request = Ask("hi");
   request.system_prompt = "be kind";
   request.messages.push_back(Message::System("and short"));
@@ -110,7 +110,7 @@ TEST(AnthropicRequest, AMessageOfBlanksIsStillATurn) {
   EXPECT_EQ(messages[2]["content"][0]["text"], "[empty message]");
 }
 
-TEST(AnthropicRequest, ReasoningOfOthersStaysHere) {
+TEST(AnthropicRequest, ReasoningOfOtherProvidersIsNotSent) {
   const json messages =
       Build(AfterCalls({Thought("hm", "gemini:c2ln"), Thought("unsigned", "")}))["messages"];
   EXPECT_EQ(messages[1]["content"][0]["type"], "tool_use");

@@ -245,7 +245,7 @@ TEST_F(ChatReplyTest, CallsWithoutEndAreRefused) {
   EXPECT_EQ(status.code(), StatusCode::kModel);
 }
 
-TEST_F(ChatReplyTest, CallsWithTheSameIdAreToldApart) {
+TEST_F(ChatReplyTest, CallsWithTheSameIdAreDistinguished) {
   AddCalls({R"({"index":0,"id":"same","function":{"name":"f"}})",
             R"({"index":1,"id":"same","function":{"name":"g"}})"});
   const std::vector<std::string> calls = Calls();
@@ -286,7 +286,7 @@ TEST_F(ChatReplyTest, AnErrorsTextIsOneShortLine) {
   EXPECT_TRUE(status.message().ends_with("é"));
 }
 
-TEST_F(ChatReplyTest, WhatIsNoNumber) {
+TEST_F(ChatReplyTest, ValuesThatAreNotNumbers) {
   EXPECT_FALSE(Add(R"({"usage":{"prompt_tokens":NaN}})").ok());
   EXPECT_FALSE(Add(R"({"usage":{"prompt_tokens":Infinity}})").ok());
 }

@@ -107,7 +107,7 @@ TEST(ChatRequest, Images) {
     {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,QUJD"}}])"));
 }
 
-TEST(ChatRequest, SoundAndDocuments) {
+TEST(ChatRequest, AudioAndDocuments) {
   MediaBlock sound{.type = MediaBlock::Type::kAudio, .media = {}};
   sound.media.kind = MediaReference::Kind::kData;
   sound.media.data_base64 = "QUJD";
@@ -150,7 +150,7 @@ TEST(ChatRequest, OneTextIsAString) {
   EXPECT_EQ(ContentOf({TextBlock{.text = ""}}), "");
 }
 
-TEST(ChatRequest, AMessageOfResultsAloneSaysNothingElse) {
+TEST(ChatRequest, AMessageOfResultsHasNoOtherText) {
   ModelRequest request = Ask("hi");
   request.messages.push_back(
       testing::Of(Role::kUser, {ToolResultBlock{.call_id = "c", .output_json = "1"}}));

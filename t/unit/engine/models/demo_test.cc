@@ -66,7 +66,7 @@ TEST(DemoModel, CallsADeclaredTool) {
   EXPECT_TRUE(got.reply->message.usage.has_value());
 }
 
-TEST(DemoModel, CallsSeveralToolsWithIdsThatGoOn) {
+TEST(DemoModel, CallsSeveralToolsWithContinuingIds) {
   DemoModel model;
   ModelRequest request = AskWithTools("call add");
   request.messages.push_back(
@@ -94,7 +94,7 @@ TEST(DemoModel, CallsOfTwoConversationsHaveDifferentIds) {
   EXPECT_NE(id_after("a"), id_after("b"));
 }
 
-TEST(DemoModel, EchoesWhatIsNoCall) {
+TEST(DemoModel, EchoesTextsThatAreNotCalls) {
   DemoModel model;
   for (const char* text : {"call", "call unknown {}", "call add {broken", "call add [1]", "calladd",
                            "please call add"}) {
@@ -133,7 +133,7 @@ TEST(DemoModel, EndsWhenCancelled) {
   EXPECT_EQ(reply.status().code(), StatusCode::kCancelled);
 }
 
-TEST(DemoModel, EndsWhenNobodyListens) {
+TEST(DemoModel, EndsWhenTheListenerFails) {
   DemoModel model;
   int deltas = 0;
   const auto reply = model.Generate(Ask("a b c"), {}, [&](const ModelDelta&) {

@@ -314,7 +314,7 @@ TEST_P(DialectTest, EventsOfOtherKindsAndTypes) {
   EXPECT_EQ(got.reply->message.Text(), "x");
 }
 
-TEST_P(DialectTest, PassingErrorAtTheBeginningIsTriedAgain) {
+TEST_P(DialectTest, TransientErrorAtTheBeginningIsRetried) {
   EXPECT_EQ(FailureOf({Event(GetParam().passing_error)}, 2).message(),
             "the model provider reported an error: busy");
   EXPECT_EQ(FailureOf({Event(GetParam().lasting_error)}).message(),
@@ -323,7 +323,7 @@ TEST_P(DialectTest, PassingErrorAtTheBeginningIsTriedAgain) {
             "the model provider reported an error: busy");
 }
 
-TEST_P(DialectTest, RefusalIsTriedAgainAndTold) {
+TEST_P(DialectTest, RefusalIsRetriedAndReported) {
   for (const char* head : {"429 Slow down", "503 Busy", "529 Overloaded"}) {
     std::atomic<int> requests = 0;
     ScriptedServer server([&](Connection& connection) {

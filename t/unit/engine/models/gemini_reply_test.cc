@@ -141,7 +141,7 @@ TEST_F(GeminiReplyTest, CallWithoutANameAndTooManyCalls) {
   EXPECT_EQ(count, kToolCallsMax + 1);
 }
 
-TEST_F(GeminiReplyTest, WhatCannotBeUsedIsPassedOver) {
+TEST_F(GeminiReplyTest, UnusablePartsAreSkipped) {
   AddPart(R"(7,null,{"executableCode":{"code":"x"}},{"text":7},{"thought":1,"text":"x"})");
   Add(R"({"candidates":[{"index":1,"content":{"parts":[{"text":"no"}]}}]})");
   Stop("STOP");

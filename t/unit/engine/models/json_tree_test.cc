@@ -80,7 +80,7 @@ TEST(JsonTree, DecodesStringsOfAnyLength) {
   }
 }
 
-TEST(JsonTree, IntegersAreWhatFitsExactly) {
+TEST(JsonTree, IntegersMustFitExactly) {
   const std::string text = R"({"a":12,"b":-9223372036854775808,"c":9223372036854775807,
       "d":9223372036854775808,"e":12.0,"f":12.5,"g":1e300,"h":"12","i":-9.223372036854775808e18})";
   JsonTree tree;
@@ -97,7 +97,7 @@ TEST(JsonTree, IntegersAreWhatFitsExactly) {
   EXPECT_EQ(IntegerAt(*root, "i"), INT64_MIN);
 }
 
-TEST(JsonTree, RefusesWhatIsNotOneJsonText) {
+TEST(JsonTree, RefusesMalformedJson) {
   JsonTree tree;
   for (const char* text : {"", " ", "{", "{\"a\":1", "[1,]", "{} x", "{}{}", "nul", "\"a",
                            "{'a':1}", "[01]", "\"\x01\"", "// c\n{}"}) {

@@ -133,7 +133,7 @@ TEST_F(OpenAiTest, StreamsAReply) {
   EXPECT_EQ(body["model"], "small");
 }
 
-TEST_F(OpenAiTest, HandsOverEachPieceAsItArrives) {
+TEST_F(OpenAiTest, DeliversEachPieceAsItArrives) {
   std::promise<void> first_was_seen;
   ScriptedServer server([&](Connection& connection) {
     connection.ReadRequest();
@@ -475,7 +475,7 @@ TEST_F(OpenAiTest, HtmlInPlaceOfAStream) {
   EXPECT_EQ(Call(server).reply.status().message(), "the model provider answered with HTML");
 }
 
-TEST_F(OpenAiTest, NobodyThere) {
+TEST_F(OpenAiTest, NoServer) {
   options_.retries_max = 0;
   const Status status =
       CallAt("http://127.0.0.1:" + std::to_string(testing::ClosedPort())).reply.status();

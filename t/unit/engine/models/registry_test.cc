@@ -35,7 +35,7 @@ TEST(Registry, DemoIsAlwaysThere) {
   EXPECT_NE((*Registry::Create({}, {}))->Find("default"), nullptr);
 }
 
-TEST(Registry, SaysWhatIsWrong) {
+TEST(Registry, ErrorsNameModelAndReason) {
   EXPECT_EQ(FailureOf(Named("m", "opneai")),
             "models.m: provider: \"opneai\" is not one of demo, openai, anthropic, gemini");
 

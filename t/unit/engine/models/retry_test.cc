@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kRandomMax = std::numeric_limits<uint64_t>::max();
 
-TEST(Retry, OnlyWhatMayPass) {
+TEST(Retry, OnlyTransientErrors) {
   for (int status : {408, 429, 500, 502, 503, 504, 529}) EXPECT_TRUE(IsRetryable(status)) << status;
   for (int status : {200, 301, 400, 401, 403, 404, 422})
     EXPECT_FALSE(IsRetryable(status)) << status;

@@ -62,7 +62,7 @@ std::unique_ptr<Link> Open(const LinkConfig& config = {}) {
   return DemoProvider().Open(config, [] {});
 }
 
-TEST(DemoLinkTest, AnotherWayToListenTakesAnotherLink) {
+TEST(DemoLinkTest, AnotherDetectionModeNeedsAnotherLink) {
   auto link = Open();
   EXPECT_TRUE(link->Reconfigure({.system_prompt = "Now you."}));
   EXPECT_FALSE(link->Reconfigure({.vad = {.silence_duration_ms = 200}}));
@@ -96,7 +96,7 @@ TEST(DemoLinkTest, SpeechInterrupts) {
   EXPECT_FALSE(link->Next());
 }
 
-TEST(DemoLinkTest, WithoutDetectionTheClientTellsWhenItSpeaks) {
+TEST(DemoLinkTest, WithoutDetectionTheClientReportsItsSpeech) {
   LinkConfig config{.modality = Modality::kText};
   config.vad.enabled = false;
   auto link = Open(config);
@@ -125,13 +125,13 @@ TEST(DemoLinkTest, CallsTools) {
   EXPECT_EQ(Text(Drain(*link), Kind::kOutputTranscript), "three");
 }
 
-TEST(DemoLinkTest, GoesOnCountingWhenItIsResumed) {
+TEST(DemoLinkTest, ContinuesCountingWhenResumed) {
   auto link = Open({.modality = Modality::kText, .resumption_handle = "demo:4"});
   link->SendText("hi");
   EXPECT_EQ(Drain(*link).back().text, "demo:5");
 }
 
-TEST(SpeechDetectorTest, NoiseIsNoSpeech) {
+TEST(SpeechDetectorTest, NoiseIsNotSpeech) {
   SpeechDetector detector({});
   const std::string noise = Tone(milliseconds(3000), kInputRate, 200);
   std::string_view sound = noise;
@@ -181,7 +181,7 @@ TEST(ResamplerTest, KeepsLengthAndLoudnessAtEveryRate) {
   }
 }
 
-TEST(ResamplerTest, RemovesWhatTheLowerRateCannotHold) {
+TEST(ResamplerTest, RemovesFrequenciesAboveTheLowerRate) {
   std::string high;
   for (int i = 0; i < 24'000; ++i) {
     const auto sample =
@@ -191,7 +191,7 @@ TEST(ResamplerTest, RemovesWhatTheLowerRateCannotHold) {
   EXPECT_LT(Energy(Resampler(24'000, 16'000).Convert(high), 100), 200);
 }
 
-TEST(ResamplerTest, PiecesGiveWhatTheWholeGives) {
+TEST(ResamplerTest, PiecesGiveTheSameResultAsTheWhole) {
   const std::string tone = Tone(milliseconds(100));
   Resampler whole(16'000, 24'000);
   Resampler pieces(16'000, 24'000);

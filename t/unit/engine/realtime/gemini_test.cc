@@ -12,7 +12,7 @@ TEST_F(GeminiTest, Address) {
             "google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent");
 }
 
-TEST_F(GeminiTest, SaysThatThereIsNothingToAnswer) {
+TEST_F(GeminiTest, ReportsThatThereIsNothingToAnswer) {
   Begin({.respond = true});
   Receive({{"setupComplete", json::object()}});
   EXPECT_THAT(Messages(*protocol_), IsEmpty());
@@ -50,7 +50,7 @@ TEST_F(GeminiTest, SetupOfATextSession) {
   EXPECT_EQ(Messages(*protocol_)[0], json::parse(R"({"realtimeInput":{"activityEnd":{}}})"));
 }
 
-TEST_F(GeminiTest, AClientThatTellsWhenItSpeaksIsNotHeardUnlessAsked) {
+TEST_F(GeminiTest, ClientActivityIsIgnoredUnlessDetectionIsOff) {
   BeginReady();
   EXPECT_FALSE(protocol_->SendActivity(true));
   EXPECT_FALSE(protocol_->SendActivity(false));
@@ -133,7 +133,7 @@ TEST_F(GeminiTest, AnAnswerThatWasCompleteBeforeATextCameIsCutOffToo) {
   EXPECT_TRUE(Events(*protocol_)[0].answer_due);
 }
 
-TEST_F(GeminiTest, AProviderThatDoesNotTellOfACutIsHeardAgain) {
+TEST_F(GeminiTest, AnswersResumeIfTheProviderReportsNoInterruption) {
   BeginReady();
   Say("one");
   protocol_->SendText("stop");
@@ -187,7 +187,7 @@ TEST_F(GeminiTest, ToolsHandlesAndFarewells) {
                 {"name":"now","response":{"t":1}}]}})"));
 }
 
-TEST_F(GeminiTest, ANewSessionIsToldWhatWasSaid) {
+TEST_F(GeminiTest, ANewSessionReceivesTheHistory) {
   Begin({.history = {Message::User("a"), Message::Assistant("b")}, .respond = true});
   Receive({{"setupComplete", json::object()}});
   EXPECT_EQ(Messages(*protocol_)[0], json::parse(R"({"clientContent":{"turnComplete":true,"turns":[

@@ -13,7 +13,7 @@ class OpenAiActivityTest : public OpenAiTest {
   }
 };
 
-TEST_F(OpenAiActivityTest, SpeechThatComesToNothingTakesNoAnswerAway) {
+TEST_F(OpenAiActivityTest, EmptySpeechCancelsNoAnswer) {
   protocol_->SendActivity(true);
   protocol_->SendToolReplies({{"c1", "add", "3", false}});
   (void)Sent();
@@ -40,7 +40,7 @@ TEST_F(OpenAiActivityTest, SpeechThatComesToNothingTakesNoAnswerAway) {
   EXPECT_THAT(Sent(), ElementsAre("response.create"));
 }
 
-TEST_F(OpenAiActivityTest, NothingIsAskedForTwice) {
+TEST_F(OpenAiActivityTest, NoResponseIsRequestedTwice) {
   protocol_->SendText("first");
   BeginResponse();
   protocol_->SendActivity(true);
@@ -58,7 +58,7 @@ TEST_F(OpenAiActivityTest, NothingIsAskedForTwice) {
   EXPECT_THAT(Sent(), IsEmpty());
 }
 
-TEST_F(OpenAiActivityTest, SpeechThatInterruptsAnAnswerAndComesToNothingIsNotAnswered) {
+TEST_F(OpenAiActivityTest, EmptySpeechThatInterruptsAnAnswerIsNotAnswered) {
   BeginResponse();
   Receive(
       {{"type", "response.output_audio_transcript.delta"}, {"response_id", "r1"}, {"delta", "Hi"}});
@@ -69,7 +69,7 @@ TEST_F(OpenAiActivityTest, SpeechThatInterruptsAnAnswerAndComesToNothingIsNotAns
   EXPECT_EQ(Events(*protocol_).back().kind, Kind::kNothingAsked);
 }
 
-TEST_F(OpenAiActivityTest, SpeechThatComesToNothingIsToldUnlessAnAnswerIsUnderWay) {
+TEST_F(OpenAiActivityTest, EmptySpeechIsReportedUnlessAnAnswerIsInProgress) {
   protocol_->SendActivity(true);
   protocol_->SendActivity(false);
   EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kSpeechStarted, Kind::kNothingAsked));
@@ -84,14 +84,14 @@ TEST_F(OpenAiActivityTest, SpeechThatComesToNothingIsToldUnlessAnAnswerIsUnderWa
   }
 }
 
-TEST_F(OpenAiActivityTest, ATextBehindSpeechThatCameToNothingIsAsked) {
+TEST_F(OpenAiActivityTest, ATextBehindEmptySpeechIsAnswered) {
   protocol_->SendActivity(true);
   protocol_->SendActivity(false);
   protocol_->SendText("a question");
   EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kSpeechStarted));
 }
 
-TEST_F(OpenAiActivityTest, WhatGaveWayToSpeechIsAnsweredWithIt) {
+TEST_F(OpenAiActivityTest, AResponseCancelledBySpeechIsAnsweredWithIt) {
   protocol_->SendText("a question");
   protocol_->SendActivity(true);
   BeginResponse();

@@ -35,7 +35,7 @@ TEST_F(OpenAiTest, Session) {
   EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kReady));
 }
 
-TEST_F(OpenAiTest, IsPreparedUpToWhatWasSaid) {
+TEST_F(OpenAiTest, IsPreparedUpToTheHistory) {
   protocol_ = OpenAiDialect().make(Options("https://api.openai.com/v1"), {});
   protocol_->OnOpen();
   Receive({{"type", "session.created"}});
@@ -105,7 +105,7 @@ TEST_F(OpenAiTest, ATurnOfSpeech) {
   EXPECT_EQ(events[6].kind, Kind::kTurnComplete);
 }
 
-TEST_F(OpenAiTest, WordsSayToWhichUtteranceTheyBelong) {
+TEST_F(OpenAiTest, TranscriptsNameTheirUtterance) {
   BeginReady();
   for (const char* item : {"i1", "i2", "i3"}) {
     Receive({{"type", "input_audio_buffer.committed"}, {"item_id", item}});
@@ -123,7 +123,7 @@ TEST_F(OpenAiTest, WordsSayToWhichUtteranceTheyBelong) {
   EXPECT_EQ(tell("completed", "i1"), 0u);
 }
 
-TEST_F(OpenAiTest, NoWordsAreWaitedForThatTheParametersTurnOff) {
+TEST_F(OpenAiTest, NoTranscriptIsExpectedIfParametersTurnItOff) {
   BeginReady({.parameters_json = R"({"audio":{"input":{"transcription":null}}})"});
   EXPECT_FALSE(session_["audio"]["input"].contains("transcription"));
   Receive({{"type", "input_audio_buffer.committed"}, {"item_id", "i1"}});
@@ -134,7 +134,7 @@ TEST_F(OpenAiTest, NoWordsAreWaitedForThatTheParametersTurnOff) {
   EXPECT_TRUE(events[1].finished);
 }
 
-TEST_F(OpenAiTest, BargeInCutsTheItemThatWasHeard) {
+TEST_F(OpenAiTest, BargeInTruncatesTheItemThatWasPlayed) {
   BeginReady();
   BeginResponse();
   Receive({{"type", "response.output_audio.delta"},
@@ -156,7 +156,7 @@ TEST_F(OpenAiTest, BargeInCutsTheItemThatWasHeard) {
   EXPECT_EQ(sent["audio_end_ms"], 700);
 }
 
-TEST_F(OpenAiTest, BargeInCutsEveryItemOfTheTurnWhereItWasHeard) {
+TEST_F(OpenAiTest, BargeInTruncatesEveryItemThatWasPlayed) {
   BeginReady();
   const auto speak = [&](const std::string& response, const std::string& item, int seconds) {
     BeginResponse(response);
@@ -194,7 +194,7 @@ TEST_F(OpenAiTest, BargeInCutsEveryItemOfTheTurnWhereItWasHeard) {
   EXPECT_THAT(cuts(milliseconds(300)), IsEmpty());
 }
 
-TEST_F(OpenAiTest, ATextCutsOffWhatWasNotTakenYet) {
+TEST_F(OpenAiTest, ATextCutsOffUntakenEvents) {
   BeginReady();
   BeginResponse();
   Receive(
@@ -240,7 +240,7 @@ TEST_F(OpenAiTest, AFailedResponseCallsNothing) {
   EXPECT_THAT(Kinds(*protocol_), ElementsAre(Kind::kError, Kind::kTurnComplete));
 }
 
-TEST_F(OpenAiTest, ARefusedResponseIsAskedForAgain) {
+TEST_F(OpenAiTest, ARefusedResponseIsRequestedAgain) {
   BeginReady();
   protocol_->SendText("first");
   protocol_->SendText("second");
@@ -271,7 +271,7 @@ TEST_F(OpenAiTest, AResponseInTheWayMayBeOneThatWasCutOff) {
   EXPECT_THAT(Events(*protocol_), IsEmpty());
 }
 
-TEST_F(OpenAiTest, NothingIsAskedForWhileTheUserSpeaks) {
+TEST_F(OpenAiTest, NoResponseIsRequestedWhileTheUserSpeaks) {
   BeginReady();
   BeginResponse();
   protocol_->SendToolReplies({{"c1", "add", "3", false}});
@@ -342,7 +342,7 @@ TEST_F(OpenAiTest, Errors) {
   EXPECT_THAT(Events(*protocol_), IsEmpty());
 }
 
-TEST_F(OpenAiTest, ARefusedSessionIsOver) {
+TEST_F(OpenAiTest, ARefusedSessionEnds) {
   protocol_ = OpenAiDialect().make(Options("http://x/v1"), {});
   Receive({{"type", "error"}, {"error", {{"code", "invalid_value"}, {"message", "bad voice"}}}});
   const std::vector<Event> events = Events(*protocol_);
