@@ -59,7 +59,7 @@ class Engine {
       : model_(calls), runtime_({.threads = 1, .name = "bench"}) {
     if (stored) StartState();
     run::Runner::Options options;
-    options.find_model = [this](const std::string&) { return &model_; };
+    options.services.find_model = [this](const std::string&) { return &model_; };
     runner_ = std::make_unique<run::Runner>(graph::CompiledGraph::Compile(builder, "bench").value(),
                                             client_.get(), runtime_, options);
     Check(runtime_.Start());

@@ -65,7 +65,7 @@ if(AGENT_GRAPH_TESTS)
   endforeach()
   add_custom_target(test_graphs DEPENDS ${outputs})
   add_dependencies(unit_tests test_graphs)
-  foreach(test test_engine_graph test_engine_run_loop test_src_auth test_src_service)
+  foreach(test test_engine_graph test_src_auth test_src_service)
     if(TARGET ${test})
       add_dependencies(${test} test_graphs sample_graphs)
       target_compile_definitions(${test} PRIVATE

@@ -93,10 +93,10 @@ void KeepWithinTokens(std::vector<state::MemoryHit>& hits, uint64_t tokens_max) 
 
 }  // namespace
 
-Result<state::Embedding> MemoryStore::Embed(const std::string& text, const Patience& patience) {
+Result<state::Embedding> MemoryStore::Embed(const std::string& text, const WaitOptions& wait) {
   if (IsBlank(text)) return state::Embedding();
   AG_ASSIGN_OR_RETURN(const std::vector<float> vector,
-                      embedder_.Embed(text, patience.cancellation, patience.deadline));
+                      embedder_.Embed(text, wait.cancellation, wait.deadline));
   state::Embedding embedding;
   embedding.space = embedder_.space();
   embedding.values.resize(vector.size() * sizeof(float));
@@ -105,9 +105,9 @@ Result<state::Embedding> MemoryStore::Embed(const std::string& text, const Patie
 }
 
 Result<std::string> MemoryStore::Store(const Access& access, const NewMemory& memory,
-                                       Patience patience) {
+                                       WaitOptions wait) {
   state::StoreMemoryRequest store;
-  AG_ASSIGN_OR_RETURN(store.embedding, Embed(memory.content, patience));
+  AG_ASSIGN_OR_RETURN(store.embedding, Embed(memory.content, wait));
   store.scope = access.scope;
   store.record.id = NewHexId();
   store.record.owner = access.user_id;
@@ -127,9 +127,9 @@ Result<state::MemoryRecord> MemoryStore::Get(const Access& access, const std::st
 }
 
 Status MemoryStore::Update(const Access& access, const std::string& id, const MemoryChange& change,
-                           Patience patience) {
+                           WaitOptions wait) {
   state::UpdateMemoryRequest update;
-  AG_ASSIGN_OR_RETURN(update.embedding, Embed(change.content, patience));
+  AG_ASSIGN_OR_RETURN(update.embedding, Embed(change.content, wait));
   update.name = {access.scope, id, access.agent_id};
   update.content = change.content;
   update.message_json = change.message_json;
@@ -150,12 +150,12 @@ Result<state::MemoryPage> MemoryStore::List(const Access& access, state::MemoryF
 }
 
 Result<uint64_t> MemoryStore::Forget(const Access& access, state::MemoryFilter filter,
-                                     Patience patience) {
+                                     WaitOptions wait) {
   filter = WithAgent(std::move(filter), access);
   uint64_t count = 0;
   std::string cursor;
   do {
-    if (patience.cancellation.cancelled()) {
+    if (wait.cancellation.cancelled()) {
       return Status(StatusCode::kCancelled, "the request was cancelled");
     }
     AG_ASSIGN_OR_RETURN(const state::MemoryPage page,
@@ -172,7 +172,7 @@ Result<uint64_t> MemoryStore::Forget(const Access& access, state::MemoryFilter f
 
 Result<std::vector<state::MemoryHit>> MemoryStore::Search(const Access& access,
                                                           const MemoryQuery& query,
-                                                          Patience patience) {
+                                                          WaitOptions wait) {
   state::SearchMemoriesRequest search;
   search.scope = access.scope;
   search.filter = WithAgent(query.filter, access);
@@ -182,7 +182,7 @@ Result<std::vector<state::MemoryHit>> MemoryStore::Search(const Access& access,
   search.limit = query.limit;
   search.score_min = query.score_min;
   if (search.ranking != state::Ranking::kWords) {
-    AG_ASSIGN_OR_RETURN(search.embedding, Embed(query.text, patience));
+    AG_ASSIGN_OR_RETURN(search.embedding, Embed(query.text, wait));
   }
   AG_ASSIGN_OR_RETURN(state::MemoryHits found, memories_.SearchMemories(search));
   if (query.strategy == Strategy::kGraphTraversal) {

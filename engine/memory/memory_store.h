@@ -38,7 +38,7 @@ struct Access {
   std::string agent_id;  // empty: any agent
 };
 // How long the caller waits.
-struct Patience {
+struct WaitOptions {
   const runtime::Cancellation& cancellation;
   Deadline deadline = kNoDeadline;
 };
@@ -82,24 +82,24 @@ class MemoryStore {
       : memories_(memories), embedder_(embedder) {}
 
   // Returns the id of the new memory.
-  Result<std::string> Store(const Access& access, const NewMemory& memory, Patience patience);
+  Result<std::string> Store(const Access& access, const NewMemory& memory, WaitOptions wait);
   // kNotFound if there is no such memory within `access`; so do Update and Delete.
   Result<state::MemoryRecord> Get(const Access& access, const std::string& id);
   Status Update(const Access& access, const std::string& id, const MemoryChange& change,
-                Patience patience);
+                WaitOptions wait);
   Status Delete(const Access& access, const std::string& id);
   Result<state::MemoryPage> List(const Access& access, state::MemoryFilter filter, uint64_t limit,
                                  const std::string& cursor);
   // Deletes the matching memories and returns their number. If the state service fails, some may be
   // left; call it again to delete them.
-  Result<uint64_t> Forget(const Access& access, state::MemoryFilter filter, Patience patience);
+  Result<uint64_t> Forget(const Access& access, state::MemoryFilter filter, WaitOptions wait);
   // Best hit first, except for Strategy::kTemporal.
   Result<std::vector<state::MemoryHit>> Search(const Access& access, const MemoryQuery& query,
-                                               Patience patience);
+                                               WaitOptions wait);
 
  private:
   // Returns no vector for a blank text.
-  Result<state::Embedding> Embed(const std::string& text, const Patience& patience);
+  Result<state::Embedding> Embed(const std::string& text, const WaitOptions& wait);
   Status AddRelated(const Access& access, const MemoryQuery& query,
                     std::vector<state::MemoryHit>& hits);
 

@@ -50,28 +50,35 @@ using LogFunction = std::function<void(LogLevel level, const std::string& line)>
 
 // Adds the contents of referenced files to the messages that a model receives. Call on a fiber,
 // which may be suspended. Keep the returned object until the model call has ended.
-using FileShower = std::function<Result<std::shared_ptr<void>>(const RunEnvironment& environment,
+using FileLoader = std::function<Result<std::shared_ptr<void>>(const RunEnvironment& environment,
                                                                std::vector<Message>& messages)>;
 
 // Called once for each run that started, on its fiber. It must neither block nor throw.
 using RunListener = std::function<void(RunRecord&& record)>;
 
-// Immutable and shared, so that an abandoned user function never outlives what it uses.
-struct RunEnvironment {
-  std::shared_ptr<const graph::CompiledGraph> graph;
-  runtime::Runtime* runtime = nullptr;
-  ModelLookup find_model;
-  tools::Catalog* catalog = nullptr;
-  std::shared_ptr<const RemoteToolSet> remote_tools;  // null: none
-  FileShower show_files;
-  LogFunction log;
+// The services that a worker provides to all of its runs. Pointers must stay valid as long as there
+// are runs.
+struct RunServices {
+  ModelLookup find_model;                   // required by graphs that call a model
+  memory::MemoryStore* memories = nullptr;  // for functions and tools; null: none
+  tools::Catalog* catalog = nullptr;        // the graph's HTTP tools and MCP servers
+  FileLoader load_files;    // may be empty: models then receive only the names of files
+  LogFunction log;          // may be empty
+  ThreadNamer name_thread;  // may be empty: threads then have no names
+  RunListener on_finished;  // may be empty
+  // Generates the ids of threads and messages.
+  std::shared_ptr<const IdGenerator> ids = std::make_shared<const IdGenerator>();
+  // Send the texts of user code's exceptions to the client, and not only to the log.
   bool show_exception_text = true;
   size_t run_bytes_max = kRunBytesMax;
-  std::shared_ptr<const IdGenerator> ids;  // generates ids of threads and messages
-  ThreadNamer name_thread;                 // may be empty
-  RunListener on_finished;                 // may be empty
+};
 
-  memory::MemoryStore* memories = nullptr;  // null: no memory store
+// Immutable and shared, so that an abandoned user function never outlives what it uses.
+struct RunEnvironment {
+  std::shared_ptr<const RunServices> services = std::make_shared<const RunServices>();
+  std::shared_ptr<const graph::CompiledGraph> graph;
+  runtime::Runtime* runtime = nullptr;
+  std::shared_ptr<const RemoteToolSet> remote_tools;  // null: none
 
   std::string thread_id;
   std::string run_id;
@@ -82,9 +89,11 @@ struct RunEnvironment {
   runtime::Cancellation cancellation;
   Deadline deadline = kNoDeadline;
 
+  // Null if there is no model of that name.
+  models::ModelProvider* FindModel(const std::string& name) const;
   // Returns the earlier of now + `timeout` and the run's deadline.
   Deadline DeadlineOf(std::chrono::milliseconds timeout) const;
-  // Logs a line for the operator, with the ids of run and node. Thread-safe if `log` is.
+  // Logs a line for the operator, with the ids of run and node. Thread-safe.
   void Log(LogLevel level, std::string_view node, std::string_view text) const;
 };
 

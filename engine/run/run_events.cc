@@ -51,15 +51,4 @@ RunEvent ErrorEvent(const Status& error, std::string node, int step) {
   return event;
 }
 
-std::string ErrorJson(const Status& error, std::string_view node, int64_t step) {
-  std::string out = "{\"status\":\"error\",\"code\":";
-  AppendJsonString(out, StatusCodeName(error.code()));
-  out += ",\"reason\":";
-  AppendJsonString(out, error.message());
-  out += ",\"node\":";
-  AppendJsonString(out, node);
-  out += ",\"step\":" + std::to_string(step) + "}";
-  return out;
-}
-
 }  // namespace agent_graph::run

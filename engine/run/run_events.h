@@ -16,7 +16,4 @@ RunEvent NodeEvent(std::string state_json, std::string node, int step, int steps
 // The error that ends the run.
 RunEvent ErrorEvent(const Status& error, std::string node, int step);
 
-// The error's log entry: {"code":"MODEL","reason":"…","node":…,"step":…}.
-std::string ErrorJson(const Status& error, std::string_view node, int64_t step);
-
 }  // namespace agent_graph::run

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "agent_graph/json_fwd.h"
 #include "agent_graph/message.h"
 #include "base/clock.h"
 #include "state/types.h"
@@ -15,14 +16,14 @@ namespace agent_graph::run {
 struct RunRequest {
   state::Scope scope;
   std::string user_id;
-  std::string user_json = "{}";    // config.user: every claim, with the stamped authz
-  std::string thread_id;           // empty: generated
-  std::string run_id;              // empty: generated
-  std::vector<Message> messages;   // all appended, the last one is the input
-  std::string config_json = "{}";  // the client's config without reserved keys
+  std::shared_ptr<const json> user;    // object: every claim, with the stamped authz; null: none
+  std::string thread_id;               // empty: generated
+  std::string run_id;                  // empty: generated
+  std::vector<Message> messages;       // all appended, the last one is the input
+  std::shared_ptr<const json> config;  // object: the client's config; null: empty
   // inserted before `messages`, except for those that the thread already has
   std::vector<Message> initial_context;
-  std::optional<std::string> initial_state_json;  // sets fields and the summary
+  std::shared_ptr<const json> initial_state;  // object: sets fields and the summary; null: none
   int recursion_limit = 25;
   Deadline deadline = kNoDeadline;
   // After this time the caller cancels the run; zero: it does not.

@@ -1,4 +1,4 @@
-// What a run emits while it executes, and its outcome.
+// The events that a run emits, their receiver, and the outcome of a run.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "run/log/run_status.h"
 
 namespace agent_graph::run {
 
@@ -65,8 +66,8 @@ class RunSink {
 // The result of a run that has started.
 struct RunOutcome {
   RunStart start;
-  std::string status;                      // done | error | stopped | interrupted
-  Status error;                            // set if status is error; also sent as a kError event
+  RunStatus status = RunStatus::kDone;
+  Status error;                            // set if status is kError; also sent as a kError event
   std::vector<std::string> messages_json;  // the working window after the run, oldest first
   std::string state_json;                  // AgentState
   std::optional<std::string> summary;

@@ -18,44 +18,8 @@ namespace {
 
 constexpr size_t kNamingMessagesMax = 20;
 
-std::string StartedJson(const run::RunEnvironment& environment) {
-  std::string out = "{\"run_id\":";
-  AppendJsonString(out, environment.run_id);
-  out += ",\"graph\":";
-  AppendJsonString(out, environment.graph->name());
-  out += ",\"graph_hash\":";
-  AppendJsonString(out, environment.graph->hash());
-  out.push_back('}');
-  return out;
-}
-
-// The entry that a model call of a graph node writes, too.
-std::string ModelCallJson(const std::string& agent, const std::string& model, int64_t micros,
-                          std::string_view stop_reason) {
-  std::string out = "{\"node\":";
-  AppendJsonString(out, agent);
-  out += ",\"model_name\":";
-  AppendJsonString(out, model);
-  out += ",\"duration_micros\":" + std::to_string(micros) + ",\"stop_reason\":";
-  AppendJsonString(out, stop_reason);
-  out.push_back('}');
-  return out;
-}
-
-std::string NodeJson(const std::string& node) {
-  std::string out = "{\"node\":";
-  AppendJsonString(out, node);
-  out += ",\"step\":1}";
-  return out;
-}
-
-std::string FinishedJson(const run::RunEnvironment& environment, const std::string& status) {
-  std::string out = "{\"run_id\":";
-  AppendJsonString(out, environment.run_id);
-  out += ",\"status\":";
-  AppendJsonString(out, status);
-  out.push_back('}');
-  return out;
+run::RunStatus StatusOf(const std::string& status) {
+  return run::ParseRunStatus(status).value_or(run::RunStatus::kError);
 }
 
 }  // namespace
@@ -63,15 +27,18 @@ std::string FinishedJson(const run::RunEnvironment& environment, const std::stri
 Journal::Journal(Options options)
     : options_(std::move(options)),
       log_(options_.state, options_.environment->thread_id, options_.environment->run_id,
-           options_.begun.lease_epoch, options_.environment->on_finished != nullptr),
+           options_.begun.lease_epoch, options_.environment->services->on_finished != nullptr),
       started_micros_(UnixMicros()) {
-  log_.Add("run_started", StartedJson(*options_.environment));
-  log_.Add("node_started", NodeJson(options_.node));
+  log_.Add(run::entry::RunStarted{.run_id = options_.environment->run_id,
+                                  .graph = options_.environment->graph->name(),
+                                  .graph_hash = options_.environment->graph->hash()});
+  log_.Add(run::entry::NodeStarted{.node = options_.node, .step = 1});
 }
 
 run::RunLog Journal::MakeLog() const {
   run::RunLog log(options_.state, options_.environment->thread_id, options_.environment->run_id,
-                  options_.begun.lease_epoch, options_.environment->on_finished != nullptr);
+                  options_.begun.lease_epoch,
+                  options_.environment->services->on_finished != nullptr);
   log.WriteBeside();
   return log;
 }
@@ -86,7 +53,7 @@ void Journal::TakeToolRecord(run::RunLog& log) {
 void Journal::Append(Message message) {
   if (message.id.empty()) message.id = NewUuid();
   if (message.timestamp == 0) message.timestamp = UnixSeconds();
-  if (options_.environment->name_thread && first_messages_.size() < kNamingMessagesMax) {
+  if (options_.environment->services->name_thread && first_messages_.size() < kNamingMessagesMax) {
     first_messages_.push_back(message);
   }
   std::string json = message::ToJsonText(message);
@@ -96,7 +63,11 @@ void Journal::Append(Message message) {
 void Journal::AddModelCall(const std::string& agent, const std::string& model, Duration duration,
                            std::string_view stop_reason) {
   const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
-  Push({.model_call = ModelCallJson(agent, model, micros, stop_reason)});
+  // The entry that a model call of a graph node writes, too.
+  Push({.model_call = run::entry::ModelFinished{.node = agent,
+                                                .model_name = model,
+                                                .duration_micros = micros,
+                                                .stop_reason = std::string(stop_reason)}});
 }
 
 void Journal::StoreHandle(std::string handle, std::function<void()> done) {
@@ -104,7 +75,7 @@ void Journal::StoreHandle(std::string handle, std::function<void()> done) {
 }
 
 size_t Journal::Entry::bytes() const {
-  return sizeof(Entry) + message_json.size() + model_call.size() + handle.size();
+  return sizeof(Entry) + message_json.size() + handle.size();
 }
 
 void Journal::Push(Entry entry) {
@@ -122,7 +93,7 @@ Journal::Entry Journal::Pop() {
 
 void Journal::AddToLog(Entry entry) {
   logged_bytes_ += entry.bytes();
-  if (!entry.model_call.empty()) return log_.Add("model_finished", std::move(entry.model_call));
+  if (entry.model_call) return log_.Add(*entry.model_call);
   log_.AddMessage(entry.message, std::move(entry.message_json),
                   entry.message.role == Role::kUser ? "" : options_.node);
 }
@@ -189,8 +160,9 @@ void Journal::Finish(const std::string& status) {
 }
 
 void Journal::Release(const std::string& status) {
-  log_.Add("node_finished", NodeJson(options_.node));
-  log_.Add("run_finished", FinishedJson(*options_.environment, status));
+  log_.Add(run::entry::NodeFinished{.node = options_.node, .step = 1});
+  log_.Add(
+      run::entry::RunFinished{.run_id = options_.environment->run_id, .status = StatusOf(status)});
   state::FinishRunRequest finish;  // a session changes no state fields
   finish.status = status;
   state::Snapshot& snapshot = finish.snapshot;
@@ -215,20 +187,20 @@ std::string Journal::NameThread() {
 }
 
 void Journal::Report(const std::string& status) {
-  if (!options_.environment->on_finished) return;
+  if (!options_.environment->services->on_finished) return;
   run::RunRecord record;
   record.thread_id = options_.environment->thread_id;
   record.run_id = options_.environment->run_id;
   record.graph_name = options_.environment->graph->name();
   record.trace_parent = options_.request.trace_parent;
-  record.status = status;
+  record.status = StatusOf(status);
   record.started_micros = started_micros_;
   record.finished_micros = UnixMicros();
   record.entries = log_.TakeRecord();
   std::move(tools_recorded_.begin(), tools_recorded_.end(), std::back_inserter(record.entries));
   std::stable_sort(record.entries.begin(), record.entries.end(),
                    [](const auto& one, const auto& other) { return one.micros < other.micros; });
-  options_.environment->on_finished(std::move(record));
+  options_.environment->services->on_finished(std::move(record));
 }
 
 }  // namespace agent_graph::live

@@ -14,6 +14,7 @@
 #include "agent_graph/message.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "run/log/log_entry.h"
 #include "run/log/run_log.h"
 #include "run/run_environment.h"
 #include "run/run_request.h"
@@ -70,8 +71,9 @@ class Journal : public std::enable_shared_from_this<Journal> {
   struct Entry {
     Message message = {};
     std::string message_json = {};
-    std::string model_call = {};  // if not empty, this log entry is written and not the message
-    std::string handle = {};      // if not empty, this handle is written and not the message
+    // If set, this log entry is written and not the message.
+    std::optional<run::entry::ModelFinished> model_call = {};
+    std::string handle = {};  // if not empty, this handle is written and not the message
     std::function<void()> done = {};
 
     size_t bytes() const;

@@ -262,12 +262,12 @@ milliseconds SessionDriver::Unplayed() {
 realtime::LinkConfig SessionDriver::Configure(const std::string& agent) {
   const LiveAgent& live_agent = *context_.graph->FindLiveAgent(agent);
   const run::RunEnvironment& environment = *journal_->environment();
-  tools_->Offer(
-      live_agent.tool_node,
-      // No remote tools: live clients do not run tools.
-      FilterTools(run::ToolsOf(environment.graph, live_agent.tool_node, environment.catalog,
-                               nullptr, cancellation_, DeadlineAfter(kToolsListMax)),
-                  live_agent, init_));
+  tools_->Offer(live_agent.tool_node,
+                // No remote tools: live clients do not run tools.
+                FilterTools(run::ToolsOf(environment.graph, live_agent.tool_node,
+                                         environment.services->catalog, nullptr, cancellation_,
+                                         DeadlineAfter(kToolsListMax)),
+                            live_agent, init_));
   links_.Use(context_.models->Find(live_agent.model));
   return ComposeConfig(*context_.graph, agent, init_, tools_->offered());
 }

@@ -21,8 +21,8 @@
 #include "runtime/runtime.h"
 #include "service/agent.h"
 #include "service/file_storage.h"
+#include "service/referenced_files.h"
 #include "service/settings_checks.h"
-#include "service/shown_files.h"
 #include "service/state_owner.h"
 #include "state/client.h"
 #include "telemetry/exporter.h"
@@ -81,7 +81,7 @@ struct Service::Implementation {
         store(MakeStore()),
         files(MakeFileStorage(*settings, options.state_directory,
                               options.state_in_process ? getpid() : getppid(), runtime)),
-        shown_files(*files, runtime, !settings->media.require_owner),
+        referenced_files(*files, runtime, !settings->media.require_owner),
         extractor(ExtractorProgram(), std::make_shared<process::Launcher>(options.state_directory),
                   [this](const std::string& line) { outbox.Log(bridge::LogLevel::kError, line); }),
         reports(settings->evaluation.reports_directory),
@@ -179,26 +179,25 @@ struct Service::Implementation {
     runner_options.enqueue_if_busy = settings->busy_thread.enqueue;
     runner_options.queue_max = settings->busy_thread.queue_max;
     runner_options.busy_wait_max = std::chrono::milliseconds(settings->busy_thread.wait_ms_max);
-    runner_options.find_model = [this](const std::string& name) {
-      return agent.models->Find(name);
-    };
-    runner_options.catalog = agent.catalog.get();
+    run::RunServices& services = runner_options.services;
+    services.find_model = [this](const std::string& name) { return agent.models->Find(name); };
+    services.catalog = agent.catalog.get();
     runner_options.remote_tools = &remote_tools;
-    runner_options.memories = store.get();
-    runner_options.ids = ids;
-    runner_options.name_thread = agent.name_thread;
+    services.memories = store.get();
+    services.ids = ids;
+    services.name_thread = agent.name_thread;
     if (exporter != nullptr) {
-      runner_options.on_finished = [this](run::RunRecord record) {
+      services.on_finished = [this](run::RunRecord&& record) {
         exporter->Offer(std::move(record));
       };
     }
-    runner_options.show_files = [this](const run::RunEnvironment& environment,
-                                       std::vector<Message>& messages) {
-      return shown_files.Show(environment, messages);
+    services.load_files = [this](const run::RunEnvironment& environment,
+                                 std::vector<Message>& messages) {
+      return referenced_files.Load(environment, messages);
     };
-    runner_options.log = ToLog();
-    runner_options.run_bytes_max = settings->limits.run_bytes_max;
-    runner_options.show_exception_text = settings->mode == settings::Mode::kDevelopment;
+    services.log = ToLog();
+    services.run_bytes_max = settings->limits.run_bytes_max;
+    services.show_exception_text = settings->mode == settings::Mode::kDevelopment;
     return runner_options;
   }
 
@@ -242,7 +241,7 @@ struct Service::Implementation {
   std::unique_ptr<memory::MemoryStore> store;  // null: no memory store
   std::unique_ptr<auth::Guard> guard;
   std::unique_ptr<media::Storage> files;
-  ShownFiles shown_files;
+  ReferencedFiles referenced_files;
   media::Extractor extractor;
   evals::ReportDirectory reports;
   std::unique_ptr<telemetry::Exporter> exporter;  // null: runs are not exported

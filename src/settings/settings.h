@@ -185,9 +185,9 @@ struct Settings {
   Mode mode = Mode::kDevelopment;
   CheckpointerSettings checkpointer;
   StoreSettings store;
-  memory::EmbeddingOptions embedding;
-  std::vector<agent_graph::models::ProviderOptions>
-      models;  // their keys are expanded: never log them
+  memory::EmbeddingOptions embedding;  // how memories become vectors
+  // Their API keys are expanded: never log them.
+  std::vector<agent_graph::models::ProviderOptions> models;
   CorsSettings cors;
   bool security_headers = true;
   BusyThreadSettings busy_thread;

@@ -4,11 +4,12 @@
 #include <cstdio>
 #include <optional>
 #include <unordered_map>
+#include <utility>
+#include <variant>
 
-#include "agent_graph/json.h"
 #include "base/ids.h"
 #include "base/letter_case.h"
-#include "base/own_json.h"
+#include "run/log/log_entry.h"
 #include "telemetry/trace_context.h"
 
 namespace agent_graph::telemetry {
@@ -20,21 +21,6 @@ std::string NewSpanId() {
   if (id == 0) id = 1;
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(id));
   return text;
-}
-
-std::string TextAt(const json& object, const char* key) {
-  auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-int64_t IntegerAt(const json& object, const char* key) {
-  auto found = object.find(key);
-  return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
-}
-
-bool IsTrueAt(const json& object, const char* key) {
-  auto found = object.find(key);
-  return found != object.end() && found->is_boolean() && found->get<bool>();
 }
 
 // Returns `error.type` by the semantic conventions: their own value if there is one, otherwise a
@@ -57,27 +43,13 @@ class RunSpans {
                        {"gen_ai.agent.name", record.graph_name},
                        {"gen_ai.conversation.id", record.thread_id},
                        {"agent_graph.run.id", record.run_id},
-                       {"agent_graph.run.status", record.status}};
+                       {"agent_graph.run.status", std::string(run::RunStatusName(record.status))}};
   }
 
-  void Take(const state::LogEntry& entry) {
-    const Result<json> parsed = ParseJson(entry.json, kOwnJsonLimits);
-    if (!parsed.ok() || !parsed->is_object()) return;
-    const json& fields = *parsed;
-    if (entry.kind == "node_started") {
-      StartNode(fields, entry.micros);
-    } else if (entry.kind == "node_finished") {
-      EndNode(entry.micros);
-    } else if (entry.kind == "model_finished" || entry.kind == "model_failed") {
-      AddModelCall(fields, entry);
-    } else if (entry.kind == "tool_started") {
-      StartTool(fields, entry.micros);
-    } else if (entry.kind == "tool_finished" || entry.kind == "tool_paused") {
-      EndTool(fields, entry.micros);
-    } else if (entry.kind == "error") {
-      Fail(spans_[node_], TextAt(fields, "code"), TextAt(fields, "reason"));
-      Fail(spans_[kRoot], TextAt(fields, "code"), TextAt(fields, "reason"));
-    }
+  void Take(const state::LogEntry& stored) {
+    const std::optional<run::EntryBody> body = run::Decode(stored);
+    if (!body) return;
+    std::visit([&](const auto& entry) { TakeEntry(entry, stored.micros); }, *body);
   }
 
   std::vector<Span> Finish() && {
@@ -116,72 +88,91 @@ class RunSpans {
     span.attributes.emplace_back("error.type", ErrorType(code));
   }
 
-  void StartNode(const json& fields, int64_t micros) {
-    const std::string node = TextAt(fields, "node");
-    Span& span = Add("node " + node, spans_[kRoot].span_id, micros);
-    span.attributes = {{"agent_graph.node.name", node},
-                       {"agent_graph.node.step", IntegerAt(fields, "step")}};
+  // Other entries form no span.
+  template <typename Entry>
+  void TakeEntry(const Entry&, int64_t /*micros*/) {}
+
+  void TakeEntry(const run::entry::NodeStarted& started, int64_t micros) {
+    Span& span = Add("node " + started.node, spans_[kRoot].span_id, micros);
+    span.attributes = {{"agent_graph.node.name", started.node},
+                       {"agent_graph.node.step", started.step}};
     node_ = spans_.size() - 1;
   }
 
-  void EndNode(int64_t micros) {
+  void TakeEntry(const run::entry::NodeFinished&, int64_t micros) {
     if (node_ != kRoot) spans_[node_].end_micros = micros;
     node_ = kRoot;
   }
 
-  void AddModelCall(const json& fields, const state::LogEntry& entry) {
-    const std::string role = TextAt(fields, "model_name");
-    const auto identity = models_.find(role);
-    const std::string asked =
-        identity == models_.end() || identity->second.model.empty() ? role : identity->second.model;
-    const int64_t duration = IntegerAt(fields, "duration_micros");
+  void TakeEntry(const run::entry::RunFailed& failed, int64_t /*micros*/) {
+    Fail(spans_[node_], failed.code, failed.reason);
+    Fail(spans_[kRoot], failed.code, failed.reason);
+  }
+
+  Span& AddModelCall(const std::string& model_name, int64_t duration_micros, int64_t end_micros) {
+    const auto identity = models_.find(model_name);
+    const std::string asked = identity == models_.end() || identity->second.model.empty()
+                                  ? model_name
+                                  : identity->second.model;
     const std::string parent = spans_[node_].span_id;
-    Span& span = Add("chat " + asked, parent, entry.micros - duration);
+    Span& span = Add("chat " + asked, parent, end_micros - duration_micros);
     span.kind = SpanKind::kClient;
-    span.end_micros = entry.micros;
+    span.end_micros = end_micros;
     span.attributes = {{"gen_ai.operation.name", "chat"}, {"gen_ai.request.model", asked}};
     if (identity != models_.end()) {
       span.attributes.emplace_back("gen_ai.provider.name", identity->second.provider);
     }
-    if (entry.kind == "model_failed") {
-      return Fail(span, TextAt(fields, "code"), TextAt(fields, "reason"));
-    }
-    if (std::string model = TextAt(fields, "model"); !model.empty()) {
-      span.attributes.emplace_back("gen_ai.response.model", std::move(model));
-    }
+    return span;
+  }
+
+  void TakeEntry(const run::entry::ModelFailed& failed, int64_t micros) {
+    Fail(AddModelCall(failed.model_name, failed.duration_micros, micros), failed.code,
+         failed.reason);
+  }
+
+  void TakeEntry(const run::entry::ModelFinished& finished, int64_t micros) {
+    Span& span = AddModelCall(finished.model_name, finished.duration_micros, micros);
+    const auto reply = finished.reply.value_or(run::entry::ModelFinished::Reply());
+    if (!reply.model.empty()) span.attributes.emplace_back("gen_ai.response.model", reply.model);
     span.attributes.emplace_back("gen_ai.response.finish_reasons",
-                                 std::vector<std::string>{TextAt(fields, "stop_reason")});
-    const int64_t input = IntegerAt(fields, "input_tokens");
-    const int64_t output = IntegerAt(fields, "output_tokens");
-    if (input + output == 0) return;  // the provider did not report usage
-    span.attributes.emplace_back("gen_ai.usage.input_tokens", input);
-    span.attributes.emplace_back("gen_ai.usage.output_tokens", output);
-    input_tokens_ += input;
-    output_tokens_ += output;
+                                 std::vector<std::string>{finished.stop_reason});
+    // Zero: the provider did not report usage.
+    if (reply.input_tokens + reply.output_tokens == 0) return;
+    span.attributes.emplace_back("gen_ai.usage.input_tokens", reply.input_tokens);
+    span.attributes.emplace_back("gen_ai.usage.output_tokens", reply.output_tokens);
+    input_tokens_ += reply.input_tokens;
+    output_tokens_ += reply.output_tokens;
   }
 
   // Entries of tool calls are written after all calls have ended; each contains its own start and
   // end time.
-  void StartTool(const json& fields, int64_t micros) {
-    const int64_t started = IntegerAt(fields, "micros");
-    const std::string tool = TextAt(fields, "tool");
-    const std::string call_id = TextAt(fields, "call_id");
+  void TakeEntry(const run::entry::ToolStarted& started, int64_t micros) {
     const std::string parent = spans_[node_].span_id;
-    Span& span = Add("execute_tool " + tool, parent, started > 0 ? started : micros);
+    Span& span = Add("execute_tool " + started.call.tool, parent,
+                     started.micros > 0 ? started.micros : micros);
     span.attributes = {{"gen_ai.operation.name", "execute_tool"},
-                       {"gen_ai.tool.name", tool},
-                       {"gen_ai.tool.call.id", call_id},
+                       {"gen_ai.tool.name", started.call.tool},
+                       {"gen_ai.tool.call.id", started.call.call_id},
                        {"gen_ai.tool.type", "function"}};
-    tools_[call_id] = spans_.size() - 1;
+    tools_[started.call.call_id] = spans_.size() - 1;
   }
 
-  void EndTool(const json& fields, int64_t micros) {
-    const auto found = tools_.find(TextAt(fields, "call_id"));
+  void TakeEntry(const run::entry::ToolFinished& finished, int64_t micros) {
+    const int64_t ended = finished.time ? finished.time->finished_micros : 0;
+    EndTool(finished.call, ended > 0 ? ended : micros, finished.is_error);
+  }
+
+  void TakeEntry(const run::entry::ToolPaused& paused, int64_t micros) {
+    const int64_t ended = paused.time.finished_micros;
+    EndTool(paused.call, ended > 0 ? ended : micros, /*failed=*/false);
+  }
+
+  void EndTool(const run::entry::CallRef& call, int64_t end_micros, bool failed) {
+    const auto found = tools_.find(call.call_id);
     if (found == tools_.end()) return;
     Span& span = spans_[found->second];
-    const int64_t ended = IntegerAt(fields, "micros");
-    span.end_micros = ended > 0 ? ended : micros;
-    if (IsTrueAt(fields, "is_error")) Fail(span, "tool_error", "the tool failed");
+    span.end_micros = end_micros;
+    if (failed) Fail(span, "tool_error", "the tool failed");
   }
 
   const run::RunRecord& record_;

@@ -100,8 +100,7 @@ size_t FirstToKeep(const std::vector<Message>& messages, const ContextPolicy& po
 
 Result<std::string> Summarize(const RunEnvironment& environment, const ContextPolicy& policy,
                               const std::string& before, const std::vector<Message>& messages) {
-  models::ModelProvider* provider =
-      environment.find_model ? environment.find_model(policy.summary_model) : nullptr;
+  models::ModelProvider* provider = environment.FindModel(policy.summary_model);
   if (provider == nullptr) {
     return Status(StatusCode::kModel, "model \"" + policy.summary_model + "\" is not configured");
   }

@@ -1,9 +1,6 @@
 #include "run/context/initial_state.h"
 
-#include <utility>
-
 #include "agent_graph/json.h"
-#include "base/json.h"
 
 namespace agent_graph::run {
 namespace {
@@ -21,18 +18,16 @@ Status ReadSummary(const json& summary, InitialState& out) {
 
 }  // namespace
 
-Result<InitialState> ParseInitialState(const std::optional<std::string>& text) {
+Result<InitialState> ReadInitialState(const std::shared_ptr<const json>& value) {
   InitialState initial;
-  if (!text) return initial;
-  AG_ASSIGN_OR_RETURN(json value, ParseJson(*text));
-  if (value.is_null()) return initial;
-  if (!value.is_object()) {
+  if (value == nullptr || value->is_null()) return initial;
+  if (!value->is_object()) {
     return Status(StatusCode::kInvalidArgument, "initial_state: must be an object");
   }
-  if (auto summary = value.find("context_summary"); summary != value.end()) {
+  if (auto summary = value->find("context_summary"); summary != value->end()) {
     AG_RETURN_IF_ERROR(ReadSummary(*summary, initial));
   }
-  initial.fields = std::make_shared<const json>(std::move(value));
+  initial.fields = value;
   return initial;
 }
 

@@ -18,6 +18,6 @@ struct InitialState {
 };
 
 // Returns kInvalidArgument that names the key. `context` and `execution_meta` are ignored.
-Result<InitialState> ParseInitialState(const std::optional<std::string>& json);
+Result<InitialState> ReadInitialState(const std::shared_ptr<const json>& value);
 
 }  // namespace agent_graph::run

@@ -1,7 +1,9 @@
 #include "run/context/lost_calls.h"
 
-#include "agent_graph/json.h"
-#include "base/own_json.h"
+#include <optional>
+#include <variant>
+
+#include "run/log/log_entry.h"
 
 namespace agent_graph::run {
 namespace {
@@ -13,20 +15,17 @@ constexpr char kUnknownJson[] =
 }  // namespace
 
 LostCalls::LostCalls(const std::vector<state::LogEntry>& entries) {
-  for (const state::LogEntry& entry : entries) {
-    if (!entry.kind.starts_with("tool_")) continue;
-    const Result<json> fields = ParseJson(entry.json, kOwnJsonLimits);
-    if (!fields.ok() || !fields->is_object()) continue;
-    const auto id = fields->find("call_id");
-    if (id == fields->end() || !id->is_string()) continue;
-    Fate& fate = fates_[id->get<std::string>()];
+  for (const state::LogEntry& stored : entries) {
+    const std::optional<EntryBody> body = Decode(stored);
+    const entry::CallRef* call = body ? CallOf(*body) : nullptr;
+    if (call == nullptr || call->call_id.empty()) continue;
+    Fate& fate = fates_[call->call_id];
     fate.intended = true;
-    if (entry.kind != "tool_finished") continue;
-    const auto output = fields->find("output");
-    if (output == fields->end()) continue;
+    const auto* finished = std::get_if<entry::ToolFinished>(&*body);
+    if (finished == nullptr || !finished->output_json) continue;
     fate.finished = true;
-    fate.is_error = fields->value("is_error", json()) == true;
-    fate.output_json = DumpJson(*output);
+    fate.is_error = finished->is_error;
+    fate.output_json = *finished->output_json;
   }
 }
 

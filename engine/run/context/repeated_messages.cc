@@ -10,16 +10,16 @@ namespace agent_graph::run {
 namespace {
 
 // Returns role and content as text for comparison, without what the service adds.
-std::string SaidIn(const Message& message) {
-  Message said;
-  said.role = message.role;
-  said.content = message.content;
-  for (ContentBlock& block : said.content) {
+std::string ComparedText(const Message& message) {
+  Message compared;
+  compared.role = message.role;
+  compared.content = message.content;
+  for (ContentBlock& block : compared.content) {
     auto* media = std::get_if<MediaBlock>(&block);
     // A file sent within the message is stored again each time, with another id.
     if (media != nullptr && media->media.size_bytes) media->media.file_id.clear();
   }
-  return message::ToJsonText(said);
+  return message::ToJsonText(compared);
 }
 
 bool HoldsResultsOnly(const Message& message) {
@@ -30,16 +30,16 @@ bool HoldsResultsOnly(const Message& message) {
 std::optional<size_t> FindById(const std::vector<Message>& window, const Message& message) {
   for (size_t i = 0; i < window.size(); ++i) {
     if (window[i].id != message.id) continue;
-    return SaidIn(window[i]) == SaidIn(message) ? std::optional(i) : std::nullopt;
+    return ComparedText(window[i]) == ComparedText(message) ? std::optional(i) : std::nullopt;
   }
   return std::nullopt;
 }
 
 // Searches only behind the newest assistant message, because an older call may have the same id.
 std::optional<size_t> FindResult(const std::vector<Message>& window, const Message& message) {
-  const std::string said = SaidIn(message);
+  const std::string compared = ComparedText(message);
   for (size_t i = window.size(); i > 0 && window[i - 1].role != Role::kAssistant; --i) {
-    if (window[i - 1].role == Role::kTool && SaidIn(window[i - 1]) == said) return i - 1;
+    if (window[i - 1].role == Role::kTool && ComparedText(window[i - 1]) == compared) return i - 1;
   }
   return std::nullopt;
 }

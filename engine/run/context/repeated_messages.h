@@ -8,7 +8,7 @@
 
 namespace agent_graph::run {
 
-// Which messages of a request the thread already has.
+// The messages of a request that the thread already has.
 struct Repetition {
   std::vector<bool> known;  // per message of the request
   // All messages are known and nothing was added since: the request is that of the latest turn.

@@ -34,24 +34,6 @@ bool IsAnsweredRemoteCall(const ContentBlock& block,
   return call != nullptr && call->remote && answered.contains(call->id);
 }
 
-std::string UpdateJson(const NodeResult& result, std::string_view node) {
-  std::string out = "{\"node\":";
-  AppendJsonString(out, node);
-  out += ",\"updates\":[";
-  for (size_t i = 0; i < result.updates.size(); ++i) {
-    out += i > 0 ? ",{\"field\":" : "{\"field\":";
-    AppendJsonString(out, result.updates[i].name);
-    out += ",\"value\":" + result.updates[i].value_json + "}";
-  }
-  out.push_back(']');
-  if (result.summary) {
-    out += ",\"summary\":";
-    AppendJsonString(out, *result.summary);
-  }
-  out.push_back('}');
-  return out;
-}
-
 Status TooLarge(const std::string& what, size_t bytes_max) {
   return Status(StatusCode::kGraph,
                 what + " would be larger than " + std::to_string(bytes_max) + " bytes");
@@ -247,7 +229,8 @@ Status WorkingThread::Update(const NodeResult& result, size_t beside, std::strin
     state_->set_summary(result.summary);
     summary_changed_ = log_.next_entry();
   }
-  log_.Add("state_update", UpdateJson(result, node));
+  log_.Add(entry::StateUpdate{
+      .node = std::string(node), .updates = result.updates, .summary = result.summary});
   return Status::Ok();
 }
 

@@ -1,5 +1,9 @@
 #include "run/log/message_entry.h"
 
+#include <optional>
+#include <string>
+#include <variant>
+
 #include "agent_graph/json.h"
 #include "base/json.h"
 
@@ -32,51 +36,27 @@ std::string_view TypeOf(const ContentBlock& block) {
   return std::visit(Name(), block);
 }
 
-void AppendTools(std::string& out, const Message& message) {
-  const auto calls = message.ToolCalls();
-  if (calls.empty()) return;
-  out += ",\"tools\":[";
-  for (size_t i = 0; i < calls.size(); ++i) {
-    if (i > 0) out.push_back(',');
-    AppendJsonString(out, calls[i]->name);
-  }
-  out.push_back(']');
-}
-
-void AppendUsage(std::string& out, const Message& message) {
-  if (!message.usage) return;
-  const Usage& usage = *message.usage;
-  out += ",\"usage\":{\"prompt\":" + std::to_string(usage.prompt_tokens) +
-         ",\"completion\":" + std::to_string(usage.completion_tokens) +
-         ",\"reasoning\":" + std::to_string(usage.reasoning_tokens) +
-         ",\"total\":" + std::to_string(usage.total_tokens) + "}";
+// The provider's name of the model, which agents store in the message's metadata.
+std::optional<std::string> ModelOf(const Message& message) {
   const Result<json> metadata = ParseJson(message.metadata_json);
-  if (!metadata.ok() || !metadata->is_object()) return;
+  if (!metadata.ok() || !metadata->is_object()) return std::nullopt;
   const auto model = metadata->find("model");
-  if (model == metadata->end() || !model->is_string()) return;
-  out += ",\"model\":";
-  AppendJsonString(out, model->get_ref<const std::string&>());
+  if (model == metadata->end() || !model->is_string()) return std::nullopt;
+  return model->get<std::string>();
 }
 
 }  // namespace
 
-std::string MessageEntryJson(const Message& message, std::string_view node) {
-  std::string out = "{\"message_id\":";
-  AppendJsonString(out, message.id);
-  out += ",\"node\":";
-  AppendJsonString(out, node);
-  out += ",\"role\":";
-  AppendJsonString(out, RoleName(message.role));
-  out += ",\"blocks\":[";
-  for (size_t i = 0; i < message.content.size(); ++i) {
-    if (i > 0) out.push_back(',');
-    AppendJsonString(out, TypeOf(message.content[i]));
-  }
-  out.push_back(']');
-  AppendTools(out, message);
-  AppendUsage(out, message);
-  out.push_back('}');
-  return out;
+entry::MessageAdded MessageEntry(const Message& message, std::string_view node) {
+  entry::MessageAdded added;
+  added.message_id = message.id;
+  added.node = node;
+  added.role = RoleName(message.role);
+  for (const ContentBlock& block : message.content) added.blocks.emplace_back(TypeOf(block));
+  for (const ToolCallBlock* call : message.ToolCalls()) added.tools.push_back(call->name);
+  added.usage = message.usage;
+  if (message.usage) added.model = ModelOf(message);
+  return added;
 }
 
 }  // namespace agent_graph::run

@@ -35,16 +35,16 @@ RunLog::RunLog(state::Service* state, std::string thread_id, std::string run_id,
   pending_.first_entry = 0;
 }
 
-void RunLog::Add(std::string kind, std::string json) {
+void RunLog::Add(const EntryBody& body) {
   if (state_ == nullptr && !recording_) return;
-  state::LogEntry entry{std::move(kind), std::move(json), UnixMicros()};
+  state::LogEntry entry = Encode(body, UnixMicros());
   if (recording_ && record_.size() < kRecordEntriesMax) record_.push_back(entry);
   if (state_ != nullptr) pending_.entries.push_back(std::move(entry));
 }
 
 void RunLog::AddMessage(const Message& message, std::string message_json, std::string_view node) {
   if (state_ == nullptr) return;  // trace exporters do not need messages
-  Add("message", MessageEntryJson(message, node));
+  Add(MessageEntry(message, node));
   state::StoredMessage stored;
   stored.id = message.id;
   stored.json = std::move(message_json);

@@ -9,6 +9,7 @@
 
 #include "agent_graph/message.h"
 #include "base/status.h"
+#include "run/log/log_entry.h"
 #include "state/types.h"
 
 namespace agent_graph::state {
@@ -30,8 +31,8 @@ class RunLog {
   // log may occur twice if the reply to its append was lost. Call before anything is added.
   void WriteBeside() { pending_.first_entry.reset(); }
 
-  // Buffers one entry; `json` is the text of an object.
-  void Add(std::string kind, std::string json);
+  // Buffers one entry, with the current time.
+  void Add(const EntryBody& body);
   // Buffers a message and an entry with its origin (`node` empty: the request).
   void AddMessage(const Message& message, std::string message_json, std::string_view node);
 

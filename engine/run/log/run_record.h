@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "run/log/run_status.h"
 #include "state/types.h"
 
 namespace agent_graph::run {
@@ -17,7 +18,7 @@ struct RunRecord {
   std::string run_id;
   std::string graph_name;
   std::string trace_parent;  // W3C traceparent of the request; may be empty
-  std::string status;        // done | error | stopped | interrupted
+  RunStatus status = RunStatus::kDone;
   int64_t started_micros = 0;
   int64_t finished_micros = 0;
   // The run's log; only its beginning if it has more than kRecordEntriesMax entries.

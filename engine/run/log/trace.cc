@@ -1,12 +1,17 @@
 #include "run/log/trace.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "agent_graph/json.h"
-#include "base/own_json.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "run/log/log_entry.h"
 
 namespace agent_graph::run {
 namespace {
@@ -14,26 +19,8 @@ namespace {
 constexpr int64_t kMicrosPerMillisecond = 1000;
 constexpr double kMicrosPerSecond = 1e6;
 
-std::string TextAt(const json& object, const char* key) {
-  auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-int64_t IntegerAt(const json& object, const char* key, int64_t otherwise = 0) {
-  auto found = object.find(key);
-  return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : otherwise;
-}
-
-std::string Joined(const json& object, const char* key) {
-  std::string text;
-  auto found = object.find(key);
-  if (found == object.end() || !found->is_array()) return text;
-  for (const json& item : *found) {
-    if (!item.is_string()) continue;
-    if (!text.empty()) text += ", ";
-    text += item.get_ref<const std::string&>();
-  }
-  return text;
+std::string Joined(const std::vector<std::string>& names) {
+  return JoinNames(std::vector<std::string_view>(names.begin(), names.end()), ", ");
 }
 
 // Builds the trace of one run from its entries.
@@ -42,30 +29,17 @@ class RunTrace {
   RunTrace(std::string thread_id, std::string run_id, int64_t started_micros)
       : thread_id_(std::move(thread_id)), run_id_(std::move(run_id)), started_(started_micros) {}
 
-  void Take(const state::LogEntry& entry) {
-    Result<json> parsed = ParseJson(entry.json, kOwnJsonLimits);
-    if (!parsed.ok() || !parsed->is_object()) return;
-    const json& fields = *parsed;
+  void Take(const state::LogEntry& stored) {
+    const std::optional<EntryBody> body = Decode(stored);
+    if (!body) return;
+    const auto* finished = std::get_if<entry::RunFinished>(&*body);
     // The end of an earlier run, which died before it wrote an entry.
-    if (entry.kind == "run_finished" && TextAt(fields, "run_id") != run_id_) return;
-    last_ = std::max(last_, Offset(entry.micros));
-    const std::string node = TextAt(fields, "node");
-    const size_t parent = SpanOf(entry.kind, node);
-    if (entry.kind == "message") {
-      TakeMessage(fields, node, parent);
-    } else if (entry.kind.starts_with("tool_")) {
-      TakeTool(fields, parent);
-    } else if (entry.kind == "node_finished") {
-      AddEvent("updates", node, "step " + std::to_string(IntegerAt(fields, "step")));
-    } else if (entry.kind == "state_update") {
-      AddEvent("state", node, UpdatedFields(fields));
-    } else if (entry.kind == "interrupted") {
-      AddEvent("updates", node, "interrupted: " + TextAt(fields, "reason"));
-    } else if (entry.kind == "error") {
-      AddEvent("error", node, TextAt(fields, "reason"));
-    } else if (entry.kind == "run_finished") {
-      TakeEnd(fields, entry.micros);
-    }
+    if (finished != nullptr && finished->run_id != run_id_) return;
+    last_ = std::max(last_, Offset(stored.micros));
+    const size_t parent = SpanOf(*body);
+    if (finished != nullptr) return TakeEnd(*finished, stored.micros);
+    if (const entry::CallRef* call = CallOf(*body)) return TakeCall(*call, parent);
+    std::visit([&](const auto& entry) { TakeEntry(entry, parent); }, *body);
   }
 
   json Finish(bool in_flight) && {
@@ -113,9 +87,10 @@ class RunTrace {
 
   // An interrupt may name a node that has not started, and an error one that never did. They open
   // no span, but a failed node's span lasts until the error.
-  size_t SpanOf(const std::string& kind, const std::string& node) {
-    if (node.empty() || kind == "interrupted") return kRoot;
-    if (kind == "error" && !nodes_.contains(node)) return kRoot;
+  size_t SpanOf(const EntryBody& body) {
+    const std::string node = NodeOf(body);
+    if (node.empty() || std::holds_alternative<entry::Interrupted>(body)) return kRoot;
+    if (std::holds_alternative<entry::RunFailed>(body) && !nodes_.contains(node)) return kRoot;
     return NodeSpan(node);
   }
 
@@ -127,62 +102,73 @@ class RunTrace {
     return found->second;
   }
 
-  void TakeMessage(const json& fields, const std::string& node, size_t parent) {
-    const json usage = fields.value("usage", json());
+  // Other entries only lengthen the span of their node.
+  template <typename Entry>
+  void TakeEntry(const Entry&, size_t /*parent*/) {}
+
+  void TakeEntry(const entry::NodeFinished& finished, size_t /*parent*/) {
+    AddEvent("updates", finished.node, "step " + std::to_string(finished.step));
+  }
+
+  void TakeEntry(const entry::Interrupted& interrupted, size_t /*parent*/) {
+    AddEvent("updates", interrupted.node, "interrupted: " + interrupted.reason);
+  }
+
+  void TakeEntry(const entry::RunFailed& failed, size_t /*parent*/) {
+    AddEvent("error", failed.node, failed.reason);
+  }
+
+  void TakeEntry(const entry::StateUpdate& update, size_t /*parent*/) {
+    std::vector<std::string> names;
+    for (const FieldUpdate& field : update.updates) names.push_back(field.name);
+    if (update.summary) names.emplace_back("summary");
+    AddEvent("state", update.node, Joined(names));
+  }
+
+  void TakeEntry(const entry::MessageAdded& message, size_t parent) {
     std::string summary;
-    if (usage.is_object()) {
-      const int64_t prompt = IntegerAt(usage, "prompt");
-      const int64_t completion = IntegerAt(usage, "completion");
-      int64_t total = IntegerAt(usage, "total");
-      if (total == 0) total = prompt + completion;
-      prompt_ += prompt;
-      completion_ += completion;
-      reasoning_ += IntegerAt(usage, "reasoning");
-      total_ += total;
-      ++llm_calls_;
-      spans_.push_back({"llm.generate", "llm", parent, last_, last_, TextAt(fields, "model"),
-                        prompt, completion});
+    if (message.usage) {
+      const int64_t total = CountModelCall(*message.usage);
+      spans_.push_back({"llm.generate", "llm", parent, last_, last_, message.model.value_or(""),
+                        message.usage->prompt_tokens, message.usage->completion_tokens});
       summary = "llm.generate · " + std::to_string(total) + " tokens";
     }
-    const std::string tools = Joined(fields, "tools");
-    const std::string blocks = Joined(fields, "blocks");
-    if (!tools.empty()) {
-      summary = "tool_call " + tools;
+    const std::string blocks = Joined(message.blocks);
+    if (!message.tools.empty()) {
+      summary = "tool_call " + Joined(message.tools);
     } else if (blocks.find("tool_result") != std::string::npos) {
       summary = "tool_result";
     } else if (summary.empty()) {
-      summary = TextAt(fields, "role") + ": " + blocks;
+      summary = message.role + ": " + blocks;
     }
-    AddEvent("message", node, summary);
+    AddEvent("message", message.node, summary);
+  }
+
+  // Returns the total of the call's tokens.
+  int64_t CountModelCall(const Usage& usage) {
+    int64_t total = usage.total_tokens;
+    if (total == 0) total = usage.prompt_tokens + usage.completion_tokens;
+    prompt_ += usage.prompt_tokens;
+    completion_ += usage.completion_tokens;
+    reasoning_ += usage.reasoning_tokens;
+    total_ += total;
+    ++llm_calls_;
+    return total;
   }
 
   // Intent, start and end of a call form one span.
-  void TakeTool(const json& fields, size_t parent) {
-    const std::string call_id = TextAt(fields, "call_id");
-    if (!calls_.insert({call_id, spans_.size()}).second) return;
+  void TakeCall(const entry::CallRef& call, size_t parent) {
+    if (!calls_.insert({call.call_id, spans_.size()}).second) return;
     ++tool_calls_;
-    spans_.push_back({"tool: " + TextAt(fields, "tool"), "tool", parent, last_, last_, {}, 0, 0});
+    spans_.push_back({"tool: " + call.tool, "tool", parent, last_, last_, {}, 0, 0});
   }
 
-  void TakeEnd(const json& fields, int64_t micros) {
-    const std::string status = TextAt(fields, "status");
+  void TakeEnd(const entry::RunFinished& finished, int64_t micros) {
     // A paused run counts as done.
-    status_ = status == "error" || status == "stopped" ? status : "done";
+    const bool paused = finished.status == RunStatus::kInterrupted;
+    status_ = RunStatusName(paused ? RunStatus::kDone : finished.status);
     finished_ = micros;
-    AddEvent("result", "", status);
-  }
-
-  static std::string UpdatedFields(const json& fields) {
-    std::string text;
-    auto updates = fields.find("updates");
-    if (updates != fields.end() && updates->is_array()) {
-      for (const json& update : *updates) {
-        if (!text.empty()) text += ", ";
-        if (update.is_object()) text += TextAt(update, "field");
-      }
-    }
-    if (fields.contains("summary")) text += text.empty() ? "summary" : ", summary";
-    return text;
+    AddEvent("result", "", RunStatusName(finished.status));
   }
 
   void AddEvent(const char* type, const std::string& node, const std::string& summary) {

@@ -1,10 +1,6 @@
 #include "run/loop/run_loop.h"
 
-#include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <exception>
-#include <unordered_set>
 #include <utility>
 
 #include "agent_graph/json.h"
@@ -13,10 +9,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "graph/compiled_graph.h"
-#include "run/context/repeated_messages.h"
-#include "run/nodes/agent_node.h"
-#include "run/nodes/function_node.h"
-#include "run/nodes/tool_node.h"
+#include "run/loop/node_attempts.h"
+#include "run/nodes/node_runner.h"
 #include "run/run_events.h"
 #include "runtime/runtime.h"
 #include "runtime/yield.h"
@@ -38,35 +32,6 @@ MessageIds::Lookup HistoryLookup(state::Service* state, const state::Scope& scop
   };
 }
 
-bool IsInstant(const graph::Node& node) {
-  const auto* function = std::get_if<graph::FunctionNode>(&node.kind);
-  return function != nullptr && function->execution == Execution::kNonBlocking;
-}
-
-// Returns the delay after attempt number `attempt`, before the next one.
-std::chrono::milliseconds DelayBefore(const RetryPolicy& retry, int attempt) {
-  const double delay =
-      static_cast<double>(retry.delay.count()) * std::pow(retry.factor, attempt - 1);
-  const auto longest = static_cast<double>(retry.delay_max.count());
-  return std::chrono::milliseconds(static_cast<int64_t>(std::min(delay, longest)));
-}
-
-std::string RetryJson(std::string_view node, int attempt, const Status& failure) {
-  std::string out = "{\"node\":";
-  AppendJsonString(out, node);
-  out += ",\"attempt\":" + std::to_string(attempt) + ",\"reason\":";
-  AppendJsonString(out, failure.message());
-  out.push_back('}');
-  return out;
-}
-
-std::string NodeJson(std::string_view node, int64_t step) {
-  std::string out = "{\"node\":";
-  AppendJsonString(out, node);
-  out += ",\"step\":" + std::to_string(step) + "}";
-  return out;
-}
-
 }  // namespace
 
 RunLoop::RunLoop(RunEnvironmentPtr environment, RunRequest& request, state::Service* state,
@@ -78,10 +43,10 @@ RunLoop::RunLoop(RunEnvironmentPtr environment, RunRequest& request, state::Serv
       start_{environment_->thread_id, environment_->run_id, begun.created, begun.state.record.name},
       started_micros_(UnixMicros()),
       log_(state, environment_->thread_id, environment_->run_id, begun.lease_epoch,
-           environment_->on_finished != nullptr),
+           environment_->services->on_finished != nullptr),
       thread_(
-          graph_, environment_->thread_id, environment_->run_bytes_max, log_,
-          MessageIds(*environment_->ids,
+          graph_, environment_->thread_id, environment_->services->run_bytes_max, log_,
+          MessageIds(*environment_->services->ids,
                      HistoryLookup(state, request.scope, environment_->thread_id, begun.created))),
       emitter_(sink, environment_->cancellation),
       inputs_(std::move(inputs)) {}
@@ -110,7 +75,7 @@ RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, InitialState&& initi
     // A cancelled run has not ended normally, whatever its last node returned: a function that was
     // interrupted returns like any other.
     if (IsCutShort()) return EndCancelled();
-    if (paused_) return {Ending::Kind::kInterrupted, {}, {}};
+    if (paused_) return {RunStatus::kInterrupted, {}, {}};
     if (next_ == END) return {};
     if (graph_.InterruptsBefore(next_) && !resumed_) {
       return Pause(ExecutionMeta::Phase::kInterruptedBefore, "before node " + next_);
@@ -122,7 +87,7 @@ RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, InitialState&& initi
     }
     if (Status status = Arrive(); !status.ok()) return Fail(std::move(status));
     if (environment_->cancellation.cancelled()) return EndCancelled();
-    if (log_.stop_requested()) return {Ending::Kind::kStopped, {}, {}};
+    if (log_.stop_requested()) return {RunStatus::kStopped, {}, {}};
     if (MonotonicClock::now() >= request_.deadline) {
       return Fail(Status(StatusCode::kDeadlineExceeded, "the run took longer than it may"));
     }
@@ -135,106 +100,11 @@ RunLoop::Ending RunLoop::Drive(state::ThreadState&& loaded, InitialState&& initi
   }
 }
 
-Status RunLoop::Prepare(state::ThreadState loaded, const InitialState& initial) {
-  std::string started = "{\"run_id\":";
-  AppendJsonString(started, environment_->run_id);
-  started += ",\"graph\":";
-  AppendJsonString(started, graph_.name());
-  started += ",\"graph_hash\":";
-  AppendJsonString(started, graph_.hash());
-  started.push_back('}');
-  log_.Add("run_started", std::move(started));
-
-  paused_before_ = ExecutionMeta::FromJson(loaded.snapshot.execution_json);
-  AG_RETURN_IF_ERROR(thread_.Load(std::move(loaded)));
-  const bool failed = paused_before_.phase == ExecutionMeta::Phase::kError;
-  repetition_ = FindRepetition(thread_.state().messages(), request_.messages, failed);
-  if (IsAnswered()) return Status::Ok();
-  resumed_ = paused_before_.interrupted() && !paused_before_.resume_node.empty();
-  if (resumed_) {
-    next_ = paused_before_.resume_node;
-    AG_RETURN_IF_ERROR(thread_.CloseAbandonedCalls(request_.messages, inputs_));
-  } else {
-    AG_RETURN_IF_ERROR(CloseOpenCalls());
-  }
-  AG_RETURN_IF_ERROR(thread_.Apply(initial, std::exchange(request_.initial_context, {})));
-  AG_RETURN_IF_ERROR(AppendRequest());
-  return ChooseFirstNode();
-}
-
-bool RunLoop::IsAnswered() const {
-  if (!repetition_.is_latest_turn || paused_before_.stopped) return false;
-  if (paused_before_.interrupted()) return true;
-  const bool ended = paused_before_.phase == ExecutionMeta::Phase::kCompleted &&
-                     paused_before_.current_node == kEndNode;
-  return ended && repetition_.answer_begins < thread_.state().messages().size();
-}
-
-RunLoop::Ending RunLoop::AnswerAgain() {
-  meta_ = paused_before_;
-  for (std::string& text : thread_.VisibleMessages(repetition_.answer_begins)) {
-    queued_.push_back(MessageEvent(std::move(text), "", 0));
-  }
-  const bool paused = meta_.interrupted();
-  return {paused ? Ending::Kind::kInterrupted : Ending::Kind::kDone, {}, {}};
-}
-
-// For a worker that died during a tool node: the log of the newest run shows what is known of its
-// calls, because the current run has not written anything yet.
-Status RunLoop::CloseOpenCalls() {
-  if (!thread_.HasOpenCalls(request_.messages)) return Status::Ok();
-  std::vector<state::LogEntry> entries;
-  if (state_ != nullptr) {
-    state::ReadRunsRequest read;
-    read.scope = request_.scope;
-    read.thread_id = environment_->thread_id;
-    read.runs_max = 1;
-    Result<state::RunTraces> traces = state_->ReadRuns(read);
-    if (traces.ok()) entries = std::move(traces->entries);
-  }
-  return thread_.CloseOpenCalls(request_.messages, entries);
-}
-
-// The user's messages are not echoed. Results that a client sends for remote calls are shown like
-// those of any other tool.
-Status RunLoop::AppendRequest() {
-  std::unordered_set<std::string> open;
-  for (const ToolCallBlock* call : thread_.state().PendingToolCalls()) open.insert(call->id);
-  for (size_t i = 0; i < request_.messages.size(); ++i) {
-    if (repetition_.Knows(i)) continue;
-    Message& message = request_.messages[i];
-    const std::vector<const ToolResultBlock*> results = message.ToolResults();
-    const bool answers = std::any_of(results.begin(), results.end(), [&](const auto* result) {
-      return open.contains(result->call_id);
-    });
-    AG_ASSIGN_OR_RETURN(std::string_view text, thread_.Append(std::move(message), ""));
-    if (answers) queued_.push_back(MessageEvent(std::string(text), "", 0));
-  }
-  request_.messages = {};
-  emitter_.HoldThread(thread_.bytes());
-  return Status::Ok();
-}
-
-Status RunLoop::ChooseFirstNode() {
-  if (!resumed_) {
-    const AllocationScope predicates(environment_->runtime->function_bytes_max());
-    const TolerateAllocations tolerated;
-    AG_ASSIGN_OR_RETURN(next_, graph_.Next(START, thread_.state()));
-    return Status::Ok();
-  }
-  if (graph_.FindNode(next_) == nullptr) {
-    resume_node_gone_ = true;
-    return Status(StatusCode::kGraph, "GRAPH_CHANGED: the thread was paused before node \"" +
-                                          next_ + "\", which the graph no longer has");
-  }
-  return Status::Ok();
-}
-
 Status RunLoop::Arrive() {
   // Instant nodes are appended together with the next node. After a node that took time, append:
   // its result is worth keeping, and the reply shows whether a stop was requested.
   const graph::Node* node = graph_.FindNode(next_);
-  if (node != nullptr && IsInstant(*node) && !took_time_) return Status::Ok();
+  if (node != nullptr && RunnerOf(*node).IsInstant(*node) && !took_time_) return Status::Ok();
   took_time_ = false;
   AG_RETURN_IF_ERROR(log_.Flush(next_, meta_.step));
   EmitQueued();
@@ -249,79 +119,26 @@ Status RunLoop::Step() {
     return Status(StatusCode::kGraph, "the graph has no node \"" + next_ + "\"");
   }
   resumed_ = false;
-  took_time_ = took_time_ || !IsInstant(*node);
+  took_time_ = took_time_ || !RunnerOf(*node).IsInstant(*node);
   meta_.current_node = node->name;
   emitter_.SetNode(node->name, static_cast<int>(meta_.step) + 1);
-  log_.Add("node_started", NodeJson(node->name, meta_.step + 1));
-  AG_ASSIGN_OR_RETURN(NodeResult result, ExecuteNode(*node));
+  log_.Add(entry::NodeStarted{.node = node->name, .step = meta_.step + 1});
+  const NodeRun run{.environment = environment_,
+                    .node = *node,
+                    .thread = thread_,
+                    .emitter = emitter_,
+                    .log = log_,
+                    .inputs = state_ != nullptr ? &inputs_ : nullptr,
+                    .step = meta_.step};
+  AG_ASSIGN_OR_RETURN(NodeResult result, ExecuteNode(run));
   ++meta_.step;
   AG_RETURN_IF_ERROR(TakeIn(node->name, std::move(result)));
-  log_.Add("node_finished", NodeJson(node->name, meta_.step));
+  log_.Add(entry::NodeFinished{.node = node->name, .step = meta_.step});
   if (emitter_.wants_states()) {
     queued_.push_back(NodeEvent(thread_.AgentState(meta_, {true, log_.stop_requested()}),
                                 node->name, emitter_.step(), request_.recursion_limit));
   }
   return Status::Ok();
-}
-
-Result<NodeResult> RunLoop::ExecuteNode(const graph::Node& node) {
-  for (int attempt = 1;; ++attempt) {
-    Result<NodeResult> result = Attempt(node);
-    if (result.ok() || !MayRepeat(node, result.status(), attempt)) return result;
-    const std::chrono::milliseconds delay = DelayBefore(node.retry, attempt);
-    environment_->Log(LogLevel::kWarning, node.name,
-                      "attempt " + std::to_string(attempt) + " of " +
-                          std::to_string(node.retry.attempts_max) +
-                          " failed: " + result.status().ToString());
-    log_.Add("node_retry", RetryJson(node.name, attempt, result.status()));
-    AG_RETURN_IF_ERROR(runtime::SleepFor(delay, &environment_->cancellation));
-  }
-}
-
-Result<NodeResult> RunLoop::Attempt(const graph::Node& node) {
-  RunEnvironmentPtr environment = environment_;
-  if (node.timeout.count() > 0) {
-    auto limited = std::make_shared<RunEnvironment>(*environment_);
-    limited->deadline = environment_->DeadlineOf(node.timeout);
-    environment = std::move(limited);
-  }
-  if (const auto* agent = std::get_if<Agent>(&node.kind)) {
-    Result<NodeResult> result =
-        RunAgentNode(*environment, node.name, *agent, thread_.state(), emitter_, log_);
-    if (result.ok() || result.status().code() != StatusCode::kDeadlineExceeded) return result;
-    if (node.timeout.count() == 0 || MonotonicClock::now() < environment->deadline) return result;
-    return Status(StatusCode::kDeadlineExceeded, "node \"" + node.name +
-                                                     "\" did not finish within " +
-                                                     std::to_string(node.timeout.count()) + " ms");
-  }
-  if (std::holds_alternative<LiveAgent>(node.kind)) {
-    return Status(StatusCode::kGraph, "the graph is live: use /v1/graph/live");
-  }
-  if (std::holds_alternative<graph::ToolNode>(node.kind)) {
-    return RunToolNode(environment, node.name, thread_.state(), meta_.step, log_,
-                       state_ != nullptr ? &inputs_ : nullptr);
-  }
-  Result<NodeResult> result =
-      RunFunctionNode(environment, node.name, std::get<graph::FunctionNode>(node.kind),
-                      thread_.shared_state(), emitter_);
-  if (!result.ok()) thread_.Detach();
-  return result;
-}
-
-bool RunLoop::MayRepeat(const graph::Node& node, const Status& failure, int attempt) const {
-  switch (failure.code()) {
-    case StatusCode::kGraph:
-    case StatusCode::kModel:
-    case StatusCode::kDeadlineExceeded:
-    case StatusCode::kUnavailable:
-    case StatusCode::kResourceExhausted:
-      break;
-    default:
-      return false;
-  }
-  const Deadline next = DeadlineAfter(DelayBefore(node.retry, attempt));
-  return attempt < node.retry.attempts_max && !emitter_.has_shown_pieces() &&
-         !environment_->cancellation.cancelled() && next < environment_->deadline;
 }
 
 Status RunLoop::TakeIn(const std::string& node, NodeResult result) {
@@ -372,7 +189,7 @@ RunLoop::Ending RunLoop::Pause(ExecutionMeta::Phase phase, std::string reason) {
   meta_.interrupt_reason = std::move(reason);
   meta_.resume_node = next_;
   meta_.inputs_json = inputs_.ToJson();
-  return {Ending::Kind::kInterrupted, {}, {}};
+  return {RunStatus::kInterrupted, {}, {}};
 }
 
 // If the client disconnects while the run pauses, the thread must be paused when it returns.
@@ -385,14 +202,14 @@ bool RunLoop::IsCutShort() const {
 // A pause at a node that the graph no longer has could never be resumed.
 bool RunLoop::StaysPaused(const Ending& ending) const {
   return resumed_ && !resume_node_gone_ &&
-         (ending.kind == Ending::Kind::kStopped || ending.kind == Ending::Kind::kError);
+         (ending.status == RunStatus::kStopped || ending.status == RunStatus::kError);
 }
 
 RunLoop::Ending RunLoop::EndCancelled() {
   // Read once: the recorded reason must be the one that is used for the decision.
   const runtime::CancelReason reason = environment_->cancellation.reason();
   meta_.phase = ExecutionMeta::Phase::kCompleted;
-  Ending ending{Ending::Kind::kStopped, {}, reason};
+  Ending ending{RunStatus::kStopped, {}, reason};
   switch (reason) {
     case runtime::CancelReason::kDeadline:
       ending = Fail(Status(StatusCode::kDeadlineExceeded, "the run took longer than it may"));
@@ -411,7 +228,7 @@ RunLoop::Ending RunLoop::Fail(Status status) {
   AG_CHECK(!status.ok(), "a run that failed has a reason");
   if (status.code() == StatusCode::kFenced) fenced_ = true;
   environment_->Log(LogLevel::kError, meta_.current_node, status.ToString());
-  return {Ending::Kind::kError, std::move(status), {}};
+  return {RunStatus::kError, std::move(status), {}};
 }
 
 }  // namespace agent_graph::run

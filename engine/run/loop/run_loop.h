@@ -37,8 +37,7 @@ class RunLoop {
  private:
   // How a run ends.
   struct Ending {
-    enum class Kind { kDone, kError, kStopped, kInterrupted };
-    Kind kind = Kind::kDone;
+    RunStatus status = RunStatus::kDone;
     Status error;
     // Reason of the cancellation that ended the run; later cancellations have no effect.
     runtime::CancelReason reason = runtime::CancelReason::kNone;
@@ -58,10 +57,6 @@ class RunLoop {
   Status Arrive();
   // Executes `next_`, applies its result and selects the next node.
   Status Step();
-  // Executes a node, repeatedly if its retry policy allows it.
-  Result<NodeResult> ExecuteNode(const graph::Node& node);
-  Result<NodeResult> Attempt(const graph::Node& node);
-  bool MayRepeat(const graph::Node& node, const Status& failure, int attempt) const;
   Status TakeIn(const std::string& node, NodeResult result);
   void CheckInterruptAfter(const std::string& node, const std::optional<Interrupt>& interrupt);
   Ending Pause(ExecutionMeta::Phase phase, std::string reason);
@@ -71,7 +66,6 @@ class RunLoop {
   Ending EndCancelled();
   Ending Fail(Status status);
 
-  static const char* EndingName(Ending::Kind kind);  // "done", "error", ...
   RunOutcome Conclude(Ending ending);
   // Removes from the working window what the graph's context policy leaves out.
   void ShortenWindow();

@@ -5,7 +5,6 @@
 
 #include "agent_graph/json.h"
 #include "base/ids.h"
-#include "base/json.h"
 #include "run/context/client_results.h"
 #include "run/context/execution_meta.h"
 #include "run/context/initial_state.h"
@@ -20,12 +19,12 @@ namespace {
 
 constexpr int kThreadIdAttemptsMax = 8;
 
-Result<json> ParseObject(const std::string& text, const std::string& name) {
-  AG_ASSIGN_OR_RETURN(json value, ParseJson(text));
-  if (!value.is_object()) {
-    return Status(StatusCode::kInvalidArgument, name + ": must be an object");
-  }
-  return value;
+using JsonPtr = std::shared_ptr<const json>;
+
+Result<JsonPtr> ObjectOf(const JsonPtr& value, const std::string& name) {
+  if (value == nullptr) return std::make_shared<const json>(json::object());
+  if (value->is_object()) return value;
+  return Status(StatusCode::kInvalidArgument, name + ": must be an object");
 }
 
 state::BeginRunRequest BeginOf(const RunRequest& request, const RunEnvironment& environment,
@@ -75,7 +74,7 @@ void Abandon(const RunEnvironment& environment, uint64_t lease_epoch, state::Ser
   finish.append.thread_id = environment.thread_id;
   finish.append.run_id = environment.run_id;
   finish.append.lease_epoch = lease_epoch;
-  finish.status = "error";
+  finish.status = RunStatusName(RunStatus::kError);
   finish.state_unread = true;
   if (Status status = state->FinishRun(finish); !status.ok()) {
     environment.Log(LogLevel::kWarning, "", status.ToString());
@@ -86,16 +85,19 @@ void Abandon(const RunEnvironment& environment, uint64_t lease_epoch, state::Ser
 
 Runner::Runner(std::shared_ptr<const graph::CompiledGraph> graph, state::Service* state,
                runtime::Runtime& runtime, Options options)
-    : graph_(std::move(graph)), state_(state), runtime_(runtime), options_(std::move(options)) {
-  if (options_.ids == nullptr) options_.ids = std::make_shared<const IdGenerator>();
-}
+    : graph_(std::move(graph)),
+      state_(state),
+      runtime_(runtime),
+      options_(std::move(options)),
+      services_(std::make_shared<const RunServices>(options_.services)) {}
 
 // Retries with a new id: a generated id may already be used by a client or another machine.
 Result<state::BeginRunReply> Runner::Lease(const RunRequest& request, RunEnvironment& environment,
                                            const runtime::Cancellation& cancellation) {
   Status taken;
   for (int attempt = 0; attempt < kThreadIdAttemptsMax; ++attempt) {
-    environment.thread_id = request.thread_id.empty() ? environment.ids->Next() : request.thread_id;
+    environment.thread_id =
+        request.thread_id.empty() ? environment.services->ids->Next() : request.thread_id;
     if (state_ == nullptr) return BeginUnstored(environment);
     Result<state::BeginRunReply> begun =
         state_->BeginRun(BeginOf(request, environment, options_), &cancellation);
@@ -108,27 +110,19 @@ Result<state::BeginRunReply> Runner::Lease(const RunRequest& request, RunEnviron
 
 Result<std::shared_ptr<RunEnvironment>> Runner::MakeEnvironment(
     const RunRequest& request, const runtime::Cancellation& cancellation) const {
-  AG_ASSIGN_OR_RETURN(json user, ParseObject(request.user_json, "config.user"));
-  AG_ASSIGN_OR_RETURN(json config, ParseObject(request.config_json, "config"));
-  config["user"] = user;
+  AG_ASSIGN_OR_RETURN(JsonPtr user, ObjectOf(request.user, "config.user"));
+  AG_ASSIGN_OR_RETURN(const JsonPtr client_config, ObjectOf(request.config, "config"));
+  json config = *client_config;
+  config["user"] = *user;
 
   auto environment = std::make_shared<RunEnvironment>();
+  environment->services = services_;
   environment->graph = graph_;
   environment->runtime = &runtime_;
-  environment->find_model = options_.find_model;
-  environment->catalog = options_.catalog;
-  environment->show_files = options_.show_files;
-  environment->log = options_.log;
-  environment->show_exception_text = options_.show_exception_text;
-  environment->run_bytes_max = options_.run_bytes_max;
-  environment->ids = options_.ids;
-  environment->name_thread = options_.name_thread;
-  environment->on_finished = options_.on_finished;
-  environment->memories = options_.memories;
   environment->scope = request.scope;
   environment->user_id = request.user_id;
   environment->run_id = request.run_id.empty() ? NewUuid() : request.run_id;
-  environment->user = std::make_shared<const json>(std::move(user));
+  environment->user = std::move(user);
   environment->config = std::make_shared<const json>(std::move(config));
   environment->cancellation = cancellation;
   environment->deadline = request.deadline;
@@ -184,7 +178,7 @@ struct Runner::Opening {
     return Status(StatusCode::kInvalidArgument, "the graph is live: use /v1/graph/live");
   }
   auto opening = std::make_unique<Opening>();
-  AG_ASSIGN_OR_RETURN(opening->initial, ParseInitialState(request.initial_state_json));
+  AG_ASSIGN_OR_RETURN(opening->initial, ReadInitialState(request.initial_state));
   AG_RETURN_IF_ERROR(CheckResults(request));
   AG_ASSIGN_OR_RETURN(opening->begun, Begin(request, cancellation));
   BegunRun& begun = opening->begun;

@@ -36,18 +36,8 @@ class Runner {
     bool enqueue_if_busy = true;
     uint32_t queue_max = 16;
     std::chrono::milliseconds busy_wait_max{60'000};
-    ModelLookup find_model;                   // required by graphs that call a model
-    memory::MemoryStore* memories = nullptr;  // for functions and tools; null: none
-    tools::Catalog* catalog = nullptr;  // the graph's HTTP tools and MCP servers; must outlive runs
     RemoteTools* remote_tools = nullptr;  // must outlive runs
-    FileShower show_files;  // may be empty: models then receive only the names of files
-    LogFunction log;        // may be empty
-    std::shared_ptr<const IdGenerator> ids;  // null: UUIDs
-    ThreadNamer name_thread;                 // may be empty: threads then have no names
-    RunListener on_finished;                 // may be empty
-    // Send the texts of user code's exceptions to the client, and not only to the log.
-    bool show_exception_text = true;
-    size_t run_bytes_max = kRunBytesMax;
+    RunServices services;
   };
 
   // `state` may be null: without a checkpointer each run starts empty and stores nothing.
@@ -86,7 +76,8 @@ class Runner {
   std::shared_ptr<const graph::CompiledGraph> graph_;
   state::Service* state_;
   runtime::Runtime& runtime_;
-  Options options_;
+  const Options options_;
+  const std::shared_ptr<const RunServices> services_;
 };
 
 }  // namespace agent_graph::run

@@ -66,11 +66,11 @@ std::string RandomThreadName() {
 }
 
 std::string NameThread(const RunEnvironment& environment, const std::vector<Message>& messages) {
-  if (!environment.name_thread) return "";
+  if (!environment.services->name_thread) return "";
   RunEnvironment unhurried = environment;
   unhurried.cancellation = runtime::Cancellation();
   auto naming = std::make_shared<Naming>();
-  naming->make = environment.name_thread;
+  naming->make = environment.services->name_thread;
   naming->texts = Texts(messages);
   const Status status = CallUserCode(
       unhurried, Execution::kBlocking, [naming] { naming->name = naming->make(naming->texts); },

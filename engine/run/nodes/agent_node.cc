@@ -73,83 +73,88 @@ std::vector<Message> InContext(const std::optional<ContextPolicy>& policy,
   return ModelConversation({window.begin() + static_cast<ptrdiff_t>(first), window.end()});
 }
 
-std::string ModelCallJson(const std::string& node, const Agent& agent, int64_t started_micros) {
-  std::string out = "{\"node\":";
-  AppendJsonString(out, node);
-  out += ",\"model_name\":";
-  AppendJsonString(out, agent.model);
-  out += ",\"duration_micros\":" + std::to_string(UnixMicros() - started_micros);
-  return out;
-}
-
-std::string ModelFailedJson(std::string out, const Status& failure) {
-  out += ",\"code\":";
-  AppendJsonString(out, StatusCodeName(failure.code()));
-  out += ",\"reason\":";
-  AppendJsonString(out, failure.message());
-  out.push_back('}');
-  return out;
-}
-
-std::string ModelFinishedJson(std::string out, const models::ModelReply& reply) {
-  const Usage usage = reply.message.usage.value_or(Usage{});
-  out += ",\"model\":";
-  AppendJsonString(out, reply.model);
-  out += ",\"stop_reason\":";
-  AppendJsonString(out, reply.stop_reason);
-  out += ",\"message_id\":";
-  AppendJsonString(out, reply.message.id);
-  out += ",\"input_tokens\":" + std::to_string(usage.prompt_tokens) +
-         ",\"output_tokens\":" + std::to_string(usage.completion_tokens) + "}";
-  return out;
-}
-
-}  // namespace
-
-Result<NodeResult> RunAgentNode(const RunEnvironment& environment, const std::string& name,
-                                const Agent& agent, const State& state, Emitter& emitter,
-                                RunLog& log) {
-  models::ModelProvider* provider =
-      environment.find_model ? environment.find_model(agent.model) : nullptr;
-  if (provider == nullptr) {
-    return Status(StatusCode::kModel, "model \"" + agent.model + "\" is not configured");
-  }
+Result<models::ModelRequest> MakeRequest(const RunEnvironment& environment, const Agent& agent,
+                                         const State& state, std::shared_ptr<void>& files) {
   models::ModelRequest request;
   request.system_prompt = SystemPrompt(agent, state);
   request.messages = InContext(environment.graph->context(), state.messages());
-  std::shared_ptr<void> shown;
-  if (environment.show_files) {
-    AG_ASSIGN_OR_RETURN(shown, environment.show_files(environment, request.messages));
+  if (environment.services->load_files) {
+    AG_ASSIGN_OR_RETURN(files, environment.services->load_files(environment, request.messages));
   }
   if (!agent.tool_node.empty()) {
     request.tools = Declare(WithTags(
-        ToolsOf(environment.graph, agent.tool_node, environment.catalog,
+        ToolsOf(environment.graph, agent.tool_node, environment.services->catalog,
                 environment.remote_tools.get(), environment.cancellation, environment.deadline),
         agent.tools_tags));
   }
   request.parameters_json = agent.parameters_json;
   request.deadline = environment.deadline;
+  return request;
+}
 
-  const std::string message_id = environment.ids->Next();
+Result<NodeResult> RunAgent(const NodeRun& run, const Agent& agent) {
+  const RunEnvironment& environment = *run.environment;
+  const State& state = run.thread.state();
+  models::ModelProvider* provider = environment.FindModel(agent.model);
+  if (provider == nullptr) {
+    return Status(StatusCode::kModel, "model \"" + agent.model + "\" is not configured");
+  }
+  std::shared_ptr<void> files;
+  AG_ASSIGN_OR_RETURN(const models::ModelRequest request,
+                      MakeRequest(environment, agent, state, files));
+  const std::string message_id = environment.services->ids->Next();
   auto on_delta = [&](const models::ModelDelta& delta) {
     if (!agent.stream || !agent.output_field.empty()) {
-      emitter.HoldPiece(delta.text.size() + delta.reasoning.size());
+      run.emitter.HoldPiece(delta.text.size() + delta.reasoning.size());
       return Status::Ok();
     }
-    return emitter.EmitPiece(message_id, delta.text, delta.reasoning);
+    return run.emitter.EmitPiece(message_id, delta.text, delta.reasoning);
   };
   const int64_t started_micros = UnixMicros();
   Result<models::ModelReply> reply =
       provider->Generate(request, environment.cancellation, on_delta);
-  std::string call = ModelCallJson(name, agent, started_micros);
+  const int64_t duration_micros = UnixMicros() - started_micros;
   if (!reply.ok()) {
-    log.Add("model_failed", ModelFailedJson(std::move(call), reply.status()));
+    run.log.Add(entry::ModelFailed{.node = run.node.name,
+                                   .model_name = agent.model,
+                                   .duration_micros = duration_micros,
+                                   .code = std::string(StatusCodeName(reply.status().code())),
+                                   .reason = reply.status().message()});
     return reply.status();
   }
   Complete(*reply, message_id, state);
-  log.Add("model_finished", ModelFinishedJson(std::move(call), *reply));
+  const Usage usage = reply->message.usage.value_or(Usage{});
+  run.log.Add(entry::ModelFinished{
+      .node = run.node.name,
+      .model_name = agent.model,
+      .duration_micros = duration_micros,
+      .stop_reason = reply->stop_reason,
+      .reply = entry::ModelFinished::Reply{.model = reply->model,
+                                           .message_id = reply->message.id,
+                                           .input_tokens = usage.prompt_tokens,
+                                           .output_tokens = usage.completion_tokens}});
   if (agent.output_field.empty()) return NodeResult(std::move(reply->message));
   return NodeResult().Set(agent.output_field, reply->message.Text());
+}
+
+class AgentNodeRunner final : public NodeRunner {
+ public:
+  Result<NodeResult> Run(const NodeRun& run) const override {
+    Result<NodeResult> result = RunAgent(run, std::get<Agent>(run.node.kind));
+    const int64_t timeout_ms = run.node.timeout.count();
+    if (result.ok() || result.status().code() != StatusCode::kDeadlineExceeded) return result;
+    if (timeout_ms == 0 || MonotonicClock::now() < run.environment->deadline) return result;
+    return Status(StatusCode::kDeadlineExceeded, "node \"" + run.node.name +
+                                                     "\" did not finish within " +
+                                                     std::to_string(timeout_ms) + " ms");
+  }
+};
+
+}  // namespace
+
+const NodeRunner& RunnerFor(const Agent&) {
+  static const AgentNodeRunner runner;
+  return runner;
 }
 
 }  // namespace agent_graph::run

@@ -56,7 +56,7 @@ Status UserEmission::EmitPiece(std::string_view message_id, std::string_view tex
   {
     MutexLock lock(mutex_);
     if (emitter_ == nullptr || busy_) {
-      return Status(StatusCode::kCancelled, "nobody listens to this node any more");
+      return Status(StatusCode::kCancelled, "the run no longer waits for this node");
     }
     busy_ = true;
     emitter = emitter_;

@@ -1,6 +1,10 @@
 #include "run/nodes/function_node.h"
 
+#include <memory>
+#include <string>
 #include <utility>
+
+#include "agent_graph/state.h"
 
 #include "run/nodes/user_code.h"
 #include "run/nodes/user_context.h"
@@ -39,25 +43,41 @@ Status Describe(const Status& failure, const std::string& name, const graph::Fun
   }
 }
 
-}  // namespace
-
-Result<NodeResult> RunFunctionNode(const RunEnvironmentPtr& environment, const std::string& name,
-                                   const graph::FunctionNode& node,
-                                   std::shared_ptr<const State> state, Emitter& emitter) {
-  const Deadline deadline = environment->DeadlineOf(node.timeout);
-  auto emission = std::make_shared<UserEmission>(emitter);
+Result<NodeResult> CallFunction(const NodeRun& run, const graph::FunctionNode& node) {
+  const std::string& name = run.node.name;
+  const Deadline deadline = run.environment->DeadlineOf(node.timeout);
+  auto emission = std::make_shared<UserEmission>(run.emitter);
   auto call = std::make_shared<FunctionCall>();
-  call->environment = environment;
-  call->state = std::move(state);
-  call->context = std::make_shared<FunctionContext>(environment, name, deadline, emission);
+  call->environment = run.environment;
+  call->state = run.thread.shared_state();
+  call->context = std::make_shared<FunctionContext>(run.environment, name, deadline, emission);
   auto work = [call, function = &node.function] {
     call->result = (*function)(*call->state, *call->context);
   };
-  Status status = CallUserCode(*environment, node.execution, work, name, deadline);
+  Status status = CallUserCode(*run.environment, node.execution, work, name, deadline);
   emission->Close();
   if (!status.ok()) return Describe(status, name, node);
   NameEmittedMessage(call->result, call->context->emitted_message_id());
   return std::move(call->result);
+}
+
+class FunctionNodeRunner final : public NodeRunner {
+ public:
+  Result<NodeResult> Run(const NodeRun& run) const override {
+    Result<NodeResult> result = CallFunction(run, std::get<graph::FunctionNode>(run.node.kind));
+    if (!result.ok()) run.thread.Detach();
+    return result;
+  }
+  bool IsInstant(const graph::Node& node) const override {
+    return std::get<graph::FunctionNode>(node.kind).execution == Execution::kNonBlocking;
+  }
+};
+
+}  // namespace
+
+const NodeRunner& RunnerFor(const graph::FunctionNode&) {
+  static const FunctionNodeRunner runner;
+  return runner;
 }
 
 }  // namespace agent_graph::run

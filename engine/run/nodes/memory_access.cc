@@ -53,8 +53,9 @@ void AddEquals(const char* key, const std::string& value, state::MemoryFilter& f
 }  // namespace
 
 memory::MemoryStore& RunMemories::store() const {
-  if (environment_->memories == nullptr) throw MemoryError("no memory store is configured");
-  return *environment_->memories;
+  if (environment_->services->memories == nullptr)
+    throw MemoryError("no memory store is configured");
+  return *environment_->services->memories;
 }
 
 memory::Access RunMemories::AccessOf(const std::string& agent_id) const {
@@ -90,7 +91,7 @@ std::string RunMemories::Store(const NewMemory& memory) {
   stored.category = memory.category;
   stored.thread_id = environment_->thread_id;
   stored.metadata_json = DumpJson(*metadata);
-  Result<std::string> id = store().Store(AccessOf(memory.agent_id), stored, patience());
+  Result<std::string> id = store().Store(AccessOf(memory.agent_id), stored, wait_options());
   if (!id.ok()) Throw(id.status());
   return *std::move(id);
 }
@@ -105,7 +106,7 @@ std::vector<FoundMemory> RunMemories::Search(const MemorySearch& search) {
   if (search.score_min > 0) query.score_min = search.score_min;
   AddEquals("memory_type", search.memory_type, query.filter);
   AddEquals("category", search.category, query.filter);
-  auto hits = store().Search(AccessOf(search.agent_id), query, patience());
+  auto hits = store().Search(AccessOf(search.agent_id), query, wait_options());
   if (!hits.ok()) Throw(hits.status());
   std::vector<FoundMemory> found;
   for (state::MemoryHit& hit : *hits) {

@@ -25,7 +25,7 @@ class RunMemories : public MemoryAccess {
  private:
   memory::MemoryStore& store() const;
   memory::Access AccessOf(const std::string& agent_id) const;
-  memory::Patience patience() const { return {environment_->cancellation, deadline_}; }
+  memory::WaitOptions wait_options() const { return {environment_->cancellation, deadline_}; }
 
   const RunEnvironmentPtr environment_;
   const Deadline deadline_;

@@ -5,14 +5,13 @@
 namespace agent_graph::run {
 namespace {
 
-std::string CallJson(const std::string& node_name, const PendingCall& call) {
-  std::string out = "{\"node\":";
-  AppendJsonString(out, node_name);
-  out += ",\"tool\":";
-  AppendJsonString(out, call.block.name);
-  out += ",\"call_id\":";
-  AppendJsonString(out, call.block.id);
-  return out;
+entry::CallRef RefOf(const std::string& node, const PendingCall& call) {
+  return {.node = node, .tool = call.block.name, .call_id = call.block.id};
+}
+
+entry::CallTime TimeOf(const PendingCall& call) {
+  return {.finished_micros = call.finished_micros,
+          .duration_micros = call.finished_micros - call.started_micros};
 }
 
 }  // namespace
@@ -26,36 +25,31 @@ ToolOutput Failure(const std::string& text) {
   return output;
 }
 
-std::string IntentJson(const std::string& node_name, const PendingCall& call) {
-  std::string out = CallJson(node_name, call) + ",\"idempotency_key\":";
-  AppendJsonString(out, call.idempotency_key);
-  if (call.remote) return out + ",\"remote\":true}";
-  out += call.tool->idempotent ? ",\"idempotent\":true}" : ",\"idempotent\":false}";
-  return out;
+entry::ToolIntent IntentEntry(const std::string& node, const PendingCall& call) {
+  return {.call = RefOf(node, call),
+          .idempotency_key = call.idempotency_key,
+          .remote = call.remote,
+          .idempotent = !call.remote && call.tool->idempotent};
 }
 
-std::string StartedJson(const std::string& node_name, const PendingCall& call) {
-  return CallJson(node_name, call) + ",\"micros\":" + std::to_string(call.started_micros) + "}";
+entry::ToolStarted StartedEntry(const std::string& node, const PendingCall& call) {
+  return {.call = RefOf(node, call), .micros = call.started_micros};
 }
 
-std::string FinishedJson(const std::string& node_name, const PendingCall& call, bool with_output) {
-  std::string out = CallJson(node_name, call);
-  out += call.result.is_error ? ",\"is_error\":true" : ",\"is_error\":false";
+entry::ToolFinished FinishedEntry(const std::string& node, const PendingCall& call,
+                                  bool with_output) {
+  entry::ToolFinished finished{.call = RefOf(node, call), .is_error = call.result.is_error};
   if (call.started_micros > 0) {
-    out += ",\"micros\":" + std::to_string(call.finished_micros);
-    out += ",\"duration_micros\":" + std::to_string(call.finished_micros - call.started_micros);
-    // Recovery needs the output until the message that contains it is written.
-    if (with_output) out += ",\"output\":" + call.result.json;
+    finished.time = TimeOf(call);
+    if (with_output) finished.output_json = call.result.json;
   }
-  out.push_back('}');
-  return out;
+  return finished;
 }
 
-std::string PausedJson(const std::string& node_name, const PendingCall& call) {
-  std::string out = CallJson(node_name, call);
-  out += ",\"micros\":" + std::to_string(call.finished_micros);
-  out += ",\"duration_micros\":" + std::to_string(call.finished_micros - call.started_micros);
-  return out + ",\"questions\":" + std::to_string(call.asks->pause.questions.size()) + "}";
+entry::ToolPaused PausedEntry(const std::string& node, const PendingCall& call) {
+  return {.call = RefOf(node, call),
+          .time = TimeOf(call),
+          .questions = static_cast<int64_t>(call.asks->pause.questions.size())};
 }
 
 Message ResultMessage(const PendingCall& call) {

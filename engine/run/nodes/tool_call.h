@@ -9,6 +9,7 @@
 #include "agent_graph/message.h"
 #include "agent_graph/tool.h"
 #include "run/context/open_inputs.h"
+#include "run/log/log_entry.h"
 #include "run/nodes/user_context.h"
 #include "run/run_environment.h"
 #include "tools/call/call_input.h"
@@ -42,11 +43,12 @@ using PendingCallPtr = std::shared_ptr<PendingCall>;
 // Returns a failed result for the model.
 ToolOutput Failure(const std::string& text);
 
-// JSON fields of the log entries for a call of node `node`.
-std::string IntentJson(const std::string& node, const PendingCall& call);
-std::string StartedJson(const std::string& node, const PendingCall& call);
-std::string FinishedJson(const std::string& node, const PendingCall& call, bool with_output);
-std::string PausedJson(const std::string& node, const PendingCall& call);
+// The log entries of a call of node `node`.
+entry::ToolIntent IntentEntry(const std::string& node, const PendingCall& call);
+entry::ToolStarted StartedEntry(const std::string& node, const PendingCall& call);
+entry::ToolFinished FinishedEntry(const std::string& node, const PendingCall& call,
+                                  bool with_output);
+entry::ToolPaused PausedEntry(const std::string& node, const PendingCall& call);
 
 Message ResultMessage(const PendingCall& call);
 // Returns the message that hands the call to the client, which executes it.

@@ -97,8 +97,8 @@ std::vector<PendingCallPtr> CollectCalls(const RunEnvironmentPtr& environment,
   if (pending.empty()) return calls;
   const std::unordered_set<std::string> handed_out = HandedOutCalls(state);
   const OfferedTools tools =
-      ToolsOf(environment->graph, node, environment->catalog, environment->remote_tools.get(),
-              environment->cancellation, environment->deadline);
+      ToolsOf(environment->graph, node, environment->services->catalog,
+              environment->remote_tools.get(), environment->cancellation, environment->deadline);
   for (const ToolCallBlock* block : pending) {
     if (block->remote) continue;  // the client executes it
     auto call = std::make_shared<PendingCall>();
@@ -234,7 +234,7 @@ Status LogIntents(const std::vector<PendingCallPtr>& calls, const std::string& n
                   RunLog& log) {
   bool durable = false;
   for (const PendingCallPtr& call : calls) {
-    log.Add("tool_intent", IntentJson(name, *call));
+    log.Add(IntentEntry(name, *call));
     durable = durable || !call->tool->idempotent;
   }
   return durable ? log.Flush(name, step, /*durable=*/true) : Status::Ok();
@@ -248,12 +248,12 @@ class EndLog {
       : node_(node), step_(step), running_(calls), log_(log) {}
 
   void Ended(const PendingCall& call) {
-    log_.Add("tool_started", StartedJson(node_, call));
+    log_.Add(StartedEntry(node_, call));
     --running_;
     if (call.asks) {
-      log_.Add("tool_paused", PausedJson(node_, call));
+      log_.Add(PausedEntry(node_, call));
     } else {
-      log_.Add("tool_finished", FinishedJson(node_, call, running_ > 0));
+      log_.Add(FinishedEntry(node_, call, running_ > 0));
     }
     dirty_ = true;
     if (flushing_) return;
@@ -275,6 +275,14 @@ class EndLog {
   bool dirty_ = false;
   bool flushing_ = false;
   Status status_;
+};
+
+class ToolNodeRunner final : public NodeRunner {
+ public:
+  Result<NodeResult> Run(const NodeRun& run) const override {
+    return RunToolNode(run.environment, run.node.name, run.thread.state(), run.step, run.log,
+                       run.inputs);
+  }
 };
 
 }  // namespace
@@ -301,11 +309,11 @@ Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::
     if (call->asks) continue;
     if (call->remote) {
       if (call->handed_out) continue;
-      log.Add("tool_intent", IntentJson(name, *call));
+      log.Add(IntentEntry(name, *call));
       result.messages.push_back(RemoteCallMessage(*call));
       continue;
     }
-    if (call->tool == nullptr) log.Add("tool_finished", FinishedJson(name, *call, false));
+    if (call->tool == nullptr) log.Add(FinishedEntry(name, *call, false));
     result.messages.push_back(ResultMessage(*call));
   }
   const bool asks = inputs != nullptr && !inputs->empty();
@@ -313,6 +321,11 @@ Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::
     PauseForClient(remote, asks ? *inputs : OpenInputs(), name, result);
   }
   return result;
+}
+
+const NodeRunner& RunnerFor(const graph::ToolNode&) {
+  static const ToolNodeRunner runner;
+  return runner;
 }
 
 }  // namespace agent_graph::run

@@ -5,8 +5,10 @@
 
 #include "agent_graph/node.h"
 #include "base/status.h"
+#include "graph/definition.h"
 #include "run/context/open_inputs.h"
 #include "run/log/run_log.h"
+#include "run/nodes/node_runner.h"
 #include "run/run_environment.h"
 
 namespace agent_graph::run {
@@ -26,5 +28,7 @@ inline constexpr size_t kToolOutputBytesMax = 1 << 20;  // per result
 Result<NodeResult> RunToolNode(const RunEnvironmentPtr& environment, const std::string& name,
                                const State& state, int64_t step, RunLog& log,
                                OpenInputs* inputs = nullptr);
+
+const NodeRunner& RunnerFor(const graph::ToolNode& kind);
 
 }  // namespace agent_graph::run

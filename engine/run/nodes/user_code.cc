@@ -50,7 +50,7 @@ Status CallUserCode(const RunEnvironment& environment, Execution execution,
   }
   if (guarded->failure) {
     const auto& [text, ours] = *guarded->failure;
-    if (ours || environment.show_exception_text) {
+    if (ours || environment.services->show_exception_text) {
       return Status(StatusCode::kGraph, "failed: " + text);
     }
     return Status(StatusCode::kGraph, "failed").WithDetail(text);

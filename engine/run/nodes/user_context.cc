@@ -48,16 +48,15 @@ bool FunctionContext::SleepFor(std::chrono::milliseconds duration) {
 
 bool FunctionContext::EmitText(std::string_view piece) {
   const TolerateAllocations tolerated;
-  if (emitted_message_id_.empty()) emitted_message_id_ = environment_->ids->Next();
+  if (emitted_message_id_.empty()) emitted_message_id_ = environment_->services->ids->Next();
   return emission_->EmitPiece(emitted_message_id_, piece, "").ok();
 }
 
 Message FunctionContext::CallModel(const ModelCall& call) {
   const TolerateAllocations tolerated;
-  models::ModelProvider* provider =
-      environment_->find_model ? environment_->find_model(call.model) : nullptr;
+  models::ModelProvider* provider = environment_->FindModel(call.model);
   if (provider == nullptr) throw ModelError("model \"" + call.model + "\" is not configured");
-  const std::string message_id = environment_->ids->Next();
+  const std::string message_id = environment_->services->ids->Next();
   Result<models::ModelReply> reply = [&] {
     if (runtime::OnFiber()) return Generate(*provider, call, message_id);
     // Providers wait on fibers, so this thread spawns a fiber and waits for it.
@@ -81,9 +80,9 @@ Result<models::ModelReply> FunctionContext::Generate(models::ModelProvider& prov
   models::ModelRequest request;
   request.system_prompt = call.system_prompt;
   request.messages = ModelConversation(call.messages);
-  std::shared_ptr<void> shown;
-  if (environment_->show_files) {
-    AG_ASSIGN_OR_RETURN(shown, environment_->show_files(*environment_, request.messages));
+  std::shared_ptr<void> files;
+  if (environment_->services->load_files) {
+    AG_ASSIGN_OR_RETURN(files, environment_->services->load_files(*environment_, request.messages));
   }
   request.parameters_json = call.parameters_json;
   request.deadline = deadline_;

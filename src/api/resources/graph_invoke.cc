@@ -82,7 +82,7 @@ void InvokeGraph(HandlerContext& context) {
   Result<run::RunOutcome> outcome =
       RunGraph(context, std::move(request.run), context.exchange().cancellation(), sink);
   if (!outcome.ok()) return context.Fail(outcome.status());
-  if (outcome->status == "error") return context.Fail(outcome->error);
+  if (outcome->status == run::RunStatus::kError) return context.Fail(outcome->error);
   context.Succeed(InvokeData(*std::move(outcome), request.granularity));
 }
 

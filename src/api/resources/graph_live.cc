@@ -68,11 +68,11 @@ void RunLiveSession(HandlerContext& context, bridge::SocketMessage& message) {
   }
   request.scope = context.caller().scope;
   request.user_id = context.caller().user_id;
-  request.user_json = context.caller().user_json;
+  request.user = UserOf(context.caller());
   request.trace_parent = context.head().Header("traceparent");
   json config = json::object();
   if (!request.thread_id.empty()) config["thread_id"] = request.thread_id;
-  request.config_json = GraphConfig(&config, context.caller());
+  request.config = GraphConfig(&config, context.caller());
   live::RunSession(context.exchange(), *context.api().live, std::move(request), *init);
 }
 

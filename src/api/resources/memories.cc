@@ -12,7 +12,7 @@
 namespace agent_graph::api {
 namespace {
 
-memory::Patience PatienceOf(HandlerContext& context) {
+memory::WaitOptions PatienceOf(HandlerContext& context) {
   return {context.exchange().cancellation(), kNoDeadline};
 }
 

@@ -55,27 +55,32 @@ void ReadInitialState(const json& initial, const MessageLimits& limits, run::Run
       run.initial_context = ReadMessageArray(value, InitialContextPath(), limits, problems);
     }
   }
-  run.initial_state_json = DumpJson(fields);
+  run.initial_state = std::make_shared<const json>(std::move(fields));
 }
 
 // Returns the outcome for the run counters. A stopped run has no error, so it counts as cancelled;
 // a run that has begun never counts as rejected.
 std::string CountedAs(const run::RunOutcome& outcome, runtime::CancelReason reason) {
-  if (outcome.status != "error" && outcome.status != "stopped") return "ok";
-  const ErrorInfo error =
-      outcome.status == "error" ? ErrorOf(outcome.error) : ErrorInfo{ApiError::kCancelled, "", {}};
+  if (outcome.status != run::RunStatus::kError && outcome.status != run::RunStatus::kStopped)
+    return "ok";
+  const ErrorInfo error = outcome.status == run::RunStatus::kError
+                              ? ErrorOf(outcome.error)
+                              : ErrorInfo{ApiError::kCancelled, "", {}};
   std::string name = OutcomeOf(error, reason);
   return name == "rejected" ? "error" : name;
 }
 
 }  // namespace
 
-std::string GraphConfig(const json* config, const Caller& caller) {
+std::shared_ptr<const json> GraphConfig(const json* config, const Caller& caller) {
   json seen = ClientConfig(config);
   seen["user_id"] = caller.user_id.empty() ? std::string(kAnonymousUser) : caller.user_id;
+  return std::make_shared<const json>(std::move(seen));
+}
+
+std::shared_ptr<const json> UserOf(const Caller& caller) {
   Result<json> user = ParseJson(caller.user_json);
-  seen["user"] = user.ok() ? *std::move(user) : json::object();
-  return DumpJson(seen);
+  return std::make_shared<const json>(user.ok() ? *std::move(user) : json::object());
 }
 
 GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
@@ -85,7 +90,7 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
   run::RunRequest& run = request.run;
   run.scope = context.caller().scope;
   run.user_id = context.caller().user_id;
-  run.user_json = context.caller().user_json;
+  run.user = UserOf(context.caller());
   run.trace_parent = context.head().Header("traceparent");
   run.cancelled_after = std::chrono::milliseconds(context.head().run_timeout_ms);
   run.messages = ReadMessages(body, messages_key, MessageLimitsOf(context), problems);
@@ -94,7 +99,7 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
     run.thread_id = ThreadIdOf(*config);
     run.run_id = ReadRunId(*config);
   }
-  run.config_json = GraphConfig(config, context.caller());
+  run.config = GraphConfig(config, context.caller());
   if (const json* initial = FindMember(body, "initial_state")) {
     ReadInitialState(*initial, MessageLimitsOf(context), run, problems);
   }

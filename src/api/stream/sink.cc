@@ -72,7 +72,7 @@ bool StreamSink::Shows(run::RunEvent::Kind kind) const {
 }
 
 std::string StreamOutcome(const run::RunOutcome& outcome, runtime::CancelReason reason) {
-  if (outcome.status == "error") return OutcomeOf(ErrorOf(outcome.error), reason);
+  if (outcome.status == run::RunStatus::kError) return OutcomeOf(ErrorOf(outcome.error), reason);
   return "ok";
 }
 

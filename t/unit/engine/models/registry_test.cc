@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "models/provider_kind.h"
+
 namespace agent_graph::models {
 namespace {
 
@@ -33,6 +35,16 @@ TEST(Registry, DemoIsAlwaysThere) {
   EXPECT_NE((*Registry::Create({Named("fast", "openai")}, {}))->Find("demo"), nullptr);
   EXPECT_NE((*Registry::Create({}, {}))->Find("demo"), nullptr);
   EXPECT_NE((*Registry::Create({}, {}))->Find("default"), nullptr);
+}
+
+TEST(Registry, EveryProviderKindIsFoundAndCreated) {
+  for (const ProviderKind* kind : ProviderKinds()) {
+    EXPECT_EQ(FindProviderKind(kind->name), kind);
+    EXPECT_TRUE(Registry::Create({Named("m", std::string(kind->name))}, {}).ok());
+    // An address that needs a key names its variable.
+    EXPECT_EQ(kind->base_url.empty(), kind->key_variable.empty()) << kind->name;
+  }
+  EXPECT_EQ(FindProviderKind("opneai"), nullptr);
 }
 
 TEST(Registry, ErrorsNameModelAndReason) {

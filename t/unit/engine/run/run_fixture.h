@@ -154,7 +154,7 @@ class RunTest : public testing::Test {
     auto graph = graph::CompiledGraph::Compile(builder_, "test");
     if (!graph.ok()) return graph.status();
     Runner::Options options = options_;
-    options.find_model = [this](const std::string& name) -> models::ModelProvider* {
+    options.services.find_model = [this](const std::string& name) -> models::ModelProvider* {
       return name == "default" ? &model_ : nullptr;
     };
     RemoteTools remote_tools(DeclaredRemoteTools(**graph), stored_ ? &state_ : nullptr, "nginx-1",

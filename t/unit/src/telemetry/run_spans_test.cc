@@ -18,7 +18,7 @@ run::RunRecord Record(std::vector<state::LogEntry> entries) {
   record.thread_id = "t";
   record.run_id = "r";
   record.graph_name = "support";
-  record.status = "done";
+  record.status = run::RunStatus::kDone;
   record.started_micros = 1'000;
   record.finished_micros = 9'000;
   record.entries = std::move(entries);

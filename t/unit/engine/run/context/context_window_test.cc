@@ -57,7 +57,7 @@ class ContextPolicyTest : public RunTest {
   }
   void Turn(const std::string& text) {
     model_.script.push_back({.pieces = {"to " + text}});
-    EXPECT_EQ(RunOk(Ask(text)).status, "done");
+    EXPECT_EQ(RunOk(Ask(text)).status, RunStatus::kDone);
   }
   size_t Window() { return state_.At("t1").state.window.size(); }
 };
@@ -72,14 +72,14 @@ TEST_F(ContextPolicyTest, ModelsSeeTheNewestMessagesOnly) {
   EXPECT_EQ(Window(), 2u);
 }
 
-TEST_F(ContextPolicyTest, WhatLeavesIsSummarized) {
+TEST_F(ContextPolicyTest, RemovedMessagesAreSummarized) {
   builder_.SetContext({.messages_max = 4, .summarize = true});
   Turn("one");
   Turn("two");
   model_.script.push_back({.pieces = {"to three"}});
   model_.script.push_back({.pieces = {"they counted"}});
   const RunOutcome outcome = RunOk(Ask("three"));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_EQ(outcome.summary, "they counted");
   EXPECT_EQ(outcome.messages_json.size(), 2u);
   EXPECT_EQ(Window(), 2u);
@@ -105,13 +105,13 @@ TEST_F(ContextPolicyTest, TheSummaryBeforeIsPartOfTheNext) {
   EXPECT_NE(told.find("first"), std::string::npos) << told;
 }
 
-TEST_F(ContextPolicyTest, WithoutASummaryNothingLeaves) {
+TEST_F(ContextPolicyTest, AFailedSummaryRemovesNothing) {
   builder_.SetContext({.messages_max = 2, .summarize = true});
   Turn("one");
   model_.script.push_back({.pieces = {"yes"}});
   model_.script.push_back({.failure = Status(StatusCode::kModel, "overloaded")});
   const RunOutcome outcome = RunOk(Ask("two"));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_FALSE(outcome.summary.has_value());
   EXPECT_EQ(Window(), 4u);
   EXPECT_EQ(sink_.Of(RunEvent::Kind::kError).size(), 0u);

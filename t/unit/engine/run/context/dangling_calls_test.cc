@@ -40,7 +40,7 @@ TEST(DanglingMessages, RemovesCallsWithoutAResult) {
               ElementsAre("a"));
 }
 
-TEST(DanglingMessages, RemovesTheResultsOfACallThatGoes) {
+TEST(DanglingMessages, RemovesTheResultsOfARemovedCall) {
   EXPECT_THAT(DanglingMessages({Calling("a", {"c1", "c2"}), Answering("r1", "c1")}),
               ElementsAre("a", "r1"));
 }

@@ -7,7 +7,7 @@
 namespace agent_graph::run {
 namespace {
 
-TEST(LostCallsTest, WhatTheLogSaysOfACall) {
+TEST(LostCallsTest, ResultsFollowTheLog) {
   const LostCalls lost({
       {"node_started", R"({"node":"TOOLS"})"},
       {"tool_intent", R"({"call_id":"ended"})"},

@@ -89,10 +89,10 @@ class OpenInputsTest : public RunTest {
   std::string Problem(const RunRequest& request) { return Run(request).status().message(); }
 };
 
-TEST_F(OpenInputsTest, ARunPausesWithTheQuestionAndGoesOnWithTheAnswer) {
+TEST_F(OpenInputsTest, ARunPausesWithTheQuestionAndResumesWithTheAnswer) {
   Script({Call("c1", "ask"), Call("c2", "add")});
   RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "interrupted");
+  EXPECT_EQ(outcome.status, RunStatus::kInterrupted);
   const json interrupt = Interrupt(outcome);
   EXPECT_EQ(interrupt.at("reason"), "a tool asks the user");
   EXPECT_EQ(interrupt.at("data"), json({{"elicitations",
@@ -107,7 +107,7 @@ TEST_F(OpenInputsTest, ARunPausesWithTheQuestionAndGoesOnWithTheAnswer) {
   EXPECT_THAT(outcome.state_json, ::testing::Not(HasSubstr("continuation")));
 
   outcome = RunOk(Resume({Accept("c1/1", "Bob")}));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   const auto results = Results(outcome);
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[1].at("call_id"), "c1");
@@ -120,29 +120,29 @@ TEST_F(OpenInputsTest, SeveralQuestionsAreAnsweredOneByOne) {
   Script({Call("c1", "ask", R"({"count":2})"), Call("c2", "ask")});
   RunOk(Ask("hi"));
   RunOutcome outcome = RunOk(Resume({Accept("c1/2", "B"), Accept("c2/1", "C")}));
-  EXPECT_EQ(outcome.status, "interrupted");
+  EXPECT_EQ(outcome.status, RunStatus::kInterrupted);
   ASSERT_EQ(Results(outcome).size(), 1u) << "c2 has all it asked for";
   const json left = Interrupt(outcome).at("data").at("elicitations");
   ASSERT_EQ(left.size(), 1u);
   EXPECT_EQ(left[0].at("id"), "c1/1");
   outcome = RunOk(Resume({Message::ToolResult("c1/1", R"({"action":"decline"})")}));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_EQ(Results(outcome).back().at("output").at(0).at(1), json({{"action", "decline"}}));
   EXPECT_EQ(Results(outcome).back().at("output").at(1).at(1).at("content").at("name"), "B");
 }
 
-TEST_F(OpenInputsTest, AToolMayAskAgainButNotForEver) {
+TEST_F(OpenInputsTest, AToolMayAskAgainUpToALimit) {
   Script({Call("c1", "ask", R"({"rounds":3})")});
   RunOk(Ask("hi"));
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(RunOk(Resume({Accept("c1/1", "B")})).status, "interrupted");
+    EXPECT_EQ(RunOk(Resume({Accept("c1/1", "B")})).status, RunStatus::kInterrupted);
   }
-  EXPECT_EQ(RunOk(Resume({Accept("c1/1", "B")})).status, "done");
+  EXPECT_EQ(RunOk(Resume({Accept("c1/1", "B")})).status, RunStatus::kDone);
 
   Script({Call("c2", "ask", R"({"rounds":1000})")});
   RunOutcome outcome = RunOk(Ask("again"));
   int rounds = 0;
-  for (; outcome.status == "interrupted"; ++rounds) {
+  for (; outcome.status == RunStatus::kInterrupted; ++rounds) {
     outcome = RunOk(Resume({Accept("c2/1", "B")}));
   }
   EXPECT_EQ(rounds, tools::kQuestionRoundsMax);
@@ -167,22 +167,22 @@ TEST_F(OpenInputsTest, AnswersThatDoNotFitAreRefusedAndChangeNothing) {
   plain.content.emplace_back(TextBlock{"Bob"});
   EXPECT_THAT(Problem(Resume({plain})), HasSubstr("no tool call waits for a result"));
   EXPECT_FALSE(state_.AnyLease());
-  EXPECT_EQ(RunOk(Resume({Accept("c1/1", "B")})).status, "done");
+  EXPECT_EQ(RunOk(Resume({Accept("c1/1", "B")})).status, RunStatus::kDone);
 }
 
 TEST_F(OpenInputsTest, AFailedAnswerIsACancelledOne) {
   Script({Call("c1", "ask")});
   RunOk(Ask("hi"));
   const RunOutcome outcome = RunOk(Resume({Message::ToolResult("c1/1", R"("closed")", true)}));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_EQ(Results(outcome).at(0).at("output").at(0).at(1), json({{"action", "cancel"}}));
 }
 
-TEST_F(OpenInputsTest, AUserWhoGoesOnWithoutAnswering) {
+TEST_F(OpenInputsTest, AUserWhoContinuesWithoutAnswering) {
   Script({Call("c1", "ask")});
   RunOk(Ask("hi"));
   const RunOutcome outcome = RunOk(Ask("never mind"));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   const json result = Results(outcome).at(0);
   EXPECT_EQ(result.at("is_error"), true);
   EXPECT_EQ(result.at("output").at("error"),
@@ -193,7 +193,7 @@ TEST_F(OpenInputsTest, AClientThatGivesTheResultItself) {
   Script({Call("c1", "ask")});
   RunOk(Ask("hi"));
   const RunOutcome outcome = RunOk(Resume({Message::ToolResult("c1", R"("mine")")}));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_EQ(Results(outcome).at(0).at("output"), "mine");
 }
 
@@ -204,27 +204,27 @@ TEST_F(OpenInputsTest, BesideAToolOfTheClient) {
             "the client has tools to run, and a tool asks the user");
   EXPECT_EQ(Interrupt(outcome).at("data").at("remote_tool_calls").at(0).at("id"), "c2");
   outcome = RunOk(Resume({Message::ToolResult("c2", R"("Rome")")}));
-  EXPECT_EQ(outcome.status, "interrupted");
+  EXPECT_EQ(outcome.status, RunStatus::kInterrupted);
   EXPECT_EQ(Interrupt(outcome).at("reason"), "a tool asks the user");
-  EXPECT_EQ(RunOk(Resume({Accept("c1/1", "B")})).status, "done");
+  EXPECT_EQ(RunOk(Resume({Accept("c1/1", "B")})).status, RunStatus::kDone);
 }
 
 TEST_F(OpenInputsTest, QuestionsThatAreTooLargeToKeep) {
   Script({Call("c1", "ask", json{{"more", std::string(600'000, 'x')}}.dump())});
   const RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_THAT(Results(outcome).at(0).dump(), HasSubstr("cannot ask: the questions are larger"));
 }
 
-TEST_F(OpenInputsTest, WhereNothingIsKeptNobodyCanBeAsked) {
+TEST_F(OpenInputsTest, WithoutACheckpointerNoToolCanAsk) {
   stored_ = false;
   Script({Call("c1", "ask")});
   const RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_EQ(Results(outcome).at(0).at("output"), "nobody to ask");
 }
 
-TEST(OpenInputsJsonTest, WhatCannotBeReadIsLeftOut) {
+TEST(OpenInputsJsonTest, UnreadableEntriesAreSkipped) {
   for (const char* text :
        {"", "5", "{}", "[5]", "[{}]", R"([{"call_id":"c"}])",
         R"([{"call_id":"c","questions":[5]}])", R"([{"call_id":"c","questions":5}])",

@@ -44,7 +44,7 @@ class RepeatedTest : public RunTest {
 
 TEST_F(RepeatedTest, AMessageOfAFailedRunIsStoredOnce) {
   fail_ = true;
-  EXPECT_EQ(RunOk(AskAs("m1", "hi")).status, "error");
+  EXPECT_EQ(RunOk(AskAs("m1", "hi")).status, RunStatus::kError);
   fail_ = false;
   EXPECT_THAT(Texts(RunOk(AskAs("m1", "hi"))), ElementsAre("hi", "re: hi"));
   EXPECT_EQ(calls_, 2);
@@ -54,7 +54,7 @@ TEST_F(RepeatedTest, AnAnsweredRequestIsAnsweredAgain) {
   RunOk(AskAs("m1", "hi"));
   sink_.events.clear();
   const RunOutcome again = RunOk(AskAs("m1", "hi"));
-  EXPECT_EQ(again.status, "done");
+  EXPECT_EQ(again.status, RunStatus::kDone);
   EXPECT_THAT(Texts(again), ElementsAre("hi", "re: hi"));
   EXPECT_EQ(calls_, 1);
   const auto emitted = sink_.Of(RunEvent::Kind::kMessage);
@@ -73,7 +73,7 @@ TEST_F(RepeatedTest, AMessageWithoutAnIdIsNewEachTime) {
   EXPECT_EQ(RunOk(Ask("hi")).messages_json.size(), 4u);
 }
 
-TEST_F(RepeatedTest, WhatIsNewBesidesIsTheInput) {
+TEST_F(RepeatedTest, NewMessagesBesideRepeatedOnesAreTheInput) {
   RunOk(AskAs("m1", "hi"));
   RunRequest whole = AskAs("m1", "hi");
   whole.messages.push_back(Named(Message::User("ho"), "m2"));
@@ -95,15 +95,15 @@ TEST_F(RepeatedTest, ARequestForWhichOnlyItsMessageIsThereIsRun) {
 
 TEST_F(RepeatedTest, AStoppedRequestIsRunAgain) {
   state_.stop_requested = true;
-  EXPECT_EQ(RunOk(AskAs("m1", "hi")).status, "stopped");
+  EXPECT_EQ(RunOk(AskAs("m1", "hi")).status, RunStatus::kStopped);
   state_.stop_requested = false;
   EXPECT_THAT(Texts(RunOk(AskAs("m1", "hi"))), ElementsAre("hi", "re: hi"));
 }
 
 TEST_F(RepeatedTest, ARepetitionDoesNotEndAPause) {
   builder_.InterruptBefore({"A"});
-  EXPECT_EQ(RunOk(AskAs("m1", "hi")).status, "interrupted");
-  EXPECT_EQ(RunOk(AskAs("m1", "hi")).status, "interrupted");
+  EXPECT_EQ(RunOk(AskAs("m1", "hi")).status, RunStatus::kInterrupted);
+  EXPECT_EQ(RunOk(AskAs("m1", "hi")).status, RunStatus::kInterrupted);
   EXPECT_EQ(calls_, 0);
   EXPECT_THAT(Texts(RunOk(AskAs("m2", "yes"))), ElementsAre("hi", "yes", "re: yes"));
 }
@@ -115,10 +115,10 @@ TEST_F(RepeatedTest, AResultIsTakenOnceThoughItsRunFailed) {
   RunRequest request = Ask("");
   request.messages = {Message::ToolResult("c1", "\"shown\"")};
   fail_ = true;
-  EXPECT_EQ(RunOk(request).status, "error");
+  EXPECT_EQ(RunOk(request).status, RunStatus::kError);
   fail_ = false;
   const RunOutcome outcome = RunOk(request);
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_EQ(outcome.messages_json.size(), 3u);
   // It has been answered now.
   EXPECT_EQ(Run(request).status().code(), StatusCode::kInvalidArgument);
@@ -126,7 +126,7 @@ TEST_F(RepeatedTest, AResultIsTakenOnceThoughItsRunFailed) {
   EXPECT_EQ(Run(request).status().code(), StatusCode::kInvalidArgument);
 }
 
-TEST(Repetition, AFileThatIsStoredAnewIsTheSame) {
+TEST(Repetition, AFileThatIsStoredAgainIsTheSame) {
   const auto image = [](const std::string& file_id, int64_t size) {
     Message message = Named(Message::User("look"), "m1");
     MediaBlock block;

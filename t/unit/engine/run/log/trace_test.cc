@@ -36,7 +36,7 @@ Message Calling(const std::string& tool) {
   return message;
 }
 
-TEST_F(TraceTest, NothingRecorded) {
+TEST_F(TraceTest, AThreadWithoutRuns) {
   const json data = json::parse(TraceJson("t", {}));
   EXPECT_EQ(
       data,
@@ -52,9 +52,9 @@ TEST_F(TraceTest, AnUnknownRunIsNull) {
 }
 
 TEST_F(TraceTest, SpansCountInTheOrderOfTheirFirstAppearance) {
-  Add("message", MessageEntryJson(Message::User("hi"), ""), 1);
+  Add("message", Encode(MessageEntry(Message::User("hi"), ""), 0).json, 1);
   Add("node_started", R"({"node":"MAIN","step":1})", 2);
-  Add("message", MessageEntryJson(Calling("weather"), "MAIN"), 10);
+  Add("message", Encode(MessageEntry(Calling("weather"), "MAIN"), 0).json, 10);
   Add("node_finished", R"({"node":"MAIN","step":1})", 10);
   Add("node_started", R"({"node":"TOOLS","step":2})", 11);
   Add("tool_intent", R"({"node":"TOOLS","tool":"weather","call_id":"c1"})", 12);
@@ -95,9 +95,9 @@ TEST_F(TraceTest, SpansCountInTheOrderOfTheirFirstAppearance) {
 }
 
 TEST_F(TraceTest, EventsAreNewestFirstAndCountDown) {
-  Add("message", MessageEntryJson(Message::User("hi"), ""), 1);
-  Add("message", MessageEntryJson(Calling("weather"), "MAIN"), 2);
-  Add("message", MessageEntryJson(Message::ToolResult("c1", "1"), "TOOLS"), 3);
+  Add("message", Encode(MessageEntry(Message::User("hi"), ""), 0).json, 1);
+  Add("message", Encode(MessageEntry(Calling("weather"), "MAIN"), 0).json, 2);
+  Add("message", Encode(MessageEntry(Message::ToolResult("c1", "1"), "TOOLS"), 0).json, 3);
   Add("state_update", R"({"node":"MAIN","updates":[{"field":"a","value":1}]})", 4);
   Add("error", R"({"node":"MAIN","reason":"broken"})", 5);
   Add("run_finished", R"({"run_id":"r1","status":"error"})", 6);
@@ -144,7 +144,7 @@ TEST_F(TraceTest, ANodeThatIsWaitedForHasNotBegun) {
   EXPECT_EQ(run["events"][0]["node"], "NEXT");
 }
 
-TEST_F(TraceTest, StatusTellsHowTheRunStands) {
+TEST_F(TraceTest, StatusOfARunInEachPhase) {
   traces_.in_flight = true;
   EXPECT_EQ(Run()["status"], "running");
   EXPECT_EQ(Run()["finished_at"], json());

@@ -1,4 +1,4 @@
-// What a run reports of the memory that it takes.
+// The memory that a run reports.
 #include "../run_fixture.h"
 
 namespace agent_graph::run {
@@ -32,7 +32,7 @@ TEST_F(HeldBytesTest, GrowWithARequestAndItsReply) {
   ExpectGrowth();
 }
 
-TEST_F(HeldBytesTest, CountAReplyThatNobodySeesInPieces) {
+TEST_F(HeldBytesTest, CountAReplyThatIsNotStreamed) {
   sink_.deltas = false;
   RunOk(Ask(std::string(kLarge, 'x')));
   ExpectGrowth();

@@ -19,7 +19,6 @@ class RunLoopDeathTest : public testing::Test {
     builder.AddEdge(START, "A");
     auto environment = std::make_shared<RunEnvironment>();
     environment->graph = graph::CompiledGraph::Compile(builder, "test").value();
-    environment->ids = std::make_shared<const IdGenerator>();
     environment->thread_id = "t";
     environment->run_id = "run";
     environment->user = environment->config = std::make_shared<const json>(json::object());

@@ -14,7 +14,7 @@ TEST_F(KeptStateTest, AThreadThatCannotBeReadIsLeftAsItIs) {
   stored.snapshot.fields_json = R"({"city":"Rome"})";
   stored.snapshot.summary = "before";
   const RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "error");
+  EXPECT_EQ(outcome.status, RunStatus::kError);
   EXPECT_EQ(stored.snapshot.fields_json, R"({"city":"Rome"})");
   EXPECT_EQ(stored.snapshot.summary, "before");
   EXPECT_EQ(stored.window.size(), 1u);
@@ -24,7 +24,7 @@ TEST_F(KeptStateTest, AThreadThatCannotBeReadIsLeftAsItIs) {
   EXPECT_EQ(stored.snapshot.fields_json, "[");
 }
 
-TEST_F(KeptStateTest, ARunSaysWhatItHasChanged) {
+TEST_F(KeptStateTest, ARunReportsItsChanges) {
   builder_.AddField({.name = "notes", .reducer = Reducer::kAppend});
   builder_.AddField({.name = "city"}).AddField({.name = "idle"});
   builder_.AddFunction(
@@ -36,15 +36,15 @@ TEST_F(KeptStateTest, ARunSaysWhatItHasChanged) {
     return Status::Ok();
   };
   RunRequest request = Ask("hi");
-  request.initial_state_json = R"({"city":"Rome"})";
+  request.initial_state = std::make_shared<const json>(json::parse(R"({"city":"Rome"})"));
   RunOk(request);
   EXPECT_EQ(finished.changed_fields, (std::vector<std::string>{"city", "notes"}));
   EXPECT_FALSE(finished.summary_changed);
   EXPECT_FALSE(finished.state_unread);
 }
 
-TEST_F(KeptStateTest, ARunHoldsNoMoreThanItMay) {
-  options_.run_bytes_max = 8 * 1024;
+TEST_F(KeptStateTest, ARunHoldsNoMoreThanItsLimit) {
+  options_.services.run_bytes_max = 8 * 1024;
   builder_.AddField({.name = "note"});
   builder_.AddFunction("A", [](const State& state, RunContext&) -> NodeResult {
     const std::string text(static_cast<size_t>(std::stoi(state.LastUserText())), 'x');
@@ -56,7 +56,7 @@ TEST_F(KeptStateTest, ARunHoldsNoMoreThanItMay) {
   builder_.AddEdge(START, "A").AddEdge("A", "B");
   // Possible as long as the old and the new value fit together.
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(RunOk(Ask("1000")).status, "done");
+    EXPECT_EQ(RunOk(Ask("1000")).status, RunStatus::kDone);
     state_.At("t1").state.window.clear();
   }
   for (const std::string bytes : {"4000", "9000"}) {
@@ -68,11 +68,11 @@ TEST_F(KeptStateTest, ARunHoldsNoMoreThanItMay) {
   // Earlier updates are kept: the message of A and its note, but not that of B.
   const json fields = json::parse(state_.At("t1").state.snapshot.fields_json);
   EXPECT_EQ(fields.at("note").get<std::string>().size(), 4000u);
-  EXPECT_EQ(RunOk(Ask("10")).status, "done");
+  EXPECT_EQ(RunOk(Ask("10")).status, RunStatus::kDone);
 }
 
-TEST_F(KeptStateTest, OfANodeWhoseMessageIsTooLargeNothingStays) {
-  options_.run_bytes_max = 8 * 1024;
+TEST_F(KeptStateTest, ANodeWhoseMessageIsTooLargeChangesNothing) {
+  options_.services.run_bytes_max = 8 * 1024;
   builder_.AddField({.name = "note"});
   builder_.AddFunction("A", [](const State& state, RunContext&) -> NodeResult {
     NodeResult result;
@@ -82,7 +82,7 @@ TEST_F(KeptStateTest, OfANodeWhoseMessageIsTooLargeNothingStays) {
     return result.Set("note", state.LastUserText());
   });
   builder_.AddEdge(START, "A");
-  EXPECT_EQ(RunOk(Ask("10")).status, "done");
+  EXPECT_EQ(RunOk(Ask("10")).status, RunStatus::kDone);
   const size_t messages = state_.At("t1").state.window.size();
   const RunOutcome outcome = RunOk(Ask("9000"));
   EXPECT_EQ(outcome.error.code(), StatusCode::kGraph);
@@ -96,16 +96,16 @@ TEST_F(KeptStateTest, OfANodeWhoseMessageIsTooLargeNothingStays) {
 }
 
 TEST_F(KeptStateTest, ARequestThatIsTooLargeLeavesAPausedThreadPaused) {
-  options_.run_bytes_max = 8 * 1024;
+  options_.services.run_bytes_max = 8 * 1024;
   builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
   builder_.AddEdge(START, "A").AddEdge("A", "B").InterruptBefore({"B"});
-  EXPECT_EQ(RunOk(Ask("hi")).status, "interrupted");
+  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kInterrupted);
   const std::string paused = state_.At("t1").state.snapshot.execution_json;
   const RunOutcome outcome = RunOk(Ask(std::string(9000, 'x')));
   EXPECT_EQ(outcome.error.code(), StatusCode::kGraph);
   EXPECT_EQ(state_.At("t1").state.snapshot.execution_json, paused);
   const RunOutcome resumed = RunOk(Ask("go on"));
-  EXPECT_EQ(resumed.status, "done");
+  EXPECT_EQ(resumed.status, RunStatus::kDone);
   EXPECT_EQ(TextOf(json::parse(resumed.messages_json.back())), "two");
 }
 
@@ -117,18 +117,18 @@ TEST_F(KeptStateTest, ARunLeavesNoMoreThanCanBeLoadedAgain) {
   });
   builder_.AddEdge(START, "A");
   const size_t half = state::kFieldsBytesMax / 2 + 1000;
-  EXPECT_EQ(RunOk(Ask(std::to_string(half))).status, "done");
+  EXPECT_EQ(RunOk(Ask(std::to_string(half))).status, RunStatus::kDone);
   // Replaced values do not count.
-  EXPECT_EQ(RunOk(Ask(std::to_string(half))).status, "done");
+  EXPECT_EQ(RunOk(Ask(std::to_string(half))).status, RunStatus::kDone);
   const RunOutcome outcome = RunOk(Ask(std::to_string(state::kFieldsBytesMax)));
   EXPECT_EQ(outcome.error.code(), StatusCode::kGraph);
   EXPECT_EQ(outcome.error.message(), "the thread's fields would be larger than 16777216 bytes");
   const json fields = json::parse(state_.At("t1").state.snapshot.fields_json);
   EXPECT_EQ(fields.at("note").get_ref<const std::string&>().size(), half);
-  EXPECT_EQ(RunOk(Ask("10")).status, "done");
+  EXPECT_EQ(RunOk(Ask("10")).status, RunStatus::kDone);
 }
 
-TEST_F(KeptStateTest, NorALongerSummaryOrInterrupt) {
+TEST_F(KeptStateTest, SummaryAndInterruptAreLimitedToo) {
   builder_.AddFunction("A", [](const State& state, RunContext&) -> NodeResult {
     const std::string text(state::kSummaryBytesMax, 'x');
     NodeResult result;
@@ -147,7 +147,7 @@ TEST_F(KeptStateTest, NorALongerSummaryOrInterrupt) {
   }
 }
 
-TEST_F(KeptStateTest, MuchIsAppendedInPortions) {
+TEST_F(KeptStateTest, LargeAppendsAreSplit) {
   const size_t mebibyte = 1024 * 1024;
   builder_.AddFunction(
       "A",
@@ -170,7 +170,7 @@ TEST_F(KeptStateTest, MuchIsAppendedInPortions) {
   state_.before_finish = [&](const state::FinishRunRequest& finish) {
     return check(finish.append);
   };
-  EXPECT_EQ(RunOk(Ask("hi")).status, "done");
+  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kDone);
   EXPECT_EQ(state_.At("t1").state.window.size(), 21u);
   const std::vector<std::string> kinds = state_.Kinds("t1");
   EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "message"), 21);
@@ -178,7 +178,7 @@ TEST_F(KeptStateTest, MuchIsAppendedInPortions) {
 }
 
 TEST_F(KeptStateTest, AThreadThatHoldsTooMuchIsLeftAsItIs) {
-  options_.run_bytes_max = 1024;
+  options_.services.run_bytes_max = 1024;
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
   const std::string stored = json{{"note", std::string(2000, 'x')}}.dump();
   state_.At("t1").state.snapshot.fields_json = stored;

@@ -20,11 +20,11 @@ class RetryTest : public RunTest {
   std::atomic<int> calls_{0};
 };
 
-TEST_F(RetryTest, AFunctionThatThrowsIsTriedAgain) {
+TEST_F(RetryTest, AFunctionThatThrowsIsRetried) {
   builder_.AddFunction("A", Failing(2)).AddEdge(START, "A");
   builder_.SetRetry("A", {.attempts_max = 3, .delay = milliseconds(1)});
   const RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "after 3");
   const auto kinds = state_.Kinds("t1");
   EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "node_retry"), 2);
@@ -39,9 +39,9 @@ TEST_F(RetryTest, TheLastFailureEndsTheRun) {
   EXPECT_EQ(calls_, 3);
 }
 
-TEST_F(RetryTest, OnceIsTheDefault) {
+TEST_F(RetryTest, OneAttemptIsTheDefault) {
   builder_.AddFunction("A", Failing(1)).AddEdge(START, "A");
-  EXPECT_EQ(RunOk(Ask("hi")).status, "error");
+  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kError);
   EXPECT_EQ(calls_, 1);
 }
 
@@ -50,11 +50,11 @@ TEST_F(RetryTest, AModelThatFailedIsAskedAgain) {
   builder_.SetRetry("A", {.attempts_max = 2, .delay = milliseconds(1)});
   model_.script.push_back({.failure = Status(StatusCode::kModel, "overloaded")});
   model_.script.push_back({.pieces = {"fine"}});
-  EXPECT_EQ(RunOk(Ask("hi")).status, "done");
+  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kDone);
   EXPECT_EQ(model_.requests.size(), 2u);
 }
 
-TEST_F(RetryTest, WhatAClientHasSeenIsNotSaidTwice) {
+TEST_F(RetryTest, TextThatAClientHasSeenIsNotRepeated) {
   builder_.AddAgent("A", {}).AddEdge(START, "A");
   builder_.SetRetry("A", {.attempts_max = 2, .delay = milliseconds(1)});
   model_.script.push_back({.pieces = {"half "}, .failure = Status(StatusCode::kModel, "cut")});
@@ -69,10 +69,10 @@ TEST_F(RetryTest, AnInvokeShowsNoPiecesAndMayAskAgain) {
   sink_.deltas = false;
   model_.script.push_back({.pieces = {"half "}, .failure = Status(StatusCode::kModel, "cut")});
   model_.script.push_back({.pieces = {"whole"}});
-  EXPECT_EQ(RunOk(Ask("hi")).status, "done");
+  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kDone);
 }
 
-TEST_F(RetryTest, AModelPastTheNodesTimeoutEndsTheRunByName) {
+TEST_F(RetryTest, AModelThatExceedsTheNodesTimeoutNamesTheNode) {
   builder_.AddAgent("A", {}).AddEdge(START, "A").SetTimeout("A", milliseconds(20));
   model_.script.push_back({.wait_for_cancel = true});
   const RunOutcome outcome = RunOk(Ask("hi"));
@@ -86,7 +86,7 @@ TEST_F(RetryTest, ATimeoutOfOneAttemptLeavesTimeForTheNext) {
   builder_.SetRetry("A", {.attempts_max = 10, .delay = milliseconds(1)});
   model_.script.push_back({.wait_for_cancel = true});
   for (int i = 1; i < 10; ++i) model_.script.push_back({.pieces = {"fine"}});
-  EXPECT_EQ(RunOk(Ask("hi")).status, "done");
+  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kDone);
 }
 
 TEST_F(RetryTest, TheRunsDeadlineBeatsTheRetries) {
@@ -100,7 +100,7 @@ TEST_F(RetryTest, TheRunsDeadlineBeatsTheRetries) {
   EXPECT_EQ(calls_, 1);
 }
 
-TEST_F(RetryTest, ACancelledRunIsNotTriedAgain) {
+TEST_F(RetryTest, ACancelledRunIsNotRetried) {
   builder_.AddFunction("A", [this](const State&, RunContext&) -> NodeResult {
     ++calls_;
     cancellation_.Cancel(runtime::CancelReason::kStopped);
@@ -108,7 +108,7 @@ TEST_F(RetryTest, ACancelledRunIsNotTriedAgain) {
   });
   builder_.AddEdge(START, "A");
   builder_.SetRetry("A", {.attempts_max = 5, .delay = milliseconds(1)});
-  EXPECT_EQ(RunOk(Ask("hi")).status, "stopped");
+  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kStopped);
   EXPECT_EQ(calls_, 1);
 }
 
@@ -119,7 +119,7 @@ TEST_F(RetryTest, ANodeOfASubgraphKeepsItsPolicy) {
   builder_.AddSubgraph("TEAM", inner).AddFunction("B", Say("end"));
   builder_.AddEdge(START, "TEAM").AddEdge("TEAM", "B");
   const RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_EQ(outcome.messages_json.size(), 3u);
   EXPECT_EQ(sink_.events[0].node, "TEAM/A");
 }

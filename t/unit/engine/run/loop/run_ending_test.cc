@@ -36,22 +36,22 @@ TEST_F(RunEndingTest, ACancelledLastNodeIsNoNormalEnd) {
   struct Case {
     runtime::CancelReason reason;
     StatusCode code;
-    std::string status;
+    RunStatus status;
   };
   for (const Case& expected :
-       {Case{runtime::CancelReason::kDeadline, StatusCode::kDeadlineExceeded, "error"},
-        Case{runtime::CancelReason::kShutdown, StatusCode::kUnavailable, "error"},
-        Case{runtime::CancelReason::kStopped, StatusCode::kOk, "stopped"},
-        Case{runtime::CancelReason::kClientGone, StatusCode::kOk, "stopped"}}) {
+       {Case{runtime::CancelReason::kDeadline, StatusCode::kDeadlineExceeded, RunStatus::kError},
+        Case{runtime::CancelReason::kShutdown, StatusCode::kUnavailable, RunStatus::kError},
+        Case{runtime::CancelReason::kStopped, StatusCode::kOk, RunStatus::kStopped},
+        Case{runtime::CancelReason::kClientGone, StatusCode::kOk, RunStatus::kStopped}}) {
     SCOPED_TRACE(CancelReasonName(expected.reason));
     reason = expected.reason;
     cancellation_ = runtime::Cancellation();
     const RunOutcome outcome = RunOk(Ask("hi"));
     EXPECT_EQ(outcome.error.code(), expected.code);
     EXPECT_EQ(outcome.status, expected.status);
-    EXPECT_EQ(state_.At("t1").last_status, expected.status);
+    EXPECT_EQ(state_.At("t1").last_status, RunStatusName(expected.status));
     const json finished = json::parse(state_.At("t1").log.back().json);
-    EXPECT_EQ(finished.at("status"), expected.status);
+    EXPECT_EQ(finished.at("status"), RunStatusName(expected.status));
     EXPECT_EQ(finished.at("reason"), CancelReasonName(expected.reason));
   }
 }
@@ -68,30 +68,30 @@ TEST_F(RunEndingTest, ACancelledPauseIsNoPauseUnlessTheClientLeft) {
   builder_.AddFunction("B", Say("two")).AddEdge(START, "A").AddEdge("A", "B");
   reason = runtime::CancelReason::kStopped;
   RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "stopped");
+  EXPECT_EQ(outcome.status, RunStatus::kStopped);
   EXPECT_EQ(json::parse(outcome.state_json).at("execution_meta").at("is_interrupted"), false);
   reason = runtime::CancelReason::kClientGone;
   cancellation_ = runtime::Cancellation();
   outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "interrupted");
+  EXPECT_EQ(outcome.status, RunStatus::kInterrupted);
   EXPECT_EQ(json::parse(outcome.state_json).at("execution_meta").at("is_interrupted"), true);
 }
 
 TEST_F(RunEndingTest, AResumedRunThatIsCancelledAtOnceStaysPaused) {
   builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
   builder_.AddEdge(START, "A").AddEdge("A", "B").InterruptBefore({"B"});
-  EXPECT_EQ(RunOk(Ask("hi")).status, "interrupted");
+  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kInterrupted);
   for (runtime::CancelReason reason :
        {runtime::CancelReason::kClientGone, runtime::CancelReason::kDeadline}) {
     cancellation_ = runtime::Cancellation();
     cancellation_.Cancel(reason);
     const RunOutcome outcome = RunOk(Ask("on"));
-    EXPECT_NE(outcome.status, "done");
+    EXPECT_NE(outcome.status, RunStatus::kDone);
     EXPECT_EQ(json::parse(outcome.state_json).at("execution_meta").at("interrupted_node"), "B");
   }
   cancellation_ = runtime::Cancellation();
   const RunOutcome outcome = RunOk(Ask("on"));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "two");
 }
 
@@ -113,16 +113,16 @@ TEST_F(RunEndingTest, AnExceptionBeforeTheFirstNodeReleasesTheLease) {
   };
   EXPECT_EQ(Run(Ask("hi")).status().code(), StatusCode::kInternal);
   EXPECT_FALSE(state_.AnyLease());
-  EXPECT_EQ(RunOk(Ask("hi")).status, "done");
+  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kDone);
 }
 
-TEST_F(RunEndingTest, WhatCancelsAfterTheEndIsNotItsReason) {
+TEST_F(RunEndingTest, ACancellationAfterTheEndIsNotItsReason) {
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
   state_.before_finish = [this](const state::FinishRunRequest&) {
     cancellation_.Cancel(runtime::CancelReason::kDeadline);
     return Status::Ok();
   };
-  EXPECT_EQ(RunOk(Ask("hi")).status, "done");
+  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kDone);
   EXPECT_FALSE(json::parse(state_.At("t1").log.back().json).contains("reason"));
 }
 
@@ -130,7 +130,7 @@ TEST_F(RunEndingTest, AFunctionThatWasCutShortHasNotFinished) {
   ExpectThatACutShortFunctionFails(Execution::kBlocking);
 }
 
-TEST_F(RunEndingTest, NorHasOneThatRanOnTheFiber) {
+TEST_F(RunEndingTest, AFunctionOnTheFiberThatWasCutShortHasNotFinished) {
   ExpectThatACutShortFunctionFails(Execution::kNonBlocking);
 }
 

@@ -19,7 +19,7 @@ TEST_F(RunLoopTest, RunsNodesInOrderAndLogsBeforeItEmits) {
     return Status::Ok();
   };
   RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_EQ(state_.Kinds("t1"),
             (Kinds{"run_started", "message", "node_started", "message", "node_finished",
                    "node_started", "message", "node_finished", "run_finished"}));
@@ -57,18 +57,18 @@ TEST_F(RunLoopTest, WorksWithoutAStateService) {
   stored_ = false;
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
   RunOutcome outcome = RunOk(Ask("hi", ""));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_EQ(outcome.messages_json.size(), 2u);
   EXPECT_FALSE(outcome.start.thread_id.empty());
   EXPECT_TRUE(outcome.start.is_new_thread);
 }
 
-TEST_F(RunLoopTest, AThrowingNodeEndsTheRunByName) {
+TEST_F(RunLoopTest, AThrowingNodeEndsTheRunWithItsName) {
   builder_.AddFunction(
       "A", [](const State&, RunContext&) -> NodeResult { throw std::runtime_error("boom"); });
   builder_.AddEdge(START, "A");
   RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "error");
+  EXPECT_EQ(outcome.status, RunStatus::kError);
   EXPECT_EQ(outcome.error.code(), StatusCode::kGraph);
   EXPECT_EQ(outcome.error.message(), "node \"A\" failed: boom");
   auto errors = sink_.Of(RunEvent::Kind::kError);
@@ -88,7 +88,7 @@ TEST_F(RunLoopTest, ANonBlockingNodeThatThrowsEndsTheRunToo) {
   EXPECT_EQ(RunOk(Ask("hi")).error.code(), StatusCode::kGraph);
 }
 
-TEST_F(RunLoopTest, ANodePastItsTimeoutIsLeftBehind) {
+TEST_F(RunLoopTest, ANodeThatExceedsItsTimeoutIsAbandoned) {
   auto release = std::make_shared<std::promise<void>>();
   std::shared_future<void> released = release->get_future();
   builder_.AddFunction(
@@ -121,7 +121,7 @@ TEST_F(RunLoopTest, ALimitOfOneRunsOneNode) {
   RunRequest request = Ask("hi");
   request.recursion_limit = 1;
   RunOutcome outcome = RunOk(request);
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_TRUE(outcome.error.ok());
   EXPECT_EQ(sink_.Of(RunEvent::Kind::kMessage).size(), 1u);
 }
@@ -144,13 +144,13 @@ TEST_F(RunLoopTest, AStopLetsTheNodeFinishAndStartsNoOther) {
   builder_.AddFunction("B", Say("two"));
   builder_.AddEdge(START, "A").AddEdge("A", "B");
   RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "stopped");
+  EXPECT_EQ(outcome.status, RunStatus::kStopped);
   EXPECT_TRUE(outcome.error.ok());
   EXPECT_EQ(sink_.Of(RunEvent::Kind::kMessage).size(), 1u);
   Kinds kinds = state_.Kinds("t1");
   EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "node_started"), 1);
   state_.stop_requested = false;
-  EXPECT_EQ(RunOk(Ask("again")).status, "stopped");  // the node interrupts again
+  EXPECT_EQ(RunOk(Ask("again")).status, RunStatus::kStopped);  // the node interrupts again
 }
 
 TEST_F(RunLoopTest, ASinkThatFailsStopsTheRun) {
@@ -158,7 +158,7 @@ TEST_F(RunLoopTest, ASinkThatFailsStopsTheRun) {
   builder_.AddEdge(START, "A").AddEdge("A", "B");
   sink_.on_event = [](const RunEvent&) { return Status(StatusCode::kCancelled, "gone"); };
   RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "stopped");
+  EXPECT_EQ(outcome.status, RunStatus::kStopped);
   EXPECT_EQ(cancellation_.reason(), runtime::CancelReason::kClientGone);
   EXPECT_EQ(state_.At("t1").state.window.size(), 2u);
 }
@@ -210,7 +210,7 @@ TEST_F(RunLoopTest, AFinishThatFailsIsTheRunsError) {
     return Status(StatusCode::kUnavailable, "the state owner does not answer");
   };
   RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "error");
+  EXPECT_EQ(outcome.status, RunStatus::kError);
   EXPECT_TRUE(sink_.Of(RunEvent::Kind::kMessage).empty());
   EXPECT_EQ(sink_.Of(RunEvent::Kind::kError).size(), 1u);
   state_.At("t1").leased = false;
@@ -254,7 +254,7 @@ TEST_F(RunLoopTest, ALoopThatNeverWaitsLetsOthersRun) {
   builder_.AddEdge(START, "A").AddEdge("A", "A");
   RunRequest request = Ask("hi");
   request.recursion_limit = 100;
-  EXPECT_EQ(RunOk(request).status, "done");
+  EXPECT_EQ(RunOk(request).status, RunStatus::kDone);
 }
 
 TEST_F(RunLoopTest, GoToJumpsAndMayEnd) {
@@ -289,8 +289,8 @@ TEST_F(RunLoopTest, InitialStateSetsFieldsAndContextButNotExecution) {
   });
   builder_.AddEdge(START, "A");
   RunRequest request = Ask("hi");
-  request.initial_state_json =
-      R"({"city":"Rome","execution_meta":{"current_node":"B"},"context_summary":"short"})";
+  request.initial_state = std::make_shared<const json>(json::parse(
+      R"({"city":"Rome","execution_meta":{"current_node":"B"},"context_summary":"short"})"));
   request.initial_context = {Message::User("before")};
   RunOutcome outcome = RunOk(request);
   EXPECT_EQ(TextOf(json::parse(outcome.messages_json.back())), "Rome 2");
@@ -300,7 +300,7 @@ TEST_F(RunLoopTest, InitialStateSetsFieldsAndContextButNotExecution) {
 TEST_F(RunLoopTest, BadInputFailsBeforeAnythingIsWritten) {
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
   RunRequest request = Ask("hi");
-  request.initial_state_json = R"({"context_summary":5})";
+  request.initial_state = std::make_shared<const json>(json::parse(R"({"context_summary":5})"));
   Result<RunOutcome> outcome = Run(request);
   EXPECT_EQ(outcome.status().code(), StatusCode::kInvalidArgument);
   EXPECT_NE(outcome.status().message().find("initial_state.context_summary"), std::string::npos);
@@ -344,9 +344,10 @@ TEST_F(RunLoopTest, ANodeSeesUserAndConfig) {
   builder_.AddEdge(START, "A");
   RunRequest request = Ask("hi");
   request.run_id = "r1";
-  request.user_json = R"({"user_id":"u1"})";
-  request.config_json = R"({"tone":"dry","user":{"user_id":"forged"}})";
-  EXPECT_EQ(RunOk(request).status, "done");
+  request.user = std::make_shared<const json>(json::parse(R"({"user_id":"u1"})"));
+  request.config =
+      std::make_shared<const json>(json::parse(R"({"tone":"dry","user":{"user_id":"forged"}})"));
+  EXPECT_EQ(RunOk(request).status, RunStatus::kDone);
 }
 
 TEST_F(RunLoopTest, TextThatANodeStreamsHasTheIdOfItsMessage) {

@@ -149,7 +149,7 @@ TEST_F(StoredRunTest, AStopRequestEndsTheRunBetweenNodes) {
   EXPECT_EQ(Meta().at("is_stopped_requested"), true);
   gate.open.set_value();
   RunOutcome outcome = Finish(std::move(run));
-  EXPECT_EQ(outcome.status, "stopped");
+  EXPECT_EQ(outcome.status, RunStatus::kStopped);
   EXPECT_EQ(outcome.messages_json.size(), 2u);
   EXPECT_EQ(Meta().at("is_stopped_requested"), false);
 }
@@ -177,17 +177,17 @@ TEST_F(StoredRunTest, AnAppendWhoseReplyWasLostIsLoggedOnce) {
   ASSERT_TRUE(begun.ok()) << begun.status().ToString();
   RunLog log(client_.get(), "t1", "run", begun->lease_epoch, /*record=*/false);
 
-  log.Add("run_started", "{}");
+  log.Add(entry::RunStarted());
   ASSERT_TRUE(log.Flush("START", 0).ok());
-  log.Add("node_started", "{}");
+  log.Add(entry::NodeStarted());
   client_->loses_reply = true;
   EXPECT_EQ(log.Flush("A", 0).code(), StatusCode::kUnavailable);
-  log.Add("node_finished", "{}");
+  log.Add(entry::NodeFinished());
   ASSERT_TRUE(log.Flush("A", 1).ok());
-  log.Add("node_started", "{}");
+  log.Add(entry::NodeStarted());
   client_->loses_reply = true;
   EXPECT_EQ(log.Flush("B", 1).code(), StatusCode::kUnavailable);
-  log.Add("run_finished", "{}");
+  log.Add(entry::RunFinished());
   ASSERT_TRUE(log.Finish({}, "END", 2).ok());
 
   auto entries = client_->ReadLog(state::Scope::All(), "t1", 0, 100);

@@ -17,9 +17,9 @@ class ThreadNameTest : public RunTest {
   }
 };
 
-TEST_F(ThreadNameTest, ANewThreadIsNamedByWhatWasSaid) {
+TEST_F(ThreadNameTest, ANewThreadIsNamedAfterItsMessages) {
   std::vector<std::string> seen;
-  options_.name_thread = [&](const std::vector<std::string>& texts) {
+  options_.services.name_thread = [&](const std::vector<std::string>& texts) {
     seen = texts;
     return " a  greeting\n";
   };
@@ -30,31 +30,34 @@ TEST_F(ThreadNameTest, ANewThreadIsNamedByWhatWasSaid) {
 
 TEST_F(ThreadNameTest, AThreadIsNamedOnce) {
   int calls = 0;
-  options_.name_thread = [&](const std::vector<std::string>&) { return std::to_string(++calls); };
+  options_.services.name_thread = [&](const std::vector<std::string>&) {
+    return std::to_string(++calls);
+  };
   RunOk(Ask("hi"));
   EXPECT_EQ(RunOk(Ask("again")).start.thread_name, "1");
   EXPECT_EQ(calls, 1);
 }
 
-TEST_F(ThreadNameTest, AGeneratorThatFailsCostsTheNameOnly) {
-  options_.name_thread = [](const std::vector<std::string>&) -> std::string {
+TEST_F(ThreadNameTest, AFailedGeneratorOnlyLosesTheName) {
+  options_.services.name_thread = [](const std::vector<std::string>&) -> std::string {
     throw std::runtime_error("no idea");
   };
   const RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_EQ(outcome.start.thread_name, "");
 }
 
 TEST_F(ThreadNameTest, AStoppedRunHasANameToo) {
-  options_.name_thread = [](const std::vector<std::string>&) { return "stopped early"; };
+  options_.services.name_thread = [](const std::vector<std::string>&) { return "stopped early"; };
   cancellation_.Cancel(runtime::CancelReason::kClientGone);
   const RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "stopped");
+  EXPECT_EQ(outcome.status, RunStatus::kStopped);
   EXPECT_EQ(outcome.start.thread_name, "stopped early");
 }
 
-TEST_F(ThreadNameTest, ThreadsAndMessagesGoByTheConfiguredIds) {
-  options_.ids = std::make_shared<const IdGenerator>(IdOptions{.kind = IdKind::kSnowflake});
+TEST_F(ThreadNameTest, ThreadsAndMessagesGetConfiguredIds) {
+  options_.services.ids =
+      std::make_shared<const IdGenerator>(IdOptions{.kind = IdKind::kSnowflake});
   const RunOutcome outcome = RunOk(Ask("hi", ""));
   const std::regex digits("[0-9]{10,20}");
   EXPECT_TRUE(std::regex_match(outcome.start.thread_id, digits)) << outcome.start.thread_id;

@@ -58,7 +58,7 @@ TEST_F(ThreadTest, AnIdThatTheThreadHasAlreadyIsReplaced) {
   EXPECT_NE(ids[3], "old");
 }
 
-TEST_F(ThreadTest, AnIdThatIsLongerThanOneMayBeIsReplaced) {
+TEST_F(ThreadTest, AnIdThatIsTooLongIsReplaced) {
   const std::string longest(state::kIdBytesMax, 'x');
   builder_.AddFunction("A", [&](const State&, RunContext&) -> NodeResult {
     Message answer = Message::Assistant("one");
@@ -75,11 +75,11 @@ TEST_F(ThreadTest, AnIdThatIsLongerThanOneMayBeIsReplaced) {
   EXPECT_FALSE(ids[1].empty());
 }
 
-TEST_F(ThreadTest, PausesBeforeANodeAndGoesOnThere) {
+TEST_F(ThreadTest, PausesBeforeANodeAndResumesThere) {
   AddThreeNodes();
   builder_.InterruptBefore({"B"});
   RunOutcome paused = RunOk(Ask("hi"));
-  EXPECT_EQ(paused.status, "interrupted");
+  EXPECT_EQ(paused.status, RunStatus::kInterrupted);
   EXPECT_EQ(paused.messages_json.size(), 2u);
   json meta = Meta(paused);
   EXPECT_EQ(meta.at("is_interrupted"), true);
@@ -89,18 +89,18 @@ TEST_F(ThreadTest, PausesBeforeANodeAndGoesOnThere) {
   EXPECT_EQ(state_.Kinds("t1").end()[-2], "interrupted");
 
   RunOutcome resumed = RunOk(Ask("go on"));
-  EXPECT_EQ(resumed.status, "done");
+  EXPECT_EQ(resumed.status, RunStatus::kDone);
   ASSERT_EQ(resumed.messages_json.size(), 5u);
   EXPECT_EQ(TextOf(json::parse(resumed.messages_json[3])), "two");
   EXPECT_FALSE(Meta(resumed).contains("interrupt"));
   EXPECT_EQ(Meta(resumed).at("current_node"), "END");
 }
 
-TEST_F(ThreadTest, PausesAfterANodeAndGoesOnBehindIt) {
+TEST_F(ThreadTest, PausesAfterANodeAndResumesBehindIt) {
   AddThreeNodes();
   builder_.InterruptAfter({"A"});
   RunOutcome paused = RunOk(Ask("hi"));
-  EXPECT_EQ(paused.status, "interrupted");
+  EXPECT_EQ(paused.status, RunStatus::kInterrupted);
   EXPECT_EQ(Meta(paused).at("interrupted_node"), "A");
   EXPECT_EQ(sink_.Of(RunEvent::Kind::kMessage).size(), 1u);
   EXPECT_EQ(RunOk(Ask("go on")).messages_json.size(), 5u);
@@ -109,7 +109,7 @@ TEST_F(ThreadTest, PausesAfterANodeAndGoesOnBehindIt) {
 TEST_F(ThreadTest, APauseBehindTheLastNodeIsFollowedByAFreshStart) {
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
   builder_.InterruptAfter({"A"});
-  EXPECT_EQ(RunOk(Ask("hi")).status, "interrupted");
+  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kInterrupted);
   RunOutcome second = RunOk(Ask("again"));
   EXPECT_EQ(second.messages_json.size(), 4u);
 }
@@ -125,7 +125,7 @@ TEST_F(ThreadTest, ANodeMayPauseTheRunWithData) {
   json meta = Meta(RunOk(Ask("hi")));
   EXPECT_EQ(meta.at("interrupt").at("reason"), "approve?");
   EXPECT_EQ(meta.at("interrupt").at("data"), json({{"amount", 3}}));
-  EXPECT_EQ(RunOk(Ask("yes")).status, "done");
+  EXPECT_EQ(RunOk(Ask("yes")).status, RunStatus::kDone);
 }
 
 TEST_F(ThreadTest, AGraphThatLostTheNodeEndsTheRunAndTheInterrupt) {
@@ -133,10 +133,10 @@ TEST_F(ThreadTest, AGraphThatLostTheNodeEndsTheRunAndTheInterrupt) {
   state_.At("t1").state.snapshot.execution_json =
       R"({"status":"interrupted_before","interrupted_node":"GONE","resume_node":"GONE"})";
   RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "error");
+  EXPECT_EQ(outcome.status, RunStatus::kError);
   EXPECT_EQ(outcome.error.message().rfind("GRAPH_CHANGED", 0), 0u);
   EXPECT_EQ(Meta(outcome).at("is_interrupted"), false);
-  EXPECT_EQ(RunOk(Ask("again")).status, "done");
+  EXPECT_EQ(RunOk(Ask("again")).status, RunStatus::kDone);
 }
 
 TEST_F(ThreadTest, CallsThatACrashLeftOpenAreClosed) {

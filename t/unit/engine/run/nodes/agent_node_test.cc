@@ -37,7 +37,7 @@ TEST_F(AgentNodeTest, PiecesThenTheWholeMessageUnderOneId) {
   EXPECT_EQ(json::parse(outcome.messages_json.back()), messages[0]);
 }
 
-TEST_F(AgentNodeTest, NoPiecesWhenNobodyWantsThemOrTheAgentDoesNotStream) {
+TEST_F(AgentNodeTest, NoPiecesIfTheSinkOrTheAgentDoesNotStream) {
   model_.script = {{.pieces = {"a"}, .calls = {}, .failure = {}},
                    {.pieces = {"b"}, .calls = {}, .failure = {}}};
   builder_.AddAgent("MAIN", {.stream = false}).AddEdge(START, "MAIN");
@@ -48,7 +48,7 @@ TEST_F(AgentNodeTest, NoPiecesWhenNobodyWantsThemOrTheAgentDoesNotStream) {
   EXPECT_EQ(sink_.Of(RunEvent::Kind::kMessage).size(), 2u);
 }
 
-TEST_F(AgentNodeTest, TheModelIsToldPromptToolsSummaryAndParameters) {
+TEST_F(AgentNodeTest, TheModelReceivesPromptToolsSummaryAndParameters) {
   model_.script = {{.pieces = {"ok"}, .calls = {}, .failure = {}}};
   builder_.AddAgent("MAIN", {.system_prompt = "Be kind.",
                              .tool_node = "TOOLS",
@@ -58,7 +58,8 @@ TEST_F(AgentNodeTest, TheModelIsToldPromptToolsSummaryAndParameters) {
   builder_.AddConditionalEdge("MAIN", ToolCallsPending("TOOLS"), {"TOOLS", END});
   builder_.AddEdge("TOOLS", "MAIN");
   RunRequest request = Ask("hi");
-  request.initial_state_json = R"({"context_summary":"They met."})";
+  request.initial_state =
+      std::make_shared<const json>(json::parse(R"({"context_summary":"They met."})"));
   RunOk(request);
   ASSERT_EQ(model_.requests.size(), 1u);
   const models::ModelRequest& asked = model_.requests[0];
@@ -93,7 +94,7 @@ TEST_F(AgentNodeTest, CallIdsThatRepeatOrAreMissingAreReplaced) {
       {.pieces = {}, .calls = {Call("call_0")}, .failure = {}},
       {.pieces = {"Done."}, .calls = {}, .failure = {}}};
   RunOutcome outcome = RunOk(Ask("hi"));
-  ASSERT_EQ(outcome.status, "done") << outcome.error.ToString();
+  ASSERT_EQ(outcome.status, RunStatus::kDone) << outcome.error.ToString();
   std::set<std::string> ids;
   for (const std::string& text : outcome.messages_json) {
     const json message = json::parse(text);
@@ -122,7 +123,7 @@ TEST_F(AgentNodeTest, AnUnknownModelIsTheRunsError) {
   EXPECT_EQ(RunOk(Ask("hi")).error.message(), "model \"nobody\" is not configured");
 }
 
-TEST_F(AgentNodeTest, AThrowingProviderCostsOnlyTheRun) {
+TEST_F(AgentNodeTest, AThrowingProviderOnlyEndsTheRun) {
   model_.script = {{.pieces = {}, .calls = {}, .failure = {}, .throws = true}};
   builder_.AddAgent("MAIN", {}).AddEdge(START, "MAIN");
   EXPECT_EQ(RunOk(Ask("hi")).error.code(), StatusCode::kInternal);
@@ -133,7 +134,7 @@ TEST_F(AgentNodeTest, AClientThatLeavesEndsTheModelCallAtOnce) {
   model_.on_wait = [this] { cancellation_.Cancel(runtime::CancelReason::kClientGone); };
   builder_.AddAgent("MAIN", {}).AddEdge(START, "MAIN");
   RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "stopped");
+  EXPECT_EQ(outcome.status, RunStatus::kStopped);
   EXPECT_EQ(state_.At("t1").last_status, "stopped");
   const state::LogEntry& last = state_.At("t1").log.back();
   EXPECT_EQ(last.kind, "run_finished");
@@ -144,7 +145,7 @@ TEST_F(AgentNodeTest, ASinkThatFailsDuringAPieceEndsTheCall) {
   model_.script = {{.pieces = {"a", "b", "c"}, .calls = {}, .failure = {}}};
   builder_.AddAgent("MAIN", {}).AddEdge(START, "MAIN");
   sink_.on_event = [](const RunEvent&) { return Status(StatusCode::kCancelled, "gone"); };
-  EXPECT_EQ(RunOk(Ask("hi")).status, "stopped");
+  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kStopped);
   EXPECT_EQ(sink_.events.size(), 1u);
 }
 

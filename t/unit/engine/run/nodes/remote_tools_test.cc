@@ -57,7 +57,7 @@ class RemoteToolsTest : public RunTest {
 TEST_F(RemoteToolsTest, TheRunPausesAfterTheLocalCallsAndResumes) {
   Script({Call("c1", "locate", R"({"fine":true})"), Call("c2", "add", R"({"a":1})")});
   RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "interrupted");
+  EXPECT_EQ(outcome.status, RunStatus::kInterrupted);
   const auto calls = Blocks(outcome.messages_json, "remote_tool_call");
   ASSERT_EQ(calls.size(), 1u);
   EXPECT_EQ(calls[0].at("id"), "c1");
@@ -66,7 +66,7 @@ TEST_F(RemoteToolsTest, TheRunPausesAfterTheLocalCallsAndResumes) {
   EXPECT_EQ(model_.requests.at(0).tools.at(1).name, "locate");
 
   outcome = RunOk(Resume({Message::ToolResult("c1", R"("Rome")")}));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_TRUE(Blocks(outcome.messages_json, "remote_tool_call").empty());
   EXPECT_EQ(model_.requests.size(), 2u);
 }
@@ -75,12 +75,12 @@ TEST_F(RemoteToolsTest, ItWaitsForEveryResultAndAnnouncesEachCallOnce) {
   Script({Call("c1", "locate"), Call("c2", "locate")});
   RunOk(Ask("hi"));
   RunOutcome outcome = RunOk(Resume({Message::ToolResult("c2", "2")}));
-  EXPECT_EQ(outcome.status, "interrupted");
+  EXPECT_EQ(outcome.status, RunStatus::kInterrupted);
   const auto calls = Blocks(outcome.messages_json, "remote_tool_call");
   ASSERT_EQ(calls.size(), 1u);
   EXPECT_EQ(calls[0].at("id"), "c1");
   outcome = RunOk(Resume({Plain("here")}));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_EQ(Blocks(outcome.messages_json, "tool_result").back().at("output"), "here");
 }
 
@@ -96,10 +96,10 @@ TEST_F(RemoteToolsTest, ResultsWithoutACallAreRefusedAndChangeNothing) {
     EXPECT_FALSE(state_.AnyLease());
   }
   EXPECT_EQ(RunOk(Resume({Message::ToolResult("c1", "1"), Message::ToolResult("c2", "2")})).status,
-            "done");
+            RunStatus::kDone);
 }
 
-TEST_F(RemoteToolsTest, ResultsForAThreadThatIsNotThereMakeNone) {
+TEST_F(RemoteToolsTest, ResultsForAMissingThreadCreateNone) {
   RunRequest request = Resume({Message::ToolResult("c1", "1")});
   EXPECT_EQ(Run(request).status().code(), StatusCode::kInvalidArgument);
   request.thread_id.clear();
@@ -114,25 +114,25 @@ TEST_F(RemoteToolsTest, AClientThatBringsItsOwnCallsAndResults) {
   EXPECT_EQ(RunOk(Resume({Message::User("a"), calling, Message::ToolResult("x1", "2"),
                           Message::User("b")}))
                 .status,
-            "done");
+            RunStatus::kDone);
 }
 
-TEST_F(RemoteToolsTest, AClientThatGoesOnWithoutAnswering) {
+TEST_F(RemoteToolsTest, AClientThatContinuesWithoutAnswering) {
   Script({Call("c1", "locate")});
   RunOk(Ask("hi"));
   const RunOutcome outcome = RunOk(Ask("never mind"));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_EQ(Blocks(outcome.messages_json, "tool_result").at(0).at("is_error"), true);
 }
 
 TEST_F(RemoteToolsTest, ArgumentsAreCheckedHere) {
   Script({Call("c1", "locate", R"({"fine":"yes"})")});
   const RunOutcome outcome = RunOk(Ask("hi"));
-  EXPECT_EQ(outcome.status, "done");
+  EXPECT_EQ(outcome.status, RunStatus::kDone);
   EXPECT_TRUE(Blocks(outcome.messages_json, "remote_tool_call").empty());
 }
 
-TEST_F(RemoteToolsTest, WhatIsSetUpReplacesTheToolsOfTheNode) {
+TEST_F(RemoteToolsTest, RegisteredToolsReplaceTheToolsOfTheNode) {
   const auto graph = graph::CompiledGraph::Compile(builder_, "test").value();
   RemoteTools remote_tools(DeclaredRemoteTools(*graph), &state_, "nginx-1", {});
   const auto names = [](const RemoteToolSetPtr& set) {

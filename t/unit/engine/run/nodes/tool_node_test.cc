@@ -61,7 +61,7 @@ TEST_F(ToolNodeTest, CallsRunTogetherAndResultsKeepTheirOrder) {
   EXPECT_EQ(results[0].at("call_id"), "c1");
   EXPECT_EQ(results[0].at("output"), "1");
   EXPECT_EQ(results[1].at("output"), "2");
-  EXPECT_EQ(outcome_.status, "done");
+  EXPECT_EQ(outcome_.status, RunStatus::kDone);
 }
 
 TEST_F(ToolNodeTest, AFailingToolIsAFailedResultNotAFailedRun) {
@@ -73,7 +73,7 @@ TEST_F(ToolNodeTest, AFailingToolIsAFailedResultNotAFailedRun) {
   ASSERT_EQ(results.size(), 1u);
   EXPECT_EQ(results[0].at("is_error"), true);
   EXPECT_EQ(results[0].at("output").at("error"), "\"bad\" failed: no network");
-  EXPECT_EQ(outcome_.status, "done");
+  EXPECT_EQ(outcome_.status, RunStatus::kDone);
   EXPECT_TRUE(sink_.Of(RunEvent::Kind::kError).empty());
 }
 
@@ -114,7 +114,7 @@ TEST_F(ToolNodeTest, ArgumentsThatDoNotFitTheSchemaNeverReachTheTool) {
   EXPECT_EQ(*called, 1);
 }
 
-TEST_F(ToolNodeTest, AToolPastItsTimeoutIsLeftBehind) {
+TEST_F(ToolNodeTest, AToolThatExceedsItsTimeoutIsAbandoned) {
   auto release = std::make_shared<std::promise<void>>();
   std::shared_future<void> released = release->get_future();
   Tool slow = MakeTool("slow", [released](const json&, ToolContext&) -> ToolOutput {
@@ -125,7 +125,7 @@ TEST_F(ToolNodeTest, AToolPastItsTimeoutIsLeftBehind) {
   auto results = Results({slow}, {Call("c1", "slow")});
   ASSERT_EQ(results.size(), 1u);
   EXPECT_EQ(results[0].at("output").at("error"), "\"slow\" did not finish within 20 ms");
-  EXPECT_EQ(outcome_.status, "done");
+  EXPECT_EQ(outcome_.status, RunStatus::kDone);
   release->set_value();
 }
 
@@ -231,7 +231,7 @@ TEST_F(ToolNodeTest, ACancelledRunLeavesNoCallOpen) {
                                    })},
                          {Call("c1", "wait")});
   release->set_value();
-  EXPECT_EQ(outcome_.status, "stopped");
+  EXPECT_EQ(outcome_.status, RunStatus::kStopped);
   ASSERT_EQ(results.size(), 1u);
   EXPECT_EQ(results[0].at("is_error"), true);
   EXPECT_EQ(state_.At("t1").state.window.size(), 3u);

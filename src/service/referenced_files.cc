@@ -1,4 +1,4 @@
-#include "service/shown_files.h"
+#include "service/referenced_files.h"
 
 #include <chrono>
 #include <string>
@@ -35,7 +35,7 @@ class Share {
 
 }  // namespace
 
-Status ShownFiles::Reserve(const run::RunEnvironment& environment, int64_t bytes) {
+Status ReferencedFiles::Reserve(const run::RunEnvironment& environment, int64_t bytes) {
   for (;;) {
     int64_t used = held_.load();
     // If no other call holds memory, a call always passes, however large it is.
@@ -49,8 +49,8 @@ Status ShownFiles::Reserve(const run::RunEnvironment& environment, int64_t bytes
   }
 }
 
-Result<std::shared_ptr<void>> ShownFiles::Show(const run::RunEnvironment& environment,
-                                               std::vector<Message>& messages) {
+Result<std::shared_ptr<void>> ReferencedFiles::Load(const run::RunEnvironment& environment,
+                                                    std::vector<Message>& messages) {
   std::vector<MediaReference*> chosen;
   int64_t bytes = 0;
   for (auto message = messages.rbegin(); message != messages.rend(); ++message) {

@@ -17,9 +17,9 @@ struct RunEnvironment;
 namespace agent_graph::service {
 
 // Thread-safe.
-class ShownFiles {
+class ReferencedFiles {
  public:
-  ShownFiles(media::Storage& files, runtime::Runtime& runtime, bool ownerless_too)
+  ReferencedFiles(media::Storage& files, runtime::Runtime& runtime, bool ownerless_too)
       : files_(files), runtime_(runtime), ownerless_too_(ownerless_too) {}
 
   // Replaces references by the bytes of the files, in the newest messages first, up to the limit of
@@ -27,7 +27,7 @@ class ShownFiles {
   // user may not read. The bytes count towards the worker's limit until the returned object is
   // destroyed. Suspends the calling fiber while other calls hold too many bytes. kDeadlineExceeded,
   // kCancelled: the run ended meanwhile.
-  Result<std::shared_ptr<void>> Show(const run::RunEnvironment& environment,
+  Result<std::shared_ptr<void>> Load(const run::RunEnvironment& environment,
                                      std::vector<Message>& messages);
 
  private:

@@ -4,7 +4,6 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/json.h"
 #include "run/context/context_window.h"
 #include "run/log/run_record.h"
 #include "run/loop/run_loop.h"
@@ -13,20 +12,6 @@
 
 namespace agent_graph::run {
 namespace {
-
-std::string FinishedJson(const std::string& run_id, const std::string& status,
-                         runtime::CancelReason reason) {
-  std::string out = "{\"run_id\":";
-  AppendJsonString(out, run_id);
-  out += ",\"status\":";
-  AppendJsonString(out, status);
-  if (reason != runtime::CancelReason::kNone) {
-    out += ",\"reason\":";
-    AppendJsonString(out, runtime::CancelReasonName(reason));
-  }
-  out.push_back('}');
-  return out;
-}
 
 // An exception must not escape here: the run ends in any case.
 Result<std::string> TrySummarize(const RunEnvironment& environment, const ContextPolicy& policy,
@@ -38,28 +23,17 @@ Result<std::string> TrySummarize(const RunEnvironment& environment, const Contex
   }
 }
 
-std::string InterruptedJson(const ExecutionMeta& meta) {
-  std::string out = "{\"node\":";
-  AppendJsonString(out, meta.interrupted_node);
-  out += ",\"status\":\"";
-  out += PhaseName(meta.phase);
-  out += "\",\"reason\":";
-  AppendJsonString(out, meta.interrupt_reason);
-  out += ",\"data\":" + meta.interrupt_data_json + "}";
-  return out;
-}
-
 }  // namespace
 
-// Nothing here waits on the run's cancellation, because a cancelled run must also be stored and
-// release its lease.
+// The end of a run does not wait on its cancellation, because a cancelled run must also be stored
+// and release its lease.
 RunOutcome RunLoop::Conclude(Ending ending) {
-  if (ending.kind == Ending::Kind::kDone && !IsAnswered()) ShortenWindow();
+  if (ending.status == RunStatus::kDone && !IsAnswered()) ShortenWindow();
   NameThread();
   Status recorded = Record(ending);
-  if (!recorded.ok() && ending.kind != Ending::Kind::kError) ending = Fail(recorded);
+  if (!recorded.ok() && ending.status != RunStatus::kError) ending = Fail(recorded);
   if (recorded.ok()) EmitQueued();
-  if (ending.kind == Ending::Kind::kError) {
+  if (ending.status == RunStatus::kError) {
     if (!StaysPaused(ending)) {
       meta_.phase = ExecutionMeta::Phase::kError;
       meta_.error = ending.error.message();
@@ -69,7 +43,7 @@ RunOutcome RunLoop::Conclude(Ending ending) {
 
   RunOutcome outcome;
   outcome.start = std::move(start_);
-  outcome.status = EndingName(ending.kind);
+  outcome.status = ending.status;
   outcome.error = std::move(ending.error);
   outcome.messages_json = thread_.VisibleMessages();
   if (emitter_.wants_final_state()) outcome.state_json = thread_.AgentState(meta_, {});
@@ -79,7 +53,7 @@ RunOutcome RunLoop::Conclude(Ending ending) {
 }
 
 void RunLoop::Report(const RunOutcome& outcome) {
-  if (!environment_->on_finished) return;
+  if (!environment_->services->on_finished) return;
   RunRecord record;
   record.thread_id = environment_->thread_id;
   record.run_id = environment_->run_id;
@@ -89,21 +63,7 @@ void RunLoop::Report(const RunOutcome& outcome) {
   record.started_micros = started_micros_;
   record.finished_micros = UnixMicros();
   record.entries = log_.TakeRecord();
-  environment_->on_finished(std::move(record));
-}
-
-const char* RunLoop::EndingName(Ending::Kind kind) {
-  switch (kind) {
-    case Ending::Kind::kDone:
-      return "done";
-    case Ending::Kind::kError:
-      return "error";
-    case Ending::Kind::kStopped:
-      return "stopped";
-    case Ending::Kind::kInterrupted:
-      return "interrupted";
-  }
-  return "error";
+  environment_->services->on_finished(std::move(record));
 }
 
 void RunLoop::ShortenWindow() {
@@ -132,7 +92,7 @@ void RunLoop::ShortenWindow() {
     }
   }
   thread_.Forget(count);
-  log_.Add("context_trimmed", "{\"messages\":" + std::to_string(count) + "}");
+  log_.Add(entry::ContextTrimmed{.messages = static_cast<int64_t>(count)});
 }
 
 void RunLoop::NameThread() {
@@ -141,30 +101,39 @@ void RunLoop::NameThread() {
 }
 
 Status RunLoop::Record(const Ending& ending) {
-  switch (ending.kind) {
-    case Ending::Kind::kDone:
+  switch (ending.status) {
+    case RunStatus::kDone:
       meta_.current_node = kEndNode;
       break;
-    case Ending::Kind::kError:
+    case RunStatus::kError:
       meta_.phase = ExecutionMeta::Phase::kError;
       meta_.error = ending.error.message();
-      log_.Add("error", ErrorJson(ending.error, emitter_.node(), meta_.step));
+      log_.Add(entry::RunFailed{.code = std::string(StatusCodeName(ending.error.code())),
+                                .reason = ending.error.message(),
+                                .node = emitter_.node(),
+                                .step = meta_.step});
       break;
-    case Ending::Kind::kStopped:
+    case RunStatus::kStopped:
       meta_.stopped = true;
       break;
-    case Ending::Kind::kInterrupted:
-      log_.Add("interrupted", InterruptedJson(meta_));
+    case RunStatus::kInterrupted:
+      log_.Add(entry::Interrupted{.node = meta_.interrupted_node,
+                                  .phase = PhaseName(meta_.phase),
+                                  .reason = meta_.interrupt_reason,
+                                  .data_json = meta_.interrupt_data_json});
       break;
   }
   if (StaysPaused(ending)) meta_ = paused_before_;
-  const std::string status = EndingName(ending.kind);
-  log_.Add("run_finished", FinishedJson(environment_->run_id, status, ending.reason));
-  AG_CHECK(!fenced_ || ending.kind == Ending::Kind::kError, "a run that lost its lease has failed");
+  const bool cancelled = ending.reason != runtime::CancelReason::kNone;
+  log_.Add(entry::RunFinished{
+      .run_id = environment_->run_id,
+      .status = ending.status,
+      .reason = cancelled ? runtime::CancelReasonName(ending.reason) : std::string()});
+  AG_CHECK(!fenced_ || ending.status == RunStatus::kError, "a run that lost its lease has failed");
   // A lease that was lost is not ours to release, and its thread not ours to write.
   if (fenced_) return ending.error;
   state::FinishRunRequest finish = thread_.Finish(meta_);
-  finish.status = status;
+  finish.status = RunStatusName(ending.status);
   finish.thread_name = start_.thread_name;
   return log_.Finish(std::move(finish), meta_.current_node, meta_.step);
 }

@@ -1,0 +1,44 @@
+// NodeRunner: executes the nodes of one kind.
+#pragma once
+
+#include <cstdint>
+
+#include "agent_graph/node.h"
+#include "base/status.h"
+#include "graph/definition.h"
+#include "run/context/open_inputs.h"
+#include "run/context/working_thread.h"
+#include "run/log/run_log.h"
+#include "run/nodes/emitter.h"
+#include "run/run_environment.h"
+
+namespace agent_graph::run {
+
+// One execution of a node. The references are those of the run and outlive it.
+struct NodeRun {
+  RunEnvironmentPtr environment;  // `deadline` includes the node's timeout
+  const graph::Node& node;
+  WorkingThread& thread;  // to read the state; the loop applies the result
+  Emitter& emitter;
+  RunLog& log;
+  OpenInputs* inputs = nullptr;  // the calls that wait for the user; null: no call can ask
+  int64_t step = 0;              // number of nodes executed before
+};
+
+// Stateless: one instance serves all runs.
+class NodeRunner {
+ public:
+  // Executes the node. Call on the run's fiber, which may be suspended.
+  virtual Result<NodeResult> Run(const NodeRun& run) const = 0;
+  // True if the node never waits: its result is then not worth an append of its own.
+  virtual bool IsInstant(const graph::Node& /*node*/) const { return false; }
+
+ protected:
+  ~NodeRunner() = default;
+};
+
+// The runner of the node's kind. Each kind declares `const NodeRunner& RunnerFor(const Kind&)` in
+// its own header; node_runner.cc includes them all and does not compile if one is missing.
+const NodeRunner& RunnerOf(const graph::Node& node);
+
+}  // namespace agent_graph::run
