@@ -2,6 +2,7 @@
 
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
+#include <openssl/rsa.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +19,15 @@ namespace {
 
 Status Weak(const char* reason) {
   return Status(StatusCode::kInvalidArgument, reason);
+}
+
+// OpenSSL verifies no signature with a larger modulus.
+constexpr int kRsaBitsMax = OPENSSL_RSA_MAX_MODULUS_BITS;
+
+// The check of NIST SP 800-56B: no small factor, not a prime and not a power of one.
+bool IsHardToFactor(EVP_PKEY* key) {
+  Owned<EVP_PKEY_CTX> context(EVP_PKEY_CTX_new_from_pkey(nullptr, key, nullptr));
+  return context != nullptr && EVP_PKEY_public_check(context.get()) == 1;
 }
 
 Owned<BIGNUM> Parameter(EVP_PKEY* key, const char* name) {
@@ -63,6 +73,11 @@ Status CheckRsaStrength(EVP_PKEY* key) {
   if (exponent == nullptr || !BN_is_odd(exponent.get()) || BN_is_one(exponent.get())) {
     return Weak("is an RSA key whose exponent e is not an odd number of 3 or more");
   }
+  if (BN_cmp(exponent.get(), modulus.get()) >= 0) {
+    return Weak("is an RSA key whose exponent e is not below n");
+  }
+  if (BN_num_bits(modulus.get()) > kRsaBitsMax) return Weak("is an RSA key that is too large");
+  if (!IsHardToFactor(key)) return Weak("is an RSA key whose n is easy to factor");
   return Status::Ok();
 }
 

@@ -7,8 +7,10 @@
 
 namespace agent_graph::auth {
 
-// kInvalidArgument: an RSA key whose modulus is even, or whose public exponent is even or below 3.
-// With exponent 1 the padded message is its own signature.
+// kInvalidArgument: an RSA key whose public exponent is even, below 3 or not below the modulus, or
+// whose modulus is easy to factor: a prime, a power of one, or a multiple of a small one. With
+// exponent 1 the padded message is its own signature. Also a key that is too large for OpenSSL to
+// verify with.
 Status CheckRsaStrength(EVP_PKEY* key);
 
 // kInvalidArgument: an Ed25519 or Ed448 key that is a point of small order. For such a key one

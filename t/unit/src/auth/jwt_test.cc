@@ -403,6 +403,41 @@ TEST_F(KeySets, RefuseAWeakExponent) {
   EXPECT_NE(Refusal("RS256", entry).find("even n"), std::string::npos);
 }
 
+// Everybody can compute the private key to such a modulus.
+TEST_F(KeySets, RefuseAModulusThatIsEasyToFactor) {
+  const Key key = RsaKey();
+  const auto owned = [](BIGNUM* number) {
+    return std::unique_ptr<BIGNUM, decltype(&BN_free)>(number, BN_free);
+  };
+  const auto text = [](const BIGNUM* number) {
+    std::string bytes(static_cast<size_t>(BN_num_bytes(number)), '\0');
+    BN_bn2bin(number, reinterpret_cast<unsigned char*>(bytes.data()));
+    return EncodeBase64Url(bytes);
+  };
+  const auto arithmetic =
+      std::unique_ptr<BN_CTX, decltype(&BN_CTX_free)>(BN_CTX_new(), BN_CTX_free);
+  const auto prime = owned(BN_new());
+  ASSERT_EQ(BN_generate_prime_ex(prime.get(), 1025, 0, nullptr, nullptr, nullptr), 1);
+  const auto square = owned(BN_new());
+  ASSERT_EQ(BN_sqr(square.get(), prime.get(), arithmetic.get()), 1);
+  const auto multiple = owned(BN_dup(square.get()));
+  ASSERT_EQ(BN_mul_word(multiple.get(), 751), 1);
+  const auto large_prime = owned(BN_new());
+  ASSERT_EQ(BN_generate_prime_ex(large_prime.get(), 2048, 0, nullptr, nullptr, nullptr), 1);
+  for (const BIGNUM* modulus : {square.get(), multiple.get(), large_prime.get()}) {
+    json entry = RsaEntry(key);
+    entry["n"] = text(modulus);
+    EXPECT_NE(Refusal("RS256", entry).find("easy to factor"), std::string::npos);
+  }
+}
+
+TEST_F(KeySets, RefuseAnExponentThatIsNotBelowTheModulus) {
+  const Key key = RsaKey();
+  json entry = RsaEntry(key);
+  entry["e"] = entry["n"];
+  EXPECT_NE(Refusal("RS256", entry).find("not below n"), std::string::npos);
+}
+
 // One weak key invalidates the whole set, so that the operator notices it.
 TEST_F(KeySets, RefuseAWeakKeyBesideAGoodOne) {
   json weak = RsaEntry(RsaKey());
