@@ -27,6 +27,11 @@ bool HoldsResultsOnly(const Message& message) {
          message.ToolResults().size() == message.content.size();
 }
 
+// True for a message with which a turn can end.
+bool IsAnswer(const Message& message) {
+  return message.role == Role::kAssistant && message.ToolCalls().empty();
+}
+
 std::optional<size_t> FindById(const std::vector<Message>& window, const Message& message) {
   for (size_t i = 0; i < window.size(); ++i) {
     if (window[i].id != message.id) continue;
@@ -62,12 +67,21 @@ Repetition FindRepetition(const std::vector<Message>& window, const std::vector<
   }
   if (places.empty() || places.size() < request.size()) return repetition;
   const auto [first, last] = std::minmax_element(places.begin(), places.end());
-  repetition.answer_begins = *last + 1;
-  repetition.is_latest_turn = true;
-  for (size_t i = *first; i < window.size(); ++i) {
-    const bool is_own = std::find(places.begin(), places.end(), i) != places.end();
-    if (window[i].role == Role::kUser && !is_own) repetition.is_latest_turn = false;
+  const auto is_foreign = [&](size_t i) {
+    return window[i].role == Role::kUser && std::ranges::find(places, i) == places.end();
+  };
+  // Between its own messages somebody else said something: this was not one turn.
+  for (size_t i = *first; i < *last; ++i) {
+    if (is_foreign(i)) return repetition;
   }
+  repetition.answer_begins = repetition.answer_ends = *last + 1;
+  while (repetition.answer_ends < window.size() && !is_foreign(repetition.answer_ends)) {
+    ++repetition.answer_ends;
+  }
+  repetition.is_latest_turn = repetition.answer_ends == window.size();
+  repetition.is_answered_turn = !repetition.is_latest_turn &&
+                                repetition.answer_ends > repetition.answer_begins &&
+                                IsAnswer(window[repetition.answer_ends - 1]);
   return repetition;
 }
 

@@ -13,8 +13,12 @@ struct Repetition {
   std::vector<bool> known;  // per message of the request
   // All messages are known and nothing was added since: the request is that of the latest turn.
   bool is_latest_turn = false;
-  // with is_latest_turn: index in the window of the first message of the answer
+  // All messages are known, and their turn had its answer before the user said something else.
+  bool is_answered_turn = false;
+  // With one of these: the part of the window that is the answer. Of the latest turn it may be
+  // empty.
   size_t answer_begins = 0;
+  size_t answer_ends = 0;
 
   bool Knows(size_t index) const { return index < known.size() && known[index]; }
 };

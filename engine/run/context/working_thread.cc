@@ -287,11 +287,11 @@ std::string WorkingThread::AgentState(const ExecutionMeta& meta, const LiveFlags
   return WriteAgentState(parts);
 }
 
-std::vector<std::string> WorkingThread::VisibleMessages(size_t first) const {
+std::vector<std::string> WorkingThread::VisibleMessages(size_t first, size_t end) const {
   const std::unordered_set<std::string> answered = AnsweredCalls(state_->messages());
   std::vector<std::string> out;
   out.reserve(stored_.size());
-  for (size_t i = first; i < stored_.size(); ++i) {
+  for (size_t i = first; i < std::min(end, stored_.size()); ++i) {
     const Message& message = state_->messages()[i];
     auto is_answered = [&](const ContentBlock& block) {
       return IsAnsweredRemoteCall(block, answered);

@@ -63,9 +63,9 @@ class WorkingThread {
   std::string AgentState(const ExecutionMeta& meta, const LiveFlags& flags) const;
   // The calls without a result, with the messages of the window that contain them.
   std::vector<state::OpenCall> OpenCalls() const;
-  // The window as invoke returns it, from index `first` on: without remote calls that already have
-  // their result, which a client would otherwise execute again.
-  std::vector<std::string> VisibleMessages(size_t first = 0) const;
+  // The window as invoke returns it, from index `first` to before `end`: without remote calls that
+  // already have their result, which a client would otherwise execute again.
+  std::vector<std::string> VisibleMessages(size_t first = 0, size_t end = SIZE_MAX) const;
 
  private:
   Status AppendAll(std::vector<Message> messages);

@@ -103,7 +103,8 @@ void RunLoop::NameThread() {
 Status RunLoop::Record(const Ending& ending) {
   switch (ending.status) {
     case RunStatus::kDone:
-      meta_.current_node = kEndNode;
+      // A repetition changes nothing: the latest turn may have been cut off in a node.
+      if (!IsAnswered()) meta_.current_node = kEndNode;
       break;
     case RunStatus::kError:
       meta_.phase = ExecutionMeta::Phase::kError;

@@ -36,6 +36,7 @@ Status RunLoop::Prepare(state::ThreadState loaded, const InitialState& initial) 
 }
 
 bool RunLoop::IsAnswered() const {
+  if (repetition_.is_answered_turn) return true;
   if (!repetition_.is_latest_turn || paused_before_.stopped) return false;
   if (paused_before_.interrupted()) return true;
   const bool ended = paused_before_.phase == ExecutionMeta::Phase::kCompleted &&
@@ -45,7 +46,8 @@ bool RunLoop::IsAnswered() const {
 
 RunLoop::Ending RunLoop::AnswerAgain() {
   meta_ = paused_before_;
-  for (std::string& text : thread_.VisibleMessages(repetition_.answer_begins)) {
+  for (std::string& text :
+       thread_.VisibleMessages(repetition_.answer_begins, repetition_.answer_ends)) {
     queued_.push_back(MessageEvent(std::move(text), "", 0));
   }
   const bool paused = meta_.interrupted();

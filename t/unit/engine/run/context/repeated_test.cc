@@ -80,11 +80,43 @@ TEST_F(RepeatedTest, NewMessagesBesideRepeatedOnesAreTheInput) {
   EXPECT_THAT(Texts(RunOk(whole)), ElementsAre("hi", "re: hi", "ho", "re: ho"));
 }
 
-TEST_F(RepeatedTest, AfterAnotherTurnItIsAskedAndNotStored) {
+TEST_F(RepeatedTest, AfterAnotherTurnItGetsItsOwnAnswer) {
   RunOk(AskAs("m1", "hi"));
   RunOk(AskAs("m2", "ho"));
-  EXPECT_THAT(Texts(RunOk(AskAs("m1", "hi"))),
-              ElementsAre("hi", "re: hi", "ho", "re: ho", "re: ho"));
+  sink_.events.clear();
+  EXPECT_THAT(Texts(RunOk(AskAs("m1", "hi"))), ElementsAre("hi", "re: hi", "ho", "re: ho"));
+  const auto emitted = sink_.Of(RunEvent::Kind::kMessage);
+  ASSERT_EQ(emitted.size(), 1u);
+  EXPECT_EQ(TextOf(emitted[0]), "re: hi");
+  EXPECT_EQ(calls_, 2);
+}
+
+TEST_F(RepeatedTest, AfterAnotherTurnItIsAskedIfItHadNoAnswer) {
+  fail_ = true;
+  RunOk(AskAs("m1", "hi"));
+  fail_ = false;
+  RunOk(AskAs("m2", "ho"));
+  EXPECT_THAT(Texts(RunOk(AskAs("m1", "hi"))), ElementsAre("hi", "ho", "re: ho", "re: ho"));
+}
+
+TEST_F(RepeatedTest, ARepetitionOfAnOlderTurnLeavesTheLatestAsItIs) {
+  RunOk(AskAs("m1", "hi"));
+  fail_ = true;
+  EXPECT_EQ(RunOk(AskAs("m2", "ho")).status, "error");
+  EXPECT_EQ(RunOk(AskAs("m1", "hi")).status, "done");
+  fail_ = false;
+  EXPECT_THAT(Texts(RunOk(AskAs("m2", "ho"))), ElementsAre("hi", "re: hi", "ho", "re: ho"));
+}
+
+TEST_F(RepeatedTest, ARepetitionOfAnOlderTurnDoesNotEndAPause) {
+  RunOk(AskAs("m1", "hi"));
+  builder_.InterruptBefore({"A"});
+  EXPECT_EQ(RunOk(AskAs("m2", "ho")).status, "interrupted");
+  RunOk(AskAs("m1", "hi"));
+  EXPECT_EQ(calls_, 1);
+  EXPECT_EQ(RunOk(AskAs("m2", "ho")).status, "interrupted");
+  EXPECT_THAT(Texts(RunOk(AskAs("m3", "yes"))),
+              ElementsAre("hi", "re: hi", "ho", "yes", "re: yes"));
 }
 
 TEST_F(RepeatedTest, ARequestForWhichOnlyItsMessageIsThereIsRun) {
