@@ -20,7 +20,7 @@ Status CheckDiskRoom(const std::string& folder) {
   if (error || space.available >= std::min(kRoomLeft, space.capacity / kRoomLeftShare)) {
     return Status::Ok();
   }
-  return Status(StatusCode::kResourceExhausted, "the disk has too little room for a backup");
+  return Status(StatusCode::kResourceExhausted, "the disk has too little room for the copy");
 }
 
 }  // namespace agent_graph

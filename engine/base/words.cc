@@ -106,4 +106,16 @@ std::string_view SearchForm(std::string_view word) {
   return word;
 }
 
+std::string WordForm(std::string_view word) {
+  constexpr std::string_view kVowels = "aeiou";
+  std::string form(SearchForm(word));
+  if (form.size() < 3) return form;
+  if (form.ends_with("ie")) {
+    form.pop_back();
+  } else if (form.back() == 'y' && kVowels.find(form[form.size() - 2]) == kVowels.npos) {
+    form.back() = 'i';
+  }
+  return form;
+}
+
 }  // namespace agent_graph

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 
 namespace agent_graph {
@@ -11,8 +12,14 @@ namespace agent_graph {
 // between words: each ideograph and kana is a word. The view is valid only during the call.
 void ForEachWord(std::string_view text, const std::function<void(std::string_view word)>& word);
 
-// The form of a word that searches compare: without the regular English ending of the plural or the
-// third person.
+// The form of a word that is hashed into vectors: without the regular English ending of the plural
+// or the third person. "cities" becomes "citi", which is not the form of "city". Stored vectors
+// depend on this, so a change needs another version in memory/hash_embedder.cc, and all memories
+// must be embedded again.
 std::string_view SearchForm(std::string_view word);
+
+// The form of a word that word searches compare. The same for "city" and "cities", "movie" and
+// "movies".
+std::string WordForm(std::string_view word);
 
 }  // namespace agent_graph

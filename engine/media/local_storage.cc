@@ -100,9 +100,11 @@ void RemoveAbandoned(int temporary) {
 Status CheckOurs(int folder) {
   struct stat info{};
   if (fstat(folder, &info) != 0) return FileError("fstat");
-  if (info.st_uid == geteuid() && (info.st_mode & 077) == 0) return Status::Ok();
+  const bool is_ours = info.st_uid == geteuid();
+  if (is_ours && (info.st_mode & 077) == 0) return Status::Ok();
   return Status(StatusCode::kUnavailable, "the file storage failed")
-      .WithDetail("its directory belongs to somebody else");
+      .WithDetail(is_ours ? "others may access its directory: its mode must be 0700"
+                          : "its directory belongs to somebody else");
 }
 
 // Files in memory are removed when the nginx instance that received them has ended.

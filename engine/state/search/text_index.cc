@@ -23,7 +23,7 @@ std::unordered_map<uint64_t, uint32_t> CountWords(std::string_view text, uint32_
   std::unordered_map<uint64_t, uint32_t> counts;
   uint32_t words = 0;
   ForEachWord(text, [&](std::string_view word) {
-    if (words++ < words_max) ++counts[std::hash<std::string_view>()(SearchForm(word))];
+    if (words++ < words_max) ++counts[std::hash<std::string_view>()(WordForm(word))];
   });
   return counts;
 }

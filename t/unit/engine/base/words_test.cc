@@ -45,5 +45,18 @@ TEST(Words, LoseTheirPlural) {
   EXPECT_EQ(SearchForm("us"), "us");
 }
 
+TEST(Words, HaveOneFormForSingularAndPlural) {
+  for (const auto& [one, many] : {std::pair("cat", "cats"),
+                                  {"city", "cities"},
+                                  {"movie", "movies"},
+                                  {"day", "days"},
+                                  {"pie", "pies"},
+                                  {"sky", "skies"}}) {
+    EXPECT_EQ(WordForm(one), WordForm(many));
+  }
+  EXPECT_NE(WordForm("city"), WordForm("cite"));
+  EXPECT_EQ(WordForm("is"), "is");
+}
+
 }  // namespace
 }  // namespace agent_graph
