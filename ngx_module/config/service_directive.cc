@@ -150,7 +150,7 @@ char* LoadSettings(ngx_conf_t* cf, ServiceConfig& service, SealedCopies& copies)
   }
   auto settings = std::make_shared<const settings::Settings>(std::move(loaded).value());
   for (const std::string& warning : settings->warnings) Warn(cf, service, warning);
-  for (const std::string& warning : service::UnaskedScopes(*settings)) Warn(cf, service, warning);
+  for (const std::string& warning : service::UnusedScopes(*settings)) Warn(cf, service, warning);
   service.settings = std::move(settings);
   WarnWithoutExtractor(cf, service);
   return NGX_CONF_OK;

@@ -24,8 +24,8 @@ struct RateDecision {
   bool evicted = false;  // another key was evicted and lost its count
 };
 
-// Not thread-safe: processes that share the memory must hold a lock around Check and read the clock
-// while they hold it. Never blocks.
+// Not thread-safe: processes that share the memory must contain a lock around Check and read the
+// clock while they hold it. Never blocks.
 class RateTable {
  public:
   static constexpr size_t kKeysMin = 512;

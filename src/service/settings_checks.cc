@@ -17,28 +17,28 @@ namespace {
 
 constexpr std::array kCertificateVariables = {"CURL_CA_BUNDLE", "SSL_CERT_FILE"};
 
-bool IsAsked(const std::string& scope) {
+bool IsRequired(const std::string& scope) {
   return scope == "*" || std::ranges::any_of(api::Routes(), [&](const api::Route& route) {
-           return scope == std::string(route.resource) + ":" + std::string(route.action);
+           return scope == auth::ScopeOf(route.permission);
          });
 }
 
-void AppendUnasked(const std::string& key, const std::vector<std::string>& scopes,
-                   std::vector<std::string>& lines) {
+void AppendUnused(const std::string& key, const std::vector<std::string>& scopes,
+                  std::vector<std::string>& lines) {
   for (const std::string& scope : scopes) {
-    if (IsAsked(scope)) continue;
-    lines.push_back("authorization." + key + ": no request asks for the scope " + DumpJson(scope));
+    if (IsRequired(scope)) continue;
+    lines.push_back("authorization." + key + ": no route requires the scope " + DumpJson(scope));
   }
 }
 
 }  // namespace
 
-std::vector<std::string> UnaskedScopes(const settings::Settings& settings) {
+std::vector<std::string> UnusedScopes(const settings::Settings& settings) {
   std::vector<std::string> lines;
   for (const auto& [role, scopes] : settings.authorization.roles) {
-    AppendUnasked("roles." + role, scopes, lines);
+    AppendUnused("roles." + role, scopes, lines);
   }
-  AppendUnasked("default_scopes", settings.authorization.default_scopes, lines);
+  AppendUnused("default_scopes", settings.authorization.default_scopes, lines);
   return lines;
 }
 
@@ -50,9 +50,9 @@ Status CheckTrustedCertificates(const settings::Settings& settings) {
     struct stat status{};
     const bool usable = opened && fstat(opened.get(), &status) == 0 && S_ISREG(status.st_mode);
     if (usable) return Status::Ok();
-    return Status(StatusCode::kInvalidArgument, std::string(name) + ": cannot read " +
-                                                    file->second + ": " +
-                                                    (opened ? "it is no file" : ErrnoText(errno)));
+    return Status(StatusCode::kInvalidArgument,
+                  std::string(name) + ": cannot read " + file->second + ": " +
+                      (opened ? "it is not a file" : ErrnoText(errno)));
   }
   return Status::Ok();
 }

@@ -12,7 +12,7 @@ namespace agent_graph::service {
 
 // Returns one line for each scope of `authorization` that no route requires. Such a scope is not an
 // error: a backend or a graph may use it.
-std::vector<std::string> UnaskedScopes(const settings::Settings& settings);
+std::vector<std::string> UnusedScopes(const settings::Settings& settings);
 
 // Checks the file of trusted certificates. Run it in a process with the same user and rights as a
 // worker.

@@ -59,7 +59,7 @@ Status ReadJwt(const Value& value, Settings& settings) {
                        authentication.jwt_public_key_file.empty();
   if (secret_counts && authentication.jwt_secret.size() < kSecretBytesAdvised) {
     settings.warnings.push_back("JWT_SECRET_KEY: has less than " +
-                                std::to_string(kSecretBytesAdvised) + " bytes and may be guessed");
+                                std::to_string(kSecretBytesAdvised) + " bytes and can be guessed");
   }
   authentication.method = AuthenticationSettings::Method::kJwt;
   return Status::Ok();
@@ -249,11 +249,11 @@ void WarnAboutAccess(Settings& settings) {
   if (settings.authentication.method == AuthenticationSettings::Method::kNone || !by_owner) return;
   if (settings.checkpointer.type == CheckpointerSettings::Type::kNone) {
     settings.warnings.emplace_back(
-        "authorization: without a checkpointer threads have no owners, so every thread is let "
-        "through");
+        "authorization: without a checkpointer threads have no owners, so callers may "
+        "access every thread");
   } else if (settings.redis.url.empty()) {
     settings.warnings.emplace_back(
-        "redis: not configured, so each worker alone remembers the owners of threads");
+        "redis: not configured, so each worker caches the owners of threads for itself");
   }
 }
 

@@ -26,7 +26,7 @@ Status ReadIdKind(const Value& value, IdOptions& ids) {
 Status ReadEpoch(const Value& value, IdOptions& ids) {
   AG_RETURN_IF_ERROR(value.Read(0, std::numeric_limits<int64_t>::max() / 1000, ids.epoch_millis));
   if (ids.epoch_millis <= UnixMicros() / 1000) return Status::Ok();
-  return value.Error("must be a time that has passed, in milliseconds since 1970");
+  return value.Error("must be a time in the past, in milliseconds since 1970");
 }
 
 constexpr Key<IdOptions> kIdKeys[] = {

@@ -269,8 +269,8 @@ Status CompleteMedia(Settings& settings) {
   }
   if (cloud.url_refresh_seconds >= cloud.url_lifetime_seconds) {
     return Status(StatusCode::kInvalidArgument,
-                  "media.cloud: a URL must live longer than the time before its end at which it "
-                  "is replaced");
+                  "media.cloud: the lifetime of a URL must be longer than the time before its "
+                  "expiry at which it is replaced");
   }
   return Status::Ok();
 }

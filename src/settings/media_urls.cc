@@ -208,11 +208,11 @@ std::optional<std::string> MediaUrls::Fault(std::string_view url) const {
   if (std::ranges::any_of(url, [](char c) {
         return static_cast<unsigned char>(c) <= ' ' || c == 0x7f || c == '\\';
       })) {
-    return "must not hold blanks, control characters or backslashes";
+    return "must not contain blanks, control characters or backslashes";
   }
   std::string_view authority = url.substr(scheme);
   authority = authority.substr(0, authority.find_first_of("/?#"));
-  if (authority.find('@') != authority.npos) return "must not hold a user name";
+  if (authority.find('@') != authority.npos) return "must not contain a user name";
   const size_t bracket = authority.rfind(']');
   const size_t colon = authority.find(':', bracket == authority.npos ? 0 : bracket);
   const bool port_is_usable = colon == authority.npos || IsPort(authority.substr(colon + 1));

@@ -93,7 +93,7 @@ Status ReadTrustedProxies(const Value& value, RateLimitBlock& block) {
     std::optional<limits::AddressRange> range = limits::ParseAddressRange(list[i]);
     if (!range) {
       return value.Element(i).Error(
-          "is no address or network, such as 10.0.0.0/8 or 2001:db8::/32");
+          "is not an address or network such as 10.0.0.0/8 or 2001:db8::/32");
     }
     block.options.trusted_proxies.push_back(*range);
   }

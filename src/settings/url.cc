@@ -24,10 +24,10 @@ Status CheckHttpUrl(std::string_view url, UrlShape shape) {
     return InvalidArgument("must start with http:// or https://");
   }
   if (HasBlankOrControlCharacter(url)) {
-    return InvalidArgument("must not hold blanks or control characters");
+    return InvalidArgument("must not contain blanks or control characters");
   }
   const std::optional<net::Url> parts = net::ParseUrl(url);
-  if (!parts) return InvalidArgument("must name a host, and no port but 1 to 65535");
+  if (!parts) return InvalidArgument("must have a host, and a port, if any, from 1 to 65535");
   if (shape == UrlShape::kWhole) return Status::Ok();
   if (url.find_first_of("?#") != std::string_view::npos) {
     return InvalidArgument("must end before a ? or #");
@@ -47,7 +47,7 @@ Status CheckProxy(std::string_view proxy) {
     place.remove_prefix(scheme + 3);
   }
   if (HasBlankOrControlCharacter(place) || !net::ParseUrl("http://" + std::string(place))) {
-    return InvalidArgument("must name a host, and no port but 1 to 65535");
+    return InvalidArgument("must have a host, and a port, if any, from 1 to 65535");
   }
   return Status::Ok();
 }

@@ -139,7 +139,7 @@ Status Value::ReadBaseUrl(std::string& out) const {
 Status Value::ReadSecret(std::string& out) const {
   AG_RETURN_IF_ERROR(ReadString(out));
   if (!HasBlankOrControlCharacter(out)) return Status::Ok();
-  return Error("must not hold blanks or control characters");
+  return Error("must not contain blanks or control characters");
 }
 
 Status Value::ReadBoolean(bool& out) const {
@@ -190,7 +190,7 @@ Status Value::ReadHeaders(std::map<std::string, std::string>& out) const {
     if (!IsHeaderName(name)) return member.Error("is not a header name");
     std::string text;
     AG_RETURN_IF_ERROR(member.ReadString(text));
-    if (HasControlCharacter(text)) return member.Error("must not hold control characters");
+    if (HasControlCharacter(text)) return member.Error("must not contain control characters");
     out[name] = std::move(text);
   }
   return Status::Ok();

@@ -202,7 +202,7 @@ void Exporter::ReportDropped() {
   const Deadline now = MonotonicClock::now();
   MutexLock lock(mutex_);
   if (dropped_ == 0 || now < next_warning_) return;
-  if (warn_) warn_(std::to_string(dropped_) + " runs were left out of the export of traces");
+  if (warn_) warn_(std::to_string(dropped_) + " runs were not exported as traces");
   dropped_ = 0;
   next_warning_ = now + kWarningInterval;
 }

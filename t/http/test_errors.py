@@ -291,8 +291,8 @@ def test_scopes_that_nothing_asks_for_are_told(make_service):
     accepted, printed = make_service(DEMO | {"authorization": block}).test_configuration()
     lines = [line for line in printed.splitlines() if "scope" in line]
     assert accepted and len(lines) == 2 and all("[warn]" in line for line in lines)
-    assert 'roles.some: no request asks for the scope "grpah:stream"' in lines[0]
-    assert 'default_scopes: no request asks for the scope "graph:*"' in lines[1]
+    assert 'roles.some: no route requires the scope "grpah:stream"' in lines[0]
+    assert 'default_scopes: no route requires the scope "graph:*"' in lines[1]
 
 
 def test_foreign_keys_are_accepted_with_a_warning(start_service):

@@ -140,7 +140,7 @@ def _nested(depth):
 def test_nesting_is_bounded(start_service):
     service = start_service(DEMO)
     for body, problem in [
-        (_nested(128), "must hold at least one message"),
+        (_nested(128), "must contain at least one message"),
         (_nested(129), "nest"),
         (_nested(100_000), "nest"),
         ('{"messages":' + "[" * 5_000_000, "nest"),

@@ -107,7 +107,7 @@ def test_answers_are_what_it_says(start_service):
 # Rules that the document cannot express: combinations of keys, characters of ids, JSON within
 # texts.
 _UNSAID = re.compile(
-    r"NUL|UTF-8|differs from|there is no node|waits for a result|name in call_id|must hold text"
+    r"NUL|UTF-8|differs from|there is no node|waits for a result|name in call_id|must contain text"
     r"|body\.config\.|not one that this service gave|must be the text of a JSON object"
 )
 

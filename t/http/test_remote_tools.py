@@ -326,7 +326,7 @@ def test_set_up_validates(serve):
     assert "no tool node" in refusal([good | {"node_name": "MAIN"}])[0][1]
     assert refusal([good | {"name": "a b"}])[0][0][-1] == "name"
     assert "tool of its own" in refusal([good | {"name": "calculator"}])[0][1]
-    assert refusal([good, good])[0] == (["body", "tools", "1", "name"], "is there twice")
+    assert refusal([good, good])[0] == (["body", "tools", "1", "name"], "is a duplicate")
     assert refusal([good | {"parameters": {"type": "text"}}])[0][0][-1] == "parameters"
     assert refusal([good | {"parameters": 5}])[0][0][-1] == "parameters"
     assert refusal([7])[0][0] == ["body", "tools", "0"]

@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{R"({"trusted_proxy_hops": 0})",
               "rate_limit.trusted_proxy_hops: must be an integer from 1 to 64"},
         Fault{R"({"trusted_proxies": ["10.0.0.1/8"]})",
-              "rate_limit.trusted_proxies.0: is no address or network, such as 10.0.0.0/8 or "
+              "rate_limit.trusted_proxies.0: is not an address or network such as 10.0.0.0/8 or "
               "2001:db8::/32"},
         Fault{R"({"redis": {"url": "http://h"}})",
               "rate_limit.redis.url: must start with redis:// or unix://"},
