@@ -62,11 +62,9 @@ api::Reply ReplyOf(const RequestContext& context) {
   if (status == NGX_HTTP_SERVICE_UNAVAILABLE && IsLimited(request)) {
     error.error = api::ApiError::kRateLimited;
   }
-  api::Reply reply = IsHandshake(request) ? api::HandshakeRefusal(error, context.request_id)
-                                          : api::ErrorReply(error, context.request_id);
   // nginx does not report when there will be room, so the value is a guess of 1 second.
-  if (error.error == api::ApiError::kRateLimited) reply.headers.emplace_back("Retry-After", "1");
-  return reply;
+  if (error.error == api::ApiError::kRateLimited) error.retry_after_seconds = 1;
+  return api::Refuse(error, IsHandshake(request), context.request_id, context.render_error);
 }
 
 const LocationConfig& LocationOf(ngx_http_request_t* request) {

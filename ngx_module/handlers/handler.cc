@@ -43,7 +43,7 @@ ngx_int_t Refuse(RequestContext& context, api::Reply reply) {
 }
 
 ngx_int_t Refuse(RequestContext& context, const api::ErrorInfo& error) {
-  return Refuse(context, api::ErrorReply(error, context.request_id));
+  return Refuse(context, context.render_error(error, context.request_id));
 }
 
 // Called by nginx when the body is complete.
@@ -126,7 +126,7 @@ ngx_int_t RefuseUpgrade(RequestContext& context, const websocket::HandshakeFault
     error.status = fault.status;
     error.code = "UPGRADE_REQUIRED";
   }
-  api::Reply reply = api::ErrorReply(error, context.request_id);
+  api::Reply reply = context.render_error(error, context.request_id);
   if (fault.status != NGX_HTTP_BAD_REQUEST) {
     reply.headers.emplace_back("Upgrade", "websocket");
     reply.headers.emplace_back("Sec-WebSocket-Version", "13");
@@ -135,7 +135,7 @@ ngx_int_t RefuseUpgrade(RequestContext& context, const websocket::HandshakeFault
 }
 
 ngx_int_t RefuseSocket(RequestContext& context, const api::ErrorInfo& error) {
-  return Refuse(context, api::HandshakeRefusal(error, context.request_id));
+  return Refuse(context, api::Refuse(error, true, context.request_id, context.render_error));
 }
 
 // Checks of a handshake that need no authentication.
@@ -197,6 +197,7 @@ ngx_int_t Dispatch(RequestContext& context, RequestTarget target) {
   }
   const api::Route& route = api::Routes()[match.route];
   context.route = route.pattern;
+  context.render_error = route.render_error;
   if (route.native && route.access == api::Access::kDocumentation) {
     if (match.trailing_slash && context.location.documentation != nullptr) {
       return RedirectToPage(context, target.path);

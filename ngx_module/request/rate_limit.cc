@@ -154,8 +154,9 @@ std::optional<api::Reply> CountForAddress(RequestContext& context) {
   if (decision.admitted) return std::nullopt;
   bool handshake = IsHandshake(request);
   if (handshake) request->keepalive = 0;
-  return api::RateLimitedReply(*context.location.service->settings->rate_limit, decision, handshake,
-                               context.request_id);
+  return api::Refuse(
+      api::RateLimitedError(*context.location.service->settings->rate_limit, decision), handshake,
+      context.request_id, context.render_error);
 }
 
 ngx_int_t Limit(ngx_http_request_t* request) {

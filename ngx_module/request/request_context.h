@@ -31,6 +31,7 @@ struct RequestContext {
   bridge::RequestHead head;  // moved into the exchange by Submit
 
   api::Transport transport = api::Transport::kHttp;
+  api::ErrorRenderer render_error = api::ErrorReply;  // the route's, once it is known
   // Set from the handshake of a WebSocket on. Has no other owner; a unique_ptr would need the
   // complete type here.
   std::shared_ptr<WebSocketConnection> websocket;

@@ -114,8 +114,7 @@ ngx_int_t WorkerService::Submit(RequestContext& context, std::optional<bridge::B
     api::ErrorInfo error;
     error.error = ngx_exiting ? api::ApiError::kShuttingDown : api::ApiError::kOverloaded;
     return SendNativeReply(context,
-                           websocket ? api::HandshakeRefusal(error, context.request_id)
-                                     : api::ErrorReply(error, context.request_id),
+                           api::Refuse(error, websocket, context.request_id, context.render_error),
                            "rejected");
   }
   if (websocket) slot.turns = 1;
@@ -193,8 +192,9 @@ void WorkerService::Admit(ExchangeSlot& slot, const std::string& user_id) {
     slot.exchange->DeliverAdmission();
     return;
   }
-  context.refusal = api::RateLimitedReply(*config_.settings->rate_limit, decision,
-                                          IsHandshake(context.request), context.request_id);
+  context.refusal =
+      api::Refuse(api::RateLimitedError(*config_.settings->rate_limit, decision),
+                  IsHandshake(context.request), context.request_id, context.render_error);
   context.outcome = "rejected";
   slot.ended = true;
   slot.exchange->Cancel(runtime::CancelReason::kStopped);
@@ -236,9 +236,9 @@ void WorkerService::Write(ExchangeSlot& slot) {
   }
   if (slot.ended) {
     if (!context.writer.has_head()) {
-      api::Reply reply = context.refusal
-                             ? *std::move(context.refusal)
-                             : api::ErrorReply(api::ApiError::kInternal, context.request_id);
+      api::Reply reply = context.refusal ? *std::move(context.refusal)
+                                         : context.render_error({api::ApiError::kInternal, "", {}},
+                                                                context.request_id);
       return SendOwnReply(slot, std::move(reply), std::string(context.outcome));
     }
     // A truncated reply must not look complete, whichever way nginx ends it.
@@ -351,7 +351,9 @@ void WorkerService::RunOverdue(ExchangeSlot& slot) {
     ngx_log_error(NGX_LOG_ERR, request->connection->log, 0,
                   "agent_graph: the run did not end after its deadline");
     if (context->writer.has_head()) return Abandon(*context, NGX_ERROR);
-    SendOwnReply(slot, api::ErrorReply(api::ApiError::kTimeout, context->request_id), "timeout");
+    SendOwnReply(slot,
+                 context->render_error({api::ApiError::kTimeout, "", {}}, context->request_id),
+                 "timeout");
   });
 }
 

@@ -1,39 +1,24 @@
-// The route table. The nginx thread uses it for routing and method checks, the guard for
-// permissions, the start-up check for missing guards, and the engine for handlers.
+// The route table. Each resource lists its routes in api/resources/<resource>_routes.h; this table
+// joins these lists. The nginx thread routes with it, the guard reads its permissions, the engine
+// its handlers, and the OpenAPI document is generated from it.
 #pragma once
 
-#include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "api/http/route.h"
+#include "api/http/router.h"
 #include "base/status.h"
 
 namespace agent_graph::api {
 
-// Returns the table. Thread-safe.
+// Returns the table. Thread-safe, like all functions here.
 std::span<const Route> Routes();
 
-struct RouteMatch {
-  enum class Kind : uint8_t { kFound, kNotFound, kMethodNotAllowed };
-  Kind kind = Kind::kNotFound;
-  uint16_t route = 0;                        // index into Routes()
-  bool trailing_slash = false;               // the path is the route's path with a trailing slash
-  std::vector<std::string> path_parameters;  // decoded once
-  std::string allow;                         // for kMethodNotAllowed: "GET, HEAD, OPTIONS"
-};
-
-// `raw_path` is the request target's path as sent, location prefix stripped, without query.
-// Segments are split before decoding, so %2F stays inside its segment. A decoded segment that is or
-// contains a "." or ".." path component is not found, except as the id in a route that creates a
-// thread: its handler refuses that id. One slash at the end is allowed and is no empty id. HEAD
-// matches GET. Nginx thread: no allocation beyond the parameters, no exceptions.
+// Finds a route of the table. See Router::Match.
 RouteMatch MatchRoute(std::string_view method, std::string_view raw_path);
 
-// Checks that every guarded route has a permission and that every public route is on the allowlist.
-// A failure lists the other routes.
+// Checks that every guarded route has a permission. A failure lists the other routes.
 Status CheckRouteGuards();
 Status CheckRouteGuards(std::span<const Route> routes);
 

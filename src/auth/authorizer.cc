@@ -12,13 +12,6 @@ using Policy = settings::AuthorizationSettings::Policy;
 
 constexpr std::string_view kEveryScope = "*";
 
-std::string ScopeName(const Permission& permission) {
-  std::string name(permission.resource);
-  name += ':';
-  name += permission.action;
-  return name;
-}
-
 void AppendTexts(const json& value, std::vector<std::string>& out) {
   if (value.is_string()) {
     out.push_back(value.get<std::string>());
@@ -39,22 +32,18 @@ std::vector<std::string> RolesOf(const json& user) {
   return roles;
 }
 
-bool IsThreadResource(std::string_view resource) {
-  return resource == "graph" || resource == "checkpointer";
-}
-
 }  // namespace
 
 std::optional<std::string> MissingScope(const Scopes& scopes, const Permission& permission) {
   if (!scopes) return std::nullopt;
-  std::string name = ScopeName(permission);
+  std::string name = ScopeOf(permission);
   if (std::ranges::find(*scopes, name) != scopes->end()) return std::nullopt;
   return "Missing required scope: " + name;
 }
 
 std::string NotAuthorized(const Permission& permission) {
-  return "Not authorized to " + std::string(permission.action) + " " +
-         std::string(permission.resource);
+  return "Not authorized to " + std::string(NameOf(permission.action)) + " " +
+         std::string(NameOf(permission.resource));
 }
 
 Scopes ScopesOfUser(const json& user) {

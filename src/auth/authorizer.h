@@ -6,22 +6,16 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "agent_graph/json_fwd.h"
 #include "auth/ownership.h"
+#include "auth/permission.h"
 #include "bridge/request.h"
 #include "runtime/cancellation.h"
 #include "settings/settings.h"
 
 namespace agent_graph::auth {
-
-// The permission that a route requires, as the route table names it.
-struct Permission {
-  std::string_view resource;  // "checkpointer"
-  std::string_view action;    // "read"
-};
 
 // The request to decide about.
 struct Question {

@@ -41,18 +41,18 @@ Result<std::shared_ptr<Backend>> Load(const settings::ExportSettings& source, co
   }
   const auto* descriptor = static_cast<const AuthDescriptor<Backend>*>(*symbol);
   if (descriptor->magic != kind.magic) {
-    return fail("the export \"" + source.attribute + "\" is no backend");
+    return fail("the export \"" + source.attribute + "\" is not a backend");
   }
   Status compared = CompareAuthAbi(descriptor->abi, CurrentAuthAbi());
   if (!compared.ok()) return fail(compared.message());
   try {
     std::shared_ptr<Backend> backend = descriptor->make();
-    if (backend == nullptr) return fail("\"" + source.attribute + "\" made no backend");
+    if (backend == nullptr) return fail("\"" + source.attribute + "\" returned no backend");
     return backend;
   } catch (const std::exception& exception) {
-    return fail("\"" + source.attribute + "\" cannot be made: " + exception.what());
+    return fail("\"" + source.attribute + "\" cannot be created: " + exception.what());
   } catch (...) {
-    return fail("\"" + source.attribute + "\" cannot be made");
+    return fail("\"" + source.attribute + "\" cannot be created");
   }
 }
 

@@ -25,7 +25,7 @@ void Evictions::Add(const std::string& thread_id) {
   }
   if (full) {
     return warn_("the authorization backend is too slow: more than " + std::to_string(kWaitingMax) +
-                 " deleted threads wait for its evict, further ones are not told to it");
+                 " deleted threads wait for its evict; further ones are not reported to it");
   }
   runtime_.Spawn([self = shared_from_this()] { self->Work(); }, /*here=*/true);
 }
@@ -55,7 +55,8 @@ std::optional<std::string> Evictions::Next() {
     dropped = std::exchange(dropped_, 0);
   }
   if (dropped > 0) {
-    warn_(std::to_string(dropped) + " deleted threads were not told to the authorization backend");
+    warn_(std::to_string(dropped) +
+          " deleted threads were not reported to the authorization backend");
   }
   return std::nullopt;
 }

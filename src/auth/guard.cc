@@ -6,7 +6,6 @@
 #include "auth/authenticator.h"
 #include "auth/owner_cache.h"
 #include "auth/user_code.h"
-#include "base/json.h"
 
 namespace agent_graph::auth {
 namespace {
@@ -18,13 +17,12 @@ Refusal Forbidden(std::string message) {
   return Refusal{Refusal::Kind::kForbidden, std::move(message)};
 }
 
-std::string Stamp(json& user, const std::string& user_id, const Decision& decision) {
+void Stamp(json& user, const std::string& user_id, const Decision& decision) {
   json authz = {{"user_id", user_id},
                 {"scope", decision.isolate_by_owner ? "owner" : "none"},
                 {"scopes", nullptr}};
   if (decision.scopes) authz["scopes"] = *decision.scopes;
   user["authz"] = std::move(authz);
-  return DumpJson(user);
 }
 
 Result<JwtVerifier> MakeVerifier(const AuthenticationSettings& settings,
@@ -105,6 +103,11 @@ struct Guard::Implementation {
   std::shared_ptr<AuthorizationBackend> backend;  // custom backend, closed by Close
 };
 
+std::shared_ptr<const json> NoClaims() {
+  static const auto kNoClaims = std::make_shared<const json>(json::object());
+  return kNoClaims;
+}
+
 Guard::Guard(std::unique_ptr<Implementation> implementation)
     : implementation_(std::move(implementation)) {}
 Guard::~Guard() = default;
@@ -146,18 +149,17 @@ GuardOutcome Guard::Check(const GuardRequest& request) {
   }
   if (decision.isolate_by_owner) caller.scope = state::Scope::Owner(caller.user_id);
   caller.remembered = decision.remembered;
-  caller.user_json = Stamp(user, caller.user_id, decision);
+  Stamp(user, caller.user_id, decision);
+  caller.user = std::make_shared<const json>(std::move(user));
   return outcome;
 }
 
 std::optional<Refusal> Guard::CheckThread(const GuardRequest& request, const json& config,
                                           const std::string& thread_id, Caller& caller) {
   if (!implementation_->guarded) return std::nullopt;
-  Result<json> user = ParseJson(caller.user_json);
-  if (!user.ok()) return Forbidden(NotAuthorized(request.permission));
   Decision decision =
-      implementation_->authorizer->Decide({*user, caller.user_id, request.permission, thread_id,
-                                           request.head, &config, request.cancellation});
+      implementation_->authorizer->Decide({*caller.user, caller.user_id, request.permission,
+                                           thread_id, request.head, &config, request.cancellation});
   if (decision.refusal) return Forbidden(*std::move(decision.refusal));
   caller.remembered = decision.remembered;
   return std::nullopt;

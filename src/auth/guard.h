@@ -25,12 +25,16 @@ class Runtime;
 
 namespace agent_graph::auth {
 
+// Returns an empty object.
+std::shared_ptr<const json> NoClaims();
+
 // The user of a request and the rows that the request may access.
 struct Caller {
   state::Scope scope;
-  std::string user_id;           // owner of the rows that this request creates; empty: none
-  std::string user_json = "{}";  // config.user, with the stamped authz
-  bool remembered = false;       // allowed because a cache names the caller as owner of the thread
+  std::string user_id;  // owner of the rows that this request creates; empty: none
+  // config.user: the claims with the stamped `authz`. Never null; empty without authentication.
+  std::shared_ptr<const json> user = NoClaims();
+  bool remembered = false;  // allowed because a cache names the caller as owner of the thread
 };
 
 // The result of Check.

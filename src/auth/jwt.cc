@@ -100,7 +100,7 @@ Result<JwtVerifier> JwtVerifier::Create(const JwtOptions& options) {
   JwtVerifier verifier;
   verifier.algorithm_ = FindJwtAlgorithm(options.algorithm);
   if (verifier.algorithm_ == nullptr) {
-    return InvalidArgument("JWT_ALGORITHM: is not one this service verifies");
+    return InvalidArgument("JWT_ALGORITHM: is not supported");
   }
   AG_ASSIGN_OR_RETURN(verifier.keys_, ReadKeys(*verifier.algorithm_, options));
   return verifier;

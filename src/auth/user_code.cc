@@ -52,8 +52,7 @@ struct AuthenticationCall {
 struct AuthorizationCall {
   std::shared_ptr<AuthorizationBackend> backend;
   json user;
-  std::string resource;
-  std::string action;
+  Permission permission;
   std::optional<std::string> resource_id;
   json context = json::object();
 
@@ -65,8 +64,10 @@ struct AuthorizationCall {
       decision.isolate_by_owner = backend->IsolationScope() != Isolation::kNone;
       decision.scopes = backend->ScopesFor(user);
       if (!decision.scopes) decision.scopes = ScopesOfUser(user);
-      decision.refusal = MissingScope(decision.scopes, {resource, action});
+      decision.refusal = MissingScope(decision.scopes, permission);
       if (decision.refusal) return;
+      const std::string resource(NameOf(permission.resource));
+      const std::string action(NameOf(permission.action));
       if (!backend->Authorize(user, resource, action, resource_id, context)) Deny();
     } catch (...) {
       fault = CaughtUserFailure().text;
@@ -74,7 +75,7 @@ struct AuthorizationCall {
     }
   }
 
-  void Deny() { decision.refusal = NotAuthorized({resource, action}); }
+  void Deny() { decision.refusal = NotAuthorized(permission); }
 };
 
 template <typename Call>
@@ -100,9 +101,9 @@ bool IsHeader(const std::string& name, const std::string& value) {
 // True if the request may access rows. Isolation by owner is impossible for such a request without
 // a user.
 bool TouchesRows(const Question& question) {
-  if (question.permission.resource == "config") return false;
-  return question.permission.resource != "graph" || question.permission.action != "read" ||
-         !question.resource_id.empty();
+  if (question.permission.resource == Resource::kConfig) return false;
+  return question.permission.resource != Resource::kGraph ||
+         question.permission.action != Action::kRead || !question.resource_id.empty();
 }
 
 }  // namespace
@@ -121,7 +122,7 @@ std::optional<Refusal> CustomAuthenticator::Authenticate(const IncomingRequest& 
   call->credential = request.Credential();
   Status status = RunOnPool(runtime_, call, "the authentication backend", request.cancellation);
   if (!status.ok()) {
-    warn_("the authentication backend gave no answer: " + status.ToString());
+    warn_("the authentication backend did not answer: " + status.ToString());
     return Refusal{Refusal::Kind::kUnavailable, "authentication did not answer"};
   }
   if (!call->fault.empty()) warn_("the authentication backend failed: " + call->fault);
@@ -147,8 +148,7 @@ Decision CustomAuthorizer::Decide(const Question& question) {
   auto call = std::make_shared<AuthorizationCall>();
   call->backend = backend_;
   call->user = question.user;
-  call->resource = question.permission.resource;
-  call->action = question.permission.action;
+  call->permission = question.permission;
   if (!question.resource_id.empty()) call->resource_id = question.resource_id;
   call->context = {{"method", question.head.method},
                    {"path", question.head.path},
@@ -156,7 +156,7 @@ Decision CustomAuthorizer::Decide(const Question& question) {
   if (question.config != nullptr) call->context["config"] = *question.config;
   Status status = RunOnPool(runtime_, call, "the authorization backend", question.cancellation);
   if (!status.ok()) {
-    warn_("the authorization backend gave no answer: " + status.ToString());
+    warn_("the authorization backend did not answer: " + status.ToString());
     return Decision{NotAuthorized(question.permission), std::nullopt};
   }
   if (!call->fault.empty()) warn_("the authorization backend failed: " + call->fault);

@@ -90,7 +90,7 @@ Status CheckEdwardsStrength(EVP_PKEY* key) {
   point[length - 1] &= 0x7f;
   const std::string hex = Hex(point.data(), length);
   if (Contains(kSmallOrder25519, hex) || Contains(kSmallOrder448, hex)) {
-    return Weak("is a point of small order, which fits signatures that anybody can make");
+    return Weak("is a point of small order, for which anybody can forge signatures");
   }
   return Status::Ok();
 }

@@ -27,9 +27,9 @@ Status ReadFile(const bridge::Body& body, std::string& text) {
   return Status::Ok();
 }
 
-ErrorInfo BodyProblem(std::string message, std::string type) {
+ErrorInfo BodyProblem(std::string message, ProblemType type) {
   Problems problems;
-  problems.Add({"body"}, std::move(message), std::move(type));
+  problems.Add({"body"}, std::move(message), type);
   return std::move(problems).Error();
 }
 
@@ -65,7 +65,7 @@ std::optional<ErrorInfo> ReadBody(HandlerContext& context, BodyKind kind) {
   const bool in_file = body.in_file();
   if (bytes == 0) {
     if (kind == BodyKind::kOptionalJson) return std::nullopt;
-    return BodyProblem("a JSON object is required", "missing");
+    return BodyProblem("a JSON object is required", ProblemType::kMissing);
   }
   if (std::optional<ErrorInfo> error = AwaitBodyMemory(context.exchange(), bytes)) return error;
   Parsed parsed;
@@ -77,9 +77,11 @@ std::optional<ErrorInfo> ReadBody(HandlerContext& context, BodyKind kind) {
   }
   context.exchange().body().Freed();
   if (!parsed.file.ok()) return ErrorOf(parsed.file);
-  if (!parsed.value.ok()) return BodyProblem(parsed.value.status().message(), "json_invalid");
+  if (!parsed.value.ok())
+    return BodyProblem(parsed.value.status().message(), ProblemType::kJsonSyntax);
   if (parsed.value->is_null() && kind == BodyKind::kOptionalJson) return std::nullopt;
-  if (!parsed.value->is_object()) return BodyProblem("must be a JSON object", "object_type");
+  if (!parsed.value->is_object())
+    return BodyProblem("must be a JSON object", ProblemType::kObjectType);
   // Many small values take much more than their text.
   context.exchange().Hold(std::max(kBodyCopies * bytes, parsed.tree_bytes + 3 * bytes));
   context.SetBody(*std::move(parsed.value), bytes);

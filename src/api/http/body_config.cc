@@ -29,7 +29,7 @@ std::string BodyThreadId(const json& body, Problems& problems) {
       config != nullptr && config->is_object() ? MemberThreadId(*config) : std::string();
   if (!direct.empty() && !configured.empty() && direct != configured) {
     problems.Add({"body", "config", "thread_id"}, "differs from the thread_id of the body",
-                 "value_error");
+                 ProblemType::kValue);
   }
   return direct.empty() ? configured : direct;
 }

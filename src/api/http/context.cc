@@ -26,7 +26,7 @@ HandlerContext::HandlerContext(bridge::Exchange& exchange, const ApiContext& api
 HandlerContext::~HandlerContext() = default;
 
 auth::GuardRequest HandlerContext::Ask(const Route& route) const {
-  auth::GuardRequest request{head(), exchange_.cancellation(), {route.resource, route.action}};
+  auth::GuardRequest request{head(), exchange_.cancellation(), route.permission};
   if (!head().path_parameters.empty()) request.resource_id = head().path_parameters[0];
   request.websocket = head().websocket;
   return request;
@@ -53,7 +53,7 @@ bool HandlerContext::CountShared(const std::string& user_id) {
     guard_headers_.emplace_back(name, std::move(value));
   }
   if (decision->admitted) return true;
-  rate_refusal_ = RateLimitedReply(options, *decision, head().websocket, head().request_id);
+  rate_refusal_ = RateLimitedError(options, *decision);
   return false;
 }
 
@@ -61,7 +61,7 @@ bool HandlerContext::Admit(const Route& route) {
   const bool by_user = route.access == Access::kGuarded && CountsByUser(*api_.settings);
   const bool shared = api_.shared_rate != nullptr;
   if (shared && !by_user && !CountShared("")) {
-    Send(*std::move(rate_refusal_), "rejected");
+    Fail(*rate_refusal_);
     return false;
   }
   if (route.access != Access::kGuarded) return true;
@@ -78,7 +78,7 @@ bool HandlerContext::Admit(const Route& route) {
   auth::GuardOutcome outcome = api_.guard->Check(request);
   guard_headers_.insert(guard_headers_.end(), outcome.headers.begin(), outcome.headers.end());
   if (rate_refusal_) {
-    Send(*std::move(rate_refusal_), "rejected");
+    Fail(*rate_refusal_);
     return false;
   }
   if (outcome.refusal) {
@@ -98,8 +98,8 @@ bool HandlerContext::AdmitBodyThread(const Route& route) {
 }
 
 std::optional<ErrorInfo> HandlerContext::CheckBodyThread(const Route& route) {
-  bool names_thread = route.resource == "graph" || route.resource == "checkpointer";
-  if (route.access == Access::kPublic || !names_thread || !head().path_parameters.empty()) {
+  if (route.access == Access::kPublic || !auth::IsThreadResource(route.permission.resource) ||
+      !head().path_parameters.empty()) {
     return std::nullopt;
   }
   guarded_thread_.clear();
@@ -130,7 +130,7 @@ void HandlerContext::SetBody(json body, size_t bytes) {
 const std::string& HandlerContext::ThreadId(Problems& problems) {
   const std::string& thread_id = head().path_parameters.at(0);
   if (auto problem = ThreadIdProblem(thread_id)) {
-    problems.Add({"path", "thread_id"}, *std::move(problem), "value_error");
+    problems.Add({"path", "thread_id"}, *std::move(problem), ProblemType::kValue);
   }
   return thread_id;
 }
@@ -138,7 +138,7 @@ const std::string& HandlerContext::ThreadId(Problems& problems) {
 const std::string& HandlerContext::MessageId(Problems& problems) {
   const std::string& message_id = head().path_parameters.at(1);
   if (auto problem = MessageIdProblem(message_id)) {
-    problems.Add({"path", "message_id"}, *std::move(problem), "value_error");
+    problems.Add({"path", "message_id"}, *std::move(problem), ProblemType::kValue);
   }
   return message_id;
 }
@@ -168,7 +168,7 @@ ErrorInfo HandlerContext::Explain(const Status& status) {
     // The error comes from a lower layer without a location in the request; its text names the
     // field.
     const bool has_body = route().shape.body != nullptr;
-    error.details = {{{has_body ? "body" : "query"}, error.message, "value_error"}};
+    error.details = {{{has_body ? "body" : "query"}, error.message, ProblemType::kValue}};
   }
   if (StatusOf(error) >= 500) {
     Log(bridge::LogLevel::kError, head().method + " " + head().path + ": " + status.ToString());
@@ -178,8 +178,7 @@ ErrorInfo HandlerContext::Explain(const Status& status) {
 
 void HandlerContext::Fail(const ErrorInfo& error, const bridge::HeaderList& headers) {
   std::string outcome = OutcomeOf(error, exchange_.cancellation().reason());
-  Reply reply = head().websocket ? HandshakeRefusal(error, head().request_id)
-                                 : ErrorReply(error, head().request_id);
+  Reply reply = Refuse(error, head().websocket, head().request_id, route().render_error);
   reply.headers.insert(reply.headers.end(), headers.begin(), headers.end());
   Send(std::move(reply), std::move(outcome));
 }

@@ -127,7 +127,7 @@ class HandlerContext {
   void Send(Reply reply, std::string outcome);
   auth::GuardRequest Ask(const Route& route) const;
   // Counts the request in Redis. Returns false if it is over the limit; `rate_refusal_` is then the
-  // response.
+  // error.
   bool CountShared(const std::string& user_id);
 
   bridge::Exchange& exchange_;
@@ -136,7 +136,7 @@ class HandlerContext {
   auth::Permission permission_;
   std::string guarded_thread_;        // thread that the guard was asked about
   bridge::HeaderList guard_headers_;  // for every response to this request
-  std::optional<Reply> rate_refusal_;
+  std::optional<ErrorInfo> rate_refusal_;
   std::unique_ptr<json> body_;
   size_t body_bytes_ = 0;
 };

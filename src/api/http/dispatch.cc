@@ -29,11 +29,12 @@ void Handle(HandlerContext& context, const Route& route) {
       return;
     }
   }
-  if (route.resource == "checkpointer" && context.api().state == nullptr) {
+  if (route.permission.resource == auth::Resource::kCheckpointer &&
+      context.api().state == nullptr) {
     context.Fail(ErrorInfo{ApiError::kNotConfigured, "checkpointer not configured", {}});
     return;
   }
-  if (route.resource == "store" && context.api().memory == nullptr) {
+  if (route.permission.resource == auth::Resource::kStore && context.api().memory == nullptr) {
     context.Fail(ErrorInfo{ApiError::kNotConfigured, "store not configured", {}});
     return;
   }

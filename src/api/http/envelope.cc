@@ -43,7 +43,7 @@ void AppendDetails(std::string& out, const std::vector<ErrorDetail>& details) {
     out += "],\"msg\":";
     AppendJsonString(out, details[i].message);
     out += ",\"type\":";
-    AppendJsonString(out, details[i].type);
+    AppendJsonString(out, NameOf(details[i].type));
     out += '}';
   }
   out += ']';
@@ -71,8 +71,7 @@ std::vector<std::string> SuccessEnvelopeAround(std::string data_json, std::strin
 }
 
 std::string ErrorEnvelope(const ErrorInfo& error, std::string_view request_id) {
-  const ErrorKind& kind = Describe(error.error);
-  std::string_view message = error.message.empty() ? kind.message : error.message;
+  const std::string_view message = MessageOf(error);
   std::string out;
   out.reserve(3 * message.size() + kEnvelopeBytes);
   out += "{\"detail\":";
@@ -106,12 +105,11 @@ Reply SuccessReply(std::string_view data_json, std::string_view message,
 }
 
 Reply ErrorReply(const ErrorInfo& error, std::string_view request_id) {
-  const ErrorKind& kind = Describe(error.error);
   Reply reply;
   reply.status = StatusOf(error);
   reply.headers.emplace_back("Content-Type", "application/json");
-  if (kind.retry_after_seconds > 0) {
-    reply.headers.emplace_back("Retry-After", std::to_string(kind.retry_after_seconds));
+  if (const int64_t seconds = RetryAfterOf(error); seconds > 0) {
+    reply.headers.emplace_back("Retry-After", std::to_string(seconds));
   }
   reply.body = ErrorEnvelope(error, request_id);
   return reply;
@@ -121,8 +119,10 @@ Reply ErrorReply(ApiError error, std::string_view request_id) {
   return ErrorReply(ErrorInfo{error, "", {}}, request_id);
 }
 
-Reply HandshakeRefusal(const ErrorInfo& error, std::string_view request_id) {
-  Reply reply = ErrorReply(error, request_id);
+Reply Refuse(const ErrorInfo& error, bool handshake, std::string_view request_id,
+             ErrorRenderer render) {
+  Reply reply = render(error, request_id);
+  if (!handshake) return reply;
   const char* close_code = "1008";
   if (!IsAuthenticationError(error.error) && error.error != ApiError::kPermissionDenied) {
     if (reply.status == 429 || reply.status == 503) close_code = "1013";

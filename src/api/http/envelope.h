@@ -33,14 +33,20 @@ struct Reply {
   std::string body;
 };
 
-// Complete replies with these envelopes. ErrorReply takes the status from the error.
+// A complete response with the success envelope.
 Reply SuccessReply(std::string_view data_json, std::string_view message,
                    std::string_view request_id);
+
+// Renders an error as a complete response. All that a response says about an error is in `error`;
+// a renderer decides only about its form.
+using ErrorRenderer = Reply (*)(const ErrorInfo& error, std::string_view request_id);
+// The renderer of this API: the error envelope with the status and Retry-After of the error.
 Reply ErrorReply(const ErrorInfo& error, std::string_view request_id);
 Reply ErrorReply(ApiError error, std::string_view request_id);
-// Refuses a WebSocket handshake. A WebSocket that is not accepted has no close code, so a header
-// contains the code.
-Reply HandshakeRefusal(const ErrorInfo& error, std::string_view request_id);
+// Renders the refusal of a request. `handshake`: the request opens a WebSocket; as a WebSocket that
+// is not accepted has no close code, a header contains the code.
+Reply Refuse(const ErrorInfo& error, bool handshake, std::string_view request_id,
+             ErrorRenderer render = ErrorReply);
 // 405 with an Allow header. `allow` as in RouteMatch.
 Reply MethodNotAllowedReply(std::string_view allow, std::string_view request_id);
 

@@ -135,6 +135,40 @@ static_assert(AreInOrder(), "an error has no row, or a row is in another place t
 
 }  // namespace
 
+std::string_view NameOf(ProblemType type) {
+  switch (type) {
+    case ProblemType::kValue:
+      return "value_error";
+    case ProblemType::kMissing:
+      return "missing";
+    case ProblemType::kChoice:
+      return "enum";
+    case ProblemType::kTooShort:
+      return "too_short";
+    case ProblemType::kTooLong:
+      return "too_long";
+    case ProblemType::kOutOfRange:
+      return "out_of_range";
+    case ProblemType::kStringType:
+      return "string_type";
+    case ProblemType::kIntegerType:
+      return "int_type";
+    case ProblemType::kNumberType:
+      return "float_type";
+    case ProblemType::kBooleanType:
+      return "bool_type";
+    case ProblemType::kObjectType:
+      return "object_type";
+    case ProblemType::kArrayType:
+      return "list_type";
+    case ProblemType::kIntegerSyntax:
+      return "int_parsing";
+    case ProblemType::kJsonSyntax:
+      return "json_invalid";
+  }
+  return "";
+}
+
 const ErrorKind& Describe(ApiError error) {
   return kErrors[static_cast<size_t>(error)].kind;
 }
@@ -198,6 +232,15 @@ int StatusOf(const ErrorInfo& error) {
 
 std::string_view CodeOf(const ErrorInfo& error) {
   return error.code.empty() ? Describe(error.error).code : error.code;
+}
+
+std::string_view MessageOf(const ErrorInfo& error) {
+  return error.message.empty() ? Describe(error.error).message : error.message;
+}
+
+int64_t RetryAfterOf(const ErrorInfo& error) {
+  return error.retry_after_seconds != 0 ? error.retry_after_seconds
+                                        : Describe(error.error).retry_after_seconds;
 }
 
 bool IsAuthenticationError(ApiError error) {

@@ -59,11 +59,31 @@ struct ErrorKind {
 // Returns the row of an error. Thread-safe, like all functions here.
 const ErrorKind& Describe(ApiError error);
 
+// Kinds of problems of a field.
+enum class ProblemType : uint8_t {
+  kValue,
+  kMissing,
+  kChoice,
+  kTooShort,
+  kTooLong,
+  kOutOfRange,
+  kStringType,
+  kIntegerType,
+  kNumberType,
+  kBooleanType,
+  kObjectType,
+  kArrayType,
+  kIntegerSyntax,
+  kJsonSyntax,
+};
+// Returns the name on the wire, such as "value_error".
+std::string_view NameOf(ProblemType type);
+
 // One entry of `error.details`. `location` is a path such as {"body", "messages", "0", "role"}.
 struct ErrorDetail {
   std::vector<std::string> location;
   std::string message;
-  std::string type;
+  ProblemType type = ProblemType::kValue;
 };
 
 // An error of one request.
@@ -76,11 +96,15 @@ struct ErrorInfo {
   std::string code = {};
   // Additional members of `error`.
   std::vector<std::pair<std::string_view, int64_t>> numbers = {};
+  int64_t retry_after_seconds = 0;  // 0: the value of the kind
 };
 
 // HTTP status and code of an error, including values of a custom backend.
 int StatusOf(const ErrorInfo& error);
 std::string_view CodeOf(const ErrorInfo& error);
+// Text and Retry-After in seconds of an error; 0: no such header.
+std::string_view MessageOf(const ErrorInfo& error);
+int64_t RetryAfterOf(const ErrorInfo& error);
 // True if the response has a member `error_code`.
 bool IsAuthenticationError(ApiError error);
 

@@ -18,7 +18,7 @@ constexpr int64_t kNoMaximum = std::numeric_limits<int64_t>::max();
 
 struct Fault {
   std::string message;
-  std::string type;
+  ProblemType type = ProblemType::kValue;
 };
 
 std::string JoinChoices(std::span<const std::string_view> choices) {
@@ -42,21 +42,22 @@ bool OutOfRange(double number, const Field& field) {
 }
 
 std::optional<Fault> CheckText(const json& value, const Field& field) {
-  if (!value.is_string()) return Fault{"must be a string", "string_type"};
+  if (!value.is_string()) return Fault{"must be a string", ProblemType::kStringType};
   const auto& text = value.get_ref<const std::string&>();
-  if (field.not_blank && IsBlank(text)) return Fault{"must not be blank", "value_error"};
+  if (field.not_blank && IsBlank(text)) return Fault{"must not be blank", ProblemType::kValue};
   if (field.maximum != kNoMaximum && text.size() > static_cast<uint64_t>(field.maximum)) {
-    return Fault{"must have at most " + std::to_string(field.maximum) + " bytes", "too_long"};
+    return Fault{"must have at most " + std::to_string(field.maximum) + " bytes",
+                 ProblemType::kTooLong};
   }
   return std::nullopt;
 }
 
 std::optional<Fault> CheckThreadId(const json& value, const Field& field) {
   std::optional<std::string> text = ThreadIdText(value);
-  if (!text) return Fault{"must be a string", "string_type"};
+  if (!text) return Fault{"must be a string", ProblemType::kStringType};
   if (!field.not_blank && IsBlank(*text)) return std::nullopt;
   std::optional<std::string> problem = ThreadIdProblem(*text);
-  return problem ? std::optional(Fault{*std::move(problem), "value_error"}) : std::nullopt;
+  return problem ? std::optional(Fault{*std::move(problem), ProblemType::kValue}) : std::nullopt;
 }
 
 std::optional<Fault> CheckNumber(const json& value, const Field& field) {
@@ -64,9 +65,9 @@ std::optional<Fault> CheckNumber(const json& value, const Field& field) {
   const double number = value.is_number() ? value.get<double>() : NAN;
   if (std::isnan(number) || (integer && number != std::floor(number))) {
     return Fault{integer ? "must be an integer" : "must be a number",
-                 integer ? "int_type" : "float_type"};
+                 integer ? ProblemType::kIntegerType : ProblemType::kNumberType};
   }
-  if (OutOfRange(number, field)) return Fault{RangeText(field), "out_of_range"};
+  if (OutOfRange(number, field)) return Fault{RangeText(field), ProblemType::kOutOfRange};
   return std::nullopt;
 }
 
@@ -75,34 +76,36 @@ std::optional<Fault> CheckChoice(const json& value, const Field& field) {
     const auto& text = value.get_ref<const std::string&>();
     if (std::ranges::find(field.choices, text) != field.choices.end()) return std::nullopt;
   }
-  return Fault{"must be one of " + JoinChoices(field.choices), "enum"};
+  return Fault{"must be one of " + JoinChoices(field.choices), ProblemType::kChoice};
 }
 
 std::optional<Fault> CheckScalar(const json& value, const Field& field) {
   if (value.is_string() && field.not_blank && IsBlank(value.get_ref<const std::string&>())) {
-    return Fault{"must not be empty", "too_short"};
+    return Fault{"must not be empty", ProblemType::kTooShort};
   }
   if (value.is_string() || value.is_number() || value.is_boolean()) return std::nullopt;
-  return Fault{"must be a string, a number, true or false", "value_error"};
+  return Fault{"must be a string, a number, true or false", ProblemType::kValue};
 }
 
 std::optional<Fault> CheckObject(const json& value, const Field& field) {
-  if (!value.is_object()) return Fault{"must be an object", "object_type"};
+  if (!value.is_object()) return Fault{"must be an object", ProblemType::kObjectType};
   if (field.maximum != kNoMaximum && value.size() > static_cast<uint64_t>(field.maximum)) {
-    return Fault{"must have at most " + std::to_string(field.maximum) + " keys", "too_long"};
+    return Fault{"must have at most " + std::to_string(field.maximum) + " keys",
+                 ProblemType::kTooLong};
   }
   return std::nullopt;
 }
 
 std::optional<Fault> CheckArray(const json& value, const Field& field) {
-  if (!value.is_array()) return Fault{"must be an array", "list_type"};
+  if (!value.is_array()) return Fault{"must be an array", ProblemType::kArrayType};
   if (field.minimum != kNoMinimum && value.size() < static_cast<uint64_t>(field.minimum)) {
-    return Fault{field.type == FieldType::kMessages ? "must hold at least one message"
-                                                    : "must hold at least one entry",
-                 "too_short"};
+    return Fault{field.type == FieldType::kMessages ? "must contain at least one message"
+                                                    : "must contain at least one entry",
+                 ProblemType::kTooShort};
   }
   if (field.maximum != kNoMaximum && value.size() > static_cast<uint64_t>(field.maximum)) {
-    return Fault{"must hold at most " + std::to_string(field.maximum) + " entries", "too_long"};
+    return Fault{"must contain at most " + std::to_string(field.maximum) + " entries",
+                 ProblemType::kTooLong};
   }
   return std::nullopt;
 }
@@ -120,7 +123,7 @@ std::optional<Fault> CheckOne(const json& value, const Field& field) {
     case FieldType::kNumber:
       return CheckNumber(value, field);
     case FieldType::kBoolean:
-      if (!value.is_boolean()) return Fault{"must be true or false", "bool_type"};
+      if (!value.is_boolean()) return Fault{"must be true or false", ProblemType::kBooleanType};
       return std::nullopt;
     case FieldType::kScalar:
       return CheckScalar(value, field);
@@ -138,7 +141,7 @@ std::optional<Fault> CheckOne(const json& value, const Field& field) {
 void CheckValue(const json& value, const Field& field, const Location& location,
                 Problems& problems) {
   if (std::optional<Fault> fault = CheckOne(value, field)) {
-    problems.Add(location, std::move(fault->message), std::move(fault->type));
+    problems.Add(location, std::move(fault->message), fault->type);
     return;
   }
   if (!field.members.empty()) CheckFields(value, field.members, location, problems);
@@ -251,9 +254,9 @@ void CheckFields(const json& object, std::span<const Field> fields, const Locati
     if (value != nullptr) {
       CheckValue(*value, field, at, problems);
     } else if (field.required) {
-      problems.Add(std::move(at), "is required", "missing");
+      problems.Add(std::move(at), "is required", ProblemType::kMissing);
     } else if (field.not_null && object.contains(field.name)) {
-      problems.Add(std::move(at), "must not be null", "value_error");
+      problems.Add(std::move(at), "must not be null", ProblemType::kValue);
     }
   }
 }

@@ -55,7 +55,8 @@ state::PageRequest ReadPage(const Query& query, Problems& problems) {
   if (auto search = query.Find("search")) {
     if (search->size() > kSearchBytesMax) {
       problems.Add({"query", "search"},
-                   "must have at most " + std::to_string(kSearchBytesMax) + " bytes", "too_long");
+                   "must have at most " + std::to_string(kSearchBytesMax) + " bytes",
+                   ProblemType::kTooLong);
     } else {
       page.search = *search;
     }
@@ -63,19 +64,21 @@ state::PageRequest ReadPage(const Query& query, Problems& problems) {
   if (auto text = query.Find("offset")) {
     std::optional<uint64_t> offset = ParseCount(*text);
     if (!offset)
-      problems.Add({"query", "offset"}, "must be an integer of at least 0", "int_parsing");
+      problems.Add({"query", "offset"}, "must be an integer of at least 0",
+                   ProblemType::kIntegerSyntax);
     page.offset = std::min(offset.value_or(0), kOffsetMax);
   }
   if (auto text = query.Find("limit")) {
     std::optional<uint64_t> limit = ParseCount(*text);
     if (!limit || *limit == 0) {
-      problems.Add({"query", "limit"}, "must be an integer of at least 1", "int_parsing");
+      problems.Add({"query", "limit"}, "must be an integer of at least 1",
+                   ProblemType::kIntegerSyntax);
     }
     page.limit = std::min(limit.value_or(kPageLimitDefault), kPageLimitMax);
   }
   if (auto cursor = query.Find("cursor")) {
     if (cursor->size() > 2 * kIdBytesMax + kSearchBytesMax) {
-      problems.Add({"query", "cursor"}, "is not a cursor of this list", "value_error");
+      problems.Add({"query", "cursor"}, "is not a cursor of this list", ProblemType::kValue);
     } else {
       page.cursor = *cursor;
     }

@@ -1,7 +1,5 @@
 #include "api/http/rate_limit.h"
 
-#include "api/http/errors.h"
-
 namespace agent_graph::api {
 
 bool CountsByUser(const settings::Settings& settings) {
@@ -16,16 +14,14 @@ RateLimitHeaders DescribeRateLimit(const limits::RateDecision& decision, int64_t
            {"X-RateLimit-Reset-After", std::to_string(decision.reset_after_seconds)}}};
 }
 
-Reply RateLimitedReply(const limits::RateLimitOptions& options,
-                       const limits::RateDecision& decision, bool websocket,
-                       std::string_view request_id) {
+ErrorInfo RateLimitedError(const limits::RateLimitOptions& options,
+                           const limits::RateDecision& decision) {
   ErrorInfo error{ApiError::kRateLimited, "", {}};
   error.numbers = {{"limit", decision.limit},
                    {"window_seconds", options.window_seconds},
                    {"retry_after_seconds", decision.reset_after_seconds}};
-  Reply reply = websocket ? HandshakeRefusal(error, request_id) : ErrorReply(error, request_id);
-  reply.headers.emplace_back("Retry-After", std::to_string(decision.reset_after_seconds));
-  return reply;
+  error.retry_after_seconds = decision.reset_after_seconds;
+  return error;
 }
 
 }  // namespace agent_graph::api

@@ -1,4 +1,4 @@
-// Responses and headers about the rate limit.
+// Errors and headers about the rate limit.
 #pragma once
 
 #include <array>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "api/http/envelope.h"
+#include "api/http/errors.h"
 #include "limits/rate_table.h"
 #include "settings/settings.h"
 
@@ -20,9 +20,8 @@ using RateLimitHeaders = std::array<std::pair<std::string_view, std::string>, 4>
 // Returns the headers of each response to a request that was counted. `now` in seconds since 1970.
 RateLimitHeaders DescribeRateLimit(const limits::RateDecision& decision, int64_t now);
 
-// Returns a 429 response. `websocket`: the request was a handshake.
-Reply RateLimitedReply(const limits::RateLimitOptions& options,
-                       const limits::RateDecision& decision, bool websocket,
-                       std::string_view request_id);
+// Returns the error of a request that is over the limit (429).
+ErrorInfo RateLimitedError(const limits::RateLimitOptions& options,
+                           const limits::RateDecision& decision);
 
 }  // namespace agent_graph::api

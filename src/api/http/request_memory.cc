@@ -10,7 +10,8 @@ std::optional<ErrorInfo> AwaitBodyMemory(bridge::Exchange& exchange, uint64_t by
   const Status room = exchange.AwaitMemory(kBodyCopies * bytes, DeadlineAfter(kMemoryWaitMax));
   if (room.ok()) return std::nullopt;
   if (room.code() != StatusCode::kDeadlineExceeded) return ErrorOf(room);
-  return ErrorInfo{ApiError::kOverloaded, "this worker has no memory for the request now", {}};
+  return ErrorInfo{
+      ApiError::kOverloaded, "this worker has too little free memory for the request", {}};
 }
 
 }  // namespace agent_graph::api

@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include "api/http/envelope.h"
 #include "api/http/fields.h"
+#include "auth/permission.h"
 
 namespace agent_graph::bridge {
 struct SocketMessage;
@@ -20,26 +23,34 @@ namespace agent_graph::api {
 class HandlerContext;
 
 enum class Method : uint8_t { kGet, kPost, kPut, kDelete };
+// Returns "GET", "POST" and so on.
+std::string_view NameOf(Method method);
+
 enum class BodyKind : uint8_t {
   kNone,
   kJson,
   kOptionalJson,
   kStream,  // the handler takes it in pieces; there is no size limit
 };
-enum class Access : uint8_t { kPublic, kGuarded, kDocumentation };
+enum class Access : uint8_t {
+  kPublic,   // no credential is checked
+  kGuarded,  // the caller needs the route's permission
+  kDocumentation,
+};
 enum class Transport : uint8_t {
   kHttp,
   kSocket,      // a WebSocket of JSON messages
   kLiveSocket,  // a WebSocket of audio: a message that is too large is skipped
 };
 
-// A row of the route table.
 struct Route {
   Method method;
   std::string_view pattern;  // "/v1/threads/{thread_id}/state"
   Access access = Access::kGuarded;
-  std::string_view resource = {};  // of guarded routes: "checkpointer"
-  std::string_view action = {};    // "read"
+  auth::Permission permission = {};  // of guarded routes
+  // The request creates the thread that its path names. Only such routes match an id with a "." or
+  // ".." component: the handler refuses it as an unusable id. For all others no such thread exists.
+  bool creates_thread = false;
   BodyKind body = BodyKind::kNone;
   bool native = false;                         // answered in the event loop
   void (*handler)(HandlerContext&) = nullptr;  // runs on a fiber; null for native routes
@@ -51,6 +62,8 @@ struct Route {
   // Returns an error if these settings disable the route. Called after the guard, before the body
   // is read.
   std::optional<ErrorInfo> (*closed)(const settings::Settings&) = nullptr;
+  // Renders the errors of the route. Routes of other protocols have renderers of their own.
+  ErrorRenderer render_error = ErrorReply;
 };
 
 // `data` of a streaming route: chunks without an envelope.

@@ -1,7 +1,6 @@
 #include "api/http/validation.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "agent_graph/json.h"
 #include "base/text.h"
@@ -18,15 +17,6 @@ std::string Join(const std::vector<std::string>& path) {
   return text;
 }
 
-std::string JoinNames(std::span<const std::string_view> names) {
-  std::string text;
-  for (std::string_view name : names) {
-    if (!text.empty()) text += ", ";
-    text += name;
-  }
-  return text;
-}
-
 // True for digits with an optional sign whose value is below 1.
 bool IsIntegerBelowOne(std::string_view text) {
   bool negative = text.starts_with('-');
@@ -39,9 +29,9 @@ bool IsIntegerBelowOne(std::string_view text) {
 
 }  // namespace
 
-void Problems::Add(std::vector<std::string> location, std::string message, std::string type) {
+void Problems::Add(std::vector<std::string> location, std::string message, ProblemType type) {
   if (details_.size() >= kDetailsMax) return;
-  details_.push_back({std::move(location), std::move(message), std::move(type)});
+  details_.push_back({std::move(location), std::move(message), type});
 }
 
 ErrorInfo Problems::Error() && {
@@ -70,7 +60,7 @@ std::optional<std::string> LabelProblem(std::string_view label) {
   if (label.size() > kIdBytesMax) {
     return "must have at most " + std::to_string(kIdBytesMax) + " bytes";
   }
-  if (label.find('\0') != std::string_view::npos) return "must not hold a NUL character";
+  if (label.find('\0') != std::string_view::npos) return "must not contain a NUL character";
   if (!IsValidUtf8(label)) return "must be UTF-8";
   return std::nullopt;
 }
@@ -78,7 +68,7 @@ std::optional<std::string> LabelProblem(std::string_view label) {
 std::optional<std::string> MessageIdProblem(std::string_view message_id) {
   if (std::optional<std::string> problem = LabelProblem(message_id)) return problem;
   if (HasDotComponent(message_id)) {
-    return "must not be \".\" or \"..\", nor have such a part between slashes: no path can name it";
+    return "must not contain \".\" or \"..\" as a path component";
   }
   return std::nullopt;
 }
@@ -92,44 +82,6 @@ std::optional<std::string> ThreadIdProblem(std::string_view thread_id) {
 const json* FindMember(const json& object, const std::string& key) {
   auto found = object.find(key);
   return found == object.end() || found->is_null() ? nullptr : &*found;
-}
-
-int64_t ReadInteger(const json& body, const std::string& key, int64_t fallback, int64_t minimum,
-                    int64_t maximum, Problems& problems) {
-  const json* member = FindMember(body, key);
-  if (member == nullptr) return fallback;
-  // Some clients write integers as 25.0. The bounds are small, so a double represents them exactly.
-  double number = member->is_number() ? member->get<double>() : NAN;
-  if (std::isnan(number) || number != std::floor(number)) {
-    problems.Add({"body", key}, "must be an integer", "int_type");
-    return fallback;
-  }
-  if (number < static_cast<double>(minimum) || number > static_cast<double>(maximum)) {
-    problems.Add({"body", key},
-                 "must be from " + std::to_string(minimum) + " to " + std::to_string(maximum),
-                 "out_of_range");
-    return fallback;
-  }
-  return static_cast<int64_t>(number);
-}
-
-size_t ReadChoice(const json& body, const std::string& key, std::span<const std::string_view> names,
-                  size_t fallback, Problems& problems) {
-  const json* member = FindMember(body, key);
-  if (member == nullptr) return fallback;
-  if (member->is_string()) {
-    auto found = std::ranges::find(names, member->get_ref<const std::string&>());
-    if (found != names.end()) return static_cast<size_t>(found - names.begin());
-  }
-  problems.Add({"body", key}, "must be one of " + JoinNames(names), "enum");
-  return fallback;
-}
-
-const json* ReadObject(const json& body, const std::string& key, Problems& problems) {
-  const json* member = FindMember(body, key);
-  if (member == nullptr || member->is_object()) return member;
-  problems.Add({"body", key}, "must be an object", "object_type");
-  return nullptr;
 }
 
 }  // namespace agent_graph::api

@@ -22,7 +22,7 @@ inline constexpr size_t kDetailsMax = 32;  // maximum of problems that are repor
 // Collects the problems of one request; keeps the first kDetailsMax. Not thread-safe.
 class Problems {
  public:
-  void Add(std::vector<std::string> location, std::string message, std::string type);
+  void Add(std::vector<std::string> location, std::string message, ProblemType type);
   bool empty() const { return details_.empty(); }
   // Returns a 422 error with the text "body.messages: …; body.config: …".
   ErrorInfo Error() &&;
@@ -44,13 +44,5 @@ std::optional<std::string> LabelProblem(std::string_view label);
 
 // Returns a member of an object; null if it is absent or null.
 const json* FindMember(const json& object, const std::string& key);
-
-// Read optional members. Absent members and null give the fallback.
-int64_t ReadInteger(const json& body, const std::string& key, int64_t fallback, int64_t minimum,
-                    int64_t maximum, Problems& problems);
-size_t ReadChoice(const json& body, const std::string& key, std::span<const std::string_view> names,
-                  size_t fallback, Problems& problems);
-// Returns an object, or null if it is absent.
-const json* ReadObject(const json& body, const std::string& key, Problems& problems);
 
 }  // namespace agent_graph::api

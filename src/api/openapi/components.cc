@@ -15,12 +15,12 @@ const std::string_view kAnswerSchemas = R"json({
   "Error": {
     "type": "object",
     "properties": {
-      "detail": {"type": "string", "description": "What went wrong, for people"},
-      "error_code": {"type": "string", "description": "Only where a credential was refused"},
+      "detail": {"type": "string", "description": "Description of the error for people"},
+      "error_code": {"type": "string", "description": "Only if the credential was refused"},
       "error": {
         "type": "object",
         "properties": {
-          "code": {"type": "string", "description": "What went wrong, for programs"},
+          "code": {"type": "string", "description": "Code of the error for programs"},
           "message": {"type": "string"},
           "details": {
             "type": "array",
@@ -52,7 +52,7 @@ const std::string_view kAnswerSchemas = R"json({
       "is_stopped_requested": {"type": "boolean"},
       "queued_runs": {
         "type": "array",
-        "description": "Ids of the runs that wait for the one in flight, in the order of their turns",
+        "description": "Ids of the queued runs, in the order in which they will run",
         "items": {"type": "string"}
       },
       "interrupt": {
@@ -108,7 +108,7 @@ const std::string_view kAnswerSchemas = R"json({
       "state": {"anyOf": [{"$ref": "#/components/schemas/AgentState"}, {"type": "null"}]},
       "data": {
         "type": ["object", "null"],
-        "description": "`status` is `done` in the last chunk; `reason` says what an error is"
+        "description": "`status` is `done` in the last chunk; `reason` describes an error"
       },
       "thread_id": {"type": ["string", "null"]},
       "run_id": {"type": ["string", "null"]},
@@ -283,7 +283,7 @@ const std::string_view kAnswerSchemas = R"json({
       "thread_id": {"type": "string"},
       "status": {"const": "stopped"},
       "success": {"type": "boolean"},
-      "running": {"type": "boolean", "description": "Whether there was anything to stop"},
+      "running": {"type": "boolean", "description": "True if there was a run to stop"},
       "run_id": {"type": ["string", "null"], "description": "The run that was stopped"},
       "message": {"type": "string"},
       "stopped_at": {"type": ["string", "null"]}
@@ -349,8 +349,8 @@ const std::string_view kAnswerSchemas = R"json({
     "type": "object",
     "properties": {
       "messages": {"type": "array", "items": {"$ref": "#/components/schemas/Message"}},
-      "next_offset": {"type": "integer", "description": "Where the next page begins; only when more follow"},
-      "next_cursor": {"type": "string", "description": "Only when more follow"}
+      "next_offset": {"type": "integer", "description": "Offset of the next page; absent on the last page"},
+      "next_cursor": {"type": "string", "description": "Absent on the last page"}
     },
     "required": ["messages"]
   },
@@ -368,7 +368,7 @@ const std::string_view kAnswerSchemas = R"json({
         "description": "As it was stored",
         "anyOf": [{"type": "string"}, {"$ref": "#/components/schemas/Message"}]
       },
-      "score": {"type": ["number", "null"], "description": "Of a search; grows with likeness"},
+      "score": {"type": ["number", "null"], "description": "Only in results of a search; higher is more similar"},
       "memory_type": {"type": "string"},
       "category": {"type": "string"},
       "metadata": {"type": "object"},

@@ -7,6 +7,7 @@
 #include "api/openapi/components.h"
 #include "api/resources/request_shapes.h"
 #include "api/routes.h"
+#include "base/letter_case.h"
 #include "base/version.h"
 
 namespace agent_graph::api {
@@ -15,17 +16,7 @@ namespace {
 constexpr std::string_view kSchemas = "#/components/schemas/";
 
 std::string MethodKey(Method method) {
-  switch (method) {
-    case Method::kGet:
-      return "get";
-    case Method::kPost:
-      return "post";
-    case Method::kPut:
-      return "put";
-    case Method::kDelete:
-      return "delete";
-  }
-  return "";
+  return LowerCase(NameOf(method));
 }
 
 json Reference(std::string_view component) {
@@ -136,7 +127,7 @@ json Success(const Route& route) {
   }
   if (route.shape.data == kBytesAnswer) {
     json bytes = {{"schema", {{"type", "string"}, {"format", "binary"}}}};
-    return {{"description", "The bytes, under the type they were stored with"},
+    return {{"description", "The bytes of the file, with its stored type"},
             {"content", {{"*/*", std::move(bytes)}}}};
   }
   return {{"description", "Success"},
@@ -152,7 +143,8 @@ json Responses(const Route& route) {
 
 json Operation(const Route& route, bool guarded) {
   json operation = {{"operationId", OperationId(route)}, {"summary", route.summary}};
-  operation["tags"] = {route.resource.empty() ? "public" : std::string(route.resource)};
+  const bool has_permission = route.permission.resource != auth::Resource::kNone;
+  operation["tags"] = {has_permission ? NameOf(route.permission.resource) : "public"};
   if (json parameters = Parameters(route); !parameters.empty()) {
     operation["parameters"] = std::move(parameters);
   }
@@ -165,7 +157,7 @@ json Operation(const Route& route, bool guarded) {
     operation["x-websocket"] = std::move(socket);
   }
   if (route.access == Access::kGuarded) {
-    operation["x-permission"] = std::string(route.resource) + ":" + std::string(route.action);
+    operation["x-permission"] = auth::ScopeOf(route.permission);
   } else if (guarded) {
     operation["security"] = json::array();
   }

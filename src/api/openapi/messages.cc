@@ -12,7 +12,7 @@ const std::string_view kMessageSchemas = R"json({
     "properties": {
       "role": {"$ref": "#/components/schemas/Role"},
       "content": {
-        "description": "May be left out where `tools_calls` holds calls",
+        "description": "Optional if `tools_calls` contains calls",
         "anyOf": [
           {"type": ["string", "null"]},
           {"type": "array", "items": {"$ref": "#/components/schemas/BlockInput"}}
@@ -83,7 +83,7 @@ const std::string_view kMessageSchemas = R"json({
     ]
   },
   "BlockInput": {
-    "description": "Told by `type`; blocks of other types are refused.",
+    "description": "Selected by `type`; blocks of other types are refused.",
     "anyOf": [
       {"$ref": "#/components/schemas/TextInput"},
       {"$ref": "#/components/schemas/MediaInput"},
@@ -115,7 +115,7 @@ const std::string_view kMessageSchemas = R"json({
     "required": ["type", "media"]
   },
   "FlatMediaInput": {
-    "description": "The reference stands beside `type`.",
+    "description": "The members of the reference are in the same object as `type`.",
     "allOf": [{"$ref": "#/components/schemas/MediaReferenceInput"}],
     "properties": {
       "type": {"$ref": "#/components/schemas/MediaType"},
@@ -126,9 +126,9 @@ const std::string_view kMessageSchemas = R"json({
   "MediaReferenceInput": {
     "type": "object",
     "properties": {
-      "kind": {"type": ["string", "null"], "description": "Absent: told by what is there"},
+      "kind": {"type": ["string", "null"], "description": "If absent, derived from the other members"},
       "url": {"type": ["string", "null"]},
-      "file_id": {"type": ["string", "null"], "description": "Of an uploaded file"},
+      "file_id": {"type": ["string", "null"], "description": "Id of an uploaded file"},
       "data_base64": {"type": ["string", "null"]},
       "mime_type": {"type": ["string", "null"]},
       "filename": {"type": ["string", "null"]},
@@ -196,7 +196,7 @@ const std::string_view kMessageSchemas = R"json({
   },
   "DataInput": {
     "type": "object",
-    "description": "Kept as it is, like the two that follow.",
+    "description": "Stored unchanged, like the next two types.",
     "properties": {
       "type": {"const": "data"},
       "mime_type": {"type": "string", "minLength": 1}
@@ -217,7 +217,7 @@ const std::string_view kMessageSchemas = R"json({
     "required": ["type", "message"]
   },
   "ContentBlock": {
-    "description": "Told by `type`; blocks of other types are kept as they are.",
+    "description": "Selected by `type`; blocks of other types are stored unchanged.",
     "anyOf": [
       {"$ref": "#/components/schemas/TextBlock"},
       {"$ref": "#/components/schemas/MediaBlock"},
@@ -317,7 +317,7 @@ const std::string_view kMessageSchemas = R"json({
       "message_id": {"type": "string"},
       "role": {"$ref": "#/components/schemas/Role"},
       "content": {"type": "array", "items": {"$ref": "#/components/schemas/ContentBlock"}},
-      "delta": {"type": "boolean", "description": "In a stream: a piece of a message to come"},
+      "delta": {"type": "boolean", "description": "True in a stream for a piece of a message that follows"},
       "timestamp": {"type": "number", "description": "Unix seconds"},
       "metadata": {"type": "object"}
     },

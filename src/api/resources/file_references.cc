@@ -97,8 +97,8 @@ ErrorInfo TooMany(std::vector<std::string> path) {
   path.emplace_back("content");
   Problems problems;
   problems.Add(std::move(path),
-               "at most " + std::to_string(kFileReferencesMax) + " files may be referred to",
-               "value_error");
+               "must refer to at most " + std::to_string(kFileReferencesMax) + " files",
+               ProblemType::kValue);
   return std::move(problems).Error();
 }
 

@@ -19,7 +19,7 @@ constexpr uint64_t kOtherBytesMax = 1024 * 1024;
 constexpr std::string_view kField = "file";
 
 ErrorInfo BadUpload(std::string message) {
-  return {ApiError::kBadRequest, message, {{{"body", "file"}, message, "value_error"}}};
+  return {ApiError::kBadRequest, message, {{{"body", "file"}, message, ProblemType::kValue}}};
 }
 
 class FileUpload {
@@ -96,7 +96,8 @@ std::optional<ErrorInfo> FileUpload::Receive() {
     }
     if (error) return error;
     if (other_bytes_ > kOtherBytesMax) {
-      return ErrorInfo{ApiError::kRequestTooLarge, "there is too much beside the file", {}};
+      return ErrorInfo{
+          ApiError::kRequestTooLarge, "the form fields beside the file are too large", {}};
     }
   }
 }

@@ -24,7 +24,7 @@ std::string FixData(bool success, const std::string& message, size_t removed,
 }
 
 std::string Describe(size_t removed) {
-  if (removed == 0) return "nothing had to be removed";
+  if (removed == 0) return "no message needed to be removed";
   return std::to_string(removed) + (removed == 1 ? " message removed" : " messages removed");
 }
 

@@ -38,10 +38,9 @@ bool AdmitThread(HandlerContext& context, const std::string& thread_id) {
   std::optional<ErrorInfo> error = context.CheckBodyThread(context.route());
   if (!error) return true;
   const bool denied = StatusOf(*error) == 403;
-  live::Refuse(
-      context.exchange(), denied ? "not_authorized" : std::string(CodeOf(*error)),
-      error->message.empty() ? std::string(Describe(error->error).message) : error->message,
-      denied ? websocket::close_code::kPolicy : websocket::close_code::kInternal);
+  live::Refuse(context.exchange(), denied ? "not_authorized" : std::string(CodeOf(*error)),
+               std::string(MessageOf(*error)),
+               denied ? websocket::close_code::kPolicy : websocket::close_code::kInternal);
   return false;
 }
 
@@ -68,7 +67,7 @@ void RunLiveSession(HandlerContext& context, bridge::SocketMessage& message) {
   }
   request.scope = context.caller().scope;
   request.user_id = context.caller().user_id;
-  request.user = UserOf(context.caller());
+  request.user = context.caller().user;
   request.trace_parent = context.head().Header("traceparent");
   json config = json::object();
   if (!request.thread_id.empty()) config["thread_id"] = request.thread_id;

@@ -35,11 +35,11 @@ std::vector<state::RemoteTool> ReadTools(const json& list, const graph::Compiled
     state::RemoteTool tool = ReadTool(list[i]);
     auto problem = run::FindProblem(graph, tool);
     if (!problem && !names.emplace(tool.node, tool.name).second) {
-      problem = {"name", "is there twice"};
+      problem = {"name", "is a duplicate"};
     }
     if (problem) {
       const std::string key = problem->field == "node" ? "node_name" : problem->field;
-      problems.Add({"body", "tools", std::to_string(i), key}, problem->text, "value_error");
+      problems.Add({"body", "tools", std::to_string(i), key}, problem->text, ProblemType::kValue);
     }
     tools.push_back(std::move(tool));
   }

@@ -56,8 +56,7 @@ class Refusal {
 
   // Sends an error chunk. Used for a frame that is not a request.
   void Tell(const ErrorInfo& error) {
-    json data = {{"reason", error.message.empty() ? Describe(error.error).message : error.message},
-                 {"code", CodeOf(error)}};
+    json data = {{"reason", MessageOf(error)}, {"code", CodeOf(error)}};
     for (const ErrorDetail& detail : error.details) {
       data["details"].push_back(
           {{"loc", detail.location}, {"msg", detail.message}, {"type", detail.type}});
@@ -114,7 +113,8 @@ GraphRequest ReadRequest(HandlerContext& context, Problems& problems) {
   GraphRequest request = ReadGraphRequest(context, problems, resume ? "tool_result" : "messages");
   if (problems.empty()) FindThreadOfResults(context, request.run);
   if (resume && problems.empty() && request.run.thread_id.empty()) {
-    problems.Add({"body", "config", "thread_id"}, "a resume must name its thread", "missing");
+    problems.Add({"body", "config", "thread_id"}, "is required for a resume",
+                 ProblemType::kMissing);
   }
   return request;
 }

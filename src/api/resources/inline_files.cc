@@ -16,7 +16,7 @@ namespace agent_graph::api {
 namespace {
 
 ErrorInfo Invalid(std::string problem) {
-  return {ApiError::kValidation, problem, {{{"body"}, problem, "value_error"}}};
+  return {ApiError::kValidation, problem, {{{"body"}, problem, ProblemType::kValue}}};
 }
 
 Status Keep(HandlerContext& context, std::string_view bytes, media::FileRecord& record) {

@@ -48,7 +48,7 @@ void CheckMediaUrls(const json& content, const std::vector<std::string>& path,
     location.push_back(std::to_string(i));
     if (nested != nullptr) location.emplace_back("media");
     location.emplace_back("url");
-    problems.Add(std::move(location), *std::move(fault), "value_error");
+    problems.Add(std::move(location), *std::move(fault), ProblemType::kValue);
   }
 }
 

@@ -54,7 +54,7 @@ json RecordJson(const state::MemoryRecord& memory) {
 const std::string& MemoryId(HandlerContext& context, Problems& problems) {
   const std::string& memory_id = context.head().path_parameters.at(0);
   if (auto problem = MessageIdProblem(memory_id)) {
-    problems.Add({"path", "memory_id"}, *std::move(problem), "value_error");
+    problems.Add({"path", "memory_id"}, *std::move(problem), ProblemType::kValue);
   }
   return memory_id;
 }

@@ -23,12 +23,12 @@ std::string ReadConfigId(const json* config, const std::string& key, Problems& p
   if (member == nullptr) return "";
   std::optional<std::string> id = ThreadIdText(*member);
   if (!id) {
-    problems.Add({"body", "config", key}, "must be a string", "string_type");
+    problems.Add({"body", "config", key}, "must be a string", ProblemType::kStringType);
     return "";
   }
   if (IsBlank(*id)) return "";
   if (auto problem = LabelProblem(*id)) {
-    problems.Add({"body", "config", key}, *std::move(problem), "value_error");
+    problems.Add({"body", "config", key}, *std::move(problem), ProblemType::kValue);
   }
   return *std::move(id);
 }
@@ -45,7 +45,7 @@ void CheckBytes(size_t bytes, const std::string& key, const HandlerContext& cont
   const uint64_t bytes_max = context.api().settings->limits.message_bytes_max;
   if (bytes <= bytes_max) return;
   problems.Add({"body", key}, "must have at most " + std::to_string(bytes_max) + " bytes",
-               "too_long");
+               ProblemType::kTooLong);
 }
 
 void CheckBytes(const std::string& text, const std::string& key, const HandlerContext& context,
@@ -70,7 +70,7 @@ void AddMessageProblem(const std::string& text, Problems& problems) {
   }
   if (location.size() == 1) location.emplace_back("content");
   problems.Add(std::move(location), colon == std::string::npos ? text : text.substr(colon + 2),
-               "value_error");
+               ProblemType::kValue);
 }
 
 void AddEquals(const json& body, const std::string& key, state::MemoryFilter& filter) {
@@ -81,9 +81,9 @@ void AddEquals(const json& body, const std::string& key, state::MemoryFilter& fi
 void RefuseLostId(const json& config, const std::string& key, Problems& problems) {
   const auto id = config.find(key);
   if (id == config.end()) return;
-  if (id->is_null()) problems.Add({"body", "config", key}, "must not be null", "value_error");
+  if (id->is_null()) problems.Add({"body", "config", key}, "must not be null", ProblemType::kValue);
   if (id->is_string() && IsBlank(id->get_ref<const std::string&>())) {
-    problems.Add({"body", "config", key}, "must not be empty", "too_short");
+    problems.Add({"body", "config", key}, "must not be empty", ProblemType::kTooShort);
   }
 }
 
@@ -129,7 +129,8 @@ MemoryContent ReadMemoryContent(const HandlerContext& context, Problems& problem
   MemoryContent content;
   if (member.is_string()) {
     content.text = member.get<std::string>();
-    if (IsBlank(content.text)) problems.Add({"body", "content"}, "must hold text", "too_short");
+    if (IsBlank(content.text))
+      problems.Add({"body", "content"}, "must contain text", ProblemType::kTooShort);
     CheckBytes(content.text, "content", context, problems);
     return content;
   }
@@ -142,7 +143,7 @@ MemoryContent ReadMemoryContent(const HandlerContext& context, Problems& problem
   CheckContentUrls(member, context, problems);
   content.text = message::JoinedTexts(*message);
   if (IsBlank(content.text) && !HoldsMoreThanText(*message)) {
-    problems.Add({"body", "content"}, "must hold text or another block", "too_short");
+    problems.Add({"body", "content"}, "must contain text or another block", ProblemType::kTooShort);
   }
   CheckBytes(message::ToJsonText(*message).size() - InlineBytes(*message), "content", context,
              problems);
@@ -170,7 +171,8 @@ MemoryMetadata ReadMemoryMetadata(const HandlerContext& context, Problems& probl
       metadata.category = category->get<std::string>();
       if (metadata.category->size() > kIdBytesMax) {
         problems.Add({"body", "metadata", "category"},
-                     "must have at most " + std::to_string(kIdBytesMax) + " bytes", "too_long");
+                     "must have at most " + std::to_string(kIdBytesMax) + " bytes",
+                     ProblemType::kTooLong);
       }
     }
     object.erase(category);

@@ -12,18 +12,18 @@ constexpr int64_t kFiltersMax = 32;
 constexpr Field kConfig{.name = "config",
                         .type = kObject,
                         .description =
-                            "`agent_id` names the agent whose memories these are, "
-                            "`user_id` the user where all users' rows may be seen; what "
-                            "else there is is ignored"};
-constexpr Field kOptions{.name = "options",
-                         .type = kObject,
-                         .description = "Handed to the store; `replace_metadata` of an update"};
+                            "`agent_id`: the agent that owns the memories. "
+                            "`user_id`: the user, if the caller may access all users. "
+                            "Other members are ignored"};
+constexpr Field kOptions{
+    .name = "options",
+    .type = kObject,
+    .description = "Options of the store, such as `replace_metadata` of an update"};
 
-constexpr Field kContentField{
-    .name = "content",
-    .type = kContent,
-    .description = "Text, or a message; its text is what searches look at",
-    .required = true};
+constexpr Field kContentField{.name = "content",
+                              .type = kContent,
+                              .description = "A text or a message; searches use its text",
+                              .required = true};
 constexpr Field kMetadata{
     .name = "metadata", .type = kObject, .description = "`category` is the memory's own"};
 constexpr Field kFilterValue{.type = kScalar, .required = true};
@@ -66,7 +66,7 @@ constexpr std::array kSearchFields = {
     kSearchLimit,
     Field{.name = "score_threshold",
           .type = kNumber,
-          .description = "The least score of a result; 0 for any"},
+          .description = "Minimum score of a result; 0: any"},
     kFilters,
     kRetrievalStrategy,
     kDistanceMetric,
@@ -79,7 +79,7 @@ constexpr std::array kListFields = {
     kMemoryListLimit,
     Field{.name = "cursor",
           .type = kText,
-          .description = "`next_cursor` of the page before",
+          .description = "`next_cursor` of the previous page",
           .maximum = kCursorBytesMax},
     kConfig,
     kOptions,

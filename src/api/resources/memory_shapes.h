@@ -25,7 +25,7 @@ inline constexpr Field kMemoryType{.name = "memory_type",
 inline constexpr Field kSearchLimit{
     .name = "limit",
     .type = FieldType::kInteger,
-    .description = "Results to return; more than 1000 are served as 1000",
+    .description = "Results to return; values above 1000 count as 1000",
     .minimum = 1,
     .maximum = kMemoryNumberMax,
     .fallback = 10,
@@ -33,7 +33,7 @@ inline constexpr Field kSearchLimit{
 inline constexpr Field kMemoryListLimit{
     .name = "limit",
     .type = FieldType::kInteger,
-    .description = "Memories to return; more than 1000 are served as 1000",
+    .description = "Memories to return; values above 1000 count as 1000",
     .minimum = 1,
     .maximum = kMemoryNumberMax,
     .fallback = 100,
@@ -48,13 +48,14 @@ inline constexpr Field kDistanceMetric{.name = "distance_metric",
                                        .fallback = 0,
                                        .has_fallback = true,
                                        .choices = memory::kMetrics};
-inline constexpr Field kMaxTokens{.name = "max_tokens",
-                                  .type = FieldType::kInteger,
-                                  .description = "What the contents of all results may hold",
-                                  .minimum = 1,
-                                  .maximum = kMemoryNumberMax,
-                                  .fallback = 4000,
-                                  .has_fallback = true};
+inline constexpr Field kMaxTokens{
+    .name = "max_tokens",
+    .type = FieldType::kInteger,
+    .description = "Maximum number of tokens in the contents of all results",
+    .minimum = 1,
+    .maximum = kMemoryNumberMax,
+    .fallback = 4000,
+    .has_fallback = true};
 
 extern const FieldTable kStoreMemoryBody;
 extern const FieldTable kSearchMemoriesBody;

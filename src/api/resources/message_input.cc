@@ -34,7 +34,7 @@ void AddCodecProblem(const std::vector<std::string>& path, size_t index, const S
     }
     if (end != std::string::npos) text = text.substr(end + 2);
   }
-  problems.Add(std::move(location), std::move(text), "value_error");
+  problems.Add(std::move(location), std::move(text), ProblemType::kValue);
 }
 
 void CheckMessageId(const std::string& id, const std::vector<std::string>& path, size_t index,
@@ -43,7 +43,7 @@ void CheckMessageId(const std::string& id, const std::vector<std::string>& path,
   if (!problem) return;
   std::vector<std::string> location = path;
   location.insert(location.end(), {std::to_string(index), "message_id"});
-  problems.Add(std::move(location), *std::move(problem), "value_error");
+  problems.Add(std::move(location), *std::move(problem), ProblemType::kValue);
 }
 
 }  // namespace
@@ -68,7 +68,8 @@ void AddTooLarge(const std::vector<std::string>& path, size_t index, size_t mess
   std::vector<std::string> location = path;
   location.push_back(std::to_string(index));
   problems.Add(std::move(location),
-               "must have at most " + std::to_string(message_bytes_max) + " bytes", "too_long");
+               "must have at most " + std::to_string(message_bytes_max) + " bytes",
+               ProblemType::kTooLong);
 }
 
 void CheckMessageSize(const Message& message, const std::vector<std::string>& path, size_t index,
@@ -82,7 +83,7 @@ std::vector<Message> ReadMessageArray(const json& array, const std::vector<std::
                                       const MessageLimits& limits, Problems& problems) {
   std::vector<Message> messages;
   if (!array.is_array()) {
-    problems.Add(path, "must be an array", "list_type");
+    problems.Add(path, "must be an array", ProblemType::kArrayType);
     return messages;
   }
   messages.reserve(array.size());
@@ -111,11 +112,11 @@ std::vector<Message> ReadMessages(const json& body, const std::string& key,
                                   const MessageLimits& limits, Problems& problems) {
   const json* member = FindMember(body, key);
   if (member == nullptr) {
-    problems.Add({"body", key}, "is required", "missing");
+    problems.Add({"body", key}, "is required", ProblemType::kMissing);
     return {};
   }
   if (member->is_array() && member->empty()) {
-    problems.Add({"body", key}, "must hold at least one message", "too_short");
+    problems.Add({"body", key}, "must contain at least one message", ProblemType::kTooShort);
     return {};
   }
   return ReadMessageArray(*member, {"body", key}, limits, problems);

@@ -5,11 +5,12 @@ namespace {
 
 using enum FieldType;
 
-constexpr Field kConfig{.name = "config",
-                        .type = kObject,
-                        .description =
-                            "Handed to graph and store; `user`, `user_id`, `authz` and "
-                            "names that begin with an underscore are the server's"};
+constexpr Field kConfig{
+    .name = "config",
+    .type = kObject,
+    .description =
+        "Passed to graph and store. The server sets `user`, `user_id`, `authz` and "
+        "names that start with an underscore"};
 
 constexpr Field kRequiredThread{.name = "thread_id",
                                 .type = kThreadId,
@@ -20,8 +21,8 @@ constexpr Field kRequiredThread{.name = "thread_id",
 constexpr std::array kRunConfigFields = {
     Field{.name = "thread_id",
           .type = kThreadId,
-          .description = "The conversation thread to go on with; absent or blank: a new one"},
-    Field{.name = "run_id", .description = "A name for the run, for logs and traces"},
+          .description = "The conversation thread to continue; absent or blank: a new one"},
+    Field{.name = "run_id", .description = "Id of the run in logs and traces"},
 };
 
 constexpr Field kRunConfig{.name = "config",
@@ -30,7 +31,7 @@ constexpr Field kRunConfig{.name = "config",
                            .members = kRunConfigFields};
 
 constexpr Field kInitialState{
-    .name = "initial_state", .type = kObject, .description = "Fields of the state to begin with"};
+    .name = "initial_state", .type = kObject, .description = "Initial fields of the state"};
 
 constexpr std::array kRunFields = {
     Field{.name = "messages",
@@ -48,10 +49,11 @@ constexpr std::array kRunFrameFields = {
     kInvokeType,
     Field{.name = "messages",
           .type = kMessages,
-          .description = "Of a fresh run, which must have at least one"},
+          .description = "Messages of a fresh run; at least one"},
     Field{.name = "tool_result",
           .type = kMessages,
-          .description = "Of a resume, which must have at least one and name its thread"},
+          .description =
+              "Tool results of a resume; at least one. A resume also needs `config.thread_id`"},
     kRunConfig,
     kInitialState,
     kRecursionLimit,
@@ -59,16 +61,14 @@ constexpr std::array kRunFrameFields = {
 };
 
 constexpr std::array kStopConfigFields = {
-    Field{.name = "cancel",
-          .type = kBoolean,
-          .description = "Do not even wait for the node in progress"},
+    Field{.name = "cancel", .type = kBoolean, .description = "Cancel the node in progress, too"},
 };
 
 constexpr std::array kStopFields = {
     kRequiredThread,
     Field{.name = "run_id",
           .type = kText,
-          .description = "Only this run of the thread, whether it is in flight or queued"},
+          .description = "Stop only this run of the thread, in flight or queued"},
     Field{.name = "config",
           .type = kObject,
           .description = kConfig.description,
@@ -86,7 +86,7 @@ constexpr std::array kRemoteToolFields = {
           .type = kText,
           .description = "1 to 64 letters, digits, _ or -",
           .required = true},
-    Field{.name = "description", .type = kText, .description = "What the model is told"},
+    Field{.name = "description", .type = kText, .description = "Description for the model"},
     Field{.name = "parameters", .type = kObject, .description = "JSON Schema of the arguments"},
 };
 
@@ -95,7 +95,7 @@ constexpr Field kRemoteTool{.type = kObject, .required = true, .members = kRemot
 constexpr std::array kSetupFields = {
     Field{.name = "tools",
           .type = kArray,
-          .description = "They replace all remote tools of the nodes that they name",
+          .description = "Replace all remote tools of the nodes that are named here",
           .required = true,
           .entry = &kRemoteTool},
 };
@@ -112,8 +112,8 @@ constexpr std::array kStateMembers = {
 constexpr std::array kStateFields = {
     Field{.name = "state",
           .type = kObject,
-          .description = "Merged into the current state: objects deeply, the rest by replacement; "
-                         "null clears a field, `execution_meta` is left alone",
+          .description = "Merged into the current state: objects recursively, other values by "
+                         "replacement. null clears a field. `execution_meta` is ignored",
           .required = true,
           .members = kStateMembers},
     kConfig,
@@ -132,25 +132,25 @@ constexpr std::array kMessagesFields = {
 constexpr std::array kPageFields = {
     Field{.name = "search",
           .type = kText,
-          .description = "Text to look for",
+          .description = "Text to search for",
           .maximum = static_cast<int64_t>(kSearchBytesMax)},
     Field{.name = "offset",
           .type = kInteger,
-          .description = "Entries to pass over",
+          .description = "Entries to skip",
           .minimum = 0,
           .fallback = 0,
           .has_fallback = true},
     Field{.name = "limit",
           .type = kInteger,
-          .description = "Entries to return; more than 1000 are served as 1000",
+          .description = "Entries to return; values above 1000 count as 1000",
           .minimum = 1,
           .fallback = static_cast<int64_t>(kPageLimitDefault),
           .has_fallback = true},
     Field{.name = "cursor",
           .type = kText,
           .description =
-              "`next_cursor` of the page before, instead of an offset. A search that has "
-              "looked at 100,000 entries ends its page, even an empty one, with it"},
+              "`next_cursor` of the previous page, instead of an offset. A search that "
+              "has examined 100,000 entries ends its page with a cursor, even if it is empty"},
 };
 
 constexpr std::array kTraceFields = {

@@ -78,11 +78,6 @@ std::shared_ptr<const json> GraphConfig(const json* config, const Caller& caller
   return std::make_shared<const json>(std::move(seen));
 }
 
-std::shared_ptr<const json> UserOf(const Caller& caller) {
-  Result<json> user = ParseJson(caller.user_json);
-  return std::make_shared<const json>(user.ok() ? *std::move(user) : json::object());
-}
-
 GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
                               const std::string& messages_key) {
   const json& body = context.body();
@@ -90,7 +85,7 @@ GraphRequest ReadGraphRequest(const HandlerContext& context, Problems& problems,
   run::RunRequest& run = request.run;
   run.scope = context.caller().scope;
   run.user_id = context.caller().user_id;
-  run.user = UserOf(context.caller());
+  run.user = context.caller().user;
   run.trace_parent = context.head().Header("traceparent");
   run.cancelled_after = std::chrono::milliseconds(context.head().run_timeout_ms);
   run.messages = ReadMessages(body, messages_key, MessageLimitsOf(context), problems);

@@ -34,8 +34,6 @@ Result<run::RunOutcome> RunGraph(HandlerContext& context, run::RunRequest reques
 // Returns the config that the graph gets: the client's config, which may be null, without the
 // server's keys, and with the caller's id.
 std::shared_ptr<const json> GraphConfig(const json* config, const Caller& caller);
-// Returns the caller's claims.
-std::shared_ptr<const json> UserOf(const Caller& caller);
 
 // Returns `meta` of an invoke response:
 // {"is_new_thread":…,"thread_id":…,"thread_name":…,"run_id":…}.

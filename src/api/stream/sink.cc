@@ -17,7 +17,7 @@ std::string ErrorData(const run::RunEvent& event) {
   std::string data = R"({"status":"error","code":)";
   AppendJsonString(data, CodeOf(error));
   data += R"(,"reason":)";
-  AppendJsonString(data, error.message.empty() ? Describe(error.error).message : error.message);
+  AppendJsonString(data, MessageOf(error));
   data += R"(,"node":)";
   AppendJsonString(data, event.node);
   data += ",\"step\":" + std::to_string(event.step) + '}';
@@ -35,9 +35,9 @@ Status StreamSink::OnStart(const run::RunStart& start) {
 Status StreamSink::OnEvent(const run::RunEvent& event) {
   if (!Shows(event.kind)) return Status::Ok();
   if (event.kind != run::RunEvent::Kind::kError) return Send(writer_->Line(event, UnixSeconds()));
-  run::RunEvent told = event;
-  told.data_json = ErrorData(event);
-  SendLast(writer_->Line(told, UnixSeconds()));
+  run::RunEvent shown = event;
+  shown.data_json = ErrorData(event);
+  SendLast(writer_->Line(shown, UnixSeconds()));
   return Status::Ok();
 }
 

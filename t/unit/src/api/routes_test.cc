@@ -63,7 +63,7 @@ TEST(MatchRoute, FindsIdsOfAKilobyte) {
   EXPECT_EQ(match.path_parameters, std::vector<std::string>{id});
 }
 
-TEST(MatchRoute, KnowsNothingElse) {
+TEST(MatchRoute, FindsNoOtherPath) {
   for (const char* path : {"",
                            "/",
                            "//",
@@ -117,7 +117,7 @@ TEST(MatchRoute, LeadsIdsWithDotsOnlyToWritesThatCreateTheThread) {
   }
 }
 
-// Clients and proxies append one; it stands for nothing.
+// Clients and proxies append one; it has no meaning.
 TEST(MatchRoute, AllowsOneSlashAtTheEnd) {
   for (const Route& route : Routes()) {
     std::string path(route.pattern);
@@ -140,7 +140,7 @@ TEST(MatchRoute, AllowsOneSlashAtTheEnd) {
   EXPECT_EQ(MatchRoute("GET", "/v1/threads//state/").path_parameters, std::vector<std::string>{""});
 }
 
-TEST(MatchRoute, TellsTheMethodsOfAPath) {
+TEST(MatchRoute, ListsTheMethodsOfAPath) {
   struct {
     const char* method;
     const char* path;
@@ -169,20 +169,35 @@ TEST(Routes, HaveAHandlerUnlessNative) {
   }
 }
 
+TEST(Routes, ArePublicOnlyIfListedHere) {
+  std::vector<std::string_view> open;
+  for (const Route& route : Routes()) {
+    if (route.access == Access::kPublic) open.push_back(route.pattern);
+  }
+  EXPECT_EQ(open,
+            (std::vector<std::string_view>{"/ping", "/v1/evals/runs", "/v1/evals/runs/{run_id}"}));
+}
+
 TEST(CheckRouteGuards, AcceptsTheTable) {
   EXPECT_TRUE(CheckRouteGuards().ok());
 }
 
-TEST(CheckRouteGuards, ListsTheOffenders) {
+TEST(CheckRouteGuards, ListsRoutesWithoutAPermission) {
   const Route routes[] = {
-      {Method::kGet, "/ping", Access::kPublic, "", "", BodyKind::kNone, true, nullptr, ""},
-      {Method::kPost, "/open", Access::kPublic, "", "", BodyKind::kNone, false, nullptr, ""},
-      {Method::kGet, "/none", Access::kGuarded, "", "", BodyKind::kNone, false, nullptr, ""},
-      {Method::kPut, "/odd", Access::kGuarded, "graph", "sell", BodyKind::kNone, false, nullptr,
-       ""},
+      {.method = Method::kGet, .pattern = "/ping", .access = Access::kPublic, .summary = ""},
+      {.method = Method::kGet, .pattern = "/docs", .access = Access::kDocumentation, .summary = ""},
+      {.method = Method::kPost,
+       .pattern = "/good",
+       .permission = {auth::Resource::kGraph, auth::Action::kInvoke},
+       .summary = ""},
+      {.method = Method::kGet, .pattern = "/none", .summary = ""},
+      {.method = Method::kPut,
+       .pattern = "/half",
+       .permission = {.resource = auth::Resource::kGraph},
+       .summary = ""},
   };
   EXPECT_EQ(CheckRouteGuards(routes).message(),
-            "routes without a permission guard: POST /open, GET /none, PUT /odd");
+            "routes without a permission guard: GET /none, PUT /half");
 }
 
 }  // namespace

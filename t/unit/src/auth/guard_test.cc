@@ -22,11 +22,14 @@ using Kind = Refusal::Kind;
 
 constexpr char kSecret[] = "0123456789abcdef0123456789abcdef";
 constexpr Permission kPermissions[] = {
-    {"graph", "invoke"},      {"graph", "stream"},       {"graph", "stop"},
-    {"graph", "fix"},         {"graph", "setup"},        {"graph", "read"},
-    {"checkpointer", "read"}, {"checkpointer", "write"}, {"checkpointer", "delete"},
-    {"store", "read"},        {"store", "write"},        {"store", "delete"},
-    {"files", "upload"},      {"files", "read"},         {"config", "read"}};
+    {Resource::kGraph, Action::kInvoke},        {Resource::kGraph, Action::kStream},
+    {Resource::kGraph, Action::kStop},          {Resource::kGraph, Action::kFix},
+    {Resource::kGraph, Action::kSetup},         {Resource::kGraph, Action::kRead},
+    {Resource::kCheckpointer, Action::kRead},   {Resource::kCheckpointer, Action::kWrite},
+    {Resource::kCheckpointer, Action::kDelete}, {Resource::kStore, Action::kRead},
+    {Resource::kStore, Action::kWrite},         {Resource::kStore, Action::kDelete},
+    {Resource::kFiles, Action::kUpload},        {Resource::kFiles, Action::kRead},
+    {Resource::kConfig, Action::kRead}};
 
 std::string Token(const json& claims) {
   json all = {{"user_id", "alice"}, {"exp", UnixSeconds() + 1000}};
@@ -64,7 +67,7 @@ class GuardTest : public ::testing::Test {
   }
 
   // The text of the refusal, or the caller's scope.
-  static std::string Told(const GuardOutcome& outcome) {
+  static std::string ResultOf(const GuardOutcome& outcome) {
     if (outcome.refusal) return outcome.refusal->message;
     bool all = outcome.caller.scope.kind == state::Scope::Kind::kAll;
     return all ? "all" : "owner " + outcome.caller.scope.user_id;
@@ -84,65 +87,67 @@ TEST_F(GuardTest, WithoutAuthenticationNothingIsChecked) {
   settings_.authorization.policy = Policy::kOwnership;
   state_.owners["t"] = "bob";
   head_.headers = {{"authorization", "Bearer nonsense"}};
-  GuardOutcome outcome = Check(nullptr, {"graph", "invoke"}, "t");
+  GuardOutcome outcome = Check(nullptr, {Resource::kGraph, Action::kInvoke}, "t");
   EXPECT_FALSE(outcome.refusal.has_value());
   EXPECT_EQ(outcome.caller.scope.kind, state::Scope::Kind::kAll);
   EXPECT_EQ(outcome.caller.user_id, "");
-  EXPECT_EQ(outcome.caller.user_json, "{}");
-  EXPECT_FALSE(guard_->CheckThread({head_, cancellation_, {"graph", "invoke"}}, json::object(), "t",
-                                   outcome.caller));
+  EXPECT_EQ(*outcome.caller.user, json::object());
+  EXPECT_FALSE(guard_->CheckThread({head_, cancellation_, {Resource::kGraph, Action::kInvoke}},
+                                   json::object(), "t", outcome.caller));
   EXPECT_EQ(state_.reads, 0);
 }
 
 TEST_F(GuardTest, RefusesEveryKindOfBadToken) {
   auto kind = [&](const std::string& authorization) {
     head_.headers = {{"authorization", authorization}};
-    return Check(nullptr, {"graph", "read"}).refusal->kind;
+    return Check(nullptr, {Resource::kGraph, Action::kRead}).refusal->kind;
   };
   EXPECT_EQ(kind(""), Kind::kNoCredential);
   EXPECT_EQ(kind("Basic abc"), Kind::kNoCredential);
   EXPECT_EQ(kind("Bearer a.b.c"), Kind::kInvalidToken);
   EXPECT_EQ(kind("Bearer " + Token({{"exp", UnixSeconds() - 1}})), Kind::kExpiredToken);
-  GuardOutcome outcome = Check(nullptr, {"graph", "read"});
+  GuardOutcome outcome = Check(nullptr, {Resource::kGraph, Action::kRead});
   ASSERT_EQ(outcome.headers.size(), 1u);
   EXPECT_EQ(outcome.headers[0].first, "WWW-Authenticate");
 }
 
 TEST_F(GuardTest, AQueryTokenIsForHandshakesOnly) {
   head_.query = "token=" + Token(json::object());
-  EXPECT_EQ(Check(nullptr, {"graph", "read"}).refusal->kind, Kind::kNoCredential);
-  EXPECT_FALSE(Check(nullptr, {"graph", "read"}, "", true).refusal.has_value());
+  EXPECT_EQ(Check(nullptr, {Resource::kGraph, Action::kRead}).refusal->kind, Kind::kNoCredential);
+  EXPECT_FALSE(Check(nullptr, {Resource::kGraph, Action::kRead}, "", true).refusal.has_value());
 }
 
-TEST_F(GuardTest, KeysThatAreGoneAreToldApart) {
+TEST_F(GuardTest, ReportsLostKeysWithTheirOwnError) {
   settings_.authentication.jwt_public_key_file = "/nonexistent/key.pem";
   EXPECT_FALSE(Guard::Create(settings_, {}).ok());
   GuardOptions options;
   options.tolerate_lost_keys = true;
   options.warn = [this](const std::string& line) { warnings_.push_back(line); };
   guard_ = Guard::Create(settings_, std::move(options)).value();
-  EXPECT_EQ(Check(json::object(), {"graph", "read"}).refusal->kind, Kind::kUnusableKey);
+  EXPECT_EQ(Check(json::object(), {Resource::kGraph, Action::kRead}).refusal->kind,
+            Kind::kUnusableKey);
   EXPECT_EQ(warnings_.size(), 1u);
 }
 
 TEST_F(GuardTest, EveryPermissionNeedsItsOwnScope) {
   for (const Permission& own : kPermissions) {
-    std::string name = std::string(own.resource) + ":" + std::string(own.action);
+    std::string name = ScopeOf(own);
     json others = json::array();
     for (const Permission& other : kPermissions) {
-      std::string scope = std::string(other.resource) + ":" + std::string(other.action);
+      std::string scope = ScopeOf(other);
       if (scope != name) others.push_back(scope);
     }
-    EXPECT_EQ(Told(Check({{"scopes", others}}, own)), "Missing required scope: " + name);
-    EXPECT_EQ(Told(Check({{"scopes", {name}}}, own)), "all") << name;
-    EXPECT_EQ(Told(Check({{"scopes", json::array()}}, own)), "Missing required scope: " + name);
-    EXPECT_EQ(Told(Check({{"scopes", {"*"}}}, own)), "Missing required scope: " + name);
+    EXPECT_EQ(ResultOf(Check({{"scopes", others}}, own)), "Missing required scope: " + name);
+    EXPECT_EQ(ResultOf(Check({{"scopes", {name}}}, own)), "all") << name;
+    EXPECT_EQ(ResultOf(Check({{"scopes", json::array()}}, own)), "Missing required scope: " + name);
+    EXPECT_EQ(ResultOf(Check({{"scopes", {"*"}}}, own)), "Missing required scope: " + name);
   }
 }
 
 TEST_F(GuardTest, ScopesThatAreNoListCountAsNone) {
   for (const json& scopes : {json("graph:read"), json(nullptr), json(5), json::object()}) {
-    EXPECT_EQ(Told(Check({{"scopes", scopes}}, {"graph", "invoke"})), "all") << scopes;
+    EXPECT_EQ(ResultOf(Check({{"scopes", scopes}}, {Resource::kGraph, Action::kInvoke})), "all")
+        << scopes;
   }
 }
 
@@ -151,8 +156,8 @@ TEST_F(GuardTest, StampsAuthzOverAForgedOne) {
   settings_.authorization.policy = Policy::kOwnership;
   GuardOutcome outcome =
       Check({{"authz", forged}, {"team", "a"}, {"scopes", {"graph:read"}}, {"user_id", "alice"}},
-            {"graph", "read"});
-  json user = json::parse(outcome.caller.user_json);
+            {Resource::kGraph, Action::kRead});
+  json user = (*outcome.caller.user);
   EXPECT_EQ(user["team"], "a");
   EXPECT_EQ(user["authz"],
             json({{"user_id", "alice"}, {"scope", "owner"}, {"scopes", {"graph:read"}}}));
@@ -161,44 +166,45 @@ TEST_F(GuardTest, StampsAuthzOverAForgedOne) {
 
 TEST_F(GuardTest, StampsWhatThePolicySays) {
   settings_.authorization.policy = Policy::kAllowAll;
-  json user = json::parse(Check(json::object(), {"graph", "read"}).caller.user_json);
+  json user = *Check(json::object(), {Resource::kGraph, Action::kRead}).caller.user;
   EXPECT_EQ(user["authz"], json({{"user_id", "alice"}, {"scope", "none"}, {"scopes", nullptr}}));
 }
 
 TEST_F(GuardTest, OwnershipDecides) {
   settings_.authorization.policy = Policy::kOwnership;
   state_.owners = {{"mine", "alice"}, {"theirs", "bob"}, {"nobodys", ""}};
-  for (const char* resource : {"graph", "checkpointer"}) {
-    for (const char* action : {"invoke", "stream", "read", "delete"}) {
-      std::string denied = std::string("Not authorized to ") + action + " " + resource;
+  for (Resource resource : {Resource::kGraph, Resource::kCheckpointer}) {
+    for (Action action : {Action::kInvoke, Action::kStream, Action::kRead, Action::kDelete}) {
+      std::string denied = NotAuthorized({resource, action});
       Permission permission{resource, action};
       json claims = json::object();
-      EXPECT_EQ(Told(Check(claims, permission)), "owner alice");
-      EXPECT_EQ(Told(Check(claims, permission, "mine")), "owner alice");
-      EXPECT_EQ(Told(Check(claims, permission, "mine")), "owner alice") << "remembered";
-      EXPECT_EQ(Told(Check(claims, permission, "new")), "owner alice");
-      EXPECT_EQ(Told(Check(claims, permission, "theirs")), denied);
-      EXPECT_EQ(Told(Check(claims, permission, "nobodys")), denied);
+      EXPECT_EQ(ResultOf(Check(claims, permission)), "owner alice");
+      EXPECT_EQ(ResultOf(Check(claims, permission, "mine")), "owner alice");
+      EXPECT_EQ(ResultOf(Check(claims, permission, "mine")), "owner alice") << "remembered";
+      EXPECT_EQ(ResultOf(Check(claims, permission, "new")), "owner alice");
+      EXPECT_EQ(ResultOf(Check(claims, permission, "theirs")), denied);
+      EXPECT_EQ(ResultOf(Check(claims, permission, "nobodys")), denied);
     }
   }
-  for (const char* resource : {"store", "files", "config"}) {
-    EXPECT_EQ(Told(Check(json::object(), {resource, "read"}, "theirs")), "owner alice");
+  for (Resource resource : {Resource::kStore, Resource::kFiles, Resource::kConfig}) {
+    EXPECT_EQ(ResultOf(Check(json::object(), {resource, Action::kRead}, "theirs")), "owner alice");
   }
 }
 
 TEST_F(GuardTest, AFailedLookupDeniesAndAnImpossibleOneAllows) {
   settings_.authorization.policy = Policy::kOwnership;
   state_.failure = Status(StatusCode::kUnavailable, "gone");
-  EXPECT_EQ(Told(Check(json::object(), {"graph", "read"}, "t")), "Not authorized to read graph");
+  EXPECT_EQ(ResultOf(Check(json::object(), {Resource::kGraph, Action::kRead}, "t")),
+            "Not authorized to read graph");
   state_.failure = Status(StatusCode::kNotConfigured, "cannot tell");
-  EXPECT_EQ(Told(Check(json::object(), {"graph", "read"}, "t")), "owner alice");
+  EXPECT_EQ(ResultOf(Check(json::object(), {Resource::kGraph, Action::kRead}, "t")), "owner alice");
 }
 
 TEST_F(GuardTest, TheBodysThreadIsCheckedInASecondStep) {
   settings_.authorization.policy = Policy::kOwnership;
   state_.owners = {{"mine", "alice"}, {"theirs", "bob"}};
-  GuardOutcome outcome = Check(json::object(), {"graph", "invoke"});
-  GuardRequest request{head_, cancellation_, {"graph", "invoke"}};
+  GuardOutcome outcome = Check(json::object(), {Resource::kGraph, Action::kInvoke});
+  GuardRequest request{head_, cancellation_, {Resource::kGraph, Action::kInvoke}};
   EXPECT_FALSE(guard_->CheckThread(request, json::object(), "mine", outcome.caller));
   EXPECT_FALSE(outcome.caller.remembered);
   EXPECT_FALSE(guard_->CheckThread(request, json::object(), "mine", outcome.caller));
@@ -212,15 +218,15 @@ TEST_F(GuardTest, TheBodysThreadIsCheckedInASecondStep) {
 TEST_F(GuardTest, ConfirmsAStaleAllow) {
   settings_.authorization.policy = Policy::kOwnership;
   state_.owners = {{"t", "alice"}};
-  Check(json::object(), {"checkpointer", "read"}, "t");
-  GuardOutcome outcome = Check(json::object(), {"checkpointer", "read"}, "t");
+  Check(json::object(), {Resource::kCheckpointer, Action::kRead}, "t");
+  GuardOutcome outcome = Check(json::object(), {Resource::kCheckpointer, Action::kRead}, "t");
   ASSERT_TRUE(outcome.caller.remembered);
   state_.owners = {{"t", "bob"}};
-  auto refusal = guard_->Confirm({"checkpointer", "read"}, "t", outcome.caller);
+  auto refusal = guard_->Confirm({Resource::kCheckpointer, Action::kRead}, "t", outcome.caller);
   ASSERT_TRUE(refusal.has_value());
   EXPECT_EQ(refusal->message, "Not authorized to read checkpointer");
   state_.owners.clear();
-  EXPECT_FALSE(guard_->Confirm({"checkpointer", "read"}, "t", outcome.caller));
+  EXPECT_FALSE(guard_->Confirm({Resource::kCheckpointer, Action::kRead}, "t", outcome.caller));
 }
 
 // A cached owner needs no read; after an eviction it must be read again.
@@ -231,17 +237,19 @@ TEST_F(GuardTest, ADeletedThreadsOwnerIsReadAgain) {
   for (auto evict : {&Guard::Evict, &Guard::Forget}) {
     state_.owners = {{"t", "alice"}, {"other", "alice"}};
     for (const char* thread : {"t", "other", "t", "other"}) {
-      EXPECT_EQ(Told(Check(json::object(), {"graph", "read"}, thread)), "owner alice");
+      EXPECT_EQ(ResultOf(Check(json::object(), {Resource::kGraph, Action::kRead}, thread)),
+                "owner alice");
     }
     reads = state_.reads;
     (guard_.get()->*evict)("t");
-    Check(json::object(), {"graph", "read"}, "other");
+    Check(json::object(), {Resource::kGraph, Action::kRead}, "other");
     EXPECT_EQ(state_.reads, reads);
-    EXPECT_FALSE(Check(json::object(), {"graph", "read"}, "t").caller.remembered);
+    EXPECT_FALSE(Check(json::object(), {Resource::kGraph, Action::kRead}, "t").caller.remembered);
     EXPECT_EQ(state_.reads, reads + 1);
     (guard_.get()->*evict)("t");
     state_.owners = {{"t", "bob"}};
-    EXPECT_EQ(Told(Check(json::object(), {"graph", "read"}, "t")), "Not authorized to read graph");
+    EXPECT_EQ(ResultOf(Check(json::object(), {Resource::kGraph, Action::kRead}, "t")),
+              "Not authorized to read graph");
     (guard_.get()->*evict)("t");
     (guard_.get()->*evict)("other");
   }
@@ -253,32 +261,32 @@ TEST_F(GuardTest, RolesGrantScopes) {
   authorization.roles = {
       {"admin", {"*"}}, {"reader", {"graph:read"}}, {"runner", {"graph:read", "graph:invoke"}}};
   const char* kMissing = "Missing required scope: graph:invoke";
-  Permission invoke{"graph", "invoke"};
-  EXPECT_EQ(Told(Check({{"roles", {"admin"}}}, invoke)), "owner alice");
-  EXPECT_EQ(Told(Check({{"role", "admin"}}, invoke)), "owner alice");
-  EXPECT_EQ(Told(Check({{"roles", "runner"}}, invoke)), "owner alice");
-  EXPECT_EQ(Told(Check({{"roles", {"reader", "runner"}}}, invoke)), "owner alice");
-  EXPECT_EQ(Told(Check({{"role", "reader"}, {"roles", {"runner"}}}, invoke)), "owner alice");
-  EXPECT_EQ(Told(Check({{"roles", {"reader"}}}, invoke)), kMissing);
-  EXPECT_EQ(Told(Check({{"roles", {"unknown", 5, nullptr}}}, invoke)), kMissing);
-  EXPECT_EQ(Told(Check(json::object(), invoke)), kMissing);
+  Permission invoke{Resource::kGraph, Action::kInvoke};
+  EXPECT_EQ(ResultOf(Check({{"roles", {"admin"}}}, invoke)), "owner alice");
+  EXPECT_EQ(ResultOf(Check({{"role", "admin"}}, invoke)), "owner alice");
+  EXPECT_EQ(ResultOf(Check({{"roles", "runner"}}, invoke)), "owner alice");
+  EXPECT_EQ(ResultOf(Check({{"roles", {"reader", "runner"}}}, invoke)), "owner alice");
+  EXPECT_EQ(ResultOf(Check({{"role", "reader"}, {"roles", {"runner"}}}, invoke)), "owner alice");
+  EXPECT_EQ(ResultOf(Check({{"roles", {"reader"}}}, invoke)), kMissing);
+  EXPECT_EQ(ResultOf(Check({{"roles", {"unknown", 5, nullptr}}}, invoke)), kMissing);
+  EXPECT_EQ(ResultOf(Check(json::object(), invoke)), kMissing);
   // The token's own scopes do not count if roles define the permissions.
-  EXPECT_EQ(Told(Check({{"scopes", {"graph:invoke"}}}, invoke)), kMissing);
+  EXPECT_EQ(ResultOf(Check({{"scopes", {"graph:invoke"}}}, invoke)), kMissing);
   authorization.default_scopes = {"graph:invoke"};
-  EXPECT_EQ(Told(Check({{"roles", {"unknown"}}}, invoke)), "owner alice");
+  EXPECT_EQ(ResultOf(Check({{"roles", {"unknown"}}}, invoke)), "owner alice");
 }
 
 TEST_F(GuardTest, RolesIsolateByOwnerUnlessSaidOtherwise) {
   settings_.authorization.policy = Policy::kRoles;
   settings_.authorization.default_scopes = {"*"};
   state_.owners = {{"theirs", "bob"}};
-  EXPECT_EQ(Told(Check(json::object(), {"graph", "read"}, "theirs")),
+  EXPECT_EQ(ResultOf(Check(json::object(), {Resource::kGraph, Action::kRead}, "theirs")),
             "Not authorized to read graph");
   settings_.authorization.isolate_by_owner = false;
-  GuardOutcome outcome = Check(json::object(), {"graph", "read"}, "theirs");
-  EXPECT_EQ(Told(outcome), "all");
+  GuardOutcome outcome = Check(json::object(), {Resource::kGraph, Action::kRead}, "theirs");
+  EXPECT_EQ(ResultOf(outcome), "all");
   EXPECT_EQ(outcome.caller.user_id, "alice");
-  EXPECT_EQ(json::parse(outcome.caller.user_json)["authz"]["scopes"], json({"*"}));
+  EXPECT_EQ((*outcome.caller.user)["authz"]["scopes"], json({"*"}));
 }
 
 class CustomBackends : public GuardTest {
@@ -301,7 +309,8 @@ class CustomBackends : public GuardTest {
   }
   // A request by `user`, whose header makes the backend do `what`.
   GuardOutcome Ask(const std::string& user, const std::string& what,
-                   Permission permission = {"graph", "read"}, const std::string& id = "") {
+                   Permission permission = {Resource::kGraph, Action::kRead},
+                   const std::string& id = "") {
     head_.headers = {{"x-user", user}, {"x-do", what}, {"authorization", "Bearer tok"}};
     return Check(nullptr, permission, id);
   }
@@ -311,7 +320,7 @@ TEST_F(CustomBackends, SeeTheRequestAndMakeTheUser) {
   GuardOutcome outcome = Ask("carol", "");
   ASSERT_FALSE(outcome.refusal.has_value()) << outcome.refusal->message;
   EXPECT_EQ(outcome.caller.user_id, "carol");
-  EXPECT_EQ(json::parse(outcome.caller.user_json),
+  EXPECT_EQ((*outcome.caller.user),
             json({{"user_id", "carol"},
                   {"credential", "tok"},
                   {"method", "GET"},
@@ -349,8 +358,8 @@ TEST_F(CustomBackends, AnAnonymousRequestIsRefusedByThePolicies) {
   for (Policy policy : {Policy::kAllowAll, Policy::kOwnership}) {
     settings_.authorization.policy = policy;
     guard_.reset();
-    EXPECT_EQ(Told(Ask("", "null")), "Not authorized to read graph");
-    EXPECT_EQ(Told(Ask("", "empty")), "Not authorized to read graph");
+    EXPECT_EQ(ResultOf(Ask("", "null")), "Not authorized to read graph");
+    EXPECT_EQ(ResultOf(Ask("", "empty")), "Not authorized to read graph");
   }
 }
 
@@ -362,25 +371,28 @@ TEST_F(CustomBackends, AHeaderThatEndsItsLineIsDropped) {
 
 TEST_F(CustomBackends, MayAuthorize) {
   AuthorizeBy("ByUser");
-  EXPECT_EQ(Told(Ask("graph:read:-", "")), "owner graph:read:-");
-  EXPECT_EQ(Told(Ask("graph:read:t", "", {"graph", "read"}, "t")), "owner graph:read:t");
-  EXPECT_EQ(Told(Ask("somebody", "")), "Not authorized to read graph");
-  EXPECT_EQ(Told(Ask("thrower", "")), "Not authorized to read graph");
-  EXPECT_EQ(Told(Ask("anybody", "scopes", {"graph", "stop"})),
+  EXPECT_EQ(ResultOf(Ask("graph:read:-", "")), "owner graph:read:-");
+  EXPECT_EQ(ResultOf(Ask("graph:read:t", "", {Resource::kGraph, Action::kRead}, "t")),
+            "owner graph:read:t");
+  EXPECT_EQ(ResultOf(Ask("somebody", "")), "Not authorized to read graph");
+  EXPECT_EQ(ResultOf(Ask("thrower", "")), "Not authorized to read graph");
+  EXPECT_EQ(ResultOf(Ask("anybody", "scopes", {Resource::kGraph, Action::kStop})),
             "Missing required scope: graph:stop");
-  EXPECT_EQ(Told(Ask("configured", "", {"graph", "invoke"})), "Not authorized to invoke graph");
+  EXPECT_EQ(ResultOf(Ask("configured", "", {Resource::kGraph, Action::kInvoke})),
+            "Not authorized to invoke graph");
 }
 
 TEST_F(CustomBackends, AreAskedAgainAboutTheBodysThread) {
   AuthorizeBy("ByUser");
-  GuardOutcome outcome = Ask("anybody", "", {"graph", "invoke"});
+  GuardOutcome outcome = Ask("anybody", "", {Resource::kGraph, Action::kInvoke});
   ASSERT_FALSE(outcome.refusal.has_value());
-  GuardRequest request{head_, cancellation_, {"graph", "invoke"}};
+  GuardRequest request{head_, cancellation_, {Resource::kGraph, Action::kInvoke}};
   EXPECT_FALSE(guard_->CheckThread(request, json::object(), "t", outcome.caller));
-  outcome.caller.user_json = R"({"user_id":"configured"})";
+  outcome.caller.user = std::make_shared<const json>(json::parse(R"({"user_id":"configured"})"));
   EXPECT_FALSE(guard_->CheckThread(request, {{"pass", true}}, "t", outcome.caller));
   EXPECT_TRUE(guard_->CheckThread(request, {{"pass", false}}, "t", outcome.caller));
-  outcome.caller.user_json = R"({"user_id":"graph:invoke:mine"})";
+  outcome.caller.user =
+      std::make_shared<const json>(json::parse(R"({"user_id":"graph:invoke:mine"})"));
   EXPECT_FALSE(guard_->CheckThread(request, json::object(), "mine", outcome.caller));
   EXPECT_TRUE(guard_->CheckThread(request, json::object(), "t", outcome.caller));
 }
@@ -388,22 +400,27 @@ TEST_F(CustomBackends, AreAskedAgainAboutTheBodysThread) {
 // There would be no owner to which the rows could be limited.
 TEST_F(CustomBackends, NobodyTouchesRowsOfOwners) {
   AuthorizeBy("ByUser");
-  EXPECT_EQ(Told(Ask("", "null")), "owner ");
-  EXPECT_EQ(Told(Ask("", "null", {"config", "read"})), "owner ");
-  EXPECT_EQ(Told(Ask("", "null", {"checkpointer", "read"})), "Not authorized to read checkpointer");
-  EXPECT_EQ(Told(Ask("", "null", {"graph", "invoke"})), "Not authorized to invoke graph");
-  EXPECT_EQ(Told(Ask("", "null", {"store", "read"})), "Not authorized to read store");
-  EXPECT_EQ(Told(Ask("", "null", {"graph", "read"}, "t")), "Not authorized to read graph");
+  EXPECT_EQ(ResultOf(Ask("", "null")), "owner ");
+  EXPECT_EQ(ResultOf(Ask("", "null", {Resource::kConfig, Action::kRead})), "owner ");
+  EXPECT_EQ(ResultOf(Ask("", "null", {Resource::kCheckpointer, Action::kRead})),
+            "Not authorized to read checkpointer");
+  EXPECT_EQ(ResultOf(Ask("", "null", {Resource::kGraph, Action::kInvoke})),
+            "Not authorized to invoke graph");
+  EXPECT_EQ(ResultOf(Ask("", "null", {Resource::kStore, Action::kRead})),
+            "Not authorized to read store");
+  EXPECT_EQ(ResultOf(Ask("", "null", {Resource::kGraph, Action::kRead}, "t")),
+            "Not authorized to read graph");
 }
 
 TEST_F(CustomBackends, SayScopesAndIsolation) {
   AuthorizeBy("Open");
   GuardOutcome outcome = Ask("carol", "");
-  EXPECT_EQ(Told(outcome), "all");
+  EXPECT_EQ(ResultOf(outcome), "all");
   EXPECT_EQ(
-      json::parse(outcome.caller.user_json)["authz"],
+      (*outcome.caller.user)["authz"],
       json({{"user_id", "carol"}, {"scope", "none"}, {"scopes", {"graph:read", "store:read"}}}));
-  EXPECT_EQ(Told(Ask("carol", "", {"graph", "invoke"})), "Missing required scope: graph:invoke");
+  EXPECT_EQ(ResultOf(Ask("carol", "", {Resource::kGraph, Action::kInvoke})),
+            "Missing required scope: graph:invoke");
 }
 
 TEST_F(CustomBackends, TheSampleKnowsTheKeysOfItsFile) {
@@ -417,11 +434,11 @@ TEST_F(CustomBackends, TheSampleKnowsTheKeysOfItsFile) {
   settings_.authentication.backend = {(directory / "api_keys.so").string(), "ApiKeys"};
   auto check = [&](bridge::HeaderList headers) {
     head_.headers = std::move(headers);
-    return Check(nullptr, {"graph", "invoke"});
+    return Check(nullptr, {Resource::kGraph, Action::kInvoke});
   };
   EXPECT_EQ(check({{"x-api-key", "k1"}}).caller.user_id, "alice");
   EXPECT_EQ(check({{"authorization", "Bearer k1"}}).caller.user_id, "alice");
-  EXPECT_EQ(Told(check({{"x-api-key", "k2"}})), "Missing required scope: graph:invoke");
+  EXPECT_EQ(ResultOf(check({{"x-api-key", "k2"}})), "Missing required scope: graph:invoke");
   EXPECT_EQ(check({{"x-api-key", "k3"}}).refusal->code, "INVALID_API_KEY");
   EXPECT_EQ(check({{"x-api-key", "#"}}).refusal->code, "INVALID_API_KEY");
   EXPECT_EQ(check({}).refusal->status, 401);
@@ -439,7 +456,7 @@ TEST_F(CustomBackends, AreLoadedWithClearWords) {
                 ": exports no \"Missing\": it needs AGENT_GRAPH_EXPORT_AUTHENTICATION(Missing, "
                 "YourClass)");
   EXPECT_EQ(failure(Export("NeverMade")),
-            "auth.path: " + library + ": \"NeverMade\" cannot be made: no key file");
+            "auth.path: " + library + ": \"NeverMade\" cannot be created: no key file");
   EXPECT_TRUE(failure({"/nonexistent.so", "X"})
                   .starts_with("auth.path: /nonexistent.so: cannot be loaded: "));
   settings_.authentication.backend = Export("ByHeader");

@@ -46,13 +46,15 @@ TEST(SuccessEnvelope, IsTheSameInParts) {
 }
 
 TEST(ErrorEnvelope, HasBothShapes) {
-  ErrorInfo error{ApiError::kValidation, "bad \xff thing", {{{"body", "messages", "0"}, "m", "t"}}};
+  ErrorInfo error{ApiError::kValidation,
+                  "bad \xff thing",
+                  {{{"body", "messages", "0"}, "m", ProblemType::kTooLong}}};
   json body = json::parse(ErrorEnvelope(error, "r-1"));
   EXPECT_EQ(body["detail"], "bad \xef\xbf\xbd thing");
   EXPECT_EQ(body["error"]["code"], "VALIDATION_ERROR");
   EXPECT_EQ(body["error"]["message"], body["detail"]);
   EXPECT_EQ(body["error"]["details"],
-            json::parse(R"([{"loc":["body","messages","0"],"msg":"m","type":"t"}])"));
+            json::parse(R"([{"loc":["body","messages","0"],"msg":"m","type":"too_long"}])"));
   EXPECT_EQ(body["metadata"]["request_id"], "r-1");
   EXPECT_EQ(body["metadata"]["message"], body["detail"]);
   EXPECT_FALSE(body.contains("error_code"));

@@ -40,38 +40,9 @@ TEST(MessageId, MayBeAnyText) {
   EXPECT_NE(MessageIdProblem(" "), std::nullopt);
 }
 
-TEST(ReadInteger, HasBoundsAndADefault) {
-  json body = json::parse(R"({"low":0,"min":1,"max":100,"high":101,"real":25.0,"odd":2.5,
-                              "text":"5","null":null,"huge":99999999999999999999,"flag":true})");
-  Problems problems;
-  auto read = [&](const char* key) { return ReadInteger(body, key, 25, 1, 100, problems); };
-  EXPECT_EQ(read("absent"), 25);
-  EXPECT_EQ(read("null"), 25);
-  EXPECT_EQ(read("min"), 1);
-  EXPECT_EQ(read("max"), 100);
-  EXPECT_EQ(read("real"), 25);
-  EXPECT_TRUE(problems.empty());
-  for (const char* key : {"low", "high", "odd", "text", "huge", "flag"}) read(key);
-  ErrorInfo error = std::move(problems).Error();
-  ASSERT_EQ(error.details.size(), 6u);
-  EXPECT_EQ(error.details[0].location, (std::vector<std::string>{"body", "low"}));
-  EXPECT_EQ(error.details[0].message, "must be from 1 to 100");
-  EXPECT_EQ(error.details[2].message, "must be an integer");
-}
-
-TEST(ReadChoice, NamesTheChoices) {
-  static constexpr std::array<std::string_view, 2> kNames = {"low", "full"};
-  Problems problems;
-  EXPECT_EQ(ReadChoice(json::parse(R"({"g":"full"})"), "g", kNames, 0, problems), 1u);
-  EXPECT_EQ(ReadChoice(json::parse("{}"), "g", kNames, 0, problems), 0u);
-  EXPECT_TRUE(problems.empty());
-  ReadChoice(json::parse(R"({"g":"medium"})"), "g", kNames, 0, problems);
-  EXPECT_EQ(std::move(problems).Error().message, "body.g: must be one of low, full");
-}
-
 TEST(Problems, AreBounded) {
   Problems problems;
-  for (int i = 0; i < 1000; ++i) problems.Add({"body"}, "wrong", "x");
+  for (int i = 0; i < 1000; ++i) problems.Add({"body"}, "wrong", ProblemType::kValue);
   EXPECT_EQ(std::move(problems).Error().details.size(), kDetailsMax);
 }
 

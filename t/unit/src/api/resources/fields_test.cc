@@ -83,8 +83,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Bad{R"({"object":{}})", "body.object.deep: is required"},
                     Bad{R"({"object":{"deep":0}})", "body.object.deep: must be at least 1"},
                     Bad{R"({"list":{}})", "body.list: must be an array"},
-                    Bad{R"({"list":[]})", "body.list: must hold at least one entry"},
-                    Bad{R"({"list":["a","b","c"]})", "body.list: must hold at most 2 entries"},
+                    Bad{R"({"list":[]})", "body.list: must contain at least one entry"},
+                    Bad{R"({"list":["a","b","c"]})", "body.list: must contain at most 2 entries"},
                     Bad{R"({"list":["a",""]})", "body.list.1: must not be blank"},
                     Bad{R"({"map":null})", "body.map: must not be null"},
                     Bad{R"({"map":{"a":1,"b":2,"c":3}})", "body.map: must have at most 2 keys"},
@@ -100,7 +100,7 @@ TEST(CheckFields, TellsWhatIsMissing) {
   ErrorInfo error = std::move(problems).Error();
   ASSERT_EQ(error.details.size(), 1u);
   EXPECT_EQ(error.details[0].location, (std::vector<std::string>{"body", "thread_id"}));
-  EXPECT_EQ(error.details[0].type, "missing");
+  EXPECT_EQ(error.details[0].type, ProblemType::kMissing);
 }
 
 TEST(CheckedValues, AreReadWithTheirFallbacks) {

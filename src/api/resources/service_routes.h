@@ -1,0 +1,62 @@
+// Routes about the service itself: health and documentation. Part of the route table in
+// api/routes.cc.
+#pragma once
+
+#include <array>
+
+#include "api/http/route.h"
+#include "api/resources/handlers.h"
+
+namespace agent_graph::api {
+
+inline constexpr std::array kServiceRoutes = {
+#ifdef AGENT_GRAPH_ECHO
+    Route{
+        .method = Method::kGet,
+        .pattern = "/echo",
+        .access = Access::kDocumentation,
+        .handler = OpenEcho,
+        .summary = "Echo messages, for conformance suites",
+        .transport = Transport::kSocket,
+        .on_message = EchoMessage,
+    },
+#endif
+    Route{
+        .method = Method::kGet,
+        .pattern = "/ping",
+        .access = Access::kPublic,
+        .native = true,
+        .summary = "Health check",
+        .shape = {.data = "Pong"},
+    },
+    Route{
+        .method = Method::kGet,
+        .pattern = "/openapi.json",
+        .access = Access::kDocumentation,
+        .native = true,
+        .summary = "OpenAPI document",
+    },
+    Route{
+        .method = Method::kGet,
+        .pattern = "/docs",
+        .access = Access::kDocumentation,
+        .native = true,
+        .summary = "API explorer",
+    },
+    Route{
+        .method = Method::kGet,
+        .pattern = "/redoc",
+        .access = Access::kDocumentation,
+        .native = true,
+        .summary = "API reference",
+    },
+    Route{
+        .method = Method::kGet,
+        .pattern = "/docs/{file}",
+        .access = Access::kDocumentation,
+        .native = true,
+        .summary = "Files of the documentation pages",
+    },
+};
+
+}  // namespace agent_graph::api
