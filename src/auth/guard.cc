@@ -27,13 +27,7 @@ void Stamp(json& user, const std::string& user_id, const Decision& decision) {
 
 Result<JwtVerifier> MakeVerifier(const AuthenticationSettings& settings,
                                  const GuardOptions& options) {
-  JwtOptions jwt;
-  jwt.algorithm = settings.jwt_algorithm;
-  jwt.secret = settings.jwt_secret;
-  jwt.public_key_file = settings.jwt_public_key_file;
-  jwt.jwks_file = settings.jwt_jwks_file;
-  jwt.key_descriptor = DescriptorOf(settings.jwt_key_copy);
-  Result<JwtVerifier> verifier = JwtVerifier::Create(jwt);
+  Result<JwtVerifier> verifier = JwtVerifier::Create(settings.jwt);
   if (verifier.ok() || !options.tolerate_lost_keys) return verifier;
   options.warn("no token can be verified: " + verifier.status().message());
   return JwtVerifier::WithoutKeys();

@@ -39,9 +39,10 @@ Result<std::vector<JwtKey>> OneKey(const char* variable, Result<JwtKey> key) {
   return keys;
 }
 
-Result<std::vector<JwtKey>> ReadKeys(const JwtAlgorithm& algorithm, const JwtOptions& options) {
-  if (!options.jwks_file.empty()) {
-    Result<std::string> text = ReadKeyFile(options.jwks_file, options.key_descriptor);
+Result<std::vector<JwtKey>> ReadKeys(const JwtAlgorithm& algorithm,
+                                     const settings::JwtSettings& settings) {
+  if (!settings.jwks_file.empty()) {
+    Result<std::string> text = ReadKeyFile(settings.jwks_file, DescriptorOf(settings.key_copy));
     if (!text.ok()) return InvalidArgument("JWT_JWKS_FILE: " + text.status().message());
     Result<std::vector<JwtKey>> keys = ReadJwks(algorithm, *text);
     if (!keys.ok()) {
@@ -49,15 +50,16 @@ Result<std::vector<JwtKey>> ReadKeys(const JwtAlgorithm& algorithm, const JwtOpt
     }
     return keys;
   }
-  if (!options.public_key_file.empty()) {
-    Result<std::string> text = ReadKeyFile(options.public_key_file, options.key_descriptor);
+  if (!settings.public_key_file.empty()) {
+    Result<std::string> text =
+        ReadKeyFile(settings.public_key_file, DescriptorOf(settings.key_copy));
     if (!text.ok()) return InvalidArgument("JWT_PUBLIC_KEY_FILE: " + text.status().message());
     return OneKey("JWT_PUBLIC_KEY_FILE", JwtKey::FromPem(algorithm, *text));
   }
   if (algorithm.family == JwtFamily::kHmac) {
-    return OneKey("JWT_SECRET_KEY", JwtKey::FromSecret(algorithm, options.secret));
+    return OneKey("JWT_SECRET_KEY", JwtKey::FromSecret(algorithm, settings.secret));
   }
-  return OneKey("JWT_SECRET_KEY", JwtKey::FromPem(algorithm, options.secret));
+  return OneKey("JWT_SECRET_KEY", JwtKey::FromPem(algorithm, settings.secret));
 }
 
 // Decodes a JSON object; nullopt if `part` is not one.
@@ -96,13 +98,13 @@ std::optional<Parts> Split(std::string_view token) {
 
 }  // namespace
 
-Result<JwtVerifier> JwtVerifier::Create(const JwtOptions& options) {
+Result<JwtVerifier> JwtVerifier::Create(const settings::JwtSettings& settings) {
   JwtVerifier verifier;
-  verifier.algorithm_ = FindJwtAlgorithm(options.algorithm);
+  verifier.algorithm_ = FindJwtAlgorithm(settings.algorithm);
   if (verifier.algorithm_ == nullptr) {
     return InvalidArgument("JWT_ALGORITHM: is not supported");
   }
-  AG_ASSIGN_OR_RETURN(verifier.keys_, ReadKeys(*verifier.algorithm_, options));
+  AG_ASSIGN_OR_RETURN(verifier.keys_, ReadKeys(*verifier.algorithm_, settings));
   return verifier;
 }
 

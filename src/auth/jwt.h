@@ -11,6 +11,7 @@
 #include "agent_graph/json_fwd.h"
 #include "auth/jwt_key.h"
 #include "base/status.h"
+#include "settings/settings.h"
 
 namespace agent_graph::auth {
 
@@ -21,20 +22,11 @@ inline constexpr double kClockLeewaySeconds = 60;  // for nbf and iat; exp has n
 
 enum class TokenVerdict : uint8_t { kValid, kInvalid, kExpired, kUnusableKey };
 
-// The algorithm and its key material.
-struct JwtOptions {
-  std::string algorithm;
-  std::string secret;           // a shared secret, or a key in PEM form
-  std::string public_key_file;  // a PEM file; overrides the secret
-  std::string jwks_file;        // a key set; overrides both
-  int key_descriptor = -1;      // descriptor of the file in use; -1: the file is opened by its path
-};
-
 // Thread-safe and immutable.
 class JwtVerifier {
  public:
   // Reads the keys. Failures name the variable at fault, never its content.
-  static Result<JwtVerifier> Create(const JwtOptions& options);
+  static Result<JwtVerifier> Create(const settings::JwtSettings& settings);
   // Returns kUnusableKey for every token. Used by a worker that cannot read the keys.
   static JwtVerifier WithoutKeys();
 

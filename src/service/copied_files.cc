@@ -25,15 +25,15 @@ auto FilesOf(AnySettings& settings) {
     return File{name, source.module, source.copy, graph::ModuleBytesMax(source.module)};
   };
   auto& authentication = settings.authentication;
-  const bool key_set = !authentication.jwt_jwks_file.empty();
+  const bool key_set = !authentication.jwt.jwks_file.empty();
   return std::array{
       code("agent", settings.agent),
       code("auth.path", authentication.backend),
       code("authorization", settings.authorization.backend),
       code("thread_name_generator", settings.thread_names.function),
       File{key_set ? "JWT_JWKS_FILE" : "JWT_PUBLIC_KEY_FILE",
-           key_set ? authentication.jwt_jwks_file : authentication.jwt_public_key_file,
-           authentication.jwt_key_copy, auth::kKeyFileBytesMax},
+           key_set ? authentication.jwt.jwks_file : authentication.jwt.public_key_file,
+           authentication.jwt.key_copy, auth::kKeyFileBytesMax},
   };
 }
 

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -11,24 +10,6 @@
 #include "media/s3/storage.h"
 
 namespace agent_graph::service {
-namespace {
-
-media::s3::StorageOptions CloudOptions(const settings::MediaSettings& settings) {
-  const settings::CloudSettings& cloud = settings.cloud;
-  media::s3::StorageOptions options;
-  options.endpoint = cloud.endpoint;
-  options.bucket = cloud.bucket;
-  options.prefix =
-      settings.path.substr(std::min(settings.path.find_first_not_of('/'), settings.path.size()));
-  options.region = cloud.region;
-  options.credentials = {cloud.access_key_id, cloud.secret_access_key, cloud.session_token};
-  options.url_lifetime_seconds = cloud.url_lifetime_seconds;
-  options.url_refresh_seconds = cloud.url_refresh_seconds;
-  return options;
-}
-
-}  // namespace
-
 using Storage = settings::MediaSettings::Storage;
 
 std::unique_ptr<media::Storage> MakeFileStorage(const settings::Settings& settings,
@@ -53,8 +34,7 @@ std::unique_ptr<media::Storage> MakeFileStorage(const settings::Settings& settin
   options.directory = state_directory + "/uploads";
   options.total_bytes_max.reset();
   return std::make_unique<media::s3::S3Storage>(
-      CloudOptions(settings.media),
-      std::make_unique<media::LocalStorage>(std::move(options), runtime),
+      settings.media.cloud, std::make_unique<media::LocalStorage>(std::move(options), runtime),
       net::HttpClient(settings.environment), runtime);
 }
 

@@ -34,7 +34,7 @@ namespace {
 // tools. Without spare fibers, runs that wait for such fibers could occupy the whole engine.
 constexpr size_t kFibersPerRun = 2;
 // Maximum time in which a leaving worker exports its last traces.
-constexpr std::chrono::milliseconds kExportPatience{1000};
+constexpr std::chrono::milliseconds kExportTimeout{1000};
 // Fibers of the service itself, for example for connections that it keeps open.
 constexpr size_t kOwnFibers = 64;
 
@@ -340,7 +340,7 @@ Status Service::Stop(Deadline deadline) {
   implementation_->agent.catalog->Close(implementation_->runtime);
   if (implementation_->agent.embedder != nullptr) implementation_->agent.embedder->Close();
   if (implementation_->exporter != nullptr) {
-    implementation_->exporter->Close(implementation_->runtime, kExportPatience);
+    implementation_->exporter->Close(implementation_->runtime, kExportTimeout);
   }
   Status stopped = implementation_->runtime.Stop(deadline);
   std::unique_ptr<state::Owner> owner;

@@ -36,28 +36,28 @@ std::string Resolve(const std::string& path, const std::string& directory) {
 Status ReadJwt(const Value& value, Settings& settings) {
   AuthenticationSettings& authentication = settings.authentication;
   const Environment& environment = settings.environment;
-  authentication.jwt_secret = Variable(environment, "JWT_SECRET_KEY");
-  authentication.jwt_algorithm = Variable(environment, "JWT_ALGORITHM");
-  if (authentication.jwt_secret.empty()) {
+  authentication.jwt.secret = Variable(environment, "JWT_SECRET_KEY");
+  authentication.jwt.algorithm = Variable(environment, "JWT_ALGORITHM");
+  if (authentication.jwt.secret.empty()) {
     return value.Error("\"jwt\" needs JWT_SECRET_KEY in the environment");
   }
-  if (authentication.jwt_algorithm.empty()) {
+  if (authentication.jwt.algorithm.empty()) {
     return value.Error("\"jwt\" needs JWT_ALGORITHM in the environment, one of " +
                        std::string(kAlgorithms));
   }
   // The text is not quoted in the error: a user who confuses the two variables has put the secret
   // into this one.
-  if (!IsAlgorithm(authentication.jwt_algorithm)) {
+  if (!IsAlgorithm(authentication.jwt.algorithm)) {
     return value.Error("JWT_ALGORITHM is not one of " + std::string(kAlgorithms));
   }
-  authentication.jwt_public_key_file =
+  authentication.jwt.public_key_file =
       Resolve(Variable(environment, "JWT_PUBLIC_KEY_FILE"), settings.directory);
-  authentication.jwt_jwks_file =
+  authentication.jwt.jwks_file =
       Resolve(Variable(environment, "JWT_JWKS_FILE"), settings.directory);
-  bool secret_counts = authentication.jwt_algorithm.starts_with("HS") &&
-                       authentication.jwt_jwks_file.empty() &&
-                       authentication.jwt_public_key_file.empty();
-  if (secret_counts && authentication.jwt_secret.size() < kSecretBytesAdvised) {
+  bool secret_counts = authentication.jwt.algorithm.starts_with("HS") &&
+                       authentication.jwt.jwks_file.empty() &&
+                       authentication.jwt.public_key_file.empty();
+  if (secret_counts && authentication.jwt.secret.size() < kSecretBytesAdvised) {
     settings.warnings.push_back("JWT_SECRET_KEY: has less than " +
                                 std::to_string(kSecretBytesAdvised) + " bytes and can be guessed");
   }

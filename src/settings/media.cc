@@ -12,6 +12,8 @@
 namespace agent_graph::settings {
 namespace {
 
+using CloudOptions = media::s3::StorageOptions;
+
 constexpr double kMegabytesMax = 1024 * 1024;
 constexpr double kBytesOfMegabyte = 1024 * 1024;
 constexpr uint64_t kMemoryTotalDefault = 256ull * 1024 * 1024;
@@ -115,7 +117,7 @@ Status ReadRequireOwner(const Value& value, MediaSettings& media) {
 
 constexpr int64_t kUrlSecondsMax = 7 * 24 * 60 * 60;  // what S3 accepts
 
-Status ReadProvider(const Value& value, CloudSettings&) {
+Status ReadProvider(const Value& value, CloudOptions&) {
   static constexpr std::array<std::string_view, 1> kNames = {"aws"};
   std::string name;
   if (value.IsString()) AG_RETURN_IF_ERROR(value.ReadString(name));
@@ -128,14 +130,14 @@ Status ReadProvider(const Value& value, CloudSettings&) {
   return value.ReadChoice(kNames, index);
 }
 
-Status ReadEndpoint(const Value& value, CloudSettings& cloud) {
+Status ReadEndpoint(const Value& value, CloudOptions& cloud) {
   AG_RETURN_IF_ERROR(value.ReadString(cloud.endpoint));
   while (cloud.endpoint.ends_with('/')) cloud.endpoint.pop_back();
   const Status usable = CheckHttpUrl(cloud.endpoint, UrlShape::kOrigin);
   return usable.ok() ? usable : value.Error(usable.message());
 }
 
-Status ReadBucket(const Value& value, CloudSettings& cloud) {
+Status ReadBucket(const Value& value, CloudOptions& cloud) {
   AG_RETURN_IF_ERROR(value.ReadString(cloud.bucket));
   bool valid = !cloud.bucket.empty() && std::ranges::all_of(cloud.bucket, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
@@ -159,42 +161,42 @@ Status ReadSeconds(const Value& value, int64_t minimum, int64_t& out) {
   return Status::Ok();
 }
 
-constexpr Key<CloudSettings> kCloudKeys[] = {
+constexpr Key<CloudOptions> kCloudKeys[] = {
     {"provider", ReadProvider},
     {"endpoint", ReadEndpoint},
     {"bucket", ReadBucket},
-    {"region", [](const Value& v, CloudSettings& c) { return v.ReadSecret(c.region); }},
+    {"region", [](const Value& v, CloudOptions& c) { return v.ReadSecret(c.region); }},
     {"access_key_id",
-     [](const Value& v, CloudSettings& c) { return v.ReadSecret(c.access_key_id); }},
+     [](const Value& v, CloudOptions& c) { return v.ReadSecret(c.credentials.access_key); }},
     {"secret_access_key",
-     [](const Value& v, CloudSettings& c) { return v.ReadSecret(c.secret_access_key); }},
+     [](const Value& v, CloudOptions& c) { return v.ReadSecret(c.credentials.secret_key); }},
     {"session_token",
-     [](const Value& v, CloudSettings& c) { return v.ReadSecret(c.session_token); }},
+     [](const Value& v, CloudOptions& c) { return v.ReadSecret(c.credentials.session_token); }},
     {"signed_url_ttl_seconds",
-     [](const Value& v, CloudSettings& c) { return ReadSeconds(v, 1, c.url_lifetime_seconds); }},
+     [](const Value& v, CloudOptions& c) { return ReadSeconds(v, 1, c.url_lifetime_seconds); }},
     {"signed_url_refresh_buffer_seconds",
-     [](const Value& v, CloudSettings& c) { return ReadSeconds(v, 0, c.url_refresh_seconds); }},
+     [](const Value& v, CloudOptions& c) { return ReadSeconds(v, 0, c.url_refresh_seconds); }},
 };
 
 Status ReadCloud(const Value& value, MediaSettings& media) {
   return ReadObject(value, kCloudKeys, media.cloud);
 }
 
-constexpr Key<CloudSettings> kCloudVariables[] = {
+constexpr Key<CloudOptions> kCloudVariables[] = {
     {"MEDIA_CLOUD_PROVIDER", ReadProvider},
     {"MEDIA_CLOUD_ENDPOINT", ReadEndpoint},
     {"MEDIA_CLOUD_BUCKET", ReadBucket},
-    {"MEDIA_CLOUD_REGION", [](const Value& v, CloudSettings& c) { return v.ReadSecret(c.region); }},
+    {"MEDIA_CLOUD_REGION", [](const Value& v, CloudOptions& c) { return v.ReadSecret(c.region); }},
     {"MEDIA_CLOUD_ACCESS_KEY_ID",
-     [](const Value& v, CloudSettings& c) { return v.ReadSecret(c.access_key_id); }},
+     [](const Value& v, CloudOptions& c) { return v.ReadSecret(c.credentials.access_key); }},
     {"MEDIA_CLOUD_SECRET_ACCESS_KEY",
-     [](const Value& v, CloudSettings& c) { return v.ReadSecret(c.secret_access_key); }},
+     [](const Value& v, CloudOptions& c) { return v.ReadSecret(c.credentials.secret_key); }},
     {"MEDIA_CLOUD_SESSION_TOKEN",
-     [](const Value& v, CloudSettings& c) { return v.ReadSecret(c.session_token); }},
+     [](const Value& v, CloudOptions& c) { return v.ReadSecret(c.credentials.session_token); }},
     {"MEDIA_SIGNED_URL_TTL_SECONDS",
-     [](const Value& v, CloudSettings& c) { return ReadSeconds(v, 1, c.url_lifetime_seconds); }},
+     [](const Value& v, CloudOptions& c) { return ReadSeconds(v, 1, c.url_lifetime_seconds); }},
     {"MEDIA_SIGNED_URL_REFRESH_BUFFER_SECONDS",
-     [](const Value& v, CloudSettings& c) { return ReadSeconds(v, 0, c.url_refresh_seconds); }},
+     [](const Value& v, CloudOptions& c) { return ReadSeconds(v, 0, c.url_refresh_seconds); }},
 };
 
 // --- media ----------------------------------------------------------------------------------
@@ -258,11 +260,12 @@ Status CompleteMedia(Settings& settings) {
     media.total_bytes_max = kMemoryTotalDefault;
   }
   if (media.storage != MediaSettings::Storage::kCloud) return Status::Ok();
-  const CloudSettings& cloud = media.cloud;
-  const char* missing = cloud.bucket.empty()              ? "bucket"
-                        : cloud.access_key_id.empty()     ? "access_key_id"
-                        : cloud.secret_access_key.empty() ? "secret_access_key"
-                                                          : nullptr;
+  CloudOptions& cloud = media.cloud;
+  cloud.prefix = media.path.substr(std::min(media.path.find_first_not_of('/'), media.path.size()));
+  const char* missing = cloud.bucket.empty()                   ? "bucket"
+                        : cloud.credentials.access_key.empty() ? "access_key_id"
+                        : cloud.credentials.secret_key.empty() ? "secret_access_key"
+                                                               : nullptr;
   if (missing != nullptr) {
     return Status(StatusCode::kInvalidArgument,
                   "media.cloud: storage \"cloud\" needs " + std::string(missing));

@@ -14,6 +14,7 @@
 #include "base/sealed_copy.h"
 #include "base/status.h"
 #include "limits/options.h"
+#include "media/s3/storage_options.h"
 #include "memory/embedding_options.h"
 #include "models/provider_options.h"
 #include "settings/media_urls.h"
@@ -62,16 +63,21 @@ struct ExportSettings {
   SealedCopy copy = nullptr;
 };
 
+// Algorithm and key of JSON Web Tokens.
+struct JwtSettings {
+  std::string algorithm;          // JWT_ALGORITHM
+  std::string secret;             // JWT_SECRET_KEY: a secret or a key in PEM form; never logged
+  std::string public_key_file;    // JWT_PUBLIC_KEY_FILE, absolute; overrides the secret
+  std::string jwks_file;          // JWT_JWKS_FILE, absolute; overrides both
+  SealedCopy key_copy = nullptr;  // copy of the key file in use; null: the file itself is read
+};
+
 // Identification of callers.
 struct AuthenticationSettings {
   enum class Method : uint8_t { kNone, kJwt, kCustom };
   Method method = Method::kNone;
-  std::string jwt_algorithm;          // JWT_ALGORITHM
-  std::string jwt_secret;             // JWT_SECRET_KEY: a secret or a PEM key; never logged
-  std::string jwt_public_key_file;    // JWT_PUBLIC_KEY_FILE, absolute; overrides the secret
-  std::string jwt_jwks_file;          // JWT_JWKS_FILE, absolute; overrides both
-  SealedCopy jwt_key_copy = nullptr;  // copy of the key file in use; null: the file itself is read
-  ExportSettings backend;             // for kCustom
+  JwtSettings jwt;
+  ExportSettings backend;  // for kCustom
 };
 
 // Permissions of callers.
@@ -106,19 +112,6 @@ struct WebSocketSettings {
   std::vector<std::string> bearer_protocols;
 };
 
-// An object storage with the S3 protocol.
-struct CloudSettings {
-  std::string endpoint;  // "https://host[:port]"; empty: Amazon's endpoint of the region
-  std::string bucket;
-  std::string region = "us-east-1";
-  std::string access_key_id;
-  std::string secret_access_key;  // never logged
-  std::string session_token;      // never logged; empty: none
-  int64_t url_lifetime_seconds = 3600;
-  // A presigned URL that expires sooner than this is replaced by a new one.
-  int64_t url_refresh_seconds = 60;
-};
-
 // Uploaded files.
 struct MediaSettings {
   enum class Storage : uint8_t { kMemory, kLocal, kCloud };
@@ -133,7 +126,7 @@ struct MediaSettings {
   bool require_owner = false;               // files without an owner cannot be read
   std::optional<uint64_t> total_bytes_max;  // of all files together; kMemory always has a limit
   MediaUrls urls;                           // rules for URLs that messages contain instead of files
-  CloudSettings cloud;
+  media::s3::StorageOptions cloud;          // for kCloud
 
   uint64_t file_bytes_max() const { return static_cast<uint64_t>(max_size_mb * 1024 * 1024); }
 };

@@ -83,8 +83,8 @@ void Exporter::Offer(run::RunRecord record) {
   if (full) wake_.Notify();
 }
 
-void Exporter::Close(runtime::Runtime& runtime, std::chrono::milliseconds patience) {
-  const Deadline close_by = DeadlineAfter(patience);
+void Exporter::Close(runtime::Runtime& runtime, std::chrono::milliseconds timeout) {
+  const Deadline close_by = DeadlineAfter(timeout);
   {
     MutexLock lock(mutex_);
     closing_ = true;

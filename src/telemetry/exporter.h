@@ -38,8 +38,8 @@ class Exporter {
   void Start(runtime::Runtime& runtime);
   // Queues a record, or drops it if the queue is full. Thread-safe; never blocks.
   void Offer(run::RunRecord record);
-  // Ends the fiber after it has sent the queue, for at most `patience`. Returns at once.
-  void Close(runtime::Runtime& runtime, std::chrono::milliseconds patience);
+  // Ends the fiber after it has sent the queue, for at most `timeout`. Returns at once.
+  void Close(runtime::Runtime& runtime, std::chrono::milliseconds timeout);
 
  private:
   struct Batch {

@@ -38,7 +38,7 @@ std::string EncodeBase64Url(std::string_view bytes) {
 
 const JwtVerifier& Verifier() {
   static const JwtVerifier verifier = [] {
-    JwtOptions options;
+    settings::JwtSettings options;
     options.algorithm = "HS256";
     options.secret = kSecret;
     return JwtVerifier::Create(options).value();

@@ -10,6 +10,7 @@
 
 #include "base/mutex.h"
 #include "media/s3/signature.h"
+#include "media/s3/storage_options.h"
 #include "media/storage.h"
 #include "net/http_client.h"
 
@@ -18,16 +19,6 @@ class Runtime;
 }
 
 namespace agent_graph::media::s3 {
-
-struct StorageOptions {
-  std::string endpoint;  // "https://host[:port]": path-style; empty: Amazon S3, virtual-hosted
-  std::string bucket;
-  std::string prefix;  // of keys; without a slash at either end
-  std::string region;
-  Credentials credentials;
-  int64_t url_lifetime_seconds = 3600;
-  int64_t url_refresh_seconds = 60;
-};
 
 // Thread-safe; calls suspend the calling fiber. Temporary failures are retried.
 class S3Storage : public Storage {

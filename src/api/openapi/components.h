@@ -5,11 +5,12 @@
 
 namespace agent_graph::api {
 
-// A JSON object of JSON Schemas by name. Objects in responses may get additional members later.
-extern const std::string_view kAnswerSchemas;
-// Schemas that requests and responses share: messages and their blocks.
-extern const std::string_view kMessageSchemas;
-// Schemas of files, configuration and evaluations.
-extern const std::string_view kFileSchemas;
+// Each is a JSON object of JSON Schemas by name. Objects in responses may get more members later.
+extern const std::string_view kMessageSchemas;   // messages and their blocks, also in requests
+extern const std::string_view kEnvelopeSchemas;  // envelopes and simple results
+extern const std::string_view kGraphSchemas;     // the graph, its runs and their state
+extern const std::string_view kThreadSchemas;
+extern const std::string_view kMemorySchemas;
+extern const std::string_view kFileSchemas;  // files, configuration and evaluations
 
 }  // namespace agent_graph::api

@@ -179,8 +179,10 @@ json Schemas() {
     const FieldTable* body = route.shape.body;
     if (body != nullptr) schemas[std::string(body->name)] = SchemaOf(body->fields);
   }
-  for (std::string_view text : {kMessageSchemas, kAnswerSchemas, kFileSchemas})
+  for (std::string_view text : {kMessageSchemas, kEnvelopeSchemas, kGraphSchemas, kThreadSchemas,
+                                kMemorySchemas, kFileSchemas}) {
     schemas.update(json::parse(text));
+  }
   return schemas;
 }
 

@@ -32,7 +32,7 @@ TEST_F(DispatchTest, ChecksTheFieldsOfARun) {
   }
 }
 
-TEST_F(DispatchTest, InvokeShowsWhatTheGranularitySays) {
+TEST_F(DispatchTest, InvokeReturnsTheRequestedGranularity) {
   for (const char* granularity : {"low", "partial", "full"}) {
     Answer answer =
         Send("POST", "/v1/graph/invoke",
@@ -67,7 +67,7 @@ TEST_F(DispatchTest, FailedInvokeIs500) {
   EXPECT_EQ(answer.Json()["error"]["code"], "GRAPH_ERROR");
 }
 
-TEST_F(DispatchTest, StreamShowsWhatTheGranularitySays) {
+TEST_F(DispatchTest, StreamReturnsTheRequestedGranularity) {
   for (const char* granularity : {"low", "partial", "full"}) {
     Answer answer =
         Send("POST", "/v1/graph/stream",
@@ -194,7 +194,7 @@ state::StoredMessage Stored(const std::string& id, const std::string& role,
           R"({"message_id":")" + id + R"(","role":")" + role + R"(","content":)" + content + "}"};
 }
 
-TEST_F(DispatchTest, FixRemovesWhatDanglesFromTheThreadItRead) {
+TEST_F(DispatchTest, FixRemovesDanglingMessagesOfTheThreadItRead) {
   state::ThreadState broken;
   broken.record = Record("t");
   broken.window = {

@@ -37,7 +37,7 @@ TEST_F(DispatchTest, RefusesBodiesThatAreTooDeep) {
   ExpectInvalid(Send("POST", "/v1/graph/invoke", std::string(1000, '[')), {"body"});
 }
 
-TEST_F(DispatchTest, PassesOnThatABodyCannotBeHad) {
+TEST_F(DispatchTest, ReportsABodyThatCannotBeReceived) {
   auto exchange = std::make_shared<bridge::Exchange>(bridge::ExchangeAddress{1, 1},
                                                      Head("POST", "/v1/graph/invoke"), outbox_,
                                                      bridge::CreditLimits{});
@@ -54,6 +54,29 @@ TEST_F(DispatchTest, AThrowingHandlerIsAnsweredWith500) {
   EXPECT_EQ(answer.status, 500);
   EXPECT_EQ(answer.outcome, "error");
   EXPECT_EQ(answer.body.find("secret"), std::string::npos);
+}
+
+Reply RenderAsText(const ErrorInfo& error, std::string_view request_id) {
+  Reply reply;
+  reply.status = StatusOf(error);
+  reply.body = std::string(request_id) + ' ' + std::string(CodeOf(error));
+  for (const ErrorDetail& detail : error.details) {
+    reply.body += ' ' + detail.location.back() + '=' + std::string(NameOf(detail.type));
+  }
+  return reply;
+}
+
+TEST_F(DispatchTest, RendersErrorsAsTheRouteDemands) {
+  std::vector<Route> routes(Routes().begin(), Routes().end());
+  for (Route& route : routes) route.render_error = RenderAsText;
+  api_.routes = routes;
+  const Answer invalid = Send("POST", "/v1/graph/invoke", R"({"recursion_limit":0})");
+  EXPECT_EQ(invalid.status, 422);
+  EXPECT_EQ(invalid.body, "r-1 VALIDATION_ERROR messages=missing recursion_limit=out_of_range");
+  EXPECT_CALL(state_, GetThread(_, _)).WillOnce([](auto&&...) -> Result<state::ThreadRecord> {
+    throw std::runtime_error("secret inside");
+  });
+  EXPECT_EQ(Send("GET", "/v1/threads/a").body, "r-1 INTERNAL_SERVER_ERROR");
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST_F(DispatchTest, ReadsAndDeletesAThread) {
   }
 }
 
-TEST_F(DispatchTest, TellsWhatTheStateSays) {
+TEST_F(DispatchTest, ReportsErrorsOfTheState) {
   for (auto [code, status] : {std::pair(StatusCode::kNotFound, 404),
                               {StatusCode::kBusy, 409},
                               {StatusCode::kUnavailable, 503},

@@ -28,7 +28,7 @@ TEST(Credential, IsTheBearerOfTheAuthorizationHeader) {
   EXPECT_EQ(Http({{"authorization", "Bearer a b"}}), "a b");
 }
 
-TEST(Credential, AnotherSchemeIsNone) {
+TEST(Credential, IgnoresOtherSchemes) {
   for (const char* value :
        {"", "abc", "Bearer", "Bearer ", "Bearerabc", "Basic YTpi", "Token abc", "XBearer abc"}) {
     EXPECT_EQ(Http({{"authorization", value}}), std::nullopt) << value;

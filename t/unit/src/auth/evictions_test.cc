@@ -91,7 +91,7 @@ class EvictionsTest : public testing::Test {
       });
 };
 
-TEST_F(EvictionsTest, ManyAreToldAFewAtATime) {
+TEST_F(EvictionsTest, ManyAreReportedInSmallBatches) {
   Occupy();
   constexpr size_t kMany = 2000;
   for (size_t i = 0; i < kMany; ++i) evictions_->Add("t" + std::to_string(i));
@@ -113,7 +113,7 @@ TEST_F(EvictionsTest, AThreadWaitsOnce) {
   EXPECT_EQ(backend_->told()["busy0"], 2);
 }
 
-TEST_F(EvictionsTest, WhatIsMoreThanMayWaitIsCounted) {
+TEST_F(EvictionsTest, CountsDroppedEvictions) {
   Occupy();
   constexpr size_t kTooMany = 5;
   for (size_t i = 0; i < Evictions::kWaitingMax + kTooMany; ++i) {

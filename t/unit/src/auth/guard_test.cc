@@ -41,8 +41,8 @@ class GuardTest : public ::testing::Test {
  protected:
   GuardTest() {
     settings_.authentication.method = AuthenticationSettings::Method::kJwt;
-    settings_.authentication.jwt_algorithm = "HS256";
-    settings_.authentication.jwt_secret = kSecret;
+    settings_.authentication.jwt.algorithm = "HS256";
+    settings_.authentication.jwt.secret = kSecret;
     head_.method = "GET";
     head_.path = "/v1/x";
     head_.request_id = "r-1";
@@ -82,7 +82,7 @@ class GuardTest : public ::testing::Test {
   std::unique_ptr<Guard> guard_;
 };
 
-TEST_F(GuardTest, WithoutAuthenticationNothingIsChecked) {
+TEST_F(GuardTest, ChecksNoRequestWithoutAuthentication) {
   settings_.authentication.method = AuthenticationSettings::Method::kNone;
   settings_.authorization.policy = Policy::kOwnership;
   state_.owners["t"] = "bob";
@@ -118,7 +118,7 @@ TEST_F(GuardTest, AQueryTokenIsForHandshakesOnly) {
 }
 
 TEST_F(GuardTest, ReportsLostKeysWithTheirOwnError) {
-  settings_.authentication.jwt_public_key_file = "/nonexistent/key.pem";
+  settings_.authentication.jwt.public_key_file = "/nonexistent/key.pem";
   EXPECT_FALSE(Guard::Create(settings_, {}).ok());
   GuardOptions options;
   options.tolerate_lost_keys = true;
@@ -164,7 +164,7 @@ TEST_F(GuardTest, StampsAuthzOverAForgedOne) {
   EXPECT_EQ(outcome.caller.user_id, "alice");
 }
 
-TEST_F(GuardTest, StampsWhatThePolicySays) {
+TEST_F(GuardTest, StampsTheDecisionOfThePolicy) {
   settings_.authorization.policy = Policy::kAllowAll;
   json user = *Check(json::object(), {Resource::kGraph, Action::kRead}).caller.user;
   EXPECT_EQ(user["authz"], json({{"user_id", "alice"}, {"scope", "none"}, {"scopes", nullptr}}));
@@ -276,7 +276,7 @@ TEST_F(GuardTest, RolesGrantScopes) {
   EXPECT_EQ(ResultOf(Check({{"roles", {"unknown"}}}, invoke)), "owner alice");
 }
 
-TEST_F(GuardTest, RolesIsolateByOwnerUnlessSaidOtherwise) {
+TEST_F(GuardTest, RolesIsolateByOwnerByDefault) {
   settings_.authorization.policy = Policy::kRoles;
   settings_.authorization.default_scopes = {"*"};
   state_.owners = {{"theirs", "bob"}};
@@ -344,7 +344,7 @@ TEST_F(CustomBackends, RefuseInTheirOwnWay) {
   EXPECT_TRUE(warnings_.empty());
 }
 
-TEST_F(CustomBackends, TheirFaultsLetNobodyThrough) {
+TEST_F(CustomBackends, DenyAccessWhenTheyFail) {
   for (const char* what : {"throw", "throw-int", "array", "bad-status"}) {
     GuardOutcome outcome = Ask("carol", what);
     ASSERT_TRUE(outcome.refusal.has_value()) << what;
@@ -398,7 +398,7 @@ TEST_F(CustomBackends, AreAskedAgainAboutTheBodysThread) {
 }
 
 // There would be no owner to which the rows could be limited.
-TEST_F(CustomBackends, NobodyTouchesRowsOfOwners) {
+TEST_F(CustomBackends, AnonymousCallersCannotAccessOwnedRows) {
   AuthorizeBy("ByUser");
   EXPECT_EQ(ResultOf(Ask("", "null")), "owner ");
   EXPECT_EQ(ResultOf(Ask("", "null", {Resource::kConfig, Action::kRead})), "owner ");
@@ -412,7 +412,7 @@ TEST_F(CustomBackends, NobodyTouchesRowsOfOwners) {
             "Not authorized to read graph");
 }
 
-TEST_F(CustomBackends, SayScopesAndIsolation) {
+TEST_F(CustomBackends, SetScopesAndIsolation) {
   AuthorizeBy("Open");
   GuardOutcome outcome = Ask("carol", "");
   EXPECT_EQ(ResultOf(outcome), "all");
@@ -445,7 +445,7 @@ TEST_F(CustomBackends, TheSampleKnowsTheKeysOfItsFile) {
   files::remove_all(directory);
 }
 
-TEST_F(CustomBackends, AreLoadedWithClearWords) {
+TEST_F(CustomBackends, FailToLoadWithAClearMessage) {
   auto failure = [&](const settings::ExportSettings& source) {
     settings_.authentication.backend = source;
     return Guard::Create(settings_, {}).status().message();

@@ -34,7 +34,7 @@ json Claims(const json& changes = json::object()) {
 }
 
 JwtVerifier Verifier(const std::string& algorithm, const std::string& secret) {
-  JwtOptions options;
+  settings::JwtSettings options;
   options.algorithm = algorithm;
   options.secret = secret;
   Result<JwtVerifier> verifier = JwtVerifier::Create(options);
@@ -48,7 +48,7 @@ TokenVerdict Verify(const JwtVerifier& verifier, const std::string& token) {
 }
 
 Status Refused(const std::string& algorithm, const std::string& secret) {
-  JwtOptions options;
+  settings::JwtSettings options;
   options.algorithm = algorithm;
   options.secret = secret;
   return JwtVerifier::Create(options).status();
@@ -272,7 +272,7 @@ TEST(Jwt, EveryChangedByteOfATokenIsNoticed) {
   }
 }
 
-TEST(Jwt, WithoutKeysItSaysSo) {
+TEST(Jwt, ReportsThatItHasNoKeys) {
   EXPECT_EQ(Verify(JwtVerifier::WithoutKeys(), HmacToken(Claims(), kSecret)),
             TokenVerdict::kUnusableKey);
 }
@@ -290,14 +290,14 @@ class KeyFiles : public ::testing::Test {
 TEST_F(KeyFiles, APemFileBeatsTheSecret) {
   Key key = EdKey("ED448");
   Write(PublicPem(key));
-  JwtOptions options{"EdDSA", "unused", path_, ""};
+  settings::JwtSettings options{"EdDSA", "unused", path_, ""};
   Result<JwtVerifier> verifier = JwtVerifier::Create(options);
   ASSERT_TRUE(verifier.ok()) << verifier.status().ToString();
   EXPECT_EQ(Verify(*verifier, KeyToken("EdDSA", key, Claims())), TokenVerdict::kValid);
 }
 
 TEST_F(KeyFiles, AMissingFileIsNamed) {
-  JwtOptions options{"EdDSA", "unused", path_, ""};
+  settings::JwtSettings options{"EdDSA", "unused", path_, ""};
   EXPECT_EQ(JwtVerifier::Create(options).status().message(),
             "JWT_PUBLIC_KEY_FILE: " + path_ + " cannot be read");
   options = {"EdDSA", "unused", "", path_};
@@ -329,7 +329,7 @@ TEST_F(KeyFiles, AKeySetIsSearchedById) {
                 {{"kty", "RSA"}, {"n", "broken"}},
                 {{"kty", "oct"}, {"use", "enc"}, {"k", "AAAA"}}}}};
   Write(set.dump());
-  JwtOptions options{"HS256", "unused", "", path_};
+  settings::JwtSettings options{"HS256", "unused", "", path_};
   Result<JwtVerifier> verifier = JwtVerifier::Create(options);
   ASSERT_TRUE(verifier.ok()) << verifier.status().ToString();
   auto token = [](const char* id, const char* secret) {
@@ -349,7 +349,7 @@ TEST_F(KeyFiles, AKeySetNeedsAKeyThatFits) {
                            R"({"keys":[{"kty":"oct","k":"AAAA"}]})",
                            R"({"keys":[{"kty":"EC","crv":"P-256","x":"AAAA","y":"AAAA"}]})"}) {
     Write(text);
-    JwtOptions options{"ES256", "unused", "", path_};
+    settings::JwtSettings options{"ES256", "unused", "", path_};
     EXPECT_FALSE(JwtVerifier::Create(options).ok()) << text;
   }
 }

@@ -93,13 +93,13 @@ TEST_F(OwnerLookupTest, EvictionForgets) {
   EXPECT_EQ(state_.reads, 2);
 }
 
-TEST_F(OwnerLookupTest, AThreadOfNobodyIsForeign) {
+TEST_F(OwnerLookupTest, AThreadWithoutAnOwnerIsForeign) {
   state_.owners["t"] = "";
   EXPECT_EQ(lookup_.Find("alice", "t"), Ownership::kForeign);
   EXPECT_EQ(lookup_.Find("", "t"), Ownership::kForeign);
 }
 
-TEST_F(OwnerLookupTest, TellsAFailedLookupFromAnImpossibleOne) {
+TEST_F(OwnerLookupTest, DistinguishesFailedFromImpossibleLookups) {
   state_.failure = Status(StatusCode::kUnavailable, "gone");
   EXPECT_EQ(lookup_.Find("alice", "t"), Ownership::kFailed);
   EXPECT_EQ(warnings_.size(), 1u);

@@ -85,7 +85,7 @@ TEST(ClientAddress, BelievesListedProxiesOnly) {
   EXPECT_EQ(ClientAddress(options, "unix:", "203.0.113.5"), "unix:");
 }
 
-TEST(BucketKey, SaysWhomToCount) {
+TEST(BucketKey, NamesTheCountedClient) {
   RateLimitOptions options;
   EXPECT_EQ(BucketKey(options, "192.0.2.1", "anna"), "ip:192.0.2.1");
   options.by = RateLimitOptions::By::kUser;

@@ -42,7 +42,7 @@ RateLimitOptions Limit(uint32_t requests, uint32_t seconds) {
   return options;
 }
 
-TEST(RateTable, AdmitsTheLimitAndTellsWhatIsLeft) {
+TEST(RateTable, AdmitsTheLimitAndReportsTheRemainder) {
   Table table(Limit(3, 60));
   for (uint32_t left : {2U, 1U, 0U}) {
     RateDecision decision = table.Check("a", 1000);
@@ -58,7 +58,7 @@ TEST(RateTable, AdmitsTheLimitAndTellsWhatIsLeft) {
   EXPECT_TRUE(table.Check("b", 31'000).admitted);
 }
 
-TEST(RateTable, WaitingAsToldIsEnough) {
+TEST(RateTable, AdmitsAfterTheAnnouncedWait) {
   for (uint32_t requests : {1U, 5U, 256U, 257U, 1000U}) {
     Table table(Limit(requests, 7));
     std::mt19937 random(requests);

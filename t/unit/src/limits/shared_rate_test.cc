@@ -89,7 +89,7 @@ TEST_F(SharedRateTest, AWindowPasses) {
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(900));
 }
 
-TEST_F(SharedRateTest, NothingIsSaidWithoutRedis) {
+TEST_F(SharedRateTest, LogsNothingWithoutRedis) {
   RateLimitOptions options = Options("unix://" + RedisServer::NewSocketPath(), 1, 60);
   auto rate = Make(options);
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(Check(*rate, "k"));

@@ -101,7 +101,7 @@ TEST(Parser, CutShortIsNoEnd) {
   }
 }
 
-TEST(Parser, RefusesWhatIsMalformed) {
+TEST(Parser, RefusesMalformedInput) {
   struct {
     std::string text;
     const char* error;

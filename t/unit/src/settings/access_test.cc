@@ -34,10 +34,10 @@ TEST(Access, TakesTheTokenSettingsFromTheEnvironment) {
   Result<Settings> settings = LoadMember(R"("auth": "jwt")", environment);
   ASSERT_TRUE(settings.ok()) << settings.status().ToString();
   EXPECT_EQ(settings->authentication.method, AuthenticationSettings::Method::kJwt);
-  EXPECT_EQ(settings->authentication.jwt_secret, kSecret);
-  EXPECT_EQ(settings->authentication.jwt_algorithm, "HS256");
-  EXPECT_EQ(settings->authentication.jwt_public_key_file, "/etc/agent/keys/public.pem");
-  EXPECT_EQ(settings->authentication.jwt_jwks_file, "/keys/set.json");
+  EXPECT_EQ(settings->authentication.jwt.secret, kSecret);
+  EXPECT_EQ(settings->authentication.jwt.algorithm, "HS256");
+  EXPECT_EQ(settings->authentication.jwt.public_key_file, "/etc/agent/keys/public.pem");
+  EXPECT_EQ(settings->authentication.jwt.jwks_file, "/keys/set.json");
 }
 
 // Required even if key files are configured.
@@ -74,7 +74,7 @@ constexpr char kForms[] =
 
 class AccessErrors : public testing::TestWithParam<ErrorCase> {};
 
-TEST_P(AccessErrors, NameTheKeyAndWhatIsValid) {
+TEST_P(AccessErrors, NameTheKeyAndTheValidValues) {
   Result<Settings> settings = LoadMember(GetParam().member);
   ASSERT_FALSE(settings.ok());
   EXPECT_EQ(settings.status().message(), GetParam().message);
@@ -126,7 +126,7 @@ TEST(Access, ReadsACustomBackend) {
   EXPECT_EQ(settings->authorization.backend.module, "/etc/agent/z/a.so");
 }
 
-TEST(Access, OwnersAreKeptApartInProductionUnlessSaidOtherwise) {
+TEST(Access, IsolatesOwnersInProductionByDefault) {
   using Policy = AuthorizationSettings::Policy;
   const Environment production = {{"MODE", "production"}};
   auto policy = [](const std::string& member, const Environment& environment) {

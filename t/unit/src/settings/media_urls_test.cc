@@ -168,7 +168,7 @@ TEST(MediaUrls, DenyingBeatsAllowing) {
   }
 }
 
-TEST(MediaUrls, WhatIsNoPattern) {
+TEST(MediaUrls, RejectsBadPatterns) {
   for (const char* text :
        {"", "http://example.com", "example.com:80", "a b", "*example.com", "*.", "10.0.0.0/33",
         "10.0.0.1/8", "127.1", "0x7f000001", "a..b", "ex*ple.com", "[::1",

@@ -56,7 +56,7 @@ struct Fault {
 
 class RateLimitFaults : public testing::TestWithParam<Fault> {};
 
-TEST_P(RateLimitFaults, NameTheKeyAndWhatIsValid) {
+TEST_P(RateLimitFaults, NameTheKeyAndTheValidValues) {
   Result<Settings> settings = LoadBlock(GetParam().block);
   ASSERT_FALSE(settings.ok());
   EXPECT_EQ(settings.status().message(), GetParam().message);

@@ -28,7 +28,7 @@ struct ErrorCase {
 
 class LoadErrors : public testing::TestWithParam<ErrorCase> {};
 
-TEST_P(LoadErrors, NameTheKeyAndWhatIsValid) {
+TEST_P(LoadErrors, NameTheKeyAndTheValidValues) {
   Result<Settings> settings = LoadText(With(GetParam().member));
   ASSERT_FALSE(settings.ok());
   EXPECT_EQ(settings.status().code(), StatusCode::kInvalidArgument);
@@ -168,7 +168,7 @@ TEST(Load, QuotesUnusualKeys) {
   }
 }
 
-TEST(Load, RefusesVariablesThatNothingCouldUse) {
+TEST(Load, RefusesVariablesWithUnusableValues) {
   struct Case {
     const char* name;
     const char* value;
@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(
                               "app"},
                     AgentCase{"/opt/graphs/x.so:the_app2", "/opt/graphs/x.so", "the_app2"}));
 
-TEST(Load, RefusesWhatIsNotAnAgent) {
+TEST(Load, RefusesOtherTextThanAnAgent) {
   for (const char* agent : {"support", "support:", ":app", "support.so:a b", "graphs/support:app",
                             "support.so:2app", ""}) {
     EXPECT_FALSE(LoadText(std::string(R"({"agent": ")") + agent + "\"}").ok()) << agent;

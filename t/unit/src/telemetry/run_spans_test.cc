@@ -62,7 +62,7 @@ TEST(RunSpansTest, AToolWithTheDeepestOutputEnds) {
   EXPECT_EQ(spans[1].end_micros, 4'900);
 }
 
-TEST(RunSpansTest, WhatWasInProgressEndsWithTheRun) {
+TEST(RunSpansTest, OpenSpansEndWithTheRun) {
   const std::vector<Span> spans =
       SpansOf(Record({{"node_started", R"({"node":"A","step":1})", 2'000}}), {});
   ASSERT_EQ(spans.size(), 2u);
@@ -96,7 +96,7 @@ TEST(RunSpansTest, AModelIsNamedAsItsProviderDoes) {
   EXPECT_EQ(std::get<int64_t>(At(spans[0], "gen_ai.usage.output_tokens")), 4);
 }
 
-TEST(RunSpansTest, ATraceThatNobodySamplesIsLeftOut) {
+TEST(RunSpansTest, ATraceThatIsNotSampledIsNotExported) {
   run::RunRecord record = Record({});
   record.trace_parent = std::string("00-") + kTrace + "-" + kParent + "-00";
   EXPECT_TRUE(SpansOf(record, {}).empty());

@@ -67,7 +67,7 @@ TEST(ReadPage, ClampsTheLimit) {
   EXPECT_TRUE(problems.empty());
 }
 
-TEST(ReadPage, RefusesWhatIsNotACount) {
+TEST(ReadPage, RefusesOtherTextThanCounts) {
   for (const char* query : {"limit=0", "limit=-1", "limit=abc", "limit=", "limit=1.5", "offset=-1",
                             "offset=x", "limit=%31x"}) {
     Problems problems;

@@ -77,12 +77,12 @@ TEST(OpenApiDocument, AsksForATokenWhereTheServiceDoes) {
   EXPECT_FALSE(open["components"].contains("securitySchemes"));
 }
 
-TEST(OpenApiDocument, KnowsWhereItIsServed) {
+TEST(OpenApiDocument, ContainsTheBasePath) {
   EXPECT_EQ(Document(false)["servers"][0]["url"], "/");
   EXPECT_EQ(Document(false, "/support")["servers"][0]["url"], "/support");
 }
 
-TEST(OpenApiDocument, TellsOperationsApart) {
+TEST(OpenApiDocument, DistinguishesOperations) {
   std::set<std::string> ids;
   json paths = Document(false)["paths"];
   for (const json& path : paths) {

@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Bad{R"({"flag":1,"text":1})",
                         "body.text: must be a string; body.flag: must be true or false"}));
 
-TEST(CheckFields, TellsWhatIsMissing) {
+TEST(CheckFields, ReportsMissingParts) {
   Problems problems;
   CheckFields(json::parse(R"({"thread_id":null})"), kStopBody.fields, {"body"}, problems);
   ErrorInfo error = std::move(problems).Error();
@@ -111,7 +111,7 @@ TEST(CheckedValues, AreReadWithTheirFallbacks) {
   EXPECT_EQ(ChoiceOf(json::parse(R"({"colour":null})"), kFields[7]), 1u);
 }
 
-TEST(SchemaOf, SaysWhatIsChecked) {
+TEST(SchemaOf, DescribesTheChecks) {
   EXPECT_EQ(SchemaOf(kRecursionLimit),
             json::parse(R"({"type":["integer","null"],"minimum":1,"maximum":100,
                 "default":25,"description":"Nodes that the run may execute"})"));

@@ -40,7 +40,7 @@ TEST(Messages, AUrlThatIsNotAllowedIsAProblemWithItsPath) {
   EXPECT_EQ(paths_of(R"("file:///x")"), Paths{});
 }
 
-TEST(Messages, OneThatNoPathCouldNameGetsAnId) {
+TEST(Messages, ABlankIdCountsAsNone) {
   for (const char* blank : {" ", "\t", "\u00a0"}) {
     json body = {{"messages", {{{"role", "user"}, {"content", "x"}, {"message_id", blank}}}}};
     Problems problems;
@@ -85,7 +85,7 @@ TEST(ReadMessages, BoundsEachMessage) {
   EXPECT_EQ(std::move(long_id).Error().details.at(0).location.back(), "message_id");
 }
 
-TEST(ReadMessages, RefusesIdsThatNoPathCanName) {
+TEST(ReadMessages, RefusesIdsWithDotComponents) {
   for (const std::string& id : {std::string(".."), std::string("a/./b"), std::string("a\0b", 3)}) {
     json body = {{"messages", {{{"role", "user"}, {"content", "x"}, {"message_id", id}}}}};
     Problems problems;
