@@ -46,7 +46,7 @@ Result<std::vector<JwtKey>> ReadKeys(const JwtAlgorithm& algorithm,
     if (!text.ok()) return InvalidArgument("JWT_JWKS_FILE: " + text.status().message());
     Result<std::vector<JwtKey>> keys = ReadJwks(algorithm, *text);
     if (!keys.ok()) {
-      return InvalidArgument("JWT_JWKS_FILE: " + FileProblem(options.jwks_file, keys.status()));
+      return InvalidArgument("JWT_JWKS_FILE: " + FileProblem(settings.jwks_file, keys.status()));
     }
     return keys;
   }

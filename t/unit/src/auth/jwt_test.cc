@@ -308,7 +308,7 @@ TEST_F(KeyFiles, AMissingFileIsNamed) {
 TEST_F(KeyFiles, AProblemInAKeySetIsNamedByFileAndPlace) {
   const auto problem = [&](const std::string& text) {
     Write(text);
-    JwtOptions options{"HS256", "unused", "", path_};
+    settings::JwtSettings options{"HS256", "unused", "", path_};
     return JwtVerifier::Create(options).status().message();
   };
   EXPECT_EQ(problem("{\"keys\": [\n}"), "JWT_JWKS_FILE: " + path_ + ":2:1: not valid JSON");

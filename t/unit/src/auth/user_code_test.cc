@@ -42,7 +42,7 @@ TEST(CustomAuthorizer, DecidesWhileItsBackendForgetsThreads) {
   const bridge::RequestHead head;
   const runtime::Cancellation cancellation;
   const Decision decision = authorizer.Decide(
-      {user, user_id, {"graph", "invoke"}, thread_id, head, nullptr, cancellation});
+      {user, user_id, {Resource::kGraph, Action::kInvoke}, thread_id, head, nullptr, cancellation});
   EXPECT_FALSE(decision.refusal) << *decision.refusal;
   backend->release.set_value();
   EXPECT_TRUE(runtime.Stop(kNoDeadline).ok());

@@ -103,10 +103,10 @@ TEST_F(SettingsChecks, AScopeThatNoRouteAsksForIsReported) {
          {"default_scopes", {"store:read", "nothing"}}}}},
       {{"JWT_ALGORITHM", "HS256"}, {"JWT_SECRET_KEY", "0123456789abcdef0123456789abcdef"}});
   const std::vector<std::string> expected = {
-      "authorization.roles.reader: no request asks for the scope \"graph:raed\"",
-      "authorization.default_scopes: no request asks for the scope \"nothing\""};
-  EXPECT_EQ(UnaskedScopes(settings), expected);
-  EXPECT_TRUE(UnaskedScopes(Settings()).empty());
+      "authorization.roles.reader: no route requires the scope \"graph:raed\"",
+      "authorization.default_scopes: no route requires the scope \"nothing\""};
+  EXPECT_EQ(UnusedScopes(settings), expected);
+  EXPECT_TRUE(UnusedScopes(Settings()).empty());
 }
 
 }  // namespace

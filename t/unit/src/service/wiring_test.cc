@@ -101,7 +101,7 @@ TEST_F(Wiring, AMissingFileOfTrustedCertificatesIsAnErrorOfTheConfiguration) {
   for (const std::string name : {"SSL_CERT_FILE", "CURL_CA_BUNDLE"}) {
     ExpectLine(Validate(Settings(json::object(), {{name, directory_ + "/missing.crt"}})),
                {name + ": cannot read " + directory_ + "/missing.crt: "});
-    ExpectLine(Validate(Settings(json::object(), {{name, directory_}})), {"it is no file"});
+    ExpectLine(Validate(Settings(json::object(), {{name, directory_}})), {"it is not a file"});
     EXPECT_TRUE(Validate(Settings(json::object(), {{name, ""}})).ok());
   }
 }

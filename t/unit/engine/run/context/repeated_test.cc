@@ -102,8 +102,8 @@ TEST_F(RepeatedTest, AfterAnotherTurnItIsAskedIfItHadNoAnswer) {
 TEST_F(RepeatedTest, ARepetitionOfAnOlderTurnLeavesTheLatestAsItIs) {
   RunOk(AskAs("m1", "hi"));
   fail_ = true;
-  EXPECT_EQ(RunOk(AskAs("m2", "ho")).status, "error");
-  EXPECT_EQ(RunOk(AskAs("m1", "hi")).status, "done");
+  EXPECT_EQ(RunOk(AskAs("m2", "ho")).status, RunStatus::kError);
+  EXPECT_EQ(RunOk(AskAs("m1", "hi")).status, RunStatus::kDone);
   fail_ = false;
   EXPECT_THAT(Texts(RunOk(AskAs("m2", "ho"))), ElementsAre("hi", "re: hi", "ho", "re: ho"));
 }
@@ -111,10 +111,10 @@ TEST_F(RepeatedTest, ARepetitionOfAnOlderTurnLeavesTheLatestAsItIs) {
 TEST_F(RepeatedTest, ARepetitionOfAnOlderTurnDoesNotEndAPause) {
   RunOk(AskAs("m1", "hi"));
   builder_.InterruptBefore({"A"});
-  EXPECT_EQ(RunOk(AskAs("m2", "ho")).status, "interrupted");
+  EXPECT_EQ(RunOk(AskAs("m2", "ho")).status, RunStatus::kInterrupted);
   RunOk(AskAs("m1", "hi"));
   EXPECT_EQ(calls_, 1);
-  EXPECT_EQ(RunOk(AskAs("m2", "ho")).status, "interrupted");
+  EXPECT_EQ(RunOk(AskAs("m2", "ho")).status, RunStatus::kInterrupted);
   EXPECT_THAT(Texts(RunOk(AskAs("m3", "yes"))),
               ElementsAre("hi", "re: hi", "ho", "yes", "re: yes"));
 }
