@@ -15,8 +15,7 @@
 #include "models/model.h"
 #include "run/loop/runner.h"
 #include "runtime/runtime.h"
-#include "state/client.h"
-#include "state/owner.h"
+#include "state/factory/factory.h"
 
 namespace agent_graph {
 namespace {
@@ -67,7 +66,7 @@ class Engine {
   ~Engine() {
     Check(runtime_.Stop(DeadlineAfter(std::chrono::seconds(20))));
     if (client_ != nullptr) client_->Stop();
-    if (owner_ != nullptr) owner_->Finish(DeadlineAfter(std::chrono::seconds(20)));
+    if (server_ != nullptr) server_->Finish(DeadlineAfter(std::chrono::seconds(20)));
     if (!directory_.empty()) std::filesystem::remove_all(directory_);
   }
 
@@ -101,20 +100,18 @@ class Engine {
   void StartState() {
     std::string pattern = (std::filesystem::temp_directory_path() / "bench-XXXXXX").string();
     directory_ = mkdtemp(pattern.data());
-    state::OwnerOptions owner;
-    owner.directory = directory_;
-    owner.type = state::OwnerOptions::Type::kMemory;
-    owner_ = state::Owner::Start(owner).value();
-    state::ClientOptions client;
-    client.directory = directory_;
-    client_ = std::make_unique<state::Client>(client);
+    state::StateOptions options;
+    options.directory = directory_;
+    options.type = "memory";
+    server_ = state::StartStateServer(options).value();
+    client_ = state::MakeBackend(options);
     Check(client_->Start());
   }
 
   CallingModel model_;
   std::string directory_;
-  std::unique_ptr<state::Owner> owner_;
-  std::unique_ptr<state::Client> client_;
+  std::unique_ptr<state::StateServer> server_;
+  std::unique_ptr<state::Backend> client_;
   runtime::Runtime runtime_;
   std::unique_ptr<run::Runner> runner_;
 };

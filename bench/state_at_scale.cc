@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "state/client.h"
-#include "state/owner.h"
+#include "state/factory/factory.h"
+#include "state/requests.h"
 
 namespace agent_graph::state {
 namespace {
@@ -47,22 +47,20 @@ struct Service {
   explicit Service(const std::string& directory) {
     std::filesystem::create_directories(directory);
     std::filesystem::permissions(directory, std::filesystem::perms::owner_all);
-    OwnerOptions options;
+    StateOptions options;
     options.directory = directory;
     options.sync = SyncLevel::kNone;
-    auto started = Owner::Start(options);
-    if (!started.ok()) Give("owner", started.status());
-    owner = *std::move(started);
-    ClientOptions client_options;
-    client_options.directory = directory;
-    client_options.operation_timeout = kPatience;
-    client = std::make_unique<Client>(client_options);
+    options.operation_timeout = kPatience;
+    auto started = StartStateServer(options);
+    if (!started.ok()) Give("server", started.status());
+    server = *std::move(started);
+    client = MakeBackend(options);
     Check("client", client->Start());
   }
   ~Service() { client->Stop(); }
 
-  std::unique_ptr<Owner> owner;
-  std::unique_ptr<Client> client;
+  std::unique_ptr<StateServer> server;
+  std::unique_ptr<Backend> client;
 };
 
 // Calls `work(i)` for each i below `count`, from many threads.
@@ -95,7 +93,7 @@ StoredMessage UserMessage(const std::string& id) {
   return {id, 0, R"({"message_id":")" + id + R"(","role":"user","content":[]})"};
 }
 
-void Turn(Client& client, const std::string& thread_id, const std::string& user) {
+void Turn(Backend& client, const std::string& thread_id, const std::string& user) {
   BeginRunRequest run;
   run.scope = Scope::Owner(user);
   run.thread_id = thread_id;
@@ -113,7 +111,7 @@ void Turn(Client& client, const std::string& thread_id, const std::string& user)
   Check("finish", client.FinishRun(finish));
 }
 
-double PageTime(Client& client, const Scope& scope, const std::string& cursor) {
+double PageTime(Backend& client, const Scope& scope, const std::string& cursor) {
   PageRequest page;
   page.limit = 10;
   page.cursor = cursor;
@@ -124,7 +122,7 @@ double PageTime(Client& client, const Scope& scope, const std::string& cursor) {
 }
 
 // Returns the cursor after `pages` pages.
-std::string CursorBehind(Client& client, const Scope& scope, size_t pages, uint64_t limit) {
+std::string CursorBehind(Backend& client, const Scope& scope, size_t pages, uint64_t limit) {
   PageRequest page;
   page.limit = limit;
   for (size_t i = 0; i < pages; ++i) {
@@ -215,15 +213,15 @@ int MeasureThreads(const std::string& directory, size_t count) {
             .push_back(work(in_large ? *large.client : *small.client, in_large));
       }
     };
-    measure(page, [&](Client& client, bool) { return PageTime(client, scope, ""); });
-    measure(all, [&](Client& client, bool) { return PageTime(client, Scope::All(), ""); });
+    measure(page, [&](Backend& client, bool) { return PageTime(client, scope, ""); });
+    measure(all, [&](Backend& client, bool) { return PageTime(client, Scope::All(), ""); });
     // The cursor is read before turns move threads in the list.
     const std::string shallow = CursorBehind(*small.client, scope, 1, 1);
-    measure(middle, [&](Client& client, bool in_large) {
+    measure(middle, [&](Backend& client, bool in_large) {
       return PageTime(client, scope, in_large ? deep : shallow);
     });
     const std::string thread = "thread-" + std::to_string(2 * (i % 10));
-    measure(turn, [&](Client& client, bool) {
+    measure(turn, [&](Backend& client, bool) {
       return Microseconds([&] { Turn(client, thread, "user-0"); });
     });
   }
@@ -276,7 +274,7 @@ struct Searched {
 
 // The metric selects the method: the index may answer cosine searches, but never dot product ones.
 // For vectors of length 1 both give the same order.
-Searched SearchAll(Client& client, const Scope& scope,
+Searched SearchAll(Backend& client, const Scope& scope,
                    const std::vector<std::vector<float>>& queries, Metric metric) {
   Searched searched;
   for (const auto& query : queries) {
@@ -314,8 +312,8 @@ size_t Seals(const std::string& directory) {
 }
 
 // Runs the first search of a scope and returns when the index that it triggers has been saved.
-void BuildIndex(Client& client, const std::string& directory, const char* whose, const Scope& scope,
-                const std::vector<float>& query) {
+void BuildIndex(Backend& client, const std::string& directory, const char* whose,
+                const Scope& scope, const std::vector<float>& query) {
   SearchMemoriesRequest first;
   first.scope = scope;
   first.embedding = ToEmbedding(query);
@@ -332,7 +330,7 @@ void BuildIndex(Client& client, const std::string& directory, const char* whose,
 }
 
 // Times of reads of a thread while `work` runs.
-std::vector<double> ReadsDuring(Client& client, const std::function<void()>& work) {
+std::vector<double> ReadsDuring(Backend& client, const std::function<void()>& work) {
   std::atomic<bool> done{false};
   std::thread worker([&] {
     work();
@@ -349,7 +347,7 @@ std::vector<double> ReadsDuring(Client& client, const std::function<void()>& wor
 
 int MeasureMemories(const std::string& directory, size_t count, size_t dimensions) {
   Service service(directory);
-  Client& client = *service.client;
+  Backend& client = *service.client;
   Vectors vectors(dimensions, std::max<size_t>(count / 100, 1));
   std::vector<std::vector<float>> stored(count), queries(500);
   for (auto& vector : stored) vector = vectors.Next();

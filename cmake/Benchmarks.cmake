@@ -13,9 +13,9 @@ endfunction()
 # The rate of LevelDB's own synced group commits; bench/run.py compares durable runs with it.
 agent_graph_benchmark(leveldb_group_commit LIBRARIES leveldb::leveldb)
 # The state service with a million threads.
-agent_graph_benchmark(state_at_scale FOLDERS engine/state)
+agent_graph_benchmark(state_at_scale FOLDERS engine/state/factory)
 # Cost of each step of a run; `make bench` installs the library that it needs.
 find_package(benchmark QUIET)
 if(benchmark_FOUND)
-  agent_graph_benchmark(engine_steps FOLDERS engine/run/loop LIBRARIES benchmark::benchmark)
+  agent_graph_benchmark(engine_steps FOLDERS engine/run/loop engine/state/factory LIBRARIES benchmark::benchmark)
 endif()

@@ -6,7 +6,8 @@
 # LINKS lists folders that are only linked, because they implement functions declared in the SDK's
 # headers. If t/unit/<folder> exists, one test program is built from it and added to the target
 # `unit_tests`. TESTED_BY names a folder further below in CMakeLists.txt whose test program takes
-# these tests as well, because they need that folder.
+# these tests as well, because they need that folder. TESTS_LINK lists folders that only the tests
+# need; they must be further above.
 #
 # agent_graph_link(target folder...) links a program with folders and everything they depend on.
 if(AGENT_GRAPH_TESTS)
@@ -23,7 +24,7 @@ set(AGENT_GRAPH_INCLUDES ${CMAKE_SOURCE_DIR}/engine ${CMAKE_SOURCE_DIR}/engine/i
     ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
 
 function(agent_graph_folder folder)
-  cmake_parse_arguments(ARG "WITH_SUBFOLDERS" "TESTED_BY" "DEPENDS;LINKS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "WITH_SUBFOLDERS" "TESTED_BY" "DEPENDS;LINKS;LIBRARIES;TESTS_LINK" ${ARGN})
   string(REPLACE "/" "_" target ${folder})
   set(glob GLOB)
   if(ARG_WITH_SUBFOLDERS)
@@ -71,7 +72,7 @@ function(agent_graph_folder folder)
   get_property(more GLOBAL PROPERTY AGENT_GRAPH_TESTS_${folder})
   list(APPEND tests ${more})
   if(AGENT_GRAPH_TESTS AND tests)
-    agent_graph_unit_test(test_${target} FOLDERS ${folder} SOURCES ${tests})
+    agent_graph_unit_test(test_${target} FOLDERS ${folder} ${ARG_TESTS_LINK} SOURCES ${tests})
   endif()
 endfunction()
 

@@ -8,7 +8,7 @@ set(fuzzed_handshake src/websocket)
 set(fuzzed_jwt src/auth)
 set(fuzzed_multipart src/multipart)
 set(fuzzed_request src/api)
-set(fuzzed_state_protocol engine/state)
+set(fuzzed_state_protocol engine/state/gateway/wire)
 
 if(AGENT_GRAPH_FUZZ)
   add_custom_target(fuzzers)

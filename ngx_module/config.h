@@ -83,7 +83,7 @@ ngx_int_t CheckStateDirectories(ngx_conf_t* cf) noexcept;
 char* ServiceDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 // Manager callback of the state directory (process/state_server.cc). Runs in nginx's cache manager
 // process.
-ngx_msec_t RunStateOwner(void* service_config) noexcept;
+ngx_msec_t RunStateServer(void* service_config) noexcept;
 // Zone callback (config/validation.cc): the last step of reading a configuration. Runs in the
 // master.
 ngx_int_t ValidateService(ngx_shm_zone_t* zone, void* previous) noexcept;

@@ -10,9 +10,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/status.h"
+#include "state/pack/fields.h"
 #include "state/types.h"
 
 namespace agent_graph::state {
@@ -22,6 +24,10 @@ struct Embedding {
   std::string space;
   std::string values;  // float32 values in this machine's byte order; empty: no vector
 };
+template <pack::SameAs<Embedding> T>
+auto Fields(T& s) {
+  return std::tie(s.space, s.values);
+}
 
 // A stored memory, without its vector. Times are in microseconds since the Unix epoch.
 struct MemoryRecord {
@@ -39,6 +45,11 @@ struct MemoryRecord {
   // empty. Empty: the memory is plain text.
   std::string message_json;
 };
+template <pack::SameAs<MemoryRecord> T>
+auto Fields(T& s) {
+  return std::tie(s.id, s.owner, s.agent_id, s.thread_id, s.memory_type, s.category, s.content,
+                  s.metadata_json, s.created_micros, s.updated_micros, s.message_json);
+}
 
 // Requires that a field has this value. The key names a field of the record (memory_type, category,
 // agent_id, thread_id, user_id, content) or else a key of the metadata.
@@ -46,11 +57,19 @@ struct FieldEquals {
   std::string key;
   std::string json;  // a string, boolean or number as compact JSON text
 };
+template <pack::SameAs<FieldEquals> T>
+auto Fields(T& s) {
+  return std::tie(s.key, s.json);
+}
 
 // A memory must match every condition. Empty: every memory matches.
 struct MemoryFilter {
   std::vector<FieldEquals> equals;
 };
+template <pack::SameAs<MemoryFilter> T>
+auto Fields(T& s) {
+  return std::tie(s.equals);
+}
 
 // Stores a new memory.
 struct StoreMemoryRequest {
@@ -58,6 +77,10 @@ struct StoreMemoryRequest {
   MemoryRecord record;  // record.id is set by the caller, the times by the store
   Embedding embedding;
 };
+template <pack::SameAs<StoreMemoryRequest> T>
+auto Fields(T& s) {
+  return std::tie(s.scope, s.record, s.embedding);
+}
 
 // Names one memory. It is found only if it belongs to the owner of `scope` and, if given, to the
 // agent.
@@ -66,6 +89,10 @@ struct MemoryName {
   std::string id;
   std::string agent_id;  // empty: any agent
 };
+template <pack::SameAs<MemoryName> T>
+auto Fields(T& s) {
+  return std::tie(s.scope, s.id, s.agent_id);
+}
 
 // Replaces the contents and the vector of an existing memory; without `category` the category is
 // kept.
@@ -78,6 +105,11 @@ struct UpdateMemoryRequest {
   Embedding embedding;
   std::string message_json;  // as in MemoryRecord
 };
+template <pack::SameAs<UpdateMemoryRequest> T>
+auto Fields(T& s) {
+  return std::tie(s.name, s.content, s.category, s.metadata_json, s.replace_metadata, s.embedding,
+                  s.message_json);
+}
 
 struct ListMemoriesRequest {
   Scope scope;
@@ -85,11 +117,19 @@ struct ListMemoriesRequest {
   uint64_t limit = 100;
   std::string cursor;  // from the previous page
 };
+template <pack::SameAs<ListMemoriesRequest> T>
+auto Fields(T& s) {
+  return std::tie(s.scope, s.filter, s.limit, s.cursor);
+}
 
 struct MemoryPage {
   std::vector<MemoryRecord> memories;  // newest first
   std::string next_cursor;             // empty: no more
 };
+template <pack::SameAs<MemoryPage> T>
+auto Fields(T& s) {
+  return std::tie(s.memories, s.next_cursor);
+}
 
 // Deletes those of `ids` that match the filter; the others are skipped.
 struct RemoveMemoriesRequest {
@@ -97,10 +137,18 @@ struct RemoveMemoriesRequest {
   MemoryFilter filter;
   std::vector<std::string> ids;
 };
+template <pack::SameAs<RemoveMemoriesRequest> T>
+auto Fields(T& s) {
+  return std::tie(s.scope, s.filter, s.ids);
+}
 
 struct RemovedMemories {
   uint64_t count = 0;
 };
+template <pack::SameAs<RemovedMemories> T>
+auto Fields(T& s) {
+  return std::tie(s.count);
+}
 
 enum class Metric : uint8_t { kCosine, kDotProduct, kEuclidean, kManhattan };
 
@@ -117,6 +165,11 @@ struct SearchMemoriesRequest {
   uint64_t limit = 10;
   std::optional<double> score_min;
 };
+template <pack::SameAs<SearchMemoriesRequest> T>
+auto Fields(T& s) {
+  return std::tie(s.scope, s.filter, s.query, s.embedding, s.ranking, s.metric, s.limit,
+                  s.score_min);
+}
 
 // A higher `score` is more similar. It is the cosine, the dot product, 1 / (1 + distance), for
 // kWords BM25 mapped to 0…1, for kHybrid the fused rank, where 1 means first in both rankings.
@@ -124,12 +177,20 @@ struct MemoryHit {
   MemoryRecord memory;
   double score = 0;
 };
+template <pack::SameAs<MemoryHit> T>
+auto Fields(T& s) {
+  return std::tie(s.memory, s.score);
+}
 
 struct MemoryHits {
   std::vector<MemoryHit> hits;  // best first; newest first for kNewest
 };
+template <pack::SameAs<MemoryHits> T>
+auto Fields(T& s) {
+  return std::tie(s.hits);
+}
 
-// Interface of the memory service; implemented by Client (state/client.h).
+// Interface of the memory service.
 class Memories {
  public:
   virtual ~Memories() = default;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "state/requests.h"
 #include "state/types.h"
 
 namespace agent_graph::runtime {
@@ -18,7 +19,7 @@ class Cancellation;
 
 namespace agent_graph::state {
 
-// Interface of the state service; implemented by Client (state/client.h).
+// Interface of the state service.
 class Service {
  public:
   virtual ~Service() = default;

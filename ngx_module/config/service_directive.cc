@@ -172,7 +172,7 @@ char* AddStatePath(ngx_conf_t* cf, ServiceConfig& service) {
   if (path == nullptr) return kFailed;
   path->name = CopyToPool(cf->pool, service.state_directory);
   if (path->name.data == nullptr) return kFailed;
-  path->manager = RunStateOwner;
+  path->manager = RunStateServer;
   path->data = &service;
   path->conf_file = cf->conf_file->file.name.data;
   path->line = cf->conf_file->line;

@@ -1,4 +1,4 @@
-// Checks of the services' state directories in "nginx -t": the state owner, which runs as the
+// Checks of the services' state directories in "nginx -t": the state server, which runs as the
 // workers' user, must be able to write there.
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -22,8 +22,9 @@ constexpr std::chrono::hours kFinishTimeoutOnQuit{1};
 constexpr std::chrono::milliseconds kFinishTimeoutOnTerminate{500};
 
 // The state server of one service, and its log lines.
-struct Owner final : PortReceiver {
-  explicit Owner(const ServiceConfig& service_config) : config(service_config), port(log, *this) {}
+struct ServiceState final : PortReceiver {
+  explicit ServiceState(const ServiceConfig& service_config)
+      : config(service_config), port(log, *this) {}
 
   void OnItem(bridge::OutboxItem& item) override {
     if (auto* line = std::get_if<bridge::WriteLog>(&item.payload)) LogItem(ngx_cycle->log, *line);
@@ -34,16 +35,16 @@ struct Owner final : PortReceiver {
   const ServiceConfig& config;
   bridge::Outbox log;
   Port port;
-  std::unique_ptr<service::StateOwner> role;
+  std::unique_ptr<service::StateServer> role;
 };
 
 // State servers of this process. Never freed, because nginx ends the process with exit() while
 // their threads may run.
-std::vector<Owner*>* owners = nullptr;
+std::vector<ServiceState*>* states = nullptr;
 
 // nginx ends the manager with exit() as soon as it quits, before the workers have finished their
 // requests in flight. This function keeps serving their state until the last of them has exited.
-void FinishOwners() noexcept {
+void FinishStateServers() noexcept {
   Guarded(ngx_cycle->log, [] {
     std::chrono::milliseconds timeout = kFinishTimeoutOnTerminate;
     if (!ngx_terminate) {
@@ -55,36 +56,36 @@ void FinishOwners() noexcept {
       }
     }
     Deadline deadline = DeadlineAfter(timeout);
-    for (Owner* owner : *owners) {
-      if (owner->role != nullptr) owner->role->Finish(deadline);
-      owner->port.DrainAll();
+    for (ServiceState* state : *states) {
+      if (state->role != nullptr) state->role->Finish(deadline);
+      state->port.DrainAll();
     }
   });
 }
 
-void StartOwner(const ServiceConfig& config) {
-  if (owners == nullptr) {
+void StartServiceState(const ServiceConfig& config) {
+  if (states == nullptr) {
     ForkSpawners(*config.cycle);  // this process still has only one thread
-    owners = new std::vector<Owner*>;
-    if (atexit(FinishOwners) != 0) {
-      Log(ngx_cycle->log, NGX_LOG_ALERT, "atexit failed, the state owner may end early");
+    states = new std::vector<ServiceState*>;
+    if (atexit(FinishStateServers) != 0) {
+      Log(ngx_cycle->log, NGX_LOG_ALERT, "atexit failed, the state server may end early");
     }
   }
-  for (Owner* owner : *owners) {
-    if (&owner->config == &config) return;
+  for (ServiceState* state : *states) {
+    if (&state->config == &config) return;
   }
-  auto* owner = new Owner(config);
-  owners->push_back(owner);
-  if (!owner->port.Open(const_cast<ngx_cycle_t*>(ngx_cycle))) return;
+  auto* state = new ServiceState(config);
+  states->push_back(state);
+  if (!state->port.Open(const_cast<ngx_cycle_t*>(ngx_cycle))) return;
   EngineThreadScope scope;
-  owner->role = service::StateOwner::Start(*config.settings, config.state_directory, &owner->log);
+  state->role = service::StateServer::Start(*config.settings, config.state_directory, &state->log);
 }
 
 }  // namespace
 
-ngx_msec_t RunStateOwner(void* service_config) noexcept {
+ngx_msec_t RunStateServer(void* service_config) noexcept {
   Guarded(ngx_cycle->log, [&] {
-    StartOwner(*static_cast<ServiceConfig*>(service_config));
+    StartServiceState(*static_cast<ServiceConfig*>(service_config));
     // This loop serves no clients.
     ReturnFreeMemory();
   });

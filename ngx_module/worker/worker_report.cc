@@ -43,7 +43,7 @@ void WorkerService::Report(StatusRow& row) const {
   row.counters.Set(StatusCounter::kModelMicros, models.micros);
   row.counters.Set(StatusCounter::kModelInputTokens, models.input_tokens);
   row.counters.Set(StatusCounter::kModelOutputTokens, models.output_tokens);
-  if (const state::ClientCounters* state = service_->state()) {
+  if (const state::BackendCounters* state = service_->state()) {
     row.counters.Set(StatusCounter::kStateAnswers, state->answers);
     row.counters.Set(StatusCounter::kStateMicros, state->micros);
   }

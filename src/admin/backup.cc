@@ -101,11 +101,9 @@ class Leftovers {
 Result<state::BackupReport> CopyDatabase(StateAccess& state, const std::string& name) {
   const state::StateDirectory& directory = state.directory();
   if (!state.stopped()) {
-    return state.Ask([&](state::Client& client) { return client.Backup(name); });
+    return state.Ask([&](state::Backend& client) { return client.Backup(name); });
   }
-  AG_ASSIGN_OR_RETURN(const std::unique_ptr<state::Database> database,
-                      state::Database::OpenDirectory(directory.database_path()));
-  return state::Backup(*database, directory.backup_path() + "/" + name);
+  return state.closed()->Backup(directory.backup_path() + "/" + name);
 }
 
 // Copies the regular files of a flat folder, such as a LevelDB database.
@@ -175,7 +173,7 @@ Result<Replaced> RestoreBackup(StateAccess& state, const std::string& backup_or_
   fs::remove_all(database_draft, error);
   fs::remove_all(uploads_draft, error);
   AG_RETURN_IF_ERROR(CopyDatabaseFiles(backup + kDatabase, database_draft));
-  AG_RETURN_IF_ERROR(state::Database::OpenDirectory(database_draft).status());
+  AG_RETURN_IF_ERROR(state::MakeClosedState(database_draft)->CheckReadable());
   AG_RETURN_IF_ERROR(SyncPath(database_draft));
   Replaced replaced;
   AG_ASSIGN_OR_RETURN(replaced.files,

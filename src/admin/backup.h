@@ -6,7 +6,7 @@
 #include "admin/state_access.h"
 #include "base/status.h"
 #include "media/file_copies.h"
-#include "state/leveldb/maintenance.h"
+#include "state/maintenance.h"
 
 namespace agent_graph::admin {
 

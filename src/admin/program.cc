@@ -16,7 +16,7 @@
 #include "base/text_position.h"
 #include "base/version.h"
 #include "settings/settings.h"
-#include "state/leveldb/maintenance.h"
+#include "state/maintenance.h"
 
 namespace agent_graph::admin {
 namespace {
@@ -59,11 +59,9 @@ struct Call {
 int RunVerify(const Call& call) {
   Result<state::VerifyReport> report = Status(StatusCode::kInternal, "");
   if (call.state.stopped()) {
-    auto database = state::Database::OpenDirectory(call.state.directory().database_path());
-    if (!database.ok()) return Fail(call.output, database.status());
-    report = state::Verify(**database);
+    report = call.state.closed()->Verify();
   } else {
-    report = call.state.Ask([](state::Client& client) { return client.Verify(); });
+    report = call.state.Ask([](state::Backend& client) { return client.Verify(); });
   }
   if (!report.ok()) return Fail(call.output, report.status());
   std::FILE* const out = call.output.out;
@@ -95,7 +93,7 @@ int RunRepair(const Call& call) {
   if (!call.state.stopped()) {
     return Fail(call.output, Status(StatusCode::kBusy, "the state is in use: stop nginx first"));
   }
-  if (Status repaired = state::Repair(call.state.directory().database_path()); !repaired.ok()) {
+  if (Status repaired = call.state.closed()->Repair(); !repaired.ok()) {
     return Fail(call.output, repaired);
   }
   return RunVerify(call);

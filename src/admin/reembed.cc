@@ -8,7 +8,7 @@
 #include "memory/embedder.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
-#include "state/reembedding.h"
+#include "state/maintenance.h"
 
 namespace agent_graph::admin {
 namespace {
@@ -22,7 +22,7 @@ using Vector = Result<std::vector<float>>;
 
 class Reembedder {
  public:
-  Reembedder(state::Client& client, memory::Embedder& embedder, runtime::Runtime& runtime)
+  Reembedder(state::Backend& client, memory::Embedder& embedder, runtime::Runtime& runtime)
       : client_(client), embedder_(embedder), runtime_(runtime) {}
 
   Result<Reembedded> Run() {
@@ -78,9 +78,9 @@ class Reembedder {
       put.vectors.push_back({memories[i].id, memories[i].content, EmbeddingOf(*vectors[i])});
     }
     if (put.vectors.empty()) return Status::Ok();
-    AG_ASSIGN_OR_RETURN(const uint64_t count, client_.ReplaceVectors(put));
-    done_.embedded += count;
-    done_.changed += put.vectors.size() - count;
+    AG_ASSIGN_OR_RETURN(const state::ReplacedVectors replaced, client_.ReplaceVectors(put));
+    done_.embedded += replaced.count;
+    done_.changed += put.vectors.size() - replaced.count;
     return Status::Ok();
   }
 
@@ -92,7 +92,7 @@ class Reembedder {
     return embedding;
   }
 
-  state::Client& client_;
+  state::Backend& client_;
   memory::Embedder& embedder_;
   runtime::Runtime& runtime_;
   const runtime::Cancellation never_;
@@ -112,8 +112,8 @@ Result<Reembedded> Reembed(StateAccess& state, const settings::Settings& setting
   options.name = "reembed";
   runtime::Runtime runtime(options);
   AG_RETURN_IF_ERROR(runtime.Start());
-  return state.AskAnyOwner(
-      [&](state::Client& client) { return Reembedder(client, *embedder, runtime).Run(); });
+  return state.AskAnyServer(
+      [&](state::Backend& client) { return Reembedder(client, *embedder, runtime).Run(); });
 }
 
 }  // namespace agent_graph::admin

@@ -38,12 +38,11 @@ Result<StateAccess> StateAccess::Open(const std::string& path) {
                      /*is_backup=*/false);
 }
 
-Result<std::unique_ptr<state::Owner>> StateAccess::BeOwner() {
+Result<std::unique_ptr<state::StateServer>> StateAccess::Serve() {
   lock_.Reset();
-  state::OwnerOptions options;
+  state::StateOptions options;
   options.directory = directory_.path();
-  AG_ASSIGN_OR_RETURN(std::unique_ptr<state::Owner> owner, state::Owner::Start(options));
-  return owner;
+  return state::StartStateServer(options);
 }
 
 }  // namespace agent_graph::admin

@@ -7,12 +7,14 @@
 #include <string>
 #include <utility>
 
-#include "admin/owner_watch.h"
+#include "admin/server_watch.h"
 #include "base/file_descriptor.h"
 #include "base/status.h"
-#include "state/client.h"
-#include "state/owner.h"
-#include "state/owner/directory.h"
+#include "state/backend.h"
+#include "state/directory/state_directory.h"
+#include "state/factory/factory.h"
+#include "state/maintenance.h"
+#include "state/state_server.h"
 
 namespace agent_graph::admin {
 
@@ -37,28 +39,33 @@ class StateAccess {
   // Runs `use` with a client of the running state server. Blocks. kUnavailable: the server stopped
   // and no other one started.
   template <typename Use>
-  auto Ask(const Use& use) -> decltype(use(std::declval<state::Client&>())) {
-    state::ClientOptions options;
+  auto Ask(const Use& use) -> decltype(use(std::declval<state::Backend&>())) {
+    state::StateOptions options;
     options.directory = directory_.path();
     options.operation_timeout = kOperationTimeout;
-    state::Client client(options);
-    AG_RETURN_IF_ERROR(client.Start());
-    OwnerWatch watch(directory_, [&client] { client.Stop(); });
+    const std::unique_ptr<state::Backend> client = state::MakeBackend(options);
+    AG_RETURN_IF_ERROR(client->Start());
+    ServerWatch watch(directory_, [&client] { client->Stop(); });
     AG_RETURN_IF_ERROR(watch.Start());
-    auto answer = use(client);
+    auto answer = use(*client);
     if (watch.End() && !answer.ok()) {
       return Status(StatusCode::kUnavailable, "nginx was stopped meanwhile");
     }
-    client.Stop();
+    client->Stop();
     return answer;
+  }
+
+  // The stored data; only while stopped().
+  std::unique_ptr<state::ClosedState> closed() const {
+    return state::MakeClosedState(directory_.database_path());
   }
 
   // Like Ask. If no state server is running, this process serves the state meanwhile.
   template <typename Use>
-  auto AskAnyOwner(const Use& use) -> decltype(use(std::declval<state::Client&>())) {
-    std::unique_ptr<state::Owner> owner;
+  auto AskAnyServer(const Use& use) -> decltype(use(std::declval<state::Backend&>())) {
+    std::unique_ptr<state::StateServer> server;
     if (stopped()) {
-      AG_ASSIGN_OR_RETURN(owner, BeOwner());
+      AG_ASSIGN_OR_RETURN(server, Serve());
     }
     return Ask(use);
   }
@@ -71,7 +78,7 @@ class StateAccess {
 
   // Starts the state server in this process. The lock is released, so another process may take the
   // role over.
-  Result<std::unique_ptr<state::Owner>> BeOwner();
+  Result<std::unique_ptr<state::StateServer>> Serve();
 
   state::StateDirectory directory_;
   FileDescriptor lock_;

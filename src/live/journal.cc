@@ -12,6 +12,7 @@
 #include "run/loop/thread_name.h"
 #include "runtime/runtime.h"
 #include "runtime/signal.h"
+#include "state/requests.h"
 
 namespace agent_graph::live {
 namespace {

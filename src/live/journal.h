@@ -19,6 +19,7 @@
 #include "run/run_environment.h"
 #include "run/run_request.h"
 #include "runtime/signal.h"
+#include "state/requests.h"
 #include "state/service.h"
 
 namespace agent_graph::live {

@@ -23,8 +23,8 @@
 #include "service/file_storage.h"
 #include "service/referenced_files.h"
 #include "service/settings_checks.h"
-#include "service/state_owner.h"
-#include "state/client.h"
+#include "service/state_server.h"
+#include "state/factory/factory.h"
 #include "telemetry/exporter.h"
 
 namespace agent_graph::service {
@@ -147,22 +147,24 @@ struct Service::Implementation {
     return Status::Ok();
   }
 
-  std::unique_ptr<state::Client> MakeState() {
+  state::StateOptions StateOptionsOf() {
+    state::StateOptions state_options =
+        MakeStateOptions(*settings, options.state_directory, &outbox);
+    state_options.root_serves = options.state_user;
+    return state_options;
+  }
+
+  std::unique_ptr<state::Backend> MakeState() {
     if (!NeedsState(*settings)) return nullptr;
-    state::ClientOptions client;
-    client.directory = options.state_directory;
-    client.root_serves = options.state_user;
-    client.type_name = settings->checkpointer.type == settings::CheckpointerSettings::Type::kMemory
-                           ? "memory"
-                           : "leveldb";
-    client.on_owner_missing = [this] { StandIn(); };
+    state::StateOptions client = StateOptionsOf();
+    client.on_server_missing = [this] { StartFallback(); };
     client.on_thread_deleted = [this](const std::string& thread_id) {
       runtime.Spawn([this, thread_id] { guard->Forget(thread_id); });
     };
-    return std::make_unique<state::Client>(std::move(client));
+    return state::MakeBackend(client);
   }
 
-  // Null when conversations are not kept. The memory store may still use the client.
+  // Null when conversations are not kept. The memory store may still use the backend.
   state::Service* checkpointer() const {
     const bool none = settings->checkpointer.type == settings::CheckpointerSettings::Type::kNone;
     return none ? nullptr : state.get();
@@ -214,18 +216,18 @@ struct Service::Implementation {
   }
 
   // No process serves the state: this worker serves it until the helper process is back.
-  void StandIn() {
-    MutexLock lock(owner_mutex);
-    if (owner != nullptr || stopping) return;
-    outbox.Log(bridge::LogLevel::kWarn, "no state owner answers, this worker stands in for it");
-    StartOwnOwner(kStandInGeneration);
+  void StartFallback() {
+    MutexLock lock(server_mutex);
+    if (state_server != nullptr || stopping) return;
+    outbox.Log(bridge::LogLevel::kWarn,
+               "no state server answers, this worker serves the state as a fallback");
+    ServeState(kFallbackGeneration);
   }
 
-  void StartOwnOwner(uint64_t generation) AG_REQUIRES(owner_mutex) {
-    auto started =
-        StartOwner(*settings, options.state_directory, options.state_user, generation, &outbox);
+  void ServeState(uint64_t generation) AG_REQUIRES(server_mutex) {
+    auto started = StartStateServer(*settings, StateOptionsOf(), generation);
     if (started.ok()) {
-      owner = std::move(started).value();
+      state_server = std::move(started).value();
     } else {
       outbox.Log(bridge::LogLevel::kCritical, started.status().ToString());
     }
@@ -237,7 +239,7 @@ struct Service::Implementation {
   const std::shared_ptr<const IdGenerator> ids;
   bridge::Outbox outbox;
   runtime::Runtime runtime;
-  std::unique_ptr<state::Client> state;        // null: no state is kept
+  std::unique_ptr<state::Backend> state;       // null: no state is kept
   std::unique_ptr<memory::MemoryStore> store;  // null: no memory store
   std::unique_ptr<auth::Guard> guard;
   std::unique_ptr<media::Storage> files;
@@ -253,10 +255,10 @@ struct Service::Implementation {
   api::ApiContext context;
   bridge::Inbox inbox;
 
-  Mutex owner_mutex;
-  std::unique_ptr<state::Owner> owner
-      AG_GUARDED_BY(owner_mutex);  // when this process plays the role
-  bool stopping AG_GUARDED_BY(owner_mutex) = false;
+  Mutex server_mutex;
+  std::unique_ptr<state::StateServer> state_server
+      AG_GUARDED_BY(server_mutex);  // when this process plays the role
+  bool stopping AG_GUARDED_BY(server_mutex) = false;
 };
 
 Service::Service(std::unique_ptr<Implementation> implementation)
@@ -281,8 +283,8 @@ Result<std::unique_ptr<Service>> Service::Create(std::shared_ptr<const settings:
 Status Service::Start() {
   Implementation& service = *implementation_;
   if (service.options.state_in_process) {
-    MutexLock lock(service.owner_mutex);
-    service.StartOwnOwner(state::OwnerOptions::kNewest);
+    MutexLock lock(service.server_mutex);
+    service.ServeState(state::StateOptions::kNewest);
   }
   if (service.state != nullptr) AG_RETURN_IF_ERROR(service.state->Start());
   AG_RETURN_IF_ERROR(service.runtime.Start());
@@ -312,7 +314,7 @@ const models::ModelCounters& Service::models() const {
   return implementation_->agent.models->counters();
 }
 
-const state::ClientCounters* Service::state() const {
+const state::BackendCounters* Service::state() const {
   return implementation_->state == nullptr ? nullptr : &implementation_->state->counters();
 }
 
@@ -343,16 +345,16 @@ Status Service::Stop(Deadline deadline) {
     implementation_->exporter->Close(implementation_->runtime, kExportTimeout);
   }
   Status stopped = implementation_->runtime.Stop(deadline);
-  std::unique_ptr<state::Owner> owner;
+  std::unique_ptr<state::StateServer> server;
   {
-    MutexLock lock(implementation_->owner_mutex);
+    MutexLock lock(implementation_->server_mutex);
     implementation_->stopping = true;
-    owner = std::move(implementation_->owner);
+    server = std::move(implementation_->state_server);
   }
   // A stuck run still holds its lease. The state server releases it when this process has ended.
   if (stopped.ok()) implementation_->guard->Close(deadline);
   if (stopped.ok() && implementation_->state != nullptr) implementation_->state->Stop();
-  if (owner != nullptr) owner->Finish(deadline);
+  if (server != nullptr) server->Finish(deadline);
   return stopped;
 }
 

@@ -15,7 +15,7 @@
 #include "live/counters.h"
 #include "models/metered.h"
 #include "settings/settings.h"
-#include "state/client_counters.h"
+#include "state/backend.h"
 
 namespace agent_graph::service {
 
@@ -53,7 +53,7 @@ class Service {
   const live::LiveCounters& live() const;
   const models::ModelCounters& models() const;
   // Null if no state is kept.
-  const state::ClientCounters* state() const;
+  const state::BackendCounters* state() const;
   // Null if no rate limit is counted in Redis.
   const limits::SharedRateCounters* shared_rate() const;
 
@@ -82,13 +82,14 @@ class Service {
 Status Validate(const settings::Settings& settings);
 
 // The state server's role in nginx's helper process or, as a fallback, in a worker.
-class StateOwner {
+class StateServer {
  public:
   // Starts a candidate thread for `state_directory` and returns at once. Null for a service without
   // an embedded checkpointer or store.
-  static std::unique_ptr<StateOwner> Start(const settings::Settings& settings,
-                                           const std::string& state_directory, bridge::Outbox* log);
-  ~StateOwner();
+  static std::unique_ptr<StateServer> Start(const settings::Settings& settings,
+                                            const std::string& state_directory,
+                                            bridge::Outbox* log);
+  ~StateServer();
   // Serves until the last client has disconnected or until `deadline`, then releases the role.
   // Blocks meanwhile.
   void Finish(Deadline deadline);
@@ -96,7 +97,7 @@ class StateOwner {
   struct Implementation;
 
  private:
-  explicit StateOwner(std::unique_ptr<Implementation> implementation);
+  explicit StateServer(std::unique_ptr<Implementation> implementation);
   std::unique_ptr<Implementation> implementation_;
 };
 

@@ -102,7 +102,7 @@ def test_a_worker_stands_in_until_there_is_an_owner(under_load, make_service):
             service.kill(owner.pid)
         progress(writers)
         assert not service.cache_managers()
-        service.wait_for_log("this worker stands in for it")
+        service.wait_for_log("this worker serves the state as a fallback")
         another = make_service(_SETTINGS)
         state = service.directory / "state" / "test"
         another.configure(another.configuration.replace("state=state/test", f"state={state}"))

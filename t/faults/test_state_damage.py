@@ -218,7 +218,7 @@ def test_a_run_ends_in_the_folder_where_it_began(start_service, gated_provider, 
     if killed:
         service.error_log.allow(r"exited on signal 9")
         service.kill(owner.pid)
-        wait_until(lambda: service.error_log.lines("this worker stands in for it"), "one stands in")
+        wait_until(lambda: service.error_log.lines("this worker serves the state as a fallback"), "a fallback")
     assert service.get("/v1/threads/t").status == 404
     gated_provider.open_gate()
     assert stream.ended_with_done()

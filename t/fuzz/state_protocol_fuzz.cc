@@ -6,10 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "state/gateway/wire/protocol.h"
+#include "state/maintenance.h"
 #include "state/memories.h"
-#include "state/reembedding.h"
+#include "state/requests.h"
 #include "state/types.h"
-#include "state/wire/protocol.h"
 
 namespace agent_graph::state {
 namespace {
@@ -32,9 +33,9 @@ void TryStructs(std::string_view bytes) {
   Try<wire::Hello>(bytes);
   Try<wire::Welcome>(bytes);
   Try<wire::Refused>(bytes);
-  Try<wire::ThreadDeleted>(bytes);
-  Try<wire::ListMessagesBody>(bytes);
-  Try<wire::LogBody>(bytes);
+  Try<ThreadDeleted>(bytes);
+  Try<ListMessagesRequest>(bytes);
+  Try<LogEntries>(bytes);
   Try<BeginRunRequest>(bytes);
   Try<AppendRunRequest>(bytes);
   Try<FinishRunRequest>(bytes);

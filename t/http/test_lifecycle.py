@@ -199,7 +199,7 @@ def test_thread_survives_a_restart(start_service):
 
 
 @pytest.mark.parametrize("how", ["kill", "killed together"])
-def test_thread_survives_the_state_owner(start_service, how):
+def test_thread_survives_the_state_server(start_service, how):
     service = start_service(_DEMO)
     thread = _thread_of(service.invoke("before"))
     service.error_log.allow(r"exited on signal 9")

@@ -138,7 +138,7 @@ def test_credentials_that_nobody_knows(serve, issuer):
         ({"authentication": "password"}, "mcp_servers.0.oauth.authentication: must be client_secret_basic"),
         ({"authentication": "private_key_jwt"}, "oauth.authentication: needs a private_key"),
         ({"private_key": "x"}, "oauth.private_key: stands beside a client_secret"),
-        ({"scopes": ["a b"]}, 'oauth.scopes: "a b" is no scope'),
+        ({"scopes": ["a b"]}, 'oauth.scopes: "a b" is not a valid scope'),
         ({"issuer": "as.example.com"}, "oauth.issuer: must be an http or https URL"),
         ({"colour": "red"}, "mcp_servers.0.oauth.colour: unknown key"),
     ],

@@ -111,7 +111,7 @@ def test_redis_goes_and_comes_back(start_service, redis):
     assert _read(service, "bob", "after0") == 403
 
 
-def test_a_dead_state_owner_denies_nobody_their_own(start_service):
+def test_a_dead_state_server_denies_nobody_their_own(start_service):
     """Every lookup is its worker's first one, so it must be read from the state."""
     service = start_service(_GUARDED, files=_FILES, workers=2)
     service.error_log.allow(r"exited on signal 9")

@@ -104,7 +104,7 @@ def test_optional_packages_that_nobody_may_install(tree):
 
 
 def test_a_module_that_cannot_be_read_has_no_good_symbols(directory):
-    script = environment.ROOT / "ngx_module" / "check-symbols.sh"
+    script = environment.ROOT / "ngx_module" / "module" / "check-symbols.sh"
     (directory / "module.so").write_text("not a module")
     for name in ("module.so", "missing.so"):
         done = subprocess.run([script, directory / name], capture_output=True, check=False)

@@ -11,6 +11,7 @@
 #include "run/context/handed_out_calls.h"
 #include "run/context/lost_calls.h"
 #include "state/limits.h"
+#include "state/requests.h"
 
 namespace agent_graph::run {
 namespace {

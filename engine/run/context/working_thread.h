@@ -16,6 +16,7 @@
 #include "run/context/message_ids.h"
 #include "run/context/open_inputs.h"
 #include "run/log/run_log.h"
+#include "state/requests.h"
 #include "state/types.h"
 
 namespace agent_graph::run {

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "run/log/message_entry.h"
 #include "run/log/run_record.h"
+#include "state/requests.h"
 #include "state/service.h"
 
 namespace agent_graph::run {

@@ -10,6 +10,7 @@
 #include "agent_graph/message.h"
 #include "base/status.h"
 #include "run/log/log_entry.h"
+#include "state/requests.h"
 #include "state/types.h"
 
 namespace agent_graph::state {

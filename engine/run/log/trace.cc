@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "run/log/log_entry.h"
+#include "state/requests.h"
 
 namespace agent_graph::run {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "state/requests.h"
 #include "state/types.h"
 
 namespace agent_graph::run {

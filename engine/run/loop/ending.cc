@@ -9,6 +9,7 @@
 #include "run/loop/run_loop.h"
 #include "run/loop/thread_name.h"
 #include "run/run_events.h"
+#include "state/requests.h"
 
 namespace agent_graph::run {
 namespace {

@@ -11,6 +11,7 @@
 #include "run/loop/run_loop.h"
 #include "run/run_events.h"
 #include "runtime/runtime.h"
+#include "state/requests.h"
 #include "state/service.h"
 
 namespace agent_graph::run {

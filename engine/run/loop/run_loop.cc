@@ -15,6 +15,7 @@
 #include "runtime/runtime.h"
 #include "runtime/yield.h"
 #include "state/limits.h"
+#include "state/requests.h"
 #include "state/service.h"
 
 namespace agent_graph::run {

@@ -12,6 +12,7 @@
 #include "run/loop/run_loop.h"
 #include "run/nodes/remote_tools.h"
 #include "run/run_environment.h"
+#include "state/requests.h"
 #include "state/service.h"
 
 namespace agent_graph::run {

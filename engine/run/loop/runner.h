@@ -14,6 +14,7 @@
 #include "run/run_request.h"
 #include "run/run_sink.h"
 #include "runtime/cancellation.h"
+#include "state/requests.h"
 #include "state/types.h"
 
 namespace agent_graph::graph {

@@ -5,35 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 
 #include "base/clock.h"
-#include "state/leveldb/rows.h"
+#include "state/leveldb/rows/rows.h"
 
 namespace agent_graph::state {
-
-// Reply to a mutating operation. Large parts are not stored: they are read again when it is resent.
-struct ReplyRow {
-  enum class Load : uint8_t { kNothing, kBeginRun, kThreadState };
-
-  std::string body;  // packed reply body
-  Load load = Load::kNothing;
-  // For kBeginRun and kThreadState. The number shows whether the id belongs to another thread by
-  // then.
-  std::string thread_id;
-  uint64_t thread_number = 0;
-  // For kBeginRun.
-  bool created = false;
-  uint64_t lease_epoch = 0;
-  uint64_t remote_tools_version = 0;
-};
-
-template <pack::SameAs<ReplyRow> T>
-auto Fields(T& row) {
-  return std::tie(row.body, row.load, row.thread_id, row.created, row.lease_epoch,
-                  row.remote_tools_version, row.thread_number);
-}
 
 struct ClientEntry {
   int64_t process = 0;
@@ -46,7 +23,7 @@ struct ClientEntry {
   // swapped out.
   bool silent = false;
   MonotonicClock::time_point silent_since;
-  // Unacknowledged replies by operation sequence number. Only operations of wire::IsAnswerKept hold
+  // Unacknowledged replies by operation sequence number. Only operations of IsAnswerKept hold
   // the acknowledgement back, and their callers wait no longer than the client's operation_timeout.
   // This limits the map to the operations of one client in that time.
   std::map<uint64_t, ReplyRow> replies;

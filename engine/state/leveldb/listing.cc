@@ -4,9 +4,9 @@
 
 #include "base/hex.h"
 #include "base/letter_case.h"
-#include "state/leveldb/reader.h"
-#include "state/leveldb/stored_json.h"
 #include "state/leveldb/thread_read.h"
+#include "state/limits.h"
+#include "state/rules/stored_json.h"
 
 namespace agent_graph::state {
 namespace {
@@ -102,7 +102,7 @@ std::string CursorBehind(const ThreadRecord& thread) {
 }
 
 Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
-                                  const wire::ListThreadsBody& body) {
+                                  const ListThreadsRequest& body) {
   const PageRequest& request = body.page;
   ThreadPage page;
   const uint64_t limit = std::min(request.limit, kPageItemsMax);

@@ -5,16 +5,15 @@
 #include <string>
 
 #include "base/status.h"
-#include "state/leveldb/database.h"
+#include "state/calls/operations.h"
+#include "state/leveldb/database/database.h"
 #include "state/types.h"
-#include "state/wire/protocol.h"
 
 namespace agent_graph::state {
 
 // Cost: the rows of the page plus those that offset and search skip. A search that skips too many
 // rows returns what it has found and a cursor. Returns kInvalidArgument for a malformed cursor.
-Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot,
-                                  const wire::ListThreadsBody& body);
+Result<ThreadPage> ReadThreadPage(const DatabaseSnapshot& snapshot, const ListThreadsRequest& body);
 
 // Returns the number of threads to skip before the page: its offset, or the rest in its cursor.
 uint64_t ThreadsToSkip(const PageRequest& page);

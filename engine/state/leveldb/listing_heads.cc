@@ -18,14 +18,14 @@ size_t BytesOf(const ThreadRecord& record) {
 
 }  // namespace
 
-bool ListingHeads::MayHold(const wire::ListThreadsBody& body) {
+bool ListingHeads::MayHold(const ListThreadsRequest& body) {
   const PageRequest& page = body.page;
   const bool nobody = body.scope.kind == Scope::Kind::kOwner && body.scope.user_id.empty();
   return !nobody && page.search.empty() && page.cursor.empty() && page.limit > 0 &&
          page.limit <= kReach && page.offset <= kReach - page.limit;
 }
 
-Result<ThreadPage> ListingHeads::Read(const wire::ListThreadsBody& body) {
+Result<ThreadPage> ListingHeads::Read(const ListThreadsRequest& body) {
   const std::string owner = body.scope.kind == Scope::Kind::kOwner ? body.scope.user_id : "";
   uint64_t reading = 0;
   {
@@ -45,7 +45,7 @@ Result<ThreadPage> ListingHeads::Read(const wire::ListThreadsBody& body) {
     MutexLock lock(mutex_);
     commits_seen = commits_;
   }
-  wire::ListThreadsBody whole_head{body.scope, {}};
+  ListThreadsRequest whole_head{body.scope, {}};
   whole_head.page.limit = kRowsMax;
   Result<ThreadPage> rows = ReadThreadPage(snapshot, whole_head);
   {

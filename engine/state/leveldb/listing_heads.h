@@ -12,10 +12,10 @@
 
 #include "base/mutex.h"
 #include "base/status.h"
-#include "state/leveldb/database.h"
+#include "state/calls/operations.h"
+#include "state/leveldb/database/database.h"
 #include "state/leveldb/transaction.h"
 #include "state/types.h"
-#include "state/wire/protocol.h"
 
 namespace agent_graph::state {
 
@@ -32,9 +32,9 @@ class ListingHeads {
   explicit ListingHeads(const Database& database) : database_(database) {}
 
   // True if the page may lie within the head of its listing.
-  static bool MayHold(const wire::ListThreadsBody& body);
+  static bool MayHold(const ListThreadsRequest& body);
   // Returns the same page as ReadThreadPage.
-  Result<ThreadPage> Read(const wire::ListThreadsBody& body);
+  Result<ThreadPage> Read(const ListThreadsRequest& body);
 
   // Call before and after each commit: a snapshot taken in between may or may not contain it.
   void CommitBegins();

@@ -4,7 +4,8 @@
 #include <charconv>
 
 #include "base/text.h"
-#include "state/leveldb/reader.h"
+#include "state/limits.h"
+#include "state/rules/memories.h"
 #include "state/search/filter.h"
 
 namespace agent_graph::state {
@@ -64,21 +65,10 @@ class MemoryListing {
 
 }  // namespace
 
-bool MayTouch(const Scope& scope, const std::string& agent_id, const MemoryRecord& record) {
-  if (!agent_id.empty() && record.agent_id != agent_id) return false;
-  return InScope(scope, record.owner);
-}
-
-size_t TextBytes(const MemoryRecord& record) {
-  return record.id.size() + record.owner.size() + record.agent_id.size() + record.thread_id.size() +
-         record.memory_type.size() + record.category.size() + record.content.size() +
-         record.metadata_json.size() + record.message_json.size();
-}
-
 Result<MemoryRecord> ReadMemory(const DatabaseSnapshot& snapshot, const MemoryName& name) {
   const Status not_found(StatusCode::kNotFound, "memory not found");
-  AG_ASSIGN_OR_RETURN(std::optional<keys::MemoryKey> place,
-                      ReadRow<keys::MemoryKey>(snapshot, keys::MemoryPlace(name.id)));
+  AG_ASSIGN_OR_RETURN(std::optional<MemoryKey> place,
+                      ReadRow<MemoryKey>(snapshot, keys::MemoryPlace(name.id)));
   if (!place) return not_found;
   AG_ASSIGN_OR_RETURN(std::optional<MemoryRecord> record,
                       ReadRow<MemoryRecord>(snapshot, keys::Memory(*place)));
@@ -135,8 +125,8 @@ Result<UnembeddedPage> ReadUnembedded(const DatabaseSnapshot& snapshot,
   page.next_cursor = std::move(memories.next_cursor);
   for (MemoryRecord& record : memories.memories) {
     if (IsBlank(record.content)) continue;  // a message without text has no vector
-    AG_ASSIGN_OR_RETURN(std::optional<keys::MemoryKey> place,
-                        ReadRow<keys::MemoryKey>(snapshot, keys::MemoryPlace(record.id)));
+    AG_ASSIGN_OR_RETURN(std::optional<MemoryKey> place,
+                        ReadRow<MemoryKey>(snapshot, keys::MemoryPlace(record.id)));
     if (!place) continue;
     AG_ASSIGN_OR_RETURN(std::optional<Embedding> embedding,
                         ReadRow<Embedding>(snapshot, keys::MemoryVector(*place)));

@@ -4,10 +4,10 @@
 
 #include "state/leveldb/listing.h"
 #include "state/leveldb/memories.h"
-#include "state/leveldb/stored_json.h"
 #include "state/leveldb/thread_read.h"
 #include "state/leveldb/waiting_thread.h"
-#include "state/wire/fields.h"
+#include "state/requests.h"
+#include "state/rules/stored_json.h"
 
 namespace agent_graph::state {
 namespace {
@@ -30,30 +30,30 @@ Result<std::string> Packed(Result<T> result) {
   return pack::ToBytes(*result);
 }
 
-Result<ThreadRecord> GetThread(const DatabaseSnapshot& snapshot, const wire::ThreadBody& body) {
+Result<ThreadRecord> GetThread(const DatabaseSnapshot& snapshot, const ThreadRequest& body) {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadThread(snapshot, body.scope, body.thread_id));
   return thread.Record(body.thread_id);
 }
 
-Result<ThreadState> GetState(const DatabaseSnapshot& snapshot, const wire::ThreadBody& body) {
+Result<ThreadState> GetState(const DatabaseSnapshot& snapshot, const ThreadRequest& body) {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadThread(snapshot, body.scope, body.thread_id));
   return ReadState(snapshot, body.thread_id, thread);
 }
 
-Result<StoredMessage> GetMessage(const DatabaseSnapshot& snapshot, const wire::MessageBody& body) {
+Result<StoredMessage> GetMessage(const DatabaseSnapshot& snapshot, const MessageRequest& body) {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadThread(snapshot, body.scope, body.thread_id));
   return ReadMessage(snapshot, thread.key(), body.message_id);
 }
 
 Result<MessagePage> ListMessages(const DatabaseSnapshot& snapshot,
-                                 const wire::ListMessagesBody& body) {
+                                 const ListMessagesRequest& body) {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadThread(snapshot, body.scope, body.thread_id));
   return ReadMessages(snapshot, thread.key(), body.page);
 }
 
-Result<wire::LogBody> ReadLog(const DatabaseSnapshot& snapshot, const wire::ReadLogBody& body) {
+Result<LogEntries> ReadLog(const DatabaseSnapshot& snapshot, const ReadLogRequest& body) {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadThread(snapshot, body.scope, body.thread_id));
-  wire::LogBody log;
+  LogEntries log;
   AG_ASSIGN_OR_RETURN(log.entries, ReadLogEntries(snapshot, thread.key(), body.first, body.limit));
   return log;
 }
@@ -63,7 +63,7 @@ Result<RunTraces> ReadTraces(const DatabaseSnapshot& snapshot, const ReadRunsReq
   return ReadRunTraces(snapshot, thread.key(), read);
 }
 
-Result<RemoteTools> GetRemoteTools(const DatabaseSnapshot& snapshot, const wire::NoBody&) {
+Result<RemoteTools> GetRemoteTools(const DatabaseSnapshot& snapshot, const EmptyRequest&) {
   AG_ASSIGN_OR_RETURN(std::optional<RemoteTools> tools,
                       ReadRow<RemoteTools>(snapshot, keys::Meta(kRemoteToolsName)));
   return std::move(tools).value_or(RemoteTools());
@@ -74,66 +74,66 @@ template <typename Body, typename Reply>
 Result<std::string> Run(Result<Reply> (*read)(const DatabaseSnapshot&, const Body&),
                         const DatabaseSnapshot& snapshot, pack::Unpacker& unpacker) {
   Body body;
-  if (!wire::ReadBody(unpacker, body)) return Malformed();
+  if (!pack::TryUnpack(unpacker, body)) return Malformed();
   return Packed(read(snapshot, body));
 }
 
 }  // namespace
 
-Result<std::string> Reader::Execute(wire::Operation operation, pack::Unpacker& unpacker) const {
-  if (operation == wire::Operation::kSearchMemories) {
+Result<std::string> Reader::Execute(Operation operation, pack::Unpacker& unpacker) const {
+  if (operation == Operation::kSearchMemories) {
     SearchMemoriesRequest search;
-    if (!wire::ReadBody(unpacker, search)) return Malformed();
+    if (!pack::TryUnpack(unpacker, search)) return Malformed();
     return Packed(memories_.Search(search));
   }
-  if (operation == wire::Operation::kVerify) return Packed(Verify(database_, &stopping_));
-  if (operation == wire::Operation::kBackup) {
-    wire::BackupBody body;
-    if (!wire::ReadBody(unpacker, body)) return Malformed();
+  if (operation == Operation::kVerify) return Packed(Verify(database_, &stopping_));
+  if (operation == Operation::kBackup) {
+    BackupRequest body;
+    if (!pack::TryUnpack(unpacker, body)) return Malformed();
     return Packed(MakeBackup(body));
   }
-  if (operation == wire::Operation::kListThreads) {
-    wire::ListThreadsBody body;
-    if (!wire::ReadBody(unpacker, body)) return Malformed();
+  if (operation == Operation::kListThreads) {
+    ListThreadsRequest body;
+    if (!pack::TryUnpack(unpacker, body)) return Malformed();
     return Packed(ListThreads(body));
   }
   DatabaseSnapshot snapshot(database_);
   switch (operation) {
-    case wire::Operation::kGetThread:
+    case Operation::kGetThread:
       return Run(GetThread, snapshot, unpacker);
-    case wire::Operation::kGetState:
+    case Operation::kGetState:
       return Run(GetState, snapshot, unpacker);
-    case wire::Operation::kListMessages:
+    case Operation::kListMessages:
       return Run(ListMessages, snapshot, unpacker);
-    case wire::Operation::kGetMessage:
+    case Operation::kGetMessage:
       return Run(GetMessage, snapshot, unpacker);
-    case wire::Operation::kReadLog:
+    case Operation::kReadLog:
       return Run(ReadLog, snapshot, unpacker);
-    case wire::Operation::kReadRuns:
+    case Operation::kReadRuns:
       return Run(ReadTraces, snapshot, unpacker);
-    case wire::Operation::kGetRemoteTools:
+    case Operation::kGetRemoteTools:
       return Run(GetRemoteTools, snapshot, unpacker);
-    case wire::Operation::kFindWaitingThread:
+    case Operation::kFindWaitingThread:
       return Run(FindWaitingThread, snapshot, unpacker);
-    case wire::Operation::kGetMemory:
+    case Operation::kGetMemory:
       return Run(ReadMemory, snapshot, unpacker);
-    case wire::Operation::kListMemories:
+    case Operation::kListMemories:
       return Run(ReadMemoryPage, snapshot, unpacker);
-    case wire::Operation::kListUnembedded:
+    case Operation::kListUnembedded:
       return Run(ReadUnembedded, snapshot, unpacker);
     default:
       return Status(StatusCode::kInvalidArgument, "unknown state operation");
   }
 }
 
-Result<ThreadPage> Reader::ListThreads(const wire::ListThreadsBody& body) const {
+Result<ThreadPage> Reader::ListThreads(const ListThreadsRequest& body) const {
   if (ListingHeads::MayHold(body)) return heads_.Read(body);
   return ReadThreadPage(DatabaseSnapshot(database_), body);
 }
 
-Result<BackupReport> Reader::MakeBackup(const wire::BackupBody& body) const {
+Result<BackupReport> Reader::MakeBackup(const BackupRequest& body) const {
   if (!IsBackupName(body.name)) {
-    return Status(StatusCode::kInvalidArgument, "not the name of a backup");
+    return Status(StatusCode::kInvalidArgument, "invalid name of a backup");
   }
   if (backup_directory_.empty()) {
     return Status(StatusCode::kNotConfigured, "state that is kept in memory has no backups");
@@ -159,28 +159,28 @@ Result<std::string> Reader::Load(const ReplyRow& reply) const {
                                      reply.remote_tools_version});
 }
 
-Reader::Cost Reader::CostOf(wire::Operation operation, pack::Unpacker unpacker) {
+Reader::Cost Reader::CostOf(Operation operation, pack::Unpacker unpacker) {
   switch (operation) {
-    case wire::Operation::kReadRuns:
-    case wire::Operation::kListUnembedded:
+    case Operation::kReadRuns:
+    case Operation::kListUnembedded:
       return Cost::kRows;
-    case wire::Operation::kVerify:
-    case wire::Operation::kBackup:
+    case Operation::kVerify:
+    case Operation::kBackup:
       return Cost::kEverything;
-    case wire::Operation::kSearchMemories:
+    case Operation::kSearchMemories:
       return Cost::kVectors;
-    case wire::Operation::kListMemories: {
+    case Operation::kListMemories: {
       ListMemoriesRequest list;
       pack::Unpack(unpacker, list);
       return list.filter.equals.empty() ? Cost::kSmall : Cost::kRows;
     }
-    case wire::Operation::kListThreads: {
-      wire::ListThreadsBody body;
+    case Operation::kListThreads: {
+      ListThreadsRequest body;
       pack::Unpack(unpacker, body);
       return CostOfPage(body.page, ThreadsToSkip(body.page));
     }
-    case wire::Operation::kListMessages: {
-      wire::ListMessagesBody body;
+    case Operation::kListMessages: {
+      ListMessagesRequest body;
       pack::Unpack(unpacker, body);
       return CostOfPage(body.page, MessagesToSkip(body.page));
     }

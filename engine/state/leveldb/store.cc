@@ -1,4 +1,5 @@
 #include "state/leveldb/store.h"
+#include "state/requests.h"
 
 #include <utility>
 
@@ -8,8 +9,7 @@ namespace {
 constexpr size_t kSweepRows = 256;
 
 // On a full disk only operations that free space, or that end what has begun, are executed.
-bool NeedsSpace(wire::Operation operation) {
-  using wire::Operation;
+bool NeedsSpace(Operation operation) {
   switch (operation) {
     case Operation::kFinishRun:
     case Operation::kReleaseRun:
@@ -29,7 +29,7 @@ bool NeedsSpace(wire::Operation operation) {
 template <typename Body>
 Result<Body> Decode(pack::Unpacker& unpacker) {
   Body body;
-  if (!wire::ReadBody(unpacker, body)) {
+  if (!pack::TryUnpack(unpacker, body)) {
     return Status(StatusCode::kInvalidArgument, "malformed state operation");
   }
   return body;
@@ -107,7 +107,7 @@ Status Store::LoadRemoteTools() {
   return Status::Ok();
 }
 
-void Store::Connect(const wire::Hello& hello, uint64_t connection) {
+void Store::Connect(const ClientHello& hello, uint64_t connection) {
   ClientEntry& entry = clients_[hello.client];
   entry.process = hello.process;
   entry.process_start = hello.process_start;
@@ -142,17 +142,17 @@ void Store::Leave(const std::string& client) {
   AdmitWaiters();
 }
 
-void Store::Apply(const ReplyAddress& from, const wire::RequestHeader& header,
-                  pack::Unpacker& body) {
+void Store::Apply(const ReplyAddress& from, const RequestHeader& header, pack::Unpacker& body) {
   auto client = clients_.find(from.client);
-  if (client == clients_.end()) return Refuse(from, Status(StatusCode::kInternal, "no Hello"));
+  if (client == clients_.end())
+    return Refuse(from, Status(StatusCode::kInternal, "the client has sent no Hello"));
   SetHeard(client->second);
   if (AnswerAgain(from)) return;
   Acknowledge(from.client, client->second, header.acknowledged_below);
   if (database_.low_on_space() && NeedsSpace(header.operation)) {
     return Refuse(from, Status(StatusCode::kUnavailable, "the disk of the state is full"));
   }
-  if (header.operation == wire::Operation::kBeginRun) {
+  if (header.operation == Operation::kBeginRun) {
     Result<BeginRunRequest> run = Decode<BeginRunRequest>(body);
     if (!run.ok()) return Refuse(from, run.status());
     const uint32_t queue_max = run->queue_max;
@@ -170,9 +170,8 @@ void Store::Apply(const ReplyAddress& from, const wire::RequestHeader& header,
   AdmitWaiters();
 }
 
-Result<ReplyRow> Store::Execute(const ReplyAddress& from, const wire::RequestHeader& header,
+Result<ReplyRow> Store::Execute(const ReplyAddress& from, const RequestHeader& header,
                                 pack::Unpacker& unpacker, bool& sync) {
-  using wire::Operation;
   switch (header.operation) {
     case Operation::kAppendRun: {
       AG_ASSIGN_OR_RETURN(AppendRunRequest append, Decode<AppendRunRequest>(unpacker));
@@ -184,7 +183,7 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const wire::RequestHea
       return FinishRun(from, finish, header.micros);
     }
     case Operation::kReleaseRun: {
-      AG_ASSIGN_OR_RETURN(wire::ReleaseBody release, Decode<wire::ReleaseBody>(unpacker));
+      AG_ASSIGN_OR_RETURN(ReleaseRunRequest release, Decode<ReleaseRunRequest>(unpacker));
       sync = false;
       return ReleaseRun(from, release);
     }
@@ -202,15 +201,15 @@ Result<ReplyRow> Store::Execute(const ReplyAddress& from, const wire::RequestHea
       return AppendMessages(append, header.micros);
     }
     case Operation::kClearState: {
-      AG_ASSIGN_OR_RETURN(wire::ThreadBody clear, Decode<wire::ThreadBody>(unpacker));
+      AG_ASSIGN_OR_RETURN(ThreadRequest clear, Decode<ThreadRequest>(unpacker));
       return ClearState(clear, header.micros);
     }
     case Operation::kDeleteThread: {
-      AG_ASSIGN_OR_RETURN(wire::ThreadBody thread, Decode<wire::ThreadBody>(unpacker));
+      AG_ASSIGN_OR_RETURN(ThreadRequest thread, Decode<ThreadRequest>(unpacker));
       return DeleteThread(thread);
     }
     case Operation::kDeleteMessage: {
-      AG_ASSIGN_OR_RETURN(wire::MessageBody message, Decode<wire::MessageBody>(unpacker));
+      AG_ASSIGN_OR_RETURN(MessageRequest message, Decode<MessageRequest>(unpacker));
       return DeleteMessage(message);
     }
     case Operation::kRemoveMessages: {
@@ -285,11 +284,11 @@ std::vector<ReplyAddress> Store::Abandon() {
   return unanswered;
 }
 
-void Store::Accept(const ReplyAddress& to, wire::Operation operation, ReplyRow reply, bool sync) {
+void Store::Accept(const ReplyAddress& to, Operation operation, ReplyRow reply, bool sync) {
   const bool wants_sync = sync_ == SyncLevel::kAlways || (sync_ == SyncLevel::kRun && sync);
   // The reply to an operation that changed nothing need not be kept: it can be executed again.
   if (auto client = clients_.find(to.client);
-      client != clients_.end() && wire::IsAnswerKept(operation) && transaction_.has_staged()) {
+      client != clients_.end() && IsAnswerKept(operation) && transaction_.has_staged()) {
     transaction_.PutUnread(keys::Reply(to.client, to.sequence), pack::ToBytes(reply));
     client->second.replies.insert_or_assign(to.sequence, reply);
   }

@@ -1,6 +1,6 @@
 // Executes the mutating operations: threads, runs and their leases, exactly once per client.
 //
-// Used only by the session's write thread. Operations are applied one after the other to a shared
+// Used only by the executor's write thread. Operations are applied one after the other to a shared
 // transaction. Commit writes the batch and returns the replies only afterwards, so nothing is
 // acknowledged before it is written. Leases, waiting runs and clients are kept in memory and in
 // rows; Load rebuilds the memory from the rows after a takeover.
@@ -18,22 +18,18 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "state/calls/executor.h"
 #include "state/leveldb/clients.h"
-#include "state/leveldb/database.h"
-#include "state/leveldb/rows.h"
+#include "state/leveldb/database/database.h"
+#include "state/leveldb/rows/rows.h"
 #include "state/leveldb/threads.h"
 #include "state/leveldb/transaction.h"
-#include "state/reembedding.h"
-#include "state/wire/protocol.h"
+#include "state/limits.h"
+#include "state/maintenance.h"
+#include "state/options.h"
+#include "state/requests.h"
 
 namespace agent_graph::state {
-
-// When an acknowledged write must be on the disk, and not only in the kernel.
-enum class SyncLevel : uint8_t {
-  kRun,     // ends of runs, direct writes, and appends that request it
-  kAlways,  // every write
-  kNone,    // never: survives the end of the process, but not a crash of the machine
-};
 
 // The request a reply belongs to.
 struct ReplyAddress {
@@ -73,7 +69,7 @@ class Store {
   Status Load();
 
   // A client has sent Hello on a connection. Releases its leases of runs that it no longer holds.
-  void Connect(const wire::Hello& hello, uint64_t connection);
+  void Connect(const ClientHello& hello, uint64_t connection);
   // The client's connection has closed.
   void Disconnect(const std::string& client, uint64_t connection);
   // The client disconnects for good: its runs end and its replies are dropped.
@@ -83,7 +79,7 @@ class Store {
 
   // Executes one mutating request. Commit returns the reply, now or (Begin on a busy thread) later.
   // `body` is positioned at the operation's body.
-  void Apply(const ReplyAddress& from, const wire::RequestHeader& header, pack::Unpacker& body);
+  void Apply(const ReplyAddress& from, const RequestHeader& header, pack::Unpacker& body);
 
   // Ends expired waits, releases leases of lost processes, removes old clients.
   void Tick(MonotonicClock::time_point now);
@@ -97,10 +93,10 @@ class Store {
 
   // Bytes that Commit would write.
   size_t batch_bytes() const { return transaction_.bytes(); }
-  // An unsolicited frame to send on a client's connection after the next Commit.
+  // An unsolicited message to send on a client's connection after the next Commit.
   struct Notice {
     uint64_t connection = 0;
-    std::string frame;
+    ClientMessage message;
   };
   std::vector<Notice> TakeNotices() { return std::exchange(notices_, {}); }
   // A line for the operator's log.
@@ -110,9 +106,7 @@ class Store {
   };
   std::vector<Report> TakeReports() { return std::exchange(reports_, {}); }
   // The memories that the last Commit stored, changed or deleted.
-  std::vector<keys::MemoryKey> TakeChangedMemories() {
-    return std::exchange(changed_memories_, {});
-  }
+  std::vector<MemoryKey> TakeChangedMemories() { return std::exchange(changed_memories_, {}); }
   // The threads whose records the last Commit wrote or deleted, in order.
   std::vector<ThreadChange> TakeChangedThreads() { return transaction_.TakeNoted(); }
   // See Transaction.
@@ -142,13 +136,6 @@ class Store {
     uint64_t window_max = kWindowItemsMax;
     std::optional<OutsideChangeRow> outside;
   };
-  // The parts of a thread's state that a change from outside of a run sets.
-  struct OutsideChange {
-    std::vector<std::string> fields;
-    bool summary = false;
-    bool everything = false;
-    bool context_cleared = false;
-  };
 
   Status LoadLeases();
   Status LoadReplies();
@@ -156,19 +143,19 @@ class Store {
 
   // Each function stages one operation's changes and returns the reply, or an error that undoes
   // them. `sync` becomes false if the changes need not be on the disk before the reply.
-  Result<ReplyRow> Execute(const ReplyAddress& from, const wire::RequestHeader& header,
+  Result<ReplyRow> Execute(const ReplyAddress& from, const RequestHeader& header,
                            pack::Unpacker& body, bool& sync);
   Result<ReplyRow> AppendRun(const ReplyAddress& from, const AppendRunRequest& append,
                              int64_t micros);
   Result<ReplyRow> FinishRun(const ReplyAddress& from, const FinishRunRequest& finish,
                              int64_t micros);
-  Result<ReplyRow> ReleaseRun(const ReplyAddress& from, const wire::ReleaseBody& release);
+  Result<ReplyRow> ReleaseRun(const ReplyAddress& from, const ReleaseRunRequest& release);
   Result<ReplyRow> RequestStop(const StopRequest& stop);
   Result<ReplyRow> PutState(const PutStateRequest& put, int64_t micros);
   Result<ReplyRow> AppendMessages(const AppendMessagesRequest& append, int64_t micros);
-  Result<ReplyRow> ClearState(const wire::ThreadBody& clear, int64_t micros);
-  Result<ReplyRow> DeleteThread(const wire::ThreadBody& thread);
-  Result<ReplyRow> DeleteMessage(const wire::MessageBody& message);
+  Result<ReplyRow> ClearState(const ThreadRequest& clear, int64_t micros);
+  Result<ReplyRow> DeleteThread(const ThreadRequest& thread);
+  Result<ReplyRow> DeleteMessage(const MessageRequest& message);
   Result<ReplyRow> RemoveMessages(const RemoveMessagesRequest& remove, int64_t micros);
   Result<ReplyRow> ReplaceRemoteTools(const ReplaceRemoteToolsRequest& set);
   Result<ReplyRow> StoreMemory(const StoreMemoryRequest& store, int64_t micros);
@@ -179,12 +166,12 @@ class Store {
 
   // Memories (store_memories.cc).
   struct Memory {
-    keys::MemoryKey key;
+    MemoryKey key;
     MemoryRecord record;
   };
   Result<std::optional<Memory>> FindMemory(const Scope& scope, const std::string& agent_id,
                                            const std::string& id) const;
-  void PutVector(const keys::MemoryKey& key, const Embedding& embedding);
+  void PutVector(const MemoryKey& key, const Embedding& embedding);
   void DropMemory(const Memory& memory);
 
   // Leases (store_runs.cc).
@@ -226,6 +213,13 @@ class Store {
   void LoseLease(const std::string& thread_id);
   Status StageLostRun(const Lease& lease, const char* reason);
   Status StageReleased(const Lease& lease);
+  // Adds a notice for the next Commit.
+  template <typename Message>
+  void Notify(uint64_t connection, Message message) {
+    Notice& notice = notices_.emplace_back();
+    notice.connection = connection;
+    notice.message = std::move(message);
+  }
   void NoticeCancel(const LeaseRow& lease);
   void NoticeDeleted(const std::string& thread_id);  // to every client
   void LoseLeasesOf(const std::string& client, const std::vector<std::string>& except_runs);
@@ -251,7 +245,7 @@ class Store {
   // Returns an existing or new thread; kPermissionDenied if it belongs to another owner.
   Result<ThreadRow> WritableThread(const Scope& scope, const NewThread& thread, bool& created);
 
-  void Accept(const ReplyAddress& to, wire::Operation operation, ReplyRow reply, bool sync);
+  void Accept(const ReplyAddress& to, Operation operation, ReplyRow reply, bool sync);
   void Refuse(const ReplyAddress& to, Status status);
   bool AnswerAgain(const ReplyAddress& from);
   void Acknowledge(const std::string& client, ClientEntry& entry, uint64_t below);
@@ -273,8 +267,8 @@ class Store {
   std::vector<StoreReply> replies_;
   std::vector<Notice> notices_;
   std::vector<Report> reports_;
-  std::vector<keys::MemoryKey> staged_memories_;  // changed by the current operation
-  std::vector<keys::MemoryKey> changed_memories_;
+  std::vector<MemoryKey> staged_memories_;  // changed by the current operation
+  std::vector<MemoryKey> changed_memories_;
   uint64_t remote_tools_version_ = 0;
   bool wants_sweep_ = false;
   SweepPosition sweep_;

@@ -76,7 +76,7 @@ void Store::PingHolders(MonotonicClock::time_point now) {
       SetSilent(id, entry, leases, now);
     } else if (entry.answers_pings) {
       ++entry.pings_unanswered;
-      notices_.push_back({entry.connection, wire::MakeFrame(wire::FrameType::kPing)});
+      Notify(entry.connection, Ping{});
     }
   }
   EndOverdueLeases(now);

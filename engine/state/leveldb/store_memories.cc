@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "state/leveldb/memories.h"
-#include "state/leveldb/numbering.h"
-#include "state/leveldb/reader.h"
+#include "state/leveldb/rows/numbering.h"
 #include "state/leveldb/store.h"
-#include "state/leveldb/stored_json.h"
+#include "state/limits.h"
+#include "state/rules/memories.h"
 #include "state/search/filter.h"
 
 namespace agent_graph::state {
@@ -21,8 +21,8 @@ Result<std::optional<Store::Memory>> Store::FindMemory(const Scope& scope,
                                                        const std::string& agent_id,
                                                        const std::string& id) const {
   const std::optional<Memory> none;
-  AG_ASSIGN_OR_RETURN(std::optional<keys::MemoryKey> place,
-                      transaction_.GetRow<keys::MemoryKey>(keys::MemoryPlace(id)));
+  AG_ASSIGN_OR_RETURN(std::optional<MemoryKey> place,
+                      transaction_.GetRow<MemoryKey>(keys::MemoryPlace(id)));
   if (!place) return none;
   AG_ASSIGN_OR_RETURN(std::optional<MemoryRecord> record,
                       transaction_.GetRow<MemoryRecord>(keys::Memory(*place)));
@@ -30,7 +30,7 @@ Result<std::optional<Store::Memory>> Store::FindMemory(const Scope& scope,
   return std::optional<Memory>({*std::move(place), *std::move(record)});
 }
 
-void Store::PutVector(const keys::MemoryKey& key, const Embedding& embedding) {
+void Store::PutVector(const MemoryKey& key, const Embedding& embedding) {
   if (embedding.values.empty()) {
     transaction_.Delete(keys::MemoryVector(key));
   } else {
@@ -49,12 +49,11 @@ void Store::DropMemory(const Memory& memory) {
 
 Result<ReplyRow> Store::StoreMemory(const StoreMemoryRequest& store, int64_t micros) {
   const std::string place = keys::MemoryPlace(store.record.id);
-  AG_ASSIGN_OR_RETURN(std::optional<keys::MemoryKey> taken,
-                      transaction_.GetRow<keys::MemoryKey>(place));
-  if (taken) return Status(StatusCode::kConflict, "a memory of this id exists");
+  AG_ASSIGN_OR_RETURN(std::optional<MemoryKey> taken, transaction_.GetRow<MemoryKey>(place));
+  if (taken) return Status(StatusCode::kConflict, "a memory with this id exists");
   const std::string counter_key = keys::Meta(kNextMemoryName);
   AG_ASSIGN_OR_RETURN(std::optional<uint64_t> next, transaction_.GetRow<uint64_t>(counter_key));
-  keys::MemoryKey key{store.record.owner, next.value_or(1)};
+  MemoryKey key{store.record.owner, next.value_or(1)};
   if (store.scope.kind == Scope::Kind::kOwner) key.owner = store.scope.user_id;
   transaction_.PutRow(counter_key, key.number + 1);
   MemoryRecord record = store.record;
@@ -72,13 +71,7 @@ Result<ReplyRow> Store::UpdateMemory(const UpdateMemoryRequest& update, int64_t 
                       FindMemory(update.name.scope, update.name.agent_id, update.name.id));
   if (!memory) return NoSuchMemory();
   MemoryRecord& record = memory->record;
-  AG_ASSIGN_OR_RETURN(record.metadata_json,
-                      MergeJsonObjects(update.replace_metadata ? "{}" : record.metadata_json,
-                                       update.metadata_json, "metadata"));
-  record.content = update.content;
-  record.message_json = update.message_json;
-  if (update.category) record.category = *update.category;
-  record.updated_micros = std::max(micros, record.updated_micros);
+  AG_RETURN_IF_ERROR(ApplyUpdate(update, micros, record));
   transaction_.PutRow(keys::Memory(memory->key), record);
   PutVector(memory->key, update.embedding);
   return ReplyRow{};

@@ -3,24 +3,14 @@
 #include <algorithm>
 
 #include "state/leveldb/store.h"
-#include "state/leveldb/stored_json.h"
+#include "state/requests.h"
+#include "state/rules/pause.h"
 
 namespace agent_graph::state {
 namespace {
 
 bool Contains(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
-}
-
-// Removes the calls that this message answers, or that can no longer be answered because of it.
-void TakeInto(const StoredMessage& message, bool is_new, std::vector<OpenCall>& open) {
-  const CallsInMessage calls = CallsIn(message.json);
-  // Only calls in the newest assistant message can be answered.
-  if (is_new && calls.from_assistant) return open.clear();
-  std::erase_if(open, [&](const OpenCall& call) {
-    return Contains(calls.answered, call.id) ||
-           (Contains(call.message_ids, message.id) && !Contains(calls.made, call.id));
-  });
 }
 
 }  // namespace
@@ -56,7 +46,7 @@ Status Store::SettlePause(const std::string& thread_id, const ThreadRow& thread,
     AG_ASSIGN_OR_RETURN(const std::optional<uint64_t> place, editor.SequenceInWindow(message.id));
     const bool is_new = place && *place >= added->first_new;
     const bool stored = is_new || added->existing == ThreadEditor::Existing::kReplace;
-    if (place && stored) TakeInto(message, is_new, open);
+    if (place && stored) TakeIntoPause(message, is_new, open);
   }
   AG_RETURN_IF_ERROR(editor.KeepCallsInWindow(open));
   if (open.size() == pause->calls.size()) return Status::Ok();

@@ -5,8 +5,11 @@
 #include "base/clock.h"
 #include "base/process.h"
 #include "state/leveldb/store.h"
-#include "state/leveldb/stored_json.h"
 #include "state/leveldb/thread_read.h"
+#include "state/requests.h"
+#include "state/rules/lost_run.h"
+#include "state/rules/scope.h"
+#include "state/rules/stored_json.h"
 
 namespace agent_graph::state {
 namespace {
@@ -14,16 +17,13 @@ namespace {
 constexpr int64_t kWaitMsMax = 3'600'000;
 constexpr int64_t kRunMsMax = int64_t{1000} * 3'600'000;
 constexpr char kStartNode[] = "START";
-// Reasons logged for a run that did not end normally.
-constexpr char kWorkerLost[] = "worker_lost";
-constexpr char kEndNotStored[] = "end_not_stored";
 
 Status SameRunId() {
-  return Status(StatusCode::kConflict, "a run of that id is in flight on this thread already");
+  return Status(StatusCode::kConflict, "a run with this id is already in flight on this thread");
 }
 
 Status ThreadExists() {
-  return Status(StatusCode::kConflict, "there is a thread of that id already");
+  return Status(StatusCode::kConflict, "a thread with this id already exists");
 }
 
 bool Holds(const LeaseRow& row, const std::string& client, const std::string& run_id) {
@@ -87,7 +87,7 @@ void Store::BeginRun(Waiter begin, uint32_t queue_max) {
   if (found == leases_.end()) return Start(begin);
   Lease& lease = found->second;
   if (Holds(lease.row, begin.from.client, begin.run.run_id)) {
-    return Accept(begin.from, wire::Operation::kBeginRun,
+    return Accept(begin.from, Operation::kBeginRun,
                   AnswerOf(lease.row, lease.thread, remote_tools_version_),
                   /*sync=*/false);
   }
@@ -119,7 +119,7 @@ void Store::BeginRun(Waiter begin, uint32_t queue_max) {
 void Store::Start(const Waiter& begin) {
   Result<ReplyRow> reply = Grant(begin);
   if (reply.ok()) {
-    return Accept(begin.from, wire::Operation::kBeginRun, std::move(*reply), /*sync=*/false);
+    return Accept(begin.from, Operation::kBeginRun, std::move(*reply), /*sync=*/false);
   }
   transaction_.Reject();
   Refuse(begin.from, reply.status());
@@ -129,7 +129,8 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
   const BeginRunRequest& run = begin.run;
   AG_CHECK(!leases_.contains(run.thread_id), "a thread has one lease at a time");
   auto client = clients_.find(begin.from.client);
-  if (client == clients_.end()) return Status(StatusCode::kUnavailable, "the client has gone");
+  if (client == clients_.end())
+    return Status(StatusCode::kUnavailable, "the client has disconnected");
   if (run.new_thread_only) {
     AG_ASSIGN_OR_RETURN(std::optional<ThreadRow> existing, FindThread(transaction_, run.thread_id));
     if (existing) return ThreadExists();
@@ -228,7 +229,7 @@ Result<ReplyRow> Store::FinishRun(const ReplyAddress& from, const FinishRunReque
   return ReplyRow{};
 }
 
-Result<ReplyRow> Store::ReleaseRun(const ReplyAddress& from, const wire::ReleaseBody& release) {
+Result<ReplyRow> Store::ReleaseRun(const ReplyAddress& from, const ReleaseRunRequest& release) {
   auto found = leases_.find(release.thread_id);
   if (found == leases_.end()) return ReplyRow{};
   if (Holds(found->second.row, from.client, release.run_id)) {
@@ -260,9 +261,7 @@ Status Store::StageReleased(const Lease& lease) {
 void Store::NoticeCancel(const LeaseRow& lease) {
   auto client = clients_.find(lease.client);
   if (client == clients_.end() || client->second.connection == 0) return;
-  notices_.push_back(
-      {client->second.connection, wire::MakeFrame(wire::FrameType::kCancelRun,
-                                                  wire::CancelRun{lease.thread_id, lease.run_id})});
+  Notify(client->second.connection, CancelRun{lease.thread_id, lease.run_id});
 }
 
 Result<ReplyRow> Store::RequestStop(const StopRequest& stop) {

@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include "state/leveldb/store.h"
-#include "state/leveldb/stored_json.h"
 #include "state/limits.h"
+#include "state/requests.h"
+#include "state/rules/scope.h"
+#include "state/rules/stored_json.h"
 
 namespace agent_graph::state {
 namespace {
@@ -113,7 +115,7 @@ Result<ReplyRow> Store::AppendMessages(const AppendMessagesRequest& append, int6
   return ReplyRow{};
 }
 
-Result<ReplyRow> Store::ClearState(const wire::ThreadBody& clear, int64_t micros) {
+Result<ReplyRow> Store::ClearState(const ThreadRequest& clear, int64_t micros) {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadableThread(clear.scope, clear.thread_id));
   ThreadEditor editor(transaction_, thread.key());
   editor.ClearWindow();
@@ -129,7 +131,7 @@ Result<ReplyRow> Store::ClearState(const wire::ThreadBody& clear, int64_t micros
   return ReplyRow{};
 }
 
-Result<ReplyRow> Store::DeleteThread(const wire::ThreadBody& body) {
+Result<ReplyRow> Store::DeleteThread(const ThreadRequest& body) {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadableThread(body.scope, body.thread_id));
   if (auto lease = leases_.find(body.thread_id); lease != leases_.end()) {
     CancelWaiters(lease->second, Status(StatusCode::kCancelled, "the thread was deleted"));
@@ -142,10 +144,8 @@ Result<ReplyRow> Store::DeleteThread(const wire::ThreadBody& body) {
 }
 
 void Store::NoticeDeleted(const std::string& thread_id) {
-  const std::string frame =
-      wire::MakeFrame(wire::FrameType::kThreadDeleted, wire::ThreadDeleted{thread_id});
   for (const auto& [name, client] : clients_) {
-    if (client.connection != 0) notices_.push_back({client.connection, frame});
+    if (client.connection != 0) Notify(client.connection, ThreadDeleted{thread_id});
   }
 }
 
@@ -186,7 +186,7 @@ void Store::ExpireThreads(MonotonicClock::time_point now) {
   next_expiry_ = more ? now + kExpiryBreath : now + pause;
 }
 
-Result<ReplyRow> Store::DeleteMessage(const wire::MessageBody& body) {
+Result<ReplyRow> Store::DeleteMessage(const MessageRequest& body) {
   AG_ASSIGN_OR_RETURN(ThreadRow thread, ReadableThread(body.scope, body.thread_id));
   ThreadEditor editor(transaction_, thread.key());
   AG_ASSIGN_OR_RETURN(bool found, editor.DeleteMessage(body.message_id));
@@ -201,7 +201,7 @@ Result<ReplyRow> Store::RemoveMessages(const RemoveMessagesRequest& remove, int6
   if (leases_.contains(remove.thread_id)) {
     return Status(StatusCode::kBusy, "the thread has a run in flight");
   }
-  const Status changed(StatusCode::kBusy, "the thread was changed meanwhile");
+  const Status changed(StatusCode::kBusy, "the thread has changed in the meantime");
   if (thread.updated_micros != remove.updated_micros) return changed;
   ThreadEditor editor(transaction_, thread.key());
   for (const std::string& message_id : remove.message_ids) {

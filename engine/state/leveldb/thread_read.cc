@@ -7,10 +7,9 @@
 
 #include "base/letter_case.h"
 #include "message/codec.h"
-#include "state/leveldb/reader.h"
-#include "state/leveldb/stored_json.h"
 #include "state/limits.h"
-#include "state/wire/fields.h"
+#include "state/rules/scope.h"
+#include "state/rules/stored_json.h"
 
 namespace agent_graph::state {
 namespace {
@@ -20,7 +19,7 @@ namespace {
 constexpr size_t kRestBytesMax = 2 * kInterruptBytesMax + 2 * 1024 * 1024;
 static_assert(kWindowBytesMax + kFieldsBytesMax + 2 * kThreadJsonBytesMax + kSummaryBytesMax +
                   kRestBytesMax <=
-              wire::kFrameBytesMax);
+              kReplyBytesMax);
 
 // A window with more gaps per message than this is read row by row.
 constexpr uint64_t kScanSpanPerItem = 4;
@@ -171,7 +170,7 @@ class TraceCollector {
 }  // namespace
 
 Status Fenced() {
-  return Status(StatusCode::kFenced, "the run lost its thread");
+  return Status(StatusCode::kFenced, "the run no longer holds its thread");
 }
 
 Result<ThreadRow> ReadThread(const DatabaseSnapshot& snapshot, const Scope& scope,
@@ -216,12 +215,6 @@ Result<StoredMessage> ReadMessage(const DatabaseSnapshot& snapshot, const keys::
 uint64_t MessagesToSkip(const PageRequest& page) {
   const Result<MessagePlace> place = PlaceOf(page);
   return place.ok() ? place->skip : 0;
-}
-
-std::string CursorOfMessage(uint64_t sequence, uint64_t skip) {
-  std::string cursor = std::to_string(sequence);
-  if (skip > 0) cursor += '-' + std::to_string(skip);
-  return cursor;
 }
 
 Result<MessagePage> ReadMessages(const DatabaseSnapshot& snapshot, const keys::ThreadKey& thread,

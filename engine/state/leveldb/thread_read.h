@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "base/status.h"
-#include "state/leveldb/database.h"
-#include "state/leveldb/rows.h"
+#include "state/leveldb/database/database.h"
+#include "state/leveldb/rows/rows.h"
+#include "state/requests.h"
 #include "state/types.h"
 
 namespace agent_graph::state {

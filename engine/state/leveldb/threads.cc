@@ -4,9 +4,9 @@
 #include <unordered_set>
 
 #include "base/ids.h"
-#include "state/leveldb/numbering.h"
-#include "state/leveldb/stored_json.h"
-#include "state/wire/fields.h"
+#include "state/leveldb/rows/numbering.h"
+#include "state/limits.h"
+#include "state/rules/stored_json.h"
 
 namespace agent_graph::state {
 namespace {

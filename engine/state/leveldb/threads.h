@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "base/status.h"
-#include "state/leveldb/rows.h"
+#include "state/leveldb/rows/rows.h"
 #include "state/leveldb/transaction.h"
+#include "state/requests.h"
 #include "state/types.h"
 
 namespace agent_graph::state {

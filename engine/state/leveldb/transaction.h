@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "state/leveldb/database.h"
+#include "state/leveldb/database/database.h"
 #include "state/pack/fields.h"
 #include "state/types.h"
 

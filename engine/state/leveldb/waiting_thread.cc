@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "state/leveldb/keys.h"
+#include "state/leveldb/rows/keys.h"
 #include "state/leveldb/thread_read.h"
 #include "state/limits.h"
 
@@ -50,7 +50,7 @@ Threads InBoth(const Threads& one, const Threads& other) {
 
 Result<WaitingThread> FindWaitingThread(const DatabaseSnapshot& snapshot,
                                         const WaitingThreadQuery& query) {
-  const Status none(StatusCode::kNotFound, "no thread waits for these results alone");
+  const Status none(StatusCode::kNotFound, "no single thread waits for these results");
   // A thread without an owner belongs to no user.
   if (query.scope.kind == Scope::Kind::kOwner && query.scope.user_id.empty()) return none;
   if (query.call_ids.size() > kCallsMax) return none;

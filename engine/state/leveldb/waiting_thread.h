@@ -2,7 +2,8 @@
 #pragma once
 
 #include "base/status.h"
-#include "state/leveldb/database.h"
+#include "state/leveldb/database/database.h"
+#include "state/requests.h"
 #include "state/types.h"
 
 namespace agent_graph::state {

@@ -10,6 +10,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "state/pack/pack.h"
@@ -23,6 +24,51 @@ template <typename T>
 void Pack(Packer& packer, const T& value);
 template <typename T>
 void Unpack(Unpacker& unpacker, T& value);
+
+// Does not compile if Fields leaves out a member of T: a structured binding must name all members.
+template <typename T>
+constexpr bool HasAllFields() {
+  constexpr size_t kFields = std::tuple_size_v<decltype(Fields(std::declval<T&>()))>;
+  static_assert(kFields <= 16, "extend this list");
+  [[maybe_unused]] const auto check = [](T& s) {
+    if constexpr (kFields == 0) {
+      static_assert(std::is_empty_v<T>);
+    } else if constexpr (kFields == 1) {
+      [[maybe_unused]] auto& [a] = s;
+    } else if constexpr (kFields == 2) {
+      [[maybe_unused]] auto& [a, b] = s;
+    } else if constexpr (kFields == 3) {
+      [[maybe_unused]] auto& [a, b, c] = s;
+    } else if constexpr (kFields == 4) {
+      [[maybe_unused]] auto& [a, b, c, d] = s;
+    } else if constexpr (kFields == 5) {
+      [[maybe_unused]] auto& [a, b, c, d, e] = s;
+    } else if constexpr (kFields == 6) {
+      [[maybe_unused]] auto& [a, b, c, d, e, f] = s;
+    } else if constexpr (kFields == 7) {
+      [[maybe_unused]] auto& [a, b, c, d, e, f, g] = s;
+    } else if constexpr (kFields == 8) {
+      [[maybe_unused]] auto& [a, b, c, d, e, f, g, h] = s;
+    } else if constexpr (kFields == 9) {
+      [[maybe_unused]] auto& [a, b, c, d, e, f, g, h, i] = s;
+    } else if constexpr (kFields == 10) {
+      [[maybe_unused]] auto& [a, b, c, d, e, f, g, h, i, j] = s;
+    } else if constexpr (kFields == 11) {
+      [[maybe_unused]] auto& [a, b, c, d, e, f, g, h, i, j, k] = s;
+    } else if constexpr (kFields == 12) {
+      [[maybe_unused]] auto& [a, b, c, d, e, f, g, h, i, j, k, l] = s;
+    } else if constexpr (kFields == 13) {
+      [[maybe_unused]] auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = s;
+    } else if constexpr (kFields == 14) {
+      [[maybe_unused]] auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = s;
+    } else if constexpr (kFields == 15) {
+      [[maybe_unused]] auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = s;
+    } else if constexpr (kFields == 16) {
+      [[maybe_unused]] auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = s;
+    }
+  };
+  return true;
+}
 
 // Maximum number of items in one list; longer lists are treated as malformed.
 inline constexpr size_t kItemsMax = 131'072;
@@ -60,6 +106,7 @@ void Pack(Packer& packer, const T& value) {
     packer.Array(value.size());
     for (const auto& item : value) Pack(packer, item);
   } else {
+    static_assert(HasAllFields<T>());
     std::apply(
         [&](const auto&... field) {
           packer.Array(sizeof...(field));
@@ -91,6 +138,7 @@ void Unpack(Unpacker& unpacker, T& value) {
     // Not reserved in advance: an item may need much more memory than its bytes.
     for (size_t i = 0; i < count && unpacker.ok(); ++i) Unpack(unpacker, value.emplace_back());
   } else {
+    static_assert(HasAllFields<T>());
     size_t count = unpacker.Array();
     std::apply(
         [&](auto&... field) {
@@ -109,6 +157,13 @@ std::string ToBytes(const T& value) {
   Packer packer(bytes);
   Pack(packer, value);
   return bytes;
+}
+
+// Returns false if the bytes at `unpacker` are malformed.
+template <typename T>
+[[nodiscard]] bool TryUnpack(Unpacker& unpacker, T& value) {
+  Unpack(unpacker, value);
+  return unpacker.ok();
 }
 
 // Returns false if the bytes are not exactly one value.

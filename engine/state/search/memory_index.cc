@@ -7,9 +7,10 @@
 #include <exception>
 #include <utility>
 
-#include "state/leveldb/memories.h"
-#include "state/leveldb/reader.h"
-#include "state/leveldb/stopping.h"
+#include "state/limits.h"
+#include "state/rules/memories.h"
+#include "state/rules/scope.h"
+#include "state/rules/stopping.h"
 
 namespace agent_graph::state {
 namespace {
@@ -33,45 +34,19 @@ bool Serves(const Partition& partition, const Embedding& wanted) {
          (wanted.space == partition.space() && DimensionsOf(wanted) == partition.dimensions());
 }
 
-std::string Prefix(keys::Table table, const Scope& scope) {
-  return scope.kind == Scope::Kind::kOwner ? keys::MemoryPrefix(table, scope.user_id)
-                                           : keys::TablePrefix(table);
-}
-
-// Calls `use` for each row of the scope in the table kMemory or kMemoryVector.
-template <typename Row, typename Use>
-Status ForEachRow(const DatabaseSnapshot& snapshot, keys::Table table, const Scope& scope,
-                  const Use& use) {
-  Status status;
-  const std::string prefix = Prefix(table, scope);
-  AG_RETURN_IF_ERROR(snapshot.Scan(prefix, keys::PrefixEnd(prefix),
-                                   [&](std::string_view key, std::string_view value) {
-                                     keys::Parser parser(key, table);
-                                     const keys::MemoryKey memory = parser.Memory();
-                                     Row row;
-                                     if (!parser.ok() || !pack::FromBytes(value, row)) {
-                                       status = DamagedState();
-                                     } else {
-                                       status = use(memory, row);
-                                     }
-                                     return status.ok();
-                                   }));
-  return status;
-}
-
 }  // namespace
 
-void MemoryIndex::Changed(const std::vector<keys::MemoryKey>& memories) {
+void MemoryIndex::Changed(const std::vector<MemoryKey>& memories) {
   if (memories.empty()) return;
   MutexLock lock(mutex_);
-  for (const keys::MemoryKey& memory : memories) {
+  for (const MemoryKey& memory : memories) {
     auto owned = by_owner_.find(memory.owner);
     for (Entry* entry : {owned == by_owner_.end() ? nullptr : owned->second.get(), all_.get()}) {
       if (entry == nullptr || entry->stale) continue;
       entry->changes.push_back(memory);
       if (entry->changes.size() <= kChangesMax) continue;
       entry->stale = true;
-      std::vector<keys::MemoryKey>().swap(entry->changes);
+      std::vector<MemoryKey>().swap(entry->changes);
     }
   }
 }
@@ -102,7 +77,7 @@ bool MemoryIndex::IsCurrent(Entry& entry, const Embedding& wanted) {
 }
 
 Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const Embedding& wanted) {
-  std::vector<keys::MemoryKey> changes;
+  std::vector<MemoryKey> changes;
   bool build;
   {
     MutexLock lock(mutex_);
@@ -142,7 +117,7 @@ Status MemoryIndex::Refresh(Entry& entry, const Scope& scope, const Embedding& w
 }
 
 Status MemoryIndex::Build(Entry& entry, const Scope& scope, const Embedding& wanted) const {
-  const DatabaseSnapshot snapshot(database_);
+  const std::unique_ptr<MemorySnapshot> snapshot = rows_.Snapshot();
   entry.partition.reset();
   auto partition = std::make_shared<Partition>(wanted.space, DimensionsOf(wanted), nearest_min_);
   auto within_bounds = [&] {
@@ -152,34 +127,29 @@ Status MemoryIndex::Build(Entry& entry, const Scope& scope, const Embedding& wan
                   "there are too many memories here to search through them");
   };
   AG_RETURN_IF_ERROR(
-      ForEachRow<MemoryRecord>(snapshot, keys::Table::kMemory, scope,
-                               [&](const keys::MemoryKey& key, const MemoryRecord& record) {
-                                 partition->Put(key, record);
-                                 return within_bounds();
-                               }));
+      snapshot->ForEachRecord(scope, [&](const MemoryKey& key, const MemoryRecord& record) {
+        partition->Put(key, record);
+        return within_bounds();
+      }));
   AG_RETURN_IF_ERROR(
-      ForEachRow<Embedding>(snapshot, keys::Table::kMemoryVector, scope,
-                            [&](const keys::MemoryKey& key, const Embedding& embedding) {
-                              partition->PutVector(key, embedding);
-                              return within_bounds();
-                            }));
+      snapshot->ForEachVector(scope, [&](const MemoryKey& key, const Embedding& embedding) {
+        partition->PutVector(key, embedding);
+        return within_bounds();
+      }));
   entry.partition = std::move(partition);
   return Status::Ok();
 }
 
-Status MemoryIndex::TakeChanges(Partition& partition,
-                                const std::vector<keys::MemoryKey>& changes) const {
-  const DatabaseSnapshot snapshot(database_);
-  for (const keys::MemoryKey& key : changes) {
-    AG_ASSIGN_OR_RETURN(std::optional<MemoryRecord> record,
-                        ReadRow<MemoryRecord>(snapshot, keys::Memory(key)));
+Status MemoryIndex::TakeChanges(Partition& partition, const std::vector<MemoryKey>& changes) const {
+  const std::unique_ptr<MemorySnapshot> snapshot = rows_.Snapshot();
+  for (const MemoryKey& key : changes) {
+    AG_ASSIGN_OR_RETURN(std::optional<MemoryRecord> record, snapshot->FindRecord(key));
     if (!record) {
       partition.Remove(key.number);
       continue;
     }
     partition.Put(key, *record);
-    AG_ASSIGN_OR_RETURN(std::optional<Embedding> embedding,
-                        ReadRow<Embedding>(snapshot, keys::MemoryVector(key)));
+    AG_ASSIGN_OR_RETURN(std::optional<Embedding> embedding, snapshot->FindVector(key));
     if (embedding) partition.PutVector(key, *embedding);
   }
   return Status::Ok();
@@ -378,13 +348,12 @@ Result<MemoryHits> MemoryIndex::ReadHits(const std::vector<Candidate>& candidate
                                          const FilterMatcher& filter,
                                          const SearchMemoriesRequest& search, size_t limit,
                                          bool& full) const {
-  const DatabaseSnapshot snapshot(database_);
+  const std::unique_ptr<MemorySnapshot> snapshot = rows_.Snapshot();
   MemoryHits hits;
   size_t bytes = 0;
   for (const Candidate& candidate : candidates) {
     if (hits.hits.size() == limit) break;
-    AG_ASSIGN_OR_RETURN(std::optional<MemoryRecord> record,
-                        ReadRow<MemoryRecord>(snapshot, keys::Memory(candidate.memory)));
+    AG_ASSIGN_OR_RETURN(std::optional<MemoryRecord> record, snapshot->FindRecord(candidate.memory));
     if (!record || !InScope(search.scope, record->owner) || !filter.Matches(*record)) continue;
     bytes += TextBytes(*record);
     full = bytes > kPageBytesMax && !hits.hits.empty();

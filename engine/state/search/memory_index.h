@@ -2,7 +2,7 @@
 //
 // Each searched scope gets a partition in memory. It is built from the scope's rows on the first
 // search and kept until it is evicted for lack of room. The write thread records changes, which are
-// applied before the next search. The database remains the source of truth: a partition can be
+// applied before the next search. The stored rows remain the source of truth: a partition can be
 // dropped at any time.
 #pragma once
 
@@ -15,10 +15,9 @@
 
 #include "base/mutex.h"
 #include "base/status.h"
-#include "state/leveldb/database.h"
-#include "state/leveldb/keys.h"
 #include "state/memories.h"
 #include "state/search/filter.h"
+#include "state/search/memory_rows.h"
 #include "state/search/partition.h"
 
 namespace agent_graph::state {
@@ -32,15 +31,15 @@ class MemoryIndex {
   // `bytes_max` limits all partitions together; a scope whose partition needs more is not
   // searchable. Approximate indexes of large partitions are saved in `directory` (empty: kept in
   // memory only). `nearest_min`: see Partition.
-  MemoryIndex(const Database& database, std::string directory, size_t bytes_max,
+  MemoryIndex(const MemoryRows& rows, std::string directory, size_t bytes_max,
               size_t nearest_min = Partition::kNearestMin)
-      : database_(database),
+      : rows_(rows),
         directory_(std::move(directory)),
         bytes_max_(bytes_max),
         nearest_min_(nearest_min) {}
 
   // Reports committed changes. Returns quickly and never waits for a search.
-  void Changed(const std::vector<keys::MemoryKey>& memories);
+  void Changed(const std::vector<MemoryKey>& memories);
 
   Result<MemoryHits> Search(const SearchMemoriesRequest& search);
 
@@ -59,7 +58,7 @@ class MemoryIndex {
         // changes of the index since its file was written; used only by the thread of KeepIndexes
         0;
     // Guarded by MemoryIndex::mutex_.
-    std::vector<keys::MemoryKey> changes;
+    std::vector<MemoryKey> changes;
     bool stale = false;  // some changes were not recorded: rebuild
     uint64_t last_used = 0;
     size_t bytes = 0;
@@ -74,7 +73,7 @@ class MemoryIndex {
       AG_REQUIRES(entry.mutex);
   Status Build(Entry& entry, const Scope& scope, const Embedding& wanted) const
       AG_REQUIRES(entry.mutex);
-  Status TakeChanges(Partition& partition, const std::vector<keys::MemoryKey>& changes) const;
+  Status TakeChanges(Partition& partition, const std::vector<MemoryKey>& changes) const;
   void Forget(const Scope& scope);
   bool IsKept(const std::string& owner, const Entry& entry) const AG_REQUIRES(mutex_);
   void Drop(std::unordered_map<std::string, std::shared_ptr<Entry>>::iterator place)
@@ -95,7 +94,7 @@ class MemoryIndex {
   Result<MemoryHits> ReadHits(const std::vector<Candidate>& candidates, const FilterMatcher& filter,
                               const SearchMemoriesRequest& search, size_t limit, bool& full) const;
 
-  const Database& database_;
+  const MemoryRows& rows_;
   const std::string directory_;
   const size_t bytes_max_;
   const size_t nearest_min_;

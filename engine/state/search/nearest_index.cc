@@ -15,8 +15,8 @@
 #include <exception>
 #include <fstream>
 
+#include "base/file_descriptor.h"
 #include "base/mutex.h"
-#include "state/owner/directory.h"
 #include "state/pack/fields.h"
 #include "state/search/distance.h"
 
@@ -79,7 +79,7 @@ bool IsSet(const std::atomic<bool>* flag) {
   return flag != nullptr && *flag;
 }
 Status Interrupted() {
-  return Status(StatusCode::kCancelled, "the search index is given up");
+  return Status(StatusCode::kCancelled, "the search index was dropped");
 }
 
 // Computes the length and checksum of a file.

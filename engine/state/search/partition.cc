@@ -60,7 +60,7 @@ float* Partition::NewVector() {
   return vectors_.back();
 }
 
-void Partition::Put(const keys::MemoryKey& key, const MemoryRecord& record) {
+void Partition::Put(const MemoryKey& key, const MemoryRecord& record) {
   Remove(key.number);
   const std::vector<uint64_t> hashes = FieldHashes(record);
   Slot slot;
@@ -75,7 +75,7 @@ void Partition::Put(const keys::MemoryKey& key, const MemoryRecord& record) {
   words_.Add(record.content);
 }
 
-void Partition::PutVector(const keys::MemoryKey& key, const Embedding& embedding) {
+void Partition::PutVector(const MemoryKey& key, const Embedding& embedding) {
   auto place = slot_of_.find(key.number);
   if (place == slot_of_.end() || embedding.values.empty() || embedding.space != space_ ||
       embedding.values.size() != dimensions_ * sizeof(float)) {

@@ -9,16 +9,16 @@
 #include <unordered_map>
 #include <vector>
 
-#include "state/leveldb/keys.h"
 #include "state/memories.h"
 #include "state/search/filter.h"
+#include "state/search/memory_rows.h"
 #include "state/search/nearest_index.h"
 #include "state/search/text_index.h"
 
 namespace agent_graph::state {
 
 struct Candidate {
-  keys::MemoryKey memory;
+  MemoryKey memory;
   double score = 0;
 };
 
@@ -34,8 +34,8 @@ class Partition {
       : space_(std::move(space)), dimensions_(dimensions), nearest_min_(nearest_min) {}
 
   // Adds a new or changed memory; PutVector follows with its vector.
-  void Put(const keys::MemoryKey& key, const MemoryRecord& record);
-  void PutVector(const keys::MemoryKey& key, const Embedding& embedding);
+  void Put(const MemoryKey& key, const MemoryRecord& record);
+  void PutVector(const MemoryKey& key, const Embedding& embedding);
   void Remove(uint64_t number);
 
   // Returns the best `limit` candidates, best first. Fields are compared by hash only, so the

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "graph/compiled_graph.h"
+#include "state/requests.h"
 
 namespace agent_graph::api {
 namespace {

@@ -3,6 +3,7 @@
 #include "api/http/query.h"
 #include "api/resources/handlers.h"
 #include "run/log/trace.h"
+#include "state/requests.h"
 
 namespace agent_graph::api {
 namespace {

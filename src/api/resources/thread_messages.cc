@@ -9,6 +9,7 @@
 #include "api/resources/stored_message.h"
 #include "base/ids.h"
 #include "base/json.h"
+#include "state/requests.h"
 
 namespace agent_graph::api {
 namespace {

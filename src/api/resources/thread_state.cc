@@ -9,6 +9,7 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "run/context/agent_state.h"
+#include "state/requests.h"
 
 namespace agent_graph::api {
 namespace {

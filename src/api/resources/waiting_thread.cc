@@ -1,4 +1,5 @@
 #include "api/resources/waiting_thread.h"
+#include "state/requests.h"
 
 #include <optional>
 #include <string>

@@ -55,7 +55,7 @@ class Service(Nginx):
 
     def state_terms(self):
         """Counts how often a process has begun to serve the state, or has found that it cannot."""
-        return len(self.error_log.lines(r"owns the state of|state of .* is not available"))
+        return len(self.error_log.lines(r"serves the state of|state of .* is not available"))
 
     def wait_for_state(self, before):
         if self._keeps_state():

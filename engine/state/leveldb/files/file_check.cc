@@ -16,7 +16,7 @@
 #include "state/leveldb/files/batch.h"
 #include "state/leveldb/files/log_records.h"
 #include "state/leveldb/files/manifest.h"
-#include "state/leveldb/keys.h"
+#include "state/leveldb/rows/keys.h"
 
 namespace agent_graph::state {
 namespace {

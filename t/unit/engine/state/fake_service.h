@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "state/requests.h"
 #include "state/service.h"
 
 namespace agent_graph::state {
@@ -168,7 +169,7 @@ class FakeService : public Service {
   Status Apply(const AppendRunRequest& append) {
     Thread& thread = threads_[append.thread_id];
     if (!thread.leased || append.lease_epoch != thread.epoch) {
-      return Status(StatusCode::kFenced, "the run lost its thread");
+      return Status(StatusCode::kFenced, "the run no longer holds its thread");
     }
     thread.places.push_back(append.current_node);
     if (!append.metadata_json.empty()) thread.state.record.metadata_json = append.metadata_json;

@@ -14,8 +14,8 @@
 
 #include "admin/program.h"
 #include "base/clock.h"
-#include "state/client.h"
-#include "state/owner.h"
+#include "state/factory/factory.h"
+#include "state/requests.h"
 
 namespace agent_graph::admin {
 
@@ -72,12 +72,12 @@ class AdminTest : public testing::Test {
   }
 
   void StartServer() {
-    state::OwnerOptions options;
+    state::StateOptions options;
     options.directory = state_;
-    auto server = state::Owner::Start(std::move(options));
+    auto server = state::StartStateServer(options);
     ASSERT_TRUE(server.ok()) << server.status().ToString();
     server_ = std::move(server).value();
-    ASSERT_TRUE(server_->WaitUntilOwning(DeadlineAfter(std::chrono::minutes(2))));
+    ASSERT_TRUE(server_->WaitUntilServing(DeadlineAfter(std::chrono::minutes(2))));
   }
   void StopServer() {
     if (server_ != nullptr) server_->Finish(DeadlineAfter(std::chrono::minutes(2)));
@@ -86,16 +86,16 @@ class AdminTest : public testing::Test {
 
   // Needs the server. The memory has no vector.
   void AddThread(const std::string& thread_id) {
-    state::ClientOptions options;
+    state::StateOptions options;
     options.directory = state_;
-    state::Client client(options);
-    ASSERT_TRUE(client.Start().ok());
+    const std::unique_ptr<state::Backend> client = state::MakeBackend(options);
+    ASSERT_TRUE(client->Start().ok());
     state::AppendMessagesRequest append;
     append.thread_id = thread_id;
     append.messages = {{"m-" + thread_id, 0, R"({"role":"user","content":[]})"}};
-    const Status appended = client.AppendMessages(append);
+    const Status appended = client->AppendMessages(append);
     EXPECT_TRUE(appended.ok()) << appended.ToString();
-    client.Stop();
+    client->Stop();
   }
   // A state with one thread, and no server.
   void MakeState() {
@@ -113,7 +113,7 @@ class AdminTest : public testing::Test {
 
   std::string directory_;  // a temporary folder
   std::string state_;      // the state directory in it
-  std::unique_ptr<state::Owner> server_;
+  std::unique_ptr<state::StateServer> server_;
 };
 
 }  // namespace agent_graph::admin

@@ -1,5 +1,6 @@
 // Routes of runs: request fields, answers, and the routes stop, fix and traces.
 #include "dispatch_fixture.h"
+#include "state/requests.h"
 
 namespace agent_graph::api {
 namespace {

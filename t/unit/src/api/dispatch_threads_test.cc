@@ -1,5 +1,6 @@
 // Routes of threads, their state and messages.
 #include "dispatch_fixture.h"
+#include "state/requests.h"
 
 namespace agent_graph::api {
 namespace {

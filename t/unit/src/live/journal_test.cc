@@ -8,6 +8,7 @@
 #include "agent_graph/graph.h"
 #include "graph/compiled_graph.h"
 #include "runtime/runtime.h"
+#include "state/requests.h"
 
 namespace agent_graph::live {
 namespace {

@@ -157,14 +157,14 @@ TEST_F(ServiceState, IsServedByTheWorkerIfNobodyElseDoes) {
 // As nginx does: new workers and a new helper start while the old ones still work.
 TEST_F(ServiceState, IsHandedOverWhenTheSettingsAreReloaded) {
   const settings::Settings before = Settings();
-  auto old_server = StateOwner::Start(before, directory_ + "/state", nullptr);
+  auto old_server = StateServer::Start(before, directory_ + "/state", nullptr);
   ASSERT_NE(old_server, nullptr);
   const auto old_service = Start(before, /*state_in_process=*/false);
   Loop old_loop(*old_service);
   EXPECT_EQ(old_loop.Invoke("t", "hello").status, 200);
 
   const settings::Settings after = Settings({{"agent", TestAgent("behaviours.so:echo")}});
-  auto new_server = StateOwner::Start(after, directory_ + "/state", nullptr);
+  auto new_server = StateServer::Start(after, directory_ + "/state", nullptr);
   ASSERT_NE(new_server, nullptr);
   const auto new_service = Start(after, /*state_in_process=*/false);
   Loop new_loop(*new_service);
@@ -183,28 +183,28 @@ TEST_F(ServiceState, IsHandedOverWhenTheSettingsAreReloaded) {
   new_server->Finish(DeadlineAfter(kPatience));
 }
 
-class StateOwnerTest : public ServiceTest {};
+class StateServerTest : public ServiceTest {};
 
-TEST_F(StateOwnerTest, IsNotStartedIfNothingIsKept) {
+TEST_F(StateServerTest, IsNotStartedIfNothingIsKept) {
   const auto settings = Settings({{"checkpointer", "none"}});
-  EXPECT_EQ(StateOwner::Start(settings, directory_ + "/state", nullptr), nullptr);
+  EXPECT_EQ(StateServer::Start(settings, directory_ + "/state", nullptr), nullptr);
 }
 
-TEST_F(StateOwnerTest, ReportsADirectoryThatItCannotUse) {
+TEST_F(StateServerTest, ReportsADirectoryThatItCannotUse) {
   const std::string file = Write("state", "a file");
   bridge::Outbox log;
-  EXPECT_EQ(StateOwner::Start(Settings(), file, &log), nullptr);
+  EXPECT_EQ(StateServer::Start(Settings(), file, &log), nullptr);
   std::vector<bridge::OutboxItem> items;
   log.Swap(items);
   ASSERT_EQ(items.size(), 1u);
   const auto& line = std::get<bridge::WriteLog>(items[0].payload);
   EXPECT_EQ(line.level, bridge::LogLevel::kCritical);
   EXPECT_NE(line.text.find(file), std::string::npos) << line.text;
-  EXPECT_EQ(StateOwner::Start(Settings(), file, nullptr), nullptr);
+  EXPECT_EQ(StateServer::Start(Settings(), file, nullptr), nullptr);
 }
 
-TEST_F(StateOwnerTest, EndsAtOnceIfNobodyUsesIt) {
-  auto server = StateOwner::Start(Settings(), directory_ + "/state", nullptr);
+TEST_F(StateServerTest, EndsAtOnceIfNobodyUsesIt) {
+  auto server = StateServer::Start(Settings(), directory_ + "/state", nullptr);
   ASSERT_NE(server, nullptr);
   server->Finish(kNoDeadline);
 }

@@ -4,6 +4,7 @@
 
 #include "agent_graph/json.h"
 #include "run/log/message_entry.h"
+#include "state/requests.h"
 
 namespace agent_graph::run {
 namespace {

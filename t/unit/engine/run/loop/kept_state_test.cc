@@ -1,6 +1,7 @@
 // The state that a run stores in its thread, and its size limits.
 #include "../run_fixture.h"
 #include "state/limits.h"
+#include "state/requests.h"
 
 namespace agent_graph::run {
 namespace {

@@ -1,5 +1,6 @@
 // The causes of a run's end: its last node, or a cancellation.
 #include "../run_fixture.h"
+#include "state/requests.h"
 
 namespace agent_graph::run {
 namespace {

@@ -1,6 +1,7 @@
 #include <atomic>
 
 #include "../run_fixture.h"
+#include "state/requests.h"
 
 namespace agent_graph::run {
 namespace {
@@ -197,7 +198,7 @@ TEST_F(RunLoopTest, ALostLeaseEndsTheRunAndWritesNothingMore) {
 TEST_F(RunLoopTest, AnUnavailableStateEndsTheRunAndItTriesToRelease) {
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
   state_.before_append = [](const state::AppendRunRequest&) {
-    return Status(StatusCode::kUnavailable, "the state owner does not answer");
+    return Status(StatusCode::kUnavailable, "the state server does not answer");
   };
   RunOutcome outcome = RunOk(Ask("hi"));
   EXPECT_EQ(outcome.error.code(), StatusCode::kUnavailable);
@@ -207,7 +208,7 @@ TEST_F(RunLoopTest, AnUnavailableStateEndsTheRunAndItTriesToRelease) {
 TEST_F(RunLoopTest, AFinishThatFailsIsTheRunsError) {
   builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
   state_.before_finish = [](const state::FinishRunRequest&) {
-    return Status(StatusCode::kUnavailable, "the state owner does not answer");
+    return Status(StatusCode::kUnavailable, "the state server does not answer");
   };
   RunOutcome outcome = RunOk(Ask("hi"));
   EXPECT_EQ(outcome.status, RunStatus::kError);

@@ -6,19 +6,22 @@
 #include "../run_fixture.h"
 #include "run/context/agent_state.h"
 #include "run/log/run_log.h"
-#include "state/client.h"
-#include "state/owner.h"
+#include "state/calls/caller.h"
+#include "state/factory/factory.h"
+#include "state/gateway/client/link.h"
+#include "state/requests.h"
 
 namespace agent_graph::run {
 namespace {
 
 // A client that does not receive the reply to a successful append.
-class ForgetfulClient : public state::Client {
+class ForgetfulClient : public state::Caller {
  public:
-  using state::Client::Client;
+  explicit ForgetfulClient(const state::StateOptions& options)
+      : Caller(std::make_shared<state::Link>(options), options.type) {}
 
   Result<state::AppendRunReply> AppendRun(const state::AppendRunRequest& append) override {
-    Result<state::AppendRunReply> reply = state::Client::AppendRun(append);
+    Result<state::AppendRunReply> reply = Caller::AppendRun(append);
     if (!std::exchange(loses_reply, false)) return reply;
     return Status(StatusCode::kUnavailable, "the state did not answer in time");
   }
@@ -33,22 +36,20 @@ class StoredRunTest : public testing::Test {
   void SetUp() override {
     std::string pattern = (std::filesystem::temp_directory_path() / "run-test-XXXXXX").string();
     directory_ = mkdtemp(pattern.data());
-    state::OwnerOptions owner_options;
-    owner_options.directory = directory_;
-    owner_options.type = state::OwnerOptions::Type::kMemory;
-    auto owner = state::Owner::Start(owner_options);
-    ASSERT_TRUE(owner.ok()) << owner.status().ToString();
-    owner_ = std::move(*owner);
-    state::ClientOptions client_options;
-    client_options.directory = directory_;
-    client_ = std::make_unique<ForgetfulClient>(client_options);
+    state::StateOptions options;
+    options.directory = directory_;
+    options.type = "memory";
+    auto server = state::StartStateServer(options);
+    ASSERT_TRUE(server.ok()) << server.status().ToString();
+    server_ = std::move(*server);
+    client_ = std::make_unique<ForgetfulClient>(options);
     ASSERT_TRUE(client_->Start().ok());
     ASSERT_TRUE(runtime_.Start().ok());
   }
   void TearDown() override {
     EXPECT_TRUE(runtime_.Stop(kNoDeadline).ok());
     client_->Stop();
-    owner_.reset();
+    server_.reset();
     std::filesystem::remove_all(directory_);
   }
 
@@ -79,7 +80,7 @@ class StoredRunTest : public testing::Test {
   }
 
   std::string directory_;
-  std::unique_ptr<state::Owner> owner_;
+  std::unique_ptr<state::StateServer> server_;
   std::unique_ptr<ForgetfulClient> client_;
   runtime::Runtime runtime_;
   GraphBuilder builder_;

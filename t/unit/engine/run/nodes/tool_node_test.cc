@@ -3,6 +3,7 @@
 
 #include "../run_fixture.h"
 #include "run/nodes/tool_node.h"
+#include "state/requests.h"
 
 namespace agent_graph::run {
 namespace {

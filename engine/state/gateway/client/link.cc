@@ -1,0 +1,215 @@
+#include "state/gateway/client/link.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "runtime/runtime.h"
+#include "runtime/thread.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr size_t kReceiveBytes = 64 * 1024;
+constexpr size_t kUnsentKeptBytes = 1024 * 1024;
+
+}  // namespace
+
+Status Link::NoAnswer() {
+  return Status(StatusCode::kUnavailable, "the state service did not answer in time");
+}
+
+Link::Link(StateOptions options)
+    : options_(std::move(options)),
+      id_(NewUuid()),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      buffer_(kReceiveBytes, '\0') {}
+
+Link::~Link() {
+  Link::Stop();
+}
+
+Status Link::Start() {
+  if (!wake_) return Status(StatusCode::kUnavailable, "the state client cannot create an eventfd");
+  return runtime::StartThread(thread_, "state-client", [this] { Run(); });
+}
+
+void Link::Stop() {
+  if (stopping_.exchange(true)) return;
+  Wake();
+  if (thread_.joinable()) thread_.join();
+  MutexLock lock(mutex_);
+  for (auto& [sequence, pending] : pending_) pending.answer.Set({0, NoAnswer(), {}});
+  pending_.clear();
+}
+
+void Link::Wake() {
+  const uint64_t one = 1;
+  [[maybe_unused]] ssize_t written = write(wake_.get(), &one, sizeof one);
+}
+
+std::string Link::BeginRequest(Operation operation, int64_t micros) const {
+  return wire::BeginRequest(operation, micros);
+}
+
+Result<std::string> Link::Call(std::string frame, const CallOptions& options) {
+  if (options.taken != nullptr) *options.taken = false;
+  if (!wire::EndFrame(frame)) {
+    return Status(StatusCode::kInvalidArgument, "too large for the state service");
+  }
+  runtime::Promise<Reply> answer;
+  uint64_t sequence = 0;
+  const auto started = MonotonicClock::now();
+  {
+    MutexLock lock(mutex_);
+    if (stopping_ || outage_) return NoAnswer();
+    if (pending_.size() >= wire::kOperationsInFlightMax ||
+        pending_bytes_ + frame.size() > kPendingBytesMax) {
+      return Status(StatusCode::kResourceExhausted, "too many state operations are waiting");
+    }
+    sequence = Number(frame);
+    if (ready_) Write(frame);
+    pending_bytes_ += frame.size();
+    const bool answer_kept = IsAnswerKept(wire::OperationOf(frame));
+    pending_.emplace(sequence, Pending{std::move(frame), answer, {}, started, answer_kept});
+  }
+  if (options.taken != nullptr) *options.taken = true;
+  const Deadline deadline = DeadlineAfter(options_.operation_timeout);
+  Result<Reply> reply = answer.Wait(options.cancellation, deadline);
+  if (!reply.ok() && options.queued_wait.count() > 0 && IsQueued(sequence)) {
+    reply = answer.Wait(options.cancellation, deadline + options.queued_wait);
+  }
+  if (reply.ok()) {
+    if (!reply->status.ok()) return reply->status;
+    return std::move(reply->body);
+  }
+  {
+    MutexLock lock(mutex_);
+    if (auto given_up = pending_.find(sequence); given_up != pending_.end()) {
+      pending_bytes_ -= given_up->second.frame.size();
+      pending_.erase(given_up);
+    }
+    if (reply.status().code() == StatusCode::kCancelled) return reply.status();
+    if (heard_ < started) GiveUpOnServer();
+  }
+  return NoAnswer();
+}
+
+// A server that left an operation unanswered for the whole timeout would delay the next one as
+// long, so calls fail at once until a server has answered a new Hello.
+void Link::GiveUpOnServer() {
+  outage_ = true;
+  if (socket_) shutdown(socket_.get(), SHUT_RDWR);
+}
+
+Status Link::Hold(const std::string& thread_id, const std::string& run_id,
+                  const runtime::Cancellation* cancellation) {
+  Holding holding;
+  if (cancellation != nullptr) holding.cancellation = *cancellation;
+  MutexLock lock(mutex_);
+  const auto [held, is_new] = held_runs_.try_emplace({thread_id, run_id}, std::move(holding));
+  if (is_new) return Status::Ok();
+  // Release names a run by its id: it could not tell two runs with the same id apart.
+  if (held->second.released) {
+    return Status(StatusCode::kUnavailable, "a failed run with this id is still being released");
+  }
+  return Status(StatusCode::kConflict, "a run with this id is already in flight on this thread");
+}
+
+void Link::Unhold(const std::string& thread_id, const std::string& run_id) {
+  MutexLock lock(mutex_);
+  Forget({thread_id, run_id});
+}
+
+void Link::Forget(const HeldRun& run) {
+  held_runs_.erase(run);
+}
+
+void Link::Release(const std::string& thread_id, const std::string& run_id) {
+  std::string frame = wire::BeginRequest(Operation::kReleaseRun, UnixMicros());
+  pack::Packer packer(frame);
+  pack::Pack(packer, ReleaseRunRequest{thread_id, run_id});
+  if (!wire::EndFrame(frame)) return;
+  MutexLock lock(mutex_);
+  if (stopping_) return;
+  if (pending_.size() >= wire::kOperationsInFlightMax) {
+    Forget({thread_id, run_id});
+    return;
+  }
+  const uint64_t sequence = Number(frame);
+  if (ready_) Write(frame);
+  pending_bytes_ += frame.size();
+  if (auto held = held_runs_.find({thread_id, run_id}); held != held_runs_.end()) {
+    held->second.released = true;
+  }
+  Pending release{std::move(frame), {}, HeldRun{thread_id, run_id}, MonotonicClock::now()};
+  release.answer_kept = IsAnswerKept(Operation::kReleaseRun);
+  pending_.emplace(sequence, std::move(release));
+}
+
+uint64_t Link::Number(std::string& frame) {
+  wire::NumberRequest(frame, next_sequence_, AcknowledgedBelow());
+  return next_sequence_++;
+}
+
+// The result never decreases, so each operation whose reply the server does not keep is skipped
+// only once.
+uint64_t Link::AcknowledgedBelow() {
+  auto oldest = pending_.lower_bound(acknowledged_below_);
+  while (oldest != pending_.end() && !oldest->second.answer_kept) ++oldest;
+  acknowledged_below_ = oldest == pending_.end() ? next_sequence_ : oldest->first;
+  return acknowledged_below_;
+}
+
+void Link::Write(std::string_view frame) {
+  if (unsent_start_ > kUnsentKeptBytes) unsent_.erase(0, std::exchange(unsent_start_, 0));
+  unsent_.append(frame);
+  if (runtime::Runtime::CurrentLoop() == nullptr) return FlushNow();
+  if (std::exchange(flush_posted_, true)) return;
+  runtime::AtEndOfTurn([link = weak_from_this()] {
+    const std::shared_ptr<Link> self = link.lock();
+    if (!self) return;
+    MutexLock lock(self->mutex_);
+    self->flush_posted_ = false;
+    self->FlushNow();
+  });
+}
+
+void Link::FlushNow() {
+  Flush();
+  if (!unsent_.empty()) Wake();  // the thread polls until the socket accepts more
+}
+
+void Link::Flush() {
+  while (unsent_start_ < unsent_.size()) {
+    const ssize_t sent = send(socket_.get(), unsent_.data() + unsent_start_,
+                              unsent_.size() - unsent_start_, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return;  // buffer full, or an error that the client's thread will see as well
+    unsent_start_ += static_cast<size_t>(sent);
+  }
+  if (unsent_.capacity() > kUnsentKeptBytes) std::string().swap(unsent_);
+  unsent_.clear();
+  unsent_start_ = 0;
+}
+
+bool Link::IsQueued(uint64_t sequence) {
+  MutexLock lock(mutex_);
+  auto found = pending_.find(sequence);
+  return found != pending_.end() && found->second.queued;
+}
+
+void Link::DropConnection() {
+  MutexLock lock(mutex_);
+  if (socket_) shutdown(socket_.get(), SHUT_RDWR);
+}
+
+}  // namespace agent_graph::state

@@ -1,0 +1,130 @@
+// The client's connection to the state server. It numbers operations, keeps them until they are
+// answered and resends them to the next server.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "runtime/cancellation.h"
+#include "runtime/signal.h"
+#include "state/backend.h"
+#include "state/calls/channel.h"
+#include "state/directory/state_directory.h"
+#include "state/gateway/wire/protocol.h"
+#include "state/options.h"
+
+namespace agent_graph::state {
+
+// The Channel of workers. Each Link has one thread that maintains the connection. The calling
+// thread writes its request to the socket; its fiber is suspended until the reply arrives. Calls
+// survive a change of server: unanswered operations are resent to the new server, which returns the
+// stored reply for an operation that was already executed. A call fails with kUnavailable after
+// operation_timeout. Only a BeginRun that the server has queued for a busy thread may take longer.
+class Link : public Channel, public std::enable_shared_from_this<Link> {
+ public:
+  // Limit on unanswered requests, in bytes; above it calls fail with kResourceExhausted.
+  static constexpr size_t kPendingBytesMax = 256 * 1024 * 1024;
+
+  // Uses directory, root_serves and the options of clients.
+  explicit Link(StateOptions options);
+  ~Link() override;
+
+  Status Start() override;
+  void Stop() override;
+  const BackendCounters& counters() const override { return counters_; }
+
+  std::string BeginRequest(Operation operation, int64_t micros) const override;
+  Result<std::string> Call(std::string request, const CallOptions& options) override;
+
+  Status Hold(const std::string& thread_id, const std::string& run_id,
+              const runtime::Cancellation* cancellation) override;
+  void Unhold(const std::string& thread_id, const std::string& run_id) override;
+  void Release(const std::string& thread_id, const std::string& run_id) override;
+
+  // Ends the current connection; the link connects again. For tests.
+  void DropConnection();
+
+ private:
+  struct HeldRun {
+    std::string thread_id;
+    std::string run_id;
+
+    friend auto operator<=>(const HeldRun&, const HeldRun&) = default;
+  };
+  struct Holding {
+    std::optional<runtime::Cancellation> cancellation;
+    bool released = false;  // a Release is in flight
+  };
+  struct Pending {
+    std::string frame;
+    runtime::Promise<Reply> answer;
+    std::optional<HeldRun> released;  // set for a Release, which never fails
+    MonotonicClock::time_point started;
+    bool answer_kept = false;  // the server keeps the reply until it is acknowledged
+    bool queued = false;       // the server has queued it and replies when its thread is free
+  };
+
+  void Run();
+  // Serves one connection until it ends. Returns false if the server never sent Welcome.
+  bool Serve(FileDescriptor socket);
+  bool Receive(int socket, wire::FrameReader& reader);
+  bool OnFrame(std::string_view payload);
+  bool OnWelcome(pack::Unpacker& unpacker);
+  bool OnCancelRun(pack::Unpacker& unpacker);
+  bool OnThreadDeleted(pack::Unpacker& unpacker);
+  void OnReply(pack::Unpacker& unpacker, std::string_view payload);
+  void OnQueued(pack::Unpacker& unpacker);
+  bool IsQueued(uint64_t sequence);
+  void FailOverdue();
+  void WaitForWake(std::chrono::milliseconds duration);
+  void Wake();
+
+  static Status NoAnswer();
+  void Forget(const HeldRun& run) AG_REQUIRES(mutex_);
+  void GiveUpOnServer() AG_REQUIRES(mutex_);
+  std::string MakeHello() const AG_REQUIRES(mutex_);
+  uint64_t Number(std::string& frame) AG_REQUIRES(mutex_);
+  uint64_t AcknowledgedBelow() AG_REQUIRES(mutex_);
+  // Sends at once, or, on an engine thread, when the fibers that can run have run: what they ask
+  // goes out together.
+  void Write(std::string_view frame) AG_REQUIRES(mutex_);
+  void Flush() AG_REQUIRES(mutex_);
+  void FlushNow() AG_REQUIRES(mutex_);
+
+  const StateOptions options_;
+  const std::string id_;
+  FileDescriptor wake_;
+  std::thread thread_;
+  std::atomic<bool> stopping_{false};
+
+  Mutex mutex_;
+  FileDescriptor socket_ AG_GUARDED_BY(mutex_);
+  bool ready_ AG_GUARDED_BY(mutex_) = false;     // Welcome received on this connection
+  bool welcomed_ AG_GUARDED_BY(mutex_) = false;  // the same, still known after it ended
+  // No server, or a silent one, for operation_timeout: calls fail at once.
+  bool outage_ AG_GUARDED_BY(mutex_) = false;
+  MonotonicClock::time_point heard_ AG_GUARDED_BY(mutex_);  // when the server last sent anything
+  uint64_t epoch_ AG_GUARDED_BY(mutex_) = 0;
+  uint64_t next_sequence_ AG_GUARDED_BY(mutex_) = 1;
+  uint64_t acknowledged_below_ AG_GUARDED_BY(mutex_) = 0;      // the last that was sent
+  std::map<uint64_t, Pending> pending_ AG_GUARDED_BY(mutex_);  // by sequence number
+  size_t pending_bytes_ AG_GUARDED_BY(mutex_) = 0;
+  std::map<HeldRun, Holding> held_runs_ AG_GUARDED_BY(mutex_);
+  std::string unsent_ AG_GUARDED_BY(mutex_);
+  size_t unsent_start_ AG_GUARDED_BY(mutex_) = 0;
+  bool flush_posted_ AG_GUARDED_BY(mutex_) = false;
+  std::string buffer_;  // bytes just received; the link's thread only
+  BackendCounters counters_;
+};
+
+}  // namespace agent_graph::state

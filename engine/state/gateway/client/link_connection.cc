@@ -1,0 +1,249 @@
+// Link: its thread, which maintains the connection and receives frames.
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "state/gateway/client/link.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr std::chrono::milliseconds kBackoff[] = {
+    std::chrono::milliseconds(1),  std::chrono::milliseconds(2),  std::chrono::milliseconds(5),
+    std::chrono::milliseconds(10), std::chrono::milliseconds(20), std::chrono::milliseconds(50),
+    std::chrono::milliseconds(100)};
+
+int PollTimeout(Deadline deadline) {
+  auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - MonotonicClock::now()).count();
+  return static_cast<int>(std::clamp<int64_t>(left, 0, std::numeric_limits<int>::max()));
+}
+
+}  // namespace
+
+void Link::Run() {
+  size_t attempt = 0;
+  auto missing_since = MonotonicClock::now();
+  bool told = false;
+  while (!stopping_) {
+    Result<StateDirectory> directory =
+        StateDirectory::Open(options_.directory, options_.root_serves);
+    Result<FileDescriptor> socket =
+        directory.ok() ? directory->Connect() : Result<FileDescriptor>(directory.status());
+    if (socket.ok() && Serve(std::move(*socket))) {
+      attempt = 0;
+      missing_since = MonotonicClock::now();
+      told = false;
+    }
+    const auto missing = MonotonicClock::now() - missing_since;
+    if (missing >= options_.server_wait && !std::exchange(told, true) &&
+        options_.on_server_missing) {
+      options_.on_server_missing();
+    }
+    if (missing >= options_.operation_timeout) FailOverdue();
+    WaitForWake(kBackoff[attempt]);
+    attempt = std::min(attempt + 1, std::size(kBackoff) - 1);
+  }
+}
+
+void Link::FailOverdue() {
+  const auto overdue = MonotonicClock::now() - options_.operation_timeout;
+  std::vector<runtime::Promise<Reply>> failed;
+  {
+    MutexLock lock(mutex_);
+    outage_ = true;
+    for (auto it = pending_.begin(); it != pending_.end();) {
+      if (it->second.released || it->second.started > overdue) {
+        ++it;
+        continue;
+      }
+      failed.push_back(it->second.answer);
+      pending_bytes_ -= it->second.frame.size();
+      it = pending_.erase(it);
+    }
+  }
+  for (const auto& answer : failed) answer.Set({0, NoAnswer(), {}});
+}
+
+void Link::WaitForWake(std::chrono::milliseconds duration) {
+  pollfd event{wake_.get(), POLLIN, 0};
+  if (stopping_) return;
+  poll(&event, 1, static_cast<int>(duration.count()));
+  uint64_t count;
+  [[maybe_unused]] ssize_t drained = read(wake_.get(), &count, sizeof count);
+}
+
+bool Link::Serve(FileDescriptor socket) {
+  const int fd = socket.get();
+  {
+    MutexLock lock(mutex_);
+    socket_ = std::move(socket);
+    welcomed_ = false;
+    Write(MakeHello());
+  }
+  wire::FrameReader reader;
+  bool connected = true;
+  const Deadline welcome_deadline = DeadlineAfter(options_.operation_timeout);
+  while (connected && !stopping_) {
+    pollfd events[2] = {{wake_.get(), POLLIN, 0}, {fd, POLLIN, 0}};
+    int timeout = -1;
+    {
+      MutexLock lock(mutex_);
+      if (!unsent_.empty()) events[1].events |= POLLOUT;
+      if (!welcomed_) timeout = PollTimeout(welcome_deadline);
+    }
+    if (poll(events, 2, timeout) == 0) break;  // accepted, but the server process does not respond
+    if (events[0].revents != 0) {
+      uint64_t count;
+      [[maybe_unused]] ssize_t drained = read(wake_.get(), &count, sizeof count);
+    }
+    if (events[1].revents & POLLOUT) {
+      MutexLock lock(mutex_);
+      Flush();
+    }
+    if (events[1].revents & ~POLLOUT) connected = Receive(fd, reader);
+  }
+  MutexLock lock(mutex_);
+  if (stopping_ && ready_) Write(wire::MakeFrame(wire::FrameType::kBye));
+  ready_ = false;
+  socket_.Reset();
+  std::string().swap(unsent_);
+  unsent_start_ = 0;
+  return welcomed_;
+}
+
+bool Link::Receive(int socket, wire::FrameReader& reader) {
+  const ssize_t received = recv(socket, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+  if (received < 0) return errno == EAGAIN || errno == EINTR;
+  if (received == 0) return false;
+  {
+    MutexLock lock(mutex_);
+    heard_ = MonotonicClock::now();
+  }
+  reader.Add({buffer_.data(), static_cast<size_t>(received)});
+  std::string payload;
+  while (reader.Next(payload)) {
+    if (!OnFrame(payload)) return false;
+  }
+  return !reader.broken();
+}
+
+bool Link::OnFrame(std::string_view payload) {
+  pack::Unpacker unpacker(payload);
+  switch (wire::ReadFrameType(unpacker)) {
+    case wire::FrameType::kWelcome:
+      return OnWelcome(unpacker);
+    case wire::FrameType::kReply:
+      OnReply(unpacker, payload);
+      return unpacker.ok();
+    case wire::FrameType::kQueued:
+      OnQueued(unpacker);
+      return unpacker.ok();
+    case wire::FrameType::kCancelRun:
+      return OnCancelRun(unpacker);
+    case wire::FrameType::kThreadDeleted:
+      return OnThreadDeleted(unpacker);
+    case wire::FrameType::kPing: {
+      MutexLock lock(mutex_);
+      if (ready_) Write(wire::MakeFrame(wire::FrameType::kPong));
+      return unpacker.ok();
+    }
+    case wire::FrameType::kRefused:
+    case wire::FrameType::kGoAway:
+      return false;
+    default:
+      return unpacker.ok();
+  }
+}
+
+bool Link::OnWelcome(pack::Unpacker& unpacker) {
+  wire::Welcome welcome;
+  if (!pack::TryUnpack(unpacker, welcome)) return false;
+  MutexLock lock(mutex_);
+  // A server that was replaced without noticing it.
+  if (welcome.epoch != 0 && welcome.epoch < epoch_) return false;
+  epoch_ = std::max(epoch_, welcome.epoch);
+  ready_ = true;
+  welcomed_ = true;
+  outage_ = false;
+  for (auto& [sequence, pending] : pending_) {
+    pending.queued = false;
+    unsent_ += pending.frame;
+  }
+  Write({});
+  return true;
+}
+
+bool Link::OnCancelRun(pack::Unpacker& unpacker) {
+  CancelRun cancel;
+  if (!pack::TryUnpack(unpacker, cancel)) return false;
+  std::optional<runtime::Cancellation> cancelled;
+  {
+    MutexLock lock(mutex_);
+    auto run = held_runs_.find({cancel.thread_id, cancel.run_id});
+    if (run != held_runs_.end()) cancelled = run->second.cancellation;
+  }
+  if (cancelled) cancelled->Cancel(runtime::CancelReason::kStopped);
+  return true;
+}
+
+bool Link::OnThreadDeleted(pack::Unpacker& unpacker) {
+  ThreadDeleted deleted;
+  if (!pack::TryUnpack(unpacker, deleted)) return false;
+  if (options_.on_thread_deleted) options_.on_thread_deleted(deleted.thread_id);
+  return true;
+}
+
+void Link::OnReply(pack::Unpacker& unpacker, std::string_view payload) {
+  wire::ReplyHeader header = wire::ReadReplyHeader(unpacker);
+  if (!unpacker.ok()) return;
+  Reply reply{header.sequence, Status(header.code, std::move(header.message)), {}};
+  reply.status.WithDetail(std::move(header.detail));
+  reply.body = payload.substr(payload.size() - unpacker.remaining());
+  runtime::Promise<Reply> answer;
+  {
+    MutexLock lock(mutex_);
+    auto found = pending_.find(header.sequence);
+    if (found == pending_.end()) return;  // the caller no longer waits
+    if (found->second.released) Forget(*found->second.released);
+    if (!found->second.queued) {
+      const auto took = MonotonicClock::now() - found->second.started;
+      ++counters_.answers;
+      counters_.micros += static_cast<uint64_t>(
+          std::chrono::duration_cast<std::chrono::microseconds>(took).count());
+    }
+    answer = found->second.answer;
+    pending_bytes_ -= found->second.frame.size();
+    pending_.erase(found);
+  }
+  answer.Set(std::move(reply));
+}
+
+void Link::OnQueued(pack::Unpacker& unpacker) {
+  Queued queued;
+  if (!pack::TryUnpack(unpacker, queued)) return;
+  MutexLock lock(mutex_);
+  if (auto found = pending_.find(queued.sequence); found != pending_.end()) {
+    found->second.queued = true;
+  }
+}
+
+std::string Link::MakeHello() const {
+  wire::Hello hello;
+  hello.magic = wire::kMagic;
+  hello.protocol_min = wire::kProtocolMin;
+  hello.protocol_max = wire::kProtocolMax;
+  hello.client = id_;
+  hello.process = getpid();
+  hello.answers_pings = true;
+  for (const auto& [run, holding] : held_runs_) hello.runs.push_back(run.run_id);
+  return wire::MakeFrame(wire::FrameType::kHello, hello);
+}
+
+}  // namespace agent_graph::state

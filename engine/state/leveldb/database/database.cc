@@ -1,0 +1,252 @@
+#include "state/leveldb/database/database.h"
+
+#include <leveldb/cache.h>
+#include <leveldb/db.h>
+#include <leveldb/env.h>
+#include <leveldb/filter_policy.h>
+#include <leveldb/helpers/memenv.h>
+#include <leveldb/write_batch.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "state/leveldb/database/synced_env.h"
+#include "state/leveldb/disk/disk_env.h"
+#include "state/leveldb/disk/folder_watch.h"
+#include "state/leveldb/disk/reserve_file.h"
+#include "state/leveldb/files/file_check.h"
+#include "state/leveldb/files/synced_marks.h"
+
+namespace agent_graph::state {
+namespace {
+
+constexpr size_t kBlockCacheBytes = 64 * 1024 * 1024;
+constexpr size_t kWriteBufferBytesMax = 16 * 1024 * 1024;
+constexpr size_t kWriteBufferBytesMin = 1024 * 1024;
+constexpr size_t kTableBytesMax = 2 * 1024 * 1024;
+// A compaction writes all of its output before it removes its input. The reserve's share for tables
+// must hold four or five level-0 tables, each as large as the write buffer, together with level 1.
+// It must also hold one table of a deeper level with the dozen tables that it overlaps.
+constexpr size_t kLevel1Bytes = 10 * 1024 * 1024;
+constexpr size_t kWriteBuffersInReserve = 5;
+constexpr size_t kTablesInReserve = 64;
+constexpr int kBloomBitsPerKey = 10;
+// nginx's helper process does not raise its soft descriptor limit
+constexpr int kOpenFilesMax = 256;
+
+Status FromLevelDb(const leveldb::Status& status) {
+  if (status.ok()) return Status::Ok();
+  StatusCode code = status.IsCorruption() ? StatusCode::kDataLoss : StatusCode::kUnavailable;
+  const char* text = status.IsCorruption() ? "stored state cannot be read back"
+                                           : "the state database does not answer";
+  return Status(code, text).WithDetail(status.ToString());
+}
+
+leveldb::ReadOptions ReadOptionsFor(const leveldb::Snapshot* snapshot) {
+  leveldb::ReadOptions options;
+  options.verify_checksums = true;
+  options.snapshot = snapshot;
+  return options;
+}
+
+// `disk_bytes` is the space that compactions can use on a full disk.
+void ChooseSizes(uint64_t disk_bytes, leveldb::Options& options) {
+  const auto bytes = static_cast<size_t>(disk_bytes);
+  options.max_file_size = std::min(bytes / kTablesInReserve, kTableBytesMax);
+  options.write_buffer_size =
+      std::clamp((std::max(bytes, kLevel1Bytes) - kLevel1Bytes) / kWriteBuffersInReserve,
+                 kWriteBufferBytesMin, kWriteBufferBytesMax);
+}
+
+leveldb::Slice ToSlice(std::string_view text) {
+  return {text.data(), text.size()};
+}
+std::string_view ToView(const leveldb::Slice& slice) {
+  return {slice.data(), slice.size()};
+}
+
+}  // namespace
+
+Database::Database() = default;
+Database::~Database() {
+  StopWaiting();
+}
+
+Result<std::unique_ptr<Database>> Database::OpenDirectory(const std::string& directory,
+                                                          DatabaseOptions options) {
+  std::unique_ptr<Database> database(new Database);
+  // LevelDB would create the folder with access for everybody. If mkdir fails, opening the first
+  // file in it fails as well.
+  if (options.creates) (void)mkdir(directory.c_str(), 0700);
+  if (options.keeps_reserve) {
+    AG_ASSIGN_OR_RETURN(database->reserve_, ReserveFile::Open(directory));
+  }
+  AG_ASSIGN_OR_RETURN(database->marks_, SyncedMarks::Open(directory));
+  AG_RETURN_IF_ERROR(CheckFiles(directory, database->marks_->found()));
+  database->marks_->Begin();
+  auto files = std::make_shared<FolderWatch>(directory);
+  database->disk_ = std::make_unique<DiskEnv>(database->reserve_, files, database->marks_);
+  database->env_ = std::make_unique<SyncedEnv>(database->disk_.get());
+  AG_ASSIGN_OR_RETURN(database, Open(directory, options, std::move(database)));
+  files->Begin();
+  database->files_ = std::move(files);
+  return database;
+}
+
+Result<std::unique_ptr<Database>> Database::OpenMemory() {
+  std::unique_ptr<Database> database(new Database);
+  database->env_.reset(leveldb::NewMemEnv(leveldb::Env::Default()));
+  return Open("/state", {}, std::move(database));
+}
+
+Result<std::unique_ptr<Database>> Database::Open(const std::string& path, DatabaseOptions choice,
+                                                 std::unique_ptr<Database> database) {
+  leveldb::Options options;
+  options.env = database->env_.get();
+  database->cache_.reset(leveldb::NewLRUCache(kBlockCacheBytes));
+  database->filter_.reset(leveldb::NewBloomFilterPolicy(kBloomBitsPerKey));
+  options.create_if_missing = choice.creates;
+  options.paranoid_checks = true;
+  options.write_buffer_size = kWriteBufferBytesMax;
+  options.max_file_size = kTableBytesMax;
+  if (database->reserve_ != nullptr && database->reserve_->size_wanted() > 0) {
+    ChooseSizes(database->reserve_->bytes_for_tables(), options);
+  }
+  options.max_open_files = kOpenFilesMax;
+  options.block_cache = database->cache_.get();
+  options.filter_policy = database->filter_.get();
+  options.compression = leveldb::kSnappyCompression;
+  leveldb::DB* db = nullptr;
+  leveldb::Status status = leveldb::DB::Open(options, path, &db);
+  if (!status.ok()) {
+    // LevelDB reports a lock held by another process only in the error text.
+    if (status.IsIOError() && status.ToString().find("lock ") != std::string::npos) {
+      return Status(StatusCode::kBusy, "the state database is still open in another process")
+          .WithDetail(status.ToString());
+    }
+    return FromLevelDb(status);
+  }
+  database->db_.reset(db);
+  if (database->disk_ != nullptr) database->disk_->LetTablesWait();
+  return database;
+}
+
+Result<std::optional<std::string>> Database::Get(const std::string& key,
+                                                 const leveldb::Snapshot* snapshot) const {
+  std::string value;
+  leveldb::Status status = db_->Get(ReadOptionsFor(snapshot), key, &value);
+  if (status.IsNotFound()) return std::optional<std::string>();
+  if (!status.ok()) return FromLevelDb(status);
+  return std::optional<std::string>(std::move(value));
+}
+
+Status Database::Scan(
+    const std::string& begin, const std::string& end, const leveldb::Snapshot* snapshot,
+    const std::function<bool(std::string_view key, std::string_view value)>& row) const {
+  std::unique_ptr<leveldb::Iterator> iterator(db_->NewIterator(ReadOptionsFor(snapshot)));
+  for (iterator->Seek(begin); iterator->Valid(); iterator->Next()) {
+    if (!end.empty() && iterator->key().compare(ToSlice(end)) >= 0) break;
+    if (!row(ToView(iterator->key()), ToView(iterator->value()))) break;
+  }
+  return FromLevelDb(iterator->status());
+}
+
+Status Database::ScanBackwards(
+    const std::string& begin, const std::string& end, const leveldb::Snapshot* snapshot,
+    const std::function<bool(std::string_view key, std::string_view value)>& row) const {
+  std::unique_ptr<leveldb::Iterator> iterator(db_->NewIterator(ReadOptionsFor(snapshot)));
+  if (!end.empty()) iterator->Seek(end);
+  if (!end.empty() && iterator->Valid()) {
+    iterator->Prev();
+  } else {
+    iterator->SeekToLast();
+  }
+  for (; iterator->Valid() && iterator->key().compare(ToSlice(begin)) >= 0; iterator->Prev()) {
+    if (!row(ToView(iterator->key()), ToView(iterator->value()))) break;
+  }
+  return FromLevelDb(iterator->status());
+}
+
+Status Database::Write(leveldb::WriteBatch& batch, bool sync) {
+  leveldb::WriteOptions options;
+  options.sync = sync;
+  AG_RETURN_IF_ERROR(FromLevelDb(db_->Write(options, &batch)));
+  if (marks_ != nullptr) marks_->Publish();
+  return files_ != nullptr ? files_->Check() : Status::Ok();
+}
+
+bool Database::low_on_space() const {
+  return reserve_ != nullptr && reserve_->low();
+}
+
+void Database::Tend() {
+  if (low_on_space()) reserve_->Refill();
+  if (marks_ != nullptr) marks_->Flush();
+}
+
+void Database::StopWaiting() {
+  if (disk_ != nullptr) disk_->StopWaiting();
+}
+
+Status Database::CheckWritable() const {
+  return reserve_ != nullptr ? reserve_->CheckWritable() : Status::Ok();
+}
+
+void Database::Compact(const std::string& first, const std::string& last) {
+  const leveldb::Slice begin(first);
+  const leveldb::Slice end(last);
+  db_->CompactRange(&begin, &end);
+}
+
+Status Database::MergeTables() {
+  db_->CompactRange(nullptr, nullptr);
+  std::string unmerged;
+  if (db_->GetProperty("leveldb.num-files-at-level0", &unmerged) && unmerged == "0") {
+    return Status::Ok();
+  }
+  // CompactRange returns no error; after a failed compaction, however, every write fails.
+  leveldb::WriteBatch nothing;
+  AG_RETURN_IF_ERROR(Write(nothing, /*sync=*/true));
+  return Status(StatusCode::kUnavailable, "the state database's tables cannot be merged")
+      .WithDetail(unmerged + " tables are left at level 0");
+}
+
+DatabaseSnapshot::DatabaseSnapshot(const Database& database)
+    : database_(database), snapshot_(database.db_->GetSnapshot()) {}
+
+DatabaseSnapshot::~DatabaseSnapshot() {
+  database_.db_->ReleaseSnapshot(snapshot_);
+}
+
+DatabaseCursor::DatabaseCursor(const DatabaseSnapshot& snapshot, const std::string& begin,
+                               std::string end)
+    : iterator_(snapshot.database_.db_->NewIterator(ReadOptionsFor(snapshot.snapshot_))),
+      end_(std::move(end)) {
+  iterator_->Seek(begin);
+}
+
+DatabaseCursor::~DatabaseCursor() = default;
+DatabaseCursor::DatabaseCursor(DatabaseCursor&&) noexcept = default;
+
+bool DatabaseCursor::Valid() const {
+  return iterator_->Valid() && (end_.empty() || iterator_->key().compare(ToSlice(end_)) < 0);
+}
+
+std::string_view DatabaseCursor::key() const {
+  return ToView(iterator_->key());
+}
+
+std::string_view DatabaseCursor::value() const {
+  return ToView(iterator_->value());
+}
+
+void DatabaseCursor::Next() {
+  iterator_->Next();
+}
+
+Status DatabaseCursor::status() const {
+  return FromLevelDb(iterator_->status());
+}
+
+}  // namespace agent_graph::state

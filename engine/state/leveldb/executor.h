@@ -1,0 +1,118 @@
+// The executor of the LevelDB backend: a database, an epoch and the threads between them.
+//
+// Mutating requests go to the write thread, which executes all that are queued and commits them as
+// one batch (group commit: one fsync if any of them needs it). Reads go to two read threads. Slow
+// work has threads of its own so that it does not delay other requests: one for searches and large
+// offsets, two for searches through memories, one for maintenance operations that read the whole
+// database.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "state/calls/executor.h"
+#include "state/leveldb/database/database.h"
+#include "state/leveldb/listing_heads.h"
+#include "state/leveldb/memory_rows.h"
+#include "state/leveldb/reader.h"
+#include "state/leveldb/store.h"
+#include "state/leveldb/work_queue.h"
+#include "state/options.h"
+
+namespace agent_graph::state {
+
+struct LevelDbExecutorOptions {
+  StateOptions state;
+  uint64_t epoch = 0;
+  std::string index_directory;      // see MemoryIndex
+  std::string backup_directory;     // see Reader
+  std::function<void()> on_failed;  // see Storage::OpenOptions
+  // Called once if the files of the database were moved or removed while they were in use.
+  std::function<void(std::shared_ptr<const FolderWatch>)> on_files_lost;
+};
+
+class LevelDbExecutor : public Executor {
+ public:
+  LevelDbExecutor(std::unique_ptr<Database> database, LevelDbExecutorOptions options);
+  ~LevelDbExecutor() override;
+
+  uint64_t epoch() const override { return options_.epoch; }
+  Status Start() override;
+  void Stop() override;
+
+  void Connect(std::shared_ptr<ClientConnection> connection, ClientHello hello) override;
+  void Disconnect(std::shared_ptr<ClientConnection> connection, std::string client) override;
+  void Leave(std::shared_ptr<ClientConnection> connection, std::string client) override;
+  void Hear(std::shared_ptr<ClientConnection> connection, std::string client) override;
+  void Execute(Request request) override;
+
+  Result<Condition> Tend() override;
+
+ private:
+  struct WriteItem {
+    enum class Kind { kConnect, kRequest, kPong, kDisconnect, kLeave };
+    Kind kind = Kind::kRequest;
+    Request request;    // only `connection` and `client`, except for kRequest
+    ClientHello hello;  // for kConnect
+  };
+  struct ReadItem {
+    Request request;
+    ReplyRow load;  // what to read for the reply to a mutating request, which has no bytes here
+  };
+
+  Status AddThread(const std::string& name, std::function<void()> body);
+  void Write();
+  // Called after a Commit that failed. `items` are the latest requests, of which the first
+  // `executed` have been executed.
+  void RefuseWrites(std::vector<WriteItem> items, size_t executed);
+  void RefuseWrite(uint64_t connection, uint64_t sequence);
+  void Accept(const WriteItem& item);
+  void Reclaim();
+  void ExecuteWrite(WriteItem& item);
+  bool Commit();
+  void SendReplies(std::vector<StoreReply> replies);
+  void Read(WorkQueue<ReadItem>& queue);
+  void ExecuteRead(ReadItem& item);
+  WorkQueue<ReadItem>& QueueOf(Reader::Cost cost);
+  void SetFailure(const Status& failure);
+  Status failure();
+  void Log(LogLevel level, const std::string& text) const;
+
+  const std::unique_ptr<Database> database_;
+  const LevelDbExecutorOptions options_;
+  Store store_;  // write thread only, after Start
+  ListingHeads heads_;
+  const LevelDbMemoryRows memory_rows_;
+  MemoryIndex memories_;
+  Reader reader_;  // thread-safe
+  // Connections by id, to send replies; a BeginRun can be answered long after its request. Write
+  // thread only.
+  std::unordered_map<uint64_t, std::shared_ptr<ClientConnection>> connections_;
+
+  std::atomic<bool> stopping_{false};
+  WorkQueue<WriteItem> writes_;
+  WorkQueue<ReadItem> reads_;
+  WorkQueue<ReadItem> searches_;
+  WorkQueue<ReadItem> memory_searches_;
+  WorkQueue<ReadItem> maintenance_;
+  WorkQueue<std::pair<std::string, std::string>> deleted_ranges_;  // key ranges to compact
+  std::vector<std::thread> threads_;
+
+  bool low_on_space_ = false;  // already logged; Tend only
+  // Next check whether a database whose writes have failed can be reopened; Tend only.
+  Deadline next_try_ = kNoDeadline;
+  Mutex mutex_;
+  Status failure_ AG_GUARDED_BY(mutex_);  // of the database's writes
+};
+
+}  // namespace agent_graph::state

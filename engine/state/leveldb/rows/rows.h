@@ -1,0 +1,171 @@
+// The values of the tables in keys.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/status.h"
+#include "state/leveldb/rows/keys.h"
+#include "state/pack/fields.h"
+#include "state/requests.h"
+#include "state/rules/outside_change.h"
+#include "state/types.h"
+
+namespace agent_graph::state {
+
+struct ThreadRow {
+  uint64_t number = 0;
+  std::string owner;
+  std::string creation_id;
+  std::string name;
+  std::string metadata_json = "{}";
+  std::string last_run_id;
+  int64_t created_micros = 0;
+  int64_t updated_micros = 0;
+  uint64_t lease_epoch = 0;  // of the latest lease that has ended
+
+  keys::ThreadKey key() const { return {owner, number}; }
+  ThreadRecord Record(const std::string& thread_id) const;
+};
+template <pack::SameAs<ThreadRow> T>
+auto Fields(T& row) {
+  return std::tie(row.number, row.owner, row.creation_id, row.name, row.metadata_json,
+                  row.last_run_id, row.created_micros, row.updated_micros, row.lease_epoch);
+}
+
+// Every append writes this row, so it is separate from the larger record.
+struct CountersRow {
+  uint64_t next_sequence = 1;
+  uint64_t next_log_index = 0;
+  uint64_t messages = 0;  // number of stored messages; next_sequence - 1 until one is deleted
+  // Log indexes where every kRunsPerMark-th run began, oldest first, and the number of runs since
+  // the newest mark.
+  std::vector<uint64_t> log_marks;
+  uint64_t runs_since_mark = 0;
+  bool log_is_cut = false;
+};
+template <pack::SameAs<CountersRow> T>
+auto Fields(T& row) {
+  return std::tie(row.next_sequence, row.next_log_index, row.messages, row.log_marks,
+                  row.runs_since_mark, row.log_is_cut);
+}
+
+// The log keeps this many of a thread's latest runs, and up to half as many more; older entries are
+// cut off at a mark.
+inline constexpr uint64_t kRunsKept = 32;
+inline constexpr uint64_t kRunsPerMark = kRunsKept / 2;
+
+// The log entries in [from, to) are to be deleted.
+struct LogCutRow {
+  uint64_t from = 0;
+  uint64_t to = 0;
+};
+template <pack::SameAs<LogCutRow> T>
+auto Fields(T& row) {
+  return std::tie(row.from, row.to);
+}
+
+struct MessageRow {
+  std::string id;
+  std::string json;
+};
+template <pack::SameAs<MessageRow> T>
+auto Fields(T& row) {
+  return std::tie(row.id, row.json);
+}
+
+// The working window, without message bodies. Each item is sequence << 1 | from_user.
+struct WindowRow {
+  std::vector<uint64_t> items;
+
+  static uint64_t Item(uint64_t sequence, bool from_user) { return sequence << 1 | from_user; }
+  static uint64_t Sequence(uint64_t item) { return item >> 1; }
+  static bool FromUser(uint64_t item) { return (item & 1) != 0; }
+};
+template <pack::SameAs<WindowRow> T>
+auto Fields(T& row) {
+  return std::tie(row.items);
+}
+
+// A run in flight: everything that a new state server needs to continue enforcing the lease.
+struct LeaseRow {
+  std::string thread_id;
+  std::string client;
+  int64_t process = 0;
+  uint64_t process_start = 0;
+  std::string run_id;
+  uint64_t epoch = 0;
+  bool created_thread = false;
+  bool stop_requested = false;
+  std::string current_node;
+  int64_t step = 0;
+  // the client's sequence number of the last append; earlier ones are not executed again
+  uint64_t last_append = 0;
+  bool cancel_requested = false;
+  bool state_changed = false;  // by others, after the run has loaded the state
+  std::vector<std::string> queued_runs;
+  uint64_t entries_logged = 0;  // number of the run's entries in the log, as counted by its client
+  // Deadline in microseconds of the machine's monotonic clock, which all processes share. A reboot
+  // restarts the clock, but ends the process too. 0: none.
+  int64_t deadline_micros = 0;
+};
+template <pack::SameAs<LeaseRow> T>
+auto Fields(T& row) {
+  return std::tie(row.thread_id, row.client, row.process, row.process_start, row.run_id, row.epoch,
+                  row.created_thread, row.stop_requested, row.current_node, row.step,
+                  row.last_append, row.cancel_requested, row.state_changed, row.queued_runs,
+                  row.entries_logged, row.deadline_micros);
+}
+
+// The tool calls that a paused thread waits for. No row: none.
+struct PauseRow {
+  std::vector<OpenCall> calls;
+};
+template <pack::SameAs<PauseRow> T>
+auto Fields(T& row) {
+  return std::tie(row.calls);
+}
+
+// Reply to a mutating operation. Large parts are not stored: they are read again when it is resent.
+struct ReplyRow {
+  enum class Load : uint8_t { kNothing, kBeginRun, kThreadState };
+
+  std::string body;  // packed reply body
+  Load load = Load::kNothing;
+  // For kBeginRun and kThreadState. The number shows whether the id belongs to another thread by
+  // then.
+  std::string thread_id;
+  uint64_t thread_number = 0;
+  // For kBeginRun.
+  bool created = false;
+  uint64_t lease_epoch = 0;
+  uint64_t remote_tools_version = 0;
+};
+template <pack::SameAs<ReplyRow> T>
+auto Fields(T& row) {
+  return std::tie(row.body, row.load, row.thread_id, row.created, row.lease_epoch,
+                  row.remote_tools_version, row.thread_number);
+}
+
+// The entries of one append, keyed by the index of the last of them.
+struct LogRow {
+  std::vector<LogEntry> entries;
+};
+template <pack::SameAs<LogRow> T>
+auto Fields(T& row) {
+  return std::tie(row.entries);
+}
+
+// Kind of the first log entry of a run.
+inline constexpr char kRunStarted[] = "run_started";
+
+// Name of the Meta row that holds RemoteTools.
+inline constexpr char kRemoteToolsName[] = "remote_tools";
+
+// Drops the oldest items; see FirstKeptItem.
+void TrimWindow(WindowRow& window, uint64_t items_max);
+
+}  // namespace agent_graph::state

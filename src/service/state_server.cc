@@ -1,0 +1,93 @@
+#include "service/state_server.h"
+
+#include <chrono>
+#include <utility>
+
+#include "service/service.h"
+#include "state/factory/factory.h"
+
+namespace agent_graph::service {
+namespace {
+
+using settings::CheckpointerSettings;
+using settings::StoreSettings;
+
+state::SyncLevel ToSyncLevel(CheckpointerSettings::Sync sync) {
+  switch (sync) {
+    case CheckpointerSettings::Sync::kRun:
+      return state::SyncLevel::kRun;
+    case CheckpointerSettings::Sync::kAlways:
+      return state::SyncLevel::kAlways;
+    case CheckpointerSettings::Sync::kNone:
+      return state::SyncLevel::kNone;
+  }
+  return state::SyncLevel::kRun;
+}
+
+bridge::LogLevel ToLogLevel(state::LogLevel level) {
+  return level == state::LogLevel::kNotice ? bridge::LogLevel::kNotice
+                                           : bridge::LogLevel::kCritical;
+}
+
+}  // namespace
+
+bool NeedsState(const settings::Settings& settings) {
+  return settings.checkpointer.type != CheckpointerSettings::Type::kNone ||
+         settings.store.type != StoreSettings::Type::kNone;
+}
+
+state::StateOptions MakeStateOptions(const settings::Settings& settings,
+                                     const std::string& state_directory, bridge::Outbox* log) {
+  const bool in_memory = settings.checkpointer.type == CheckpointerSettings::Type::kMemory ||
+                         settings.store.type == StoreSettings::Type::kMemory;
+  state::StateOptions options;
+  options.type = in_memory ? "memory" : "leveldb";
+  options.directory = state_directory;
+  options.sync = ToSyncLevel(settings.checkpointer.sync);
+  options.memory_index_bytes_max = settings.store.index_bytes_max;
+  options.thread_ttl = std::chrono::seconds(settings.checkpointer.ttl_seconds);
+  if (log != nullptr) {
+    options.log = [log](state::LogLevel level, const std::string& text) {
+      log->Log(ToLogLevel(level), text);
+    };
+  }
+  return options;
+}
+
+Result<std::unique_ptr<state::StateServer>> StartStateServer(const settings::Settings& settings,
+                                                             state::StateOptions options,
+                                                             uint64_t generation) {
+  if (!NeedsState(settings)) return std::unique_ptr<state::StateServer>();
+  options.generation = generation;
+  options.creates = generation != kFallbackGeneration;
+  return state::StartStateServer(options);
+}
+
+struct StateServer::Implementation {
+  std::unique_ptr<state::StateServer> server;
+};
+
+StateServer::StateServer(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+StateServer::~StateServer() = default;
+
+std::unique_ptr<StateServer> StateServer::Start(const settings::Settings& settings,
+                                                const std::string& state_directory,
+                                                bridge::Outbox* log) {
+  auto started = StartStateServer(settings, MakeStateOptions(settings, state_directory, log),
+                                  state::StateOptions::kNewest);
+  if (!started.ok()) {
+    if (log != nullptr) log->Log(bridge::LogLevel::kCritical, started.status().ToString());
+    return nullptr;
+  }
+  if (*started == nullptr) return nullptr;
+  auto implementation = std::make_unique<Implementation>();
+  implementation->server = std::move(started).value();
+  return std::unique_ptr<StateServer>(new StateServer(std::move(implementation)));
+}
+
+void StateServer::Finish(Deadline deadline) {
+  implementation_->server->Finish(deadline);
+}
+
+}  // namespace agent_graph::service

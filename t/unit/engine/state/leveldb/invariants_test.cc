@@ -1,0 +1,50 @@
+// Invariants of leases: a transition that breaks one ends the process.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "../requests.h"
+#include "state/leveldb/store.h"
+
+namespace agent_graph::state {
+namespace {
+
+class LeaseDeathTest : public testing::Test {
+ protected:
+  LeaseDeathTest() : database_(Database::OpenMemory().value()) {
+    EXPECT_TRUE(store_.Load().ok());
+    ClientHello hello;
+    hello.client = "client";
+    hello.process = getpid();
+    store_.Connect(hello, 1);
+    EXPECT_TRUE(store_.Grant(Begin("run")).ok());
+  }
+
+  static Store::Waiter Begin(const std::string& run_id) {
+    Store::Waiter begin;
+    begin.run = RunOn("t", "", run_id);
+    begin.from.client = "client";
+    return begin;
+  }
+
+  std::unique_ptr<Database> database_;
+  Store store_{*database_, SyncLevel::kNone, std::chrono::seconds(0)};
+};
+
+TEST_F(LeaseDeathTest, AThreadHasOneLeaseAtATime) {
+  EXPECT_DEATH((void)store_.Grant(Begin("other")),
+               "check failed: .*a thread has one lease at a time");
+}
+
+TEST_F(LeaseDeathTest, EveryWaitingRunIsCounted) {
+  store_.leases_.at("t").waiters.push_back(Begin("other"));
+  EXPECT_DEATH(store_.EndLease("t"), "every waiting run is counted");
+  EXPECT_DEATH(store_.CancelWaiters(store_.leases_.at("t"), Status(StatusCode::kCancelled, ""), ""),
+               "every waiting run is counted");
+}
+
+}  // namespace
+}  // namespace agent_graph::state
