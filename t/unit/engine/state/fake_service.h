@@ -104,7 +104,9 @@ class FakeService : public Service {
   MOCK_METHOD(Result<RemoteTools>, GetRemoteTools, (), (override));
   std::string TypeName() const override { return "fake"; }
 
-  // Called before each Append and Finish, outside the lock. A failed Status is returned instead.
+  // Called before each Begin, Append and Finish, outside the lock. A failed Status is returned
+  // instead.
+  std::function<Status(const BeginRunRequest&)> before_begin;
   std::function<Status(const AppendRunRequest&)> before_append;
   std::function<Status(const FinishRunRequest&)> before_finish;
   bool stop_requested = false;
@@ -128,6 +130,7 @@ class FakeService : public Service {
 
  private:
   Result<BeginRunReply> BeginInMemory(const BeginRunRequest& run) {
+    if (before_begin) AG_RETURN_IF_ERROR(before_begin(run));
     std::lock_guard lock(mutex_);
     BeginRunReply reply;
     reply.created = !threads_.contains(run.thread_id);

@@ -256,5 +256,101 @@ TEST_F(DispatchTest, TracesAreEmptyForUnknownThreadsAndInProduction) {
   EXPECT_EQ(Send("GET", "/v1/observability/t").Data(), nothing);
 }
 
+TEST_F(DispatchTest, ARunIdIsKeptIfLogsAndPathsCanHoldIt) {
+  const auto kept = [this](const std::string& id) {
+    const std::string more = R"(,"config":{"run_id":)" + json(id).dump() + "}";
+    return Send("POST", "/v1/graph/invoke", Invocation("hi", more)).Data()["meta"]["run_id"] == id;
+  };
+  for (const std::string& id : {std::string("az"), std::string("AZ"), std::string("09"),
+                                std::string("a-b_c.d:e"), std::string(128, 'x')}) {
+    EXPECT_TRUE(kept(id)) << id;
+  }
+  for (const std::string& id :
+       {std::string(), std::string(129, 'x'), std::string("."), std::string(".."),
+        std::string("a/b"), std::string("a;b"), std::string("a@b"), std::string("a[b"),
+        std::string("a`b"), std::string("a{b"), std::string("\u00e4")}) {
+    EXPECT_FALSE(kept(id)) << id;
+  }
+  EXPECT_EQ(Send("POST", "/v1/graph/invoke", Invocation("hi", R"(,"config":{"run_id":5})")).status,
+            200);
+}
+
+TEST_F(DispatchTest, StopNamesTheRunThatItIsFor) {
+  state::StopRequest asked;
+  EXPECT_CALL(state_, RequestStop(_))
+      .WillRepeatedly(DoAll(SaveArg<0>(&asked), Return(state::StopReply{})));
+  Send("POST", "/v1/graph/stop", R"({"thread_id":"t","run_id":"r7","config":{"cancel":false}})");
+  EXPECT_EQ(asked.run_id, "r7");
+  EXPECT_FALSE(asked.cancel);
+  const json data = Send("POST", "/v1/graph/stop", R"({"thread_id":"t","run_id":null})").Data();
+  EXPECT_EQ(asked.run_id, "");
+  EXPECT_EQ(data["ok"], true);
+}
+
+TEST_F(DispatchTest, FixTriesAgainWhileOthersChangeTheThread) {
+  state::ThreadState broken;
+  broken.record = Record("t");
+  broken.window = {
+      Stored("a", "assistant", R"([{"type":"tool_call","id":"c","name":"n","args":{}}])")};
+  const Status busy(StatusCode::kBusy, "changed meanwhile");
+  EXPECT_CALL(state_, GetState(_, "t")).WillRepeatedly(Return(broken));
+  EXPECT_CALL(state_, RemoveMessages(_))
+      .WillOnce(Return(busy))
+      .WillOnce(Return(busy))
+      .WillOnce(Return(Status::Ok()))
+      .WillOnce(Return(busy))
+      .WillOnce(Return(busy))
+      .WillOnce(Return(busy))
+      .WillOnce(Return(Status(StatusCode::kUnavailable, "no state")));
+  const json data = Send("POST", "/v1/graph/fix", R"({"thread_id":"t"})").Data();
+  EXPECT_EQ(data["success"], true);
+  EXPECT_EQ(data["removed_count"], 1);
+  EXPECT_EQ(data["message"], "1 message removed");
+  EXPECT_EQ(Send("POST", "/v1/graph/fix", R"({"thread_id":"t"})").status, 409);
+  EXPECT_EQ(Send("POST", "/v1/graph/fix", R"({"thread_id":"t"})").status, 503) << "not tried again";
+}
+
+TEST_F(DispatchTest, DescribesTheServiceAroundTheGraph) {
+  const json info = Send("GET", "/v1/graph").Data()["info"];
+  EXPECT_EQ(info["is_realtime"], false);
+  EXPECT_EQ(info["publisher"], false);
+  EXPECT_EQ(info["store"], false);
+  EXPECT_EQ(info["interrupt_before"], json::array());
+  EXPECT_EQ(info["interrupt_after"], json::array());
+  EXPECT_TRUE(info["context_type"].is_null());
+  EXPECT_EQ(info["id_generator"], ids_.name());
+  EXPECT_EQ(info["state_type"], "AgentState");
+  EXPECT_TRUE(info["state_fields"].is_array());
+  const auto context_type = [this](bool summarize) {
+    GraphBuilder builder;
+    builder.AddFunction("ECHO", Echo, Execution::kNonBlocking).AddEdge(START, "ECHO");
+    builder.SetContext({.messages_max = 2, .summarize = summarize}).InterruptAfter({"ECHO"});
+    api_.graph = graph::CompiledGraph::Compile(builder, "echo").value();
+    const json changed = Send("GET", "/v1/graph").Data()["info"];
+    EXPECT_EQ(changed["interrupt_after"], json({"ECHO"}));
+    return changed["context_type"];
+  };
+  EXPECT_EQ(context_type(true), "SummaryContext");
+  EXPECT_EQ(context_type(false), "WindowContext");
+}
+
+TEST_F(DispatchTest, AResultWithoutAThreadIsThatOfTheThreadThatWaits) {
+  state::WaitingThreadQuery asked;
+  EXPECT_CALL(state_, FindWaitingThread(_))
+      .Times(2)
+      .WillRepeatedly(DoAll(SaveArg<0>(&asked), Return(Status(StatusCode::kNotFound, "none"))));
+  const std::string messages =
+      R"({"messages":[{"role":"tool","content":[{"type":"tool_result","call_id":"c1","output":1},
+          {"type":"tool_result","call_id":"c2","output":1}]}])";
+  for (const char* path : {"/v1/graph/invoke", "/v1/graph/stream"}) {
+    asked = {};
+    EXPECT_EQ(Send("POST", path, messages + "}").status, 422);
+    EXPECT_EQ(asked.call_ids, (std::vector<std::string>{"c1", "c2"}));
+    // Nobody is asked if the thread is named, or if there is no result.
+    EXPECT_EQ(Send("POST", path, messages + R"(,"config":{"thread_id":"t"}})").status, 422);
+    EXPECT_EQ(Send("POST", path, Invocation("hi")).status, 200);
+  }
+}
+
 }  // namespace
 }  // namespace agent_graph::api

@@ -180,5 +180,43 @@ TEST_F(DispatchTest, ReadsListsAndDeletesMessages) {
   EXPECT_EQ(Send("DELETE", "/v1/threads/a/messages/m", R"({"config":{}})").status, 200);
 }
 
+TEST_F(DispatchTest, AProblemThatTheStateFindsIsInTheQueryOrTheBody) {
+  const Status problem(StatusCode::kInvalidArgument, "cursor: is not of this list");
+  EXPECT_CALL(state_, ListThreads(_, _)).WillOnce(Return(problem));
+  ExpectInvalid(Send("GET", "/v1/threads?cursor=x"), {"query"});
+  EXPECT_CALL(state_, PutState(_)).WillOnce(Return(problem));
+  const Answer answer = Send("PUT", "/v1/threads/a/state", R"({"state":{}})");
+  ExpectInvalid(answer, {"body"});
+  EXPECT_EQ(answer.Json()["error"]["details"][0]["msg"], problem.message());
+}
+
+TEST_F(DispatchTest, PageParametersHaveLimits) {
+  const auto status = [this](const std::string& query) {
+    return Send("GET", "/v1/threads?" + query).status;
+  };
+  state::PageRequest asked;
+  EXPECT_CALL(state_, ListThreads(_, _))
+      .WillRepeatedly(DoAll(SaveArg<1>(&asked), Return(state::ThreadPage{})));
+  EXPECT_EQ(status("search=" + std::string(1024, 'x')), 200);
+  EXPECT_EQ(asked.search.size(), 1024u);
+  EXPECT_EQ(asked.limit, 100u);
+  EXPECT_EQ(status("search=" + std::string(1025, 'x')), 422);
+  EXPECT_EQ(status("cursor=" + std::string(3 * 1024, 'x')), 200);
+  EXPECT_EQ(status("cursor=" + std::string(3 * 1024 + 1, 'x')), 422);
+  std::string many;
+  for (int i = 0; i < 63; ++i) many += "a&";
+  EXPECT_EQ(status(many + "search=x&search=y"), 200);
+  EXPECT_EQ(asked.search, "x") << "only the first 64 parameters are read";
+}
+
+TEST_F(DispatchTest, AMessageAfterTheFirstMayFillThePage) {
+  const std::string message = R"({"message_id":"1"})";
+  EXPECT_CALL(state_, ListMessages(_, "a", _))
+      .WillRepeatedly(Return(state::MessagePage{{{"1", 1, message}, {"2", 2, message}}, ""}));
+  settings_.limits.page_bytes_max = 1;
+  EXPECT_EQ(Send("GET", "/v1/threads/a/messages").Data()["messages"].size(), 1u)
+      << "a page has at least one message";
+}
+
 }  // namespace
 }  // namespace agent_graph::api

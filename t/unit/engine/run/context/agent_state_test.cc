@@ -63,6 +63,78 @@ TEST(AgentStateTest, CustomFieldsCannotHideTheBuiltInOnes) {
   EXPECT_EQ(state.at("context_summary"), "short \"one\"");
 }
 
+TEST(AgentStateTest, NoCustomFieldIsWrittenASecondTime) {
+  state::ThreadState thread;
+  thread.snapshot.fields_json =
+      R"({"context":"forged","context_summary":"forged","execution_meta":"forged","city":"Rome"})";
+  const std::string text = AgentStateJson(thread);
+  EXPECT_EQ(text.find("forged"), std::string::npos) << text;
+  EXPECT_EQ(json::parse(text).at("city"), "Rome");
+}
+
+TEST(AgentStateTest, FieldsThatCannotBeReadAreLeftOut) {
+  state::ThreadState thread;
+  for (const char* fields : {"", "{}", "{", "[1]", "null"}) {
+    thread.snapshot.fields_json = fields;
+    EXPECT_EQ(json::parse(AgentStateJson(thread)).size(), 3u) << fields;
+  }
+}
+
+TEST(AgentStateTest, APausedThreadNamesItsPause) {
+  state::ThreadState thread;
+  thread.snapshot.execution_json =
+      R"({"current_node":"A","step":2,"status":"interrupted_after","interrupted_node":"A",
+          "interrupt_reason":"approve?","interrupt_data":{"n":1},"resume_node":"B"})";
+  json meta = json::parse(AgentStateJson(thread)).at("execution_meta");
+  EXPECT_EQ(meta.at("status"), "interrupted_after");
+  EXPECT_EQ(meta.at("is_interrupted"), true);
+  EXPECT_EQ(meta.at("interrupted_node"), "A");
+  EXPECT_EQ(meta.at("interrupt_reason"), "approve?");
+  EXPECT_EQ(meta.at("interrupt_data"), json({{"n", 1}}));
+  EXPECT_EQ(meta.at("interrupt"), json({{"node", "A"},
+                                        {"reason", "approve?"},
+                                        {"status", "interrupted_after"},
+                                        {"data", {{"n", 1}}}}));
+  // While the next run is in flight, the pause is over.
+  thread.in_flight = state::RunInFlight{"r2", "B", 1, false, {"r3", "r4"}};
+  meta = json::parse(AgentStateJson(thread)).at("execution_meta");
+  for (const char* key : {"interrupted_node", "interrupt_reason", "interrupt_data"}) {
+    EXPECT_TRUE(meta.at(key).is_null()) << key;
+  }
+  EXPECT_EQ(meta.at("queued_runs"), json({"r3", "r4"}));
+}
+
+TEST(AgentStateTest, AStopIsShownAsRequestedAndThenAsDone) {
+  state::ThreadState thread;
+  const auto shown = [&] {
+    const json meta = json::parse(AgentStateJson(thread)).at("execution_meta");
+    return meta.at("stop_current_execution").get<std::string>() +
+           (meta.at("is_stopped_requested").get<bool>() ? " requested" : "");
+  };
+  EXPECT_EQ(shown(), "none");
+  thread.in_flight = state::RunInFlight{"r1", "A", 1, false};
+  EXPECT_EQ(shown(), "none");
+  thread.in_flight->stop_requested = true;
+  EXPECT_EQ(shown(), "stop_requested requested");
+  thread.in_flight.reset();
+  thread.snapshot.execution_json = R"({"status":"completed","stopped":true})";
+  EXPECT_EQ(shown(), "stopped");
+  thread.in_flight = state::RunInFlight{"r2", "A", 1, false};
+  EXPECT_EQ(shown(), "none") << "the run before was stopped, not this one";
+  thread.in_flight.reset();
+  thread.snapshot.execution_json = R"({"status":"completed","stopped":"yes"})";
+  EXPECT_EQ(shown(), "none");
+}
+
+TEST(AgentStateTest, AnErrorIsThatOfTheLastRunOnly) {
+  state::ThreadState thread;
+  thread.snapshot.execution_json = R"({"status":"error","error":"boom","reason":"other"})";
+  EXPECT_EQ(json::parse(AgentStateJson(thread))["execution_meta"]["internal_data"],
+            json({{"error", "boom"}}));
+  thread.in_flight = state::RunInFlight{"r2", "A", 1, false};
+  EXPECT_EQ(json::parse(AgentStateJson(thread))["execution_meta"]["internal_data"], json::object());
+}
+
 TEST(ExecutionMetaTest, RoundTrips) {
   ExecutionMeta meta;
   meta.current_node = "A \"quoted\"";
@@ -86,6 +158,18 @@ TEST(ExecutionMetaTest, UnreadableTextIsTheInitialValue) {
     EXPECT_EQ(meta.current_node, "START") << text;
     EXPECT_FALSE(meta.interrupted()) << text;
   }
+}
+
+TEST(ExecutionMetaTest, KeepsTheErrorAndTheStop) {
+  ExecutionMeta meta;
+  meta.phase = ExecutionMeta::Phase::kError;
+  meta.error = "no \"quota\"";
+  meta.stopped = true;
+  const ExecutionMeta read = ExecutionMeta::FromJson(meta.ToJson());
+  EXPECT_EQ(read.phase, ExecutionMeta::Phase::kError);
+  EXPECT_EQ(read.error, "no \"quota\"");
+  EXPECT_TRUE(read.stopped);
+  EXPECT_FALSE(json::parse(ExecutionMeta().ToJson()).contains("error"));
 }
 
 }  // namespace

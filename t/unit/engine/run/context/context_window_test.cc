@@ -2,6 +2,7 @@
 #include "run/context/context_window.h"
 
 #include "../run_fixture.h"
+#include "message/codec.h"
 
 namespace agent_graph::run {
 namespace {
@@ -47,6 +48,35 @@ TEST(FirstToKeepTest, LeavesHalfOnceTheLimitIsPassed) {
   const ContextPolicy policy{.messages_max = 8};
   EXPECT_EQ(FirstToKeep(Conversation("uauauaua"), policy), 0u);
   EXPECT_EQ(FirstToKeep(Conversation("uauauauaua"), policy), 6u);
+}
+
+TEST(FirstInContextTest, CountsTheArgumentsAndResultsOfCalls) {
+  Message call = Message::Assistant("");
+  call.content.emplace_back(ToolCallBlock{"c1", std::string(400, 'n'), std::string(400, 'x')});
+  EXPECT_EQ(EstimateTokens(call), 204u);
+  EXPECT_EQ(EstimateTokens(Message::ToolResult("c1", std::string(400, '1'))), 104u);
+  EXPECT_EQ(EstimateTokens(Message::User("1234")), 5u);
+}
+
+TEST(FirstInContextTest, TheLimitItselfFits) {
+  const std::vector<Message> messages = {Message::User("1234"), Message::User("1234")};
+  EXPECT_EQ(FirstInContext(messages, {.tokens_max = 10}), 0u);
+  EXPECT_EQ(FirstInContext(messages, {.tokens_max = 9}), 1u);
+  EXPECT_EQ(FirstInContext(messages, {.messages_max = 2}), 0u);
+}
+
+TEST(FirstToKeepTest, HalvesBothLimits) {
+  EXPECT_EQ(FirstToKeep(Conversation("uuuuuu"), {.messages_max = 4}), 4u);
+  EXPECT_EQ(FirstToKeep(Conversation("uuuuuu"), {.messages_max = 5}), 3u);
+  const std::vector<Message> messages(6, Message::User("1234"));  // five tokens each
+  EXPECT_EQ(FirstToKeep(messages, {.tokens_max = 29}), 3u);
+  EXPECT_EQ(FirstToKeep(messages, {.tokens_max = 30}), 0u);
+  EXPECT_EQ(FirstToKeep(messages, {.tokens_max = 20}), 4u);
+}
+
+TEST(FirstToKeepTest, HalfOfOneIsNotUnlimited) {
+  EXPECT_EQ(FirstToKeep(Conversation("uu"), {.messages_max = 1}), 1u);
+  EXPECT_EQ(FirstToKeep(Conversation("uu"), {.tokens_max = 1}), 1u);
 }
 
 class ContextPolicyTest : public RunTest {
@@ -115,6 +145,94 @@ TEST_F(ContextPolicyTest, AFailedSummaryRemovesNothing) {
   EXPECT_FALSE(outcome.summary.has_value());
   EXPECT_EQ(Window(), 4u);
   EXPECT_EQ(sink_.Of(RunEvent::Kind::kError).size(), 0u);
+}
+
+TEST_F(ContextPolicyTest, CallsAndResultsAreSummarizedToo) {
+  builder_.SetContext({.messages_max = 4, .summarize = true});
+  Message calling = Message::Assistant("Let me see.");
+  calling.content.emplace_back(ToolCallBlock{"c1", "weather", R"({"city":"Rome"})"});
+  uint64_t sequence = 0;
+  for (Message message : {Message::User("hi"), calling, Message::ToolResult("c1", R"("sunny")"),
+                          Message::Assistant("Sunny.")}) {
+    message.id = "m" + std::to_string(++sequence);
+    state_.At("t1").state.window.push_back({message.id, sequence, message::ToJsonText(message)});
+  }
+  model_.script = {{.pieces = {"bye"}}, {.pieces = {"weather in Rome"}}};
+  EXPECT_EQ(RunOk(Ask("thanks")).summary, "weather in Rome");
+  const std::string told = model_.requests.back().messages.at(0).Text();
+  for (const char* part : {"Conversation:\nuser: hi\n", "assistant: Let me see.\n", "calls weather",
+                           R"({"city":"Rome"})", "result: \"sunny\"\n", "assistant: Sunny.\n"}) {
+    EXPECT_NE(told.find(part), std::string::npos) << part << " is not in " << told;
+  }
+}
+
+TEST_F(ContextPolicyTest, OfAVeryLongConversationTheEndIsSummarized) {
+  builder_.SetContext({.messages_max = 2, .summarize = true});
+  const std::string text(600'000, 'x');
+  Turn("first " + text);
+  model_.script.push_back({.pieces = {"yes"}});
+  model_.script.push_back({.pieces = {"summary"}});
+  RunOk(Ask("second"));
+  const std::string told = model_.requests.back().messages.at(0).Text();
+  EXPECT_EQ(told.size(), 512u * 1024);
+  EXPECT_TRUE(told.ends_with("x\n")) << "the answer to the first question";
+  EXPECT_EQ(told.find("first"), std::string::npos);
+}
+
+TEST_F(ContextPolicyTest, ASummaryThatIsTooLongOrEmptyIsNone) {
+  builder_.SetContext({.messages_max = 2, .summarize = true});
+  for (const std::string& summary : {std::string(64 * 1024 + 1, 's'), std::string()}) {
+    state_.At("t1").state = {};
+    Turn("one");
+    model_.script.push_back({.pieces = {"yes"}});
+    model_.script.push_back({.pieces = {summary}});
+    EXPECT_FALSE(RunOk(Ask("two")).summary.has_value());
+    EXPECT_EQ(Window(), 4u);
+  }
+  model_.script.push_back({.pieces = {"yes"}});
+  model_.script.push_back({.pieces = {std::string(64 * 1024, 's')}});
+  EXPECT_EQ(RunOk(Ask("three")).summary, std::string(64 * 1024, 's'));
+}
+
+TEST_F(ContextPolicyTest, ASummaryHasADeadlineOfItsOwn) {
+  builder_.SetContext({.messages_max = 2, .summarize = true});
+  Turn("one");
+  EXPECT_EQ(model_.requests.back().deadline, kNoDeadline);
+  model_.script.push_back({.pieces = {"yes"}});
+  model_.script.push_back({.pieces = {"summary"}});
+  RunOk(Ask("two"));
+  EXPECT_NE(model_.requests.back().deadline, kNoDeadline);
+}
+
+TEST_F(ContextPolicyTest, TheAnswerIsSentBeforeTheSummaryIsMade) {
+  builder_.SetContext({.messages_max = 2, .summarize = true});
+  Turn("one");
+  sink_.on_event = [this](const RunEvent& event) {
+    if (event.kind == RunEvent::Kind::kMessage) {
+      EXPECT_EQ(model_.script.size(), 1u) << "the model has not been asked for the summary";
+    }
+    return Status::Ok();
+  };
+  model_.script.push_back({.pieces = {"yes"}});
+  model_.script.push_back({.pieces = {"summary"}});
+  sink_.events.clear();
+  EXPECT_EQ(RunOk(Ask("two")).summary, "summary");
+  EXPECT_EQ(sink_.Of(RunEvent::Kind::kMessage).size(), 1u);
+}
+
+TEST_F(ContextPolicyTest, OnlyARunThatReachesTheEndShortensTheThread) {
+  builder_.SetContext({.messages_max = 2});
+  Turn("one");
+  model_.script.push_back({.failure = Status(StatusCode::kModel, "overloaded")});
+  EXPECT_EQ(RunOk(Ask("two")).status, RunStatus::kError);
+  EXPECT_EQ(Window(), 3u);
+  model_.script.push_back({.wait_for_cancel = true});
+  model_.on_wait = [this] { cancellation_.Cancel(runtime::CancelReason::kStopped); };
+  EXPECT_EQ(RunOk(Ask("three")).status, RunStatus::kStopped);
+  EXPECT_EQ(Window(), 4u);
+  cancellation_ = runtime::Cancellation();
+  Turn("four");
+  EXPECT_EQ(Window(), 2u);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "message/codec.h"
+
 namespace agent_graph::run {
 namespace {
 
@@ -64,6 +66,23 @@ TEST(DanglingMessages, ACallForTheClientFollowsItsOriginal) {
   remote.content.emplace_back(ToolCallBlock{"c1", "tool", "{}", true});
   EXPECT_THAT(DanglingMessages({Calling("a", {"c1"}), remote}), ElementsAre("a", "remote"));
   EXPECT_THAT(DanglingMessages({Calling("a", {"c1"}), remote, Answering("r", "c1")}), IsEmpty());
+}
+
+TEST(DanglingMessages, AMessageWithoutContentIsLeftAlone) {
+  Message empty;
+  empty.id = "empty";
+  empty.role = Role::kAssistant;
+  EXPECT_THAT(DanglingMessages({empty, Answering("r", "gone")}), ElementsAre("r"));
+}
+
+TEST(DanglingMessages, StoredMessagesAreNamedByTheirIds) {
+  const Message calling = Calling("inside", {"c1"});
+  const std::vector<state::StoredMessage> window = {
+      {"u", 1, message::ToJsonText(Message::User("x"))}, {"a", 2, message::ToJsonText(calling)}};
+  const auto dangling = DanglingMessages(window);
+  ASSERT_TRUE(dangling.ok());
+  EXPECT_THAT(*dangling, ElementsAre("a"));
+  EXPECT_FALSE(DanglingMessages(std::vector<state::StoredMessage>{{"u", 1, "{broken"}}).ok());
 }
 
 }  // namespace

@@ -61,5 +61,20 @@ TEST(ModelConversationTest, ResultsInAUserMessageAreMovedAndItsTextStays) {
   EXPECT_EQ(Sketch(ModelConversation({Calling({"a"}), mixed})), "a?a t=a u");
 }
 
+TEST(ModelConversationTest, TheFirstResultOfACallCounts) {
+  const auto messages =
+      ModelConversation({Calling({"a"}), Message::ToolResult("a", "1"),
+                         Message::ToolResult("a", "2"), Message::ToolResult("a", "3")});
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_EQ(messages[1].ToolResults().at(0)->output_json, "1");
+}
+
+TEST(ModelConversationTest, AUserMessageOfResultsOnlyDisappears) {
+  Message results = Message::User("");
+  results.content = {ToolResultBlock{"a", "1", false}};
+  EXPECT_EQ(Sketch(ModelConversation({Calling({"a"}), results, Message::User("go on")})),
+            "a?a t=a u");
+}
+
 }  // namespace
 }  // namespace agent_graph::run

@@ -241,5 +241,53 @@ TEST(OpenInputsJsonTest, UnreadableEntriesAreSkipped) {
   EXPECT_EQ(read.Find("d"), nullptr);
 }
 
+TEST_F(OpenInputsTest, AQuestionMayBeAPageToVisit) {
+  OpenInputs inputs;
+  const tools::Question visit{
+      .key = "k", .message = "Sign in", .schema = nullptr, .url = "https://example.org/login"};
+  ASSERT_TRUE(inputs.Keep({"c1", "ask", 1, {"crm", {visit}, 1}, {json()}}).ok());
+  EXPECT_EQ(json::parse(inputs.ElicitationsJson()), json({{{"id", "c1/1"},
+                                                           {"call_id", "c1"},
+                                                           {"tool", "ask"},
+                                                           {"server", "crm"},
+                                                           {"mode", "url"},
+                                                           {"message", "Sign in"},
+                                                           {"url", "https://example.org/login"}}}));
+}
+
+TEST(OpenInputsJsonTest, AnswersThatAreMissingAreOpen) {
+  for (const char* answers : {"", R"(,"answers":[])", R"(,"answers":5)", R"(,"answers":[null])"}) {
+    const OpenInputs inputs =
+        OpenInputs::FromJson(R"([{"call_id":"c","tool":7,"questions":[)" +
+                             Form("k").ToJson().dump() + "]" + answers + "}]");
+    ASSERT_EQ(inputs.calls().size(), 1u) << answers;
+    EXPECT_FALSE(inputs.calls()[0].answered());
+    EXPECT_EQ(inputs.calls()[0].tool, "");
+    EXPECT_EQ(inputs.calls()[0].rounds, 0);
+  }
+  EXPECT_TRUE(
+      OpenInputs::FromJson(R"([{"call_id":"","questions":[)" + Form("k").ToJson().dump() + "]}]")
+          .empty());
+}
+
+TEST(OpenInputsJsonTest, ACallAsksOnce) {
+  OpenInputs inputs;
+  ASSERT_TRUE(inputs.Keep({"c", "t", 1, {"s", {Form("k")}, 7}, {json()}}).ok());
+  ASSERT_TRUE(inputs.Keep({"c", "t", 2, {"s", {Form("k")}, 7}, {json()}}).ok());
+  ASSERT_EQ(inputs.calls().size(), 1u);
+  EXPECT_EQ(inputs.calls()[0].rounds, 2);
+}
+
+TEST(OpenInputsJsonTest, AMessageThatNeverHadContentStays) {
+  OpenInputs inputs;
+  ASSERT_TRUE(inputs.Keep({"c", "t", 1, {"s", {Form("k")}, 7}, {json()}}).ok());
+  std::vector<Message> messages = {Message(), Message::ToolResult("c/1", R"({"action":"decline"})"),
+                                   Message::User("hi")};
+  ASSERT_TRUE(inputs.TakeAnswers(messages).ok());
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_TRUE(messages[0].content.empty());
+  EXPECT_EQ(messages[1].Text(), "hi");
+}
+
 }  // namespace
 }  // namespace agent_graph::run

@@ -172,5 +172,53 @@ TEST(Repetition, AFileThatIsStoredAgainIsTheSame) {
   EXPECT_FALSE(FindRepetition({image("f1", 5)}, {image("f2", 6)}, false).Knows(0));
 }
 
+TEST(Repetition, AMessageOfAnotherRoleIsAnotherMessage) {
+  EXPECT_FALSE(FindRepetition({Named(Message::Assistant("hi"), "m1")},
+                              {Named(Message::User("hi"), "m1")}, false)
+                   .Knows(0));
+}
+
+TEST(Repetition, AnotherUploadedFileIsAnotherMessage) {
+  const auto image = [](const std::string& file_id) {
+    Message message = Named(Message::User("look"), "m1");
+    MediaBlock block;
+    block.media.kind = MediaReference::Kind::kFileId;
+    block.media.file_id = file_id;
+    message.content.emplace_back(block);
+    return message;
+  };
+  EXPECT_TRUE(FindRepetition({image("f1")}, {image("f1")}, false).Knows(0));
+  EXPECT_FALSE(FindRepetition({image("f1")}, {image("f2")}, false).Knows(0));
+}
+
+TEST(Repetition, AResultWithoutAnIdIsThatOfTheNewestCalls) {
+  const Message result = Message::ToolResult("c1", "1");
+  const Message other = Message::ToolResult("c2", "2");
+  const auto knows = [](const std::vector<Message>& window, const Message& message) {
+    return FindRepetition(window, {message}, true).Knows(0);
+  };
+  EXPECT_TRUE(knows({Message::Assistant(""), result}, result));
+  EXPECT_TRUE(knows({Message::Assistant(""), result, other, Message::User("and")}, result));
+  EXPECT_TRUE(knows({result}, result)) << "the message with its call may be outside of the window";
+  EXPECT_FALSE(knows({}, result));
+  EXPECT_FALSE(knows({Message::Assistant(""), other}, result));
+  EXPECT_FALSE(knows({result, Message::Assistant("")}, result)) << "an older call of that id";
+  EXPECT_FALSE(knows({Message::Assistant(""), Message::ToolResult("c1", "2")}, result));
+  EXPECT_FALSE(FindRepetition({Message::Assistant(""), result}, {result}, false).Knows(0));
+}
+
+TEST(Repetition, OnlyAMessageOfResultsIsFoundWithoutAnId) {
+  const auto knows = [](const Message& message) {
+    return FindRepetition({Message::Assistant(""), message}, {message}, true).Knows(0);
+  };
+  EXPECT_FALSE(knows(Message::User("hi")));
+  Message empty;
+  empty.role = Role::kTool;
+  EXPECT_FALSE(knows(empty));
+  Message mixed = Message::ToolResult("c1", "1");
+  mixed.content.emplace_back(TextBlock{"and more"});
+  EXPECT_FALSE(knows(mixed));
+}
+
 }  // namespace
 }  // namespace agent_graph::run

@@ -160,5 +160,48 @@ TEST_F(TraceTest, StatusOfARunInEachPhase) {
   }
 }
 
+TEST_F(TraceTest, EventsDescribeWhatHappened) {
+  Message answer = Calling("weather");
+  answer.content.resize(1);
+  Add("message", Encode(MessageEntry(answer, "MAIN"), 0).json, 1);
+  Add("node_finished", R"({"node":"MAIN","step":3})", 2);
+  Add("state_update",
+      R"({"node":"MAIN","updates":[{"field":"a"},{"field":"b"}],"summary":"short"})", 3);
+  Add("state_update", R"({"node":"MAIN","updates":[],"summary":"short"})", 4);
+  Add("interrupted", R"({"node":"NEXT","reason":"approve?"})", 5);
+  const json run = Run();
+  EXPECT_EQ(run["run_id"], "r1");
+  EXPECT_EQ(run["thread_id"], "t");
+  std::vector<std::string> events;
+  for (const json& event : run.at("events")) {
+    events.push_back(event["type"].get<std::string>() + ": " + event["summary"].get<std::string>());
+  }
+  EXPECT_EQ(events, (std::vector<std::string>{"updates: interrupted: approve?", "state: summary",
+                                              "state: a, b, summary", "updates: step 3",
+                                              "message: llm.generate \u00b7 14 tokens"}));
+}
+
+TEST_F(TraceTest, EntriesThatCannotBeReadAreLeftOut) {
+  for (const char* fields : {"{", "[1]", "5", ""}) Add("message", fields, 1);
+  Add("message", R"({"node":5,"role":5,"blocks":5,"tools":"x"})", 2);
+  Add("state_update", R"({"node":"MAIN","updates":5})", 3);
+  Add("node_finished", R"({"node":"MAIN","step":"x"})", 4);
+  json summaries = json::array();
+  const json run = Run();
+  for (const json& event : run.at("events")) summaries.push_back(event["summary"]);
+  EXPECT_EQ(summaries, json({"step 0", "", ": "}));
+}
+
+TEST_F(TraceTest, CallsThatEndedHaveNoDuration) {
+  Add("message", Encode(MessageEntry(Calling("weather"), "MAIN"), 0).json, 5);
+  Add("tool_intent", R"({"node":"TOOLS","tool":"weather","call_id":"c1"})", 7);
+  Add("tool_finished", R"({"node":"TOOLS","tool":"weather","call_id":"c1"})", 9);
+  for (const json& span : Run()["spans"]) {
+    if (span["kind"] == "llm" || span["kind"] == "tool") {
+      EXPECT_EQ(span["duration_ms"], 0.0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace agent_graph::run

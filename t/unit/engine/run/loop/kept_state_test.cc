@@ -187,5 +187,84 @@ TEST_F(KeptStateTest, AThreadThatHoldsTooMuchIsLeftAsItIs) {
   EXPECT_EQ(state_.At("t1").state.snapshot.fields_json, stored);
 }
 
+TEST_F(KeptStateTest, ARunSaysWhetherItChangedTheSummary) {
+  builder_.AddField({.name = "a"}).AddField({.name = "b"});
+  builder_.AddFunction("A", [](const State& state, RunContext&) -> NodeResult {
+    NodeResult result;
+    if (state.LastUserText() == "summarize") result.summary = "short";
+    return result.Set("a", 1).Set("b", "x");
+  });
+  builder_.AddEdge(START, "A");
+  state::FinishRunRequest finished;
+  state_.before_finish = [&](const state::FinishRunRequest& finish) {
+    finished = finish;
+    return Status::Ok();
+  };
+  RunOk(Ask("hi"));
+  EXPECT_FALSE(finished.summary_changed);
+  EXPECT_EQ(finished.changed_fields, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(finished.changed_at.size(), 2u);
+  RunOk(Ask("summarize"));
+  EXPECT_TRUE(finished.summary_changed);
+  RunRequest request = Ask("hi");
+  request.initial_state = std::make_shared<const json>(json::parse(R"({"context_summary":null})"));
+  RunOk(request);
+  EXPECT_TRUE(finished.summary_changed);
+  EXPECT_FALSE(finished.snapshot.summary);
+  json update;
+  for (const state::LogEntry& entry : state_.At("t1").log) {
+    if (entry.kind != "state_update") continue;
+    if (const json fields = json::parse(entry.json); fields.contains("summary")) update = fields;
+  }
+  EXPECT_EQ(update,
+            json({{"node", "A"},
+                  {"updates", {{{"field", "a"}, {"value", 1}}, {{"field", "b"}, {"value", "x"}}}},
+                  {"summary", "short"}}));
+}
+
+TEST_F(KeptStateTest, FieldsThatAThreadLacksHaveTheirDefaults) {
+  builder_.AddField({.name = "city", .default_json = R"("Rome")"});
+  builder_.AddFunction("A", [](const State& state, RunContext&) -> NodeResult {
+    return Message::Assistant(state.Field("city").get<std::string>());
+  });
+  builder_.AddEdge(START, "A");
+  state_.At("t1").state.snapshot.fields_json = R"({"old":1})";
+  EXPECT_EQ(TextOf(json::parse(RunOk(Ask("hi")).messages_json.back())), "Rome");
+}
+
+TEST_F(KeptStateTest, MessagesOfARunMayLeaveTheWindowAtItsEnd) {
+  builder_.SetContext({.messages_max = 2});
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  RunOk(Ask("before"));
+  RunRequest request = Ask("");
+  request.messages = {Message::User("a"), Message::User("b"), Message::User("c")};
+  for (size_t i = 0; i < 3; ++i)
+    request.messages[i].id = std::string(1, static_cast<char>('a' + i));
+  state::FinishRunRequest finished;
+  state_.before_finish = [&](const state::FinishRunRequest& finish) {
+    finished = finish;
+    return Status::Ok();
+  };
+  const RunOutcome outcome = RunOk(request);
+  EXPECT_EQ(finished.forgotten.through, 2u);
+  EXPECT_EQ(finished.forgotten.ids, (std::vector<std::string>{"a", "b"}));
+  ASSERT_EQ(outcome.messages_json.size(), 2u);
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json[0])), "c");
+  EXPECT_EQ(TextOf(json::parse(outcome.messages_json[1])), "one");
+  EXPECT_EQ(state_.At("t1").state.window.size(), 2u);
+}
+
+TEST_F(KeptStateTest, AnInterruptMayBeAsLargeAsItsLimit) {
+  builder_.AddFunction("A", [](const State& state, RunContext&) -> NodeResult {
+    NodeResult result;
+    result.interrupt =
+        Interrupt{std::string(state::kInterruptBytesMax - 2, 'x'), state.LastUserText()};
+    return result;
+  });
+  builder_.AddFunction("B", Say("two")).AddEdge(START, "A").AddEdge("A", "B");
+  EXPECT_EQ(RunOk(Ask("[]", "t1")).status, RunStatus::kInterrupted);
+  EXPECT_EQ(RunOk(Ask("[1]", "t2")).error.code(), StatusCode::kGraph);
+}
+
 }  // namespace
 }  // namespace agent_graph::run

@@ -124,5 +124,39 @@ TEST_F(RetryTest, ANodeOfASubgraphKeepsItsPolicy) {
   EXPECT_EQ(sink_.events[0].node, "TEAM/A");
 }
 
+TEST_F(RetryTest, WhatAnEarlierNodeHasShownDoesNotMatter) {
+  builder_.AddAgent("A", {}).AddAgent("B", {}).AddEdge(START, "A").AddEdge("A", "B");
+  builder_.SetRetry("B", {.attempts_max = 2, .delay = milliseconds(1)});
+  model_.script.push_back({.pieces = {"shown"}});
+  model_.script.push_back({.failure = Status(StatusCode::kModel, "overloaded")});
+  model_.script.push_back({.pieces = {"fine"}});
+  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kDone);
+  EXPECT_EQ(sink_.Of(RunEvent::Kind::kMessageDelta).size(), 2u);
+}
+
+TEST_F(RetryTest, AFailureThatWouldRepeatIsNotTriedAgain) {
+  builder_.AddAgent("A", {}).AddEdge(START, "A");
+  builder_.SetRetry("A", {.attempts_max = 3, .delay = milliseconds(1)});
+  for (StatusCode code : {StatusCode::kInvalidArgument, StatusCode::kInternal}) {
+    model_.requests.clear();
+    model_.script = {{.failure = Status(code, "no")}, {.pieces = {"fine"}}};
+    EXPECT_EQ(RunOk(Ask("hi")).error.code(), code);
+    EXPECT_EQ(model_.requests.size(), 1u);
+  }
+}
+
+TEST_F(RetryTest, TheLogSaysWhichAttemptFailed) {
+  builder_.AddFunction("A", Failing(2)).AddEdge(START, "A");
+  builder_.SetRetry("A", {.attempts_max = 3, .delay = milliseconds(1)});
+  RunOk(Ask("hi"));
+  json attempts = json::array();
+  for (const state::LogEntry& entry : state_.At("t1").log) {
+    if (entry.kind == "node_retry") attempts.push_back(json::parse(entry.json));
+  }
+  const std::string reason = "node \"A\" failed: not yet";
+  EXPECT_EQ(attempts, json({{{"node", "A"}, {"attempt", 1}, {"reason", reason}},
+                            {{"node", "A"}, {"attempt", 2}, {"reason", reason}}}));
+}
+
 }  // namespace
 }  // namespace agent_graph::run

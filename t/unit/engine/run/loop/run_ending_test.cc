@@ -135,5 +135,83 @@ TEST_F(RunEndingTest, AFunctionOnTheFiberThatWasCutShortHasNotFinished) {
   ExpectThatACutShortFunctionFails(Execution::kNonBlocking);
 }
 
+TEST_F(RunEndingTest, TheLogSaysWhyARunFailed) {
+  builder_.AddFunction(
+      "A", [](const State&, RunContext&) -> NodeResult { throw std::runtime_error("\"boom\""); });
+  builder_.AddEdge(START, "A");
+  RunOk(Ask("hi"));
+  const auto& log = state_.At("t1").log;
+  ASSERT_GE(log.size(), 2u);
+  const state::LogEntry& entry = log[log.size() - 2];
+  EXPECT_EQ(entry.kind, "error");
+  EXPECT_EQ(json::parse(entry.json), json({{"status", "error"},
+                                           {"code", "GRAPH"},
+                                           {"reason", "node \"A\" failed: \"boom\""},
+                                           {"node", "A"},
+                                           {"step", 0}}));
+  const RunEvent& event = sink_.events.back();
+  EXPECT_EQ(event.kind, RunEvent::Kind::kError);
+  EXPECT_EQ(event.node, "A");
+  EXPECT_EQ(event.step, 1);
+  const json stored = json::parse(state_.At("t1").state.snapshot.execution_json);
+  EXPECT_EQ(stored.at("status"), "error");
+  EXPECT_EQ(stored.at("error"), "node \"A\" failed: \"boom\"");
+}
+
+TEST_F(RunEndingTest, TheLogSaysWhereARunPaused) {
+  builder_.AddFunction("A", [](const State&, RunContext&) -> NodeResult {
+    NodeResult result;
+    result.interrupt = Interrupt{"approve \"it\"?", R"({"amount":3})"};
+    return result;
+  });
+  builder_.AddFunction("B", Say("two")).AddEdge(START, "A").AddEdge("A", "B");
+  RunOk(Ask("hi"));
+  const auto& log = state_.At("t1").log;
+  const state::LogEntry& entry = log[log.size() - 2];
+  EXPECT_EQ(entry.kind, "interrupted");
+  EXPECT_EQ(json::parse(entry.json), json({{"node", "A"},
+                                           {"status", "interrupted_after"},
+                                           {"reason", "approve \"it\"?"},
+                                           {"data", {{"amount", 3}}}}));
+}
+
+TEST_F(RunEndingTest, AFailedNodeIsTheReasonEvenIfTheEndIsNotStored) {
+  builder_.AddFunction(
+      "A", [](const State&, RunContext&) -> NodeResult { throw std::runtime_error("boom"); });
+  builder_.AddEdge(START, "A");
+  state_.before_finish = [](const state::FinishRunRequest&) {
+    return Status(StatusCode::kUnavailable, "no state");
+  };
+  EXPECT_EQ(RunOk(Ask("hi")).error.message(), "node \"A\" failed: boom");
+  state_.At("t1").leased = false;
+}
+
+TEST_F(RunEndingTest, ARunWhoseEndIsNotStoredIsShownAsFailed) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  state_.before_finish = [](const state::FinishRunRequest&) {
+    return Status(StatusCode::kUnavailable, "no state");
+  };
+  const json meta = json::parse(RunOk(Ask("hi")).state_json).at("execution_meta");
+  EXPECT_EQ(meta.at("status"), "error");
+  EXPECT_EQ(meta.at("internal_data").at("error"), "no state");
+  state_.At("t1").leased = false;
+}
+
+TEST_F(RunEndingTest, ARunThatWasRefusedItsLeaseNamesNoThread) {
+  int names = 0;
+  options_.services.name_thread = [&](const std::vector<std::string>&) {
+    return std::to_string(++names);
+  };
+  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B");
+  state_.before_append = [this](const state::AppendRunRequest&) {
+    ++state_.At("t1").epoch;  // another run has taken over
+    return Status::Ok();
+  };
+  EXPECT_EQ(RunOk(Ask("hi")).error.code(), StatusCode::kFenced);
+  EXPECT_EQ(names, 0);
+  state_.At("t1").leased = false;
+}
+
 }  // namespace
 }  // namespace agent_graph::run

@@ -394,5 +394,246 @@ TEST_F(RunLoopTest, AModelFailureReachesTheNodeAsAnException) {
   EXPECT_EQ(TextOf(json::parse(RunOk(Ask("hi")).messages_json.back())), "no quota");
 }
 
+TEST_F(RunLoopTest, EventsAfterANodeNameItAndTheSteps) {
+  sink_.states = true;
+  builder_.AddFunction("A \"1\"", Say("one")).AddEdge(START, "A \"1\"");
+  RunRequest request = Ask("hi");
+  request.recursion_limit = 7;
+  RunOk(request);
+  int updates = 0;
+  for (const RunEvent& event : sink_.events) {
+    EXPECT_EQ(event.node, "A \"1\"");
+    EXPECT_EQ(event.step, 1);
+    if (event.kind == RunEvent::Kind::kState) {
+      EXPECT_EQ(event.data_json, "");
+    }
+    if (event.kind != RunEvent::Kind::kUpdate) continue;
+    ++updates;
+    EXPECT_EQ(
+        json::parse(event.data_json),
+        json({{"status", "node_invoked"}, {"node", "A \"1\""}, {"step", 1}, {"max_steps", 7}}));
+  }
+  EXPECT_EQ(updates, 1);
+}
+
+TEST_F(RunLoopTest, ASinkThatFailsAtAnUpdateGetsNoState) {
+  sink_.states = true;
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  sink_.on_event = [](const RunEvent& event) {
+    return event.kind == RunEvent::Kind::kUpdate ? Status(StatusCode::kCancelled, "gone")
+                                                 : Status::Ok();
+  };
+  RunOk(Ask("hi"));
+  EXPECT_TRUE(sink_.Of(RunEvent::Kind::kState).empty());
+}
+
+TEST_F(RunLoopTest, TheIdOfAStreamedTextIsThatOfTheFirstAnswerWithoutOne) {
+  builder_.AddFunction("A", [](const State&, RunContext& context) -> NodeResult {
+    EXPECT_TRUE(context.EmitText("Hello"));
+    NodeResult result;
+    result.messages = {Message::User("quoted"), Message::Assistant("named"),
+                       Message::Assistant("Hello"), Message::Assistant("more")};
+    result.messages[1].id = "mine";
+    return result;
+  });
+  builder_.AddEdge(START, "A");
+  const RunOutcome outcome = RunOk(Ask("hi"));
+  const json delta = sink_.Of(RunEvent::Kind::kMessageDelta).at(0);
+  std::vector<bool> same;
+  for (const std::string& text : outcome.messages_json) {
+    same.push_back(json::parse(text).at("message_id") == delta.at("message_id"));
+  }
+  EXPECT_EQ(same, (std::vector<bool>{false, false, false, true, false}));
+  EXPECT_EQ(json::parse(outcome.messages_json[2]).at("message_id"), "mine");
+}
+
+TEST_F(RunLoopTest, ANodeMayReturnAThousandMessages) {
+  builder_.AddFunction("A", [](const State& state, RunContext&) -> NodeResult {
+    NodeResult result;
+    result.messages.assign(std::stoul(state.LastUserText()), Message::Assistant("x"));
+    return result;
+  });
+  builder_.AddEdge(START, "A");
+  EXPECT_EQ(RunOk(Ask("1000", "t1")).messages_json.size(), 1001u);
+  const RunOutcome outcome = RunOk(Ask("1001", "t2"));
+  EXPECT_EQ(outcome.error.code(), StatusCode::kGraph);
+  EXPECT_EQ(outcome.error.message(), "node \"A\" returned more than 1000 messages");
+  EXPECT_EQ(outcome.messages_json.size(), 1u);
+}
+
+TEST_F(RunLoopTest, TheLogCountsTheSteps) {
+  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B");
+  state::FinishRunRequest finished;
+  state_.before_finish = [&](const state::FinishRunRequest& finish) {
+    finished = finish;
+    return Status::Ok();
+  };
+  RunOk(Ask("hi"));
+  std::vector<std::string> nodes;
+  for (const state::LogEntry& entry : state_.At("t1").log) {
+    if (!entry.kind.starts_with("node_")) continue;
+    const json fields = json::parse(entry.json);
+    nodes.push_back(entry.kind + " " + fields.at("node").get<std::string>() + " " +
+                    fields.at("step").dump());
+  }
+  EXPECT_EQ(nodes, (Kinds{"node_started A 1", "node_finished A 1", "node_started B 2",
+                          "node_finished B 2"}));
+  EXPECT_EQ(finished.append.current_node, "END");
+  EXPECT_EQ(finished.append.step, 2);
+  EXPECT_TRUE(finished.append.durable);
+}
+
+TEST_F(RunLoopTest, NodesThatTakeNoTimeAreAppendedTogether) {
+  builder_.AddFunction("A", Say("one"), Execution::kNonBlocking);
+  builder_.AddFunction("B", Say("two"), Execution::kNonBlocking);
+  builder_.AddFunction("C", Say("three"));
+  builder_.AddFunction("D", Say("four"), Execution::kNonBlocking);
+  builder_.AddFunction("E", Say("five"), Execution::kNonBlocking);
+  builder_.AddEdge(START, "A").AddEdge("A", "B").AddEdge("B", "C").AddEdge("C", "D");
+  builder_.AddEdge("D", "E");
+  EXPECT_EQ(RunOk(Ask("hi")).messages_json.size(), 6u);
+  // Before a node that takes time, and behind it.
+  EXPECT_EQ(state_.At("t1").places, (Kinds{"C", "D", "END"}));
+}
+
+TEST_F(RunLoopTest, WhatCouldNotBeAppendedIsStoredWithTheEnd) {
+  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B");
+  state_.before_append = [](const state::AppendRunRequest& append) {
+    return append.current_node == "B" ? Status(StatusCode::kUnavailable, "no state") : Status::Ok();
+  };
+  EXPECT_EQ(RunOk(Ask("hi")).error.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(state_.Kinds("t1"), (Kinds{"run_started", "message", "node_started", "message",
+                                       "node_finished", "error", "run_finished"}));
+  EXPECT_EQ(state_.At("t1").state.window.size(), 2u);
+}
+
+TEST_F(RunLoopTest, TheStateGetsTheParametersOfTheRun) {
+  options_.window_max = 7;
+  options_.enqueue_if_busy = false;
+  options_.queue_max = 3;
+  options_.busy_wait_max = std::chrono::milliseconds(500);
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  std::vector<state::BeginRunRequest> begun;
+  state_.before_begin = [&](const state::BeginRunRequest& begin) {
+    begun.push_back(begin);
+    return Status::Ok();
+  };
+  RunRequest request = Ask("hi");
+  request.scope = state::Scope::Owner("alice");
+  request.user_id = "alice";
+  request.run_id = "r1";
+  request.cancelled_after = std::chrono::milliseconds(9000);
+  RunOk(request);
+  request = Ask("hi", "");
+  request.deadline = DeadlineAfter(std::chrono::hours(1));
+  RunOk(request);
+  request.deadline = MonotonicClock::now();
+  RunOk(request);
+  ASSERT_EQ(begun.size(), 3u);
+  EXPECT_EQ(begun[0].scope.kind, state::Scope::Kind::kOwner);
+  EXPECT_EQ(begun[0].scope.user_id, "alice");
+  EXPECT_EQ(begun[0].user_id, "alice");
+  EXPECT_EQ(begun[0].thread_id, "t1");
+  EXPECT_EQ(begun[0].run_id, "r1");
+  EXPECT_EQ(begun[0].graph_name, "test");
+  EXPECT_FALSE(begun[0].graph_hash.empty());
+  EXPECT_FALSE(begun[0].creation_id.empty());
+  EXPECT_NE(begun[0].creation_id, begun[1].creation_id);
+  EXPECT_EQ(begun[0].window_max, 7u);
+  EXPECT_FALSE(begun[0].enqueue_if_busy);
+  EXPECT_EQ(begun[0].queue_max, 3u);
+  EXPECT_EQ(begun[0].wait_ms_max, 500);
+  EXPECT_EQ(begun[0].run_ms_max, 9000);
+  EXPECT_FALSE(begun[0].new_thread_only);
+  EXPECT_TRUE(begun[1].new_thread_only);
+  EXPECT_EQ(begun[1].wait_ms_max, 500) << "the deadline is further away";
+  EXPECT_EQ(begun[2].wait_ms_max, 0) << "the deadline has passed";
+}
+
+TEST_F(RunLoopTest, AGeneratedThreadIdThatIsTakenIsReplaced) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  std::vector<std::string> tried;
+  size_t taken = 3;
+  state_.before_begin = [&](const state::BeginRunRequest& begin) {
+    tried.push_back(begin.thread_id);
+    return tried.size() <= taken ? Status(StatusCode::kConflict, "exists") : Status::Ok();
+  };
+  const RunOutcome outcome = RunOk(Ask("hi", ""));
+  ASSERT_EQ(tried.size(), 4u);
+  EXPECT_EQ(outcome.start.thread_id, tried[3]);
+  EXPECT_NE(tried[0], tried[1]);
+  taken = 1000;
+  tried.clear();
+  EXPECT_EQ(Run(Ask("hi", "")).status().code(), StatusCode::kConflict);
+  EXPECT_EQ(tried.size(), 8u);
+  // The thread that a client names is not replaced.
+  tried.clear();
+  EXPECT_EQ(Run(Ask("hi", "mine")).status().code(), StatusCode::kConflict);
+  EXPECT_EQ(tried, std::vector<std::string>{"mine"});
+}
+
+TEST_F(RunLoopTest, TextsOfExceptionsMayBeHidden) {
+  options_.services.show_exception_text = false;
+  builder_.AddFunction(
+      "A", [](const State&, RunContext&) -> NodeResult { throw std::runtime_error("secret"); });
+  builder_.AddEdge(START, "A");
+  EXPECT_EQ(RunOk(Ask("hi")).error.message(), "node \"A\" failed");
+}
+
+TEST_F(RunLoopTest, LinesOfANodeNameItInTheLog) {
+  std::vector<std::string> lines;
+  options_.services.log = [&](LogLevel level, std::string_view line) {
+    EXPECT_EQ(level, LogLevel::kInfo);
+    lines.emplace_back(line);
+  };
+  builder_.AddFunction("A", [](const State&, RunContext& context) -> NodeResult {
+    context.Log(LogLevel::kInfo, "looked up");
+    return {};
+  });
+  builder_.AddEdge(START, "A");
+  RunRequest request = Ask("hi");
+  request.run_id = "r1";
+  RunOk(request);
+  EXPECT_EQ(lines, std::vector<std::string>{"run r1 node A: looked up"});
+}
+
+TEST_F(RunLoopTest, AModelCallOfANodeIsLikeThatOfAnAgent) {
+  Message calling = Message::Assistant("");
+  calling.content.emplace_back(ToolCallBlock{"c1", "add", "{}", false});
+  builder_.AddFunction(
+      "A",
+      [calling](const State&, RunContext& context) -> NodeResult {
+        return context.CallModel({.messages = {Message::User("hi"), calling},
+                                  .parameters_json = R"({"temperature":0})"});
+      },
+      Execution::kNonBlocking, std::chrono::hours(1));
+  builder_.AddEdge(START, "A");
+  model_.script = {{.pieces = {"yes"}}};
+  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kDone);
+  const models::ModelRequest& asked = model_.requests.at(0);
+  EXPECT_EQ(asked.parameters_json, R"({"temperature":0})");
+  EXPECT_NE(asked.deadline, kNoDeadline);
+  ASSERT_EQ(asked.messages.size(), 3u) << "a call without a result gets one";
+  EXPECT_TRUE(asked.messages[2].ToolResults().at(0)->is_error);
+}
+
+TEST_F(RunLoopTest, AnInitialStateThatIsTooLargeEndsTheRun) {
+  options_.services.run_bytes_max = 8 * 1024;
+  builder_.AddField({.name = "note"});
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  const std::string text(9000, 'x');
+  RunRequest request = Ask("hi");
+  request.initial_state = std::make_shared<const json>(json{{"note", text}});
+  EXPECT_EQ(RunOk(request).error.code(), StatusCode::kGraph);
+  request.initial_state.reset();
+  request.initial_context = {Message::User(text)};
+  EXPECT_EQ(RunOk(request).error.code(), StatusCode::kGraph);
+  // Stored messages count, too.
+  EXPECT_EQ(RunOk(Ask(std::string(5000, 'x'))).status, RunStatus::kDone);
+  EXPECT_EQ(RunOk(Ask(std::string(5000, 'x'))).error.code(), StatusCode::kGraph);
+}
+
 }  // namespace
 }  // namespace agent_graph::run

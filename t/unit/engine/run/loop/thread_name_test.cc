@@ -85,5 +85,15 @@ TEST(CleanThreadNameTest, KeepsOneLineOfWholeCharacters) {
   EXPECT_EQ(CleanThreadName(long_name), std::string(kThreadNameBytesMax - 1, 'x'));
 }
 
+TEST_F(ThreadNameTest, AThreadThatExistedGetsNoName) {
+  int calls = 0;
+  options_.services.name_thread = [&](const std::vector<std::string>&) {
+    return std::to_string(++calls);
+  };
+  state_.At("t1").state.record.thread_id = "t1";
+  EXPECT_EQ(RunOk(Ask("hi")).start.thread_name, "");
+  EXPECT_EQ(calls, 0);
+}
+
 }  // namespace
 }  // namespace agent_graph::run

@@ -209,5 +209,80 @@ TEST_F(ThreadTest, AFinishedRunLeavesNoTraceOfAnEarlierError) {
   EXPECT_EQ(meta.at("step"), 1);
 }
 
+TEST_F(ThreadTest, AFreeIdIsKeptInAnExistingThread) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  RunOk(Ask("first"));
+  RunRequest request = Ask("second");
+  request.messages[0].id = "fresh";
+  const std::vector<std::string> ids = Ids(RunOk(request));
+  ASSERT_EQ(ids.size(), 4u);
+  EXPECT_EQ(ids[2], "fresh");
+}
+
+TEST_F(ThreadTest, AnIdThatNoPathCanNameIsReplaced) {
+  builder_.AddFunction("A", [](const State&, RunContext&) -> NodeResult {
+    NodeResult result;
+    for (const std::string& id : {std::string(".."), std::string("a/../b"), std::string("a\0b", 3),
+                                  std::string(" "), std::string("a/b")}) {
+      result.messages.push_back(Message::Assistant("x"));
+      result.messages.back().id = id;
+    }
+    return result;
+  });
+  builder_.AddEdge(START, "A");
+  const std::vector<std::string> ids = Ids(RunOk(Ask("hi")));
+  ASSERT_EQ(ids.size(), 6u);
+  for (size_t i = 1; i < 5; ++i) {
+    EXPECT_EQ(ids[i].find_first_of(std::string("./ \0", 4)), std::string::npos) << ids[i];
+  }
+  EXPECT_EQ(ids[5], "a/b");
+}
+
+TEST_F(ThreadTest, AMessageKeepsItsTimeOrGetsOne) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  RunRequest request = Ask("hi");
+  request.messages[0].timestamp = 1.5;
+  const RunOutcome outcome = RunOk(request);
+  EXPECT_EQ(json::parse(outcome.messages_json[0]).at("timestamp"), 1.5);
+  EXPECT_GT(json::parse(outcome.messages_json[1]).at("timestamp").get<double>(), 1.5);
+}
+
+TEST_F(ThreadTest, ARunPausesAgainAtTheSameNode) {
+  builder_.AddFunction("A", Say("one")).AddFunction("B", Say("two"));
+  builder_.AddEdge(START, "A").AddEdge("A", "B").AddEdge("B", "A").InterruptBefore({"B"});
+  EXPECT_EQ(RunOk(Ask("hi")).status, RunStatus::kInterrupted);
+  const RunOutcome outcome = RunOk(Ask("go on"));
+  EXPECT_EQ(outcome.status, RunStatus::kInterrupted);
+  EXPECT_EQ(Meta(outcome).at("interrupted_node"), "B");
+  EXPECT_EQ(outcome.messages_json.size(), 5u);
+}
+
+TEST_F(ThreadTest, TheLogOfTheLastRunSaysHowAnOpenCallEnded) {
+  builder_.AddFunction("A", Say("one")).AddEdge(START, "A");
+  Message calling = Message::Assistant("");
+  calling.id = "m1";
+  for (const char* id : {"ended", "begun"}) {
+    calling.content.emplace_back(ToolCallBlock{id, "charge", "{}", false});
+  }
+  state_.At("t1").state.window.push_back({"m1", 1, message::ToJsonText(calling)});
+  state::ReadRunsRequest asked;
+  state::RunTraces traces;
+  traces.entries = {{"tool_finished", R"({"call_id":"ended","output":"paid"})", 1},
+                    {"tool_intent", R"({"call_id":"begun"})", 1}};
+  EXPECT_CALL(state_, ReadRuns)
+      .WillOnce(testing::DoAll(testing::SaveArg<0>(&asked), testing::Return(traces)));
+  RunRequest request = Ask("hi");
+  request.scope = state::Scope::Owner("alice");
+  const RunOutcome outcome = RunOk(request);
+  EXPECT_EQ(asked.thread_id, "t1");
+  EXPECT_EQ(asked.scope.user_id, "alice");
+  EXPECT_EQ(asked.runs_max, 1u);
+  ASSERT_EQ(outcome.messages_json.size(), 5u);
+  const json ended = json::parse(outcome.messages_json[1]).at("content").at(0);
+  EXPECT_EQ(ended.at("output"), "paid");
+  EXPECT_EQ(ended.at("is_error"), false);
+  EXPECT_EQ(json::parse(outcome.messages_json[2]).at("content").at(0).at("is_error"), true);
+}
+
 }  // namespace
 }  // namespace agent_graph::run

@@ -169,5 +169,87 @@ TEST_F(RemoteToolsTest, Problems) {
   EXPECT_EQ(field({"TOOLS", "x", "", R"({"type":"x"})"}), "parameters");
 }
 
+TEST_F(RemoteToolsTest, NamesAreThoseThatProvidersAccept) {
+  const auto graph = graph::CompiledGraph::Compile(builder_, "test").value();
+  const auto problem = [&](const std::string& name) {
+    return FindProblem(*graph, {"TOOLS", name, "", "{}"}).has_value();
+  };
+  for (const std::string& name :
+       {std::string("a"), std::string("z"), std::string("A"), std::string("Z"), std::string("0"),
+        std::string("9"), std::string("_"), std::string("-"), std::string(64, 'x')}) {
+    EXPECT_FALSE(problem(name)) << name;
+  }
+  for (const std::string& name :
+       {std::string(), std::string(65, 'x'), std::string("a.b"), std::string("a/b"),
+        std::string("a:b"), std::string("a@b"), std::string("a[b"), std::string("a`b"),
+        std::string("a{b"), std::string("\u00e4")}) {
+    EXPECT_TRUE(problem(name)) << name;
+  }
+}
+
+TEST_F(RemoteToolsTest, DescriptionsAndSchemasMayBeAsLargeAsTheirLimits) {
+  const auto graph = graph::CompiledGraph::Compile(builder_, "test").value();
+  const auto field = [&](size_t description, size_t schema) {
+    const std::string begin = R"({"description":")";
+    const std::string end = "\"}";
+    const std::string filler(schema - begin.size() - end.size(), 'x');
+    const auto problem =
+        FindProblem(*graph, {"TOOLS", "x", std::string(description, 'x'), begin + filler + end});
+    return problem ? problem->field : "";
+  };
+  EXPECT_EQ(field(kRemoteToolDescriptionBytesMax, kRemoteToolSchemaBytesMax), "");
+  EXPECT_EQ(field(kRemoteToolDescriptionBytesMax + 1, 100), "description");
+  EXPECT_EQ(field(0, kRemoteToolSchemaBytesMax + 1), "parameters");
+}
+
+TEST_F(RemoteToolsTest, AnHttpToolKeepsItsName) {
+  builder_.AddHttpTool("TOOLS", {.name = "fetch", .url = "https://example.org/"});
+  const auto graph = graph::CompiledGraph::Compile(builder_, "test").value();
+  const auto problem = FindProblem(*graph, {"TOOLS", "fetch", "", "{}"});
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(problem->field, "name");
+  EXPECT_FALSE(FindProblem(*graph, {"TOOLS", "fetch2", "", "{}"}));
+}
+
+TEST_F(RemoteToolsTest, TheModelGetsDescriptionAndParameters) {
+  model_.script = {{.pieces = {"Hello."}}};
+  RunOk(Ask("hi"));
+  const models::ToolDeclaration& tool = model_.requests.at(0).tools.at(1);
+  EXPECT_EQ(tool.description, "Where the client is.");
+  EXPECT_EQ(tool.parameters_json, R"({"type":"object","properties":{"fine":{"type":"boolean"}}})");
+}
+
+TEST_F(RemoteToolsTest, WithoutAStateTheDeclaredToolsAreOffered) {
+  const auto graph = graph::CompiledGraph::Compile(builder_, "test").value();
+  RemoteTools remote_tools(DeclaredRemoteTools(*graph), nullptr, "nginx-1", {});
+  EXPECT_EQ(remote_tools.AsOf(7)->Of("TOOLS").size(), 1u);
+  const Result<RemoteToolSetPtr> newest = remote_tools.Newest();
+  ASSERT_TRUE(newest.ok());
+  EXPECT_EQ((*newest)->Of("TOOLS").size(), 1u);
+}
+
+TEST_F(RemoteToolsTest, AnOlderAnswerOfTheStateReplacesNothing) {
+  const auto graph = graph::CompiledGraph::Compile(builder_, "test").value();
+  RemoteTools remote_tools(DeclaredRemoteTools(*graph), &state_, "nginx-1", {});
+  ASSERT_TRUE(remote_tools.SetUp({{"TOOLS", "a", "", "{}"}}).ok());
+  ASSERT_TRUE(remote_tools.SetUp({{"TOOLS", "b", "", "{}"}}).ok());
+  EXPECT_EQ(remote_tools.AsOf(2)->Of("TOOLS").at(0)->tool.name, "b");
+  state_.remote_tools = {1, "nginx-1", {{"TOOLS", "a", "", "{}"}}};
+  EXPECT_EQ(remote_tools.Newest().value()->Of("TOOLS").at(0)->tool.name, "b");
+}
+
+TEST_F(RemoteToolsTest, WithoutAThreadAResultAnswersNothing) {
+  RunRequest request = Resume({Message::ToolResult("c1", "1")});
+  request.thread_id.clear();
+  EXPECT_EQ(Run(request).status().message(),
+            "config.thread_id: must name the thread that waits for the result; message 0: no tool "
+            "call with the id \"c1\" waits for a result");
+  request.thread_id = "t1";
+  EXPECT_EQ(Run(request).status().message(),
+            "message 0: no tool call with the id \"c1\" waits for a result");
+  stored_ = false;
+  EXPECT_EQ(Run(request).status().code(), StatusCode::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace agent_graph::run

@@ -239,5 +239,165 @@ TEST_F(ToolNodeTest, ACancelledRunLeavesNoCallOpen) {
   EXPECT_EQ(state_.At("t1").last_status, "stopped");
 }
 
+TEST_F(ToolNodeTest, MoreCallsThanAMessageMayHaveAreRefused) {
+  std::vector<ToolCallBlock> calls;
+  for (int i = 0; i < static_cast<int>(kToolCallsMax) + 1; ++i) {
+    calls.push_back(Call(CallId(i), "echo"));
+  }
+  auto results = Results(
+      {MakeTool("echo", [](const json&, ToolContext&) -> ToolOutput { return "ok"; })}, calls);
+  ASSERT_EQ(results.size(), kToolCallsMax + 1);
+  EXPECT_EQ(results[kToolCallsMax - 1].at("output"), "ok");
+  EXPECT_EQ(results[kToolCallsMax].at("is_error"), true);
+  EXPECT_EQ(results[kToolCallsMax].at("output").at("error"), "more than 128 calls at once");
+}
+
+TEST_F(ToolNodeTest, AnOutputMayBeAsLargeAsItsLimit) {
+  const auto echo = [](size_t bytes) {
+    return [bytes](const json&, ToolContext&) -> ToolOutput {
+      return std::string(bytes - 2, 'x');  // and its quotes
+    };
+  };
+  auto results = Results({MakeTool("largest", echo(kToolOutputBytesMax)),
+                          MakeTool("larger", echo(kToolOutputBytesMax + 1))},
+                         {Call("c1", "largest"), Call("c2", "larger")});
+  EXPECT_EQ(results.at(0).at("is_error"), false);
+  EXPECT_EQ(results.at(1).at("output").at("error"),
+            "the output of \"larger\" is larger than 1048576 bytes");
+}
+
+TEST_F(ToolNodeTest, AToolWhoseIntentCannotBeStoredIsNotCalled) {
+  state_.before_append = [](const state::AppendRunRequest& append) {
+    for (const auto& entry : append.entries) {
+      if (entry.kind == "tool_intent") return Status(StatusCode::kUnavailable, "no state");
+    }
+    return Status::Ok();
+  };
+  Tool charge = MakeTool("charge", [](const json&, ToolContext&) -> ToolOutput {
+    ADD_FAILURE() << "called without a durable intent";
+    return "charged";
+  });
+  charge.idempotent = false;
+  EXPECT_TRUE(Results({charge}, {Call("c1", "charge")}).empty());
+  EXPECT_EQ(outcome_.error.code(), StatusCode::kUnavailable);
+}
+
+TEST_F(ToolNodeTest, OnlyToolsThatMustNotRunTwiceWaitForTheDisk) {
+  int durable = 0;
+  state_.before_append = [&](const state::AppendRunRequest& append) {
+    durable += append.durable;
+    return Status::Ok();
+  };
+  Tool look = MakeTool("look", [](const json&, ToolContext&) -> ToolOutput { return "seen"; });
+  Tool charge = MakeTool("charge", [](const json&, ToolContext&) -> ToolOutput { return "paid"; });
+  charge.idempotent = false;
+  Results({look, charge}, {Call("c1", "look"), Call("c2", "look")});
+  EXPECT_EQ(durable, 0);
+  // The order of the calls does not matter.
+  model_.script = {{.calls = {Call("c3", "charge"), Call("c4", "look")}}, {.pieces = {"Done."}}};
+  RunOk(Ask("hi"));
+  EXPECT_EQ(durable, 1);
+}
+
+TEST_F(ToolNodeTest, AFailedAppendOfAResultEndsTheRun) {
+  auto failed = std::make_shared<std::promise<void>>();
+  std::shared_future<void> append_failed = failed->get_future();
+  state_.before_append = [&](const state::AppendRunRequest& append) {
+    for (const auto& entry : append.entries) {
+      if (entry.kind != "tool_finished") continue;
+      failed->set_value();
+      return Status(StatusCode::kUnavailable, "no state");
+    }
+    return Status::Ok();
+  };
+  Results({MakeTool("first", [](const json&, ToolContext&) -> ToolOutput { return "1"; }),
+           MakeTool("second",
+                    [append_failed](const json&, ToolContext&) -> ToolOutput {
+                      append_failed.wait();
+                      return "2";
+                    })},
+          {Call("c1", "first"), Call("c2", "second")});
+  EXPECT_EQ(outcome_.error.code(), StatusCode::kUnavailable);
+}
+
+TEST_F(ToolNodeTest, ACallThatACancelledRunHasNotStartedNeverStarts) {
+  Tool stop = MakeTool("stop", [this](const json&, ToolContext&) -> ToolOutput {
+    cancellation_.Cancel(runtime::CancelReason::kStopped);
+    return "stopped";
+  });
+  stop.execution = Execution::kNonBlocking;
+  auto results = Results({stop}, {Call("c1", "stop"), Call("c2", "stop")});
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].at("output"), "stopped");
+  EXPECT_EQ(results[1].at("output").at("error"), "\"stop\" was cancelled before it started");
+}
+
+TEST_F(ToolNodeTest, TheLogDescribesEachCall) {
+  Tool look = MakeTool("look", [](const json&, ToolContext& context) -> ToolOutput {
+    context.Log(LogLevel::kInfo, "looking");
+    return context.idempotency_key();
+  });
+  std::vector<std::string> lines;
+  options_.services.log = [&](LogLevel, std::string_view line) { lines.emplace_back(line); };
+  Tool charge = look;
+  charge.name = "charge";
+  charge.idempotent = false;
+  Tool fail = MakeTool(
+      "fail", [](const json&, ToolContext&) -> ToolOutput { throw std::runtime_error("no"); });
+  const auto results =
+      Results({look, charge, fail}, {Call("c1", "look"), Call("c2", "charge"), Call("c3", "fail")});
+  std::map<std::string, json> entries;
+  for (const state::LogEntry& entry : state_.At("t1").log) {
+    if (!entry.kind.starts_with("tool_")) continue;
+    const json fields = json::parse(entry.json);
+    EXPECT_EQ(fields.at("node"), "TOOLS");
+    entries[entry.kind + " " + fields.at("call_id").get<std::string>()] = fields;
+  }
+  ASSERT_EQ(entries.size(), 9u);
+  EXPECT_EQ(entries["tool_intent c1"], json({{"node", "TOOLS"},
+                                             {"tool", "look"},
+                                             {"call_id", "c1"},
+                                             {"idempotency_key", results.at(0).at("output")},
+                                             {"idempotent", true}}));
+  EXPECT_EQ(entries["tool_intent c2"].at("idempotent"), false);
+  for (const char* id : {"c1", "c2", "c3"}) {
+    const std::string call = id;
+    const json& finished = entries["tool_finished " + call];
+    EXPECT_EQ(finished.at("is_error"), call == "c3");
+    const auto started = entries["tool_started " + call].at("micros").get<int64_t>();
+    EXPECT_GT(started, 0);
+    EXPECT_GE(finished.at("micros").get<int64_t>(), started);
+    EXPECT_EQ(finished.at("duration_micros").get<int64_t>(),
+              finished.at("micros").get<int64_t>() - started);
+  }
+  EXPECT_EQ(
+      std::count_if(lines.begin(), lines.end(),
+                    [](const std::string& line) { return line.ends_with(" node TOOLS: looking"); }),
+      2);
+}
+
+TEST_F(ToolNodeTest, MessagesOfResultsAndRemoteCallsNameTheirTool) {
+  AddAgentWithTools(
+      {MakeTool("echo", [](const json&, ToolContext&) -> ToolOutput { return "ok"; })});
+  builder_.AddRemoteTool("TOOLS", {.name = "locate"});
+  model_.script = {{.calls = {Call("c1", "echo"), Call("c2", "locate")}}};
+  outcome_ = RunOk(Ask("hi"));
+  EXPECT_EQ(outcome_.status, RunStatus::kInterrupted);
+  json metadata = json::array();
+  for (const std::string& text : outcome_.messages_json) {
+    const json message = json::parse(text);
+    if (message.at("role") == "tool") metadata.push_back(message.at("metadata"));
+  }
+  EXPECT_EQ(metadata,
+            json({{{"tool_name", "echo"}}, {{"is_remote", true}, {"tool_name", "locate"}}}));
+  std::vector<json> intents;
+  for (const state::LogEntry& entry : state_.At("t1").log) {
+    if (entry.kind == "tool_intent") intents.push_back(json::parse(entry.json));
+  }
+  ASSERT_EQ(intents.size(), 2u);
+  EXPECT_EQ(intents[1].at("tool"), "locate");
+  EXPECT_EQ(intents[1].at("remote"), true);
+}
+
 }  // namespace
 }  // namespace agent_graph::run

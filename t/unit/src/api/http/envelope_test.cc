@@ -170,5 +170,43 @@ TEST(PreflightHeaders, EchoWhatIsAskedFor) {
   EXPECT_TRUE(headers.empty());
 }
 
+TEST(PreflightHeaders, EchoesNamesThatAHeaderLineCanHold) {
+  settings::Settings settings;
+  settings.cors.origins = {"https://a.example"};
+  const auto echoed = [&](const std::string& names) {
+    bridge::HeaderList headers;
+    AppendPreflightHeaders(headers, settings, "https://a.example", names);
+    for (const auto& [name, value] : headers) {
+      if (name == "Access-Control-Allow-Headers") return value == names;
+    }
+    return false;
+  };
+  for (const std::string& names :
+       {std::string("a"), std::string("z"), std::string("A"), std::string("Z"), std::string("0"),
+        std::string("9"), std::string("x-a_b, y"), std::string(2048, 'x')}) {
+    EXPECT_TRUE(echoed(names)) << names;
+  }
+  for (const std::string& names :
+       {std::string(), std::string("a:b"), std::string("a\nb"), std::string("a/b"),
+        std::string("a@b"), std::string("a[b"), std::string("a`b"), std::string("a{b"),
+        std::string(2049, 'x')}) {
+    EXPECT_FALSE(echoed(names)) << names;
+  }
+}
+
+TEST(StandardHeaders, ProtectBrowsers) {
+  settings::Settings settings;
+  settings.security_headers = true;
+  bridge::HeaderList headers;
+  AppendStandardHeaders(headers, settings, "", "r-1", false);
+  std::map<std::string, std::string> values(headers.begin(), headers.end());
+  EXPECT_EQ(values["X-XSS-Protection"], "1; mode=block");
+  EXPECT_EQ(values["Referrer-Policy"], "strict-origin-when-cross-origin");
+  EXPECT_EQ(values["X-Content-Type-Options"], "nosniff");
+  EXPECT_NE(values["Permissions-Policy"].find("microphone=()"), std::string::npos);
+  EXPECT_NE(values["Content-Security-Policy"].find("default-src 'self'"), std::string::npos);
+  EXPECT_FALSE(values.contains("Strict-Transport-Security"));
+}
+
 }  // namespace
 }  // namespace agent_graph::api
