@@ -12,7 +12,7 @@
 namespace agent_graph::api {
 namespace {
 
-memory::WaitOptions PatienceOf(HandlerContext& context) {
+memory::WaitOptions WaitOptionsOf(HandlerContext& context) {
   return {context.exchange().cancellation(), kNoDeadline};
 }
 
@@ -71,7 +71,7 @@ void StoreMemory(HandlerContext& context) {
   StoredMemoryMessage message = StoreMemoryMessage(context, std::move(content));
   if (message.error) return context.Fail(*message.error);
   memory.message_json = std::move(message.json);
-  Result<std::string> id = context.memory().Store(access, memory, PatienceOf(context));
+  Result<std::string> id = context.memory().Store(access, memory, WaitOptionsOf(context));
   if (!id.ok()) return context.Fail(id.status());
   context.Succeed(DumpJson({{"memory_id", *id}}), "memory stored");
 }
@@ -81,7 +81,7 @@ void SearchMemories(HandlerContext& context) {
   const memory::Access access = ReadMemoryAccess(context, problems);
   const memory::MemoryQuery query = ReadMemoryQuery(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
-  auto hits = context.memory().Search(access, query, PatienceOf(context));
+  auto hits = context.memory().Search(access, query, WaitOptionsOf(context));
   if (!hits.ok()) return context.Fail(hits.status());
   json results = json::array();
   for (const state::MemoryHit& hit : *hits) {
@@ -133,7 +133,7 @@ void UpdateMemory(HandlerContext& context) {
   StoredMemoryMessage message = StoreMemoryMessage(context, std::move(content));
   if (message.error) return context.Fail(*message.error);
   change.message_json = std::move(message.json);
-  Status updated = context.memory().Update(access, memory_id, change, PatienceOf(context));
+  Status updated = context.memory().Update(access, memory_id, change, WaitOptionsOf(context));
   if (!updated.ok()) return context.Fail(updated);
   context.Succeed(R"({"success":true,"data":true})", "memory updated");
 }
@@ -154,7 +154,7 @@ void ForgetMemories(HandlerContext& context) {
   RefuseLostIds(context, problems);
   if (!problems.empty()) return context.Fail(std::move(problems).Error());
   Result<uint64_t> count =
-      context.memory().Forget(access, ReadMemoryFilter(context), PatienceOf(context));
+      context.memory().Forget(access, ReadMemoryFilter(context), WaitOptionsOf(context));
   if (!count.ok()) return context.Fail(count.status());
   context.Succeed(DumpJson({{"success", true}, {"data", {{"deleted", *count}}}}),
                   "memories forgotten");
