@@ -56,6 +56,9 @@ class RunSink {
   // Reports how many bytes of JSON the run holds of its thread, and of a reply that a model is
   // still sending. Called whenever the numbers change.
   virtual void OnHeld(uint64_t /*thread_bytes*/, uint64_t /*reply_bytes*/) {}
+  // Called before OnStart if the thread is large, before it is loaded: waits until there is memory
+  // for so many bytes of JSON. A failure ends the run.
+  virtual Status AwaitMemory(uint64_t /*thread_bytes*/) { return Status::Ok(); }
   // False: deltas and state snapshots are not needed (invoke).
   virtual bool wants_deltas() const = 0;
   virtual bool wants_states() const = 0;

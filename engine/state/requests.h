@@ -32,12 +32,15 @@ struct BeginRunRequest {
   // in time; if its process no longer responds, the lease expires then and the next run gets the
   // thread.
   int64_t run_ms_max = 0;
+  // If the reply would have more bytes, it omits the state: the worker first waits for memory, then
+  // calls GetState. nullopt: never.
+  std::optional<uint64_t> reply_bytes_max = {};
 };
 template <pack::SameAs<BeginRunRequest> T>
 auto Fields(T& s) {
   return std::tie(s.scope, s.thread_id, s.user_id, s.creation_id, s.thread_name, s.run_id,
                   s.graph_name, s.graph_hash, s.window_max, s.enqueue_if_busy, s.wait_ms_max,
-                  s.queue_max, s.new_thread_only, s.run_ms_max);
+                  s.queue_max, s.new_thread_only, s.run_ms_max, s.reply_bytes_max);
 }
 
 struct BeginRunReply {
@@ -45,10 +48,11 @@ struct BeginRunReply {
   uint64_t lease_epoch = 0;
   ThreadState state;
   uint64_t remote_tools_version = 0;  // RemoteTools::version at the time of the grant
+  uint64_t omitted_bytes = 0;         // size of the state that was omitted; 0: it is there
 };
 template <pack::SameAs<BeginRunReply> T>
 auto Fields(T& s) {
-  return std::tie(s.created, s.lease_epoch, s.state, s.remote_tools_version);
+  return std::tie(s.created, s.lease_epoch, s.state, s.remote_tools_version, s.omitted_bytes);
 }
 
 // An append fenced by the lease: refused with kFenced if the run no longer holds it.

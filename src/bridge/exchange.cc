@@ -21,7 +21,7 @@ Exchange::Exchange(ExchangeAddress address, RequestHead head, Outbox& outbox, Cr
 Exchange::~Exchange() {
   End("error");
   Hold(0);
-  outbox_.memory().CountBuffered(-queued_bytes_);
+  outbox_.memory().CountReplies(-queued_bytes_);
 }
 
 void Exchange::DeliverAdmission() {
@@ -34,7 +34,7 @@ void Exchange::ReturnCredit(uint64_t bytes) {
   const auto low = static_cast<int64_t>(credit_limits_.low);
   const int64_t before = queued_bytes_.fetch_sub(returned);
   AG_CHECK(before >= returned, "credit comes back once");
-  outbox_.memory().CountBuffered(-returned);
+  outbox_.memory().CountReplies(-returned);
   if (before <= low || before - returned > low) return;
   credit_signal_.Notify();
   if (socket_ != nullptr) socket_->NotifyArrival();
@@ -52,7 +52,8 @@ const runtime::Cancellation& Exchange::active_cancellation() const {
 }
 
 Status Exchange::AwaitMemory(uint64_t bytes, Deadline deadline) {
-  AG_RETURN_IF_ERROR(outbox_.memory().AwaitRoom(bytes, active_cancellation(), deadline));
+  const auto own_bytes = static_cast<uint64_t>(std::max<int64_t>(held_bytes_, 0));
+  AG_RETURN_IF_ERROR(outbox_.memory().AwaitRoom(bytes, active_cancellation(), deadline, own_bytes));
   held_bytes_ += static_cast<int64_t>(bytes);
   return Status::Ok();
 }
@@ -171,7 +172,7 @@ void Exchange::PushChunk(std::string_view bytes) {
 
 void Exchange::CountQueued(size_t bytes) {
   queued_bytes_ += static_cast<int64_t>(bytes);
-  outbox_.memory().CountBuffered(static_cast<int64_t>(bytes));
+  outbox_.memory().CountReplies(static_cast<int64_t>(bytes));
 }
 
 void Exchange::Push(OutboxPayload payload) {

@@ -20,6 +20,11 @@ void WorkerMemory::CountBuffered(int64_t bytes) {
   Changed(bytes);
 }
 
+void WorkerMemory::CountReplies(int64_t bytes) {
+  replies_ += bytes;
+  CountBuffered(bytes);
+}
+
 void WorkerMemory::CountElsewhere(int64_t bytes) {
   elsewhere_ += bytes;
   Changed(-bytes);
@@ -45,25 +50,50 @@ bool WorkerMemory::IsSmall(int64_t bytes) const {
   return bytes <= bytes_max_ / kSmallParts;
 }
 
-bool WorkerMemory::Fits(int64_t bytes) const {
-  if (held_ <= 0) return true;
+// A request that holds nothing yet may always be the only one at work, unless replies that nobody
+// reads fill the memory.
+bool WorkerMemory::Fits(const Wanted& wanted) const {
+  const int64_t bytes = wanted.bytes;
+  if (held_ <= 0 && replies_ <= bytes_max_ / kReserveParts) return true;
+  if (wanted.own_bytes > 0) {
+    const int64_t at_work = held_ - held_by_waiters_ + replies_;
+    const int64_t share = std::min(wanted.own_bytes + bytes, bytes_max_ / kReserveParts);
+    if (at_work + share <= bytes_max_ / 2) return true;
+  }
   if (bytes > bytes_max_) return InMemory() <= bytes_max_ / 2;
   const int64_t reserve = IsSmall(bytes) ? bytes_max_ / kReserveParts : 0;
   return InMemory() + bytes <= bytes_max_ + reserve;
 }
 
+bool WorkerMemory::MayGoFirst(const Wanted& wanted) const {
+  if (waiters_.empty() || IsSmall(wanted.bytes)) return true;
+  return wanted.own_bytes > 0 && waiters_.front().wanted.own_bytes == 0;
+}
+
+void WorkerMemory::Take(const Wanted& wanted) {
+  held_by_waiters_ -= wanted.own_bytes;
+  held_ += wanted.bytes;
+  Changed(wanted.bytes);
+}
+
 Status WorkerMemory::AwaitRoom(uint64_t bytes, const runtime::Cancellation& cancellation,
-                               Deadline deadline) {
-  const auto wanted = static_cast<int64_t>(std::min(bytes, kUnlimited));
+                               Deadline deadline, uint64_t own_bytes) {
+  const Wanted wanted{.bytes = static_cast<int64_t>(std::min(bytes, kUnlimited)),
+                      .own_bytes = static_cast<int64_t>(std::min(own_bytes, kUnlimited))};
   std::list<Waiter>::iterator waiter;
   {
     MutexLock lock(mutex_);
-    if ((waiters_.empty() || IsSmall(wanted)) && Fits(wanted)) {
-      held_ += wanted;
-      Changed(wanted);
+    held_by_waiters_ += wanted.own_bytes;
+    if (MayGoFirst(wanted) && Fits(wanted)) {
+      Take(wanted);
       return Status::Ok();
     }
-    waiter = waiters_.emplace(waiters_.end(), wanted);
+    auto place = waiters_.end();
+    if (wanted.own_bytes > 0) {
+      place = std::ranges::find_if(waiters_,
+                                   [](const Waiter& other) { return other.wanted.own_bytes == 0; });
+    }
+    waiter = waiters_.emplace(place, wanted);
     ++waiting_;
   }
   // What became free before anybody waited has woken nobody.
@@ -74,6 +104,7 @@ Status WorkerMemory::AwaitRoom(uint64_t bytes, const runtime::Cancellation& canc
       MutexLock lock(mutex_);
       if (waiter->admitted || reason != runtime::WakeReason::kNotified) {
         const bool admitted = waiter->admitted;
+        if (!admitted) held_by_waiters_ -= wanted.own_bytes;
         waiters_.erase(waiter);
         --waiting_;
         if (admitted) return Status::Ok();
@@ -92,13 +123,12 @@ void WorkerMemory::AdmitWaiters() {
   bool passed_over = false;
   for (Waiter& waiter : waiters_) {
     if (waiter.admitted) continue;
-    if ((passed_over && !IsSmall(waiter.bytes)) || !Fits(waiter.bytes)) {
+    if ((passed_over && !IsSmall(waiter.wanted.bytes)) || !Fits(waiter.wanted)) {
       passed_over = true;
       continue;
     }
     waiter.admitted = true;
-    held_ += waiter.bytes;
-    Changed(waiter.bytes);
+    Take(waiter.wanted);
     waiter.signal.Notify();
   }
 }

@@ -31,6 +31,8 @@ class WorkerMemory {
   WorkerMemory& operator=(const WorkerMemory&) = delete;
 
   void CountBuffered(int64_t bytes);
+  // The same for replies that have not left nginx.
+  void CountReplies(int64_t bytes);
   // The part of `buffered` that is not in memory.
   void CountElsewhere(int64_t bytes);
   void CountHeld(int64_t bytes);
@@ -47,11 +49,20 @@ class WorkerMemory {
   // gets it when half of the bound is free: on a busy worker small requests always hold something.
   // First come, first served, but small amounts do not wait behind large ones and may go a quarter
   // beyond the bound. kDeadlineExceeded, kCancelled: nothing was counted.
-  Status AwaitRoom(uint64_t bytes, const runtime::Cancellation& cancellation, Deadline deadline);
+  //
+  // A request that already holds `own_bytes` goes before those that hold nothing. So that such
+  // requests cannot all wait for each other, it needs no room beside what others hold that wait,
+  // too, as long as those at work hold less than half of the bound.
+  Status AwaitRoom(uint64_t bytes, const runtime::Cancellation& cancellation, Deadline deadline,
+                   uint64_t own_bytes = 0);
 
  private:
-  struct Waiter {
+  struct Wanted {
     int64_t bytes;
+    int64_t own_bytes;
+  };
+  struct Waiter {
+    Wanted wanted;
     bool admitted = false;
     runtime::Signal signal = {};
   };
@@ -60,18 +71,23 @@ class WorkerMemory {
   void Changed(int64_t bytes);
   int64_t InMemory() const { return buffered_ - elsewhere_ + held_; }
   bool IsSmall(int64_t bytes) const;
-  bool Fits(int64_t bytes) const;
+  bool Fits(const Wanted& wanted) const AG_REQUIRES(mutex_);
+  bool MayGoFirst(const Wanted& wanted) const AG_REQUIRES(mutex_);
+  void Take(const Wanted& wanted) AG_REQUIRES(mutex_);
   void AdmitWaiters();
 
   const int64_t bytes_max_;
   std::atomic<int64_t> buffered_{0};
   std::atomic<int64_t> elsewhere_{0};
   std::atomic<int64_t> held_{0};
+  std::atomic<int64_t> replies_{0};  // part of buffered_
   std::atomic<int64_t> peak_{0};
   std::atomic<size_t> waiting_{0};
 
   Mutex mutex_;
   std::list<Waiter> waiters_ AG_GUARDED_BY(mutex_);
+  // What requests hold that wait for more.
+  int64_t held_by_waiters_ AG_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace agent_graph::bridge

@@ -20,6 +20,9 @@ namespace {
 
 constexpr int kThreadIdAttemptsMax = 8;
 
+// A larger thread is loaded in a second call, once there is memory for it.
+constexpr uint64_t kReplyBytesMax = 64 * 1024;
+
 using JsonPtr = std::shared_ptr<const json>;
 
 Result<JsonPtr> ObjectOf(const JsonPtr& value, const std::string& name) {
@@ -94,14 +97,16 @@ Runner::Runner(std::shared_ptr<const graph::CompiledGraph> graph, state::Service
 
 // Retries with a new id: a generated id may already be used by a client or another machine.
 Result<state::BeginRunReply> Runner::Lease(const RunRequest& request, RunEnvironment& environment,
-                                           const runtime::Cancellation& cancellation) {
+                                           const runtime::Cancellation& cancellation,
+                                           std::optional<uint64_t> reply_bytes_max) {
   Status taken;
   for (int attempt = 0; attempt < kThreadIdAttemptsMax; ++attempt) {
     environment.thread_id =
         request.thread_id.empty() ? environment.services->ids->Next() : request.thread_id;
     if (state_ == nullptr) return BeginUnstored(environment);
-    Result<state::BeginRunReply> begun =
-        state_->BeginRun(BeginOf(request, environment, options_), &cancellation);
+    state::BeginRunRequest begin = BeginOf(request, environment, options_);
+    begin.reply_bytes_max = reply_bytes_max;
+    Result<state::BeginRunReply> begun = state_->BeginRun(begin, &cancellation);
     if (begun.ok() || begun.status().code() != StatusCode::kConflict) return begun;
     if (!request.thread_id.empty()) return begun;  // a run with that id is in flight on the thread
     taken = begun.status();
@@ -149,10 +154,16 @@ auto Runner::WhileLeased(const BegunRun& begun, Work work) -> decltype(work()) {
 
 Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
                                        const runtime::Cancellation& cancellation) {
+  return Begin(request, cancellation, std::nullopt);
+}
+
+Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
+                                       const runtime::Cancellation& cancellation,
+                                       std::optional<uint64_t> reply_bytes_max) {
   AG_ASSIGN_OR_RETURN(std::shared_ptr<RunEnvironment> environment,
                       MakeEnvironment(request, cancellation));
   BegunRun begun;
-  AG_ASSIGN_OR_RETURN(begun.reply, Lease(request, *environment, cancellation));
+  AG_ASSIGN_OR_RETURN(begun.reply, Lease(request, *environment, cancellation, reply_bytes_max));
   begun.environment = environment;
   if (options_.remote_tools == nullptr) return begun;
   const auto find_tools = [&]() -> Status {
@@ -163,6 +174,26 @@ Result<Runner::BegunRun> Runner::Begin(const RunRequest& request,
   return begun;
 }
 
+Status Runner::LoadOmitted(const RunRequest& request, BegunRun& begun, RunSink& sink) {
+  if (begun.reply.omitted_bytes == 0) return Status::Ok();
+  Status status = sink.AwaitMemory(begun.reply.omitted_bytes);
+  if (status.ok()) {
+    Result<state::ThreadState> loaded =
+        state_->GetState(request.scope, begun.environment->thread_id);
+    if (loaded.ok()) {
+      begun.reply.state = *std::move(loaded);
+      return Status::Ok();
+    }
+    status = loaded.status();
+    // Deleted meanwhile, or deleted and created again by another user.
+    if (status.code() == StatusCode::kNotFound) {
+      status = Status(StatusCode::kFenced, "the run lost its thread");
+    }
+  }
+  Abandon(*begun.environment, begun.reply.lease_epoch, state_);
+  return status;
+}
+
 struct Runner::Opening {
   InitialState initial;
   BegunRun begun;
@@ -171,7 +202,7 @@ struct Runner::Opening {
 
 // Not inlined, so that its stack frame is gone while the run executes.
 [[gnu::noinline]] Result<std::unique_ptr<Runner::Opening>> Runner::Open(
-    RunRequest& request, const runtime::Cancellation& cancellation) {
+    RunRequest& request, const runtime::Cancellation& cancellation, RunSink& sink) {
   if (request.messages.empty()) {
     return Status(StatusCode::kInvalidArgument, "messages: must not be empty");
   }
@@ -181,8 +212,9 @@ struct Runner::Opening {
   auto opening = std::make_unique<Opening>();
   AG_ASSIGN_OR_RETURN(opening->initial, ReadInitialState(request.initial_state));
   AG_RETURN_IF_ERROR(CheckResults(request));
-  AG_ASSIGN_OR_RETURN(opening->begun, Begin(request, cancellation));
+  AG_ASSIGN_OR_RETURN(opening->begun, Begin(request, cancellation, kReplyBytesMax));
   BegunRun& begun = opening->begun;
+  AG_RETURN_IF_ERROR(WhileLeased(begun, [&] { return LoadOmitted(request, begun, sink); }));
   const bool brings_results = BringResults(request.messages);
   const auto match = [&]() -> Status {
     opening->inputs = InputsOf(begun.reply.state);
@@ -200,7 +232,7 @@ Result<RunOutcome> Runner::Execute(RunRequest request, const runtime::Cancellati
                                    RunSink& sink) {
   // On the heap: a fiber keeps every page of its stack that it has touched, and most of a run's
   // time is spent waiting for a model.
-  AG_ASSIGN_OR_RETURN(const std::unique_ptr<Opening> opening, Open(request, cancellation));
+  AG_ASSIGN_OR_RETURN(const std::unique_ptr<Opening> opening, Open(request, cancellation, sink));
   BegunRun& begun = opening->begun;
   // From here on this run holds the thread's lease, and the loop releases it.
   return WhileLeased(begun, [&]() -> Result<RunOutcome> {

@@ -65,14 +65,18 @@ class Runner {
   struct Opening;
 
   Result<std::unique_ptr<Opening>> Open(RunRequest& request,
-                                        const runtime::Cancellation& cancellation);
+                                        const runtime::Cancellation& cancellation, RunSink& sink);
+  Result<BegunRun> Begin(const RunRequest& request, const runtime::Cancellation& cancellation,
+                         std::optional<uint64_t> reply_bytes_max);
+  Status LoadOmitted(const RunRequest& request, BegunRun& begun, RunSink& sink);
   Status CheckResults(const RunRequest& request) const;
   template <typename Work>
   auto WhileLeased(const BegunRun& begun, Work work) -> decltype(work());
   Result<std::shared_ptr<RunEnvironment>> MakeEnvironment(
       const RunRequest& request, const runtime::Cancellation& cancellation) const;
   Result<state::BeginRunReply> Lease(const RunRequest& request, RunEnvironment& environment,
-                                     const runtime::Cancellation& cancellation);
+                                     const runtime::Cancellation& cancellation,
+                                     std::optional<uint64_t> reply_bytes_max);
 
   std::shared_ptr<const graph::CompiledGraph> graph_;
   state::Service* state_;

@@ -155,8 +155,13 @@ Result<std::string> Reader::Load(const ReplyRow& reply) const {
   AG_RETURN_IF_ERROR(thread.status());
   AG_ASSIGN_OR_RETURN(ThreadState state, ReadState(snapshot, reply.thread_id, *thread));
   if (!begins) return pack::ToBytes(state);
-  return pack::ToBytes(BeginRunReply{reply.created, reply.lease_epoch, std::move(state),
-                                     reply.remote_tools_version});
+  BeginRunReply begun{reply.created, reply.lease_epoch, std::move(state),
+                      reply.remote_tools_version};
+  std::string bytes = pack::ToBytes(begun);
+  if (!reply.reply_bytes_max || bytes.size() <= *reply.reply_bytes_max) return bytes;
+  begun.state = {};
+  begun.omitted_bytes = bytes.size();
+  return pack::ToBytes(begun);
 }
 
 Reader::Cost Reader::CostOf(Operation operation, pack::Unpacker unpacker) {

@@ -36,7 +36,7 @@ void RememberLease(const LeaseRow& lease, ThreadRow& thread) {
   thread.last_run_id = lease.run_id;
 }
 
-ReplyRow AnswerOf(const LeaseRow& lease, const keys::ThreadKey& thread,
+ReplyRow AnswerOf(const BeginRunRequest& run, const LeaseRow& lease, const keys::ThreadKey& thread,
                   uint64_t remote_tools_version) {
   ReplyRow reply;
   reply.load = ReplyRow::Load::kBeginRun;
@@ -45,6 +45,7 @@ ReplyRow AnswerOf(const LeaseRow& lease, const keys::ThreadKey& thread,
   reply.created = lease.created_thread;
   reply.lease_epoch = lease.epoch;
   reply.remote_tools_version = remote_tools_version;
+  reply.reply_bytes_max = run.reply_bytes_max;
   return reply;
 }
 
@@ -88,7 +89,7 @@ void Store::BeginRun(Waiter begin, uint32_t queue_max) {
   Lease& lease = found->second;
   if (Holds(lease.row, begin.from.client, begin.run.run_id)) {
     return Accept(begin.from, Operation::kBeginRun,
-                  AnswerOf(lease.row, lease.thread, remote_tools_version_),
+                  AnswerOf(begin.run, lease.row, lease.thread, remote_tools_version_),
                   /*sync=*/false);
   }
   if (begin.run.new_thread_only) return Refuse(begin.from, ThreadExists());
@@ -162,7 +163,7 @@ Result<ReplyRow> Store::Grant(const Waiter& begin) {
     TouchThread(transaction_, run.thread_id, thread, begin.micros);
   }
   ReplyRow reply = created ? AnswerOfCreated(lease.row, thread, remote_tools_version_)
-                           : AnswerOf(lease.row, lease.thread, remote_tools_version_);
+                           : AnswerOf(run, lease.row, lease.thread, remote_tools_version_);
   leases_.emplace(run.thread_id, std::move(lease));
   next_ping_ = std::min(next_ping_, MonotonicClock::now() + kPingInterval);
   return reply;

@@ -4,14 +4,26 @@
 #include "bridge/exchange.h"
 
 namespace agent_graph::api {
+namespace {
+
+Status AwaitMemory(bridge::Exchange& exchange, uint64_t bytes) {
+  Status room = exchange.AwaitMemory(bytes, DeadlineAfter(kMemoryWaitMax));
+  if (room.code() != StatusCode::kDeadlineExceeded) return room;
+  return Status(StatusCode::kResourceExhausted,
+                "this worker has too little free memory for the request");
+}
+
+}  // namespace
+
+Status AwaitRunMemory(bridge::Exchange& exchange, uint64_t thread_bytes) {
+  return AwaitMemory(exchange, RunMemory(thread_bytes, 0));
+}
 
 std::optional<ErrorInfo> AwaitBodyMemory(bridge::Exchange& exchange, uint64_t bytes) {
   if (bytes <= kUncountedBodyBytes) return std::nullopt;
-  const Status room = exchange.AwaitMemory(kBodyCopies * bytes, DeadlineAfter(kMemoryWaitMax));
+  const Status room = AwaitMemory(exchange, kBodyCopies * bytes);
   if (room.ok()) return std::nullopt;
-  if (room.code() != StatusCode::kDeadlineExceeded) return ErrorOf(room);
-  return ErrorInfo{
-      ApiError::kOverloaded, "this worker has too little free memory for the request", {}};
+  return ErrorOf(room);
 }
 
 }  // namespace agent_graph::api

@@ -33,6 +33,10 @@ constexpr uint64_t RunMemory(uint64_t thread_bytes, uint64_t reply_bytes) {
   return kThreadCopies * thread_bytes + kReplyCopies * reply_bytes;
 }
 
+// Waits until the worker has room for a run with a thread of `thread_bytes`, and holds it. See
+// run::RunSink::AwaitMemory.
+Status AwaitRunMemory(bridge::Exchange& exchange, uint64_t thread_bytes);
+
 // Waits until the worker has room for a body of `bytes`, and holds it. The error to answer with.
 std::optional<ErrorInfo> AwaitBodyMemory(bridge::Exchange& exchange, uint64_t bytes);
 

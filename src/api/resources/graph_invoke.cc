@@ -23,6 +23,9 @@ class InvokeSink : public run::RunSink {
   void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
     exchange_.Hold(RunMemory(thread_bytes, reply_bytes));
   }
+  Status AwaitMemory(uint64_t thread_bytes) override {
+    return AwaitRunMemory(exchange_, thread_bytes);
+  }
   bool wants_deltas() const override { return false; }
   bool wants_states() const override { return false; }
   bool wants_final_state() const override { return granularity_ != Granularity::kLow; }

@@ -44,6 +44,9 @@ class SocketStream : public StreamSink {
   void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
     exchange_.Hold(RunMemory(thread_bytes, reply_bytes));
   }
+  Status AwaitMemory(uint64_t thread_bytes) override {
+    return AwaitRunMemory(exchange_, thread_bytes);
+  }
 
   bridge::Exchange& exchange_;
 };

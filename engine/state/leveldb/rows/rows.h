@@ -143,11 +143,12 @@ struct ReplyRow {
   bool created = false;
   uint64_t lease_epoch = 0;
   uint64_t remote_tools_version = 0;
+  std::optional<uint64_t> reply_bytes_max = {};
 };
 template <pack::SameAs<ReplyRow> T>
 auto Fields(T& row) {
   return std::tie(row.body, row.load, row.thread_id, row.created, row.lease_epoch,
-                  row.remote_tools_version, row.thread_number);
+                  row.remote_tools_version, row.thread_number, row.reply_bytes_max);
 }
 
 // The entries of one append, keyed by the index of the last of them.

@@ -80,6 +80,8 @@ class RecordingSink : public RunSink {
     uint64_t reply_bytes;
   };
   std::vector<Held> held;
+  std::vector<uint64_t> awaited;
+  std::function<Status()> on_await = {};
 
   Status OnStart(const RunStart& start) override {
     starts.push_back(start);
@@ -91,6 +93,10 @@ class RecordingSink : public RunSink {
   }
   void OnHeld(uint64_t thread_bytes, uint64_t reply_bytes) override {
     held.push_back({thread_bytes, reply_bytes});
+  }
+  Status AwaitMemory(uint64_t thread_bytes) override {
+    awaited.push_back(thread_bytes);
+    return on_await ? on_await() : Status::Ok();
   }
   bool wants_deltas() const override { return deltas; }
   bool wants_states() const override { return states; }

@@ -66,7 +66,9 @@ class FakeService : public Service {
     ON_CALL(*this, FindWaitingThread).WillByDefault(Return(unexpected));
     ON_CALL(*this, ListThreads).WillByDefault(Return(unexpected));
     ON_CALL(*this, DeleteThread).WillByDefault(Return(unexpected));
-    ON_CALL(*this, GetState).WillByDefault(Return(unexpected));
+    ON_CALL(*this, GetState).WillByDefault([this](const Scope&, const std::string& thread_id) {
+      return FindState(thread_id);
+    });
     ON_CALL(*this, PutState).WillByDefault(Return(unexpected));
     ON_CALL(*this, ClearState).WillByDefault(Return(unexpected));
     ON_CALL(*this, ListMessages).WillByDefault(Return(unexpected));
@@ -110,6 +112,8 @@ class FakeService : public Service {
   std::function<Status(const AppendRunRequest&)> before_append;
   std::function<Status(const FinishRunRequest&)> before_finish;
   bool stop_requested = false;
+  // Size of the state that BeginRun omits, if the caller permits that.
+  uint64_t omitted_bytes = 0;
   std::string hidden_id;  // a message id in the history but not in the window
   std::function<void()> on_remote_tools_read;
   RemoteTools remote_tools;
@@ -140,9 +144,20 @@ class FakeService : public Service {
     thread.leased = true;
     reply.lease_epoch = ++thread.epoch;
     thread.state.record.thread_id = run.thread_id;
-    reply.state = thread.state;
+    if (run.reply_bytes_max && omitted_bytes > *run.reply_bytes_max) {
+      reply.omitted_bytes = omitted_bytes;
+    } else {
+      reply.state = thread.state;
+    }
     reply.remote_tools_version = remote_tools.version;
     return reply;
+  }
+
+  Result<ThreadState> FindState(const std::string& thread_id) {
+    std::lock_guard lock(mutex_);
+    const auto found = threads_.find(thread_id);
+    if (found == threads_.end()) return Status(StatusCode::kNotFound, "thread not found");
+    return found->second.state;
   }
 
   Result<AppendRunReply> AppendInMemory(const AppendRunRequest& append) {

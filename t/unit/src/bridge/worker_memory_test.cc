@@ -16,9 +16,10 @@ constexpr uint64_t kHalf = kMax / 2;
 // AwaitRoom on a thread of its own.
 class Request {
  public:
-  Request(WorkerMemory& memory, uint64_t bytes, Deadline deadline = kNoDeadline)
-      : memory_(memory), bytes_(bytes), thread_([this, deadline] {
-          status_ = memory_.AwaitRoom(bytes_, cancellation_, deadline);
+  Request(WorkerMemory& memory, uint64_t bytes, Deadline deadline = kNoDeadline,
+          uint64_t own_bytes = 0)
+      : memory_(memory), bytes_(bytes), thread_([this, deadline, own_bytes] {
+          status_ = memory_.AwaitRoom(bytes_, cancellation_, deadline, own_bytes);
         }) {}
   ~Request() {
     if (thread_.joinable()) thread_.join();
@@ -88,6 +89,52 @@ TEST(WorkerMemory, RepliesThatLeaveMakeRoom) {
   AwaitWaiting(memory, 1);
   memory.CountBuffered(-static_cast<int64_t>(kHalf) - 1);
   EXPECT_TRUE(request.Wait().ok());
+}
+
+TEST(WorkerMemory, RepliesThatNobodyReadsKeepEvenASingleRequestWaiting) {
+  WorkerMemory memory(kMax);
+  memory.CountReplies(kMax);
+  EXPECT_EQ(memory.buffered(), kMax);
+  Request request(memory, kHalf);
+  AwaitWaiting(memory, 1);
+  memory.CountReplies(-static_cast<int64_t>(kHalf));
+  EXPECT_TRUE(request.Wait().ok());
+}
+
+TEST(WorkerMemory, ASingleRequestDoesNotWaitForBodiesThatWait) {
+  WorkerMemory memory(kMax);
+  memory.CountBuffered(kMax);
+  memory.CountReplies(kMax / 8);
+  Request request(memory, kHalf);
+  EXPECT_TRUE(request.Wait().ok());
+}
+
+TEST(WorkerMemory, RequestsThatHoldSomethingAndWaitForMoreDoNotBlockEachOther) {
+  WorkerMemory memory(kMax);
+  constexpr uint64_t kOwn = kMax / 4;
+  memory.CountHeld(5 * kOwn);
+  memory.CountBuffered(kOwn);  // bodies that wait
+  Request newcomer(memory, kOwn);
+  AwaitWaiting(memory, 1);
+  std::vector<std::unique_ptr<Request>> growing;
+  for (size_t i = 0; i < 3; ++i) {
+    growing.push_back(std::make_unique<Request>(memory, kOwn, kNoDeadline, kOwn));
+    AwaitWaiting(memory, 2 + i);
+  }
+  EXPECT_EQ(memory.held(), 5 * kOwn);
+  const auto one_ends = [&] { memory.CountHeld(-2 * static_cast<int64_t>(kOwn)); };
+  // Nobody is at work any more, so the first of those that hold something goes on. There would be
+  // no room for it beside what the others hold.
+  one_ends();
+  AwaitWaiting(memory, 3);
+  EXPECT_EQ(memory.held(), 4 * kOwn);
+  one_ends();
+  AwaitWaiting(memory, 2);
+  EXPECT_EQ(memory.held(), 3 * kOwn);
+  one_ends();
+  EXPECT_TRUE(newcomer.Wait().ok());
+  for (const auto& request : growing) EXPECT_TRUE(request->Wait().ok());
+  EXPECT_EQ(memory.held(), 3 * kOwn);
 }
 
 TEST(WorkerMemory, BodiesThatAreParsedMakeRoom) {

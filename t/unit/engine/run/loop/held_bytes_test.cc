@@ -45,5 +45,35 @@ TEST_F(HeldBytesTest, ReportNoSmallSteps) {
   EXPECT_EQ(sink_.held.size(), 2u);
 }
 
+class LargeThreadTest : public RunTest {
+ protected:
+  LargeThreadTest() {
+    AddAgentWithTools({});
+    model_.script = {{.pieces = {"one"}, .calls = {}, .failure = {}},
+                     {.pieces = {"two"}, .calls = {}, .failure = {}}};
+    RunOk(Ask("hi"));
+    state_.omitted_bytes = 1'000'000;
+  }
+};
+
+TEST_F(LargeThreadTest, IsLoadedOnceThereIsMemory) {
+  sink_.on_await = [this] {
+    EXPECT_TRUE(sink_.starts.size() == 1) << "the run has not started";
+    EXPECT_TRUE(state_.AnyLease());
+    return Status::Ok();
+  };
+  EXPECT_EQ(RunOk(Ask("ho")).messages_json.size(), 4u);
+  EXPECT_EQ(sink_.awaited, std::vector<uint64_t>{1'000'000});
+}
+
+TEST_F(LargeThreadTest, IsReleasedWithoutMemory) {
+  sink_.on_await = [] { return Status(StatusCode::kResourceExhausted, "no memory"); };
+  EXPECT_EQ(Run(Ask("ho")).status().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(sink_.starts.size(), 1u);
+  EXPECT_FALSE(state_.AnyLease());
+  sink_.on_await = nullptr;
+  EXPECT_EQ(RunOk(Ask("ho")).messages_json.size(), 4u);
+}
+
 }  // namespace
 }  // namespace agent_graph::run

@@ -53,6 +53,35 @@ TEST_P(ServiceRunsTest, FirstRunCreatesTheThreadAndTheSecondFindsIt) {
   EXPECT_TRUE(service().FinishRun(FinishOf(second, *begun)).ok());
 }
 
+TEST_P(ServiceRunsTest, AStateThatIsTooLargeForTheReplyIsOmitted) {
+  BeginRunRequest run = RunOn("t");
+  Result<BeginRunReply> begun = service().BeginRun(run, nullptr);
+  ASSERT_TRUE(begun.ok());
+  FinishRunRequest finish = FinishOf(run, *begun, {UserMessage("m1")});
+  finish.snapshot.fields_json = "{\"text\":\"" + std::string(5000, 'x') + "\"}";
+  ASSERT_TRUE(service().FinishRun(finish).ok());
+
+  BeginRunRequest second = RunOn("t");
+  second.reply_bytes_max = 10'000;
+  begun = service().BeginRun(second, nullptr);
+  ASSERT_TRUE(begun.ok());
+  EXPECT_EQ(begun->omitted_bytes, 0u);
+  EXPECT_THAT(Ids(begun->state.window), ElementsAre("m1"));
+  ASSERT_TRUE(service().FinishRun(FinishOf(second, *begun)).ok());
+
+  BeginRunRequest third = RunOn("t");
+  third.reply_bytes_max = 1000;
+  for (int sent = 0; sent < 2; ++sent) {  // the second one is a repetition
+    begun = service().BeginRun(third, nullptr);
+    ASSERT_TRUE(begun.ok());
+    EXPECT_GT(begun->omitted_bytes, 5000u);
+    EXPECT_GT(begun->lease_epoch, 2u);
+    EXPECT_THAT(begun->state.window, IsEmpty());
+    EXPECT_EQ(begun->state.snapshot.fields_json, Snapshot().fields_json);
+  }
+  EXPECT_EQ(StateOf("t").in_flight.value().run_id, third.run_id);
+}
+
 TEST_P(ServiceRunsTest, StateShowsTheRunInFlightAndNotAfterwards) {
   BeginRunRequest run = RunOn("t");
   Result<BeginRunReply> begun = service().BeginRun(run, nullptr);
