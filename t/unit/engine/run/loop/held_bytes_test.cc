@@ -47,7 +47,8 @@ TEST_F(HeldBytesTest, ReportNoSmallSteps) {
 
 class LargeThreadTest : public RunTest {
  protected:
-  LargeThreadTest() {
+  void SetUp() override {
+    RunTest::SetUp();
     AddAgentWithTools({});
     model_.script = {{.pieces = {"one"}, .calls = {}, .failure = {}},
                      {.pieces = {"two"}, .calls = {}, .failure = {}}};
