@@ -76,4 +76,9 @@ char* ChoiceDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexce
   });
 }
 
+char* RefuseVariables(ngx_conf_t* cf, const ngx_str_t& value) noexcept {
+  if (View(value).find('$') == std::string_view::npos) return NGX_CONF_OK;
+  return RefuseValue(cf, value, "contains \"$\": variables are not possible here");
+}
+
 }  // namespace agent_graph::nginx

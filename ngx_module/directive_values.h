@@ -16,6 +16,9 @@ char* PositiveSizeDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) 
 // ngx_conf_enum_t table in the command's `post`.
 char* ChoiceDirective(ngx_conf_t* cf, ngx_command_t* command, void* conf) noexcept;
 
+// Rejects a value with a "$": it would look like a variable, but is taken as written.
+char* RefuseVariables(ngx_conf_t* cf, const ngx_str_t& value) noexcept;
+
 // Logs `"<directive>": "<value>" <reason>` and returns NGX_CONF_ERROR.
 char* RefuseValue(ngx_conf_t* cf, const ngx_str_t& value, const char* reason) noexcept;
 

@@ -104,12 +104,17 @@ ngx_conf_enum_t kOnAbort[] = {
 };
 
 char* CheckBasePath(ngx_conf_t* cf, void*, void* value) noexcept {
-  std::string_view path = View(*static_cast<ngx_str_t*>(value));
-  if (path.starts_with('/')) return NGX_CONF_OK;
-  return RefuseValue(cf, *static_cast<ngx_str_t*>(value), "does not begin with \"/\"");
+  const auto& path = *static_cast<ngx_str_t*>(value);
+  if (!View(path).starts_with('/')) return RefuseValue(cf, path, "does not begin with \"/\"");
+  return RefuseVariables(cf, path);
+}
+
+char* CheckDocs(ngx_conf_t* cf, void*, void* value) noexcept {
+  return RefuseVariables(cf, *static_cast<ngx_str_t*>(value));
 }
 
 ngx_conf_post_t kAbsolutePath = {CheckBasePath};
+ngx_conf_post_t kFolder = {CheckDocs};
 
 bool IsPlainPrefix(const ngx_http_core_loc_conf_t* core) {
 #if (NGX_PCRE)
@@ -218,7 +223,7 @@ ngx_command_t kDirectives[] = {
      offsetof(LocationConfig, socket_close_timeout), nullptr},
     {ngx_string("agent_graph_docs"),
      NGX_HTTP_MAIN_CONF | NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_CONF_TAKE1,
-     ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, docs), nullptr},
+     ngx_conf_set_str_slot, NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocationConfig, docs), &kFolder},
     {ngx_string("agent_graph_shutdown_jitter"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, TimeDirective,
      NGX_HTTP_MAIN_CONF_OFFSET, offsetof(MainConfig, shutdown_jitter), nullptr},
     {ngx_string("agent_graph_exit_timeout"), NGX_HTTP_MAIN_CONF | NGX_CONF_TAKE1, TimeDirective,

@@ -80,6 +80,7 @@ char* ParseOptions(ngx_conf_t* cf, ServiceConfig& service, Options& options) {
       }
     } else if (key == "state") {
       if (value.empty()) return RefuseValue(cf, arguments[i], "is not state= with a directory");
+      if (RefuseVariables(cf, arguments[i]) != NGX_CONF_OK) return kFailed;
       options.state = value;
     } else {
       return RefuseValue(cf, arguments[i], "is not one of threads=, queue=, zone=, state=");
