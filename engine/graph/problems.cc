@@ -205,8 +205,9 @@ class Inspector {
   void CheckParameters(const std::string& where, const std::string& schema) {
     if (!IsJsonOfType(schema, json::value_t::object)) {
       Add(where + ": the parameters are not a JSON object");
-    } else if (Status status = tools::JsonSchema::Compile(schema).status(); !status.ok()) {
-      Add(where + ": the parameters are no JSON Schema: " + status.message());
+    } else if (Status status = tools::JsonSchema::CompileParameters(schema).status();
+               !status.ok()) {
+      Add(where + ": the parameters cannot be used: " + status.message());
     }
   }
 

@@ -329,6 +329,7 @@ def test_set_up_validates(serve):
     assert refusal([good, good])[0] == (["body", "tools", "1", "name"], "is a duplicate")
     assert refusal([good | {"parameters": {"type": "text"}}])[0][0][-1] == "parameters"
     assert refusal([good | {"parameters": 5}])[0][0][-1] == "parameters"
+    assert 'include "object"' in refusal([good | {"parameters": {"type": "array"}}])[0][1]
     assert refusal([7])[0][0] == ["body", "tools", "0"]
     assert refusal([{}])[0] == (["body", "tools", "0", "node_name"], "is required")
     assert service.post("/v1/graph/setup", {}).status == 422
@@ -368,6 +369,8 @@ def test_remote_tools_of_service_json(serve):
         ({"node": "NOBODY"}, 'remote_tools.0.node: there is no node "NOBODY"'),
         ({"node": "MAIN"}, 'remote_tools.0.node: "MAIN" is no tool node'),
         ({"parameters": {"type": "x"}}, "remote_tools.0.parameters: type: must be one of"),
+        ({"parameters": {"type": "array"}},
+         'remote_tools.0.parameters: type: must be or include "object"'),
         ({"name": "current_time"}, "remote_tools.0.name: the node has a tool of its own"),
         ({"colour": "red"}, "remote_tools.0.colour: unknown key"),
     ],

@@ -84,7 +84,7 @@ std::optional<RemoteToolProblem> FindProblem(const graph::CompiledGraph& graph,
     return RemoteToolProblem{
         "parameters", "must have at most " + std::to_string(kRemoteToolSchemaBytesMax) + " bytes"};
   }
-  const Status schema = tools::JsonSchema::Compile(tool.parameters_json).status();
+  const Status schema = tools::JsonSchema::CompileParameters(tool.parameters_json).status();
   if (!schema.ok()) return RemoteToolProblem{"parameters", schema.message()};
   return std::nullopt;
 }

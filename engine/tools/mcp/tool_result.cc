@@ -49,6 +49,10 @@ Result<Tool> ToTool(const json& described, const std::string& prefix) {
   tool.description.resize(CutAtCharacter(tool.description, kDescriptionBytesMax).size());
   if (const auto schema = described.find("inputSchema");
       schema != described.end() && schema->is_object()) {
+    if (const Status takes = CheckTakesObjects(*schema); !takes.ok()) {
+      return InvalidArgument("tool " + tool.name + " is left out: its inputSchema." +
+                             takes.message());
+    }
     tool.parameters_json = DumpJson(*schema);
   }
   if (tool.parameters_json.size() > kSchemaBytesMax) {

@@ -25,6 +25,8 @@ class JsonSchema {
  public:
   // Compiles a schema. Returns kInvalidArgument with the place: "properties.city.type: must be …".
   static Result<JsonSchemaPtr> Compile(std::string_view text);
+  // Compiles the schema of a tool's arguments; see CheckTakesObjects.
+  static Result<JsonSchemaPtr> CompileParameters(std::string_view text);
   ~JsonSchema();
 
   // Returns the problems of `value`, each as "city: must be a string"; empty if it is valid. Takes
@@ -40,5 +42,9 @@ class JsonSchema {
   std::unordered_map<std::string, const json*> references_;  // "#/…" → into root_
   std::unordered_map<std::string, std::unique_ptr<const Pattern>> patterns_;
 };
+
+// Returns kInvalidArgument if the `type` of `schema` excludes objects. The arguments of a tool are
+// an object: no call could be valid, and model providers reject every request that has such a tool.
+Status CheckTakesObjects(const json& schema);
 
 }  // namespace agent_graph::tools

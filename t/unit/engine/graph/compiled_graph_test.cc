@@ -178,6 +178,21 @@ INSTANTIATE_TEST_SUITE_P(
                 "node \"A\", tool \"t\" is there twice"},
         Mistake{"ToolName", [](GraphBuilder& b) { b.AddToolNode("A", {NamedTool("a b")}); },
                 "node \"A\", tool \"a b\": a tool's name must be 1 to 64 letters, digits, _ or -"},
+        Mistake{"ToolOfAList",
+                [](GraphBuilder& b) {
+                  Tool tool = NamedTool("t");
+                  tool.parameters_json = R"({"type":"array"})";
+                  b.AddToolNode("A", {tool});
+                },
+                "node \"A\", tool \"t\": the parameters cannot be used: type: must be or include "
+                "\"object\": the arguments of a tool are an object"},
+        Mistake{"RemoteToolOfAList",
+                [](GraphBuilder& b) {
+                  b.AddToolNode("A", {}).AddRemoteTool(
+                      "A", {.name = "t", .parameters_json = R"({"type":["string","null"]})"});
+                },
+                "node \"A\", remote tool \"t\": the parameters cannot be used: type: must be or "
+                "include \"object\": the arguments of a tool are an object"},
         Mistake{"ToolWithoutFunction", [](GraphBuilder& b) { b.AddToolNode("A", {{.name = "t"}}); },
                 "node \"A\", tool \"t\" has no function"},
         Mistake{"NoFunction", [](GraphBuilder& b) { b.AddFunction("A", nullptr); },

@@ -309,6 +309,20 @@ TEST_F(McpStatelessTest, AToolWithAWrongMarkIsLeftOut) {
               HasSubstr("tool echo is left out: x-mcp-header: must be the name of a header"));
 }
 
+TEST_F(McpStatelessTest, AToolThatTakesNoObjectIsLeftOut) {
+  const json good = {{"name", "good"}, {"inputSchema", {{"type", "object"}}}};
+  RequestScript server([&](Connection& connection, const ScriptedRequest& request) {
+    if (request.method == "tools/list") {
+      const json bad = Echo({{"type", "array"}, {"items", {{"type", "string"}}}});
+      return RequestScript::Reply(connection, request, Listed(json::array({bad, good})));
+    }
+    return Stateless(Done)(connection, request);
+  });
+  MakeWith(server);
+  EXPECT_THAT(Names(), ElementsAre("good"));
+  EXPECT_THAT(log(), HasSubstr("tool echo is left out: its inputSchema.type: must be or include"));
+}
+
 // In a session such marks have no meaning.
 TEST_F(McpStatelessTest, MarksMeanNothingInASession) {
   const json bad = Echo({{"properties", {{"a", {{"type", "string"}, {"x-mcp-header", "a b"}}}}}});

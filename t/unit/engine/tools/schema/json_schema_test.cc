@@ -24,6 +24,20 @@ std::vector<std::string> Check(const std::string& schema, const std::string& val
   return compiled.ok() ? (*compiled)->Check(json::parse(value)) : std::vector<std::string>{};
 }
 
+TEST(JsonSchemaTest, ParametersTakeObjects) {
+  for (const char* good : {R"({})", R"({"type":"object"})", R"({"type":["null","object"]})",
+                           R"({"properties":{"a":{"type":"array"}}})"}) {
+    EXPECT_TRUE(JsonSchema::CompileParameters(good).ok()) << good;
+  }
+  for (const char* bad : {R"({"type":"array"})", R"({"type":"string"})", R"({"type":"null"})",
+                          R"({"type":["array","string"]})"}) {
+    EXPECT_TRUE(JsonSchema::Compile(bad).ok()) << bad;
+    EXPECT_THAT(JsonSchema::CompileParameters(bad).status().message(),
+                HasSubstr("type: must be or include \"object\""))
+        << bad;
+  }
+}
+
 TEST(JsonSchemaTest, ProblemsNameThePlace) {
   const char schema[] = R"({
     "type": "object", "required": ["city", "days"], "additionalProperties": false,
