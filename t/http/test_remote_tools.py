@@ -119,6 +119,22 @@ def test_invoke_pauses_and_resumes(serve):
     assert texts(again["messages"])[-1] == "fine"
 
 
+def test_a_call_whose_announcement_was_deleted_still_takes_a_result(serve):
+    """The assistant's call stays in the conversation, so the model needs a result for it."""
+    service = serve()
+    data = service.invoke("one", config={"thread_id": "t"}).json()["data"]
+    [call] = _blocks(data["messages"], "remote_tool_call")
+    [announced] = [m["message_id"] for m in data["messages"] if _blocks([m], "remote_tool_call")]
+    assert service.request("DELETE", f"/v1/threads/t/messages/{announced}").status == 200
+    state = service.get("/v1/threads/t/state").json()["data"]["state"]
+    assert state["execution_meta"]["is_interrupted"] is False
+
+    body = {"messages": [_result(call, "sunny")], "config": {"thread_id": "t"}}
+    assert texts(service.post("/v1/graph/invoke", body).json()["data"]["messages"])[-1] == "done"
+    assert [message["role"] for message in _told(service)] == ["user", "assistant", "tool"]
+    assert service.post("/v1/graph/invoke", body).status == 422
+
+
 def test_stream_announces_each_call_once(serve):
     service = serve()
     chunks = service.stream("two", config={"thread_id": "t"}).read_all()
