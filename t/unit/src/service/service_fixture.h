@@ -42,7 +42,7 @@ class Loop {
  public:
   explicit Loop(Service& service) : service_(service) {}
 
-  // False if the service refuses the request.
+  // False if the service refuses the request; a request in flight then stays the current one.
   bool Begin(const std::string& method, const std::string& path, const std::string& body = "") {
     const api::RouteMatch match = api::MatchRoute(method, path);
     EXPECT_EQ(match.kind, api::RouteMatch::Kind::kFound) << path;
@@ -52,14 +52,17 @@ class Loop {
     head.method = method;
     head.path = path;
     head.request_id = "r-1";
+    const uint32_t slot = ++slots_;
     auto exchange =
-        std::make_shared<bridge::Exchange>(bridge::ExchangeAddress{++slot_, 1}, std::move(head),
+        std::make_shared<bridge::Exchange>(bridge::ExchangeAddress{slot, 1}, std::move(head),
                                            service_.outbox(), bridge::CreditLimits{});
     exchange->body().Deliver({.bytes = body});
+    if (!service_.inbox().Submit(exchange)) return false;
+    slot_ = slot;
     answer_ = {};
     run_started_ = false;
     exchange_ = exchange;
-    return service_.inbox().Submit(std::move(exchange));
+    return true;
   }
   // Ends the request as the event loop of a leaving worker does.
   void Cancel() {

@@ -55,8 +55,8 @@ TEST_F(ServiceLife, TakesNoWorkAfterDrainAndFinishesWhatItHas) {
                          R"("config":{"thread_id":"t","sleep_ms":50}})"));
   loop.AwaitRun();
   service->Drain();
-  const Answer answer = loop.Await();
   EXPECT_FALSE(loop.Begin("GET", "/ping"));
+  const Answer answer = loop.Await();
   EXPECT_EQ(answer.status, 200) << answer.outcome << answer.body;
   EXPECT_NE(answer.body.find("slept well"), std::string::npos) << answer.body;
   Stop(*service);
