@@ -216,15 +216,18 @@ def test_production_exports_and_keeps_no_traces(start_service, collector):
             reply = service.invoke("call current_time " * 20, config={"thread_id": f"t{i % 4}"})
             assert reply.status == 200
 
-    run(100)
-    collector.wait_for_roots(100)
     (worker,) = service.workers()
-    before = processes.resident_bytes(worker.pid)
-    run(400)
-    collector.wait_for_roots(500)
-    grown = processes.resident_bytes(worker.pid) - before
+    sizes = []
+    for batch in range(1, 11):
+        run(50)
+        collector.wait_for_roots(50 * batch)
+        sizes.append(processes.resident_bytes(worker.pid))
+    # Kept traces (2 KB each as JSON, more in memory) would show in every batch. A single batch may
+    # grow by megabytes, when a thread of the worker allocates for the first time. The first batches
+    # make the conversations long.
+    growths = sorted(after - before for before, after in zip(sizes[3:], sizes[4:]))
     if not environment.SANITIZER:
-        assert grown < 3 * 1024 * 1024, f"{grown} bytes more after 400 runs"
+        assert growths[len(growths) // 2] < 64 * 1024, f"bytes after each batch: {sizes}"
     trace = service.get("/v1/observability/t0").json()["data"]
     assert (trace["run_count"], trace["run_ids"], trace["run"]) == (0, [], None)
     assert service.get("/v1/graph").json()["data"]["info"]["publisher"] is True
