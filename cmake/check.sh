@@ -21,8 +21,9 @@ cd "$(dirname "$0")/.."
 tidy_max=30
 # Tests of code that manages memory or threads itself, or that reads input from outside. test_fuzz
 # feeds each fuzzer its corpus.
-sanitized=(test_engine_base test_engine_runtime test_engine_run_loop test_engine_state
-           test_src_bridge test_src_multipart test_src_websocket test_ngx_module test_fuzz)
+sanitized=(test_engine_base test_engine_runtime test_engine_run_loop test_engine_state_conformance
+           test_engine_state_factory test_src_bridge test_src_multipart test_src_websocket
+           test_ngx_module test_fuzz)
 
 # Several stages compile the same code in different folders; ccache then needs relative paths.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1

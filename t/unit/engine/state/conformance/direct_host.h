@@ -24,6 +24,7 @@
 #include "state/calls/channel.h"
 #include "state/calls/executor.h"
 #include "state/factory/factory.h"
+#include "state/limits.h"
 
 namespace agent_graph::state {
 
