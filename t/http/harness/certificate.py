@@ -3,13 +3,14 @@
 import subprocess
 
 
-def self_signed(directory):
-    """Creates a certificate for 127.0.0.1; returns the paths of certificate and key."""
+def self_signed(directory, names="IP:127.0.0.1"):
+    """Creates a certificate for 127.0.0.1, or for other names; returns the paths of certificate and
+    key."""
     certificate, key = directory / "certificate.pem", directory / "key.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
          "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
-         "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+         f"subjectAltName={names}", "-keyout", key, "-out", certificate],
         check=True, capture_output=True,
     )  # fmt: skip
     certificate.chmod(0o644)
