@@ -134,16 +134,50 @@ auto Fields(T& s) {
   return std::tie(s.search, s.offset, s.limit, s.cursor);
 }
 
+// A change of one custom field by a run, as it is after the reducers: it can be repeated without
+// the graph. Repeating it needs the field's value before, unless the kind is kReplace.
+struct FieldEffect {
+  enum class Kind : uint8_t {
+    kReplace,  // `value_json` is the new value
+    kAppend,   // a list got further elements: those of `value_json`, or itself if it is no list
+    kMerge,    // `value_json`, an object, was merged into the value (JSON merge patch)
+  };
+  std::string name;
+  Kind kind = Kind::kReplace;
+  std::string value_json;
+  uint64_t length = 0;    // kAppend: length of the list before
+  uint64_t position = 0;  // of the change, among all entries of the run
+};
+template <pack::SameAs<FieldEffect> T>
+auto Fields(T& s) {
+  return std::tie(s.name, s.kind, s.value_json, s.length, s.position);
+}
+
+// What one entry of a run's log changes in the thread's state.
+struct StateEffect {
+  std::vector<FieldEffect> fields = {};  // in the order in which they were made
+  bool summary_changed = false;
+  std::optional<std::string> summary = {};  // used with summary_changed; nullopt clears it
+  uint64_t summary_position = 0;
+  // Contains everything that the run has changed so far: earlier entries are not needed.
+  bool complete = false;
+};
+template <pack::SameAs<StateEffect> T>
+auto Fields(T& s) {
+  return std::tie(s.fields, s.summary_changed, s.summary, s.summary_position, s.complete);
+}
+
 // One entry of a thread's run log, which is append-only.
 struct LogEntry {
   std::string kind;  // run_started, node_started, message, state_update, tool_intent, tool_started,
                      // tool_finished, interrupted, run_finished, ...
   std::string json;  // the entry's own fields
   int64_t micros = 0;
+  std::optional<StateEffect> effect = {};
 };
 template <pack::SameAs<LogEntry> T>
 auto Fields(T& s) {
-  return std::tie(s.kind, s.json, s.micros);
+  return std::tie(s.kind, s.json, s.micros, s.effect);
 }
 
 // A tool that clients execute, added to a tool node while the service is running.

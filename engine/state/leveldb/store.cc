@@ -72,6 +72,7 @@ Status Store::LoadLeases() {
         ClientEntry& client = clients_[lease.row.client];
         client.process = lease.row.process;
         client.process_start = lease.row.process_start;
+        lease.has_effects = true;
         damage = LoadOutsideChange(lease);
         if (!damage.ok()) return false;
         leases_.emplace(lease.row.thread_id, std::move(lease));
@@ -269,6 +270,7 @@ void Store::Sweep() {
 
 Result<std::vector<StoreReply>> Store::Commit() {
   AG_RETURN_IF_ERROR(transaction_.Commit());
+  ++commits_;
   return std::exchange(replies_, {});
 }
 

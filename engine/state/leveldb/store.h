@@ -28,6 +28,7 @@
 #include "state/maintenance.h"
 #include "state/options.h"
 #include "state/requests.h"
+#include "state/rules/fold.h"
 
 namespace agent_graph::state {
 
@@ -135,6 +136,9 @@ class Store {
     // From the run's Begin. Unknown after a takeover; then the next Begin trims the window.
     uint64_t window_max = kWindowItemsMax;
     std::optional<OutsideChangeRow> outside;
+    // False: no entry of the run has changed the state. Unknown after a takeover; then true.
+    bool has_effects = false;
+    uint64_t last_effect_commit = 0;  // the value of commits_ when such an entry was appended
   };
 
   Status LoadLeases();
@@ -189,8 +193,17 @@ class Store {
   // undone if the operation fails later.
   Status NoteOutsideChange(const std::string& thread_id, const OutsideChange& change);
   Status LoadOutsideChange(Lease& lease) const;
+  // Call before a change from outside is written: keeps the fields as the run in flight has loaded
+  // them, because its entries may refer to them.
+  void KeepRunBase(const std::string& thread_id, const ThreadEditor& editor);
   Status WriteBack(const Lease& lease, const ThreadRow& thread, ThreadEditor& editor,
                    const FinishRunRequest& finish);
+
+  // Returns the stored snapshot with the changes that the run's entries in the log have made, as
+  // the end of the run would have stored it (store_fold.cc). Does not write it.
+  Result<Snapshot> FoldRun(const Lease& lease, const ThreadEditor& editor) const;
+  Result<RunEffects> ReadEffects(const Lease& lease) const;
+  void NoteEffects(Lease& lease, const std::vector<LogEntry>& entries);
 
   // Calls that paused threads wait for (store_pause.cc).
   Status ReplacePause(const std::string& thread_id, const keys::ThreadKey& thread,
@@ -257,6 +270,7 @@ class Store {
   Transaction transaction_;
   std::unordered_map<std::string, Lease> leases_;  // by thread id
   size_t waiters_ = 0;
+  uint64_t commits_ = 1;
   Deadline next_waiter_ = kNoDeadline;  // earliest possible end of a wait
   Deadline next_client_check_ = kNoDeadline;
   Deadline next_expiry_ = kNoDeadline;

@@ -1,4 +1,6 @@
 // Store: changes of a thread's state from outside while a run is in flight.
+#include <utility>
+
 #include "state/leveldb/store.h"
 #include "state/requests.h"
 #include "state/rules/outside_change.h"
@@ -13,6 +15,17 @@ Status Store::LoadOutsideChange(Lease& lease) const {
   // The row may be left over from a state server of another build.
   if (lease.outside && lease.outside->lease_epoch != lease.row.epoch) lease.outside.reset();
   return Status::Ok();
+}
+
+void Store::KeepRunBase(const std::string& thread_id, const ThreadEditor& editor) {
+  auto found = leases_.find(thread_id);
+  // Only the first change finds the fields that the run has loaded.
+  if (found == leases_.end() || found->second.row.state_changed) return;
+  // A snapshot that cannot be read may still be cleared.
+  Result<Snapshot> snapshot = editor.ReadSnapshot();
+  if (!snapshot.ok()) return;
+  transaction_.PutRow(keys::RunBase(found->second.thread),
+                      RunBaseRow{found->second.row.epoch, std::move(snapshot->fields_json)});
 }
 
 Status Store::NoteOutsideChange(const std::string& thread_id, const OutsideChange& change) {

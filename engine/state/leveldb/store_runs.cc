@@ -180,7 +180,9 @@ Result<Store::Lease*> Store::FencedLease(const ReplyAddress& from, const AppendR
 
 Status Store::ApplyAppend(Lease& lease, ThreadEditor& editor, const AppendRunRequest& append,
                           int64_t micros) {
-  AG_RETURN_IF_ERROR(editor.AppendLog(NewEntries(lease.row, append), micros));
+  std::vector<LogEntry> entries = NewEntries(lease.row, append);
+  NoteEffects(lease, entries);
+  AG_RETURN_IF_ERROR(editor.AppendLog(std::move(entries), lease.row.epoch, micros));
   wants_sweep_ = wants_sweep_ || editor.has_cut_log();
   AG_RETURN_IF_ERROR(AddRunMessages(lease, editor, append.messages));
   if (!append.current_node.empty()) lease.row.current_node = append.current_node;
@@ -292,7 +294,10 @@ void Store::EndLease(const std::string& thread_id) {
   if (found == leases_.end()) return;
   AG_CHECK(waiters_ >= found->second.waiters.size(), "every waiting run is counted");
   transaction_.Delete(keys::Lease(found->second.thread));
-  if (found->second.outside) transaction_.Delete(keys::OutsideChange(found->second.thread));
+  if (found->second.outside) {
+    transaction_.Delete(keys::OutsideChange(found->second.thread));
+    transaction_.Delete(keys::RunBase(found->second.thread));
+  }
   waiters_ -= found->second.waiters.size();
   if (!found->second.waiters.empty()) admissions_.push_back(std::move(found->second.waiters));
   leases_.erase(found);
@@ -301,11 +306,18 @@ void Store::EndLease(const std::string& thread_id) {
 Status Store::StageLostRun(const Lease& lease, const char* reason) {
   const int64_t micros = UnixMicros();
   ThreadEditor editor(transaction_, lease.thread);
-  AG_RETURN_IF_ERROR(
-      editor.AppendLog({{"run_finished", LostRunEntry(lease.row.run_id, reason), micros}}, micros));
+  AG_RETURN_IF_ERROR(editor.AppendLog(
+      {{"run_finished", LostRunEntry(lease.row.run_id, reason), micros}}, lease.row.epoch, micros));
   // A run without appends has done nothing: a paused thread stays paused.
   if (lease.row.last_append > 0) {
-    AG_ASSIGN_OR_RETURN(Snapshot snapshot, editor.ReadSnapshot());
+    Result<Snapshot> folded = FoldRun(lease, editor);
+    if (!folded.ok()) {
+      reports_.push_back({true, "the changes of run " + lease.row.run_id +
+                                    " cannot be read, so its thread keeps the state before it: " +
+                                    folded.status().ToString()});
+      folded = editor.ReadSnapshot();
+    }
+    AG_ASSIGN_OR_RETURN(Snapshot snapshot, std::move(folded));
     snapshot.execution_json = LostRunExecution(lease.row.current_node, lease.row.step, reason);
     editor.WriteSnapshot(snapshot);
     AG_RETURN_IF_ERROR(ReplacePause(lease.row.thread_id, lease.thread, {}));

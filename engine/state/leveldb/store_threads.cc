@@ -65,6 +65,7 @@ Result<ReplyRow> Store::PutState(const PutStateRequest& put, int64_t micros) {
                      created));
   ThreadEditor editor(transaction_, thread.key());
   AG_ASSIGN_OR_RETURN(Snapshot snapshot, editor.ReadSnapshot());
+  KeepRunBase(put.thread_id, editor);
   AG_ASSIGN_OR_RETURN(snapshot.fields_json,
                       MergeJsonObjects(snapshot.fields_json, put.fields_json, "state"));
   if (put.summary && put.summary->size() > kSummaryBytesMax) {
@@ -120,6 +121,7 @@ Result<ReplyRow> Store::ClearState(const ThreadRequest& clear, int64_t micros) {
   ThreadEditor editor(transaction_, thread.key());
   editor.ClearWindow();
   AG_RETURN_IF_ERROR(ForgetProvider(thread));
+  KeepRunBase(clear.thread_id, editor);
   editor.WriteSnapshot({});
   AG_RETURN_IF_ERROR(ReplacePause(clear.thread_id, thread.key(), {}));
   editor.Save();

@@ -11,10 +11,11 @@
 namespace agent_graph::state {
 namespace {
 
-constexpr keys::Table kSweptTables[] = {
-    keys::Table::kLog,      keys::Table::kMessage,  keys::Table::kMessageId,
-    keys::Table::kCounters, keys::Table::kSnapshot, keys::Table::kWindow,
-    keys::Table::kLogCut,   keys::Table::kPause,    keys::Table::kOutsideChange};
+constexpr keys::Table kSweptTables[] = {keys::Table::kLog,           keys::Table::kMessage,
+                                        keys::Table::kMessageId,     keys::Table::kCounters,
+                                        keys::Table::kSnapshot,      keys::Table::kWindow,
+                                        keys::Table::kLogCut,        keys::Table::kPause,
+                                        keys::Table::kOutsideChange, keys::Table::kRunBase};
 
 // Returns the thread of the first row of a table keyed by thread; nullopt if the table is empty.
 Result<std::optional<keys::ThreadKey>> FirstThreadOf(const Database& database, keys::Table table) {
@@ -169,15 +170,16 @@ Status ThreadEditor::LoadWindow() {
   return Status::Ok();
 }
 
-Status ThreadEditor::AppendLog(const std::vector<LogEntry>& entries, int64_t micros) {
+Status ThreadEditor::AppendLog(std::vector<LogEntry> entries, uint64_t lease_epoch,
+                               int64_t micros) {
   if (entries.empty()) return Status::Ok();
   AG_RETURN_IF_ERROR(LoadCounters());
-  LogRow row{entries};
+  LogRow row{std::move(entries), lease_epoch};
   for (LogEntry& entry : row.entries) {
     if (entry.micros == 0) entry.micros = micros;
     if (entry.kind == kRunStarted) AG_RETURN_IF_ERROR(MarkRun(counters_->next_log_index));
   }
-  counters_->next_log_index += entries.size();
+  counters_->next_log_index += row.entries.size();
   transaction_.PutUnread(keys::LogEntry(thread_, counters_->next_log_index - 1),
                          pack::ToBytes(row));
   return Status::Ok();

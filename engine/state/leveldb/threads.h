@@ -58,8 +58,8 @@ class ThreadEditor {
  public:
   ThreadEditor(Transaction& transaction, keys::ThreadKey thread);
 
-  // Entries without a time get `micros`.
-  Status AppendLog(const std::vector<LogEntry>& entries, int64_t micros);
+  // `lease_epoch`: of the run that appends them. Entries without a time get `micros`.
+  Status AppendLog(std::vector<LogEntry> entries, uint64_t lease_epoch, int64_t micros);
   // True if entries were left for SweepCutLog.
   bool has_cut_log() const { return has_cut_log_; }
   enum class Existing { kKeep, kReplace };

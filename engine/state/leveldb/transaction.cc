@@ -20,6 +20,30 @@ struct Transaction::Batch {
   leveldb::WriteBatch writes;
 };
 
+namespace {
+
+class RowsBelow : public leveldb::WriteBatch::Handler {
+ public:
+  explicit RowsBelow(std::string_view prefix) : prefix_(prefix) {}
+
+  void Put(const leveldb::Slice& key, const leveldb::Slice& value) override {
+    if (key.starts_with({prefix_.data(), prefix_.size()})) {
+      rows_.insert_or_assign(key.ToString(), value.ToString());
+    }
+  }
+  void Delete(const leveldb::Slice& key) override { rows_.erase(key.ToString()); }
+
+  std::vector<std::pair<std::string, std::string>> Take() && {
+    return {std::make_move_iterator(rows_.begin()), std::make_move_iterator(rows_.end())};
+  }
+
+ private:
+  const std::string_view prefix_;
+  std::map<std::string, std::string> rows_;
+};
+
+}  // namespace
+
 Transaction::Transaction(Database& database)
     : database_(database), batch_(std::make_unique<Batch>()) {}
 Transaction::~Transaction() = default;
@@ -41,6 +65,13 @@ void Transaction::Delete(const std::string& key) {
 
 void Transaction::PutUnread(std::string key, std::string value) {
   staged_unread_.emplace_back(std::move(key), std::move(value));
+}
+
+std::vector<std::pair<std::string, std::string>> Transaction::UncommittedRows(
+    std::string_view prefix) const {
+  RowsBelow rows(prefix);
+  if (!empty() && !batch_->writes.Iterate(&rows).ok()) return {};
+  return std::move(rows).Take();
 }
 
 void Transaction::Accept(bool sync) {

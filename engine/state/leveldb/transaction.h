@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -39,6 +40,9 @@ class Transaction {
   // For rows that the write thread never reads (message bodies, log entries, listings, kept
   // replies). They are written before the operation's other changes.
   void PutUnread(std::string key, std::string value);
+  // Returns the accepted rows of PutUnread and Put below `prefix` that are not committed yet,
+  // sorted by key. Reads the whole batch.
+  std::vector<std::pair<std::string, std::string>> UncommittedRows(std::string_view prefix) const;
   // Records a change that others must learn of after the commit.
   void Note(ThreadChange change) { staged_threads_.push_back(std::move(change)); }
   std::vector<ThreadChange> TakeNoted() { return std::exchange(accepted_threads_, {}); }

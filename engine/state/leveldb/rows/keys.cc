@@ -71,6 +71,9 @@ std::string Pause(const ThreadKey& thread) {
 std::string OutsideChange(const ThreadKey& thread) {
   return ThreadPrefix(Table::kOutsideChange, thread);
 }
+std::string RunBase(const ThreadKey& thread) {
+  return ThreadPrefix(Table::kRunBase, thread);
+}
 std::string WaitingCall(std::string_view call_id, std::string_view owner,
                         std::string_view thread_id) {
   return Builder(Table::kWaitingCall).Text(call_id).Text(owner).Text(thread_id).Take();

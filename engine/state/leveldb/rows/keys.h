@@ -37,6 +37,7 @@ enum class Table : uint8_t {
   kPause = 0x1d,           // owner, number: open calls of a paused thread
   kWaitingCall = 0x1e,     // call id, owner, thread id → number
   kOutsideChange = 0x1f,   // owner, number: changes by others during the run in flight
+  kRunBase = 0x28,         // owner, number: custom fields as the run in flight has loaded them
   kMemoryPlace = 0x30,     // memory id → MemoryKey
   kMemory = 0x31,          // owner, number
   kMemoryVector = 0x32,    // owner, number
@@ -66,6 +67,7 @@ std::string Deleted(const ThreadKey& thread);
 std::string LogCut(const ThreadKey& thread);
 std::string Pause(const ThreadKey& thread);
 std::string OutsideChange(const ThreadKey& thread);
+std::string RunBase(const ThreadKey& thread);
 std::string WaitingCall(std::string_view call_id, std::string_view owner,
                         std::string_view thread_id);
 // Prefix of all rows of one call id: of one owner, or of all owners.

@@ -30,7 +30,8 @@ uint64_t ThreadNumberOf(keys::Table table, std::string_view key, std::string_vie
     case Table::kDeleted:
     case Table::kLogCut:
     case Table::kPause:
-    case Table::kOutsideChange: {
+    case Table::kOutsideChange:
+    case Table::kRunBase: {
       keys::Parser parser(key, table);
       const keys::ThreadKey thread = parser.Thread();
       return parser.ok() ? thread.number : 0;

@@ -11,6 +11,7 @@
 #include "state/leveldb/rows/keys.h"
 #include "state/pack/fields.h"
 #include "state/requests.h"
+#include "state/rules/fold.h"
 #include "state/rules/outside_change.h"
 #include "state/types.h"
 
@@ -154,14 +155,22 @@ auto Fields(T& row) {
 // The entries of one append, keyed by the index of the last of them.
 struct LogRow {
   std::vector<LogEntry> entries;
+  uint64_t lease_epoch = 0;  // of the run that appended them; 0: written by an older build
 };
 template <pack::SameAs<LogRow> T>
 auto Fields(T& row) {
-  return std::tie(row.entries);
+  return std::tie(row.entries, row.lease_epoch);
 }
 
-// Kind of the first log entry of a run.
-inline constexpr char kRunStarted[] = "run_started";
+// The custom fields as the run in flight has loaded them. Written before others change them.
+struct RunBaseRow {
+  uint64_t lease_epoch = 0;
+  std::string fields_json;
+};
+template <pack::SameAs<RunBaseRow> T>
+auto Fields(T& row) {
+  return std::tie(row.lease_epoch, row.fields_json);
+}
 
 // Name of the Meta row that holds RemoteTools.
 inline constexpr char kRemoteToolsName[] = "remote_tools";
