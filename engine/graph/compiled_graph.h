@@ -14,6 +14,7 @@
 #include "agent_graph/json_fwd.h"
 #include "base/status.h"
 #include "graph/definition.h"
+#include "graph/reducers.h"
 
 namespace agent_graph::graph {
 
@@ -80,8 +81,9 @@ class CompiledGraph {
   void AddMissingFields(State& state) const;
   // Merges each update by the field's reducer; an undeclared field is replaced. kGraph if a reducer
   // throws, or an update is not JSON or names a built-in field. After a failure the state is
-  // unchanged.
-  Status ApplyUpdates(const std::vector<FieldUpdate>& updates, State& state) const;
+  // unchanged. `effects`, which may be null, gets the effect of each update.
+  Status ApplyUpdates(const std::vector<FieldUpdate>& updates, State& state,
+                      std::vector<UpdateEffect>* effects = nullptr) const;
   // Sets fields without reducers, as `initial_state` does. `values` is an object; `context`,
   // `context_summary` and `execution_meta` are skipped, because the caller handles them.
   Status SetFields(const json& values, State& state) const;

@@ -1,5 +1,6 @@
 #include "graph/reducers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <unordered_set>
@@ -32,19 +33,47 @@ json ElementsOf(json update) {
   return update.is_array() ? std::move(update) : json::array({std::move(update)});
 }
 
-void Append(json& current, json update) {
+// The elements of a list from `first` on.
+std::string DumpElements(const json& list, size_t first) {
+  std::string text = "[";
+  for (size_t i = first; i < list.size(); ++i) {
+    if (i > first) text.push_back(',');
+    text += DumpJson(list[i]);
+  }
+  text.push_back(']');
+  return text;
+}
+
+void Append(json& current, json update, UpdateEffect* effect) {
   json& list = AsList(current);
+  if (effect != nullptr) *effect = {UpdateEffect::Kind::kAppend, std::nullopt, list.size()};
   for (json& element : ElementsOf(std::move(update))) list.push_back(std::move(element));
 }
 
-void Unite(json& current, json update) {
+void Unite(json& current, json update, UpdateEffect* effect) {
   json& list = AsList(current);
+  const size_t length = list.size();
   std::unordered_set<std::string> there;
   for (const json& element : list) there.insert(DumpSortedJson(element));
   json elements = ElementsOf(std::move(update));
   for (json& element : elements) {
     if (there.insert(DumpSortedJson(element)).second) list.push_back(std::move(element));
   }
+  if (effect == nullptr) return;
+  *effect = {UpdateEffect::Kind::kAppend, std::nullopt, length};
+  if (list.size() - length != elements.size()) effect->value_json = DumpElements(list, length);
+}
+
+bool BeginsWith(const json& list, const json& beginning) {
+  return list.is_array() && beginning.is_array() && list.size() >= beginning.size() &&
+         std::equal(beginning.begin(), beginning.end(), list.begin());
+}
+
+// A function that only adds to a list is common; then the rest of the list need not be stored
+// again.
+UpdateEffect EffectOfCustom(const json& before, const json& after) {
+  if (!BeginsWith(after, before)) return {UpdateEffect::Kind::kReplace, DumpJson(after), 0};
+  return {UpdateEffect::Kind::kAppend, DumpElements(after, before.size()), before.size()};
 }
 
 bool IsInt64(const json& value) {
@@ -65,14 +94,20 @@ Status Add(const StateField& field, json& current, const json& update) {
   return Status::Ok();
 }
 
-Status ApplyCustom(const StateField& field, json& current, const json& update) {
-  const AllocationScope scope;
-  try {
-    current = field.custom(current, update);
-    return Status::Ok();
-  } catch (...) {
-    return FieldStatus(field, "the reducer failed: " + CaughtUserFailure().text);
+Status ApplyCustom(const StateField& field, json& current, const json& update,
+                   UpdateEffect* effect) {
+  json result;
+  {
+    const AllocationScope scope;
+    try {
+      result = field.custom(current, update);
+    } catch (...) {
+      return FieldStatus(field, "the reducer failed: " + CaughtUserFailure().text);
+    }
   }
+  if (effect != nullptr) *effect = EffectOfCustom(current, result);
+  current = std::move(result);
+  return Status::Ok();
 }
 
 // For numbers and objects. A current value of any other type, set by a client, is ignored.
@@ -151,22 +186,34 @@ bool MayFail(Reducer reducer) {
   return reducer != Reducer::kReplace && reducer != Reducer::kAppend && reducer != Reducer::kUnion;
 }
 
-Status Reduce(const StateField& field, json& current, json update) {
+Status Reduce(const StateField& field, json& current, json update, UpdateEffect* effect) {
   switch (field.reducer) {
     case Reducer::kReplace:
       current = std::move(update);
       return Status::Ok();
     case Reducer::kAppend:
-      Append(current, std::move(update));
+      Append(current, std::move(update), effect);
       return Status::Ok();
     case Reducer::kUnion:
-      Unite(current, std::move(update));
+      Unite(current, std::move(update), effect);
       return Status::Ok();
     case Reducer::kCustom:
-      return ApplyCustom(field, current, update);
+      return ApplyCustom(field, current, update, effect);
     default:
-      return Combine(field, current, std::move(update));
+      break;
   }
+  const bool merges = field.reducer == Reducer::kMerge;
+  const bool changes_nothing = update.is_null();
+  AG_RETURN_IF_ERROR(Combine(field, current, std::move(update)));
+  if (effect == nullptr) return Status::Ok();
+  if (!merges) {
+    *effect = {UpdateEffect::Kind::kReplace, DumpJson(current), 0};
+  } else if (changes_nothing) {
+    *effect = {UpdateEffect::Kind::kMerge, "{}", 0};
+  } else {
+    *effect = {UpdateEffect::Kind::kMerge, std::nullopt, 0};
+  }
+  return Status::Ok();
 }
 
 }  // namespace agent_graph::graph

@@ -26,8 +26,20 @@ json DefaultOf(const StateField& field);
 // True if an update may be refused.
 bool MayFail(Reducer reducer);
 
+// What a reducer did to a field, so that it can be repeated without the reducer.
+struct UpdateEffect {
+  enum class Kind {
+    kReplace,  // the field got the value
+    kAppend,   // a list got the elements of the value, or the value itself if it is no list
+    kMerge,    // the value, an object, was merged into the field (JSON merge patch)
+  };
+  Kind kind = Kind::kReplace;
+  std::optional<std::string> value_json;  // nullopt: the value of the update
+  size_t length = 0;                      // kAppend: length of the list before
+};
+
 // Failures are kGraph: a value of the wrong type, or a function that threw. The message names the
-// field; `current` is then unchanged.
-Status Reduce(const StateField& field, json& current, json update);
+// field; `current` is then unchanged. `effect` may be null.
+Status Reduce(const StateField& field, json& current, json update, UpdateEffect* effect);
 
 }  // namespace agent_graph::graph

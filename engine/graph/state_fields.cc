@@ -17,6 +17,7 @@ struct Change {
   const std::string& name;
   const StateField* field;  // null: the field is not declared
   json value;
+  UpdateEffect* effect;  // may be null
   json before = nullptr;
 };
 
@@ -37,7 +38,7 @@ Status Apply(std::vector<Change>& changes, json& fields) {
     json& current = fields[change.name];
     // A failing change has no effect, so the last one never needs to be undone.
     if (i + 1 < changes.size()) change.before = current;
-    Status status = Reduce(*change.field, current, std::move(change.value));
+    Status status = Reduce(*change.field, current, std::move(change.value), change.effect);
     if (status.ok()) continue;
     while (i-- > 0) fields[changes[i].name] = std::move(changes[i].before);
     return status;
@@ -60,16 +61,20 @@ void CompiledGraph::AddMissingFields(State& state) const {
   }
 }
 
-Status CompiledGraph::ApplyUpdates(const std::vector<FieldUpdate>& updates, State& state) const {
+Status CompiledGraph::ApplyUpdates(const std::vector<FieldUpdate>& updates, State& state,
+                                   std::vector<UpdateEffect>* effects) const {
+  if (effects != nullptr) effects->assign(updates.size(), {});
   // Changes that may fail come first and are undone if one fails. The others need no copy of the
   // old value, which may be a long list. The updates of one field keep their order.
   std::vector<Change> fallible;
   std::vector<Change> certain;
-  for (const FieldUpdate& update : updates) {
+  for (size_t i = 0; i < updates.size(); ++i) {
+    const FieldUpdate& update = updates[i];
     AG_ASSIGN_OR_RETURN(json value, ReadUpdate(update));
     const StateField* field = FindField(update.name);
     const bool may_fail = field != nullptr && MayFail(field->reducer);
-    (may_fail ? fallible : certain).push_back({update.name, field, std::move(value)});
+    UpdateEffect* effect = effects != nullptr ? &(*effects)[i] : nullptr;
+    (may_fail ? fallible : certain).push_back({update.name, field, std::move(value), effect});
   }
   json& fields = state.mutable_fields();
   AG_RETURN_IF_ERROR(Apply(fallible, fields));
@@ -78,7 +83,7 @@ Status CompiledGraph::ApplyUpdates(const std::vector<FieldUpdate>& updates, Stat
     if (change.field == nullptr) {
       current = std::move(change.value);
     } else {
-      AG_RETURN_IF_ERROR(Reduce(*change.field, current, std::move(change.value)));
+      AG_RETURN_IF_ERROR(Reduce(*change.field, current, std::move(change.value), change.effect));
     }
   }
   return Status::Ok();
