@@ -45,6 +45,17 @@ Status CheckSummary(const std::optional<std::string>& summary) {
   return TooLarge("the thread's summary", state::kSummaryBytesMax);
 }
 
+state::FieldEffect::Kind KindOf(graph::UpdateEffect::Kind kind) {
+  switch (kind) {
+    case graph::UpdateEffect::Kind::kAppend:
+      return state::FieldEffect::Kind::kAppend;
+    case graph::UpdateEffect::Kind::kMerge:
+      return state::FieldEffect::Kind::kMerge;
+    default:
+      return state::FieldEffect::Kind::kReplace;
+  }
+}
+
 }  // namespace
 
 WorkingThread::WorkingThread(const graph::CompiledGraph& graph, std::string thread_id,
@@ -99,6 +110,9 @@ Status WorkingThread::Load(state::ThreadState loaded) {
   if (!fields.ok() || !fields->is_object()) {
     return Status(StatusCode::kDataLoss, "the thread's stored state cannot be read");
   }
+  for (const StateField& field : graph_.fields()) {
+    if (!fields->contains(field.name)) unstored_fields_.insert(field.name);
+  }
   state_->mutable_fields() = std::move(*fields);
   graph_.AddMissingFields(*state_);
   loaded_ = true;
@@ -106,23 +120,43 @@ Status WorkingThread::Load(state::ThreadState loaded) {
 }
 
 Status WorkingThread::Apply(const InitialState& initial, std::vector<Message> context) {
+  AG_RETURN_IF_ERROR(Set(initial));
+  for (Message& message : context) {
+    // A client may send messages back that it has read before.
+    if (!message.id.empty() && ids_.IsTaken(message.id)) continue;
+    AG_RETURN_IF_ERROR(Append(std::move(message), "").status());
+  }
+  return Status::Ok();
+}
+
+Status WorkingThread::Set(const InitialState& initial) {
+  state::StateEffect effect;
+  const uint64_t position = log_.next_entry();
   if (initial.fields) {
-    AG_RETURN_IF_ERROR(ChangeFields(DumpJson(*initial.fields).size(), [&](State& state) {
-      return graph_.SetFields(*initial.fields, state);
-    }));
+    size_t bytes = 0;
     for (const auto& [name, value] : initial.fields->items()) {
-      changed_fields_[name] = log_.next_entry();
+      std::string text = DumpJson(value);
+      bytes += DumpJson(json(name)).size() + text.size() + 2;
+      if (graph::IsBuiltInField(name)) continue;
+      effect.fields.push_back({.name = name, .value_json = std::move(text), .position = position});
+    }
+    AG_RETURN_IF_ERROR(ChangeFields(
+        bytes, [&](State& state) { return graph_.SetFields(*initial.fields, state); }));
+    for (const state::FieldEffect& field : effect.fields) {
+      changed_fields_[field.name] = position;
+      unstored_fields_.erase(field.name);
     }
   }
   if (initial.summary_present) {
     AG_RETURN_IF_ERROR(CheckSummary(initial.summary));
     state_->set_summary(initial.summary);
-    summary_changed_ = log_.next_entry();
+    summary_changed_ = position;
+    effect.summary_changed = true;
+    effect.summary = initial.summary;
+    effect.summary_position = position;
   }
-  for (Message& message : context) {
-    // A client may send messages back that it has read before.
-    if (!message.id.empty() && ids_.IsTaken(message.id)) continue;
-    AG_RETURN_IF_ERROR(Append(std::move(message), "").status());
+  if (!effect.fields.empty() || effect.summary_changed) {
+    log_.Add(entry::StateSet{std::move(effect)});
   }
   return Status::Ok();
 }
@@ -214,25 +248,69 @@ Result<std::vector<std::string>> WorkingThread::TakeIn(NodeResult& result, std::
   }
   AG_RETURN_IF_ERROR(Update(result, bytes, node));
   for (size_t i = 0; i < texts.size(); ++i) Add(std::move(result.messages[i]), texts[i], node);
+  if (log_.wants_complete_effect()) LogAllChanges();
   return texts;
 }
 
-Status WorkingThread::Update(const NodeResult& result, size_t beside, std::string_view node) {
+Status WorkingThread::Update(NodeResult& result, size_t beside, std::string_view node) {
   if (result.updates.empty() && !result.summary) return AdmitCounted(beside);
   size_t bytes = 0;
   for (const auto& update : result.updates) bytes += update.name.size() + update.value_json.size();
   AG_RETURN_IF_ERROR(CheckSummary(result.summary));
   AG_RETURN_IF_ERROR(AdmitCounted(bytes + beside));
+  std::vector<graph::UpdateEffect> effects;
   AG_RETURN_IF_ERROR(ChangeFields(
-      bytes, [&](State& state) { return graph_.ApplyUpdates(result.updates, state); }));
+      bytes, [&](State& state) { return graph_.ApplyUpdates(result.updates, state, &effects); }));
   for (const auto& update : result.updates) changed_fields_[update.name] = log_.next_entry();
   if (result.summary) {
     state_->set_summary(result.summary);
     summary_changed_ = log_.next_entry();
   }
-  log_.Add(entry::StateUpdate{
-      .node = std::string(node), .updates = result.updates, .summary = result.summary});
+  LogUpdate(result, std::move(effects), node);
   return Status::Ok();
+}
+
+void WorkingThread::LogUpdate(NodeResult& result, std::vector<graph::UpdateEffect> effects,
+                              std::string_view node) {
+  const uint64_t position = log_.next_entry();
+  state::StateEffect all{.summary_changed = result.summary.has_value(),
+                         .summary = result.summary,
+                         .summary_position = position};
+  all.fields.reserve(effects.size());
+  for (size_t i = 0; i < effects.size(); ++i) {
+    const FieldUpdate& update = result.updates[i];
+    graph::UpdateEffect& effect = effects[i];
+    state::FieldEffect& field = all.fields.emplace_back();
+    field = {update.name, KindOf(effect.kind), {}, effect.length, position};
+    if (field.kind != state::FieldEffect::Kind::kReplace && unstored_fields_.contains(field.name)) {
+      field.kind = state::FieldEffect::Kind::kReplace;
+      field.value_json = DumpJson(state_->Field(field.name));
+    } else {
+      field.value_json =
+          effect.value_json ? *std::move(effect.value_json) : std::string(update.value_json);
+    }
+  }
+  if (!unstored_fields_.empty()) {
+    for (const FieldUpdate& update : result.updates) unstored_fields_.erase(update.name);
+  }
+  log_.Add(entry::StateUpdate{.node = std::string(node),
+                              .updates = std::move(result.updates),
+                              .summary = std::move(result.summary),
+                              .effect = std::move(all)});
+}
+
+void WorkingThread::LogAllChanges() {
+  state::StateEffect all{.complete = true};
+  for (const auto& [name, position] : changed_fields_) {
+    all.fields.push_back(
+        {.name = name, .value_json = DumpJson(state_->Field(name)), .position = position});
+  }
+  if (summary_changed_) {
+    all.summary_changed = true;
+    all.summary = state_->summary();
+    all.summary_position = *summary_changed_;
+  }
+  log_.Add(entry::StateSet{std::move(all)});
 }
 
 state::FinishRunRequest WorkingThread::Finish(const ExecutionMeta& meta) const {

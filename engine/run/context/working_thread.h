@@ -5,7 +5,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent_graph/state.h"
@@ -72,7 +74,14 @@ class WorkingThread {
   Status AppendAll(std::vector<Message> messages);
   void Add(Message message, std::string text, std::string_view node);
   // `beside`: additional bytes that must also fit.
-  Status Update(const NodeResult& result, size_t beside, std::string_view node);
+  Status Update(NodeResult& result, size_t beside, std::string_view node);
+  // Sets fields and summary without reducers, and logs them.
+  Status Set(const InitialState& initial);
+  // Logs what a node's updates have done.
+  void LogUpdate(NodeResult& result, std::vector<graph::UpdateEffect> effects,
+                 std::string_view node);
+  // Logs everything that the run has changed so far.
+  void LogAllChanges();
   // Checks that this many more bytes fit.
   Status Admit(size_t bytes);
   // Like Admit, but computes the exact size of the fields if the estimate does not fit.
@@ -98,6 +107,8 @@ class WorkingThread {
   // Position in the run's log of the last change of each field.
   std::map<std::string, uint64_t> changed_fields_;
   std::optional<uint64_t> summary_changed_;
+  // Fields that have their default, which is not stored: a change of them is logged completely.
+  std::set<std::string> unstored_fields_;
   state::ForgottenMessages forgotten_;
 };
 

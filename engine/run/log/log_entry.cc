@@ -58,16 +58,35 @@ std::string ToJson(const entry::MessageAdded& message) {
   return out.Finish();
 }
 
+// A value is stored once: not in the JSON if it is in the effect.
 std::string ToJson(const entry::StateUpdate& update) {
+  const state::StateEffect* effect = update.effect ? &*update.effect : nullptr;
+  AG_CHECK(effect == nullptr || effect->fields.size() == update.updates.size(),
+           "each update has its effect");
   ObjectWriter out;
   out.Text("node", update.node);
   std::string updates = "[";
-  for (const FieldUpdate& field : update.updates) {
+  for (size_t i = 0; i < update.updates.size(); ++i) {
+    const FieldUpdate& field = update.updates[i];
     if (updates.size() > 1) updates.push_back(',');
-    updates += ObjectWriter().Text("field", field.name).Json("value", field.value_json).Finish();
+    ObjectWriter item;
+    item.Text("field", field.name);
+    if (effect == nullptr || effect->fields[i].value_json != field.value_json) {
+      item.Json("value", field.value_json);
+    }
+    updates += item.Finish();
   }
   out.Json("updates", updates + "]");
-  if (update.summary) out.Text("summary", *update.summary);
+  if (update.summary) out.Text("summary", effect == nullptr ? *update.summary : "");
+  return out.Finish();
+}
+
+std::string ToJson(const entry::StateSet& set) {
+  std::vector<std::string> names;
+  for (const state::FieldEffect& field : set.effect.fields) names.push_back(field.name);
+  ObjectWriter out;
+  out.Texts("fields", names);
+  if (set.effect.complete) out.Flag("complete", true);
   return out.Finish();
 }
 
@@ -209,7 +228,35 @@ void Read(const ObjectReader& in, entry::StateUpdate& update) {
     FieldUpdate& field = update.updates.emplace_back();
     if (!item.is_object()) continue;
     const ObjectReader member(item);
-    field = {member.Text("field"), member.OptionalJson("value").value_or("null")};
+    field = {member.Text("field"), member.OptionalJson("value").value_or("")};
+  }
+}
+
+void Read(const ObjectReader& /*in*/, entry::StateSet& /*set*/) {}
+
+// The effect of an entry is stored beside its JSON.
+template <typename Entry>
+std::optional<state::StateEffect> TakeEffect(Entry& /*entry*/) {
+  return std::nullopt;
+}
+template <>
+std::optional<state::StateEffect> TakeEffect(entry::StateUpdate& update) {
+  return std::move(update.effect);
+}
+template <>
+std::optional<state::StateEffect> TakeEffect(entry::StateSet& set) {
+  return std::move(set.effect);
+}
+
+void RestoreEffect(const state::StateEffect& effect, EntryBody& body) {
+  if (auto* set = std::get_if<entry::StateSet>(&body)) set->effect = effect;
+  auto* update = std::get_if<entry::StateUpdate>(&body);
+  if (update == nullptr || effect.fields.size() != update->updates.size()) return;
+  update->effect = effect;
+  if (effect.summary_changed) update->summary = effect.summary;
+  for (size_t i = 0; i < effect.fields.size(); ++i) {
+    std::string& value_json = update->updates[i].value_json;
+    if (value_json.empty()) value_json = effect.fields[i].value_json;
   }
 }
 
@@ -297,14 +344,15 @@ constexpr auto kDecoders =
 
 }  // namespace
 
-state::LogEntry Encode(const EntryBody& body, int64_t micros) {
+state::LogEntry Encode(EntryBody body, int64_t micros) {
   return std::visit(
-      [micros]<typename Entry>(const Entry& value) -> state::LogEntry {
+      [micros]<typename Entry>(Entry& value) -> state::LogEntry {
         if constexpr (std::is_same_v<Entry, entry::Unknown>) {
           AG_CHECK(false, "an entry of an unknown kind is not written");
           return {};
         } else {
-          return {Entry::kKind, ToJson(value), micros};
+          std::string json = ToJson(value);
+          return {Entry::kKind, std::move(json), micros, TakeEffect(value)};
         }
       },
       body);
@@ -315,7 +363,10 @@ std::optional<EntryBody> Decode(const state::LogEntry& stored) {
   if (!object.ok() || !object->is_object()) return std::nullopt;
   const ObjectReader in(*object);
   for (const Decoder& decoder : kDecoders) {
-    if (decoder.kind == stored.kind) return decoder.read(in);
+    if (decoder.kind != stored.kind) continue;
+    EntryBody body = decoder.read(in);
+    if (stored.effect) RestoreEffect(*stored.effect, body);
+    return body;
   }
   return entry::Unknown{stored.kind, in.Text("node")};
 }

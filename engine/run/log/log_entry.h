@@ -62,6 +62,16 @@ struct StateUpdate {
   std::string node;
   std::vector<FieldUpdate> updates;  // values before the reducers
   std::optional<std::string> summary;
+  // The same changes after the reducers, one field effect per update. Not set in entries of an
+  // older build.
+  std::optional<state::StateEffect> effect = {};
+};
+
+// Values that were set without reducers: by the request, or, if the effect is complete, everything
+// that the run has changed so far. Not shown in traces.
+struct StateSet {
+  static constexpr char kKind[] = "state_set";
+  state::StateEffect effect;
 };
 
 // The tool call that an entry is about.
@@ -174,13 +184,13 @@ struct Unknown {
 
 using EntryBody =
     std::variant<entry::RunStarted, entry::NodeStarted, entry::NodeFinished, entry::NodeRetry,
-                 entry::MessageAdded, entry::StateUpdate, entry::ToolIntent, entry::ToolStarted,
-                 entry::ToolFinished, entry::ToolPaused, entry::ModelFailed, entry::ModelFinished,
-                 entry::ContextTrimmed, entry::Interrupted, entry::RunFailed, entry::RunFinished,
-                 entry::Unknown>;
+                 entry::MessageAdded, entry::StateUpdate, entry::StateSet, entry::ToolIntent,
+                 entry::ToolStarted, entry::ToolFinished, entry::ToolPaused, entry::ModelFailed,
+                 entry::ModelFinished, entry::ContextTrimmed, entry::Interrupted, entry::RunFailed,
+                 entry::RunFinished, entry::Unknown>;
 
 // `body` must not be Unknown.
-state::LogEntry Encode(const EntryBody& body, int64_t micros);
+state::LogEntry Encode(EntryBody body, int64_t micros);
 // Members that are missing or of another type keep their initial values. nullopt: not a JSON
 // object.
 std::optional<EntryBody> Decode(const state::LogEntry& stored);

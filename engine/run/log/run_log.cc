@@ -1,5 +1,6 @@
 #include "run/log/run_log.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -15,10 +16,24 @@ namespace {
 // Size limit of one append; only its last item may exceed it.
 constexpr size_t kAppendBytesMax = 16 * 1024 * 1024;
 
+size_t BytesOfMessage(const state::StoredMessage& message) {
+  return message.json.size();
+}
+
+size_t BytesOfEntry(const state::LogEntry& entry) {
+  size_t bytes = entry.json.size();
+  if (!entry.effect) return bytes;
+  for (const state::FieldEffect& field : entry.effect->fields) {
+    bytes += field.name.size() + field.value_json.size();
+  }
+  return bytes + entry.effect->summary.value_or("").size();
+}
+
 template <typename Item>
-std::vector<Item> TakePortion(std::vector<Item>& items, size_t& bytes) {
+std::vector<Item> TakePortion(std::vector<Item>& items, size_t (*bytes_of)(const Item&),
+                              size_t& bytes) {
   auto end = items.begin();
-  for (; end != items.end() && bytes < kAppendBytesMax; ++end) bytes += end->json.size();
+  for (; end != items.end() && bytes < kAppendBytesMax; ++end) bytes += bytes_of(*end);
   if (end == items.end()) return std::exchange(items, {});
   std::vector<Item> portion(std::make_move_iterator(items.begin()), std::make_move_iterator(end));
   items.erase(items.begin(), end);
@@ -36,11 +51,21 @@ RunLog::RunLog(state::Service* state, std::string thread_id, std::string run_id,
   pending_.first_entry = 0;
 }
 
-void RunLog::Add(const EntryBody& body) {
+void RunLog::Add(EntryBody body) {
   if (state_ == nullptr && !recording_) return;
-  state::LogEntry entry = Encode(body, UnixMicros());
-  if (recording_ && record_.size() < kRecordEntriesMax) record_.push_back(entry);
-  if (state_ != nullptr) pending_.entries.push_back(std::move(entry));
+  state::LogEntry entry = Encode(std::move(body), UnixMicros());
+  // Exporters need no values.
+  if (recording_ && record_.size() < kRecordEntriesMax) {
+    record_.push_back({entry.kind, entry.json, entry.micros});
+  }
+  if (state_ == nullptr) return;
+  const size_t bytes = BytesOfEntry(entry);
+  bytes_since_complete_ += bytes;
+  if (entry.effect && entry.effect->complete) {
+    bytes_since_complete_ = 0;
+    complete_effect_after_ = std::max(kCompleteEffectAfter, bytes);
+  }
+  pending_.entries.push_back(std::move(entry));
 }
 
 void RunLog::AddMessage(const Message& message, std::string message_json, std::string_view node) {
@@ -93,8 +118,9 @@ Status RunLog::MergeMetadata(std::string metadata_json, std::string_view current
 
 state::AppendRunRequest RunLog::Take() {
   size_t bytes = 0;
-  std::vector<state::StoredMessage> messages = TakePortion(pending_.messages, bytes);
-  std::vector<state::LogEntry> entries = TakePortion(pending_.entries, bytes);
+  std::vector<state::StoredMessage> messages =
+      TakePortion(pending_.messages, &BytesOfMessage, bytes);
+  std::vector<state::LogEntry> entries = TakePortion(pending_.entries, &BytesOfEntry, bytes);
   // Move the rest out first, so that it is not copied.
   std::vector<state::StoredMessage> messages_left = std::exchange(pending_.messages, {});
   std::vector<state::LogEntry> entries_left = std::exchange(pending_.entries, {});
@@ -109,8 +135,8 @@ state::AppendRunRequest RunLog::Take() {
 
 size_t RunLog::PendingBytes() const {
   size_t bytes = 0;
-  for (const auto& message : pending_.messages) bytes += message.json.size();
-  for (const auto& entry : pending_.entries) bytes += entry.json.size();
+  for (const auto& message : pending_.messages) bytes += BytesOfMessage(message);
+  for (const auto& entry : pending_.entries) bytes += BytesOfEntry(entry);
   return bytes;
 }
 

@@ -19,6 +19,10 @@ class Service;
 
 namespace agent_graph::run {
 
+// A run that logs more than this writes its changes of the state again, as one entry. If that entry
+// is larger than this, the next one follows after as many bytes as it has.
+inline constexpr size_t kCompleteEffectAfter = size_t{1} << 20;
+
 // Used by fibers of one engine thread: the run's and those of its tool calls. Only one fiber may
 // call Flush at a time; it is suspended until the state server replies. Without a state service (no
 // checkpointer) entries are discarded.
@@ -33,7 +37,7 @@ class RunLog {
   void WriteBeside() { pending_.first_entry.reset(); }
 
   // Buffers one entry, with the current time.
-  void Add(const EntryBody& body);
+  void Add(EntryBody body);
   // Buffers a message and an entry with its origin (`node` empty: the request).
   void AddMessage(const Message& message, std::string message_json, std::string_view node);
 
@@ -45,6 +49,9 @@ class RunLog {
   Status MergeMetadata(std::string metadata_json, std::string_view current_node, int64_t step);
   // The position that the next entry will have among all entries of the run.
   uint64_t next_entry() const { return pending_.first_entry.value_or(0) + pending_.entries.size(); }
+  // True if so many bytes were logged that an entry with everything that the run has changed should
+  // follow: a fold then need not read further back.
+  bool wants_complete_effect() const { return bytes_since_complete_ > complete_effect_after_; }
   // True if a stop was requested before the last flush.
   bool stop_requested() const { return stop_requested_; }
 
@@ -66,6 +73,8 @@ class RunLog {
   state::Service* state_;
   state::AppendRunRequest pending_;  // thread, run and epoch stay set; the rest is the buffer
   bool stop_requested_ = false;
+  size_t bytes_since_complete_ = 0;
+  size_t complete_effect_after_ = kCompleteEffectAfter;
   const bool recording_;
   std::vector<state::LogEntry> record_;
 };

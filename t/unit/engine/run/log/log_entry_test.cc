@@ -4,6 +4,7 @@
 
 #include "agent_graph/json.h"
 #include "run/log/message_entry.h"
+#include "state/pack/fields.h"
 
 namespace agent_graph::run {
 namespace {
@@ -103,6 +104,62 @@ TEST(LogEntryTest, DecodingRestoresEachEntry) {
     EXPECT_EQ(body->index(), expected.body.index());
     EXPECT_EQ(Encode(*body, 0).json, expected.json);
   }
+}
+
+// Values are stored once: in the effect, or in the JSON if the reducer has changed them.
+TEST(LogEntryTest, AStateUpdateWithItsEffect) {
+  using Kind = state::FieldEffect::Kind;
+  const entry::StateUpdate update{
+      .node = "A",
+      .updates = {{"list", "[1,2]"}, {"sum", "3"}, {"gone", "null"}},
+      .summary = "short",
+      .effect = state::StateEffect{.fields = {{"list", Kind::kAppend, "[1,2]", 7, 4},
+                                              {"sum", Kind::kReplace, "10", 0, 4},
+                                              {"gone", Kind::kReplace, "null", 0, 4}},
+                                   .summary_changed = true,
+                                   .summary = "short",
+                                   .summary_position = 4}};
+  const state::LogEntry stored = Encode(update, 42);
+  EXPECT_EQ(
+      stored.json,
+      R"({"node":"A","updates":[{"field":"list"},{"field":"sum","value":3},{"field":"gone"}],)"
+      R"("summary":""})");
+  state::LogEntry back;
+  ASSERT_TRUE(state::pack::FromBytes(state::pack::ToBytes(stored), back));
+  const auto decoded = std::get<entry::StateUpdate>(Decode(back).value());
+  for (size_t i = 0; i < update.updates.size(); ++i) {
+    EXPECT_EQ(decoded.updates[i].name, update.updates[i].name);
+    EXPECT_EQ(decoded.updates[i].value_json, update.updates[i].value_json);
+  }
+  EXPECT_EQ(decoded.summary, "short");
+  const state::LogEntry again = Encode(decoded, 42);
+  EXPECT_EQ(state::pack::ToBytes(again), state::pack::ToBytes(stored));
+}
+
+TEST(LogEntryTest, ValuesThatWereSet) {
+  const state::LogEntry stored =
+      Encode(entry::StateSet{{.fields = {{.name = "a", .value_json = "1"}}, .complete = true}}, 42);
+  EXPECT_EQ(stored.kind, "state_set");
+  EXPECT_EQ(stored.json, R"({"fields":["a"],"complete":true})");
+  const auto decoded = std::get<entry::StateSet>(Decode(stored).value());
+  EXPECT_EQ(decoded.effect.fields[0].value_json, "1");
+  EXPECT_TRUE(decoded.effect.complete);
+  EXPECT_EQ(NodeOf(decoded), "");
+}
+
+TEST(LogEntryTest, AnEntryOfAnOlderBuildHasNoEffect) {
+  std::string bytes;
+  state::pack::Packer packer(bytes);
+  packer.Array(3);
+  packer.Text("state_update");
+  packer.Text(R"({"node":"A","updates":[{"field":"a","value":[1,2]}],"summary":"short"})");
+  packer.Signed(42);
+  state::LogEntry stored;
+  ASSERT_TRUE(state::pack::FromBytes(bytes, stored));
+  const auto update = std::get<entry::StateUpdate>(Decode(stored).value());
+  EXPECT_FALSE(update.effect);
+  EXPECT_EQ(update.updates[0].value_json, "[1,2]");
+  EXPECT_EQ(update.summary, "short");
 }
 
 TEST(LogEntryTest, AMessageIsStoredWithoutItsText) {

@@ -1,5 +1,6 @@
 // The state that a run stores in its thread, and its size limits.
 #include "../run_fixture.h"
+#include "run/log/log_entry.h"
 #include "state/limits.h"
 #include "state/requests.h"
 
@@ -211,15 +212,19 @@ TEST_F(KeptStateTest, ARunSaysWhetherItChangedTheSummary) {
   RunOk(request);
   EXPECT_TRUE(finished.summary_changed);
   EXPECT_FALSE(finished.snapshot.summary);
-  json update;
-  for (const state::LogEntry& entry : state_.At("t1").log) {
-    if (entry.kind != "state_update") continue;
-    if (const json fields = json::parse(entry.json); fields.contains("summary")) update = fields;
+  entry::StateUpdate update;
+  for (const state::LogEntry& stored : state_.At("t1").log) {
+    if (stored.kind != entry::StateUpdate::kKind) continue;
+    auto decoded = std::get<entry::StateUpdate>(Decode(stored).value());
+    if (decoded.summary) update = std::move(decoded);
   }
-  EXPECT_EQ(update,
-            json({{"node", "A"},
-                  {"updates", {{{"field", "a"}, {"value", 1}}, {{"field", "b"}, {"value", "x"}}}},
-                  {"summary", "short"}}));
+  EXPECT_EQ(update.node, "A");
+  ASSERT_EQ(update.updates.size(), 2u);
+  EXPECT_EQ(update.updates[0].name, "a");
+  EXPECT_EQ(update.updates[0].value_json, "1");
+  EXPECT_EQ(update.updates[1].name, "b");
+  EXPECT_EQ(update.updates[1].value_json, R"("x")");
+  EXPECT_EQ(update.summary, "short");
 }
 
 TEST_F(KeptStateTest, FieldsThatAThreadLacksHaveTheirDefaults) {
