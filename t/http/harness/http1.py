@@ -76,7 +76,8 @@ class Connection:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.settimeout(environment.PATIENCE)
         self.socket.connect(("127.0.0.1", port))
-        self._received = b""
+        # Not bytes: appending copies them, which makes a reader of large replies slow.
+        self._received = bytearray()
 
     def __enter__(self):
         return self
@@ -119,25 +120,29 @@ class Connection:
             raise ConnectionClosed("closed by the server")
         self._received += data
 
+    def _take(self, size):
+        found = bytes(self._received[:size])
+        del self._received[:size]
+        return found
+
     def read_until(self, mark):
         while mark not in self._received:
             self._receive()
-        found, self._received = self._received.split(mark, 1)
+        found = self._take(self._received.index(mark))
+        self._take(len(mark))
         return found
 
     def read_exactly(self, size):
         while len(self._received) < size:
             self._receive()
-        found, self._received = self._received[:size], self._received[size:]
-        return found
+        return self._take(size)
 
     def read_to_end(self):
         try:
             while True:
                 self._receive()
         except ConnectionClosed:
-            found, self._received = self._received, b""
-            return found
+            return self._take(len(self._received))
 
     def is_closed_by_server(self):
         """Waits until the server closes; fails if bytes arrive before that."""
@@ -175,8 +180,7 @@ class Connection:
         else:
             while True:
                 if self._received:
-                    piece, self._received = self._received, b""
-                    yield piece
+                    yield self._take(len(self._received))
                 try:
                     self._receive()
                 except ConnectionClosed:
