@@ -27,6 +27,8 @@ class Backend : public Service, public Memories, public Maintenance {
   // Releases all leases of this object. Operations that are not answered yet, and later ones, fail
   // with kUnavailable.
   virtual void Stop() = 0;
+  // Grants this client no further accepted runs: the process is about to leave. Thread-safe.
+  virtual void RefuseGrants() = 0;
   virtual const BackendCounters& counters() const = 0;
 };
 

@@ -9,6 +9,8 @@
 #include <functional>
 #include <string>
 
+#include "state/runs.h"
+
 namespace agent_graph::state {
 
 // When an acknowledged write must be on the disk, and not only in the kernel.
@@ -39,6 +41,10 @@ struct StateOptions {
   // Called on the backend's thread when any client has deleted a thread. Deletions that happen
   // while the connection is down are not reported. May be empty.
   std::function<void(const std::string& thread_id)> on_thread_deleted;
+
+  // Called on the backend's thread when this client was granted an accepted run. Must not block.
+  // Empty: this client receives no such runs.
+  std::function<void(GrantedRun)> on_run_granted;
 
   // --- the process that holds the stored data ---
 

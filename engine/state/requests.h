@@ -49,10 +49,13 @@ struct BeginRunReply {
   ThreadState state;
   uint64_t remote_tools_version = 0;  // RemoteTools::version at the time of the grant
   uint64_t omitted_bytes = 0;         // size of the state that was omitted; 0: it is there
+  uint64_t thread_number = 0;         // 0: a server of an older build
+  uint64_t log_index = 0;             // index that the run's next entry will have in the log
 };
 template <pack::SameAs<BeginRunReply> T>
 auto Fields(T& s) {
-  return std::tie(s.created, s.lease_epoch, s.state, s.remote_tools_version, s.omitted_bytes);
+  return std::tie(s.created, s.lease_epoch, s.state, s.remote_tools_version, s.omitted_bytes,
+                  s.thread_number, s.log_index);
 }
 
 // An append fenced by the lease: refused with kFenced if the run no longer holds it.
@@ -72,11 +75,13 @@ struct AppendRunRequest {
   // second writer): all entries are new.
   std::optional<uint64_t> first_entry = {};
   std::string metadata_json = {};  // merged into the thread's metadata; empty: no change
+  // The current node executes user code: a crash of the process may be its fault.
+  bool in_user_code = false;
 };
 template <pack::SameAs<AppendRunRequest> T>
 auto Fields(T& s) {
   return std::tie(s.thread_id, s.run_id, s.lease_epoch, s.entries, s.messages, s.current_node,
-                  s.step, s.durable, s.first_entry, s.metadata_json);
+                  s.step, s.durable, s.first_entry, s.metadata_json, s.in_user_code);
 }
 
 struct AppendRunReply {
@@ -126,12 +131,14 @@ struct FinishRunRequest {
   std::vector<uint64_t> changed_at = {};
   uint64_t summary_changed_at = 0;
   std::vector<OpenCall> open_calls = {};  // of a thread that stays paused
+  std::string reason = {};                // why the run ended so, for its record; empty: none
+  std::string usage_json = "{}";          // what the run has used, for its record
 };
 template <pack::SameAs<FinishRunRequest> T>
 auto Fields(T& s) {
   return std::tie(s.append, s.snapshot, s.status, s.thread_name, s.retired, s.changed_fields,
                   s.summary_changed, s.state_unread, s.forgotten, s.changed_at,
-                  s.summary_changed_at, s.open_calls);
+                  s.summary_changed_at, s.open_calls, s.reason, s.usage_json);
 }
 
 // Finds the thread that is paused until its client sends the results of these calls.

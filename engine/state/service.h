@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "state/requests.h"
+#include "state/runs.h"
 #include "state/types.h"
 
 namespace agent_graph::runtime {
@@ -40,6 +41,17 @@ class Service {
   // kCancelled. With `cancel`, the cancellation passed to the run's Begin is cancelled with
   // kStopped, in whichever process it runs.
   virtual Result<StopReply> RequestStop(const StopRequest& stop) = 0;
+
+  // Accepts a run that a worker executes without a client; see AcceptRunRequest.
+  virtual Result<AcceptRunReply> AcceptRun(const AcceptRunRequest& accept) = 0;
+  // Gives an accepted run back before its end: another worker continues it as a new attempt. What
+  // it has appended is kept. Also for a run that was not begun.
+  virtual Status HandOverRun(const std::string& thread_id, const std::string& run_id) = 0;
+  virtual Result<RunRecord> GetRun(const GetRunRequest& get) = 0;
+  virtual Result<RunPage> ListRuns(const ListRunsRequest& list) = 0;
+  // `cancellation`, which may be null, ends the wait for entries.
+  virtual Result<FollowRunReply> FollowRun(const FollowRunRequest& follow,
+                                           const runtime::Cancellation* cancellation) = 0;
 
   // Returns kNotFound unless exactly one thread of the scope waits for the results of all these
   // calls.

@@ -111,6 +111,42 @@ Result<StopReply> Caller::RequestStop(const StopRequest& stop) {
   return Ask<StopReply>(Operation::kRequestStop, stop);
 }
 
+Result<AcceptRunReply> Caller::AcceptRun(const AcceptRunRequest& accept) {
+  AG_RETURN_IF_ERROR(CheckId(accept.begin.thread_id, "thread_id"));
+  AG_RETURN_IF_ERROR(CheckId(accept.begin.run_id, "run_id"));
+  AG_RETURN_IF_ERROR(CheckUser(accept.begin.user_id));
+  return Ask<AcceptRunReply>(Operation::kAcceptRun, accept);
+}
+
+Status Caller::HandOverRun(const std::string& thread_id, const std::string& run_id) {
+  const Status status = Send(Operation::kHandOverRun, HandOverRunRequest{thread_id, run_id}).status();
+  // After an error the executor may still hold the lease for us; it ends when we do not hold it.
+  channel_->Unhold(thread_id, run_id);
+  return status;
+}
+
+Result<RunRecord> Caller::GetRun(const GetRunRequest& get) {
+  AG_RETURN_IF_ERROR(CheckId(get.thread_id, "thread_id"));
+  AG_RETURN_IF_ERROR(CheckId(get.run_id, "run_id"));
+  return Ask<RunRecord>(Operation::kGetRun, get);
+}
+
+Result<RunPage> Caller::ListRuns(const ListRunsRequest& list) {
+  AG_RETURN_IF_ERROR(CheckId(list.thread_id, "thread_id"));
+  return Ask<RunPage>(Operation::kListRuns, list);
+}
+
+Result<FollowRunReply> Caller::FollowRun(const FollowRunRequest& follow,
+                                         const runtime::Cancellation* cancellation) {
+  AG_RETURN_IF_ERROR(CheckId(follow.thread_id, "thread_id"));
+  AG_RETURN_IF_ERROR(CheckId(follow.run_id, "run_id"));
+  Channel::CallOptions options;
+  options.cancellation = cancellation;
+  options.queued_wait = std::chrono::milliseconds(
+      std::clamp<int64_t>(follow.wait_ms, 0, kFollowWaitMsMax));
+  return Unpacked<FollowRunReply>(Send(Operation::kFollowRun, follow, options));
+}
+
 Result<WaitingThread> Caller::FindWaitingThread(const WaitingThreadQuery& query) {
   return Ask<WaitingThread>(Operation::kFindWaitingThread, query);
 }

@@ -22,6 +22,7 @@ class Caller : public Backend {
 
   Status Start() override { return channel_->Start(); }
   void Stop() override { channel_->Stop(); }
+  void RefuseGrants() override { channel_->RefuseGrants(); }
   const BackendCounters& counters() const override { return channel_->counters(); }
 
   Result<BeginRunReply> BeginRun(const BeginRunRequest& run,
@@ -29,6 +30,12 @@ class Caller : public Backend {
   Result<AppendRunReply> AppendRun(const AppendRunRequest& append) override;
   Status FinishRun(const FinishRunRequest& finish) override;
   Result<StopReply> RequestStop(const StopRequest& stop) override;
+  Result<AcceptRunReply> AcceptRun(const AcceptRunRequest& accept) override;
+  Status HandOverRun(const std::string& thread_id, const std::string& run_id) override;
+  Result<RunRecord> GetRun(const GetRunRequest& get) override;
+  Result<RunPage> ListRuns(const ListRunsRequest& list) override;
+  Result<FollowRunReply> FollowRun(const FollowRunRequest& follow,
+                                   const runtime::Cancellation* cancellation) override;
   Result<WaitingThread> FindWaitingThread(const WaitingThreadQuery& query) override;
 
   Result<ThreadRecord> GetThread(const Scope& scope, const std::string& thread_id) override;

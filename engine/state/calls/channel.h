@@ -26,6 +26,9 @@ class Channel {
   virtual void Stop() = 0;
   virtual const BackendCounters& counters() const = 0;
 
+  // See Backend::RefuseGrants.
+  virtual void RefuseGrants() = 0;
+
   // Returns the beginning of a request, to which the caller appends its packed body.
   virtual std::string BeginRequest(Operation operation, int64_t micros) const = 0;
 
@@ -43,7 +46,8 @@ class Channel {
   // Registers a run that this client holds or requests; an executor releases all other runs of the
   // client when it reconnects. `cancellation` may be null; it is cancelled on CancelRun. Returns
   // kConflict if the client already holds a run with that id on that thread, kUnavailable if it is
-  // still releasing one.
+  // still releasing one. A run that the client was granted is held from then on; this call sets its
+  // cancellation.
   virtual Status Hold(const std::string& thread_id, const std::string& run_id,
                       const runtime::Cancellation* cancellation) = 0;
   virtual void Unhold(const std::string& thread_id, const std::string& run_id) = 0;

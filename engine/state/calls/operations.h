@@ -29,6 +29,8 @@ enum class Operation : uint8_t {
   kAppendMessages = 10,
   kRemoveMessages = 11,
   kReplaceRemoteTools = 12,
+  kAcceptRun = 13,
+  kHandOverRun = 14,
   kStoreMemory = 16,
   kUpdateMemory = 17,
   kDeleteMemory = 18,
@@ -44,6 +46,9 @@ enum class Operation : uint8_t {
   kReadRuns = 38,
   kGetRemoteTools = 39,
   kFindWaitingThread = 40,
+  kGetRun = 41,
+  kListRuns = 42,
+  kFollowRun = 43,
   kGetMemory = 48,
   kListMemories = 49,
   kSearchMemories = 50,
@@ -134,6 +139,16 @@ struct ReleaseRunRequest {
   std::string run_id;
 };
 template <pack::SameAs<ReleaseRunRequest> T>
+auto Fields(T& s) {
+  return std::tie(s.thread_id, s.run_id);
+}
+
+// Gives an accepted run back for another client.
+struct HandOverRunRequest {
+  std::string thread_id;
+  std::string run_id;
+};
+template <pack::SameAs<HandOverRunRequest> T>
 auto Fields(T& s) {
   return std::tie(s.thread_id, s.run_id);
 }

@@ -64,6 +64,11 @@ class FakeService : public Service {
     const Status unexpected(StatusCode::kInternal, "the test expects no such call");
     ON_CALL(*this, RequestStop).WillByDefault(Return(unexpected));
     ON_CALL(*this, FindWaitingThread).WillByDefault(Return(unexpected));
+    ON_CALL(*this, AcceptRun).WillByDefault(Return(unexpected));
+    ON_CALL(*this, HandOverRun).WillByDefault(Return(unexpected));
+    ON_CALL(*this, GetRun).WillByDefault(Return(unexpected));
+    ON_CALL(*this, ListRuns).WillByDefault(Return(unexpected));
+    ON_CALL(*this, FollowRun).WillByDefault(Return(unexpected));
     ON_CALL(*this, ListThreads).WillByDefault(Return(unexpected));
     ON_CALL(*this, DeleteThread).WillByDefault(Return(unexpected));
     ON_CALL(*this, GetState).WillByDefault([this](const Scope&, const std::string& thread_id) {
@@ -84,6 +89,12 @@ class FakeService : public Service {
   MOCK_METHOD(Result<AppendRunReply>, AppendRun, (const AppendRunRequest&), (override));
   MOCK_METHOD(Status, FinishRun, (const FinishRunRequest&), (override));
   MOCK_METHOD(Result<StopReply>, RequestStop, (const StopRequest&), (override));
+  MOCK_METHOD(Result<AcceptRunReply>, AcceptRun, (const AcceptRunRequest&), (override));
+  MOCK_METHOD(Status, HandOverRun, (const std::string&, const std::string&), (override));
+  MOCK_METHOD(Result<RunRecord>, GetRun, (const GetRunRequest&), (override));
+  MOCK_METHOD(Result<RunPage>, ListRuns, (const ListRunsRequest&), (override));
+  MOCK_METHOD(Result<FollowRunReply>, FollowRun,
+              (const FollowRunRequest&, const runtime::Cancellation*), (override));
   MOCK_METHOD(Result<WaitingThread>, FindWaitingThread, (const WaitingThreadQuery&), (override));
   MOCK_METHOD(Result<ThreadRecord>, GetThread, (const Scope&, const std::string&), (override));
   MOCK_METHOD(Result<ThreadPage>, ListThreads, (const Scope&, const PageRequest&), (override));
